@@ -17,7 +17,7 @@ use std::io;
 use disorder::Disorder;
 use event::event;
 use extras::Extras;
-use program::Program;
+use program::{Program, ThreadPlan};
 use rustc_hash::FxHashSet;
 use shuffle::Shuffle;
 use thread::{MadeSpan, Thread};
@@ -124,21 +124,9 @@ impl Synth {
     /// # Errors
     /// Returns the first error of `sink`, which ends the generation.
     pub fn generate<E>(&self, sink: &mut dyn FnMut(Chunk) -> Result<(), E>) -> Result<(), E> {
-        let SynthOptions { seed, depth, disorder, spans, .. } = self.options;
+        let SynthOptions { seed, disorder, spans, .. } = self.options;
         let mut extras = self.extras.clone();
-        let mut threads: Vec<Tracer> = self
-            .program
-            .threads()
-            .iter()
-            .map(|&plan| {
-                let style = match (&extras, plan.index) {
-                    (None, _) => Style::Complete,
-                    (Some(_), 2) => Style::BeginEnd,
-                    (Some(_), _) => Style::CompleteWithArgs,
-                };
-                Tracer { thread: Thread::new(seed, plan, depth), style, open: Vec::new() }
-            })
-            .collect();
+        let mut threads = self.tracers(extras.is_some());
         let mut disorder = Disorder::new(seed, disorder);
         let mut round = Chunk::default();
         let (mut until_ns, mut round_ns) = (0i64, FIRST_ROUND_NS);
@@ -178,17 +166,35 @@ impl Synth {
                 }
             }
         }
-        // The first spans of threads without any: later than everything generated, or they would exist already.
-        let late = threads.iter_mut().filter(|tracer| idle.contains(&tracer.thread.plan().track));
-        let mut firsts: Vec<Event> = late.filter_map(|tracer| tracer.first(&self.program)).collect();
-        firsts.sort_by_key(|event| event.ts_ns);
-        firsts.truncate(usize::try_from(spans.saturating_sub(made)).unwrap_or(usize::MAX));
-        for event in firsts {
+        let spans_left = usize::try_from(spans.saturating_sub(made)).unwrap_or(usize::MAX);
+        for event in self.first_spans(&mut threads, &idle).into_iter().take(spans_left) {
             if let Some(chunk) = disorder.push(event, &[]) {
                 sink(chunk)?;
             }
         }
         disorder.finish().into_iter().try_for_each(sink)
+    }
+
+    fn tracers(&self, has_extras: bool) -> Vec<Tracer> {
+        let SynthOptions { seed, depth, .. } = self.options;
+        let tracer = |&plan: &ThreadPlan| {
+            let style = match (has_extras, plan.index) {
+                (false, _) => Style::Complete,
+                (true, 2) => Style::BeginEnd,
+                (true, _) => Style::CompleteWithArgs,
+            };
+            Tracer { thread: Thread::new(seed, plan, depth), style, open: Vec::new() }
+        };
+        self.program.threads().iter().map(tracer).collect()
+    }
+
+    /// Returns the first spans of threads without any, in time order. They are later than everything generated, or they
+    /// would exist already.
+    fn first_spans(&self, threads: &mut [Tracer], idle: &FxHashSet<TrackIdx>) -> Vec<Event> {
+        let late = threads.iter_mut().filter(|tracer| idle.contains(&tracer.thread.plan().track));
+        let mut firsts: Vec<Event> = late.filter_map(|tracer| tracer.first(&self.program)).collect();
+        firsts.sort_by_key(|event| event.ts_ns);
+        firsts
     }
 }
 

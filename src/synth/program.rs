@@ -11,6 +11,56 @@ const CALLEES: usize = 8;
 /// Threads per process, so that many threads make several processes.
 const THREADS_PER_PROCESS: u32 = 16;
 
+/// Parts of the names of functions, such as `render::update_frame`.
+const CATEGORIES: [&str; 12] =
+    ["render", "physics", "audio", "assets", "network", "script", "ui", "memory", "input", "animation", "jobs", "io"];
+const VERBS: [&str; 24] = [
+    "update", "draw", "load", "compute", "resolve", "flush", "build", "cull", "sort", "merge", "decode", "upload",
+    "poll", "step", "apply", "visit", "collect", "bind", "submit", "parse", "hash", "copy", "wait_for", "scan",
+];
+const NOUNS: [&str; 40] = [
+    "frame",
+    "scene",
+    "mesh",
+    "texture",
+    "shadow_map",
+    "light",
+    "particle",
+    "collider",
+    "island",
+    "contact",
+    "joint",
+    "bone",
+    "pose",
+    "clip",
+    "voice",
+    "mixer",
+    "packet",
+    "socket",
+    "request",
+    "response",
+    "script",
+    "closure",
+    "event",
+    "widget",
+    "layout",
+    "glyph",
+    "buffer",
+    "arena",
+    "page",
+    "chunk",
+    "index",
+    "table",
+    "queue",
+    "job",
+    "batch",
+    "pass",
+    "pipeline",
+    "query",
+    "fence",
+    "cache",
+];
+
 /// How a thread spends its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
@@ -97,67 +147,8 @@ impl Program {
     }
 }
 
+/// Builds the functions of all levels, each of which calls functions of the next.
 fn call_graph(random: &mut Random, names: &mut Names) -> Vec<Function> {
-    const CATEGORIES: [&str; 12] = [
-        "render",
-        "physics",
-        "audio",
-        "assets",
-        "network",
-        "script",
-        "ui",
-        "memory",
-        "input",
-        "animation",
-        "jobs",
-        "io",
-    ];
-    const VERBS: [&str; 24] = [
-        "update", "draw", "load", "compute", "resolve", "flush", "build", "cull", "sort", "merge", "decode", "upload",
-        "poll", "step", "apply", "visit", "collect", "bind", "submit", "parse", "hash", "copy", "wait_for", "scan",
-    ];
-    const NOUNS: [&str; 40] = [
-        "frame",
-        "scene",
-        "mesh",
-        "texture",
-        "shadow_map",
-        "light",
-        "particle",
-        "collider",
-        "island",
-        "contact",
-        "joint",
-        "bone",
-        "pose",
-        "clip",
-        "voice",
-        "mixer",
-        "packet",
-        "socket",
-        "request",
-        "response",
-        "script",
-        "closure",
-        "event",
-        "widget",
-        "layout",
-        "glyph",
-        "buffer",
-        "arena",
-        "page",
-        "chunk",
-        "index",
-        "table",
-        "queue",
-        "job",
-        "batch",
-        "pass",
-        "pipeline",
-        "query",
-        "fence",
-        "cache",
-    ];
     let mut functions = Vec::new();
     let mut level_start = 0;
     for (level, &count) in LEVELS.iter().enumerate() {
@@ -167,9 +158,9 @@ fn call_graph(random: &mut Random, names: &mut Names) -> Vec<Function> {
             None => (level_start, count),
         };
         for number in 0..count {
-            let category = CATEGORIES[random.below(CATEGORIES.len() as u64) as usize];
-            let verb = VERBS[random.below(VERBS.len() as u64) as usize];
-            let noun = NOUNS[random.below(NOUNS.len() as u64) as usize];
+            let category = word(&CATEGORIES, random);
+            let verb = word(&VERBS, random);
+            let noun = word(&NOUNS, random);
             let mut text = format!("{category}::{verb}_{noun}");
             if names.intern(&text, Some(category)).index() < functions.len() + 1 {
                 text = format!("{text}_{level}_{number}");
@@ -181,6 +172,10 @@ fn call_graph(random: &mut Random, names: &mut Names) -> Vec<Function> {
         level_start += count;
     }
     functions
+}
+
+fn word(words: &[&'static str], random: &mut Random) -> &'static str {
+    words[random.below(words.len() as u64) as usize]
 }
 
 /// Plans a thread; `None` if the tables have no room for another.
