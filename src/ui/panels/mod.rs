@@ -17,6 +17,7 @@ pub(crate) mod dock_panel;
 mod elided;
 pub(crate) mod flame;
 mod group_columns;
+mod group_facts;
 mod group_label;
 pub(crate) mod group_lines;
 mod group_rows;

@@ -10,6 +10,7 @@ use super::PanelContext;
 use super::answer_state::{Exactness, show_counting, show_exactness, show_sorting, show_stopped};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::group_columns::FIRST_SORTED;
+use super::group_facts;
 use super::group_label::{group_label, group_word};
 use super::group_lines::GroupLines;
 use super::group_rows::GroupRows;
@@ -18,21 +19,19 @@ use super::table::TableView;
 use super::table_order::OrderedRows;
 use crate::base::csv::Cells;
 use crate::base::progress::Progress;
-use crate::base::time::{duration_text, grouped_digits};
 use crate::export::values::TableSource;
 use crate::model::NameIdx;
 use crate::query::Snapshot;
 use crate::query::group_choice::GroupChoice;
 use crate::query::groups::{GroupBy, NameKey, OwnerKey, SpanGroup};
 use crate::scene::labels::shown;
-use crate::ui::command::{Command, PanelCommand, TimelineCommand};
+use crate::ui::command::{Command, PanelCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::command_table::key_of;
 use crate::ui::panel::Panel;
 use crate::ui::questions::{GroupFacts, PtrEq, Question, QuestionKind, SelectedScope};
 use crate::ui::theme::Theme;
 use crate::ui::timeline::state::Timeline;
-use crate::ui::widgets::bars::Bars;
 use crate::ui::widgets::field;
 use crate::ui::widgets::reading_order::on_screen;
 
@@ -348,71 +347,24 @@ impl StatisticsPanel {
         let Some((group, totals)) = self.rows.chosen.zip(self.rows.totals()) else { return };
         let choice = self.rows.choice(group);
         let filter = choice.as_ref().and_then(|choice| choice.filter(snapshot));
-        ui.horizontal(|ui| {
-            let label = group_label(totals, group, snapshot).0;
-            // The button comes first, because a long label takes the rest of the line.
-            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                if let Some(filter) = &filter
-                    && ui.small_button("Search").clicked()
-                {
-                    commands.push(Command::Panel(PanelCommand::SearchFor(filter.clone())));
-                }
-                ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
-                    ui.add(egui::Label::new(RichText::new(on_screen(&shown(&label))).strong()).truncate());
-                });
-            });
-        });
+        let filter = filter.as_deref();
+        group_facts::show_title(ui, &group_label(totals, group, snapshot).0, filter, commands);
         ScrollArea::vertical().id_salt("chosen").auto_shrink(false).show(ui, |ui| {
             if let Some(totals) = totals.get(group) {
-                // Four bars per octave resolve a factor of 1.2.
-                let bars = totals.sketch().bars(2);
-                let counts: Vec<u64> = bars.iter().map(|bar| bar.count).collect();
-                let title = |bar: usize| {
-                    let bar = bars[bar];
-                    let (least, most) = (duration_text(bar.least_ns), duration_text(bar.most_ns));
-                    format!("{} of {least} to {most}", grouped_digits(bar.count))
-                };
-                let end = |bar: Option<u64>| bar.map(duration_text).unwrap_or_default();
-                let (first, last) = (bars.first().map(|bar| bar.least_ns), bars.last().map(|bar| bar.most_ns));
-                let shown = Bars { title: "Durations", counts: &counts, ends: (end(first), end(last)) };
-                let clicked = shown.show(ui, theme, title).and_then(|bar| bars.get(bar));
-                if let Some((bar, filter)) = clicked.zip(filter.as_ref()) {
-                    let filter = format!("dur>={}ns dur<={}ns {filter}", bar.least_ns, bar.most_ns);
-                    commands.push(Command::Panel(PanelCommand::SearchFor(filter)));
-                }
+                group_facts::show_durations(ui, totals.sketch(), filter, theme, commands);
             }
             let Some(choice) = choice else { return };
-            let Some(facts) = self.facts.as_ref().filter(|facts| facts.group == choice) else {
-                match &self.facts_error {
-                    Some(error) => {
-                        let error = Some(&**error).filter(|error| !error.is_empty());
-                        show_stopped(ui, "stopped: a click on the row counts it", error, theme);
-                    }
-                    None => _ = ui.spinner(),
+            let facts = self.facts.as_ref().filter(|facts| facts.group == choice);
+            match (facts, &self.facts_error) {
+                (Some(facts), _) => {
+                    group_facts::show_over_time(ui, facts, timeline, theme, commands);
+                    group_facts::show_longest(ui, &facts.longest, timeline, theme, commands);
                 }
-                return;
-            };
-            let (from_ns, to_ns) = facts.range;
-            let time_of = |part: usize| {
-                let width = i128::from(to_ns) - i128::from(from_ns);
-                let ts_ns = i128::from(from_ns) + width * part as i128 / facts.over_time.len().max(1) as i128;
-                i64::try_from(ts_ns).unwrap_or(to_ns)
-            };
-            let title = |part: usize| {
-                let at = timeline.time_text(time_of(part));
-                format!("{} from {at} on", grouped_digits(facts.over_time[part]))
-            };
-            let ends = (timeline.time_text(from_ns), timeline.time_text(to_ns));
-            let shown = Bars { title: "Over time", counts: &facts.over_time, ends };
-            if let Some(part) = shown.show(ui, theme, title) {
-                commands.push(Command::Timeline(TimelineCommand::ShowSlice(time_of(part), time_of(part + 1))));
-            }
-            ui.label(RichText::new("Longest").small().color(theme.weak_text));
-            for hit in &facts.longest {
-                let at = timeline.time_text(hit.start_ns);
-                if ui.link(format!("{}  at {at}", duration_text(hit.dur_ns))).clicked() {
-                    commands.push(Command::Timeline(TimelineCommand::Reveal(hit.row)));
+                (None, Some(error)) => {
+                    let error = Some(&**error).filter(|error| !error.is_empty());
+                    show_stopped(ui, "stopped: a click on the row counts it", error, theme);
                 }
+                (None, None) => _ = ui.spinner(),
             }
         });
     }

@@ -1,0 +1,99 @@
+//! Shows one group of the statistics: its durations, its spans over time, and the longest of them.
+
+use egui::{RichText, Ui};
+
+use crate::base::sketch::Sketch;
+use crate::base::time::{duration_text, grouped_digits};
+use crate::query::search::Hit;
+use crate::scene::labels::shown;
+use crate::ui::command::{Command, PanelCommand, TimelineCommand};
+use crate::ui::questions::GroupFacts;
+use crate::ui::theme::Theme;
+use crate::ui::timeline::state::Timeline;
+use crate::ui::widgets::bars::Bars;
+use crate::ui::widgets::reading_order::on_screen;
+
+/// Shows the label of a group, and a button that searches for its spans by `filter`.
+pub(super) fn show_title(ui: &mut Ui, label: &str, filter: Option<&str>, commands: &mut Vec<Command>) {
+    ui.horizontal(|ui| {
+        // The button comes first, because a long label takes the rest of the line.
+        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            if let Some(filter) = filter
+                && ui.small_button("Search").clicked()
+            {
+                commands.push(Command::Panel(PanelCommand::SearchFor(filter.to_owned())));
+            }
+            ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
+                ui.add(egui::Label::new(RichText::new(on_screen(&shown(label))).strong()).truncate());
+            });
+        });
+    });
+}
+
+/// Shows the distribution of durations. A click on a bar searches for its spans, if the group has a filter.
+pub(super) fn show_durations(
+    ui: &mut Ui,
+    durations: &Sketch,
+    filter: Option<&str>,
+    theme: &Theme,
+    commands: &mut Vec<Command>,
+) {
+    // Four bars per octave resolve a factor of 1.2.
+    let bars = durations.bars(2);
+    let counts: Vec<u64> = bars.iter().map(|bar| bar.count).collect();
+    let title = |bar: usize| {
+        let bar = bars[bar];
+        let (least, most) = (duration_text(bar.least_ns), duration_text(bar.most_ns));
+        format!("{} of {least} to {most}", grouped_digits(bar.count))
+    };
+    let end = |bar: Option<u64>| bar.map(duration_text).unwrap_or_default();
+    let (first, last) = (bars.first().map(|bar| bar.least_ns), bars.last().map(|bar| bar.most_ns));
+    let shown = Bars { title: "Durations", counts: &counts, ends: (end(first), end(last)) };
+    let clicked = shown.show(ui, theme, title).and_then(|bar| bars.get(bar));
+    if let Some((bar, filter)) = clicked.zip(filter) {
+        let filter = format!("dur>={}ns dur<={}ns {filter}", bar.least_ns, bar.most_ns);
+        commands.push(Command::Panel(PanelCommand::SearchFor(filter)));
+    }
+}
+
+/// Shows the starts of spans over time. A click on a bar shows its time on the timeline.
+pub(super) fn show_over_time(
+    ui: &mut Ui,
+    facts: &GroupFacts,
+    timeline: &Timeline,
+    theme: &Theme,
+    commands: &mut Vec<Command>,
+) {
+    let (from_ns, to_ns) = facts.range;
+    let time_of = |part: usize| {
+        let width = i128::from(to_ns) - i128::from(from_ns);
+        let ts_ns = i128::from(from_ns) + width * part as i128 / facts.over_time.len().max(1) as i128;
+        i64::try_from(ts_ns).unwrap_or(to_ns)
+    };
+    let title = |part: usize| {
+        let at = timeline.time_text(time_of(part));
+        format!("{} from {at} on", grouped_digits(facts.over_time[part]))
+    };
+    let ends = (timeline.time_text(from_ns), timeline.time_text(to_ns));
+    let shown = Bars { title: "Over time", counts: &facts.over_time, ends };
+    if let Some(part) = shown.show(ui, theme, title) {
+        commands.push(Command::Timeline(TimelineCommand::ShowSlice(time_of(part), time_of(part + 1))));
+    }
+}
+
+/// Lists the longest spans. A click on one shows it on the timeline.
+pub(super) fn show_longest(
+    ui: &mut Ui,
+    longest: &[Hit],
+    timeline: &Timeline,
+    theme: &Theme,
+    commands: &mut Vec<Command>,
+) {
+    ui.label(RichText::new("Longest").small().color(theme.weak_text));
+    for hit in longest {
+        let at = timeline.time_text(hit.start_ns);
+        if ui.link(format!("{}  at {at}", duration_text(hit.dur_ns))).clicked() {
+            commands.push(Command::Timeline(TimelineCommand::Reveal(hit.row)));
+        }
+    }
+}
