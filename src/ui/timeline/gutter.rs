@@ -1,6 +1,8 @@
 //! The names of processes and tracks beside the canvas. A click folds; buttons and a menu pin and hide.
 
-use egui::{Align2, Color32, FontId, Id, Painter, Pos2, Rect, Sense, Shape, Stroke, Ui, pos2, vec2};
+mod name;
+
+use egui::{Color32, Id, Painter, Pos2, Rect, Sense, Stroke, Ui, pos2, vec2};
 
 use super::counter_rows::{RowChoice, paint_legend};
 use super::custom_groups::show_name_field;
@@ -16,10 +18,10 @@ use crate::ui::command::{
     AppCommand, Command, DerivedCommand, PanelCommand, RowCommand, ScopeCommand, TimelineCommand,
 };
 use crate::ui::purpose::Purpose;
-use crate::ui::theme::{LABEL_POINTS, Theme};
+use crate::ui::theme::Theme;
 use crate::ui::widgets::context_menu::context_menu;
-use crate::ui::widgets::letters::letter_width;
 use crate::ui::widgets::reading_order::on_screen;
+use name::{INDENT, Joint, NAME_POINTS, Name, is_header};
 
 /// Shows the names in view, and returns the commands of their buttons.
 pub(super) fn show(timeline: &Timeline, ui: &mut Ui, layout: &TimelineLayout, theme: &Theme) -> Vec<Command> {
@@ -65,22 +67,10 @@ fn header_at_the_top(timeline: &Timeline, shown: &ShownPane<'_>, groups: &[Group
     if band.top() >= shown.gutter.top() || timeline.is_folded(kind) {
         return None;
     }
-    let is_next =
-        |group: &&Group| matches!(group.kind, GroupKind::Custom(_) | GroupKind::Process(_)) && group.kind != kind;
+    let is_next = |group: &&Group| is_header(group.kind) && group.kind != kind;
     let next = groups.iter().find(is_next).map(|next| shown.band(next.top_px, next.height_px).top());
     let top = next.map_or(shown.gutter.top(), |next| shown.gutter.top().min(next - band.height()));
     Some((header, Rect::from_x_y_ranges(shown.gutter.x_range(), top..=top + band.height())))
-}
-
-/// Whether a row is of the same group or thread as the rows around it.
-#[derive(Clone, Copy, Default)]
-struct Joint {
-    /// The header of its group is above it.
-    in_group: bool,
-    /// Its name is not repeated.
-    with_above: bool,
-    /// No line is below it.
-    with_below: bool,
 }
 
 /// Shows the name of a group, clipped to `clip`.
@@ -103,21 +93,14 @@ fn show_group(
     let hovered = response.contains_pointer();
     let pinned = matches!(group.kind, GroupKind::Track(track) if timeline.tracks.is_pinned(track));
     let buttons = if hovered || pinned { Buttons::from_kind(group.kind, pinned, hovered) } else { Buttons::default() };
-    let level =
-        match group.kind {
-            GroupKind::Custom(_) | GroupKind::Process(_) => 0,
-            GroupKind::Tracks(_) => 1,
-            GroupKind::Track(track) => {
-                if timeline.tracks.arrangement().group_above(&timeline.snapshot, track).is_some() { 2 } else { 1 }
-            }
-        };
+    let level = level_of(timeline, group.kind);
     let (shown_title, shown_beside) = match group.kind {
         GroupKind::Track(track) if joint.with_above => (continued_title(timeline, track, &title), ""),
         GroupKind::Track(track) if joint.in_group => (short_title(timeline, track, &title), &*beside),
         _ => (&*title, &*beside),
     };
     let name = Name { group, rect, clip, title: shown_title, beside: shown_beside, level, folded, hovered, joint };
-    let (middle, free_top) = paint(ui, theme, &name, buttons.width());
+    let (middle, free_top) = name.paint(ui, theme, buttons.width());
     let legend = if let GroupKind::Track(track) = group.kind { timeline.legend(track) } else { Vec::new() };
     if !folded {
         let left = rect.left() + 10.0 * f32::from(level) + INDENT;
@@ -125,26 +108,21 @@ fn show_group(
         paint_legend(ui, theme, &legend, legend_rect, clip);
     }
     buttons.show(ui, id, &name, middle, theme, commands);
-    let state = if folded { "folded" } else { "unfolded" };
     let is_in_scope = !timeline.scope().tracks.is_all() && timeline.is_in_scope(group.kind);
     if is_in_scope {
         let bar = Rect::from_min_max(visible.min, pos2(visible.left() + 3.0, visible.bottom()));
         ui.painter_at(clip).rect_filled(bar, 0.0, theme.accent);
     }
-    let state = if is_in_scope { format!("in the scope, {state}") } else { state.to_owned() };
     let named: Vec<_> = legend.iter().map(|(_, name)| &**name).collect();
     let named = if named.is_empty() { String::new() } else { format!(": {}", named.join(", ")) };
-    let label = if beside.is_empty() { format!("{title}, {state}") } else { format!("{title} {beside}, {state}") };
-    let label = label + &named;
+    let label = accessible_label(&title, &beside, folded, is_in_scope) + &named;
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &label));
     if response.clicked() {
         // The modifiers of the press: those of its release may come later.
         let adds = ui.input(|input| input.modifiers.command);
-        commands.push(if adds {
-            scope(ScopeCommand::Toggle(group.kind))
-        } else {
-            rows(RowCommand::ToggleFold(group.kind))
-        });
+        let toggle =
+            if adds { scope(ScopeCommand::Toggle(group.kind)) } else { rows(RowCommand::ToggleFold(group.kind)) };
+        commands.push(toggle);
     }
     context_menu(&response).show(|ui| menu(ui, timeline, group.kind, commands));
     if let GroupKind::Custom(named) = group.kind
@@ -154,6 +132,29 @@ fn show_group(
         commands.extend(show_name_field(timeline, ui, named, field_rect.intersect(clip), theme));
     }
     response.on_hover_text(tip(timeline, group.kind, &(title + &named), &beside));
+}
+
+/// Returns how far a name is indented: by the groups that it is in.
+fn level_of(timeline: &Timeline, kind: GroupKind) -> u8 {
+    match kind {
+        GroupKind::Custom(_) | GroupKind::Process(_) => 0,
+        GroupKind::Tracks(_) => 1,
+        GroupKind::Track(track) => {
+            if timeline.tracks.arrangement().group_above(&timeline.snapshot, track).is_some() {
+                2
+            } else {
+                1
+            }
+        }
+    }
+}
+
+/// Returns the text of a name for screen readers.
+fn accessible_label(title: &str, beside: &str, folded: bool, is_in_scope: bool) -> String {
+    let state = if folded { "folded" } else { "unfolded" };
+    let space = if beside.is_empty() { "" } else { " " };
+    let scope = if is_in_scope { "in the scope, " } else { "" };
+    format!("{title}{space}{beside}, {scope}{state}")
 }
 
 /// Returns the name of a process, a group or a track, and the text beside it.
@@ -361,129 +362,5 @@ fn paint_sign(painter: &Painter, at: Pos2, sign: Sign, strong: bool, color: Colo
             painter.hline(at.x - 5.0..=at.x + 5.0, at.y + 1.5, stroke);
             painter.vline(at.x, at.y + 1.5..=at.y + 6.0, stroke);
         }
-    }
-}
-
-struct Name<'a> {
-    group: &'a Group,
-    rect: Rect,
-    /// The name is not drawn outside of this.
-    clip: Rect,
-    title: &'a str,
-    beside: &'a str,
-    /// Number of headers above it: none for a process or a group of the user, two for a track of a group.
-    level: u8,
-    folded: bool,
-    hovered: bool,
-    joint: Joint,
-}
-
-/// Height of the line of a name.
-const NAME_POINTS: f32 = 22.0;
-
-/// Width of the arrow before a name.
-const INDENT: f32 = 22.0;
-
-/// Paints a name, with space to its right for buttons. Returns the height of its middle, and the top of the free space
-/// below.
-fn paint(ui: &Ui, theme: &Theme, name: &Name<'_>, buttons_width: f32) -> (f32, f32) {
-    let painter = ui.painter_at(name.clip);
-    let is_header = matches!(name.group.kind, GroupKind::Custom(_) | GroupKind::Process(_));
-    if is_header {
-        painter.rect_filled(name.rect, 0.0, theme.header);
-    } else if name.hovered {
-        painter.rect_filled(name.rect, 0.0, theme.raised);
-    }
-    let line = Stroke::new(1.0, if is_header { theme.line } else { theme.grid });
-    if !name.joint.with_below {
-        painter.hline(name.rect.x_range(), name.rect.bottom() - 0.5, line);
-    }
-    // The name stays in view while a part of its rows is.
-    let line_height = if is_header { name.rect.height() } else { NAME_POINTS.min(name.rect.height()) };
-    let top = name.rect.top().max(name.clip.top()).min(name.rect.bottom() - line_height);
-    let middle = top + line_height / 2.0 + if is_header { 0.0 } else { 1.0 };
-    let left = name.rect.left() + 10.0 * f32::from(name.level);
-    let color = if name.hovered { theme.text } else { theme.weak_text };
-    painter.add(triangle(pos2(left + 12.0, middle), name.folded, color));
-    let font = if is_header { FontId::proportional(13.0) } else { FontId::proportional(LABEL_POINTS) };
-    let note = match name.group.folded_lanes {
-        0 => name.beside.to_owned(),
-        _ if matches!(name.group.kind, GroupKind::Custom(_) | GroupKind::Tracks(_)) => name.beside.to_owned(),
-        1 if is_header => "1 track".to_owned(),
-        folded if is_header => format!("{folded} tracks"),
-        folded => format!("+{folded}"),
-    };
-    let note_galley = painter.layout_no_wrap(note.clone(), FontId::proportional(11.0), theme.weak_text);
-    let room = name.rect.right() - left - INDENT - 10.0 - buttons_width;
-    let note_width = note_galley.size().x;
-    let text_room = room - note_width - 8.0;
-    let (text, note_fits) = ui.fonts_mut(|fonts| {
-        let mut advance = |letter| letter_width(fonts, &font, letter);
-        let beside = shorten_middle(name.title, text_room, &mut advance);
-        // The name takes precedence over the number beside it.
-        let whole = beside.as_ref().is_some_and(|cut| *cut == name.title);
-        if whole || name.group.folded_lanes > 0 {
-            (beside.map(std::borrow::Cow::into_owned), true)
-        } else {
-            (shorten_middle(name.title, room, &mut advance).map(std::borrow::Cow::into_owned), false)
-        }
-    });
-    let text_at = pos2(left + INDENT, middle);
-    let text_color = if name.joint.with_above { theme.weak_text } else { theme.text };
-    painter.text(text_at, Align2::LEFT_CENTER, on_screen(&text.unwrap_or_default()), font, text_color);
-    let note_height = note_galley.size().y;
-    let has_second_line = top + line_height + note_height <= name.rect.bottom();
-    let mut free_top = top + line_height;
-    if note_fits {
-        let at = pos2(name.rect.right() - 10.0 - buttons_width - note_width, middle - note_height / 2.0);
-        painter.galley(at, note_galley, theme.weak_text);
-    } else if has_second_line {
-        let line_room = name.rect.width() - 20.0;
-        let note_galley = if note_width > line_room {
-            let font = FontId::proportional(11.0);
-            let cut =
-                ui.fonts_mut(|fonts| shortened_note(&note, line_room, |letter| letter_width(fonts, &font, letter)));
-            painter.layout_no_wrap(cut, font, theme.weak_text)
-        } else {
-            note_galley
-        };
-        let at = pos2(name.rect.right() - 10.0 - note_galley.size().x, top + line_height);
-        painter.galley(at, note_galley, theme.weak_text);
-        free_top += note_height;
-    }
-    (middle, free_top)
-}
-
-/// Shortens the text beside a name. Of a range, both ends are shortened, so that each can be read.
-fn shortened_note(note: &str, room: f32, mut advance: impl FnMut(char) -> f32) -> String {
-    const TO: &str = " to ";
-    let Some((least, most)) = note.split_once(TO) else {
-        return shorten_middle(note, room, advance).unwrap_or_default().into_owned();
-    };
-    let room_of_end = (room - TO.chars().map(&mut advance).sum::<f32>()) / 2.0;
-    let ends = [least, most].map(|end| shorten_middle(end, room_of_end, &mut advance).unwrap_or_default().into_owned());
-    ends.join(TO)
-}
-
-/// Returns a triangle that points down if unfolded, to the right if folded.
-fn triangle(middle: egui::Pos2, folded: bool, color: egui::Color32) -> Shape {
-    let points = if folded {
-        vec![middle + vec2(-2.5, -4.0), middle + vec2(3.0, 0.0), middle + vec2(-2.5, 4.0)]
-    } else {
-        vec![middle + vec2(-4.0, -2.5), middle + vec2(4.0, -2.5), middle + vec2(0.0, 3.0)]
-    };
-    Shape::convex_polygon(points, color, Stroke::NONE)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::shortened_note;
-
-    #[test]
-    fn both_ends_of_a_range_that_is_cut_can_be_read() {
-        let note = |text, room| shortened_note(text, room, |_| 1.0);
-        assert_eq!(note("1000 to 1019", 12.0), "1000 to 1019");
-        assert_eq!(note("1000000000000000 to 1000000000000019", 20.0), "1000\u{2026}000 to 1000\u{2026}019");
-        assert_eq!(note("a long name", 7.0), "a l\u{2026}ame");
     }
 }
