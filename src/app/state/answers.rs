@@ -21,8 +21,9 @@ use crate::ui::chrome::progress::bytes_text;
 use crate::ui::chrome::status_bar::events_text;
 use crate::ui::command::{AppCommand, Command, TimelineCommand};
 use crate::ui::purpose::Purpose;
-use crate::ui::questions::NamedTrace;
+use crate::ui::questions::{Answer, NamedTrace, QuestionKind};
 use crate::ui::recent::RecentFacts;
+use crate::ui::timeline::saved::SavedTimeline;
 use crate::ui::timeline::state::Timeline;
 
 /// Shows resolved names, with the same view and selection.
@@ -138,16 +139,7 @@ impl App {
                     timeline.set_arranged(*arranged);
                 }
             }
-            TabEvent::Answered(id, kind, answer) => {
-                let Some(trace) = &mut tab.trace else { return };
-                let answer = answer.map(|answer| *answer);
-                let row = tab.panels.handle_answer((id, kind), answer, &mut trace.timeline, &tab.wake);
-                if let Some(named) = tab.panels.take_named() {
-                    show_names(tab, &named);
-                } else if let Some(row) = row {
-                    self.act_on_timeline(at, TimelineCommand::Reveal(row));
-                }
-            }
+            TabEvent::Answered(id, kind, answer) => self.handle_answer(at, (id, kind), answer.map(|answer| *answer)),
             TabEvent::TableWritten(id, path, result) => self.handle_written_table(at, id, &path, result),
             TabEvent::Wrote(path, Ok(())) => tab.note = format!("Written to {}", path.display()),
             TabEvent::Wrote(_, Err(message)) => {
@@ -160,6 +152,18 @@ impl App {
             | TabEvent::Exported(..)
             | TabEvent::Followed(..)
             | TabEvent::FollowEnded(..) => {}
+        }
+    }
+
+    /// Shows the answer to a query of a panel.
+    fn handle_answer(&mut self, at: usize, query: (TaskId, QuestionKind), answer: Result<Option<Answer>, TaskError>) {
+        let tab = &mut self.tabs[at];
+        let Some(trace) = &mut tab.trace else { return };
+        let row = tab.panels.handle_answer(query, answer, &mut trace.timeline, &tab.wake);
+        if let Some(named) = tab.panels.take_named() {
+            show_names(tab, &named);
+        } else if let Some(row) = row {
+            self.act_on_timeline(at, TimelineCommand::Reveal(row));
         }
     }
 
@@ -211,88 +215,122 @@ impl App {
 
     /// Shows a completely imported trace, or an error.
     fn handle_loaded(&mut self, at: usize, result: Result<Loaded, TaskError>) {
-        let tab = &mut self.tabs[at];
-        let sources = tab.running.take().map(|running| running.sources.clone()).unwrap_or_default();
+        let sources = self.tabs[at].running.take().map(|running| running.sources.clone()).unwrap_or_default();
         match result {
-            Ok(loaded) => {
-                if let Some(note) = loaded.report.note {
-                    tab.add_note(&note);
-                }
-                let follow = tab.follow.take();
-                let was_followed = follow.is_some();
-                // The spool is no longer needed, except for data that is not in the store.
-                let unread = unread_paths(&sources, &loaded.store.meta().losses);
-                let spool = follow.and_then(|mut follow| follow.spool.take()).filter(|_| !unread.is_empty());
-                if let Some(folder) = spool.and_then(|spool| spool.keep_only(&unread)) {
-                    tab.add_note(&format!("Unreadable data is kept in {}", folder.display()));
-                }
-                let export = tab.export.take();
-                let opened_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-                let bytes = loaded.store.meta().summary.source_bytes;
-                // The input of a pipe cannot be opened again.
-                if !was_followed {
-                    if !sources.files().iter().any(|file| is_unseekable(&file.input)) {
-                        self.preferences.recent.note(&sources);
-                    }
-                    self.preferences.recent.note_facts(&sources, RecentFacts { bytes, opened_s });
-                }
-                self.show_trace_in(at, Snapshot::new(loaded.store), sources, false);
-                if let Some(export) = export {
-                    self.export_in(at, export);
-                }
-            }
-            Err(error) => {
-                // The part that was sorted before the failure stays open.
-                tab.stop_growing();
-                // The earlier trace is still open, and its user goes on.
-                if tab.trace.as_ref().is_some_and(OpenTrace::is_whole) {
-                    tab.reimport = None;
-                }
-                let kept = tab.follow.take().and_then(|mut follow| follow.spool.take()?.keep());
-                if let Some(folder) = kept {
-                    tab.has_only_copy = false;
-                    tab.add_note(&format!("All received data is in {}", folder.display()));
-                }
-                // Files with new offsets return to their previous ones.
-                if let Some(timeline) = tab.timeline_mut() {
-                    timeline.move_file(None);
-                }
-                let is_of_tab = tab.trace.as_ref().is_none_or(|open| open.sources == sources);
-                if is_of_tab && let Some(timeline) = tab.timeline_mut() {
-                    timeline.interrupt(&match &error {
-                        TaskError::Cancelled => "The load was stopped.".to_owned(),
-                        TaskError::Damaged(text) | TaskError::Failed(text) => format!("The load failed: {text}"),
-                    });
-                }
-                self.fail(at, "The trace cannot be opened", error, is_of_tab);
-            }
+            Ok(loaded) => self.show_loaded(at, loaded, sources),
+            Err(error) => self.handle_failed_load(at, &sources, error),
         }
     }
 
-    pub(super) fn show_trace_in(&mut self, at: usize, snapshot: Snapshot, sources: Sources, grows: bool) {
-        let (id, navigation) = (self.next_task(), self.navigation());
-        let renewal = self.answer_renewal(at, &snapshot);
+    fn show_loaded(&mut self, at: usize, loaded: Loaded, sources: Sources) {
         let tab = &mut self.tabs[at];
-        let before = tab.trace.take().filter(OpenTrace::grows);
+        if let Some(note) = loaded.report.note {
+            tab.add_note(&note);
+        }
+        let follow = tab.follow.take();
+        let was_followed = follow.is_some();
+        // The spool is no longer needed, except for data that is not in the store.
+        let unread = unread_paths(&sources, &loaded.store.meta().losses);
+        let spool = follow.and_then(|mut follow| follow.spool.take()).filter(|_| !unread.is_empty());
+        if let Some(folder) = spool.and_then(|spool| spool.keep_only(&unread)) {
+            tab.add_note(&format!("Unreadable data is kept in {}", folder.display()));
+        }
+        let export = tab.export.take();
+        let opened_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let bytes = loaded.store.meta().summary.source_bytes;
+        // The input of a pipe cannot be opened again.
+        if !was_followed {
+            if !sources.files().iter().any(|file| is_unseekable(&file.input)) {
+                self.preferences.recent.note(&sources);
+            }
+            self.preferences.recent.note_facts(&sources, RecentFacts { bytes, opened_s });
+        }
+        self.show_trace_in(at, Snapshot::new(loaded.store), sources, false);
+        if let Some(export) = export {
+            self.export_in(at, export);
+        }
+    }
+
+    /// Shows why a trace cannot be loaded. The part that was sorted before the failure stays open.
+    fn handle_failed_load(&mut self, at: usize, sources: &Sources, error: TaskError) {
+        let tab = &mut self.tabs[at];
+        tab.stop_growing();
+        // The earlier trace is still open, and its user goes on.
+        if tab.trace.as_ref().is_some_and(OpenTrace::is_whole) {
+            tab.reimport = None;
+        }
+        let kept = tab.follow.take().and_then(|mut follow| follow.spool.take()?.keep());
+        if let Some(folder) = kept {
+            tab.has_only_copy = false;
+            tab.add_note(&format!("All received data is in {}", folder.display()));
+        }
+        // Files with new offsets return to their previous ones.
+        if let Some(timeline) = tab.timeline_mut() {
+            timeline.move_file(None);
+        }
+        let is_of_tab = tab.trace.as_ref().is_none_or(|open| open.sources == *sources);
+        if is_of_tab && let Some(timeline) = tab.timeline_mut() {
+            timeline.interrupt(&match &error {
+                TaskError::Cancelled => "The load was stopped.".to_owned(),
+                TaskError::Damaged(text) | TaskError::Failed(text) => format!("The load failed: {text}"),
+            });
+        }
+        self.fail(at, "The trace cannot be opened", error, is_of_tab);
+    }
+
+    pub(super) fn show_trace_in(&mut self, at: usize, snapshot: Snapshot, sources: Sources, grows: bool) {
+        let id = self.next_task();
+        let renewal = self.answer_renewal(at, &snapshot);
+        let before = self.tabs[at].trace.take().filter(OpenTrace::grows);
         let (is_mended, saved_state) = before.as_ref().map(|open| (open.is_mended, open.saved)).unwrap_or_default();
         let of_same = before.as_ref().filter(|open| open.sources == sources);
         let has_readable_files = of_same.map_or_else(|| can_be_read_again(&sources), |open| open.has_readable_files);
         let (before, known) = before.map(|open| (open.timeline, (open.flows, open.ranks))).unzip();
         let was_live = before.as_ref().is_some_and(Timeline::is_live);
+        let (timeline, is_continued) = self.timeline_after(before, snapshot, grows);
+        let tab = &mut self.tabs[at];
+        match renewal {
+            AnswerRenewal::Forget => tab.panels.forget(timeline.snapshot(), &tab.wake),
+            AnswerRenewal::Renew => tab.panels.renew(timeline.snapshot(), &tab.wake),
+            AnswerRenewal::Wait => {}
+        }
+        let mut trace = OpenTrace::new(id, sources, timeline, grows, &tab.wake);
+        trace.is_mended = is_mended && is_continued;
+        trace.has_readable_files = has_readable_files;
+        trace.stamps = tab.stamps.clone();
+        if grows && trace.timeline.is_live() {
+            // Known answers stay in view until the next ones.
+            (trace.flows, trace.ranks) = known.unwrap_or_default();
+        }
+        // Only what is known of the whole trace is saved, so its timeline is restored before it may be saved again.
+        let is_due = saved_state == SavedState::Pending && !was_live && trace.is_whole();
+        trace.saved = if is_due { SavedState::Restored } else { saved_state };
+        let saved = if is_due { self.read_saved(at, &trace.sources) } else { None };
+        self.restore(at, &mut trace, saved);
+        let tab = &mut self.tabs[at];
+        if !grows {
+            let query = self.options.symbols.query(&trace.sources, &self.options.load);
+            tab.panels.find_names_again(query, trace.timeline.snapshot(), &tab.wake);
+        }
+        tab.trace = Some(trace);
+    }
+
+    /// Returns the timeline of a snapshot, and whether it continues the earlier one with its view.
+    fn timeline_after(&self, before: Option<Timeline>, snapshot: Snapshot, grows: bool) -> (Timeline, bool) {
+        let was_live = before.as_ref().is_some_and(Timeline::is_live);
         // A followed trace is sorted again at its end, which may change the order of its tracks.
         let is_same = |earlier: &Timeline| grows || !was_live || snapshot.has_tracks_of(earlier.snapshot());
-        // While more is sorted, the view stays.
-        let (mut timeline, is_mended) = match before {
+        let (mut timeline, is_continued) = match before {
             Some(timeline) if is_same(&timeline) => {
                 let mut timeline = timeline.with_snapshot(snapshot);
                 // The sort numbers names differently, so the spans of old tiles would have the names of others.
                 if was_live && !grows {
                     timeline.rest();
                 }
-                (timeline, is_mended)
+                (timeline, true)
             }
             before => {
-                let mut timeline = Timeline::new(snapshot, self.budget, &self.theme, navigation);
+                let mut timeline = Timeline::new(snapshot, self.budget, &self.theme, self.navigation());
                 timeline.set_density(self.preferences.density);
                 timeline.set_colors(self.preferences.colors);
                 if let Some(earlier) = &before {
@@ -304,50 +342,36 @@ impl App {
         if !grows {
             timeline.set_still();
         }
-        match renewal {
-            AnswerRenewal::Forget => tab.panels.forget(timeline.snapshot(), &tab.wake),
-            AnswerRenewal::Renew => tab.panels.renew(timeline.snapshot(), &tab.wake),
-            AnswerRenewal::Wait => {}
-        }
-        let mut trace = OpenTrace::new(id, sources, timeline, grows, &tab.wake);
-        trace.is_mended = is_mended;
-        trace.has_readable_files = has_readable_files;
-        trace.stamps = tab.stamps.clone();
-        if grows && trace.timeline.is_live() {
-            // Known answers stay in view until the next ones.
-            (trace.flows, trace.ranks) = known.unwrap_or_default();
-        }
-        // Only what is known of the whole trace is saved, so its timeline is restored before it may be saved again.
-        let is_due = saved_state == SavedState::Pending && !was_live && trace.is_whole();
-        let folders = self.options.folders.as_ref().filter(|_| is_due);
-        let (read, note) = folders.map(|folders| folders.timeline(&trace.sources)).unwrap_or_default();
-        if is_due {
-            tab.keeper.note_read(read.clone().unwrap_or_default());
-            trace.saved = SavedState::Restored;
-        } else {
-            trace.saved = saved_state;
-        }
+        (timeline, is_continued)
+    }
+
+    /// Reads the saved timeline of a trace. From then on, it is saved when it changes.
+    fn read_saved(&mut self, at: usize, sources: &Sources) -> Option<SavedTimeline> {
+        let folders = self.options.folders.as_ref();
+        let (read, note) = folders.map(|folders| folders.timeline(sources)).unwrap_or_default();
+        let tab = &mut self.tabs[at];
+        tab.keeper.note_read(read.clone().unwrap_or_default());
         tab.add_note(&note.unwrap_or_default());
-        // Files that are imported again keep their state, also where it is not saved.
+        read
+    }
+
+    /// Restores the saved state of a timeline. Files that are imported again keep theirs, also where it is not saved.
+    fn restore(&mut self, at: usize, trace: &mut OpenTrace, saved: Option<SavedTimeline>) {
+        let tab = &mut self.tabs[at];
         let states = match tab.reimport.take() {
             Some(mut reimport) if !trace.is_whole() => {
                 let view = reimport.view();
                 tab.reimport = Some(reimport);
                 [view, None]
             }
-            Some(reimport) => reimport.into_states(trace.timeline.snapshot(), read),
-            None => [read, None],
+            Some(reimport) => reimport.into_states(trace.timeline.snapshot(), saved),
+            None => [saved, None],
         };
         for state in states.into_iter().flatten() {
             if let Some(job) = trace.timeline.restore(state) {
                 tasks::arrange(job, &tab.wake);
             }
         }
-        if !grows {
-            let query = self.options.symbols.query(&trace.sources, &self.options.load);
-            tab.panels.find_names_again(query, trace.timeline.snapshot(), &tab.wake);
-        }
-        tab.trace = Some(trace);
     }
 
     /// Shows a trace imported from `sources`, complete or, if it `grows`, partial.
