@@ -49,15 +49,10 @@ fn print_once(flame: &Flame, how: &Load) -> Result<(), CliError> {
         return Ok(()); // never cancelled
     };
     let measure = flame.view.measure;
-    if !is_of_samples && tree.whole().is_empty() {
+    if !tree.whole().is_empty() {
+        say_empty_view(&picture, measure, !mismatches.is_empty());
+    } else if !is_of_samples {
         say_no_spans(&snapshot, &flame.scope);
-    } else if !tree.whole().is_empty() && measure.amount(picture.tree.nodes()[0].total) == 0 {
-        // A name that no function has is reported above.
-        if !picture.tree.nodes()[0].total.is_empty() {
-            say("the paths of this part take no time; --count counts them");
-        } else if mismatches.is_empty() {
-            say("no path passes all of --focus, --hide and the other options of the view");
-        }
     }
     drop(tree);
     if !missing.is_empty() {
@@ -87,6 +82,19 @@ fn print_once(flame: &Flame, how: &Load) -> Result<(), CliError> {
             FlameFormat::Pprof => write_pprof(&graph, out),
         }?)
     })
+}
+
+/// Reports a picture without time. A mismatch of a name is already reported.
+fn say_empty_view(picture: &FlamePicture, measure: Measure, has_mismatch: bool) {
+    let total = picture.tree.nodes()[0].total;
+    if measure.amount(total) > 0 {
+        return;
+    }
+    if !total.is_empty() {
+        say("the paths of this part take no time; --count counts them");
+    } else if !has_mismatch {
+        say("no path passes all of --focus, --hide and the other options of the view");
+    }
 }
 
 /// Call paths with the meaning of their weights.

@@ -11,6 +11,9 @@ use crate::live::session::SourceRow;
 use crate::live::source_names::SourceNames;
 use crate::model::{Id, TrackKey, TrackKind};
 
+/// Kind of the runs on a CPU.
+const SCHED: &str = "sched";
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LiveRowFormat {
     Text,
@@ -100,38 +103,23 @@ pub(super) fn duration(ns: u64) -> String {
     }
 }
 
-fn json(out: &mut dyn Write, &SourceRow { row, names, late_ns, .. }: &SourceRow<'_>, pid: &Id) -> io::Result<()> {
-    let LiveRow { ts_ns, name, track, args, .. } = row;
-    let kind = match &row.value {
+/// Returns the kind of a row, as `dump` calls it.
+fn kind_of(row: &LiveRow) -> &'static str {
+    match &row.value {
         RowValue::Span { .. } | RowValue::Instant => "slice",
-        RowValue::Scheduling { .. } if track.kind == TrackKind::Cpu => "sched",
+        RowValue::Scheduling { .. } if row.track.kind == TrackKind::Cpu => SCHED,
         RowValue::Scheduling { .. } => "thread_state",
         RowValue::Counter(_) => "counter",
         RowValue::Sample(_) => "sample",
         RowValue::Flow(_) => "flow",
-    };
-    write!(out, "{{\"t\":\"{kind}\",\"ts\":{ts_ns}")?;
-    match &row.value {
-        RowValue::Span { dur_ns } | RowValue::Scheduling { dur_ns } => {
-            write!(out, ",\"dur\":{}", dur_ns.map_or(-1, i128::from))?;
-        }
-        RowValue::Instant => out.write_all(b",\"dur\":0")?,
-        RowValue::Flow(flow) => write!(out, ",\"id\":{}", flow.id)?,
-        RowValue::Counter(value) => {
-            out.write_all(b",\"value\":")?;
-            write_json(&mut *out, value)?;
-        }
-        RowValue::Sample(stack) => {
-            out.write_all(b",\"stack\":[")?;
-            for (position, frame) in stack.iter().enumerate() {
-                if position > 0 {
-                    out.write_all(b",")?;
-                }
-                json_text(out, &frame.text)?;
-            }
-            out.write_all(b"]")?;
-        }
     }
+}
+
+fn json(out: &mut dyn Write, &SourceRow { row, names, late_ns, .. }: &SourceRow<'_>, pid: &Id) -> io::Result<()> {
+    let LiveRow { ts_ns, name, track, args, .. } = row;
+    let kind = kind_of(row);
+    write!(out, "{{\"t\":\"{kind}\",\"ts\":{ts_ns}")?;
+    json_value(out, &row.value)?;
     out.write_all(b",\"name\":")?;
     json_text(out, &name.text)?;
     out.write_all(b",\"category\":")?;
@@ -144,12 +132,12 @@ fn json(out: &mut dyn Write, &SourceRow { row, names, late_ns, .. }: &SourceRow<
     for (key, id) in [("pid", pid), ("tid", &track.tid)] {
         write!(out, ",\"{key}\":")?;
         match &args {
-            Some(Ok(args)) if kind == "sched" => write_json(&mut *out, &args[key])?,
-            _ if kind == "sched" => out.write_all(b"null")?,
+            Some(Ok(args)) if kind == SCHED => write_json(&mut *out, &args[key])?,
+            _ if kind == SCHED => out.write_all(b"null")?,
             _ => json_id(out, id)?,
         }
     }
-    if kind == "sched" {
+    if kind == SCHED {
         out.write_all(b",\"cpu\":")?;
         json_id(out, &track.tid)?;
     }
@@ -171,6 +159,31 @@ fn json(out: &mut dyn Write, &SourceRow { row, names, late_ns, .. }: &SourceRow<
         write!(out, ",\"late\":{late_ns}")?;
     }
     out.write_all(b"}\n")
+}
+
+/// Writes the keys that depend on the kind of a row.
+fn json_value(out: &mut dyn Write, value: &RowValue) -> io::Result<()> {
+    match value {
+        RowValue::Span { dur_ns } | RowValue::Scheduling { dur_ns } => {
+            write!(out, ",\"dur\":{}", dur_ns.map_or(-1, i128::from))
+        }
+        RowValue::Instant => out.write_all(b",\"dur\":0"),
+        RowValue::Flow(flow) => write!(out, ",\"id\":{}", flow.id),
+        RowValue::Counter(value) => {
+            out.write_all(b",\"value\":")?;
+            write_json(out, value)
+        }
+        RowValue::Sample(stack) => {
+            out.write_all(b",\"stack\":[")?;
+            for (position, frame) in stack.iter().enumerate() {
+                if position > 0 {
+                    out.write_all(b",")?;
+                }
+                json_text(out, &frame.text)?;
+            }
+            out.write_all(b"]")
+        }
+    }
 }
 
 #[cfg(test)]

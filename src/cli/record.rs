@@ -53,28 +53,7 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
         keeps_tables: false,
     };
     let mut session = LiveSession::start(&record.inputs, &options, &say_live()).map_err(FeedError::from)?;
-    let mut line = RecordLine::new(how.progress);
-    loop {
-        let mut is_met = false;
-        let step = session.step::<CliError>(&mut |row| {
-            is_met |= record.until.as_ref().is_some_and(|until| until.takes(&row));
-            Ok(())
-        })?;
-        if is_met && !stop.is_cancelled() {
-            say("a row passes --until: the recording ends");
-            stop.cancel();
-        }
-        for refused in session.take_refused() {
-            let is_left_out = session.listens() && refused.is_no_trace();
-            let then = if is_left_out { "It is left out" } else { "It is recorded, and not counted" };
-            say(format_args!("{refused}. {then}"));
-        }
-        line.update(&session.counts());
-        if step == LiveStep::Done {
-            break;
-        }
-    }
-    line.end(&session.counts());
+    receive(&mut session, record, &stop, how.progress)?;
     // Traces that could not be parsed are recorded anyway, and read again from the files.
     let mut errors = session.take_errors();
     let is_cut = errors.iter().any(FeedError::is_failure);
@@ -109,6 +88,33 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
             Err(error)
         }
     }
+}
+
+/// Receives until all sources have ended, a signal arrives or a row matches.
+fn receive(session: &mut LiveSession, record: &Record, stop: &Cancel, progress: ShowProgress) -> Result<(), CliError> {
+    let mut line = RecordLine::new(progress);
+    loop {
+        let mut is_met = false;
+        let step = session.step::<CliError>(&mut |row| {
+            is_met |= record.until.as_ref().is_some_and(|until| until.takes(&row));
+            Ok(())
+        })?;
+        if is_met && !stop.is_cancelled() {
+            say("a row passes --until: the recording ends");
+            stop.cancel();
+        }
+        for refused in session.take_refused() {
+            let is_left_out = session.listens() && refused.is_no_trace();
+            let then = if is_left_out { "It is left out" } else { "It is recorded, and not counted" };
+            say(format_args!("{refused}. {then}"));
+        }
+        line.update(&session.counts());
+        if step == LiveStep::Done {
+            break;
+        }
+    }
+    line.end(&session.counts());
+    Ok(())
 }
 
 /// Returns a sentence about the received data that is on disk, if any.

@@ -19,6 +19,7 @@ use crate::base::progress::Progress;
 use crate::export::check;
 use crate::export::group_table::{compare_groups, group_columns, group_values};
 use crate::export::values::TableValueWriter;
+use crate::query::Snapshot;
 use crate::query::groups::GroupBy;
 use crate::query::samples::SampleHistogram;
 use crate::query::totals::{GroupValue, GrowingTotals, Totals, VALUE_TEXT_BYTES_MAX, VALUES_MAX, add_up};
@@ -41,29 +42,61 @@ fn print_once(stats: &Stats, how: &Load) -> Result<(), CliError> {
     }
     let summary = snapshot.summary();
     let has_samples_alone = summary.spans == 0 && summary.samples > 0 && stats.by == GroupBy::default();
-    if let Some(by) = stats.samples.or_else(|| has_samples_alone.then(LowSampleBy::default)) {
-        let (scope, progress) = (stats.scope.on(&snapshot)?, Progress::default());
-        let line = ProgressLine::start(&progress, how.progress);
-        let counted = SampleHistogram::count(&snapshot, &scope, &Cancel::default(), &progress);
-        drop(line);
-        check(snapshot.store())?;
-        let Ok(histogram) = counted else { return Ok(()) }; // never cancelled
-        if histogram.events().is_empty() {
-            say_no_samples(&snapshot, &stats.scope);
-        }
-        return sample_stats::print(&snapshot, &histogram, (by, stats.name.as_ref()), stats.format);
+    match stats.samples.or_else(|| has_samples_alone.then(LowSampleBy::default)) {
+        Some(by) => print_samples(&snapshot, stats, by, how),
+        None => print_spans(&snapshot, stats, how),
     }
+}
+
+fn print_samples(snapshot: &Snapshot, stats: &Stats, by: LowSampleBy, how: &Load) -> Result<(), CliError> {
+    let (scope, progress) = (stats.scope.on(snapshot)?, Progress::default());
+    let line = ProgressLine::start(&progress, how.progress);
+    let counted = SampleHistogram::count(snapshot, &scope, &Cancel::default(), &progress);
+    drop(line);
+    check(snapshot.store())?;
+    let Ok(histogram) = counted else { return Ok(()) }; // never cancelled
+    if histogram.events().is_empty() {
+        say_no_samples(snapshot, &stats.scope);
+    }
+    sample_stats::print(snapshot, &histogram, (by, stats.name.as_ref()), stats.format)
+}
+
+fn print_spans(snapshot: &Snapshot, stats: &Stats, how: &Load) -> Result<(), CliError> {
     let scope_args = stats.scope.named(stats.name.as_ref());
-    let scope = scope_args.on(&snapshot)?;
+    let scope = scope_args.on(snapshot)?;
     let (growing, progress) = (GrowingTotals::grouped(stats.by.clone()), Progress::default());
     let line = ProgressLine::start(&progress, how.progress);
-    add_up(&snapshot, &scope, &growing, &Cancel::default(), &progress).ok(); // never cancelled
+    add_up(snapshot, &scope, &growing, &Cancel::default(), &progress).ok(); // never cancelled
     drop(line);
     check(snapshot.store())?;
     let totals = growing.into_totals();
     if totals.by().is_pair() && totals.has_others() {
         return Err(CliError::TooManyGroups { most: Totals::PAIRS_MAX });
     }
+    say_others(&totals);
+    // A trace may have millions of names, so rows are sorted by their indices.
+    let mut rows: Vec<u32> = totals.numbered().map(|(row, ..)| row).collect();
+    if rows.is_empty() {
+        say_no_spans(snapshot, &scope_args);
+    }
+    // Sorted by name among equal times, because the order of names is that of the trace.
+    rows.sort_unstable_by(|&one, &other| {
+        let by_label = || compare_groups(&totals, totals.group_at(one), totals.group_at(other), snapshot);
+        totals.at(other).total_ns.cmp(&totals.at(one).total_ns).then_with(by_label)
+    });
+    to_stdout(|out| {
+        let columns = group_columns(totals.by());
+        let mut table = TableValueWriter::begin(out, stats.format.into(), &columns)?;
+        for row in rows {
+            table.row(&group_values(&totals, row, snapshot))?;
+        }
+        table.end()?;
+        Ok(())
+    })
+}
+
+/// Reports the spans whose values have no row of their own.
+fn say_others(totals: &Totals) {
     let others = totals.numbered().filter(|(_, group, _)| totals.value(*group) == GroupValue::Others);
     let others: u64 = others.map(|(.., row)| row.count).sum();
     if others > 0 && matches!(totals.by(), GroupBy::Argument(_)) {
@@ -74,23 +107,4 @@ fn print_once(stats: &Stats, how: &Load) -> Result<(), CliError> {
             VALUE_TEXT_BYTES_MAX >> 20
         ));
     }
-    // A trace may have millions of names, so rows are sorted by their indices.
-    let mut rows: Vec<u32> = totals.numbered().map(|(row, ..)| row).collect();
-    if rows.is_empty() {
-        say_no_spans(&snapshot, &scope_args);
-    }
-    // Sorted by name among equal times, because the order of names is that of the trace.
-    rows.sort_unstable_by(|&one, &other| {
-        let by_label = || compare_groups(&totals, totals.group_at(one), totals.group_at(other), &snapshot);
-        totals.at(other).total_ns.cmp(&totals.at(one).total_ns).then_with(by_label)
-    });
-    to_stdout(|out| {
-        let columns = group_columns(totals.by());
-        let mut table = TableValueWriter::begin(out, stats.format.into(), &columns)?;
-        for row in rows {
-            table.row(&group_values(&totals, row, &snapshot))?;
-        }
-        table.end()?;
-        Ok(())
-    })
 }
