@@ -202,14 +202,23 @@ impl LiveStore {
             return Ok(());
         };
         self.has_changed = true;
-        let name = self.name(&row.name);
-        let detail = if row.args.is_empty() {
-            0
-        } else {
-            self.blob.clear();
-            Detail { args_json: &row.args, ..Detail::default() }.encode_into(&mut self.blob);
-            self.store.push_detail(&self.blob)?.0
-        };
+        let before = self.tracks[track.index()].window_len();
+        let added = self.add_to_track(track, row)?;
+        self.window_rows = (self.window_rows + self.tracks[track.index()].window_len()).saturating_sub(before);
+        match added {
+            Added::InWindow => {}
+            Added::Apart => self.late.apart += 1,
+            Added::LeftOut => {
+                self.late.left_out += 1;
+                self.late.first_left_out_ns.get_or_insert(row.ts_ns);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a row to its track, and counts it.
+    fn add_to_track(&mut self, track: TrackIdx, row: &LiveRow) -> io::Result<Added> {
+        let (name, detail) = (self.name(&row.name), self.detail(&row.args)?);
         let (start_ns, order) = (row.ts_ns, row.order);
         let is_unended = matches!(row.value, RowValue::Span { dur_ns: None } | RowValue::Scheduling { dur_ns: None });
         // A span without an end lasts until now, and grows.
@@ -218,8 +227,7 @@ impl LiveStore {
         self.summary.end_ns = self.summary.end_ns.max(end_ns);
         let Self { store, tracks, summary, .. } = self;
         let state = &mut tracks[track.index()];
-        let before = state.window_len();
-        let added = match &row.value {
+        Ok(match &row.value {
             RowValue::Span { .. } | RowValue::Scheduling { .. } => {
                 summary.spans += 1;
                 let endless = OpenRow { start_ns, order, name: name.0, detail };
@@ -255,17 +263,17 @@ impl LiveStore {
                 self.chart(track, row, stack)?;
                 added
             }
-        };
-        self.window_rows = (self.window_rows + self.tracks[track.index()].window_len()).saturating_sub(before);
-        match added {
-            Added::InWindow => {}
-            Added::Apart => self.late.apart += 1,
-            Added::LeftOut => {
-                self.late.left_out += 1;
-                self.late.first_left_out_ns.get_or_insert(start_ns);
-            }
+        })
+    }
+
+    /// Writes the arguments of a row, and returns their position; 0 without arguments.
+    fn detail(&mut self, args: &str) -> io::Result<u64> {
+        if args.is_empty() {
+            return Ok(0);
         }
-        Ok(())
+        self.blob.clear();
+        Detail { args_json: args, ..Detail::default() }.encode_into(&mut self.blob);
+        Ok(self.store.push_detail(&self.blob)?.0)
     }
 
     /// Adds a sample to the chart of its thread and event.
