@@ -37,54 +37,19 @@ pub(crate) struct SourcesPanel {
 impl SourcesPanel {
     /// Shows a line per file, and returns the user's commands. `timeline` follows the drags.
     pub(crate) fn show(&mut self, ui: &mut Ui, sources: &Sources, timeline: &Timeline, theme: &Theme) -> Vec<Command> {
-        let losses = timeline.snapshot().losses();
         if self.sources != *sources {
             self.sources = sources.clone();
             self.reset();
         }
         let mut commands = Vec::new();
-        let mut is_entered = false;
         let why = "What is added to the times of a file, such as 1.5ms or -2s: typed, or dragged by its arrow, or with \
                    Ctrl on the timeline; the files are then read and sorted again.";
         ui.add(egui::Label::new(RichText::new(why).color(theme.weak_text)).wrap());
         ui.add_space(4.0);
+        let mut is_entered = false;
         egui::ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
-            egui::Grid::new("sources").num_columns(3).spacing([16.0, 6.0]).min_col_width(COLUMN_POINTS).show(
-                ui,
-                |ui| {
-                    for heading in ["File", "Moved by", "Import issues"] {
-                        ui.label(RichText::new(heading).small().color(theme.weak_text));
-                    }
-                    ui.end_row();
-                    let files = sources.files().iter().zip(sources.names()).take(FILES_MAX);
-                    for (number, (file, name)) in files.enumerate() {
-                        let short =
-                            shorten_middle(&shown(&name), LETTERS_MAX, |_| 1.0).unwrap_or_default().into_owned();
-                        ui.add(egui::Label::new(short).extend())
-                            .on_hover_text(shown(&file.path().to_string_lossy()).into_owned());
-                        ui.horizontal(|ui| {
-                            if let Some(text) = self.texts.get_mut(number) {
-                                is_entered |= offset_field(ui, number, &name, text, theme);
-                            }
-                            commands.extend(self.drag_offset(ui, (number, &name), file.offset_ns, timeline, theme));
-                        });
-                        let issues = IssueCount::new(losses, Some(&name));
-                        let text = match issues.lost {
-                            _ if issues.is_empty() => None,
-                            0 => Some(RichText::new("nothing lost").color(theme.weak_text)),
-                            lost => Some(RichText::new(grouped_digits(lost)).color(theme.warning)),
-                        };
-                        if let Some(text) = text {
-                            if ui.link(text).on_hover_text(issues.text()).clicked() {
-                                commands.push(Command::App(AppCommand::Toggle(ToolWindow::Losses)));
-                            }
-                        } else {
-                            ui.label(RichText::new("none").color(theme.weak_text));
-                        }
-                        ui.end_row();
-                    }
-                },
-            );
+            let grid = egui::Grid::new("sources").num_columns(3).spacing([16.0, 6.0]).min_col_width(COLUMN_POINTS);
+            grid.show(ui, |ui| is_entered = self.show_files(ui, sources, timeline, theme, &mut commands));
         });
         if sources.files().len() > FILES_MAX {
             let text =
@@ -104,6 +69,37 @@ impl SourcesPanel {
             }
         });
         commands
+    }
+
+    /// Shows the rows of the grid. Returns whether an offset was entered.
+    fn show_files(
+        &mut self,
+        ui: &mut Ui,
+        sources: &Sources,
+        timeline: &Timeline,
+        theme: &Theme,
+        commands: &mut Vec<Command>,
+    ) -> bool {
+        let mut is_entered = false;
+        for heading in ["File", "Moved by", "Import issues"] {
+            ui.label(RichText::new(heading).small().color(theme.weak_text));
+        }
+        ui.end_row();
+        let files = sources.files().iter().zip(sources.names()).take(FILES_MAX);
+        for (number, (file, name)) in files.enumerate() {
+            let short = shorten_middle(&shown(&name), LETTERS_MAX, |_| 1.0).unwrap_or_default().into_owned();
+            ui.add(egui::Label::new(short).extend()).on_hover_text(shown(&file.path().to_string_lossy()).into_owned());
+            ui.horizontal(|ui| {
+                if let Some(text) = self.texts.get_mut(number) {
+                    is_entered |= offset_field(ui, number, &name, text, theme);
+                }
+                commands.extend(self.drag_offset(ui, (number, &name), file.offset_ns, timeline, theme));
+            });
+            let issues = IssueCount::new(timeline.snapshot().losses(), Some(&name));
+            commands.extend(show_issues(ui, &issues, theme));
+            ui.end_row();
+        }
+        is_entered
     }
 
     /// Shows the arrow beside a field: a drag moves the file by the time that the pointer covers on the timeline.
@@ -152,6 +148,20 @@ impl SourcesPanel {
         let files = files.collect::<Option<Vec<_>>>()?;
         Some(Sources::new(files).with_weight_unit(self.sources.weight_unit()))
     }
+}
+
+/// Shows the number of lost events of a file, with a link to the issues if it has any.
+fn show_issues(ui: &mut Ui, issues: &IssueCount, theme: &Theme) -> Option<Command> {
+    let text = match issues.lost {
+        _ if issues.is_empty() => {
+            ui.label(RichText::new("none").color(theme.weak_text));
+            return None;
+        }
+        0 => RichText::new("nothing lost").color(theme.weak_text),
+        lost => RichText::new(grouped_digits(lost)).color(theme.warning),
+    };
+    let is_clicked = ui.link(text).on_hover_text(issues.text()).clicked();
+    is_clicked.then_some(Command::App(AppCommand::Toggle(ToolWindow::Losses)))
 }
 
 /// Shows the offset field of a file, with its error below. Returns whether it was confirmed.
