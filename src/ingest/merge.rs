@@ -85,72 +85,99 @@ pub fn merge<E>(
     let mut order: Vec<Key> =
         (0..chunks).zip(heads).map(|(chunk, head)| Key { ts_ns: head.min_ts_ns, chunk }).collect();
     order.sort_unstable();
-    let newest_before = newest_before(heads);
-
     thread::scope(|scope| {
         let bytes = BudgetShare::ChunksAhead.bytes(context.budget);
         let limits = AheadLimits { chunks: context.threads + 2, bytes };
         let mut prefetch = Prefetch::start(scope, source, &order, context.threads, limits);
         let mut unopened = order.iter().copied().peekable();
-        let mut table = HeadTable::default();
-        let mut stats = MergeStats::default();
-        let mut emitted: Option<Key> = None;
+        let mut runs = OpenRuns::new(heads, context);
         loop {
             let promised = unopened.peek().copied();
-            match (table.first(), promised) {
+            match (runs.table.first(), promised) {
                 (None, None) => break,
                 (first, Some(promised)) if first.is_none_or(|first| promised < first) => {
                     context.cancel.check()?;
                     unopened.next();
-                    let chunk_index = promised.chunk as usize;
                     let Some(loaded) = prefetch.take_next() else { break };
-                    let chunk = match loaded {
-                        Ok(chunk) => chunk,
-                        Err(ReadError::Malformed { offset, .. }) => {
-                            let events = u64::from(heads[chunk_index].events.max(1));
-                            stats.losses.add_many(Loss::BadChunk, SourcePos::Offset(offset), events);
-                            continue;
-                        }
-                        Err(error) => return Err(MergeError::Read(error)),
-                    };
-                    count_disorder(&chunk, newest_before[chunk_index], &mut stats);
-                    let liars = chunk.events.partition_point(|event| event.ts_ns < promised.ts_ns);
-                    if let Some(earliest) = chunk.events[..liars].first() {
-                        let earliest_key = Key { ts_ns: earliest.ts_ns, chunk: promised.chunk };
-                        if emitted.is_some_and(|emitted| earliest_key < emitted) {
-                            return Err(MergeError::HeaderLied { chunk: chunk_index });
-                        }
-                        stats.losses.add_many(Loss::LyingHeader, SourcePos::Time(earliest.ts_ns), liars as u64);
-                    }
-                    let memory_bytes = chunk.memory_bytes();
-                    if table.open() > 0
-                        && context.budget.try_charge(memory_bytes, BudgetShare::OpenRuns.fraction()).is_none()
-                    {
-                        let run = spill_all(&mut table, context).map_err(MergeError::Spill)?;
-                        table.insert(run);
-                    }
-                    let charge = context.budget.charge(memory_bytes);
-                    let origin = Origin::One(promised.chunk);
-                    table.insert(OpenRun { chunk, origin, next: 0, rest: None, charge });
+                    runs.open(promised, loaded)?;
                 }
                 _ => {
+                    let emitted = &mut runs.emitted;
                     let emit = |run: SortedRun<'_>| {
-                        emitted = run.last_key();
+                        *emitted = run.last_key();
                         sink(&run)
                     };
-                    let Some((result, finished)) = table.advance(promised, emit) else { break };
+                    let Some((result, finished)) = runs.table.advance(promised, emit) else { break };
                     result.map_err(MergeError::Sink)?;
                     if let Some(next) = finished.and_then(|run| reopen(run, context).transpose()) {
                         context.cancel.check()?;
-                        table.insert(next.map_err(MergeError::Spill)?);
+                        runs.table.insert(next.map_err(MergeError::Spill)?);
                     }
                 }
             }
         }
-        stats.open_max = table.open_max() as u64;
-        stats.head_moves = table.moves();
-        Ok(stats)
+        runs.stats.open_max = runs.table.open_max() as u64;
+        runs.stats.head_moves = runs.table.moves();
+        Ok(runs.stats)
     })
+}
+
+/// The open runs of a merge, and its progress.
+struct OpenRuns<'a> {
+    heads: &'a [ChunkHead],
+    /// The latest event of all chunks before each chunk.
+    newest_before: Vec<i64>,
+    context: &'a MergeContext<'a>,
+    table: HeadTable,
+    /// The last event that was passed on.
+    emitted: Option<Key>,
+    stats: MergeStats,
+}
+
+impl<'a> OpenRuns<'a> {
+    fn new(heads: &'a [ChunkHead], context: &'a MergeContext<'a>) -> Self {
+        Self {
+            heads,
+            newest_before: newest_before(heads),
+            context,
+            table: HeadTable::default(),
+            emitted: None,
+            stats: MergeStats::default(),
+        }
+    }
+
+    /// Opens a chunk whose header promises the key `promised`. If it exceeds the budget, spills all others first.
+    fn open<E>(&mut self, promised: Key, loaded: Result<Chunk, ReadError>) -> Result<(), MergeError<E>> {
+        let chunk_index = promised.chunk as usize;
+        let chunk = match loaded {
+            Ok(chunk) => chunk,
+            Err(ReadError::Malformed { offset, .. }) => {
+                let events = u64::from(self.heads[chunk_index].events.max(1));
+                self.stats.losses.add_many(Loss::BadChunk, SourcePos::Offset(offset), events);
+                return Ok(());
+            }
+            Err(error) => return Err(MergeError::Read(error)),
+        };
+        count_disorder(&chunk, self.newest_before[chunk_index], &mut self.stats);
+        let liars = chunk.events.partition_point(|event| event.ts_ns < promised.ts_ns);
+        if let Some(earliest) = chunk.events[..liars].first() {
+            let earliest_key = Key { ts_ns: earliest.ts_ns, chunk: promised.chunk };
+            if self.emitted.is_some_and(|emitted| earliest_key < emitted) {
+                return Err(MergeError::HeaderLied { chunk: chunk_index });
+            }
+            self.stats.losses.add_many(Loss::LyingHeader, SourcePos::Time(earliest.ts_ns), liars as u64);
+        }
+        let (table, budget) = (&mut self.table, self.context.budget);
+        let memory_bytes = chunk.memory_bytes();
+        if table.open() > 0 && budget.try_charge(memory_bytes, BudgetShare::OpenRuns.fraction()).is_none() {
+            let run = spill_all(table, self.context).map_err(MergeError::Spill)?;
+            table.insert(run);
+        }
+        let charge = budget.charge(memory_bytes);
+        let origin = Origin::One(promised.chunk);
+        table.insert(OpenRun { chunk, origin, next: 0, rest: None, charge });
+        Ok(())
+    }
 }
 
 /// Computes the heads from the events, by loading each chunk once: for traces with wrong headers. Counts the wrong
