@@ -41,44 +41,9 @@ const KEY_POINTS: f32 = 270.0;
 pub(crate) fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: StatusLine<'_>, theme: &Theme) -> Option<Command> {
     let mut command = None;
     ui.horizontal_centered(|ui| {
-        let weak = |text: String| RichText::new(text).small().color(theme.weak_text);
         match snapshot {
-            Some(snapshot) => {
-                let summary = snapshot.summary();
-                let title = RichText::new(shown(status.trace_name)).small();
-                let dur = duration_text(summary.end_ns.abs_diff(summary.start_ns));
-                let dur = if snapshot.has_times() { format!("  ·  {dur}") } else { String::new() };
-                let tracks = snapshot.display_order().len() as u64;
-                let counts = format!(
-                    "{}  ·  {}{dur}",
-                    events_text(summary.spans, summary.samples, (summary.instants, summary.counters)),
-                    counted(tracks, "track")
-                );
-                let [title_points, counts_points, note_points] =
-                    [status.trace_name, &counts, status.note].map(|text| small_width(ui, &shown(text)));
-                let live_points = if status.live.is_some() { LIVE_POINTS } else { 0.0 };
-                let room = ui.available_width() - BADGES_POINTS - live_points;
-                // A notice is new, and counts are not.
-                let shows_counts = if status.note.is_empty() {
-                    counts_points + title_points.min(TITLE_POINTS_MIN) <= room
-                } else {
-                    title_points + counts_points + note_points <= room
-                };
-                let others_points = if shows_counts { counts_points } else { note_points.min(room / 2.0) };
-                let title = show_title(ui, title, (room - others_points).max(TITLE_POINTS_MIN));
-                if shows_counts {
-                    ui.label(weak(counts));
-                } else {
-                    title.on_hover_text(counts);
-                }
-                if let Some(reason) = status.interruption {
-                    ui.label(RichText::new("Incomplete").small().color(theme.error)).on_hover_text(shown(reason));
-                }
-                command = losses::badge(ui, snapshot.losses(), theme);
-            }
-            None => {
-                ui.label(weak("No trace".to_owned()));
-            }
+            Some(snapshot) => command = show_trace(ui, snapshot, &status, theme),
+            None => _ = ui.label(weak("No trace".to_owned(), theme)),
         }
         if let Some(live) = status.live {
             command = live_badge::show(ui, live, theme).or(command.take());
@@ -86,7 +51,7 @@ pub(crate) fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: StatusLine<
         if !status.note.is_empty() {
             let note = shown(status.note);
             let is_whole = small_width(ui, &note) <= ui.available_width();
-            let response = ui.add(egui::Label::new(weak(note.clone().into_owned())).truncate());
+            let response = ui.add(egui::Label::new(weak(note.clone().into_owned(), theme)).truncate());
             spoken::announce(&response);
             if !is_whole {
                 response.on_hover_text(&*note);
@@ -99,6 +64,45 @@ pub(crate) fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: StatusLine<
         }
     });
     command
+}
+
+fn weak(text: String, theme: &Theme) -> RichText {
+    RichText::new(text).small().color(theme.weak_text)
+}
+
+/// Shows the name of the trace, its counts if there is room, and its import issues.
+fn show_trace(ui: &mut Ui, snapshot: &Snapshot, status: &StatusLine<'_>, theme: &Theme) -> Option<Command> {
+    let summary = snapshot.summary();
+    let title = RichText::new(shown(status.trace_name)).small();
+    let dur = duration_text(summary.end_ns.abs_diff(summary.start_ns));
+    let dur = if snapshot.has_times() { format!("  ·  {dur}") } else { String::new() };
+    let tracks = snapshot.display_order().len() as u64;
+    let counts = format!(
+        "{}  ·  {}{dur}",
+        events_text(summary.spans, summary.samples, (summary.instants, summary.counters)),
+        counted(tracks, "track")
+    );
+    let [title_points, counts_points, note_points] =
+        [status.trace_name, &counts, status.note].map(|text| small_width(ui, &shown(text)));
+    let live_points = if status.live.is_some() { LIVE_POINTS } else { 0.0 };
+    let room = ui.available_width() - BADGES_POINTS - live_points;
+    // A notice is new, and counts are not.
+    let shows_counts = if status.note.is_empty() {
+        counts_points + title_points.min(TITLE_POINTS_MIN) <= room
+    } else {
+        title_points + counts_points + note_points <= room
+    };
+    let others_points = if shows_counts { counts_points } else { note_points.min(room / 2.0) };
+    let title = show_title(ui, title, (room - others_points).max(TITLE_POINTS_MIN));
+    if shows_counts {
+        ui.label(weak(counts, theme));
+    } else {
+        title.on_hover_text(counts);
+    }
+    if let Some(reason) = status.interruption {
+        ui.label(RichText::new("Incomplete").small().color(theme.error)).on_hover_text(shown(reason));
+    }
+    losses::badge(ui, snapshot.losses(), theme)
 }
 
 /// Shows the name of the trace, cut to a width so that what follows it stays in view.

@@ -74,7 +74,33 @@ impl DerivedPanel {
         }
     }
 
+    /// Shows the field for another track with its examples. Returns the track, once it is entered.
     fn show_field(&mut self, ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Option<DerivedCommand> {
+        let enters = self.show_text(ui, theme);
+        let scope = timeline.scope();
+        let scope_text = if scope.range.is_some() || !scope.tracks.is_all() {
+            "Covers the time and tracks of the scope."
+        } else {
+            "Covers the whole trace; a scope of time and tracks narrows it."
+        };
+        ui.label(RichText::new(scope_text).small().color(theme.weak_text));
+        if let Some(error) = &self.error {
+            ui.label(RichText::new(&*shown(error)).color(theme.error));
+        }
+        egui::Grid::new("kinds of derived tracks").num_columns(2).spacing([12.0, 2.0]).show(ui, |ui| {
+            for (word, meaning) in EXAMPLES {
+                if ui.link(word).clicked() {
+                    (self.text, self.error) = (word.to_owned(), None);
+                }
+                ui.label(RichText::new(meaning).color(theme.weak_text));
+                ui.end_row();
+            }
+        });
+        if enters { self.parse_text(scope) } else { None }
+    }
+
+    /// Shows the text field and its button. Returns whether the text was entered.
+    fn show_text(&mut self, ui: &mut Ui, theme: &Theme) -> bool {
         const FIELD_POINTS: f32 = 320.0;
         let mut enters = false;
         ui.horizontal(|ui| {
@@ -99,28 +125,11 @@ impl DerivedPanel {
             }
             enters |= ui.button("Add").clicked();
         });
-        let scope = timeline.scope();
-        let scope_text = if scope.range.is_some() || !scope.tracks.is_all() {
-            "Covers the time and tracks of the scope."
-        } else {
-            "Covers the whole trace; a scope of time and tracks narrows it."
-        };
-        ui.label(RichText::new(scope_text).small().color(theme.weak_text));
-        if let Some(error) = &self.error {
-            ui.label(RichText::new(&*shown(error)).color(theme.error));
-        }
-        egui::Grid::new("kinds of derived tracks").num_columns(2).spacing([12.0, 2.0]).show(ui, |ui| {
-            for (word, meaning) in EXAMPLES {
-                if ui.link(word).clicked() {
-                    (self.text, self.error) = (word.to_owned(), None);
-                }
-                ui.label(RichText::new(meaning).color(theme.weak_text));
-                ui.end_row();
-            }
-        });
-        if !enters {
-            return None;
-        }
+        enters
+    }
+
+    /// Returns the track of the text, or keeps the error.
+    fn parse_text(&mut self, scope: &SelectedScope) -> Option<DerivedCommand> {
         match DerivedTrack::parse(&self.text) {
             Ok(DerivedTrack { every_ns: Some(_), .. }) => {
                 self.error = Some(EVERY_REFUSED.to_owned());
