@@ -8,18 +8,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytemuck::Pod;
+use serde::de::DeserializeOwned;
 
 use super::details::{DetailBlock, DetailReader};
 use super::extent::{Extent, ExtentRecord};
 use super::format::{LaneRecord, Meta, SECTIONS, Section, SectionRecord, Trailer};
 use super::iforest;
 use super::lane::{DetailRef, LaneIdx, LaneInfo, LaneKind};
-use super::ledger::{Ledger, LedgerIndex, LedgerNode, NodeItem};
+use super::ledger::{Ledger, LedgerNode, NodeItem};
 use super::overview::{OverviewBucket, OverviewLevel};
-use super::path_ledger::{PathLedger, PathLedgerIndex};
+use super::path_ledger::PathLedger;
 use super::paths::{PathIdx, PathSums};
 use super::pruned_paths::PrunedPaths;
-use super::sample_ledger::{SampleLedger, SampleLedgerIndex};
+use super::sample_ledger::SampleLedger;
 use super::sample_node::{EventKey, TrackSamples};
 use super::signature;
 use super::table::Table;
@@ -128,27 +129,12 @@ impl Store {
         let extents = extents.ok_or_else(|| damaged("table of extents"))?;
         let forests = forests.ok_or_else(|| damaged("table of forests"))?;
         let signatures = signatures.ok_or_else(|| damaged("table of signatures"))?;
-        let ledger = match section(Section::Ledger, "ledger")? {
-            [] => None,
-            bytes => {
-                let index: Option<LedgerIndex> = postcard::from_bytes(bytes).ok();
-                Some(index.and_then(Ledger::new).ok_or_else(|| damaged("ledger"))?)
-            }
-        };
-        let samples = match section(Section::Samples, "ledger of samples")? {
-            [] => None,
-            bytes => {
-                let index: Option<SampleLedgerIndex> = postcard::from_bytes(bytes).ok();
-                Some(index.and_then(SampleLedger::new).ok_or_else(|| damaged("ledger of samples"))?)
-            }
-        };
-        let paths = match section(Section::Paths, "ledger of paths")? {
-            [] => None,
-            bytes => {
-                let index: Option<PathLedgerIndex> = postcard::from_bytes(bytes).ok();
-                Some(index.and_then(PathLedger::new).ok_or_else(|| damaged("ledger of paths"))?)
-            }
-        };
+        let ledger = section(Section::Ledger, "ledger")?;
+        let ledger = open_ledger(ledger, Ledger::new).map_err(|_| damaged("ledger"))?;
+        let samples = section(Section::Samples, "ledger of samples")?;
+        let samples = open_ledger(samples, SampleLedger::new).map_err(|_| damaged("ledger of samples"))?;
+        let paths = section(Section::Paths, "ledger of paths")?;
+        let paths = open_ledger(paths, PathLedger::new).map_err(|_| damaged("ledger of paths"))?;
         let held_extents = Vec::new();
         let tables = StoreTables {
             map,
@@ -366,6 +352,21 @@ impl Store {
         };
         self.extents.is_intact(extent, || Extent::is_intact(bytes)).then(|| Extent::new(bytes))?
     }
+}
+
+/// The index of a ledger is damaged.
+struct DamagedLedger;
+
+/// Opens a ledger by its index, whose bytes are empty in a store without it.
+fn open_ledger<I: DeserializeOwned, L>(
+    bytes: &[u8],
+    open: impl FnOnce(I) -> Option<L>,
+) -> Result<Option<L>, DamagedLedger> {
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    let index = postcard::from_bytes(bytes).map_err(|_| DamagedLedger)?;
+    open(index).map(Some).ok_or(DamagedLedger)
 }
 
 /// One lane of a store.
