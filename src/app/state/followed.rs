@@ -181,11 +181,8 @@ impl App {
 
     /// Sorts an ended trace in the background. The last snapshot stays until then.
     pub(super) fn sort_followed(&mut self, at: usize, end: Result<Box<FollowEnd>, TaskError>) {
-        let id = self.next_task();
-        let load = self.options.load.clone();
         let tab = &mut self.tabs[at];
         let Some(follow) = &mut tab.follow else { return };
-        let name = follow.sources.title();
         if follow.is_paused()
             && let Some(trace) = &mut tab.trace
         {
@@ -195,49 +192,50 @@ impl App {
         // Sentences that are true only of running sources are cleared.
         tab.note = follow.lasting_text();
         match end {
-            Ok(end) => {
-                let FollowEnd { sources, spool, errors, unsorted, has_snapshot_only, .. } = *end;
-                if !errors.is_empty() {
-                    let text = format!("{}. The data received before is shown.", errors.join(". "));
-                    tab.messages.push_back(TabMessage::for_tab("Some sources could not be followed", text));
-                }
-                if has_snapshot_only {
-                    tab.add_note("Only the last snapshot was kept: export it to save it");
-                    self.keep_last_snapshot(at, unshown);
-                    return;
-                }
-                if sources.files().is_empty() {
-                    tab.follow = None;
-                    let is_failed = !errors.is_empty();
-                    if !is_failed {
-                        self.fail(
-                            at,
-                            "No data was received",
-                            TaskError::Failed(format!("{name}: no data was received")),
-                            true,
-                        );
-                    }
-                    return;
-                }
-                if let Some(why) = unsorted {
-                    let folder = spool.keep().unwrap_or_default();
-                    tab.has_only_copy = false;
-                    let text = format!("{why}. All received data is in {}", folder.display());
-                    tab.messages
-                        .push_back(TabMessage::for_tab("Not enough disk space to sort the received data", text));
-                    self.keep_last_snapshot(at, unshown);
-                    return;
-                }
-                let sources = sources.with_weight_unit(follow.sources.weight_unit());
-                follow.end(spool);
-                tab.running = Some(tasks::load_spooled(id, sources, load, &tab.wake));
-            }
+            Ok(end) => self.sort_received(at, *end, unshown),
             Err(error) => {
                 tab.follow = None;
                 tab.stop_growing();
                 self.fail(at, "The trace cannot be followed", error, true);
             }
         }
+    }
+
+    /// Sorts the data of an ended trace, unless nothing was received or it cannot be sorted. Shows its last snapshot.
+    fn sort_received(&mut self, at: usize, end: FollowEnd, unshown: Option<(Snapshot, LiveDensity)>) {
+        let FollowEnd { sources, spool, errors, unsorted, has_snapshot_only, .. } = end;
+        let id = self.next_task();
+        let tab = &mut self.tabs[at];
+        let Some(follow) = &mut tab.follow else { return };
+        if !errors.is_empty() {
+            let text = format!("{}. The data received before is shown.", errors.join(". "));
+            tab.messages.push_back(TabMessage::for_tab("Some sources could not be followed", text));
+        }
+        if has_snapshot_only {
+            tab.add_note("Only the last snapshot was kept: export it to save it");
+            self.keep_last_snapshot(at, unshown);
+            return;
+        }
+        if sources.files().is_empty() {
+            let name = follow.sources.title();
+            tab.follow = None;
+            if errors.is_empty() {
+                let error = TaskError::Failed(format!("{name}: no data was received"));
+                self.fail(at, "No data was received", error, true);
+            }
+            return;
+        }
+        if let Some(why) = unsorted {
+            let folder = spool.keep().unwrap_or_default();
+            tab.has_only_copy = false;
+            let text = format!("{why}. All received data is in {}", folder.display());
+            tab.messages.push_back(TabMessage::for_tab("Not enough disk space to sort the received data", text));
+            self.keep_last_snapshot(at, unshown);
+            return;
+        }
+        let sources = sources.with_weight_unit(follow.sources.weight_unit());
+        follow.end(spool);
+        tab.running = Some(tasks::load_spooled(id, sources, self.options.load.clone(), &tab.wake));
         if let Some(snapshot) = unshown {
             self.show_live(at, snapshot);
         }
