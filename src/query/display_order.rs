@@ -67,8 +67,13 @@ pub(super) fn display_order(tables: &TrackTables, mut order: Vec<TrackIdx>, name
     }
     order.retain(|&index| named.of(index).is_none_or(|group| firsts[group as usize] == index));
     order.sort_unstable_by_key(|&index| place(index));
+    with_members(&order, &members, named)
+}
+
+/// Replaces the first track of each named group by all of its `members`, which are sorted by group.
+fn with_members(order: &[TrackIdx], members: &[(u32, TrackIdx)], named: &NamedGroups) -> Vec<TrackIdx> {
     let mut shown = Vec::with_capacity(order.len() + members.len());
-    for index in order {
+    for &index in order {
         let Some(group) = named.of(index) else {
             shown.push(index);
             continue;

@@ -177,60 +177,26 @@ pub(crate) fn scheduling(
     let tables = snapshot.tracks();
     let of_kind = |kind| {
         let tracks = (0..).map(TrackIdx).zip(&tables.tracks);
-        tracks.filter(move |(index, track)| track.key.kind == kind && !snapshot.lanes_of(*index).is_empty())
-    };
-    let mut answer = Scheduling {
-        is_in_trace: of_kind(TrackKind::State).chain(of_kind(TrackKind::Cpu)).next().is_some(),
-        range_ns: range_ns(snapshot, scope),
-        ..Scheduling::default()
+        let tracks =
+            tracks.filter(move |(index, track)| track.key.kind == kind && !snapshot.lanes_of(*index).is_empty());
+        tracks.map(|(index, _)| index)
     };
     let chosen = chosen_threads(snapshot, scope);
     let is_chosen = |index: TrackIdx| {
         let key = &snapshot.track(index).key;
         scope.has_track(index) || chosen.contains(&(&key.pid, &key.tid))
     };
-    let states: Vec<TrackIdx> =
-        of_kind(TrackKind::State).map(|(index, _)| index).filter(|&index| is_chosen(index)).collect();
-    let cpus: Vec<TrackIdx> =
-        of_kind(TrackKind::Cpu).map(|(index, _)| index).filter(|&index| scope.has_track(index)).collect();
-
+    let states: Vec<TrackIdx> = of_kind(TrackKind::State).filter(|&index| is_chosen(index)).collect();
+    let cpus: Vec<TrackIdx> = of_kind(TrackKind::Cpu).filter(|&index| scope.has_track(index)).collect();
     let adding = Adding { snapshot, scope, cancel };
-    let mut threads: FxHashMap<TrackIdx, ScheduledTime> = FxHashMap::default();
-    let by_state = GroupBy::Keys { name: Some(NameKey::Name), track: Some(OwnerKey::Thread) };
-    adding.in_parts(&states, &by_state, progress, &mut |group, totals, of_part| {
-        let (track, state) = match of_part {
-            // State names of a single track beyond the limit.
-            [only] if group == SpanGroup::OTHERS => (*only, ThreadState::Other),
-            _ => {
-                let letters = snapshot.raw_names().get(group.name).category.unwrap_or_default();
-                (TrackIdx(group.owner), ThreadState::from_letters(letters))
-            }
-        };
-        let row = threads.entry(track).or_insert_with(|| ScheduledTime::new(ScheduledUnit::Thread(track)));
-        row.add_state(state, totals);
-        if state == ThreadState::Running && totals.min_ns == 0 {
-            // A thread has at most one run that takes no time: one that is open at the end.
-            row.slices -= 1;
-        }
-    })?;
-    answer.threads = threads.into_values().collect();
-    answer.threads.sort_unstable_by_key(|row| row.unit);
-    answer.processes = processes(snapshot, &answer.threads);
-
-    let mut runs: FxHashMap<TrackIdx, ScheduledTime> = FxHashMap::default();
-    let by_track = GroupBy::Keys { name: None, track: Some(OwnerKey::Thread) };
-    adding.in_parts(&cpus, &by_track, progress, &mut |group, totals, _| {
-        let track = TrackIdx(group.owner);
-        let row = runs.entry(track).or_insert_with(|| ScheduledTime::new(ScheduledUnit::Cpu(track)));
-        row.add_state(ThreadState::Running, totals);
-    })?;
-    let idle = |&track| runs.get(&track).copied().unwrap_or(ScheduledTime::new(ScheduledUnit::Cpu(track)));
-    answer.cpus = cpus.iter().map(idle).collect();
-    answer.cpus.sort_by_key(|row| match row.unit {
-        ScheduledUnit::Cpu(track) => (snapshot.track(track).key.slot, track),
-        ScheduledUnit::Thread(_) | ScheduledUnit::Process(_) => (0, TrackIdx::default()),
-    });
-    Ok(answer)
+    let threads = adding.threads(&states, progress)?;
+    Ok(Scheduling {
+        processes: processes(snapshot, &threads),
+        threads,
+        cpus: adding.cpus(&cpus, progress)?,
+        range_ns: range_ns(snapshot, scope),
+        is_in_trace: of_kind(TrackKind::State).chain(of_kind(TrackKind::Cpu)).next().is_some(),
+    })
 }
 
 /// Returns the part of a scope's range in which the trace has rows.
@@ -278,6 +244,50 @@ struct Adding<'a> {
 }
 
 impl Adding<'_> {
+    /// Returns the threads with these tracks of states, in track order.
+    fn threads(&self, states: &[TrackIdx], progress: &Progress) -> Result<Vec<ScheduledTime>, Cancelled> {
+        let names = self.snapshot.raw_names();
+        let mut threads: FxHashMap<TrackIdx, ScheduledTime> = FxHashMap::default();
+        let by_state = GroupBy::Keys { name: Some(NameKey::Name), track: Some(OwnerKey::Thread) };
+        self.in_parts(states, &by_state, progress, &mut |group, totals, of_part| {
+            let (track, state) = match of_part {
+                // State names of a single track beyond the limit.
+                [only] if group == SpanGroup::OTHERS => (*only, ThreadState::Other),
+                _ => {
+                    let letters = names.get(group.name).category.unwrap_or_default();
+                    (TrackIdx(group.owner), ThreadState::from_letters(letters))
+                }
+            };
+            let row = threads.entry(track).or_insert_with(|| ScheduledTime::new(ScheduledUnit::Thread(track)));
+            row.add_state(state, totals);
+            if state == ThreadState::Running && totals.min_ns == 0 {
+                // A thread has at most one run that takes no time: one that is open at the end.
+                row.slices -= 1;
+            }
+        })?;
+        let mut threads: Vec<_> = threads.into_values().collect();
+        threads.sort_unstable_by_key(|row| row.unit);
+        Ok(threads)
+    }
+
+    /// Returns the CPUs with these tracks of runs, by number.
+    fn cpus(&self, cpus: &[TrackIdx], progress: &Progress) -> Result<Vec<ScheduledTime>, Cancelled> {
+        let mut runs: FxHashMap<TrackIdx, ScheduledTime> = FxHashMap::default();
+        let by_track = GroupBy::Keys { name: None, track: Some(OwnerKey::Thread) };
+        self.in_parts(cpus, &by_track, progress, &mut |group, totals, _| {
+            let track = TrackIdx(group.owner);
+            let row = runs.entry(track).or_insert_with(|| ScheduledTime::new(ScheduledUnit::Cpu(track)));
+            row.add_state(ThreadState::Running, totals);
+        })?;
+        let idle = |&track| runs.get(&track).copied().unwrap_or(ScheduledTime::new(ScheduledUnit::Cpu(track)));
+        let mut cpus: Vec<_> = cpus.iter().map(idle).collect();
+        cpus.sort_by_key(|row| match row.unit {
+            ScheduledUnit::Cpu(track) => (self.snapshot.track(track).key.slot, track),
+            ScheduledUnit::Thread(_) | ScheduledUnit::Process(_) => (0, TrackIdx::default()),
+        });
+        Ok(cpus)
+    }
+
     /// Sums some of the tracks at a time, so that the sums of a million threads are never in memory at once.
     fn in_parts(
         &self,
