@@ -291,21 +291,10 @@ impl CarriedStore {
                 Err(refused) => return Ok(Err(refused)),
             });
         }
-        let (limits, buckets_max) = (self.limits, self.writer.buckets_max);
-        let lanes = (0..).map(LaneIdx).zip(&mut self.writer.lanes);
-        let mut packing: Vec<(LaneIdx, RepackJob<'_>)> =
-            lanes.filter_map(|(lane, builder)| Some((lane, RepackJob::new(of_lane.remove(&lane)?, builder)))).collect();
-        let mut pack = || packing.par_iter_mut().map(|(_, packing)| packing.pack(limits, buckets_max)).collect();
-        let packed: Result<Vec<u64>, NoStore> = match &self.pool {
-            Some(pool) => pool.install(pack),
-            None => pack(),
-        };
-        match packed {
-            Ok(detail_max) => self.detail_max = detail_max.into_iter().fold(self.detail_max, u64::max),
+        let packed = match self.pack(of_lane) {
+            Ok(packed) => packed,
             Err(refused) => return Ok(Err(refused)),
-        }
-        let packed: FxHashMap<LaneIdx, RepackedLanes> =
-            packing.into_iter().map(|(lane, packing)| (lane, packing.packed)).collect();
+        };
         for (&(entry, bytes), lane) in pieces.iter().zip(&piece_lanes) {
             match lane {
                 None if bytes.is_empty() => self.writer.details.skip(entry.raw_bytes),
@@ -324,6 +313,24 @@ impl CarriedStore {
         }
         self.writer.count_buckets();
         Ok(Ok(()))
+    }
+
+    /// Packs the extents of each lane, several lanes at a time.
+    fn pack(
+        &mut self,
+        mut extents: FxHashMap<LaneIdx, Vec<&[u8]>>,
+    ) -> Result<FxHashMap<LaneIdx, RepackedLanes>, NoStore> {
+        let (limits, buckets_max) = (self.limits, self.writer.buckets_max);
+        let lanes = (0..).map(LaneIdx).zip(&mut self.writer.lanes);
+        let mut packing: Vec<(LaneIdx, RepackJob<'_>)> =
+            lanes.filter_map(|(lane, builder)| Some((lane, RepackJob::new(extents.remove(&lane)?, builder)))).collect();
+        let mut pack = || packing.par_iter_mut().map(|(_, packing)| packing.pack(limits, buckets_max)).collect();
+        let packed: Result<Vec<u64>, NoStore> = match &self.pool {
+            Some(pool) => pool.install(pack),
+            None => pack(),
+        };
+        self.detail_max = packed?.into_iter().fold(self.detail_max, u64::max);
+        Ok(packing.into_iter().map(|(lane, packing)| (lane, packing.packed)).collect())
     }
 
     /// Returns the lane of an entry; `None` for a block of details.
