@@ -99,6 +99,15 @@ fn offset_name(sources: &Sources, file: &SourceFile) -> Option<String> {
     path.to_str().filter(|_| is_unique).map(str::to_owned)
 }
 
+/// Returns an expression that matches exactly these texts, unless it would be too long.
+fn any_of(texts: impl Iterator<Item = String>) -> Option<String> {
+    let mut texts: Vec<String> = texts.map(|text| regex::escape(&text)).collect();
+    texts.sort();
+    texts.dedup();
+    let expression = format!("^({})$", texts.join("|"));
+    (expression.len() <= EXPRESSION_BYTES_MAX).then_some(expression)
+}
+
 /// Returns options that select exactly these tracks among those with events, if there are any.
 ///
 /// A list of track numbers would not be readable. Instead, a few expressions over ids and names are tried, and the
@@ -113,13 +122,6 @@ fn track_options(snapshot: &Snapshot, tracks: &TrackSet) -> Option<Vec<(&'static
     // The lanes of a track are contiguous.
     all.dedup();
     let wanted: Vec<TrackIdx> = all.iter().copied().filter(|&track| tracks.contains(track)).collect();
-    let any_of = |texts: Vec<String>| {
-        let mut texts: Vec<String> = texts.iter().map(|text| regex::escape(text)).collect();
-        texts.sort();
-        texts.dedup();
-        let expression = format!("^({})$", texts.join("|"));
-        (expression.len() <= EXPRESSION_BYTES_MAX).then_some(expression)
-    };
     let of_process = |track: &TrackIdx| {
         let track = snapshot.track(*track);
         match &track.key.pid {
@@ -129,13 +131,13 @@ fn track_options(snapshot: &Snapshot, tracks: &TrackSet) -> Option<Vec<(&'static
     };
     let id_of = |track: &TrackIdx| snapshot.track(*track).key.tid.to_string();
     let name_of = |track: &TrackIdx| snapshot.track(*track).name.to_string();
-    let processes = any_of(wanted.iter().map(of_process).collect())?;
+    let processes = any_of(wanted.iter().map(of_process))?;
     let by_name = [
         (true, None),
-        (false, Some(any_of(wanted.iter().map(id_of).collect()))),
-        (false, Some(any_of(wanted.iter().map(name_of).collect()))),
-        (true, Some(any_of(wanted.iter().map(id_of).collect()))),
-        (true, Some(any_of(wanted.iter().map(name_of).collect()))),
+        (false, Some(any_of(wanted.iter().map(id_of)))),
+        (false, Some(any_of(wanted.iter().map(name_of)))),
+        (true, Some(any_of(wanted.iter().map(id_of)))),
+        (true, Some(any_of(wanted.iter().map(name_of)))),
     ];
     let kind_of = |&track: &TrackIdx| snapshot.track(track).key.kind;
     let mut kinds: Vec<TrackKind> = wanted.iter().map(kind_of).collect();

@@ -48,19 +48,7 @@ fn names_of(
     group_frames: &[AddressFrames<'_>],
     functions: &FunctionTable,
 ) -> AddressNames {
-    // Among several units, the first with a function is chosen, or else the first with a line.
-    let mut chosen: Vec<Option<(usize, usize)>> = vec![None; wanted.len()];
-    for (group, frames) in group_frames.iter().enumerate() {
-        for (row, address) in frames.addresses.iter().enumerate() {
-            let chosen = &mut chosen[address.wanted as usize];
-            let is_better = |(group, row): (usize, usize)| {
-                address.has_function && !AddressFrames::has_function(&group_frames[group], row)
-            };
-            if chosen.is_none_or(is_better) {
-                *chosen = Some((group, row));
-            }
-        }
-    }
+    let chosen = chosen_units(wanted, group_frames);
     let mut texts = NameTexts::default();
     let mut rows = Vec::new();
     let mut ends = Vec::with_capacity(addresses.len());
@@ -104,6 +92,24 @@ fn names_of(
         start = end;
     }
     builder.finish()
+}
+
+/// Chooses a unit for each wanted address, by its group and its row there: the first with a function, or else the first
+/// with a line.
+fn chosen_units(wanted: &[u64], group_frames: &[AddressFrames<'_>]) -> Vec<Option<(usize, usize)>> {
+    let mut chosen: Vec<Option<(usize, usize)>> = vec![None; wanted.len()];
+    for (group, frames) in group_frames.iter().enumerate() {
+        for (row, address) in frames.addresses.iter().enumerate() {
+            let chosen = &mut chosen[address.wanted as usize];
+            let is_better = |(group, row): (usize, usize)| {
+                address.has_function && !AddressFrames::has_function(&group_frames[group], row)
+            };
+            if chosen.is_none_or(is_better) {
+                *chosen = Some((group, row));
+            }
+        }
+    }
+    chosen
 }
 
 /// Resolves addresses from the symbol table only.
