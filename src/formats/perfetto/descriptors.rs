@@ -79,6 +79,33 @@ pub(super) struct Descriptor {
     pub(super) merge_key: Box<str>,
 }
 
+impl Descriptor {
+    /// Takes what a newer packet describes.
+    fn update(&mut self, newer: Self) {
+        self.parent = newer.parent.or(self.parent);
+        self.process = newer.process.or_else(|| self.process.take());
+        // A thread stays in its first process.
+        self.thread = self.thread.take().or(newer.thread);
+        self.counter = newer.counter.or(self.counter);
+        self.stands_alone |= newer.stands_alone;
+        if newer.children != ChildOrder::Appearance {
+            self.children = newer.children;
+        }
+        if newer.rank != 0 {
+            self.rank = newer.rank;
+        }
+        if !newer.unit.is_empty() {
+            self.unit = newer.unit;
+        }
+        if !newer.merge_key.is_empty() {
+            self.merge_key = newer.merge_key;
+        }
+        if !newer.name.is_empty() {
+            self.name = newer.name;
+        }
+    }
+}
+
 /// The order of child tracks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum ChildOrder {
@@ -251,28 +278,7 @@ impl Descriptors {
             return self.losses.add(Loss::OverLimit, pos);
         }
         self.name_and_order(&descriptor);
-        let entry = self.by_uuid.entry(uuid).or_default();
-        entry.parent = descriptor.parent.or(entry.parent);
-        entry.process = descriptor.process.or_else(|| entry.process.take());
-        // A thread stays in its first process.
-        entry.thread = entry.thread.take().or(descriptor.thread);
-        entry.counter = descriptor.counter.or(entry.counter);
-        entry.stands_alone |= descriptor.stands_alone;
-        if descriptor.children != ChildOrder::Appearance {
-            entry.children = descriptor.children;
-        }
-        if descriptor.rank != 0 {
-            entry.rank = descriptor.rank;
-        }
-        if !descriptor.unit.is_empty() {
-            entry.unit = descriptor.unit;
-        }
-        if !descriptor.merge_key.is_empty() {
-            entry.merge_key = descriptor.merge_key;
-        }
-        if !descriptor.name.is_empty() {
-            entry.name = descriptor.name;
-        }
+        self.by_uuid.entry(uuid).or_default().update(descriptor);
     }
 
     /// Adds the name and the rank of a track as those of its thread or process.

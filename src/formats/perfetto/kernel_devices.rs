@@ -112,21 +112,11 @@ impl KernelEventBuilder<'_> {
             ftrace_event::VIRTIO_VIDEO_CMD => self.video_command(ts_ns, event, "Requests"),
             ftrace_event::VIRTIO_VIDEO_CMD_DONE => self.video_command(ts_ns, event, "Responses"),
             ftrace_event::KGSL_ADRENO_CMDBATCH_QUEUED => {
-                let contexts = &mut self.kernel.devices.adreno.contexts;
-                let context = number_in(bytes, adreno_queued::ID);
-                if has_room(contexts, &context, OPEN_MAX) {
-                    contexts.insert(context, event.tid);
-                } else {
-                    self.batch.lose(Loss::OverLimit, self.pos);
-                }
+                self.queue_adreno(event);
                 return false;
             }
             ftrace_event::KGSL_ADRENO_CMDBATCH_SYNC => {
-                let ticks = number_in(bytes, adreno_sync::TICKS);
-                self.kernel.devices.adreno.offset_ns = Some(i128::from(ts_ns) - adreno_ns(ticks));
-                for commands in std::mem::take(&mut self.kernel.devices.adreno.commands) {
-                    self.push_adreno(&commands);
-                }
+                self.sync_adreno(ts_ns, event);
                 return false;
             }
             ftrace_event::KGSL_ADRENO_CMDBATCH_RETIRED => self.retire_adreno(ts_ns, event),
@@ -181,69 +171,103 @@ impl KernelEventBuilder<'_> {
         true
     }
 
+    /// Keeps the thread that queues commands for a context of an Adreno GPU.
+    fn queue_adreno(&mut self, event: &KernelEvent<'_>) {
+        let contexts = &mut self.kernel.devices.adreno.contexts;
+        let context = number_in(event.bytes, adreno_queued::ID);
+        if has_room(contexts, &context, OPEN_MAX) {
+            contexts.insert(context, event.tid);
+        } else {
+            self.batch.lose(Loss::OverLimit, self.pos);
+        }
+    }
+
+    /// Relates the clock of an Adreno GPU to that of the trace, and adds the commands that wait for it.
+    fn sync_adreno(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
+        let ticks = number_in(event.bytes, adreno_sync::TICKS);
+        self.kernel.devices.adreno.offset_ns = Some(i128::from(ts_ns) - adreno_ns(ticks));
+        for commands in std::mem::take(&mut self.kernel.devices.adreno.commands) {
+            self.push_adreno(&commands);
+        }
+    }
+
     /// Returns the span that an event begins or ends; `None` if it has none.
     fn device_span(&mut self, event: &KernelEvent<'_>) -> Option<DeviceSpan> {
-        let bytes = event.bytes;
-        let number = |field| number_in(bytes, field);
-        let begins_at = |begin: FieldNumber| event.number == begin;
-        let span = match event.number {
+        match event.number {
             ftrace_event::BLOCK_IO_START
             | ftrace_event::BLOCK_IO_DONE
             | ftrace_event::BLOCK_RQ_ISSUE
-            | ftrace_event::BLOCK_RQ_COMPLETE => {
-                let is_io = matches!(event.number, ftrace_event::BLOCK_IO_START | ftrace_event::BLOCK_IO_DONE);
-                let (device, sector) = (number(block_event::DEV), number(block_event::SECTOR));
-                let name = if is_io { "block_io" } else { "block_rq" };
-                let track = format!("{name} {}:{}", device >> 20, device & 0xf_ffff);
-                DeviceSpan {
-                    is_begin: begins_at(ftrace_event::BLOCK_IO_START) || begins_at(ftrace_event::BLOCK_RQ_ISSUE),
-                    track: self.overlapping_track(Id::None, &track),
-                    name: name.to_owned(),
-                    category: "block",
-                    id: async_id(name, &[device, sector]),
-                }
-            }
+            | ftrace_event::BLOCK_RQ_COMPLETE => Some(self.block_span(event)),
             ftrace_event::VIRTIO_VIDEO_RESOURCE_QUEUE | ftrace_event::VIRTIO_VIDEO_RESOURCE_QUEUE_DONE => {
-                let (stream, resource) =
-                    (number(video_resource_event::STREAM_ID), number(video_resource_event::RESOURCE_ID));
-                let queue = number(video_resource_event::QUEUE_TYPE);
-                let queue_name = known(queue, VIDEO_QUEUES).map_or_else(|| format!("{queue:#x}"), str::to_owned);
-                let track = format!("virtio_video stream #{stream} {queue_name}");
-                DeviceSpan {
-                    is_begin: begins_at(ftrace_event::VIRTIO_VIDEO_RESOURCE_QUEUE),
-                    track: self.overlapping_track(Id::None, &track),
-                    name: format!("Resource #{resource}"),
-                    category: "video",
-                    id: async_id("video", &[stream, queue, resource]),
-                }
+                Some(self.video_span(event))
             }
             ftrace_event::VIRTIO_GPU_CMD_QUEUE | ftrace_event::VIRTIO_GPU_CMD_RESPONSE => {
-                let (queue, sequence) = (number(virtual_gpu_event::VQ), number(virtual_gpu_event::SEQNO));
-                let command = number(virtual_gpu_event::TYPE);
-                let name = known(command, VIRTUAL_GPU_COMMANDS).map_or_else(|| format!("{command:#x}"), str::to_owned);
-                let track = format!("Virtgpu {}", text_in(bytes, virtual_gpu_event::NAME));
-                DeviceSpan {
-                    is_begin: begins_at(ftrace_event::VIRTIO_GPU_CMD_QUEUE),
-                    track: self.overlapping_track(Id::None, &track),
-                    name,
-                    category: "gpu",
-                    id: async_id("virtio_gpu", &[number(virtual_gpu_event::DEV), queue, sequence]),
-                }
+                Some(self.virtual_gpu_span(event))
             }
-            ftrace_event::DMA_HEAP_STAT => {
-                let change = signed_in(bytes, heap_event::LEN);
-                let pid = self.tracks.process_now(self.pid_of(event.tid));
-                DeviceSpan {
-                    is_begin: change > 0,
-                    track: self.overlapping_track(pid, "mem.dma_buffer"),
-                    name: format!("{} kB", change / 1024),
-                    category: "memory",
-                    id: async_id("dma_buffer", &[number(heap_event::INODE)]),
-                }
-            }
-            _ => return self.power_span(event).or_else(|| self.file_span(event)),
-        };
-        Some(span)
+            ftrace_event::DMA_HEAP_STAT => Some(self.dma_heap_span(event)),
+            _ => self.power_span(event).or_else(|| self.file_span(event)),
+        }
+    }
+
+    /// Returns the span of a request to a block device.
+    fn block_span(&mut self, event: &KernelEvent<'_>) -> DeviceSpan {
+        let number = |field| number_in(event.bytes, field);
+        let is_io = matches!(event.number, ftrace_event::BLOCK_IO_START | ftrace_event::BLOCK_IO_DONE);
+        let (device, sector) = (number(block_event::DEV), number(block_event::SECTOR));
+        let name = if is_io { "block_io" } else { "block_rq" };
+        let track = format!("{name} {}:{}", device >> 20, device & 0xf_ffff);
+        DeviceSpan {
+            is_begin: matches!(event.number, ftrace_event::BLOCK_IO_START | ftrace_event::BLOCK_RQ_ISSUE),
+            track: self.overlapping_track(Id::None, &track),
+            name: name.to_owned(),
+            category: "block",
+            id: async_id(name, &[device, sector]),
+        }
+    }
+
+    /// Returns the span of a resource in a queue of a virtual video device.
+    fn video_span(&mut self, event: &KernelEvent<'_>) -> DeviceSpan {
+        let number = |field| number_in(event.bytes, field);
+        let (stream, resource) = (number(video_resource_event::STREAM_ID), number(video_resource_event::RESOURCE_ID));
+        let queue = number(video_resource_event::QUEUE_TYPE);
+        let queue_name = known(queue, VIDEO_QUEUES).map_or_else(|| format!("{queue:#x}"), str::to_owned);
+        let track = format!("virtio_video stream #{stream} {queue_name}");
+        DeviceSpan {
+            is_begin: event.number == ftrace_event::VIRTIO_VIDEO_RESOURCE_QUEUE,
+            track: self.overlapping_track(Id::None, &track),
+            name: format!("Resource #{resource}"),
+            category: "video",
+            id: async_id("video", &[stream, queue, resource]),
+        }
+    }
+
+    /// Returns the span of a command for a virtual GPU.
+    fn virtual_gpu_span(&mut self, event: &KernelEvent<'_>) -> DeviceSpan {
+        let number = |field| number_in(event.bytes, field);
+        let (queue, sequence) = (number(virtual_gpu_event::VQ), number(virtual_gpu_event::SEQNO));
+        let command = number(virtual_gpu_event::TYPE);
+        let name = known(command, VIRTUAL_GPU_COMMANDS).map_or_else(|| format!("{command:#x}"), str::to_owned);
+        let track = format!("Virtgpu {}", text_in(event.bytes, virtual_gpu_event::NAME));
+        DeviceSpan {
+            is_begin: event.number == ftrace_event::VIRTIO_GPU_CMD_QUEUE,
+            track: self.overlapping_track(Id::None, &track),
+            name,
+            category: "gpu",
+            id: async_id("virtio_gpu", &[number(virtual_gpu_event::DEV), queue, sequence]),
+        }
+    }
+
+    /// Returns the span of a buffer of a DMA heap.
+    fn dma_heap_span(&mut self, event: &KernelEvent<'_>) -> DeviceSpan {
+        let change = signed_in(event.bytes, heap_event::LEN);
+        let pid = self.tracks.process_now(self.pid_of(event.tid));
+        DeviceSpan {
+            is_begin: change > 0,
+            track: self.overlapping_track(pid, "mem.dma_buffer"),
+            name: format!("{} kB", change / 1024),
+            category: "memory",
+            id: async_id("dma_buffer", &[number_in(event.bytes, heap_event::INODE)]),
+        }
     }
 
     /// Returns the span of an event of suspension or of a wakeup source.

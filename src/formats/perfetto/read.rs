@@ -320,25 +320,8 @@ impl Decoder {
             self.batch.lose(Loss::OverLimit, pos);
             return Ok(());
         };
-        let sequence = &mut self.sequences.all[row];
-        if fields.is_cleared {
-            sequence.clear(&mut self.intern_room);
-        } else if fields.was_dropped {
-            sequence.is_valid = false;
-        }
-        // The first packet of a sequence has this flag too, although no packet is lost.
-        if fields.was_dropped && sequence.is_known {
-            self.batch.lose(Loss::RecorderLost, pos);
-        }
-        sequence.is_known = true;
-        if let Some(interned) = more.interned
-            && let Some(loss) = sequence.intern(in_block(interned), &mut self.intern_room)
-        {
-            self.batch.lose(loss, pos);
-        }
-        if let Some(defaults) = more.defaults {
-            sequence.set_defaults(in_block(defaults));
-        }
+        self.update_sequence(row, fields, more, block);
+        let sequence = &self.sequences.all[row];
         if fields.needs_state && !sequence.is_valid {
             self.batch.lose(Loss::MissingState, pos);
             return Ok(());
@@ -362,22 +345,38 @@ impl Decoder {
         Ok(())
     }
 
+    /// Adds the state of a packet to its sequence, and counts packets that the recorder lost.
+    #[inline]
+    fn update_sequence(&mut self, row: usize, fields: &PacketFields, more: &RareFields, block: &PacketBlock) {
+        let pos = block.pos(fields.at);
+        let sequence = &mut self.sequences.all[row];
+        if fields.is_cleared {
+            sequence.clear(&mut self.intern_room);
+        } else if fields.was_dropped {
+            sequence.is_valid = false;
+        }
+        // The first packet of a sequence has this flag too, although no packet is lost.
+        if fields.was_dropped && sequence.is_known {
+            self.batch.lose(Loss::RecorderLost, pos);
+        }
+        sequence.is_known = true;
+        if let Some(interned) = more.interned
+            && let Some(loss) = sequence.intern(interned.in_block(&block.bytes), &mut self.intern_room)
+        {
+            self.batch.lose(loss, pos);
+        }
+        if let Some(defaults) = more.defaults {
+            sequence.set_defaults(defaults.in_block(&block.bytes));
+        }
+    }
+
     /// Decodes a packet that is not a track event.
     #[inline(never)]
     fn other(&mut self, fields: &PacketFields, data: &[u8], time: Option<Time>, row: usize, pos: SourcePos) {
         match fields.kind {
             trace_packet::PERF_SAMPLE => self.perf_sample(data, time, row, pos),
             trace_packet::STREAMING_PROFILE_PACKET => self.streamed_samples(data, (fields.sequence, row), pos),
-            trace_packet::PROFILE_PACKET => {
-                let sequence = &mut self.sequences.all[row];
-                let (tracks, clocks, modules) = (&mut self.tracks, &mut self.clocks, &mut self.modules);
-                let (batch, args) = (&mut self.batch, &mut self.args);
-                HeapProfiles { sequence, tracks, clocks, modules, batch, args, pos }.packet(
-                    fields.sequence,
-                    time,
-                    data,
-                );
-            }
+            trace_packet::PROFILE_PACKET => self.heap_profile(data, time, (fields.sequence, row), pos),
             trace_packet::BATTERY => {
                 let Some(ts_ns) = self.usable_time(time, pos) else { return };
                 self.kernel_events(fields.sequence, Some(row), pos).battery(ts_ns, data);
@@ -403,10 +402,7 @@ impl Decoder {
                 self.kernel_events(fields.sequence, Some(row), pos).frame(kind, ts_ns, data);
             }
             kind if is_of_gpu_driver(kind) || is_of_android(kind) => {
-                let ts_ns = match time {
-                    None => None,
-                    Some(_) => self.usable_time(time, pos),
-                };
+                let ts_ns = time.and_then(|time| self.usable_time(Some(time), pos));
                 let mut events = self.kernel_events(fields.sequence, Some(row), pos);
                 if is_of_android(kind) {
                     events.android_packet(kind, ts_ns, data);
@@ -424,18 +420,7 @@ impl Decoder {
             }
             // The thread of the descriptor becomes the default thread of the sequence.
             trace_packet::TRACK_DESCRIPTOR | trace_packet::THREAD_DESCRIPTOR => {
-                if let Some(thread) = descriptors::thread_of_writer(fields.kind, data) {
-                    let sequence = &mut self.sequences.all[row];
-                    let described = Some((self.tracks.process_now(thread.pid), thread.tid));
-                    match fields.kind {
-                        trace_packet::THREAD_DESCRIPTOR => sequence.thread = described,
-                        _ => sequence.described_thread = described,
-                    }
-                    sequence.newest_us = thread.reference_us.unwrap_or(sequence.newest_us);
-                    sequence.newest_thread_us = thread.reference_thread_us.unwrap_or(sequence.newest_thread_us);
-                    sequence.newest_instructions =
-                        thread.reference_instructions.unwrap_or(sequence.newest_instructions);
-                }
+                self.describe_sequence(fields.kind, data, row);
             }
             FieldNumber::NONE => {}
             kind if is_about_the_recording(kind) => {}
@@ -446,6 +431,27 @@ impl Decoder {
                 self.batch.lose_value(loss, value, pos);
             }
         }
+    }
+
+    fn heap_profile(&mut self, data: &[u8], time: Option<Time>, (id, row): (u32, usize), pos: SourcePos) {
+        let sequence = &mut self.sequences.all[row];
+        let (tracks, clocks, modules) = (&mut self.tracks, &mut self.clocks, &mut self.modules);
+        let (batch, args) = (&mut self.batch, &mut self.args);
+        HeapProfiles { sequence, tracks, clocks, modules, batch, args, pos }.packet(id, time, data);
+    }
+
+    /// Sets the thread of a sequence, and the times that its next events are relative to.
+    fn describe_sequence(&mut self, kind: FieldNumber, data: &[u8], row: usize) {
+        let Some(thread) = descriptors::thread_of_writer(kind, data) else { return };
+        let sequence = &mut self.sequences.all[row];
+        let described = Some((self.tracks.process_now(thread.pid), thread.tid));
+        match kind {
+            trace_packet::THREAD_DESCRIPTOR => sequence.thread = described,
+            _ => sequence.described_thread = described,
+        }
+        sequence.newest_us = thread.reference_us.unwrap_or(sequence.newest_us);
+        sequence.newest_thread_us = thread.reference_thread_us.unwrap_or(sequence.newest_thread_us);
+        sequence.newest_instructions = thread.reference_instructions.unwrap_or(sequence.newest_instructions);
     }
 
     fn track_event(&mut self, event: &TrackEvent<'_>, time: Option<Time>, (id, row): (u32, usize), pos: SourcePos) {

@@ -133,48 +133,27 @@ impl ValueWriter<'_, '_> {
             if self.json.len() > Detail::ARGS_BYTES_MAX {
                 break; // too long to be kept
             }
-            match field.number {
-                _ if is_member && (close.is_some() || self.json.len() == begins_at) => {
-                    if close.is_none() {
-                        close = Some(if is_entry { '}' } else { ']' });
-                        self.json.push(if is_entry { '{' } else { '[' });
-                    }
-                    if (close == Some('}')) != is_entry {
-                        continue; // a dictionary and an array at once
-                    }
-                    if members > 0 {
-                        self.json.push(',');
-                    }
-                    members += 1;
-                    if is_entry {
-                        let key =
-                            annotation_name(value.bytes(), self.shared.texts, self.shared.pos, self.shared.losses);
-                        push_quoted(self.json, &lossy_text(key));
-                        self.json.push(':');
-                    }
-                    self.annotation(value.bytes(), depth + 1);
+            if is_member && (close.is_some() || self.json.len() == begins_at) {
+                if close.is_none() {
+                    close = Some(if is_entry { '}' } else { ']' });
+                    self.json.push(if is_entry { '{' } else { '[' });
                 }
-                _ if self.json.len() > begins_at => {} // only the first value counts
-                debug_annotation::BOOL_VALUE => self.json.push_str(if value.number() == 0 { "false" } else { "true" }),
-                debug_annotation::UINT_VALUE => self.display(value.number()),
-                debug_annotation::INT_VALUE => self.display(value.signed()),
-                debug_annotation::DOUBLE_VALUE => push_double(self.json, value.double()),
-                debug_annotation::STRING_VALUE => push_quoted(self.json, &lossy_text(value.bytes())),
-                debug_annotation::POINTER_VALUE => {
-                    let _ = write!(self.json, "\"{:#x}\"", value.number()); // to memory
+                if (close == Some('}')) != is_entry {
+                    continue; // a dictionary and an array at once
                 }
-                debug_annotation::NESTED_VALUE => self.nested(value.bytes(), depth + 1),
-                debug_annotation::LEGACY_JSON_VALUE => self.raw_json(value.bytes()),
-                debug_annotation::STRING_VALUE_IID => {
-                    if let Some(text) = self.shared.texts.argument_values.get(value.number()) {
-                        push_quoted(self.json, &lossy_text(text));
-                    } else {
-                        self.lose(Loss::MissingText);
-                        self.json.push_str("null");
-                    }
+                if members > 0 {
+                    self.json.push(',');
                 }
-                debug_annotation::PROTO_VALUE => self.message(value.bytes(), bytes, depth),
-                _ => {}
+                members += 1;
+                if is_entry {
+                    let key = annotation_name(value.bytes(), self.shared.texts, self.shared.pos, self.shared.losses);
+                    push_quoted(self.json, &lossy_text(key));
+                    self.json.push(':');
+                }
+                self.annotation(value.bytes(), depth + 1);
+            } else if self.json.len() == begins_at {
+                // Only the first value counts.
+                self.single_value(field.number, value, (bytes, depth));
             }
         }
         if let Some(close) = close {
@@ -184,6 +163,32 @@ impl ValueWriter<'_, '_> {
         }
         if fields.is_broken() {
             self.lose(Loss::BadRecord);
+        }
+    }
+
+    /// Writes a value of an annotation that is neither a dictionary nor an array, if the field has one.
+    fn single_value(&mut self, number: FieldNumber, value: ProtoValue<'_>, (annotation, depth): (&[u8], u32)) {
+        match number {
+            debug_annotation::BOOL_VALUE => self.json.push_str(if value.number() == 0 { "false" } else { "true" }),
+            debug_annotation::UINT_VALUE => self.display(value.number()),
+            debug_annotation::INT_VALUE => self.display(value.signed()),
+            debug_annotation::DOUBLE_VALUE => push_double(self.json, value.double()),
+            debug_annotation::STRING_VALUE => push_quoted(self.json, &lossy_text(value.bytes())),
+            debug_annotation::POINTER_VALUE => {
+                let _ = write!(self.json, "\"{:#x}\"", value.number()); // to memory
+            }
+            debug_annotation::NESTED_VALUE => self.nested(value.bytes(), depth + 1),
+            debug_annotation::LEGACY_JSON_VALUE => self.raw_json(value.bytes()),
+            debug_annotation::STRING_VALUE_IID => {
+                if let Some(text) = self.shared.texts.argument_values.get(value.number()) {
+                    push_quoted(self.json, &lossy_text(text));
+                } else {
+                    self.lose(Loss::MissingText);
+                    self.json.push_str("null");
+                }
+            }
+            debug_annotation::PROTO_VALUE => self.message(value.bytes(), annotation, depth),
+            _ => {}
         }
     }
 
