@@ -108,6 +108,31 @@ impl<'a> FxtRecord<'a, '_> {
     }
 }
 
+/// Returns the kind of an event; counters and unknown types are handled before.
+fn kind_of(event_type: u64) -> EventKind {
+    match event_type {
+        event_type::DURATION_BEGIN => EventKind::Begin,
+        event_type::DURATION_END => EventKind::End,
+        event_type::DURATION_COMPLETE => EventKind::Complete,
+        event_type::ASYNC_BEGIN => EventKind::AsyncBegin,
+        event_type::ASYNC_INSTANT => EventKind::AsyncInstant,
+        event_type::ASYNC_END => EventKind::AsyncEnd,
+        event_type::FLOW_BEGIN => EventKind::FlowStart,
+        event_type::FLOW_STEP => EventKind::FlowStep,
+        event_type::FLOW_END => EventKind::FlowEnd,
+        _ => EventKind::Instant,
+    }
+}
+
+/// The tasks of a context switch. Those of a wakeup are both the woken one.
+struct FxtTasks {
+    cpu: u64,
+    /// State of the previous task.
+    state: u64,
+    previous: SchedulerTask<'static>,
+    next: SchedulerTask<'static>,
+}
+
 impl FxtEventBuilder {
     /// Adds the runs that last to the end of the trace.
     pub(super) fn finish(&mut self, batch: &mut BatchBuilder) {
@@ -137,12 +162,9 @@ impl FxtEventBuilder {
         }
         let name = record.batch.name(name_text, Some(category), record.pos);
         let track = record.batch.track_with(&key(TrackKind::Thread, thread));
-        let mut event = bare(ts_ns, EventKind::Instant, track, name);
+        let mut event = bare(ts_ns, kind_of(event_type), track, name);
         match event_type {
-            event_type::DURATION_BEGIN => event.kind = EventKind::Begin,
-            event_type::DURATION_END => event.kind = EventKind::End,
             event_type::DURATION_COMPLETE => {
-                event.kind = EventKind::Complete;
                 let end_ns = record.provider.nanos(last_word);
                 match end_ns.and_then(|end_ns| end_ns.checked_sub(ts_ns)) {
                     Some(dur_ns) if dur_ns >= 0 => event.value = dur_ns.unsigned_abs(),
@@ -150,22 +172,12 @@ impl FxtEventBuilder {
                 }
             }
             event_type::ASYNC_BEGIN | event_type::ASYNC_INSTANT | event_type::ASYNC_END => {
-                event.kind = match event_type {
-                    event_type::ASYNC_BEGIN => EventKind::AsyncBegin,
-                    event_type::ASYNC_INSTANT => EventKind::AsyncInstant,
-                    _ => EventKind::AsyncEnd,
-                };
                 event.value = self.joined(last_word, category, &thread.process.to_le_bytes());
                 let group =
                     TrackKey { name: String::from_utf8_lossy(category).into(), ..key(TrackKind::Async, thread) };
                 event.track = record.batch.track_with(&group);
             }
             event_type::FLOW_BEGIN | event_type::FLOW_STEP | event_type::FLOW_END => {
-                event.kind = match event_type {
-                    event_type::FLOW_BEGIN => EventKind::FlowStart,
-                    event_type::FLOW_STEP => EventKind::FlowStep,
-                    _ => EventKind::FlowEnd,
-                };
                 event.value = self.joined(last_word, category, name_text);
                 event.flags = EventFlags::BIND_ENCLOSING;
             }
@@ -297,46 +309,9 @@ impl FxtEventBuilder {
         }
         let ticks = record.words.word()?;
         // The legacy form has thread references and priorities; the others have kernel ids and arguments.
-        let (cpu, state, previous, next) = if record_type == scheduling_record_type::LEGACY_CONTEXT_SWITCH {
-            use legacy_context_switch as fields;
-            let mut task = |thread, priority: BitField| -> Option<SchedulerTask<'_>> {
-                let thread = record.thread(thread)?;
-                self.scheduler.learn_process(record.batch, thread.thread.cast_signed(), thread.process.cast_signed());
-                let priority = Some(priority.get(record.header).cast_signed());
-                Some(SchedulerTask { tid: thread.thread.cast_signed(), name: b"", priority })
-            };
-            let previous = task(fields::OUTGOING_THREAD, fields::OUTGOING_THREAD_PRIORITY)?;
-            let next = task(fields::INCOMING_THREAD, fields::INCOMING_THREAD_PRIORITY)?;
-            let header = record.header;
-            (fields::CPU_NUMBER.get(header), fields::OUTGOING_THREAD_STATE.get(header), previous, next)
-        } else {
-            use context_switch as fields;
-            let mut task =
-                || Some(SchedulerTask { tid: record.words.word()?.cast_signed(), ..SchedulerTask::default() });
-            let mut previous = task()?;
-            let is_switch = record_type == scheduling_record_type::CONTEXT_SWITCH;
-            let mut next = if is_switch { task()? } else { previous };
-            let count = fields::ARGUMENT_COUNT.get(record.header);
-            self.arguments(count, record)?;
-            let mut weighed = 0;
-            let mut weigh = |task: &mut SchedulerTask<'_>, argument: &[u8]| {
-                let Some((_, weight)) = self.numbers.iter().find(|(name, _)| name == argument) else { return };
-                weighed += 1;
-                if *weight == IDLE_WEIGHT {
-                    *task = SchedulerTask { tid: NO_THREAD, ..*task };
-                } else {
-                    task.priority = Some(*weight as i64);
-                }
-            };
-            if is_switch {
-                weigh(&mut previous, b"outgoing_weight");
-                weigh(&mut next, b"incoming_weight");
-            } else {
-                weigh(&mut previous, b"weight");
-            }
-            record.batch.batch.losses.add_many(Loss::IgnoredArguments, record.pos, count.saturating_sub(weighed));
-            let header = record.header;
-            (fields::CPU_NUMBER.get(header), fields::OUTGOING_THREAD_STATE.get(header), previous, next)
+        let FxtTasks { cpu, state, previous, next } = match record_type {
+            scheduling_record_type::LEGACY_CONTEXT_SWITCH => self.legacy_tasks(record)?,
+            _ => self.tasks(record, record_type == scheduling_record_type::CONTEXT_SWITCH)?,
         };
         let Some(ts_ns) = record.nanos(ticks) else { return Some(()) };
         if record_type == scheduling_record_type::THREAD_WAKEUP {
@@ -354,6 +329,50 @@ impl FxtEventBuilder {
         let switch = Switch { ts_ns, cpu, previous: Some(previous), previous_state, next };
         self.scheduler.switch(record.batch, &switch, record.pos);
         Some(())
+    }
+
+    /// Reads the tasks of a context switch in the legacy form.
+    fn legacy_tasks(&mut self, record: &mut FxtRecord<'_, '_>) -> Option<FxtTasks> {
+        use legacy_context_switch as fields;
+        let mut task = |thread, priority: BitField| -> Option<SchedulerTask<'static>> {
+            let thread = record.thread(thread)?;
+            self.scheduler.learn_process(record.batch, thread.thread.cast_signed(), thread.process.cast_signed());
+            let priority = Some(priority.get(record.header).cast_signed());
+            Some(SchedulerTask { tid: thread.thread.cast_signed(), name: b"", priority })
+        };
+        let previous = task(fields::OUTGOING_THREAD, fields::OUTGOING_THREAD_PRIORITY)?;
+        let next = task(fields::INCOMING_THREAD, fields::INCOMING_THREAD_PRIORITY)?;
+        let (cpu, state) = (fields::CPU_NUMBER.get(record.header), fields::OUTGOING_THREAD_STATE.get(record.header));
+        Some(FxtTasks { cpu, state, previous, next })
+    }
+
+    /// Reads the tasks of a context switch, or the only one of a wakeup, with their weights.
+    fn tasks(&mut self, record: &mut FxtRecord<'_, '_>, is_switch: bool) -> Option<FxtTasks> {
+        use context_switch as fields;
+        let mut task = || Some(SchedulerTask { tid: record.words.word()?.cast_signed(), ..SchedulerTask::default() });
+        let mut previous = task()?;
+        let mut next = if is_switch { task()? } else { previous };
+        let count = fields::ARGUMENT_COUNT.get(record.header);
+        self.arguments(count, record)?;
+        let mut weighed = 0;
+        let mut weigh = |task: &mut SchedulerTask<'_>, argument: &[u8]| {
+            let Some((_, weight)) = self.numbers.iter().find(|(name, _)| name == argument) else { return };
+            weighed += 1;
+            if *weight == IDLE_WEIGHT {
+                *task = SchedulerTask { tid: NO_THREAD, ..*task };
+            } else {
+                task.priority = Some(*weight as i64);
+            }
+        };
+        if is_switch {
+            weigh(&mut previous, b"outgoing_weight");
+            weigh(&mut next, b"incoming_weight");
+        } else {
+            weigh(&mut previous, b"weight");
+        }
+        record.batch.batch.losses.add_many(Loss::IgnoredArguments, record.pos, count.saturating_sub(weighed));
+        let (cpu, state) = (fields::CPU_NUMBER.get(record.header), fields::OUTGOING_THREAD_STATE.get(record.header));
+        Some(FxtTasks { cpu, state, previous, next })
     }
 
     /// Adds a log message as an instant.

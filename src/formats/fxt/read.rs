@@ -67,6 +67,8 @@ struct FxtParser {
     text_bytes: usize,
     /// Stands in for providers that have no tables yet, and for those beyond the limit.
     nowhere: Provider,
+    /// Whether the last word was damaged.
+    in_damage: bool,
 }
 
 impl StreamReader for Fxt {
@@ -80,62 +82,78 @@ impl StreamReader for Fxt {
             provider: 0,
             text_bytes: 0,
             nowhere: Provider::default(),
+            in_damage: false,
         };
-        let (mut count, mut in_damage) = (0u64, false);
+        let mut count = 0u64;
         loop {
             count += 1;
             if count.is_multiple_of(RECORDS_PER_CHECK) {
                 context.cancel.check()?;
             }
-            if input.would_wait(WORD_BYTES) {
-                parser.batch.flush_if_any(sink)?;
-            }
-            let pos = SourcePos::Offset(input.offset());
-            let header = match input.peek(WORD_BYTES)? {
-                [] => break,
-                word => word.first_chunk().map(|word| u64::from_le_bytes(*word)),
-            };
-            let Some(header) = header else {
-                parser.batch.lose(Loss::Truncated, pos);
-                break;
-            };
-            // In a damaged region, only a known record type ends the damage: any word could be a header of unknown
-            // type.
-            let words = size(header).filter(|_| !in_damage || is_known(record::RECORD_TYPE.get(header)));
-            let Some(words) = words else {
-                // The length is damaged: the reader searches word by word, but counts only one loss.
-                if !in_damage {
-                    parser.batch.lose(Loss::BadRecord, pos);
-                }
-                in_damage = true;
-                input.skip(WORD_BYTES as u64)?;
-                continue;
-            };
-            in_damage = false;
-            if record::RECORD_TYPE.get(header) == record_type::LARGE {
-                let value = LossValue::Number("record type", record_type::LARGE);
-                parser.batch.lose_value(Loss::IgnoredPacket, value, pos);
-                if !input.skip(words * WORD_BYTES as u64)? {
-                    parser.batch.lose(Loss::Truncated, pos);
-                }
-                continue;
-            }
-            let len = words as usize * WORD_BYTES;
-            if input.would_wait(len) {
-                parser.batch.flush_if_any(sink)?;
-            }
-            let record = input.peek(len)?;
-            if record.len() < len {
-                parser.batch.lose(Loss::Truncated, pos);
+            if !parser.next_record(&mut input, sink, context)? {
                 break;
             }
-            parser.record(header, &record[WORD_BYTES..], pos);
-            input.skip(len as u64)?;
-            parser.batch.flush_if_full(sink, context)?;
         }
         parser.batch.lose_cut(input.source().cut_at());
         parser.events.finish(&mut parser.batch);
         parser.batch.flush(sink)
+    }
+}
+
+impl FxtParser {
+    /// Handles the next record, or steps over damage. Returns whether the input goes on.
+    #[inline]
+    fn next_record(
+        &mut self,
+        input: &mut ByteReader,
+        sink: &mut dyn BatchSink,
+        context: &ReadContext,
+    ) -> Result<bool, ReadError> {
+        if input.would_wait(WORD_BYTES) {
+            self.batch.flush_if_any(sink)?;
+        }
+        let pos = SourcePos::Offset(input.offset());
+        let header = match input.peek(WORD_BYTES)? {
+            [] => return Ok(false),
+            word => word.first_chunk().map(|word| u64::from_le_bytes(*word)),
+        };
+        let Some(header) = header else {
+            self.batch.lose(Loss::Truncated, pos);
+            return Ok(false);
+        };
+        // In a damaged region, only a known record type ends the damage: any word could be a header of unknown type.
+        let words = size(header).filter(|_| !self.in_damage || is_known(record::RECORD_TYPE.get(header)));
+        let Some(words) = words else {
+            // The length is damaged: the reader searches word by word, but counts only one loss.
+            if !self.in_damage {
+                self.batch.lose(Loss::BadRecord, pos);
+            }
+            self.in_damage = true;
+            input.skip(WORD_BYTES as u64)?;
+            return Ok(true);
+        };
+        self.in_damage = false;
+        if record::RECORD_TYPE.get(header) == record_type::LARGE {
+            let value = LossValue::Number("record type", record_type::LARGE);
+            self.batch.lose_value(Loss::IgnoredPacket, value, pos);
+            if !input.skip(words * WORD_BYTES as u64)? {
+                self.batch.lose(Loss::Truncated, pos);
+            }
+            return Ok(true);
+        }
+        let len = words as usize * WORD_BYTES;
+        if input.would_wait(len) {
+            self.batch.flush_if_any(sink)?;
+        }
+        let record = input.peek(len)?;
+        if record.len() < len {
+            self.batch.lose(Loss::Truncated, pos);
+            return Ok(false);
+        }
+        self.record(header, &record[WORD_BYTES..], pos);
+        input.skip(len as u64)?;
+        self.batch.flush_if_full(sink, context)?;
+        Ok(true)
     }
 }
 
