@@ -104,27 +104,9 @@ impl<'d> Elements<'d> {
         if let Some(first) = self.sought.take() {
             self.seek(first)?;
         }
-        let first = loop {
-            match (self.peek()?, self.has_begun) {
-                // An unmatched closing brace follows damage that is already counted.
-                (Some(b'['), false) | (Some(b',' | b'}'), true) => self.window.advance(1),
-                (None, _) => {
-                    self.has_ended = true;
-                    self.window.note_end(false);
-                    return Ok(None);
-                }
-                (Some(b']'), true) => {
-                    self.has_ended = true;
-                    self.window.note_closed(self.window.offset() + 1);
-                    return Ok(None);
-                }
-                (_, false) => {
-                    self.has_ended = true;
-                    return Ok(None);
-                }
-                (Some(first), true) => break first,
-            }
-            self.has_begun = true;
+        let Some(first) = self.first_byte()? else {
+            self.has_ended = true;
+            return Ok(None);
         };
         let offset = self.window.offset();
         let (mut quirks, mut is_over_limit) = (Quirks::default(), false);
@@ -176,6 +158,28 @@ impl<'d> Elements<'d> {
         }
         let text = if self.repaired.is_empty() { text } else { self.repaired.as_bytes() };
         Ok(Some(Element { text, offset, repairs, is_over_limit }))
+    }
+
+    /// Advances to the first byte of the next value; `None` at the end of the array.
+    #[inline]
+    fn first_byte(&mut self) -> Result<Option<u8>, ReadError> {
+        loop {
+            match (self.peek()?, self.has_begun) {
+                // An unmatched closing brace follows damage that is already counted.
+                (Some(b'['), false) | (Some(b',' | b'}'), true) => self.window.advance(1),
+                (None, _) => {
+                    self.window.note_end(false);
+                    return Ok(None);
+                }
+                (Some(b']'), true) => {
+                    self.window.note_closed(self.window.offset() + 1);
+                    return Ok(None);
+                }
+                (_, false) => return Ok(None),
+                (Some(first), true) => return Ok(Some(first)),
+            }
+            self.has_begun = true;
+        }
     }
 
     /// Reads past an element beyond the limit, and returns a copy of its used members. The copy is empty if it exceeds
