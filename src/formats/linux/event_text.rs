@@ -47,47 +47,19 @@ pub(crate) struct KernelText {
 impl KernelText {
     /// Adds the next event to the batch.
     pub(crate) fn add_event(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
-        let &TextEvent { ts_ns, tid, cpu, name, fields, pos, .. } = event;
+        let &TextEvent { ts_ns, tid, name, fields, pos, .. } = event;
         self.name_task(batch, event);
         match name {
-            b"sched_switch" => match (cpu, switch_from_fields(fields)) {
-                (Some(cpu), Some((previous, state, next))) => {
-                    let previous_state = TaskState::from_letters(state);
-                    let switch = Switch { ts_ns, cpu, previous: Some(previous), previous_state, next };
-                    self.scheduler.switch(batch, &switch, pos);
-                }
-                // `perf script -F` may omit the CPU.
-                (None, Some(_)) => self.other(batch, event),
-                _ => batch.lose(Loss::BadRecord, pos),
-            },
+            b"sched_switch" => self.switch(batch, event),
             b"sched_waking" | b"sched_wakeup" | b"sched_wakeup_new" => match task_from_fields(fields) {
                 Some(task) => self.scheduler.wake(batch, ts_ns, &task, Some(tid), pos),
                 None => batch.lose(Loss::BadRecord, pos),
             },
             b"cpu_frequency" => Self::cpu_counter(batch, event, "frequency", "kHz"),
             b"cpu_idle" => Self::cpu_counter(batch, event, "idle state", ""),
-            b"tracing_mark_write" | b"print" | b"0" => {
-                // `trace_printk` prints the address or the name of the caller before the text.
-                let text = if name == b"print" {
-                    fields.strip_prefix(b"tracing_mark_write: ").unwrap_or(fields)
-                } else {
-                    fields
-                };
-                // Programs write markers with a system call, whose end must not close the span that the marker opens.
-                if self.calls.end_early(tid) {
-                    self.end_call(batch, ts_ns, tid);
-                }
-                marker(&mut self.scheduler, batch, MarkerSource { ts_ns, tid, pos }, text);
-            }
+            b"tracing_mark_write" | b"print" | b"0" => self.marker(batch, event),
             b"task_newtask" => {
-                let flags = value(fields, b"clone_flags").and_then(|flags| std::str::from_utf8(flags).ok());
-                let flags = flags.and_then(|flags| u64::from_str_radix(flags.trim_start_matches("0x"), 16).ok());
-                if let (Some(new), Some(flags)) = (number(fields, b"pid"), flags) {
-                    if self.calls.start_thread(new) {
-                        self.end_call(batch, ts_ns, new);
-                    }
-                    self.scheduler.new_task(tid, new, flags);
-                }
+                self.start_task(batch, event);
                 self.other(batch, event);
             }
             b"task_rename" => {
@@ -98,29 +70,70 @@ impl KernelText {
                 }
                 self.other(batch, event);
             }
-            b"sched_blocked_reason" => {
-                let Some(tid) = number(fields, b"pid") else { return batch.lose(Loss::BadRecord, pos) };
-                let is_io_wait = value(fields, b"iowait") == Some(b"1");
-                // The function without its offset.
-                let caller = value(fields, b"caller").unwrap_or_default();
-                let function = &caller[..memchr::memchr(b'+', caller).unwrap_or(caller.len())];
-                self.scheduler.blocked(batch, &BlockedReason { tid, is_io_wait, function }, pos);
-            }
-            b"binder_transaction" | b"binder_transaction_received" | b"binder_return" => {
-                match binder_from_fields(name, fields) {
-                    Some(binder_event) => {
-                        let track = batch.track_with(&self.thread(tid));
-                        self.binder.add_event(batch, BinderThread { ts_ns, tid, track, pos }, binder_event);
-                    }
-                    None => batch.lose(Loss::BadRecord, pos),
-                }
-            }
+            b"sched_blocked_reason" => self.blocked(batch, event),
+            b"binder_transaction" | b"binder_transaction_received" | b"binder_return" => self.binder(batch, event),
             // The transaction or its return has the same information.
             b"binder_command" => {}
             b"funcgraph_entry" | b"funcgraph_exit" => self.function(batch, event),
             _ if self.pair(batch, event) => {}
             _ => self.other(batch, event),
         }
+    }
+
+    fn switch(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
+        let &TextEvent { ts_ns, cpu, fields, pos, .. } = event;
+        match (cpu, switch_from_fields(fields)) {
+            (Some(cpu), Some((previous, state, next))) => {
+                let previous_state = TaskState::from_letters(state);
+                let switch = Switch { ts_ns, cpu, previous: Some(previous), previous_state, next };
+                self.scheduler.switch(batch, &switch, pos);
+            }
+            // `perf script -F` may omit the CPU.
+            (None, Some(_)) => self.other(batch, event),
+            _ => batch.lose(Loss::BadRecord, pos),
+        }
+    }
+
+    fn marker(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
+        let &TextEvent { ts_ns, tid, name, fields, pos, .. } = event;
+        // `trace_printk` prints the address or the name of the caller before the text.
+        let text =
+            if name == b"print" { fields.strip_prefix(b"tracing_mark_write: ").unwrap_or(fields) } else { fields };
+        // Programs write markers with a system call, whose end must not close the span that the marker opens.
+        if self.calls.end_early(tid) {
+            self.end_call(batch, ts_ns, tid);
+        }
+        marker(&mut self.scheduler, batch, MarkerSource { ts_ns, tid, pos }, text);
+    }
+
+    /// Adds a new thread, whose id may have been that of an earlier one.
+    fn start_task(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
+        let &TextEvent { ts_ns, tid, fields, .. } = event;
+        let flags = value(fields, b"clone_flags").and_then(|flags| std::str::from_utf8(flags).ok());
+        let flags = flags.and_then(|flags| u64::from_str_radix(flags.trim_start_matches("0x"), 16).ok());
+        if let (Some(new), Some(flags)) = (number(fields, b"pid"), flags) {
+            if self.calls.start_thread(new) {
+                self.end_call(batch, ts_ns, new);
+            }
+            self.scheduler.new_task(tid, new, flags);
+        }
+    }
+
+    fn blocked(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
+        let &TextEvent { fields, pos, .. } = event;
+        let Some(tid) = number(fields, b"pid") else { return batch.lose(Loss::BadRecord, pos) };
+        let is_io_wait = value(fields, b"iowait") == Some(b"1");
+        // The function without its offset.
+        let caller = value(fields, b"caller").unwrap_or_default();
+        let function = &caller[..memchr::memchr(b'+', caller).unwrap_or(caller.len())];
+        self.scheduler.blocked(batch, &BlockedReason { tid, is_io_wait, function }, pos);
+    }
+
+    fn binder(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
+        let &TextEvent { ts_ns, tid, name, fields, pos, .. } = event;
+        let Some(binder_event) = binder_from_fields(name, fields) else { return batch.lose(Loss::BadRecord, pos) };
+        let track = batch.track_with(&self.thread(tid));
+        self.binder.add_event(batch, BinderThread { ts_ns, tid, track, pos }, binder_event);
     }
 
     /// Adds a value of a counter of one CPU, which the event names, or else its line.

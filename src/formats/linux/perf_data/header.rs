@@ -1,5 +1,7 @@
 //! Parses the file header, and the feature sections after the records that name events and describe tracepoints.
 
+use std::path::Path;
+
 use rustc_hash::FxHashMap;
 
 use super::fields::Tracepoints;
@@ -106,27 +108,32 @@ impl PerfHeader {
             header.add(attr, ids);
         }
         header.sections = (0..FEATURE_BITS).filter(|&bit| has_section(&head, bit)).count();
-        let sections_at = data_at.saturating_add(data_bytes);
-        if let Some(bytes) = section(&path, sections_at, &head, TRACING_DATA, context)? {
-            header.describe_tracepoints(&bytes);
-        }
-        if let Some(bytes) = section(&path, sections_at, &head, BUILD_ID, context)? {
-            header.build_ids = bytes;
-        }
-        if let Some(bytes) = section(&path, sections_at, &head, ARCH, context)? {
-            header.take_machine(&bytes);
-        }
-        if let Some(bytes) = section(&path, sections_at, &head, EVENT_DESC, context)? {
-            // Event names before the damage are used.
-            let _ = header.describe(&bytes);
-        }
-        let folder = section(&path, sections_at, &head, DIR_FORMAT, context)?;
-        if folder.and_then(|bytes| PerfBytes(&bytes).u64()) == Some(DIR_VERSION) {
-            let [kind, advice] = THREADED;
-            return Err(ReadError::Unsupported { path, kind, advice });
-        }
+        header.read_sections(&path, data_at.saturating_add(data_bytes), &head, context)?;
         input.skip(data_at)?;
         Ok(header)
+    }
+
+    /// Reads the feature sections of the file, whose table is at `at`. Fails for a recording in several files.
+    fn read_sections(&mut self, path: &Path, at: u64, head: &[u8], context: &ReadContext) -> Result<(), ReadError> {
+        let read = |feature| section(path, at, head, feature, context);
+        if let Some(bytes) = read(TRACING_DATA)? {
+            self.describe_tracepoints(&bytes);
+        }
+        if let Some(bytes) = read(BUILD_ID)? {
+            self.build_ids = bytes;
+        }
+        if let Some(bytes) = read(ARCH)? {
+            self.take_machine(&bytes);
+        }
+        if let Some(bytes) = read(EVENT_DESC)? {
+            // Event names before the damage are used.
+            let _ = self.describe(&bytes);
+        }
+        if read(DIR_FORMAT)?.and_then(|bytes| PerfBytes(&bytes).u64()) == Some(DIR_VERSION) {
+            let [kind, advice] = THREADED;
+            return Err(ReadError::Unsupported { path: path.to_owned(), kind, advice });
+        }
+        Ok(())
     }
 
     /// Returns the offset after the last feature section, whose table is at `at`. Returns `None` for an input that ends
@@ -214,13 +221,7 @@ fn has_section(head: &[u8], bit: u64) -> bool {
 
 /// Reads a feature section after the records. The section table is at offset `at`, with offset and length of each
 /// section in bit order. A truncated file has no sections; its events then have default names and no fields.
-fn section(
-    path: &std::path::Path,
-    at: u64,
-    head: &[u8],
-    bit: u64,
-    context: &ReadContext,
-) -> Result<Option<Vec<u8>>, ReadError> {
+fn section(path: &Path, at: u64, head: &[u8], bit: u64, context: &ReadContext) -> Result<Option<Vec<u8>>, ReadError> {
     let has = |bit: u64| has_section(head, bit);
     if !has(bit) {
         return Ok(None);

@@ -240,25 +240,27 @@ impl PerfParser<'_> {
             }
             // Other records of perf itself describe the recording.
             kind if kind::OF_PERF.contains(&kind) => {}
-            _ => {
-                let attr = self.header.attr(kind, body);
-                let time_ns = attr.and_then(|attr| attr.time(kind, body));
-                if kind == kind::SAMPLE && time_ns.is_none() {
-                    if attr.is_none_or(Attr::has_time) {
-                        self.batch.lose(Loss::BadTime, pos);
-                        return Ok(0);
-                    }
-                    if !std::mem::replace(&mut self.has_untimed, true) {
-                        self.batch.lose(Loss::NoTimes, pos);
-                    }
-                }
-                self.rounds.push(time_ns, kind, misc, body, offset);
-                if self.rounds.is_full() {
-                    self.release(true)?;
-                }
-            }
+            _ => self.kernel_record(kind, misc, body, offset)?,
         }
         Ok(0)
+    }
+
+    /// Holds a record of the kernel until its round is complete.
+    fn kernel_record(&mut self, kind: u32, misc: u16, body: &[u8], offset: u64) -> Result<(), ReadError> {
+        let pos = SourcePos::Offset(offset);
+        let attr = self.header.attr(kind, body);
+        let time_ns = attr.and_then(|attr| attr.time(kind, body));
+        if kind == kind::SAMPLE && time_ns.is_none() {
+            if attr.is_none_or(Attr::has_time) {
+                self.batch.lose(Loss::BadTime, pos);
+                return Ok(());
+            }
+            if !std::mem::replace(&mut self.has_untimed, true) {
+                self.batch.lose(Loss::NoTimes, pos);
+            }
+        }
+        self.rounds.push(time_ns, kind, misc, body, offset);
+        if self.rounds.is_full() { self.release(true) } else { Ok(()) }
     }
 
     fn release(&mut self, all: bool) -> Result<(), ReadError> {
