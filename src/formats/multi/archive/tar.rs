@@ -112,8 +112,7 @@ impl<R: Read> TarReader<R> {
             self.offset += len as u64;
             let is_zero = header.as_bytes()[..len].iter().all(|&byte| byte == 0);
             if len == 0 || is_zero && (is_after_end || len as u64 == BLOCK_BYTES) {
-                let is_between = described.name.is_none() && described.bytes.is_none() && !described.is_long;
-                if !is_between {
+                if !described.is_empty() {
                     return Ok(TarStep::Damaged { offset });
                 }
                 if (len as u64) < BLOCK_BYTES {
@@ -150,17 +149,7 @@ impl<R: Read> TarReader<R> {
                 if kind.is_gnu_sparse() && self.skip_maps(&header).is_none() {
                     return Ok(TarStep::Damaged { offset });
                 }
-                return Ok(TarStep::Entry(TarEntry {
-                    name: described.name.unwrap_or_else(|| MemberName::from_bytes(&header.path_bytes())),
-                    header_offset: offset,
-                    bytes: claimed,
-                    kind: match kind {
-                        _ if described.is_sparse || kind.is_gnu_sparse() => EntryKind::Sparse,
-                        _ if is_file(kind) => EntryKind::File,
-                        _ => EntryKind::Other,
-                    },
-                    has_long_records: described.is_long,
-                }));
+                return Ok(TarStep::Entry(described.into_entry(&header, offset, claimed)));
             }
         }
     }
@@ -258,6 +247,21 @@ impl<R: Read> Read for Content<'_, R> {
 }
 
 impl Described {
+    fn is_empty(&self) -> bool {
+        self.name.is_none() && self.bytes.is_none() && !self.is_long
+    }
+
+    /// Returns the entry of the header that follows these.
+    fn into_entry(self, header: &Header, header_offset: u64, bytes: u64) -> TarEntry {
+        let kind = match header.entry_type() {
+            kind if self.is_sparse || kind.is_gnu_sparse() => EntryKind::Sparse,
+            kind if is_file(kind) => EntryKind::File,
+            _ => EntryKind::Other,
+        };
+        let name = self.name.unwrap_or_else(|| MemberName::from_bytes(&header.path_bytes()));
+        TarEntry { name, header_offset, bytes, kind, has_long_records: self.is_long }
+    }
+
     /// Parses records of the form `LENGTH KEY=VALUE` and a line break, up to the first damaged one.
     fn add_records(&mut self, mut records: &[u8]) {
         while let Some((key, value, rest)) = first_record(records) {
