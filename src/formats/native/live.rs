@@ -34,26 +34,9 @@ struct ReaderTables {
 impl StreamReader for LiveNative {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let Some(source) = self.source.take() else { return Ok(()) };
-        let path = source.path().to_owned();
         let mut input = ByteReader::new(source);
-        let malformed = |offset, expected: String, found: String| {
-            Err(ReadError::Malformed { path: path.clone(), offset, expected, found })
-        };
         let mut losses = Losses::default();
-        match input.take_bytes(size_of::<FileHeader>())?.map(bytemuck::pod_read_unaligned::<FileHeader>) {
-            Some(header) if header.magic != MAGIC => {
-                let found = header.magic.escape_ascii().to_string();
-                return malformed(0, "the first bytes of a native trace".into(), found);
-            }
-            Some(header) if !header.is_whole() => losses.add(Loss::BadRecord, SourcePos::Offset(0)),
-            Some(header) if header.version != VERSION => {
-                return malformed(8, format!("version {VERSION}"), format!("version {}", header.version));
-            }
-            Some(_) => {}
-            None => {
-                return malformed(input.offset(), format!("{} bytes of header", FileHeader::BYTES), "the end".into());
-            }
-        }
+        read_file_header(&mut input, &mut losses)?;
         let mut tables = ReaderTables { read: TablesRead::new(context.no_names()), stacks: Stacks::default() };
         let (mut in_damage, mut is_finished) = (false, false);
         loop {
@@ -98,6 +81,29 @@ impl StreamReader for LiveNative {
         }
         sink.accept(Batch { names: vec![NameRow::default()], losses, ..Batch::default() })
     }
+}
+
+/// Reads the header of the file. A damaged one is a loss; that of another format or version is an error.
+fn read_file_header(input: &mut ByteReader, losses: &mut Losses) -> Result<(), ReadError> {
+    let path = input.source().path().to_owned();
+    let malformed = |offset, expected: String, found: String| {
+        Err(ReadError::Malformed { path: path.clone(), offset, expected, found })
+    };
+    match input.take_bytes(size_of::<FileHeader>())?.map(bytemuck::pod_read_unaligned::<FileHeader>) {
+        Some(header) if header.magic != MAGIC => {
+            let found = header.magic.escape_ascii().to_string();
+            return malformed(0, "the first bytes of a native trace".into(), found);
+        }
+        Some(header) if !header.is_whole() => losses.add(Loss::BadRecord, SourcePos::Offset(0)),
+        Some(header) if header.version != VERSION => {
+            return malformed(8, format!("version {VERSION}"), format!("version {}", header.version));
+        }
+        Some(_) => {}
+        None => {
+            return malformed(input.offset(), format!("{} bytes of header", FileHeader::BYTES), "the end".into());
+        }
+    }
+    Ok(())
 }
 
 impl ReaderTables {

@@ -64,40 +64,17 @@ fn open_unpacked(unpacked: &Path, path: &Path, context: &ReadContext) -> Result<
         None => (recover::find_chunks(&file, context, &mut losses)?, false),
     };
 
-    let (mut tables, mut stacks) = (TablesRead::new(context.no_names()), Stacks::default());
-    let mut damaged = Losses::default();
-    let mut chunks = Vec::with_capacity(entries.len());
-    let mut parts = Vec::new();
+    let mut read = ChunksRead::new(context, entries.len());
     for entry in entries {
         context.cancel.check()?;
         if entry.header.lost_before > 0 {
             losses.add_many(Loss::RecorderLost, SourcePos::Time(entry.header.start_min_ns), entry.header.lost_before);
         }
-        match entry.header.kind() {
-            Some(ChunkKind::Events) if entry.header.event_count > 0 => chunks.push(entry),
-            Some(ChunkKind::Events | ChunkKind::Directory) => {}
-            Some(ChunkKind::Tables) => {
-                if file.patch::<TablesPatch>(&entry).and_then(|patch| tables.apply(patch).ok()).is_none() {
-                    damaged.add(Loss::BadChunk, SourcePos::Offset(entry.offset));
-                }
-            }
-            Some(ChunkKind::Stacks) => {
-                if file.patch::<StacksPatch>(&entry).and_then(|patch| patch.apply(&mut stacks).ok()).is_none() {
-                    damaged.add(Loss::BadChunk, SourcePos::Offset(entry.offset));
-                }
-            }
-            Some(ChunkKind::Utc) => match file.patch::<i64>(&entry) {
-                Some(offset_ns) => tables.tracks.utc_offset_ns = Some(offset_ns),
-                None => damaged.add(Loss::BadChunk, SourcePos::Offset(entry.offset)),
-            },
-            Some(ChunkKind::Modules) => match file.patch::<Vec<Module>>(&entry) {
-                Some(modules) => tables.tracks.modules = modules,
-                None => damaged.add(Loss::BadChunk, SourcePos::Offset(entry.offset)),
-            },
-            Some(ChunkKind::Store) => parts.push(entry),
-            None => damaged.add(Loss::BadChunk, SourcePos::Offset(entry.offset)),
+        if !read.add(entry, &file) {
+            read.damaged.add(Loss::BadChunk, SourcePos::Offset(entry.offset));
         }
     }
+    let ChunksRead { tables, stacks, chunks, parts, damaged } = read;
     // In a damaged trace, the store would show events of chunks that are counted as lost.
     let has_store = is_whole && damaged.is_empty() && !parts.is_empty();
     losses.merge(&damaged);
@@ -125,6 +102,57 @@ fn open_unpacked(unpacked: &Path, path: &Path, context: &ReadContext) -> Result<
     };
     let store = has_store.then(|| Box::new(store) as Box<dyn StoreParts>);
     Ok((ChunkedTrace { source: Box::new(source), names, tracks, stacks, losses, store }, lost))
+}
+
+/// The chunks of a trace, with their decoded tables.
+struct ChunksRead {
+    tables: TablesRead,
+    stacks: Stacks,
+    /// The chunks of events.
+    chunks: Vec<DirectoryEntry>,
+    /// The parts of the sorted store.
+    parts: Vec<DirectoryEntry>,
+    /// The damaged chunks.
+    damaged: Losses,
+}
+
+impl ChunksRead {
+    fn new(context: &ReadContext, entries: usize) -> Self {
+        Self {
+            tables: TablesRead::new(context.no_names()),
+            stacks: Stacks::default(),
+            chunks: Vec::with_capacity(entries),
+            parts: Vec::new(),
+            damaged: Losses::default(),
+        }
+    }
+
+    /// Adds a chunk, and decodes one of tables. Returns whether it is intact.
+    fn add(&mut self, entry: DirectoryEntry, file: &NativeFile) -> bool {
+        let Some(kind) = entry.header.kind() else { return false };
+        match kind {
+            ChunkKind::Events if entry.header.event_count > 0 => self.chunks.push(entry),
+            ChunkKind::Events | ChunkKind::Directory => {}
+            ChunkKind::Store => self.parts.push(entry),
+            ChunkKind::Tables => {
+                let patch = file.patch::<TablesPatch>(&entry);
+                return patch.is_some_and(|patch| self.tables.apply(patch).is_ok());
+            }
+            ChunkKind::Stacks => {
+                let patch = file.patch::<StacksPatch>(&entry);
+                return patch.is_some_and(|patch| patch.apply(&mut self.stacks).is_ok());
+            }
+            ChunkKind::Utc => {
+                let Some(offset_ns) = file.patch::<i64>(&entry) else { return false };
+                self.tables.tracks.utc_offset_ns = Some(offset_ns);
+            }
+            ChunkKind::Modules => {
+                let Some(modules) = file.patch::<Vec<Module>>(&entry) else { return false };
+                self.tables.tracks.modules = modules;
+            }
+        }
+        true
+    }
 }
 
 /// The chunks of an opened trace.
