@@ -197,8 +197,7 @@ impl JsonDecoder {
         pos: SourcePos,
         batch: &mut BatchBuilder,
     ) {
-        let time = |time: Option<&RawValue>| TimeUnit::Nanoseconds.nanos(time?).ok();
-        let Some(start_ns) = time(span.start_time_unix_nano) else { return batch.lose(Loss::BadTime, pos) };
+        let Some(start_ns) = time_ns(span.start_time_unix_nano) else { return batch.lose(Loss::BadTime, pos) };
         let (trace_id, own_id) = (id_text(&span.trace_id, TRACE_BYTES), id_text(&span.span_id, SPAN_BYTES));
         let parent = span.parent_span_id.as_deref().map(|parent| id_text(parent, SPAN_BYTES));
         let parent = parent.filter(|parent| parent.bytes().any(|byte| byte != b'0'));
@@ -220,18 +219,7 @@ impl JsonDecoder {
             attributes.value(b"links", &span.links);
         }
         let args = attributes.finish();
-        let mut points = Vec::with_capacity(span.events.len());
-        for event in &span.events {
-            let Some(ts_ns) = time(event.time_unix_nano) else {
-                batch.lose(Loss::BadTime, pos);
-                continue;
-            };
-            self.attributes.begin();
-            for attribute in &event.attributes {
-                self.attributes.value(attribute.key.as_bytes(), &attribute.value);
-            }
-            points.push(Point { ts_ns, name: event.name.as_bytes().into(), args: self.attributes.finish() });
-        }
+        let points = self.points(span, pos, batch);
         count_dropped(span.dropped_count(), pos, batch);
         // An empty text means absent, like `null`.
         let end = span.end_time_unix_nano.filter(|end| end.get() != r#""""#);
@@ -251,6 +239,27 @@ impl JsonDecoder {
             pos,
         });
     }
+
+    /// Converts the events of a span.
+    fn points(&mut self, span: &JsonSpan<'_>, pos: SourcePos, batch: &mut BatchBuilder) -> Vec<Point> {
+        let mut points = Vec::with_capacity(span.events.len());
+        for event in &span.events {
+            let Some(ts_ns) = time_ns(event.time_unix_nano) else {
+                batch.lose(Loss::BadTime, pos);
+                continue;
+            };
+            self.attributes.begin();
+            for attribute in &event.attributes {
+                self.attributes.value(attribute.key.as_bytes(), &attribute.value);
+            }
+            points.push(Point { ts_ns, name: event.name.as_bytes().into(), args: self.attributes.finish() });
+        }
+        points
+    }
+}
+
+fn time_ns(time: Option<&RawValue>) -> Option<i64> {
+    TimeUnit::Nanoseconds.nanos(time?).ok()
 }
 
 /// Returns an enum name without its prefix, or the name of a number.

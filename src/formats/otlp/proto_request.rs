@@ -101,6 +101,60 @@ impl WriteJson for ProtoLinks<'_> {
     }
 }
 
+/// The fields of a span, without its attributes, events and links.
+#[derive(Default)]
+struct ProtoSpan<'a> {
+    trace: &'a [u8],
+    id: &'a [u8],
+    parent: &'a [u8],
+    name: &'a [u8],
+    kind: u64,
+    start: Option<u64>,
+    end: u64,
+    status: &'a [u8],
+    /// Number of attributes, events and links that the program has dropped.
+    dropped: u64,
+}
+
+impl<'a> ProtoSpan<'a> {
+    /// Returns `None` if the span is damaged.
+    fn read(bytes: &'a [u8]) -> Option<Self> {
+        let mut read = Self::default();
+        let mut fields = Fields::new(bytes);
+        for field in fields.by_ref() {
+            match (field.number, field.value) {
+                (span::TRACE_ID, value) => read.trace = value.bytes(),
+                (span::SPAN_ID, value) => read.id = value.bytes(),
+                (span::PARENT_SPAN_ID, value) => read.parent = value.bytes(),
+                (span::NAME, value) => read.name = value.bytes(),
+                (span::KIND, value) => read.kind = value.number(),
+                (span::START_TIME_UNIX_NANO, ProtoValue::Fixed64(ns)) => read.start = Some(ns),
+                (span::END_TIME_UNIX_NANO, ProtoValue::Fixed64(ns)) => read.end = ns,
+                (span::STATUS, ProtoValue::Bytes(bytes)) => read.status = bytes,
+                (
+                    span::DROPPED_ATTRIBUTES_COUNT | span::DROPPED_EVENTS_COUNT | span::DROPPED_LINKS_COUNT,
+                    ProtoValue::Varint(count),
+                ) => read.dropped = read.dropped.saturating_add(count),
+                _ => {}
+            }
+        }
+        (!fields.is_broken()).then_some(read)
+    }
+}
+
+/// Returns the code and the message of a status.
+fn status_of(bytes: &[u8]) -> (u64, &[u8]) {
+    let (mut code, mut message) = (0, &b""[..]);
+    for field in Fields::new(bytes) {
+        match field.number {
+            status::MESSAGE => message = field.value.bytes(),
+            status::CODE => code = field.value.number(),
+            _ => {}
+        }
+    }
+    (code, message)
+}
+
 /// Converts messages to spans of a layout.
 #[derive(Default)]
 pub(super) struct ProtoDecoder {
@@ -170,74 +224,51 @@ impl ProtoDecoder {
         pos: SourcePos,
         batch: &mut BatchBuilder,
     ) -> Result<ServiceSpan, Option<Loss>> {
-        let (mut trace, mut id, mut parent, mut name) = (&b""[..], &b""[..], &b""[..], &b""[..]);
-        let (mut kind, mut start, mut end, mut status, mut dropped) = (0, None, 0, &b""[..], 0_u64);
-        let mut fields = Fields::new(bytes);
-        for field in fields.by_ref() {
-            match (field.number, field.value) {
-                (span::TRACE_ID, value) => trace = value.bytes(),
-                (span::SPAN_ID, value) => id = value.bytes(),
-                (span::PARENT_SPAN_ID, value) => parent = value.bytes(),
-                (span::NAME, value) => name = value.bytes(),
-                (span::KIND, value) => kind = value.number(),
-                (span::START_TIME_UNIX_NANO, ProtoValue::Fixed64(ns)) => start = Some(ns),
-                (span::END_TIME_UNIX_NANO, ProtoValue::Fixed64(ns)) => end = ns,
-                (span::STATUS, ProtoValue::Bytes(bytes)) => status = bytes,
-                (
-                    span::DROPPED_ATTRIBUTES_COUNT | span::DROPPED_EVENTS_COUNT | span::DROPPED_LINKS_COUNT,
-                    ProtoValue::Varint(count),
-                ) => dropped = dropped.saturating_add(count),
-                _ => {}
-            }
-        }
-        if fields.is_broken() {
-            return Err(Some(Loss::BadRecord));
-        }
-        if start.is_none() && end == 0 && is_metric_or_log(bytes) {
+        let Some(mut span) = ProtoSpan::read(bytes) else { return Err(Some(Loss::BadRecord)) };
+        if span.start.is_none() && span.end == 0 && is_metric_or_log(bytes) {
             self.has_others = true;
             return Err(None);
         }
         self.has_spans = true;
-        let Some(Ok(start_ns)) = start.map(i64::try_from) else { return Err(Some(Loss::BadTime)) };
-        let end_ns = end_or_unfinished(i64::try_from(end).ok(), pos, batch);
-        let parent = Some(parent).filter(|parent| parent.iter().any(|&byte| byte != 0));
-        let (mut code, mut message) = (0, &b""[..]);
-        for field in Fields::new(status) {
-            match field.number {
-                status::MESSAGE => message = field.value.bytes(),
-                status::CODE => code = field.value.number(),
-                _ => {}
-            }
-        }
+        let Some(Ok(start_ns)) = span.start.map(i64::try_from) else { return Err(Some(Loss::BadTime)) };
+        let end_ns = end_or_unfinished(i64::try_from(span.end).ok(), pos, batch);
+        let parent = Some(span.parent).filter(|parent| parent.iter().any(|&byte| byte != 0));
+        let (code, message) = status_of(span.status);
         self.attributes.begin_span(&SpanTexts {
             scope,
-            kind: kind_name(kind),
+            kind: kind_name(span.kind),
             status: status_name(code),
             message: &String::from_utf8_lossy(message),
-            trace_id: &hex(trace),
-            span_id: &hex(id),
+            trace_id: &hex(span.trace),
+            span_id: &hex(span.id),
             parent_span_id: &hex(parent.unwrap_or_default()),
         });
         for field in Fields::new(bytes).filter(|field| field.number == span::ATTRIBUTES) {
             let (key, value) = key_value(field.value.bytes(), 0);
             self.attributes.value(key, &value);
         }
-        let links: Vec<_> = Fields::new(bytes).filter(|field| field.number == span::LINKS).collect();
-        if !links.is_empty() {
-            for field in links.iter().flat_map(|link| Fields::new(link.value.bytes())) {
-                if field.number == link::DROPPED_ATTRIBUTES_COUNT {
-                    dropped = dropped.saturating_add(field.value.number());
-                }
-            }
-            let links = links.iter().map(|link| ProtoLink(link.value.bytes())).collect();
-            self.attributes.value(b"links", &ProtoLinks(links));
-        }
+        self.links(bytes, &mut span.dropped);
         let args = self.attributes.finish();
-        let points = self.points(bytes, &mut dropped, pos, batch);
-        count_dropped(dropped, pos, batch);
-        let (id, parent) = (span_id(trace, id), parent.map(|parent| span_id(trace, parent)));
+        let points = self.points(bytes, &mut span.dropped, pos, batch);
+        count_dropped(span.dropped, pos, batch);
+        let (id, parent) = (span_id(span.trace, span.id), parent.map(|parent| span_id(span.trace, parent)));
         let SpanResource { service, attributes: resource } = resource.clone();
-        Ok(ServiceSpan { start_ns, end_ns, id, parent, service, name: name.into(), args, resource, points, pos })
+        Ok(ServiceSpan { start_ns, end_ns, id, parent, service, name: span.name.into(), args, resource, points, pos })
+    }
+
+    /// Writes the links of a span, if it has any, and adds the attributes that they lack to `dropped`.
+    fn links(&mut self, span: &[u8], dropped: &mut u64) {
+        let links: Vec<_> = Fields::new(span).filter(|field| field.number == span::LINKS).collect();
+        if links.is_empty() {
+            return;
+        }
+        for field in links.iter().flat_map(|link| Fields::new(link.value.bytes())) {
+            if field.number == link::DROPPED_ATTRIBUTES_COUNT {
+                *dropped = dropped.saturating_add(field.value.number());
+            }
+        }
+        let links = links.iter().map(|link| ProtoLink(link.value.bytes())).collect();
+        self.attributes.value(b"links", &ProtoLinks(links));
     }
 
     /// Decodes the events of a span, and adds the attributes that they lack to `dropped`.
