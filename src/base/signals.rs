@@ -1,6 +1,8 @@
 //! Handles signals that end the program: removes its temporary files, then ends it as without a handler. A write beyond
 //! the file size limit becomes an error. Signals ignored by the parent process stay ignored.
 
+#[cfg(unix)]
+use std::sync::Arc;
 use std::sync::OnceLock;
 #[cfg(unix)]
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,18 +50,16 @@ pub(crate) fn stop_first(work: Cancel, describe_rest: impl Fn() -> Option<String
 /// Starts a thread that handles signals. `say` shows a sentence to the user.
 #[cfg(unix)]
 pub(crate) fn watch(say: fn(String)) {
-    use std::sync::Arc;
     use std::thread;
 
     #[cfg(target_os = "linux")]
     use signal_hook::consts::SIGBUS;
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+    use signal_hook::flag;
     use signal_hook::iterator::Signals;
-    use signal_hook::{flag, low_level};
 
     #[cfg(target_os = "linux")]
     use super::mapped;
-    use super::temporary;
 
     // With any handler, the write returns an error.
     flag::register(SIGXFSZ, Arc::<AtomicBool>::default()).ok();
@@ -79,39 +79,61 @@ pub(crate) fn watch(say: fn(String)) {
         is_ending.store(true, Ordering::SeqCst); // restores the default action of every signal
         return;
     };
-    let in_watcher = Arc::clone(&is_ending);
-    let work = move || {
-        let mut stopped: Option<Instant> = None;
-        for signal in &mut signals.forever() {
-            let to_stop = TO_STOP.get().filter(|_| [SIGINT, SIGTERM, SIGHUP].contains(&signal));
-            if let Some(ToStop { work, .. }) = to_stop.filter(|to_stop| !to_stop.work.is_cancelled()) {
-                stopped = Some(Instant::now());
-                IS_INTERRUPTED.store(signal == SIGINT, Ordering::SeqCst);
-                work.cancel();
-                continue;
-            }
-            if to_stop.is_some() && stopped.is_some_and(|stopped| stopped.elapsed() < ONE_REQUEST) {
-                continue;
-            }
-            if let Some(text) = to_stop.and_then(|to_stop| (to_stop.describe_rest)()) {
-                say_within(say, text, SAY_TIME);
-            }
-            in_watcher.store(true, Ordering::SeqCst);
-            temporary::remove_all();
-            #[cfg(target_os = "linux")]
-            if signal == SIGBUS {
-                say(mapped::describe_lost_page());
-                low_level::exit(1);
-            }
-            low_level::emulate_default_handler(signal).ok(); // it does not return
-        }
-    };
+    let mut watcher = SignalWatcher { say, is_ending: Arc::clone(&is_ending), stopped: None };
+    let work = move || signals.forever().for_each(|signal| watcher.handle(signal));
     if thread::Builder::new().name("signals".to_owned()).spawn(work).is_err() {
         is_ending.store(true, Ordering::SeqCst);
         return;
     }
     #[cfg(target_os = "linux")]
     mapped::hold_faulting_threads();
+}
+
+/// Handles the signals that reach the thread of [`watch`].
+#[cfg(unix)]
+struct SignalWatcher {
+    say: fn(String),
+    /// Set once the next signal ends the program at once.
+    is_ending: Arc<AtomicBool>,
+    /// The time of the signal that cancelled the work.
+    stopped: Option<Instant>,
+}
+
+#[cfg(unix)]
+impl SignalWatcher {
+    /// Cancels the work, or else removes temporary files and ends the program.
+    fn handle(&mut self, signal: i32) {
+        #[cfg(target_os = "linux")]
+        use signal_hook::consts::SIGBUS;
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+        use signal_hook::low_level;
+
+        #[cfg(target_os = "linux")]
+        use super::mapped;
+        use super::temporary;
+
+        let to_stop = TO_STOP.get().filter(|_| [SIGINT, SIGTERM, SIGHUP].contains(&signal));
+        if let Some(ToStop { work, .. }) = to_stop.filter(|to_stop| !to_stop.work.is_cancelled()) {
+            self.stopped = Some(Instant::now());
+            IS_INTERRUPTED.store(signal == SIGINT, Ordering::SeqCst);
+            work.cancel();
+            return;
+        }
+        if to_stop.is_some() && self.stopped.is_some_and(|stopped| stopped.elapsed() < ONE_REQUEST) {
+            return;
+        }
+        if let Some(text) = to_stop.and_then(|to_stop| (to_stop.describe_rest)()) {
+            say_within(self.say, text, SAY_TIME);
+        }
+        self.is_ending.store(true, Ordering::SeqCst);
+        temporary::remove_all();
+        #[cfg(target_os = "linux")]
+        if signal == SIGBUS {
+            (self.say)(mapped::describe_lost_page());
+            low_level::exit(1);
+        }
+        low_level::emulate_default_handler(signal).ok(); // it does not return
+    }
 }
 
 /// Shows a sentence, but waits no longer than `most`: stderr may be a pipe that no one reads.
