@@ -121,11 +121,7 @@ impl KernelEventBuilder<'_> {
             }
             ftrace_event::KGSL_ADRENO_CMDBATCH_RETIRED => self.retire_adreno(ts_ns, event),
             ftrace_event::KFREE_SKB => {
-                if IP_PROTOCOLS.contains(&number_in(bytes, kfree_event::PROTOCOL)) {
-                    self.kernel.devices.freed_packets += 1;
-                    let freed = self.kernel.devices.freed_packets as f64;
-                    self.push_global(ts_ns, ("Kfree Skb IP Prot", ""), freed);
-                }
+                self.count_freed_packet(ts_ns, event);
                 return false;
             }
             ftrace_event::MM_ALLOC_CONTIG_MIGRATE_RANGE_INFO => {
@@ -179,6 +175,15 @@ impl KernelEventBuilder<'_> {
             contexts.insert(context, event.tid);
         } else {
             self.batch.lose(Loss::OverLimit, self.pos);
+        }
+    }
+
+    /// Counts the freed packets of the internet protocol.
+    fn count_freed_packet(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
+        if IP_PROTOCOLS.contains(&number_in(event.bytes, kfree_event::PROTOCOL)) {
+            self.kernel.devices.freed_packets += 1;
+            let freed = self.kernel.devices.freed_packets as f64;
+            self.push_global(ts_ns, ("Kfree Skb IP Prot", ""), freed);
         }
     }
 

@@ -343,19 +343,17 @@ pub(super) fn add_entry(
 ) {
     let Some(start_ns) = started_ns(entry.started_date_time, pos, batch) else { return };
     let id_of = |part: &str| span_id(&number.to_le_bytes(), part.as_bytes());
-    let mut push = |start_ns: i64, end_ns: i64, part: &str, parent: Option<&str>, name: &str, args: &str| {
-        layout.push(ServiceSpan {
-            start_ns,
-            end_ns,
-            id: id_of(part),
-            parent: parent.map(id_of),
-            service,
-            name: name.as_bytes().into(),
-            args: args.into(),
-            resource: None,
-            points: Vec::new(),
-            pos,
-        });
+    let span = |start_ns: i64, end_ns: i64, part: &str| ServiceSpan {
+        start_ns,
+        end_ns,
+        id: id_of(part),
+        parent: None,
+        service,
+        name: part.as_bytes().into(),
+        args: "".into(),
+        resource: None,
+        points: Vec::new(),
+        pos,
     };
     let (timings, took_ns) = (&entry.timings, taken_ns(entry.time).filter(|&ns| ns > 0));
     if entry.time.is_some_and(|time| TimeUnit::Milliseconds.nanos(time).is_err()) {
@@ -370,7 +368,8 @@ pub(super) fn add_entry(
     let is_unfinished = entry.is_unfinished();
     let end_ns = if is_unfinished { i64::MAX } else { start_ns.saturating_add(took_ns) };
     let (name, args) = (title(entry), args(entry, is_over));
-    push(start_ns, if is_unfinished { 0 } else { end_ns }, "", None, &name, &args);
+    let request = span(start_ns, if is_unfinished { 0 } else { end_ns }, "");
+    layout.push(ServiceSpan { name: name.as_bytes().into(), args, ..request });
     let is_nested = is_over && timings.is_timed_from_start();
     let has_own_ssl = phases.iter().any(|(phase, ns)| *phase == "ssl" && ns.is_some());
     let mut now_ns = start_ns;
@@ -384,12 +383,13 @@ pub(super) fn add_entry(
         let from_ns = if parent.is_empty() && !(is_nested && phase == "send") { now_ns } else { connect_ns };
         let Some(ns) = ns.filter(|&ns| ns > 0 && from_ns < end_ns) else { continue };
         let until_ns = from_ns.saturating_add(ns).min(end_ns);
-        push(from_ns, until_ns, phase, Some(parent), phase, "");
+        layout.push(ServiceSpan { parent: Some(id_of(parent)), ..span(from_ns, until_ns, phase) });
         if phase == "connect"
             && !has_own_ssl
             && let Some(ssl_ns) = taken_ns(timings.ssl).filter(|&ssl_ns| ssl_ns > 0)
         {
-            push(until_ns.saturating_sub(ssl_ns).max(from_ns), until_ns, "ssl", Some("connect"), "ssl", "");
+            let ssl = span(until_ns.saturating_sub(ssl_ns).max(from_ns), until_ns, "ssl");
+            layout.push(ServiceSpan { parent: Some(id_of("connect")), ..ssl });
         }
         now_ns = until_ns;
     }

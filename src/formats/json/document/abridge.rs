@@ -92,28 +92,31 @@ impl Abridger {
                     }
                 }
                 AbridgeState::Between { is_key } => {
-                    let copy_start = self.copy.len();
-                    self.push(&[byte], bytes_max);
                     pos += 1;
-                    match byte {
-                        b'"' => self.state = AbridgeState::Text { copy_start, is_key, is_escape: false },
-                        b'{' | b'[' => self.open(byte == b'{'),
-                        b'}' | b']' => {
-                            self.depth = self.depth.saturating_sub(1);
-                            if self.depth == 0 {
-                                return Some(pos);
-                            }
-                        }
-                        _ => {}
-                    }
-                    if matches!(byte, b'{' | b'[' | b'}' | b']' | b',') {
-                        let is_key = matches!(byte, b'{' | b',') && self.is_in_object();
-                        self.state = AbridgeState::Between { is_key };
+                    self.copy_between(byte, is_key, bytes_max);
+                    if self.depth == 0 && matches!(byte, b'}' | b']') {
+                        return Some(pos);
                     }
                 }
             }
         }
         None
+    }
+
+    /// Copies a byte outside of texts.
+    fn copy_between(&mut self, byte: u8, is_key: bool, bytes_max: usize) {
+        let copy_start = self.copy.len();
+        self.push(&[byte], bytes_max);
+        match byte {
+            b'"' => self.state = AbridgeState::Text { copy_start, is_key, is_escape: false },
+            b'{' | b'[' => self.open(byte == b'{'),
+            b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+        if matches!(byte, b'{' | b'[' | b'}' | b']' | b',') {
+            let is_key = matches!(byte, b'{' | b',') && self.is_in_object();
+            self.state = AbridgeState::Between { is_key };
+        }
     }
 
     fn after_text(&self, copy_start: usize, is_key: bool) -> AbridgeState {
