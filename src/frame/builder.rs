@@ -7,12 +7,13 @@ use super::filtered::Filtered;
 use super::lane_tracks::LaneTracks;
 use super::overlaid::push_overlaid;
 use crate::model::{NameIdx, Names, TrackIdx};
+use crate::query::open_end::OpenEnd;
 use crate::query::{Buckets, ReadCount};
 use crate::scene::color::Rgba;
 use crate::scene::counter_form::{CounterForm, range_in};
 use crate::scene::counter_overlay::OverlaidRow;
 use crate::scene::palette::{ColorBy, Palette};
-use crate::scene::rects::{ColumnPacker, ColumnRun, Columns, Rect, RectStyle, rect};
+use crate::scene::rects::{ColumnPacker, ColumnRun, Columns, OUTSIDE_PX, Rect, RectStyle, rect};
 use crate::scene::rows::{LaneRow, RowLayout};
 use crate::scene::viewport::Viewport;
 use crate::scene::{counters, instant_shapes, labels};
@@ -183,7 +184,12 @@ impl Picture<'_> {
         match lane.kind {
             LaneKind::Counter => parts.ranges = self.push_counters(&mut parts.rects, lane, track),
             LaneKind::Instants | LaneKind::Samples => drawing.push_instants(&mut parts.rects, &runs),
-            LaneKind::Spans => drawing.push_spans(&mut parts, view, &runs),
+            LaneKind::Spans => {
+                drawing.push_spans(&mut parts, view, &runs);
+                if let Some(open) = tracks.open_end(lane.lane) {
+                    drawing.push_open_end(&mut parts, view, &open, runs.last());
+                }
+            }
             LaneKind::Flows => {}
         }
         if let Some(filtered) = options.filtered {
@@ -270,8 +276,6 @@ impl Drawing<'_> {
     }
 
     fn push_spans(&self, parts: &mut DrawnParts, view: &Viewport, runs: &[ColumnRun]) {
-        /// Space between a span's edge and its name.
-        const LABEL_PADDING: f32 = 4.0;
         let (y0, y1) = (self.lane.y0, self.lane.y1);
         for run in runs {
             let Colored { full, shown } = self.color_of(run);
@@ -280,18 +284,41 @@ impl Drawing<'_> {
             if shown != full {
                 continue;
             }
-            let padding_px = f64::from(LABEL_PADDING * self.options.scale);
-            let Some((x0, x1)) = labels::text_room(view, run, padding_px) else { continue };
-            #[expect(clippy::cast_possible_truncation, reason = "pixels on the canvas are exact in an f32")]
-            parts.labels.push(Label {
-                x0: x0 as f32,
-                x1: x1 as f32,
-                y: f32::midpoint(y0, y1),
-                name: run.name,
-                track: self.track,
-                dur_ns: run.dur_ns,
-                color: shown.text_on(),
-            });
+            parts.labels.extend(self.label(view, run, shown.text_on()));
+        }
+    }
+
+    /// Returns the name of a run, if there is room for it.
+    fn label(&self, view: &Viewport, run: &ColumnRun, color: Rgba) -> Option<Label> {
+        /// Space between a span's edge and its name.
+        const LABEL_PADDING: f32 = 4.0;
+        let (x0, x1) = labels::text_room(view, run, f64::from(LABEL_PADDING * self.options.scale))?;
+        let y = f32::midpoint(self.lane.y0, self.lane.y1);
+        #[expect(clippy::cast_possible_truncation, reason = "pixels on the canvas are exact in an f32")]
+        let (x0, x1) = (x0 as f32, x1 as f32);
+        Some(Label { x0, x1, y, name: run.name, track: self.track, dur_ns: run.dur_ns, color })
+    }
+
+    /// Continues an open span to the end of the trace, pale, since it may have ended earlier. Its name is there unless
+    /// it is on the span itself, which is the last run in view.
+    fn push_open_end(&self, parts: &mut DrawnParts, view: &Viewport, open: &OpenEnd, last: Option<&ColumnRun>) {
+        /// Visible on dark and light backgrounds, and paler than any dimmed span.
+        const OPACITY: u8 = 0x48;
+        let x_of = |ts_ns| view.x_from_time(ts_ns).round().clamp(-OUTSIDE_PX, view.width_px() + OUTSIDE_PX);
+        let (x0, x1) = (x_of(open.from_ns), x_of(open.to_ns));
+        if x1 <= x0 {
+            return;
+        }
+        let (name, row, dur_ns) = (open.name, open.row.row, open.dur_ns);
+        let run = ColumnRun { x0, x1, name, row, dur_ns, wide: true, unfinished: true };
+        let Colored { full, shown } = self.color_of(&run);
+        let Rgba([red, green, blue, _]) = shown;
+        let pale = Rgba([red, green, blue, OPACITY]);
+        parts.rects.push(rect(&run, self.lane.y0, self.lane.y1, pale));
+        let is_named = last.is_some_and(|last| last.row == row && self.label(view, last, full).is_some());
+        if shown == full && !is_named {
+            let color = self.options.palette.text_color(self.names.get(name).text);
+            parts.labels.extend(self.label(view, &run, color));
         }
     }
 
@@ -326,160 +353,4 @@ fn lane_edges(view: &Viewport, row: &LaneRow) -> (f32, f32) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::{ProcessIdx, TrackIdx};
-    use crate::query::{Cell, CounterCell, RowCount};
-    use crate::scene::color::Shade;
-    use crate::scene::rows::{Folded, RowHeights, TrackRows};
-    use crate::store::lane::LaneInfo;
-    use crate::tiles::TileSource;
-
-    /// Lanes of spans of 60 ns, one every 100 ns, with alternating names; every query is counted by its buckets.
-    struct Regular {
-        rows: i64,
-    }
-
-    impl LaneTracks for Regular {
-        fn track(&self, _: LaneIdx) -> TrackIdx {
-            TrackIdx(0)
-        }
-
-        fn track_name(&self, _: LaneIdx) -> &'static str {
-            ""
-        }
-    }
-
-    impl TileSource for Regular {
-        fn info(&self, _: TileOwner) -> Option<LaneInfo> {
-            Some(LaneInfo {
-                track: TrackIdx(0),
-                kind: LaneKind::Spans,
-                depth: 0,
-                rows: self.rows.unsigned_abs(),
-                start_ns: 0,
-                end_ns: self.rows * 100,
-            })
-        }
-
-        fn longest(&self, _: TileOwner, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount {
-            for bucket in buckets.first..buckets.end() {
-                let (from, to) = (buckets.start_ns(bucket), buckets.start_ns(bucket + 1));
-                // The first span that starts in the bucket, or the one that reaches into it.
-                let row = if from.rem_euclid(100) < 60 { from.div_euclid(100) } else { from.div_euclid(100) + 1 };
-                if row < 0 || row >= self.rows || row * 100 >= to {
-                    continue;
-                }
-                let rows = ((to - 1).div_euclid(100) - (from - 1).div_euclid(100)).unsigned_abs();
-                let cell = Cell {
-                    first_bucket: bucket,
-                    bucket_count: 1,
-                    row: row.unsigned_abs(),
-                    start_ns: row * 100,
-                    end_ns: row * 100 + 60,
-                    name: NameIdx(u32::try_from(row % 7).unwrap_or(0)),
-                    unfinished: false,
-                    first_rows: RowCount::from_count(rows),
-                    last_rows: RowCount::default(),
-                };
-                if !cells.last_mut().is_some_and(|last| last.extend(&cell)) {
-                    cells.push(cell);
-                }
-            }
-            ReadCount { queries: u64::from(buckets.count), ..ReadCount::default() }
-        }
-
-        fn counter(&self, _: TileOwner, _: Buckets, _: &mut Vec<CounterCell>) -> ReadCount {
-            ReadCount::default()
-        }
-    }
-
-    struct FrameFixture {
-        trace: Regular,
-        layout: RowLayout,
-        view: Viewport,
-        tiles: Tiles,
-        palette: Palette,
-    }
-
-    fn fixture(lanes: u32, rows: i64) -> FrameFixture {
-        let tracks = [TrackRows {
-            track: TrackIdx(0),
-            process: ProcessIdx(0),
-            custom_group: None,
-            lanes: 0..lanes,
-            group: None,
-            starts_folded: false,
-            curves: 0,
-        }];
-        FrameFixture {
-            trace: Regular { rows },
-            layout: RowLayout::new(tracks, |_| LaneKind::Spans, &Folded::default(), &RowHeights::at_scale(1.0)),
-            view: Viewport::covering(0, rows * 100, 1920.0, 1080.0),
-            tiles: Tiles::default(),
-            palette: Palette::new(Shade::Dark),
-        }
-    }
-
-    impl FrameFixture {
-        fn frame(&mut self, rects: RectBudget) -> TimelineFrame {
-            let options = FrameOptions {
-                palette: &self.palette,
-                rects,
-                scale: 1.0,
-                filtered: None,
-                counters: &[],
-                overlaid: &[],
-            };
-            self.tiles.prepare(&self.trace, self.view.buckets(), &lanes_in_view(&self.layout, &self.view));
-            build(&self.trace, &Names::default(), &self.layout, &self.view, &self.tiles, options)
-        }
-    }
-
-    #[test]
-    fn a_frame_stays_within_its_budget_and_is_made_of_coarser_columns() {
-        // 40 nanoseconds per pixel: a span and a gap for every three columns, in 54 lanes.
-        let mut fixture = fixture(200, 10_000_000);
-        fixture.view.show_exactly(0, 1920 * 40);
-        let fine = fixture.frame(RectBudget::HARDWARE);
-        let coarse = fixture.frame(RectBudget::SOFTWARE);
-        assert_eq!(fine.column_px, 1);
-        assert!(fine.rects.len() > RectBudget::SOFTWARE.0, "{}", fine.rects.len());
-        assert!(coarse.rects.len() <= RectBudget::SOFTWARE.0, "{}", coarse.rects.len());
-        assert!(coarse.column_px > 1);
-    }
-
-    #[test]
-    fn lanes_out_of_view_are_not_queried() {
-        let mut fixture = fixture(1_000_000, 1_000_000);
-        let asked = fixture.frame(RectBudget::HARDWARE).read.queries;
-        assert!(asked < 64 * 5000, "{asked}");
-    }
-
-    #[test]
-    fn dragging_queries_only_what_came_into_view() {
-        let mut fixture = fixture(20, 10_000_000);
-        fixture.view.show_exactly(50_000_000, 50_000_000 + 1920 * 100);
-        let first = fixture.frame(RectBudget::HARDWARE);
-        let again = fixture.frame(RectBudget::HARDWARE);
-        assert!(first.read.queries > 0);
-        assert_eq!(again.read.queries, 0);
-        assert_eq!(again.rects, first.rects);
-        fixture.view.pan(30.0);
-        assert!(fixture.frame(RectBudget::HARDWARE).read.queries <= 20 << 8);
-    }
-
-    #[test]
-    fn cached_tiles_give_the_same_picture_as_fresh_ones() {
-        let mut fixture = fixture(5, 100_000);
-        for step in 0..60 {
-            fixture.view.zoom(1.17, f64::from(step * 31 % 1920));
-            fixture.view.pan(f64::from(step % 7) * 40.0);
-            let cached = fixture.frame(RectBudget::HARDWARE);
-            fixture.tiles = Tiles::default();
-            let fresh = fixture.frame(RectBudget::HARDWARE);
-            assert_eq!(cached.rects, fresh.rects);
-            assert_eq!(cached.labels, fresh.labels);
-        }
-    }
-}
+mod tests;

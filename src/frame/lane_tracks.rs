@@ -2,6 +2,7 @@
 
 use crate::model::{TrackIdx, TrackKind};
 use crate::query::Snapshot;
+use crate::query::open_end::{OpenEnd, open_end};
 use crate::scene::titles::track_title;
 use crate::store::lane::LaneIdx;
 
@@ -14,6 +15,10 @@ pub trait LaneTracks: Sync {
     /// Returns whether the spans of a lane are thread states.
     fn is_of_states(&self, _lane: LaneIdx) -> bool {
         false
+    }
+    /// Returns the span that is open at the end of a lane.
+    fn open_end(&self, _lane: LaneIdx) -> Option<OpenEnd> {
+        None
     }
     /// Returns a text that differs between tracks, from which the track's colour is derived.
     fn track_text(&self, lane: LaneIdx) -> String {
@@ -32,6 +37,10 @@ impl LaneTracks for Snapshot {
 
     fn is_of_states(&self, lane: LaneIdx) -> bool {
         self.track(self.lane(lane).track).key.kind == TrackKind::State
+    }
+
+    fn open_end(&self, lane: LaneIdx) -> Option<OpenEnd> {
+        open_end(self, lane)
     }
 
     fn track_text(&self, lane: LaneIdx) -> String {

@@ -96,7 +96,7 @@ impl Loss {
 
 losses! {
     /// A begin without an end.
-    UnmatchedBegin = Information, "unmatched_begin", "A span has no end in the trace; it is shown unfinished, up to the end of its track.";
+    UnmatchedBegin = Information, "unmatched_begin", "A span has no end in the trace; it is shown unfinished, up to the last event of its track, and pale from there to the end of the trace.";
     /// An end without a begin.
     UnmatchedEnd = Lost, "unmatched_end", "An end has no begin in the trace, usually because recording began inside the span; it is not shown.";
     /// An end that names an outer span, while spans inside it are open.

@@ -27,6 +27,7 @@ pub(crate) mod longest;
 pub(crate) mod matcher;
 mod name_set;
 mod named_groups;
+pub(crate) mod open_end;
 pub(crate) mod over_time;
 pub(crate) mod overlay;
 pub(crate) mod pick;

@@ -1,13 +1,15 @@
 //! Finds the row under a point of the timeline.
 
 use super::cursor::LaneCursor;
+use super::open_end::open_end;
 use super::snapshot::Snapshot;
 use crate::store::{LaneIdx, RowIdx};
 
 /// Returns the row of a lane at `ts_ns`, or else the nearest within `tolerance_ns`, so that spans of less than a pixel
 /// can be picked.
 ///
-/// If several spans lie within the tolerance and none under the point, returns the longest, which is the one drawn.
+/// If several spans lie within the tolerance and none under the point, returns the longest, which is the one drawn. A
+/// span without an end lasts up to the end of the trace here, as it is drawn.
 #[must_use]
 pub fn row_at(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64, tolerance_ns: u64) -> Option<RowIdx> {
     let mut cursor = LaneCursor::new(snapshot.store(), lane);
@@ -24,5 +26,7 @@ pub fn row_at(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64, tolerance_ns: u64)
     let reaching = under.filter(|&row| {
         cursor.span(row).is_some_and(|span| span.end_ns().saturating_add_unsigned(tolerance_ns) > ts_ns)
     });
-    near.or(reaching).map(|row| RowIdx { lane, row })
+    let near = near.or(reaching).map(|row| RowIdx { lane, row });
+    let open = || open_end(snapshot, lane).filter(|open| (open.from_ns..=open.to_ns).contains(&ts_ns));
+    near.or_else(|| open().map(|open| open.row))
 }

@@ -67,7 +67,7 @@ pub(crate) struct ColumnRun {
 }
 
 /// Spans that reach out of view are clipped at this distance, so that their edges are not visible.
-const OUTSIDE_PX: f64 = 8.0;
+pub(crate) const OUTSIDE_PX: f64 = 8.0;
 
 /// Minimum width of a span with an edge; below, the edge would be all of it.
 const EDGE_MIN_PX: f64 = 4.0;

@@ -1,0 +1,200 @@
+//! Pictures of regular lanes and of small traces: their budget, their queries, and what is drawn.
+
+use super::*;
+use crate::model::{ProcessIdx, TrackIdx};
+use crate::query::open_end::open_end;
+use crate::query::pick::row_at;
+use crate::query::{Cell, CounterCell, RowCount};
+use crate::scene::arrange::{self, Arrangement};
+use crate::scene::color::Shade;
+use crate::scene::rows::{Folded, RowHeights, TrackRows};
+use crate::store::lane::LaneInfo;
+use crate::tiles::TileSource;
+
+/// Lanes of spans of 60 ns, one every 100 ns, with alternating names; every query is counted by its buckets.
+struct Regular {
+    rows: i64,
+}
+
+impl LaneTracks for Regular {
+    fn track(&self, _: LaneIdx) -> TrackIdx {
+        TrackIdx(0)
+    }
+
+    fn track_name(&self, _: LaneIdx) -> &'static str {
+        ""
+    }
+}
+
+impl TileSource for Regular {
+    fn info(&self, _: TileOwner) -> Option<LaneInfo> {
+        Some(LaneInfo {
+            track: TrackIdx(0),
+            kind: LaneKind::Spans,
+            depth: 0,
+            rows: self.rows.unsigned_abs(),
+            start_ns: 0,
+            end_ns: self.rows * 100,
+        })
+    }
+
+    fn longest(&self, _: TileOwner, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount {
+        for bucket in buckets.first..buckets.end() {
+            let (from, to) = (buckets.start_ns(bucket), buckets.start_ns(bucket + 1));
+            // The first span that starts in the bucket, or the one that reaches into it.
+            let row = if from.rem_euclid(100) < 60 { from.div_euclid(100) } else { from.div_euclid(100) + 1 };
+            if row < 0 || row >= self.rows || row * 100 >= to {
+                continue;
+            }
+            let rows = ((to - 1).div_euclid(100) - (from - 1).div_euclid(100)).unsigned_abs();
+            let cell = Cell {
+                first_bucket: bucket,
+                bucket_count: 1,
+                row: row.unsigned_abs(),
+                start_ns: row * 100,
+                end_ns: row * 100 + 60,
+                name: NameIdx(u32::try_from(row % 7).unwrap_or(0)),
+                unfinished: false,
+                first_rows: RowCount::from_count(rows),
+                last_rows: RowCount::default(),
+            };
+            if !cells.last_mut().is_some_and(|last| last.extend(&cell)) {
+                cells.push(cell);
+            }
+        }
+        ReadCount { queries: u64::from(buckets.count), ..ReadCount::default() }
+    }
+
+    fn counter(&self, _: TileOwner, _: Buckets, _: &mut Vec<CounterCell>) -> ReadCount {
+        ReadCount::default()
+    }
+}
+
+struct FrameFixture {
+    trace: Regular,
+    layout: RowLayout,
+    view: Viewport,
+    tiles: Tiles,
+    palette: Palette,
+}
+
+fn fixture(lanes: u32, rows: i64) -> FrameFixture {
+    let tracks = [TrackRows {
+        track: TrackIdx(0),
+        process: ProcessIdx(0),
+        custom_group: None,
+        lanes: 0..lanes,
+        group: None,
+        starts_folded: false,
+        curves: 0,
+    }];
+    FrameFixture {
+        trace: Regular { rows },
+        layout: RowLayout::new(tracks, |_| LaneKind::Spans, &Folded::default(), &RowHeights::at_scale(1.0)),
+        view: Viewport::covering(0, rows * 100, 1920.0, 1080.0),
+        tiles: Tiles::default(),
+        palette: Palette::new(Shade::Dark),
+    }
+}
+
+impl FrameFixture {
+    fn frame(&mut self, rects: RectBudget) -> TimelineFrame {
+        let options =
+            FrameOptions { palette: &self.palette, rects, scale: 1.0, filtered: None, counters: &[], overlaid: &[] };
+        self.tiles.prepare(&self.trace, self.view.buckets(), &lanes_in_view(&self.layout, &self.view));
+        build(&self.trace, &Names::default(), &self.layout, &self.view, &self.tiles, options)
+    }
+}
+
+#[test]
+fn a_frame_stays_within_its_budget_and_is_made_of_coarser_columns() {
+    // 40 nanoseconds per pixel: a span and a gap for every three columns, in 54 lanes.
+    let mut fixture = fixture(200, 10_000_000);
+    fixture.view.show_exactly(0, 1920 * 40);
+    let fine = fixture.frame(RectBudget::HARDWARE);
+    let coarse = fixture.frame(RectBudget::SOFTWARE);
+    assert_eq!(fine.column_px, 1);
+    assert!(fine.rects.len() > RectBudget::SOFTWARE.0, "{}", fine.rects.len());
+    assert!(coarse.rects.len() <= RectBudget::SOFTWARE.0, "{}", coarse.rects.len());
+    assert!(coarse.column_px > 1);
+}
+
+#[test]
+fn lanes_out_of_view_are_not_queried() {
+    let mut fixture = fixture(1_000_000, 1_000_000);
+    let asked = fixture.frame(RectBudget::HARDWARE).read.queries;
+    assert!(asked < 64 * 5000, "{asked}");
+}
+
+#[test]
+fn dragging_queries_only_what_came_into_view() {
+    let mut fixture = fixture(20, 10_000_000);
+    fixture.view.show_exactly(50_000_000, 50_000_000 + 1920 * 100);
+    let first = fixture.frame(RectBudget::HARDWARE);
+    let again = fixture.frame(RectBudget::HARDWARE);
+    assert!(first.read.queries > 0);
+    assert_eq!(again.read.queries, 0);
+    assert_eq!(again.rects, first.rects);
+    fixture.view.pan(30.0);
+    assert!(fixture.frame(RectBudget::HARDWARE).read.queries <= 20 << 8);
+}
+
+#[test]
+fn cached_tiles_give_the_same_picture_as_fresh_ones() {
+    let mut fixture = fixture(5, 100_000);
+    for step in 0..60 {
+        fixture.view.zoom(1.17, f64::from(step * 31 % 1920));
+        fixture.view.pan(f64::from(step % 7) * 40.0);
+        let cached = fixture.frame(RectBudget::HARDWARE);
+        fixture.tiles = Tiles::default();
+        let fresh = fixture.frame(RectBudget::HARDWARE);
+        assert_eq!(cached.rects, fresh.rects);
+        assert_eq!(cached.labels, fresh.labels);
+    }
+}
+
+#[test]
+fn a_span_without_an_end_goes_on_to_the_end_of_the_trace() {
+    // Nothing follows the begin on its thread, as in a call that hangs.
+    let snapshot = crate::scene::tests::snapshot(
+        r#"[{"ph":"B","name":"hung","pid":1,"tid":1,"ts":10},
+        {"ph":"X","name":"work","pid":1,"tid":2,"ts":0,"dur":100},
+        {"ph":"B","name":"last","pid":1,"tid":3,"ts":90},{"ph":"i","name":"end","pid":1,"tid":3,"ts":100}]"#,
+    );
+    let tracks = arrange::tracks(&snapshot, &Arrangement::default(), None);
+    let heights = RowHeights::at_scale(1.0);
+    let layout = RowLayout::new(tracks, |lane| snapshot.lane(lane).kind, &Folded::default(), &heights);
+    let lane_of = |name: &str| {
+        let mut lanes = (0..snapshot.store().lane_count()).map(LaneIdx);
+        let names = snapshot.names();
+        let is_of = |lane: &LaneIdx| {
+            row_at(&snapshot, *lane, 100_000, 100_000).is_some_and(|row| names.get(snapshot.row(row).name).text == name)
+        };
+        lanes.find(is_of).expect("a lane")
+    };
+    let palette = Palette::new(Shade::Dark);
+    for (from_us, to_us) in [(0, 100), (50, 90)] {
+        let mut view = Viewport::covering(0, 100_000, 1000.0, 500.0);
+        view.show_exactly(from_us * 1000, to_us * 1000);
+        let options = FrameOptions {
+            palette: &palette,
+            rects: RectBudget::HARDWARE,
+            scale: 1.0,
+            filtered: None,
+            counters: &[],
+            overlaid: &[],
+        };
+        let mut tiles = Tiles::default();
+        tiles.prepare(&snapshot, view.buckets(), &lanes_in_view(&layout, &view));
+        let names = snapshot.names();
+        let frame = build(&snapshot, names, &layout, &view, &tiles, options);
+        let hung: Vec<_> = frame.labels.iter().filter(|label| names.get(label.name).text == "hung").collect();
+        assert_eq!(hung.len(), 1, "{:?}", frame.labels);
+        let right = frame.rects.iter().filter(|rect| rect.y0 <= hung[0].y && hung[0].y < rect.y1).map(|rect| rect.x1);
+        assert_eq!(right.fold(0.0, f32::max), if to_us == 100 { 1000.0 } else { 1008.0 });
+    }
+    let hung = lane_of("hung");
+    let at_us = |ts_us: i64| row_at(&snapshot, hung, 1000 * ts_us, 0).map(|row| row.row);
+    assert_eq!([5, 10, 50, 100, 101].map(at_us), [None, Some(0), Some(0), Some(0), None]);
+    assert_eq!(open_end(&snapshot, lane_of("last")), None, "it reaches the end");
+}
