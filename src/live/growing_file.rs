@@ -6,7 +6,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::sync::atomic::Ordering;
 use std::thread;
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use super::arrivals::{ArrivalError, BLOCK_BYTES, LOOK_EVERY, Pace, ReadingThread};
 use super::lag::REST_BYTES;
@@ -22,6 +22,10 @@ const HELD_BYTES_MAX: usize = 4096;
 
 /// Bytes in which the kind of the document is detected.
 const HEAD_BYTES: usize = 64 << 10;
+
+/// Time for which a file is read after another one took its place. Its last bytes come soon; a writer that goes on for
+/// longer must not hide the new file.
+const REPLACED_TIME: Duration = Duration::from_secs(2);
 
 /// The form of a file, by which its closing brackets are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +52,8 @@ struct GrowingFile {
     /// Kernel files have no length, but can be read.
     has_length: bool,
     modified: Option<SystemTime>,
+    /// When another file was first seen at its path.
+    replaced: Option<Instant>,
     /// Whether bytes of zero are skipped, because nothing else has come: a program that does not append continues at
     /// its old position in a truncated file, after a hole.
     skips_hole: bool,
@@ -56,7 +62,8 @@ struct GrowingFile {
 impl GrowingFile {
     fn new(file: File, skips_hole: bool) -> Self {
         let (seen, held) = Default::default();
-        Self { file, offset: 0, seen, held, form: None, has_length: false, modified: None, skips_hole }
+        let (form, modified, replaced) = Default::default();
+        Self { file, offset: 0, seen, held, form, has_length: false, modified, replaced, skips_hole }
     }
 
     /// Returns the position up to which the file can be read now; the largest for kernel files.
@@ -146,7 +153,13 @@ impl GrowingFile {
         {
             // The last bytes of the old file come first.
             let read_to = self.offset + self.held.len() as u64;
-            return (open.len() <= read_to).then_some("was replaced; the new file is another trace");
+            if open.len() <= read_to {
+                return Some("was replaced; the new file is another trace");
+            }
+            let is_late = self.replaced.get_or_insert_with(Instant::now).elapsed() >= REPLACED_TIME;
+            return is_late.then_some(
+                "was replaced; the new file is another trace, and the rest of the old one, which is still written, is not read",
+            );
         }
         if self.has_length && here.len() < self.offset {
             return Some("was truncated; the new data is another trace");

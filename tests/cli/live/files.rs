@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, BufWriter, Read as _, Write as _};
 use std::path::Path;
 use std::process::{Child, Command};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -92,6 +94,53 @@ fn a_replaced_file_shares_neither_open_spans_nor_names_with_the_one_before() {
     assert_eq!((row("new")["dur"].as_i64(), row("new")["thread"].as_str()), (Some(2_000_000), Some("")));
     let spans = longspan(&["spans", text(&kept), "--no-cache", "--format", "csv"]).done();
     assert!(spans.contains("new") && spans.contains("old main") && spans.contains("rotated.json (2)"), "{spans}");
+}
+
+#[test]
+fn a_replaced_file_whose_writer_goes_on_does_not_hide_the_new_one() {
+    let folder = folder();
+    let path = folder.path().join("rotated.json");
+    let span = |name: &str, ts: u64| {
+        format!("{{\"ph\":\"X\",\"name\":\"{name}\",\"pid\":1,\"tid\":1,\"ts\":{ts},\"dur\":1}},\n")
+    };
+    let mut old = File::create(&path).expect("made");
+    write!(old, "[{}", span("old", 0)).expect("written");
+    let mut child = command(&["tail", text(&path), "--format", "jsonl"]).spawn().expect("it starts");
+    until(|| has_open(&child, &path));
+    let (is_done, found) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(String::new())));
+    let old_writer = std::thread::spawn({
+        let is_done = Arc::clone(&is_done);
+        move || {
+            for ts in 1.. {
+                if is_done.load(Ordering::Relaxed) {
+                    return;
+                }
+                old.write_all(span("old", ts).as_bytes()).expect("written");
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        }
+    });
+    let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
+    let reader = std::thread::spawn({
+        let found = Arc::clone(&found);
+        move || {
+            let mut line = String::new();
+            while output.read_line(&mut line).expect("text") > 0 {
+                found.lock().expect("no panic").push_str(&std::mem::take(&mut line));
+            }
+        }
+    });
+    let other = folder.path().join("other");
+    fs::write(&other, format!("[{}", span("new", 5))).expect("written");
+    fs::rename(&other, &path).expect("renamed");
+    until(|| found.lock().expect("no panic").contains("\"new\""));
+    interrupt(&child);
+    is_done.store(true, Ordering::Relaxed);
+    let mut errors = String::new();
+    child.stderr.take().expect("a pipe").read_to_string(&mut errors).expect("text");
+    assert_eq!(wait(&mut child, &["tail"]), Some(0));
+    (old_writer.join().expect("written"), reader.join().expect("read"));
+    assert!(errors.contains("was replaced; the new file is another trace, and the rest of the old one"), "{errors}");
 }
 
 #[test]
