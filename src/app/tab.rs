@@ -138,7 +138,7 @@ impl Tab {
     /// Appends to the text of the status bar.
     pub(super) fn add_note(&mut self, note: &str) {
         if !self.note.is_empty() && !note.is_empty() {
-            self.note.push_str("  ");
+            self.note.push_str(if self.note.ends_with('.') { " " } else { ". " });
         }
         self.note.push_str(note);
     }

@@ -1,5 +1,6 @@
 //! `longspan FILE...`, `longspan demo`, `longspan render`: everything that draws, in the window or into a PNG file.
 
+use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use super::args::{Load, Render};
@@ -57,10 +58,14 @@ pub(super) fn open(sources: Sources, follow: Option<Follow>, demo: bool, how: &L
         weight_unit,
     });
     let sources = if follow.is_some() { Sources::default() } else { sources };
-    let missing = missing_file(&sources);
+    let missing = match missing_file(&sources) {
+        // A window would hide the mistyped path from the terminal, and one that is open would show it instead.
+        Some(error) if std::io::stderr().is_terminal() => return Err(LoadError::Read(error).into()),
+        missing => missing,
+    };
     let options = AppOptions { load, memory_bytes, demo, hand_over, folders, symbols, follow, ..AppOptions::default() };
     match (app::run(sources, options), missing) {
-        // A window would show the missing file.
+        // A file manager has no terminal: a window shows the missing file.
         (Err(AppError::NoWindow { .. }), Some(error)) => Err(LoadError::Read(error).into()),
         (result, _) => Ok(result?),
     }

@@ -72,7 +72,9 @@ pub(super) fn show_exactness(ui: &mut Ui, exactness: Exactness, snapshot: &Snaps
              sketches: they are off by one part in 32 at most.",
         ),
     };
-    let is_preview = snapshot.summary().sorted_to_ns.is_some();
+    // A live trace is sorted up to its newest event.
+    let summary = snapshot.summary();
+    let is_preview = summary.sorted_to_ns.is_some_and(|sorted_to_ns| sorted_to_ns < summary.end_ns);
     let text = if is_preview { format!("{text}, of the sorted part only") } else { text.to_owned() };
     ui.add(Label::new(RichText::new(text).color(theme.weak_text)).truncate()).on_hover_text(hint);
 }
