@@ -181,3 +181,33 @@ fn the_unit_of_a_counter_goes_through_every_format() {
         assert_eq!(of(&output), [(format!("{counter} ({unit})"), unit.to_owned())]);
     }
 }
+
+/// The weights of a profile without times are neither durations nor times after its export.
+#[test]
+fn a_profile_without_times_has_none_after_any_export() {
+    let folder = folder();
+    let collapsed = folder.path().join("stacks.folded");
+    fs::write(&collapsed, "main;work;parse 5\nmain;work;draw 3\nmain;idle 2\n").expect("written");
+    for profile in [collapsed, data("go_cpu.pprof"), data("pyspy_collapsed.txt"), data("pyspy.speedscope.json")] {
+        let read = |file: &std::path::Path| {
+            let [stats, flame] = [&["stats"][..], &["flame", "--samples"]].map(|command| {
+                let printed = longspan(&[command, &["--no-cache", text(file)]].concat()).done();
+                let mut lines: Vec<String> = printed.lines().map(str::to_owned).collect();
+                lines.sort();
+                lines
+            });
+            let info = longspan(&["info", "--no-cache", text(file)]).done();
+            let time = info.lines().find(|line| line.starts_with("time ")).expect("a line").to_owned();
+            (stats, flame, time)
+        };
+        let expected = read(&profile);
+        let mut from = profile.clone();
+        // Each is exported from the previous one.
+        for output in ["a.json", "b.pftrace", "c.json.gz", "d.longspan"] {
+            let output = folder.path().join(output);
+            longspan(&["export", "--no-cache", text(&from), "-o", text(&output)]).done();
+            assert_eq!(read(&output), expected, "{} as {}", profile.display(), output.display());
+            from = output;
+        }
+    }
+}

@@ -24,7 +24,7 @@ pub(super) enum RecordField {
     FlowIn,
     FlowOut,
     /// Members of samples only, such as stacks, and extensions of this program's exports. These are the depth of a flow
-    /// point, the CPU of a run, unfinished runs and states, and global async spans.
+    /// point, the CPU of a run, unfinished runs and states, global async spans, and samples without times.
     Rare,
     /// A key with a leading dot, such as `.file` and `.line` of tracing-chrome. These are arguments too.
     Dotted,
@@ -54,9 +54,8 @@ impl RecordField {
             b"bind_id" => Self::BindId,
             b"flow_in" => Self::FlowIn,
             b"flow_out" => Self::FlowOut,
-            b"sf" | b"stack" | b"esf" | b"estack" | b"weight" | b"cpu" | b"place" | b"unfinished" | b"global" => {
-                Self::Rare
-            }
+            b"sf" | b"stack" | b"esf" | b"estack" | b"weight" | b"cpu" | b"place" | b"unfinished" | b"global"
+            | b"untimed" => Self::Rare,
             [b'.', ..] => Self::Dotted,
             _ => Self::Unknown,
         }

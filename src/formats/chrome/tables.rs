@@ -129,6 +129,12 @@ impl<'a> ChromeTables<'a> {
         row
     }
 
+    /// Returns the row of a thread whose samples have no times, as in exports of this program.
+    pub(super) fn untimed_thread(&mut self, pid: &JsonValue<'a>, tid: &JsonValue<'a>) -> RepairedRow<TrackIdx> {
+        let tid = if tid.is_absent() { pid } else { tid };
+        self.track_in_slot((TrackKind::Thread, TrackKey::SLOT_UNTIMED), pid, tid, &[])
+    }
+
     /// Returns the row of a track. `parts` make its name, as in [`counter_name`].
     pub(super) fn track(
         &mut self,
@@ -137,8 +143,19 @@ impl<'a> ChromeTables<'a> {
         tid: &JsonValue<'a>,
         parts: &[JsonValue<'a>],
     ) -> RepairedRow<TrackIdx> {
+        self.track_in_slot((kind, 0), pid, tid, parts)
+    }
+
+    fn track_in_slot(
+        &mut self,
+        (kind, slot): (TrackKind, u32),
+        pid: &JsonValue<'a>,
+        tid: &JsonValue<'a>,
+        parts: &[JsonValue<'a>],
+    ) -> RepairedRow<TrackIdx> {
         self.key.clear();
         self.key.push(kind as u8);
+        self.key.extend_from_slice(&slot.to_le_bytes());
         push_part(&mut self.key, pid);
         push_part(&mut self.key, tid);
         for part in parts {
@@ -160,7 +177,7 @@ impl<'a> ChromeTables<'a> {
         // User timings have distinct names, but belong together.
         let is_user_timing = |category: &str| USER_TIMINGS.contains(&category.trim());
         let is_named = kind == TrackKind::Async && name.split(',').any(is_user_timing);
-        let slot = if is_named { TrackKey::SLOT_NAMED } else { 0 };
+        let slot = if is_named { TrackKey::SLOT_NAMED } else { slot };
         self.tracks.push(TrackKey { kind, pid, tid, name: name.into(), slot });
         let repaired_row = RepairedRow { row, repairs };
         self.track_rows.insert(self.key.as_slice().into(), repaired_row);

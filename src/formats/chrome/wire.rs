@@ -13,7 +13,7 @@ pub(super) struct ChromeRecord<'a> {
     values: [JsonValue<'a>; RecordField::COUNT],
     pub(super) dotted: Vec<(JsonValue<'a>, JsonValue<'a>)>,
     /// Rare members: stacks, sample fields, and extensions of this program's exports. These are the depth of a flow
-    /// point, the CPU of a run, unfinished runs and states, and global async spans.
+    /// point, the CPU of a run, unfinished runs and states, global async spans, and samples without times.
     pub(super) rare: Vec<(JsonValue<'a>, JsonValue<'a>)>,
     /// Whether the record has no members.
     pub(super) is_empty: bool,

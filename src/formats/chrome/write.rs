@@ -11,7 +11,7 @@
 //! | counter | `C` with the series of its track |
 //! | async begin, end, instant, step | `b`, `e`, `n`, `n` |
 //! | flow start, step, end | `s`, `t`, `f`; `"bp":"e"` if it binds to the enclosing span; `place` if ambiguous |
-//! | sample | `P` with `sf`, an id in `stackFrames`, which precedes all events |
+//! | sample | `P` with `sf`, an id in `stackFrames`, which precedes all events; `untimed` in a profile without times |
 //! | process, track | `M`, before all events |
 //!
 //! Ids are written in hexadecimal, and mean the same in all processes.
@@ -113,6 +113,10 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
                 } else if event.name != NameIdx::EMPTY {
                     // Otherwise readers would use its name as its only frame.
                     self.line.extend_from_slice(b",\"stack\":[]");
+                }
+                if track.is_some_and(|track| track.key.slot == TrackKey::SLOT_UNTIMED) {
+                    // Only this program reads `untimed`.
+                    self.line.extend_from_slice(b",\"untimed\":true");
                 }
             }
         }

@@ -26,5 +26,7 @@ proto_numbers! {
     fields own_sample_defaults = "perfetto.protos.PerfSampleDefaults" {
         // The unit of periods, a text.
         PERIOD_UNIT = 20_000,
+        // 1 if the times of the samples only place them side by side, as in a profile without times.
+        HAS_NO_TIMES = 20_001,
     }
 }

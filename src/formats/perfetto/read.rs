@@ -487,7 +487,8 @@ impl Decoder {
             None => Some(StackIdx::EMPTY),
         };
         let Some(stack) = stack else { return self.batch.lose(Loss::MissingText, pos) };
-        let track = self.tracks.thread(sample.pid, sample.tid);
+        let is_untimed = self.sequences.all[row].defaults.samples.is_untimed;
+        let track = self.tracks.sampled_thread(sample.pid, sample.tid, is_untimed);
         let track = self.batch.track(track, &self.tracks);
         self.args.clear();
         self.sequences.all[row].defaults.samples.write_measure(&mut self.args);

@@ -22,6 +22,8 @@ pub(super) struct SampleDefaults {
     period: Option<u64>,
     /// Unit of the period; empty for that of its event.
     unit: Box<[u8]>,
+    /// Whether the times of the samples only place them side by side.
+    pub(super) is_untimed: bool,
     /// Names of the counters read with each sample.
     followers: Vec<Box<[u8]>>,
 }
@@ -35,6 +37,7 @@ impl SampleDefaults {
                     (defaults.event, defaults.period) = read_timebase(bytes);
                 }
                 (own_sample_defaults::PERIOD_UNIT, ProtoValue::Bytes(unit)) => defaults.unit = unit.into(),
+                (own_sample_defaults::HAS_NO_TIMES, value) => defaults.is_untimed = value.number() != 0,
                 (perf_sample_defaults::FOLLOWERS, ProtoValue::Bytes(bytes))
                     if defaults.followers.len() < FOLLOWERS_MAX =>
                 {

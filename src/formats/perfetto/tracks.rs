@@ -228,6 +228,15 @@ impl PerfettoTracks {
         self.thread_of(pid, tid)
     }
 
+    /// Returns the thread of samples. Those of a profile without times have a track of their own.
+    pub(super) fn sampled_thread(&mut self, pid: i64, tid: i64, is_untimed: bool) -> TrackNumber {
+        let track = self.thread(pid, tid);
+        if !is_untimed {
+            return track;
+        }
+        self.number(TrackKey { slot: TrackKey::SLOT_UNTIMED, ..self.key(track).clone() })
+    }
+
     pub(super) fn thread_of(&mut self, pid: Id, tid: i64) -> TrackNumber {
         let tid = self.pids_now().thread_id(tid);
         self.number(TrackKey::thread(pid, tid))

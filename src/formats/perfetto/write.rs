@@ -35,7 +35,8 @@ use crate::formats::protobuf::encode::{push_bytes, push_fixed64, push_message, p
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::args::Detail;
 use crate::model::{
-    Event, EventFlags, EventKind, Id, NameIdx, Names, StackIdx, Stacks, Track, TrackIdx, TrackKind, TrackTables,
+    Event, EventFlags, EventKind, Id, NameIdx, Names, StackIdx, Stacks, Track, TrackIdx, TrackKey, TrackKind,
+    TrackTables,
 };
 
 /// The packet sequence of all packets.
@@ -72,6 +73,8 @@ struct SampleTimebase {
     /// Unit of the period; empty for that of the event.
     unit: Box<str>,
     period: Option<u64>,
+    /// Whether the times of the samples only place them side by side.
+    is_untimed: bool,
 }
 
 /// A row below a track for spans that do not nest; 0 is the track itself.
@@ -124,7 +127,7 @@ pub(crate) struct PerfettoWriter<'a, W> {
     /// Overlap rows that have a descriptor.
     overlaps: FxHashSet<(u32, Overlap)>,
     is_begun: bool,
-    /// Event, unit and period of the last sample.
+    /// The properties of the last sample.
     sampled: SampleTimebase,
     /// Scratch for the current packet: defaults, interned data, message.
     defaults: Vec<u8>,
@@ -249,7 +252,8 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         self.interned_stacks.intern(stack, &mut self.interned);
         let (pid, tid) = self.track_ids(sample.track.index());
         let args: Value = serde_json::from_str(Detail::decode(blob).args_json).unwrap_or_default();
-        self.sample_defaults(&args);
+        let track = self.tracks.tracks.get(sample.track.index());
+        self.sample_defaults(&args, track.is_some_and(|track| track.key.slot == TrackKey::SLOT_UNTIMED));
         if let Some(cpu) = args["cpu"].as_u64() {
             push_number(&mut self.message, perf_sample::CPU, cpu);
         }
@@ -271,14 +275,14 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
     }
 
     /// Writes event, unit and period as sample defaults, if they changed since the last sample.
-    fn sample_defaults(&mut self, args: &Value) {
+    fn sample_defaults(&mut self, args: &Value, is_untimed: bool) {
         let text = |key: &str| args[key].as_str().unwrap_or_default();
         let (event, unit, period) = (text("event"), text("unit"), args["period"].as_u64());
-        let SampleTimebase { event: last_event, unit: last_unit, period: last_period } = &self.sampled;
-        if (&**last_event, &**last_unit, *last_period) == (event, unit, period) {
+        let last = &self.sampled;
+        if (&*last.event, &*last.unit, last.period, last.is_untimed) == (event, unit, period, is_untimed) {
             return;
         }
-        self.sampled = SampleTimebase { event: event.into(), unit: unit.into(), period };
+        self.sampled = SampleTimebase { event: event.into(), unit: unit.into(), period, is_untimed };
         push_message(&mut self.defaults, trace_packet_defaults::PERF_SAMPLE_DEFAULTS, |bytes| {
             push_message(bytes, perf_sample_defaults::TIMEBASE, |bytes| {
                 if let Some(period) = period {
@@ -290,6 +294,9 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
             });
             if !unit.is_empty() {
                 push_bytes(bytes, own_sample_defaults::PERIOD_UNIT, unit.as_bytes());
+            }
+            if is_untimed {
+                push_number(bytes, own_sample_defaults::HAS_NO_TIMES, 1);
             }
         });
     }

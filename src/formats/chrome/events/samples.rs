@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
-use super::{ChromeEvents, Spot, number_text};
+use super::{ChromeEvents, Spot, is_set, number_text};
 use crate::formats::chrome::fields::RecordField;
 use crate::formats::chrome::tables::id;
 use crate::formats::chrome::wire::{ChromeRecord, member};
@@ -65,8 +65,14 @@ impl<'a> ChromeEvents<'a> {
             return;
         }
         let stack = self.record_stack(record, spot.pos, true);
-        let event = self.thread_event(record, spot, EventKind::Sample);
-        self.push_event(Event { value: u64::from(stack.0), ..event });
+        let track = if is_set(&record.rare(b"untimed")) {
+            let row = self.tables.untimed_thread(&record[RecordField::Pid], &record[RecordField::Tid]);
+            self.counted(row, spot.pos)
+        } else {
+            self.thread(record, spot.pos)
+        };
+        let event = self.event(record, spot, EventKind::Sample);
+        self.push_event(Event { value: u64::from(stack.0), track, ..event });
     }
 
     /// Adds a V8 profile event; returns false if it contains no profile.
@@ -178,7 +184,8 @@ impl<'a> ChromeEvents<'a> {
             match (key.text, kind) {
                 (b"weight", EventKind::Sample) => args.extend(sample_measure(record, value, &mut repairs)),
                 (b"cpu", EventKind::Sample) => args.push(("cpu".into(), valid_json(value, &mut repairs))),
-                (b"weight" | b"cpu" | b"place" | b"unfinished" | b"global", _) | (_, EventKind::Sample) => {}
+                (b"weight" | b"cpu" | b"place" | b"unfinished" | b"global" | b"untimed", _)
+                | (_, EventKind::Sample) => {}
                 (b"stack" | b"estack", _) => args.push((shown.into(), valid_json(value, &mut repairs))),
                 _ => match self.frames.map(|frames| frames.names_json(value.text)) {
                     Some(Some((names, is_cut))) => {
