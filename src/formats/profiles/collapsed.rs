@@ -2,7 +2,7 @@
 //! times and no units. Each stack is a sample with the weight of its lines, in samples or in the unit that the user
 //! sets. Stacks with a common prefix are drawn together, in order of first appearance. Lines with two weights, as
 //! written by `difffolded.pl`, become two rows: before and after. Such lines have each stack once, unlike the stacks of
-//! threads with numbers at the ends of their names.
+//! threads with numbers at the ends of their names. A few lines are no evidence.
 //!
 //! If any weight has decimals, as for tools that write milliseconds, all weights are shown in millionths. Decimals that
 //! the unit of the user cannot hold are cut off and counted as a loss.
@@ -26,6 +26,9 @@ const FRAMES_MAX: u32 = 1 << 22;
 
 /// Fixed-point factor of weights; exact for six decimals.
 const MILLIONTHS: u128 = 1_000_000;
+
+/// Number of stacks that make two weights likely. In fewer lines, the first number may belong to a name.
+const DIFFERENCE_LINES_MIN: usize = 3;
 
 /// Message of the loss of decimals.
 const CUT_DECIMALS: &str = "A weight has decimals that the unit given by --unit cannot represent; they were cut off. Without --unit, weights are shown in millionths.";
@@ -79,13 +82,14 @@ fn open(source: Source, unit: Option<WeightUnit>, no_names: Names) -> Reader {
     let is_pair = |line: &[u8]| split(line).is_some_and(|(stack, _)| is_of_pair(stack) && is_of_pair(line));
     let is_difference = {
         let is_stack = |line: &&[u8]| !is_blank(line) && split(line).is_some();
-        let mut lines = head_lines(source.head()).filter(is_stack).peekable();
+        let mut lines = head_lines(source.head()).filter(is_stack);
         let mut stacks = FxHashSet::default();
         let mut is_new = |line| {
             let stack = split(line).and_then(|(stack, _)| split(stack));
             stack.is_some_and(|(stack, _)| stacks.insert(stack))
         };
-        lines.peek().is_some() && lines.all(|line| is_pair(line) && is_new(line))
+        let is_difference = lines.all(|line| is_pair(line) && is_new(line));
+        is_difference && stacks.len() >= DIFFERENCE_LINES_MIN
     };
     let names = no_names.limited(FRAMES_MAX);
     let parser = Collapsed { names, unit, is_difference, ..Collapsed::default() };

@@ -206,15 +206,25 @@ fn decimals_that_the_unit_cannot_hold_are_counted() {
 
 #[test]
 fn lines_with_two_weights_are_before_and_after() {
-    let reading = read("a;b 10 12\na;c d 5 3\n");
+    let reading = read("a;b 10 12\na;c d 5 3\na 0 1\n");
     let event = |args: &str| SampleMeasure::from_args(args).event.into_owned();
     let of = |name: &str| {
         let own = reading.events.iter().filter(|seen| event(&seen.args) == name);
         own.map(|seen| (seen.stack.join(";"), SampleMeasure::from_args(&seen.args).weight)).collect::<Vec<_>>()
     };
-    assert_eq!((of("before"), of("after")), (lines(&[("a;b", 10), ("a;c d", 5)]), lines(&[("a;b", 12), ("a;c d", 3)])));
+    let expected = [[("a;b", 10), ("a;c d", 5), ("a", 0)], [("a;b", 12), ("a;c d", 3), ("a", 1)]];
+    assert_eq!([of("before"), of("after")], expected.map(|stacks| lines(&stacks)));
     // Each stack of a difference is there once, unlike those of threads with numbers.
     assert_eq!(seen("m;Worker 1 5\nm;Worker 2 3\n"), lines(&[("m;Worker 1", 5), ("m;Worker 2", 3)]));
     // A line with one weight makes the other numbers parts of names.
     assert_eq!(seen("a;b 10 12\na;c 3\n"), lines(&[("a;b 10", 12), ("a;c", 3)]));
+}
+
+#[test]
+fn a_few_lines_whose_names_end_in_numbers_are_no_difference() {
+    assert_eq!(seen("main;Worker 1 5\n"), lines(&[("main;Worker 1", 5)]));
+    assert_eq!(
+        seen("# by a tool\nmain;Worker 1 5\nmain;Pool 2 3\n"),
+        lines(&[("main;Worker 1", 5), ("main;Pool 2", 3)])
+    );
 }
