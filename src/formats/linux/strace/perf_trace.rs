@@ -4,11 +4,14 @@
 //! is no column of durations, as in `0.055 comm/12 sched:sched_switch(..)`.
 
 use super::line::{StraceClock, StraceEvent, StraceRecord, number};
-use crate::formats::input::decimal::nanos_from_millis;
+use crate::formats::input::decimal::{NumberError, nanos_from_millis};
 use crate::formats::input::text::split_word;
 
 /// Number of decimals of a time in milliseconds.
 const DECIMALS: usize = 3;
+
+/// Stands for each duration that is negative: the call is kept without one, and the loss needs no amount.
+const BEFORE_START_NS: i64 = -1;
 
 /// Parses a line; returns `None` if it is not from `perf trace`.
 pub(super) fn record(line: &[u8]) -> Option<StraceRecord<'_>> {
@@ -19,7 +22,7 @@ pub(super) fn record(line: &[u8]) -> Option<StraceRecord<'_>> {
             let close = memchr::memmem::find(inside, b"): ")?;
             let took = inside[..close].trim_ascii();
             let dur_ns = match took.strip_suffix(b" ms") {
-                Some(millis) => Some(nanos_from_millis(millis.trim_ascii()).ok()?),
+                Some(millis) => Some(duration_ns(millis.trim_ascii())?),
                 None if took.is_empty() => None,
                 None => return None,
             };
@@ -43,6 +46,16 @@ pub(super) fn record(line: &[u8]) -> Option<StraceRecord<'_>> {
         None => StraceEvent::Skipped,
     };
     Some(StraceRecord { tid, comm, ns: ns.unwrap_or(0), clock: StraceClock::Machine, what })
+}
+
+/// Returns a duration. The end of a call may precede its start, if events of two CPUs are out of order. `perf trace`
+/// prints such a difference without its sign, as `18446744073708.391`.
+fn duration_ns(millis: &[u8]) -> Option<i64> {
+    match nanos_from_millis(millis) {
+        Ok(ns) => Some(ns),
+        Err(NumberError::OutOfRange) if !millis.starts_with(b"-") => Some(BEFORE_START_NS),
+        Err(_) => None,
+    }
 }
 
 /// Returns the number of events that `perf trace` says it lost, as in `LOST 5 events!`.
@@ -217,5 +230,20 @@ mod tests {
         ];
         assert_eq!((found, reading.lost()), (expected.to_vec(), vec![]));
         assert_eq!(reading.events.iter().find(|event| event.name == "getppid").expect("a call").args, "");
+    }
+
+    #[test]
+    fn a_call_whose_duration_wrapped_around_is_kept_and_counted() {
+        let reading = read(
+            "     1.000 ( 0.017 ms): fib/12 read(fd: 3)                = 5\n\
+             \x20    2.000 (18446744073708.391 ms): fib/12 futex(uaddr: 0x7ff) = 0\n\
+             \x20    3.000 (         ): fib/12 pause()                                       ...\n\
+             \x20    4.000 (18446744073709.551 ms): fib/12  ... [continued]: pause())         = 0\n",
+        );
+        let found: Vec<_> =
+            reading.events.iter().map(|event| (event.ts_ns / 1000, event.value, &*event.name)).collect();
+        assert_eq!(found, [(1000, 17_000, "read"), (2000, 0, "futex"), (3000, 1_000_000, "pause")]);
+        assert_eq!(reading.lost(), [(Loss::NegativeDuration, 1)]);
+        assert_eq!(format_of(b"     2.000 (18446744073708.391 ms): fib/12 futex(uaddr: 0x7ff) = 0\n"), Some("strace"));
     }
 }
