@@ -320,7 +320,11 @@ impl Envelope {
 /// Returns whether the document is no envelope but an event, with nothing or another object after it.
 pub(super) fn begins_bare(head: &[u8]) -> bool {
     let mut scanner = Scanner::new(head, 0);
-    let Ok(first) = scanner.value(0) else { return false };
+    let first = match scanner.value(0) {
+        Ok(first) => first,
+        Err(Broken::Incomplete) => return begins_event(head),
+        Err(_) => return false,
+    };
     let is_event = first.shape == Shape::Object
         && member(&first, b"ph").shape == Shape::String
         && member(&first, b"traceEvents").is_absent();
@@ -328,6 +332,28 @@ pub(super) fn begins_bare(head: &[u8]) -> bool {
         scanner.pos += 1;
     }
     is_event && scanner.peek().map_or(true, |byte| byte == b'{')
+}
+
+/// Returns whether the document begins with an event that is longer than the head.
+fn begins_event(head: &[u8]) -> bool {
+    let mut scanner = Scanner::new(head, 0);
+    if !matches!(scanner.peek(), Ok(b'{')) {
+        return false;
+    }
+    let mut has_phase = false;
+    loop {
+        // The opening brace, or the comma after a member.
+        scanner.pos += 1;
+        let Ok(key) = scanner.key() else { return has_phase };
+        if matches!(key.text, b"traceEvents" | b"samples") {
+            return false;
+        }
+        let Ok(value) = scanner.value(1) else { return has_phase };
+        has_phase |= key.text == b"ph" && value.shape == Shape::String;
+        if !matches!(scanner.peek(), Ok(b',')) {
+            return has_phase;
+        }
+    }
 }
 
 /// Returns the length of a string up to its closing quote or the end of the bytes, and the next stage.

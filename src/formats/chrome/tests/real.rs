@@ -140,3 +140,18 @@ fn events_without_an_array_are_read_one_after_the_other() {
     assert_eq!(read(&lines[0]).names(), ["a0"]);
     assert!(read_bytes(br#"{"name":"a0","ts":1,"dur":5}"#).is_err(), "an object may be anything");
 }
+
+#[test]
+fn the_first_event_without_an_array_may_be_longer_than_the_head() {
+    let text = "x".repeat(2 * crate::formats::input::source::HEAD_BYTES);
+    let args_last = format!(r#"{{"ph":"X","name":"a","ts":1,"dur":5,"pid":1,"tid":1,"args":{{"text":"{text}"}}}}"#);
+    let args_first = format!(r#"{{"args":{{"text":"{text}"}},"ph":"X","name":"b","ts":2,"dur":5,"pid":1,"tid":1}}"#);
+    let short = r#"{"ph":"X","name":"c","ts":3,"dur":5,"pid":1,"tid":1}"#;
+    for (first, name) in [(args_last, "a"), (args_first, "b")] {
+        let reading = read(&format!("{first}\n{short}\n"));
+        assert_eq!((reading.names(), reading.lost()), (vec![name, "c"], vec![]));
+        // The whole document may still be an envelope.
+        let reading = read(&format!(r#"{{"otherData":{{"ph":"X","text":"{text}"}},"traceEvents":[{first}]}}"#));
+        assert_eq!(reading.names(), [name]);
+    }
+}
