@@ -3,8 +3,8 @@
 //! kernel are scheduling, all others are instants.
 //!
 //! Rows are threads if the context has their ids. Without ids, events of the kernel are those of the thread that runs
-//! on their CPU. All others have a row for each CPU of their host. Ids of a second host are texts with its name, and
-//! its scheduler events are instants.
+//! on their CPU. All others have a row for each CPU of their host. Ids of further hosts are extended by their names, and
+//! their CPUs have their own rows.
 
 mod clock;
 mod functions;
@@ -19,7 +19,7 @@ use std::borrow::Cow;
 use rustc_hash::FxHashMap;
 
 use self::clock::{DayClock, WrittenTime};
-use self::functions::{LoadedFiles, function_side};
+use self::functions::function_side;
 use self::line::{EventLine, without_colours};
 use self::pairs::{PairSide, Pairs, WaitingBegin, pair_of};
 use self::rows::{Row, Rows, other_context};
@@ -70,8 +70,6 @@ struct Babeltrace {
     has_untimed: bool,
     rows: Rows,
     pairs: Pairs,
-    files: LoadedFiles,
-    calls: super::syscalls::ThreadCalls,
     args: ArgsWriter,
 }
 
@@ -107,7 +105,7 @@ impl LineParser for Babeltrace {
             self.add_waiting(&begin, had_ends, out.batch);
             out.flush_if_full()?;
         }
-        self.rows.kernel.finish(out.batch);
+        self.rows.finish(out.batch);
         out.flush_if_full()
     }
 }
@@ -116,13 +114,13 @@ impl Babeltrace {
     fn add(&mut self, event: &TimedEvent<'_>, batch: &mut BatchBuilder) {
         let EventLine { name, payload, .. } = &event.line;
         let row = self.rows.row(event, batch);
-        if let Some(pid) = row.pid {
-            self.files.learn(pid, name, payload);
+        if let Some((host, pid)) = row.host.zip(row.pid) {
+            self.rows.host(host).files.learn(pid, name, payload);
         }
         if let Some(kind) = function_side(name) {
             return self.function(kind, event, &row, batch);
         }
-        if row.is_of_kernel && self.kernel_event(event, &row, batch) {
+        if self.kernel_event(event, &row, batch) {
             return;
         }
         match pair_of(name) {
@@ -136,7 +134,10 @@ impl Babeltrace {
     fn function(&mut self, kind: EventKind, event: &TimedEvent<'_>, row: &Row, batch: &mut BatchBuilder) {
         let &TimedEvent { ts_ns, ref line, pos } = event;
         let address = line.payload.unsigned("addr");
-        let name = address.map(|address| self.files.name(row.pid.unwrap_or(0), address, pos, batch));
+        let name = address.map(|address| match row.host {
+            Some(host) => self.rows.host(host).files.name(row.pid.unwrap_or(0), address, pos, batch),
+            None => batch.name(format!("{address:#x}").as_bytes(), None, pos),
+        });
         let track = batch.track_with(&row.key);
         match (kind, name) {
             (EventKind::End, None) => {

@@ -45,6 +45,11 @@ pub(crate) struct KernelText {
 }
 
 impl KernelText {
+    /// Creates the state of another host than the first one of the trace.
+    pub(crate) fn for_host(host: &str) -> Self {
+        Self { scheduler: Scheduler::for_host(host), ..Self::default() }
+    }
+
     /// Adds the next event to the batch.
     pub(crate) fn add_event(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
         let &TextEvent { ts_ns, tid, name, fields, pos, .. } = event;
@@ -192,8 +197,7 @@ impl KernelText {
     /// Returns the track of a thread, in its process if that is known.
     pub(crate) fn thread(&self, tid: i64) -> TrackKey {
         let pid = self.scheduler.process(tid).unwrap_or(tid);
-        let (pid, tid) = (Id::Number(pid), Id::Number(tid));
-        TrackKey::thread(pid, tid)
+        self.scheduler.thread_key(TrackKind::Thread, pid, tid)
     }
 
     /// Adds the name of a thread to the batch if it changed.

@@ -57,6 +57,8 @@ pub(crate) struct Scheduler {
     threads: ThreadTable<ScheduledThread>,
     newest_ns: i64,
     args: ArgsWriter,
+    /// Name of the host, which extends the ids of its processes; `None` for the first host of a trace.
+    host: Option<Box<str>>,
 }
 
 #[derive(Debug)]
@@ -85,8 +87,12 @@ impl ScheduledThread {
     }
 }
 
-fn thread_key(kind: TrackKind, pid: i64, tid: i64) -> TrackKey {
-    TrackKey::new(kind, Id::Number(pid), Id::Number(tid))
+/// Returns the id of a process on a host, in the form of the ids of several files.
+fn process_id(host: Option<&str>, pid: i64) -> Id {
+    match host {
+        None => Id::Number(pid),
+        Some(host) => Id::Text(format!("{pid} in {host}").into()),
+    }
 }
 
 /// A state that a thread enters.
@@ -114,6 +120,21 @@ pub(crate) struct BlockedReason<'a> {
 }
 
 impl Scheduler {
+    /// Creates the scheduler of another host than the first one of the trace.
+    pub(crate) fn for_host(host: &str) -> Self {
+        Self { host: Some(host.into()), ..Self::default() }
+    }
+
+    /// Returns the key of a track of a thread.
+    pub(crate) fn thread_key(&self, kind: TrackKind, pid: i64, tid: i64) -> TrackKey {
+        TrackKey::new(kind, process_id(self.host.as_deref(), pid), Id::Number(tid))
+    }
+
+    /// Returns the owner of tracks without a process.
+    pub(crate) fn host_id(&self) -> Id {
+        self.host.as_deref().map_or(Id::None, |host| Id::Text(host.into()))
+    }
+
     /// Sets the process of a thread that starts, or that has no events yet.
     pub(crate) fn set_process(&mut self, tid: i64, pid: i64) {
         if let Some(process) = self.process_of.get_or_add(tid, THREADS_MAX, || pid) {
@@ -132,7 +153,8 @@ impl Scheduler {
         if before.is_some() || pid == tid || self.process(tid).is_none() {
             return;
         }
-        batch.move_thread(tid, tid, pid);
+        let [before, after] = [tid, pid].map(|pid| process_id(self.host.as_deref(), pid));
+        batch.move_thread(Id::Number(tid), before, after);
         if let Some(thread) = self.threads.get_mut(tid) {
             thread.pid = pid;
         }
@@ -156,7 +178,7 @@ impl Scheduler {
         if let Some(thread) = self.threads.get_mut(tid) {
             thread.name = short_name(name).into();
         }
-        push_kernel_name(batch, Id::Number(pid), Id::Number(tid), name, pos);
+        push_kernel_name(batch, process_id(self.host.as_deref(), pid), Id::Number(tid), name, pos);
     }
 
     /// Returns the process of a thread, if it is known.
@@ -338,7 +360,8 @@ impl Scheduler {
         let name = format!("CPU {cpu}").into();
         // The slot sorts CPUs by number. CPUs from 2^32 share one slot, but have separate ids.
         let (slot, tid) = (u32::try_from(cpu).unwrap_or(u32::MAX), Id::Number(cpu.cast_signed()));
-        let track = batch.track_with(&TrackKey { kind: TrackKind::Cpu, pid: Id::None, tid, name, slot });
+        let pid = self.host_id();
+        let track = batch.track_with(&TrackKey { kind: TrackKind::Cpu, pid, tid, name, slot });
         let name = batch.name(&ran.name, None, pos);
         self.args.clear();
         self.args.signed("pid", self.threads.get(ran.tid).map_or(ran.tid, |thread| thread.pid));
@@ -384,7 +407,8 @@ impl Scheduler {
     fn end_former(&mut self, batch: &mut BatchBuilder, ts_ns: i64, tid: i64) {
         let pid = self.process(tid).unwrap_or(tid);
         if let Some(former) = self.threads.get_mut(tid).filter(|thread| thread.pid != pid) {
-            let track = batch.track_with(&thread_key(TrackKind::State, former.pid, tid));
+            let former_pid = process_id(self.host.as_deref(), former.pid);
+            let track = batch.track_with(&TrackKey::new(TrackKind::State, former_pid, Id::Number(tid)));
             batch.push(bare(ts_ns, EventKind::State, track, NameIdx::EMPTY));
             let name = std::mem::take(&mut former.name);
             *former = ScheduledThread { name, ..ScheduledThread::new(pid) };
@@ -398,15 +422,16 @@ impl Scheduler {
         let thread = self.threads.get_or_add(tid, THREADS_MAX, || ScheduledThread::new(pid))?;
         if !task.name.is_empty() && *thread.name != *short_name(task.name) {
             thread.name = short_name(task.name).into();
-            push_kernel_name(batch, Id::Number(pid), Id::Number(tid), task.name, pos);
+            push_kernel_name(batch, process_id(self.host.as_deref(), pid), Id::Number(tid), task.name, pos);
         }
         let (number, track) = thread.states;
         if number == batch.number {
             return Some(track);
         }
         // Creates the thread track even if the thread has no spans.
-        batch.track_with(&thread_key(TrackKind::Thread, pid, tid));
-        let track = batch.track_with(&thread_key(TrackKind::State, pid, tid));
+        let pid = process_id(self.host.as_deref(), pid);
+        batch.track_with(&TrackKey::thread(pid.clone(), Id::Number(tid)));
+        let track = batch.track_with(&TrackKey::new(TrackKind::State, pid, Id::Number(tid)));
         thread.states = (batch.number, track);
         Some(track)
     }

@@ -190,8 +190,7 @@ impl BatchBuilder {
     }
 
     /// Moves a thread to its process, which was unknown until now, with all of its tracks so far.
-    pub(crate) fn move_thread(&mut self, tid: i64, before: i64, pid: i64) {
-        let [tid, before, pid] = [tid, before, pid].map(Id::Number);
+    pub(crate) fn move_thread(&mut self, tid: Id, before: Id, pid: Id) {
         for (kind, slot) in OF_THREAD {
             let mut key = TrackKey { slot, ..TrackKey::new(kind, before.clone(), tid.clone()) };
             if let Some(row) = self.track_rows.remove(&key) {

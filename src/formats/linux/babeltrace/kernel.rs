@@ -4,13 +4,13 @@
 use std::borrow::Cow;
 
 use super::pairs::{PairSide, WaitingBegin, pair_of};
-use super::rows::Row;
+use super::rows::{HostIdx, Row};
 use super::value::Fields;
 use super::{Babeltrace, TimedEvent};
-use crate::formats::linux::scheduler::{SchedulerTask, Switch, TaskState};
+use crate::formats::linux::scheduler::{Scheduler, SchedulerTask, Switch, TaskState};
 use crate::formats::linux::syscalls::{CallThread, SystemCall};
 use crate::formats::output::batch::BatchBuilder;
-use crate::model::{Event, Id, TrackKey};
+use crate::model::{Event, Id, SourcePos, TrackKey};
 
 /// Names of the softirqs of Linux, by number.
 const SOFTIRQS: [&str; 10] =
@@ -48,63 +48,74 @@ impl TaskFields {
 impl Babeltrace {
     /// Adds an event of the kernel; returns `false` for one that is read like any other.
     pub(super) fn kernel_event(&mut self, event: &TimedEvent<'_>, row: &Row, batch: &mut BatchBuilder) -> bool {
+        let Some(host) = row.kernel else { return false };
         let (name, fields) = (event.line.name, &event.line.payload);
+        let scheduler = &mut self.rows.host(host).kernel.scheduler;
         match name {
-            b"sched_switch" => return self.switch(event, row, batch),
+            b"sched_switch" => return switch(scheduler, event, row, batch),
             b"sched_waking" | b"sched_wakeup" | b"sched_wakeup_new" => {
                 let Some(task) = TaskFields::read(fields, "") else { return false };
-                self.rows.kernel.scheduler.wake(batch, event.ts_ns, &task.task(), row.tid, event.pos);
+                scheduler.wake(batch, event.ts_ns, &task.task(), row.tid, event.pos);
                 return true;
             }
-            b"sched_process_fork" => self.learn_task(fields, ["child_tid", "child_pid", "child_comm"], event, batch),
-            b"lttng_statedump_process_state" => self.learn_task(fields, ["tid", "pid", "name"], event, batch),
+            b"sched_process_fork" => {
+                learn_task(scheduler, fields, ["child_tid", "child_pid", "child_comm"], event.pos, batch)
+            }
+            b"lttng_statedump_process_state" => learn_task(scheduler, fields, ["tid", "pid", "name"], event.pos, batch),
             _ => {}
         }
         if let Some((base, side)) = pair_of(name)
             && let Some((_, label)) = INTERRUPTS.iter().find(|(interrupt, _)| *interrupt == base)
             && let Some(cpu) = row.cpu
         {
-            let track = TrackKey::thread(Id::None, Id::Text(format!("{label} {cpu}").into()));
+            let owner = self.rows.host(host).kernel.scheduler.host_id();
+            let track = TrackKey::thread(owner, Id::Text(format!("{label} {cpu}").into()));
             match side {
                 PairSide::Begin => self.begin(base, &track, event, batch),
                 PairSide::End => self.end(base, &track, event, batch),
             }
             return true;
         }
-        self.system_call(event, row, batch)
-    }
-
-    fn switch(&mut self, event: &TimedEvent<'_>, row: &Row, batch: &mut BatchBuilder) -> bool {
-        let fields = &event.line.payload;
-        let tasks = TaskFields::read(fields, "prev_").zip(TaskFields::read(fields, "next_"));
-        let (Some((previous, next)), Some(cpu)) = (tasks, row.cpu) else { return false };
-        let state = fields.number("prev_state").map(i64::cast_unsigned);
-        let previous_state = state.map(|state| TaskState::from_bits(state, false));
-        let (previous, next) = (Some(previous.task()), next.task());
-        let switch = Switch { ts_ns: event.ts_ns, cpu, previous, previous_state, next };
-        self.rows.kernel.scheduler.switch(batch, &switch, event.pos);
-        true
-    }
-
-    /// Sets process and name of the thread that an event describes.
-    fn learn_task(&mut self, fields: &Fields, keys: [&str; 3], event: &TimedEvent<'_>, batch: &mut BatchBuilder) {
-        let [tid, pid, name] = keys;
-        let (Some(tid), Some(pid)) = (fields.number(tid), fields.number(pid)) else { return };
-        self.rows.kernel.scheduler.set_process(tid, pid);
-        if let Some(name) = fields.text(name) {
-            self.rows.kernel.scheduler.rename(batch, tid, name.as_bytes(), event.pos);
-        }
+        self.system_call(event, (row, host), batch)
     }
 
     /// Adds the begin or the end of a system call of a known thread.
-    fn system_call(&mut self, event: &TimedEvent<'_>, row: &Row, batch: &mut BatchBuilder) -> bool {
+    fn system_call(&mut self, event: &TimedEvent<'_>, (row, host): (&Row, HostIdx), batch: &mut BatchBuilder) -> bool {
         let (Some(call), Some(tid)) = (SystemCall::from_lttng(event.line.name), row.tid) else { return false };
         let thread = CallThread { ts_ns: event.ts_ns, tid, track: batch.track_with(&row.key) };
-        if let Some(shown) = self.calls.event(batch, thread, &call, event.pos) {
+        if let Some(shown) = self.rows.host(host).calls.event(batch, thread, &call, event.pos) {
             let detail = self.detail(event, batch);
             batch.push(Event { detail, ..shown });
         }
         true
+    }
+}
+
+/// Adds a context switch; returns `false` if its fields are missing.
+fn switch(scheduler: &mut Scheduler, event: &TimedEvent<'_>, row: &Row, batch: &mut BatchBuilder) -> bool {
+    let fields = &event.line.payload;
+    let tasks = TaskFields::read(fields, "prev_").zip(TaskFields::read(fields, "next_"));
+    let (Some((previous, next)), Some(cpu)) = (tasks, row.cpu) else { return false };
+    let state = fields.number("prev_state").map(i64::cast_unsigned);
+    let previous_state = state.map(|state| TaskState::from_bits(state, false));
+    let (previous, next) = (Some(previous.task()), next.task());
+    let switch = Switch { ts_ns: event.ts_ns, cpu, previous, previous_state, next };
+    scheduler.switch(batch, &switch, event.pos);
+    true
+}
+
+/// Sets process and name of the thread that an event describes.
+fn learn_task(
+    scheduler: &mut Scheduler,
+    fields: &Fields,
+    [tid, pid, name]: [&str; 3],
+    pos: SourcePos,
+    batch: &mut BatchBuilder,
+) {
+    let (Some(tid), Some(pid)) = (fields.number(tid), fields.number(pid)) else { return };
+    scheduler.set_process(tid, pid);
+    if let Some(name) = fields.text(name) {
+        scheduler.rename(batch, tid, name.as_bytes(), pos);
     }
 }
 

@@ -4,8 +4,11 @@
 
 use std::borrow::Cow;
 
+use smallvec::SmallVec;
+
 use super::clock::{WrittenTime, distance_ns};
 use super::value::{Fields, ValueParser};
+use crate::formats::input::text::parsed;
 
 /// Names of the groups, with the option that prints them.
 const SCOPES: [&[u8]; 5] =
@@ -21,6 +24,9 @@ pub(super) struct EventLine<'a> {
     pub(super) distance_ns: Option<i64>,
     /// Empty if the trace has no host.
     pub(super) host: &'a [u8],
+    /// The process of a trace of one process, and its name, which may be empty.
+    pub(super) vpid: Option<i64>,
+    pub(super) procname: &'a [u8],
     /// Empty unless it is printed.
     pub(super) log_level: &'a [u8],
     pub(super) name: &'a [u8],
@@ -28,12 +34,20 @@ pub(super) struct EventLine<'a> {
     pub(super) payload: Fields,
 }
 
+/// The trace of an event: its host, and its process if it has only one.
+#[derive(Debug, Default)]
+struct Origin<'a> {
+    host: &'a [u8],
+    vpid: Option<i64>,
+    procname: &'a [u8],
+}
+
 /// The parts of a header, and the text of the groups after it.
 #[derive(Debug)]
 struct Header<'a> {
     time: WrittenTime,
     distance_ns: Option<i64>,
-    host: &'a [u8],
+    origin: Origin<'a>,
     log_level: &'a [u8],
     name: &'a [u8],
     groups: &'a [u8],
@@ -43,9 +57,11 @@ impl<'a> EventLine<'a> {
     /// Parses a line; returns `None` for any other text.
     pub(super) fn parse(line: &'a [u8]) -> Option<Self> {
         let header = Header::parse(line).or_else(|| Header::parse_named(line))?;
-        let Header { time, distance_ns, host, log_level, name, groups } = header;
-        let (context, payload) = fields(groups)?;
-        Some(Self { time, distance_ns, host, log_level, name, context, payload })
+        let Header { time, distance_ns, origin, log_level, name, groups } = header;
+        let Origin { host, vpid, procname } = origin;
+        let parsed = fields(ValueParser::new(groups)).or_else(|| fields(ValueParser::lenient(groups)));
+        let (context, payload) = parsed?;
+        Some(Self { time, distance_ns, host, vpid, procname, log_level, name, context, payload })
     }
 }
 
@@ -68,14 +84,14 @@ impl<'a> Header<'a> {
         let space = memchr::memrchr(b' ', head).map_or(0, |space| space + 1);
         let (before, name) = (head[..space].trim_ascii_end(), &head[space..]);
         let (before, log_level) = split_log_level(before);
-        let host = before.split(|&byte| byte == b':').next().unwrap_or_default();
-        (!name.is_empty()).then_some(Self { time, distance_ns: distance, host, log_level, name, groups })
+        let origin = Origin::parse(before);
+        (!name.is_empty()).then_some(Self { time, distance_ns: distance, origin, log_level, name, groups })
     }
 
     /// Parses `timestamp = time, delta = +distance, trace:hostname = host, name = name, `.
     fn parse_named(line: &'a [u8]) -> Option<Self> {
         let mut rest = line.strip_prefix(b"timestamp = ")?;
-        let (mut time, mut distance, mut host, mut log_level) = (None, None, &b""[..], &b""[..]);
+        let (mut time, mut distance, mut origin, mut log_level) = (None, None, Origin::default(), &b""[..]);
         let mut key = &b"timestamp"[..];
         loop {
             let end = memchr::memmem::find(rest, b", ")?;
@@ -84,11 +100,13 @@ impl<'a> Header<'a> {
             match key {
                 b"timestamp" => time = Some(WrittenTime::parse(value)?),
                 b"delta" => distance = distance_ns(value),
-                b"trace:hostname" => host = value,
+                b"trace:hostname" => origin.host = value,
+                b"trace:procname" => origin.procname = value,
+                b"trace:vpid" => origin.vpid = vpid(value),
                 b"loglevel" => log_level = value,
                 b"name" => {
                     let header =
-                        Self { time: time?, distance_ns: distance, host, log_level, name: value, groups: rest };
+                        Self { time: time?, distance_ns: distance, origin, log_level, name: value, groups: rest };
                     return (!value.is_empty() && begins_group(rest)).then_some(header);
                 }
                 _ => {}
@@ -98,6 +116,32 @@ impl<'a> Header<'a> {
             rest = &rest[equals + 3..];
         }
     }
+}
+
+impl<'a> Origin<'a> {
+    /// Parses `host:domain:process name:process id`, of which any part may be missing. With all fields, the path or the
+    /// name of the trace precedes the host.
+    fn parse(text: &'a [u8]) -> Self {
+        let parts: SmallVec<[&[u8]; 4]> = text.split(|&byte| byte == b':').collect();
+        let first = parts.first().copied().unwrap_or_default();
+        let first = &first[memchr::memrchr(b' ', first).map_or(0, |space| space + 1)..];
+        let numbered = parts.iter().enumerate().skip(1).find_map(|(at, part)| Some((at, vpid(part)?)));
+        let procname = numbered.filter(|&(at, _)| at > 1).map_or(&b""[..], |(at, _)| parts[at - 1]);
+        Self { host: without_trace_name(first), vpid: numbered.map(|(_, vpid)| vpid), procname }
+    }
+}
+
+/// Parses the id of a process, which `babeltrace2` prints in parentheses.
+fn vpid(text: &[u8]) -> Option<i64> {
+    let inside = text.strip_prefix(b"(").and_then(|text| text.strip_suffix(b")"));
+    parsed(inside.unwrap_or(text))
+}
+
+/// Returns the host of `host/kernelhost`: `babeltrace2` prints the name of a trace, which begins with that of its host,
+/// directly before the host.
+fn without_trace_name(text: &[u8]) -> &[u8] {
+    let host = memchr::memchr(b'/', text).map(|slash| &text[..slash]).filter(|host| !host.is_empty());
+    host.filter(|host| text.ends_with(host)).unwrap_or(text)
 }
 
 /// Returns whether a group of fields begins here, with or without its name.
@@ -115,9 +159,8 @@ fn split_log_level(before: &[u8]) -> (&[u8], &[u8]) {
 }
 
 /// Parses all groups of a line: the fields of its context, and those of the event.
-fn fields(groups: &[u8]) -> Option<(Fields, Fields)> {
+fn fields(mut parser: ValueParser<'_>) -> Option<(Fields, Fields)> {
     let (mut context, mut payload) = (Fields::default(), Fields::default());
-    let mut parser = ValueParser::new(groups);
     let mut number = 0;
     loop {
         let scope = parser.key();

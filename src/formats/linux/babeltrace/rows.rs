@@ -3,20 +3,28 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::TimedEvent;
+use super::functions::LoadedFiles;
 use super::line::EventLine;
 use super::value::Fields;
 use crate::formats::linux::event_text::{KernelText, TextEvent};
-use crate::formats::linux::thread_table::{TaskName, push_kernel_name, short_name};
+use crate::formats::linux::syscalls::ThreadCalls;
 use crate::formats::output::batch::{BatchBuilder, label};
-use crate::model::{Id, Metadata, TrackKey};
+use crate::model::{Id, Loss, Metadata, TrackKey};
 
 /// Fields of the context that identify the row of an event.
 const IDS: [&str; 6] = ["cpu_id", "tid", "pid", "vtid", "vpid", "procname"];
 
-/// Limits for remembered hosts and threads of further hosts, and for the length of a host. All others are named again
-/// and again.
-const NAMED_MAX: usize = 1 << 16;
+/// Limits for hosts whose threads are known, and for the length of their names. Events of all others have rows for
+/// CPUs, and are counted.
+const HOSTS_MAX: usize = 1 << 10;
 const HOST_BYTES_MAX: usize = 256;
+
+/// Limit for remembered hosts whose process has its name. All others are named again and again.
+const NAMED_MAX: usize = 1 << 16;
+
+/// Index of a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct HostIdx(usize);
 
 /// The row of an event.
 #[derive(Debug)]
@@ -26,85 +34,129 @@ pub(super) struct Row {
     pub(super) pid: Option<i64>,
     /// `None` if only the CPU is known.
     pub(super) tid: Option<i64>,
-    /// Whether its scheduler events and system calls are those of the first host.
-    pub(super) is_of_kernel: bool,
+    /// `None` for a host beyond the limit.
+    pub(super) host: Option<HostIdx>,
+    /// The host whose kernel an event may be of; programs have their own events.
+    pub(super) kernel: Option<HostIdx>,
+}
+
+/// What is known of a host.
+#[derive(Debug, Default)]
+pub(super) struct HostState {
+    /// Scheduler and threads.
+    pub(super) kernel: KernelText,
+    pub(super) calls: ThreadCalls,
+    pub(super) files: LoadedFiles,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Rows {
-    /// Scheduler and threads of the first host.
-    pub(super) kernel: KernelText,
-    first_host: Option<Box<[u8]>>,
+    hosts: Vec<HostState>,
+    host_index: FxHashMap<Box<[u8]>, HostIdx>,
+    /// The host of the last event, which is usually that of the next.
+    last_host: Option<(Box<[u8]>, HostIdx)>,
     /// Hosts whose process has its name.
     named_hosts: FxHashSet<Box<[u8]>>,
-    /// Last names of threads of further hosts.
-    named: FxHashMap<(Box<[u8]>, i64), TaskName>,
 }
 
 impl Rows {
+    pub(super) fn host(&mut self, HostIdx(index): HostIdx) -> &mut HostState {
+        &mut self.hosts[index]
+    }
+
+    /// Ends the scheduler states of all hosts.
+    pub(super) fn finish(&mut self, batch: &mut BatchBuilder) {
+        self.hosts.iter_mut().for_each(|host| host.kernel.finish(batch));
+    }
+
     /// Returns the row of an event, and adds the name of its thread to the batch if it is new.
     pub(super) fn row(&mut self, event: &TimedEvent<'_>, batch: &mut BatchBuilder) -> Row {
-        let EventLine { host, name, context, .. } = &event.line;
-        let is_first = &**self.first_host.get_or_insert_with(|| (*host).into()) == *host;
+        let EventLine { host, name, context, vpid, .. } = &event.line;
+        let index = self.host_of(host);
         let id = |key: &str| context.number(key);
-        let pid = id("pid").or_else(|| id("vpid"));
+        let pid = id("pid").or_else(|| id("vpid")).or(*vpid);
         let own_tid = id("tid").or_else(|| id("vtid")).or(pid);
         let cpu = id("cpu_id").and_then(|cpu| u64::try_from(cpu).ok());
+        let Some(index) = index else {
+            batch.lose(Loss::OverLimit, event.pos);
+            return Row { key: self.cpu(host, cpu, event, batch), cpu, pid, tid: None, host: None, kernel: None };
+        };
         // Names of programs' events have a provider before a colon.
-        let is_of_kernel = is_first && !name.contains(&b':');
-        let running = || cpu.filter(|_| is_first).and_then(|cpu| self.kernel.scheduler.running_on(cpu));
+        let kernel = (!name.contains(&b':')).then_some(index);
+        let running = || cpu.and_then(|cpu| self.hosts[index.0].kernel.scheduler.running_on(cpu));
         let tid = own_tid.or_else(running);
         let key = match tid {
-            Some(tid) if is_first => self.thread(tid, pid, event, batch),
-            Some(tid) => self.thread_of_host((tid, pid.unwrap_or(tid)), event, batch),
+            Some(tid) => self.host(index).thread(tid, pid, event, batch),
             None => self.cpu(host, cpu, event, batch),
         };
-        Row { key, cpu, pid, tid, is_of_kernel }
+        Row { key, cpu, pid, tid, host: Some(index), kernel }
+    }
+
+    /// Returns the index of a host; `None` beyond the limit. Ids of all but the first host are extended by its name.
+    fn host_of(&mut self, name: &[u8]) -> Option<HostIdx> {
+        if let Some((last, index)) = &self.last_host
+            && **last == *name
+        {
+            return Some(*index);
+        }
+        let index = match self.host_index.get(name) {
+            Some(&index) => index,
+            None if self.hosts.len() >= HOSTS_MAX || name.len() > HOST_BYTES_MAX => return None,
+            None => {
+                let host = match self.hosts.is_empty() {
+                    true => HostState::default(),
+                    false => HostState::named(&String::from_utf8_lossy(shown(name))),
+                };
+                let index = HostIdx(self.hosts.len());
+                self.hosts.push(host);
+                self.host_index.insert(name.into(), index);
+                index
+            }
+        };
+        self.last_host = Some((name.into(), index));
+        Some(index)
+    }
+
+    /// Returns the row of a CPU of a host, or of the host if no CPU is known.
+    fn cpu(&mut self, host: &[u8], cpu: Option<u64>, event: &TimedEvent<'_>, batch: &mut BatchBuilder) -> TrackKey {
+        let pid = Id::Text((&*label(shown(host), event.pos, &mut batch.batch.losses)).into());
+        if !self.named_hosts.contains(host) {
+            if self.named_hosts.len() < NAMED_MAX && host.len() <= HOST_BYTES_MAX {
+                self.named_hosts.insert(host.into());
+            }
+            let name = label(shown(host), event.pos, &mut batch.batch.losses);
+            batch.batch.metadata.push(Metadata::ProcessName { pid: pid.clone(), name });
+        }
+        let tid = cpu.map_or(Id::None, |cpu| Id::Text(format!("CPU {cpu}").into()));
+        TrackKey::thread(pid, tid)
+    }
+}
+
+impl HostState {
+    fn named(name: &str) -> Self {
+        Self { kernel: KernelText::for_host(name), ..Self::default() }
     }
 
     fn thread(&mut self, tid: i64, pid: Option<i64>, event: &TimedEvent<'_>, batch: &mut BatchBuilder) -> TrackKey {
         if let Some(pid) = pid.filter(|_| tid > 0) {
             self.kernel.scheduler.learn_process(batch, tid, pid);
         }
-        if let Some(name) = event.line.context.text("procname") {
+        let EventLine { context, vpid, procname, .. } = &event.line;
+        // The header names the process, so that of its main thread.
+        let of_header =
+            || (!procname.is_empty() && *vpid == Some(tid)).then(|| String::from_utf8_lossy(procname).into());
+        if let Some(name) = context.text("procname").or_else(of_header) {
             let (ts_ns, task, pos) = (event.ts_ns, name.as_bytes(), event.pos);
             let named = TextEvent { ts_ns, tid, task, cpu: None, name: b"", fields: b"", pos };
             self.kernel.name_task(batch, &named);
         }
         self.kernel.thread(tid)
     }
+}
 
-    fn thread_of_host(&mut self, (tid, pid): (i64, i64), event: &TimedEvent<'_>, batch: &mut BatchBuilder) -> TrackKey {
-        let host = event.line.host;
-        let pid = Id::Text(format!("{pid} ({})", String::from_utf8_lossy(host)).into());
-        let key = TrackKey::thread(pid.clone(), Id::Number(tid));
-        if let Some(name) = event.line.context.text("procname") {
-            let owner = (host.into(), tid);
-            let is_same = self.named.get(&owner).is_some_and(|named| **named == *short_name(name.as_bytes()));
-            if !is_same {
-                push_kernel_name(batch, pid, Id::Number(tid), name.as_bytes(), event.pos);
-                if self.named.len() < NAMED_MAX && host.len() <= HOST_BYTES_MAX {
-                    self.named.insert(owner, short_name(name.as_bytes()).into());
-                }
-            }
-        }
-        key
-    }
-
-    /// Returns the row of a CPU of a host, or of the host if no CPU is known.
-    fn cpu(&mut self, host: &[u8], cpu: Option<u64>, event: &TimedEvent<'_>, batch: &mut BatchBuilder) -> TrackKey {
-        let shown = if host.is_empty() { &b"events"[..] } else { host };
-        let pid = Id::Text((&*label(shown, event.pos, &mut batch.batch.losses)).into());
-        if !self.named_hosts.contains(host) {
-            if self.named_hosts.len() < NAMED_MAX && host.len() <= HOST_BYTES_MAX {
-                self.named_hosts.insert(host.into());
-            }
-            let name = label(shown, event.pos, &mut batch.batch.losses);
-            batch.batch.metadata.push(Metadata::ProcessName { pid: pid.clone(), name });
-        }
-        let tid = cpu.map_or(Id::None, |cpu| Id::Text(format!("CPU {cpu}").into()));
-        TrackKey::thread(pid, tid)
-    }
+/// Returns the displayed name of a host.
+fn shown(host: &[u8]) -> &[u8] {
+    if host.is_empty() { b"events" } else { host }
 }
 
 /// Returns the fields of the context that do not identify the row, and the log level.

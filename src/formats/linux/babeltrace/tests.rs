@@ -195,7 +195,7 @@ fn rows_are_threads_processes_or_cpus_of_hosts() {
         "[00:00:01.000000000] one e1: { cpu_id = 2 }, { x = 1 }\n\
          [00:00:01.000000001] one p:e2: { cpu_id = 2 }, { vpid = 5 }, { }\n\
          [00:00:01.000000002] two p:e3: { cpu_id = 2 }, { vpid = 5, vtid = 6, procname = \"w\" }, { }\n\
-         [00:00:01.000000003] two sched_switch: { cpu_id = 2 }, { prev_tid = 0, next_tid = 5 }\n\
+         [00:00:01.000000003] two e4: { cpu_id = 2 }, { prev_tid = 0, next_tid = 5 }\n\
          [00:00:01.000000004] e5: { }\n",
     );
     let rows: Vec<_> = reading.events.iter().map(row).collect();
@@ -203,7 +203,7 @@ fn rows_are_threads_processes_or_cpus_of_hosts() {
     let expected = [
         (text("one"), text("CPU 2")),
         (number(5), number(5)),
-        (text("5 (two)"), number(6)),
+        (text("5 in two"), number(6)),
         (text("two"), text("CPU 2")),
         (text("events"), Id::None),
     ];
@@ -257,4 +257,90 @@ fn similar_logs_are_not_taken_for_events() {
     assert_eq!(format_of(b"[10:15:20.123456789] (+?.?????????) vm e: { cpu_id = 1 }, { }\n"), Some("babeltrace"));
     let unfinished = read(&kernel(&[(1, "x_entry { }"), (2, "x_exit { }"), (3, "x_entry { }")]));
     assert!(unfinished.events.iter().all(|event| event.flags == EventFlags::NONE));
+}
+
+/// Two hosts have a thread with the same id on the CPU with the same number.
+#[test]
+fn each_host_has_its_own_threads_cpus_calls_and_interrupts() {
+    let alone = kernel(&[
+        (10, r#"sched_switch { prev_tid = 0, prev_state = 0, next_comm = "app", next_tid = 7, next_prio = 20 }"#),
+        (20, "syscall_entry_read { fd = 3 }"),
+        (25, "irq_handler_entry { irq = 9 }"),
+        (26, "irq_handler_exit { irq = 9 }"),
+        (30, "syscall_exit_read { ret = 1 }"),
+        (40, r#"sched_switch { prev_tid = 7, prev_state = 1, next_comm = "swapper", next_tid = 0 }"#),
+    ]);
+    let both: String = alone.lines().map(|line| format!("{line}\n{}\n", line.replace(" vm ", " other "))).collect();
+    let (alone, both) = (read(&alone), read(&both));
+    let of = |reading: &Reading, is_other: bool| {
+        let number = |pid: &Id| pid.number().map_or(Id::None, Id::Number);
+        let events = reading.events.iter().filter(|event| matches!(event.track.pid, Id::Text(_)) == is_other);
+        let mut events: Vec<_> = events
+            .map(|event| {
+                let (pid, kind, tid) = (number(&event.track.pid), event.track.kind, event.track.tid.clone());
+                (event.ts_ns, event.kind as u8, event.name.clone(), event.value, kind as u8, format!("{pid:?} {tid:?}"))
+            })
+            .collect();
+        events.sort();
+        events
+    };
+    let expected = of(&alone, false);
+    assert!(expected.len() > 5 && of(&alone, true).is_empty(), "{expected:?}");
+    assert_eq!((of(&both, false), of(&both, true)), (expected.clone(), expected));
+    assert_eq!((alone.lost(), both.lost()), (vec![], vec![]));
+}
+
+/// Lines of a trace of one process, as the versions 1 and 2 print them with and without all fields.
+#[test]
+fn the_process_and_the_host_are_those_of_the_header_whatever_fields_it_has() {
+    let (time, groups) = ("16:17:32.000001150", "{ cpu_id = 0 }, { x = 1 }");
+    for origin in [
+        "beta:app:77",
+        "beta:app:(77)",
+        "/tmp/two/kernel beta:ust:app:77:TRACE_DEBUG_LINE (13)",
+        "beta/kernelbeta:ust:app:(77):TRACE_DEBUG_LINE (13)",
+        "/tmp/one/kernel beta:ust:app:77:\"http://example.org\"",
+    ] {
+        let reading = read(&format!("[{time}] (+?.?????????) {origin} my_app:job: {groups}\n"));
+        assert_eq!(row(&reading.events[0]), (Id::Number(77), Id::Number(77)), "{origin}");
+        assert!(
+            reading.metadata.iter().any(|said| matches!(said, Metadata::KernelName { name, .. } if &**name == "app"))
+        );
+    }
+    for (origin, host) in
+        [("/tmp/one/kernel alpha:kernel", "alpha"), ("alpha/kernelalpha:kernel", "alpha"), ("a/b", "a/b")]
+    {
+        let reading = read(&format!("[{time}] (+?.?????????) {origin} e: {groups}\n"));
+        assert_eq!(row(&reading.events[0]).0, Id::Text(host.into()), "{origin}");
+    }
+    let named = format!(
+        "timestamp = {time}, delta = +?.?????????, trace = /tmp/two/kernel, trace:hostname = beta, trace:domain = ust, trace:procname = app, trace:vpid = 77, loglevel = TRACE_DEBUG_LINE (13), name = my_app:job, stream.packet.context = {{ cpu_id = 0 }}, event.fields = {{ x = 1 }}\n"
+    );
+    for named in [named.replace("= 77", "= (77)"), named] {
+        assert_eq!(row(&read(&named).events[0]), (Id::Number(77), Id::Number(77)));
+    }
+}
+
+#[test]
+fn texts_whose_quotes_have_no_backslash_are_read() {
+    let line = |fields: &str| format!("[00:00:01.000000000] vm e: {{ cpu_id = 0 }}, {{ {fields} }}\n");
+    for (fields, expected) in [
+        (r#"text = "he said "x", { y }", seq = [ [0] = 1 ]"#, r#"{"text":"he said \"x\", { y }","seq":[1],"cpu":0}"#),
+        (r#"a = "C:\", b = "say "hi"""#, r#"{"a":"C:\\","b":"say \"hi\"","cpu":0}"#),
+        (r#"[ [0] = "a"b", [1] = "c" ]"#, r#"{"0":["a\"b","c"],"cpu":0}"#),
+        (r#""say "hi" now", 3"#, r#"{"0":"say \"hi\" now","1":3,"cpu":0}"#),
+    ] {
+        let reading = read(&line(fields));
+        assert_eq!(reading.lost(), [], "{fields}");
+        assert_eq!(reading.events[0].args, expected);
+    }
+}
+
+#[test]
+fn events_of_more_hosts_than_a_trace_has_are_shown_and_counted() {
+    let text: String = (0..1100)
+        .map(|host| format!("[00:00:01.000000000] h{host} e: {{ cpu_id = 1 }}, {{ vtid = 5 }}, {{ }}\n"))
+        .collect();
+    let reading = read(&text);
+    assert_eq!((reading.events.len(), reading.lost()), (1100, vec![(Loss::OverLimit, 1100 - 1024)]));
 }

@@ -51,11 +51,18 @@ pub(super) fn unsigned(json: &str) -> Option<u64> {
 /// Position in the values of a line.
 pub(super) struct ValueParser<'a> {
     rest: &'a [u8],
+    /// Whether quotes and backslashes in texts have no backslash before them, as `babeltrace` 1 prints them.
+    is_raw: bool,
 }
 
 impl<'a> ValueParser<'a> {
     pub(super) fn new(text: &'a [u8]) -> Self {
-        Self { rest: text }
+        Self { rest: text, is_raw: false }
+    }
+
+    /// Creates a parser of texts whose quotes have no backslash before them.
+    pub(super) fn lenient(text: &'a [u8]) -> Self {
+        Self { rest: text, is_raw: true }
     }
 
     pub(super) fn is_at_end(&self) -> bool {
@@ -228,6 +235,11 @@ impl<'a> ValueParser<'a> {
     /// Parses a text in quotes with the escapes of C.
     fn string(&mut self) -> Option<String> {
         let mut rest = self.rest.strip_prefix(b"\"")?;
+        if self.is_raw {
+            let end = memchr::memchr_iter(b'"', rest).find(|&quote| ends_value(&rest[quote + 1..]))?;
+            self.rest = &rest[end + 1..];
+            return Some(String::from_utf8_lossy(&rest[..end]).into_owned());
+        }
         let mut text = Vec::new();
         loop {
             let plain = memchr::memchr2(b'"', b'\\', rest)?;
@@ -241,6 +253,22 @@ impl<'a> ValueParser<'a> {
             rest = &rest[plain + 1 + len..];
         }
     }
+}
+
+/// Returns whether a value may end before this text: at the end of what contains it, or before the next field.
+fn ends_value(text: &[u8]) -> bool {
+    /// Limit for the length of a name, so that texts are searched once.
+    const KEY_BYTES_MAX: usize = 256;
+    if [&b" }"[..], b" ]", b" :", b" |"].iter().any(|end| text.starts_with(end)) {
+        return true;
+    }
+    let Some(next) = text.strip_prefix(b", ") else { return false };
+    // Fields without names follow each other with values only.
+    if next.first().is_some_and(|first| first.is_ascii_digit() || b"\"[(-".contains(first)) {
+        return true;
+    }
+    let end = next.iter().take(KEY_BYTES_MAX).position(|byte| b" ,{}[]\"".contains(byte));
+    end.is_some_and(|end| end > 0 && next[end..].starts_with(b" = "))
 }
 
 /// Decodes the escape after a backslash. Returns its byte and its length.
