@@ -23,6 +23,7 @@ pub(crate) mod native;
 pub(crate) mod ninja;
 pub(crate) mod otlp;
 pub(crate) mod output;
+mod page;
 pub(crate) mod perfetto;
 pub(crate) mod profiles;
 mod protobuf;

@@ -25,7 +25,7 @@ pub const FORMATS: &[Format] = &[
     super::spall::FORMAT,
     super::tracy::FORMAT,
     super::linux::strace::FORMAT,
-    super::linux::ftrace::FORMAT,
+    super::page::FORMAT,
     super::linux::babeltrace::FORMAT,
     super::linux::perf_data::FORMAT,
     super::linux::perf_script::FORMAT,

@@ -39,7 +39,7 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };
 
-fn open(source: Source) -> Reader {
+pub(crate) fn open(source: Source) -> Reader {
     let piece_bytes = source.block_bytes(PIECE_BYTES);
     Reader::Stream(Box::new(ChromeJson { source: Some(source), piece_bytes }))
 }

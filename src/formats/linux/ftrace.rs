@@ -32,7 +32,7 @@ pub(crate) const FORMAT: Format = Format {
 };
 
 /// Returns whether this is trace text, or a page that may contain some.
-fn looks_like_ftrace(head: &[u8]) -> bool {
+pub(crate) fn looks_like_ftrace(head: &[u8]) -> bool {
     let begins = [&b"# tracer:"[..], b"TRACE:", b"capturing trace"].iter().any(|begin| head.starts_with(begin));
     let mut lines = head_lines(head).filter(|line| !is_note(line));
     let is_record = |line| {
@@ -46,12 +46,12 @@ fn looks_like_ftrace(head: &[u8]) -> bool {
 }
 
 /// Creates a reader for trace text.
-fn open(source: Source) -> Reader {
+pub(crate) fn open(source: Source) -> Reader {
     let page = if is_page(source.head()) { Page::Outside } else { Page::None };
     crate::formats::input::lines::open(source, Ftrace { page, ..Ftrace::default() })
 }
 
-fn is_page(head: &[u8]) -> bool {
+pub(crate) fn is_page(head: &[u8]) -> bool {
     let head = head.trim_ascii_start();
     let begins = |text: &[u8]| head.get(..text.len()).is_some_and(|head| head.eq_ignore_ascii_case(text));
     begins(b"<!doctype html") || begins(b"<html")
@@ -102,7 +102,7 @@ struct StackOwner {
     pos: SourcePos,
 }
 
-/// Parts of a page that are JSON, which are counted and not read.
+/// Parts of a page that are JSON, which are counted here: [`crate::formats::page`] reads them in a page that is whole.
 #[derive(Debug, Default)]
 struct JsonParts {
     /// Whether any has events.
@@ -143,7 +143,7 @@ impl JsonParts {
 }
 
 /// Returns whether JSON text has an event that is neither a clock nor metadata.
-fn has_events(json: &[u8]) -> bool {
+pub(crate) fn has_events(json: &[u8]) -> bool {
     let phase = |at: usize| {
         let value = json[at + b"\"ph\"".len()..].trim_ascii_start().strip_prefix(b":")?.trim_ascii_start();
         value.strip_prefix(b"\"")?.first()
@@ -391,6 +391,11 @@ impl Ftrace {
                 return None;
             }
             Page::Inside if has("</script>") || bytes.trim_ascii().starts_with(b"\";") => self.page = Page::Outside,
+            // The string of an old page may end in its last line.
+            Page::Inside if let Some(last) = bytes.strip_suffix(b"\\n\";") => {
+                self.page = Page::Outside;
+                return (!last.trim_ascii().is_empty()).then_some(last);
+            }
             _ => {}
         }
         if self.page == Page::Outside {

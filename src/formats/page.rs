@@ -1,0 +1,240 @@
+//! Pages (HTML) that show a trace, which they contain between the tags of scripts. The page of `systrace` has the text
+//! of the kernel and JSON, that of `trace2html` a compressed trace in letters (base64).
+//!
+//! Text is read from the page itself ([`super::linux::ftrace`]). Any other part is copied to a temporary file, and read
+//! like one of several files: its processes are its own, and its times are those of the text if they share a clock sync.
+
+mod parts;
+
+use std::io::{self, Read};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use self::parts::{Letters, PagePart, PageParts, PartKind, WithoutParts};
+use super::chrome;
+use super::format::{Format, Opener};
+use super::input::source::Source;
+use super::input::unpack::{Allowance, Ended};
+use super::json::sniff::looks_like_json;
+use super::linux::ftrace;
+use super::multi::clock_sync::KnownSyncs;
+use super::multi::namespace::{FileScope, NamespacedSink, only_losses};
+use super::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
+use crate::base::progress::Progress;
+use crate::base::temporary::Scratch;
+use crate::model::{Loss, Losses, SourcePos};
+
+/// Text of the kernel, and pages that contain some or JSON.
+pub(crate) const FORMAT: Format = Format { opener: Opener::Trace(|source, _| Ok(open(source))), ..ftrace::FORMAT };
+
+/// Length of JSON that may be a note. Systrace writes short parts with clocks and settings, which have no events.
+const NOTES_BYTES_MAX: usize = 1 << 20;
+
+/// Limit for the parts of a page that are no text; pages have a few.
+const PARTS_MAX: usize = 1 << 12;
+
+const NOT_A_TRACE: &str = "A part of the page is neither Chrome JSON nor text of ftrace; it is not shown.";
+
+/// Creates a reader of text, or of a page. A page that is still written is read as text only.
+fn open(source: Source) -> Reader {
+    if source.is_live() || !ftrace::is_page(source.head()) {
+        return ftrace::open(source);
+    }
+    Reader::Stream(Box::new(TracePage { source: Some(source) }))
+}
+
+struct TracePage {
+    source: Option<Source>,
+}
+
+/// What a page contains.
+#[derive(Debug, Default)]
+struct PageContents {
+    has_text: bool,
+    /// Parts that are no text, in order.
+    others: Vec<Range<u64>>,
+    /// Offsets of those that are read as files.
+    files: Vec<u64>,
+    losses: Losses,
+}
+
+impl StreamReader for TracePage {
+    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let Some(source) = self.source.take() else { return Ok(()) };
+        let path = source.path().to_owned();
+        let PageContents { has_text, others, files, losses } = list_parts(source, &path, context)?;
+        // Without parts, the text may be in an old page, or the reader of text knows why there is none.
+        let has_text = has_text || files.is_empty();
+        let mut parts = PartReader {
+            allowance: Allowance::for_packed(std::fs::metadata(&path).map_or(0, |metadata| metadata.len())),
+            context: ReadContext { progress: Progress::default(), ..context.clone() },
+            is_alone: usize::from(has_text) + files.len() == 1,
+            read: 0,
+            clock_syncs: KnownSyncs::default(),
+            losses,
+            path,
+        };
+        if has_text {
+            parts.read_text(&others, sink)?;
+        }
+        if !files.is_empty() {
+            parts.read_files(&files, sink)?;
+        }
+        sink.accept(only_losses(parts.losses))
+    }
+}
+
+/// Finds out which parts a page has.
+fn list_parts(source: Source, path: &Path, context: &ReadContext) -> Result<PageContents, ReadError> {
+    let (mut contents, mut parts) = (PageContents::default(), PageParts::new(source));
+    while let Some(part) = parts.next(&context.cancel, path)? {
+        if part.kind == PartKind::Text {
+            contents.has_text = true;
+            continue;
+        }
+        let pos = SourcePos::Offset(part.offset);
+        if contents.others.len() >= PARTS_MAX {
+            contents.losses.add(Loss::OverLimit, pos);
+            break;
+        }
+        let io_error = |source| ReadError::Io { path: path.to_owned(), offset: part.offset, source };
+        let (mut content, mut beginning) = (parts.content(), Vec::new());
+        let beginning_bytes = NOTES_BYTES_MAX as u64 + 1;
+        let len = content.by_ref().take(beginning_bytes).read_to_end(&mut beginning).map_err(io_error)?;
+        let rest = io::copy(&mut content, &mut io::sink()).map_err(io_error)?;
+        contents.others.push(part.offset..part.offset + len as u64 + rest);
+        if part.kind == PartKind::Json && len <= NOTES_BYTES_MAX && !ftrace::has_events(&beginning) {
+            contents.losses.add(Loss::IgnoredMetadata, pos);
+        } else {
+            contents.files.push(part.offset);
+        }
+    }
+    Ok(contents)
+}
+
+/// Reads the parts of a page.
+struct PartReader {
+    path: PathBuf,
+    /// Has a separate progress, since the bytes of the page are counted.
+    context: ReadContext,
+    allowance: Allowance,
+    /// Whether the page has a single part.
+    is_alone: bool,
+    /// Number of parts with events.
+    read: usize,
+    clock_syncs: KnownSyncs,
+    losses: Losses,
+}
+
+impl PartReader {
+    /// Reads the text of the kernel, without the other parts: they may be lines of any length.
+    fn read_text(&mut self, others: &[Range<u64>], sink: &mut dyn BatchSink) -> Result<(), ReadError> {
+        let source = Source::open(&self.path, &self.context)?;
+        if others.is_empty() {
+            return self.read_as("text", ftrace::open(source), sink);
+        }
+        let mut text = WithoutParts::new(source, others);
+        let (file, ended) = self.allowance.unpack(&mut text, &self.path, &self.context)?;
+        if ended == Ended::AtTheLimit {
+            self.losses.add(Loss::OverLimit, SourcePos::Offset(file.len()));
+        }
+        let source = Source::open(file.path(), &self.context)?;
+        self.read_as("text", ftrace::open(source), sink).map_err(|error| in_page(error, &self.path))
+    }
+
+    /// Reads the parts at these offsets of the page, in order.
+    fn read_files(&mut self, offsets: &[u64], sink: &mut dyn BatchSink) -> Result<(), ReadError> {
+        let (path, context) = (self.path.clone(), self.context.clone());
+        let mut parts = PageParts::new(Source::open(&path, &context)?);
+        let last = offsets.last().copied().unwrap_or(0);
+        let mut number = 0;
+        while let Some(part) = parts.next(&context.cancel, &path)?.filter(|part| part.offset <= last) {
+            number += 1;
+            if offsets.binary_search(&part.offset).is_err() {
+                continue;
+            }
+            let mut content = parts.content();
+            let (file, ended) = match part.kind {
+                PartKind::Letters => self.allowance.unpack(&mut Letters::new(content), &path, &context)?,
+                PartKind::Text | PartKind::Json => self.allowance.unpack(&mut content, &path, &context)?,
+            };
+            let read = self.read_file((&file, ended), &format!("part {number}"), part, sink);
+            match read.map_err(|error| in_page(error, &path)) {
+                Ok(()) => {}
+                Err(error @ (ReadError::Cancelled(_) | ReadError::Sink(_))) => return Err(error),
+                Err(error) if self.is_alone => return Err(error),
+                Err(error) => {
+                    let pos = SourcePos::Offset(part.offset);
+                    self.losses.add_because(&error.to_string(), Loss::UnreadableMember, pos);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a part that was copied to a file.
+    fn read_file(
+        &mut self,
+        (file, ended): (&Scratch, Ended),
+        name: &str,
+        part: PagePart,
+        sink: &mut dyn BatchSink,
+    ) -> Result<(), ReadError> {
+        let pos = SourcePos::Offset(part.offset);
+        match ended {
+            Ended::AtItsEnd => {}
+            Ended::AtTheLimit => self.losses.add(Loss::OverLimit, pos),
+            Ended::InDamage if file.len() == 0 => {
+                let (path, expected, found) = (file.path().to_owned(), "letters (base64)".into(), "others".into());
+                return Err(ReadError::Malformed { path, offset: part.offset, expected, found });
+            }
+            Ended::InDamage => self.losses.add(Loss::Truncated, pos),
+        }
+        let source = Source::open(file.path(), &self.context)?;
+        let end = source.packed_end();
+        let mut reader = if looks_like_json(source.head()) {
+            chrome::read::open(source)
+        } else if ftrace::looks_like_ftrace(source.head()) && !ftrace::is_page(source.head()) {
+            ftrace::open(source)
+        } else {
+            self.losses.add_because(NOT_A_TRACE, Loss::BadRecord, pos);
+            return Ok(());
+        };
+        if let Some(end) = end {
+            reader = end.counted_by(reader);
+        }
+        self.read_as(name, reader, sink)
+    }
+
+    fn read_as(&mut self, name: &str, reader: Reader, sink: &mut dyn BatchSink) -> Result<(), ReadError> {
+        let scope = FileScope {
+            file: name.into(),
+            label: name.into(),
+            is_first: self.read == 0,
+            is_alone: self.is_alone,
+            offset_ns: 0,
+        };
+        let mut namespaced = NamespacedSink::new(sink, scope);
+        let read = match reader {
+            Reader::Stream(mut reader) => reader.read(&mut namespaced, &self.context),
+            // Neither of the two formats has chunks.
+            Reader::Chunks(_) => Ok(()),
+        };
+        self.read += usize::from(namespaced.finish(&mut self.clock_syncs)?);
+        read
+    }
+}
+
+/// Returns the error with the path of the page, not that of the temporary file.
+fn in_page(error: ReadError, page: &Path) -> ReadError {
+    let path = page.to_owned();
+    match error {
+        ReadError::Malformed { offset, expected, found, .. } => ReadError::Malformed { path, offset, expected, found },
+        ReadError::Io { offset, source, .. } => ReadError::Io { path, offset, source },
+        ReadError::Empty { .. } => ReadError::Empty { path },
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+//! Tests of whole pages.
+
+use crate::formats::testing::{gzip, read, read_bytes};
+use crate::model::{Id, Loss};
+
+const JSON: &str = r#"{"traceEvents":[{"name":"a","ph":"X","ts":1,"dur":5,"pid":7,"tid":7},{"ph":"P","pid":7,"tid":7,"ts":2,"sf":1}],"stackFrames":{"1":{"name":"f"}}}"#;
+const EVENT: &str = r#"{"name":"a","ph":"X","ts":1,"dur":5,"pid":7,"tid":7}"#;
+const TEXT: &str = "# tracer: nop\na-1   (    1) [000] ...1 5.000001: my_event: a=1";
+
+fn page(parts: &[String]) -> String {
+    format!("<!DOCTYPE html>\n<html><script>var x = 1;</script>\n{}</html>\n", parts.concat())
+}
+
+fn systrace(text: &str) -> String {
+    format!("<script class=\"trace-data\" type=\"application/text\">\n{text}\n</script>\n")
+}
+
+/// The part that trace2html writes: compressed, and in base64.
+fn viewer_data(text: &str, kind: &str) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut letters = String::new();
+    for bytes in gzip(text.as_bytes()).chunks(3) {
+        let bits = bytes.iter().chain(&[0, 0]).take(3).fold(0, |bits, &byte| bits << 8 | usize::from(byte));
+        let letter = |at: usize| if at <= bytes.len() { LETTERS[bits >> (18 - 6 * at) & 63] } else { b'=' };
+        letters.extend((0..4).map(|at| char::from(letter(at))));
+    }
+    format!("<script id=\"viewer-data\" type=\"{kind}\">\n{letters}\n</script>\n")
+}
+
+#[test]
+fn the_json_of_a_page_is_read_as_it_is_alone() {
+    let alone = read(JSON);
+    assert_eq!(alone.events.len(), 2);
+    for part in
+        [viewer_data(JSON, "application/json"), systrace(JSON), viewer_data(&format!("[{EVENT}]"), "text/plain")]
+    {
+        let reading = read(&page(&[part]));
+        assert_eq!(reading.events[0], alone.events[0]);
+        assert_eq!(reading.lost(), []);
+    }
+    let reading = read(&page(&[viewer_data(JSON, "application/json")]));
+    assert_eq!(reading, alone, "with its stacks");
+    let text = read(&page(&[viewer_data(TEXT, "text/plain")]));
+    assert_eq!((text.names(), text.lost()), (vec!["my_event"], vec![]));
+    let packed = gzip(page(&[viewer_data(JSON, "application/json")]).as_bytes());
+    assert_eq!(read_bytes(&packed).expect("a trace"), alone, "a compressed page");
+}
+
+#[test]
+fn json_and_text_of_a_page_are_read_each_with_its_processes() {
+    let (json, text) = (systrace(JSON), systrace(TEXT));
+    let clock = systrace("{\"traceEvents\":[{\"ph\":\"c\",\"ts\":1}]}");
+    let tasks = systrace("USER PID PPID\nroot 100 1");
+    for (parts, part) in [([&json, &text, &clock, &tasks], 1), ([&text, &clock, &tasks, &json], 4)] {
+        let reading = read(&page(&parts.map(Clone::clone)));
+        let found: Vec<_> = reading.events.iter().map(|event| (&*event.name, event.track.pid.clone())).collect();
+        let owner = Id::Text(format!("7 in part {part}").into());
+        let expected = [("a", owner.clone()), ("", owner), ("my_event", Id::Number(1))];
+        assert_eq!(found, expected);
+        assert!(reading.lost().iter().all(|(loss, _)| *loss == Loss::IgnoredMetadata), "{:?}", reading.lost());
+        assert!(reading.losses.count(Loss::IgnoredMetadata) >= 1);
+    }
+}
+
+#[test]
+fn a_damaged_part_costs_itself_only() {
+    let whole = viewer_data(JSON, "application/json");
+    let damaged = whole.replacen("H4sI", "H4sI!", 1);
+    let error = read_bytes(page(&[damaged.clone()]).as_bytes()).expect_err("no trace").to_string();
+    assert!(error.ends_with("expected letters (base64), found others"), "{error}");
+    let reading = read(&page(&[systrace(TEXT), damaged, whole.clone()]));
+    assert_eq!((reading.names(), reading.lost()), (vec!["a", "", "my_event"], vec![(Loss::UnreadableMember, 1)]));
+    // A page that was cut ends within its part.
+    let cut = page(&[systrace(JSON)]);
+    let reading = read(&cut[..cut.find("stackFrames").expect("there")]);
+    assert_eq!((reading.events.len(), reading.losses.count(Loss::Truncated)), (2, 1));
+    let other = read(&page(&[systrace(TEXT), viewer_data("no trace", "text/plain")]));
+    assert_eq!((other.names(), other.lost()), (vec!["my_event"], vec![(Loss::BadRecord, 1)]));
+}
+
+#[test]
+fn a_part_of_one_long_line_does_not_count_as_a_line_of_text() {
+    let long =
+        JSON.replace("\"name\":\"a\"", &format!("\"name\":\"a\",\"args\":{{\"x\":\"{}\"}}", "y".repeat(3 << 20)));
+    let reading = read(&page(&[systrace(&long), systrace(TEXT)]));
+    assert_eq!((reading.names(), reading.lost()), (vec!["a", "", "my_event"], vec![]));
+}
