@@ -4,7 +4,8 @@
 //!
 //! The slow answer takes all samples of the thread, and of several at one time the last. Each sample lasts until the
 //! next one. The thread was idle if that comes later than `IDLE_GAPS` times the usual gap: the sample then lasts for
-//! the usual gap, as the last sample does. A frame runs while samples that touch in time share the path down to it.
+//! the usual gap. So does the last sample, but not beyond the last event of the trace: the trace does not record how
+//! long the thread ran after that. A frame runs while samples that touch in time share the path down to it.
 //!
 //! The usual gap at a sample is the median of `WINDOW` gaps, the lower of the two in the middle. These are the gaps up
 //! to the next sample, so that it follows the rate of the sampler. For the first samples, they are the first gaps.
@@ -35,7 +36,7 @@ pub(crate) struct FlameSpan {
     pub(crate) depth: u16,
     /// Time of its first sample.
     pub(crate) start_ns: i64,
-    /// Time of the first sample without it, or the usual gap after its last sample.
+    /// Time of the first sample without it, or the usual gap after its last sample, up to the end of the trace.
     pub(crate) end_ns: i64,
     /// The name of the function.
     pub(crate) name: NameIdx,
@@ -135,8 +136,9 @@ impl FlameChart {
         }
     }
 
-    /// Ends the open frames. Returns the stacks that were too deep to be drawn.
-    pub(crate) fn finish(self, stacks: &Stacks, spans: &mut Vec<FlameSpan>) -> CutStacks {
+    /// Ends the open frames, the last sample at `trace_end_ns` at the latest. Returns the stacks that were too deep to be
+    /// drawn.
+    pub(crate) fn finish(self, trace_end_ns: i64, stacks: &Stacks, spans: &mut Vec<FlameSpan>) -> CutStacks {
         let mut drawn = match self {
             Self::Empty => return CutStacks::default(),
             Self::One(ts_ns, stack) => DrawnChart::from_samples(&[(ts_ns, stack)], stacks, spans),
@@ -144,7 +146,8 @@ impl FlameChart {
             Self::Drawn(drawn) => *drawn,
         };
         if let Some((ts_ns, stack)) = drawn.waiting {
-            drawn.draw_until(ts_ns, ts_ns.saturating_add_unsigned(drawn.usual_ns()), stack, stacks, spans);
+            let end_ns = ts_ns.saturating_add_unsigned(drawn.usual_ns()).min(trace_end_ns.max(ts_ns));
+            drawn.draw_until(ts_ns, end_ns, stack, stacks, spans);
         }
         drawn.close(0, stacks, spans);
         drawn.cut

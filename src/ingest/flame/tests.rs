@@ -9,21 +9,26 @@ type Sample = (i64, Vec<u32>);
 /// The depth, start, end and name of a span.
 type Seen = (u16, i64, i64, u32);
 
+/// Returns the chart of samples in a trace that lasts much longer.
 fn chart(samples: &[Sample]) -> Vec<Seen> {
+    chart_until(i64::MAX, samples)
+}
+
+fn chart_until(trace_end_ns: i64, samples: &[Sample]) -> Vec<Seen> {
     let mut stacks = Stacks::default();
     let (mut chart, mut spans) = (FlameChart::default(), Vec::new());
     for (ts_ns, path) in samples {
         let stack = stacks.intern_path(path.iter().copied().map(NameIdx));
         chart.sample(*ts_ns, stack, &stacks, &mut spans);
     }
-    chart.finish(&stacks, &mut spans);
+    chart.finish(trace_end_ns, &stacks, &mut spans);
     let mut seen: Vec<Seen> = spans.iter().map(|span| (span.depth, span.start_ns, span.end_ns, span.name.0)).collect();
     seen.sort_unstable();
     seen
 }
 
 /// Computes the chart depth by depth, as specified in the docs of the module.
-fn naive(samples: &[Sample]) -> Vec<Seen> {
+fn naive(trace_end_ns: i64, samples: &[Sample]) -> Vec<Seen> {
     let mut samples = samples.to_vec();
     samples.reverse();
     samples.dedup_by_key(|sample| sample.0);
@@ -42,7 +47,8 @@ fn naive(samples: &[Sample]) -> Vec<Seen> {
             let short = ts_ns + i64::try_from(usual).unwrap();
             let end_ns = match gaps.get(index) {
                 Some(&gap) if gap <= usual * 5 => samples[index + 1].0,
-                _ => short,
+                Some(_) => short,
+                None => short.min(trace_end_ns),
             };
             (*ts_ns, end_ns, path.as_slice())
         })
@@ -72,6 +78,7 @@ proptest! {
     #[test]
     fn a_chart_is_what_the_slow_answer_says(
         steps in proptest::collection::vec((0i64..9, any::<bool>(), proptest::collection::vec(0u32..3, 0..5)), 0..200),
+        longer_ns in 0i64..12,
     ) {
         let mut ts_ns = 0;
         let samples: Vec<Sample> = steps
@@ -81,7 +88,8 @@ proptest! {
                 (ts_ns, path)
             })
             .collect();
-        prop_assert_eq!(chart(&samples), naive(&samples));
+        let trace_end_ns = ts_ns + longer_ns;
+        prop_assert_eq!(chart_until(trace_end_ns, &samples), naive(trace_end_ns, &samples));
     }
 }
 
@@ -103,6 +111,14 @@ fn nothing_is_drawn_through_idle_time() {
 }
 
 #[test]
+fn the_last_sample_does_not_extend_the_trace() {
+    let samples = [(0, vec![1]), (10, vec![1, 2]), (20, vec![1, 3])];
+    assert_eq!(chart_until(20, &samples), [(0, 0, 20, 1), (1, 10, 20, 2), (1, 20, 20, 3)]);
+    assert_eq!(chart_until(24, &samples), [(0, 0, 24, 1), (1, 10, 20, 2), (1, 20, 24, 3)]);
+    assert_eq!(chart_until(90, &samples), [(0, 0, 30, 1), (1, 10, 20, 2), (1, 20, 30, 3)]);
+}
+
+#[test]
 fn a_single_sample_is_a_point() {
     assert_eq!(chart(&[(7, vec![1])]), [(0, 7, 7, 1)]);
     assert_eq!(chart(&[(7, vec![])]), []);
@@ -120,7 +136,7 @@ fn an_endless_recursion_is_drawn_down_to_the_limit_and_told() {
     let deep = stacks.intern_path((0..100_000).map(|_| NameIdx(1)));
     chart.sample(0, deep, &stacks, &mut spans);
     chart.sample(10, deep, &stacks, &mut spans);
-    assert_eq!(chart.finish(&stacks, &mut spans), CutStacks { count: 1, first_ns: 0 });
+    assert_eq!(chart.finish(i64::MAX, &stacks, &mut spans), CutStacks { count: 1, first_ns: 0 });
     assert_eq!(spans.len(), DEPTH_MAX);
     assert!(spans.iter().all(|span| (span.start_ns, span.end_ns) == (0, 20)));
 }
@@ -136,7 +152,7 @@ fn stacks_that_part_above_the_limit_and_below_it_are_drawn_down_to_it() {
         let stack = stacks.intern_path(path.iter().copied().map(NameIdx));
         chart.sample(ts_ns, stack, &stacks, &mut spans);
     }
-    assert_eq!(chart.finish(&stacks, &mut spans), CutStacks { count: 4, first_ns: 0 });
+    assert_eq!(chart.finish(i64::MAX, &stacks, &mut spans), CutStacks { count: 4, first_ns: 0 });
     let mut seen: Vec<Seen> = spans.iter().map(|span| (span.depth, span.start_ns, span.end_ns, span.name.0)).collect();
     seen.sort_unstable();
     let mut expected = vec![(0, 0, 50, 1), (1, 0, 20, 2), (1, 20, 50, 4)];
@@ -159,7 +175,7 @@ fn a_sample_far_below_the_limit_takes_only_the_frames_that_change() {
         let late_ns = i64::from(ts_ns / 1000) * 500;
         chart.sample(late_ns + i64::from(ts_ns) * 10, deepest, &stacks, &mut spans);
     }
-    assert_eq!(chart.finish(&stacks, &mut spans).count, u64::from(COUNT) - DEPTH_MAX as u64);
+    assert_eq!(chart.finish(i64::MAX, &stacks, &mut spans).count, u64::from(COUNT) - DEPTH_MAX as u64);
     let outermost = spans.iter().filter(|span| span.depth == 0).count();
     assert_eq!(outermost, 200, "one for each time without a gap");
     assert_eq!(spans.iter().filter(|span| usize::from(span.depth) == DEPTH_MAX - 1).count(), 199);

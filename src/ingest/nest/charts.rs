@@ -236,11 +236,12 @@ impl Nester<'_> {
         Some(self.charts.add((track, chart_track), event, first_and_last.map(|(_, last)| last)))
     }
 
-    /// Ends all charts at their last samples, and writes the remaining spans.
+    /// Ends all charts after their last samples, and writes the remaining spans.
     pub(super) fn finish_charts(&mut self) -> io::Result<()> {
         let spill = self.charts.spill.take();
         let mut spilled = spill.map(|(_, spill)| spill.into_samples()).transpose()?;
         self.charts.tracks = Vec::new();
+        let trace_end_ns = self.summary.end_ns;
         for (mut chart, slot) in std::mem::take(&mut self.charts.charts).into_iter().zip(0..) {
             let mut lanes = chart.lanes.take().map_or_else(SpanLanes::new, |lanes| *lanes);
             let (track, is_untimed) = (chart.track, self.is_untimed(chart.track));
@@ -255,7 +256,7 @@ impl Nester<'_> {
                     }
                 }
             }
-            let CutStacks { count, first_ns } = chart.chart.finish(self.stacks, &mut self.charts.spans);
+            let CutStacks { count, first_ns } = chart.chart.finish(trace_end_ns, self.stacks, &mut self.charts.spans);
             self.lose_many(Loss::DeepNesting, track, first_ns, count);
             self.push_flames(track, &mut lanes)?;
         }

@@ -61,8 +61,8 @@ fn each_event_of_a_thread_has_a_chart_of_its_own_that_names_it_once_there_are_se
     let alone = vec![sample(0, clock), sample(10, clock)];
     let several = vec![sample(0, clock), sample(5, faults), sample(10, clock), sample(12, ""), sample(20, clock)];
     let nested = |events| charts(&nest_with(events, &details, TrackKind::Thread, stacks.clone()));
-    assert_eq!(nested(alone), [("samples".to_owned(), vec![(0, 20)])]);
-    let expected = [("clock", vec![(0, 30)]), ("faults", vec![(5, 0)]), ("no event", vec![(12, 0)])];
+    assert_eq!(nested(alone), [("samples".to_owned(), vec![(0, 10)])]);
+    let expected = [("clock", vec![(0, 20)]), ("faults", vec![(5, 0)]), ("no event", vec![(12, 0)])];
     let expected = expected.map(|(event, spans)| (format!("samples: {event}"), spans));
     assert_eq!(nested(several), expected);
 }
