@@ -3,12 +3,13 @@
 //!
 //! `wire` decodes records, `calls` reads the file of a thread, and `arguments` the values that follow its records.
 //! `tasks` lists threads and the programs they run, `functions` names addresses, and `switches` reads context switches.
-//! Functions of the kernel and messages of other programs are not read, and counted.
+//! `messages` reads those of other programs. Functions of the kernel are not read, and counted.
 
 mod arguments;
 mod calls;
 mod functions;
 mod info;
+mod messages;
 mod switches;
 mod tasks;
 mod wire;
@@ -96,12 +97,17 @@ enum DataFileKind {
     Thread(i64),
     /// The context switches of a CPU.
     Switches(u64),
-    /// The kernel's functions on a CPU, or messages of another program.
+    /// Messages of another program.
+    Messages,
+    /// The kernel's functions on a CPU.
     Unsupported,
 }
 
 impl DataFileKind {
     fn from_name(name: &str) -> Option<Self> {
+        if name == messages::FILE {
+            return Some(Self::Messages);
+        }
         let stem = name.strip_suffix(DATA_EXTENSION)?.strip_suffix('.')?;
         if let Ok(tid) = stem.parse() {
             return Some(Self::Thread(tid));
@@ -141,9 +147,11 @@ impl StreamReader for Uftrace {
                     SwitchReader { input: open()?, cpu, tasks: &tasks, scheduler: &mut scheduler, context }
                         .read(&mut batch, &mut named)?;
                 }
+                DataFileKind::Messages => {
+                    messages::read_messages(Source::open(&path, context)?, &mut batch, &mut named, context)?;
+                }
                 DataFileKind::Unsupported => {
-                    const REASON: &str = "functions of the kernel and messages of other programs are not read; \
-                                          `uftrace dump --chrome` converts them";
+                    const REASON: &str = "functions of the kernel are not read; `uftrace dump --chrome` converts them";
                     batch.batch.losses.add_because(REASON, Loss::UnreadableFile, SourcePos::Offset(0));
                 }
             }

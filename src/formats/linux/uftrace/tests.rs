@@ -527,3 +527,18 @@ fn recordings_that_are_not_read_are_refused_with_the_reason() {
     let reading = read(folder(&[("task.txt", tasks.as_bytes()), ("1.dat", &records.bytes)]).path());
     assert_eq!(reading.losses.count(Loss::BadRecord), 1);
 }
+
+#[test]
+fn messages_of_other_programs_are_instants_between_the_calls() {
+    let calls = Records::default().add(ENTRY, 1_000_000_000, 0, address(0)).add(EXIT, 3_000_000_000, 0, address(0));
+    let messages =
+        "# TIMESTAMP MESSAGE\n\n  2.000000005 this is  text\n2.5\tnext message\r\nnonsense here\n3.5\n4.0 last";
+    let folder = folder(&[("1.dat", &calls.bytes), ("extern.dat", messages.as_bytes())]);
+    let reading = read_path(folder.path()).expect("a recording");
+    let found: Vec<_> = reading.events.iter().filter(|event| event.kind == EventKind::Instant).collect();
+    let of: Vec<_> = found.iter().map(|event| (event.ts_ns, &*event.name)).collect();
+    let expected = [(2_000_000_005, "this is  text"), (2_500_000_000, "next message"), (4_000_000_000, "last")];
+    assert_eq!(of, expected);
+    assert!(found.iter().all(|event| event.track.tid == Id::Text("external data".into())));
+    assert_eq!(reading.lost(), [(Loss::BadRecord, 2), (Loss::UnendedLine, 1)]);
+}
