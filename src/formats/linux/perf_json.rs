@@ -19,7 +19,7 @@ use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::args::Detail;
-use crate::model::{Event, EventKind, Loss, SourcePos, StackIdx, TrackIdx};
+use crate::model::{Event, EventKind, Loss, Metadata, SourcePos, StackIdx, TrackIdx};
 
 pub(crate) const FORMAT: Format = Format {
     name: "perf JSON",
@@ -56,9 +56,14 @@ impl StreamReader for PerfJson {
         let Some(samples) = samples else { return Err(document.without("the JSON of perf with samples")) };
         let (mut batch, mut builder) = (BatchBuilder::new(context.chunk_limits), SampleBuilder::default());
         if let Some(headers) = headers {
-            let [machine] = document.pick(headers, ["arch"])?;
+            let [machine, clock, utc] = document.pick(headers, ["arch", "clock-time", "real-time"])?;
             let machine = document.value::<String>(machine, &mut batch.batch.losses)?;
             builder.kernel.machine = machine.unwrap_or_default();
+            let clock_ns = document.value::<i64>(clock, &mut batch.batch.losses)?;
+            let utc_ns = document.value::<i64>(utc, &mut batch.batch.losses)?;
+            // Both clocks were read together, if the recording has a clock (`-k`).
+            let offset_ns = utc_ns.zip(clock_ns).and_then(|(utc_ns, clock_ns)| utc_ns.checked_sub(clock_ns));
+            batch.batch.metadata.extend(offset_ns.map(|offset_ns| Metadata::Utc { offset_ns }));
         }
         if !document.is_array(samples)? && !document.is_cut() {
             batch.lose(Loss::BadRecord, samples.pos());
@@ -203,8 +208,8 @@ impl SampleBuilder {
 fn stack(frames: &[SampleFrame<'_>], pos: SourcePos, batch: &mut BatchBuilder) -> StackIdx {
     let mut stack = StackIdx::EMPTY;
     for frame in frames.iter().rev() {
-        let module = frame.dso.as_deref().filter(|dso| !dso.is_empty()).map(str::as_bytes);
-        let name = batch.name(frame.name().as_bytes(), module, pos);
+        let module = frame.module();
+        let name = batch.name(frame.name().as_bytes(), module.as_deref().map(str::as_bytes), pos);
         stack = batch.batch.stacks.intern(stack, name);
     }
     stack

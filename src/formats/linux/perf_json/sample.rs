@@ -61,12 +61,17 @@ impl SampleFrame<'_> {
     pub(super) fn name(&self) -> Cow<'_, str> {
         let text = |text: &'_ Option<Cow<'_, str>>| text.as_deref().filter(|text| !text.is_empty()).map(str::to_owned);
         if let Some(symbol) = self.symbol.as_deref().filter(|symbol| !symbol.is_empty()) {
-            return symbol.into();
+            return with_bytes(symbol.into());
         }
-        if let Some(dso) = text(&self.dso) {
+        if let Some(dso) = self.module() {
             return format!("[{}]", dso.trim_start_matches('[').trim_end_matches(']')).into();
         }
         text(&self.ip).map_or("[unknown]".into(), Cow::from)
+    }
+
+    /// Returns the name of the file.
+    pub(super) fn module(&self) -> Option<Cow<'_, str>> {
+        self.dso.as_deref().filter(|dso| !dso.is_empty()).map(|dso| with_bytes(dso.into()))
     }
 }
 
@@ -154,5 +159,29 @@ fn unquoted(text: &str) -> &[u8] {
 
 /// Decodes a string, which is borrowed unless it has escapes.
 pub(super) fn string(value: &RawValue) -> Option<Cow<'_, str>> {
-    serde_json::from_str::<Key<'_>>(value.get()).ok().map(|Key(text)| text)
+    serde_json::from_str::<Key<'_>>(value.get()).ok().map(|Key(text)| with_bytes(text))
+}
+
+/// The begin of a byte beyond ASCII in a string.
+pub(super) const BYTE_BEYOND_ASCII: &str = r"\uffffff";
+
+/// Returns a text with the bytes that perf writes as negative numbers: `\\uffffffc3` is the byte `c3`.
+fn with_bytes(text: Cow<'_, str>) -> Cow<'_, str> {
+    const MARK: char = '\u{ffff}';
+    if !text.contains(MARK) {
+        return text;
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    for (number, part) in text.split(MARK).enumerate() {
+        let digits = part.strip_prefix("ff").and_then(|part| part.get(..2)).filter(|_| number > 0);
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                bytes.extend_from_slice(&part.as_bytes()[b"ffc3".len()..]);
+            }
+            None if number > 0 => bytes.extend_from_slice([MARK.encode_utf8(&mut [0; 4]), part].concat().as_bytes()),
+            None => bytes.extend_from_slice(part.as_bytes()),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned().into()
 }

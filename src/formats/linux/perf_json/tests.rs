@@ -176,3 +176,31 @@ fn empty_recordings_have_no_events_and_other_keys_are_refused() {
     let reading = read(&format!("{}{}", document(&[r#""timestamp": 1, "tid": 1, "callchain": []"#]), document(&[])));
     assert_eq!((reading.events.len(), reading.lost()), (1, vec![(Loss::TrailingData, 1)]));
 }
+
+/// perf writes each byte from 0x80 as a negative number, where `char` has a sign.
+#[test]
+fn bytes_that_perf_writes_as_negative_numbers_are_text_again() {
+    let reading = read(&document(&[
+        r#""timestamp": 5, "pid": 7, "tid": 7, "comm": "na\uffffffc3\uffffffafve", "callchain": [
+            {"ip": "0x1", "symbol": "f\uffffffe2\uffffff82\uffffffac", "dso": "l\uffffffc3\uffffffa9.so"}, {"ip": "0x2", "symbol": "\uffffx"}],
+            "filename": "\uffffffc3\uffffffa4""#,
+    ]));
+    let sample = &reading.events[1];
+    assert_eq!(sample.stack, ["\u{ffff}x", "f\u{20ac}"]);
+    assert_eq!(sample.modules[1].as_deref(), Some("l\u{e9}.so"));
+    assert_eq!(names_of(&reading)[&Id::Number(7)], "na\u{ef}ve");
+    assert!(reading.events[0].args.contains("\u{e4}"), "{}", reading.events[0].args);
+    assert_eq!(reading.lost(), []);
+}
+
+#[test]
+fn the_clocks_of_the_header_give_the_time_of_day() {
+    let clocks = r#""arch": "x86_64", "clockid": 1, "clock-time": 1000, "real-time": 1700000000000001000"#;
+    let text =
+        document(&[r#""timestamp": 5, "pid": 7, "tid": 7, "callchain": []"#]).replace(r#""arch": "x86_64""#, clocks);
+    let utc = |reading: &Reading| {
+        reading.metadata.iter().any(|said| *said == Metadata::Utc { offset_ns: 1_700_000_000_000_000_000 })
+    };
+    assert!(utc(&read(&text)));
+    assert!(!utc(&read(&text.replace("real-time", "no-time"))));
+}

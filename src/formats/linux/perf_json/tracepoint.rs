@@ -5,10 +5,10 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::sample::string;
+use super::sample::{BYTE_BEYOND_ASCII, string};
 use crate::formats::linux::scheduler::{SchedulerTask, Switch, TaskState};
 use crate::formats::linux::syscalls::SystemCall;
-use crate::formats::output::args::ArgsWriter;
+use crate::formats::output::args::{ArgsWriter, push_quoted};
 
 /// Name of a tracepoint whose fields are not those of a known one.
 const UNNAMED: &[u8] = b"(unnamed event)";
@@ -88,10 +88,14 @@ impl<'a> TracepointFields<'_, 'a> {
 
     /// Writes the fields as arguments. Whole numbers are numbers, all other fields are texts.
     pub(super) fn write(&self, args: &mut ArgsWriter) {
-        let mut members: Vec<(&str, &str)> = self.0.iter().map(|&(key, value)| (key, value.get())).collect();
+        let mut members: Vec<(&str, &RawValue)> = self.0.to_vec();
         // The CPU of the sample has its own argument.
         members.retain(|(key, _)| *key != "cpu");
-        args.members(&members, |text, json| {
+        args.members(&members, |value, json| {
+            let text = value.get();
+            if text.contains(BYTE_BEYOND_ASCII) {
+                return push_quoted(json, &string(value).unwrap_or_default());
+            }
             let inner = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
             // Other spellings, such as `+1` or `007`, are not JSON.
             let number = inner.parse::<i128>().ok().filter(|number| number.to_string() == inner);
