@@ -17,6 +17,7 @@ use crate::formats::json::scan::{Quirks, Shape};
 use crate::formats::json::skip::Skip;
 use crate::formats::json::text::Repairs;
 use crate::formats::output::args::push_quoted;
+use crate::formats::output::batch::STACK_FRAMES_MAX;
 use crate::formats::output::row_index::{bounded_row, next_row};
 use crate::formats::{ReadContext, ReadError};
 use crate::model::{Loss, Losses, NameIdx, NameRow, SourcePos, StackIdx, Stacks};
@@ -27,7 +28,7 @@ const READ_BYTES: usize = 256 << 10;
 const KEY_BYTES_MAX: usize = 1 << 10;
 
 /// Limit for frames of a stack.
-const FRAMES_MAX: u32 = 1 << 16;
+const FRAMES_MAX: u32 = STACK_FRAMES_MAX as u32;
 
 /// Limit for frames of a stack that is an argument, as in a flame graph. Each event has its own copy of them.
 const ARGUMENT_FRAMES_MAX: usize = 1024;

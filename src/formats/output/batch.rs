@@ -28,6 +28,9 @@ const BATCH_METADATA: usize = 1 << 12;
 /// Limit for names of processes and threads, which the sort keeps for each; a command line is rarely longer.
 pub(crate) const LABEL_BYTES_MAX: usize = 1 << 10;
 
+/// Limit for frames of a stack, each of which is a row of the stack table; no thread nests as deep.
+pub(crate) const STACK_FRAMES_MAX: usize = 1 << 16;
+
 /// Limit for the detail bytes of a batch.
 const BATCH_DETAIL_BYTES: usize = 8 << 20;
 

@@ -11,14 +11,11 @@ use super::fields::{
 use super::interned::{InternCharge, Interned, InternedValue};
 use super::kernel_names::numbers_in;
 use super::own_fields::own_mapping;
-use crate::formats::output::batch::BatchBuilder;
+use crate::formats::output::batch::{BatchBuilder, STACK_FRAMES_MAX};
 use crate::formats::output::modules::{FrameModules, ModuleFrame, is_like_address};
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{BuildId, Loss, ModuleKind, NameIdx, SourcePos, StackIdx};
-
-/// Limit for frames of a stack, since each adds a row to the stack table.
-const FRAMES_MAX: usize = 1 << 16;
 
 /// Length of a Chromium build-id in hexadecimal Breakpad form; other build-ids are bytes.
 const BREAKPAD_LETTERS: usize = 33;
@@ -105,7 +102,7 @@ impl PerfettoStackTables {
                 (interned_data::MAPPINGS, own_mapping::MODULE_KIND) => kind = Some(value.number()),
                 (interned_data::CALLSTACKS, callstack::FRAME_IDS)
                 | (interned_data::MAPPINGS, mapping::PATH_STRING_IDS) => {
-                    let room = FRAMES_MAX.saturating_sub(numbers.len());
+                    let room = STACK_FRAMES_MAX.saturating_sub(numbers.len());
                     numbers.extend(value.numbers(false).take(room));
                 }
                 _ => {}

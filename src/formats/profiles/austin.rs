@@ -9,7 +9,7 @@ use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::{LineParser, TextLine, head_lines};
 use crate::formats::input::source::Source;
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::output::batch::{BatchBuilder, text};
+use crate::formats::output::batch::{BatchBuilder, STACK_FRAMES_MAX, text};
 use crate::formats::{Reader, input};
 use crate::model::args::Detail;
 use crate::model::sample_measure::{BYTES, NANOSECONDS};
@@ -25,9 +25,6 @@ pub(crate) const FORMAT: Format = Format {
 
 /// Limit for threads; samples of more threads are counted as lost.
 const THREADS_MAX: usize = 1 << 16;
-
-/// Limit for frames of a stack. Python's own limit is a thousand by default.
-const FRAMES_MAX: usize = 1 << 16;
 
 /// Returns whether the text starts with austin's heading, or with a sample.
 fn looks_like_austin(head: &[u8]) -> bool {
@@ -148,7 +145,7 @@ impl LineParser for Austin {
         *now_ns = next_ns;
         let mut stack = StackIdx::EMPTY;
         let mut frames = frames.split(|&byte| byte == b';').filter(|frame| !frame.is_empty());
-        for frame in frames.by_ref().take(FRAMES_MAX) {
+        for frame in frames.by_ref().take(STACK_FRAMES_MAX) {
             let name = batch.name(&title(frame), None, line.pos());
             stack = batch.batch.stacks.intern(stack, name);
         }

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use rustc_hash::{FxBuildHasher, FxHashSet};
 
-use crate::formats::output::batch::{BatchBuilder, text};
+use crate::formats::output::batch::{BatchBuilder, STACK_FRAMES_MAX, text};
 use crate::formats::output::modules::ModuleFrame;
 use crate::formats::output::row_index::next_row;
 use crate::model::{Loss, Losses, NameIdx, SourcePos, StackIdx};
 
 /// Limit for frames of a stack; no thread nests as deep.
-const FRAMES_MAX: u32 = 1 << 16;
+const FRAMES_MAX: u32 = STACK_FRAMES_MAX as u32;
 
 /// Position of losses in titles: the start of the profile. Samples depend on the batches.
 const TITLES_POS: SourcePos = SourcePos::Offset(0);

@@ -16,12 +16,10 @@ use crate::formats::chrome::wire::{ChromeRecord, member};
 use crate::formats::input::decimal::nanos_from_micros;
 use crate::formats::json::scan::{JsonValue, Scanner, Shape};
 use crate::formats::json::text::{Repairs, decode, valid_json};
+use crate::formats::output::batch::STACK_FRAMES_MAX;
 use crate::formats::output::row_index::bounded_row;
 use crate::formats::profiles::v8_parts::{ProfilePart, ProfileRole};
 use crate::model::{Event, EventKind, Id, Loss, NameIdx, SourcePos, StackIdx, TrackIdx, TrackKey, TrackKind};
-
-/// Limit for frames of a stack; inner frames beyond it are dropped.
-const FRAMES_MAX: usize = 1 << 16;
 
 /// A thread whose process is unknown.
 #[derive(Debug)]
@@ -137,7 +135,7 @@ impl<'a> ChromeEvents<'a> {
     fn record_stack(&mut self, record: &ChromeRecord<'a>, pos: SourcePos, by_name: bool) -> StackIdx {
         let (frame, names) = (record.rare(b"sf"), record.rare(b"stack"));
         if names.shape == Shape::Array {
-            let names = elements(&names).take(FRAMES_MAX);
+            let names = elements(&names).take(STACK_FRAMES_MAX);
             return names.fold(StackIdx::EMPTY, |stack, name| {
                 let name = self.tables.name(&name, &JsonValue::default());
                 let name = self.counted(name, pos);

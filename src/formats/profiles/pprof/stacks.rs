@@ -9,7 +9,7 @@ use super::dropped_frames::DroppedFrames;
 use super::fields::{label, sample};
 use super::tables::{LocationFrame, MappedModules, ProfileTables};
 use crate::formats::output::args::{ArgsWriter, push_quoted};
-use crate::formats::output::batch::BatchBuilder;
+use crate::formats::output::batch::{BatchBuilder, STACK_FRAMES_MAX};
 use crate::formats::output::modules::ModuleFrame;
 use crate::formats::profiles::frames::FrameTable;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
@@ -18,9 +18,6 @@ use crate::model::{Loss, SourcePos};
 
 /// Message of the note on dropped frames.
 const DROPPED: &str = "The profile asks to drop frames of this sample (drop_frames), such as those inside of an allocator; their cost is that of the caller.";
-
-/// Limit for frames of a stack.
-const FRAMES_MAX: usize = 1 << 16;
 
 /// A sample, with the row of its innermost frame.
 pub(super) struct PprofSample {
@@ -79,7 +76,7 @@ impl PprofStacks {
         for field in fields.by_ref() {
             match (field.number, field.value) {
                 (sample::LOCATION_ID, value) => {
-                    let room = FRAMES_MAX.saturating_sub(locations.len());
+                    let room = STACK_FRAMES_MAX.saturating_sub(locations.len());
                     let mut numbers = value.numbers(false);
                     locations.extend(numbers.by_ref().take(room));
                     is_cut |= numbers.next().is_some();

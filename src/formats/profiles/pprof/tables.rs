@@ -14,7 +14,7 @@ use crate::base::budget::Charge;
 use crate::base::budget_shares::BudgetShare;
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
-use crate::formats::output::modules::{FrameModules, ModuleFrame, is_like_address};
+use crate::formats::output::modules::{FrameModules, ModuleFrame, file_name, is_like_address};
 use crate::formats::protobuf::decode::{Fields, ProtoField, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::formats::{ReadContext, ReadError};
@@ -282,11 +282,6 @@ impl<'m> ProfileTables<'m> {
         let text = |row: usize| self.texts.get(row).copied().unwrap_or_default();
         (text(mapping.file), BuildId::from_hex(text(mapping.build_id)))
     }
-}
-
-/// Returns the last component of a path.
-fn file_name(path: &[u8]) -> &[u8] {
-    path.rsplit(|&byte| byte == b'/').next().unwrap_or_default()
 }
 
 /// Returns a value as a row of the string table, saturating on overflow.
