@@ -105,7 +105,7 @@ fn is_of_pair(text: &[u8]) -> bool {
 /// Returns whether a line is empty or a comment.
 fn is_blank(line: &[u8]) -> bool {
     let line = line.trim_ascii();
-    line.is_empty() || line == b"#" || line.starts_with(b"# ")
+    line.is_empty() || line == b"#" || line.starts_with(b"# ") || line.starts_with(b"// ")
 }
 
 /// Splits a line into the stack and its weight after the last space.

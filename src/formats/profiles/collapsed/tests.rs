@@ -94,6 +94,7 @@ fn comments_are_no_stacks_and_semicolons_at_the_ends_no_frames() {
     // The format of Excimer and heaptrack.
     let found = seen("# by a tool\n;main;f 1\n#\nmain;f; 2\n; 3\nmain;;g 4\n# 5\n");
     assert_eq!(found, lines(&[("main;f", 3), ("main;g", 4), ("[no frames]", 3)]));
+    assert_eq!(seen("// by a tool\n# again\na;b 1\n//x:y;b 2\n"), lines(&[("a;b", 1), ("//x:y;b", 2)]));
     assert!(!looks_like_collapsed(b"# austin: 3.7.0\n\nP1;T1;main 5\n"), "times in microseconds");
 }
 
