@@ -120,8 +120,8 @@ fn event(call: &[u8], dur_ns: Option<i64>) -> StraceEvent<'_> {
         let result = memchr::memmem::rfind(rest, b" = ").map_or(&b""[..], |equals| rest[equals + 3..].trim_ascii());
         return StraceEvent::Resumed { name: &rest[..open], args: b"", result, dur_ns };
     }
-    if dur_ns.is_none()
-        && let Some(begun) = call.strip_suffix(b"...")
+    // Old versions print the duration so far.
+    if let Some(begun) = call.strip_suffix(b"...")
         && let StraceEvent::Begun { name, args } = StraceEvent::begun(begun.trim_ascii_end())
     {
         let args = args.strip_suffix(b")").unwrap_or(args).trim_ascii_end();
@@ -245,5 +245,18 @@ mod tests {
         assert_eq!(found, [(1000, 17_000, "read"), (2000, 0, "futex"), (3000, 1_000_000, "pause")]);
         assert_eq!(reading.lost(), [(Loss::NegativeDuration, 1)]);
         assert_eq!(format_of(b"     2.000 (18446744073708.391 ms): fib/12 futex(uaddr: 0x7ff) = 0\n"), Some("strace"));
+    }
+
+    #[test]
+    fn a_call_that_goes_on_may_have_a_duration_so_far() {
+        let reading = read(
+            "     0.354 ( 0.290 ms): iscsid/22 poll(ufds: 0x7fff, nfds: 2, timeout_msecs: 250                ) ...\n\
+             \x20    0.369 ( 0.015 ms): sshd/14 rt_sigprocmask(how: SETMASK) = 0\n\
+             \x20  250.354 (250.000 ms): iscsid/22  ... [continued]: poll()) = 0 Timeout\n",
+        );
+        let mut found: Vec<_> = reading.events.iter().map(|event| (event.ts_ns, event.value, &*event.name)).collect();
+        found.sort_unstable();
+        assert_eq!(found, [(354_000, 250_000_000, "poll"), (369_000, 15_000, "rt_sigprocmask")]);
+        assert_eq!(reading.lost(), []);
     }
 }
