@@ -2,7 +2,8 @@
 //! of the kernel and JSON, that of `trace2html` a compressed trace in letters (base64).
 //!
 //! Text is read from the page itself ([`super::linux::ftrace`]). Any other part is copied to a temporary file, and read
-//! like one of several files: its processes are its own, and its times are those of the text if they share a clock sync.
+//! like one of several files: its processes are its own, and its times are those of the text if they share a clock
+//! sync.
 
 mod parts;
 
@@ -47,7 +48,7 @@ struct TracePage {
     source: Option<Source>,
 }
 
-/// What a page contains.
+/// The contents of a page.
 #[derive(Debug, Default)]
 struct PageContents {
     has_text: bool,

@@ -136,8 +136,8 @@ impl FlameChart {
         }
     }
 
-    /// Ends the open frames, the last sample at `trace_end_ns` at the latest. Returns the stacks that were too deep to be
-    /// drawn.
+    /// Ends the open frames, the last sample at `trace_end_ns` at the latest. Returns the stacks that were too deep to
+    /// be drawn.
     pub(crate) fn finish(self, trace_end_ns: i64, stacks: &Stacks, spans: &mut Vec<FlameSpan>) -> CutStacks {
         let mut drawn = match self {
             Self::Empty => return CutStacks::default(),

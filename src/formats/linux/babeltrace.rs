@@ -3,8 +3,8 @@
 //! kernel are scheduling, all others are instants.
 //!
 //! Rows are threads if the context has their ids. Without ids, events of the kernel are those of the thread that runs
-//! on their CPU. All others have a row for each CPU of their host. Ids of further hosts are extended by their names, and
-//! their CPUs have their own rows.
+//! on their CPU. All others have a row for each CPU of their host. Ids of further hosts are extended by their names,
+//! and their CPUs have their own rows.
 
 mod clock;
 mod functions;

@@ -40,7 +40,7 @@ pub(super) struct Row {
     pub(super) kernel: Option<HostIdx>,
 }
 
-/// What is known of a host.
+/// The state of a host.
 #[derive(Debug, Default)]
 pub(super) struct HostState {
     /// Scheduler and threads.
