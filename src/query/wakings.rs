@@ -10,7 +10,7 @@ use super::cursor::LaneCursor;
 use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::args::Detail;
-use crate::model::{TrackIdx, TrackKind};
+use crate::model::{Id, TrackIdx, TrackKind};
 use crate::store::details::DetailReader;
 use crate::store::{LaneIdx, LaneKind, RowIdx};
 
@@ -47,8 +47,7 @@ pub(super) struct RunLinks {
 /// Returns the links of a row; none for other rows. Returns `Cancelled` if cancelled.
 pub(super) fn run_links(snapshot: &Snapshot, row: RowIdx, cancel: &Cancel) -> Result<RunLinks, Cancelled> {
     let track = snapshot.lane(row.lane).track;
-    let file = file_of(snapshot, track);
-    let links = Links { snapshot, file, cancel };
+    let links = Links { snapshot, scope: IdScope::of_track(snapshot, track), cancel };
     match snapshot.track(track).key.kind {
         TrackKind::State => links.for_state(row, track),
         TrackKind::Cpu => links.for_run(row),
@@ -56,14 +55,30 @@ pub(super) fn run_links(snapshot: &Snapshot, row: RowIdx, cancel: &Cancel) -> Re
     }
 }
 
-/// Returns the file of a track if the trace has several, because ids are per file.
-fn file_of(snapshot: &Snapshot, track: TrackIdx) -> Option<&str> {
-    snapshot.tracks().processes[snapshot.track(track).process.index()].file.as_deref()
+/// The file and the host in which the ids of a track are unique, for a trace of several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct IdScope<'a> {
+    file: Option<&'a str>,
+    /// The text after the ids of processes; that of a CPU is its whole id.
+    host: Option<&'a str>,
+}
+
+impl<'a> IdScope<'a> {
+    fn of_track(snapshot: &'a Snapshot, track: TrackIdx) -> Self {
+        let track = snapshot.track(track);
+        let file = snapshot.tracks().processes[track.process.index()].file.as_deref();
+        let host = match &track.key.pid {
+            Id::None | Id::Number(_) => None,
+            Id::Text(host) if track.key.kind == TrackKind::Cpu => Some(&**host),
+            Id::Text(pid) => pid.split_once(" in ").map(|(_, host)| host),
+        };
+        Self { file, host }
+    }
 }
 
 struct Links<'a> {
     snapshot: &'a Snapshot,
-    file: Option<&'a str>,
+    scope: IdScope<'a>,
     cancel: &'a Cancel,
 }
 
@@ -141,11 +156,11 @@ impl<'a> Links<'a> {
         self.tracks(TrackKind::Cpu)
     }
 
-    /// Iterates over the tracks of a kind in the file of the row.
+    /// Iterates over the tracks of a kind in the file and on the host of the row.
     fn tracks(&self, kind: TrackKind) -> impl Iterator<Item = TrackIdx> + '_ {
         let tracks = (0..).map(TrackIdx).zip(&self.snapshot.tracks().tracks);
         let of_kind = tracks.filter(move |(_, track)| track.key.kind == kind).map(|(index, _)| index);
-        of_kind.filter(|&index| file_of(self.snapshot, index) == self.file)
+        of_kind.filter(|&index| IdScope::of_track(self.snapshot, index) == self.scope)
     }
 
     /// Returns the state track of a thread: that of its process, or else of another one. A thread may have been woken
@@ -278,5 +293,45 @@ mod tests {
         let stopped = Cancel::default();
         stopped.cancel();
         assert!(run_links(&snapshot, run(0, 5), &stopped).is_err());
+    }
+
+    /// Threads and CPUs of two hosts have the same numbers and times.
+    #[test]
+    fn each_host_has_its_own_runs_and_wakers() {
+        let switch = |us: u32, from: u32, to: u32| {
+            let state = u32::from(from != 0);
+            format!(
+                "{us:06}000] H sched_switch: {{ cpu_id = 0 }}, {{ prev_comm = \"t{from}\", prev_tid = {from}, prev_prio = 20, prev_state = {state}, next_comm = \"t{to}\", next_tid = {to}, next_prio = 20 }}"
+            )
+        };
+        let waking = "000003000] H sched_waking: { cpu_id = 0 }, { comm = \"t8\", tid = 8, prio = 20 }".to_owned();
+        let lines = [switch(0, 0, 7), waking, switch(4, 7, 8), switch(9, 8, 0)];
+        let of_hosts = |line: &String| {
+            ["one", "two"].map(|host| format!("[00:00:01.{}\n", line.replace(" H ", &format!(" {host} "))))
+        };
+        let text: String = lines.iter().flat_map(of_hosts).collect();
+        let snapshot = snapshot(&text);
+        let rows = |kind: TrackKind, tid: i64, start_us: i64| {
+            let is_of_first = |row: &RowIdx| {
+                let key = &snapshot.track(snapshot.lane(row.lane).track).key;
+                matches!(key.pid, Id::None | Id::Number(_))
+            };
+            let lanes = (0..snapshot.store().lane_count()).map(LaneIdx);
+            let all = lanes.flat_map(|lane| (0..snapshot.lane(lane).rows).map(move |row| RowIdx { lane, row }));
+            let is_meant = |row: &RowIdx| {
+                let key = &snapshot.track(snapshot.lane(row.lane).track).key;
+                let is_track = key.kind == kind && key.tid.is_number(tid);
+                is_track && snapshot.row(*row).start_ns - snapshot.start_ns() == start_us * 1000
+            };
+            let (first, second): (Vec<RowIdx>, Vec<RowIdx>) = all.filter(is_meant).partition(is_of_first);
+            assert_eq!((first.len(), second.len()), (1, 1), "{kind:?} {tid} {start_us}");
+            [first[0], second[0]]
+        };
+        let (runs, states, wakers) =
+            (rows(TrackKind::Cpu, 0, 4), rows(TrackKind::State, 8, 4), rows(TrackKind::Cpu, 0, 0));
+        for host in 0..2 {
+            assert_eq!(links(&snapshot, runs[host]), (Some((wakers[host], 3)), Some(states[host])));
+            assert_eq!(links(&snapshot, states[host]).1, Some(runs[host]));
+        }
     }
 }

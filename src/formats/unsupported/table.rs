@@ -4,9 +4,9 @@
 use Sniff::{Head, Keys};
 
 use super::bytes::{
-    SQLITE, first_element, has_line, has_word, is_etl, is_gdb_stacks, is_go_text_profile, is_gperftools, is_heaptrack,
-    is_page_with, is_perf_stat, is_picture, is_pstats, is_stackprof, is_uftrace_text, is_windows_program, is_xplane,
-    is_xray,
+    SQLITE, first_element, first_line_has, has_line, has_word, is_etl, is_gdb_stacks, is_go_text_profile,
+    is_gperftools, is_heaptrack, is_page_with, is_perf_stat, is_picture, is_pstats, is_stackprof, is_uftrace_text,
+    is_windows_program, is_xplane, is_xray,
 };
 use crate::formats::linux::strace;
 
@@ -308,6 +308,11 @@ pub(super) const LATE: &[UnsupportedFormat] = &[
         sniff: Head(|head| head.starts_with(b"Analysis of sampling ") || has_line(head, b"Call graph:")),
         found: "output of `sample` of macOS",
         advice: "convert it with `stackcollapse-sample.awk CAPTURE > stacks.txt`, of the FlameGraph scripts",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"@ ") && first_line_has(head, &[" [", " samples]"])),
+        found: "output of pmcstat of FreeBSD",
+        advice: "convert it with `stackcollapse-pmc.pl CAPTURE > stacks.txt`, of the FlameGraph scripts",
     },
     UnsupportedFormat {
         sniff: Head(|head| has_line(head, b"Full thread dump ")),

@@ -43,6 +43,7 @@ const REFUSED: &[(&[u8], &str)] = &[
     (b"========== TASK GRAPH ==========\n# TOTAL TIME   SELF TIME     TID     TASK NAME\n", "open the folder of the recording"),
     (b"uftrace file header: magic         = 4674726163652100\n", "open the folder of the recording"),
     (b"# version\":\"uftrace v0.13\"\n", "open the folder of the recording"),
+    (b"@ inst_retired.any [35705 samples]\n\n20.86%  [7447]     f @ /boot/kernel/zfs.ko\n", "stackcollapse-pmc.pl"),
     (b"Analysis of sampling Safari (pid 123) every 1 millisecond\n", "stackcollapse-sample.awk"),
     (b"2024-01-02 03:04:05\nFull thread dump OpenJDK 64-Bit Server VM\n", "stackcollapse-jstack.pl"),
     (b"Thread 1 (Thread 0x7f (LWP 123)):\n#0  0x00007f in read () from /lib/libc.so\n", "stackcollapse-gdb.pl"),
