@@ -187,7 +187,7 @@ impl<R: Read> Read for WithoutParts<'_, R> {
 
 /// Decodes letters (base64). Fails at a byte that is none of them.
 pub(super) struct Letters<R> {
-    letters: R,
+    text: R,
     /// Bits that are not a whole byte yet, and their number.
     bits: u32,
     bit_count: u32,
@@ -196,8 +196,8 @@ pub(super) struct Letters<R> {
 }
 
 impl<R: Read> Letters<R> {
-    pub(super) fn new(letters: R) -> Self {
-        Self { letters, bits: 0, bit_count: 0, has_ended: false }
+    pub(super) fn new(text: R) -> Self {
+        Self { text, bits: 0, bit_count: 0, has_ended: false }
     }
 }
 
@@ -206,7 +206,7 @@ impl<R: Read> Read for Letters<R> {
         let mut decoded = 0;
         // A letter has less than a byte, so as many letters as there is room never overflow it.
         while decoded == 0 && !block.is_empty() {
-            let read = self.letters.read(block)?;
+            let read = self.text.read(block)?;
             if read == 0 {
                 break;
             }

@@ -66,7 +66,7 @@ fn json_and_text_of_a_page_are_read_each_with_its_processes() {
 fn a_damaged_part_costs_itself_only() {
     let whole = viewer_data(JSON, "application/json");
     let damaged = whole.replacen("H4sI", "H4sI!", 1);
-    let error = read_bytes(page(&[damaged.clone()]).as_bytes()).expect_err("no trace").to_string();
+    let error = read_bytes(page(std::slice::from_ref(&damaged)).as_bytes()).expect_err("no trace").to_string();
     assert!(error.ends_with("expected letters (base64), found others"), "{error}");
     let reading = read(&page(&[systrace(TEXT), damaged, whole.clone()]));
     assert_eq!((reading.names(), reading.lost()), (vec!["a", "", "my_event"], vec![(Loss::UnreadableMember, 1)]));

@@ -59,9 +59,11 @@ impl Babeltrace {
                 return true;
             }
             b"sched_process_fork" => {
-                learn_task(scheduler, fields, ["child_tid", "child_pid", "child_comm"], event.pos, batch)
+                learn_task(scheduler, fields, ["child_tid", "child_pid", "child_comm"], event.pos, batch);
             }
-            b"lttng_statedump_process_state" => learn_task(scheduler, fields, ["tid", "pid", "name"], event.pos, batch),
+            b"lttng_statedump_process_state" => {
+                learn_task(scheduler, fields, ["tid", "pid", "name"], event.pos, batch);
+            }
             _ => {}
         }
         if let Some((base, side)) = pair_of(name)

@@ -103,10 +103,9 @@ impl Rows {
             Some(&index) => index,
             None if self.hosts.len() >= HOSTS_MAX || name.len() > HOST_BYTES_MAX => return None,
             None => {
-                let host = match self.hosts.is_empty() {
-                    true => HostState::default(),
-                    false => HostState::named(&String::from_utf8_lossy(shown(name))),
-                };
+                let is_first = self.hosts.is_empty();
+                let named = || HostState::named(&String::from_utf8_lossy(shown(name)));
+                let host = if is_first { HostState::default() } else { named() };
                 let index = HostIdx(self.hosts.len());
                 self.hosts.push(host);
                 self.host_index.insert(name.into(), index);

@@ -270,8 +270,8 @@ fn each_host_has_its_own_threads_cpus_calls_and_interrupts() {
         (30, "syscall_exit_read { ret = 1 }"),
         (40, r#"sched_switch { prev_tid = 7, prev_state = 1, next_comm = "swapper", next_tid = 0 }"#),
     ]);
-    let both: String = alone.lines().map(|line| format!("{line}\n{}\n", line.replace(" vm ", " other "))).collect();
-    let (alone, both) = (read(&alone), read(&both));
+    let both: Vec<String> = alone.lines().flat_map(|line| [line.to_owned(), line.replace(" vm ", " other ")]).collect();
+    let (alone, both) = (read(&alone), read(&(both.join("\n") + "\n")));
     let of = |reading: &Reading, is_other: bool| {
         let number = |pid: &Id| pid.number().map_or(Id::None, Id::Number);
         let events = reading.events.iter().filter(|event| matches!(event.track.pid, Id::Text(_)) == is_other);
@@ -338,9 +338,8 @@ fn texts_whose_quotes_have_no_backslash_are_read() {
 
 #[test]
 fn events_of_more_hosts_than_a_trace_has_are_shown_and_counted() {
-    let text: String = (0..1100)
-        .map(|host| format!("[00:00:01.000000000] h{host} e: {{ cpu_id = 1 }}, {{ vtid = 5 }}, {{ }}\n"))
-        .collect();
-    let reading = read(&text);
+    let line = |host| format!("[00:00:01.000000000] h{host} e: {{ cpu_id = 1 }}, {{ vtid = 5 }}, {{ }}\n");
+    let lines: Vec<String> = (0..1100).map(line).collect();
+    let reading = read(&lines.concat());
     assert_eq!((reading.events.len(), reading.lost()), (1100, vec![(Loss::OverLimit, 1100 - 1024)]));
 }

@@ -198,9 +198,7 @@ fn the_clocks_of_the_header_give_the_time_of_day() {
     let clocks = r#""arch": "x86_64", "clockid": 1, "clock-time": 1000, "real-time": 1700000000000001000"#;
     let text =
         document(&[r#""timestamp": 5, "pid": 7, "tid": 7, "callchain": []"#]).replace(r#""arch": "x86_64""#, clocks);
-    let utc = |reading: &Reading| {
-        reading.metadata.iter().any(|said| *said == Metadata::Utc { offset_ns: 1_700_000_000_000_000_000 })
-    };
+    let utc = |reading: &Reading| reading.metadata.contains(&Metadata::Utc { offset_ns: 1_700_000_000_000_000_000 });
     assert!(utc(&read(&text)));
     assert!(!utc(&read(&text.replace("real-time", "no-time"))));
 }
