@@ -1,5 +1,5 @@
 //! Pages (HTML) that show a trace, which they contain between the tags of scripts. The page of `systrace` has the text
-//! of the kernel and JSON, that of `trace2html` a compressed trace in letters (base64).
+//! of the kernel and JSON, that of `trace2html` a compressed trace in base64.
 //!
 //! Text is read from the page itself ([`super::linux::ftrace`]). Any other part is copied to a temporary file, and read
 //! like one of several files: its processes are its own, and its times are those of the text if they share a clock
@@ -11,7 +11,7 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use self::parts::{Letters, PagePart, PageParts, PartKind, WithoutParts};
+use self::parts::{Base64Reader, PagePart, PageParts, PartKind, WithoutParts};
 use super::chrome;
 use super::format::{Format, Opener};
 use super::input::source::Source;
@@ -156,7 +156,7 @@ impl PartReader {
             }
             let mut content = parts.content();
             let (file, ended) = match part.kind {
-                PartKind::Letters => self.allowance.unpack(&mut Letters::new(content), &path, &context)?,
+                PartKind::Base64 => self.allowance.unpack(&mut Base64Reader::new(content), &path, &context)?,
                 PartKind::Text | PartKind::Json => self.allowance.unpack(&mut content, &path, &context)?,
             };
             let read = self.read_file((&file, ended), &format!("part {number}"), part, sink);
@@ -186,7 +186,7 @@ impl PartReader {
             Ended::AtItsEnd => {}
             Ended::AtTheLimit => self.losses.add(Loss::OverLimit, pos),
             Ended::InDamage if file.len() == 0 => {
-                let (path, expected, found) = (file.path().to_owned(), "letters (base64)".into(), "others".into());
+                let (path, expected, found) = (file.path().to_owned(), "base64".into(), "other characters".into());
                 return Err(ReadError::Malformed { path, offset: part.offset, expected, found });
             }
             Ended::InDamage => self.losses.add(Loss::Truncated, pos),

@@ -21,15 +21,15 @@ const KIND_BYTES: usize = 512;
 
 const BLOCK_BYTES: usize = 64 << 10;
 
-/// The first letters of compressed data.
-const GZIP_LETTERS: &[u8] = b"H4sI";
+/// The first digits of compressed data in base64.
+const GZIP_DIGITS: &[u8] = b"H4sI";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PartKind {
     Text,
     Json,
-    /// Compressed data in letters (base64).
-    Letters,
+    /// Compressed data in base64.
+    Base64,
 }
 
 /// A part of a page.
@@ -93,8 +93,8 @@ impl<R: Read> PageParts<R> {
         }
         self.need(KIND_BYTES)?;
         let content = self.rest().trim_ascii_start();
-        let kind = if content.starts_with(GZIP_LETTERS) {
-            PartKind::Letters
+        let kind = if content.starts_with(GZIP_DIGITS) {
+            PartKind::Base64
         } else if looks_like_json(content) {
             PartKind::Json
         } else {
@@ -185,33 +185,33 @@ impl<R: Read> Read for WithoutParts<'_, R> {
     }
 }
 
-/// Decodes letters (base64). Fails at a byte that is none of them.
-pub(super) struct Letters<R> {
+/// Decodes base64. Fails at a byte that is no digit of it.
+pub(super) struct Base64Reader<R> {
     text: R,
     /// Bits that are not a whole byte yet, and their number.
     bits: u32,
     bit_count: u32,
-    /// Whether the sign at the end was read, after which no letter follows.
+    /// Whether the sign at the end was read, after which no digit follows.
     has_ended: bool,
 }
 
-impl<R: Read> Letters<R> {
+impl<R: Read> Base64Reader<R> {
     pub(super) fn new(text: R) -> Self {
         Self { text, bits: 0, bit_count: 0, has_ended: false }
     }
 }
 
-impl<R: Read> Read for Letters<R> {
+impl<R: Read> Read for Base64Reader<R> {
     fn read(&mut self, block: &mut [u8]) -> io::Result<usize> {
         let mut decoded = 0;
-        // A letter has less than a byte, so as many letters as there is room never overflow it.
+        // A digit has less than a byte, so as many digits as there is room never overflow it.
         while decoded == 0 && !block.is_empty() {
             let read = self.text.read(block)?;
             if read == 0 {
                 break;
             }
             for at in 0..read {
-                let Some(value) = letter_value(block[at]) else {
+                let Some(value) = base64_value(block[at]) else {
                     match block[at] {
                         b'=' => self.has_ended = true,
                         space if space.is_ascii_whitespace() => {}
@@ -235,12 +235,12 @@ impl<R: Read> Read for Letters<R> {
     }
 }
 
-/// Returns the six bits of a letter.
-fn letter_value(letter: u8) -> Option<u32> {
-    let value = match letter {
-        b'A'..=b'Z' => letter - b'A',
-        b'a'..=b'z' => letter - b'a' + 26,
-        b'0'..=b'9' => letter - b'0' + 52,
+/// Returns the six bits of a digit of base64.
+fn base64_value(digit: u8) -> Option<u32> {
+    let value = match digit {
+        b'A'..=b'Z' => digit - b'A',
+        b'a'..=b'z' => digit - b'a' + 26,
+        b'0'..=b'9' => digit - b'0' + 52,
         b'+' => 62,
         b'/' => 63,
         _ => return None,
@@ -278,7 +278,7 @@ mod tests {
             let expected = [
                 (PartKind::Text, "\n# tracer: </scrip\n"),
                 (PartKind::Json, "\n{\"a\":1}"),
-                (PartKind::Letters, "\nH4sIAA=\n"),
+                (PartKind::Base64, "\nH4sIAA=\n"),
             ];
             assert_eq!(found, expected.map(|(kind, text)| (kind, text.to_owned())), "{piece_bytes}");
         }
@@ -295,16 +295,16 @@ mod tests {
     }
 
     #[test]
-    fn letters_are_decoded_in_pieces_and_others_are_damage() {
+    fn base64_is_decoded_in_pieces_and_other_characters_are_damage() {
         let decode = |text: &str, piece_bytes| {
             let mut bytes = Vec::new();
-            Letters::new(Pieces(text.as_bytes(), piece_bytes)).read_to_end(&mut bytes).map(|_| bytes)
+            Base64Reader::new(Pieces(text.as_bytes(), piece_bytes)).read_to_end(&mut bytes).map(|_| bytes)
         };
         for piece_bytes in 1..12 {
             for (text, expected) in [("", ""), ("YQ==", "a"), ("YW I=\n", "ab"), ("\nYWJj\nZGVm", "abcdef")] {
-                assert_eq!(decode(text, piece_bytes).expect("letters"), expected.as_bytes());
+                assert_eq!(decode(text, piece_bytes).expect("base64"), expected.as_bytes());
             }
-            assert_eq!(decode("+/8A", piece_bytes).expect("letters"), [0xfb, 0xff, 0]);
+            assert_eq!(decode("+/8A", piece_bytes).expect("base64"), [0xfb, 0xff, 0]);
             assert!(decode("YW!j", piece_bytes).is_err() && decode("YQ==YQ==", piece_bytes).is_err());
         }
     }

@@ -17,14 +17,14 @@ fn systrace(text: &str) -> String {
 
 /// The part that trace2html writes: compressed, and in base64.
 fn viewer_data(text: &str, kind: &str) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut letters = String::new();
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut base64 = String::new();
     for bytes in gzip(text.as_bytes()).chunks(3) {
         let bits = bytes.iter().chain(&[0, 0]).take(3).fold(0, |bits, &byte| bits << 8 | usize::from(byte));
-        let letter = |at: usize| if at <= bytes.len() { LETTERS[bits >> (18 - 6 * at) & 63] } else { b'=' };
-        letters.extend((0..4).map(|at| char::from(letter(at))));
+        let digit = |at: usize| if at <= bytes.len() { DIGITS[bits >> (18 - 6 * at) & 63] } else { b'=' };
+        base64.extend((0..4).map(|at| char::from(digit(at))));
     }
-    format!("<script id=\"viewer-data\" type=\"{kind}\">\n{letters}\n</script>\n")
+    format!("<script id=\"viewer-data\" type=\"{kind}\">\n{base64}\n</script>\n")
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn a_damaged_part_costs_itself_only() {
     let whole = viewer_data(JSON, "application/json");
     let damaged = whole.replacen("H4sI", "H4sI!", 1);
     let error = read_bytes(page(std::slice::from_ref(&damaged)).as_bytes()).expect_err("no trace").to_string();
-    assert!(error.ends_with("expected letters (base64), found others"), "{error}");
+    assert!(error.ends_with("expected base64, found other characters"), "{error}");
     let reading = read(&page(&[systrace(TEXT), damaged, whole.clone()]));
     assert_eq!((reading.names(), reading.lost()), (vec!["a", "", "my_event"], vec![(Loss::UnreadableMember, 1)]));
     // A page that was cut ends within its part.
