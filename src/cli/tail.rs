@@ -10,6 +10,7 @@ use super::live_rows;
 use super::messages::{counted, say};
 use crate::base::cancel::Cancel;
 use crate::base::signals;
+use crate::base::time::duration_text;
 use crate::live::arrivals::Pace;
 use crate::live::feed::FeedError;
 use crate::live::orderer::LateEvents;
@@ -71,6 +72,9 @@ pub(super) fn print(tail: &TailArgs) -> Result<(), CliError> {
     if has_nothing_read(&session) { Err(CliError::NothingRead) } else { Ok(()) }
 }
 
+/// Lateness beyond that of any buffer: the times of two sources have different origins.
+const OTHER_CLOCK_NS: u64 = 24 * 3_600_000_000_000;
+
 /// Returns whether there were records but no event. Ends of spans that began earlier do not count.
 fn has_nothing_read(session: &LiveSession) -> bool {
     let is_unread = |loss: Loss| loss.is_of_record() && loss != Loss::UnmatchedEnd;
@@ -92,8 +96,12 @@ pub(super) fn report(losses: &[(PathBuf, Losses)], late: LateEvents) {
         }
     }
     if late.count > 0 {
-        let (events, most_ns) = (counted(late.count, "event"), late.most_ns);
-        say(format_args!("{events} arrived up to {most_ns} ns late; --delay waits longer for them"));
+        let (events, most) = (counted(late.count, "event"), duration_text(late.most_ns));
+        if late.most_ns >= OTHER_CLOCK_NS {
+            say(format_args!("{events} arrived up to {most} late: one of the sources has another clock"));
+        } else {
+            say(format_args!("{events} arrived up to {most} late; --delay waits longer for them"));
+        }
     }
 }
 
