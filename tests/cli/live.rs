@@ -5,6 +5,7 @@ mod awaited_file;
 mod binary_recordings;
 mod files;
 mod import_issues;
+mod late_events;
 mod overwritten_end;
 mod recorded_sources;
 mod signals;
@@ -211,15 +212,6 @@ fn several_sources_are_put_on_one_timeline_in_order() {
 }
 
 #[test]
-fn events_that_are_late_by_years_have_another_clock() {
-    for (later_s, reason) in [("1.000001", "one of the sources has another clock"), ("1795166530.1", "--delay waits")] {
-        let line = format!("echo '7 1795166531.000001 read(3) = 0'; sleep 1; echo '7 {later_s} read(3) = 0'");
-        let answer = longspan(&["tail", "--", "sh", "-c", &line]);
-        assert!(answer.stderr.contains("1 event arrived up to") && answer.stderr.contains(reason), "{}", answer.stderr);
-    }
-}
-
-#[test]
 fn the_output_of_a_command_is_read_and_its_failure_is_told() {
     let line = "echo '7 1795166531.000001 read(3) = 0 <0.000010>'; echo '7 1795166531.000002 wri'";
     let answer = longspan(&["tail", "--", "sh", "-c", &format!("{line}; exit 3")]);
@@ -275,22 +267,6 @@ fn a_flood_waits_for_a_slow_reader_in_bounded_memory_and_nothing_is_dropped() {
     writer.join().expect("written");
     assert_eq!((count, wait(&mut child, &["tail"])), (SPANS, Some(0)));
     assert!(most_kib > 0 && most_kib < (8 + 64) << 10, "{most_kib} KiB");
-}
-
-#[test]
-fn formats_that_are_read_as_a_whole_are_refused_with_what_to_do() {
-    for (name, says) in [
-        ("pyspy.speedscope.json", "speedscope is read as a whole and cannot be followed"),
-        ("chromium.pftrace.gz", "compressed data cannot be followed"),
-    ] {
-        let (status, _, errors) = fed(&["tail", "-"], &fs::read(data(name)).expect("test data"), 1 << 16);
-        assert!(status == Some(1) && errors.contains(says), "{errors}");
-    }
-    let (status, _, errors) = fed(&["tail", "-"], b"plain text\n", 100);
-    assert!(status == Some(1) && errors.contains("unrecognised format"), "{errors}");
-    assert_eq!(fed(&["tail", "-"], b"", 1).0, Some(0), "nothing came");
-    assert!(longspan(&["tail"]).failed(2).contains("expected a SOURCE"));
-    assert!(longspan(&["record", "-o", "-", "x"]).failed(2).contains("OUT must be a file"));
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub(super) struct PerfettoTracks {
     undescribed: FxHashSet<u64>,
     /// Error of the second pass.
     failed: Option<ReadError>,
-    /// Scratch for descriptors once all are known, since the second pass has read them already: only names and losses are used.
+    /// Scratch for the descriptors after a second pass, which has read them already: only names and losses are used.
     redescribed: Descriptors,
     keys: Vec<TrackKey>,
     numbers: FxHashMap<TrackKey, TrackNumber>,

@@ -89,3 +89,19 @@ fn one_span_is_written_in_the_singular() {
     let answer = longspan(&["export", text(&out), "-o", text(&copy), "--no-cache"]);
     assert!(answer.stderr.contains("copy.json: 1 span written, "), "{}", answer.stderr);
 }
+
+#[test]
+fn formats_that_are_read_as_a_whole_are_refused_with_what_to_do() {
+    for (name, says) in [
+        ("pyspy.speedscope.json", "speedscope is read as a whole and cannot be followed"),
+        ("chromium.pftrace.gz", "compressed data cannot be followed"),
+    ] {
+        let (status, _, errors) = fed(&["tail", "-"], &fs::read(data(name)).expect("test data"), 1 << 16);
+        assert!(status == Some(1) && errors.contains(says), "{errors}");
+    }
+    let (status, _, errors) = fed(&["tail", "-"], b"plain text\n", 100);
+    assert!(status == Some(1) && errors.contains("unrecognised format"), "{errors}");
+    assert_eq!(fed(&["tail", "-"], b"", 1).0, Some(0), "nothing came");
+    assert!(longspan(&["tail"]).failed(2).contains("expected a SOURCE"));
+    assert!(longspan(&["record", "-o", "-", "x"]).failed(2).contains("OUT must be a file"));
+}
