@@ -4,6 +4,9 @@
 //! of that time. So a span after an empty one of its time would become its parent, and a span inside one that never
 //! ends would be around it. As a begin, it stays where it is.
 //!
+//! A span that one inside it outlasts would also be inside that one, if both start at one time. As a begin, it stays
+//! around it.
+//!
 //! A span that overlaps an open one remains complete, since an end closes the innermost begin. So does a span around
 //! one that never ends, since its end would close that one too. Memory holds the open spans.
 
@@ -57,8 +60,9 @@ impl BegunSpans {
     }
 
     /// Returns the form in which an event is written: a begin, or the event itself. Events come in time order, and
-    /// those of one time with parents before their children.
-    pub(super) fn form(&mut self, event: Event) -> Event {
+    /// those of one time with parents before their children. `is_outlasted`: a span inside it, of the same start, ends
+    /// later.
+    pub(super) fn form(&mut self, event: Event, is_outlasted: bool) -> Event {
         let Payload::Span { dur_ns, is_unfinished } = event.payload() else { return event };
         if event.ts_ns != self.ts_ns {
             self.ts_ns = event.ts_ns;
@@ -71,7 +75,7 @@ impl BegunSpans {
         let end_ns = event.end_ns();
         let contains = |outer: &Event| outer.end_ns() >= end_ns;
         let nests = self.innermost(event.track).is_none_or(contains) && !self.is_around_unfinished(&event);
-        if !self.preceded.contains(&event.track) || !nests {
+        if !(is_outlasted || self.preceded.contains(&event.track)) || !nests {
             return event;
         }
         self.open.entry(event.track).or_default().push(event);
@@ -135,7 +139,7 @@ mod tests {
             while begun.next_end_ns().is_some_and(|end_ns| end_ns <= event.ts_ns) {
                 begun.write_end(&mut writer).expect("to memory");
             }
-            writer.event(&begun.form(event), &[]).expect("to memory");
+            writer.event(&begun.form(event, false), &[]).expect("to memory");
         }
         while begun.next_end_ns().is_some() {
             begun.write_end(&mut writer).expect("to memory");

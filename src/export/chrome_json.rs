@@ -17,12 +17,14 @@ use super::error::SinkError;
 use super::excerpt::Excerpt;
 use super::task::{ExportReport, Out, Task};
 use crate::formats::chrome::write::ChromeJsonWriter;
-use crate::model::{Event, EventKind, Payload, TrackIdx, TrackKind};
+use crate::model::{Event, EventKind, Payload, TrackIdx, TrackKind, TrackTables};
 use crate::store::flow::{FlowBound, FlowPoint};
 
 /// Twice as fast as the default level 6 for a tenth more bytes; level 1 is a third faster still, for half as many bytes
 /// again.
 const GZIP_LEVEL: u32 = 3;
+/// Limit for the buffered events of one time: a trace may have equal times only.
+const WAITING_MAX: usize = 64 * 1024;
 /// Bytes per write to the compressor.
 const GZIP_PIECE_BYTES: usize = 256 * 1024;
 
@@ -41,34 +43,112 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>, gzip: bool
 }
 
 fn write_plain(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<ExportReport, SinkError> {
-    let tables = task.tables;
-    let mut writer = ChromeJsonWriter::new(out, task.snapshot.names(), task.snapshot.stacks(), tables)?;
-    let (mut asyncs, mut flows) = (Asyncs::default(), OpenFlows::default());
-    let mut begun = BegunSpans::new(unfinished_spans(task.snapshot));
+    let writer = ChromeJsonWriter::new(out, task.snapshot.names(), task.snapshot.stacks(), task.tables)?;
+    let begun = BegunSpans::new(unfinished_spans(task.snapshot));
+    let (asyncs, flows) = (Asyncs::default(), OpenFlows::default());
+    let mut events = EventWriter { writer, tracks: task.tables, asyncs, flows, begun };
+    let mut waiting = EventsOfTime::default();
     let report = task.each_event(excerpt, |event, blob| {
-        while let Some(end_ns) = begun.next_end_ns().filter(|&end_ns| end_ns <= event.ts_ns) {
-            asyncs.close_before(end_ns, &mut writer)?;
-            begun.write_end(&mut writer)?;
+        if waiting.is_complete_before(event) {
+            waiting.write_to(&mut events)?;
         }
-        asyncs.close_before(event.ts_ns, &mut writer)?;
-        let kind = tables.tracks.get(event.track.index()).map_or(TrackKind::Global, |track| track.key.kind);
+        waiting.push(event, blob);
+        Ok(())
+    })?;
+    waiting.write_to(&mut events)?;
+    events.finish()?;
+    Ok(report)
+}
+
+/// Buffered events of one time, parents before children.
+#[derive(Debug, Default)]
+struct EventsOfTime {
+    /// Each event with the end of its details in `blobs`.
+    events: Vec<(Event, usize)>,
+    blobs: Vec<u8>,
+}
+
+impl EventsOfTime {
+    fn is_complete_before(&self, next: &Event) -> bool {
+        self.events.first().is_some_and(|(event, _)| event.ts_ns != next.ts_ns) || self.events.len() >= WAITING_MAX
+    }
+
+    fn push(&mut self, event: &Event, blob: &[u8]) {
+        self.blobs.extend_from_slice(blob);
+        self.events.push((*event, self.blobs.len()));
+    }
+
+    /// Writes and removes all events.
+    fn write_to<W: Write>(&mut self, writer: &mut EventWriter<'_, W>) -> io::Result<()> {
+        let outlasted = self.outlasted();
+        let mut start = 0;
+        for (index, (event, end)) in self.events.drain(..).enumerate() {
+            let is_outlasted = outlasted.get(index).copied().unwrap_or_default();
+            writer.event(&event, &self.blobs[start..end], is_outlasted)?;
+            start = end;
+        }
+        self.blobs.clear();
+        Ok(())
+    }
+
+    /// Returns for each event whether it is a span that ends before one inside it on its track. Empty for no such span.
+    fn outlasted(&self) -> Vec<bool> {
+        if self.events.len() < 2 {
+            return Vec::new();
+        }
+        let mut latest_ns: FxHashMap<TrackIdx, i64> = FxHashMap::default();
+        let mut outlasted = vec![false; self.events.len()];
+        for (index, (event, _)) in self.events.iter().enumerate().rev() {
+            if matches!(event.payload(), Payload::Span { is_unfinished: false, .. }) {
+                let latest_ns = latest_ns.entry(event.track).or_insert(i64::MIN);
+                outlasted[index] = *latest_ns > event.end_ns();
+                *latest_ns = event.end_ns().max(*latest_ns);
+            }
+        }
+        outlasted
+    }
+}
+
+/// Writes events in time order, with the ends of begins in between.
+struct EventWriter<'a, W> {
+    writer: ChromeJsonWriter<'a, W>,
+    tracks: &'a TrackTables,
+    asyncs: Asyncs,
+    flows: OpenFlows,
+    begun: BegunSpans,
+}
+
+impl<W: Write> EventWriter<'_, W> {
+    /// Writes an event. `is_outlasted`: a span inside it, of the same start, ends later.
+    fn event(&mut self, event: &Event, blob: &[u8], is_outlasted: bool) -> io::Result<()> {
+        let Self { writer, tracks, asyncs, flows, begun } = self;
+        while let Some(end_ns) = begun.next_end_ns().filter(|&end_ns| end_ns <= event.ts_ns) {
+            asyncs.close_before(end_ns, writer)?;
+            begun.write_end(writer)?;
+        }
+        asyncs.close_before(event.ts_ns, writer)?;
+        let kind = tracks.tracks.get(event.track.index()).map_or(TrackKind::Global, |track| track.key.kind);
         let event = match (kind, event.kind) {
-            (TrackKind::Async, EventKind::Complete) => asyncs.open(*event, &mut writer)?,
+            (TrackKind::Async, EventKind::Complete) => return asyncs.open(*event, blob, writer),
             (TrackKind::Async, EventKind::Instant) => Event { value: asyncs.tree_id(event.track), ..*event },
             (TrackKind::Async, _) => unbind_instant(flows.with_flow_start(*event)),
             // A run or a state has a form of its own, and never nests.
             (TrackKind::Cpu | TrackKind::State, _) => flows.with_flow_start(*event),
-            _ => begun.form(flows.with_flow_start(*event)),
+            _ => begun.form(flows.with_flow_start(*event), is_outlasted),
         };
-        Ok(writer.event(&event, blob)?)
-    })?;
-    while let Some(end_ns) = begun.next_end_ns() {
-        asyncs.close_before(end_ns, &mut writer)?;
-        begun.write_end(&mut writer)?;
+        writer.event(&event, blob)
     }
-    asyncs.close_all(&mut writer)?;
-    writer.finish()?;
-    Ok(report)
+
+    /// Writes the remaining ends, and flushes the output.
+    fn finish(mut self) -> io::Result<()> {
+        while let Some(end_ns) = self.begun.next_end_ns() {
+            self.asyncs.close_before(end_ns, &mut self.writer)?;
+            self.begun.write_end(&mut self.writer)?;
+        }
+        self.asyncs.close_all(&mut self.writer)?;
+        self.writer.finish()?;
+        Ok(())
+    }
 }
 
 /// Unbinds a flow point from an instant of an async track. This format has only points of threads, and the thread may
@@ -149,8 +229,9 @@ impl Asyncs {
         Ok(())
     }
 
-    /// Records a span, and returns its begin.
-    fn open<W: Write>(&mut self, span: Event, writer: &mut ChromeJsonWriter<'_, W>) -> io::Result<Event> {
+    /// Writes the begin of a span, and records its end.
+    fn open<W: Write>(&mut self, span: Event, blob: &[u8], writer: &mut ChromeJsonWriter<'_, W>) -> io::Result<()> {
+        let Payload::Span { dur_ns, is_unfinished } = span.payload() else { return Ok(()) };
         let open = self.open.entry(span.track).or_default();
         // Zero-length spans at this time, which precede the new span.
         for before in open.take_ending(span.ts_ns, span.depth) {
@@ -158,7 +239,6 @@ impl Asyncs {
                 writer.event(&end, &[])?;
             }
         }
-        let Payload::Span { is_unfinished, .. } = span.payload() else { return Ok(span) };
         let end_ns = span.end_ns();
         self.last_number += 1;
         let mut begun = AsyncSpan {
@@ -182,7 +262,8 @@ impl Asyncs {
             self.ends.insert(key_of(&begun), Event { ts_ns: end_ns, value: begun.id, detail: 0, kind, ..span });
         }
         open.push(begun);
-        Ok(Event { value: begun.id, kind: EventKind::AsyncBegin, ..span })
+        let begin = Event { value: begun.id, kind: EventKind::AsyncBegin, ..span };
+        if is_unfinished { writer.unfinished_async(&begin, dur_ns, blob) } else { writer.event(&begin, blob) }
     }
 
     /// Returns the id of the open tree of a track, or a new one.

@@ -353,7 +353,8 @@ impl BatchSink for FeedSink<'_> {
         }
         let mut rows = vec![Arc::clone(&self.nameless)];
         let mut events: Vec<Event> = batch.chunk.events;
-        events.retain(|event| event.track.index() < tracks.len());
+        // The time to which a span lasts is that of a trace that has ended.
+        events.retain(|event| event.track.index() < tracks.len() && !event.is_last_time());
         events.iter_mut().for_each(|event| event.name = self.row_of(event.name, &mut rows));
         let tables = Arc::new(LiveTables { names: rows, tracks });
         let events = self.split_batch(&events, &batch.chunk.details, &batch.stacks, &tables);

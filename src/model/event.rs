@@ -54,7 +54,8 @@ impl EventFlags {
     /// No flag, as for most events.
     pub const NONE: Self = Self(0);
     /// A complete span whose end is not in the trace; `value` is the duration to draw. A begin without an end in the
-    /// trace; `value` is the time to the last event of its track, as far as it is known.
+    /// trace; `value` is the time to the last event of its track, as far as it is known. An end of an async id or a
+    /// state with it closes nothing: it is that last event.
     pub const UNFINISHED: Self = Self(1);
     /// A flow that binds to its enclosing span and not to the next span of its thread.
     pub(crate) const BIND_ENCLOSING: Self = Self(2);
@@ -213,6 +214,12 @@ impl Event {
                 is_from_rest: flags.has(EventFlags::FROM_REST),
             },
         }
+    }
+
+    /// Returns whether the event is the time to which the open spans of an async id or the states of threads last.
+    #[must_use]
+    pub(crate) fn is_last_time(&self) -> bool {
+        matches!(self.kind, EventKind::AsyncEnd | EventKind::State) && self.flags.has(EventFlags::UNFINISHED)
     }
 
     /// Returns the end of a span, or of a begin that includes its end, clamped to the maximum time. For other kinds,

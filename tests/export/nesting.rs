@@ -7,7 +7,7 @@ use longspan::facade::query::Snapshot;
 use longspan::facade::query::scope::Scope;
 use proptest::prelude::*;
 
-use super::{COMPACT, Seen, assert_same, exported, load, seen};
+use super::{COMPACT, FORMATS, Seen, assert_same, exported, load, seen};
 
 /// Returns nested begins and ends, and instants, on two threads. Most steps take no time.
 fn nested(steps: &[(u8, usize, u32)]) -> String {
@@ -136,6 +136,51 @@ fn a_span_that_never_ends_keeps_its_duration_in_a_part() {
             (45_000, 155_000, "inner".to_owned(), true),
             (50_000, 10_000, "other".to_owned(), false),
         ];
+        assert_eq!(rows.collect::<Vec<_>>(), expected, "{format:?}");
+    }
+}
+
+#[test]
+fn a_span_that_one_inside_of_it_outlasts_stays_around_it() {
+    let record = |ph: &str, ts: u32, name: &str, dur: u32| {
+        format!(r#"{{"ph":"{ph}","pid":1,"tid":2,"ts":{ts},"dur":{dur},"name":"{name}"}}"#)
+    };
+    let records = [
+        record("B", 10, "outer", 0),
+        record("X", 10, "longer", 16),
+        record("X", 10, "inner", 5),
+        record("E", 21, "outer", 0),
+        record("X", 40, "after", 1),
+    ];
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("in.json");
+    fs::write(&path, format!("[{}]", records.join(",\n"))).expect("written");
+    let snapshot = load(&path);
+    let depths = |snapshot: &Snapshot| {
+        let mut rows: Vec<_> = seen(snapshot).into_iter().map(|row| (row.name, row.depth, row.dur_ns)).collect();
+        rows.sort();
+        rows
+    };
+    let expected = [("after", 0, 1000), ("inner", 2, 5000), ("longer", 1, 16_000), ("outer", 0, 11_000)];
+    assert_eq!(depths(&snapshot), expected.map(|(name, depth, dur_ns)| (name.to_owned(), depth, dur_ns)));
+    let back = exported(&snapshot, &ExportOptions::whole(ExportFormat::ChromeJson { gzip: false }));
+    assert_eq!(depths(&back), depths(&snapshot));
+}
+
+#[test]
+fn an_async_span_without_an_end_keeps_its_length_in_a_part() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("in.json");
+    let text = r#"[{"ph":"b","pid":1,"cat":"net","name":"fetch","id":1,"ts":10},
+        {"ph":"b","pid":1,"cat":"net","name":"step","id":1,"ts":500},{"ph":"e","pid":1,"cat":"net","name":"step","id":1,"ts":900},
+        {"ph":"X","pid":1,"tid":1,"name":"work","ts":150,"dur":20}]"#;
+    fs::write(&path, text).expect("written");
+    let snapshot = load(&path);
+    for format in FORMATS.into_iter().chain([ExportFormat::Perfetto]) {
+        let scope = Scope::from_range(Some(100_000), Some(200_000));
+        let back = exported(&snapshot, &ExportOptions { scope, ..ExportOptions::whole(format) });
+        let rows = seen(&back).into_iter().map(|row| (row.start_ns, row.dur_ns, row.name, row.unfinished));
+        let expected = [(10_000, 890_000, "fetch".to_owned(), true), (150_000, 20_000, "work".to_owned(), false)];
         assert_eq!(rows.collect::<Vec<_>>(), expected, "{format:?}");
     }
 }

@@ -1,6 +1,7 @@
 //! Converts records to the events of a batch, with one arm per phase. It keeps their order, and does not pair or nest.
 
 mod samples;
+mod scheduling;
 
 use std::borrow::Cow;
 
@@ -17,7 +18,6 @@ use super::wire::{ChromeRecord, member, members};
 use crate::formats::input::decimal::{duration_from_micros, nanos_from_micros};
 use crate::formats::json::scan::{JsonValue, Shape};
 use crate::formats::json::text::{Repairs, quoted, valid_json};
-use crate::formats::linux::scheduler::TaskState;
 use crate::formats::output::batch::LABEL_BYTES_MAX;
 use crate::formats::profiles::v8_parts::{ProfilePart, ProfileRole};
 use crate::model::args::Detail;
@@ -284,55 +284,18 @@ impl<'a> ChromeEvents<'a> {
             event.flags = EventFlags::UNNAMED;
         }
         self.chunk.events.push(event);
-    }
-
-    /// Adds a thread state with its duration. The name is the letters of the kernel, or another name.
-    fn add_state(&mut self, record: &ChromeRecord<'a>, pos: SourcePos, ts_ns: i64) {
-        let words = match record[RecordField::Name].text {
-            b"Running" => "Running",
-            letters => TaskState::from_letters(letters).map_or("", TaskState::name),
-        };
-        let shape = Shape::String;
-        let name = if words.is_empty() {
-            record[RecordField::Name]
-        } else {
-            JsonValue { text: words.as_bytes(), shape, ..JsonValue::default() }
-        };
-        let name = self.tables.name(&name, &record[RecordField::Name]);
-        let spot = Spot { pos, ts_ns, name: self.counted(name, pos) };
-        // Registers the thread, even if it has no spans of its own.
-        self.thread(record, pos);
-        let tid =
-            if record[RecordField::Tid].is_absent() { record[RecordField::Pid] } else { record[RecordField::Tid] };
-        let track = self.track(TrackKind::State, &record[RecordField::Pid], &tid, &[], pos);
-        let mut event = Event { track, ..self.event(record, spot, EventKind::Complete) };
-        self.set_task_duration(record, &mut event, pos);
-        self.chunk.events.push(event);
-    }
-
-    /// Adds a run of a thread on a CPU, as exported by this program. Only the CPUs of several files have a process.
-    /// Returns false for other records.
-    fn add_run(&mut self, record: &ChromeRecord<'a>, spot: Spot) -> bool {
-        let cpu = std::str::from_utf8(number_text(&record.rare(b"cpu"))).ok().and_then(|cpu| cpu.parse().ok());
-        let Some(cpu) = cpu else { return false };
-        let pid = &record[RecordField::Pid];
-        if !pid.is_absent() && !record[RecordField::Tid].is_text(format!("CPU {cpu}").as_bytes()) {
-            return false;
+        if kind == EventKind::AsyncBegin && is_set(&record.rare(b"unfinished")) {
+            self.add_async_duration(record, event, spot.pos);
         }
-        let track = self.tables.cpu_track(pid, cpu);
-        let mut event = Event { track, ..self.event(record, spot, EventKind::Complete) };
-        self.set_task_duration(record, &mut event, spot.pos);
-        self.chunk.events.push(event);
-        true
     }
 
-    /// Sets the duration of a run or a state. Each has a single lane, so it is placed already.
-    fn set_task_duration(&mut self, record: &ChromeRecord<'a>, event: &mut Event, pos: SourcePos) {
-        self.set_duration(record, event, pos);
-        event.flags = EventFlags::PLACED;
-        if is_set(&record.rare(b"unfinished")) {
-            event.flags = event.flags.with(EventFlags::UNFINISHED);
-        }
+    /// Adds the time to which an async span without an end lasts, as exported by this program.
+    fn add_async_duration(&mut self, record: &ChromeRecord<'a>, begin: Event, pos: SourcePos) {
+        let mut span = Event { value: 0, ..begin };
+        self.set_duration(record, &mut span, pos);
+        let (kind, flags) = (EventKind::AsyncEnd, EventFlags::UNFINISHED);
+        let ts_ns = begin.ts_ns.saturating_add_unsigned(span.value);
+        self.chunk.events.push(Event { ts_ns, kind, flags, detail: 0, ..begin });
     }
 
     fn add_flow(&mut self, record: &ChromeRecord<'a>, spot: Spot, kind: EventKind) {

@@ -9,7 +9,7 @@
 //! | CPU run | `X` with `cpu` |
 //! | instant | `i` with thread, process or global scope; `n` on an async track |
 //! | counter | `C` with the series of its track |
-//! | async begin, end, instant, step | `b`, `e`, `n`, `n` |
+//! | async begin, end, instant, step | `b`, `e`, `n`, `n`; a begin without an end has `dur` and `unfinished` |
 //! | flow start, step, end | `s`, `t`, `f`; `"bp":"e"` if it binds to the enclosing span; `place` if ambiguous |
 //! | sample | `P` with `sf`, an id in `stackFrames`, which precedes all events; `untimed` in a profile without times |
 //! | process, track | `M`, before all events |
@@ -119,6 +119,16 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
                     self.line.extend_from_slice(b",\"untimed\":true");
                 }
             }
+        }
+        self.details(&Detail::decode(blob));
+        self.end_line()
+    }
+
+    /// Writes the begin of an async span without an end, whose duration other viewers ignore.
+    pub(crate) fn unfinished_async(&mut self, begin: &Event, dur_ns: u64, blob: &[u8]) -> io::Result<()> {
+        self.with_id(b'b', begin, begin.name);
+        if dur_ns > 0 {
+            self.unfinished_duration(dur_ns);
         }
         self.details(&Detail::decode(blob));
         self.end_line()

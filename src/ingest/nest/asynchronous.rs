@@ -40,6 +40,12 @@ impl Nester<'_> {
     pub(super) fn asynchronous(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
         let id = self.tree_of(event);
         let open_track = self.asyncs.track_of(id);
+        if event.is_last_time() {
+            if let Some(track) = open_track {
+                self.track(track).saw(event.ts_ns);
+            }
+            return Ok(());
+        }
         let Some(track) = open_track.or_else(|| self.asyncs.open(id, event, self.names, self.registry)) else {
             self.lose(Loss::OverLimit, event.track, event.ts_ns);
             return Ok(());

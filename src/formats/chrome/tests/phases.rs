@@ -336,7 +336,12 @@ fn states_of_threads_are_on_a_track_of_their_own_by_the_words_for_their_letters(
     let state = |ts: u32, name: &str, args: &str| {
         format!(r#"{{"ph":"T","cat":"thread_state","name":"{name}","pid":1,"tid":2,"ts":{ts},"dur":5{args}}}"#)
     };
-    let states = [state(0, "Running", ""), state(5, "D", r#","args":{"io_wait":1}"#), state(10, "odd", "")];
+    let states = [
+        state(0, "Running", ""),
+        state(5, "D", r#","args":{"io_wait":1}"#),
+        state(10, "odd", ""),
+        state(15, "Unknown", ""),
+    ];
     // Without a duration it is a step of an async span.
     let step = r#"{"ph":"T","cat":"thread_state","name":"s","id":1,"pid":1,"tid":2,"ts":20}"#;
     let reading = read(&format!("[{},{step}]", states.join(",")));
@@ -350,9 +355,10 @@ fn states_of_threads_are_on_a_track_of_their_own_by_the_words_for_their_letters(
         (state, complete, 5000, "Running", Some("Running"), ""),
         (state, complete, 5000, "Uninterruptible sleep", Some("D"), r#"{"io_wait":1}"#),
         (state, complete, 5000, "odd", Some("odd"), ""),
+        (state, complete, 5000, "Unknown", None, ""),
     ];
-    assert_eq!(found[..3], expected);
-    assert_eq!((reading.events[3].kind, reading.lost()), (EventKind::AsyncStepInto, vec![]));
+    assert_eq!(found[..4], expected);
+    assert_eq!((reading.events[4].kind, reading.lost()), (EventKind::AsyncStepInto, vec![]));
 }
 
 #[test]
