@@ -127,12 +127,17 @@ impl Excerpt {
     pub(crate) fn has_runs_of_states(&self, snapshot: &Snapshot) -> bool {
         let is_of = |kind: TrackKind| move |lane: &LaneIdx| snapshot.track(snapshot.lane(*lane).track).key.kind == kind;
         let lanes = || self.lanes.iter().copied();
-        let has_states = lanes().any(|lane| is_of(TrackKind::State)(&lane));
         let has_all_cpus = || {
             let cpus_of_trace = snapshot.event_lanes().filter(is_of(TrackKind::Cpu)).count();
             lanes().filter(is_of(TrackKind::Cpu)).count() == cpus_of_trace
         };
-        self.matcher.is_none() && (!has_states || has_all_cpus())
+        self.matcher.is_none() && (!self.has_states(snapshot) || has_all_cpus())
+    }
+
+    /// Returns whether it has states of threads.
+    #[must_use]
+    pub(crate) fn has_states(&self, snapshot: &Snapshot) -> bool {
+        self.lanes.iter().any(|&lane| snapshot.track(snapshot.lane(lane).track).key.kind == TrackKind::State)
     }
 
     /// Returns its rows within the range, in time order.

@@ -30,6 +30,7 @@ pub(crate) mod scheduling_table;
 pub(crate) mod symbol_table;
 pub(crate) mod table;
 mod task;
+mod task_ends;
 pub(crate) mod values;
 
 use std::io::Write;

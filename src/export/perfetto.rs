@@ -16,7 +16,10 @@ use super::error::SinkError;
 use super::excerpt::Excerpt;
 use super::row_ends::RowEnds;
 use super::task::{ExportReport, Out, Task};
-use crate::formats::perfetto::write::{FlowOf, OVERLAP_MAX, Overlap, PerfettoWriter, TaskRun, WrittenTrace, has_tasks};
+use super::task_ends::TaskEnds;
+use crate::formats::perfetto::write::{
+    FlowOf, OVERLAP_MAX, Overlap, PerfettoWriter, TaskRun, WrittenState, WrittenTrace, has_tasks,
+};
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, Payload, TrackIdx, TrackKind};
 use crate::query::Snapshot;
@@ -24,6 +27,9 @@ use crate::store::flow::{FlowBound, FlowPoint};
 
 /// Limit for the buffered events of one time: a trace may have equal times only.
 const PENDING_EVENTS_MAX: usize = 64 * 1024;
+
+/// The name of the state of a running thread.
+const RUNNING: &str = "Running";
 
 /// Minimum number of rows before rows without open spans are dropped: most traces never reach it.
 const OPEN_ROWS_MIN: usize = 1 << 14;
@@ -51,7 +57,7 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<
         newest_ns: FxHashMap::default(),
         flow_ns: FxHashMap::default(),
         has_tasks,
-        run_ends: BinaryHeap::new(),
+        task_ends: TaskEnds::new(has_tasks && excerpt.has_states(snapshot)),
         snapshot,
     };
     let report = task.each_event(excerpt, |event, blob| {
@@ -64,7 +70,7 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<
     })?;
     ordered.write_pending()?;
     ordered.end_before(i64::MAX, true)?;
-    ordered.end_runs(i64::MAX)?;
+    ordered.task_ends.write_to(i64::MAX, &mut ordered.writer)?;
     ordered.writer.finish()?;
     Ok(report)
 }
@@ -114,8 +120,8 @@ struct OrderedWriter<'a, W> {
     flow_ns: FxHashMap<u64, i64>,
     /// Whether CPU runs and thread states are written as scheduling events instead of spans.
     has_tasks: bool,
-    /// Pending ends of runs, with the next state of the thread.
-    run_ends: BinaryHeap<Reverse<(i64, TaskRun, Box<str>)>>,
+    /// Pending ends of runs and states.
+    task_ends: TaskEnds,
     snapshot: &'a Snapshot,
 }
 
@@ -139,6 +145,16 @@ fn goes_last(pending: &PendingEvent) -> bool {
     }
 }
 
+/// Returns the threads that enter a state.
+fn threads_in_state(snapshot: &Snapshot, pending: &[PendingEvent]) -> impl Iterator<Item = i64> {
+    let spans = pending.iter().filter(|pending| pending.event.kind == EventKind::Complete);
+    let keys = spans.map(|pending| &snapshot.track(pending.event.track).key);
+    keys.filter(|key| key.kind == TrackKind::State).filter_map(|key| match key.tid {
+        Id::Number(tid) => Some(tid),
+        Id::None | Id::Text(_) => None,
+    })
+}
+
 impl<W: Write> OrderedWriter<'_, W> {
     /// Writes the events of one time, and the ends up to it.
     fn write_pending(&mut self) -> Result<(), SinkError> {
@@ -150,7 +166,10 @@ impl<W: Write> OrderedWriter<'_, W> {
             self.bind_flow(&mut pending, index)?;
         }
         self.end_before(ts_ns, true)?;
-        self.end_runs(ts_ns)?;
+        if self.has_tasks {
+            self.task_ends.begin_time(ts_ns, threads_in_state(self.snapshot, &pending));
+            self.task_ends.write_to(ts_ns, &mut self.writer)?;
+        }
         // Such a point in a span that starts now comes after its begin.
         pending.sort_by_key(goes_last);
         for pending in pending.iter().filter(|pending| !pending.is_done) {
@@ -179,44 +198,45 @@ impl<W: Write> OrderedWriter<'_, W> {
         let track = self.snapshot.track(span.track);
         let Id::Number(number) = track.key.tid else { return Ok(false) };
         let name = self.snapshot.names().get(span.name);
-        let is_unfinished = span.flags.has(EventFlags::UNFINISHED);
+        let unfinished_dur_ns = span.flags.has(EventFlags::UNFINISHED).then_some(span.value);
         match track.key.kind {
             TrackKind::Cpu => {
                 let args: Value = serde_json::from_str(Detail::decode(blob).args_json).unwrap_or_default();
                 let tid = args["tid"].as_i64().unwrap_or_default();
                 let (cpu, priority) = (Some(number.cast_unsigned()), args["prio"].as_i64());
                 let run = TaskRun { cpu, tid, name: name.text.into(), priority };
-                self.writer.task_state(span.ts_ns, &run, "Running")?;
-                if !is_unfinished {
+                let running = WrittenState { letters: RUNNING, unfinished_dur_ns, ..WrittenState::default() };
+                self.writer.task_state(span.ts_ns, &run, running)?;
+                self.task_ends.enter(tid, span.ts_ns);
+                if unfinished_dur_ns.is_none() {
                     let letters = args["end_state"].as_str().unwrap_or_default();
-                    self.run_ends.push(Reverse((span.end_ns(), run, letters.into())));
+                    self.task_ends.add_run(span.ts_ns, span.end_ns(), run, letters);
                 }
                 // An empty run ends before the next one on its CPU begins.
                 if span.end_ns() == span.ts_ns {
-                    self.end_runs(span.ts_ns)?;
+                    self.task_ends.write_to(span.ts_ns, &mut self.writer)?;
                 }
             }
             TrackKind::State => {
                 let letters = name.category.filter(|letters| !letters.is_empty()).unwrap_or(name.text);
-                if letters != "Running" {
+                if letters != RUNNING {
                     let task = TaskRun { tid: number, ..TaskRun::default() };
-                    self.writer.task_state(span.ts_ns, &task, letters)?;
+                    let state = WrittenState { letters, unfinished_dur_ns, ..WrittenState::default() };
+                    self.writer.task_state(span.ts_ns, &task, state)?;
+                    self.task_ends.enter(number, span.ts_ns);
+                    if unfinished_dur_ns.is_none() {
+                        self.task_ends.add_state(span.ts_ns, span.end_ns(), number);
+                    }
                 }
             }
-            _ => return Ok(false),
+            TrackKind::Global
+            | TrackKind::Process
+            | TrackKind::Thread
+            | TrackKind::Async
+            | TrackKind::Counter
+            | TrackKind::Samples => return Ok(false),
         }
         Ok(true)
-    }
-
-    /// Writes the ends of runs up to a time.
-    fn end_runs(&mut self, ts_ns: i64) -> std::io::Result<()> {
-        while let Some(Reverse((end_ns, ..))) = self.run_ends.peek()
-            && *end_ns <= ts_ns
-            && let Some(Reverse((end_ns, run, letters))) = self.run_ends.pop()
-        {
-            self.writer.task_state(end_ns, &run, &letters)?;
-        }
-        Ok(())
     }
 
     /// Drops rows without open spans if there are many: a million threads would keep 400 bytes each.

@@ -4,6 +4,7 @@ use std::fs;
 
 use longspan::facade::export::{ExportFormat, ExportOptions};
 use longspan::facade::query::Snapshot;
+use longspan::facade::query::scope::Scope;
 use proptest::prelude::*;
 
 use super::{COMPACT, NATIVE, Seen, exported, load, seen};
@@ -116,5 +117,52 @@ fn an_empty_run_before_one_without_an_end_keeps_its_place() {
         let unfinished: Vec<String> =
             seen(&back).into_iter().filter(|row| row.unfinished).map(|row| row.name).collect();
         assert!(unfinished.contains(&"t6".to_owned()) && !unfinished.contains(&"t5".to_owned()), "{unfinished:?}");
+    }
+}
+
+/// An idle kernel thread, a preempted thread, an exit, and a wakeup as the last event.
+const STATES: &str = "# tracer: nop\n#\n\
+    bash-100 [000] d..2. 1.000000: sched_switch: prev_comm=bash prev_pid=100 prev_prio=120 prev_state=S ==> \
+    next_comm=kw next_pid=57 next_prio=120\n\
+    kw-57 [000] d..2. 1.000100: sched_switch: prev_comm=kw prev_pid=57 prev_prio=120 prev_state=I ==> \
+    next_comm=bash next_pid=100 next_prio=120\n\
+    bash-100 [000] d..2. 1.000300: sched_switch: prev_comm=bash prev_pid=100 prev_prio=120 prev_state=R+ ==> \
+    next_comm=kw next_pid=57 next_prio=120\n\
+    kw-57 [000] d..2. 1.000500: sched_switch: prev_comm=kw prev_pid=57 prev_prio=120 prev_state=X ==> \
+    next_comm=bash next_pid=100 next_prio=120\n\
+    bash-100 [000] d..2. 1.000600: sched_switch: prev_comm=bash prev_pid=100 prev_prio=120 prev_state=D ==> \
+    next_comm=sh next_pid=7 next_prio=120\n\
+    sh-7 [000] d..2. 1.000700: sched_waking: comm=bash pid=100 prio=120 target_cpu=000\n\
+    sh-7 [000] d..2. 1.000900: sched_waking: comm=bash pid=100 prio=120 target_cpu=000\n";
+
+/// Returns start, duration, name and category of each run and state, and whether it has no end.
+fn scheduling(snapshot: &Snapshot) -> Vec<(i64, u64, String, Option<String>, bool)> {
+    let is_task = |row: &Seen| row.track.starts_with("Cpu") || row.track.starts_with("State");
+    let of = |row: Seen| (row.start_ns, row.dur_ns, row.name, row.category, row.unfinished);
+    let mut rows: Vec<_> = seen(snapshot).into_iter().filter(is_task).map(of).collect();
+    rows.sort();
+    rows
+}
+
+#[test]
+fn states_keep_their_names_and_lengths_in_every_format_whole_and_in_part() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("in.txt");
+    fs::write(&path, STATES).expect("written");
+    let snapshot = load(&path);
+    let all = scheduling(&snapshot);
+    assert!(all.iter().any(|row| row.2 == "Idle") && all.iter().any(|row| row.2 == "Runnable (preempted)"));
+    assert!(all.contains(&(1_000_600_000, 300_000, "sh".to_owned(), None, true)), "{all:?}");
+    let us = |us: i64| 1_000_000_000 + us * 1000;
+    for (from, to) in [(0, 1000), (0, 50), (50, 250), (250, 400), (400, 650), (650, 800), (550, 1000)] {
+        let scope = Scope::from_range(Some(us(from)), Some(us(to)));
+        let is_in = |row: &&(i64, u64, String, Option<String>, bool)| {
+            row.0 < us(to) && (row.0 >= us(from) || row.0 + row.1 as i64 > us(from))
+        };
+        let expected: Vec<_> = all.iter().filter(is_in).cloned().collect();
+        for format in [NATIVE, COMPACT, ExportFormat::ChromeJson { gzip: false }, ExportFormat::Perfetto] {
+            let back = exported(&snapshot, &ExportOptions { scope: scope.clone(), ..ExportOptions::whole(format) });
+            assert_eq!(scheduling(&back), expected, "{format:?} of {from} to {to}");
+        }
     }
 }

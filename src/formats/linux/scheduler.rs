@@ -13,6 +13,8 @@
 //! Each CPU has a track with a span for each run of a thread, named after the thread. Its arguments are `pid`, `tid`,
 //! `prio` and `end_state`. The idle thread 0 has no spans. Each thread has a state track.
 
+use std::borrow::Cow;
+
 use rustc_hash::FxHashMap;
 
 use super::thread_table::{TaskName, ThreadTable, push_kernel_name, short_name};
@@ -56,6 +58,8 @@ pub(crate) struct Scheduler {
     process_of: ThreadTable<i64>,
     threads: ThreadTable<ScheduledThread>,
     newest_ns: i64,
+    /// A thread of which the trace says how long its open state lasts.
+    lasting: Option<i64>,
     args: ArgsWriter,
     /// Name of the host, which extends the ids of its processes; `None` for the first host of a trace.
     host: Option<Box<str>>,
@@ -108,6 +112,8 @@ struct NewState<'a> {
 impl NewState<'static> {
     const RUNNING: Self = Self { name: "Running", letters: "Running", flags: EventFlags::AWAKE, detail: 0 };
     const UNKNOWN: Self = Self { name: "Unknown", letters: "", flags: EventFlags::NONE, detail: 0 };
+    /// Ends the state before.
+    const NONE: Self = Self { name: "", letters: "", flags: EventFlags::NONE, detail: 0 };
 }
 
 /// The reason of a blocked thread; `sched_blocked_reason` follows the switch-out.
@@ -321,13 +327,24 @@ impl Scheduler {
                 self.running.insert(cpu, run);
             }
         }
-        let is_awake = matches!(state, TaskChange::Running | TaskChange::Runnable);
-        let flags = if is_awake { EventFlags::AWAKE } else { EventFlags::NONE };
-        let entered = NewState { name: state.name(), letters: state.letters(), flags, detail: 0 };
+        let letters = state.letters();
+        let entered = NewState { name: state.name(), letters: &letters, flags: state.flags(), detail: 0 };
         self.enter(batch, ts_ns, task, entered, pos);
         if let Some(thread) = self.threads.get_mut(task.tid) {
             thread.cpu = cpu.filter(|_| is_running);
         }
+    }
+
+    /// Ends the state of a thread, which enters none.
+    pub(crate) fn leave(&mut self, batch: &mut BatchBuilder, ts_ns: i64, tid: i64, pos: SourcePos) {
+        let task = SchedulerTask { tid, ..SchedulerTask::default() };
+        self.enter(batch, ts_ns, &task, NewState::NONE, pos);
+    }
+
+    /// Extends the scheduling of the trace to the time to which the open state or run of a thread lasts.
+    pub(crate) fn lasts_to(&mut self, tid: i64, until_ns: i64) {
+        self.newest_ns = self.newest_ns.max(until_ns);
+        self.lasting = Some(tid);
     }
 
     /// Returns whether a thread is last known to run on this CPU.
@@ -344,6 +361,12 @@ impl Scheduler {
             if let Some(last) = batch.batch.chunk.events.last_mut() {
                 last.flags = EventFlags::UNFINISHED.with(EventFlags::PLACED);
             }
+        }
+        if let Some(tid) = self.lasting.take()
+            && let Some(track) = self.state_track(batch, &SchedulerTask { tid, ..SchedulerTask::default() }, pos)
+        {
+            let last = bare(self.newest_ns, EventKind::State, track, NameIdx::EMPTY);
+            batch.push(Event { flags: EventFlags::UNFINISHED, ..last });
         }
     }
 
@@ -453,6 +476,8 @@ pub(crate) enum TaskChange {
     Stopped,
     Dead,
     Destroyed,
+    /// A state of Linux that other kernels lack.
+    Linux(TaskState),
 }
 
 impl TaskChange {
@@ -467,12 +492,27 @@ impl TaskChange {
             Self::Stopped => "Stopped",
             Self::Dead => "Zombie",
             Self::Destroyed => "Exited",
+            Self::Linux(state) => state.name(),
+        }
+    }
+
+    fn flags(self) -> EventFlags {
+        match self {
+            Self::Running | Self::Runnable => EventFlags::AWAKE,
+            Self::Linux(state) => state.flags(),
+            Self::Unknown
+            | Self::Created
+            | Self::Sleeping
+            | Self::Uninterruptible
+            | Self::Stopped
+            | Self::Dead
+            | Self::Destroyed => EventFlags::NONE,
         }
     }
 
     /// Returns the letters of Linux, or a word if there is none.
-    fn letters(self) -> &'static str {
-        match self {
+    pub(crate) fn letters(self) -> Cow<'static, str> {
+        let letters = match self {
             Self::Unknown => "",
             Self::Created => "Created",
             Self::Runnable => "R",
@@ -482,7 +522,9 @@ impl TaskChange {
             Self::Stopped => "T",
             Self::Dead => "Z",
             Self::Destroyed => "X",
-        }
+            Self::Linux(state) => return state.letters().into(),
+        };
+        letters.into()
     }
 }
 

@@ -3,7 +3,8 @@
 use super::fields::trace_packet;
 use super::ftrace::KernelEventBuilder;
 use super::kernel_fields::{kernel_frequency_event, kernel_rename_event, task_state, task_state_event};
-use crate::formats::linux::scheduler::{SchedulerTask, TaskChange};
+use super::own_fields::own_task_state_event;
+use crate::formats::linux::scheduler::{SchedulerTask, TaskChange, TaskState};
 use crate::formats::protobuf::decode::Fields;
 use crate::formats::protobuf::numbers::FieldNumber;
 
@@ -52,6 +53,7 @@ impl KernelEventBuilder<'_> {
 
     fn task_state(&mut self, ts_ns: i64, bytes: &[u8]) {
         let (mut cpu, mut state, mut task) = (None, TaskChange::Unknown, SchedulerTask::default());
+        let (mut letters, mut enters_no_state, mut unfinished_dur_ns) = (&b""[..], false, None);
         for field in Fields::new(bytes) {
             match field.number {
                 task_state_event::CPU => cpu = Some(field.value.number()),
@@ -59,12 +61,23 @@ impl KernelEventBuilder<'_> {
                 task_state_event::TID => task.tid = field.value.signed(),
                 task_state_event::STATE => state = change(field.value.number()),
                 task_state_event::PRIO => task.priority = Some(field.value.signed()),
+                own_task_state_event::LETTERS => letters = field.value.bytes(),
+                own_task_state_event::ENTERS_NO_STATE => enters_no_state = field.value.number() != 0,
+                own_task_state_event::UNFINISHED_DUR_NS => unfinished_dur_ns = Some(field.value.number()),
                 _ => {}
             }
         }
         // Writers omit CPU 0, but a running thread always has a CPU.
         let cpu = cpu.or((state == TaskChange::Running).then_some(0));
-        self.kernel.scheduler.change(self.batch, (ts_ns, cpu), &task, state, self.pos);
+        let state = TaskState::from_letters(letters).map_or(state, TaskChange::Linux);
+        let scheduler = &mut self.kernel.scheduler;
+        scheduler.change(self.batch, (ts_ns, cpu), &task, state, self.pos);
+        if enters_no_state {
+            scheduler.leave(self.batch, ts_ns, task.tid, self.pos);
+        }
+        if let Some(dur_ns) = unfinished_dur_ns {
+            scheduler.lasts_to(task.tid, ts_ns.saturating_add_unsigned(dur_ns));
+        }
     }
 }
 
@@ -88,11 +101,17 @@ pub(super) fn state_number(letters: &str) -> u64 {
         b"Running" => task_state::TASK_STATE_RUNNING,
         b"Created" => task_state::TASK_STATE_CREATED,
         [b'R', ..] => task_state::TASK_STATE_RUNNABLE,
-        [b'S', ..] => task_state::TASK_STATE_INTERRUPTIBLE_SLEEP,
-        [b'D' | b'I', ..] => task_state::TASK_STATE_UNINTERRUPTIBLE_SLEEP,
+        // An idle kernel thread counts as sleeping, not as blocked.
+        [b'S' | b'I', ..] => task_state::TASK_STATE_INTERRUPTIBLE_SLEEP,
+        [b'D', ..] => task_state::TASK_STATE_UNINTERRUPTIBLE_SLEEP,
         [b'T' | b't', ..] => task_state::TASK_STATE_STOPPED,
         [b'Z', ..] => task_state::TASK_STATE_DEAD,
         [b'X' | b'x', ..] => task_state::TASK_STATE_DESTROYED,
         _ => task_state::TASK_STATE_UNKNOWN,
     }
+}
+
+/// Returns whether the format has the state of these letters, or they are not those of a state.
+pub(super) fn has_state(letters: &str) -> bool {
+    TaskState::from_letters(letters.as_bytes()).is_none() || change(state_number(letters)).letters() == letters
 }

@@ -23,6 +23,14 @@ proto_numbers! {
         // The duration of a span without an end, in nanoseconds: up to the last event of its track.
         UNFINISHED_DUR_NS = 20_000,
     }
+    fields own_task_state_event = "perfetto.protos.GenericKernelTaskStateEvent" {
+        // The letters of the state, if `state` does not have it.
+        LETTERS = 20_000,
+        // 1 if the thread enters no state here: it has exited, or the part of the trace ends before.
+        ENTERS_NO_STATE = 20_001,
+        // The duration of a state or run without an end, in nanoseconds: up to the last scheduling event.
+        UNFINISHED_DUR_NS = 20_002,
+    }
     fields own_sample_defaults = "perfetto.protos.PerfSampleDefaults" {
         // The unit of periods, a text.
         PERIOD_UNIT = 20_000,

@@ -15,10 +15,14 @@
 //! Times cannot be negative in this format, so a trace that starts before 0 is shifted to start at 0. Thread times are
 //! whole microseconds.
 
+mod tasks;
+
 use std::io::{self, Write};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
+
+pub(crate) use tasks::{TaskRun, WrittenState};
 
 use super::annotate::AnnotationKeys;
 use super::fields::{
@@ -26,9 +30,7 @@ use super::fields::{
     perf_sample, perf_sample_defaults, process_descriptor, sequence_flags, thread_descriptor, timebase, trace,
     trace_packet, trace_packet_defaults, track_descriptor, track_event, track_event_type,
 };
-use super::generic_kernel::state_number;
 use super::interned_stacks::InternedStacks;
-use super::kernel_fields::task_state_event;
 use super::own_fields::{own_process_descriptor, own_sample_defaults, own_thread_descriptor, own_track_event};
 use super::written_groups::{WrittenGroup, WrittenGroups};
 use crate::formats::protobuf::encode::{push_bytes, push_fixed64, push_message, push_number};
@@ -55,15 +57,6 @@ const GROUP_BIT: u64 = 1 << 63;
 pub(crate) struct FlowOf {
     pub(crate) id: u64,
     pub(crate) ends: bool,
-}
-
-/// A thread that runs on a CPU, or is in a state.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(crate) struct TaskRun {
-    pub(crate) cpu: Option<u64>,
-    pub(crate) tid: i64,
-    pub(crate) name: Box<str>,
-    pub(crate) priority: Option<i64>,
 }
 
 /// Properties that samples have in common.
@@ -299,23 +292,6 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
                 push_number(bytes, own_sample_defaults::HAS_NO_TIMES, 1);
             }
         });
-    }
-
-    /// Writes a state change of a thread, given by its letters. `cpu` and the known properties of the thread are set if
-    /// it runs or has run.
-    pub(crate) fn task_state(&mut self, ts_ns: i64, task: &TaskRun, letters: &str) -> io::Result<()> {
-        if let Some(cpu) = task.cpu {
-            push_number(&mut self.message, task_state_event::CPU, cpu);
-        }
-        if !task.name.is_empty() {
-            push_bytes(&mut self.message, task_state_event::COMM, task.name.as_bytes());
-        }
-        push_number(&mut self.message, task_state_event::TID, task.tid.cast_unsigned());
-        push_number(&mut self.message, task_state_event::STATE, state_number(letters));
-        if let Some(priority) = task.priority {
-            push_number(&mut self.message, task_state_event::PRIO, priority.cast_unsigned());
-        }
-        self.end_packet(Some(ts_ns), trace_packet::GENERIC_KERNEL_TASK_STATE_EVENT)
     }
 
     /// Flushes and returns the output.

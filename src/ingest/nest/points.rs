@@ -54,6 +54,9 @@ impl Nester<'_> {
         if self.is_of_scheduler(event.track) {
             self.scheduling_ends.add(self.registry, event.track, event.ts_ns);
         }
+        if event.is_last_time() {
+            return Ok(());
+        }
         let before = self.tracks.state(event.track).entered;
         if event.flags.has(EventFlags::FROM_REST) && before.is_some_and(|before| before.is_awake) {
             return Ok(());
