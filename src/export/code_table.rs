@@ -60,7 +60,10 @@ impl TableSource for CodeTable {
 
     fn rows(&self) -> u64 {
         match self.side {
-            CodeSide::Source => self.code.files.iter().map(|file| file.lines.len() as u64).sum(),
+            CodeSide::Source => {
+                let lines: u64 = self.code.files.iter().map(|file| file.lines.len() as u64).sum();
+                lines + u64::from(self.code.has_samples_without_line())
+            }
             CodeSide::Assembly => self.code.assembly.as_ref().map_or(0, |it| it.instructions.len() as u64),
         }
     }
@@ -70,7 +73,8 @@ impl TableSource for CodeTable {
             CodeSide::Source => {
                 let values = |file| move |line| source_values(file, line);
                 let rows = self.code.files.iter().flat_map(|file| file.lines.iter().map(values(file)));
-                write_rows(rows, table, cancel, progress)
+                let rest = self.code.has_samples_without_line().then(|| values_without_line(&self.code));
+                write_rows(rows.chain(rest), table, cancel, progress)
             }
             CodeSide::Assembly => {
                 let rows = self.code.assembly.iter().flat_map(|it| &it.instructions).map(assembly_values);
@@ -96,6 +100,12 @@ fn source_values<'s>(file: &'s SourceListing, line: &'s SourceLine) -> [TableVal
     [path, TableValue::Whole(line.number.into()), own_weight, total_weight, own_samples, total_samples, text]
 }
 
+fn values_without_line(code: &FunctionCode) -> [TableValue<'_>; SOURCE_COLUMNS.len()] {
+    let [own_weight, total_weight, own_samples, total_samples] = sum_values(&code.without_line);
+    let none = || TableValue::Empty;
+    [none(), none(), own_weight, total_weight, own_samples, total_samples, none()]
+}
+
 fn assembly_values(line: &InstructionLine) -> [TableValue<'_>; ASSEMBLY_COLUMNS.len()] {
     let [own_weight, total_weight, own_samples, total_samples] = sum_values(&line.sums);
     let address = |address: u64| TableValue::Text(format!("{address:#x}").into());
@@ -112,4 +122,49 @@ fn assembly_values(line: &InstructionLine) -> [TableValue<'_>; ASSEMBLY_COLUMNS.
         text_or_empty(Some(&line.file)),
         if line.line > 0 { TableValue::Whole(line.line.into()) } else { TableValue::Empty },
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::values::ValueFormat;
+    use crate::model::SampleEvent;
+    use crate::query::samples::SampleSum;
+    use crate::symbols::code::listing::NoAssembly;
+    use crate::symbols::sources::SourceProblem;
+
+    fn sums(own: u64, total: u64) -> OwnAndTotal {
+        let sum = |samples| SampleSum { samples, weight: samples };
+        OwnAndTotal { own: sum(own), total: sum(total) }
+    }
+
+    fn written(without_line: OwnAndTotal) -> (u64, Vec<String>) {
+        let lines = vec![SourceLine { number: 7, sums: sums(1, 2), text: None }];
+        let (recorded, opened) = ("/a.c".to_owned(), Err(SourceProblem::NotNamed));
+        let code = FunctionCode {
+            name: "f".to_owned(),
+            module: "m".into(),
+            event: SampleEvent { name: "cycles".into(), unit: "count".into() },
+            sums: sums(4, 5),
+            files: vec![SourceListing { recorded, opened, is_newer: false, lines }],
+            without_line,
+            assembly: Err(NoAssembly::NoFile),
+        };
+        let table = CodeTable { code: code.into(), side: CodeSide::Source };
+        let mut out = Vec::new();
+        let mut writer = TableValueWriter::begin(&mut out, ValueFormat::JsonLines, &SOURCE_COLUMNS).expect("to memory");
+        table.write(&mut writer, &Cancel::default(), &Progress::default()).expect("to memory");
+        writer.end().expect("to memory");
+        let text = String::from_utf8(out).expect("text");
+        (table.rows(), text.lines().map(str::to_owned).collect())
+    }
+
+    #[test]
+    fn samples_at_code_without_a_line_are_the_last_row() {
+        let (rows, lines) = written(sums(3, 3));
+        assert_eq!((rows, lines.len()), (2, 2));
+        let last: serde_json::Value = serde_json::from_str(&lines[1]).expect("JSON");
+        assert_eq!((&last["file"], &last["line"], &last["self"]), (&().into(), &().into(), &3.into()));
+        assert_eq!(written(OwnAndTotal::default()).0, 1);
+    }
 }

@@ -38,7 +38,17 @@ pub(crate) struct FunctionCode {
     pub(crate) sums: OwnAndTotal,
     /// The files of its lines, largest weight first.
     pub(crate) files: Vec<SourceListing>,
+    /// The samples at code that no line of the debug information belongs to, if other code has lines.
+    pub(crate) without_line: OwnAndTotal,
     pub(crate) assembly: Result<Assembly, NoAssembly>,
+}
+
+impl FunctionCode {
+    /// Returns whether a row for code without a line completes the sums of the lines.
+    #[must_use]
+    pub(crate) fn has_samples_without_line(&self) -> bool {
+        self.without_line.total.samples > 0
+    }
 }
 
 /// The lines of a function in a file.
@@ -126,7 +136,7 @@ pub(crate) fn list(
     let module = &samples.snapshot.tracks().modules[function.module as usize];
     let locator = &samples.found.locator(function.module as usize, locator);
     let listed = ListedFunction { samples, function, locator, bytes_max, cancel };
-    let (sums, mut lines) = listed.line_sums()?;
+    let FunctionSums { whole, without_line, mut lines } = listed.sums()?;
     let built = samples.found.modules.get(function.module as usize).and_then(|names| names.built());
     let assembly = match ModuleCode::open(module, locator, bytes_max, cancel)? {
         Ok(code) => listed.assembly(&code)?,
@@ -142,7 +152,8 @@ pub(crate) fn list(
         name: function.name.clone(),
         module: module.category.clone(),
         event: samples.histogram.events()[samples.event].clone(),
-        sums,
+        sums: whole,
+        without_line: if lines.is_empty() { OwnAndTotal::default() } else { without_line },
         files: listings(&lines, folders, built),
         assembly: assembly.map(|(assembly, _)| assembly),
     })
@@ -150,6 +161,21 @@ pub(crate) fn list(
 
 /// Sums by file and line.
 type LineSums = BTreeMap<(String, u32), OwnAndTotal>;
+
+/// The samples of a function.
+struct FunctionSums {
+    whole: OwnAndTotal,
+    without_line: OwnAndTotal,
+    lines: LineSums,
+}
+
+/// A part of a function that has sums of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum FunctionPart<'a> {
+    Whole,
+    Line(&'a str, u32),
+    WithoutLine,
+}
 
 /// The function to list, with its samples and the files to search.
 struct ListedFunction<'a> {
@@ -162,10 +188,8 @@ struct ListedFunction<'a> {
 
 impl ListedFunction<'_> {
     /// Returns the samples of the function, and of its lines.
-    fn line_sums(&self) -> Result<(OwnAndTotal, LineSums), Cancelled> {
-        let mut line_rows: KeyRows<(&str, u32)> = KeyRows::new();
-        // Line 0 is unused, so it stands for the whole function.
-        let whole = line_rows.row(("", 0));
+    fn sums(&self) -> Result<FunctionSums, Cancelled> {
+        let mut parts: KeyRows<FunctionPart<'_>> = KeyRows::new();
         let sums = self.samples.sums(self.cancel, |frame, is_innermost, rows| {
             if frame.module != self.function.module {
                 return;
@@ -173,15 +197,22 @@ impl ListedFunction<'_> {
             let functions = self.samples.functions(frame).enumerate();
             for (level, it) in functions.filter(|(_, it)| it.name == self.function.name) {
                 let is_own = is_innermost && level == 0;
-                rows.push((whole, is_own));
-                if it.line > 0 {
-                    rows.push((line_rows.row((it.file, it.line)), is_own));
-                }
+                // Compilers give line 0 to code that no line of the source stands for.
+                let of_line =
+                    if it.line > 0 { FunctionPart::Line(it.file, it.line) } else { FunctionPart::WithoutLine };
+                rows.extend([FunctionPart::Whole, of_line].map(|part| (parts.row(part), is_own)));
             }
         })?;
-        let all = sums.first().copied().unwrap_or_default();
-        let lines = line_rows.keys.iter().zip(&sums).skip(1);
-        Ok((all, lines.map(|(&(file, line), &sums)| ((file.to_owned(), line), sums)).collect()))
+        let (whole, without_line) = (OwnAndTotal::default(), OwnAndTotal::default());
+        let mut all = FunctionSums { whole, without_line, lines: LineSums::new() };
+        for (&part, &sums) in parts.keys.iter().zip(&sums) {
+            match part {
+                FunctionPart::Whole => all.whole = sums,
+                FunctionPart::Line(file, line) => _ = all.lines.insert((file.to_owned(), line), sums),
+                FunctionPart::WithoutLine => all.without_line = sums,
+            }
+        }
+        Ok(all)
     }
 
     /// Disassembles the compiled function with the most samples of the listed one, and resolves each instruction.
