@@ -5,9 +5,11 @@ use super::args::{Flame, FlameFormat, Load};
 use super::empty_answers::{say_no_samples, say_no_spans};
 use super::error::CliError;
 use super::event_choice::chosen_event;
+use super::export::say_capped_values;
 use super::load::starting_over;
 use super::messages::say;
 use super::progress_line::ProgressLine;
+use super::sample_stats::say_capped_total;
 use super::stdout::to_stdout;
 use super::symbols::load_with_names;
 use crate::base::cancel::Cancel;
@@ -74,13 +76,22 @@ fn print_once(flame: &Flame, how: &Load) -> Result<(), CliError> {
     if let Some(text) = graph.folded_text() {
         say(text);
     }
+    if matches!(flame.format, FlameFormat::Folded | FlameFormat::Pprof)
+        && let Some(text) = graph.cut_text()
+    {
+        say(text);
+    }
+    if measure.amount(picture.whole) == u64::MAX {
+        say_capped_total(unit);
+    }
     to_stdout(|out| {
-        Ok(match flame.format {
-            FlameFormat::Folded => write_folded(&graph, out),
-            FlameFormat::Svg => write_svg(&graph, out),
-            FlameFormat::Json => write_json(&graph, out),
-            FlameFormat::Pprof => write_pprof(&graph, out),
-        }?)
+        match flame.format {
+            FlameFormat::Folded => write_folded(&graph, out)?,
+            FlameFormat::Svg => write_svg(&graph, out)?,
+            FlameFormat::Json => write_json(&graph, out)?,
+            FlameFormat::Pprof => say_capped_values(write_pprof(&graph, out)?),
+        }
+        Ok(())
     })
 }
 

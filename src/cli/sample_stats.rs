@@ -6,6 +6,7 @@ use regex::Regex;
 
 use super::error::CliError;
 use super::low_stats::LowSampleBy;
+use super::messages::say;
 use super::stdout::to_stdout;
 use crate::export::scheduling_table::thread_values;
 use crate::export::table::RowFormat;
@@ -74,7 +75,18 @@ pub(super) fn print(
         }
         table.end()?;
         Ok(())
-    })
+    })?;
+    for (event, described) in histogram.events().iter().enumerate() {
+        if histogram.total(event).weight == u64::MAX {
+            say_capped_total(&described.unit);
+        }
+    }
+    Ok(())
+}
+
+/// Reports a sum that is above the maximum of 64 bits.
+pub(super) fn say_capped_total(unit: &str) {
+    say(format_args!("the total exceeds 2^64 - 1 {unit}, and is written as that"));
 }
 
 fn group_columns(by: LowSampleBy) -> &'static [&'static str] {

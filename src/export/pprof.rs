@@ -53,9 +53,10 @@ pub(super) fn write(task: &Task<'_>, scope: &Scope, out: Out<'_>) -> Result<Expo
     each_sample(snapshot, scope, (task.cancel, task.progress), |sample, stack, args_json| {
         rows.add(snapshot, snapshot.lane(sample.index.lane).track, stack, args_json);
     })?;
-    write_packed(&rows.message(snapshot, scope), out)?;
+    let (message, values_capped) = rows.message(snapshot, scope);
+    write_packed(&message, out)?;
     let ProfileRows { samples, samples_left_out, .. } = rows;
-    Ok(ExportReport { samples, samples_left_out, ..ExportReport::default() })
+    Ok(ExportReport { samples, samples_left_out, values_capped, ..ExportReport::default() })
 }
 
 /// Compresses a message, as usual for pprof files. Returns the I/O error of `out`.
@@ -138,7 +139,8 @@ impl ProfileRows {
         new
     }
 
-    fn message(&self, snapshot: &Snapshot, scope: &Scope) -> Vec<u8> {
+    /// Returns the profile, and the number of values that were capped.
+    fn message(&self, snapshot: &Snapshot, scope: &Scope) -> (Vec<u8>, u64) {
         let kinds = self.events.iter().map(|event| {
             let kind = if event.name.is_empty() { SAMPLES } else { &event.name };
             (kind, pprof_unit(&event.unit))
@@ -162,13 +164,14 @@ impl ProfileRows {
         if let Some(event) = self.shown_first {
             writer.set_default_type(&self.events[event].name);
         }
+        let values_capped = writer.values_capped();
         if !self.has_times {
-            return writer.finish(0, 0);
+            return (writer.finish(0, 0), values_capped);
         }
         let from_ns = scope.from_ns.unwrap_or(i64::MIN).max(snapshot.start_ns());
         let to_ns = scope.to_ns.unwrap_or(i64::MAX).min(snapshot.end_ns());
         let time_ns = snapshot.utc_offset_ns().map_or(0, |offset_ns| from_ns.saturating_add(offset_ns));
-        writer.finish(time_ns, to_ns.saturating_sub(from_ns).max(0).cast_unsigned())
+        (writer.finish(time_ns, to_ns.saturating_sub(from_ns).max(0).cast_unsigned()), values_capped)
     }
 }
 

@@ -28,6 +28,8 @@ pub struct ExportReport {
     pub samples: u64,
     /// Samples of events beyond those of a pprof profile, which are not written.
     pub samples_left_out: u64,
+    /// Values of a pprof profile that are written as its maximum.
+    pub values_capped: u64,
     /// Bytes of all files written.
     pub bytes: u64,
 }
@@ -56,6 +58,7 @@ impl ExportReport {
             flows: self.flows + other.flows,
             samples: self.samples + other.samples,
             samples_left_out: self.samples_left_out + other.samples_left_out,
+            values_capped: self.values_capped + other.values_capped,
             bytes: self.bytes + other.bytes,
         }
     }

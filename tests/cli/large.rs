@@ -54,3 +54,23 @@ fn a_million_names_are_a_million_names() {
     assert_eq!(names.len(), NAMES + 1, "and the header");
     assert_eq!(longspan(&["spans", "--no-cache", "--name", "^n777777$", text(&file)]).done().lines().count(), 2);
 }
+
+#[test]
+fn paths_of_a_deep_recursion_are_cut_with_a_note_where_each_is_written_as_a_whole() {
+    let folder = folder();
+    let file = folder.path().join("deep.json");
+    let span =
+        |depth: u32| format!(r#"{{"ph":"X","pid":1,"tid":1,"ts":{depth},"dur":{},"name":"f"}}"#, 10_000 - 2 * depth);
+    let spans: Vec<String> = (0..2100).map(span).collect();
+    fs::write(&file, format!("[{}]", spans.join(","))).expect("written");
+    let folded = longspan(&["flame", "--no-cache", text(&file)]);
+    assert!(folded.stderr.contains("52 paths count for their first 2048 frames"), "{}", folded.stderr);
+    let folded = folded.done();
+    let weights =
+        folded.lines().map(|line| line.rsplit_once(' ').expect("a weight").1.parse::<u64>().expect("a number"));
+    assert_eq!(weights.sum::<u64>(), 10_000_000, "all time is counted");
+    assert_eq!(folded.lines().map(|line| line.matches(';').count()).max(), Some(2047));
+    let json = longspan(&["flame", "--no-cache", "--format", "json", text(&file)]);
+    assert_eq!(json.stderr, "");
+    assert_eq!(json.done().lines().filter(|line| line.contains("\"name\":\"f\"")).count(), 2100);
+}

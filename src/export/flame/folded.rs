@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use super::FlameGraph;
+use super::{FlameGraph, PATH_FRAMES_MAX, bounded_sums};
 use crate::base::escape::escaped;
 use crate::model::names::{NO_FRAMES, NO_NAME};
 use crate::query::flame::FlameNodeIdx;
@@ -12,8 +12,9 @@ use crate::query::flame::FlameNodeIdx;
 /// Writes the paths with a weight of their own, in order of first appearance. Returns the I/O error of `out`.
 pub(crate) fn write_folded(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut path: Vec<&str> = Vec::new();
-    for (row, node) in (0..).zip(graph.nodes()) {
-        let (_, own_weight) = graph.weights(node);
+    let (sums, _) = bounded_sums(graph.nodes(), PATH_FRAMES_MAX);
+    for (row, sum) in (0..).zip(sums) {
+        let own_weight = graph.measure.amount(sum);
         if own_weight == 0 {
             continue;
         }

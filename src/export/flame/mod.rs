@@ -18,6 +18,10 @@ use crate::query::flame::{FlameNode, FlameNodeIdx, FlamePicture, Measure};
 use crate::query::samples::SampleSum;
 use crate::query::stacks::FoldedPaths;
 
+/// Limit for the frames of a path that is written as a whole, as by async-profiler: the paths of a recursion of 65,536
+/// levels would take gigabytes.
+pub(crate) const PATH_FRAMES_MAX: u32 = 2048;
+
 /// A tree with the meaning of its weights.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FlameGraph<'a> {
@@ -54,6 +58,15 @@ impl<'a> FlameGraph<'a> {
         (self.measure.amount(node.total), self.measure.amount(node.own))
     }
 
+    /// Describes the paths that are cut where each is written as a whole; `None` without any.
+    pub(crate) fn cut_text(&self) -> Option<String> {
+        let (_, paths) = bounded_sums(self.nodes(), PATH_FRAMES_MAX);
+        let are = if paths == 1 { "path counts" } else { "paths count" };
+        (paths > 0).then(|| {
+            format!("{paths} {are} for their first {PATH_FRAMES_MAX} frames, the most of a path; --format json has all")
+        })
+    }
+
     /// Iterates over the names of a path, innermost first.
     fn path(&self, node: FlameNodeIdx) -> impl Iterator<Item = &'a str> + '_ {
         self.nodes_of_path(node).map(|node| self.text(node))
@@ -84,6 +97,26 @@ impl<'a> FlameGraph<'a> {
     }
 }
 
+/// Returns the sum of each path without its children, in order of the nodes. Paths of more than `frames_max` frames
+/// count for their first frames. Also returns the number of such paths.
+fn bounded_sums(nodes: &[FlameNode], frames_max: u32) -> (Vec<SampleSum>, u64) {
+    let mut sums = vec![SampleSum::default(); nodes.len()];
+    let mut cut_paths = 0;
+    // The frames of each path, and the node that it counts for.
+    let mut paths: Vec<(u32, usize)> = Vec::with_capacity(nodes.len());
+    for (row, node) in nodes.iter().enumerate() {
+        let (frames, counted_at) = match paths.get(node.parent.index()).filter(|_| row > 0) {
+            None => (0, row),
+            Some(&(frames, _)) if frames < frames_max => (frames + 1, row),
+            Some(&(frames, counted_at)) => (frames, counted_at),
+        };
+        cut_paths += u64::from(counted_at != row && !node.own.is_empty());
+        sums[counted_at].add(node.own);
+        paths.push((frames, counted_at));
+    }
+    (sums, cut_paths)
+}
+
 /// Describes paths that are cut, and their share of the total if it is known.
 fn folded_text(paths: u64, percent: Option<f64>) -> String {
     let cut = if paths == 1 { "path is cut" } else { "paths are cut" };
@@ -94,6 +127,18 @@ fn folded_text(paths: u64, percent: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::query::flame::test_tree;
+
+    #[test]
+    fn paths_of_too_many_frames_count_for_their_first_frames() {
+        let tree = test_tree((0..4).map(|parent| (parent, SampleSum { samples: 1, weight: u64::from(parent) + 1 })));
+        let weights = |frames_max| {
+            let (sums, cut_paths) = bounded_sums(tree.nodes(), frames_max);
+            (sums.iter().map(|sum| sum.weight).collect::<Vec<_>>(), cut_paths)
+        };
+        assert_eq!(weights(4), (vec![0, 1, 2, 3, 4], 0));
+        assert_eq!(weights(2), (vec![0, 1, 9, 0, 0], 2));
+    }
 
     #[test]
     fn cut_paths_are_said_in_full_sentences() {

@@ -2,14 +2,14 @@
 
 use std::io::{self, Write};
 
-use super::FlameGraph;
+use super::{FlameGraph, PATH_FRAMES_MAX, bounded_sums};
 use crate::export::pprof::{pprof_unit, write_packed};
 use crate::formats::profiles::pprof::write::{PprofFrame, PprofWriter};
 use crate::model::sample_measure::SAMPLES;
 use crate::query::flame::FlameNodeIdx;
 
-/// Writes a tree that is not inverted. Returns the I/O error of `out`.
-pub(crate) fn write_pprof(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Result<()> {
+/// Writes a tree that is not inverted. Returns the number of values that were capped, or the I/O error of `out`.
+pub(crate) fn write_pprof(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Result<u64> {
     let FlameGraph { event, unit, things, .. } = *graph;
     let kind = if event.is_empty() { "time" } else { event };
     let types = [(things, pprof_unit(things)), (kind, pprof_unit(unit))];
@@ -19,13 +19,16 @@ pub(crate) fn write_pprof(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Re
     let (snapshot, is_of_samples) = (graph.snapshot, things == SAMPLES);
     let modules = &snapshot.tracks().modules;
     let mut writer = PprofWriter::new(types.into_iter().take(if has_count { 2 } else { 1 }), modules);
-    for (row, node) in (0..).zip(graph.nodes()).filter(|(_, node)| !node.own.is_empty()) {
-        let values = [node.own.samples, graph.weights(node).1];
+    let (sums, _) = bounded_sums(graph.nodes(), PATH_FRAMES_MAX);
+    for (row, sum) in (0..).zip(sums).filter(|(_, sum)| !sum.is_empty()) {
+        let values = [sum.samples, graph.measure.amount(sum)];
         let frames = graph.nodes_of_path(FlameNodeIdx(row)).map(|node| PprofFrame {
             text: graph.text(node),
             module: graph.picture.functions.category(snapshot, node.function).filter(|_| is_of_samples),
         });
         writer.add(frames, if has_count { &values } else { &values[1..] }, &[]);
     }
-    write_packed(&writer.finish(0, 0), out)
+    let values_capped = writer.values_capped();
+    write_packed(&writer.finish(0, 0), out)?;
+    Ok(values_capped)
 }

@@ -15,6 +15,10 @@ use crate::query::samples::SampleSum;
 /// Node limit of a tree of callers, after which no node gets callers. The first level has all functions.
 const NODES_MAX: usize = 1 << 20;
 
+/// Limit for the steps of paths, after which no node gets callers: some seconds. A recursion of 65,536 levels takes two
+/// billion, all other traces far less.
+const STEPS_MAX: usize = 1 << 28;
+
 /// Nodes between two checks for cancellation: some milliseconds.
 const NODES_BETWEEN_CHECKS: usize = 64 * 1024;
 
@@ -29,7 +33,7 @@ struct OutwardPath {
 pub(super) fn inverted(tree: &FlameTree, measure: Measure, cancel: &Cancel) -> Result<FlameTree, Cancelled> {
     let numbered = (0..).map(FlameNodeIdx).zip(tree.nodes());
     let paths = numbered.map(|(at, node)| OutwardPath { at, sum: node.own }).filter(|path| !path.sum.is_empty());
-    expand(tree, paths.collect(), measure, NODES_MAX, cancel)
+    expand(tree, paths.collect(), measure, (NODES_MAX, STEPS_MAX), cancel)
 }
 
 /// Returns the callers of a function, nearest first. A recursive path counts once, at the outermost call. Returns
@@ -42,7 +46,7 @@ pub(super) fn callers_of(
 ) -> Result<FlameTree, Cancelled> {
     let starts = outermost(tree, is_wanted);
     let paths = starts.into_iter().map(|at| OutwardPath { at, sum: tree.node(at).total });
-    expand(tree, paths.collect(), measure, NODES_MAX, cancel)
+    expand(tree, paths.collect(), measure, (NODES_MAX, STEPS_MAX), cancel)
 }
 
 /// Returns the paths with a function, from its outermost call on. Children are not sorted yet. Returns `Cancelled` if
@@ -101,21 +105,23 @@ fn outermost(tree: &FlameTree, is_wanted: impl Fn(FunctionIdx) -> bool) -> Vec<F
 /// A node to expand: its weight, and the range of its paths.
 type WaitingNode = (u64, Reverse<FlameNodeIdx>, Reverse<(usize, usize)>);
 
-/// Splits paths by their next function, the heaviest node first, until the tree has `nodes_max` nodes.
+/// Splits paths by their next function, the heaviest node first, until the tree has `nodes_max` nodes, or the paths
+/// have taken `steps_max` steps.
 fn expand(
     tree: &FlameTree,
     mut paths: Vec<OutwardPath>,
     measure: Measure,
-    nodes_max: usize,
+    (nodes_max, steps_max): (usize, usize),
     cancel: &Cancel,
 ) -> Result<FlameTree, Cancelled> {
     let mut outward = FlameTree::default();
     paths.iter().for_each(|path| outward.root_total_mut().add(path.sum));
     let mut waiting: BinaryHeap<WaitingNode> = BinaryHeap::new();
     waiting.push((u64::MAX, Reverse(FlameNodeIdx::ROOT), Reverse((0, paths.len()))));
+    let mut steps = 0_usize;
     while let Some((_, Reverse(node), Reverse((first, end)))) = waiting.pop() {
         cancel.check()?;
-        if outward.nodes().len() >= nodes_max {
+        if outward.nodes().len() >= nodes_max || steps >= steps_max {
             let (mut own_sum, mut folded_sum) = (SampleSum::default(), SampleSum::default());
             for path in &paths[first..end] {
                 own_sum.add(path.sum);
@@ -129,6 +135,7 @@ fn expand(
             }
             continue;
         }
+        steps += end - first;
         for Range { start, end } in take_apart(tree, &mut paths[first..end], outward.own_mut(node)) {
             let group = &mut paths[first + start..first + end];
             let function = tree.node(group[0].at).function;
@@ -194,15 +201,33 @@ mod tests {
             numbered.map(|(at, node)| OutwardPath { at, sum: node.own }).filter(|path| !path.sum.is_empty()).collect()
         };
         let cancel = Cancel::default();
-        let whole = expand(&tree, paths(&tree), Measure::Weight, 1000, &cancel).unwrap();
+        let whole = expand(&tree, paths(&tree), Measure::Weight, (1000, usize::MAX), &cancel).unwrap();
         assert_eq!((whole.nodes().len(), whole.folded), (41, FoldedPaths::default()));
         let own_sum = |tree: &FlameTree| tree.nodes().iter().map(|node| node.own.weight).sum::<u64>();
         assert_eq!(own_sum(&whole), 210);
-        let part = expand(&tree, paths(&tree), Measure::Weight, 25, &cancel).unwrap();
+        let part = expand(&tree, paths(&tree), Measure::Weight, (25, usize::MAX), &cancel).unwrap();
         let folded = FoldedPaths { paths: 16, sum: SampleSum { samples: 16, weight: 136 } };
         assert_eq!((part.nodes().len(), part.folded, own_sum(&part)), (25, folded, 210));
         assert_eq!(part.nodes()[0].total, SampleSum { samples: 20, weight: 210 });
         let callers: Vec<_> = part.nodes()[21..].iter().map(|node| (node.function.0, node.total.weight)).collect();
         assert_eq!(callers, [(120, 20), (119, 19), (118, 18), (117, 17)]);
+    }
+
+    #[test]
+    fn a_deep_recursion_is_cut_after_its_steps_and_keeps_its_sums() {
+        let mut tree = FlameTree::default();
+        let mut node = FlameNodeIdx::ROOT;
+        for _ in 0..100 {
+            node = tree.push(node, FunctionIdx(7), SampleSum::default());
+            tree.own_mut(node).add(SampleSum { samples: 1, weight: 1 });
+        }
+        tree.add_up();
+        let paths = (1..=100).map(|at| OutwardPath { at: FlameNodeIdx(at), sum: SampleSum { samples: 1, weight: 1 } });
+        let cut =
+            expand(&tree, paths.collect(), Measure::Weight, (1000, 250), &Cancel::default()).expect("not cancelled");
+        let totals: Vec<u64> = cut.nodes().iter().map(|node| node.total.weight).collect();
+        assert_eq!(totals, [100, 100, 99, 98], "three levels take 299 steps");
+        assert_eq!(cut.folded, FoldedPaths { paths: 1, sum: SampleSum { samples: 97, weight: 97 } });
+        assert_eq!(cut.nodes().iter().map(|node| node.own.weight).sum::<u64>(), 100);
     }
 }

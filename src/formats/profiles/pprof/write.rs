@@ -65,7 +65,11 @@ pub(crate) struct PprofWriter<'m> {
     mappings: Vec<PprofMapping>,
     /// The encoded locations and functions.
     code: Vec<u8>,
+    values_capped: u64,
 }
+
+/// The maximum of a value, which is a signed number in this format.
+const VALUE_MAX: u64 = i64::MAX as u64;
 
 impl<'m> PprofWriter<'m> {
     /// Creates a profile with these value types and their units, of frames in these modules.
@@ -80,6 +84,7 @@ impl<'m> PprofWriter<'m> {
             file_mappings: FxHashMap::default(),
             mappings: Vec::new(),
             code: Vec::new(),
+            values_capped: 0,
         };
         for (kind, unit) in types {
             let (kind, unit) = (writer.text(kind), writer.text(unit));
@@ -91,7 +96,8 @@ impl<'m> PprofWriter<'m> {
         writer
     }
 
-    /// Adds a sample: frames, innermost first, a value for each type, and labels.
+    /// Adds a sample: frames, innermost first, a value for each type, and labels. Caps values above the maximum of the
+    /// format.
     pub(crate) fn add(
         &mut self,
         frames: impl IntoIterator<Item = PprofFrame<'m>>,
@@ -99,10 +105,12 @@ impl<'m> PprofWriter<'m> {
         labels: &[PprofLabel],
     ) {
         let locations: Vec<u64> = frames.into_iter().map(|frame| self.location(frame)).collect();
+        self.values_capped += values.iter().filter(|&&value| value > VALUE_MAX).count() as u64;
+        let values: Vec<u64> = values.iter().map(|&value| value.min(VALUE_MAX)).collect();
         let rows: Vec<[u64; 4]> = labels.iter().map(|label| self.label(label)).collect();
         push_message(&mut self.message, profile::SAMPLE, |message| {
             push_packed(message, sample::LOCATION_ID, &locations);
-            push_packed(message, sample::VALUE, values);
+            push_packed(message, sample::VALUE, &values);
             for [key, words, number, unit] in rows {
                 push_message(message, sample::LABEL, |message| {
                     push_number(message, label::KEY, key);
@@ -114,6 +122,11 @@ impl<'m> PprofWriter<'m> {
                 });
             }
         });
+    }
+
+    /// Returns the number of values that were capped at 2^63 - 1.
+    pub(crate) fn values_capped(&self) -> u64 {
+        self.values_capped
     }
 
     /// Sets the value type that is shown first.
