@@ -238,8 +238,14 @@ fn by_function_key(
 ) -> (Functions, Vec<GroupSums<FunctionIdx>>) {
     let mut functions = FunctionBuilder::new(snapshot);
     let table = snapshot.stacks();
+    // A frame of collapsed stacks that stands for no frames, which would look like a module in brackets.
+    let stands_for_none = |frame: StackIdx| {
+        let name = snapshot.names().get(table.get(frame).name);
+        name.text == NO_FRAMES && name.category.is_none_or(str::is_empty)
+    };
     let mut sums = grouped(snapshot, stacks.iter().copied(), |frame| match frame {
         StackIdx::EMPTY => FunctionIdx::ROOT,
+        frame if stands_for_none(frame) => FunctionIdx::ROOT,
         frame => {
             let function = functions.function(table.get(frame).name, false);
             key_of(functions.functions(), function)

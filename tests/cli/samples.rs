@@ -233,6 +233,16 @@ fn an_export_names_all_that_it_wrote() {
 }
 
 #[test]
+fn a_line_of_no_frames_is_no_module_in_brackets() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("stacks.txt");
+    fs::write(&file, "main;run 3\n[no frames] 2\n").expect("written");
+    let table = |by: &str| longspan(&["stats", "--no-cache", &format!("--samples={by}"), text(&file)]).done();
+    assert!(table("module").contains(",[no frames],2,2,"), "{}", table("module"));
+    assert!(table("function-module").contains(",[no frames],,2,2,"), "{}", table("function-module"));
+}
+
+#[test]
 fn samples_without_a_stack_have_one_name_in_every_command() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = sampled(folder.path());
@@ -261,4 +271,46 @@ fn a_profile_of_bytes_has_no_times() {
         let answer = longspan(&["info", "--no-cache", "--unit", unit, text(&file)]);
         assert!(answer.stdout.contains(&format!("time         {time}\n")), "{}", answer.stdout);
     }
+}
+
+#[test]
+fn weights_above_those_of_a_format_are_its_maximum_and_reported() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("heavy.json");
+    let sample =
+        |ts: u32| format!(r#"{{"cpu":0,"tid":1,"ts":{ts},"name":"c","sf":"1","weight":15000000000000000000}}"#);
+    let samples = format!("{},{}", sample(1), sample(2));
+    fs::write(&file, format!(r#"{{"traceEvents":[],"stackFrames":{{"1":{{"name":"f"}}}},"samples":[{samples}]}}"#))
+        .expect("written");
+    let profile = folder.path().join("heavy.pprof");
+    let capped = "1 value is written as 2^63 - 1, the maximum of a pprof profile";
+    let export = longspan(&["export", "--no-cache", text(&file), "-o", text(&profile)]);
+    assert!(export.stderr.contains(capped), "{}", export.stderr);
+    let back = longspan(&["stats", "--no-cache", "--samples", text(&profile)]).done();
+    assert!(back.contains(",f,9223372036854775807,9223372036854775807,"), "{back}");
+    // The sum is above 64 bits too.
+    let total = "the total exceeds 2^64 - 1";
+    for words in [&["stats", "--samples"][..], &["flame", "--samples"]] {
+        let answer = longspan(&[words, &["--no-cache", text(&file)]].concat());
+        assert!(answer.stderr.contains(total) && answer.stdout.contains("18446744073709551615"), "{}", answer.stderr);
+    }
+}
+
+#[test]
+fn a_function_without_a_name_gets_no_address_in_a_perfetto_trace() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("nameless.json");
+    let frames = r#"{"1":{"name":"","category":"/d/app"},"2":{"name":"f","category":"/d/app","parent":1}}"#;
+    let samples = r#"{"cpu":0,"tid":1,"ts":1,"name":"c","sf":"1","weight":3},{"cpu":0,"tid":1,"ts":2,"name":"c","sf":"2","weight":2}"#;
+    fs::write(&file, format!(r#"{{"traceEvents":[],"stackFrames":{frames},"samples":[{samples}]}}"#)).expect("written");
+    let output = folder.path().join("nameless.pftrace");
+    longspan(&["export", "--no-cache", text(&file), "-o", text(&output)]).done();
+    let functions = |file: &Path| {
+        let table = longspan(&["stats", "--no-cache", "--samples=function-module", text(file)]).done();
+        let rows: Vec<String> =
+            table.lines().skip(1).map(|row| row.split_once(",count,").map_or(row, |it| it.1).to_owned()).collect();
+        rows
+    };
+    assert_eq!(functions(&file), ["[no name],app,3,5,1,2", "f,app,2,2,1,1"]);
+    assert_eq!(functions(&output), functions(&file));
 }

@@ -14,7 +14,7 @@ use crate::model::{Module, NameIdx, Names, StackIdx, Stacks};
 const NO_MODULE: u64 = 1;
 
 /// Bit of the made-up addresses of functions, which are outside any file, so that no tool looks them up.
-const MADE_UP_ADDRESS_BIT: u64 = 1 << 62;
+pub(super) const MADE_UP_ADDRESS_BIT: u64 = 1 << 62;
 
 #[derive(Debug)]
 pub(super) struct InternedStacks<'a> {

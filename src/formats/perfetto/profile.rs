@@ -9,6 +9,7 @@ use super::fields::{
     callstack, cpu_mode, frame, interned_data, interned_string, mapping, perf_sample, streaming_profile_packet,
 };
 use super::interned::{InternCharge, Interned, InternedValue};
+use super::interned_stacks::MADE_UP_ADDRESS_BIT;
 use super::kernel_names::numbers_in;
 use super::own_fields::own_mapping;
 use crate::formats::output::batch::{BatchBuilder, STACK_FRAMES_MAX};
@@ -174,11 +175,14 @@ impl PerfettoStackTables {
     }
 
     /// Returns the function of a frame; `None` if the frame is named by its address. An empty name counts only if its
-    /// iid is not 0, which recorders use for no name, and if there is no file to show instead.
+    /// iid is not 0, which recorders use for no name, and if there is no file and true address to show instead.
     fn function(&self, frame: &PerfettoFrame) -> Option<&[u8]> {
         let name = self.functions.get(frame.function)?;
-        let has_file = self.mappings.get(frame.mapping).is_some_and(|mapping| !mapping.path.is_empty());
-        (!name.is_empty() || frame.function != 0 && !has_file).then_some(name)
+        let mapping = self.mappings.get(frame.mapping);
+        let is_own = mapping.is_some_and(|mapping| mapping.kind.is_some());
+        let is_made_up = is_own && frame.address & MADE_UP_ADDRESS_BIT != 0;
+        let has_address = mapping.is_some_and(|mapping| !mapping.path.is_empty()) && !is_made_up;
+        (!name.is_empty() || frame.function != 0 && !has_address).then_some(name)
     }
 
     /// Joins the components of a mapping path; the first one may already be the whole path, as it is in files that this
