@@ -1,5 +1,7 @@
 //! Parses and formats times and sizes as typed by users. Exact: no floating point.
 
+use std::ops::RangeInclusive;
+
 use super::time::seconds_text;
 
 /// Nanoseconds per unit of time.
@@ -49,6 +51,31 @@ pub(crate) fn signed_time_ns(text: &str) -> Result<i64, String> {
     let out_of_range =
         || format!("`{text}` is outside of {} s to {} s", seconds_text(i64::MIN), seconds_text(i64::MAX));
     count.checked_mul(sign).and_then(|ns| i64::try_from(ns).ok()).ok_or_else(out_of_range)
+}
+
+/// Parses a duration in nanoseconds, such as `1.5ms` or `1500000`. Returns a sentence with the expected form on error.
+pub(crate) fn duration_ns(text: &str) -> Result<u64, String> {
+    if text.starts_with('-') {
+        return Err("no duration is below 0".to_owned());
+    }
+    let count = scaled(text, TIME_UNITS).map_err(|problem| problem.sentence("nanoseconds", text, TIME_UNITS))?;
+    u64::try_from(count).map_err(|_| format!("`{text}` is more than 64 bits of nanoseconds"))
+}
+
+/// Parses a whole number of a range. Returns a sentence with the expected form on error.
+pub(crate) fn whole_number<N: TryFrom<u64>>(text: &str, range: RangeInclusive<u64>) -> Result<N, String> {
+    let number = text.parse().ok().filter(|number| range.contains(number)).and_then(|number| N::try_from(number).ok());
+    number.ok_or_else(|| {
+        let (least, most) = range.into_inner();
+        let expected = match (least, most) {
+            (0, u64::MAX) => "a whole number".to_owned(),
+            (_, u64::MAX) => format!("a whole number of at least {least}"),
+            _ => format!("a whole number from {least} to {most}"),
+        };
+        let is_too_large = !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit()) && most == u64::MAX;
+        let found = if is_too_large { format!("`{text}`, which is above 64 bits") } else { format!("`{text}`") };
+        format!("expected {expected}, found {found}")
+    })
 }
 
 /// Formats a time in nanoseconds in the largest unit of which it is at least one; [`signed_time_ns`] parses it back
@@ -151,6 +178,29 @@ mod tests {
             assert_eq!(signed_time_ns(text), Ok(5_000), "{text}");
         }
         assert!(signed_time_ns("5\u{3bc}").is_err());
+    }
+
+    #[test]
+    fn a_number_that_is_none_is_answered_by_the_expected_form() {
+        let any = |text| whole_number::<u64>(text, 0..=u64::MAX).unwrap_err();
+        assert_eq!(any("abc"), "expected a whole number, found `abc`");
+        assert_eq!(any("-1"), "expected a whole number, found `-1`");
+        assert_eq!(
+            any("99999999999999999999"),
+            "expected a whole number, found `99999999999999999999`, which is above 64 bits"
+        );
+        let threads = |text| whole_number::<u16>(text, 1..=65_535);
+        assert_eq!((threads("1"), threads("65535")), (Ok(1), Ok(65_535)));
+        for text in ["0", "65536", ""] {
+            assert_eq!(threads(text), Err(format!("expected a whole number from 1 to 65535, found `{text}`")));
+        }
+    }
+
+    #[test]
+    fn durations_take_all_64_bits() {
+        assert_eq!(duration_ns("18446744073709551615"), Ok(u64::MAX));
+        assert!(duration_ns("18446744073709551616").is_err() && duration_ns("-1").is_err());
+        assert_eq!(duration_ns("1.5us"), Ok(1500));
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::low_choices::{LowColorBy, LowFlameFormat, LowFormat, LowHues, LowRowF
 use super::low_live::{LowFollow, LowFollowLimits, LowLive, LowRetention, LowTail};
 use super::low_scope::LowScope;
 use super::low_stats::LowStatsOf;
+use super::number_args::{any_number, frames, made_depth, made_threads, port, threads};
 use super::units::SizeArg;
 use crate::base::units::{bytes, signed_time_ns};
 use crate::base::version::VERSION;
@@ -102,7 +103,7 @@ pub(super) struct LowCommon {
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub(crate) memory: Option<u64>,
     /// Number of worker threads [default: one per core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
     pub(crate) threads: Option<u16>,
     /// Cache folder of sorted traces [default: longspan in the user's cache folder]
     #[arg(long, value_name = "DIR")]
@@ -232,10 +233,10 @@ pub(super) struct LowRows {
 #[derive(Debug, Args)]
 pub(super) struct LowSpans {
     /// Maximum number of spans
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = any_number, allow_negative_numbers = true)]
     pub(crate) limit: Option<u64>,
     /// The N longest spans, longest first; an unfinished span lasts until the last event of its track
-    #[arg(long, value_name = "N", conflicts_with = "limit")]
+    #[arg(long, value_name = "N", value_parser = any_number, allow_negative_numbers = true, conflicts_with = "limit")]
     pub(crate) longest: Option<u64>,
     #[command(flatten)]
     pub(crate) rows: LowRows,
@@ -415,19 +416,19 @@ pub(super) struct LowSynth {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
     /// Number of spans
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = any_number, allow_negative_numbers = true)]
     pub(crate) spans: u64,
     /// Number of threads of the trace
-    #[arg(long, value_name = "N", default_value = "16", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", default_value = "16", value_parser = made_threads, allow_negative_numbers = true)]
     pub(crate) threads: u32,
     /// Maximum nesting depth of spans
-    #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value = "10", value_parser = made_depth, allow_negative_numbers = true)]
     pub(crate) depth: u16,
     /// Share of events that are late in the file, 0 to 1; 1 is a random order
     #[arg(long, value_name = "F", default_value = "0.01", value_parser = part)]
     pub(crate) disorder: f64,
     /// Seed of the random numbers: the same seed gives the same trace
-    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = any_number, allow_negative_numbers = true)]
     pub(crate) seed: u64,
     /// The format [default: chrome for .json and .json.gz, perfetto for .pftrace, else native]
     #[arg(long, value_parser = generated_format())]
@@ -444,7 +445,7 @@ pub(super) struct LowRecord {
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub(crate) memory: Option<u64>,
     /// Number of worker threads [default: one per core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
     pub(crate) threads: Option<u16>,
     /// When to show progress on stderr; auto: if it is a terminal
     #[arg(long, value_name = "WHEN", default_value = "auto")]
@@ -459,7 +460,14 @@ pub(super) struct LowListen {
     #[arg(value_name = "PATH")]
     pub(crate) path: Option<PathBuf>,
     /// Receive OTLP over HTTP (JSON and protobuf) from this machine, on 127.0.0.1 and this port; 0 picks a free one
-    #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "4318")]
+    #[arg(
+        long,
+        value_name = "PORT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "4318",
+        value_parser = port
+    )]
     pub(crate) otlp: Option<u16>,
     #[command(flatten)]
     pub(crate) limits: LowFollowLimits,
@@ -480,7 +488,7 @@ pub(super) struct LowBench {
     #[command(flatten)]
     pub(crate) trace: LowTrace,
     /// Number of frames
-    #[arg(long, value_name = "N", default_value = "240", value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
+    #[arg(long, value_name = "N", default_value = "240", value_parser = frames, allow_negative_numbers = true)]
     pub(crate) frames: u32,
     /// Size of a frame in pixels
     #[arg(long, value_name = "WxH", default_value = "1920x1080")]

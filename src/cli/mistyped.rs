@@ -40,9 +40,20 @@ pub(super) fn mistyped_key(filter: &Filter) -> Option<String> {
         let text = text.as_str();
         let at = text.find([':', '=', '<', '>'])?;
         let (key, sign) = (&text[..at], &text[at..=at]);
-        let meant = nearest(key, filter::keys())?;
+        let meant = key_of_synonym(key).or_else(|| nearest(key, filter::keys()))?;
         Some(format!("unknown key `{key}`, so `{key}{sign}` is taken as part of a name: did you mean `{meant}{sign}`?"))
     })
+}
+
+/// Returns the key for a word of the same meaning.
+fn key_of_synonym(word: &str) -> Option<&'static str> {
+    match word {
+        "duration" | "length" => Some("dur"),
+        "ts" | "time" | "begin" => Some("start"),
+        "tid" => Some("thread"),
+        "pid" => Some("process"),
+        _ => None,
+    }
 }
 
 /// Returns the name most similar to a word, if any is similar.
@@ -58,9 +69,13 @@ mod tests {
     #[test]
     fn a_key_of_a_filter_with_a_typing_error_means_the_nearest_key() {
         let hint = |words: &str| mistyped_key(&Filter::parse(words).expect("a filter"));
-        for (words, meant) in
-            [("catt:io", "`cat:`"), ("x proces:db", "`process:`"), ("durr>1ms", "`dur>`"), ("-thred:a", "`thread:`")]
-        {
+        for (words, meant) in [
+            ("catt:io", "`cat:`"),
+            ("x proces:db", "`process:`"),
+            ("durr>1ms", "`dur>`"),
+            ("-thred:a", "`thread:`"),
+            ("duration>1us", "`dur>`"),
+        ] {
             assert!(hint(words).is_some_and(|hint| hint.contains(meant)), "{words}: {:?}", hint(words));
         }
         for words in ["cat:io", "std::vec", "a<b>", "read", "10:30"] {

@@ -33,6 +33,7 @@ mod low_stats;
 mod man;
 mod messages;
 mod mistyped;
+mod number_args;
 mod progress_line;
 mod question_args;
 mod record;

@@ -2,6 +2,7 @@
 //! spans.
 
 use super::args::{Load, Search};
+use super::empty_answers::say_no_rows;
 use super::error::CliError;
 use super::load::starting_over;
 use super::progress_line::ProgressLine;
@@ -26,5 +27,9 @@ fn print_once(wanted: &Search, how: &Load) -> Result<(), CliError> {
     drop(line);
     check(snapshot.store())?;
     let Ok(count) = count else { return Ok(()) }; // never cancelled
-    to_stdout(|out| Ok(writeln!(out, "{}", count.hits)?))
+    to_stdout(|out| Ok(writeln!(out, "{}", count.hits)?))?;
+    if count.hits == 0 {
+        say_no_rows(&wanted.scope);
+    }
+    Ok(())
 }

@@ -51,10 +51,11 @@ impl ArgumentPath {
         is_complete.then_some(path)
     }
 
-    /// Splits a path from the front of a text, up to the first mark outside quotes.
-    pub(super) fn split_off(text: &str, is_mark: impl Fn(char) -> bool) -> (Self, &str) {
-        let PrefixPath { path, rest, .. } = Self::prefix(text, is_mark);
-        (path, rest)
+    /// Splits a path from the front of a text, up to the first mark outside quotes. The path is `None` as for
+    /// [`Self::parse`].
+    pub(super) fn split_off(text: &str, is_mark: impl Fn(char) -> bool) -> (Option<Self>, &str) {
+        let PrefixPath { path, rest, is_complete } = Self::prefix(text, is_mark);
+        (is_complete.then_some(path), rest)
     }
 
     fn prefix(text: &str, is_mark: impl Fn(char) -> bool) -> PrefixPath<'_> {

@@ -34,7 +34,7 @@ use serde_json::Value;
 use super::argument_path::{ArgumentPath, value_text};
 use super::decimal_number::DecimalNumber;
 pub(crate) use super::quoting::{exactly, name_word, quoted};
-use crate::base::units::signed_time_ns;
+use crate::base::units::{duration_ns, signed_time_ns};
 use crate::model::short_name::short_name;
 use crate::model::{Id, TrackIdx};
 
@@ -130,6 +130,7 @@ impl Filter {
     /// Returns the first invalid word and the expected form.
     pub fn parse(text: &str) -> Result<Self, FilterError> {
         let words = words(text)?;
+        refuse_split_comparison(&words)?;
         Ok(Self { terms: words.iter().map(Term::parse).collect::<Result<_, _>>()? })
     }
 
@@ -195,8 +196,36 @@ struct Word<'a> {
     quoted_from: Option<usize>,
 }
 
+/// Returns whether a value starts after the first letters of a word: at the start of a name, or after a key.
+fn starts_value(key: &str, before: &str) -> bool {
+    let unsigned = before.strip_prefix('-').unwrap_or(before);
+    let is_key =
+        |last: &str| TEXT_KEYS.contains(&last) || last.starts_with("arg.") || last.is_empty() && !key.is_empty();
+    unsigned.is_empty() || unsigned.strip_suffix(':').is_some_and(is_key)
+}
+
+/// Refuses a comparison with blanks around its operator, such as `dur > 1ms`: its words would be three names.
+fn refuse_split_comparison(words: &[Word<'_>]) -> Result<(), FilterError> {
+    let is_plain = |word: &Word<'_>| word.quoted_from.is_none();
+    for pair in words.windows(2).filter(|pair| pair.iter().all(is_plain)) {
+        let [key, operator] = pair else { continue };
+        let field = key.text.strip_prefix('-').unwrap_or(&key.text);
+        if TIME_KEYS.contains(&field) && operator.text.starts_with(['<', '=', '>']) {
+            let word = format!("{} {}", key.text, operator.text);
+            let problem = format!("expected no blank between {field} and its operator; quotes make a name");
+            return Err(FilterError { word, problem });
+        }
+    }
+    Ok(())
+}
+
 /// Splits a text at blanks outside quotes and outside expressions between slashes.
 fn words(text: &str) -> Result<Vec<Word<'_>>, FilterError> {
+    words_after("", text)
+}
+
+/// Splits a text that follows a key, or the whole text if the key is empty.
+fn words_after<'a>(key: &str, text: &'a str) -> Result<Vec<Word<'a>>, FilterError> {
     let mut words = Vec::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
@@ -215,8 +244,7 @@ fn words(text: &str) -> Result<Vec<Word<'_>>, FilterError> {
                     word.quoted_from.get_or_insert(word.text.len());
                     closes = Some('"');
                 }
-                // An expression starts where a value does.
-                None if c == '/' && matches!(before, None | Some('-' | ':')) => {
+                None if c == '/' && matches!(before, None | Some('-' | ':')) && starts_value(key, &word.text) => {
                     word.text.push(c);
                     closes = Some('/');
                 }
@@ -290,12 +318,15 @@ impl Term {
         if comparison.is_empty() {
             return Ok(None);
         }
+        let Some(path) = path else {
+            return Err("expected a key such as arg.url or arg.a.b, each part with letters or quotes".to_owned());
+        };
         let key = &unsigned[..unsigned.len() - comparison.len()];
         let operator = comparison.split('"').next().unwrap_or_default();
         if let Some(expected) = expected_operator(key, operator) {
             return Err(expected);
         }
-        let values = words(comparison).map_err(|error| error.problem)?;
+        let values = words_after(key, comparison).map_err(|error| error.problem)?;
         let [value] = &values[..] else { return Err("expected quotes around a key with a slash".to_owned()) };
         let test = match value.text.strip_prefix('=') {
             Some(same) => TextTest::same(same),
@@ -348,25 +379,35 @@ pub(crate) fn keys() -> impl Iterator<Item = &'static str> {
     TIME_KEYS.into_iter().chain(TEXT_KEYS)
 }
 
-/// Returns the expected form of a word whose operator does not fit its key, such as `dur!=0` and `cat=io`. Other words
-/// are names, which may contain such marks: `a<b>`, `start:up`. The operator may be followed by more text.
+/// Returns the expected form of a word whose operator does not fit its key, such as `dur!=0` and `cat=io`, or whose key
+/// is in capitals. Other words are names, which may contain such marks: `a<b>`, `start:up`, `Process::run`. More text
+/// may follow the operator.
 fn expected_operator(key: &str, operator: &str) -> Option<String> {
     let field = key.strip_suffix('!').unwrap_or(key);
-    let (fits, form) = match field {
-        _ if TIME_KEYS.contains(&field) => {
-            (key == field, format!("{field}>, {field}>=, {field}<, {field}<= or {field}= and a time"))
-        }
-        _ if TEXT_KEYS.contains(&field) => (false, format!("{field}: and a text")),
-        _ if field.starts_with("arg.") => {
-            let fits = key == field && operator.starts_with('=') && !operator.starts_with("==");
-            (fits, format!("{field}= and a value, or {field}: and a text"))
-        }
-        _ => return None,
+    let form = match field {
+        _ if TIME_KEYS.contains(&field) => format!("{field}>, {field}>=, {field}<, {field}<= or {field}= and a time"),
+        _ if TEXT_KEYS.contains(&field) => format!("{field}: and a text"),
+        _ if field.starts_with("arg.") => format!("{field}= and a value, or {field}: and a text"),
+        _ => return expected_case(key, operator),
     };
-    if fits || operator.starts_with(':') {
-        return None;
-    }
-    Some(format!("expected {form}; a minus before it excludes, and quotes make it a name"))
+    let fits = if operator.starts_with(':') || TIME_KEYS.contains(&field) {
+        key == field
+    } else {
+        key == field && field.starts_with("arg.") && operator.starts_with('=') && !operator.starts_with("==")
+    };
+    (!fits).then(|| format!("expected {form}; a minus before it excludes, and quotes make it a name"))
+}
+
+/// Returns the expected form of a word whose key is known in small letters, if it can hardly be a name, as `Cat:io` and
+/// `DUR>1ms`.
+fn expected_case(key: &str, operator: &str) -> Option<String> {
+    let small = key.to_ascii_lowercase();
+    let is_time = operator.trim_start_matches(['<', '=', '>']).starts_with(|c: char| c.is_ascii_digit());
+    let is_meant = match operator.as_bytes().first()? {
+        b':' => TEXT_KEYS.contains(&&*small) && !operator.starts_with("::"),
+        _ => TIME_KEYS.contains(&&*small) && is_time,
+    };
+    (is_meant && small != key).then(|| format!("expected {small} in small letters; quotes make it a name"))
 }
 
 /// Parses the test of a value; a quoted one is literal.
@@ -389,6 +430,9 @@ fn expression(text: &str, any_case: bool) -> Result<Regex, String> {
 
 /// Returns why an expression is invalid, in one line. The `regex` crate also draws the expression with a caret below.
 pub(crate) fn regex_reason(error: &regex::Error) -> String {
+    if let regex::Error::CompiledTooBig(bytes) = error {
+        return format!("the expression takes more than {} MiB: expected fewer repetitions", bytes >> 20);
+    }
     let text = error.to_string();
     let last = text.lines().last().unwrap_or_default();
     last.strip_prefix("error: ").unwrap_or(last).to_owned()
@@ -399,7 +443,7 @@ fn durations(comparison: &str) -> Result<RangeInclusive<u64>, String> {
     let Some((sign, time)) = comparison_of(comparison) else {
         return Err("expected dur>, dur>=, dur<, dur<= or dur= and a time, such as dur>1ms".to_owned());
     };
-    let time_ns = u64::try_from(signed_time_ns(time)?).map_err(|_| "no duration is below 0")?;
+    let time_ns = duration_ns(time)?;
     Ok(match sign {
         Comparison::Equal => time_ns..=time_ns,
         Comparison::AtLeast => time_ns..=u64::MAX,

@@ -211,3 +211,32 @@ fn no_flipped_byte_is_worse_than_a_loss() {
         }
     }
 }
+
+#[test]
+fn an_option_that_takes_a_number_says_which() {
+    for (words, expected) in [
+        (&["spans", "x.json", "--limit", "abc"][..], "expected a whole number, found `abc`"),
+        (&["spans", "x.json", "--longest", "-1"], "expected a whole number, found `-1`"),
+        (&["spans", "x.json", "--limit", "99999999999999999999"], "which is above 64 bits"),
+        (&["info", "x.json", "--threads", "0"], "expected a whole number from 1 to 65535, found `0`"),
+        (&["synth", "-o", "x.json", "--spans", "many"], "expected a whole number, found `many`"),
+        (&["synth", "-o", "x.json", "--spans", "1", "--seed", "x"], "expected a whole number, found `x`"),
+        (&["bench", "x.json", "--frames", "1"], "expected a whole number from 2 to 1000000, found `1`"),
+    ] {
+        let message = longspan(words).failed(2);
+        assert!(message.contains(expected), "{words:?}: {message}");
+    }
+}
+
+#[test]
+fn a_search_without_hits_says_how_a_word_was_understood() {
+    let folder = folder();
+    let file = folder.path().join("one.json");
+    fs::write(&file, r#"[{"ph":"X","pid":1,"tid":1,"ts":0,"dur":5,"name":"n"}]"#).expect("written");
+    let search = |words: &str| longspan(&["search", "--no-cache", text(&file), words]);
+    let missed = search("duration>1us");
+    assert!(missed.stderr.contains("did you mean `dur>`"), "{}", missed.stderr);
+    assert_eq!(missed.done(), "0\n");
+    assert_eq!(search("n").stderr, "");
+    search("cat!:c").failed(2);
+}

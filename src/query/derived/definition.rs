@@ -141,6 +141,9 @@ impl DerivedTrack {
                 (Some(width.ok_or("every: expected a time above 0, such as every:1ms")?), rest[end..].trim())
             }
         };
+        if every_ns.is_some() && filter.split_whitespace().any(|word| word.starts_with("every:")) {
+            return Err(format!("`{filter}`: expected every: once; quotes make it a name"));
+        }
         Filter::parse(filter).map_err(|error| error.to_string())?;
         Ok(Self { kind, every_ns, filter: filter.to_owned() })
     }
@@ -238,6 +241,7 @@ mod tests {
             ("sum:", "sum:arg.KEY"),
             ("sum:arg.", "sum:arg.KEY"),
             ("sum:\"arg.x", "closing"),
+            ("count every:1us every:2us", "once"),
             ("rate every:0", "above 0"),
             ("rate every:-1s", "above 0"),
             ("rate every:soon", "soon"),

@@ -160,6 +160,7 @@ fn durations_are_exact_to_the_nanosecond() {
     assert_eq!(range("dur<2s"), (0, 1_999_999_999));
     assert_eq!(range("dur<=0"), (0, 0));
     assert_eq!(range("dur=7"), (7, 7));
+    assert_eq!(range("dur>=9223372036854775808"), (1 << 63, u64::MAX));
     assert!(RangeInclusive::new(range("dur<0").0, range("dur<0").1).is_empty());
 }
 
@@ -216,6 +217,49 @@ fn an_operator_that_a_key_has_not_is_refused_and_not_taken_for_a_name() {
     // A quoted value may begin with any mark.
     let Test::Argument { path, test } = only(r#"arg.a="=1""#).test else { panic!("an argument") };
     assert!(path.dotted() == "a" && test.holds("=1") && !test.holds("1"));
+}
+
+#[test]
+fn a_slash_after_a_mark_of_a_name_starts_no_expression() {
+    for name in ["GET:/index", "a-/b", "file:///tmp/x", ":/x", "x:-/y", "std::/"] {
+        assert_name(name, &[name], &["other"]);
+    }
+    // After a key or a leading minus, it does.
+    for (word, negated) in [("-/^a b$/", true), ("name:/^a b$/", false), ("-name:/^a b$/", true)] {
+        let term = only(word);
+        assert!(term.negated == negated && matches!(&term.test, Test::Name(TextTest::Expression(_))), "{word}");
+    }
+    for word in ["arg.url:/a b/", "arg.\"k l\":/a b/", "-arg.url:/a b/"] {
+        let Test::Argument { test, .. } = only(word).test else { panic!("{word}") };
+        assert!(test.holds("xa by") && !test.holds("ab"), "{word}");
+    }
+}
+
+#[test]
+fn a_key_with_a_slip_is_refused_where_it_can_hardly_be_a_name() {
+    for text in ["cat!:c", "-arg.url!:x", "Cat:c", "NAME:x", "DUR>1us", "Start<=5"] {
+        let error = Filter::parse(text).expect_err(text);
+        assert_eq!(error.word, text);
+        assert!(error.problem.contains("quotes make it a name"), "{error}");
+    }
+    for (text, word) in [("x dur = 10us", "dur ="), ("-start >5", "-start >5")] {
+        assert_eq!(Filter::parse(text).expect_err(text).word, word);
+    }
+    for text in ["arg.a..b=1", "arg.=3", "arg.a.:x"] {
+        assert!(Filter::parse(text).expect_err(text).problem.starts_with("expected a key such as arg.url"), "{text}");
+    }
+    for name in ["Process::run", "Thread<T>", "Start<T>", "Name=x", "\"Cat:c\"", "arg.a..b", "arg.\"\"", "Dur"] {
+        assert!(matches!(only(name).test, Test::Name(_)), "{name}");
+    }
+    assert_eq!(Filter::parse("dur \"=\" 10us").expect("names").terms.len(), 3);
+    let Test::Argument { path, .. } = only(r#"arg."".a=1"#).test else { panic!("an argument") };
+    assert_eq!(path.dotted(), ".a");
+}
+
+#[test]
+fn an_expression_that_is_too_large_is_refused_in_words() {
+    let error = Filter::parse("/(a{1000}){1000}/").expect_err("too large");
+    assert_eq!(error.problem, "the expression takes more than 10 MiB: expected fewer repetitions");
 }
 
 #[test]
