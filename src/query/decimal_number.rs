@@ -2,7 +2,7 @@
 //! and `1.10` is `1.1`. Nothing is rounded.
 
 /// A number without leading and trailing zeros. Zero has no digits, no sign and the exponent 0.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct DecimalNumber {
     is_negative: bool,
     digits: String,

@@ -1,13 +1,16 @@
-//! Assigns indices to the values of an argument, to sum spans by them.
+//! Assigns indices to the values of an argument, to sum spans by them. Equal numbers are one value however they are
+//! written, as in a filter.
 //!
 //! Memory is bounded: values beyond the first 65,536, or beyond 16 MiB of text, are merged into one group.
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+use serde_json::Value;
 
 use crate::model::args::Detail;
 use crate::query::argument_path::{ArgumentPath, value_text};
+use crate::query::decimal_number::DecimalNumber;
 use crate::query::groups::SpanGroup;
 use crate::query::snapshot::Snapshot;
 use crate::store::DetailRef;
@@ -57,6 +60,8 @@ impl<'a> GroupValue<'a> {
 pub(super) struct ValueTable<'a> {
     path: &'a ArgumentPath,
     numbers: FxHashMap<Arc<str>, u32>,
+    /// The same indices by the values of numbers.
+    by_value: FxHashMap<DecimalNumber, u32>,
     /// Text of each value, in order of first appearance.
     pub(super) texts: Vec<Arc<str>>,
     bytes: usize,
@@ -64,7 +69,7 @@ pub(super) struct ValueTable<'a> {
 
 impl<'a> ValueTable<'a> {
     pub(super) fn new(path: &'a ArgumentPath) -> Self {
-        Self { path, numbers: FxHashMap::default(), texts: Vec::new(), bytes: 0 }
+        Self { path, numbers: FxHashMap::default(), by_value: FxHashMap::default(), texts: Vec::new(), bytes: 0 }
     }
 
     /// Returns the index of a row's value.
@@ -74,7 +79,22 @@ impl<'a> ValueTable<'a> {
         }
         let blob = snapshot.store().detail(detail, reader);
         let Ok(args) = serde_json::from_str(Detail::decode(blob).args_json) else { return MISSING };
-        self.path.find(&args).map_or(MISSING, |value| self.number_of(&value_text(value)))
+        self.path.find(&args).map_or(MISSING, |value| self.number_of_value(value))
+    }
+
+    fn number_of_value(&mut self, value: &Value) -> u32 {
+        let text = value_text(value);
+        let Some(decimal) = DecimalNumber::parse(&text).filter(|_| value.is_number()) else {
+            return self.number_of(&text);
+        };
+        if let Some(&number) = self.by_value.get(&decimal) {
+            return number;
+        }
+        let number = self.number_of(&text);
+        if number != OTHERS {
+            self.by_value.insert(decimal, number);
+        }
+        number
     }
 
     fn number_of(&mut self, text: &str) -> u32 {
@@ -96,6 +116,20 @@ impl<'a> ValueTable<'a> {
 mod tests {
     use super::*;
     use crate::model::NameIdx;
+
+    #[test]
+    fn equal_numbers_are_one_value_however_they_are_written() {
+        let path = ArgumentPath::default();
+        let mut values = ValueTable::new(&path);
+        let mut number = |json: &str| values.number_of_value(&serde_json::from_str(json).expect("JSON"));
+        let one = number("1.0");
+        assert_eq!([number("1"), number("1e0"), number("10e-1")], [one; 3]);
+        // Texts are equal by their letters only, and large numbers are not rounded.
+        assert_eq!(number("\"1.0\""), one);
+        assert_ne!(number("\"1.00\""), one);
+        assert_ne!(number("9007199254740993"), number("9007199254740992"));
+        assert_eq!(&*values.texts[0], "1.0");
+    }
 
     #[test]
     fn values_beyond_the_bounds_are_one_group() {
