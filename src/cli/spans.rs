@@ -12,12 +12,18 @@ use crate::base::progress::Progress;
 use crate::export::csv::span_row;
 use crate::export::table::{RowFormat, TableRow, TableWriter};
 use crate::query::Snapshot;
-use crate::query::longest::LongestSpans;
+use crate::query::longest::{LongestSpans, sorted_longest};
 use crate::query::scope::Scope;
 use crate::query::search::{Hit, search};
 
 /// Limit for the spans of one time that are sorted by depth: a trace may have equal times only.
 const TIED_MAX: usize = 64 * 1024;
+
+/// Limit for the spans of a trace that are sorted by length: 128 MiB.
+const SORTED_MAX: u64 = 1 << 22;
+
+/// The part of the spans from which on sorting all is faster than a search for the longest.
+const SORTED_SHARE: u64 = 8;
 
 /// Number of longest spans that are queried at once.
 const PAGE: usize = 1024;
@@ -73,6 +79,17 @@ fn print_in_order(snapshot: &Snapshot, scope: &Scope, count: u64, format: RowFor
 
 /// Prints the longest `count` spans. Returns whether there are any.
 fn print_longest(snapshot: &Snapshot, scope: &Scope, count: u64, format: RowFormat) -> Result<bool, CliError> {
+    let spans = snapshot.summary().spans;
+    if spans <= SORTED_MAX && count >= spans / SORTED_SHARE {
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        let Ok(hits) = sorted_longest(snapshot, scope, count, &Cancel::default()) else { return Ok(true) };
+        rows_to_stdout(snapshot, |out| {
+            let mut table = TableWriter::begin(out, format)?;
+            hits.iter().try_for_each(|hit| table.row(&row(snapshot, hit)))?;
+            Ok(())
+        })?;
+        return Ok(!hits.is_empty());
+    }
     let (mut longest, mut has_rows) = (LongestSpans::new(snapshot, scope), false);
     rows_to_stdout(snapshot, |out| {
         let mut table = TableWriter::begin(out, format)?;

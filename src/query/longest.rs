@@ -19,10 +19,11 @@ use rayon::prelude::*;
 
 use super::scan::LaneScan;
 use super::scope::Scope;
-use super::search::Hit;
+use super::search::{Hit, search};
 use super::slices::{RowsPart, cover_starts, only_track, starts_in};
 use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
+use crate::base::progress::Progress;
 use crate::model::{NameIdx, TrackIdx};
 use crate::store::block::{BLOCK_ROWS, Block};
 use crate::store::details::DetailReader;
@@ -124,6 +125,21 @@ impl Ord for QueuePart {
 /// Returns `Cancelled` if cancelled.
 pub fn longest(snapshot: &Snapshot, scope: &Scope, count: usize, cancel: &Cancel) -> Result<Vec<Hit>, Cancelled> {
     LongestSpans::new(snapshot, scope).page(count, cancel)
+}
+
+/// Returns the same spans by sorting all matches, which is faster for a large share of them. Takes 32 bytes per match.
+/// Returns `Cancelled` if cancelled.
+pub(crate) fn sorted_longest(
+    snapshot: &Snapshot,
+    scope: &Scope,
+    count: usize,
+    cancel: &Cancel,
+) -> Result<Vec<Hit>, Cancelled> {
+    let hits = search(snapshot, &scope.clone().spans(), cancel, &Progress::default())?;
+    let mut hits: Vec<Hit> = hits.from(i64::MIN).collect();
+    hits.par_sort_unstable_by_key(|hit| (Reverse(hit.dur_ns), hit.start_ns, hit.row));
+    hits.truncate(count);
+    Ok(hits)
 }
 
 /// Returns the duration of the longest span of a lane, or 0 for other lanes. Reads no rows.

@@ -1,6 +1,6 @@
 //! The longest spans against an oracle: all matching spans, sorted by duration.
 
-use super::{LongestSpans, LongestWork};
+use super::{LongestSpans, LongestWork, sorted_longest};
 use crate::base::cancel::Cancel;
 use crate::base::files::damage_at;
 use crate::model::{NameIdx, TrackIdx};
@@ -9,6 +9,7 @@ use crate::query::filter::Filter;
 use crate::query::ledger_traces::{RandomSequence, SMALL, TraceSpan, ranges, spans, store};
 use crate::query::matcher::Matcher;
 use crate::query::scope::Scope;
+use crate::query::search::Hit;
 use crate::store::Store;
 use crate::store::ledger::LedgerShape;
 
@@ -33,16 +34,18 @@ fn expected(
     keys
 }
 
+fn key_of_hit(snapshot: &Snapshot, hit: &Hit) -> Key {
+    let lane = snapshot.lane(hit.row.lane);
+    (std::cmp::Reverse(hit.dur_ns), hit.start_ns, lane.track.0, lane.depth)
+}
+
 /// Returns all spans, a page at a time.
 fn pages(snapshot: &Snapshot, scope: &Scope, page: usize) -> Vec<Key> {
     let mut longest = LongestSpans::new(snapshot, scope);
     let mut keys = Vec::new();
     loop {
         let hits = longest.page(page, &Cancel::default()).unwrap();
-        keys.extend(hits.iter().map(|hit| {
-            let lane = snapshot.lane(hit.row.lane);
-            (std::cmp::Reverse(hit.dur_ns), hit.start_ns, lane.track.0, lane.depth)
-        }));
+        keys.extend(hits.iter().map(|hit| key_of_hit(snapshot, hit)));
         if hits.len() < page {
             return keys;
         }
@@ -70,6 +73,9 @@ fn the_longest_are_those_of_a_sort_with_and_without_a_ledger() {
                         let scope = scope.clone().matching(Matcher::new(store, &Filter::parse(filter).unwrap()));
                         let found = pages(store, &scope, 37);
                         assert_eq!(found, expected, "{filter:?} {from_ns:?}..{to_ns:?} {:?}", scope.tracks);
+                        let sorted = sorted_longest(store, &scope, 50, &Cancel::default()).unwrap();
+                        let found: Vec<Key> = sorted.iter().map(|hit| key_of_hit(store, hit)).collect();
+                        assert_eq!(found, expected[..expected.len().min(50)], "{filter:?} sorted");
                     }
                 }
             }
