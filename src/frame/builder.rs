@@ -57,7 +57,8 @@ pub(crate) struct Label {
     pub(crate) y: f32,
     pub(crate) name: NameIdx,
     pub(crate) track: TrackIdx,
-    pub(crate) dur_ns: u64,
+    /// `None` on the part of an open span of which nothing is known.
+    pub(crate) dur_ns: Option<u64>,
     /// A text colour that is readable on the span.
     pub(crate) color: Rgba,
 }
@@ -296,7 +297,7 @@ impl Drawing<'_> {
         let y = f32::midpoint(self.lane.y0, self.lane.y1);
         #[expect(clippy::cast_possible_truncation, reason = "pixels on the canvas are exact in an f32")]
         let (x0, x1) = (x0 as f32, x1 as f32);
-        Some(Label { x0, x1, y, name: run.name, track: self.track, dur_ns: run.dur_ns, color })
+        Some(Label { x0, x1, y, name: run.name, track: self.track, dur_ns: Some(run.dur_ns), color })
     }
 
     /// Continues an open span to the end of the trace, pale, since it may have ended earlier. Its name is there unless
@@ -318,7 +319,7 @@ impl Drawing<'_> {
         let is_named = last.is_some_and(|last| last.row == row && self.label(view, last, full).is_some());
         if shown == full && !is_named {
             let color = self.options.palette.text_color(self.names.get(name).text);
-            parts.labels.extend(self.label(view, &run, color));
+            parts.labels.extend(self.label(view, &run, color).map(|label| Label { dur_ns: None, ..label }));
         }
     }
 
