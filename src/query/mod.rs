@@ -43,6 +43,7 @@ pub(crate) mod scheduling;
 pub(crate) mod scheduling_order;
 pub(crate) mod scope;
 pub(crate) mod search;
+mod shared_names;
 mod slices;
 pub(crate) mod snapshot;
 pub(crate) mod span_sweep;

@@ -11,6 +11,7 @@ use super::display_order::{display_order, shown_tracks, tracks_of_process};
 use super::drawn_unit::{DrawnUnit, DrawnUnits};
 use super::named_groups::NamedGroups;
 use super::overlay::NameOverlay;
+use super::shared_names::SharedNames;
 use super::track_groups::{TrackGroup, TrackGroups};
 
 #[cfg(test)]
@@ -35,6 +36,7 @@ struct SnapshotParts {
     groups: Arc<TrackGroups>,
     has_states: bool,
     drawn_units: Arc<DrawnUnits>,
+    shared_names: Arc<SharedNames>,
     /// Resolved symbol names, which replace those of the store.
     overlay: Option<Arc<NameOverlay>>,
 }
@@ -49,17 +51,29 @@ impl Snapshot {
         let groups = Arc::new(TrackGroups::new(tables, &display_order, &named));
         let tracks = &store.meta().tracks.tracks;
         let has_states = tracks.iter().any(|track| track.key.kind == TrackKind::State);
-        let drawn_units = Arc::default();
-        Self(Arc::new(SnapshotParts { store, display_order, groups, has_states, drawn_units, overlay: None }))
+        Self(Arc::new(SnapshotParts {
+            store,
+            display_order,
+            groups,
+            has_states,
+            drawn_units: Arc::default(),
+            shared_names: Arc::default(),
+            overlay: None,
+        }))
     }
 
     /// Returns the snapshot with other resolved symbol names, or with none.
     #[must_use]
     pub(crate) fn with_overlay(&self, overlay: Option<Arc<NameOverlay>>) -> Self {
-        let (store, display_order) = (Arc::clone(&self.0.store), Arc::clone(&self.0.display_order));
-        let groups = Arc::clone(&self.0.groups);
-        let (has_states, drawn_units) = (self.has_states(), Arc::clone(&self.0.drawn_units));
-        Self(Arc::new(SnapshotParts { store, display_order, groups, has_states, drawn_units, overlay }))
+        Self(Arc::new(SnapshotParts {
+            store: Arc::clone(&self.0.store),
+            display_order: Arc::clone(&self.0.display_order),
+            groups: Arc::clone(&self.0.groups),
+            has_states: self.has_states(),
+            drawn_units: Arc::clone(&self.0.drawn_units),
+            shared_names: Arc::clone(&self.0.shared_names),
+            overlay,
+        }))
     }
 
     /// Returns the unit of the bars of a track.
@@ -72,6 +86,12 @@ impl Snapshot {
     #[must_use]
     pub(crate) fn has_times(&self) -> bool {
         self.0.drawn_units.has_times(self.store(), self.display_order())
+    }
+
+    /// Returns whether another track has the name of this one, so that only their ids tell them apart.
+    #[must_use]
+    pub(crate) fn has_shared_name(&self, track: TrackIdx) -> bool {
+        self.0.shared_names.has(&self.tracks().tracks, track)
     }
 
     /// Returns whether the trace has thread states.

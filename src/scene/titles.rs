@@ -2,7 +2,7 @@
 
 use super::labels::shown;
 use crate::model::short_name::short_name;
-use crate::model::{Id, Process, Track, TrackKind, below_group};
+use crate::model::{Id, Process, Track, TrackIdx, TrackKind, below_group};
 use crate::query::Snapshot;
 use crate::query::track_groups::TrackGroup;
 
@@ -43,6 +43,13 @@ pub(crate) fn track_title(track: &Track) -> (String, String) {
         (true, true) => ("Events".to_owned(), String::new()),
     };
     (shown(&text).into_owned(), shown(&beside).into_owned())
+}
+
+/// Returns the name of a track, with its id if another track has the same name.
+#[must_use]
+pub(crate) fn distinct_title(snapshot: &Snapshot, track: TrackIdx) -> String {
+    let (title, beside) = track_title(snapshot.track(track));
+    if beside.is_empty() || !snapshot.has_shared_name(track) { title } else { format!("{title} {beside}") }
 }
 
 /// Returns the name of a group of tracks.
@@ -90,6 +97,19 @@ mod tests {
         let track = snapshot.track(snapshot.display_order()[0]);
         assert_eq!(track_title(track), ("Thread 108".to_owned(), String::new()));
         assert_eq!(process_title(&snapshot.store().meta().tracks.processes[0]), "Process 3");
+    }
+
+    #[test]
+    fn threads_of_one_name_have_their_ids_in_their_titles() {
+        let json = r#"[{"ph":"X","name":"a","pid":1,"tid":7,"ts":0,"dur":1},
+            {"ph":"X","name":"a","pid":1,"tid":8,"ts":0,"dur":1},
+            {"ph":"X","name":"a","pid":1,"tid":9,"ts":0,"dur":1},
+            {"ph":"M","name":"thread_name","pid":1,"tid":7,"args":{"name":"pool"}},
+            {"ph":"M","name":"thread_name","pid":1,"tid":8,"args":{"name":"pool"}},
+            {"ph":"M","name":"thread_name","pid":1,"tid":9,"args":{"name":"main"}}]"#;
+        let snapshot = crate::scene::tests::snapshot(json);
+        let titles: Vec<_> = snapshot.display_order().iter().map(|&track| distinct_title(&snapshot, track)).collect();
+        assert_eq!(titles, ["pool 7", "pool 8", "main"]);
     }
 
     #[test]
