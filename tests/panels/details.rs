@@ -43,6 +43,34 @@ fn a_long_value_is_shown_in_part_and_copied_whole() {
 }
 
 #[test]
+fn the_exact_duration_and_the_end_of_a_span_are_in_its_details() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let span = json!({"ph": "X", "name": "long", "pid": 1, "tid": 1, "ts": 5, "dur": 1_207_279.999});
+    session.open_text(
+        "exact.json",
+        &json!([{"ph": "X", "name": "a", "pid": 1, "tid": 2, "ts": 0, "dur": 1}, span]).to_string(),
+    );
+    session.harness.run_steps(3);
+    session.give("Next span");
+    session.press(Modifiers::COMMAND, Key::F);
+    session.harness.step();
+    session.type_text("long");
+    session.press(Modifiers::NONE, Key::Enter);
+    session.until("the span", |session| session.summary().contains("Selected: long"));
+    session.press(Modifiers::NONE, Key::Escape);
+    session.until("its end", |session| session.says("Label: 1.207284999 s"));
+    let duration = session.harness.get_by_label("1.207 s").rect();
+    session.harness.event(egui::Event::PointerMoved(duration.left_center() + vec2(5.0, 0.0)));
+    session.until("the tooltip", |session| session.says("1\u{2009}207\u{2009}279\u{2009}999 ns"));
+    session.right_click(duration.left_center() + vec2(5.0, 0.0));
+    session.until("the menu", |session| session.says("Copy value"));
+    session.click("Copy value");
+    assert_eq!(copied(&session).as_deref(), Some("1207279999"));
+    session.click("Copy");
+    assert!(copied(&session).is_some_and(|text| text.contains("\nend: 1.207284999 s\n")));
+}
+
+#[test]
 fn the_name_of_a_parent_does_not_push_the_other_facts_away() {
     let mut session = Session::empty(SCREEN, 1.0);
     let name = format!("outer<{}>::end", "Map, ".repeat(800));

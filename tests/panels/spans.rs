@@ -202,3 +202,42 @@ fn a_list_that_is_not_answered_is_not_exact_and_says_that_it_is_counted() {
     session.until("the answer", |session| session.says("Label: exact"));
     assert!(!session.says("The spans are being counted."));
 }
+
+#[test]
+fn threads_of_one_name_are_told_apart_by_their_ids() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let thread = |tid: u32, name: &str| {
+        format!(
+            r#"{{"ph":"M","name":"thread_name","pid":1,"tid":{tid},"args":{{"name":"{name}"}}}},
+            {{"ph":"X","name":"work","pid":1,"tid":{tid},"ts":{tid},"dur":9}}"#
+        )
+    };
+    let threads = [thread(11, "pool"), thread(12, "pool"), thread(13, "main")];
+    session.open_text("pool.json", &format!("[{}]", threads.join(",")));
+    session.press(Modifiers::COMMAND, Key::L);
+    session.click("By time");
+    session.until("the rows", |session| rows(session).len() == 3);
+    let tracks: Vec<_> = rows(&session).iter().filter_map(|row| row.split(", ").nth(1).map(str::to_owned)).collect();
+    assert_eq!(tracks, ["pool 11", "pool 12", "main"]);
+    session.click("Copy");
+    assert!(copied(&session).is_some_and(|table| table.contains("\tpool 12\t")));
+}
+
+#[test]
+fn a_row_offers_the_statistics_and_the_flame_graph_of_its_name_and_groups_by_its_track() {
+    let mut session = with_list();
+    until_rows(&mut session, &["request", "write", "write", "read", "read"]);
+    let column = |session: &Session, title: &str| session.harness.get_by_label(title).rect().center().x;
+    let row = |session: &Session| session.harness.get_all_by_label_contains("request, main").next().expect("it").rect();
+    let at = egui::pos2(column(&session, "Duration"), row(&session).center().y);
+    session.right_click(at);
+    for entry in ["Find spans with this value", "Statistics of this name", "Heat map of this name"] {
+        assert!(session.says(entry), "{entry}");
+    }
+    session.press(Modifiers::NONE, Key::Escape);
+    let at = egui::pos2(column(&session, "Track"), row(&session).center().y);
+    session.right_click(at);
+    assert!(session.says("Group by this key"));
+    session.click("Flame graph of this name");
+    session.until("the scope", |session| session.says("Remove the filter from the scope"));
+}

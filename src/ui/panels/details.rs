@@ -1,8 +1,7 @@
 //! The details of the selected row: its times, its position, its arguments, its parents and children.
 
+mod facts;
 mod values;
-
-use std::borrow::Cow;
 
 use egui::{RichText, ScrollArea, Ui};
 use serde_json::Value as Json;
@@ -10,18 +9,16 @@ use serde_json::Value as Json;
 use super::elided::{elided, tip};
 use super::number::TableNumber;
 use super::value_menu::{self, PanelValue};
-use crate::base::time::{duration_text, elapsed_text, grouped_digits, utc_clock_text, utc_day_text};
+use crate::base::time::{grouped_digits, utc_clock_text, utc_day_text};
 use crate::model::{Id, NameIdx, Process, StackIdx, Track};
 use crate::query::cursor::LaneCursor;
 use crate::query::drawn_unit::DrawnUnit;
-use crate::query::filter::exactly;
 use crate::query::flame::FunctionKey;
 use crate::query::flow_chain::FlowChain;
-use crate::query::groups::{GroupBy, NameKey, OwnerKey};
 use crate::query::overlay::FrameLine;
 use crate::query::{Description, Snapshot, family};
-use crate::scene::labels::{shorten_middle, shown_name};
-use crate::scene::titles::{process_title, track_title};
+use crate::scene::labels::shown_name;
+use crate::scene::titles::{distinct_title, process_title, track_title};
 use crate::store::lane::{LaneKind, RowIdx};
 use crate::ui::command::{AppCommand, Command, TimelineCommand};
 use crate::ui::questions::SampledFunction;
@@ -29,13 +26,10 @@ use crate::ui::theme::Theme;
 use crate::ui::timeline::ruler_clock::RulerClock;
 use crate::ui::widgets::context_menu::context_menu;
 use crate::ui::widgets::reading_order::on_screen;
-use values::{NAME_POINTS, pair, show_arguments, show_raw};
+use values::{show_arguments, show_raw};
 
 /// Maximum number of children listed.
 const CHILDREN_MAX: usize = 12;
-
-/// Limit for the letters of a fact, which may have the name of another span; its tooltip has more.
-const FACT_LETTERS_MAX: f32 = 160.0;
 
 /// Below this width the panel has one column.
 const COLUMNS_POINTS: f32 = 600.0;
@@ -145,9 +139,9 @@ impl DetailsPanel {
     /// Sets the flows of the row.
     pub(crate) fn set_flows(&mut self, snapshot: &Snapshot, chain: &FlowChain) {
         let other_end = |other: RowIdx| {
-            let track = snapshot.track(snapshot.lane(other.lane).track);
+            let track = distinct_title(snapshot, snapshot.lane(other.lane).track);
             let name = named(snapshot.names().get(snapshot.row(other).name).text);
-            (format!("{name}  ·  {}", track_title(track).0), other)
+            (format!("{name}  ·  {track}"), other)
         };
         let ends_of = |rows: Vec<RowIdx>| FlowEnds {
             first: rows.iter().take(LINKS_MAX).map(|&row| other_end(row)).collect(),
@@ -225,55 +219,10 @@ impl DetailsPanel {
         context_menu(&response).show(|ui| commands.extend(value_menu::show(ui, &value)));
     }
 
-    fn show_facts(&self, ui: &mut Ui, theme: &Theme, clock: RulerClock, commands: &mut Vec<Command>) {
-        let description = &self.description;
-        let is_span = self.kind == LaneKind::Spans;
-        let mut fact = |label: &str, text: String, filter: Option<String>| {
-            if !text.is_empty() {
-                let by = group_key(label).filter(|_| is_span);
-                let value = || PanelValue { filter, ..PanelValue::new(text.as_str()) }.grouped_by(by);
-                let short = shorten_middle(&text, FACT_LETTERS_MAX, |_| 1.0).unwrap_or_default();
-                let whole = matches!(short, Cow::Owned(_)).then_some(&*text);
-                commands.extend(pair(ui, theme, (label, NAME_POINTS), (&short, whole), value));
-            }
-        };
-        let filter_of = |key: &str, text: &str| (!text.is_empty()).then(|| format!("{key}:{}", exactly(text)));
-        let category = description.category.clone().unwrap_or_default();
-        let with_category = filter_of("cat", &category);
-        fact(if self.is_frame { "Module" } else { "Category" }, category, with_category);
-        let unit = &self.unit;
-        if unit.is_time() {
-            fact("Start", clock.time_text(description.start_ns), None);
-        }
-        if self.kind == LaneKind::Spans {
-            let more = if description.unfinished { " or more" } else { "" };
-            let as_long = unit.is_time().then(|| format!("dur={}ns", description.dur_ns));
-            let (label, self_label) =
-                if unit.is_time() { ("Duration", "Self time") } else { ("Weight", "Self weight") };
-            fact(label, format!("{}{more}", unit.text(description.dur_ns)), as_long);
-            let self_text = |self_ns| format!("{}{}", unit.text(self_ns), share_text(self_ns, description.dur_ns));
-            fact(self_label, description.self_ns.map(self_text).unwrap_or_default(), None);
-            let of_parent = self
-                .parent
-                .as_ref()
-                .map(|(name, dur_ns)| format!("{} of {name}", share_text(description.dur_ns, *dur_ns).trim()));
-            fact("Share", of_parent.unwrap_or_default(), None);
-        }
-        fact("Thread time", description.thread_dur_ns.map(signed_duration_text).unwrap_or_default(), None);
-        fact("Thread clock", description.thread_ts_ns.map(elapsed_text).unwrap_or_default(), None);
-        let of_track = filter_of("thread", &description.track_name);
-        fact("Track", self.track_text.clone(), of_track);
-        let of_process = filter_of("process", &description.process_name);
-        fact("Process", self.process_text.clone(), of_process);
-        fact("Depth", description.depth.to_string(), None);
-        if unit.is_time() {
-            let sign = if description.start_ns < 0 { "-" } else { "" };
-            fact("Clock", format!("{sign}{} ns", grouped_digits(description.start_ns.unsigned_abs())), None);
-        }
-        fact("UTC", self.utc_text().unwrap_or_default(), None);
-        for (index, line) in self.lines.iter().enumerate() {
-            fact(if index == 0 { "Source" } else { "Inlined in" }, line.clone(), None);
-        }
+    /// Returns the end of a span; `None` for a row without a known end.
+    fn end_ns(&self) -> Option<i64> {
+        let has_end = self.kind == LaneKind::Spans && !self.description.unfinished;
+        has_end.then(|| self.description.start_ns.saturating_add_unsigned(self.description.dur_ns))
     }
 
     /// Returns the UTC date and time of the start.
@@ -357,6 +306,7 @@ impl DetailsPanel {
         if self.unit.is_time() {
             lines.push(format!("start: {} s", clock.seconds_text(description.start_ns)));
             lines.push(format!("duration: {} ns", description.dur_ns));
+            lines.extend(self.end_ns().map(|end_ns| format!("end: {} s", clock.seconds_text(end_ns))));
         } else if self.kind == LaneKind::Spans {
             lines.push(format!("weight: {}", self.unit.text(description.dur_ns)));
         }
@@ -434,17 +384,6 @@ fn innermost_function(snapshot: &Snapshot, row: RowIdx) -> Option<SampledFunctio
     Some(SampledFunction { key, event: None })
 }
 
-/// Returns the grouping key of a fact, if there is one.
-fn group_key(label: &str) -> Option<GroupBy> {
-    let (name, track) = match label {
-        "Category" => (Some(NameKey::Category), None),
-        "Track" => (None, Some(OwnerKey::Thread)),
-        "Process" => (None, Some(OwnerKey::Process)),
-        _ => return None,
-    };
-    Some(GroupBy::Keys { name, track })
-}
-
 fn scrolled(ui: &mut Ui, salt: &str, content: impl FnOnce(&mut Ui)) {
     ScrollArea::vertical().id_salt(salt).auto_shrink(false).show(ui, |ui| {
         // Line height of text, not of buttons.
@@ -481,9 +420,4 @@ fn with_id(name: &str, id: &Id) -> String {
 fn share_text(part_ns: u64, whole_ns: u64) -> String {
     let share = || TableNumber::Share { part: part_ns.into(), whole: whole_ns.into() };
     if whole_ns == 0 { String::new() } else { format!("  {}", share().text()) }
-}
-
-fn signed_duration_text(dur_ns: i64) -> String {
-    let sign = if dur_ns < 0 { "-" } else { "" };
-    format!("{sign}{}", duration_text(dur_ns.unsigned_abs()))
 }

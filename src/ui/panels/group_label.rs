@@ -7,7 +7,7 @@ use crate::model::names::NO_NAME;
 use crate::query::Snapshot;
 use crate::query::groups::{GroupBy, NameKey, OwnerKey, SpanGroup};
 use crate::query::totals::{GroupValue, Totals};
-use crate::scene::titles::{process_title, track_title};
+use crate::scene::titles::{distinct_title, process_title, track_title};
 
 /// The nouns for the groups of some keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,8 +81,11 @@ pub(super) fn group_label(totals: &Totals, group: SpanGroup, snapshot: &Snapshot
     let processes = &snapshot.tracks().processes;
     let track = track.map(|track| match track {
         OwnerKey::Thread => {
-            let track = snapshot.track(TrackIdx(group.owner));
+            let index = TrackIdx(group.owner);
+            let track = snapshot.track(index);
             let (title, id) = track_title(track);
+            // A label of two parts is all that a line shows of them.
+            let title = if name.is_some() { distinct_title(snapshot, index) } else { title };
             let process = process_title(&processes[track.process.index()]);
             (title, [id, process].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("  ·  "))
         }

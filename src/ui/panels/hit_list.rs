@@ -15,9 +15,10 @@ use crate::base::time::duration_text;
 use crate::model::Process;
 use crate::query::Snapshot;
 use crate::query::filter::exactly;
+use crate::query::groups::{GroupBy, OwnerKey};
 use crate::query::search::Hit;
 use crate::scene::labels::shown_name;
-use crate::scene::titles::{process_title, track_title};
+use crate::scene::titles::{distinct_title, process_title};
 use crate::store::lane::{LaneKind, RowIdx};
 use crate::ui::command::{Command, PanelCommand, TimelineCommand};
 use crate::ui::questions::{HitsOf, Question};
@@ -241,7 +242,7 @@ impl HitRows<'_> {
     }
 
     fn track(&self, hit: &Hit) -> String {
-        track_title(self.snapshot.track(self.snapshot.lane(hit.row.lane).track)).0
+        distinct_title(self.snapshot, self.snapshot.lane(hit.row.lane).track)
     }
 
     fn process(&self, hit: &Hit) -> Option<&Process> {
@@ -260,6 +261,32 @@ impl HitRows<'_> {
 
     fn start(&self, hit: &Hit) -> String {
         self.clock.time_text(hit.start_ns)
+    }
+}
+
+impl HitRows<'_> {
+    /// Returns the value of a cell without that of its row.
+    fn value_of(&self, hit: &Hit, column: usize) -> PanelValue {
+        match column {
+            0 => PanelValue::from_name(self.snapshot.names().get(hit.name).text, hit.name),
+            1 => match self.dur_ns(hit) {
+                Some(dur_ns) => PanelValue::new(dur_ns.to_string()).found_by(format!("dur={dur_ns}ns")),
+                None => PanelValue::default(),
+            },
+            2 => PanelValue::new(self.start(hit).trim_end_matches(" s")),
+            3 => {
+                let track = self.track(hit);
+                let name = &self.snapshot.track(self.snapshot.lane(hit.row.lane).track).name;
+                let filter = (!name.is_empty()).then(|| format!("thread:{}", exactly(name)));
+                PanelValue { filter, ..PanelValue::new(track) }
+            }
+            4 => {
+                let filter = self.process(hit).filter(|process| !process.name.is_empty());
+                let filter = filter.map(|process| format!("process:{}", exactly(&process.name)));
+                PanelValue { filter, ..PanelValue::new(self.process_title(hit)) }
+            }
+            _ => PanelValue::default(),
+        }
     }
 }
 
@@ -300,26 +327,18 @@ impl Rows for HitRows<'_> {
 
     fn value(&self, row: u64, column: usize) -> PanelValue {
         let Some(hit) = hit_at(self.page, row) else { return PanelValue::default() };
-        match column {
-            0 => PanelValue::from_name(self.snapshot.names().get(hit.name).text, hit.name),
-            1 => match self.dur_ns(&hit) {
-                Some(dur_ns) => PanelValue::new(dur_ns.to_string()).found_by(format!("dur={dur_ns}ns")),
-                None => PanelValue::default(),
-            },
-            2 => PanelValue::new(self.start(&hit).trim_end_matches(" s")),
-            3 => {
-                let track = self.track(&hit);
-                let name = &self.snapshot.track(self.snapshot.lane(hit.row.lane).track).name;
-                let filter = (!name.is_empty()).then(|| format!("thread:{}", exactly(name)));
-                PanelValue { filter, ..PanelValue::new(track) }
-            }
-            4 => {
-                let filter = self.process(&hit).filter(|process| !process.name.is_empty());
-                let filter = filter.map(|process| format!("process:{}", exactly(&process.name)));
-                PanelValue { filter, ..PanelValue::new(self.process_title(&hit)) }
-            }
-            _ => PanelValue::default(),
+        let value = self.value_of(&hit, column);
+        // Instants and samples have no sums of spans.
+        if self.dur_ns(&hit).is_none() {
+            return value;
         }
+        let owner = match column {
+            3 => Some(OwnerKey::Thread),
+            4 => Some(OwnerKey::Process),
+            _ => None,
+        };
+        let by = owner.map(|owner| GroupBy::Keys { name: None, track: Some(owner) });
+        value.in_row_of(self.snapshot.names().get(hit.name).text, hit.name).grouped_by(by)
     }
 
     fn summary(&self, first: u64, in_view: u64) -> String {

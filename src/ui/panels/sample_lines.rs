@@ -14,7 +14,7 @@ use crate::query::Snapshot;
 use crate::query::flame::FunctionIdx;
 use crate::query::sample_table::{SampleGroup, SampleGroupRow, SampleTable, SampledCalls};
 use crate::query::samples::SampleSum;
-use crate::scene::titles::{process_title, track_title};
+use crate::scene::titles::{distinct_title, process_title};
 
 pub(super) const NAME: usize = 0;
 pub(super) const BESIDE: usize = 1;
@@ -41,7 +41,7 @@ impl SampleLines {
             SampleGroup::Function(FunctionIdx::ROOT) => NO_FRAMES.into(),
             SampleGroup::Function(function) => functions.text(&self.snapshot, function).into(),
             SampleGroup::Module(function) => self.table.module_label(function).into(),
-            SampleGroup::Thread(track) => track_title(self.snapshot.track(track)).0.into(),
+            SampleGroup::Thread(track) => distinct_title(&self.snapshot, track).into(),
             SampleGroup::Event(event) => {
                 self.table.paths.events.get(event).map(|it| (*it.name).into()).unwrap_or_default()
             }

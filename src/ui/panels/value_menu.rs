@@ -6,7 +6,8 @@ use egui::Ui;
 use crate::model::NameIdx;
 use crate::query::filter::name_word;
 use crate::query::groups::GroupBy;
-use crate::ui::command::{AppCommand, Command, PanelCommand};
+use crate::ui::command::{AppCommand, Command, PanelCommand, ScopeCommand, TimelineCommand};
+use crate::ui::panel::Panel;
 use crate::ui::questions::SampledFunction;
 use crate::ui::widgets::field::FIELD_BYTES_MAX;
 
@@ -19,8 +20,10 @@ pub(crate) struct PanelValue {
     pub(crate) text: String,
     /// The filter that matches spans with this value, if there is one.
     pub(crate) filter: Option<String>,
-    /// The span name, if the value is one.
+    /// The span name that the value is, or that the row of the value has.
     pub(crate) name: Option<NameIdx>,
+    /// The filter that matches spans of that name in a row of a list.
+    pub(crate) named: Option<String>,
     /// The function whose code can be shown, if the value is one.
     pub(crate) function: Option<SampledFunction>,
     /// The grouping key that the value belongs to.
@@ -58,6 +61,12 @@ impl PanelValue {
         Self { group_by: by, ..self }
     }
 
+    /// Sets the span name of the row that the value is in.
+    #[must_use]
+    pub(crate) fn in_row_of(self, text: &str, name: NameIdx) -> Self {
+        Self { name: Some(name), named: Some(name_word(text)), ..self }
+    }
+
     /// Creates the value of a span name, with its filter.
     #[must_use]
     pub(crate) fn from_name(text: &str, name: NameIdx) -> Self {
@@ -65,15 +74,16 @@ impl PanelValue {
     }
 }
 
-/// Shows the entries in an open menu, and returns the chosen command.
-pub(super) fn show(ui: &mut Ui, value: &PanelValue) -> Option<Command> {
-    let mut chosen = None;
-    let mut entry = |ui: &mut Ui, text: &str, command: Command| {
+/// Shows the entries in an open menu, and returns the chosen commands.
+pub(super) fn show(ui: &mut Ui, value: &PanelValue) -> Vec<Command> {
+    let mut chosen = Vec::new();
+    let mut all = |ui: &mut Ui, text: &str, commands: Vec<Command>| {
         if ui.button(text).clicked() {
-            chosen = Some(command);
+            chosen = commands;
             ui.close();
         }
     };
+    let mut entry = |ui: &mut Ui, text: &str, command: Command| all(ui, text, vec![command]);
     entry(ui, "Copy value", Command::App(AppCommand::CopyText(value.text.clone())));
     if let Some(key) = &value.key {
         entry(ui, "Copy key", Command::App(AppCommand::CopyText(key.clone())));
@@ -92,6 +102,10 @@ pub(super) fn show(ui: &mut Ui, value: &PanelValue) -> Option<Command> {
     if let Some(name) = value.name.filter(|_| value.function.is_none()) {
         entry(ui, "Statistics of this name", Command::Panel(PanelCommand::StatisticsOf(name)));
         entry(ui, "Heat map of this name", Command::Panel(PanelCommand::HeatMapOf(name)));
+    }
+    if let Some(filter) = value.named.as_ref().filter(|filter| filter.len() <= FIELD_BYTES_MAX) {
+        let only = Command::Timeline(TimelineCommand::Scope(ScopeCommand::Filter(filter.clone())));
+        all(ui, "Flame graph of this name", vec![only, Command::Panel(PanelCommand::Show(Panel::Flame))]);
     }
     chosen
 }

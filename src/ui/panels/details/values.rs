@@ -139,15 +139,15 @@ fn keys_width<'a>(ui: &Ui, members: impl Iterator<Item = (&'a str, &'a Json)>) -
 }
 
 /// Shows a label beside a value, which can be selected, copied, and wrapped. A shortened value has the whole one in its
-/// tooltip. A right click opens the menu of the whole value, which is built only then. Returns the chosen command.
+/// tooltip. A right click opens the menu of the whole value, which is built only then. Returns the chosen commands.
 pub(super) fn pair(
     ui: &mut Ui,
     theme: &Theme,
     (name, width): (&str, f32),
     (text, whole): (&str, Option<&str>),
     value: impl FnOnce() -> PanelValue,
-) -> Option<Command> {
-    let mut chosen = None;
+) -> Vec<Command> {
+    let mut chosen = Vec::new();
     ui.horizontal_top(|ui| {
         let name = on_screen(&shown(beginning(name, LABEL_BYTES_MAX).0)).into_owned();
         let name = egui::Label::new(RichText::new(name).color(theme.weak_text)).truncate();

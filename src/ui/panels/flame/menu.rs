@@ -31,7 +31,7 @@ const SWITCHES: [(FlameEdit, &str, &str); 4] = [
     (FlameEdit::HideIdle, "Hide idle", "Leaves out the paths in which a processor or a program waits for work"),
 ];
 
-/// Shows the menu of a bar. Returns a command for the window.
+/// Shows the menu of a bar. Returns commands for the window.
 pub(super) fn bar_menu(
     ui: &mut Ui,
     snapshot: &Snapshot,
@@ -39,11 +39,11 @@ pub(super) fn bar_menu(
     (part, node): (FlamePart, FlameNodeIdx),
     of: &PathsOf,
     history: &mut FlameHistory,
-) -> Option<Command> {
+) -> Vec<Command> {
     let tree = tree_of(picture, part).filter(|tree| node.index() < tree.nodes().len());
     let Some(tree) = tree.filter(|_| node != FlameNodeIdx::ROOT) else {
         ui.close();
-        return None;
+        return Vec::new();
     };
     let function = tree.node(node).function;
     let key = picture.functions.key(snapshot, function);
@@ -57,7 +57,7 @@ pub(super) fn bar_menu(
         }
         None => PanelValue::new(&*key.name),
     };
-    let command = value_menu::show(ui, &value);
+    let commands = value_menu::show(ui, &value);
     ui.separator();
     let is_chosen = |ui: &mut Ui, text: &str, hint: &str| {
         let is_clicked = ui.button(text).on_hover_text(hint).clicked();
@@ -90,7 +90,7 @@ pub(super) fn bar_menu(
             history.add_edit(FlameEdit::CollapseModule(module));
         }
     }
-    command
+    commands
 }
 
 /// Shows the menu of options.

@@ -13,7 +13,7 @@ pub(super) fn show_menu(ui: &mut Ui, painting: &Painting<'_>, open: OpenMenu, ro
         ui.close();
         return Vec::new();
     }
-    let mut commands: Vec<_> = value_menu::show(ui, &rows.value(row, column)).into_iter().collect();
+    let mut commands = value_menu::show(ui, &rows.value(row, column));
     ui.separator();
     let (columns, visible, cells) = (painting.columns, &painting.visible, painting.look.cells);
     if ui.button("Copy row").clicked() {
