@@ -43,11 +43,41 @@ fn has_button(session: &Session, label: &str) -> bool {
     session.harness.query_by_label(label).is_some()
 }
 
+/// Returns whether the view can be made to follow, because it does not.
+fn offers_follow(session: &Session) -> bool {
+    !session.harness.get_by_label("Follow").accesskit_node().is_disabled()
+}
+
+#[test]
+fn the_buttons_of_a_live_trace_stay_where_they_are_in_every_state() {
+    let (mut written, mut session) = Written::followed();
+    session.harness.run_steps(2);
+    let places = |session: &Session, names: [&str; 3]| names.map(|name| session.harness.get_by_label(name).rect());
+    let before = places(&session, ["Follow", "Pause", "Stop"]);
+    assert!(!offers_follow(&session), "it follows");
+    assert!(before[0].right() < before[1].left() && before[1].right() < before[2].left());
+    session.press(Modifiers::NONE, Key::Plus);
+    session.press(Modifiers::NONE, Key::ArrowLeft);
+    written.add(2000);
+    session.until("more spans", |session| session.says("2\u{2009}010 spans"));
+    assert!(offers_follow(&session));
+    assert_eq!(places(&session, ["Follow", "Pause", "Stop"]), before);
+    session.click("Pause");
+    session.until("it pauses", |session| session.says("paused"));
+    assert!(!offers_follow(&session), "it is paused, and Resume goes on");
+    assert_eq!(places(&session, ["Follow", "Resume", "Stop"]), before);
+    // They stay in view in a narrow window.
+    session.harness.set_size(vec2(500.0, 500.0));
+    session.harness.run_steps(3);
+    let [follow, _, stop] = places(&session, ["Follow", "Resume", "Stop"]);
+    assert!(follow.left() > 0.0 && stop.right() <= 500.0, "{follow} {stop}");
+}
+
 #[test]
 fn the_badge_says_what_comes_and_pause_stops_the_picture_and_not_the_recording() {
     let (mut written, mut session) = Written::followed();
     assert!(session.says("events/s") && session.says("on disk"), "{:?}", session.node_texts());
-    assert!(!has_button(&session, "Follow"), "it follows");
+    assert!(!offers_follow(&session), "it follows");
     session.click("Pause");
     session.until("it says so", |session| session.says("paused"));
     written.add(20);
@@ -69,7 +99,7 @@ fn the_view_follows_until_it_is_moved_and_space_brings_it_back() {
     let (mut written, mut session) = Written::followed();
     session.press(Modifiers::NONE, Key::Plus);
     session.press(Modifiers::NONE, Key::ArrowLeft);
-    session.until("the button", |session| has_button(session, "Follow"));
+    session.until("the button", offers_follow);
     written.add(50);
     session.until("more spans", |session| session.says("60 spans"));
     let moved = session.summary();
@@ -78,10 +108,10 @@ fn the_view_follows_until_it_is_moved_and_space_brings_it_back() {
     let view = |summary: &str| summary.split(", ").nth(1).map(str::to_owned);
     assert_eq!(view(&session.summary()), view(&moved), "it stays where it was moved to");
     session.press(Modifiers::NONE, Key::Space);
-    session.until("it follows", |session| !has_button(session, "Follow"));
+    session.until("it follows", |session| !offers_follow(session));
     written.add(50);
     session.until("more spans", |session| session.says("160 spans"));
-    assert!(!has_button(&session, "Follow"));
+    assert!(!offers_follow(&session));
     assert_ne!(view(&session.summary()), view(&moved));
     // Space pauses and resumes.
     session.press(Modifiers::NONE, Key::Space);

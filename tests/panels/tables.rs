@@ -150,3 +150,17 @@ fn a_name_of_five_hundred_letters_is_on_one_line_and_whole_in_its_tip() {
         }
     }
 }
+
+#[test]
+fn a_tip_is_beside_the_pointer_and_not_at_the_start_of_its_row() {
+    let mut session = with_table();
+    let row = name_of(&session, "request");
+    let column = session.harness.get_by_label("Mean").rect();
+    let at = egui::pos2(column.right() - 10.0, row.y);
+    session.harness.event(Event::PointerMoved(at));
+    let tip = "1\u{2009}000\u{2009}000 ns";
+    session.until("the tip", |session| session.says(tip));
+    session.harness.run_steps(3);
+    let tip = session.harness.get_by_label(tip).rect();
+    assert!((tip.left() - at.x).abs() < 80.0 && (tip.top() - at.y).abs() < 80.0, "{tip} at {at}");
+}

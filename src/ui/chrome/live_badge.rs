@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use egui::{RichText, Ui};
+use egui::{RichText, Ui, vec2};
 
 use super::progress::bytes_text;
 use crate::base::time::{duration_text, grouped_digits};
@@ -41,9 +41,8 @@ pub(crate) struct LiveStatus {
     pub(crate) follows: bool,
 }
 
-/// Shows the badge and its buttons.
-pub(crate) fn show(ui: &mut Ui, status: &LiveStatus, theme: &Theme) -> Option<Command> {
-    let mut command = None;
+/// Shows the badge.
+pub(crate) fn show(ui: &mut Ui, status: &LiveStatus, theme: &Theme) {
     ui.label(RichText::new(rate_text(status)).small().color(theme.text));
     if status.late + status.apart > 0 {
         let color = theme.warning;
@@ -58,24 +57,54 @@ pub(crate) fn show(ui: &mut Ui, status: &LiveStatus, theme: &Theme) -> Option<Co
     let color = if is_little { theme.warning } else { theme.weak_text };
     ui.label(RichText::new(disk_text(status)).small().color(color))
         .on_hover_text("All received data is kept on disk until the trace is closed");
-    let mut button = |ui: &mut Ui, is_enabled: bool, text: &str, hint: &str, wanted: LiveCommand| {
-        let button = ui.add_enabled(is_enabled, egui::Button::new(RichText::new(text).small()).small());
-        if button.on_hover_text(hint).clicked() {
-            command = Some(Command::App(AppCommand::Live(wanted)));
-        }
+}
+
+/// Returns the width of the buttons, which is the same in every state: a button never takes the place of another.
+pub(crate) fn buttons_points(ui: &Ui) -> f32 {
+    let gap = ui.spacing().item_spacing.x;
+    BUTTONS.iter().map(|titles| gap + button_points(ui, titles)).sum()
+}
+
+/// Shows the buttons from left to right, in a fixed order.
+pub(crate) fn show_buttons(ui: &mut Ui, status: &LiveStatus) -> Option<Command> {
+    let mut command = None;
+    let widths = BUTTONS.map(|titles| button_points(ui, titles));
+    let mut button =
+        |ui: &mut Ui, place: usize, (title, hint): (&str, &str), absence: Option<&str>, to: LiveCommand| {
+            let button = egui::Button::new(RichText::new(title).small()).small().min_size(vec2(widths[place], 0.0));
+            let response = ui.add_enabled(absence.is_none(), button).on_hover_text(hint);
+            if response.on_disabled_hover_text(absence.unwrap_or_default()).clicked() {
+                command = Some(Command::App(AppCommand::Live(to)));
+            }
+        };
+    let [follow, pause, stop] = BUTTONS;
+    let absence = match (status.is_paused, status.follows) {
+        (true, _) => Some("The view is paused: resume it first"),
+        (false, true) => Some("The newest data is at the right edge already"),
+        (false, false) => None,
     };
-    if !status.follows || status.is_paused {
-        button(ui, true, "Follow", "Keep the newest data at the right edge (Space)", LiveCommand::Follow);
-    }
-    let hint = "Freezes the view; data is still being received (Space)";
-    if status.is_paused {
-        button(ui, true, "Resume", "Show the data received since the pause", LiveCommand::TogglePause);
+    let hint = "Keep the newest data at the right edge (Space)";
+    button(ui, 0, (follow[0], hint), absence, LiveCommand::Follow);
+    let pause = if status.is_paused {
+        (pause[1], "Show the data received since the pause (Space)")
     } else {
-        button(ui, true, "Pause", hint, LiveCommand::TogglePause);
-    }
-    let hint = "End the sources and sort all received data";
-    button(ui, !status.is_stopping, "Stop", hint, LiveCommand::Stop);
+        (pause[0], "Freezes the view; data is still being received (Space)")
+    };
+    button(ui, 1, pause, None, LiveCommand::TogglePause);
+    let absence = status.is_stopping.then_some("The sources are ending");
+    button(ui, 2, (stop[0], "End the sources and sort all received data"), absence, LiveCommand::Stop);
     command
+}
+
+/// The titles of each button from left to right.
+const BUTTONS: [&[&str]; 3] = [&["Follow"], &["Pause", "Resume"], &["Stop"]];
+
+/// Returns the width of a button, which has room for its widest title.
+fn button_points(ui: &Ui, titles: &[&str]) -> f32 {
+    let font = egui::TextStyle::Small.resolve(ui.style());
+    let width = |title: &str| ui.fonts_mut(|fonts| title.chars().map(|letter| fonts.glyph_width(&font, letter)).sum());
+    let widest = titles.iter().map(|title| width(title)).fold(0.0, f32::max);
+    widest.ceil() + 2.0 * ui.spacing().button_padding.x + 2.0
 }
 
 /// Formats a text such as `1 200 events/s · behind by 140 ms`.

@@ -1,6 +1,6 @@
 //! The status bar: the open trace, its counts, its import issues, the colour key.
 
-use egui::{Layout, Response, RichText, Ui};
+use egui::{Layout, RichText, Ui};
 
 use super::color_key;
 use super::live_badge::{self, LiveStatus};
@@ -39,30 +39,51 @@ const TITLE_POINTS_MIN: f32 = 60.0;
 const KEY_POINTS: f32 = 270.0;
 
 pub(crate) fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: StatusLine<'_>, theme: &Theme) -> Option<Command> {
-    let mut command = None;
-    ui.horizontal_centered(|ui| {
-        match snapshot {
-            Some(snapshot) => command = show_trace(ui, snapshot, &status, theme),
-            None => _ = ui.label(weak("No trace".to_owned(), theme)),
-        }
-        if let Some(live) = status.live {
-            command = live_badge::show(ui, live, theme).or(command.take());
-        }
-        if !status.note.is_empty() {
-            let note = shown(status.note);
-            let is_whole = small_width(ui, &note) <= ui.available_width();
-            let response = ui.add(egui::Label::new(weak(note.clone().into_owned(), theme)).truncate());
-            spoken::announce(&response);
-            if !is_whole {
-                response.on_hover_text(&*note);
-            }
-        }
-        // Nothing may cover the import issues.
-        let palette = status.palette.filter(|palette| palette.by() == ColorBy::Duration);
-        if let Some(palette) = palette.filter(|_| ui.available_width() >= KEY_POINTS) {
-            ui.with_layout(Layout::right_to_left(egui::Align::Center), |ui| color_key::show(ui, palette, theme));
-        }
+    let rect = ui.available_rect_before_wrap();
+    let buttons_points = status.live.map_or(0.0, |_| live_badge::buttons_points(ui));
+    let texts = rect.with_max_x((rect.right() - buttons_points).max(rect.left()));
+    let mut command = in_line(ui, texts, |ui| {
+        // Growing numbers neither move the buttons nor cover them.
+        ui.shrink_clip_rect(texts);
+        show_texts(ui, snapshot, &status, theme)
     });
+    if let Some(live) = status.live {
+        let buttons = rect.with_min_x(texts.right() + ui.spacing().item_spacing.x);
+        command = in_line(ui, buttons, |ui| live_badge::show_buttons(ui, live)).or(command.take());
+    }
+    command
+}
+
+/// Shows widgets from left to right in a part of the bar.
+fn in_line<R>(ui: &mut Ui, rect: egui::Rect, content: impl FnOnce(&mut Ui) -> R) -> R {
+    let line = egui::UiBuilder::new().max_rect(rect).layout(Layout::left_to_right(egui::Align::Center));
+    ui.scope_builder(line, content).inner
+}
+
+fn show_texts(ui: &mut Ui, snapshot: Option<&Snapshot>, status: &StatusLine<'_>, theme: &Theme) -> Option<Command> {
+    let mut command = None;
+    match snapshot {
+        Some(snapshot) => command = show_trace(ui, snapshot, status, theme),
+        None => _ = ui.label(weak("No trace".to_owned(), theme)),
+    }
+    if let Some(live) = status.live {
+        live_badge::show(ui, live, theme);
+    }
+    if !status.note.is_empty() {
+        let note = shown(status.note);
+        let is_whole = small_width(ui, &note) <= ui.available_width();
+        let label = egui::Label::new(weak(note.clone().into_owned(), theme)).truncate();
+        let response = ui.add(label.show_tooltip_when_elided(false));
+        spoken::announce(&response);
+        if !is_whole {
+            response.on_hover_text(&*note);
+        }
+    }
+    // Nothing may cover the import issues.
+    let palette = status.palette.filter(|palette| palette.by() == ColorBy::Duration);
+    if let Some(palette) = palette.filter(|_| ui.available_width() >= KEY_POINTS) {
+        ui.with_layout(Layout::right_to_left(egui::Align::Center), |ui| color_key::show(ui, palette, theme));
+    }
     command
 }
 
@@ -73,7 +94,6 @@ fn weak(text: String, theme: &Theme) -> RichText {
 /// Shows the name of the trace, its counts if there is room, and its import issues.
 fn show_trace(ui: &mut Ui, snapshot: &Snapshot, status: &StatusLine<'_>, theme: &Theme) -> Option<Command> {
     let summary = snapshot.summary();
-    let title = RichText::new(shown(status.trace_name)).small();
     let dur = duration_text(summary.end_ns.abs_diff(summary.start_ns));
     let dur = if snapshot.has_times() { format!("  ·  {dur}") } else { String::new() };
     let tracks = snapshot.display_order().len() as u64;
@@ -93,11 +113,11 @@ fn show_trace(ui: &mut Ui, snapshot: &Snapshot, status: &StatusLine<'_>, theme: 
         title_points + counts_points + note_points <= room
     };
     let others_points = if shows_counts { counts_points } else { note_points.min(room / 2.0) };
-    let title = show_title(ui, title, (room - others_points).max(TITLE_POINTS_MIN));
+    let room = (room - others_points).max(TITLE_POINTS_MIN);
+    let hidden_counts = if shows_counts { "" } else { &*counts };
+    show_title(ui, &shown(status.trace_name), title_points, room, hidden_counts);
     if shows_counts {
         ui.label(weak(counts, theme));
-    } else {
-        title.on_hover_text(counts);
     }
     if let Some(reason) = status.interruption {
         ui.label(RichText::new("Incomplete").small().color(theme.error)).on_hover_text(shown(reason));
@@ -105,14 +125,19 @@ fn show_trace(ui: &mut Ui, snapshot: &Snapshot, status: &StatusLine<'_>, theme: 
     losses::badge(ui, snapshot.losses(), theme)
 }
 
-/// Shows the name of the trace, cut to a width so that what follows it stays in view.
-fn show_title(ui: &mut Ui, title: RichText, points_max: f32) -> Response {
-    let title = egui::Label::new(title).truncate();
-    ui.scope(|ui| {
+/// Shows the name of the trace, cut to a width so that what follows it stays in view. One tooltip has the whole name if
+/// it is cut, and the counts without room.
+fn show_title(ui: &mut Ui, name: &str, name_points: f32, points_max: f32, hidden_counts: &str) {
+    let label = egui::Label::new(RichText::new(name).small()).truncate().show_tooltip_when_elided(false);
+    let title = ui.scope(|ui| {
         ui.set_max_width(points_max.ceil());
-        ui.add(title)
-    })
-    .inner
+        ui.add(label)
+    });
+    let whole_name = if name_points > points_max { name } else { "" };
+    let lines = [whole_name, hidden_counts].into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>();
+    if !lines.is_empty() {
+        title.inner.on_hover_text(lines.join("\n"));
+    }
 }
 
 /// Returns the width of a text in the line.

@@ -1,6 +1,6 @@
 //! The status of an answer beside the title of a panel: its progress, or its exactness.
 
-use egui::{Label, ProgressBar, RichText, Ui};
+use egui::{Color32, Label, ProgressBar, RichText, Ui};
 
 use super::elided::tip;
 use crate::base::progress::Progress;
@@ -76,5 +76,14 @@ pub(super) fn show_exactness(ui: &mut Ui, exactness: Exactness, snapshot: &Snaps
     let summary = snapshot.summary();
     let is_preview = summary.sorted_to_ns.is_some_and(|sorted_to_ns| sorted_to_ns < summary.end_ns);
     let text = if is_preview { format!("{text}, of the sorted part only") } else { text.to_owned() };
-    ui.add(Label::new(RichText::new(text).color(theme.weak_text)).truncate()).on_hover_text(hint);
+    show_cut(ui, &text, theme.weak_text, hint);
+}
+
+/// Shows a text in the rest of the line. One tooltip has the hint, and the whole text if that is cut.
+pub(super) fn show_cut(ui: &mut Ui, text: &str, color: Color32, hint: &str) {
+    let font = egui::TextStyle::Body.resolve(ui.style());
+    let width: f32 = ui.fonts_mut(|fonts| text.chars().map(|letter| fonts.glyph_width(&font, letter)).sum());
+    let tip = if width > ui.available_width() { format!("{text}\n{hint}") } else { hint.to_owned() };
+    let label = Label::new(RichText::new(text).color(color)).truncate().show_tooltip_when_elided(false);
+    ui.add(label).on_hover_text(tip);
 }

@@ -475,7 +475,8 @@ impl TableView {
             });
         }
         let Some(column) = column else { return };
-        response.on_hover_ui(|ui| {
+        // A row is as wide as the table, so a tooltip below it would be far from the cell.
+        response.on_hover_ui_at_pointer(|ui| {
             ui.set_max_width(ui.spacing().tooltip_width);
             ui.label(tip_of(rows, row, column));
         });

@@ -13,7 +13,7 @@ use egui::{Label, RichText, Ui};
 use self::cursor::CellHand;
 use self::picture::{HeatLayout, HeatPicture};
 use self::scope::CellBounds;
-use super::answer_state::{Exactness, show_counting, show_exactness};
+use super::answer_state::{Exactness, show_counting, show_cut, show_exactness};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::elided::tip;
 use crate::base::csv::Cells;
@@ -179,12 +179,12 @@ impl HeatMapPanel {
                     let text = format!("coarse: starts to within {}", duration_text(map.blur_ns));
                     let hint = "From sketches of slices of time: counts and durations are those of the cells, starts \
                                 are anywhere in their slice. Every span is being counted.";
-                    ui.add(Label::new(RichText::new(text).color(theme.warning)).truncate()).on_hover_text(hint);
+                    show_cut(ui, &text, theme.warning, hint);
                 } else if map.estimated_by > 1 {
                     let text = format!("estimated from 1 of {} spans", grouped_digits(map.estimated_by));
                     let hint = "From rows at equal distances: their times and durations are exact, counts are those of \
                                 the rows times their distance. Every span is being counted.";
-                    ui.add(Label::new(RichText::new(text).color(theme.warning)).truncate()).on_hover_text(hint);
+                    show_cut(ui, &text, theme.warning, hint);
                 } else if progress.is_none() && !self.is_stopped {
                     show_exactness(ui, Exactness::Exact, view.snapshot(), theme);
                 }
