@@ -30,3 +30,11 @@ pub fn row_at(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64, tolerance_ns: u64)
     let open = || open_end(snapshot, lane).filter(|open| (open.from_ns..=open.to_ns).contains(&ts_ns));
     near.or_else(|| open().map(|open| open.row))
 }
+
+/// Returns the number of rows of a lane that start in `from_ns..to_ns`.
+#[must_use]
+pub(crate) fn rows_starting(snapshot: &Snapshot, lane: LaneIdx, from_ns: i64, to_ns: i64) -> u64 {
+    let mut cursor = LaneCursor::new(snapshot.store(), lane);
+    let from = cursor.first_from(from_ns);
+    cursor.first_from(to_ns).row.saturating_sub(from.row)
+}

@@ -343,3 +343,21 @@ fn a_click_at_the_pin_of_a_track_unpins_it_and_hides_nothing() {
     session.harness.run_steps(2);
     assert!(session.says("main 1, unfolded") && !session.says("hidden track"), "{}", session.node_texts().join("\n"));
 }
+
+#[test]
+fn the_tooltip_of_a_span_below_a_pixel_says_how_many_share_the_pixel() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let span = |k: u32| format!(r#"{{"ph":"X","name":"tick","pid":1,"tid":1,"ts":{},"dur":2}}"#, k * 4);
+    let spans: Vec<_> = (0..20_000).map(span).collect();
+    session.open_text("ticks.json", &format!("[{}]", spans.join(",")));
+    session.harness.run_steps(5);
+    let at = on_track(&session, "Thread 1", 0.4);
+    session.harness.event(Event::PointerMoved(at));
+    session.until("the tooltip", |session| session.says("spans in this pixel: zoom in to see each"));
+    session.press(Modifiers::NONE, Key::CloseBracket);
+    session.press(Modifiers::NONE, Key::F);
+    session.harness.run_steps(20);
+    session.harness.event(Event::PointerMoved(at + vec2(3.0, 0.0)));
+    session.until("another", |session| session.says("Label: 2 \u{b5}s"));
+    assert!(!session.says("in this pixel"));
+}

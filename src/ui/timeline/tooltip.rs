@@ -4,6 +4,8 @@ use egui::{Color32, RichText, Sense, Ui, Vec2};
 
 use super::layout::TimelineLayout;
 use super::state::Timeline;
+use crate::base::time::grouped_digits;
+use crate::query::pick::rows_starting;
 use crate::scene::labels::{shown, shown_name};
 use crate::store::lane::{LaneKind, RowIdx, Span};
 use crate::ui::theme::Theme;
@@ -30,6 +32,13 @@ impl From<String> for TipLine {
     }
 }
 
+impl Tip {
+    fn with_line(mut self, line: Option<String>) -> Self {
+        self.lines.extend(line.map(TipLine::from));
+        self
+    }
+}
+
 impl From<[String; 2]> for Tip {
     fn from([title, below]: [String; 2]) -> Self {
         Self { title, lines: vec![below.into()] }
@@ -46,6 +55,7 @@ impl Timeline {
         }
         let tip = hovered
             .map(|row| Tip::from(self.span_text(row, &self.snapshot.row(row))))
+            .map(|tip| tip.with_line(hovered.zip(at).and_then(|(row, at)| self.neighbours_text(layout, row, at))))
             .or_else(|| at.and_then(|at| self.counter_tip(layout, at)))
             .or_else(|| at.and_then(|at| self.derived_text(layout, at)).map(Tip::from));
         if let Some(Tip { title, lines }) = tip {
@@ -66,6 +76,26 @@ impl Timeline {
                 }
             });
         }
+    }
+
+    /// Returns how many rows share the pixel column under the pointer, if a column is wider than the hovered row. It
+    /// takes two searches, however many rows there are.
+    fn neighbours_text(&self, layout: &TimelineLayout, row: RowIdx, at: egui::Pos2) -> Option<String> {
+        let ns_per_px = self.view.now().ns_per_px();
+        if self.snapshot.row(row).dur_ns as f64 >= ns_per_px {
+            return None;
+        }
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative; a float saturates")]
+        let half_ns = (ns_per_px / 2.0).ceil() as u64;
+        let ts_ns = self.picked(layout, at).ts_ns;
+        let (from_ns, to_ns) = (ts_ns.saturating_sub_unsigned(half_ns), ts_ns.saturating_add_unsigned(half_ns));
+        let count = rows_starting(&self.snapshot, row.lane, from_ns, to_ns);
+        let kind = match self.snapshot.lane(row.lane).kind {
+            LaneKind::Spans => "spans",
+            LaneKind::Samples => "samples",
+            LaneKind::Instants | LaneKind::Counter | LaneKind::Flows => "instants",
+        };
+        (count > 1).then(|| format!("One of {} {kind} in this pixel: zoom in to see each", grouped_digits(count)))
     }
 
     fn span_text(&self, row: RowIdx, span: &Span) -> [String; 2] {
