@@ -236,3 +236,23 @@ fn the_saved_state_of_a_trace_whose_load_was_stopped_is_restored_when_it_is_open
     session.frame(Vec::new());
     assert_eq!(session.app.timeline_mut().unwrap().arrangement().pinned, [TrackIdx(0)]);
 }
+
+#[test]
+fn a_reload_keeps_the_selected_span_if_it_is_still_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), "two.json", super::tests::TWO_SPANS);
+    let mut session = Session::new();
+    session.app.open_files(std::slice::from_ref(&path));
+    session.finish_tasks();
+    let row = crate::store::RowIdx { lane: crate::store::LaneIdx(0), row: 1 };
+    session.app.act(Command::Timeline(TimelineCommand::Select(Some(row))));
+    let again = |session: &mut Session| {
+        session.app.act(Command::App(AppCommand::OpenAgain));
+        session.finish_tasks();
+        (0..3).for_each(|_| session.frame(Vec::new()));
+        session.selected_name()
+    };
+    assert_eq!(again(&mut session).as_deref(), Some("omega"));
+    std::fs::write(&path, super::tests::TWO_SPANS.replace("omega", "other")).unwrap();
+    assert_eq!(again(&mut session), None);
+}

@@ -364,7 +364,12 @@ impl App {
                 tab.reimport = Some(reimport);
                 [view, None]
             }
-            Some(reimport) => reimport.into_states(trace.timeline.snapshot(), saved),
+            Some(reimport) => {
+                if trace.timeline.selected().is_none() {
+                    trace.timeline.select(reimport.selected_in(trace.timeline.snapshot()));
+                }
+                reimport.into_states(trace.timeline.snapshot(), saved)
+            }
             None => [saved, None],
         };
         for state in states.into_iter().flatten() {
