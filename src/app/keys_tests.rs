@@ -45,6 +45,13 @@ fn give(session: &mut Session, events: Vec<Event>, gap: Option<usize>) {
     (0..FRAMES).for_each(|_| session.frame(Vec::new()));
 }
 
+/// Returns a point on the uppermost matching text: that of the timeline, above the panels.
+fn place_of(session: &Session, text: &str) -> egui::Pos2 {
+    let shown = session.texts.iter().zip(&session.positions).filter(|(shown, _)| *shown == text);
+    let places = shown.map(|(_, place)| *place + egui::vec2(4.0, 4.0));
+    places.min_by(|one, other| one.y.total_cmp(&other.y)).unwrap_or_else(|| panic!("no {text}: {:?}", session.texts))
+}
+
 fn shows_search(session: &Session) -> bool {
     session.shows("Previous") && session.shows("Close")
 }
@@ -140,4 +147,32 @@ fn a_held_key_repeats_a_step_but_adds_one_marker_and_opens_one_panel() {
     let once = width_ns(&mut session);
     hold(&mut session, Modifiers::NONE, Key::Plus);
     assert!(width_ns(&mut session) / once < (once / before).powi(3), "the zoom repeats");
+}
+
+#[test]
+fn letters_in_the_frame_of_a_click_on_a_field_are_its_text_and_run_no_commands() {
+    let mut session = with_alpha_selected();
+    let field = place_of(&session, "Filter tracks");
+    let modifiers = Modifiers::NONE;
+    let press = |pressed| Event::PointerButton { pos: field, button: egui::PointerButton::Primary, pressed, modifiers };
+    session.frame(vec![Event::PointerMoved(field)]);
+    let clicked = vec![press(true), press(false)];
+    let typed = [Key::M, Key::O].into_iter().flat_map(letter);
+    give(&mut session, clicked.into_iter().chain(typed).collect(), None);
+    let timeline = session.app.timeline_mut().unwrap();
+    assert_eq!(timeline.arrangement().filter, "mo");
+    assert!(timeline.marks().all().is_empty(), "M alone adds a marker");
+}
+
+#[test]
+fn a_click_with_ctrl_in_one_slow_frame_is_one_with_ctrl_though_the_key_is_released_in_it() {
+    let mut session = with_alpha_selected();
+    let head = place_of(&session, "Thread 1");
+    session.frame(vec![Event::PointerMoved(head)]);
+    let modifiers = Modifiers::COMMAND;
+    let press = |pressed| Event::PointerButton { pos: head, button: egui::PointerButton::Primary, pressed, modifiers };
+    // The frame itself has the keys that are held at its end: none.
+    session.frame(vec![press(true), press(false)]);
+    (0..FRAMES).for_each(|_| session.frame(Vec::new()));
+    assert!(!session.app.timeline_mut().unwrap().scope().tracks.is_all());
 }

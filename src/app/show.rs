@@ -27,6 +27,7 @@ use crate::ui::timeline::named_scopes::NamedScope;
 use crate::ui::timeline::state::Timeline;
 use crate::ui::widgets::field;
 use crate::ui::widgets::letters::letter_width;
+use crate::ui::widgets::press::remember_press;
 use crate::ui::widgets::reading_order::on_screen;
 
 /// Height of the status bar, in points.
@@ -55,6 +56,7 @@ impl App {
         let mut commands = Vec::new();
         let frame = egui::Frame::side_top_panel(ui.style()).fill(self.theme.panel);
         let state = self.ui_state();
+        remember_press(ui.ctx());
         keep_for_field(ui, &state);
         self.close_window_by_key(ui);
         commands.extend(pressed(ui, &state));

@@ -387,6 +387,7 @@ impl App {
             AppCommand::CopyTable => return self.statistics_csv().map(Effect::Copy),
             AppCommand::CopyPanel(panel) => return self.panel_text(panel).map(Effect::Copy),
             AppCommand::CopyCommandLine(panel) => return self.command_line(panel).map(Effect::Copy),
+            AppCommand::ShowAbsence { title, reason } => self.set_note(format!("{title}: {reason}.")),
             AppCommand::Quit => return self.may_quit().then_some(Effect::Window(WindowEffect::Quit)),
             AppCommand::Open(sources) => self.open(sources),
             AppCommand::OpenAgain => {

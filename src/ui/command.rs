@@ -78,6 +78,11 @@ pub(crate) enum AppCommand {
     ClosePicker,
     /// Cancels the running import or export.
     Cancel,
+    /// Says why the command whose keys were pressed is disabled.
+    ShowAbsence {
+        title: &'static str,
+        reason: &'static str,
+    },
     Dismiss,
     Quit,
     ShowCommands,

@@ -6,7 +6,7 @@ mod menus;
 
 use egui::{Key, KeyboardShortcut};
 
-pub(crate) use entry::{CommandEntry, ShownSettings, UiState};
+pub(crate) use entry::{CommandEntry, ShownSettings, UiState, explained};
 use entry::{When, alt, ctrl, ctrl_shift, entry, plain, shift};
 pub(crate) use menus::{Menu, MenuList};
 
@@ -240,15 +240,15 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::View, "Larger text", &[ctrl(Key::Plus), ctrl(Key::Equals)], When::Always, |state| {
         Command::Setting(SettingCommand::TextPercent(state.settings.text_percent.saturating_add(10)))
     })
-    .within("Text size"),
+    .within("Font size"),
     entry(Menu::View, "Smaller text", &[ctrl(Key::Minus)], When::Always, |state| {
         Command::Setting(SettingCommand::TextPercent(state.settings.text_percent.saturating_sub(10)))
     })
-    .within("Text size"),
+    .within("Font size"),
     entry(Menu::View, "Normal text", &[ctrl(Key::Num0)], When::Always, |_| {
         Command::Setting(SettingCommand::TextPercent(100))
     })
-    .within("Text size"),
+    .within("Font size"),
     entry(Menu::View, "Wheel scrolls, Ctrl + wheel zooms", &[], When::Always, |state| {
         Command::Setting(SettingCommand::Navigation(Navigation { wheel: Wheel::Scrolls, ..state.settings.navigation }))
     })
@@ -432,10 +432,10 @@ pub(crate) const TABLE: &[CommandEntry] = &[
         .hint("Change per second")
         .within("Counters"),
     entry(Menu::Rows, "Derive rate of the scope", &[], When::Trace, |_| derive(DerivedKind::Rate))
-        .hint("A track with the starts per second in the scope")
+        .hint("A track with the starts per second in the scope, or in the whole trace without one")
         .within("Derive"),
     entry(Menu::Rows, "Derive concurrency of the scope", &[], When::Trace, |_| derive(DerivedKind::Concurrency))
-        .hint("A track with the number of open spans in the scope")
+        .hint("A track with the number of open spans in the scope, or in the whole trace without one")
         .within("Derive"),
     entry(Menu::Rows, "Derive longest duration of the scope", &[], When::Trace, |_| derive(DerivedKind::MaxDuration))
         .within("Derive"),

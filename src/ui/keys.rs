@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 
 use egui::text_selection::LabelSelectionState;
-use egui::{Event, Key, KeyboardShortcut, Modifiers, Ui};
+use egui::{Event, Key, KeyboardShortcut, Modifiers, PointerButton, Ui};
 
 use super::command_table::{COPY, CommandEntry, PASTE, TABLE, UiState};
 use super::panels::table_keys::{self, is_of_grid, is_of_table, types_star};
@@ -12,6 +12,7 @@ use super::typed_ahead;
 use crate::ui::command::{
     AppCommand, BookmarkCommand, Command, PanelCommand, RowCommand, SettingCommand, TabCommand, TimelineCommand,
 };
+use crate::ui::widgets::field::field_at;
 
 /// Returns whether a dialog or a menu is open, which takes the keys: Escape closes it and nothing below.
 #[must_use]
@@ -19,17 +20,30 @@ pub(crate) fn is_behind_another(ui: &Ui) -> bool {
     ui.memory(|memory| memory.top_modal_layer().is_some()) || egui::Popup::is_any_open(ui.ctx())
 }
 
-/// Buffers the keys typed after one that opens a text field, until that field has the focus. Must run before anything
-/// else of a frame reads the keys.
+/// Buffers the keys typed after a key or a click that opens a text field, until that field has the focus. Must run
+/// before anything else of a frame reads the keys.
 pub(crate) fn keep_for_field(ui: &Ui, state: &UiState) {
     if is_behind_another(ui) {
         return;
     }
     let keys = ActiveShortcuts::now(ui, state);
     let leads = |event: &Event| keys.meant(event).is_some_and(|entry| leads_to_field(&entry.command(state)));
-    if let Some(number) = ui.input(|input| input.events.iter().position(leads)) {
+    let by_key = ui.input(|input| input.events.iter().position(leads));
+    if let Some(number) = by_key.into_iter().chain(click_on_field(ui)).min() {
         typed_ahead::keep_behind(ui.ctx(), number);
     }
+}
+
+/// Returns the index of this frame's first press on a text field without the focus.
+fn click_on_field(ui: &Ui) -> Option<usize> {
+    let press_at = |(number, event): (usize, &Event)| match event {
+        Event::PointerButton { pos, button: PointerButton::Primary, pressed: true, .. } => Some((number, *pos)),
+        _ => None,
+    };
+    let presses: Vec<_> = ui.input(|input| input.events.iter().enumerate().filter_map(press_at).collect());
+    let focused = ui.memory(egui::Memory::focused);
+    let is_on_field = |at| field_at(ui.ctx(), at).is_some_and(|field| focused != Some(field));
+    presses.into_iter().find(|(_, at)| is_on_field(*at)).map(|(number, _)| number)
 }
 
 /// Returns the commands whose keys were pressed, in order. A held key repeats only steps and zooms.
@@ -38,7 +52,7 @@ pub(crate) fn pressed(ui: &Ui, state: &UiState) -> Vec<Command> {
     /// After a slow frame, the repeats of a held key must not go on for seconds.
     const REPEATS_MAX: usize = 20;
     if is_behind_another(ui) {
-        return Vec::new();
+        return quit_pressed(ui, state);
     }
     let keys = ActiveShortcuts::now(ui, state);
     let labels = ui.ctx().plugin_opt::<LabelSelectionState>();
@@ -54,6 +68,7 @@ pub(crate) fn pressed(ui: &Ui, state: &UiState) -> Vec<Command> {
             let is_star = stars.next().unwrap_or_default();
             let Some(entry) = keys.meant(event).filter(|_| !is_star) else {
                 commands.extend(keys.clipboard_command(event, state, copies_words));
+                commands.extend(keys.absence(event, state));
                 return true;
             };
             let command = entry.command(state);
@@ -67,6 +82,15 @@ pub(crate) fn pressed(ui: &Ui, state: &UiState) -> Vec<Command> {
         });
     });
     commands
+}
+
+/// Returns the command to quit if its keys were pressed, which a dialog or a menu does not take.
+fn quit_pressed(ui: &Ui, state: &UiState) -> Vec<Command> {
+    let quit = Command::App(AppCommand::Quit);
+    let entry = TABLE.iter().find(|entry| entry.command(state) == quit);
+    let keys = entry.map(|entry| entry.keys).unwrap_or_default();
+    let is_pressed = ui.input_mut(|input| keys.iter().any(|key| input.consume_shortcut(key)));
+    if is_pressed { vec![quit] } else { Vec::new() }
 }
 
 /// The shortcuts that are active now.
@@ -106,6 +130,19 @@ impl ActiveShortcuts {
         let (closest, ..) = self.shortcuts.iter().find(|(shortcut, ..)| is_pressed(shortcut))?;
         let mut meant = self.shortcuts.iter().filter(|(shortcut, ..)| shortcut == closest);
         meant.find(|(.., is_enabled)| *is_enabled).map(|(_, entry, _)| *entry)
+    }
+
+    /// Returns why a press of Ctrl with a key has no effect. A plain key may be pressed by chance, and Ctrl + C is of
+    /// whatever has the focus.
+    fn absence(&self, event: &Event, state: &UiState) -> Option<Command> {
+        let Event::Key { key, modifiers, pressed: true, repeat: false, .. } = event else { return None };
+        let is_pressed = |shortcut: &KeyboardShortcut| {
+            shortcut.logical_key == *key && modifiers.matches_logically(shortcut.modifiers)
+        };
+        let (shortcut, entry, _) = self.shortcuts.iter().find(|(shortcut, ..)| is_pressed(shortcut))?;
+        let is_told = shortcut.modifiers.command && **shortcut != COPY && !self.is_typing;
+        let reason = entry.absence(state).filter(|_| is_told)?;
+        Some(Command::App(AppCommand::ShowAbsence { title: entry.title.trim_end_matches('.'), reason }))
     }
 
     /// Handles the clipboard events of the system. Unless they are for a text field, they copy the selected span and

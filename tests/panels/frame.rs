@@ -69,6 +69,7 @@ fn the_command_that_is_copied_prints_the_same_table() {
     session.click("Copy as command");
     let line = copied(&session).expect("a command");
     let path = session.capture.display().to_string();
+    session.until("a sign", |session| session.says("The command is copied: paste it into a terminal."));
     assert_eq!(line, format!("longspan stats {path}"));
     let printed = run_by_shell(&line);
     assert!(printed.starts_with("name,category,count,"), "{printed}");

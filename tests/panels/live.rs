@@ -290,3 +290,18 @@ fn the_recording_of_a_killed_window_is_offered_opened_and_deleted_only_after_a_s
     session.until("it is gone", |session| session.says("deleted") && !session.says("Recover"));
     assert!(!left.exists());
 }
+
+#[test]
+fn a_shortcut_that_must_wait_for_the_first_events_says_so() {
+    let mut session = Session::empty(vec2(1400.0, 700.0), 1.0);
+    let path = session.capture.with_file_name("waiting.json");
+    fs::write(&path, "[\n").expect("written");
+    session.harness.state_mut().follow_files(&[path]);
+    session.harness.step();
+    for (key, said) in
+        [(Key::T, "Statistics: Wait for the first events."), (Key::F, "Search: Wait for the first events.")]
+    {
+        session.press(Modifiers::COMMAND, key);
+        session.until("why", |session| session.says(said));
+    }
+}

@@ -330,7 +330,7 @@ fn hits_are_gone_to_while_a_search_has_some() {
     session.harness.step();
     session.press(Modifiers::NONE, Key::F3);
     session.type_text("nobody");
-    session.until("no hits", |session| session.says("Nothing passes this filter"));
+    session.until("no hits", |session| session.says("Nothing matches this filter"));
     assert!(!session.offers("Next hit") && !session.offers("Previous hit"), "no hits");
     session.click("Search");
     session.press(Modifiers::COMMAND, Key::A);
@@ -430,4 +430,54 @@ fn a_trace_that_has_changed_on_disk_can_be_reloaded_and_a_copied_command_says_th
     session.click("Copy as command");
     session.harness.run_steps(2);
     assert!(!has_changed(&session));
+}
+
+/// Returns why a menu entry is disabled; `None` if it is enabled.
+fn absence(session: &Session, entry: &str) -> Option<String> {
+    let node = session.harness.get_by_role_and_label(egui::Role::Button, entry);
+    let node = node.accesskit_node();
+    node.is_disabled().then(|| node.description().unwrap_or_default())
+}
+
+#[test]
+fn a_disabled_entry_says_why_it_is_and_what_to_do() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    session.click("Analyze");
+    session.harness.run_steps(2);
+    assert_eq!(absence(&session, "Details").as_deref(), Some("No trace is open"));
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.click("Tracks");
+    session.harness.run_steps(2);
+    let why = "Select tracks first: Ctrl + click on their names";
+    for entry in ["Groups", "Show only the tracks of the scope"] {
+        assert_eq!(absence(&session, entry).as_deref(), Some(why), "{entry}");
+    }
+    assert_eq!(absence(&session, "Order"), None);
+    let place = session.harness.get_by_role_and_label(egui::Role::Button, "Groups").rect().center();
+    session.harness.event(Event::PointerMoved(place));
+    session.until("the tooltip", |session| session.says(&format!("Label: {why}")));
+    session.press(Modifiers::NONE, Key::Escape);
+    session.click("Go");
+    session.harness.run_steps(2);
+    let why = "No trace is running: File > Follow... shows one while it is written";
+    assert_eq!(absence(&session, "Live").as_deref(), Some(why));
+}
+
+#[test]
+fn the_menu_of_a_head_opens_its_flame_graph_and_its_spans_and_adds_it_to_the_scope() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.harness.run_steps(3);
+    let right = (PointerButton::Secondary, Modifiers::NONE);
+    crate::scope::click_head(&mut session, "main", right);
+    session.click("Spans of the track");
+    session.until("its spans", |session| session.says("ListItem: request") && !session.says("ListItem: write"));
+    crate::scope::click_head(&mut session, "Thread 2", right);
+    session.click("Add to the scope");
+    session.until("all spans", |session| session.says("ListItem: request") && session.says("ListItem: write"));
+    crate::scope::click_head(&mut session, "Thread 2", right);
+    session.click("Remove from the scope");
+    session.until("its spans", |session| session.says("ListItem: request") && !session.says("ListItem: write"));
+    crate::scope::click_head(&mut session, "Thread 2", right);
+    session.click("Flame graph of the track");
+    session.until("the flame graph", |session| session.says("Image: Flame graph of "));
 }

@@ -369,3 +369,17 @@ fn the_field_for_the_name_of_a_scope_has_the_keys_and_the_last_saved_scope_is_in
     let first = session.harness.get_by_label("my scope 0").rect();
     assert!(screen.contains_rect(first), "{first:?}");
 }
+
+#[test]
+fn a_range_on_all_tracks_says_that_it_has_hidden_tracks_too() {
+    let mut session = opened();
+    session.click("Filter tracks");
+    session.harness.get_by_label("Filter tracks").focus();
+    session.harness.step();
+    session.type_text("main");
+    session.harness.run_steps(3);
+    let ruler = session.harness.get_by_label("Ruler: drag to select time").rect();
+    let at = |part: f32| pos2(ruler.left() + ruler.width() * part, ruler.center().y);
+    session.drag(at(0.2), at(0.6));
+    session.until("the scope", |session| session.says(TIME) && session.says("with hidden tracks"));
+}

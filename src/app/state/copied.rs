@@ -52,9 +52,8 @@ impl App {
                 });
                 let notes = line.omits_words.then(|| omits.to_owned()).into_iter().chain(changed);
                 let note = notes.collect::<Vec<_>>().join(" ");
-                if !note.is_empty() {
-                    self.set_note(note);
-                }
+                let copied = "The command is copied: paste it into a terminal.";
+                self.set_note(if note.is_empty() { copied.to_owned() } else { note });
             }
             Err(reason) => self.set_note(reason.to_string()),
         }

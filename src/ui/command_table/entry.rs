@@ -10,6 +10,7 @@ use crate::scene::palette::Colors;
 use crate::scene::rows::TrackDensity;
 use crate::ui::command::Command;
 use crate::ui::settings::{Navigation, RulerOrigin};
+use crate::ui::widgets::spoken;
 
 /// The state of the window that commands depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,6 +106,79 @@ pub(super) enum When {
     StillSpan,
 }
 
+const NO_TRACE: &str = "No trace is open";
+const NO_SPAN: &str = "Select a span first";
+const NO_SCOPE: &str = "Select time or tracks first: Shift + drag on the timeline";
+const BUSY: &str = "Wait until the import or export ends";
+
+impl When {
+    /// Returns why a command is disabled, with what to do; `None` if it is enabled.
+    fn absence(self, state: &UiState) -> Option<&'static str> {
+        let no_trace = if state.is_live { "Wait for the first events" } else { NO_TRACE };
+        let has_trace = (state.has_trace, no_trace);
+        let has_export = match state.has_trace {
+            true if state.is_busy => (state.can_export, BUSY),
+            true => (state.can_export, "Wait until the whole trace is sorted"),
+            false => has_trace,
+        };
+        let conditions: &[(bool, &'static str)] = match self {
+            Self::Always => &[],
+            Self::Closable => &[(state.has_trace || state.is_busy || state.is_live || state.tabs > 1, NO_TRACE)],
+            Self::Tabs => &[(state.tabs > 1, "Only one tab is open")],
+            Self::Trace => &[has_trace],
+            Self::Files => &[has_trace, (state.files > 1, "The trace is of one file")],
+            Self::Reloadable => &[
+                has_trace,
+                (!state.is_live, "The trace is still running: stop it first"),
+                (!state.is_busy, BUSY),
+                (state.has_readable_files, "The input of a pipe or a program cannot be read again"),
+            ],
+            Self::Span => &[has_trace, (state.has_span, NO_SPAN)],
+            Self::Table => &[has_trace, (state.has_table, "Open the statistics first")],
+            Self::Selection => {
+                &[has_trace, (state.has_span || state.has_scope_time, "Select a span or some time first")]
+            }
+            Self::Clearable => {
+                &[has_trace, (state.has_span || state.has_scope || state.is_searching, "Nothing is selected")]
+            }
+            Self::Hits => &[has_trace, (state.has_hits, "Search for something first")],
+            Self::Past => &[has_trace, (state.has_past, "There is no earlier view")],
+            Self::Future => &[has_trace, (state.has_future, "There is no later view")],
+            Self::Hidden => &[has_trace, (state.has_hidden, "No track is hidden")],
+            Self::Marks => &[has_trace, (state.has_bookmarks, "Add a marker first")],
+            Self::Measurable => &[has_trace, (state.can_measure, "Add or choose two markers first")],
+            Self::Utc => &[has_trace, (state.has_utc, "The trace does not have the time of day")],
+            Self::Export => &[has_export],
+            Self::ExportScope => &[has_export, (state.has_scope, NO_SCOPE)],
+            Self::ScopeTracks => {
+                &[has_trace, (state.has_scope_tracks, "Select tracks first: Ctrl + click on their names")]
+            }
+            Self::ScopeCounters => {
+                &[has_trace, (state.counters.has_counter, "Select counters first: Ctrl + click on their names")]
+            }
+            Self::Overlayable => &[
+                has_trace,
+                (state.counters.can_overlay, "Select two to eight counters first: Ctrl + click on their names"),
+            ],
+            Self::Stackable => &[
+                has_trace,
+                (
+                    state.counters.can_stack,
+                    "Select two to eight counters of one unit first: Ctrl + click on their names",
+                ),
+            ],
+            Self::Separable => &[has_trace, (state.counters.can_separate, "Select counters that share a row first")],
+            Self::Live => &[(state.is_live, "No trace is running: File > Follow... shows one while it is written")],
+            Self::StillSpan => &[
+                has_trace,
+                (state.has_span, NO_SPAN),
+                (!state.is_live, "Not while the trace is running: Space follows or pauses"),
+            ],
+        };
+        conditions.iter().find(|(is_met, _)| !is_met).map(|(_, reason)| *reason)
+    }
+}
+
 pub(crate) struct CommandEntry {
     pub(crate) menu: Menu,
     /// Its submenu; entries of one submenu are adjacent.
@@ -127,34 +201,13 @@ impl CommandEntry {
     /// Returns whether it is enabled.
     #[must_use]
     pub(crate) fn is_enabled(&self, state: &UiState) -> bool {
-        match self.when {
-            When::Always => true,
-            When::Closable => state.has_trace || state.is_busy || state.is_live || state.tabs > 1,
-            When::Tabs => state.tabs > 1,
-            When::Trace => state.has_trace,
-            When::Files => state.files > 1,
-            When::Reloadable => state.has_readable_files && !state.is_live && !state.is_busy,
-            When::Span => state.has_span,
-            When::Table => state.has_table,
-            When::Selection => state.has_span || state.has_scope_time,
-            When::Clearable => state.has_span || state.has_scope || state.is_searching,
-            When::Hits => state.has_hits,
-            When::Past => state.has_past,
-            When::Future => state.has_future,
-            When::Hidden => state.has_hidden,
-            When::Marks => state.has_bookmarks,
-            When::Measurable => state.can_measure,
-            When::Utc => state.has_utc,
-            When::Export => state.can_export,
-            When::ExportScope => state.can_export && state.has_scope,
-            When::ScopeTracks => state.has_scope_tracks,
-            When::ScopeCounters => state.counters.has_counter,
-            When::Overlayable => state.counters.can_overlay,
-            When::Stackable => state.counters.can_stack,
-            When::Separable => state.counters.can_separate,
-            When::Live => state.is_live,
-            When::StillSpan => state.has_span && !state.is_live,
-        }
+        self.absence(state).is_none()
+    }
+
+    /// Returns why it is disabled, with what to do; `None` if it is enabled.
+    #[must_use]
+    pub(crate) fn absence(&self, state: &UiState) -> Option<&'static str> {
+        self.when.absence(state)
     }
 
     /// Returns whether it is checked; `None` for a command without state.
@@ -169,10 +222,14 @@ impl CommandEntry {
         (self.command)(state)
     }
 
-    /// Adds its hint to a widget, as a tooltip and for screen readers.
+    /// Adds its hint to a widget, or why it is disabled, as a tooltip and for screen readers.
     #[must_use]
-    pub(crate) fn hinted(&self, response: Response) -> Response {
-        if self.hint.is_empty() { response } else { response.on_hover_text(self.hint) }
+    pub(crate) fn explained(&self, response: Response, state: &UiState) -> Response {
+        match self.absence(state) {
+            Some(reason) => explained(response, reason),
+            None if self.hint.is_empty() => response,
+            None => response.on_hover_text(self.hint),
+        }
     }
 
     pub(super) const fn hint(self, hint: &'static str) -> Self {
@@ -194,6 +251,12 @@ impl CommandEntry {
     pub(super) const fn checked(self, checked: fn(&UiState) -> bool) -> Self {
         Self { checked: Some(checked), ..self }
     }
+}
+
+/// Adds why a widget is disabled, as a tooltip and for screen readers.
+pub(crate) fn explained(response: Response, reason: &str) -> Response {
+    spoken::describe(&response, reason);
+    if response.enabled() { response.on_hover_text(reason) } else { response.on_disabled_hover_text(reason) }
 }
 
 pub(super) const fn entry(

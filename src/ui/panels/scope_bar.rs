@@ -13,7 +13,7 @@ use crate::model::{ProcessIdx, TrackIdx, TrackKind, TrackSet};
 use crate::query::Snapshot;
 use crate::query::filter::Filter;
 use crate::scene::labels::{shorten_middle, shown};
-use crate::scene::titles::{process_title, track_title};
+use crate::scene::titles::{distinct_title, process_title};
 use crate::ui::chrome::menu_bar;
 use crate::ui::command::{Command, DERIVE_CHOICES, DerivedCommand, RowCommand, ScopeCommand, TimelineCommand};
 use crate::ui::questions::SelectedScope;
@@ -78,6 +78,12 @@ impl ScopeBar {
             }
             if !scope.tracks.is_all() && part(ui, &self.tracks, "Remove the tracks from the scope", theme) {
                 change(ScopeCommand::ClearTracks);
+            }
+            let arrangement = timeline.arrangement();
+            let hides_tracks = !arrangement.filter.trim().is_empty() || !arrangement.folded.hidden.is_empty();
+            if scope.tracks.is_all() && hides_tracks {
+                let text = RichText::new("with hidden tracks").color(theme.weak_text);
+                ui.label(text).on_hover_text("Shift + drag across tracks selects only those that it crosses");
             }
             if !scope.tracks.is_all() && ui.small_button("Show only these").clicked() {
                 shows_only = true;
@@ -254,7 +260,7 @@ fn tracks_text(snapshot: &Snapshot, tracks: &TrackSet) -> String {
             format!("{count} {unit} of {} processes", grouped_digits(processes.len() as u64))
         }
         ([track], Some(&process)) => {
-            format!("{} of {}", track_title(snapshot.track(*track)).0, process_text(process))
+            format!("{} of {}", distinct_title(snapshot, *track), process_text(process))
         }
         (_, Some(&process)) => {
             let all = snapshot.display_order().iter().filter(|&&track| process_of(track) == process).count();

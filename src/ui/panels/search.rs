@@ -1,7 +1,7 @@
 //! The search panel: a field with the number of hits, a list of them in time order, and buttons to the next and
 //! previous hit.
 
-use egui::{Key, Modifiers, RichText, Ui};
+use egui::{Event, Key, Modifiers, RichText, Ui};
 
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::hit_list::{HitList, ListContent, ListRows};
@@ -111,7 +111,7 @@ impl SearchPanel {
             return Some(error.clone());
         }
         match &self.hits {
-            Some(hits) if hits.total() == 0 => Some("Nothing passes this filter: type less of it above.".to_owned()),
+            Some(hits) if hits.total() == 0 => Some("Nothing matches this filter: shorten it above.".to_owned()),
             _ => None,
         }
     }
@@ -237,7 +237,8 @@ impl SearchPanel {
             let command = self.question().map_or(PanelCommand::StopSearch, PanelCommand::Ask);
             commands.push(Command::Panel(command));
         }
-        let (enter, back) = ui.input(|input| (input.key_pressed(Key::Enter), input.modifiers.shift));
+        let entered = ui.input(|input| input.events.iter().find_map(modifiers_of_enter));
+        let (enter, back) = (entered.is_some(), entered.is_some_and(|modifiers| modifiers.shift));
         if response.lost_focus() && enter {
             response.request_focus();
             commands.extend(self.neighbour(!back, from).map(ask));
@@ -426,4 +427,12 @@ fn hits_text(count: u64) -> String {
 
 fn ask(question: Question) -> Command {
     Command::Panel(PanelCommand::Ask(question))
+}
+
+/// Returns the modifier keys of a press of Enter.
+fn modifiers_of_enter(event: &Event) -> Option<Modifiers> {
+    match event {
+        Event::Key { key: Key::Enter, pressed: true, modifiers, .. } => Some(*modifiers),
+        _ => None,
+    }
 }

@@ -19,7 +19,7 @@ use crate::ui::command::{
     AppCommand, BookmarkCommand, Command, DERIVE_CHOICES, DerivedCommand, NavigationStep, PanelCommand, ScopeCommand,
     TimelineCommand,
 };
-use crate::ui::command_table::key_of;
+use crate::ui::command_table::{explained, key_of};
 use crate::ui::panel::Panel;
 use crate::ui::purpose::Purpose;
 use crate::ui::questions::SelectedScope;
@@ -41,7 +41,8 @@ struct MenuItem {
     /// The table command whose shortcut does the same; empty without one.
     same_as: &'static str,
     commands: Vec<Command>,
-    is_enabled: bool,
+    /// Why it is disabled; `None` if it is enabled.
+    absence: Option<&'static str>,
 }
 
 /// Opens the menu at a right click, shows it while it is open, and adds the chosen command.
@@ -86,11 +87,12 @@ fn show_section(ui: &mut Ui, section: MenuSection, theme: &Theme) -> Vec<Command
 
 fn show_items(ui: &mut Ui, items: Vec<MenuItem>) -> Vec<Command> {
     let mut chosen = Vec::new();
-    for MenuItem { text, same_as, commands, is_enabled } in items {
+    for MenuItem { text, same_as, commands, absence } in items {
         let key = key_of(ui.ctx(), same_as);
         let button = Button::new(text);
         let button = if key.is_empty() { button } else { button.shortcut_text(key) };
-        if ui.add_enabled(is_enabled, button).clicked() {
+        let response = ui.add_enabled(absence.is_none(), button);
+        if absence.into_iter().fold(response, explained).clicked() {
             chosen = commands;
             ui.close();
         }
@@ -110,16 +112,16 @@ fn sections(timeline: &Timeline, clicked: ClickTarget) -> Vec<MenuSection> {
 /// Returns the items of a track, a group or a process. Below those of a span they are one submenu.
 fn group_section(timeline: &Timeline, kind: GroupKind, is_below_span: bool) -> MenuSection {
     let questions = gutter::questions(timeline, kind).into_iter();
-    let questions = questions.map(|(text, commands)| MenuItem { text, same_as: "", commands, is_enabled: true });
+    let questions = questions.map(|(text, commands)| MenuItem { text, same_as: "", commands, absence: None });
     let choices = gutter::choices(timeline, kind).into_iter();
-    let choices = choices.map(|RowChoice { text, command, is_enabled }| MenuItem {
-        is_enabled,
+    let choices = choices.map(|RowChoice { text, command, absence }| MenuItem {
+        absence,
         ..item(text, "", Command::Timeline(TimelineCommand::Rows(command)))
     });
     let [name, ask] = match kind {
-        GroupKind::Process(_) => ["The process", "Ask about the process"],
-        GroupKind::Custom(_) | GroupKind::Tracks(_) => ["The group", "Ask about the group"],
-        GroupKind::Track(_) => ["The track", "Ask about the track"],
+        GroupKind::Process(_) => ["The process", "Analyze the process"],
+        GroupKind::Custom(_) | GroupKind::Tracks(_) => ["The group", "Analyze the group"],
+        GroupKind::Track(_) => ["The track", "Analyze the track"],
     };
     if is_below_span {
         let submenus = vec![(name, questions.chain(choices).collect())];
@@ -145,13 +147,24 @@ fn span_section(timeline: &Timeline, row: RowIdx) -> MenuSection {
     } else {
         item("Statistics of this name", "", Command::Panel(PanelCommand::StatisticsOf(span.name)))
     };
+    let [zoom, copy, every, more] = match lane.kind {
+        LaneKind::Instants => {
+            ["Zoom to the instant", "Copy the instant", "Every instant of this name", "More for this instant"]
+        }
+        LaneKind::Samples => {
+            ["Zoom to the sample", "Copy the sample", "Every sample of this name", "More for this sample"]
+        }
+        LaneKind::Spans | LaneKind::Counter | LaneKind::Flows => {
+            ["Zoom to the span", "Copy the span", "Every span of this name", "More for this span"]
+        }
+    };
     let items = vec![
-        item("Zoom to the span", fit, Command::Timeline(TimelineCommand::ZoomToSpan)),
-        same("Copy the span", Command::App(AppCommand::CopySpan)),
+        item(zoom, fit, Command::Timeline(TimelineCommand::ZoomToSpan)),
+        item(copy, "Copy the span", Command::App(AppCommand::CopySpan)),
         item("Search for this name", "", Command::Panel(PanelCommand::SearchFor(name_word(name)))),
         sums,
     ];
-    let mut scopes = vec![item("Every span of this name", "", scope(ScopeCommand::Filter(name_word(name))))];
+    let mut scopes = vec![item(every, "", scope(ScopeCommand::Filter(name_word(name))))];
     if lane.kind == LaneKind::Spans {
         scopes.push(item("Inside this span", "", scope(ScopeCommand::Inside(row))));
     }
@@ -161,7 +174,7 @@ fn span_section(timeline: &Timeline, row: RowIdx) -> MenuSection {
         scopes.push(item("Heat map of this name", "", Command::Panel(PanelCommand::HeatMapOf(span.name))));
     }
     let named = SelectedScope { filter: name_word(name).into(), ..SelectedScope::default() };
-    let submenus = vec![("More for this span", scopes), ("Derive track of this name", derive_items(&named))];
+    let submenus = vec![(more, scopes), ("Derive track of this name", derive_items(&named))];
     MenuSection { title: on_screen(&short).into_owned(), items, submenus }
 }
 
@@ -194,7 +207,7 @@ fn derive_items(scope: &SelectedScope) -> Vec<MenuItem> {
 }
 
 fn item(text: &'static str, same_as: &'static str, command: Command) -> MenuItem {
-    MenuItem { text, same_as, commands: vec![command], is_enabled: true }
+    MenuItem { text, same_as, commands: vec![command], absence: None }
 }
 
 /// Returns an item with the text of a table command.

@@ -20,17 +20,29 @@ use crate::ui::theme::Theme;
 use crate::ui::widgets::letters::letter_width;
 use crate::ui::widgets::reading_order::on_screen;
 
+/// Why counters do not share a row.
+const FEW: &str = "A row has two to eight counters";
+const FEW_IN_SCOPE: &str = "Select two to eight counters first, to stack them of one unit: Ctrl + click on their names";
+const OF_ONE_UNIT: &str = "A stack has two to eight counters of one unit";
+const NONE_SHARED: &str = "Each has a row of its own already";
+
 /// A menu entry that changes rows, and whether it is enabled.
 #[derive(Debug, Clone)]
 pub(super) struct RowChoice {
     pub(super) text: &'static str,
     pub(super) command: RowCommand,
-    pub(super) is_enabled: bool,
+    /// Why it is disabled; `None` if it is enabled.
+    pub(super) absence: Option<&'static str>,
 }
 
 impl RowChoice {
+    /// Disables the entry for a reason, unless it is possible.
+    pub(super) fn possible_if(self, is_possible: bool, reason: &'static str) -> Self {
+        Self { absence: (!is_possible).then_some(reason), ..self }
+    }
+
     pub(super) fn new(text: &'static str, command: RowCommand) -> Self {
-        Self { text, command, is_enabled: true }
+        Self { text, command, absence: None }
     }
 }
 
@@ -92,7 +104,6 @@ impl Timeline {
     pub(super) fn counter_choices(&self, kind: GroupKind) -> Vec<RowChoice> {
         let counters = self.counters_of(Some(kind));
         let of = Some(kind);
-        let choice = |text, command, is_enabled| RowChoice { text, command, is_enabled };
         let overlay = |is_stacked| RowCommand::OverlayCounters { of, is_stacked };
         match kind {
             GroupKind::Tracks(lead) => {
@@ -102,9 +113,10 @@ impl Timeline {
                 }
                 let can = self.choice_of(&counters);
                 vec![
-                    choice("Overlay its counters", overlay(false), can.can_overlay),
-                    choice("Stack its counters", overlay(true), can.can_stack),
-                    choice("Separate its counters", RowCommand::SeparateCounters(of), can.can_separate),
+                    RowChoice::new("Overlay its counters", overlay(false)).possible_if(can.can_overlay, FEW),
+                    RowChoice::new("Stack its counters", overlay(true)).possible_if(can.can_stack, OF_ONE_UNIT),
+                    RowChoice::new("Separate its counters", RowCommand::SeparateCounters(of))
+                        .possible_if(can.can_separate, NONE_SHARED),
                 ]
             }
             GroupKind::Track(track) if self.snapshot.track(track).key.kind == TrackKind::Counter => {
@@ -121,16 +133,18 @@ impl Timeline {
                 if let Some(row) = self.row_led_by(track) {
                     let can_stack = self.choice_of(&counters).can_stack;
                     choices.push(if row.is_stacked {
-                        choice("Overlay instead of stacking", overlay(false), true)
+                        RowChoice::new("Overlay instead of stacking", overlay(false))
                     } else {
-                        choice("Stack the counters", overlay(true), can_stack)
+                        RowChoice::new("Stack the counters", overlay(true)).possible_if(can_stack, OF_ONE_UNIT)
                     });
-                    choices.push(choice("Separate the counters", RowCommand::SeparateCounters(of), true));
+                    choices.push(RowChoice::new("Separate the counters", RowCommand::SeparateCounters(of)));
                 } else {
                     let can = self.counter_choice();
                     let of_scope = |is_stacked| RowCommand::OverlayCounters { of: None, is_stacked };
-                    choices.push(choice("Overlay the counters of the scope", of_scope(false), can.can_overlay));
-                    choices.push(choice("Stack the counters of the scope", of_scope(true), can.can_stack));
+                    let overlaid = RowChoice::new("Overlay the counters of the scope", of_scope(false));
+                    choices.push(overlaid.possible_if(can.can_overlay, FEW_IN_SCOPE));
+                    let stacked = RowChoice::new("Stack the counters of the scope", of_scope(true));
+                    choices.push(stacked.possible_if(can.can_stack, FEW_IN_SCOPE));
                 }
                 choices
             }

@@ -15,6 +15,9 @@ use crate::ui::command::{Command, CustomGroupCommand, RowCommand, TimelineComman
 use crate::ui::theme::Theme;
 use crate::ui::widgets::field;
 
+/// Why no tracks can be grouped.
+const NO_TRACKS: &str = "Select tracks first: Ctrl + click on their names";
+
 impl Timeline {
     /// Runs a command of the user's groups. Returns the layout to compute in the background.
     #[must_use]
@@ -65,7 +68,9 @@ impl Timeline {
     /// Returns the menu entries of a header that group tracks.
     pub(super) fn group_choices(&self, kind: GroupKind) -> Vec<RowChoice> {
         let has_tracks = !self.scope().tracks.is_all();
-        let choice = |text, command, is_enabled| RowChoice { text, command: RowCommand::Group(command), is_enabled };
+        let choice = |text, command, is_possible| {
+            RowChoice::new(text, RowCommand::Group(command)).possible_if(is_possible, NO_TRACKS)
+        };
         let mut choices = Vec::new();
         match kind {
             GroupKind::Custom(group) => {

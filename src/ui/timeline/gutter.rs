@@ -17,9 +17,12 @@ use crate::scene::titles::{command_line, title_in_group};
 use crate::ui::command::{
     AppCommand, Command, DerivedCommand, PanelCommand, RowCommand, ScopeCommand, TimelineCommand,
 };
+use crate::ui::command_table::explained;
+use crate::ui::panel::Panel;
 use crate::ui::purpose::Purpose;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::context_menu::context_menu;
+use crate::ui::widgets::press::press_modifiers;
 use crate::ui::widgets::reading_order::on_screen;
 use name::{INDENT, Joint, NAME_POINTS, Name, is_header};
 
@@ -99,7 +102,9 @@ fn show_group(
         GroupKind::Track(track) if joint.in_group => (short_title(timeline, track, &title), &*beside),
         _ => (&*title, &*beside),
     };
-    let name = Name { group, rect, clip, title: shown_title, beside: shown_beside, level, folded, hovered, joint };
+    let is_shared = matches!(group.kind, GroupKind::Track(track) if timeline.snapshot.has_shared_name(track));
+    let name =
+        Name { group, rect, clip, title: shown_title, beside: shown_beside, is_shared, level, folded, hovered, joint };
     let (middle, free_top) = name.paint(ui, theme, buttons.width());
     let legend = if let GroupKind::Track(track) = group.kind { timeline.legend(track) } else { Vec::new() };
     if !folded {
@@ -118,8 +123,7 @@ fn show_group(
     let label = accessible_label(&title, &beside, folded, is_in_scope) + &named;
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &label));
     if response.clicked() {
-        // The modifiers of the press: those of its release may come later.
-        let adds = ui.input(|input| input.modifiers.command);
+        let adds = press_modifiers(ui).command;
         let toggle =
             if adds { scope(ScopeCommand::Toggle(group.kind)) } else { rows(RowCommand::ToggleFold(group.kind)) };
         commands.push(toggle);
@@ -131,7 +135,8 @@ fn show_group(
         let field_rect = Rect::from_min_max(pos2(rect.left() + INDENT, rect.top() + 1.0), rect.max - vec2(4.0, 2.0));
         commands.extend(show_name_field(timeline, ui, named, field_rect.intersect(clip), theme));
     }
-    response.on_hover_text(tip(timeline, group.kind, &(title + &named), &beside));
+    // A head may be as tall as the window, so a tooltip below it would be far from the name.
+    response.on_hover_text_at_pointer(tip(timeline, group.kind, &(title + &named), &beside));
 }
 
 /// Returns how far a name is indented: by the groups that it is in.
@@ -228,23 +233,51 @@ pub(super) fn choices(timeline: &Timeline, kind: GroupKind) -> Vec<RowChoice> {
 /// Returns the queries about a process, a group or a track, whose tracks become the scope, and the command to copy its
 /// name.
 pub(super) fn questions(timeline: &Timeline, kind: GroupKind) -> Vec<(&'static str, Vec<Command>)> {
-    let [statistics, search, export] = match kind {
-        GroupKind::Process(_) => ["Statistics of the process", "Search in the process", "Export the process..."],
-        GroupKind::Custom(_) | GroupKind::Tracks(_) => {
-            ["Statistics of the group", "Search in the group", "Export the group..."]
-        }
-        GroupKind::Track(_) => ["Statistics of the track", "Search in the track", "Export the track..."],
+    let [statistics, flame, spans, search, export] = match kind {
+        GroupKind::Process(_) => [
+            "Statistics of the process",
+            "Flame graph of the process",
+            "Spans of the process",
+            "Search in the process",
+            "Export the process...",
+        ],
+        GroupKind::Custom(_) | GroupKind::Tracks(_) => [
+            "Statistics of the group",
+            "Flame graph of the group",
+            "Spans of the group",
+            "Search in the group",
+            "Export the group...",
+        ],
+        GroupKind::Track(_) => [
+            "Statistics of the track",
+            "Flame graph of the track",
+            "Spans of the track",
+            "Search in the track",
+            "Export the track...",
+        ],
     };
+    let is_in_scope = !timeline.scope().tracks.is_all() && timeline.is_in_scope(kind);
+    let toggle = if is_in_scope { "Remove from the scope" } else { "Add to the scope" };
+    let show = |panel| Command::Panel(PanelCommand::Show(panel));
     let only = || scope(ScopeCommand::Only(kind));
     let derive = Command::Timeline(TimelineCommand::Derived(DerivedCommand::AddScheduling(kind)));
     let scheduling = timeline.has_scheduling(kind).then(|| ("Derive tracks of its scheduling", vec![derive]));
     let choices = [
         (statistics, vec![only(), Command::Panel(PanelCommand::SumUpScope)]),
+        (flame, vec![only(), show(Panel::Flame)]),
+        (spans, vec![only(), show(Panel::Spans)]),
         (search, vec![only(), Command::Panel(PanelCommand::Search)]),
         (export, vec![only(), Command::App(AppCommand::Choose(Purpose::ExportSelected))]),
+        (toggle, vec![scope(ScopeCommand::Toggle(kind))]),
         ("Copy the name", vec![Command::App(AppCommand::CopyText(title_of(timeline, kind).0))]),
     ];
-    choices.into_iter().chain(scheduling).collect()
+    // Values have neither calls nor durations.
+    let is_of_values = match kind {
+        GroupKind::Track(track) => timeline.snapshot.track(track).key.kind == TrackKind::Counter,
+        GroupKind::Custom(_) | GroupKind::Process(_) | GroupKind::Tracks(_) => false,
+    };
+    let is_possible = |(text, _): &(&str, _)| !(is_of_values && [flame, spans].contains(text));
+    choices.into_iter().filter(is_possible).chain(scheduling).collect()
 }
 
 fn rows(command: RowCommand) -> Command {
@@ -264,8 +297,10 @@ fn menu(ui: &mut Ui, timeline: &Timeline, kind: GroupKind, commands: &mut Vec<Co
         }
     }
     ui.separator();
-    let mut entry = |ui: &mut Ui, RowChoice { text, command, is_enabled }: RowChoice| {
-        if ui.add_enabled(is_enabled, egui::Button::new(text)).clicked() {
+    let mut entry = |ui: &mut Ui, RowChoice { text, command, absence }: RowChoice| {
+        let response = ui.add_enabled(absence.is_none(), egui::Button::new(text));
+        let response = absence.into_iter().fold(response, explained);
+        if response.clicked() {
             commands.push(rows(command));
             ui.close();
         }

@@ -11,6 +11,7 @@ use crate::ui::command::{Command, TimelineCommand};
 use crate::ui::keys::is_behind_another;
 use crate::ui::questions::TimeRange;
 use crate::ui::settings::Wheel;
+use crate::ui::widgets::press::press_modifiers;
 
 /// Wheel points for a zoom by e: five notches of fifty.
 const WHEEL_POINTS_PER_E: f32 = 250.0;
@@ -93,7 +94,7 @@ fn drag_from(
     response: &Response,
     (origin, on_canvas): (Pos2, bool),
 ) -> Drag {
-    let modifiers = ui.input(|input| input.modifiers);
+    let modifiers = press_modifiers(ui);
     let (moves_file, grip_ns) = (modifiers.command, timeline.time_at(layout, origin));
     let from_ns = time_within(timeline, layout, origin);
     let edge = other_edge(timeline, layout, origin).filter(|_| !modifiers.any());

@@ -69,12 +69,46 @@ pub(crate) fn take_overflow(ctx: &egui::Context) -> bool {
 fn show(ui: &mut Ui, text: &mut String, show: impl for<'a> FnOnce(&mut Ui, TextEdit<'a>) -> Response) -> Response {
     let mut bounded = BoundedText { text, overflows: false };
     let response = show(ui, TextEdit::singleline(&mut bounded));
+    let pass = ui.ctx().cumulative_pass_nr();
+    ui.ctx().data_mut(|data| data.get_temp_mut_or_default::<ShownFields>(shown_id()).add(pass, response.id));
     if bounded.overflows {
         ui.ctx().data_mut(|data| data.insert_temp(overflow_id(), true));
         // The notice is drawn before most fields.
         ui.ctx().request_repaint();
     }
     response
+}
+
+/// The fields of the last pass that had any.
+#[derive(Debug, Clone, Default)]
+struct ShownFields {
+    pass: u64,
+    ids: Vec<Id>,
+}
+
+impl ShownFields {
+    fn add(&mut self, pass: u64, id: Id) {
+        if self.pass != pass {
+            (self.pass, self.ids) = (pass, Vec::new());
+        }
+        self.ids.push(id);
+    }
+}
+
+/// Returns the field at a position, as it was in the last pass.
+#[must_use]
+pub(crate) fn field_at(ctx: &egui::Context, at: egui::Pos2) -> Option<Id> {
+    let fields = ctx.data(|data| data.get_temp::<ShownFields>(shown_id()))?;
+    let layer = ctx.layer_id_at(at)?;
+    let is_at = |id: &Id| {
+        let field = ctx.read_response(*id);
+        field.is_some_and(|field| field.layer_id == layer && field.interact_rect.contains(at))
+    };
+    fields.ids.into_iter().find(is_at)
+}
+
+fn shown_id() -> Id {
+    Id::unique("fields of the last pass")
 }
 
 fn overflow_id() -> Id {

@@ -5,5 +5,6 @@ pub(crate) mod context_menu;
 pub(crate) mod field;
 pub(crate) mod letters;
 pub(crate) mod marks;
+pub(crate) mod press;
 pub(crate) mod reading_order;
 pub(crate) mod spoken;

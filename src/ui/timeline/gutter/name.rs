@@ -14,6 +14,9 @@ pub(super) const NAME_POINTS: f32 = 22.0;
 /// Width of the arrow before a name.
 pub(super) const INDENT: f32 = 22.0;
 
+/// Width of a shortened title that still says something.
+const TITLE_POINTS_MIN: f32 = 48.0;
+
 /// Whether a row is of the same group or thread as the rows around it.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Joint {
@@ -33,6 +36,8 @@ pub(super) struct Name<'a> {
     pub(super) clip: Rect,
     pub(super) title: &'a str,
     pub(super) beside: &'a str,
+    /// Whether another track has the title, so that only the text beside it tells them apart.
+    pub(super) is_shared: bool,
     /// Number of headers above it: none for a process or a group of the user, two for a track of a group.
     pub(super) level: u8,
     pub(super) folded: bool,
@@ -111,9 +116,10 @@ impl Name<'_> {
         ui.fonts_mut(|fonts| {
             let mut advance = |letter| letter_width(fonts, font, letter);
             let beside = shorten_middle(self.title, room - note_width - 8.0, &mut advance);
-            // The name takes precedence over the number beside it.
+            // The name takes precedence over the number beside it, unless it says less.
             let whole = beside.as_ref().is_some_and(|cut| *cut == self.title);
-            let note_fits = whole || self.group.folded_lanes > 0;
+            let tells_apart = self.is_shared && room - note_width > TITLE_POINTS_MIN;
+            let note_fits = whole || self.group.folded_lanes > 0 || tells_apart;
             let fitted = if note_fits { beside } else { shorten_middle(self.title, room, &mut advance) };
             (fitted.unwrap_or_default().into_owned(), note_fits)
         })
@@ -152,7 +158,41 @@ fn triangle(middle: egui::Pos2, folded: bool, color: egui::Color32) -> Shape {
 
 #[cfg(test)]
 mod tests {
-    use super::shortened_note;
+    use super::*;
+    use crate::model::TrackIdx;
+
+    /// Returns whether a long title leaves the text beside it in a head of this width.
+    fn keeps_note(is_shared: bool, room: f32) -> bool {
+        let kind = GroupKind::Track(TrackIdx(0));
+        let group = Group { kind, top_px: 0, height_px: 20, folded_lanes: 0 };
+        let name = Name {
+            group: &group,
+            rect: Rect::ZERO,
+            clip: Rect::ZERO,
+            title: "ThreadPoolForegroundWorker",
+            beside: "8915",
+            is_shared,
+            level: 0,
+            folded: false,
+            hovered: false,
+            joint: Joint::default(),
+        };
+        let mut keeps = None;
+        let output = egui::Context::default().run_ui(egui::RawInput::default(), |ui| {
+            keeps = Some(name.fit_title(ui, &FontId::proportional(LABEL_POINTS), (room, 30.0)));
+        });
+        output.drop_without_applying_deltas();
+        let (title, keeps_note) = keeps.expect("a frame");
+        assert!(title.starts_with("Th"), "{title}");
+        keeps_note
+    }
+
+    #[test]
+    fn a_long_name_of_several_threads_leaves_room_for_the_id() {
+        assert!(keeps_note(true, 120.0));
+        assert!(!keeps_note(false, 120.0), "the name says more than the id");
+        assert!(!keeps_note(true, 60.0), "nothing would be left of the name");
+    }
 
     #[test]
     fn both_ends_of_a_range_that_is_cut_can_be_read() {
