@@ -3,6 +3,8 @@
 
 mod analysis;
 mod background;
+mod close_request;
+mod closing;
 mod cut_short;
 pub(crate) mod demo;
 mod derive;

@@ -89,7 +89,7 @@ impl App {
     fn show_tab_bar(&self, ui: &mut Ui, frame: egui::Frame, commands: &mut Vec<Command>) {
         let frame = frame.inner_margin(egui::Margin::symmetric(6, 1));
         egui::Panel::top("tabs").exact_size(tab_bar::HEIGHT).frame(frame).show(ui, |ui| {
-            commands.extend(tab_bar::show(ui, &self.tab_titles(), &self.theme).map(Command::Tab));
+            commands.extend(tab_bar::show(ui, &self.tab_titles(), &self.theme));
         });
         if self.tabs.iter().any(|tab| tab.running.is_some()) {
             // Often enough for the progress bars of other tabs.

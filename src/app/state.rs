@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::AppOptions;
+use super::close_request::CloseRequest;
 use super::cut_short::CutShortTraces;
 use super::desktop::DesktopSettings;
 use super::file_stamps::FileStamps;
@@ -128,6 +129,8 @@ pub struct App {
     /// The file for the next picture of the window.
     pub(super) window_picture: Option<PathBuf>,
     pub(super) cut_short: CutShortTraces,
+    /// The request to close that waits for the user.
+    pub(super) close_request: Option<CloseRequest>,
 }
 
 impl App {
@@ -172,6 +175,7 @@ impl App {
             folder: None,
             window_picture: None,
             cut_short: CutShortTraces::default(),
+            close_request: None,
         }
     }
 
@@ -388,7 +392,8 @@ impl App {
             AppCommand::CopyPanel(panel) => return self.panel_text(panel).map(Effect::Copy),
             AppCommand::CopyCommandLine(panel) => return self.command_line(panel).map(Effect::Copy),
             AppCommand::ShowAbsence { title, reason } => self.set_note(format!("{title}: {reason}.")),
-            AppCommand::Quit => return self.may_quit().then_some(Effect::Window(WindowEffect::Quit)),
+            AppCommand::Quit => return self.quit(),
+            AppCommand::AnswerClose(choice) => return self.answer_close(choice),
             AppCommand::Open(sources) => self.open(sources),
             AppCommand::OpenAgain => {
                 // It may say that a file has changed.

@@ -202,25 +202,6 @@ impl Tab {
     pub(super) fn is_of(&self, sources: &Sources) -> bool {
         self.follow.is_none() && self.trace.as_ref().is_some_and(|trace| are_same_files(&trace.sources, sources))
     }
-
-    /// Shows the losses that closing would cause. Returns whether they were not shown already.
-    pub(super) fn warn_before_close(&mut self) -> bool {
-        let has_rows = |trace: &OpenTrace| {
-            let summary = trace.timeline.snapshot().summary();
-            summary.spans + summary.instants + summary.counters + summary.samples > 0
-        };
-        let is_exporting = self.running.is_some() && self.export.is_some();
-        let is_only_copy = self.has_only_copy && self.trace.as_ref().is_some_and(has_rows);
-        let export = is_exporting.then_some("An export is being written: close again to stop it.");
-        let received = is_only_copy
-            .then_some("The received data is not saved: export it to keep it, or close again to discard it.");
-        let text = [export, received].into_iter().flatten().collect::<Vec<_>>().join("  ");
-        if text.is_empty() || self.note.contains(&text) {
-            return false;
-        }
-        self.note = text;
-        true
-    }
 }
 
 /// Returns whether these are the same files with the same offsets. The paths may differ: relative ones, links.

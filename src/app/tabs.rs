@@ -1,4 +1,4 @@
-//! Several traces in one window: opens, switches and closes tabs. Inactive tabs continue their background work, but are
+//! Several traces in one window: opens and switches tabs. Inactive tabs continue their background work, but are
 //! not drawn.
 
 use super::state::App;
@@ -58,6 +58,7 @@ impl App {
             TabCommand::Show(tab) => self.show_tab(tab),
             TabCommand::Close => self.close_tab(self.shown_tab),
             TabCommand::CloseAt(tab) => self.close_tab(tab),
+            TabCommand::CloseOthers(tab) => self.close_others(tab),
         }
     }
 
@@ -68,6 +69,10 @@ impl App {
             part: tab.running.as_ref().map(|running| running.progress.view().fraction().unwrap_or(0.0)),
             has_failed: tab.messages.iter().any(|message| message.is_of_tab),
             is_shown: index == self.shown_tab,
+            paths: tab.trace.as_ref().map(|trace| trace.sources.to_string()).unwrap_or_default(),
+            can_reload: tab.follow.is_none()
+                && tab.running.is_none()
+                && tab.trace.as_ref().is_some_and(|trace| trace.has_readable_files),
         };
         self.tabs.iter().enumerate().map(title).collect()
     }
@@ -86,12 +91,12 @@ impl App {
         }
     }
 
-    fn new_tab(&mut self) -> Tab {
+    pub(super) fn new_tab(&mut self) -> Tab {
         self.tabs_opened += 1;
         Tab::new(TabId(self.tabs_opened), &self.wake)
     }
 
-    fn show_tab(&mut self, tab: usize) {
+    pub(super) fn show_tab(&mut self, tab: usize) {
         if tab == self.shown_tab || tab >= self.tabs.len() {
             return;
         }
@@ -103,39 +108,8 @@ impl App {
         self.picker = None;
     }
 
-    fn close_tab(&mut self, tab: usize) {
-        if tab >= self.tabs.len() {
-            return;
-        }
-        if self.tabs[tab].warn_before_close() {
-            self.show_tab(tab);
-            return;
-        }
-        self.tabs[tab].keep(self.options.folders.as_ref());
-        if self.tabs.len() == 1 {
-            // A window always has a tab, even if it is empty.
-            self.tabs = vec![self.new_tab()];
-        } else {
-            self.remove_tab(tab);
-        }
-    }
-
-    /// Returns whether the window may close. If not, it shows the first tab that would lose something, and a second
-    /// request closes the window.
-    pub(crate) fn may_quit(&mut self) -> bool {
-        let has_loss: Vec<_> = self.tabs.iter_mut().map(Tab::warn_before_close).collect();
-        let Some(first) = has_loss.iter().position(|has_loss| *has_loss) else { return true };
-        self.show_tab(first);
-        match has_loss.iter().filter(|has_loss| **has_loss).count() - 1 {
-            0 => {}
-            1 => self.add_note("Another tab has unsaved data too."),
-            others => self.add_note(&format!("{others} other tabs have unsaved data too.")),
-        }
-        false
-    }
-
     /// Removes a tab, and returns the index of the tab that takes its place.
-    fn remove_tab(&mut self, tab: usize) -> usize {
+    pub(super) fn remove_tab(&mut self, tab: usize) -> usize {
         self.tabs.remove(tab);
         let before = tab.saturating_sub(1);
         if self.shown_tab > tab {

@@ -85,6 +85,8 @@ pub(crate) enum AppCommand {
     },
     Dismiss,
     Quit,
+    /// Answers the question before something is closed.
+    AnswerClose(CloseChoice),
     ShowCommands,
     /// Shows or hides a tool window.
     Toggle(ToolWindow),
@@ -113,6 +115,16 @@ pub(crate) enum SettingCommand {
     DockHeight(u16),
     /// The layout of a table, by its name.
     Table(&'static str, TableLayout),
+}
+
+/// An answer to the question before something is closed that would be lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CloseChoice {
+    /// Exports the trace, and closes nothing.
+    Export,
+    /// Closes it.
+    Discard,
+    Cancel,
 }
 
 /// For a trace whose live window was killed, by its folder.
@@ -149,6 +161,8 @@ pub(crate) enum TabCommand {
     Show(usize),
     Close,
     CloseAt(usize),
+    /// Closes all but one.
+    CloseOthers(usize),
 }
 
 /// The view, the selection, the bookmarks and the tracks of a timeline.

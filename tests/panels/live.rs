@@ -305,3 +305,29 @@ fn a_shortcut_that_must_wait_for_the_first_events_says_so() {
         session.until("why", |session| session.says(said));
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn received_data_is_asked_about_before_the_window_closes() {
+    let mut session = Session::empty(vec2(1000.0, 600.0), 1.0);
+    let path = session.capture.with_file_name("pipe.json");
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo").success());
+    session.harness.state_mut().follow_files(std::slice::from_ref(&path));
+    let span = "[{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"name\":\"step\",\"ts\":1,\"dur\":9},\n";
+    let mut pipe = fs::OpenOptions::new().write(true).open(&path).expect("opened");
+    pipe.write_all(span.as_bytes()).expect("written");
+    pipe.flush().expect("flushed");
+    session.until("the span", |session| session.says("1 span"));
+    session.press(Modifiers::COMMAND, Key::Q);
+    session.until("the question", |session| session.says("Quit Longspan?"));
+    assert!(session.says("The received data is not saved") && has_button(&session, "Export..."));
+    // The key pressed twice discards nothing.
+    session.press(Modifiers::COMMAND, Key::Q);
+    assert!(session.says("Quit Longspan?"));
+    session.press(Modifiers::NONE, Key::Escape);
+    session.until("no question", |session| !session.says("Quit Longspan?"));
+    session.press(Modifiers::COMMAND, Key::W);
+    session.until("the question", |session| session.says("Close the tab?"));
+    session.click("Discard");
+    session.until("the empty tab", |session| session.harness.state().title() == "Longspan");
+}

@@ -64,8 +64,8 @@ fn a_program_is_followed_and_ends_with_the_window() {
     window.until_said("Follow");
     // The program's output is in no file.
     window.key("ctrl+q");
-    window.until_said("close again to discard it");
-    let (status, _) = window.close();
+    window.until_said("The received data is not saved");
+    let (status, _) = window.discard();
     assert_eq!(status, Some(0));
     let state = || fs::read_to_string(format!("/proc/{pid}/stat")).ok();
     let is_gone = || state().is_none_or(|stat| stat.contains(") Z"));

@@ -304,8 +304,26 @@ impl Window<'_> {
 
     /// Closes the window with Ctrl+Q, and returns the exit status and the text on stderr.
     #[track_caller]
-    pub(crate) fn close(mut self) -> (Option<i32>, String) {
+    pub(crate) fn close(self) -> (Option<i32>, String) {
         self.key("ctrl+q");
+        self.ended()
+    }
+
+    /// Answers the question whether to discard data, and returns the same once the program ends.
+    #[track_caller]
+    pub(crate) fn discard(self) -> (Option<i32>, String) {
+        // The program may be busy meanwhile, with what is discarded.
+        let mut last = None;
+        let button = self.until("the button", |window| {
+            let place = window.place_now("Discard")?;
+            (last.replace(place) == Some(place)).then_some(place)
+        });
+        self.click(button.middle());
+        self.ended()
+    }
+
+    #[track_caller]
+    fn ended(mut self) -> (Option<i32>, String) {
         let began = Instant::now();
         let status = loop {
             if let Some(status) = self.process.0.try_wait().expect("a child") {

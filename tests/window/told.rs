@@ -211,11 +211,16 @@ impl Window<'_> {
     pub(crate) fn place_of(&self, name: &str) -> Place {
         let mut last = None;
         self.until(&format!("{name} has a place"), |window| {
-            let told = window.nodes().into_iter().find(|told| told.name == name)?;
-            let place = window.reader().place(&told)?;
+            let place = window.place_now(name)?;
             // On a busy machine, the next frame may be late, and may move the node.
             (last.replace(place) == Some(place) && !window.is_working()).then_some(place)
         })
+    }
+
+    /// Returns the place of the node with this name in the latest frame.
+    pub(crate) fn place_now(&self, name: &str) -> Option<Place> {
+        let told = self.nodes().into_iter().find(|told| told.name == name)?;
+        self.reader().place(&told)
     }
 
     /// Clicks the node with this name.

@@ -5,7 +5,7 @@ use egui::Ui;
 use super::STATUS_POINTS;
 use crate::app::state::App;
 use crate::ui::chrome::command_palette::Outcome;
-use crate::ui::chrome::{message, progress};
+use crate::ui::chrome::{close_dialog, message, progress};
 use crate::ui::command::Command;
 use crate::ui::command_table::UiState;
 use crate::ui::keys::is_behind_another;
@@ -39,7 +39,10 @@ impl App {
         if let Some(picker) = &mut self.picker {
             commands.extend(picker.show(ui, &self.theme));
         }
-        if let Some(message) = self.tabs[self.shown_tab].messages.front() {
+        if let Some(request) = &mut self.close_request {
+            commands.extend(close_dialog::show(ui, &request.question, &self.theme));
+            request.question.is_new = false;
+        } else if let Some(message) = self.tabs[self.shown_tab].messages.front() {
             commands.extend(message::show(ui, message.title, &message.text, &self.theme));
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::app::follow_request::FollowRequest;
 use crate::app::preferences::Folders;
-use crate::app::state::Effect;
+use crate::app::state::{Effect, WindowEffect};
 use crate::app::tab::RunningExport;
 use crate::app::tasks::LoadSource;
 use crate::app::tests::{Session, TWO_SPANS, file};
@@ -13,7 +13,8 @@ use crate::live::arrivals::LiveInput;
 use crate::model::{Sources, WeightUnit};
 use crate::scene::tests::snapshot;
 use crate::ui::command::{
-    AppCommand, BookmarkCommand, Command, NavigationStep, PanelCommand, ScopeCommand, TabCommand, TimelineCommand,
+    AppCommand, BookmarkCommand, CloseChoice, Command, NavigationStep, PanelCommand, ScopeCommand, TabCommand,
+    TimelineCommand,
 };
 use crate::ui::panel::Panel;
 use crate::ui::purpose::Purpose;
@@ -146,8 +147,12 @@ fn a_state_that_cannot_be_written_is_reported_once() {
     assert_eq!(session.app.note().matches("could not be saved").count(), 1, "{}", session.app.note());
 }
 
+fn answer(session: &mut Session, choice: CloseChoice) -> Option<Effect> {
+    session.app.act(Command::App(AppCommand::AnswerClose(choice)))
+}
+
 #[test]
-fn a_tab_that_is_writing_an_export_is_closed_by_the_second_request() {
+fn a_tab_that_is_writing_an_export_is_closed_once_the_user_discards_it() {
     let folder = tempfile::tempdir().unwrap();
     let mut session = Session::new();
     session.app.open_files(&[file(folder.path(), "one.json", TWO_SPANS)]);
@@ -155,9 +160,13 @@ fn a_tab_that_is_writing_an_export_is_closed_by_the_second_request() {
     let (scope, derived, path) = (SelectedScope::default(), Vec::new(), folder.path().join("out.longspan"));
     session.app.export_in(0, RunningExport { format: ExportFormat::Native { compact: false }, scope, derived, path });
     session.app.act(Command::Tab(TabCommand::Close));
+    (0..2).for_each(|_| session.frame(Vec::new()));
     assert_eq!(session.app.title(), "one.json - Longspan");
-    assert!(session.app.note().contains("close again to stop it"), "{}", session.app.note());
+    assert!(session.shows("An export is being written, and would be stopped.") && !session.shows("Export..."));
+    answer(&mut session, CloseChoice::Cancel);
     session.app.act(Command::Tab(TabCommand::Close));
+    assert_eq!(session.app.title(), "one.json - Longspan");
+    answer(&mut session, CloseChoice::Discard);
     assert_eq!(session.app.title(), "Longspan");
 }
 
@@ -173,7 +182,9 @@ fn a_window_that_is_writing_an_export_closes_at_the_second_request_and_shows_its
     session.app.export_in(0, RunningExport { format: ExportFormat::NATIVE, scope, derived, path });
     assert!(session.app.act(Command::App(AppCommand::Quit)).is_none());
     assert_eq!(session.app.title(), "one.json - Longspan");
-    assert!(session.app.note().contains("close again to stop it"), "{}", session.app.note());
+    (0..2).for_each(|_| session.frame(Vec::new()));
+    assert!(session.shows("An export is being written, and would be stopped."));
+    assert!(session.app.act(Command::App(AppCommand::Quit)).is_none(), "the key was pressed twice");
     assert!(session.app.may_quit());
 }
 
@@ -250,18 +261,21 @@ fn the_scope_stays_while_files_are_moved() {
 
 #[cfg(unix)]
 #[test]
-fn received_rows_are_discarded_by_the_second_request_unless_they_are_exported() {
+fn received_rows_are_discarded_by_an_answer_unless_they_are_exported() {
     let folder = tempfile::tempdir().unwrap();
     let mut session = Session::new();
     let received = |session: &mut Session| receive(session, TWO_SPANS, None);
     received(&mut session);
     session.app.act(Command::Tab(TabCommand::Close));
     assert_eq!(session.app.title(), "sh - Longspan");
-    assert!(session.app.note().contains("close again to discard it"), "{}", session.app.note());
-    session.app.act(Command::Tab(TabCommand::Close));
+    (0..2).for_each(|_| session.frame(Vec::new()));
+    assert!(session.shows("The received data is not saved: export it to keep it, or discard it."));
+    answer(&mut session, CloseChoice::Discard);
     assert_eq!(session.app.title(), "Longspan");
     received(&mut session);
     assert!(!session.app.may_quit());
+    let effect = answer(&mut session, CloseChoice::Export);
+    assert!(matches!(effect, Some(Effect::Window(WindowEffect::Dialog { .. }))), "{effect:?}");
     session.app.act(Command::App(AppCommand::Write(
         Purpose::Export(ExportFormat::NATIVE),
         folder.path().join("kept.longspan"),

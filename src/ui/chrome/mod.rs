@@ -1,5 +1,6 @@
 //! The parts of the window around the timeline: bars at its edges, dialogs, and the welcome page.
 
+pub(crate) mod close_dialog;
 mod color_key;
 pub(crate) mod command_palette;
 pub(crate) mod file_picker;

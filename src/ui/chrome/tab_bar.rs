@@ -4,8 +4,9 @@ use egui::{Align, Color32, Label, Layout, Rect, RichText, Sense, Ui, pos2, vec2}
 
 use super::menu_bar;
 use crate::scene::labels::shown;
-use crate::ui::command::TabCommand;
+use crate::ui::command::{AppCommand, Command, TabCommand};
 use crate::ui::theme::Theme;
+use crate::ui::widgets::context_menu::context_menu;
 
 /// The title and the state of a tab.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,19 +18,23 @@ pub(crate) struct TabTitle {
     pub(crate) has_failed: bool,
     /// Whether it is the active tab.
     pub(crate) is_shown: bool,
+    /// Its files, for copying; empty without any.
+    pub(crate) paths: String,
+    /// Whether its files can be read again.
+    pub(crate) can_reload: bool,
 }
 
 /// Height of the bar, in points.
 pub(crate) const HEIGHT: f32 = 28.0;
 
 /// Shows the tabs, narrower the more there are. A click activates a tab; a middle click or a click on its cross closes
-/// it.
-pub(crate) fn show(ui: &mut Ui, tabs: &[TabTitle], theme: &Theme) -> Option<TabCommand> {
+/// it; a right click opens its menu.
+pub(crate) fn show(ui: &mut Ui, tabs: &[TabTitle], theme: &Theme) -> Vec<Command> {
     const WIDTH_MAX: f32 = 220.0;
     // Narrower tabs of files with a common prefix would all look alike; the list has the tabs that do not fit.
     const WIDTH_MIN: f32 = 110.0;
     const LIST_WIDTH: f32 = 28.0;
-    let mut command = None;
+    let (mut command, mut chosen) = (None, Vec::new());
     let room = ui.available_width();
     let is_crowded = tabs.len() as f32 * WIDTH_MIN > room;
     let room = if is_crowded { room - LIST_WIDTH } else { room };
@@ -53,13 +58,34 @@ pub(crate) fn show(ui: &mut Ui, tabs: &[TabTitle], theme: &Theme) -> Option<TabC
                 } else if response.clicked() && command.is_none() {
                     command = Some(TabCommand::Show(index));
                 }
+                context_menu(&response).show(|ui| chosen.extend(show_menu(ui, (index, tab), tabs.len())));
                 if tab.is_shown {
                     response.scroll_to_me(None);
                 }
             }
         });
     });
-    command
+    command.into_iter().map(Command::Tab).chain(chosen).collect()
+}
+
+/// Shows the menu of a tab, and returns the chosen commands.
+fn show_menu(ui: &mut Ui, (index, tab): (usize, &TabTitle), count: usize) -> Vec<Command> {
+    let mut chosen = Vec::new();
+    let mut entry = |ui: &mut Ui, text: &str, is_enabled: bool, reason: &str, commands: Vec<Command>| {
+        let response = ui.add_enabled(is_enabled, egui::Button::new(text));
+        if response.on_disabled_hover_text(reason).clicked() {
+            chosen = commands;
+            ui.close();
+        }
+    };
+    entry(ui, "Close", true, "", vec![Command::Tab(TabCommand::CloseAt(index))]);
+    entry(ui, "Close others", count > 1, "Only one tab is open", vec![Command::Tab(TabCommand::CloseOthers(index))]);
+    ui.separator();
+    let reload = vec![Command::Tab(TabCommand::Show(index)), Command::App(AppCommand::OpenAgain)];
+    entry(ui, "Reload", tab.can_reload, "Its files cannot be read again now", reload);
+    let copy = vec![Command::App(AppCommand::CopyText(tab.paths.clone()))];
+    entry(ui, "Copy path", !tab.paths.is_empty(), "It has no file", copy);
+    chosen
 }
 
 /// Shows a menu of all tabs, for those that are out of view.

@@ -1,0 +1,18 @@
+//! A request to close something that would be lost.
+
+use crate::app::event::TabId;
+use crate::ui::chrome::close_dialog::CloseQuestion;
+
+/// The target of a request to close.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CloseTarget {
+    Window,
+    Tab(TabId),
+}
+
+/// A request to close something that would be lost, until the user decides.
+#[derive(Debug)]
+pub(super) struct CloseRequest {
+    pub(super) target: CloseTarget,
+    pub(super) question: CloseQuestion,
+}

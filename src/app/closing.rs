@@ -1,0 +1,117 @@
+//! Closes tabs and the window. If something would be lost, a dialog asks first.
+
+use super::close_request::{CloseRequest, CloseTarget};
+use super::state::{App, Effect, WindowEffect};
+use super::tab::Tab;
+use crate::export::ExportFormat;
+use crate::ui::chrome::close_dialog::CloseQuestion;
+use crate::ui::command::{AppCommand, CloseChoice, Command};
+use crate::ui::purpose::Purpose;
+
+impl App {
+    /// Closes a tab; asks first if something would be lost.
+    pub(super) fn close_tab(&mut self, tab: usize) {
+        let Some(closed) = self.tabs.get(tab) else { return };
+        let target = CloseTarget::Tab(closed.id);
+        let losses: Vec<_> = closed.losses_of_close().into_iter().map(str::to_owned).collect();
+        if losses.is_empty() {
+            self.close_tab_at_once(tab);
+        } else if self.close_request.is_none() {
+            self.show_tab(tab);
+            self.ask_before_close(target, "Close the tab?", losses);
+        }
+    }
+
+    /// Closes all tabs but one, from the right. One that would lose something stays, and asks first.
+    pub(super) fn close_others(&mut self, kept: usize) {
+        let Some(id) = self.tabs.get(kept).map(|tab| tab.id) else { return };
+        for tab in (0..self.tabs.len()).rev() {
+            if self.tabs.get(tab).is_some_and(|tab| tab.id != id) {
+                self.close_tab(tab);
+            }
+        }
+    }
+
+    /// Returns whether the window may close. If not, it shows the first tab that would lose something, and asks. A
+    /// second request by the desktop closes the window.
+    pub(crate) fn may_quit(&mut self) -> bool {
+        if self.close_request.as_ref().is_some_and(|request| request.target == CloseTarget::Window) {
+            return true;
+        }
+        let with_losses: Vec<_> = (0..self.tabs.len()).filter(|&tab| self.tabs[tab].has_loss_of_close()).collect();
+        let Some(&first) = with_losses.first() else { return true };
+        self.show_tab(first);
+        let mut losses: Vec<_> = self.tab().losses_of_close().into_iter().map(str::to_owned).collect();
+        match with_losses.len() - 1 {
+            0 => {}
+            1 => losses.push("Another tab has unsaved data too.".to_owned()),
+            others => losses.push(format!("{others} other tabs have unsaved data too.")),
+        }
+        self.ask_before_close(CloseTarget::Window, "Quit Longspan?", losses);
+        false
+    }
+
+    /// Quits by a command, which has no effect while the dialog is open: a key may be pressed twice.
+    pub(super) fn quit(&mut self) -> Option<Effect> {
+        let is_asked = self.close_request.as_ref().is_some_and(|request| request.target == CloseTarget::Window);
+        (!is_asked && self.may_quit()).then_some(Effect::Window(WindowEffect::Quit))
+    }
+
+    /// Answers the dialog.
+    pub(super) fn answer_close(&mut self, choice: CloseChoice) -> Option<Effect> {
+        let CloseRequest { target, .. } = self.close_request.take()?;
+        match (choice, target) {
+            (CloseChoice::Cancel, _) => None,
+            (CloseChoice::Export, _) => {
+                self.act(Command::App(AppCommand::Choose(Purpose::Export(ExportFormat::NATIVE))))
+            }
+            (CloseChoice::Discard, CloseTarget::Window) => Some(Effect::Window(WindowEffect::Quit)),
+            (CloseChoice::Discard, CloseTarget::Tab(id)) => {
+                if let Some(tab) = self.tabs.iter().position(|tab| tab.id == id) {
+                    self.close_tab_at_once(tab);
+                }
+                None
+            }
+        }
+    }
+
+    fn ask_before_close(&mut self, target: CloseTarget, title: &'static str, losses: Vec<String>) {
+        let can_export = self.can_export() && self.tab().is_only_copy();
+        let question = CloseQuestion { title, losses, can_export, is_new: true };
+        self.close_request = Some(CloseRequest { target, question });
+    }
+
+    fn close_tab_at_once(&mut self, tab: usize) {
+        self.tabs[tab].keep(self.options.folders.as_ref());
+        if self.tabs.len() == 1 {
+            // A window always has a tab, even if it is empty.
+            self.tabs = vec![self.new_tab()];
+        } else {
+            self.remove_tab(tab);
+        }
+    }
+}
+
+impl Tab {
+    /// Returns the losses that closing would cause.
+    fn losses_of_close(&self) -> Vec<&'static str> {
+        let is_exporting = self.running.is_some() && self.export.is_some();
+        let export = is_exporting.then_some("An export is being written, and would be stopped.");
+        let received =
+            self.is_only_copy().then_some("The received data is not saved: export it to keep it, or discard it.");
+        [export, received].into_iter().flatten().collect()
+    }
+
+    fn has_loss_of_close(&self) -> bool {
+        !self.losses_of_close().is_empty()
+    }
+
+    /// Returns whether it has rows that are nowhere else.
+    fn is_only_copy(&self) -> bool {
+        let has_rows = self.trace.as_ref().is_some_and(|trace| {
+            let summary = trace.timeline.snapshot().summary();
+            summary.spans + summary.instants + summary.counters + summary.samples > 0
+        });
+        self.has_only_copy && has_rows
+    }
+}
