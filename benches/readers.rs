@@ -182,7 +182,7 @@ fn spall_head() -> Vec<u8> {
 fn spall(k: u64, bytes: &mut Vec<u8>) {
     const BEGIN: u8 = 3;
     const END: u8 = 4;
-    let is_begin = k % 2 == 0;
+    let is_begin = k.is_multiple_of(2);
     bytes.push(if is_begin { BEGIN } else { END });
     if is_begin {
         bytes.push(0);
@@ -229,7 +229,7 @@ fn firefox_head() -> Vec<u8> {
     json.extend_from_slice(br#"],"frameTable":{"schema":{"location":0},"data":["#);
     list(&mut json, 100, &|k| format!("[{k}]"));
     json.extend_from_slice(br#"]},"stackTable":{"schema":{"prefix":0,"frame":1},"data":["#);
-    list(&mut json, 100, &|k| if k % 10 == 0 { format!("[null,{k}]") } else { format!("[{},{k}]", k - 1) });
+    list(&mut json, 100, &|k| if k.is_multiple_of(10) { format!("[null,{k}]") } else { format!("[{},{k}]", k - 1) });
     json.extend_from_slice(br#"]},"samples":{"schema":{"stack":0,"time":1},"data":["#);
     json
 }

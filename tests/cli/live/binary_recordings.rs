@@ -49,7 +49,7 @@ fn a_followed_recording_has_the_rows_of_the_finished_one() {
 
 #[test]
 fn the_last_packet_is_shown_while_the_recorder_is_silent() {
-    /// A TracePacket with a time, sequence 1, and a TrackEvent: an instant with a name, on track 5.
+    /// A `TracePacket` with a time, sequence 1, and a `TrackEvent`: an instant with a name, on track 5.
     fn packet(ts_ns: u8) -> Vec<u8> {
         let event = [0x48, 3, 0xba, 1, 1, b'a', 0x58, 5];
         let body = [&[0x40, ts_ns, 0x50, 1, 0x5a, 8][..], &event].concat();
@@ -70,7 +70,7 @@ fn the_last_packet_is_shown_while_the_recorder_is_silent() {
             sink.lock().expect("no panic").extend_from_slice(&block[..len]);
         }
     });
-    let count = || received.lock().expect("no panic").iter().filter(|&&byte| byte == b'\n').count();
+    let count = || memchr::memchr_iter(b'\n', &received.lock().expect("no panic")).count();
     for sent in 1..4 {
         input.write_all(&packet(sent)).expect("it reads");
         until(|| count() >= usize::from(sent));

@@ -139,7 +139,8 @@ fn a_replaced_file_whose_writer_goes_on_does_not_hide_the_new_one() {
     let mut errors = String::new();
     child.stderr.take().expect("a pipe").read_to_string(&mut errors).expect("text");
     assert_eq!(wait(&mut child, &["tail"]), Some(0));
-    (old_writer.join().expect("written"), reader.join().expect("read"));
+    old_writer.join().expect("written");
+    reader.join().expect("read");
     assert!(errors.contains("was replaced; the new file is another trace, and the rest of the old one"), "{errors}");
 }
 
