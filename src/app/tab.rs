@@ -153,7 +153,10 @@ impl Tab {
     pub(super) fn clear_passing_note(&mut self) {
         let passing = std::mem::take(&mut self.passing_note);
         if !passing.is_empty() {
-            let rest = self.note.replacen(&passing, "", 1);
+            // With the full stop that joins it to another note.
+            let joined = [format!(". {passing}"), format!("{passing}. ")];
+            let removed = joined.iter().find(|joined| self.note.contains(*joined)).unwrap_or(&passing);
+            let rest = self.note.replacen(removed, "", 1);
             rest.trim().clone_into(&mut self.note);
         }
     }
@@ -227,6 +230,11 @@ mod tests {
         assert_eq!(tab.note, "");
         tab.set_passing_note("4 of 8 functions have names".to_owned());
         tab.add_note("A file was written");
+        tab.clear_passing_note();
+        assert_eq!(tab.note, "A file was written");
+        tab.passing_note = "4 of 8 functions have names".to_owned();
+        tab.add_note("4 of 8 functions have names");
+        assert_eq!(tab.note, "A file was written. 4 of 8 functions have names");
         tab.clear_passing_note();
         assert_eq!(tab.note, "A file was written");
         tab.set_passing_note("The trace is sorted again".to_owned());
