@@ -7,6 +7,7 @@ mod events;
 mod groups;
 mod kernel;
 mod kernel_devices;
+mod live;
 mod order;
 mod packets;
 mod profile;
