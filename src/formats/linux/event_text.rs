@@ -386,6 +386,8 @@ mod tests {
         assert_eq!((next.tid, next.name, next.priority), (18, &b"migration/0"[..], Some(0)));
         let task = task_from_fields(b"comm=Binder:1_2 pid=9 prio=120 target_cpu=001").expect("a task");
         assert_eq!((task.tid, task.name, task.priority), (9, &b"Binder:1_2"[..], Some(120)));
+        let task = task_from_fields(b"comm=a old_pid=7 pid=9 prio=120").expect("a task");
+        assert_eq!((task.tid, task.name), (9, &b"a old_pid=7"[..]), "a key is a whole word");
         assert!(switch_from_fields(b"prev_comm=a ==> next_comm=b").is_none());
     }
 }

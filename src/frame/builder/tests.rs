@@ -159,7 +159,8 @@ fn a_span_without_an_end_goes_on_to_the_end_of_the_trace() {
     let snapshot = crate::scene::tests::snapshot(
         r#"[{"ph":"B","name":"hung","pid":1,"tid":1,"ts":10},
         {"ph":"X","name":"work","pid":1,"tid":2,"ts":0,"dur":100},
-        {"ph":"B","name":"last","pid":1,"tid":3,"ts":90},{"ph":"i","name":"end","pid":1,"tid":3,"ts":100}]"#,
+        {"ph":"B","name":"last","pid":1,"tid":3,"ts":90},{"ph":"i","name":"end","pid":1,"tid":3,"ts":100},
+        {"ph":"X","name":"done","pid":1,"tid":4,"ts":20,"dur":10}]"#,
     );
     let tracks = arrange::tracks(&snapshot, &Arrangement::default(), None);
     let heights = RowHeights::at_scale(1.0);
@@ -197,4 +198,5 @@ fn a_span_without_an_end_goes_on_to_the_end_of_the_trace() {
     let at_us = |ts_us: i64| row_at(&snapshot, hung, 1000 * ts_us, 0).map(|row| row.row);
     assert_eq!([5, 10, 50, 100, 101].map(at_us), [None, Some(0), Some(0), Some(0), None]);
     assert_eq!(open_end(&snapshot, lane_of("last")), None, "it reaches the end");
+    assert_eq!(open_end(&snapshot, lane_of("done")), None, "it has an end");
 }
