@@ -8,7 +8,6 @@ use std::sync::mpsc::SyncSender;
 use super::desktop::DesktopSettings;
 use crate::app::pasted::Pasted;
 use crate::export::ExportReport;
-use crate::ingest::Loaded;
 use crate::live::follow::{FollowEnd, FollowUpdate};
 use crate::live::spool_folder::LeftFolder;
 use crate::model::Sources;
@@ -48,12 +47,19 @@ pub enum TaskEvent {
     DesktopChanged(DesktopSettings),
 }
 
+/// A completely imported trace, and what its user should know of the import.
+#[derive(Debug)]
+pub struct LoadedTrace {
+    pub(crate) snapshot: Snapshot,
+    pub(crate) note: Option<String>,
+}
+
 /// An event of the background work of a tab.
 #[derive(Debug)]
 pub enum TabEvent {
     /// A preview: the part that an import has sorted.
     Previewed(TaskId, Snapshot),
-    Loaded(TaskId, Result<Loaded, TaskError>),
+    Loaded(TaskId, Result<LoadedTrace, TaskError>),
     /// More of a trace that still runs.
     Followed(TaskId, Box<FollowUpdate>),
     /// A followed trace has ended.

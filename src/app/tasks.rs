@@ -9,7 +9,7 @@ use std::time::UNIX_EPOCH;
 use super::demo::{demo_folder, demo_path, demo_trace};
 use super::desktop;
 use crate::app::background::{guarded, spawn};
-use crate::app::event::{DialogChoice, TabEvent, TabWake, TaskError, TaskEvent, TaskId, Wake};
+use crate::app::event::{DialogChoice, LoadedTrace, TabEvent, TabWake, TaskError, TaskEvent, TaskId, Wake};
 use crate::app::offscreen::{TimelinePicture, write_png};
 use crate::app::pasted::Pasted;
 use crate::app::typed_path::in_home;
@@ -20,12 +20,12 @@ use crate::export::derived::DerivedCounter;
 use crate::export::values::{TableSource, ValueFormat};
 use crate::export::{self, ExportError, ExportFormat, ExportOptions};
 use crate::formats::sniff;
-use crate::ingest::{LoadError, LoadOptions, open_spooled, open_with_previews};
+use crate::ingest::{LoadError, LoadOptions, Loaded, open_spooled, open_with_previews};
 use crate::model::Sources;
 use crate::query::Snapshot;
 use crate::query::flow_chain;
 use crate::render::readback::Pixels;
-use crate::store::RowIdx;
+use crate::store::{RowIdx, Store};
 use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::chrome::file_picker::FolderEntry;
 use crate::ui::purpose::Purpose;
@@ -82,8 +82,9 @@ pub(crate) fn load(id: TaskId, source: LoadSource, options: LoadOptions, wake: &
                 LoadSource::Files(sources) => sources,
                 LoadSource::Demo => Sources::from(&demo_trace(&demo_folder(), &cancel).map_err(TaskError::Failed)?),
             };
-            let mut show = |store| previews(TabEvent::Previewed(id, Snapshot::new(store)));
-            open_with_previews(&sources, &options, &cancel, &progress, Some(&mut show)).map_err(load_error)
+            let mut show = |store| previews(TabEvent::Previewed(id, snapshot_for_frames(store)));
+            let loaded = open_with_previews(&sources, &options, &cancel, &progress, Some(&mut show));
+            loaded.map(loaded_trace).map_err(load_error)
         });
         wake(TabEvent::Loaded(id, result));
     };
@@ -91,6 +92,15 @@ pub(crate) fn load(id: TaskId, source: LoadSource, options: LoadOptions, wake: &
         failed(TabEvent::Loaded(id, Err(error)));
     }
     running
+}
+
+/// Creates a snapshot with what frames look up of all tracks. Loops over them, so this is not for the window's thread.
+fn snapshot_for_frames(store: Arc<Store>) -> Snapshot {
+    Snapshot::new(store).with_shared_names_found()
+}
+
+fn loaded_trace(loaded: Loaded) -> LoadedTrace {
+    LoadedTrace { snapshot: snapshot_for_frames(loaded.store), note: loaded.report.note }
 }
 
 fn load_error(error: LoadError) -> TaskError {
@@ -109,7 +119,8 @@ pub(crate) fn load_spooled(id: TaskId, sources: Sources, options: LoadOptions, w
     let (cancel, progress, wake) = (running.cancel.clone(), running.progress.clone(), Arc::clone(wake));
     let failed = Arc::clone(&wake);
     let work = move || {
-        let result = guarded(|| open_spooled(&sources, &options, &cancel, &progress).map_err(load_error));
+        let open = || open_spooled(&sources, &options, &cancel, &progress);
+        let result = guarded(|| open().map(loaded_trace).map_err(load_error));
         wake(TabEvent::Loaded(id, result));
     };
     if let Err(error) = spawn("load", work) {
@@ -358,6 +369,30 @@ pub(crate) fn file_name(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ingest::CachePolicy;
+
+    #[test]
+    fn names_of_all_tracks_are_compared_before_the_first_frame() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("two.json");
+        let span = |tid: u32| format!(r#"{{"ph":"X","name":"s","pid":1,"tid":{tid},"ts":0,"dur":9}}"#);
+        fs::write(&path, format!("[{},{}]", span(1), span(2))).unwrap();
+        let (sender, events) = std::sync::mpsc::channel();
+        let wake: TabWake = Arc::new(move |event| sender.send(event).unwrap());
+        let options = LoadOptions { cache: CachePolicy::None, ..LoadOptions::default() };
+        let _running = load(TaskId(1), LoadSource::Files(Sources::from(&path)), options, &wake);
+        for event in events {
+            match event {
+                TabEvent::Previewed(_, snapshot) => assert!(snapshot.has_found_shared_names()),
+                TabEvent::Loaded(_, loaded) => {
+                    assert!(loaded.expect("loaded").snapshot.has_found_shared_names());
+                    return;
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        panic!("the import sends nothing");
+    }
 
     #[test]
     fn a_folder_is_listed_with_sizes_and_a_missing_one_is_an_error() {

@@ -362,7 +362,7 @@ impl LiveStore {
             losses: self.losses(session),
             summary,
         };
-        Ok(Snapshot::new(Arc::new(self.store.preview(meta)?)))
+        Ok(Snapshot::new(Arc::new(self.store.preview(meta)?)).with_shared_names_found())
     }
 
     /// Drops the oldest rows, if the store is limited and enough has arrived since the last trim. All rows in memory

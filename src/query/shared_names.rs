@@ -6,14 +6,25 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::model::{Id, Track, TrackIdx, TrackKind};
 
-/// The tracks of a trace with a shared name, looked up once they are asked for.
+/// The tracks of a trace with a shared name, found on the first query.
 #[derive(Debug, Default)]
 pub(super) struct SharedNames(OnceLock<FxHashSet<TrackIdx>>);
 
 impl SharedNames {
     /// Returns whether another track of the same kind has the name of this one, but another id.
     pub(super) fn has(&self, tracks: &[Track], track: TrackIdx) -> bool {
-        self.0.get_or_init(|| shared(tracks)).contains(&track)
+        self.find(tracks).contains(&track)
+    }
+
+    /// Finds them, unless that was done. Loops over all tracks.
+    pub(super) fn find(&self, tracks: &[Track]) -> &FxHashSet<TrackIdx> {
+        self.0.get_or_init(|| shared(tracks))
+    }
+
+    /// Returns whether they were found.
+    #[cfg(test)]
+    pub(super) fn are_found(&self) -> bool {
+        self.0.get().is_some()
     }
 }
 

@@ -94,6 +94,19 @@ impl Snapshot {
         self.0.shared_names.has(&self.tracks().tracks, track)
     }
 
+    /// Finds the tracks with a shared name in advance: a frame must not loop over all tracks.
+    #[must_use]
+    pub(crate) fn with_shared_names_found(self) -> Self {
+        self.0.shared_names.find(&self.tracks().tracks);
+        self
+    }
+
+    /// Returns whether the tracks with a shared name were found.
+    #[cfg(test)]
+    pub(crate) fn has_found_shared_names(&self) -> bool {
+        self.0.shared_names.are_found()
+    }
+
     /// Returns whether the trace has thread states.
     #[must_use]
     pub(crate) fn has_states(&self) -> bool {

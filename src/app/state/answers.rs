@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::app::event::{DialogChoice, TabEvent, TaskError, TaskEvent, TaskId};
+use crate::app::event::{DialogChoice, LoadedTrace, TabEvent, TaskError, TaskEvent, TaskId};
 use crate::app::open_trace::{OpenTrace, SavedState, can_be_read_again};
 use crate::app::state::App;
 use crate::app::state::followed::AnswerRenewal;
@@ -11,7 +11,6 @@ use crate::app::tab::{Tab, TabMessage};
 use crate::app::tasks;
 use crate::base::time::grouped_digits;
 use crate::export::ExportReport;
-use crate::ingest::Loaded;
 use crate::ingest::spool::is_unseekable;
 use crate::live::spool_files::unread_paths;
 use crate::model::Sources;
@@ -214,7 +213,7 @@ impl App {
     }
 
     /// Shows a completely imported trace, or an error.
-    fn handle_loaded(&mut self, at: usize, result: Result<Loaded, TaskError>) {
+    fn handle_loaded(&mut self, at: usize, result: Result<LoadedTrace, TaskError>) {
         let sources = self.tabs[at].running.take().map(|running| running.sources.clone()).unwrap_or_default();
         match result {
             Ok(loaded) => self.show_loaded(at, loaded, sources),
@@ -222,22 +221,22 @@ impl App {
         }
     }
 
-    fn show_loaded(&mut self, at: usize, loaded: Loaded, sources: Sources) {
+    fn show_loaded(&mut self, at: usize, loaded: LoadedTrace, sources: Sources) {
         let tab = &mut self.tabs[at];
-        if let Some(note) = loaded.report.note {
+        if let Some(note) = loaded.note {
             tab.add_note(&note);
         }
         let follow = tab.follow.take();
         let was_followed = follow.is_some();
         // The spool is no longer needed, except for data that is not in the store.
-        let unread = unread_paths(&sources, &loaded.store.meta().losses);
+        let unread = unread_paths(&sources, &loaded.snapshot.store().meta().losses);
         let spool = follow.and_then(|mut follow| follow.spool.take()).filter(|_| !unread.is_empty());
         if let Some(folder) = spool.and_then(|spool| spool.keep_only(&unread)) {
             tab.add_note(&format!("Unreadable data is kept in {}", folder.display()));
         }
         let export = tab.export.take();
         let opened_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        let bytes = loaded.store.meta().summary.source_bytes;
+        let bytes = loaded.snapshot.store().meta().summary.source_bytes;
         // The input of a pipe cannot be opened again.
         if !was_followed {
             if !sources.files().iter().any(|file| is_unseekable(&file.input)) {
@@ -245,7 +244,7 @@ impl App {
             }
             self.preferences.recent.note_facts(&sources, RecentFacts { bytes, opened_s });
         }
-        self.show_trace_in(at, Snapshot::new(loaded.store), sources, false);
+        self.show_trace_in(at, loaded.snapshot, sources, false);
         if let Some(export) = export {
             self.export_in(at, export);
         }
