@@ -44,8 +44,8 @@ impl App {
         let mut losses: Vec<_> = self.tab().losses_of_close().into_iter().map(str::to_owned).collect();
         match with_losses.len() - 1 {
             0 => {}
-            1 => losses.push("Another tab has unsaved data too.".to_owned()),
-            others => losses.push(format!("{others} other tabs have unsaved data too.")),
+            1 => losses.push("Another tab would lose something too.".to_owned()),
+            others => losses.push(format!("{others} other tabs would lose something too.")),
         }
         self.ask_before_close(CloseTarget::Window, "Quit Longspan?", losses);
         false
@@ -59,10 +59,11 @@ impl App {
 
     /// Answers the dialog.
     pub(super) fn answer_close(&mut self, choice: CloseChoice) -> Option<Effect> {
-        let CloseRequest { target, .. } = self.close_request.take()?;
+        let CloseRequest { target, asked, .. } = self.close_request.take()?;
         match (choice, target) {
             (CloseChoice::Cancel, _) => None,
             (CloseChoice::Export, _) => {
+                self.show_tab(self.tabs.iter().position(|tab| tab.id == asked)?);
                 self.act(Command::App(AppCommand::Choose(Purpose::Export(ExportFormat::NATIVE))))
             }
             (CloseChoice::Discard, CloseTarget::Window) => Some(Effect::Window(WindowEffect::Quit)),
@@ -77,8 +78,12 @@ impl App {
 
     fn ask_before_close(&mut self, target: CloseTarget, title: &'static str, losses: Vec<String>) {
         let can_export = self.can_export() && self.tab().is_only_copy();
-        let question = CloseQuestion { title, losses, can_export, is_new: true };
-        self.close_request = Some(CloseRequest { target, question });
+        let go_on = match target {
+            CloseTarget::Window => "Quit anyway",
+            CloseTarget::Tab(_) => "Close anyway",
+        };
+        let question = CloseQuestion { title, losses, can_export, go_on, is_new: true };
+        self.close_request = Some(CloseRequest { target, asked: self.tab().id, question });
     }
 
     fn close_tab_at_once(&mut self, tab: usize) {
@@ -97,8 +102,7 @@ impl Tab {
     fn losses_of_close(&self) -> Vec<&'static str> {
         let is_exporting = self.running.is_some() && self.export.is_some();
         let export = is_exporting.then_some("An export is being written, and would be stopped.");
-        let received =
-            self.is_only_copy().then_some("The received data is not saved: export it to keep it, or discard it.");
+        let received = self.is_only_copy().then_some("The received data is not saved, and would be discarded.");
         [export, received].into_iter().flatten().collect()
     }
 

@@ -349,7 +349,7 @@ impl App {
         match command {
             Command::App(command) => return self.act_on_app(command),
             Command::Setting(command) => self.act_on_setting(command),
-            Command::Tab(command) => self.act_on_tabs(command),
+            Command::Tab(command) => return self.act_on_tabs(command),
             Command::Timeline(TimelineCommand::Step(NavigationStep::ClearSelection))
                 if self.tab().panels.is_searching() =>
             {
@@ -391,7 +391,7 @@ impl App {
             AppCommand::CopyTable => return self.statistics_csv().map(Effect::Copy),
             AppCommand::CopyPanel(panel) => return self.panel_text(panel).map(Effect::Copy),
             AppCommand::CopyCommandLine(panel) => return self.command_line(panel).map(Effect::Copy),
-            AppCommand::ShowAbsence { title, reason } => self.set_note(format!("{title}: {reason}.")),
+            AppCommand::ShowDisabledReason { title, reason } => self.set_note(format!("{title}: {reason}.")),
             AppCommand::Quit => return self.quit(),
             AppCommand::AnswerClose(choice) => return self.answer_close(choice),
             AppCommand::Open(sources) => self.open(sources),

@@ -1,7 +1,7 @@
 //! A tab: one trace with everything that belongs to it. Answers of its background work are routed to it only.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::file_stamps::FileStamps;
@@ -15,8 +15,9 @@ use super::timeline_keeper::TimelineKeeper;
 use crate::app::event::{TabId, TabWake, TaskEvent, TaskId, Wake};
 use crate::export::ExportFormat;
 use crate::export::derived::DerivedCounter;
-use crate::model::{SourceFile, Sources};
+use crate::model::{Input, SourceFile, Sources};
 use crate::ui::chrome::live_badge::LiveStatus;
+use crate::ui::command_table::reload_disabled;
 use crate::ui::panels::derived::DerivedPanel;
 use crate::ui::panels::sources::SourcesPanel;
 use crate::ui::questions::SelectedScope;
@@ -128,6 +129,21 @@ impl Tab {
     /// Keeps unread errors while something else opens, which they are not about.
     pub(super) fn keep_unread_messages(&mut self) {
         self.messages.iter_mut().for_each(|message| message.is_of_tab = false);
+    }
+
+    /// Iterates over the files of its trace; the input of a pipe or a program is none.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
+        let files = self.trace.iter().flat_map(|trace| trace.sources.files());
+        files.filter_map(|file| match &file.input {
+            Input::File(path) => Some(&**path),
+            Input::Stdin(_) | Input::Fd(_) => None,
+        })
+    }
+
+    /// Returns why its trace cannot be read again; `None` if it can.
+    pub(super) fn reload_disabled(&self) -> Option<&'static str> {
+        let has_readable_files = self.trace.as_ref().is_some_and(|trace| trace.has_readable_files);
+        reload_disabled(self.follow.is_some(), self.running.is_some(), has_readable_files)
     }
 
     /// Returns whether nothing is open or being opened.

@@ -1,7 +1,7 @@
 //! Several traces in one window: opens and switches tabs. Inactive tabs continue their background work, but are
 //! not drawn.
 
-use super::state::App;
+use super::state::{App, Effect};
 use super::tab::{Tab, TabMessage};
 use super::tasks::LoadSource;
 use crate::app::event::{TabId, TaskError};
@@ -50,7 +50,7 @@ impl App {
         }
     }
 
-    pub(super) fn act_on_tabs(&mut self, command: TabCommand) {
+    pub(super) fn act_on_tabs(&mut self, command: TabCommand) -> Option<Effect> {
         let count = self.tabs.len();
         match command {
             TabCommand::Next => self.show_tab((self.shown_tab + 1) % count),
@@ -59,7 +59,12 @@ impl App {
             TabCommand::Close => self.close_tab(self.shown_tab),
             TabCommand::CloseAt(tab) => self.close_tab(tab),
             TabCommand::CloseOthers(tab) => self.close_others(tab),
+            TabCommand::CopyPaths(tab) => {
+                let paths: Vec<_> = self.tabs.get(tab)?.paths().map(|path| path.display().to_string()).collect();
+                return Some(Effect::Copy(paths.join("\n")));
+            }
         }
+        None
     }
 
     /// Returns title and state of each tab, for the tab bar.
@@ -69,10 +74,8 @@ impl App {
             part: tab.running.as_ref().map(|running| running.progress.view().fraction().unwrap_or(0.0)),
             has_failed: tab.messages.iter().any(|message| message.is_of_tab),
             is_shown: index == self.shown_tab,
-            paths: tab.trace.as_ref().map(|trace| trace.sources.to_string()).unwrap_or_default(),
-            can_reload: tab.follow.is_none()
-                && tab.running.is_none()
-                && tab.trace.as_ref().is_some_and(|trace| trace.has_readable_files),
+            files: tab.paths().take(2).count(),
+            reload_disabled: tab.reload_disabled(),
         };
         self.tabs.iter().enumerate().map(title).collect()
     }

@@ -204,13 +204,26 @@ fn starts_value(key: &str, before: &str) -> bool {
     unsigned.is_empty() || unsigned.strip_suffix(':').is_some_and(is_key)
 }
 
+/// The marks of which comparisons of times consist.
+const OPERATORS: [char; 3] = ['<', '=', '>'];
+
+/// Returns whether a text begins as a time does.
+fn begins_time(text: &str) -> bool {
+    text.strip_prefix('-').unwrap_or(text).starts_with(|first: char| first.is_ascii_digit())
+}
+
 /// Refuses a comparison with blanks around its operator, such as `dur > 1ms`: its words would be three names.
 fn refuse_split_comparison(words: &[Word<'_>]) -> Result<(), FilterError> {
     let is_plain = |word: &Word<'_>| word.quoted_from.is_none();
-    for pair in words.windows(2).filter(|pair| pair.iter().all(is_plain)) {
+    for (index, pair) in words.windows(2).enumerate().filter(|(_, pair)| pair.iter().all(is_plain)) {
         let [key, operator] = pair else { continue };
         let field = key.text.strip_prefix('-').unwrap_or(&key.text);
-        if TIME_KEYS.contains(&field) && operator.text.starts_with(['<', '=', '>']) {
+        let time = match operator.text.trim_start_matches(OPERATORS) {
+            "" => words.get(index + 2).map_or("", |word| &word.text),
+            time => time,
+        };
+        // Names contain such marks too, as `start <init>`.
+        if TIME_KEYS.contains(&field) && operator.text.starts_with(OPERATORS) && begins_time(time) {
             let word = format!("{} {}", key.text, operator.text);
             let problem = format!("expected no blank between {field} and its operator; quotes make a name");
             return Err(FilterError { word, problem });
@@ -402,10 +415,9 @@ fn expected_operator(key: &str, operator: &str) -> Option<String> {
 /// `DUR>1ms`.
 fn expected_case(key: &str, operator: &str) -> Option<String> {
     let small = key.to_ascii_lowercase();
-    let is_time = operator.trim_start_matches(['<', '=', '>']).starts_with(|c: char| c.is_ascii_digit());
     let is_meant = match operator.as_bytes().first()? {
         b':' => TEXT_KEYS.contains(&&*small) && !operator.starts_with("::"),
-        _ => TIME_KEYS.contains(&&*small) && is_time,
+        _ => TIME_KEYS.contains(&&*small) && begins_time(operator.trim_start_matches(OPERATORS)),
     };
     (is_meant && small != key).then(|| format!("expected {small} in small letters; quotes make it a name"))
 }

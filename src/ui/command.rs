@@ -79,7 +79,7 @@ pub(crate) enum AppCommand {
     /// Cancels the running import or export.
     Cancel,
     /// Says why the command whose keys were pressed is disabled.
-    ShowAbsence {
+    ShowDisabledReason {
         title: &'static str,
         reason: &'static str,
     },
@@ -163,6 +163,8 @@ pub(crate) enum TabCommand {
     CloseAt(usize),
     /// Closes all but one.
     CloseOthers(usize),
+    /// Copies the paths of its files, one a line.
+    CopyPaths(usize),
 }
 
 /// The view, the selection, the bookmarks and the tracks of a timeline.

@@ -6,7 +6,7 @@ mod menus;
 
 use egui::{Key, KeyboardShortcut};
 
-pub(crate) use entry::{CommandEntry, ShownSettings, UiState, explained};
+pub(crate) use entry::{CommandEntry, ShownSettings, UiState, reload_disabled, with_disabled_reason};
 use entry::{When, alt, ctrl, ctrl_shift, entry, plain, shift};
 pub(crate) use menus::{Menu, MenuList};
 

@@ -68,7 +68,7 @@ pub(crate) fn pressed(ui: &Ui, state: &UiState) -> Vec<Command> {
             let is_star = stars.next().unwrap_or_default();
             let Some(entry) = keys.meant(event).filter(|_| !is_star) else {
                 commands.extend(keys.clipboard_command(event, state, copies_words));
-                commands.extend(keys.absence(event, state));
+                commands.extend(keys.disabled_reason(event, state));
                 return true;
             };
             let command = entry.command(state);
@@ -100,10 +100,12 @@ struct ActiveShortcuts {
     is_in_table: bool,
     /// Whether a grid or a row of a tree has the keyboard focus.
     is_in_grid: bool,
-    /// Each with its command and whether that is enabled. Shortcuts with more modifiers come first, because Shift and
-    /// Alt do not keep a plain key from matching.
-    shortcuts: Vec<(&'static KeyboardShortcut, &'static CommandEntry, bool)>,
+    /// Shortcuts with more modifiers come first, because Shift and Alt do not keep a plain key from matching.
+    shortcuts: Vec<ActiveShortcut>,
 }
+
+/// A shortcut with its command, and whether that is enabled.
+type ActiveShortcut = (&'static KeyboardShortcut, &'static CommandEntry, bool);
 
 impl ActiveShortcuts {
     fn now(ui: &Ui, state: &UiState) -> Self {
@@ -121,28 +123,32 @@ impl ActiveShortcuts {
         Self { is_typing, is_in_table, is_in_grid, shortcuts }
     }
 
-    fn meant(&self, event: &Event) -> Option<&'static CommandEntry> {
+    /// Returns the shortcut that a key press matches, the one with the most modifiers.
+    fn pressed(&self, event: &Event) -> Option<&ActiveShortcut> {
         let Event::Key { key, modifiers, pressed: true, .. } = event else { return None };
         let is_pressed = |shortcut: &KeyboardShortcut| {
             shortcut.logical_key == *key && modifiers.matches_logically(shortcut.modifiers)
         };
+        self.shortcuts.iter().find(|(shortcut, ..)| is_pressed(shortcut))
+    }
+
+    fn meant(&self, event: &Event) -> Option<&'static CommandEntry> {
         // The keys of a disabled command do not become those of a plain key, such as Alt + Left those of Left.
-        let (closest, ..) = self.shortcuts.iter().find(|(shortcut, ..)| is_pressed(shortcut))?;
+        let (closest, ..) = self.pressed(event)?;
         let mut meant = self.shortcuts.iter().filter(|(shortcut, ..)| shortcut == closest);
         meant.find(|(.., is_enabled)| *is_enabled).map(|(_, entry, _)| *entry)
     }
 
     /// Returns why a press of Ctrl with a key has no effect. A plain key may be pressed by chance, and Ctrl + C is of
     /// whatever has the focus.
-    fn absence(&self, event: &Event, state: &UiState) -> Option<Command> {
-        let Event::Key { key, modifiers, pressed: true, repeat: false, .. } = event else { return None };
-        let is_pressed = |shortcut: &KeyboardShortcut| {
-            shortcut.logical_key == *key && modifiers.matches_logically(shortcut.modifiers)
-        };
-        let (shortcut, entry, _) = self.shortcuts.iter().find(|(shortcut, ..)| is_pressed(shortcut))?;
-        let is_told = shortcut.modifiers.command && **shortcut != COPY && !self.is_typing;
-        let reason = entry.absence(state).filter(|_| is_told)?;
-        Some(Command::App(AppCommand::ShowAbsence { title: entry.title.trim_end_matches('.'), reason }))
+    fn disabled_reason(&self, event: &Event, state: &UiState) -> Option<Command> {
+        if matches!(event, Event::Key { repeat: true, .. }) {
+            return None;
+        }
+        let (shortcut, entry, _) = self.pressed(event)?;
+        let is_shown = shortcut.modifiers.command && **shortcut != COPY && !self.is_typing;
+        let reason = entry.disabled_reason(state).filter(|_| is_shown)?;
+        Some(Command::App(AppCommand::ShowDisabledReason { title: entry.title.trim_end_matches('.'), reason }))
     }
 
     /// Handles the clipboard events of the system. Unless they are for a text field, they copy the selected span and

@@ -64,12 +64,15 @@ fn the_buttons_of_a_live_trace_stay_where_they_are_in_every_state() {
     assert_eq!(places(&session, ["Follow", "Pause", "Stop"]), before);
     session.click("Pause");
     session.until("it pauses", |session| session.says("paused"));
-    assert!(!offers_follow(&session), "it is paused, and Resume goes on");
     assert_eq!(places(&session, ["Follow", "Resume", "Stop"]), before);
+    // From a paused view, the newest data is one click away.
+    session.click("Follow");
+    session.until("it goes on", |session| has_button(session, "Pause"));
+    assert!(!offers_follow(&session), "it follows again");
     // They stay in view in a narrow window.
     session.harness.set_size(vec2(500.0, 500.0));
     session.harness.run_steps(3);
-    let [follow, _, stop] = places(&session, ["Follow", "Resume", "Stop"]);
+    let [follow, _, stop] = places(&session, ["Follow", "Pause", "Stop"]);
     assert!(follow.left() > 0.0 && stop.right() <= 500.0, "{follow} {stop}");
 }
 
@@ -328,6 +331,6 @@ fn received_data_is_asked_about_before_the_window_closes() {
     session.until("no question", |session| !session.says("Quit Longspan?"));
     session.press(Modifiers::COMMAND, Key::W);
     session.until("the question", |session| session.says("Close the tab?"));
-    session.click("Discard");
+    session.click("Quit anyway");
     session.until("the empty tab", |session| session.harness.state().title() == "Longspan");
 }

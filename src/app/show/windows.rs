@@ -15,7 +15,8 @@ use crate::ui::settings::Sizes;
 impl App {
     /// Handles Escape: it leaves a text field, then closes a window, restores the timeline, and clears the selection.
     pub(super) fn close_window_by_key(&mut self, ui: &Ui) {
-        let is_behind_a_dialog = self.picker.is_some() || self.palette.is_some() || !self.tab().messages.is_empty();
+        let has_message = self.close_request.is_some() || !self.tab().messages.is_empty();
+        let is_behind_a_dialog = self.picker.is_some() || self.palette.is_some() || has_message;
         let is_behind = is_behind_a_dialog || is_behind_another(ui);
         if is_behind || ui.ctx().text_edit_focused() || !ui.input(|input| input.key_pressed(egui::Key::Escape)) {
             return;

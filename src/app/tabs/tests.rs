@@ -269,7 +269,7 @@ fn received_rows_are_discarded_by_an_answer_unless_they_are_exported() {
     session.app.act(Command::Tab(TabCommand::Close));
     assert_eq!(session.app.title(), "sh - Longspan");
     (0..2).for_each(|_| session.frame(Vec::new()));
-    assert!(session.shows("The received data is not saved: export it to keep it, or discard it."));
+    assert!(session.shows("The received data is not saved, and would be discarded."));
     answer(&mut session, CloseChoice::Discard);
     assert_eq!(session.app.title(), "Longspan");
     received(&mut session);

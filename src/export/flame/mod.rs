@@ -80,7 +80,7 @@ impl<'a> FlameGraph<'a> {
         nodes.map(|node| tree.node(node))
     }
 
-    /// Describes the weight of paths that are cut because there are too many; `None` without any.
+    /// Describes the weight of paths that are cut because there are too many or too long ones; `None` without any.
     pub(crate) fn folded_text(&self) -> Option<String> {
         let FoldedPaths { paths, sum } = self.picture.folded;
         let percent = self.measure.amount(sum) as f64 * 100.0 / self.measure.amount(self.picture.whole).max(1) as f64;
@@ -121,7 +121,7 @@ fn bounded_sums(nodes: &[FlameNode], frames_max: u32) -> (Vec<SampleSum>, u64) {
 fn folded_text(paths: u64, percent: Option<f64>) -> String {
     let cut = if paths == 1 { "path is cut" } else { "paths are cut" };
     let share = percent.map(|percent| format!("; {percent:.2} % of the total counts for shorter paths"));
-    format!("{paths} {cut}, because there are too many{}", share.unwrap_or_default())
+    format!("{paths} {cut}, because there are too many or too long ones{}", share.unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -142,8 +142,8 @@ mod tests {
 
     #[test]
     fn cut_paths_are_said_in_full_sentences() {
-        assert_eq!(folded_text(1, None), "1 path is cut, because there are too many");
-        let text = "2 paths are cut, because there are too many; 3.00 % of the total counts for shorter paths";
+        assert_eq!(folded_text(1, None), "1 path is cut, because there are too many or too long ones");
+        let text = "2 paths are cut, because there are too many or too long ones; 3.00 % of the total counts for shorter paths";
         assert_eq!(folded_text(2, Some(3.0)), text);
     }
 }

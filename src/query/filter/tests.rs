@@ -211,6 +211,9 @@ fn an_operator_that_a_key_has_not_is_refused_and_not_taken_for_a_name() {
     let said = Filter::parse("dur!=0").expect_err("refused").to_string();
     assert!(said.contains("dur= and a time") && said.contains("a minus before it excludes"), "{said}");
     assert!(only("-dur=0").negated);
+    for words in ["start <init>", "dur >>", "start =default", "dur > x"] {
+        assert!(Filter::parse(words).is_ok(), "{words}");
+    }
     for name in ["\"cat=io\"", "\"dur!=0\"", "durable=1", "std::read", "a<b>", "x!=y", "=", "!=", "arg=1", "start:up"] {
         assert!(matches!(only(name).test, Test::Name(_)), "{name}");
     }

@@ -14,6 +14,8 @@ pub(crate) struct CloseQuestion {
     pub(crate) losses: Vec<String>,
     /// Whether an export would save what is lost.
     pub(crate) can_export: bool,
+    /// The button that closes it.
+    pub(crate) go_on: &'static str,
     /// Whether it has not been shown yet.
     pub(crate) is_new: bool,
 }
@@ -36,7 +38,7 @@ pub(crate) fn show(ui: &Ui, question: &CloseQuestion, theme: &Theme) -> Option<C
             if question.can_export && ui.button("Export...").clicked() {
                 choice = Some(CloseChoice::Export);
             }
-            if ui.button("Discard").clicked() {
+            if ui.button(question.go_on).clicked() {
                 choice = Some(CloseChoice::Discard);
             }
             let cancel = ui.button("Cancel");

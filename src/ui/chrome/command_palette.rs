@@ -61,7 +61,7 @@ impl CommandPalette {
                 ui.label(RichText::new("No such command").color(theme.weak_text));
             }
             // The focus stays in the field while the arrow keys move through the list.
-            let chosen = entries.get(self.chosen).map(|entry| (entry.title, entry.absence(state)));
+            let chosen = entries.get(self.chosen).map(|entry| (entry.title, entry.disabled_reason(state)));
             spoken::say(ui, id.with("chosen"), response.rect.min, || match chosen {
                 Some((title, None)) => title.to_owned(),
                 Some((title, Some(reason))) => format!("{title}, not available. {reason}"),
@@ -120,7 +120,7 @@ impl CommandPalette {
                 painter.text(right, egui::Align2::RIGHT_CENTER, keys.join("   "), font, theme.weak_text);
                 let info = || egui::WidgetInfo::selected(egui::Role::Button, is_enabled, is_chosen, entry.title);
                 response.widget_info(info);
-                if entry.explained(response, state).clicked() && is_enabled {
+                if entry.with_hint(response, state).clicked() && is_enabled {
                     clicked = Some(*entry);
                 }
             }

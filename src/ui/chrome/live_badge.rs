@@ -11,6 +11,7 @@ use crate::base::time::{duration_text, grouped_digits};
 use crate::scene::labels::shown;
 use crate::ui::command::{AppCommand, Command, LiveCommand};
 use crate::ui::theme::Theme;
+use crate::ui::widgets::letters::text_width;
 
 /// Below this, the disk will soon be too full for a growing trace.
 const FREE_BYTES_FEW: u64 = 2 << 30;
@@ -70,29 +71,28 @@ pub(crate) fn show_buttons(ui: &mut Ui, status: &LiveStatus) -> Option<Command> 
     let mut command = None;
     let widths = BUTTONS.map(|titles| button_points(ui, titles));
     let mut button =
-        |ui: &mut Ui, place: usize, (title, hint): (&str, &str), absence: Option<&str>, to: LiveCommand| {
-            let button = egui::Button::new(RichText::new(title).small()).small().min_size(vec2(widths[place], 0.0));
-            let response = ui.add_enabled(absence.is_none(), button).on_hover_text(hint);
-            if response.on_disabled_hover_text(absence.unwrap_or_default()).clicked() {
+        |ui: &mut Ui, index: usize, (title, hint): (&str, &str), disabled_reason: Option<&str>, to: LiveCommand| {
+            let button = egui::Button::new(RichText::new(title).small()).small().min_size(vec2(widths[index], 0.0));
+            let response = ui.add_enabled(disabled_reason.is_none(), button).on_hover_text(hint);
+            if response.on_disabled_hover_text(disabled_reason.unwrap_or_default()).clicked() {
                 command = Some(Command::App(AppCommand::Live(to)));
             }
         };
     let [follow, pause, stop] = BUTTONS;
-    let absence = match (status.is_paused, status.follows) {
-        (true, _) => Some("The view is paused: resume it first"),
-        (false, true) => Some("The newest data is at the right edge already"),
-        (false, false) => None,
-    };
+    let is_at_edge = status.follows && !status.is_paused;
+    let disabled_reason = is_at_edge.then_some("The newest data is at the right edge already");
     let hint = "Keep the newest data at the right edge (Space)";
-    button(ui, 0, (follow[0], hint), absence, LiveCommand::Follow);
+    button(ui, 0, (follow[0], hint), disabled_reason, LiveCommand::Follow);
     let pause = if status.is_paused {
-        (pause[1], "Show the data received since the pause (Space)")
-    } else {
+        (pause[1], "Show the data received since the pause")
+    } else if is_at_edge {
         (pause[0], "Freezes the view; data is still being received (Space)")
+    } else {
+        (pause[0], "Freezes the view; data is still being received")
     };
     button(ui, 1, pause, None, LiveCommand::TogglePause);
-    let absence = status.is_stopping.then_some("The sources are ending");
-    button(ui, 2, (stop[0], "End the sources and sort all received data"), absence, LiveCommand::Stop);
+    let disabled_reason = status.is_stopping.then_some("The sources are ending");
+    button(ui, 2, (stop[0], "End the sources and sort all received data"), disabled_reason, LiveCommand::Stop);
     command
 }
 
@@ -102,8 +102,7 @@ const BUTTONS: [&[&str]; 3] = [&["Follow"], &["Pause", "Resume"], &["Stop"]];
 /// Returns the width of a button, which has room for its widest title.
 fn button_points(ui: &Ui, titles: &[&str]) -> f32 {
     let font = egui::TextStyle::Small.resolve(ui.style());
-    let width = |title: &str| ui.fonts_mut(|fonts| title.chars().map(|letter| fonts.glyph_width(&font, letter)).sum());
-    let widest = titles.iter().map(|title| width(title)).fold(0.0, f32::max);
+    let widest = titles.iter().map(|title| text_width(ui, title, &font)).fold(0.0, f32::max);
     widest.ceil() + 2.0 * ui.spacing().button_padding.x + 2.0
 }
 

@@ -3,7 +3,7 @@
 use egui::{Button, ScrollArea, Stroke, Ui, vec2};
 
 use crate::ui::command::Command;
-use crate::ui::command_table::{CommandEntry, Menu, MenuList, TABLE, UiState, explained, key_text};
+use crate::ui::command_table::{CommandEntry, Menu, MenuList, TABLE, UiState, key_text, with_disabled_reason};
 use crate::ui::widgets::spoken;
 
 /// Shows the bar. `list` shows the dynamic entries after an entry.
@@ -35,16 +35,16 @@ pub(crate) fn show(ui: &mut Ui, state: &UiState, list: impl Fn(&mut Ui, MenuList
 /// Shows entries in a submenu, which opens if one of them is enabled.
 fn show_submenu(ui: &mut Ui, title: &str, entries: &[&CommandEntry], state: &UiState) -> Option<Command> {
     // The first entry is what most look for in the submenu.
-    let absence = entries.first().and_then(|entry| entry.absence(state));
-    let absence = absence.filter(|_| entries.iter().all(|entry| !entry.is_enabled(state)));
-    let shown = ui.add_enabled_ui(absence.is_none(), |ui| {
+    let disabled_reason = entries.first().and_then(|entry| entry.disabled_reason(state));
+    let disabled_reason = disabled_reason.filter(|_| entries.iter().all(|entry| !entry.is_enabled(state)));
+    let shown = ui.add_enabled_ui(disabled_reason.is_none(), |ui| {
         ui.menu_button(title, |ui| {
             ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Extend);
             entries.iter().filter_map(|entry| show_entry(ui, entry, state)).last()
         })
     });
-    if let Some(reason) = absence {
-        explained(shown.inner.response, reason);
+    if let Some(reason) = disabled_reason {
+        with_disabled_reason(shown.inner.response, reason);
     }
     shown.inner.inner.flatten()
 }
@@ -71,7 +71,7 @@ fn show_entry(ui: &mut Ui, entry: &CommandEntry, state: &UiState) -> Option<Comm
     if let Some(is_checked) = entry.is_checked(state) {
         spoken::set_checked(&response, is_checked);
     }
-    let is_clicked = entry.explained(response, state).clicked();
+    let is_clicked = entry.with_hint(response, state).clicked();
     if is_clicked {
         ui.close();
     }

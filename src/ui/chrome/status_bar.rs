@@ -11,6 +11,7 @@ use crate::scene::palette::{ColorBy, Palette};
 use crate::ui::command::Command;
 use crate::ui::panels::losses;
 use crate::ui::theme::Theme;
+use crate::ui::widgets::letters::text_width;
 use crate::ui::widgets::spoken;
 
 /// The content of the status bar beside the counts of the trace.
@@ -142,8 +143,7 @@ fn show_title(ui: &mut Ui, name: &str, name_points: f32, points_max: f32, hidden
 
 /// Returns the width of a text in the line.
 fn small_width(ui: &Ui, text: &str) -> f32 {
-    let font = egui::TextStyle::Small.resolve(ui.style());
-    ui.fonts_mut(|fonts| text.chars().map(|letter| fonts.glyph_width(&font, letter)).sum())
+    text_width(ui, text, &egui::TextStyle::Small.resolve(ui.style()))
 }
 
 /// Formats the numbers of spans and samples: a profile has only samples, and most traces have none. A trace with

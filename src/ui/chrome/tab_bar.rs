@@ -5,6 +5,7 @@ use egui::{Align, Color32, Label, Layout, Rect, RichText, Sense, Ui, pos2, vec2}
 use super::menu_bar;
 use crate::scene::labels::shown;
 use crate::ui::command::{AppCommand, Command, TabCommand};
+use crate::ui::command_table::with_disabled_reason;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::context_menu::context_menu;
 
@@ -18,10 +19,10 @@ pub(crate) struct TabTitle {
     pub(crate) has_failed: bool,
     /// Whether it is the active tab.
     pub(crate) is_shown: bool,
-    /// Its files, for copying; empty without any.
-    pub(crate) paths: String,
-    /// Whether its files can be read again.
-    pub(crate) can_reload: bool,
+    /// Number of its files, two at most; a pipe or a program is none.
+    pub(crate) files: usize,
+    /// Why it cannot be read again; `None` if it can.
+    pub(crate) reload_disabled: Option<&'static str>,
 }
 
 /// Height of the bar, in points.
@@ -71,20 +72,22 @@ pub(crate) fn show(ui: &mut Ui, tabs: &[TabTitle], theme: &Theme) -> Vec<Command
 /// Shows the menu of a tab, and returns the chosen commands.
 fn show_menu(ui: &mut Ui, (index, tab): (usize, &TabTitle), count: usize) -> Vec<Command> {
     let mut chosen = Vec::new();
-    let mut entry = |ui: &mut Ui, text: &str, is_enabled: bool, reason: &str, commands: Vec<Command>| {
-        let response = ui.add_enabled(is_enabled, egui::Button::new(text));
-        if response.on_disabled_hover_text(reason).clicked() {
+    let mut entry = |ui: &mut Ui, text: &str, disabled: Option<&str>, commands: Vec<Command>| {
+        let response = ui.add_enabled(disabled.is_none(), egui::Button::new(text));
+        if disabled.into_iter().fold(response, with_disabled_reason).clicked() {
             chosen = commands;
             ui.close();
         }
     };
-    entry(ui, "Close", true, "", vec![Command::Tab(TabCommand::CloseAt(index))]);
-    entry(ui, "Close others", count > 1, "Only one tab is open", vec![Command::Tab(TabCommand::CloseOthers(index))]);
+    entry(ui, "Close", None, vec![Command::Tab(TabCommand::CloseAt(index))]);
+    let is_alone = (count == 1).then_some("Only one tab is open");
+    entry(ui, "Close others", is_alone, vec![Command::Tab(TabCommand::CloseOthers(index))]);
     ui.separator();
     let reload = vec![Command::Tab(TabCommand::Show(index)), Command::App(AppCommand::OpenAgain)];
-    entry(ui, "Reload", tab.can_reload, "Its files cannot be read again now", reload);
-    let copy = vec![Command::App(AppCommand::CopyText(tab.paths.clone()))];
-    entry(ui, "Copy path", !tab.paths.is_empty(), "It has no file", copy);
+    entry(ui, "Reload", tab.reload_disabled, reload);
+    let has_none = (tab.files == 0).then_some("It has no file");
+    let copy = if tab.files > 1 { "Copy paths" } else { "Copy path" };
+    entry(ui, copy, has_none, vec![Command::Tab(TabCommand::CopyPaths(index))]);
     chosen
 }
 

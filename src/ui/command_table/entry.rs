@@ -111,9 +111,19 @@ const NO_SPAN: &str = "Select a span first";
 const NO_SCOPE: &str = "Select time or tracks first: Shift + drag on the timeline";
 const BUSY: &str = "Wait until the import or export ends";
 
+/// Returns why the trace of a tab cannot be read again; `None` if it can.
+pub(crate) fn reload_disabled(is_live: bool, is_busy: bool, has_readable_files: bool) -> Option<&'static str> {
+    match (is_live, is_busy, has_readable_files) {
+        (true, ..) => Some("The trace is still running: stop it first"),
+        (_, true, _) => Some(BUSY),
+        (.., false) => Some("There is no file to read again, as of a pipe or a program"),
+        (false, false, true) => None,
+    }
+}
+
 impl When {
     /// Returns why a command is disabled, with what to do; `None` if it is enabled.
-    fn absence(self, state: &UiState) -> Option<&'static str> {
+    fn disabled_reason(self, state: &UiState) -> Option<&'static str> {
         let no_trace = if state.is_live { "Wait for the first events" } else { NO_TRACE };
         let has_trace = (state.has_trace, no_trace);
         let has_export = match state.has_trace {
@@ -127,12 +137,10 @@ impl When {
             Self::Tabs => &[(state.tabs > 1, "Only one tab is open")],
             Self::Trace => &[has_trace],
             Self::Files => &[has_trace, (state.files > 1, "The trace is of one file")],
-            Self::Reloadable => &[
-                has_trace,
-                (!state.is_live, "The trace is still running: stop it first"),
-                (!state.is_busy, BUSY),
-                (state.has_readable_files, "The input of a pipe or a program cannot be read again"),
-            ],
+            Self::Reloadable => {
+                let reason = reload_disabled(state.is_live, state.is_busy, state.has_readable_files);
+                &[has_trace, (reason.is_none(), reason.unwrap_or_default())]
+            }
             Self::Span => &[has_trace, (state.has_span, NO_SPAN)],
             Self::Table => &[has_trace, (state.has_table, "Open the statistics first")],
             Self::Selection => {
@@ -201,13 +209,13 @@ impl CommandEntry {
     /// Returns whether it is enabled.
     #[must_use]
     pub(crate) fn is_enabled(&self, state: &UiState) -> bool {
-        self.absence(state).is_none()
+        self.disabled_reason(state).is_none()
     }
 
     /// Returns why it is disabled, with what to do; `None` if it is enabled.
     #[must_use]
-    pub(crate) fn absence(&self, state: &UiState) -> Option<&'static str> {
-        self.when.absence(state)
+    pub(crate) fn disabled_reason(&self, state: &UiState) -> Option<&'static str> {
+        self.when.disabled_reason(state)
     }
 
     /// Returns whether it is checked; `None` for a command without state.
@@ -224,9 +232,9 @@ impl CommandEntry {
 
     /// Adds its hint to a widget, or why it is disabled, as a tooltip and for screen readers.
     #[must_use]
-    pub(crate) fn explained(&self, response: Response, state: &UiState) -> Response {
-        match self.absence(state) {
-            Some(reason) => explained(response, reason),
+    pub(crate) fn with_hint(&self, response: Response, state: &UiState) -> Response {
+        match self.disabled_reason(state) {
+            Some(reason) => with_disabled_reason(response, reason),
             None if self.hint.is_empty() => response,
             None => response.on_hover_text(self.hint),
         }
@@ -254,7 +262,7 @@ impl CommandEntry {
 }
 
 /// Adds why a widget is disabled, as a tooltip and for screen readers.
-pub(crate) fn explained(response: Response, reason: &str) -> Response {
+pub(crate) fn with_disabled_reason(response: Response, reason: &str) -> Response {
     spoken::describe(&response, reason);
     if response.enabled() { response.on_hover_text(reason) } else { response.on_disabled_hover_text(reason) }
 }

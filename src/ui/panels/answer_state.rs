@@ -8,6 +8,7 @@ use crate::query::Snapshot;
 use crate::scene::labels::{shorten_label, shown};
 use crate::ui::chrome::status_bar::counted;
 use crate::ui::theme::Theme;
+use crate::ui::widgets::letters::text_width;
 use crate::ui::widgets::reading_order::on_screen;
 
 /// Limit for the letters of an error beside a button.
@@ -53,11 +54,11 @@ pub(super) fn show_stopped(ui: &mut Ui, stopped: &str, error: Option<&str>, them
     };
 }
 
-/// Shows that paths of a tree are cut because of its node limit.
+/// Shows that paths of a tree are cut because of its limits.
 pub(super) fn show_folded(ui: &mut Ui, folded: u64, theme: &Theme) {
     if folded > 0 {
         let text = format!("{} cut", counted(folded, "path"));
-        let hint = "Too many paths: the weight of the dropped ones counts for their callers";
+        let hint = "Too many or too long paths: the weight of the dropped ones counts for their callers";
         ui.label(RichText::new(text).color(theme.warning)).on_hover_text(hint);
     }
 }
@@ -82,8 +83,8 @@ pub(super) fn show_exactness(ui: &mut Ui, exactness: Exactness, snapshot: &Snaps
 /// Shows a text in the rest of the line. One tooltip has the hint, and the whole text if that is cut.
 pub(super) fn show_cut(ui: &mut Ui, text: &str, color: Color32, hint: &str) {
     let font = egui::TextStyle::Body.resolve(ui.style());
-    let width: f32 = ui.fonts_mut(|fonts| text.chars().map(|letter| fonts.glyph_width(&font, letter)).sum());
-    let tip = if width > ui.available_width() { format!("{text}\n{hint}") } else { hint.to_owned() };
+    let tip =
+        if text_width(ui, text, &font) > ui.available_width() { format!("{text}\n{hint}") } else { hint.to_owned() };
     let label = Label::new(RichText::new(text).color(color)).truncate().show_tooltip_when_elided(false);
     ui.add(label).on_hover_text(tip);
 }

@@ -70,7 +70,7 @@ impl PanelValue {
     /// Creates the value of a span name, with its filter.
     #[must_use]
     pub(crate) fn from_name(text: &str, name: NameIdx) -> Self {
-        Self { name: Some(name), ..Self::new(text).found_by(name_word(text)) }
+        Self::new(text).found_by(name_word(text)).in_row_of(text, name)
     }
 }
 
@@ -103,7 +103,8 @@ pub(super) fn show(ui: &mut Ui, value: &PanelValue) -> Vec<Command> {
         entry(ui, "Statistics of this name", Command::Panel(PanelCommand::StatisticsOf(name)));
         entry(ui, "Heat map of this name", Command::Panel(PanelCommand::HeatMapOf(name)));
     }
-    if let Some(filter) = value.named.as_ref().filter(|filter| filter.len() <= FIELD_BYTES_MAX) {
+    let is_short = |filter: &&String| value.function.is_none() && filter.len() <= FIELD_BYTES_MAX;
+    if let Some(filter) = value.named.as_ref().filter(is_short) {
         let only = Command::Timeline(TimelineCommand::Scope(ScopeCommand::Filter(filter.clone())));
         all(ui, "Flame graph of this name", vec![only, Command::Panel(PanelCommand::Show(Panel::Flame))]);
     }

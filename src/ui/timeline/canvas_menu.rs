@@ -19,7 +19,7 @@ use crate::ui::command::{
     AppCommand, BookmarkCommand, Command, DERIVE_CHOICES, DerivedCommand, NavigationStep, PanelCommand, ScopeCommand,
     TimelineCommand,
 };
-use crate::ui::command_table::{explained, key_of};
+use crate::ui::command_table::{key_of, with_disabled_reason};
 use crate::ui::panel::Panel;
 use crate::ui::purpose::Purpose;
 use crate::ui::questions::SelectedScope;
@@ -42,7 +42,7 @@ struct MenuItem {
     same_as: &'static str,
     commands: Vec<Command>,
     /// Why it is disabled; `None` if it is enabled.
-    absence: Option<&'static str>,
+    disabled_reason: Option<&'static str>,
 }
 
 /// Opens the menu at a right click, shows it while it is open, and adds the chosen command.
@@ -87,12 +87,12 @@ fn show_section(ui: &mut Ui, section: MenuSection, theme: &Theme) -> Vec<Command
 
 fn show_items(ui: &mut Ui, items: Vec<MenuItem>) -> Vec<Command> {
     let mut chosen = Vec::new();
-    for MenuItem { text, same_as, commands, absence } in items {
+    for MenuItem { text, same_as, commands, disabled_reason } in items {
         let key = key_of(ui.ctx(), same_as);
         let button = Button::new(text);
         let button = if key.is_empty() { button } else { button.shortcut_text(key) };
-        let response = ui.add_enabled(absence.is_none(), button);
-        if absence.into_iter().fold(response, explained).clicked() {
+        let response = ui.add_enabled(disabled_reason.is_none(), button);
+        if disabled_reason.into_iter().fold(response, with_disabled_reason).clicked() {
             chosen = commands;
             ui.close();
         }
@@ -112,10 +112,10 @@ fn sections(timeline: &Timeline, clicked: ClickTarget) -> Vec<MenuSection> {
 /// Returns the items of a track, a group or a process. Below those of a span they are one submenu.
 fn group_section(timeline: &Timeline, kind: GroupKind, is_below_span: bool) -> MenuSection {
     let questions = gutter::questions(timeline, kind).into_iter();
-    let questions = questions.map(|(text, commands)| MenuItem { text, same_as: "", commands, absence: None });
+    let questions = questions.map(|(text, commands)| MenuItem { text, same_as: "", commands, disabled_reason: None });
     let choices = gutter::choices(timeline, kind).into_iter();
-    let choices = choices.map(|RowChoice { text, command, absence }| MenuItem {
-        absence,
+    let choices = choices.map(|RowChoice { text, command, disabled_reason }| MenuItem {
+        disabled_reason,
         ..item(text, "", Command::Timeline(TimelineCommand::Rows(command)))
     });
     let [name, ask] = match kind {
@@ -207,7 +207,7 @@ fn derive_items(scope: &SelectedScope) -> Vec<MenuItem> {
 }
 
 fn item(text: &'static str, same_as: &'static str, command: Command) -> MenuItem {
-    MenuItem { text, same_as, commands: vec![command], absence: None }
+    MenuItem { text, same_as, commands: vec![command], disabled_reason: None }
 }
 
 /// Returns an item with the text of a table command.

@@ -26,23 +26,23 @@ const FEW_IN_SCOPE: &str = "Select two to eight counters first, to stack them of
 const OF_ONE_UNIT: &str = "A stack has two to eight counters of one unit";
 const NONE_SHARED: &str = "Each has a row of its own already";
 
-/// A menu entry that changes rows, and whether it is enabled.
+/// A menu entry that changes rows, and why it is disabled.
 #[derive(Debug, Clone)]
 pub(super) struct RowChoice {
     pub(super) text: &'static str,
     pub(super) command: RowCommand,
     /// Why it is disabled; `None` if it is enabled.
-    pub(super) absence: Option<&'static str>,
+    pub(super) disabled_reason: Option<&'static str>,
 }
 
 impl RowChoice {
     /// Disables the entry for a reason, unless it is possible.
-    pub(super) fn possible_if(self, is_possible: bool, reason: &'static str) -> Self {
-        Self { absence: (!is_possible).then_some(reason), ..self }
+    pub(super) fn enabled_if(self, is_enabled: bool, reason: &'static str) -> Self {
+        Self { disabled_reason: (!is_enabled).then_some(reason), ..self }
     }
 
     pub(super) fn new(text: &'static str, command: RowCommand) -> Self {
-        Self { text, command, absence: None }
+        Self { text, command, disabled_reason: None }
     }
 }
 
@@ -113,10 +113,10 @@ impl Timeline {
                 }
                 let can = self.choice_of(&counters);
                 vec![
-                    RowChoice::new("Overlay its counters", overlay(false)).possible_if(can.can_overlay, FEW),
-                    RowChoice::new("Stack its counters", overlay(true)).possible_if(can.can_stack, OF_ONE_UNIT),
+                    RowChoice::new("Overlay its counters", overlay(false)).enabled_if(can.can_overlay, FEW),
+                    RowChoice::new("Stack its counters", overlay(true)).enabled_if(can.can_stack, OF_ONE_UNIT),
                     RowChoice::new("Separate its counters", RowCommand::SeparateCounters(of))
-                        .possible_if(can.can_separate, NONE_SHARED),
+                        .enabled_if(can.can_separate, NONE_SHARED),
                 ]
             }
             GroupKind::Track(track) if self.snapshot.track(track).key.kind == TrackKind::Counter => {
@@ -135,16 +135,16 @@ impl Timeline {
                     choices.push(if row.is_stacked {
                         RowChoice::new("Overlay instead of stacking", overlay(false))
                     } else {
-                        RowChoice::new("Stack the counters", overlay(true)).possible_if(can_stack, OF_ONE_UNIT)
+                        RowChoice::new("Stack the counters", overlay(true)).enabled_if(can_stack, OF_ONE_UNIT)
                     });
                     choices.push(RowChoice::new("Separate the counters", RowCommand::SeparateCounters(of)));
                 } else {
                     let can = self.counter_choice();
                     let of_scope = |is_stacked| RowCommand::OverlayCounters { of: None, is_stacked };
                     let overlaid = RowChoice::new("Overlay the counters of the scope", of_scope(false));
-                    choices.push(overlaid.possible_if(can.can_overlay, FEW_IN_SCOPE));
+                    choices.push(overlaid.enabled_if(can.can_overlay, FEW_IN_SCOPE));
                     let stacked = RowChoice::new("Stack the counters of the scope", of_scope(true));
-                    choices.push(stacked.possible_if(can.can_stack, FEW_IN_SCOPE));
+                    choices.push(stacked.enabled_if(can.can_stack, FEW_IN_SCOPE));
                 }
                 choices
             }

@@ -68,8 +68,8 @@ impl Timeline {
     /// Returns the menu entries of a header that group tracks.
     pub(super) fn group_choices(&self, kind: GroupKind) -> Vec<RowChoice> {
         let has_tracks = !self.scope().tracks.is_all();
-        let choice = |text, command, is_possible| {
-            RowChoice::new(text, RowCommand::Group(command)).possible_if(is_possible, NO_TRACKS)
+        let choice = |text, command, is_enabled| {
+            RowChoice::new(text, RowCommand::Group(command)).enabled_if(is_enabled, NO_TRACKS)
         };
         let mut choices = Vec::new();
         match kind {

@@ -17,12 +17,12 @@ use crate::scene::titles::{command_line, title_in_group};
 use crate::ui::command::{
     AppCommand, Command, DerivedCommand, PanelCommand, RowCommand, ScopeCommand, TimelineCommand,
 };
-use crate::ui::command_table::explained;
+use crate::ui::command_table::with_disabled_reason;
 use crate::ui::panel::Panel;
 use crate::ui::purpose::Purpose;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::context_menu::context_menu;
-use crate::ui::widgets::press::press_modifiers;
+use crate::ui::widgets::press::click_modifiers;
 use crate::ui::widgets::reading_order::on_screen;
 use name::{INDENT, Joint, NAME_POINTS, Name, is_header};
 
@@ -123,7 +123,7 @@ fn show_group(
     let label = accessible_label(&title, &beside, folded, is_in_scope) + &named;
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &label));
     if response.clicked() {
-        let adds = press_modifiers(ui).command;
+        let adds = click_modifiers(ui).command;
         let toggle =
             if adds { scope(ScopeCommand::Toggle(group.kind)) } else { rows(RowCommand::ToggleFold(group.kind)) };
         commands.push(toggle);
@@ -297,9 +297,9 @@ fn menu(ui: &mut Ui, timeline: &Timeline, kind: GroupKind, commands: &mut Vec<Co
         }
     }
     ui.separator();
-    let mut entry = |ui: &mut Ui, RowChoice { text, command, absence }: RowChoice| {
-        let response = ui.add_enabled(absence.is_none(), egui::Button::new(text));
-        let response = absence.into_iter().fold(response, explained);
+    let mut entry = |ui: &mut Ui, RowChoice { text, command, disabled_reason }: RowChoice| {
+        let response = ui.add_enabled(disabled_reason.is_none(), egui::Button::new(text));
+        let response = disabled_reason.into_iter().fold(response, with_disabled_reason);
         if response.clicked() {
             commands.push(rows(command));
             ui.close();

@@ -55,7 +55,7 @@ impl Timeline {
         }
         let tip = hovered
             .map(|row| Tip::from(self.span_text(row, &self.snapshot.row(row))))
-            .map(|tip| tip.with_line(hovered.zip(at).and_then(|(row, at)| self.neighbours_text(layout, row, at))))
+            .map(|tip| tip.with_line(hovered.and_then(|row| self.neighbours_text(row))))
             .or_else(|| at.and_then(|at| self.counter_tip(layout, at)))
             .or_else(|| at.and_then(|at| self.derived_text(layout, at)).map(Tip::from));
         if let Some(Tip { title, lines }) = tip {
@@ -78,16 +78,18 @@ impl Timeline {
         }
     }
 
-    /// Returns how many rows share the pixel column under the pointer, if a column is wider than the hovered row. It
-    /// takes two searches, however many rows there are.
-    fn neighbours_text(&self, layout: &TimelineLayout, row: RowIdx, at: egui::Pos2) -> Option<String> {
+    /// Returns how many rows start within a pixel of the hovered one, if a pixel is wider than it. It takes two searches,
+    /// however many rows there are.
+    fn neighbours_text(&self, row: RowIdx) -> Option<String> {
         let ns_per_px = self.view.now().ns_per_px();
-        if self.snapshot.row(row).dur_ns as f64 >= ns_per_px {
+        let span = self.snapshot.row(row);
+        if span.dur_ns as f64 >= ns_per_px {
             return None;
         }
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative; a float saturates")]
         let half_ns = (ns_per_px / 2.0).ceil() as u64;
-        let ts_ns = self.picked(layout, at).ts_ns;
+        // The row may be some pixels beside the pointer.
+        let ts_ns = span.start_ns;
         let (from_ns, to_ns) = (ts_ns.saturating_sub_unsigned(half_ns), ts_ns.saturating_add_unsigned(half_ns));
         let count = rows_starting(&self.snapshot, row.lane, from_ns, to_ns);
         let kind = match self.snapshot.lane(row.lane).kind {

@@ -1,7 +1,7 @@
 //! The width of letters before layout, including letters that no font has.
 
-use egui::FontId;
 use egui::epaint::text::FontsView;
+use egui::{FontId, Ui};
 
 /// Width of the replacement box for a missing letter, relative to the font size: the widest there is.
 const BOX_PART: f32 = 0.65;
@@ -11,6 +11,11 @@ const BOX_PART: f32 = 0.65;
 pub(crate) fn letter_width(fonts: &mut FontsView<'_>, font: &FontId, letter: char) -> f32 {
     let width = fonts.glyph_width(font, letter);
     if width > 0.0 || is_joined(letter) || fonts.has_glyph(font, letter) { width } else { font.size * BOX_PART }
+}
+
+/// Returns the width of a text in one line, in points.
+pub(crate) fn text_width(ui: &Ui, text: &str, font: &FontId) -> f32 {
+    ui.fonts_mut(|fonts| text.chars().map(|letter| letter_width(fonts, font, letter)).sum())
 }
 
 /// Returns whether a letter combines with the previous one.

@@ -21,6 +21,12 @@ pub(crate) fn press_modifiers(ui: &Ui) -> Modifiers {
     ui.data(|data| data.get_temp(press_id())).unwrap_or_default()
 }
 
+/// Returns the modifier keys of a click on a widget: those of its press, or of a key or a screen reader that clicks it.
+#[must_use]
+pub(crate) fn click_modifiers(ui: &Ui) -> Modifiers {
+    if ui.input(|input| input.pointer.any_released()) { press_modifiers(ui) } else { ui.input(|input| input.modifiers) }
+}
+
 fn press_id() -> Id {
     Id::unique("modifiers of the last press")
 }

@@ -130,8 +130,7 @@ impl DetailsPanel {
         let short = shorten_middle(&text, FACT_LETTERS_MAX, |_| 1.0).unwrap_or_default();
         let whole = matches!(short, Cow::Owned(_)).then_some(&*text);
         let by = group_key(label).filter(|_| self.kind == LaneKind::Spans);
-        let copied = exact.unwrap_or_else(|| text.clone());
-        let value = || PanelValue { filter, ..PanelValue::new(copied) }.grouped_by(by);
+        let value = || PanelValue { filter, ..PanelValue::new(exact.unwrap_or_else(|| text.clone())) }.grouped_by(by);
         let more = tip.as_deref().or(whole);
         commands.extend(pair(ui, theme, (label, NAME_POINTS), (&short, more), value));
     }
