@@ -222,13 +222,18 @@ impl Descriptors {
 
     /// Returns whether a track and all its parents are described.
     pub(super) fn has_all_parents(&self, uuid: u64) -> bool {
+        self.missing_ancestor(uuid).is_none()
+    }
+
+    /// Returns the first uuid without a descriptor among a track and its parents.
+    pub(super) fn missing_ancestor(&self, uuid: u64) -> Option<u64> {
         let mut next = Some(uuid);
         for _ in 0..PARENTS_MAX {
-            let Some(uuid) = next.filter(|&uuid| uuid != 0) else { return true };
-            let Some(descriptor) = self.by_uuid.get(&uuid) else { return false };
+            let uuid = next.filter(|&uuid| uuid != 0)?;
+            let Some(descriptor) = self.by_uuid.get(&uuid) else { return Some(uuid) };
             next = descriptor.parent;
         }
-        true
+        None
     }
 
     fn track(&mut self, bytes: &[u8], pos: SourcePos) {

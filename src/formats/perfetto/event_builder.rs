@@ -179,7 +179,9 @@ impl PerfettoEventBuilder<'_> {
         let (texts, iid) = (&self.sequence.texts, event.name_iid);
         let name = || event.name.or_else(|| texts.names.get(iid).map(|name| &**name));
         let track = self.tracks.spans(uuid, name);
-        self.sequence.recent_track = Some((uuid, track));
+        if self.tracks.is_settled(uuid) {
+            self.sequence.recent_track = Some((uuid, track));
+        }
         track
     }
 

@@ -28,8 +28,9 @@ pub(super) struct TrackNumber(pub(super) usize);
 pub(super) struct PerfettoTracks {
     described: Descriptors,
     later: LaterDescriptors,
-    /// Tracks of a live trace that had events before any descriptor.
-    undescribed: FxHashSet<u64>,
+    /// Tracks of a live trace that had events before the descriptor of themselves or of a parent, by the uuid that it
+    /// will have.
+    awaiting: FxHashMap<u64, Vec<u64>>,
     /// Error of the second pass.
     failed: Option<ReadError>,
     /// Scratch for the descriptors after a second pass, which has read them already: only names and losses are used.
@@ -136,20 +137,26 @@ impl PerfettoTracks {
         if self.failed.is_some() { self.failed.take() } else { None }
     }
 
-    /// Remembers that a live trace may still describe a track.
+    /// Returns whether no later descriptor changes the track of a uuid. A live trace may still describe it, or a parent.
+    pub(super) fn is_settled(&self, uuid: u64) -> bool {
+        !matches!(self.later, LaterDescriptors::Unknown) || self.described.has_all_parents(uuid)
+    }
+
+    /// Remembers which descriptor a live trace may still write for a track.
     fn expect_descriptor(&mut self, uuid: u64) {
-        if matches!(self.later, LaterDescriptors::Unknown) && self.described.get(uuid).is_none() {
-            self.undescribed.insert(uuid);
+        if matches!(self.later, LaterDescriptors::Unknown)
+            && let Some(missing) = self.described.missing_ancestor(uuid)
+        {
+            self.awaiting.entry(missing).or_default().push(uuid);
         }
     }
 
-    /// Forgets the track of a uuid that had events before its descriptor, so that the next events get the right one.
+    /// Forgets the tracks that had events before this descriptor, so that the next events get the right ones.
     fn redirect(&mut self, descriptor: &[u8]) {
-        if self.undescribed.is_empty() {
+        if self.awaiting.is_empty() {
             return;
         }
-        let uuid = track_uuid(descriptor);
-        if self.undescribed.remove(&uuid) {
+        for uuid in self.awaiting.remove(&track_uuid(descriptor)).into_iter().flatten() {
             self.spans_of.remove(&uuid);
             self.states_of.remove(&uuid);
             self.counters_of.remove(&uuid);
