@@ -10,7 +10,6 @@ use super::live_rows;
 use super::messages::{counted, say};
 use crate::base::cancel::Cancel;
 use crate::base::signals;
-use crate::base::time::duration_text;
 use crate::live::arrivals::Pace;
 use crate::live::feed::FeedError;
 use crate::live::orderer::LateEvents;
@@ -72,7 +71,7 @@ pub(super) fn print(tail: &TailArgs) -> Result<(), CliError> {
     if has_nothing_read(&session) { Err(CliError::NothingRead) } else { Ok(()) }
 }
 
-/// Lateness beyond that of any buffer: the times of two sources have different origins.
+/// Lateness beyond that of any buffer: the origin of the times is probably another.
 const OTHER_CLOCK_NS: u64 = 24 * 3_600_000_000_000;
 
 /// Returns whether there were records but no event. Ends of spans that began earlier do not count.
@@ -96,9 +95,9 @@ pub(super) fn report(losses: &[(PathBuf, Losses)], late: LateEvents) {
         }
     }
     if late.count > 0 {
-        let (events, most) = (counted(late.count, "event"), duration_text(late.most_ns));
+        let (events, most) = (counted(late.count, "event"), live_rows::duration(late.most_ns));
         if late.most_ns >= OTHER_CLOCK_NS {
-            say(format_args!("{events} arrived up to {most} late: one of the sources has another clock"));
+            say(format_args!("{events} arrived up to {most} late: their times may be of another clock"));
         } else {
             say(format_args!("{events} arrived up to {most} late; --delay waits longer for them"));
         }

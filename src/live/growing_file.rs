@@ -153,13 +153,9 @@ impl GrowingFile {
         {
             // The last bytes of the old file come first.
             let read_to = self.offset + self.held.len() as u64;
-            if open.len() <= read_to {
-                return Some("was replaced; the new file is another trace");
-            }
-            let is_late = self.replaced.get_or_insert_with(Instant::now).elapsed() >= REPLACED_TIME;
-            return is_late.then_some(
-                "was replaced; the new file is another trace, and the rest of the old one, which is still written, is not read",
-            );
+            let has_rest = open.len() > read_to;
+            let mut is_late = || self.replaced.get_or_insert_with(Instant::now).elapsed() >= REPLACED_TIME;
+            return (!has_rest || is_late()).then_some("was replaced; the new file is another trace");
         }
         if self.has_length && here.len() < self.offset {
             return Some("was truncated; the new data is another trace");
@@ -260,13 +256,41 @@ impl ReadingThread {
                     continue;
                 }
             };
-            (self.say)(SourceNote::lasting(format!("{name}: {news}")));
+            let mut text = format!("{name}: {news}");
             failed = None;
+            if file.replaced.is_some() {
+                text.push_str("; what is still written to the old one is not read");
+                let end = file.end();
+                if !self.read_to(&mut file, end, |thread, block| thread.receive(block, pace)) {
+                    return;
+                }
+            }
+            (self.say)(SourceNote::lasting(text));
             if !self.send_held(&mut file, pace) || !self.begin_trace() {
                 return;
             }
             file = GrowingFile::new(new, true);
         }
+    }
+
+    /// Reads a file up to a position, or to its end. Returns false once the receiver is gone, or after an error.
+    fn read_to(&mut self, file: &mut GrowingFile, end: u64, takes: impl Fn(&mut Self, Vec<u8>) -> bool) -> bool {
+        while file.offset < end {
+            match file.read() {
+                Ok(block) if block.is_empty() => break,
+                Ok(block) => {
+                    if !takes(self, block) {
+                        return false;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(source) => {
+                    self.fail(ArrivalError::Read { path: self.path.clone(), source });
+                    return false;
+                }
+            }
+        }
+        true
     }
 
     /// Sends the closing brackets that were held back. Returns false once the receiver is gone.
@@ -290,17 +314,8 @@ impl ReadingThread {
         let takes = |thread: &mut Self, block: Vec<u8>| {
             if is_long { thread.keep(&block) } else { thread.receive(block, pace) }
         };
-        while file.offset < end {
-            match file.read() {
-                Ok(block) if block.is_empty() => break,
-                Ok(block) => {
-                    if !takes(self, block) {
-                        return;
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(source) => return self.fail(ArrivalError::Read { path: self.path.clone(), source }),
-            }
+        if !self.read_to(file, end, takes) {
+            return;
         }
         let held = file.take_held();
         if !held.is_empty() {

@@ -1,6 +1,7 @@
 //! Ways to open a trace, and failures to open one.
 
 use std::io::Write as _;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::picture::{ERROR, span_color};
@@ -69,6 +70,26 @@ fn an_unreadable_file_is_a_sentence_and_the_window_opens_the_next_one() {
     window.settled();
     window.enter(text(&good));
     window.until_title("good.json - Longspan");
+}
+
+#[test]
+fn a_missing_file_is_an_error_on_a_terminal_that_opens_no_window() {
+    let session = Session::new();
+    let given = session.command(&["/nonexistent/trace.json"]);
+    let line = format!("{} /nonexistent/trace.json", given.get_program().to_str().expect("text"));
+    // A window would stay.
+    let mut on_terminal = Command::new("timeout");
+    on_terminal.args(["20", "script", "--quiet", "--return", "--command", &line, "/dev/null"]).stdin(Stdio::null());
+    // The window has a `PATH` without programs.
+    for (name, value) in given.get_envs().filter(|(name, _)| *name != "PATH") {
+        match value {
+            Some(value) => on_terminal.env(name, value),
+            None => on_terminal.env_remove(name),
+        };
+    }
+    let output = on_terminal.output().expect("`script` runs; `.ci/setup` installs it");
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert_eq!((output.status.code(), shown.contains("no such file")), (Some(1), true), "{shown}");
 }
 
 #[test]

@@ -141,7 +141,11 @@ fn a_replaced_file_whose_writer_goes_on_does_not_hide_the_new_one() {
     assert_eq!(wait(&mut child, &["tail"]), Some(0));
     old_writer.join().expect("written");
     reader.join().expect("read");
-    assert!(errors.contains("was replaced; the new file is another trace, and the rest of the old one"), "{errors}");
+    assert!(
+        errors
+            .contains("was replaced; the new file is another trace; what is still written to the old one is not read"),
+        "{errors}"
+    );
 }
 
 #[test]
