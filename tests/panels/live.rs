@@ -331,6 +331,6 @@ fn received_data_is_asked_about_before_the_window_closes() {
     session.until("no question", |session| !session.says("Quit Longspan?"));
     session.press(Modifiers::COMMAND, Key::W);
     session.until("the question", |session| session.says("Close the tab?"));
-    session.click("Quit anyway");
+    session.click("Close anyway");
     session.until("the empty tab", |session| session.harness.state().title() == "Longspan");
 }

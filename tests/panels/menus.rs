@@ -481,3 +481,16 @@ fn the_menu_of_a_head_opens_its_flame_graph_and_its_spans_and_adds_it_to_the_sco
     session.click("Flame graph of the track");
     session.until("the flame graph", |session| session.says("Image: Flame graph of "));
 }
+
+#[test]
+fn a_screen_reader_clicks_a_name_without_the_keys_of_an_earlier_press() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.harness.run_steps(3);
+    crate::scope::click_head(&mut session, "main", crate::scope::CTRL);
+    let label = crate::scope::head(&session, "main");
+    assert!(label.ends_with("in the scope, unfolded"), "{label}");
+    session.harness.get_by_label(&label).click_accesskit();
+    session.harness.run_steps(3);
+    let label = crate::scope::head(&session, "main");
+    assert!(label.ends_with("in the scope, folded"), "{label}");
+}

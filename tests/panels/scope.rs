@@ -18,7 +18,7 @@ fn opened() -> Session {
 }
 
 /// Returns the label of the header of a track.
-fn head(session: &Session, track: &str) -> String {
+pub(crate) fn head(session: &Session, track: &str) -> String {
     let nodes = session.harness.root().children_recursive();
     let mut labels = nodes.filter_map(|node| node.accesskit_node().label());
     let is_head = |label: &String| label.starts_with(track) && label.ends_with("folded");

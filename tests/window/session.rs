@@ -309,13 +309,13 @@ impl Window<'_> {
         self.ended()
     }
 
-    /// Answers the question whether to discard data, and returns the same once the program ends.
+    /// Answers the question whether to quit although data is lost, and returns the same once the program ends.
     #[track_caller]
     pub(crate) fn discard(self) -> (Option<i32>, String) {
         // The program may be busy meanwhile, with what is discarded.
         let mut last = None;
         let button = self.until("the button", |window| {
-            let place = window.place_now("Discard")?;
+            let place = window.place_now("Quit anyway")?;
             (last.replace(place) == Some(place)).then_some(place)
         });
         self.click(button.middle());
