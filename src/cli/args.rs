@@ -216,7 +216,9 @@ fn search(low: LowSearch) -> Result<CliCommand, CliError> {
     let LowSearch { trace: files, query, scope, common } = low;
     let (files, query) = split_last(files, query, "QUERY")?;
     let mut scope = scope_args(scope)?;
-    scope.filter.terms.extend(filter("QUERY", &query)?.terms);
+    let query_terms = filter("QUERY", &query)?.terms;
+    scope.query_terms = query_terms.len();
+    scope.filter.terms.extend(query_terms);
     Ok(CliCommand::Search { search: Search { sources: trace(files)?, scope }, load: load(common)? })
 }
 
@@ -447,7 +449,7 @@ fn scope_args(low: LowScope) -> Result<ScopeArgs, CliError> {
         kinds: kind.into_iter().map(LowTrackKind::kind).collect(),
     };
     let filter = filter("--filter", query.as_deref().unwrap_or_default())?;
-    Ok(ScopeArgs { range, tracks, filter, name: None })
+    Ok(ScopeArgs { range, tracks, filter, name: None, query_terms: 0 })
 }
 
 fn filter(option: &str, text: &str) -> Result<Filter, CliError> {

@@ -26,6 +26,8 @@ pub(super) struct ScopeArgs {
     pub(super) filter: Filter,
     /// The expression of `--name`, whose term is in the filter.
     pub(super) name: Option<String>,
+    /// The number of terms of a query beside `--filter`, which are in the filter.
+    pub(super) query_terms: usize,
 }
 
 impl TimeBounds {
@@ -63,7 +65,7 @@ impl ScopeArgs {
         let TrackChoice { track, process, thread, kinds } = &self.tracks;
         let text = |option: &str, expression: &Option<Regex>| Some(format!("{option} {}", expression.as_ref()?));
         let bound = |option: &str, time: Option<TimeArg>| time.map(|_| option.to_owned());
-        let has_filter = self.filter.terms.len() > usize::from(self.name.is_some());
+        let has_filter = self.filter.terms.len() > usize::from(self.name.is_some()) + self.query_terms;
         let options = [
             bound("--from", self.range.from),
             bound("--to", self.range.to),
@@ -73,6 +75,7 @@ impl ScopeArgs {
             kinds_text(kinds).map(|kinds| format!("--kind {kinds}")),
             self.name.as_ref().map(|name| format!("--name {name}")),
             has_filter.then(|| "--filter".to_owned()),
+            (self.query_terms > 0).then(|| "the query".to_owned()),
         ];
         options.into_iter().flatten().collect()
     }

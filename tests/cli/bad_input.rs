@@ -239,4 +239,7 @@ fn a_search_without_hits_says_how_a_word_was_understood() {
     assert_eq!(missed.done(), "0\n");
     assert_eq!(search("n").stderr, "");
     search("cat!:c").failed(2);
+    assert_eq!(search("zz").stderr, "longspan: no rows in this part: none matches the query\n");
+    let both = longspan(&["search", "--no-cache", "--filter", "n", text(&file), "zz"]);
+    assert!(both.stderr.ends_with(": none matches --filter and the query\n"), "{}", both.stderr);
 }
