@@ -86,7 +86,7 @@ pub(super) fn print(
 
 /// Reports a sum that is above the maximum of 64 bits.
 pub(super) fn say_capped_total(unit: &str) {
-    say(format_args!("the total exceeds 2^64 - 1 {unit}, and is written as that"));
+    say(format_args!("the total ({unit}) is written as 2^64 - 1, the maximum"));
 }
 
 fn group_columns(by: LowSampleBy) -> &'static [&'static str] {

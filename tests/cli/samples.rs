@@ -289,7 +289,7 @@ fn weights_above_those_of_a_format_are_its_maximum_and_reported() {
     let back = longspan(&["stats", "--no-cache", "--samples", text(&profile)]).done();
     assert!(back.contains(",f,9223372036854775807,9223372036854775807,"), "{back}");
     // The sum is above 64 bits too.
-    let total = "the total exceeds 2^64 - 1";
+    let total = "the total (count) is written as 2^64 - 1, the maximum\n";
     for words in [&["stats", "--samples"][..], &["flame", "--samples"]] {
         let answer = longspan(&[words, &["--no-cache", text(&file)]].concat());
         assert!(answer.stderr.contains(total) && answer.stdout.contains("18446744073709551615"), "{}", answer.stderr);
