@@ -135,11 +135,12 @@ fn title(graph: &FlameGraph<'_>) -> String {
 
 /// Describes the bars that are left out.
 fn left_out(narrow: u64, deep: u64) -> String {
-    let parts = [
-        (narrow, format!("{narrow} bars below {BAR_MIN} pixels are left out")),
-        (deep, format!("{deep} bars below level {LEVELS_MAX} are left out")),
-    ];
-    parts.into_iter().filter(|&(count, _)| count > 0).map(|(_, text)| text).collect::<Vec<_>>().join("; ")
+    let bars = |count: u64, place: String| {
+        let (ending, are) = if count == 1 { ("", "is") } else { ("s", "are") };
+        (count > 0).then(|| format!("{count} bar{ending} below {place} {are} left out"))
+    };
+    let parts = [bars(narrow, format!("{BAR_MIN} pixels")), bars(deep, format!("level {LEVELS_MAX}"))];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 /// Describes small paths without bars of their own; empty without any. `scale` is in pixels per unit of weight.
@@ -160,4 +161,16 @@ fn pruned(graph: &FlameGraph, scale: f64, whole: u64) -> String {
 fn xml(text: &str) -> String {
     let text = text.replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}");
     escaped(&text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_that_are_left_out_are_counted_in_full_sentences() {
+        assert_eq!(left_out(0, 0), "");
+        assert_eq!(left_out(0, 1), "1 bar below level 1024 is left out");
+        assert_eq!(left_out(1, 2), "1 bar below 0.1 pixels is left out; 2 bars below level 1024 are left out");
+    }
 }
