@@ -39,6 +39,22 @@ fn an_export_contains_the_store_unless_it_is_compact() {
 }
 
 #[test]
+fn an_export_says_that_values_above_those_of_its_format_are_its_maximum() {
+    let folder = tempfile::tempdir().unwrap();
+    let samples = r#"{"cpu":0,"tid":1,"ts":1,"name":"c","sf":"1","weight":15000000000000000000}"#;
+    let heavy = format!(r#"{{"traceEvents":[],"stackFrames":{{"1":{{"name":"f"}}}},"samples":[{samples}]}}"#);
+    let mut session = Session::new();
+    session.app.show_trace(snapshot(&heavy), "heavy".into(), false);
+    let output = folder.path().join("heavy.pprof");
+    let purpose = Purpose::Export(ExportFormat::Pprof);
+    session.app.handle(TaskEvent::Chosen(DialogChoice::Chosen(purpose, vec![output.clone()])));
+    session.finish_tasks();
+    let end =
+        format!(" written to {}; 1 value is written as 2^63 - 1, the maximum of a pprof profile", output.display());
+    assert!(session.app.note().ends_with(&end), "{}", session.app.note());
+}
+
+#[test]
 fn a_name_without_an_ending_gets_one_and_overwrites_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let mut session = Session::new();

@@ -13,7 +13,7 @@ use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::export::derived::DerivedCounter;
-use crate::export::{self, ExportFormat, ExportOptions, ExportReport, PPROF_EVENTS_MAX};
+use crate::export::{self, ExportFormat, ExportOptions, ExportReport, PPROF_EVENTS_MAX, capped_text};
 use crate::query::Snapshot;
 use crate::query::derived::{DerivedRoom, DerivedTrack, derive};
 use crate::query::filter::Filter;
@@ -49,21 +49,15 @@ fn write_once(wanted: &Export, how: &Load) -> Result<(), CliError> {
             counted(written.samples_left_out, "sample")
         ));
     }
-    say_capped_values(written.values_capped);
+    if let Some(text) = capped_text(written.values_capped) {
+        say(text);
+    }
     if written.spans == 0 && matches!(wanted.format, ExportFormat::Csv { .. }) {
         say_no_spans(&snapshot, &wanted.scope);
     } else if counts(&written).iter().all(|&(count, _)| count == 0) && !wanted.scope.options().is_empty() {
         say_no_rows(&wanted.scope);
     }
     Ok(())
-}
-
-/// Reports values of a pprof profile that are above the maximum of the format.
-pub(super) fn say_capped_values(values: u64) {
-    if values > 0 {
-        let are = if values == 1 { "is" } else { "are" };
-        say(format_args!("{} {are} written as 2^63 - 1, the maximum of a pprof profile", counted(values, "value")));
-    }
 }
 
 /// Returns the number of written rows of each kind.

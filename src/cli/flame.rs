@@ -5,7 +5,6 @@ use super::args::{Flame, FlameFormat, Load};
 use super::empty_answers::{say_no_samples, say_no_spans};
 use super::error::CliError;
 use super::event_choice::chosen_event;
-use super::export::say_capped_values;
 use super::load::starting_over;
 use super::messages::say;
 use super::progress_line::ProgressLine;
@@ -14,8 +13,8 @@ use super::stdout::to_stdout;
 use super::symbols::load_with_names;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
-use crate::export::check;
-use crate::export::flame::{FlameGraph, write_folded, write_json, write_pprof, write_svg};
+use crate::export::flame::{FlameGraph, PprofLimits, cut_text, write_folded, write_json, write_pprof, write_svg};
+use crate::export::{capped_text, check};
 use crate::model::sample_measure::NANOSECONDS;
 use crate::query::Snapshot;
 use crate::query::flame::{FlamePicture, FlameShape, Measure};
@@ -76,23 +75,28 @@ fn print_once(flame: &Flame, how: &Load) -> Result<(), CliError> {
     if let Some(text) = graph.folded_text() {
         say(text);
     }
-    if matches!(flame.format, FlameFormat::Folded | FlameFormat::Pprof)
-        && let Some(text) = graph.cut_text()
-    {
-        say(text);
-    }
     if measure.amount(picture.whole) == u64::MAX {
         say_capped_total(unit);
     }
+    write_graph(&graph, flame.format)
+}
+
+/// Prints a graph, and reports the paths and values that its format does not hold.
+fn write_graph(graph: &FlameGraph<'_>, format: FlameFormat) -> Result<(), CliError> {
+    let (mut paths_cut, mut values_capped) = (0, 0);
     to_stdout(|out| {
-        match flame.format {
-            FlameFormat::Folded => write_folded(&graph, out)?,
-            FlameFormat::Svg => write_svg(&graph, out)?,
-            FlameFormat::Json => write_json(&graph, out)?,
-            FlameFormat::Pprof => say_capped_values(write_pprof(&graph, out)?),
+        match format {
+            FlameFormat::Folded => paths_cut = write_folded(graph, out)?,
+            FlameFormat::Svg => write_svg(graph, out)?,
+            FlameFormat::Json => write_json(graph, out)?,
+            FlameFormat::Pprof => PprofLimits { paths_cut, values_capped } = write_pprof(graph, out)?,
         }
         Ok(())
-    })
+    })?;
+    for text in [cut_text(paths_cut), capped_text(values_capped)].into_iter().flatten() {
+        say(text);
+    }
+    Ok(())
 }
 
 /// Reports a picture without time. A mismatch of a name is already reported.

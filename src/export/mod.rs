@@ -48,7 +48,7 @@ use excerpt::Excerpt;
 pub(crate) use format::ExportFormat;
 pub use options::ExportOptions;
 use output::{OutputFile, OutputFolder};
-pub(crate) use pprof::PPROF_EVENTS_MAX;
+pub(crate) use pprof::{PPROF_EVENTS_MAX, capped_text};
 pub use task::ExportReport;
 use task::{Out, Task};
 use values::{TableSource, TableValueWriter, ValueFormat};

@@ -10,7 +10,7 @@ use crate::app::state::followed::AnswerRenewal;
 use crate::app::tab::{Tab, TabMessage};
 use crate::app::tasks;
 use crate::base::time::grouped_digits;
-use crate::export::ExportReport;
+use crate::export::{ExportReport, capped_text};
 use crate::ingest::spool::is_unseekable;
 use crate::live::spool_files::unread_paths;
 use crate::model::Sources;
@@ -182,10 +182,12 @@ impl App {
                 let bytes = bytes_text(report.bytes);
                 let left_out = match report.samples_left_out {
                     0 => String::new(),
-                    count => format!("; {count} samples of other events are left out"),
+                    1 => "; 1 sample of another event is left out".to_owned(),
+                    count => format!("; {} samples of other events are left out", grouped_digits(count)),
                 };
+                let capped = capped_text(report.values_capped).map(|text| format!("; {text}")).unwrap_or_default();
                 let unsorted = if is_partial { "; the rest was not sorted" } else { "" };
-                tab.note = format!("{events} in {bytes} written to {}{left_out}{unsorted}", path.display());
+                tab.note = format!("{events} in {bytes} written to {}{left_out}{capped}{unsorted}", path.display());
             }
             // The next frame imports the trace again, and then restarts the export.
             Err(TaskError::Damaged(_)) if tab.trace.as_ref().is_some_and(|open| !open.is_mended) => {}

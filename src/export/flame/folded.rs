@@ -9,10 +9,11 @@ use crate::base::escape::escaped;
 use crate::model::names::{NO_FRAMES, NO_NAME};
 use crate::query::flame::FlameNodeIdx;
 
-/// Writes the paths with a weight of their own, in order of first appearance. Returns the I/O error of `out`.
-pub(crate) fn write_folded(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the paths with a weight of their own, in order of first appearance. Returns the number of cut paths, or the
+/// I/O error of `out`.
+pub(crate) fn write_folded(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Result<u64> {
     let mut path: Vec<&str> = Vec::new();
-    let (sums, _) = bounded_sums(graph.nodes(), PATH_FRAMES_MAX);
+    let (sums, paths_cut) = bounded_sums(graph.nodes(), PATH_FRAMES_MAX);
     for (row, sum) in (0..).zip(sums) {
         let own_weight = graph.measure.amount(sum);
         if own_weight == 0 {
@@ -34,5 +35,5 @@ pub(crate) fn write_folded(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::R
         }
         writeln!(out, " {own_weight}")?;
     }
-    Ok(())
+    Ok(paths_cut)
 }

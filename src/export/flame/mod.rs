@@ -8,7 +8,7 @@ mod svg;
 
 pub(crate) use folded::write_folded;
 pub(crate) use json::write_json;
-pub(crate) use pprof::write_pprof;
+pub(crate) use pprof::{PprofLimits, write_pprof};
 pub(crate) use svg::write_svg;
 
 use crate::base::time::{duration_text, grouped_digits};
@@ -58,15 +58,6 @@ impl<'a> FlameGraph<'a> {
         (self.measure.amount(node.total), self.measure.amount(node.own))
     }
 
-    /// Describes the paths that are cut where each is written as a whole; `None` without any.
-    pub(crate) fn cut_text(&self) -> Option<String> {
-        let (_, paths) = bounded_sums(self.nodes(), PATH_FRAMES_MAX);
-        let are = if paths == 1 { "path counts" } else { "paths count" };
-        (paths > 0).then(|| {
-            format!("{paths} {are} for their first {PATH_FRAMES_MAX} frames, the most of a path; --format json has all")
-        })
-    }
-
     /// Iterates over the names of a path, innermost first.
     fn path(&self, node: FlameNodeIdx) -> impl Iterator<Item = &'a str> + '_ {
         self.nodes_of_path(node).map(|node| self.text(node))
@@ -101,7 +92,7 @@ impl<'a> FlameGraph<'a> {
 /// count for their first frames. Also returns the number of such paths.
 fn bounded_sums(nodes: &[FlameNode], frames_max: u32) -> (Vec<SampleSum>, u64) {
     let mut sums = vec![SampleSum::default(); nodes.len()];
-    let mut cut_paths = 0;
+    let mut paths_cut = 0;
     // The frames of each path, and the node that it counts for.
     let mut paths: Vec<(u32, usize)> = Vec::with_capacity(nodes.len());
     for (row, node) in nodes.iter().enumerate() {
@@ -110,11 +101,18 @@ fn bounded_sums(nodes: &[FlameNode], frames_max: u32) -> (Vec<SampleSum>, u64) {
             Some(&(frames, _)) if frames < frames_max => (frames + 1, row),
             Some(&(frames, counted_at)) => (frames, counted_at),
         };
-        cut_paths += u64::from(counted_at != row && !node.own.is_empty());
+        paths_cut += u64::from(counted_at != row && !node.own.is_empty());
         sums[counted_at].add(node.own);
         paths.push((frames, counted_at));
     }
-    (sums, cut_paths)
+    (sums, paths_cut)
+}
+
+/// Describes the paths that are cut where each is written as a whole; `None` without any.
+pub(crate) fn cut_text(paths_cut: u64) -> Option<String> {
+    let are = if paths_cut == 1 { "path counts for its" } else { "paths count for their" };
+    (paths_cut > 0)
+        .then(|| format!("{paths_cut} {are} first {PATH_FRAMES_MAX} frames, the most of a path; --format json has all"))
 }
 
 /// Describes paths that are cut, and their share of the total if it is known.
@@ -133,8 +131,8 @@ mod tests {
     fn paths_of_too_many_frames_count_for_their_first_frames() {
         let tree = test_tree((0..4).map(|parent| (parent, SampleSum { samples: 1, weight: u64::from(parent) + 1 })));
         let weights = |frames_max| {
-            let (sums, cut_paths) = bounded_sums(tree.nodes(), frames_max);
-            (sums.iter().map(|sum| sum.weight).collect::<Vec<_>>(), cut_paths)
+            let (sums, paths_cut) = bounded_sums(tree.nodes(), frames_max);
+            (sums.iter().map(|sum| sum.weight).collect::<Vec<_>>(), paths_cut)
         };
         assert_eq!(weights(4), (vec![0, 1, 2, 3, 4], 0));
         assert_eq!(weights(2), (vec![0, 1, 9, 0, 0], 2));
@@ -145,5 +143,8 @@ mod tests {
         assert_eq!(folded_text(1, None), "1 path is cut, because there are too many or too long ones");
         let text = "2 paths are cut, because there are too many or too long ones; 3.00 % of the total counts for shorter paths";
         assert_eq!(folded_text(2, Some(3.0)), text);
+        let text = "path counts for its first 2048 frames, the most of a path; --format json has all";
+        assert_eq!((cut_text(0), cut_text(1)), (None, Some(format!("1 {text}"))));
+        assert!(cut_text(2).is_some_and(|text| text.starts_with("2 paths count for their first 2048 frames,")));
     }
 }

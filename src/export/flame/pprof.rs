@@ -8,8 +8,17 @@ use crate::formats::profiles::pprof::write::{PprofFrame, PprofWriter};
 use crate::model::sample_measure::SAMPLES;
 use crate::query::flame::FlameNodeIdx;
 
-/// Writes a tree that is not inverted. Returns the number of values that were capped, or the I/O error of `out`.
-pub(crate) fn write_pprof(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Result<u64> {
+/// The parts of a written profile that differ from the tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PprofLimits {
+    /// Paths that count for their first frames.
+    pub(crate) paths_cut: u64,
+    /// Values that are written as the maximum.
+    pub(crate) values_capped: u64,
+}
+
+/// Writes a tree that is not inverted. Returns the I/O error of `out`.
+pub(crate) fn write_pprof(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Result<PprofLimits> {
     let FlameGraph { event, unit, things, .. } = *graph;
     let kind = if event.is_empty() { "time" } else { event };
     let types = [(things, pprof_unit(things)), (kind, pprof_unit(unit))];
@@ -19,7 +28,7 @@ pub(crate) fn write_pprof(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Re
     let (snapshot, is_of_samples) = (graph.snapshot, things == SAMPLES);
     let modules = &snapshot.tracks().modules;
     let mut writer = PprofWriter::new(types.into_iter().take(if has_count { 2 } else { 1 }), modules);
-    let (sums, _) = bounded_sums(graph.nodes(), PATH_FRAMES_MAX);
+    let (sums, paths_cut) = bounded_sums(graph.nodes(), PATH_FRAMES_MAX);
     for (row, sum) in (0..).zip(sums).filter(|(_, sum)| !sum.is_empty()) {
         let values = [sum.samples, graph.measure.amount(sum)];
         let frames = graph.nodes_of_path(FlameNodeIdx(row)).map(|node| PprofFrame {
@@ -30,5 +39,5 @@ pub(crate) fn write_pprof(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Re
     }
     let values_capped = writer.values_capped();
     write_packed(&writer.finish(0, 0), out)?;
-    Ok(values_capped)
+    Ok(PprofLimits { paths_cut, values_capped })
 }
