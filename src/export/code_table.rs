@@ -128,29 +128,10 @@ fn assembly_values(line: &InstructionLine) -> [TableValue<'_>; ASSEMBLY_COLUMNS.
 mod tests {
     use super::*;
     use crate::export::values::ValueFormat;
-    use crate::model::SampleEvent;
-    use crate::query::samples::SampleSum;
-    use crate::symbols::code::listing::NoAssembly;
-    use crate::symbols::sources::SourceProblem;
-
-    fn sums(own: u64, total: u64) -> OwnAndTotal {
-        let sum = |samples| SampleSum { samples, weight: samples };
-        OwnAndTotal { own: sum(own), total: sum(total) }
-    }
+    use crate::symbols::code::test_code::{test_code, test_sums};
 
     fn written(without_line: OwnAndTotal) -> (u64, Vec<String>) {
-        let lines = vec![SourceLine { number: 7, sums: sums(1, 2), text: None }];
-        let (recorded, opened) = ("/a.c".to_owned(), Err(SourceProblem::NotNamed));
-        let code = FunctionCode {
-            name: "f".to_owned(),
-            module: "m".into(),
-            event: SampleEvent { name: "cycles".into(), unit: "count".into() },
-            sums: sums(4, 5),
-            files: vec![SourceListing { recorded, opened, is_newer: false, lines }],
-            without_line,
-            assembly: Err(NoAssembly::NoFile),
-        };
-        let table = CodeTable { code: code.into(), side: CodeSide::Source };
+        let table = CodeTable { code: test_code(without_line).into(), side: CodeSide::Source };
         let mut out = Vec::new();
         let mut writer = TableValueWriter::begin(&mut out, ValueFormat::JsonLines, &SOURCE_COLUMNS).expect("to memory");
         table.write(&mut writer, &Cancel::default(), &Progress::default()).expect("to memory");
@@ -161,7 +142,7 @@ mod tests {
 
     #[test]
     fn samples_at_code_without_a_line_are_the_last_row() {
-        let (rows, lines) = written(sums(3, 3));
+        let (rows, lines) = written(test_sums(3, 3));
         assert_eq!((rows, lines.len()), (2, 2));
         let last: serde_json::Value = serde_json::from_str(&lines[1]).expect("JSON");
         assert_eq!((&last["file"], &last["line"], &last["self"]), (&().into(), &().into(), &3.into()));

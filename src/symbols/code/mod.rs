@@ -7,3 +7,5 @@ pub(crate) mod assembly;
 pub(crate) mod choice;
 pub(crate) mod listing;
 pub(crate) mod samples;
+#[cfg(test)]
+pub(crate) mod test_code;

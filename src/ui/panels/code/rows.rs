@@ -17,6 +17,9 @@ use crate::ui::theme::Theme;
 
 const TAB_SPACES: &str = "    ";
 
+/// The text of the row that completes the sums of the lines.
+const WITHOUT_LINE: &str = "[code without a source line]";
+
 const TEXT: usize = 0;
 const POSITION: usize = 1;
 const SELF: usize = 2;
@@ -58,7 +61,7 @@ pub(super) fn columns(side: CodeSide) -> &'static [TableColumn] {
 #[derive(Debug)]
 struct CodeRow {
     text: String,
-    /// An address, or a line number.
+    /// An address, or a line number; empty for a file header and for code without a line.
     position: String,
     /// `None` for a file header.
     sums: Option<OwnAndTotal>,
@@ -143,6 +146,9 @@ fn lines(code: &FunctionCode) -> Vec<CodeRow> {
             row(text, line.number.to_string(), Some(line.sums))
         }));
     }
+    if code.has_samples_without_line() {
+        rows.push(row(WITHOUT_LINE.to_owned(), String::new(), Some(code.without_line)));
+    }
     rows
 }
 
@@ -186,10 +192,9 @@ impl Rows for CodeRows {
     fn spoken(&self, row: u64) -> String {
         let row = self.row(row);
         let (text, position) = (shown(row.text.trim()), &row.position);
-        match row.sums {
-            None => text.into_owned(),
-            Some(sums) => format!("{position}: {text}, self {}, total {}", sums.own.samples, sums.total.samples),
-        }
+        let Some(OwnAndTotal { own, total }) = row.sums else { return text.into_owned() };
+        let place = if position.is_empty() { String::new() } else { format!("{position}: ") };
+        format!("{place}{text}, self {}, total {}", own.samples, total.samples)
     }
 
     fn indent(&self, column: usize) -> f32 {
@@ -213,5 +218,27 @@ impl Rows for CodeRows {
             _ => return None,
         };
         (whole > 0).then(|| part as f64 / whole as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::symbols::code::test_code::{test_code, test_sums};
+
+    #[test]
+    fn samples_at_code_without_a_line_are_the_last_row_of_the_source() {
+        let mut rows = CodeRows::default();
+        rows.set_code(&test_code(test_sums(3, 4)).into(), CodeSide::Source);
+        assert_eq!(rows.count(), 3, "the file, its line, and the rest");
+        let cell = |column| rows.cell(2, column);
+        assert!(matches!(cell(TEXT), TableCell::Text(text) if text == WITHOUT_LINE));
+        assert!(matches!(cell(POSITION), TableCell::Empty));
+        assert!(matches!(cell(SELF), TableCell::Number(TableNumber::Count(3))));
+        assert!(matches!(cell(TOTAL), TableCell::Number(TableNumber::Count(4))));
+        assert_eq!(rows.spoken(2), format!("{WITHOUT_LINE}, self 3, total 4"));
+        assert!(rows.spoken(1).starts_with("7: "), "{}", rows.spoken(1));
+        rows.set_code(&test_code(OwnAndTotal::default()).into(), CodeSide::Source);
+        assert_eq!(rows.count(), 2);
     }
 }
