@@ -4,8 +4,8 @@
 //! of that time. So a span after an empty one of its time would become its parent, and a span inside one that never
 //! ends would be around it. As a begin, it stays where it is.
 //!
-//! A span that one inside it outlasts would also be inside that one, if both start at one time. As a begin, it stays
-//! around it.
+//! A span with a length that one inside it outlasts would also be inside that one, if both start at one time. As a
+//! begin, it stays around it.
 //!
 //! A span that overlaps an open one remains complete, since an end closes the innermost begin. So does a span around
 //! one that never ends, since its end would close that one too. Memory holds the open spans.
