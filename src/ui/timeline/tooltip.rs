@@ -78,8 +78,8 @@ impl Timeline {
         }
     }
 
-    /// Returns how many rows start within a pixel of the hovered one, if a pixel is wider than it. It takes two searches,
-    /// however many rows there are.
+    /// Returns how many rows start within a pixel of the hovered one, if a pixel is wider than it. It takes two
+    /// searches, however many rows there are.
     fn neighbours_text(&self, row: RowIdx) -> Option<String> {
         let ns_per_px = self.view.now().ns_per_px();
         let span = self.snapshot.row(row);
