@@ -77,7 +77,7 @@ impl<'a, 'f> CallReader<'a, 'f> {
                 batch.lose(Loss::Truncated, pos);
                 return Ok(());
             }
-            let fits = |record: &Record| self.last.is_none_or(|last| record.ts_ns >= last.ts_ns);
+            let fits = |record: &Record| self.last.is_none_or(|last| record.is_not_before(&last));
             let record = Record::parse(bytes).filter(fits);
             let next = bytes.get(RECORD_BYTES..).and_then(Record::parse);
             if let Some(record) = record {
@@ -86,7 +86,9 @@ impl<'a, 'f> CallReader<'a, 'f> {
                     batch.lose(Loss::BadTime, pos);
                 } else {
                     self.add(&record, pos, batch)?;
-                    self.last = Some(record);
+                    if record.kind != RecordKind::Lost {
+                        self.last = Some(record);
+                    }
                 }
             } else {
                 batch.lose(Loss::BadRecord, pos);
@@ -157,7 +159,10 @@ impl<'a, 'f> CallReader<'a, 'f> {
                 }
             }
             RecordKind::Lost => {
-                batch.batch.losses.add_many(Loss::RecorderLost, pos, record.address.max(1));
+                // The recorder does not write the time of a loss.
+                let last_ns = self.last.and_then(|last| i64::try_from(last.ts_ns).ok());
+                let pos_of_loss = last_ns.map_or(pos, SourcePos::Time);
+                batch.batch.losses.add_many(Loss::RecorderLost, pos_of_loss, record.address.max(1));
                 self.skip_values(record, batch, pos)?;
             }
             RecordKind::Event => self.add_event(record, (ts_ns, track), pos, batch)?,
@@ -205,7 +210,7 @@ impl<'a, 'f> CallReader<'a, 'f> {
         }
         let bytes = self.input.peek(VALUE_BYTES_MAX + RECORD_BYTES)?;
         let decoded = specs.and_then(|specs| specs.decode(bytes, &mut self.args));
-        if let Some(len) = decoded.filter(|&len| may_end(bytes, len, |next| next.ts_ns >= record.ts_ns)) {
+        if let Some(len) = decoded.filter(|&len| may_end(bytes, len, |next| next.is_not_before(record))) {
             self.input.skip(len as u64)?;
             return Ok(self.detail(batch));
         }
@@ -284,7 +289,7 @@ fn add_numbers(data: &[u8], fields: &[&str], args: &mut ArgsWriter) {
 
 /// Returns whether a record after damage is one, by the bytes after it. The time before the damage may be wrong.
 fn may_resume(last: Option<Record>, record: &Record, after: &[u8]) -> bool {
-    let is_later = last.is_none_or(|last| record.ts_ns >= last.ts_ns);
+    let is_later = last.is_none_or(|last| record.is_not_before(&last));
     match Record::parse(after) {
         _ if record.has_values || after.len() < RECORD_BYTES => is_later,
         next => next.is_some_and(|next| next.may_follow(record)),
@@ -294,7 +299,8 @@ fn may_resume(last: Option<Record>, record: &Record, after: &[u8]) -> bool {
 /// Returns whether the time of a record is damaged: beyond all times, or later than that of the next record, which fits
 /// the records before both.
 fn has_damaged_time(record: &Record, next: Option<Record>) -> bool {
-    i64::try_from(record.ts_ns).is_err() || !record.has_values && next.is_some_and(|next| next.ts_ns < record.ts_ns)
+    let is_earlier = |next: Record| !next.is_not_before(record);
+    i64::try_from(record.ts_ns).is_err() || !record.has_values && next.is_some_and(is_earlier)
 }
 
 fn end(ts_ns: i64, track: TrackIdx) -> Event {
@@ -315,7 +321,7 @@ fn may_end(bytes: &[u8], len: usize, fits: impl Fn(&Record) -> bool) -> bool {
 fn unknown_len(bytes: &[u8], record: &Record) -> usize {
     let lens = || (RECORD_ALIGNMENT..=bytes.len()).step_by(RECORD_ALIGNMENT);
     let nested = lens().find(|&len| may_end(bytes, len, |next| next.may_follow(record)));
-    let any = || lens().find(|&len| may_end(bytes, len, |next| next.ts_ns >= record.ts_ns));
+    let any = || lens().find(|&len| may_end(bytes, len, |next| next.is_not_before(record)));
     let is_last = bytes.len() < VALUE_BYTES_MAX + RECORD_BYTES;
     nested.or_else(any).unwrap_or(if is_last { bytes.len() } else { 0 })
 }

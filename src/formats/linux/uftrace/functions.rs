@@ -35,6 +35,9 @@ const MAPPINGS_MAX: usize = 1 << 16;
 /// Limit for the events that programs define.
 const EVENTS_MAX: usize = 1 << 16;
 
+/// The consequence of a missing file of mappings or symbols.
+const WITHOUT_SYMBOLS: &str = "so functions are shown by their addresses";
+
 /// The functions of a recording.
 pub(super) struct FunctionNames<'a> {
     folder: PathBuf,
@@ -193,16 +196,20 @@ impl<'a> FunctionNames<'a> {
             return Ok(());
         }
         let Session { id, libraries, .. } = self.tasks.session_of(session);
-        let mut mappings = Vec::new();
+        let (mut mappings, mut is_over_limit) = (Vec::new(), false);
         let path = self.folder.join(format!("sid-{id}.map"));
         let add = |line: TextLine<'_>| {
-            let mapping = mapping(line.bytes)?;
+            let Some(mapping) = mapping(line.bytes) else { return };
             if mappings.len() < MAPPINGS_MAX {
                 mappings.push(mapping);
+            } else {
+                is_over_limit = true;
             }
-            Some(())
         };
-        read_lines(&path, add, batch, context)?;
+        read_lines((&path, WITHOUT_SYMBOLS), add, batch, context)?;
+        if is_over_limit {
+            batch.lose(Loss::OverLimit, SourcePos::Offset(0));
+        }
         // The end of a library is not recorded, so the next file ends it.
         mappings.extend(libraries.iter().map(|library| Mapping {
             start: library.base,
@@ -230,11 +237,12 @@ impl<'a> FunctionNames<'a> {
         // The kernel's own object has no file, and no symbols.
         if !name.is_empty() && !name.starts_with('[') {
             let file = self.symbol_file((&key.0, key.1.as_ref()), &name, batch, context)?;
-            read_lines(&file, |line| add_symbol(line.bytes, &mut table), batch, context)?;
+            read_lines((&file, WITHOUT_SYMBOLS), |line| add_symbol(line.bytes, &mut table), batch, context)?;
             let types = file.with_extension("dbg");
             if types.is_file() {
                 let (mut address, word_bytes) = (None, self.info.word_bytes);
-                read_lines(&types, |line| add_specs(line.bytes, word_bytes, &mut address, &mut table), batch, context)?;
+                let add = |line: TextLine<'_>| add_specs(line.bytes, word_bytes, &mut address, &mut table);
+                read_lines((&types, "so values of unknown types are not shown"), add, batch, context)?;
             }
         }
         if table.is_over_limit {
@@ -276,25 +284,37 @@ fn user_events(
     context: &ReadContext,
 ) -> Result<FxHashMap<u64, Box<str>>, ReadError> {
     let (path, mut names) = (folder.join("events.txt"), FxHashMap::default());
-    if path.is_file() {
+    let mut is_over_limit = false;
+    // A pipe is counted as unreadable; only a missing file is usual.
+    if path.exists() {
         let add = |line: TextLine<'_>| {
-            let line = std::str::from_utf8(line.bytes).ok()?;
-            let (id, name) = line.strip_prefix("EVENT: ")?.split_once(' ')?;
-            if names.len() < EVENTS_MAX {
-                names.insert(id.parse().ok()?, name.into());
+            let Some((id, name)) = user_event(line.bytes) else { return };
+            if names.len() < EVENTS_MAX || names.contains_key(&id) {
+                names.insert(id, name.into());
+            } else {
+                is_over_limit = true;
             }
-            Some(())
         };
-        read_lines(&path, add, batch, context)?;
+        read_lines((&path, "so events are shown by their ids"), add, batch, context)?;
+    }
+    if is_over_limit {
+        batch.lose(Loss::OverLimit, SourcePos::Offset(0));
     }
     Ok(names)
 }
 
+/// Parses a line `EVENT: id provider:name`.
+fn user_event(line: &[u8]) -> Option<(u64, &str)> {
+    let line = std::str::from_utf8(line).ok()?;
+    let (id, name) = line.strip_prefix("EVENT: ")?.split_once(' ')?;
+    Some((id.parse().ok()?, name))
+}
+
 /// Passes each line of a text file to `add`, which ignores comments and the like. A missing or unreadable file is
-/// counted.
+/// counted, with the consequence for the user.
 fn read_lines(
-    path: &Path,
-    mut add: impl FnMut(TextLine<'_>) -> Option<()>,
+    (path, consequence): (&Path, &str),
+    mut add: impl FnMut(TextLine<'_>),
     batch: &mut BatchBuilder,
     context: &ReadContext,
 ) -> Result<(), ReadError> {
@@ -309,7 +329,7 @@ fn read_lines(
                 error => format!("cannot be read ({error})"),
             };
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let reason = format!("{name} {reason}, so functions are shown by their addresses");
+            let reason = format!("{name} {reason}, {consequence}");
             batch.batch.losses.add_because(&reason, Loss::MissingText, SourcePos::Offset(0));
             return Ok(());
         }
@@ -350,38 +370,44 @@ fn mapping(line: &[u8]) -> Option<Mapping> {
     Some(Mapping { start: hex(start)?, end: hex(end)?, path: path.as_bytes().into(), build_id })
 }
 
-/// Adds the symbol of a line `address type name`.
-fn add_symbol(line: &[u8], table: &mut SymbolTable) -> Option<()> {
+/// Adds the symbol of a line.
+fn add_symbol(line: &[u8], table: &mut SymbolTable) {
     if !table.has_room() {
-        return None;
+        return;
     }
+    let Some((address, name)) = symbol(line) else { return };
+    let from = table.texts.len();
+    table.texts.extend_from_slice(name);
+    if let (Ok(from), Ok(to)) = (u32::try_from(from), u32::try_from(table.texts.len())) {
+        table.rows.push((address, from, to));
+    }
+}
+
+/// Parses a line `address type name`.
+fn symbol(line: &[u8]) -> Option<(u64, &[u8])> {
     let (address, rest) = line.split_at_checked(memchr::memchr(b' ', line)?)?;
     let address = u64::from_str_radix(std::str::from_utf8(address).ok()?, 16).ok()?;
     let name = rest.get(3..).filter(|name| !name.is_empty())?;
-    let from = u32::try_from(table.texts.len()).ok()?;
-    table.texts.extend_from_slice(name);
-    table.rows.push((address, from, u32::try_from(table.texts.len()).ok()?));
-    Some(())
+    Some((address, name))
 }
 
 /// Adds the specifications of a line after that of its function.
-fn add_specs(line: &[u8], word_bytes: usize, function: &mut Option<u64>, table: &mut SymbolTable) -> Option<()> {
+fn add_specs(line: &[u8], word_bytes: usize, function: &mut Option<u64>, table: &mut SymbolTable) {
     if let Some(line) = line.strip_prefix(b"F: ") {
         let digits = std::str::from_utf8(line).ok().and_then(|text| text.split(' ').next());
         *function = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
-        return Some(());
+        return;
     }
-    let (address, (kind, specs)) = ((*function)?, line.split_first_chunk()?);
+    let (Some(address), Some((kind, specs))) = (*function, line.split_first_chunk()) else { return };
     let is_returned = match kind {
         b"A: @" => false,
         b"R: @" => true,
-        _ => return None,
+        _ => return,
     };
     if !table.has_room() {
-        return None;
+        return;
     }
     let function = table.specs.entry(address).or_insert_with(|| CallSpecs::default().into());
     let CallSpecs { arguments, returned } = Arc::make_mut(function);
     *(if is_returned { returned } else { arguments }) = ValueSpecs::parse(specs, word_bytes);
-    Some(())
 }

@@ -1,5 +1,7 @@
 //! Tests of uftrace recordings: one of the tool itself, and folders that a naive writer makes.
 
+mod damage;
+
 use std::fs;
 use std::path::Path;
 
@@ -240,28 +242,6 @@ proptest! {
 }
 
 #[test]
-fn a_file_that_ends_at_any_byte_keeps_the_records_before_it_and_counts_the_cut() {
-    let call =
-        |function, callees| Call { function, before_ns: 3, after_ns: 4, values: Some((7, "text".into())), callees };
-    let (mut records, mut now_ns, mut written) = (Records::default(), 0, Vec::new());
-    call(2, vec![call(1, vec![call(3, vec![])]), call(1, vec![])]).write(&mut now_ns, 0, &mut records, &mut written);
-    let whole = spans(&read(folder(&[("1.dat", &records.bytes)]).path()), 1);
-    let mut most = 0;
-    for len in 1..records.bytes.len() {
-        let reading = read(folder(&[("1.dat", &records.bytes[..len])]).path());
-        let found = spans(&reading, 1);
-        assert!(found.len() >= most, "{len} bytes");
-        most = found.len();
-        for (span, whole) in found.iter().zip(&whole) {
-            assert_eq!((span.0, span.2, &span.3), (whole.0, whole.2, &whole.3), "{len} bytes");
-        }
-        let lost = if records.ends.contains(&len) { vec![] } else { vec![(Loss::Truncated, 1)] };
-        assert_eq!(reading.lost(), lost, "{len} bytes");
-    }
-    assert_eq!(most, whole.len());
-}
-
-#[test]
 fn values_of_unknown_types_are_skipped_and_counted() {
     // Text that has the mark of a record in each word, and an early time.
     let text = [0x28u8; 64];
@@ -344,36 +324,6 @@ fn a_process_runs_the_program_of_its_first_ancestor_however_many_forks_are_betwe
 }
 
 #[test]
-fn damage_and_lost_records_are_counted_with_their_file_and_cost_no_others() {
-    let mut records = Records::default().add(ENTRY, 10, 0, address(0)).add(LOST, 15, 0, 5);
-    records.bytes.extend([0xffu8; 40]);
-    let records = records.add(ENTRY, 20, 1, address(1)).add(EXIT, 30, 1, address(1)).add(EXIT, 40, 0, address(0));
-    let reading = read(folder(&[("7.dat", &records.bytes), ("kernel-cpu0.dat", b"x"), ("8.dat", b"")]).path());
-    assert_eq!(spans(&reading, 7).len(), 2);
-    let lost = [(Loss::BadRecord, 1), (Loss::RecorderLost, 5), (Loss::UnreadableFile, 1)];
-    let mut found = reading.lost();
-    found.sort_by_key(|&(loss, _)| format!("{loss:?}"));
-    assert_eq!(found, lost);
-    let files: Vec<_> = reading.losses.iter().map(|lost| lost.file.unwrap_or_default().to_owned()).collect();
-    assert_eq!(files, ["7.dat", "7.dat", "kernel-cpu0.dat"]);
-}
-
-#[test]
-fn a_damaged_time_costs_its_record_only() {
-    for damaged in [1 << 54, 1 << 63] {
-        let mut records = Records::default();
-        for k in 0..100 {
-            let wrong = if k == 10 { damaged } else { 0 };
-            records = records.add(ENTRY, 1000 + 10 * k + wrong, 0, address(k % 10));
-            records = records.add(EXIT, 1005 + 10 * k, 0, address(k % 10));
-        }
-        let reading = read(folder(&[("1.dat", &records.bytes)]).path());
-        assert_eq!(spans(&reading, 1).len(), 99, "{damaged:#x}");
-        assert_eq!(reading.lost(), [(Loss::UnmatchedEnd, 1), (Loss::BadTime, 1)]);
-    }
-}
-
-#[test]
 fn odd_files_beside_the_calls_cost_their_own_names_only() {
     let records = Records::default().add(ENTRY, 10, 0, address(1)).add(EXIT, 20, 0, address(1));
     let folder = folder(&[("1.dat", &records.bytes), ("kernel-cpu0.dat", b""), ("extern.dat", b"")]);
@@ -398,7 +348,26 @@ fn a_pipe_in_place_of_the_file_is_not_opened() {
     let folder = self::folder(&[("1.dat", &records.bytes)]);
     let made = std::process::Command::new("mkfifo").arg(folder.path().join("events.txt")).status();
     assert!(made.expect("started").success());
-    assert_eq!(read(folder.path()).names(), ["event 1000000"]);
+    let reading = read(folder.path());
+    assert_eq!(reading.names(), ["event 1000000"]);
+    let advice: Vec<_> = reading.losses.iter().map(|lost| lost.advice.into_owned()).collect();
+    assert!(advice[0].ends_with(", so events are shown by their ids"), "{advice:?}");
+}
+
+#[test]
+fn mappings_and_events_beyond_the_limit_are_counted() {
+    let records = Records::default().add(ENTRY, 10, 0, address(1)).add(EXIT, 20, 0, address(1));
+    let mapping = |k: u64| format!("{:x}-{:x} r-xp 00000000 00:00 0   /srv/lib\n", k << 12, (k + 1) << 12);
+    let (most, more) = (1 << 16, (1 << 16) + 2);
+    let read_with = |name: &str, text: &str| {
+        read(folder(&[("1.dat", &records.bytes), (name, text.as_bytes())]).path()).losses.count(Loss::OverLimit)
+    };
+    for (count, expected) in [(most, 0), (more, 1)] {
+        let mappings: String = (1..=count).map(mapping).collect();
+        assert_eq!(read_with("sid-ab12.map", &mappings), expected, "{count} mappings");
+        let events: String = (0..count).map(|k| format!("EVENT: {k} prov:step\n")).collect();
+        assert_eq!(read_with("events.txt", &events), expected, "{count} events");
+    }
 }
 
 #[test]

@@ -24,6 +24,9 @@ mod feature {
 /// Length of a record.
 pub(super) const RECORD_BYTES: usize = 16;
 
+/// Limit for the number of lost records; the recorder counts them in an `int`.
+const LOST_MAX: u64 = i32::MAX as u64;
+
 /// Value of the field that marks a record.
 const RECORD_MAGIC: u64 = 5;
 
@@ -99,6 +102,16 @@ impl Record {
         Some(Self { ts_ns, kind, has_values: fields >> 2 & 1 != 0, depth, address: fields >> 16 })
     }
 
+    /// Returns whether this is a number of lost records, which the recorder writes with time 0 and an unset depth.
+    fn is_untimed_loss(&self) -> bool {
+        self.kind == RecordKind::Lost && self.ts_ns == 0 && !self.has_values && self.address <= LOST_MAX
+    }
+
+    /// Returns whether this record may follow another one by its time.
+    pub(super) fn is_not_before(&self, before: &Self) -> bool {
+        self.ts_ns >= before.ts_ns || self.is_untimed_loss()
+    }
+
     /// Returns whether this record may follow another one of its thread: not earlier, and at a depth that calls reach.
     pub(super) fn may_follow(&self, before: &Self) -> bool {
         let fits = match self.kind {
@@ -106,8 +119,9 @@ impl Record {
             RecordKind::Exit => self.depth <= before.depth,
             RecordKind::Lost | RecordKind::Event => true,
         };
-        // An event has no depth of its own.
-        self.ts_ns >= before.ts_ns && (fits || before.kind == RecordKind::Event)
+        // An event has no depth of its own, and depths of lost records are unknown.
+        let has_depth_before = !matches!(before.kind, RecordKind::Event | RecordKind::Lost);
+        self.is_not_before(before) && (fits || !has_depth_before)
     }
 }
 
