@@ -11,9 +11,10 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use self::parts::{Base64Reader, PagePart, PageParts, PartKind, WithoutParts};
+use self::parts::{PagePart, PageParts, PartKind, WithoutParts};
 use super::chrome;
 use super::format::{Format, Opener};
+use super::input::base64::Base64Reader;
 use super::input::source::Source;
 use super::input::unpack::{Allowance, Ended};
 use super::json::sniff::looks_like_json;
@@ -51,6 +52,7 @@ struct TracePage {
 /// The contents of a page.
 #[derive(Debug, Default)]
 struct PageContents {
+    /// Whether the page has text, in a part or in the string of an old page.
     has_text: bool,
     /// Parts that are no text, in order.
     others: Vec<Range<u64>>,
@@ -64,7 +66,7 @@ impl StreamReader for TracePage {
         let Some(source) = self.source.take() else { return Ok(()) };
         let path = source.path().to_owned();
         let PageContents { has_text, others, files, losses } = list_parts(source, &path, context)?;
-        // Without parts, the text may be in an old page, or the reader of text knows why there is none.
+        // Without parts, the reader of text knows why there is none.
         let has_text = has_text || files.is_empty();
         let mut parts = PartReader {
             allowance: Allowance::for_packed(std::fs::metadata(&path).map_or(0, |metadata| metadata.len())),
@@ -110,7 +112,16 @@ fn list_parts(source: Source, path: &Path, context: &ReadContext) -> Result<Page
             contents.files.push(part.offset);
         }
     }
+    contents.has_text |= parts.has_old_text();
     Ok(contents)
+}
+
+/// The name of what is read.
+enum PartName {
+    /// The text of the page itself.
+    Text,
+    /// A part that was copied to a file, by its number.
+    Number(usize),
 }
 
 /// Reads the parts of a page.
@@ -132,7 +143,7 @@ impl PartReader {
     fn read_text(&mut self, others: &[Range<u64>], sink: &mut dyn BatchSink) -> Result<(), ReadError> {
         let source = Source::open(&self.path, &self.context)?;
         if others.is_empty() {
-            return self.read_as("text", ftrace::open(source), sink);
+            return self.read_as(PartName::Text, ftrace::open(source), sink);
         }
         let mut text = WithoutParts::new(source, others);
         let (file, ended) = self.allowance.unpack(&mut text, &self.path, &self.context)?;
@@ -140,7 +151,9 @@ impl PartReader {
             self.losses.add(Loss::OverLimit, SourcePos::Offset(file.len()));
         }
         let source = Source::open(file.path(), &self.context)?;
-        self.read_as("text", ftrace::open(source), sink).map_err(|error| in_page(error, &self.path))
+        // The positions are those of the page.
+        let read = self.read_as(PartName::Text, ftrace::open(source), sink);
+        read.map_err(|error| in_page(error, &self.path, |offset| offset))
     }
 
     /// Reads the parts at these offsets of the page, in order.
@@ -159,8 +172,8 @@ impl PartReader {
                 PartKind::Base64 => self.allowance.unpack(&mut Base64Reader::new(content), &path, &context)?,
                 PartKind::Text | PartKind::Json => self.allowance.unpack(&mut content, &path, &context)?,
             };
-            let read = self.read_file((&file, ended), &format!("part {number}"), part, sink);
-            match read.map_err(|error| in_page(error, &path)) {
+            let read = self.read_file((&file, ended), number, part, sink);
+            match read.map_err(|error| in_page(error, &path, |offset| part.offset_in_page(offset))) {
                 Ok(()) => {}
                 Err(error @ (ReadError::Cancelled(_) | ReadError::Sink(_))) => return Err(error),
                 Err(error) if self.is_alone => return Err(error),
@@ -177,7 +190,7 @@ impl PartReader {
     fn read_file(
         &mut self,
         (file, ended): (&Scratch, Ended),
-        name: &str,
+        number: usize,
         part: PagePart,
         sink: &mut dyn BatchSink,
     ) -> Result<(), ReadError> {
@@ -187,7 +200,7 @@ impl PartReader {
             Ended::AtTheLimit => self.losses.add(Loss::OverLimit, pos),
             Ended::InDamage if file.len() == 0 => {
                 let (path, expected, found) = (file.path().to_owned(), "base64".into(), "other characters".into());
-                return Err(ReadError::Malformed { path, offset: part.offset, expected, found });
+                return Err(ReadError::Malformed { path, offset: 0, expected, found });
             }
             Ended::InDamage => self.losses.add(Loss::Truncated, pos),
         }
@@ -204,15 +217,21 @@ impl PartReader {
         if let Some(end) = end {
             reader = end.counted_by(reader);
         }
-        self.read_as(name, reader, sink)
+        self.read_as(PartName::Number(number), reader, sink)
     }
 
-    fn read_as(&mut self, name: &str, reader: Reader, sink: &mut dyn BatchSink) -> Result<(), ReadError> {
+    fn read_as(&mut self, name: PartName, reader: Reader, sink: &mut dyn BatchSink) -> Result<(), ReadError> {
+        let (text, are_losses_named) = match name {
+            PartName::Text => ("text".to_owned(), !self.is_alone),
+            // Positions of losses are those in the part.
+            PartName::Number(number) => (format!("part {number}"), true),
+        };
         let scope = FileScope {
-            file: name.into(),
-            label: name.into(),
+            file: text.as_str().into(),
+            label: text.into(),
             is_first: self.read == 0,
             is_alone: self.is_alone,
+            are_losses_named,
             offset_ns: 0,
         };
         let mut namespaced = NamespacedSink::new(sink, scope);
@@ -226,12 +245,14 @@ impl PartReader {
     }
 }
 
-/// Returns the error with the path of the page, not that of the temporary file.
-fn in_page(error: ReadError, page: &Path) -> ReadError {
+/// Returns the error with the path of the page, not that of the temporary file, and with the offset in the page.
+fn in_page(error: ReadError, page: &Path, offset_in_page: impl Fn(u64) -> u64) -> ReadError {
     let path = page.to_owned();
     match error {
-        ReadError::Malformed { offset, expected, found, .. } => ReadError::Malformed { path, offset, expected, found },
-        ReadError::Io { offset, source, .. } => ReadError::Io { path, offset, source },
+        ReadError::Malformed { offset, expected, found, .. } => {
+            ReadError::Malformed { path, offset: offset_in_page(offset), expected, found }
+        }
+        ReadError::Io { offset, source, .. } => ReadError::Io { path, offset: offset_in_page(offset), source },
         ReadError::Empty { .. } => ReadError::Empty { path },
         other => other,
     }

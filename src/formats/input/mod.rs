@@ -1,6 +1,7 @@
 //! Reads files: by position, decompressed, split into lines or records, with exact parsing of numbers.
 
 pub(crate) mod ahead;
+pub(crate) mod base64;
 pub(crate) mod byte_reader;
 pub(crate) mod decimal;
 pub(crate) mod decompress;

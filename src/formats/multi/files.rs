@@ -34,7 +34,8 @@ impl StreamReader for MultiFileReader {
             context.cancel.check()?;
             let is_alone = self.sources.files().len() == 1;
             let label = (&*name).into();
-            let scope = FileScope { file: name.clone(), label, is_first, is_alone, offset_ns: file.offset_ns };
+            let (file_name, are_losses_named, offset_ns) = (name.clone(), !is_alone, file.offset_ns);
+            let scope = FileScope { file: file_name, label, is_first, is_alone, are_losses_named, offset_ns };
             let mut namespaced = NamespacedSink::new(sink, scope);
             let path = self.sources.path_to_read(position);
             match read_file(path, &mut namespaced, context).map_err(|error| error.renamed(path, file.path())) {

@@ -23,6 +23,8 @@ pub(crate) struct FileScope {
     pub(crate) is_first: bool,
     /// Whether it is the only file, so that nothing needs to name it.
     pub(crate) is_alone: bool,
+    /// Whether its losses have its name. Also the only file needs it if positions in it are not those in the input.
+    pub(crate) are_losses_named: bool,
     /// Offset that is added to its times.
     pub(crate) offset_ns: i64,
 }
@@ -202,7 +204,7 @@ impl BatchSink for NamespacedSink<'_> {
         if !self.scope.is_alone {
             self.label(&mut batch);
         }
-        let file = Some(&self.scope.file).filter(|_| !self.scope.is_alone);
+        let file = Some(&self.scope.file).filter(|_| self.scope.are_losses_named);
         batch.losses = std::mem::take(&mut batch.losses).in_file(file, self.scope.offset_ns);
         self.sink.accept(batch)
     }

@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use crate::formats::input::base64::digit_value;
+
 /// Bytes of a trace id.
 pub(super) const TRACE_BYTES: usize = 16;
 
@@ -34,32 +36,20 @@ pub(super) fn id_text(text: &str, bytes: usize) -> Cow<'_, str> {
     }
 }
 
-/// Decodes padded base64; returns `None` for any other text.
+/// Decodes padded base64 of either alphabet; returns `None` for any other text.
 fn from_base64(text: &str) -> Option<Vec<u8>> {
     let letters = text.strip_suffix("==").or_else(|| text.strip_suffix('=')).unwrap_or(text);
     let mut bytes = Vec::with_capacity(text.len());
     for group in letters.as_bytes().chunks(4) {
         let mut bits = 0;
         for &letter in group {
-            bits = bits << 6 | u32::from(value_of(letter)?);
+            bits = bits << 6 | u32::from(digit_value(letter)?);
         }
         bits <<= 6 * (4 - group.len());
         // Each letter after the first adds a byte; unused bits of the last letter are ignored.
         bytes.extend_from_slice(&bits.to_be_bytes()[1..group.len()]);
     }
     Some(bytes)
-}
-
-/// Returns the six bits of a base64 letter, in the standard or the URL-safe alphabet.
-fn value_of(letter: u8) -> Option<u8> {
-    Some(match letter {
-        b'A'..=b'Z' => letter - b'A',
-        b'a'..=b'z' => letter - b'a' + 26,
-        b'0'..=b'9' => letter - b'0' + 52,
-        b'+' | b'-' => 62,
-        b'/' | b'_' => 63,
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

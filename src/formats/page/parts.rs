@@ -15,6 +15,9 @@ const END: &[u8] = b"</script";
 /// Names in the tags of data, of systrace and of trace2html.
 const DATA: [&[u8]; 2] = [b"trace-data", b"viewer-data"];
 
+/// The begin of the text in an old page, which is a string in a script.
+const OLD_TEXT: &[u8] = b"linuxPerfData = \"";
+
 /// Limit for the length of a tag, and number of bytes that tell the kind of a part.
 const TAG_BYTES_MAX: usize = 1024;
 const KIND_BYTES: usize = 512;
@@ -40,6 +43,16 @@ pub(super) struct PagePart {
     pub(super) kind: PartKind,
 }
 
+impl PagePart {
+    /// Returns the offset in the page of an offset in the content; that of the part if the content was compressed.
+    pub(super) fn offset_in_page(self, offset: u64) -> u64 {
+        match self.kind {
+            PartKind::Text | PartKind::Json => self.offset.saturating_add(offset),
+            PartKind::Base64 => self.offset,
+        }
+    }
+}
+
 /// A page, and the position in it.
 pub(super) struct PageParts<R> {
     page: R,
@@ -48,11 +61,17 @@ pub(super) struct PageParts<R> {
     /// Offset of the buffer in the page.
     offset: u64,
     has_ended: bool,
+    has_old_text: bool,
 }
 
 impl<R: Read> PageParts<R> {
     pub(super) fn new(page: R) -> Self {
-        Self { page, buffer: Vec::new(), start: 0, offset: 0, has_ended: false }
+        Self { page, buffer: Vec::new(), start: 0, offset: 0, has_ended: false, has_old_text: false }
+    }
+
+    /// Returns whether text of an old page was found before the position, outside of the parts.
+    pub(super) fn has_old_text(&self) -> bool {
+        self.has_old_text
     }
 
     /// Moves to the content of the next part. An I/O error has the offset of the failed read.
@@ -61,7 +80,7 @@ impl<R: Read> PageParts<R> {
             cancel.check()?;
             match self.step() {
                 Ok(Some(part)) => return Ok(Some(part)),
-                Ok(None) if self.has_ended && self.rest().len() < BEGIN.len() => return Ok(None),
+                Ok(None) if self.has_ended && self.rest().is_empty() => return Ok(None),
                 Ok(None) => {}
                 Err(source) => {
                     let offset = self.offset + self.buffer.len() as u64;
@@ -74,9 +93,13 @@ impl<R: Read> PageParts<R> {
     /// Moves past one tag or one block. Returns a part that begins there.
     fn step(&mut self) -> io::Result<Option<PagePart>> {
         self.need(TAG_BYTES_MAX)?;
-        let Some(tag) = memchr::memmem::find(self.rest(), BEGIN) else {
-            // The tag may begin at the end.
-            self.start += self.rest().len().saturating_sub(BEGIN.len() - 1);
+        let tag = memchr::memmem::find(self.rest(), BEGIN);
+        let before = &self.rest()[..tag.unwrap_or(self.rest().len())];
+        self.has_old_text = self.has_old_text || memchr::memmem::find(before, OLD_TEXT).is_some();
+        let Some(tag) = tag else {
+            // The tag or the text may begin at the end.
+            let kept_bytes = if self.has_ended { 0 } else { BEGIN.len().max(OLD_TEXT.len()) - 1 };
+            self.start += self.rest().len().saturating_sub(kept_bytes);
             return Ok(None);
         };
         self.start += tag;
@@ -153,7 +176,10 @@ impl<R: Read> Read for PartContent<'_, R> {
     }
 }
 
-/// A page with line breaks in place of some parts, so that offsets stay.
+/// Distance of line breaks in place of a part: few lines, each below the limit of the reader of text.
+const BLANK_LINE_BYTES: usize = 4 << 10;
+
+/// A page with spaces and line breaks in place of some parts, so that offsets stay.
 pub(super) struct WithoutParts<'a, R> {
     page: R,
     /// The parts that do not end before the position.
@@ -175,7 +201,7 @@ impl<R: Read> Read for WithoutParts<'_, R> {
         self.offset = end;
         while let Some(part) = self.parts.first().filter(|part| part.start < end) {
             let [from, to] = [part.start, part.end].map(|at| (at.clamp(start, end) - start) as usize);
-            block[from..to].fill(b'\n');
+            fill_with_blank_lines(&mut block[from..to], start + from as u64, part);
             if part.end > end {
                 break;
             }
@@ -185,67 +211,18 @@ impl<R: Read> Read for WithoutParts<'_, R> {
     }
 }
 
-/// Decodes base64. Fails at a byte that is no digit of it.
-pub(super) struct Base64Reader<R> {
-    text: R,
-    /// Bits that are not a whole byte yet, and their number.
-    bits: u32,
-    bit_count: u32,
-    /// Whether the sign at the end was read, after which no digit follows.
-    has_ended: bool,
-}
-
-impl<R: Read> Base64Reader<R> {
-    pub(super) fn new(text: R) -> Self {
-        Self { text, bits: 0, bit_count: 0, has_ended: false }
-    }
-}
-
-impl<R: Read> Read for Base64Reader<R> {
-    fn read(&mut self, block: &mut [u8]) -> io::Result<usize> {
-        let mut decoded = 0;
-        // A digit has less than a byte, so as many digits as there is room never overflow it.
-        while decoded == 0 && !block.is_empty() {
-            let read = self.text.read(block)?;
-            if read == 0 {
-                break;
-            }
-            for at in 0..read {
-                let Some(value) = base64_value(block[at]) else {
-                    match block[at] {
-                        b'=' => self.has_ended = true,
-                        space if space.is_ascii_whitespace() => {}
-                        _ => return Err(io::ErrorKind::InvalidData.into()),
-                    }
-                    continue;
-                };
-                if self.has_ended {
-                    return Err(io::ErrorKind::InvalidData.into());
-                }
-                self.bits = self.bits << 6 | value;
-                self.bit_count += 6;
-                if self.bit_count >= 8 {
-                    self.bit_count -= 8;
-                    block[decoded] = (self.bits >> self.bit_count) as u8;
-                    decoded += 1;
-                }
-            }
+/// Fills the piece of a part at an offset of the page. What is beside the part stays on other lines.
+fn fill_with_blank_lines(piece: &mut [u8], offset: u64, part: &Range<u64>) {
+    piece.fill(b' ');
+    let position = |at: u64| at.checked_sub(offset).and_then(|at| usize::try_from(at).ok());
+    let breaks = position(offset.next_multiple_of(BLANK_LINE_BYTES as u64)).unwrap_or(0);
+    let regular = (breaks..piece.len()).step_by(BLANK_LINE_BYTES);
+    let borders = [Some(part.start), part.end.checked_sub(1)].into_iter().flatten().filter_map(position);
+    for at in regular.chain(borders) {
+        if let Some(byte) = piece.get_mut(at) {
+            *byte = b'\n';
         }
-        Ok(decoded)
     }
-}
-
-/// Returns the six bits of a digit of base64.
-fn base64_value(digit: u8) -> Option<u32> {
-    let value = match digit {
-        b'A'..=b'Z' => digit - b'A',
-        b'a'..=b'z' => digit - b'a' + 26,
-        b'0'..=b'9' => digit - b'0' + 52,
-        b'+' => 62,
-        b'/' => 63,
-        _ => return None,
-    };
-    Some(value.into())
 }
 
 #[cfg(test)]
@@ -285,27 +262,50 @@ mod tests {
     }
 
     #[test]
+    fn text_of_an_old_page_is_found_at_any_boundary_outside_of_other_parts() {
+        let has_old_text = |page: &str, piece_bytes| {
+            let mut parts = PageParts::new(Pieces(page.as_bytes(), piece_bytes));
+            while parts.next(&Cancel::default(), "p".as_ref()).expect("readable").is_some() {
+                io::copy(&mut parts.content(), &mut io::sink()).expect("readable");
+            }
+            parts.has_old_text()
+        };
+        let text = "var linuxPerfData = \"\\\n\";";
+        let part = |text: &str| format!("<script class=\"trace-data\">{{{text}}}</script>");
+        for piece_bytes in 1..40 {
+            for (page, expected) in [
+                (format!("<script>{text}</script>{}", part("")), true),
+                (format!("{}{}<script>{text}", part(""), "x".repeat(1100)), true),
+                (part(text), false),
+                ("linuxPerfData = ".to_owned(), false),
+            ] {
+                assert_eq!(has_old_text(&page, piece_bytes), expected, "{page} in pieces of {piece_bytes}");
+            }
+        }
+    }
+
+    #[test]
     fn the_rest_of_a_page_keeps_its_offsets() {
         for piece_bytes in 1..12 {
             let mut text = String::new();
             let files = [2..4, 4..4, 7..11];
             WithoutParts::new(Pieces(b"ab12cde3456f", piece_bytes), &files).read_to_string(&mut text).expect("text");
-            assert_eq!(text, "ab\n\ncde\n\n\n\nf");
+            assert_eq!(text, "ab\n\ncde\n  \nf");
         }
     }
 
     #[test]
-    fn base64_is_decoded_in_pieces_and_other_characters_are_damage() {
-        let decode = |text: &str, piece_bytes| {
-            let mut bytes = Vec::new();
-            Base64Reader::new(Pieces(text.as_bytes(), piece_bytes)).read_to_end(&mut bytes).map(|_| bytes)
-        };
-        for piece_bytes in 1..12 {
-            for (text, expected) in [("", ""), ("YQ==", "a"), ("YW I=\n", "ab"), ("\nYWJj\nZGVm", "abcdef")] {
-                assert_eq!(decode(text, piece_bytes).expect("base64"), expected.as_bytes());
-            }
-            assert_eq!(decode("+/8A", piece_bytes).expect("base64"), [0xfb, 0xff, 0]);
-            assert!(decode("YW!j", piece_bytes).is_err() && decode("YQ==YQ==", piece_bytes).is_err());
+    fn a_part_left_out_of_a_page_costs_few_lines_none_of_which_is_long() {
+        let (page, part) = (vec![b'x'; 100_000], 10..90_000);
+        for piece_bytes in [1, 7000, 100_000] {
+            let mut text = Vec::new();
+            WithoutParts::new(Pieces(&page, piece_bytes), std::slice::from_ref(&part))
+                .read_to_end(&mut text)
+                .expect("text");
+            assert_eq!(text.len(), page.len());
+            let lens: Vec<usize> = text.split(|&byte| byte == b'\n').map(<[u8]>::len).collect();
+            assert_eq!((lens.len(), lens[0], lens.last()), (24, 10, Some(&10_000)));
+            assert!(lens[..23].iter().all(|&len| len < 4096), "{lens:?}");
         }
     }
 }

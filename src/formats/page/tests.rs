@@ -1,5 +1,6 @@
 //! Tests of whole pages.
 
+use crate::formats::ReadError;
 use crate::formats::testing::{gzip, read, read_bytes};
 use crate::model::{Id, Loss};
 
@@ -84,4 +85,38 @@ fn a_part_of_one_long_line_does_not_count_as_a_line_of_text() {
         JSON.replace("\"name\":\"a\"", &format!("\"name\":\"a\",\"args\":{{\"x\":\"{}\"}}", "y".repeat(3 << 20)));
     let reading = read(&page(&[systrace(&long), systrace(TEXT)]));
     assert_eq!((reading.names(), reading.lost()), (vec!["a", "", "my_event"], vec![]));
+}
+
+#[test]
+fn losses_and_errors_of_a_part_have_positions_of_the_page() {
+    let before = "x".repeat(5000);
+    let bad = format!(r#"{{"traceEvents":[{EVENT},{{"name":"b","ph":"X","ts":"?","dur":5}}]}}"#);
+    for part in [systrace(&bad), viewer_data(&bad, "application/json")] {
+        let reading = read(&page(&[before.clone(), part]));
+        let files: Vec<_> = reading.losses.iter().map(|lost| lost.file).collect();
+        assert_eq!(files, [Some("part 1")], "the position is that in the part");
+    }
+    let offset = |page: &str| match read_bytes(page.as_bytes()) {
+        Err(ReadError::Malformed { offset, .. }) => offset as usize,
+        other => panic!("{other:?}"),
+    };
+    let bad = r#"{"first":{"ph":"X"},"traceEvents":7}"#;
+    let plain = page(&[before.clone(), systrace(bad)]);
+    assert_eq!(offset(&plain), plain.find(bad).expect("there") + offset(&format!("{bad}\n")));
+    // Positions in compressed data have no equivalent in the page.
+    let packed = page(&[before.clone(), viewer_data(bad, "application/json")]);
+    let content = packed.find("\nH4sI").expect("there");
+    assert_eq!(offset(&packed), content);
+    let damaged = packed.replacen("H4sI", "H4sI!", 1);
+    assert_eq!(offset(&damaged), content);
+}
+
+#[test]
+fn the_text_of_an_old_page_is_read_beside_json() {
+    let quoted = TEXT.replace('\n', "\\n\\\n");
+    let old = format!("<script>\nvar linuxPerfData = \"\\\n{quoted}\\n\\\n\";\n</script>\n");
+    for parts in [[old.clone(), systrace(JSON)], [systrace(JSON), old]] {
+        let reading = read(&page(&parts));
+        assert_eq!((reading.names(), reading.lost()), (vec!["a", "", "my_event"], vec![]));
+    }
 }

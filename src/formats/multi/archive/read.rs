@@ -286,7 +286,8 @@ impl ArchiveReader<'_> {
         let reader = checked(reader, path.to_owned(), kind);
         let base = member.name.text.rsplit('/').next().unwrap_or_default();
         let (file, label) = (member.name.text.as_str().into(), base.into());
-        let scope = FileScope { file, label, is_first: self.read == 0, is_alone: self.is_alone, offset_ns: 0 };
+        let (is_first, is_alone) = (self.read == 0, self.is_alone);
+        let scope = FileScope { file, label, is_first, is_alone, are_losses_named: !is_alone, offset_ns: 0 };
         let mut namespaced = NamespacedSink::new(&mut *self.sink, scope);
         let read = match reader {
             Reader::Stream(mut reader) => reader.read(&mut namespaced, &self.context),
