@@ -6,9 +6,15 @@
 
 mod merge;
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use merge::merge_objects;
+
+/// A string or a key of JSON that is borrowed if it has no escapes. A plain `Cow` would always be copied.
+#[derive(Debug, Deserialize)]
+pub(crate) struct JsonText<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
 
 /// The optional fields of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -9,6 +9,8 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::JsonText;
+
 /// Merges two JSON objects into one. Members of `ended` replace those of the same key, in their position. If only one
 /// text is an object, returns that; if neither is, returns `begun`.
 pub(super) fn merge_objects(begun: &str, ended: &str) -> String {
@@ -65,10 +67,6 @@ type Member<'a> = (Cow<'a, str>, &'a RawValue);
 /// The members of a JSON object, in order; a key may repeat.
 struct Members<'a>(Vec<Member<'a>>);
 
-/// A key that is borrowed if it has no escapes. A plain `Cow` would always be copied.
-#[derive(serde::Deserialize)]
-struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
-
 impl<'de> Deserialize<'de> for Members<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct MembersVisitor;
@@ -82,7 +80,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut members = Vec::new();
-                while let Some((Key(key), value)) = map.next_entry()? {
+                while let Some((JsonText(key), value)) = map.next_entry()? {
                     members.push((key, value));
                 }
                 Ok(Members(members))

@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use crate::formats::input::decimal::nanos_from_nanos;
 use crate::formats::input::text::parsed;
 use crate::formats::json::lenient::LenientList;
+use crate::model::args::JsonText;
 
 /// The members of an object in order, also those whose key repeats.
 #[derive(Debug)]
@@ -21,10 +22,6 @@ impl<'de: 'a, 'a> Deserialize<'de> for SampleMembers<'a> {
         deserializer.deserialize_map(MembersVisitor).map(SampleMembers)
     }
 }
-
-/// A key that is borrowed unless it has escapes.
-#[derive(Deserialize)]
-struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
 struct MembersVisitor;
 
@@ -37,7 +34,7 @@ impl<'de> Visitor<'de> for MembersVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut members = Vec::new();
-        while let Some((Key(key), value)) = map.next_entry::<Key<'de>, &'de RawValue>()? {
+        while let Some((JsonText(key), value)) = map.next_entry::<JsonText<'de>, &'de RawValue>()? {
             members.push((key, value));
         }
         Ok(members)
@@ -159,7 +156,7 @@ fn unquoted(text: &str) -> &[u8] {
 
 /// Decodes a string, which is borrowed unless it has escapes.
 pub(super) fn string(value: &RawValue) -> Option<Cow<'_, str>> {
-    serde_json::from_str::<Key<'_>>(value.get()).ok().map(|Key(text)| with_bytes(text))
+    serde_json::from_str::<JsonText<'_>>(value.get()).ok().map(|JsonText(text)| with_bytes(text))
 }
 
 /// The begin of a byte beyond ASCII in a string.
