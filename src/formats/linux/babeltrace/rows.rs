@@ -15,8 +15,8 @@ use crate::model::{Id, Loss, Metadata, TrackKey};
 const IDS: [&str; 6] = ["cpu_id", "tid", "pid", "vtid", "vpid", "procname"];
 
 /// Limits for hosts whose threads are known, and for the length of their names. Events of all others have rows for
-/// CPUs, and are counted.
-const HOSTS_MAX: usize = 1 << 10;
+/// CPUs, and are counted. Limits for threads, calls and files apply to each host, so their number bounds the memory.
+const HOSTS_MAX: usize = 1 << 6;
 const HOST_BYTES_MAX: usize = 256;
 
 /// Limit for remembered hosts whose process has its name. All others are named again and again.

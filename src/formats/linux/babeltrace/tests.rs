@@ -341,5 +341,5 @@ fn events_of_more_hosts_than_a_trace_has_are_shown_and_counted() {
     let line = |host| format!("[00:00:01.000000000] h{host} e: {{ cpu_id = 1 }}, {{ vtid = 5 }}, {{ }}\n");
     let lines: Vec<String> = (0..1100).map(line).collect();
     let reading = read(&lines.concat());
-    assert_eq!((reading.events.len(), reading.lost()), (1100, vec![(Loss::OverLimit, 1100 - 1024)]));
+    assert_eq!((reading.events.len(), reading.lost()), (1100, vec![(Loss::OverLimit, 1100 - 64)]));
 }
