@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::base::cancel::Cancel;
 use crate::base::disk::SystemDisk;
-use crate::base::files;
 use crate::base::replace::Replacement;
+use crate::base::{files, folders};
 use crate::synth::write::write_native;
 use crate::synth::{Synth, SynthOptions};
 
@@ -49,5 +49,5 @@ pub(crate) fn demo_path(folder: &Path) -> PathBuf {
 /// Returns the folder of the demo trace: the user's cache folder, or else the temporary one.
 #[must_use]
 pub(crate) fn demo_folder() -> PathBuf {
-    dirs::cache_dir().map_or_else(std::env::temp_dir, |cache| cache.join("longspan"))
+    folders::cache().map_or_else(std::env::temp_dir, |cache| cache.join("longspan"))
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::recent::RecentTraces;
 use crate::base::budget::Memory;
 use crate::base::disk::{Disk, SystemDisk};
-use crate::base::{files, replace};
+use crate::base::{files, folders, replace};
 use crate::ingest::LoadOptions;
 use crate::model::Sources;
 use crate::scene::color::Shade;
@@ -111,9 +111,8 @@ impl Folders {
     /// Returns the user's own folders; `None` if the system has none, or only a relative `HOME`.
     #[must_use]
     pub(crate) fn for_user() -> Option<Self> {
-        let state = dirs::state_dir().or_else(dirs::data_local_dir)?;
-        let own = |folder: PathBuf| folder.is_absolute().then(|| folder.join("longspan"));
-        Some(Self { config: own(dirs::config_dir()?)?, state: own(state)? })
+        let own = |folder: PathBuf| folder.join("longspan");
+        Some(Self { config: own(folders::config()?), state: own(folders::state()?) })
     }
 
     /// Reads the preferences. Returns defaults and a sentence if the file cannot be read.

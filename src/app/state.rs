@@ -26,7 +26,7 @@ use super::tab::Tab;
 use super::tasks::{self, LoadSource, file_name};
 use crate::app::event::{TabId, TaskId, Wake};
 use crate::base::escape::escaped;
-use crate::base::files;
+use crate::base::{files, folders};
 use crate::frame::RectBudget;
 use crate::ingest::LoadOptions;
 use crate::ingest::spool::is_unseekable;
@@ -489,7 +489,7 @@ impl App {
     }
 
     fn show_picker(&mut self, purpose: Purpose) {
-        let folder = self.dialog_folder().or_else(|| std::env::current_dir().ok()).or_else(dirs::home_dir);
+        let folder = self.dialog_folder().or_else(|| std::env::current_dir().ok()).or_else(folders::home);
         let folder = folder.unwrap_or_default();
         let picker = Picker::new(purpose, folder, self.suggested_name(purpose));
         let first = picker.first_command();

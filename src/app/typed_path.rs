@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::base::folders;
+
 /// Expands `~` to the home folder; the typed text may be joined to the current folder.
 pub(super) fn in_home(path: &Path) -> Option<PathBuf> {
     let mut parts = path.components();
     parts.find(|part| part.as_os_str() == "~")?;
-    Some(dirs::home_dir()?.join(parts.as_path()))
+    Some(folders::home()?.join(parts.as_path()))
 }
 
 /// Returns the absolute path of a typed folder. Does not access the file system.
@@ -23,14 +25,14 @@ mod tests {
 
     #[test]
     fn a_typed_tilde_is_the_home_folder_wherever_the_picker_is() {
-        let home = dirs::home_dir().expect("a home folder");
+        let home = folders::home().expect("a home folder");
         assert_eq!(in_home(Path::new("/some/where/~/traces/a.json")), Some(home.join("traces/a.json")));
         assert_eq!(in_home(Path::new("/some/where/~a/b")), None);
     }
 
     #[test]
     fn a_typed_folder_is_one_path_however_it_is_written() {
-        let home = dirs::home_dir().expect("a home folder");
+        let home = folders::home().expect("a home folder");
         let here = std::env::current_dir().expect("a folder");
         for (typed, expected) in [
             ("~/debug", home.join("debug")),

@@ -11,6 +11,7 @@ pub(crate) mod disk;
 pub(crate) mod ends;
 pub(crate) mod escape;
 pub(crate) mod files;
+pub(crate) mod folders;
 pub(crate) mod free_space;
 #[cfg(test)]
 pub(crate) mod generated_docs;

@@ -9,7 +9,7 @@ use super::error::CliError;
 use super::stdout::to_stdout;
 use crate::base::disk::SystemDisk;
 use crate::base::escape::escaped;
-use crate::base::replace;
+use crate::base::{folders, replace};
 
 /// The icon of the program.
 const ICON: &str = include_str!("../../assets/longspan.svg");
@@ -39,7 +39,7 @@ struct InstalledFiles {
 
 impl InstalledFiles {
     fn for_user() -> Result<Self, CliError> {
-        let data = dirs::data_dir().filter(|_| cfg!(target_os = "linux"));
+        let data = folders::data().filter(|_| cfg!(target_os = "linux"));
         let data = data.ok_or_else(|| CliError::Usage("file types can be registered on Linux desktops only".into()))?;
         Ok(Self {
             desktop: data.join("applications/longspan.desktop"),

@@ -117,6 +117,7 @@ fn list_parts(source: Source, path: &Path, context: &ReadContext) -> Result<Page
 }
 
 /// The name of what is read.
+#[derive(Clone, Copy)]
 enum PartName {
     /// The text of the page itself.
     Text,

@@ -13,8 +13,8 @@ use std::time::{Duration, SystemTime};
 use super::format::{Trailer, VERSION};
 use super::read::{Store, StoreError};
 use crate::base::disk::{Disk, SystemDisk};
-use crate::base::files;
 use crate::base::temporary::{self, Access, Temporary};
+use crate::base::{files, folders};
 use crate::model::Sources;
 
 const STORE_EXTENSION: &str = "lsstore";
@@ -105,7 +105,7 @@ impl Cache {
     /// current folder.
     #[must_use]
     pub(crate) fn default_folder() -> Option<PathBuf> {
-        dirs::cache_dir().filter(|folder| folder.is_absolute()).map(|folder| folder.join("longspan"))
+        folders::cache().map(|folder| folder.join("longspan"))
     }
 
     /// Opens `folder` as a cache, and creates it if it is missing.

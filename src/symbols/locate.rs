@@ -10,7 +10,7 @@ use super::cache::NameCache;
 use super::file::{InputFile, OpenError, Roots};
 use super::paths::{DEBUG_BELOW, by_build_id, debug_files, debug_name, real_folder, stores_below, without_parents};
 use crate::base::escape::escaped;
-use crate::base::shell;
+use crate::base::{folders, shell};
 use crate::model::{BuildId, Module, ModuleKind, Sources};
 
 /// System folders with programs and their debug files.
@@ -74,13 +74,13 @@ impl Locator {
         let mut locator = Self::without_system(traces, given);
         locator.has_system = true;
         SYSTEM_ROOTS.iter().for_each(|root| locator.roots.add(Path::new(root)));
-        if let Some(home) = dirs::home_dir() {
+        if let Some(home) = folders::home() {
             locator.roots.add(&home);
             locator.stores.push(real_folder(&home).join(".debug"));
         }
         locator.stores.push(SYSTEM_DEBUG.into());
         let chosen = std::env::var_os("DEBUGINFOD_CACHE_PATH").map(|folder| real_folder(Path::new(&folder)));
-        locator.fetched = chosen.or_else(|| Some(dirs::cache_dir()?.join("debuginfod_client")));
+        locator.fetched = chosen.or_else(|| Some(folders::cache()?.join("debuginfod_client")));
         if let Some(fetched) = &locator.fetched {
             locator.roots.add(fetched);
         }
