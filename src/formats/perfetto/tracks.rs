@@ -137,7 +137,7 @@ impl PerfettoTracks {
         if self.failed.is_some() { self.failed.take() } else { None }
     }
 
-    /// Returns whether no later descriptor changes the track of a uuid. A live trace may still describe it, or a parent.
+    /// Returns whether no later descriptor changes the track of a uuid. A live trace may still describe it or a parent.
     pub(super) fn is_settled(&self, uuid: u64) -> bool {
         !matches!(self.later, LaterDescriptors::Unknown) || self.described.has_all_parents(uuid)
     }

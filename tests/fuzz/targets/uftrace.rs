@@ -5,7 +5,7 @@ use std::path::Path;
 
 use longspan::facade::formats::{ChunkLimits, ReadContext, ReadError, sniff};
 
-use super::reading::{Reading, read};
+use super::reading::{Reading, assert_same, read};
 
 /// The separator of files, which no text has.
 const SEPARATOR: &[u8] = b"\xff==\xff";
@@ -27,7 +27,7 @@ pub(super) fn check(bytes: &[u8]) {
     for block_bytes in [1, 61] {
         let other = read_folder(folder.path(), Some(block_bytes));
         match (&usual, &other) {
-            (Ok(usual), Ok(other)) => assert!(usual == other, "blocks of {block_bytes} bytes"),
+            (Ok(usual), Ok(other)) => assert_same(usual, other, &format!("blocks of {block_bytes} bytes")),
             (Err(usual), Err(other)) => assert_eq!(usual.to_string(), other.to_string()),
             (usual, other) => panic!("{:?} but {:?}", usual.as_ref().err(), other.as_ref().err()),
         }
