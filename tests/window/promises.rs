@@ -190,7 +190,13 @@ const PROMISES: &[(&str, &[&str])] = &[
             "clipboard::an_exported_picture_of_the_window_has_its_panels_and_all_of_its_pixels",
         ],
     ),
-    ("errors as sentences", &["open::an_unreadable_file_is_a_sentence_and_the_window_opens_the_next_one"]),
+    (
+        "errors as sentences, on a terminal without a window",
+        &[
+            "open::an_unreadable_file_is_a_sentence_and_the_window_opens_the_next_one",
+            "open::a_missing_file_is_an_error_on_a_terminal_that_opens_no_window",
+        ],
+    ),
     (
         "a broken capture, a full disk",
         &[
