@@ -12,6 +12,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::links::{ChildEnd, SpanLinks, SpanPlace};
 use super::services::{ServiceKey, ServiceNames};
 use crate::base::budget::Budget;
 use crate::base::budget_shares::BudgetShare;
@@ -91,6 +92,7 @@ pub(crate) struct Layout {
     bytes: usize,
     services: Vec<Service>,
     names: ServiceNames,
+    links: SpanLinks,
 }
 
 #[derive(Debug, Default)]
@@ -190,18 +192,20 @@ impl Layout {
         self.join_halves(&mut spans);
         spans.sort_by_key(|span| (span.start_ns, Reverse(span.row_end_ns())));
         let mut args = String::new();
-        // Row and start of each laid-out span, for its children.
-        let mut rows: FxHashMap<u64, (u32, usize, i64)> = FxHashMap::default();
+        // The place of each laid-out span, for its children.
+        let mut places: FxHashMap<u64, SpanPlace> = FxHashMap::default();
         for span in &spans {
             let end_ns = span.row_end_ns();
-            let parent_span = span.parent.and_then(|parent| rows.get(&parent).copied());
+            let place_of = |id: u64| places.get(&id).copied().or_else(|| self.links.placed(id));
+            let parent = span.parent.and_then(place_of);
             let service = &mut self.services[span.service as usize];
-            let below = parent_span.filter(|&(parent_service, row, _)| {
-                parent_service == span.service && service.rows[row].has_room_below(span.parent, span.start_ns, end_ns)
+            let below = parent.filter(|parent| {
+                parent.service == span.service
+                    && service.rows[parent.row].has_room_below(span.parent, span.start_ns, end_ns)
             });
             let rows_before = service.rows.len();
             let row = match below {
-                Some((_, row, _)) => row,
+                Some(parent) => parent.row,
                 None => service.free_row(span.start_ns, end_ns),
             };
             if service.rows.len() > rows_before {
@@ -209,13 +213,24 @@ impl Layout {
                 out.batch.batch.metadata.push(Metadata::ThreadName { pid, tid, name: ROW_NAME.into() });
             }
             service.rows[row].open.push((span.id, end_ns));
-            rows.insert(span.id, (span.service, row, span.start_ns));
+            let place = SpanPlace { service: span.service, row, start_ns: span.start_ns };
+            places.insert(span.id, place);
             emit(out.batch, span, row, &mut args);
-            if let Some((parent_service, parent_row, parent_start_ns)) = parent_span.filter(|_| below.is_none()) {
-                arrow(out.batch, span, (parent_service, parent_row, parent_start_ns), row);
+            for child in self.links.take_children(span.id) {
+                arrow(out.batch, place, &child);
+            }
+            if below.is_none()
+                && let Some(parent_id) = span.parent
+            {
+                let end = ChildEnd { id: span.id, name: span.name.clone(), place, pos: span.pos };
+                match parent {
+                    Some(parent) => arrow(out.batch, parent, &end),
+                    None => self.links.wait(parent_id, end),
+                }
             }
             out.flush_if_full()?;
         }
+        spans.iter().for_each(|span| self.links.place(span.id, places[&span.id]));
         self.services.iter_mut().for_each(Service::close_all);
         Ok(())
     }
@@ -308,18 +323,14 @@ fn emit(batch: &mut BatchBuilder, span: &ServiceSpan, row: usize, args: &mut Str
     }
 }
 
-/// Adds a flow from the parent to the start of the span. It begins at the start of the parent, or with the span if the
-/// parent starts later.
-fn arrow(
-    batch: &mut BatchBuilder,
-    span: &ServiceSpan,
-    (service, parent_row, parent_start_ns): (u32, usize, i64),
-    row: usize,
-) {
-    let name = batch.name(&span.name, None, span.pos);
-    let (from, to) = (batch.track_with(&key(service, parent_row)), batch.track_with(&key(span.service, row)));
-    let (value, flags) = (span.id, EventFlags::BIND_ENCLOSING);
-    let start_ns = parent_start_ns.min(span.start_ns);
-    batch.push(Event { value, flags, ..bare(start_ns, EventKind::FlowStart, from, name) });
-    batch.push(Event { value, flags, ..bare(span.start_ns, EventKind::FlowEnd, to, name) });
+/// Adds a flow from the start of the parent to that of a span, unless clocks that differ place the parent later.
+fn arrow(batch: &mut BatchBuilder, parent: SpanPlace, child: &ChildEnd) {
+    if child.place.start_ns < parent.start_ns {
+        return;
+    }
+    let name = batch.name(&child.name, None, child.pos);
+    let [from, to] = [parent, child.place].map(|place| batch.track_with(&key(place.service, place.row)));
+    let (value, flags) = (child.id, EventFlags::BIND_ENCLOSING);
+    batch.push(Event { value, flags, ..bare(parent.start_ns, EventKind::FlowStart, from, name) });
+    batch.push(Event { value, flags, ..bare(child.place.start_ns, EventKind::FlowEnd, to, name) });
 }

@@ -15,6 +15,7 @@ pub(crate) mod json;
 mod json_messages;
 mod json_request;
 pub(crate) mod layout;
+mod links;
 mod logged;
 pub(crate) mod proto;
 mod proto_request;

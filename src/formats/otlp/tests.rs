@@ -6,7 +6,7 @@ mod sized;
 
 use proptest::prelude::*;
 
-use crate::formats::testing::{Reading, data, read, read_bytes, read_cut, read_path};
+use crate::formats::testing::{Reading, data, read, read_bytes, read_cut, read_live, read_path};
 use crate::model::{EventFlags, EventKind, Id, Loss, Metadata};
 
 /// A span to write: start, end, id, parent (0 for none), service.
@@ -145,6 +145,35 @@ fn a_child_is_below_its_parent_and_one_that_does_not_fit_has_a_flow() {
         assert_eq!(reading.lost(), []);
         assert!(reading.events[0].args.starts_with(r#"{"scope":"lib","kind":"SERVER","trace_id":"#));
     }
+}
+
+#[test]
+fn spans_of_several_live_requests_have_arrows_from_their_parents_whichever_comes_first() {
+    // Services export spans when they end: children before their parents, but for one, and one without a parent.
+    let requests = [(22, 30, 4, 2, 1), (20, 40, 2, 1, 0), (10, 50, 1, 0, 0), (45, 60, 5, 1, 1), (46, 47, 6, 99, 1)];
+    let texts = requests.map(|span| json(&[span]));
+    let arrows = |reading: &Reading| {
+        let of = |kind| reading.events.iter().filter(move |event| event.kind == kind);
+        let mut arrows: Vec<_> = of(EventKind::FlowEnd)
+            .map(|end| {
+                let start = of(EventKind::FlowStart).find(|start| start.value == end.value).expect("both ends");
+                assert_eq!(reading.lost(), []);
+                (end.name.clone(), start.ts_ns, start.track.pid.clone(), end.ts_ns, end.track.pid.clone())
+            })
+            .collect();
+        arrows.sort();
+        arrows
+    };
+    let pid = Id::Number;
+    let between = [("s4", 20, 1, 22, 2), ("s5", 10, 1, 45, 2)];
+    let below = ("s2", 10, 1, 20, 1);
+    let texts_of = |(name, from_ns, from, to_ns, to): (&str, i64, i64, i64, i64)| {
+        (name.to_owned(), from_ns, pid(from), to_ns, pid(to))
+    };
+    let whole = read(&texts.concat());
+    assert_eq!(arrows(&whole), between.map(texts_of), "the other one is below its parent");
+    let live = read_live(texts.concat().as_bytes(), &texts.each_ref().map(String::len)).expect("readable");
+    assert_eq!(arrows(&live), [below, between[0], between[1]].map(texts_of));
 }
 
 #[test]
