@@ -11,6 +11,26 @@ pub struct DecimalNumber {
 }
 
 impl DecimalNumber {
+    /// Returns the one text that all notations of the number share: `1`, `-1.5`, `1e300`.
+    pub(super) fn to_text(&self) -> String {
+        /// Zeros that are written out; numbers with more have an exponent.
+        const ZEROS_MAX: i64 = 20;
+        let sign = if self.is_negative { "-" } else { "" };
+        let (digits, len) = (&self.digits, self.digits.len() as i64);
+        match self.exponent {
+            _ if digits.is_empty() => "0".to_owned(),
+            zeros @ 0..=ZEROS_MAX => format!("{sign}{digits}{}", "0".repeat(zeros as usize)),
+            exponent if exponent < 0 && exponent > -len => {
+                let (whole, fraction) = digits.split_at((len + exponent) as usize);
+                format!("{sign}{whole}.{fraction}")
+            }
+            exponent if exponent < 0 && exponent >= -len - ZEROS_MAX => {
+                format!("{sign}0.{}{digits}", "0".repeat((-len - exponent) as usize))
+            }
+            exponent => format!("{sign}{digits}e{exponent}"),
+        }
+    }
+
     /// Parses a number; `None` for any other text, and for an exponent beyond 64 bits.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (is_negative, unsigned) = text.strip_prefix('-').map_or((false, text), |unsigned| (true, unsigned));
@@ -56,6 +76,21 @@ mod tests {
             [("1", "-1"), ("10", "1"), ("9007199254740993", "9007199254740992"), ("0.1", "0.10000000000000001")]
         {
             assert_ne!(parse(one), parse(other));
+        }
+        for (number, text) in [
+            ("1.0", "1"),
+            ("1E5", "100000"),
+            ("-0.0", "0"),
+            ("-12.50", "-12.5"),
+            ("1e-3", "0.001"),
+            ("0.10e1", "1"),
+            ("1.5e300", "15e299"),
+            ("25e-300", "25e-300"),
+            ("-1e9223372036854775807", "-1e9223372036854775807"),
+            ("1e-9223372036854775808", "1e-9223372036854775808"),
+        ] {
+            assert_eq!(parse(number).to_text(), text);
+            assert_eq!(parse(text), parse(number));
         }
         for text in ["", "-", ".", "1e", "e5", "1a", "0x10", "1e99999999999999999999", "1.2.3", "inf"] {
             assert_eq!(DecimalNumber::parse(text), None, "{text}");

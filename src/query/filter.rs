@@ -104,6 +104,8 @@ pub enum TextTest {
         text: String,
         /// Its value, which equals other notations of the number.
         value: DecimalNumber,
+        /// The text of its value.
+        value_text: String,
     },
     /// Contains this text, in any case. Stored as a regular expression, which searches fast.
     Part(Regex),
@@ -164,19 +166,25 @@ impl TextTest {
         self.holds(name) || self.holds(&short_name(name)) || self.holds(&pid.to_string())
     }
 
-    /// Returns whether the value of an argument matches: numbers are equal however they are written.
+    /// Returns whether the value of an argument matches: numbers are equal however they are written, and a text is a
+    /// number if it has the text of its value.
     #[must_use]
     pub(crate) fn holds_value(&self, value: &Value) -> bool {
         let text = value_text(value);
-        let is_same =
-            |wanted: &DecimalNumber| value.is_number() && DecimalNumber::parse(&text).as_ref() == Some(wanted);
-        self.holds(&text) || matches!(self, Self::Number { value: wanted, .. } if is_same(wanted))
+        let is_same = match self {
+            Self::Number { value: wanted, .. } if value.is_number() => {
+                DecimalNumber::parse(&text).as_ref() == Some(wanted)
+            }
+            Self::Number { value_text, .. } => *value_text == *text,
+            Self::Same(_) | Self::Part(_) | Self::Expression(_) | Self::Letters(_) => false,
+        };
+        is_same || self.holds(&text)
     }
 
     fn same(text: &str) -> Self {
         let text = text.to_owned();
         match DecimalNumber::parse(&text) {
-            Some(value) => Self::Number { text, value },
+            Some(value) => Self::Number { text, value_text: value.to_text(), value },
             None => Self::Same(text),
         }
     }

@@ -90,6 +90,7 @@ fn a_number_of_an_argument_is_compared_by_value_and_a_text_by_its_letters() {
         ("arg.e=9007199254740993", "9007199254740992", false),
         ("arg.e=100000", "\"1E5\"", false),
         ("arg.e=1E5", "\"1E5\"", true),
+        ("arg.e=1E5", "\"100000\"", true),
         ("arg.e=true", "true", true),
     ] {
         let Test::Argument { test, .. } = only(word).test else { panic!("{word}") };

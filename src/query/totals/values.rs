@@ -60,8 +60,6 @@ impl<'a> GroupValue<'a> {
 pub(super) struct ValueTable<'a> {
     path: &'a ArgumentPath,
     numbers: FxHashMap<Arc<str>, u32>,
-    /// The same indices by the values of numbers.
-    by_value: FxHashMap<DecimalNumber, u32>,
     /// Text of each value, in order of first appearance.
     pub(super) texts: Vec<Arc<str>>,
     bytes: usize,
@@ -69,7 +67,7 @@ pub(super) struct ValueTable<'a> {
 
 impl<'a> ValueTable<'a> {
     pub(super) fn new(path: &'a ArgumentPath) -> Self {
-        Self { path, numbers: FxHashMap::default(), by_value: FxHashMap::default(), texts: Vec::new(), bytes: 0 }
+        Self { path, numbers: FxHashMap::default(), texts: Vec::new(), bytes: 0 }
     }
 
     /// Returns the index of a row's value.
@@ -84,17 +82,11 @@ impl<'a> ValueTable<'a> {
 
     fn number_of_value(&mut self, value: &Value) -> u32 {
         let text = value_text(value);
-        let Some(decimal) = DecimalNumber::parse(&text).filter(|_| value.is_number()) else {
-            return self.number_of(&text);
-        };
-        if let Some(&number) = self.by_value.get(&decimal) {
-            return number;
+        // The notation of the first one would depend on the scope.
+        match DecimalNumber::parse(&text).filter(|_| value.is_number()) {
+            Some(decimal) => self.number_of(&decimal.to_text()),
+            None => self.number_of(&text),
         }
-        let number = self.number_of(&text);
-        if number != OTHERS {
-            self.by_value.insert(decimal, number);
-        }
-        number
     }
 
     fn number_of(&mut self, text: &str) -> u32 {
@@ -114,8 +106,11 @@ impl<'a> ValueTable<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::model::NameIdx;
+    use crate::query::filter::{Filter, Test};
 
     #[test]
     fn equal_numbers_are_one_value_however_they_are_written() {
@@ -125,10 +120,39 @@ mod tests {
         let one = number("1.0");
         assert_eq!([number("1"), number("1e0"), number("10e-1")], [one; 3]);
         // Texts are equal by their letters only, and large numbers are not rounded.
-        assert_eq!(number("\"1.0\""), one);
-        assert_ne!(number("\"1.00\""), one);
+        assert_eq!(number("\"1\""), one);
+        assert_ne!(number("\"1.0\""), one);
         assert_ne!(number("9007199254740993"), number("9007199254740992"));
-        assert_eq!(&*values.texts[0], "1.0");
+        assert_eq!(&*values.texts[0], "1");
+    }
+
+    #[test]
+    fn the_rows_of_values_are_the_same_in_any_order_and_have_what_their_filter_finds() {
+        let all = ["1", "1.0", "\"1\"", "100000", "1E5", "\"1E5\"", "\"100000\"", "\"a\"", "0.50", "\"0.5\""];
+        let json: Vec<Value> = all.iter().map(|json| serde_json::from_str(json).expect("JSON")).collect();
+        let path = ArgumentPath::default();
+        let rows_of = |values: &[Value]| {
+            let mut table = ValueTable::new(&path);
+            let mut rows = BTreeMap::new();
+            for value in values {
+                let number = table.number_of_value(value);
+                *rows.entry(table.texts[(number - FIRST) as usize].to_string()).or_insert(0) += 1;
+            }
+            rows
+        };
+        let rows = rows_of(&json);
+        for first in 0..json.len() {
+            let mut other = json.clone();
+            other.rotate_left(first);
+            assert_eq!(rows_of(&other), rows);
+        }
+        let expected = [("0.5", 2), ("1", 3), ("100000", 3), ("1E5", 1), ("a", 1)];
+        assert_eq!(rows, expected.map(|(text, count)| (text.to_owned(), count)).into());
+        for (text, count) in rows.into_iter().filter(|(text, _)| text != "1E5") {
+            let filter = Filter::parse(&format!("arg.k={text}")).expect("a filter");
+            let Test::Argument { test, .. } = &filter.terms[0].test else { panic!("{text}") };
+            assert_eq!(json.iter().filter(|value| test.holds_value(value)).count(), count, "{text}");
+        }
     }
 
     #[test]
