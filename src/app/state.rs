@@ -456,7 +456,8 @@ impl App {
         tab.stamps = stamps;
         tab.export = None;
         tab.awaits_trace = false;
-        (tab.follow, tab.has_only_copy) = (None, false);
+        tab.follow = None;
+        tab.forget_only_copy();
         // The open trace no longer grows, because another is imported.
         tab.stop_growing();
         let located = match &source {

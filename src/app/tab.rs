@@ -15,6 +15,7 @@ use super::timeline_keeper::TimelineKeeper;
 use crate::app::event::{TabId, TabWake, TaskEvent, TaskId, Wake};
 use crate::export::ExportFormat;
 use crate::export::derived::DerivedCounter;
+use crate::live::spool_folder::SpoolFolder;
 use crate::model::{Input, SourceFile, Sources};
 use crate::ui::chrome::live_badge::LiveStatus;
 use crate::ui::command_table::reload_disabled;
@@ -61,6 +62,8 @@ pub(super) struct Tab {
     pub(crate) export: Option<RunningExport>,
     /// Whether it has rows of sources that cannot be opened again, which are in no file of the user.
     pub(crate) has_only_copy: bool,
+    /// The received data of such sources as long as it is not exported. A window that is killed leaves it on disk.
+    pub(crate) received: Option<SpoolFolder>,
     /// The errors that the user has not closed, the oldest first. Only that is shown.
     pub(crate) messages: VecDeque<TabMessage>,
     /// The text of the status bar beside the counts.
@@ -85,6 +88,11 @@ impl TabMessage {
 }
 
 impl Tab {
+    /// Records that the rows are in a file of the user, or go with the trace.
+    pub(super) fn forget_only_copy(&mut self) {
+        (self.has_only_copy, self.received) = (false, None);
+    }
+
     /// Creates an empty tab, whose work sends its events to `wake`.
     pub(super) fn new(id: TabId, wake: &Wake) -> Self {
         let to_app = Arc::clone(wake);
@@ -105,6 +113,7 @@ impl Tab {
             stamps: FileStamps::default(),
             export: None,
             has_only_copy: false,
+            received: None,
             messages: VecDeque::new(),
             note: String::new(),
             passing_note: String::new(),

@@ -1,6 +1,6 @@
-//! The spool folder of a followed trace, removed once the trace is sorted. A killed process leaves it unlocked, so that
-//! it can be listed, opened and removed. A note in it names the sources of its files; if it is damaged or missing, only
-//! the names are lost.
+//! The spool folder of a followed trace, removed once its data is sorted and saved elsewhere. A killed process leaves
+//! it unlocked, so that it can be listed, opened and removed. A note in it names the sources of its files; if it is
+//! damaged or missing, only the names are lost.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _};

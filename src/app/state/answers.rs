@@ -176,7 +176,7 @@ impl App {
                 let export = tab.export.take();
                 // A running trace may have received more by now.
                 if tab.follow.is_none() && export.is_some_and(|export| export.scope.is_whole()) {
-                    tab.has_only_copy = false;
+                    tab.forget_only_copy();
                 }
                 let events = events_text(report.spans, report.samples, (report.instants, report.counters));
                 let bytes = bytes_text(report.bytes);
@@ -230,10 +230,12 @@ impl App {
         }
         let follow = tab.follow.take();
         let was_followed = follow.is_some();
-        // The spool is no longer needed, except for data that is not in the store.
         let unread = unread_paths(&sources, &loaded.snapshot.store().meta().losses);
-        let spool = follow.and_then(|mut follow| follow.spool.take()).filter(|_| !unread.is_empty());
-        if let Some(folder) = spool.and_then(|spool| spool.keep_only(&unread)) {
+        let spool = follow.and_then(|mut follow| follow.spool.take());
+        if unread.is_empty() {
+            // A followed file has all the data itself.
+            tab.received = spool.filter(|_| tab.has_only_copy);
+        } else if let Some(folder) = spool.and_then(|spool| spool.keep_only(&unread)) {
             tab.add_note(&format!("Unreadable data is kept in {}", folder.display()));
         }
         let export = tab.export.take();

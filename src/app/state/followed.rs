@@ -43,6 +43,7 @@ impl App {
         let tab = &mut self.tabs[at];
         tab.keep_unread_messages();
         tab.awaits_trace = false;
+        tab.forget_only_copy();
         tab.has_only_copy = request.sources().files().iter().any(|file| is_unseekable(&file.input));
         tab.follow = Some(follow::start(id, request, &self.options.load, &tab.wake));
     }

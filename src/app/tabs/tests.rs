@@ -264,15 +264,23 @@ fn the_scope_stays_while_files_are_moved() {
 fn received_rows_are_discarded_by_an_answer_unless_they_are_exported() {
     let folder = tempfile::tempdir().unwrap();
     let mut session = Session::new();
-    let received = |session: &mut Session| receive(session, TWO_SPANS, None);
-    received(&mut session);
+    // A window that is killed leaves the folder, until the rows are elsewhere.
+    let received = |session: &mut Session| {
+        receive(session, TWO_SPANS, None);
+        let folder = session.app.tab().received.as_ref().expect("the received data is on disk").path().to_owned();
+        let files = std::fs::read_dir(&folder).unwrap().map(|file| std::fs::read(file.unwrap().path()).unwrap());
+        assert!(files.into_iter().any(|bytes| bytes.starts_with(TWO_SPANS.as_bytes())));
+        folder
+    };
+    let left = received(&mut session);
     session.app.act(Command::Tab(TabCommand::Close));
     assert_eq!(session.app.title(), "sh - Longspan");
     (0..2).for_each(|_| session.frame(Vec::new()));
     assert!(session.shows("The received data is not saved, and would be discarded."));
     answer(&mut session, CloseChoice::Discard);
     assert_eq!(session.app.title(), "Longspan");
-    received(&mut session);
+    assert!(!left.exists());
+    let left = received(&mut session);
     assert!(!session.app.may_quit());
     let effect = answer(&mut session, CloseChoice::Export);
     assert!(matches!(effect, Some(Effect::Window(WindowEffect::Dialog { .. }))), "{effect:?}");
@@ -280,13 +288,14 @@ fn received_rows_are_discarded_by_an_answer_unless_they_are_exported() {
         Purpose::Export(ExportFormat::NATIVE),
         folder.path().join("kept.longspan"),
     )));
+    assert!(left.exists());
     session.finish_tasks();
-    assert!(session.app.may_quit());
+    assert!(session.app.may_quit() && !left.exists());
     // The rows of a file are still in it.
     let mut session = Session::new();
     session.app.follow_files(&[file(folder.path(), "two.json", TWO_SPANS)]);
     session.until("the spans", |session| session.app.timeline_mut().is_some());
-    assert!(session.app.may_quit());
+    assert!(session.app.may_quit() && session.app.tab().received.is_none());
 }
 
 #[test]
