@@ -27,6 +27,8 @@ pub(super) struct Analysis {
 #[derive(Debug)]
 struct RunningQuery {
     id: TaskId,
+    /// The snapshot that it reads.
+    snapshot: Snapshot,
     progress: Progress,
     cancel: Cancel,
     /// The partial totals that a query counts or reads.
@@ -60,10 +62,10 @@ impl Analysis {
         } else {
             None
         };
-        let (snapshot, hits, totals) = (snapshot.clone(), hits.cloned(), growing.clone());
-        self.start(id, kind, growing, wake, move |cancel, progress| {
+        let (read, hits, totals) = (snapshot.clone(), hits.cloned(), growing.clone());
+        self.start((id, kind), snapshot, growing, wake, move |cancel, progress| {
             let (hits, growing) = (hits.as_ref(), totals.as_deref());
-            QueryContext { snapshot: &snapshot, hits, growing, cancel, progress }.answer(question)
+            QueryContext { snapshot: &read, hits, growing, cancel, progress }.answer(question)
         });
     }
 
@@ -79,21 +81,22 @@ impl Analysis {
         if self.running.contains_key(&QuestionKind::Pixels) {
             return;
         }
-        let snapshot = snapshot.clone();
-        self.start(id, QuestionKind::Pixels, None, wake, move |cancel, _| {
-            Ok(Some(Answer::Pixels(Arc::new(Filtered::find(matcher, &snapshot, in_view, cancel)?))))
+        let read = snapshot.clone();
+        self.start((id, QuestionKind::Pixels), snapshot, None, wake, move |cancel, _| {
+            Ok(Some(Answer::Pixels(Arc::new(Filtered::find(matcher, &read, in_view, cancel)?))))
         });
     }
 
     fn start(
         &mut self,
-        id: TaskId,
-        kind: QuestionKind,
+        (id, kind): (TaskId, QuestionKind),
+        snapshot: &Snapshot,
         growing: Option<Arc<GrowingTotals>>,
         wake: &TabWake,
         work: impl FnOnce(&Cancel, &Progress) -> Result<Option<Answer>, Cancelled> + Send + 'static,
     ) {
-        let running = RunningQuery { id, progress: Progress::default(), cancel: Cancel::default(), growing };
+        let (progress, cancel) = (Progress::default(), Cancel::default());
+        let running = RunningQuery { id, snapshot: snapshot.clone(), progress, cancel, growing };
         let (cancel, progress) = (running.cancel.clone(), running.progress.clone());
         // Dropping the previous query cancels it.
         self.running.insert(kind, running);
@@ -107,13 +110,11 @@ impl Analysis {
         }
     }
 
-    /// Removes a running query, and returns whether it had this id.
-    pub(super) fn is_awaited(&mut self, id: TaskId, kind: QuestionKind) -> bool {
-        let is_awaited = self.running.get(&kind).is_some_and(|running| running.id == id);
-        if is_awaited {
-            self.running.remove(&kind);
-        }
-        is_awaited
+    /// Removes a running query if it has this id, and returns the snapshot that it has read.
+    pub(super) fn take_awaited(&mut self, id: TaskId, kind: QuestionKind) -> Option<Snapshot> {
+        let snapshot = self.running.get(&kind).filter(|running| running.id == id)?.snapshot.clone();
+        self.running.remove(&kind);
+        Some(snapshot)
     }
 
     /// Returns the progress of a running query of a kind.

@@ -6,11 +6,12 @@ use std::io::Write as _;
 use super::tests::Session;
 use crate::ui::command::{Command, PanelCommand};
 
-/// Writes spans of a millisecond, two by two: `step`, then `other`.
-fn write_spans(file: &mut File, range: std::ops::Range<u32>) {
+/// Writes spans of a millisecond to a thread, two by two: `step`, then `other`.
+fn write_spans(file: &mut File, range: std::ops::Range<u32>, tid: u32) {
     for index in range {
         let (name, ts_us) = (["step", "other"][index as usize % 2], u64::from(index) * 1000);
-        let line = format!("{{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"name\":\"{name}\",\"ts\":{ts_us},\"dur\":900}},\n");
+        let line =
+            format!("{{\"ph\":\"X\",\"pid\":1,\"tid\":{tid},\"name\":\"{name}\",\"ts\":{ts_us},\"dur\":900}},\n");
         file.write_all(line.as_bytes()).unwrap();
     }
 }
@@ -21,7 +22,7 @@ fn the_hits_of_a_search_stay_highlighted_in_every_frame_while_the_trace_grows() 
     let path = folder.path().join("running.json");
     fs::write(&path, "[\n").unwrap();
     let mut file = File::options().append(true).open(&path).unwrap();
-    write_spans(&mut file, 0..10);
+    write_spans(&mut file, 0..10, 1);
     let mut session = Session::new();
     session.app.follow_files(&[path]);
     let spans = |session: &mut Session| session.app.timeline_mut().map(|timeline| timeline.snapshot().summary().spans);
@@ -29,8 +30,9 @@ fn the_hits_of_a_search_stay_highlighted_in_every_frame_while_the_trace_grows() 
     session.app.act(Command::Panel(PanelCommand::SearchFor("step".to_owned())));
     // Each hit is drawn twice: as a span, and as the longest hit under its pixels.
     session.until("the highlight", |session| session.bright_and_dim() == (10, 5));
-    for all in [20, 30, 40] {
-        write_spans(&mut file, all - 10..all);
+    // A new thread neither ends the highlight nor the search that runs.
+    for (all, tid) in [(20, 1), (30, 2), (40, 3)] {
+        write_spans(&mut file, all - 10..all, tid);
         session.until("the highlight of more spans", |session| {
             let (bright, dim) = session.bright_and_dim();
             // The view moves on, so fewer may be in it for a moment.

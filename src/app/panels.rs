@@ -1,6 +1,7 @@
 //! The panels of the dock: shows them beside the timeline, runs their queries in the background, and applies the search
 //! to the timeline.
 
+mod moved;
 mod namesakes;
 mod naming;
 mod set;
@@ -16,6 +17,7 @@ use crate::export::values::TableSource;
 use crate::query::Snapshot;
 use crate::query::search::Hits;
 use crate::store::lane::RowIdx;
+use crate::store::live_lanes::LaneMoves;
 use crate::ui::command::{Command, PanelCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::Panel;
@@ -26,6 +28,7 @@ use crate::ui::panels::dock_panel::{DockPanel, PanelView};
 use crate::ui::panels::scope_bar::{SCOPE_BAR_POINTS, ScopeBar};
 use crate::ui::questions::{Answer, HitsOf, NameQuery, NamedTrace, Question, QuestionKind, ResolvedNames};
 use crate::ui::timeline::state::Timeline;
+use moved::moved;
 use namesakes::Namesakes;
 use set::PanelSet;
 
@@ -55,7 +58,15 @@ impl Panels {
         self.ask_again(|panel| panel.forget(), snapshot, wake);
     }
 
-    /// Queries again, because the trace has grown. Its rows are where they were.
+    /// Maps the rows of all answers, because lanes have moved while the trace has grown.
+    pub(super) fn move_rows(&mut self, moves: &LaneMoves) {
+        if *moves != LaneMoves::None {
+            self.namesakes.move_rows(moves);
+            Panel::ALL.into_iter().for_each(|panel| self.set.get_mut(panel).move_rows(moves));
+        }
+    }
+
+    /// Queries again, because the trace has grown.
     pub(super) fn renew(&mut self, snapshot: &Snapshot, wake: &TabWake) {
         self.ask_again(|panel| panel.renew(), snapshot, wake);
     }
@@ -274,11 +285,9 @@ impl Panels {
         timeline: &mut Timeline,
         wake: &TabWake,
     ) -> Option<RowIdx> {
-        if !self.analysis.is_awaited(id, kind) {
-            return None;
-        }
+        let of = self.analysis.take_awaited(id, kind)?;
         let answer = match answer {
-            Ok(answer) => answer?,
+            Ok(answer) => moved(answer?, &timeline.snapshot().lane_moves_since(&of)?),
             Err(error) => {
                 self.fail(kind, error, timeline);
                 return None;

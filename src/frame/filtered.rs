@@ -16,6 +16,7 @@ use crate::scene::rects::{ColumnRun, Columns};
 use crate::scene::rows::RowLayout;
 use crate::scene::viewport::Viewport;
 use crate::store::lane::{LaneIdx, LaneKind};
+use crate::store::live_lanes::LaneMoves;
 
 /// Opacity of spans that do not match: enough to see where they are.
 const DIMMED_OPACITY: u8 = 50;
@@ -54,6 +55,10 @@ impl FilterView {
         let lanes = rows.filter(|row| matches!(row.kind, LaneKind::Spans | LaneKind::Instants | LaneKind::Samples));
         Self { buckets: view.buckets(), lanes: lanes.map(|row| row.lane).collect() }
     }
+
+    fn moved(self, moves: &LaneMoves) -> Self {
+        Self { lanes: self.lanes.into_iter().filter_map(|lane| moves.lane(lane)).collect(), ..self }
+    }
 }
 
 impl Filtered {
@@ -70,6 +75,17 @@ impl Filtered {
         let is_answered = self.in_view.is_some() && self.freshness != Freshness::Replaced;
         let freshness = if is_answered { Freshness::Outdated } else { Freshness::Replaced };
         Self { freshness, ..self.clone() }
+    }
+
+    /// Returns the matches with the new indices of their lanes.
+    #[must_use]
+    pub(crate) fn moved(self, moves: &LaneMoves) -> Self {
+        if *moves == LaneMoves::None {
+            return self;
+        }
+        let lanes = self.lanes.into_iter().filter_map(|(lane, cells)| Some((moves.lane(lane)?, cells))).collect();
+        let in_view = self.in_view.map(|in_view| in_view.moved(moves));
+        Self { lanes, in_view, ..self }
     }
 
     #[must_use]

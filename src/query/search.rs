@@ -32,6 +32,7 @@ use crate::base::progress::{Progress, Stage};
 use crate::model::NameIdx;
 use crate::store::block::BLOCK_ROWS;
 use crate::store::details::DetailReader;
+use crate::store::live_lanes::LaneMoves;
 use crate::store::{LaneIdx, LaneKind, RowIdx};
 
 /// Extents that one thread scans at once: about 10 ms if none can be skipped.
@@ -52,9 +53,21 @@ pub struct Hit {
 }
 
 impl Hit {
+    /// Returns the hit with the new index of its lane, if that still has rows.
+    #[must_use]
+    pub(crate) fn moved(self, moves: &LaneMoves) -> Option<Self> {
+        Some(Self { row: moves.row(self.row)?, ..self })
+    }
+
     fn key(&self) -> (i64, RowIdx) {
         (self.start_ns, self.row)
     }
+}
+
+/// Returns hits with the new indices of their lanes, without those whose lane has lost its rows.
+#[must_use]
+pub(crate) fn moved_hits(hits: &[Hit], moves: &LaneMoves) -> Vec<Hit> {
+    hits.iter().filter_map(|hit| hit.moved(moves)).collect()
 }
 
 impl PartialOrd for Hit {
@@ -220,6 +233,12 @@ impl Hits {
     #[must_use]
     pub(crate) fn matcher(&self) -> &Arc<Matcher> {
         &self.0.scope.matcher
+    }
+
+    /// Returns the snapshot that the rows belong to.
+    #[must_use]
+    pub(crate) fn snapshot(&self) -> &Snapshot {
+        &self.0.snapshot
     }
 
     /// Returns whether both are of one search.

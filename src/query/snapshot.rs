@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::model::{Losses, NameIdx, Names, ProcessIdx, StackIdx, Stacks, Track, TrackIdx, TrackKind, TrackTables};
+use crate::store::live_lanes::LaneMoves;
 use crate::store::{LaneIdx, LaneInfo, LaneKind, RowIdx, Span, Store, Summary};
 
 use super::cursor::LaneCursor;
@@ -305,12 +306,14 @@ impl Snapshot {
         before.len() <= tracks.len() && tracks.iter().zip(before).all(|(track, before)| track.key == before.key)
     }
 
-    /// Returns whether the lanes are those of an earlier snapshot of the same live trace, in the same order. Takes
-    /// constant time, because the window asks for every snapshot.
+    /// Returns how lanes have moved since another snapshot of the same live trace, whose names and tracks keep their
+    /// indices; `None` for a snapshot of another trace. Takes constant time if no lane is new.
     #[must_use]
-    pub(crate) fn has_lanes_of(&self, earlier: &Self) -> bool {
-        let generation = self.store().lane_generation();
-        generation.is_some() && generation == earlier.store().lane_generation()
+    pub(crate) fn lane_moves_since(&self, other: &Self) -> Option<LaneMoves> {
+        if Arc::ptr_eq(&self.0.store, &other.0.store) {
+            return Some(LaneMoves::None);
+        }
+        self.store().live_lanes()?.moves_since(other.store().live_lanes()?)
     }
 
     /// Maps a row of another import of the same trace, whose tracks may have other indices.

@@ -23,8 +23,9 @@ use super::extent_log::{ExtentLog, LaneExtents, PackedExtent};
 use super::format::{LaneRecord, MAGIC, Meta};
 use super::lane::{DetailRef, LaneIdx, LaneKind};
 use super::lane_builder::LaneBuilder;
+use super::live_lanes::{LiveLanes, StoreNumber};
 use super::overview::OverviewShape;
-use super::read::{HELD_EXTENT, HeldExtent, LaneGeneration, Store, StoreTables};
+use super::read::{HELD_EXTENT, HeldExtent, Store, StoreTables};
 use super::table::Table;
 use super::writer::next_lane;
 use crate::base::disk::SystemDisk;
@@ -54,9 +55,9 @@ pub(crate) struct GrowingStore {
     settled_rows_max: usize,
     /// Rows packed in memory since the start: the work of previews.
     packed_rows: u64,
-    /// The lanes of the last preview in order, and their generation.
-    shown_lanes: Vec<usize>,
-    generation: LaneGeneration,
+    /// The lanes of the last preview.
+    shown_lanes: Arc<LiveLanes>,
+    number: StoreNumber,
     /// Whether the depth of a lane has changed since the last preview.
     has_moved_lanes: bool,
     /// Dropped rows; `None` for an unbounded store.
@@ -101,6 +102,7 @@ impl GrowingStore {
     pub(crate) fn new(file: File, settled_rows_max: usize) -> io::Result<Self> {
         let mut file = AppendFile::new(file, Arc::new(SystemDisk));
         file.append(&MAGIC)?;
+        let number = StoreNumber::next();
         Ok(Self {
             file,
             lanes: Vec::new(),
@@ -110,8 +112,8 @@ impl GrowingStore {
             settled_rows: 0,
             settled_rows_max,
             packed_rows: 0,
-            shown_lanes: Vec::new(),
-            generation: LaneGeneration::next(),
+            shown_lanes: Arc::new(LiveLanes::new(number, Vec::new())),
+            number,
             has_moved_lanes: false,
             ring: None,
         })
@@ -200,9 +202,8 @@ impl GrowingStore {
         let mut order: Vec<usize> = (0..self.lanes.len()).filter(|&lane| !self.lanes[lane].is_empty()).collect();
         order.sort_unstable_by_key(|&lane| (self.lanes[lane].order(), lane));
         let has_moved = mem::take(&mut self.has_moved_lanes);
-        if has_moved || order != self.shown_lanes {
-            self.generation = LaneGeneration::next();
-            self.shown_lanes.clone_from(&order);
+        if has_moved || !self.shown_lanes.has_numbers(&order) {
+            self.shown_lanes = Arc::new(LiveLanes::new(self.number, order.clone()));
         }
         let (mut lanes, mut extents, mut held_extents) = (Vec::with_capacity(order.len()), Vec::new(), Vec::new());
         let (mut forests, mut signatures) = (Vec::new(), Vec::new());
@@ -242,7 +243,7 @@ impl GrowingStore {
         };
         let store = Store::from_tables(tables, Path::new(PATH));
         let store = store.ok_or_else(|| io::Error::other("a lane belongs to no track"))?;
-        Ok(store.with_generation(self.generation))
+        Ok(store.with_live_lanes(Arc::clone(&self.shown_lanes)))
     }
 
     /// Returns a map of everything written; maps the file again only if it has grown.

@@ -25,6 +25,7 @@ pub(crate) mod ledger;
 pub(crate) mod ledger_build;
 mod ledger_progress;
 mod ledger_tree;
+pub(crate) mod live_lanes;
 pub(crate) mod overview;
 pub(crate) mod pack;
 mod path_bands;

@@ -5,7 +5,6 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytemuck::Pod;
 use serde::de::DeserializeOwned;
@@ -16,6 +15,7 @@ use super::format::{LaneRecord, Meta, SECTIONS, Section, SectionRecord, Trailer}
 use super::iforest;
 use super::lane::{DetailRef, LaneIdx, LaneInfo, LaneKind};
 use super::ledger::{Ledger, LedgerNode, NodeItem};
+use super::live_lanes::LiveLanes;
 use super::overview::{OverviewBucket, OverviewLevel};
 use super::path_ledger::PathLedger;
 use super::paths::{PathIdx, PathSums};
@@ -49,21 +49,8 @@ pub struct Store {
     tables: StoreTables,
     extents: Verified,
     details: Verified,
-    /// Generation of a preview of a trace that still runs.
-    generation: Option<LaneGeneration>,
-}
-
-/// Identifies the lanes of previews of a trace that still runs. Previews of one generation have the same lanes in the
-/// same order, which saves comparing lane by lane.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LaneGeneration(u64);
-
-impl LaneGeneration {
-    /// Returns a generation that no other store has.
-    pub(super) fn next() -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        Self(NEXT.fetch_add(1, Ordering::Relaxed))
-    }
+    /// The lanes of a preview of a trace that still runs.
+    live_lanes: Option<Arc<LiveLanes>>,
 }
 
 /// The words of an extent in memory; an extent is read in place as `u64`.
@@ -200,19 +187,19 @@ impl Store {
             *range = if range.start == range.end { index..index + 1 } else { range.start..index + 1 };
         }
         let (extents, details) = (Verified::new(tables.extents.len()), Verified::new(tables.details.len()));
-        Some(Self { path: path.into(), lane_count, track_lanes, tables, extents, details, generation: None })
+        Some(Self { path: path.into(), lane_count, track_lanes, tables, extents, details, live_lanes: None })
     }
 
     /// Marks the store as a preview of a trace that still runs.
     #[must_use]
-    pub(super) fn with_generation(self, generation: LaneGeneration) -> Self {
-        Self { generation: Some(generation), ..self }
+    pub(super) fn with_live_lanes(self, lanes: Arc<LiveLanes>) -> Self {
+        Self { live_lanes: Some(lanes), ..self }
     }
 
-    /// Returns the generation of its lanes; `None` for a store that does not grow.
+    /// Returns the lanes as the running trace numbers them; `None` for a store that does not grow.
     #[must_use]
-    pub(crate) fn lane_generation(&self) -> Option<LaneGeneration> {
-        self.generation
+    pub(crate) fn live_lanes(&self) -> Option<&Arc<LiveLanes>> {
+        self.live_lanes.as_ref()
     }
 
     /// Returns the path of the store, even if the file was unlinked.

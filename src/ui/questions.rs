@@ -20,9 +20,10 @@ use crate::query::samples::SampleEvent;
 use crate::query::scheduling::{ScheduledKind, ScheduledTime, Scheduling};
 use crate::query::scheduling_order::SchedulingColumn;
 use crate::query::scope::Scope;
-use crate::query::search::{Hit, Hits};
+use crate::query::search::{Hit, Hits, moved_hits};
 use crate::query::stacks::CallPaths;
 use crate::store::lane::RowIdx;
+use crate::store::live_lanes::LaneMoves;
 use crate::symbols::code::choice::NoFunction;
 use crate::symbols::code::listing::FunctionCode;
 use crate::symbols::lookup::TraceNames;
@@ -385,6 +386,14 @@ pub struct GroupFacts {
     pub(crate) longest: Vec<Hit>,
     /// Number of starts in each of several equal parts of the range.
     pub(crate) over_time: Vec<u64>,
+}
+
+impl GroupFacts {
+    /// Returns the facts with the new indices of lanes.
+    #[must_use]
+    pub(crate) fn moved(&self, moves: &LaneMoves) -> Self {
+        Self { longest: moved_hits(&self.longest, moves), ..self.clone() }
+    }
 }
 
 impl Question {

@@ -32,10 +32,24 @@ impl Written {
     fn add(&mut self, count: u32) {
         for _ in 0..count {
             let ts = self.spans * 1000;
-            let line = format!("{{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"name\":\"step\",\"ts\":{ts},\"dur\":900}},\n");
-            self.file.write_all(line.as_bytes()).expect("written");
+            self.write_span("step", 1, (ts, 900));
             self.spans += 1;
         }
+    }
+
+    /// Adds spans inside each other, which moves the lanes of all later threads, and one span in a new thread.
+    fn add_lanes(&mut self, depth: u32) {
+        let ts = self.spans * 1000;
+        for level in 0..depth {
+            self.write_span("inside", 1, (ts + level, 900 - 2 * level));
+        }
+        self.write_span("new", 100 + self.spans, (ts, 900));
+        self.spans += depth + 1;
+    }
+
+    fn write_span(&mut self, name: &str, tid: u32, (ts, dur): (u32, u32)) {
+        let line = format!("{{\"ph\":\"X\",\"pid\":1,\"tid\":{tid},\"name\":\"{name}\",\"ts\":{ts},\"dur\":{dur}}},\n");
+        self.file.write_all(line.as_bytes()).expect("written");
     }
 }
 
@@ -232,6 +246,36 @@ fn a_list_of_spans_stays_where_it_was_scrolled_to_while_the_trace_grows() {
     });
     session.harness.run_steps(5);
     assert_eq!(rows(&session), shown);
+}
+
+#[test]
+fn answers_stay_and_lead_to_their_spans_while_a_program_starts_threads_and_calls_deeper() {
+    let (mut written, mut session) = Written::followed();
+    written.write_span("later", 2, (3000, 500));
+    session.until("another thread", |session| session.says("11 spans"));
+    session.press(Modifiers::COMMAND, Key::T);
+    session.until("the statistics", |session| rows(session).len() == 2);
+    for depth in 2..5 {
+        written.add_lanes(depth);
+        let spans = format!("{} spans", written.spans + 1);
+        session.until("more lanes", |session| {
+            assert!(rows(session).len() >= 2, "the table is never empty");
+            session.says(&spans)
+        });
+    }
+    session.until("the totals of more spans", |session| rows(session).iter().any(|row| row == "new"));
+    session.press(Modifiers::COMMAND, Key::L);
+    session.click("By time");
+    let later = "later, Thread 2, at 0.003000000 s, 500 µs";
+    session.until("the rows", |session| rows(session).iter().any(|row| row == later));
+    written.add_lanes(9);
+    let spans = format!("{} spans", written.spans + 1);
+    session.until("lanes have moved", |session| {
+        assert!(rows(session).iter().any(|row| row == later), "the list is never empty");
+        session.says(&spans)
+    });
+    session.click(later);
+    session.until("its details", |session| session.summary().contains("later"));
 }
 
 #[test]

@@ -20,7 +20,7 @@ use crate::query::samples::SampleHistogram;
 use crate::query::scheduling::scheduling;
 use crate::query::scheduling_order::{ScheduledFilter, order};
 use crate::query::scope::Scope;
-use crate::query::search::{Hit, Hits, search};
+use crate::query::search::{Hit, Hits, moved_hits, search};
 use crate::query::stacks::{self, CallPaths};
 use crate::query::totals::{GrowingTotals, add_up};
 use crate::store::lane::RowIdx;
@@ -65,10 +65,10 @@ impl QueryContext<'_> {
             Question::Search(text, scope) => Some(Answer::Hits(self.search(&text, &scope)?)),
             Question::Spans { scope, with_instants } => Some(Answer::Spans(self.spans(&scope, with_instants)?)),
             Question::Longest(scope, count) => Some(Answer::Longest(Arc::new(self.longest(&scope, count)?))),
-            Question::Page(of, first, count) => self.hits.map(|hits| Answer::Page(of, first, hits.page(first, count))),
-            Question::NumberOf(row) => self.hits.map(|hits| Answer::NumberOf(row, number_of(hits, row, self.snapshot))),
+            Question::Page(of, first, count) => self.page(first, count).map(|hits| Answer::Page(of, first, hits)),
+            Question::NumberOf(row) => self.hits.map(|hits| Answer::NumberOf(row, self.number_of(hits, row))),
             Question::Neighbour { forward, from } => {
-                self.hits.map(|hits| Answer::Neighbour(neighbour(hits, from, forward)))
+                self.hits.map(|hits| Answer::Neighbour(self.neighbour(hits, from, forward)))
             }
             Question::Namesake { from, forward } => {
                 Some(Answer::Namesake(namesake(self.snapshot, from, forward, self.cancel)?))
@@ -102,6 +102,29 @@ impl QueryContext<'_> {
         // Everything that is highlighted is counted.
         let scope = Scope { with_charts: true, ..selected.with_filter(self.snapshot, text) };
         search(self.snapshot, &scope, self.cancel, self.progress)
+    }
+
+    /// Returns a page of hits. Those of an earlier snapshot have the lanes of this one.
+    fn page(&self, first: u64, count: usize) -> Option<Vec<Hit>> {
+        let hits = self.hits?;
+        Some(moved_hits(&hits.page(first, count), &self.snapshot.lane_moves_since(hits.snapshot())?))
+    }
+
+    /// Returns the index of a row among the hits, if it is one.
+    fn number_of(&self, hits: &Hits, row: RowIdx) -> Option<u64> {
+        let start_ns = self.snapshot.row(row).start_ns;
+        let row = hits.snapshot().lane_moves_since(self.snapshot)?.row(row)?;
+        let mut tied = (0u64..).zip(hits.from(start_ns).take_while(|hit| hit.start_ns == start_ns));
+        let before = tied.find(|(_, hit)| hit.row == row).map(|(before, _)| before);
+        before.map(|before| hits.rank(start_ns) + before)
+    }
+
+    /// Returns the next hit after or before a position, or else the first one from the other end.
+    fn neighbour(&self, hits: &Hits, (ts_ns, row): (i64, Option<RowIdx>), forward: bool) -> Option<NeighbourHit> {
+        let moves = hits.snapshot().lane_moves_since(self.snapshot)?;
+        let found = neighbour(hits, (ts_ns, row.and_then(|row| moves.row(row))), forward)?;
+        let moves = self.snapshot.lane_moves_since(hits.snapshot())?;
+        Some(NeighbourHit { hit: found.hit.moved(&moves)?, ..found })
     }
 
     fn spans(&self, selected: &SelectedScope, with_instants: bool) -> Result<Hits, Cancelled> {
@@ -249,15 +272,8 @@ impl QueryContext<'_> {
     }
 }
 
-/// Returns the index of a row among the hits, if it is one.
-fn number_of(hits: &Hits, row: RowIdx, snapshot: &Snapshot) -> Option<u64> {
-    let start_ns = snapshot.row(row).start_ns;
-    let mut tied = (0u64..).zip(hits.from(start_ns).take_while(|hit| hit.start_ns == start_ns));
-    let before = tied.find(|(_, hit)| hit.row == row).map(|(before, _)| before);
-    before.map(|before| hits.rank(start_ns) + before)
-}
-
-/// Returns the next hit after or before a position, or else the first one from the other end.
+/// Returns the next hit after or before a position in the snapshot of the hits, or else the first one from the other
+/// end.
 fn neighbour(hits: &Hits, (ts_ns, row): (i64, Option<RowIdx>), forward: bool) -> Option<NeighbourHit> {
     let hit = if forward { hits.next(ts_ns, row) } else { hits.previous(ts_ns, row) };
     let further = || if forward { hits.from(i64::MIN).next() } else { hits.previous(i64::MAX, None) };

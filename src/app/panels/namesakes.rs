@@ -6,6 +6,7 @@ use crate::query::Snapshot;
 use crate::query::search::Hit;
 use crate::scene::labels::{shorten_middle, shown};
 use crate::store::lane::RowIdx;
+use crate::store::live_lanes::LaneMoves;
 use crate::ui::questions::Question;
 
 /// Steps that may wait for an answer: a held key must not go on for seconds.
@@ -67,6 +68,13 @@ impl Namesakes {
         let step = self.running.take().filter(|_| !message.is_empty());
         self.stayed = step.map(|step| (step.from, message.to_owned()));
         self.waiting = 0;
+    }
+
+    /// Maps the rows that steps start from, because lanes have moved.
+    pub(super) fn move_rows(&mut self, moves: &LaneMoves) {
+        let moved = |step: NamesakeStep| Some(NamesakeStep { from: moves.row(step.from)?, ..step });
+        self.running = self.running.take().and_then(moved);
+        self.stayed = self.stayed.take().and_then(|(row, text)| Some((moves.row(row)?, text)));
     }
 
     /// Drops the running step if another row is selected. Returns whether there was one.

@@ -294,8 +294,11 @@ impl App {
         let tab = &mut self.tabs[at];
         match renewal {
             AnswerRenewal::Forget => tab.panels.forget(timeline.snapshot(), &tab.wake),
-            AnswerRenewal::Renew => tab.panels.renew(timeline.snapshot(), &tab.wake),
-            AnswerRenewal::Wait => {}
+            AnswerRenewal::Renew(moves) => {
+                tab.panels.move_rows(&moves);
+                tab.panels.renew(timeline.snapshot(), &tab.wake);
+            }
+            AnswerRenewal::Wait(moves) => tab.panels.move_rows(&moves),
         }
         let mut trace = OpenTrace::new(id, sources, timeline, grows, &tab.wake);
         trace.is_mended = is_mended && is_continued;

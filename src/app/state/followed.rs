@@ -16,6 +16,7 @@ use crate::live::arrivals::LiveInput;
 use crate::live::density::LiveDensity;
 use crate::live::follow::{FollowEnd, FollowUpdate};
 use crate::query::Snapshot;
+use crate::store::live_lanes::LaneMoves;
 use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::command::LiveCommand;
 
@@ -23,14 +24,14 @@ use crate::ui::command::LiveCommand;
 const ANSWERS_EVERY: Duration = Duration::from_secs(1);
 
 /// How the answers of the panels follow to a new snapshot of the trace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum AnswerRenewal {
-    /// They are of other rows.
+    /// They are of another trace.
     Forget,
     /// They are outdated, and stay until new ones arrive.
-    Renew,
+    Renew(LaneMoves),
     /// They are recent enough.
-    Wait,
+    Wait(LaneMoves),
 }
 
 impl App {
@@ -128,8 +129,8 @@ impl App {
         trace.timeline.set_live_summary(TraceSummary::from_filled(buckets, filled));
     }
 
-    /// Returns how the panels of a tab follow to a new snapshot. Queries run at most once a second and one at a time,
-    /// unless rows have moved.
+    /// Returns how the panels of a tab follow to a new snapshot. Queries run at most once a second, and never
+    /// while others run: a program that starts threads all the time would cancel each one.
     pub(super) fn answer_renewal(&mut self, at: usize, later: &Snapshot) -> AnswerRenewal {
         let tab = &mut self.tabs[at];
         let is_busy = tab.panels.is_busy();
@@ -138,18 +139,16 @@ impl App {
         };
         let earlier = tab.trace.as_ref().map(|open| open.timeline.snapshot());
         let is_due = !is_busy && follow.answered.is_none_or(|answered| answered.elapsed() >= ANSWERS_EVERY);
-        let renewal = if !earlier.is_some_and(|earlier| later.has_lanes_of(earlier)) {
-            AnswerRenewal::Forget
-        } else if is_due {
-            AnswerRenewal::Renew
-        } else {
-            AnswerRenewal::Wait
-        };
-        follow.has_unanswered = renewal == AnswerRenewal::Wait;
-        if renewal != AnswerRenewal::Wait {
+        let moves = earlier.and_then(|earlier| later.lane_moves_since(earlier));
+        follow.has_unanswered = moves.is_some() && !is_due;
+        if !follow.has_unanswered {
             follow.answered = Some(Instant::now());
         }
-        renewal
+        match moves {
+            None => AnswerRenewal::Forget,
+            Some(moves) if is_due => AnswerRenewal::Renew(moves),
+            Some(moves) => AnswerRenewal::Wait(moves),
+        }
     }
 
     /// Queries the panels again once that is due, for the last snapshot of a trace that is silent.

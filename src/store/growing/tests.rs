@@ -4,6 +4,7 @@ use super::*;
 use crate::model::{Id, NameIdx, Registry, TrackKey, TrackKind};
 use crate::store::details::DetailReader;
 use crate::store::iforest::{self, LongestNs};
+use crate::store::live_lanes::LaneMoves;
 use crate::store::{StoreWriter, Summary};
 
 fn meta() -> Meta {
@@ -134,14 +135,11 @@ fn details_can_be_read_as_soon_as_they_are_shown() {
 }
 
 #[test]
-fn previews_are_of_one_generation_until_a_lane_comes_or_moves() {
+fn previews_share_their_lanes_until_one_comes_or_moves_and_lanes_are_found_after_that() {
     let mut growing = GrowingStore::new(tempfile::tempfile().unwrap(), 1000).unwrap();
     let lanes: Vec<LaneIdx> =
         (0..40).map(|depth| growing.add_lane(TrackIdx(0), LaneKind::Spans, depth).unwrap()).collect();
-    let mut generations = Vec::new();
-    let mut preview = |growing: &mut GrowingStore| {
-        generations.push(growing.preview(meta()).unwrap().lane_generation().unwrap());
-    };
+    let mut previews = Vec::new();
     for lane in &lanes[..39] {
         growing.push(*lane, row(1)).unwrap();
     }
@@ -154,13 +152,22 @@ fn previews_are_of_one_generation_until_a_lane_comes_or_moves() {
             growing.set_depth(lanes[3], 45);
         }
         growing.push(lanes[number as usize % 39], row(number)).unwrap();
-        preview(&mut growing);
+        previews.push(growing.preview(meta()).unwrap());
     }
-    let changes = generations.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    let moves = |earlier: &Store, later: &Store| later.live_lanes()?.moves_since(earlier.live_lanes()?);
+    let changes = previews.windows(2).filter(|pair| moves(&pair[0], &pair[1]) != Some(LaneMoves::None)).count();
     assert_eq!(changes, 2, "of 100 previews");
+    let (first, last) = (&previews[0], &previews[99]);
+    let moves = moves(first, last).expect("one store");
+    for (lane, (depth, rows, _)) in (0..).zip(rows_of(first)) {
+        let moved = moves.lane(LaneIdx(lane)).expect("a lane keeps its rows");
+        let (later_depth, later_rows, _) = &rows_of(last)[moved.index()];
+        assert_eq!(*later_depth, if depth == 3 { 45 } else { depth });
+        assert!(later_rows.starts_with(&rows), "lane {lane} has more rows");
+    }
     let mut other = GrowingStore::new(tempfile::tempfile().unwrap(), 1000).unwrap();
-    let generation = other.preview(meta()).unwrap().lane_generation();
-    assert!(!generations.contains(&generation.unwrap()), "of another trace");
+    let lanes = Arc::clone(other.preview(meta()).unwrap().live_lanes().unwrap());
+    assert!(previews.iter().all(|preview| lanes.moves_since(preview.live_lanes().unwrap()).is_none()), "another trace");
 }
 
 /// Returns the bytes that a file takes on disk.

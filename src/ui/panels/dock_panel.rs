@@ -9,6 +9,7 @@ use crate::base::csv::Cells;
 use crate::base::progress::Progress;
 use crate::export::values::TableSource;
 use crate::query::Snapshot;
+use crate::store::live_lanes::LaneMoves;
 use crate::ui::command::Command;
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::questions::{Question, QuestionKind, SelectedScope};
@@ -90,6 +91,9 @@ pub(crate) trait DockPanel {
     fn renew(&mut self) -> Option<Question> {
         self.forget()
     }
+
+    /// Maps the rows of answers, because lanes have moved while the trace has grown.
+    fn move_rows(&mut self, _moves: &LaneMoves) {}
 
     /// Keeps partial results. Returns the kinds of queries that are to be cancelled.
     fn stop(&mut self) -> &'static [QuestionKind] {

@@ -16,10 +16,11 @@ use crate::model::Process;
 use crate::query::Snapshot;
 use crate::query::filter::exactly;
 use crate::query::groups::{GroupBy, OwnerKey};
-use crate::query::search::Hit;
+use crate::query::search::{Hit, moved_hits};
 use crate::scene::labels::shown_name;
 use crate::scene::titles::{distinct_title, process_title};
 use crate::store::lane::{LaneKind, RowIdx};
+use crate::store::live_lanes::LaneMoves;
 use crate::ui::command::{Command, PanelCommand, TimelineCommand};
 use crate::ui::questions::{HitsOf, Question};
 use crate::ui::timeline::ruler_clock::RulerClock;
@@ -100,6 +101,12 @@ impl HitList {
     /// Loads the page again, because the answer has changed. The scroll position stays.
     pub(super) fn renew(&mut self) {
         (self.asked, self.is_outdated) = (None, !self.page.1.is_empty());
+    }
+
+    /// Maps the rows of the loaded page, because lanes have moved.
+    pub(super) fn move_rows(&mut self, moves: &LaneMoves) {
+        self.page.1 = moved_hits(&self.page.1, moves);
+        self.clicked = self.clicked.and_then(|row| moves.row(row));
     }
 
     /// Drops the rows and scrolls to the top.

@@ -12,6 +12,7 @@ use crate::model::Id;
 use crate::query::Snapshot;
 use crate::query::search::{Hit, Hits};
 use crate::store::LaneKind;
+use crate::store::live_lanes::LaneMoves;
 
 /// The columns of `longspan spans`, and the kind of the row, which lists of spans alone leave out.
 const COLUMNS: [&str; 11] =
@@ -25,10 +26,10 @@ const ROWS_BETWEEN_CHECKS: u64 = 4096;
 
 /// The rows to write, and their trace.
 pub(super) struct HitExport {
-    pub(super) snapshot: Snapshot,
-    pub(super) rows: HitTableRows,
+    snapshot: Snapshot,
+    rows: HitTableRows,
     /// Whether the rows may be of several kinds.
-    pub(super) has_kinds: bool,
+    has_kinds: bool,
 }
 
 /// The source of the rows.
@@ -39,6 +40,17 @@ pub(super) enum HitTableRows {
 }
 
 impl HitExport {
+    /// Creates an export. Hits of an earlier snapshot of a running trace are written with the tracks of that one.
+    pub(super) fn new(snapshot: &Snapshot, rows: HitTableRows, has_kinds: bool) -> Self {
+        let earlier = match &rows {
+            HitTableRows::Hits(hits) if snapshot.lane_moves_since(hits.snapshot()) != Some(LaneMoves::None) => {
+                Some(hits.snapshot())
+            }
+            HitTableRows::Hits(_) | HitTableRows::List(_) => None,
+        };
+        Self { snapshot: earlier.unwrap_or(snapshot).clone(), rows, has_kinds }
+    }
+
     fn column_count(&self) -> usize {
         if self.has_kinds { COLUMNS.len() } else { COLUMNS.len() - 1 }
     }

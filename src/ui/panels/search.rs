@@ -14,6 +14,7 @@ use crate::query::Snapshot;
 use crate::query::filter::Filter;
 use crate::query::search::{Hit, Hits};
 use crate::store::lane::RowIdx;
+use crate::store::live_lanes::LaneMoves;
 use crate::ui::command::{Command, DERIVE_CHOICES, DerivedCommand, PanelCommand, TimelineCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::questions::{HitsOf, NeighbourHit, Question, QuestionKind, SelectedScope};
@@ -346,6 +347,12 @@ impl DockPanel for SearchPanel {
         question
     }
 
+    fn move_rows(&mut self, moves: &LaneMoves) {
+        self.list.move_rows(moves);
+        let moved = |current: NeighbourHit| Some(NeighbourHit { hit: current.hit.moved(moves)?, ..current });
+        self.current = self.current.and_then(moved);
+    }
+
     fn fail(&mut self, kind: QuestionKind, message: &str) {
         if kind == QuestionKind::Search && !message.is_empty() {
             self.error = Some(message.to_owned());
@@ -371,7 +378,7 @@ impl DockPanel for SearchPanel {
 
     fn to_export(&self, snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
         let rows = HitTableRows::Hits(self.hits.clone()?);
-        Some(Box::new(HitExport { snapshot: snapshot.clone(), rows, has_kinds: true }))
+        Some(Box::new(HitExport::new(snapshot, rows, true)))
     }
 
     fn command_line(&self) -> Option<PanelCommandLine> {

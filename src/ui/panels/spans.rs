@@ -14,8 +14,9 @@ use crate::base::csv::Cells;
 use crate::base::time::grouped_digits;
 use crate::export::values::TableSource;
 use crate::query::Snapshot;
-use crate::query::search::{Hit, Hits};
+use crate::query::search::{Hit, Hits, moved_hits};
 use crate::store::lane::RowIdx;
+use crate::store::live_lanes::LaneMoves;
 use crate::ui::command::{Command, PanelCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::Panel;
@@ -277,7 +278,7 @@ impl DockPanel for SpansPanel {
             (Some(hits), _) => HitTableRows::Hits(hits.clone()),
             (None, longest) => HitTableRows::List(longest.clone()?),
         };
-        Some(Box::new(HitExport { snapshot: snapshot.clone(), rows, has_kinds: self.order == SpanOrder::Events }))
+        Some(Box::new(HitExport::new(snapshot, rows, self.order == SpanOrder::Events)))
     }
 
     fn command_line(&self) -> Option<PanelCommandLine> {
@@ -301,6 +302,14 @@ impl DockPanel for SpansPanel {
     fn renew(&mut self) -> Option<Question> {
         self.renewal.request();
         None
+    }
+
+    fn move_rows(&mut self, moves: &LaneMoves) {
+        self.list.move_rows(moves);
+        self.followed = self.followed.and_then(|row| moves.row(row));
+        if let Some(longest) = &mut self.longest {
+            *longest = Arc::new(moved_hits(longest, moves));
+        }
     }
 
     fn fail(&mut self, kind: QuestionKind, message: &str) {

@@ -25,6 +25,7 @@ use crate::query::Snapshot;
 use crate::query::group_choice::GroupChoice;
 use crate::query::groups::{GroupBy, NameKey, OwnerKey, SpanGroup};
 use crate::scene::labels::shown;
+use crate::store::live_lanes::LaneMoves;
 use crate::ui::command::{Command, PanelCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::command_table::key_of;
@@ -371,6 +372,12 @@ impl StatisticsPanel {
 }
 
 impl DockPanel for StatisticsPanel {
+    fn move_rows(&mut self, moves: &LaneMoves) {
+        if let Some(facts) = &mut self.facts {
+            *facts = Arc::new(facts.moved(moves));
+        }
+    }
+
     fn forget(&mut self) -> Option<Question> {
         (self.question, self.is_stopped, self.facts) = (None, false, None);
         (self.error, self.facts_error) = (None, None);

@@ -8,6 +8,7 @@ use crate::query::flow_chain::FlowChain;
 use crate::query::search::Hits;
 use crate::scene::bookmarks::Bookmarks;
 use crate::store::lane::RowIdx;
+use crate::store::live_lanes::LaneMoves;
 use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::settings::RulerOrigin;
 
@@ -81,11 +82,12 @@ impl Overlays {
         self.summary = Some(summary);
     }
 
-    /// Drops everything that was computed from an earlier snapshot of the trace. If it has only grown, the hits stay
-    /// until the search is repeated.
-    pub(super) fn forget_answers(&mut self, has_only_grown: bool) {
+    /// Drops everything that was computed from an earlier snapshot of the trace. If it has only grown, which may have
+    /// moved lanes, the hits stay until the search is repeated.
+    pub(super) fn forget_answers(&mut self, moves: Option<&LaneMoves>) {
         (self.flows, self.summary) = (None, None);
-        self.hits = self.hits.take().filter(|_| has_only_grown);
-        self.filtered = self.filtered.take().filter(|_| has_only_grown).map(|filtered| Arc::new(filtered.outdated()));
+        self.hits = self.hits.take().filter(|_| moves.is_some());
+        let filtered = self.filtered.take().zip(moves);
+        self.filtered = filtered.map(|(filtered, moves)| Arc::new(filtered.outdated().moved(moves)));
     }
 }

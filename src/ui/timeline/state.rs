@@ -151,7 +151,7 @@ impl Timeline {
         self.selection.select(selected);
         self.selection.hover(None);
         self.interaction.forget_rows();
-        self.overlays.forget_answers(self.snapshot.has_lanes_of(&earlier));
+        self.overlays.forget_answers(self.snapshot.lane_moves_since(&earlier).as_ref());
         self.rows.update_snapshot(&earlier, &self.snapshot, self.pool.as_ref());
         self.pinned.update_snapshot(&earlier, &self.snapshot, self.pool.as_ref());
         self.lay_out();
