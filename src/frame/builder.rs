@@ -12,7 +12,7 @@ use crate::query::{Buckets, ReadCount};
 use crate::scene::color::Rgba;
 use crate::scene::counter_form::{CounterForm, range_in};
 use crate::scene::counter_overlay::OverlaidRow;
-use crate::scene::palette::{ColorBy, Palette};
+use crate::scene::palette::{ColorBy, OPEN_END_OPACITY, Palette};
 use crate::scene::rects::{ColumnPacker, ColumnRun, Columns, OUTSIDE_PX, Rect, RectStyle, rect};
 use crate::scene::rows::{LaneRow, RowLayout};
 use crate::scene::viewport::Viewport;
@@ -231,7 +231,7 @@ impl Picture<'_> {
         let band = counters::CounterBand {
             y0: lane.y0 + (2.0 * pixels_per_point).round(),
             y1: lane.y1,
-            color: self.options.palette.text_color(self.tracks.track_name(lane.lane)),
+            color: self.options.palette.hashed_color(self.tracks.track_name(lane.lane)),
             line_px: pixels_per_point.round().max(1.0),
             fill_opacity: counters::CounterBand::FAINT,
         };
@@ -244,7 +244,7 @@ impl Picture<'_> {
 #[must_use]
 pub(crate) fn color_of_track(tracks: &dyn LaneTracks, lane: LaneIdx, palette: &Palette) -> Rgba {
     match palette.by() {
-        ColorBy::Track => palette.text_color(&tracks.track_text(lane)),
+        ColorBy::Track => palette.hashed_color(&tracks.track_text(lane)),
         _ => Rgba::default(),
     }
 }
@@ -303,8 +303,6 @@ impl Drawing<'_> {
     /// Continues an open span to the end of the trace, pale, since it may have ended earlier. Its name is there unless
     /// it is on the span itself, which is the last run in view.
     fn push_open_end(&self, parts: &mut DrawnParts, view: &Viewport, open: &OpenEnd, last: Option<&ColumnRun>) {
-        /// Visible on dark and light backgrounds, and paler than any dimmed span.
-        const OPACITY: u8 = 0x48;
         let x_of = |ts_ns| view.x_from_time(ts_ns).round().clamp(-OUTSIDE_PX, view.width_px() + OUTSIDE_PX);
         let (x0, x1) = (x_of(open.from_ns), x_of(open.to_ns));
         if x1 <= x0 {
@@ -313,12 +311,12 @@ impl Drawing<'_> {
         let (name, row, dur_ns) = (open.name, open.row.row, open.dur_ns);
         let run = ColumnRun { x0, x1, name, row, dur_ns, wide: true, unfinished: true };
         let Colored { full, shown } = self.color_of(&run);
-        let Rgba([red, green, blue, _]) = shown;
-        let pale = Rgba([red, green, blue, OPACITY]);
+        let pale = shown.with_opacity(OPEN_END_OPACITY);
         parts.rects.push(rect(&run, self.lane.y0, self.lane.y1, pale));
         let is_named = last.is_some_and(|last| last.row == row && self.label(view, last, full).is_some());
         if shown == full && !is_named {
-            let color = self.options.palette.text_color(self.names.get(name).text);
+            // The fill lets most of the background through, so only text for the background is readable on it.
+            let color = self.options.palette.canvas_text();
             parts.labels.extend(self.label(view, &run, color).map(|label| Label { dur_ns: None, ..label }));
         }
     }

@@ -38,7 +38,7 @@ pub(crate) fn rects(
         let (track, name) = (summaries.track_of(owner, run.row), names.get(run.name));
         let color = match (track, palette.by()) {
             (Some(track), ColorBy::Name) if summaries.is_of_states(track) => palette.state_color(name.text),
-            (Some(track), ColorBy::Track) => palette.text_color(&summaries.text_of(track)),
+            (Some(track), ColorBy::Track) => palette.hashed_color(&summaries.text_of(track)),
             _ => palette.span_color(name, run.dur_ns, Rgba::default()),
         };
         rect(run, band.y0, band.y1, color)
@@ -73,12 +73,12 @@ mod tests {
         let band = SummaryBand { y0: 3.0, y1: 20.0, column_px: 1 };
         let process = (TileOwner::Process(ProcessIdx(0)), &lanes);
         rects(&view, (buckets, &cells), band, process, (snapshot.names(), &palette), &mut out);
-        let of_long: Vec<_> = out.iter().filter(|rect| rect.color == palette.text_color("long")).collect();
+        let of_long: Vec<_> = out.iter().filter(|rect| rect.color == palette.hashed_color("long")).collect();
         assert_eq!(of_long.len(), 1, "{out:?}");
         assert_eq!((of_long[0].x0, of_long[0].x1), (300.0, 700.0));
         assert!(out.windows(2).all(|pair| pair[0].x1 <= pair[1].x0), "{out:?}");
         assert!(out.iter().all(|rect| (rect.y0, rect.y1) == (3.0, 20.0)));
-        assert!(out.iter().filter(|rect| rect.color == palette.text_color("short")).count() >= 50);
+        assert!(out.iter().filter(|rect| rect.color == palette.hashed_color("short")).count() >= 50);
     }
 
     #[test]
@@ -113,6 +113,6 @@ mod tests {
         let width = |color| out.iter().filter(|rect| rect.color == color).map(|rect| rect.x1 - rect.x0).sum::<f32>();
         let (running, asleep) = (width(palette.state_color("Running")), width(palette.state_color("Sleeping")));
         assert!(running > 200.0 && asleep > 400.0, "{running} and {asleep}: {out:?}");
-        assert_eq!(width(palette.text_color("Running")), 0.0);
+        assert_eq!(width(palette.hashed_color("Running")), 0.0);
     }
 }

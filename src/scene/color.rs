@@ -14,6 +14,26 @@ pub enum Shade {
     Light,
 }
 
+impl Shade {
+    /// Returns the background of the rows.
+    #[must_use]
+    pub(crate) const fn canvas(self) -> Rgba {
+        match self {
+            Self::Dark => Rgba::opaque(0x16, 0x18, 0x1d),
+            Self::Light => Rgba::opaque(0xff, 0xff, 0xff),
+        }
+    }
+
+    /// Returns the colour of text on the background.
+    #[must_use]
+    pub(crate) const fn text(self) -> Rgba {
+        match self {
+            Self::Dark => Rgba::opaque(0xdd, 0xe1, 0xe8),
+            Self::Light => Rgba::opaque(0x20, 0x25, 0x2d),
+        }
+    }
+}
+
 impl Rgba {
     #[must_use]
     pub(crate) const fn opaque(red: u8, green: u8, blue: u8) -> Self {

@@ -51,7 +51,13 @@ pub struct Palette {
     grey: Rgba,
     states: StateColors,
     series: [Rgba; SERIES],
+    /// The colour of text on the background.
+    canvas_text: Rgba,
 }
+
+/// Opacity of a span after the last event of its track: visible on dark and light backgrounds, and paler than any
+/// dimmed span.
+pub(crate) const OPEN_END_OPACITY: u8 = 0x48;
 
 /// Number of curves of one row with distinct colours.
 const SERIES: usize = 8;
@@ -102,12 +108,19 @@ impl Palette {
             grey,
             states: StateColors::on(shade),
             series: series(shade),
+            canvas_text: shade.text(),
         }
     }
 
-    /// Returns the colour of a text.
+    /// Returns the colour of text on the background, and on spans of [`OPEN_END_OPACITY`].
     #[must_use]
-    pub fn text_color(&self, text: &str) -> Rgba {
+    pub(crate) fn canvas_text(&self) -> Rgba {
+        self.canvas_text
+    }
+
+    /// Returns the fill colour that stands for a text, chosen by its hash.
+    #[must_use]
+    pub fn hashed_color(&self, text: &str) -> Rgba {
         let index = xxh3_64(text.as_bytes()) % self.named.len() as u64;
         usize::try_from(index).ok().and_then(|index| self.named.get(index)).copied().unwrap_or_default()
     }
@@ -117,8 +130,8 @@ impl Palette {
     pub(crate) fn name_color(&self, name: NameRow<&str>) -> Rgba {
         match (self.by, name.category) {
             (ColorBy::Category, None | Some("")) => self.grey,
-            (ColorBy::Category, Some(category)) => self.text_color(category),
-            _ => self.text_color(name.text),
+            (ColorBy::Category, Some(category)) => self.hashed_color(category),
+            _ => self.hashed_color(name.text),
         }
     }
 

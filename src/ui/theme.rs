@@ -41,7 +41,7 @@ impl Theme {
         match shade {
             Shade::Dark => Self {
                 shade,
-                canvas: rgb(0x16, 0x18, 0x1d),
+                canvas: color32(shade.canvas()),
                 gutter: rgb(0x1b, 0x1e, 0x24),
                 header: rgb(0x24, 0x28, 0x30),
                 panel: rgb(0x1b, 0x1e, 0x24),
@@ -49,7 +49,7 @@ impl Theme {
                 line: rgb(0x2c, 0x31, 0x3a),
                 outline: Color32::TRANSPARENT,
                 grid: rgb(0x22, 0x26, 0x2d),
-                text: rgb(0xdd, 0xe1, 0xe8),
+                text: color32(shade.text()),
                 weak_text: rgb(0x93, 0x9b, 0xa8),
                 accent: rgb(0x5b, 0xa4, 0xf5),
                 warning: rgb(0xf2, 0xb1, 0x4a),
@@ -59,7 +59,7 @@ impl Theme {
             },
             Shade::Light => Self {
                 shade,
-                canvas: rgb(0xff, 0xff, 0xff),
+                canvas: color32(shade.canvas()),
                 gutter: rgb(0xf6, 0xf7, 0xf9),
                 header: rgb(0xe9, 0xec, 0xf1),
                 panel: rgb(0xf6, 0xf7, 0xf9),
@@ -67,7 +67,7 @@ impl Theme {
                 line: rgb(0xdb, 0xdf, 0xe6),
                 outline: Color32::TRANSPARENT,
                 grid: rgb(0xee, 0xf0, 0xf3),
-                text: rgb(0x20, 0x25, 0x2d),
+                text: color32(shade.text()),
                 weak_text: rgb(0x60, 0x68, 0x75),
                 accent: rgb(0x15, 0x62, 0xc0),
                 warning: rgb(0x8f, 0x58, 0x00),

@@ -151,7 +151,7 @@ fn spans_are_coloured_by_what_is_chosen_also_for_colour_blind_eyes() {
         [first, second, other].map(|(x, y)| picture.at(x, y + 4))
     };
     let of_text = |by: ColorBy, hues: Hues, text: &str| -> Color {
-        let [red, green, blue, _] = Palette::from_colors(Colors { by, hues }, Shade::Dark).text_color(text).0;
+        let [red, green, blue, _] = Palette::from_colors(Colors { by, hues }, Shade::Dark).hashed_color(text).0;
         [red, green, blue]
     };
     let [name, blind] = [Hues::Usual, Hues::ColorBlind].map(|hues| move |text| of_text(ColorBy::Name, hues, text));

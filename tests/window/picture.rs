@@ -19,7 +19,7 @@ pub(crate) const SELECTION: Color = [0xff, 0xff, 0xff];
 
 /// Returns the colour of spans of a name.
 pub(crate) fn span_color(name: &str) -> Color {
-    let [red, green, blue, _] = Palette::new(Shade::Dark).text_color(name).0;
+    let [red, green, blue, _] = Palette::new(Shade::Dark).hashed_color(name).0;
     [red, green, blue]
 }
 

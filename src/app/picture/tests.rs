@@ -19,7 +19,7 @@ fn options(scale: f32) -> PictureOptions {
 
 /// Returns the range of columns with a pixel of exactly the colour of a name.
 fn columns_of(pixels: &Pixels, name: &str) -> (u32, u32) {
-    let color = Palette::new(Shade::Dark).text_color(name).0;
+    let color = Palette::new(Shade::Dark).hashed_color(name).0;
     let has = |x: &u32| (0..pixels.height).any(|y| pixels.at(*x, y) == color);
     let first = (0..pixels.width).find(has).expect("the span is drawn");
     let last = (0..pixels.width).rev().find(has).expect("the span is drawn");
@@ -55,7 +55,7 @@ fn a_range_beyond_the_trace_is_drawn_unclamped() {
     let (_, end) = columns_of(&range(-2 * end_ns, end_ns), "omega");
     assert!((742..=746).contains(&first) && (998..=1000).contains(&end), "{first} to {end}");
     let after = range(2 * end_ns, 3 * end_ns);
-    let color = Palette::new(Shade::Dark).text_color("omega").0;
+    let color = Palette::new(Shade::Dark).hashed_color("omega").0;
     assert!((0..after.width).all(|x| (0..after.height).all(|y| after.at(x, y) != color)), "nothing is there");
 }
 
@@ -64,7 +64,7 @@ fn at_twice_the_scale_the_rectangles_grow_with_the_text() {
     let single = picture(TWO_SPANS, &options(1.0));
     let double = picture(TWO_SPANS, &options(2.0));
     let height = |pixels: &Pixels| {
-        let color = Palette::new(Shade::Dark).text_color("alpha").0;
+        let color = Palette::new(Shade::Dark).hashed_color("alpha").0;
         // Near the right end, where there is no text.
         let (_, end) = columns_of(pixels, "alpha");
         (0..pixels.height).filter(|&y| pixels.at(end - 12, y) == color).count()
@@ -152,7 +152,7 @@ fn a_filter_dims_in_a_picture_of_the_timeline_what_it_dims_in_the_window() {
         });
     };
     let pixels = timeline_picture(filtered, PictureSize::AsShown);
-    let alpha = Palette::new(Shade::Dark).text_color("alpha").0;
+    let alpha = Palette::new(Shade::Dark).hashed_color("alpha").0;
     let rows = 62..pixels.height;
     assert!(rows.clone().all(|y| (0..pixels.width).all(|x| pixels.at(x, y) != alpha)), "what does not match is dimmed");
     let (first, end) = columns_of(&pixels, "omega");
@@ -178,7 +178,7 @@ fn spans_are_coloured_by_duration_with_a_key_below_them() {
         rows.flat_map(|y| (0..pixels.width).map(move |x| (x, y))).filter(|&(x, y)| pixels.at(x, y) == color).count()
     };
     assert!(count(of_400_us, 0..370) > 2 * 250 * 10, "both spans");
-    assert_eq!(count(Palette::new(Shade::Dark).text_color("alpha").0, 0..400), 0);
+    assert_eq!(count(Palette::new(Shade::Dark).hashed_color("alpha").0, 0..400), 0);
     for color in palette.durations() {
         assert!(count(color.0, 376..400) >= 20, "{color:?} is in the bar at the bottom");
     }

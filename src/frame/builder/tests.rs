@@ -191,6 +191,7 @@ fn a_span_without_an_end_goes_on_to_the_end_of_the_trace() {
         let frame = build(&snapshot, names, &layout, &view, &tiles, options);
         let hung: Vec<_> = frame.labels.iter().filter(|label| names.get(label.name).text == "hung").collect();
         assert_eq!(hung.len(), 1, "{:?}", frame.labels);
+        assert_eq!(hung[0].color, palette.canvas_text(), "its fill is too pale for another colour");
         let right = frame.rects.iter().filter(|rect| rect.y0 <= hung[0].y && hung[0].y < rect.y1).map(|rect| rect.x1);
         assert_eq!(right.fold(0.0, f32::max), if to_us == 100 { 1000.0 } else { 1008.0 });
     }

@@ -73,21 +73,29 @@ fn text_is_readable_on_every_span_colour() {
 }
 
 #[test]
+fn names_of_spans_without_an_end_are_readable_on_every_pale_colour() {
+    for (color, shade) in every_color() {
+        let fill = mixed(shade.canvas(), color, f64::from(OPEN_END_OPACITY) / 255.0);
+        let contrast = contrast(fill, Palette::new(shade).canvas_text());
+        assert!(contrast >= 4.5, "{color:?} on {shade:?}: {contrast}");
+    }
+}
+
+#[test]
 fn every_colour_is_visible_on_its_background() {
     for (color, shade) in every_color() {
-        let (ground, least) = match shade {
-            Shade::Dark => (Rgba::opaque(0x16, 0x18, 0x1d), 3.0),
-            Shade::Light => (Rgba::opaque(0xff, 0xff, 0xff), 1.4),
+        let least = match shade {
+            Shade::Dark => 3.0,
+            Shade::Light => 1.4,
         };
-        assert!(contrast(color, ground) >= least, "{color:?} {}", contrast(color, ground));
+        assert!(contrast(color, shade.canvas()) >= least, "{color:?} {}", contrast(color, shade.canvas()));
     }
 }
 
 #[test]
 fn thread_states_are_distinguishable_by_all_viewers_and_sleep_is_closest_to_the_background() {
     const STATES: [&str; 4] = ["Sleeping", "Running", "Runnable (preempted)", "Uninterruptible sleep"];
-    for (shade, ground) in [(Shade::Dark, Rgba::opaque(0x16, 0x18, 0x1d)), (Shade::Light, Rgba::opaque(255, 255, 255))]
-    {
+    for (shade, ground) in SHADES.map(|shade| (shade, shade.canvas())) {
         let palette = Palette::new(shade);
         let colors = STATES.map(|state| palette.state_color(state));
         for (index, &color) in colors.iter().enumerate() {
@@ -154,8 +162,8 @@ fn a_duration_ten_times_as_long_is_distinguishable_and_longer_has_more_contrast(
 #[test]
 fn a_name_keeps_its_colour_and_names_differ() {
     let palette = Palette::new(Shade::Dark);
-    assert_eq!(palette.text_color("parse"), palette.text_color("parse"));
-    let distinct: std::collections::HashSet<_> = (0..100).map(|n| palette.text_color(&format!("name {n}"))).collect();
+    assert_eq!(palette.hashed_color("parse"), palette.hashed_color("parse"));
+    let distinct: std::collections::HashSet<_> = (0..100).map(|n| palette.hashed_color(&format!("name {n}"))).collect();
     assert!(distinct.len() > 50, "{}", distinct.len());
 }
 
@@ -188,7 +196,7 @@ fn a_span_has_the_colour_of_the_chosen_property_only() {
 
 #[test]
 fn curves_of_one_row_are_distinguishable_by_all_viewers_and_contrast_with_the_background() {
-    for (shade, ground) in SHADES.into_iter().zip([Rgba::opaque(0x16, 0x18, 0x1d), Rgba::opaque(255, 255, 255)]) {
+    for (shade, ground) in SHADES.map(|shade| (shade, shade.canvas())) {
         let series = palette(Hues::Usual, ColorBy::Name, shade).series;
         assert_eq!(series.len(), crate::scene::counter_overlay::OVERLAID_MAX);
         for (index, &color) in series.iter().enumerate() {

@@ -132,7 +132,7 @@ impl DerivedPane {
                 let band = CounterBand {
                     y0: (top_px + 3.0 * line_px).round(),
                     y1: (top_px + row_px - 2.0 * line_px).round(),
-                    color: palette.text_color(&row.described()),
+                    color: palette.hashed_color(&row.described()),
                     line_px,
                     fill_opacity: CounterBand::FAINT,
                 };

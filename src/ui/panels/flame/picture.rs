@@ -192,8 +192,8 @@ impl FlameCanvas<'_> {
         let functions = &self.picture.functions;
         match (self.color, functions.name(function)) {
             (BarColor::Name, Some(name)) => self.palette.name_color(self.snapshot.names().get(name)),
-            (BarColor::Name, None) => self.palette.text_color(functions.text(self.snapshot, function)),
-            (BarColor::Module, _) => self.palette.text_color(functions.module(function)),
+            (BarColor::Name, None) => self.palette.hashed_color(functions.text(self.snapshot, function)),
+            (BarColor::Module, _) => self.palette.hashed_color(functions.module(function)),
             (BarColor::Share, _) => {
                 let whole = self.measure.amount(self.picture.whole).max(1);
                 let ramp = self.palette.durations();
