@@ -83,8 +83,14 @@ impl SelectedFlows {
     }
 }
 
-/// Returns whether a query is worthwhile: scheduling rows have wakers in any trace.
+/// Returns whether a query is worthwhile: scheduling rows have wakers in any trace, and values never have flows.
 fn may_have_flows(snapshot: &Snapshot, row: RowIdx) -> bool {
     let kind = snapshot.track(snapshot.lane(row.lane).track).key.kind;
-    snapshot.summary().flows > 0 || matches!(kind, TrackKind::Cpu | TrackKind::State)
+    match kind {
+        TrackKind::Cpu | TrackKind::State => true,
+        TrackKind::Counter => false,
+        TrackKind::Global | TrackKind::Process | TrackKind::Thread | TrackKind::Async | TrackKind::Samples => {
+            snapshot.summary().flows > 0
+        }
+    }
 }

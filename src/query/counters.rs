@@ -17,7 +17,7 @@ use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::{Progress, Stage};
 use crate::model::{TrackIdx, TrackKind};
 use crate::store::iforest::{self, MinMax};
-use crate::store::{LaneIdx, LaneKind};
+use crate::store::{LaneIdx, LaneKind, RowIdx};
 
 /// Number of samples between checks for cancellation.
 const SAMPLES_BETWEEN_CHECKS: u64 = 16 * 1024;
@@ -70,6 +70,12 @@ pub(crate) struct HeldValue {
 }
 
 impl HeldValue {
+    /// Returns the change from the value before; `None` for the first value, and if a value is not finite.
+    #[must_use]
+    pub(crate) fn change(&self) -> Option<f64> {
+        self.before.map(|before| self.value - before).filter(|change| change.is_finite())
+    }
+
     /// Returns the change per second until the next value.
     #[must_use]
     pub(crate) fn rate(&self) -> Option<f64> {
@@ -79,22 +85,47 @@ impl HeldValue {
     }
 }
 
-/// Returns the value of a counter's lane at `ts_ns`; `None` before the first one. Of several values at one time, the
-/// last counts.
+/// Returns the sample of a counter's lane whose value holds at `ts_ns`; `None` before the first one. Of several samples
+/// at one time, the last counts.
 #[must_use]
-pub(crate) fn value_at(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64) -> Option<HeldValue> {
+pub(crate) fn sample_at(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64) -> Option<RowIdx> {
     let mut cursor = LaneCursor::new(snapshot.store(), lane);
     let after = match ts_ns.checked_add(1) {
         Some(next_ns) => cursor.first_from(next_ns).row,
         None => cursor.lane().rows(),
     };
-    let current_row = cursor.row(after.checked_sub(1)?)?;
-    let before = after.checked_sub(2).and_then(|row| cursor.row(row)).map(|row| f64::from_bits(row.value));
-    let next = cursor.row(after).and_then(|row| {
+    Some(RowIdx { lane, row: after.checked_sub(1)? })
+}
+
+/// Returns the value of a counter's lane at `ts_ns`; `None` before the first one.
+#[must_use]
+pub(crate) fn value_at(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64) -> Option<HeldValue> {
+    held_value(snapshot, sample_at(snapshot, lane, ts_ns)?)
+}
+
+/// Returns the value of a sample of a counter, with the values before and after it; `None` if there is no such sample.
+#[must_use]
+pub(crate) fn held_value(snapshot: &Snapshot, sample: RowIdx) -> Option<HeldValue> {
+    let mut cursor = LaneCursor::new(snapshot.store(), sample.lane);
+    let current_row = cursor.row(sample.row)?;
+    let before = sample.row.checked_sub(1).and_then(|row| cursor.row(row)).map(|row| f64::from_bits(row.value));
+    let next = sample.row.checked_add(1).and_then(|row| cursor.row(row)).and_then(|row| {
         let end = row.start_ns.checked_add(1).map_or(cursor.lane().rows(), |next_ns| cursor.first_from(next_ns).row);
         Some((row.start_ns, f64::from_bits(cursor.row(end.checked_sub(1)?)?.value)))
     });
     Some(HeldValue { value: f64::from_bits(current_row.value), since_ns: current_row.start_ns, before, next })
+}
+
+/// Returns the time until which a row is drawn: a sample of a counter lasts until the next one, or to the end of the
+/// trace.
+#[must_use]
+pub(crate) fn drawn_until_ns(snapshot: &Snapshot, row: RowIdx) -> i64 {
+    let end_ns = snapshot.row(row).end_ns();
+    if snapshot.lane(row.lane).kind != LaneKind::Counter {
+        return end_ns;
+    }
+    let next_ns = held_value(snapshot, row).and_then(|held| held.next).map(|(next_ns, _)| next_ns);
+    next_ns.unwrap_or(snapshot.end_ns()).max(end_ns)
 }
 
 /// Returns whether a track is a counter that is always zero. Reads one node of an index.

@@ -2,6 +2,7 @@
 //! peak is lost. Values that are not finite leave a gap.
 
 use super::color::Rgba;
+use super::labels::shown;
 use super::rects::{Rect, RectStyle};
 use super::viewport::Viewport;
 use crate::base::time::grouped_digits;
@@ -95,6 +96,19 @@ pub(crate) fn exact_value_text(value: f64) -> String {
 #[must_use]
 pub(crate) fn computed_value_text(value: f64) -> String {
     text_of_digits(value, 9)
+}
+
+/// Formats a change with its sign.
+#[must_use]
+pub(crate) fn change_text(change: f64) -> String {
+    let sign = if change > 0.0 { "+" } else { "" };
+    format!("{sign}{}", computed_value_text(change))
+}
+
+/// Appends the unit of a counter to a value, if it has one.
+#[must_use]
+pub(crate) fn with_unit(value: &str, unit: &str) -> String {
+    if unit.is_empty() { value.to_owned() } else { format!("{value} {}", shown(unit)) }
 }
 
 fn text_of_digits(value: f64, digits: usize) -> String {

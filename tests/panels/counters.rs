@@ -1,6 +1,6 @@
 //! Tests of the counters panel.
 
-use egui::vec2;
+use egui::{Key, Modifiers, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
 
 use crate::copied::copied;
@@ -37,6 +37,36 @@ fn the_value_under_the_pointer_says_by_how_much_and_since_when_it_changed() {
     session.harness.event(egui::Event::PointerMoved(egui::pos2(at, row)));
     let rate = "-6\u{2009}666.66667 /s  ·  6  ·  changed by +4";
     session.until("the drawn rate", |session| session.says(rate));
+}
+
+#[test]
+fn a_click_on_a_counter_shows_the_value_its_change_and_its_duration_and_keys_step_to_its_neighbours() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    session.open_text("counters.json", &TRACE.replace("length", "(bytes)"));
+    session.until("the range", |session| session.says("2 to 6 bytes, unfolded"));
+    let row = session.harness.get_by_label_contains("2 to 6 bytes, unfolded").rect().center().y;
+    let canvas = session.harness.get_by_role(egui::Role::Canvas).rect();
+    // A quarter into the view is the value of 100 us to 400 us.
+    session.left_click(egui::pos2(canvas.left() + canvas.width() * 0.275, row));
+    session.until("the sample", |session| {
+        session.summary().contains("Selected: queue (bytes), 6 bytes, at 0.000100000 s")
+    });
+    session.until("its details", |session| session.says("+4 bytes") && session.says("300 µs"));
+    assert!(!session.says("Top level"), "a sample has no parents");
+    session.press(Modifiers::NONE, Key::CloseBracket);
+    session.until("the last sample", |session| session.summary().contains("Selected: queue (bytes), 4 bytes"));
+    session.until("its end", |session| session.says("to the end of the trace: it is the last value"));
+    for _ in 0..2 {
+        session.press(Modifiers::NONE, Key::OpenBracket);
+    }
+    session.until("the first sample", |session| session.summary().contains("Selected: queue (bytes), 2 bytes"));
+    session.until("no change", |session| session.says("none: it is the first value"));
+    session.click("Copy");
+    let text = copied(&session).expect("the details");
+    assert!(text.contains("value: 2 bytes\nduration: 100000 ns\n"), "{text}");
+    // A click before the first sample selects nothing.
+    session.left_click(egui::pos2(canvas.left() + 10.0, row));
+    session.until("nothing", |session| session.summary().contains("Nothing selected."));
 }
 
 #[test]

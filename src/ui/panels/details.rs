@@ -1,6 +1,7 @@
 //! The details of the selected row: its times, its position, its arguments, its parents and children.
 
 mod facts;
+mod sample_value;
 mod values;
 
 use egui::{RichText, ScrollArea, Ui};
@@ -26,6 +27,7 @@ use crate::ui::theme::Theme;
 use crate::ui::timeline::ruler_clock::RulerClock;
 use crate::ui::widgets::context_menu::context_menu;
 use crate::ui::widgets::reading_order::on_screen;
+use sample_value::SampleValue;
 use values::{show_arguments, show_raw};
 
 /// Maximum number of children listed.
@@ -46,6 +48,8 @@ pub(crate) struct DetailsPanel {
     name: NameIdx,
     description: Description,
     kind: LaneKind,
+    /// The value, if the row is a sample of a counter.
+    sample: Option<SampleValue>,
     /// The unit of the bars of the track.
     unit: DrawnUnit,
     /// Whether the row is named by a frame, whose category is its module.
@@ -91,7 +95,11 @@ impl DetailsPanel {
     /// Looks up everything about a row; `None` if there is no such row.
     #[must_use]
     pub(crate) fn from_row(snapshot: &Snapshot, row: RowIdx) -> Option<Self> {
-        let description = crate::query::describe::describe(snapshot, row)?;
+        let mut description = crate::query::describe::describe(snapshot, row)?;
+        let sample = SampleValue::from_row(snapshot, row);
+        if sample.is_some() {
+            description.name = track_title(snapshot.track(description.track)).0;
+        }
         let arguments = match description.args_json.as_str() {
             "" => Ok(None),
             text => serde_json::from_str(text).map(Some).map_err(|error| error.to_string()),
@@ -121,6 +129,7 @@ impl DetailsPanel {
             unit: snapshot.drawn_unit(description.track),
             description,
             kind,
+            sample,
             is_frame: is_frame(snapshot, row),
             track_text: track_text(track),
             process_text: process.map(process_text).unwrap_or_default(),
@@ -215,7 +224,10 @@ impl DetailsPanel {
         let label = egui::Label::new(RichText::new(&short).font(font).strong()).sense(egui::Sense::click());
         let response = ui.add(label.extend());
         let response = if short == whole { response } else { response.on_hover_text(tip(name)) };
-        let value = PanelValue::from_name(name, self.name).with_function(self.function.clone());
+        let value = match self.sample {
+            Some(_) => PanelValue::new(&**name),
+            None => PanelValue::from_name(name, self.name).with_function(self.function.clone()),
+        };
         context_menu(&response).show(|ui| commands.extend(value_menu::show(ui, &value)));
     }
 
@@ -285,6 +297,13 @@ impl DetailsPanel {
         }
         if self.stack.is_empty() && self.ancestors.is_empty() {
             ui.label(RichText::new("Top level").color(theme.weak_text));
+        if let Some(sample) = &self.sample {
+            for (title, text, row) in sample.neighbours() {
+                heading(ui, theme, title);
+                link(ui, &text, row);
+            }
+            return commands;
+        }
         }
         self.ancestors.iter().rev().for_each(|(name, row)| link(ui, name, *row));
         if !self.children.is_empty() {
@@ -304,8 +323,12 @@ impl DetailsPanel {
         let description = &self.description;
         let mut lines = vec![format!("name: {}", description.name)];
         if self.unit.is_time() {
-            lines.push(format!("start: {} s", clock.seconds_text(description.start_ns)));
-            lines.push(format!("duration: {} ns", description.dur_ns));
+            let word = if self.sample.is_some() { "time" } else { "start" };
+            lines.push(format!("{word}: {} s", clock.seconds_text(description.start_ns)));
+            match &self.sample {
+                Some(sample) => lines.extend(sample.lines()),
+                None => lines.push(format!("duration: {} ns", description.dur_ns)),
+            }
             lines.extend(self.end_ns().map(|end_ns| format!("end: {} s", clock.seconds_text(end_ns))));
         } else if self.kind == LaneKind::Spans {
             lines.push(format!("weight: {}", self.unit.text(description.dur_ns)));

@@ -6,15 +6,15 @@ use super::layout::TimelineLayout;
 use super::state::Timeline;
 use super::tooltip::{Tip, TipLine};
 use crate::model::{TrackIdx, TrackKind};
-use crate::query::counters::{HeldValue, value_at};
+use crate::query::counters::{HeldValue, held_value, sample_at, value_at};
 use crate::scene::counter_form::CounterForm;
 use crate::scene::counter_overlay::{
     CounterChoice, CounterOverlay, OVERLAID_MAX, OverlaidRow, counter_lane, have_one_unit, overlaid_row,
 };
-use crate::scene::counters::{computed_value_text, exact_value_text, range_ends};
+use crate::scene::counters::{change_text, computed_value_text, exact_value_text, range_ends, with_unit};
 use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::rows::{GroupKind, LEGEND_POINTS};
-use crate::store::lane::{LaneIdx, LaneKind};
+use crate::store::lane::{LaneIdx, LaneKind, RowIdx};
 use crate::ui::command::RowCommand;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::letters::letter_width;
@@ -250,23 +250,40 @@ impl Timeline {
         Some(Tip { title: format!("at {at}"), lines })
     }
 
+    /// Returns the sample of the counter whose value holds at a point of the window. Of several counters in a row, it
+    /// is the one that changed last.
+    pub(super) fn sample_under(&self, layout: &TimelineLayout, at: egui::Pos2) -> Option<RowIdx> {
+        let picked = self.picked(layout, at);
+        let lane = picked.lane.filter(|lane| lane.kind == LaneKind::Counter)?.lane;
+        let shared = self.row_led_by(self.snapshot.lane(lane).track);
+        let lanes = shared.map_or(vec![lane], |row| row.curves.iter().map(|curve| curve.lane).collect());
+        let samples = lanes.into_iter().filter_map(|lane| sample_at(&self.snapshot, lane, picked.ts_ns));
+        samples.max_by_key(|sample| self.snapshot.row(*sample).start_ns)
+    }
+
+    /// Returns the lane in which a row is drawn: that of the first counter, for a row of several.
+    pub(super) fn drawn_lane(&self, lane: LaneIdx) -> LaneIdx {
+        let track = self.snapshot.lane(lane).track;
+        let lead = self.tracks.row_of(track);
+        if lead == track { lane } else { counter_lane(&self.snapshot, lead).unwrap_or(lane) }
+    }
+
+    /// Returns the name of a sample's counter, its value and its unit.
+    pub(super) fn sample_text(&self, sample: RowIdx) -> String {
+        let track = self.snapshot.lane(sample.lane).track;
+        let value = held_value(&self.snapshot, sample).map_or(String::new(), |held| exact_value_text(held.value));
+        format!("{}, {}", self.track_text(track).0, with_unit(&value, self.snapshot.tracks().unit(track)))
+    }
+
     /// Formats a value with its unit and its last change. A counter that is drawn as its rate has that first.
     fn held_text(&self, track: TrackIdx, held: HeldValue, form: CounterForm) -> String {
         let unit = self.snapshot.tracks().unit(track);
-        let change = held.before.map(|before| held.value - before).filter(|change| change.is_finite());
-        let change = change.map(|change| {
-            let sign = if change > 0.0 { "+" } else { "" };
-            format!("  ·  changed by {sign}{}", computed_value_text(change))
-        });
+        let change = held.change().map(|change| format!("  ·  changed by {}", change_text(change)));
         let rate = held.rate().filter(|_| form == CounterForm::Rate);
         let rate = rate.map(|rate| format!("{} {}/s  ·  ", computed_value_text(rate), shown(unit)));
         let value = with_unit(&exact_value_text(held.value), unit);
         format!("{}{value}{}", rate.unwrap_or_default(), change.unwrap_or_default())
     }
-}
-
-fn with_unit(value: &str, unit: &str) -> String {
-    if unit.is_empty() { value.to_owned() } else { format!("{value} {}", shown(unit)) }
 }
 
 /// Paints the names of the counters of a row. Names that do not fit above the bottom are left out.

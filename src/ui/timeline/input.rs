@@ -39,7 +39,8 @@ pub(super) fn pointer(
     ui.memory_mut(|memory| memory.set_focus_lock_filter(canvas.id, arrows));
     if let Some(at) = released_at(ui).or(canvas.interact_pointer_pos()).filter(|_| canvas.clicked()) {
         canvas.request_focus();
-        commands.push(Command::Timeline(TimelineCommand::Select(timeline.row_under(layout, at))));
+        let row = timeline.row_under(layout, at).or_else(|| timeline.sample_under(layout, at));
+        commands.push(Command::Timeline(TimelineCommand::Select(row)));
         // Both clicks may come in one slow frame, before the first has selected anything.
         if canvas.double_clicked() {
             commands.push(Command::Timeline(TimelineCommand::ZoomToSpan));

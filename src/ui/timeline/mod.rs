@@ -167,10 +167,11 @@ impl Timeline {
             shown.paint_ground(ui, &self.snapshot, theme);
             shown.paint_spans(ui);
             if let Some(row) = self.selection.hovered().filter(|hovered| Some(*hovered) != self.selection.span()) {
-                shown.paint_outline(ui, &self.snapshot, row, Stroke::new(1.0, theme.hover));
+                shown.paint_outline(ui, &self.snapshot, (row, row.lane), Stroke::new(1.0, theme.hover));
             }
             if let Some(row) = self.selection.span() {
-                shown.paint_outline(ui, &self.snapshot, row, Stroke::new(2.0, theme.selection));
+                let drawn = (row, self.drawn_lane(row.lane));
+                shown.paint_outline(ui, &self.snapshot, drawn, Stroke::new(2.0, theme.selection));
             }
         }
         painter.vline(layout.gutter.right(), layout.all.y_range(), Stroke::new(1.0, theme.line));

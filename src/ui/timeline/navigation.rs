@@ -6,6 +6,7 @@ use super::layout::{TimelineLayout, as_f32};
 use super::state::Timeline;
 use super::tracks::ArrangeJob;
 use crate::model::TrackIdx;
+use crate::query::counters::drawn_until_ns;
 use crate::query::family;
 use crate::query::pick::row_at;
 use crate::scene::viewport::Viewport;
@@ -171,6 +172,8 @@ impl Timeline {
         self.jump_to_track(self.snapshot.lane(row.lane).track, row, is_recorded)
     }
 
+        // A counter may be in the row of another one.
+        let row = RowIdx { lane: self.drawn_lane(row.lane), ..row };
     /// Unfolds the parents of a track and scrolls to a row of it. Unless the jump is in the history already, records
     /// the rows that it leaves.
     #[must_use]
@@ -214,8 +217,7 @@ impl Timeline {
     pub(crate) fn show_span(&mut self) -> Option<ArrangeJob> {
         let mut to = *self.view.target();
         let row = self.selection.span()?;
-        let span = self.snapshot.row(row);
-        to.show_range(span.start_ns, span.end_ns());
+        to.show_range(self.snapshot.row(row).start_ns, drawn_until_ns(&self.snapshot, row));
         self.jump_to_row(to, row)
     }
 

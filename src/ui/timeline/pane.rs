@@ -13,6 +13,7 @@ use crate::frame::summary_strip::{self, SummaryBand};
 use crate::frame::{self, FrameOptions, TimelineFrame};
 use crate::model::Names;
 use crate::query::Snapshot;
+use crate::query::counters::drawn_until_ns;
 use crate::render::Rects;
 use crate::render::rects::Layer;
 use crate::scene::palette::Palette;
@@ -319,19 +320,18 @@ impl ShownPane<'_> {
         }
     }
 
-    /// Paints an outline around a row, if it is in this pane.
-    pub(super) fn paint_outline(&self, ui: &Ui, snapshot: &Snapshot, row: RowIdx, stroke: Stroke) {
-        let Some(outline) = self.outline(snapshot, row) else { return };
+    /// Paints an outline around a row that is drawn in a lane, if that is in this pane.
+    pub(super) fn paint_outline(&self, ui: &Ui, snapshot: &Snapshot, drawn: (RowIdx, LaneIdx), stroke: Stroke) {
+        let Some(outline) = self.outline(snapshot, drawn) else { return };
         ui.painter_at(self.canvas).rect_stroke(outline, 2.0, stroke, StrokeKind::Outside);
     }
 
-    /// Returns the rectangle of a row, if it is in view here; it may extend beyond the canvas in time.
-    pub(super) fn outline(&self, snapshot: &Snapshot, row: RowIdx) -> Option<Rect> {
-        let track = snapshot.lane(row.lane).track;
-        let layout_row = self.pane.layout.row_of(row.lane, track)?;
-        let span = snapshot.row(row);
-        let left = self.x_of(span.start_ns);
-        let right = self.x_of(span.end_ns()).max(left + 1.0 / self.scale);
+    /// Returns the rectangle of a row that is drawn in a lane, if it is in view here; it may extend beyond the canvas
+    /// in time.
+    fn outline(&self, snapshot: &Snapshot, (row, lane): (RowIdx, LaneIdx)) -> Option<Rect> {
+        let layout_row = self.pane.layout.row_of(lane, snapshot.lane(lane).track)?;
+        let left = self.x_of(snapshot.row(row).start_ns);
+        let right = self.x_of(drawn_until_ns(snapshot, row)).max(left + 1.0 / self.scale);
         let lane = self.band(layout_row.top_px, layout_row.height_px);
         let gap = self.scale.round().max(1.0) / self.scale;
         let outline = Rect::from_min_max(pos2(left, lane.top()), pos2(right, lane.bottom() - gap));

@@ -382,6 +382,9 @@ impl Timeline {
         format!("Selected: {name}, {}{at}.", unit.text(span.dur_ns))
     }
 
+        if self.snapshot.lane(row.lane).kind == LaneKind::Counter {
+            return format!("Selected: {}, at {}.", self.sample_text(row), self.time_text(span.start_ns));
+        }
     /// Returns the visible name of a process, which is never empty.
     pub(super) fn process_text(&self, process: ProcessIdx) -> String {
         self.snapshot.tracks().processes.get(process.index()).map(process_title).unwrap_or_default()
@@ -430,7 +433,7 @@ impl Timeline {
         self.view.now().time_from_x(f64::from((at.x - layout.canvas.left()) * self.scale))
     }
 
-    /// Returns the row at a point of the window.
+    /// Returns the row at a point of the window, except for samples of counters.
     pub(super) fn row_under(&self, layout: &TimelineLayout, at: Pos2) -> Option<RowIdx> {
         let picked = self.picked(layout, at);
         let lane = picked.lane.filter(|lane| lane.kind != LaneKind::Counter)?;

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use egui::Ui;
 
+use super::sample_value::SampleValue;
 use super::values::{NAME_POINTS, pair};
 use super::{DetailsPanel, share_text};
 use crate::base::time::{duration_text, elapsed_text, grouped_digits};
@@ -22,7 +23,7 @@ use crate::ui::timeline::ruler_clock::RulerClock;
 const FACT_LETTERS_MAX: f32 = 160.0;
 
 /// A label with its value; not shown if the value is empty.
-struct Fact {
+pub(super) struct Fact {
     label: &'static str,
     text: String,
     /// The filter that matches spans with this value.
@@ -34,7 +35,7 @@ struct Fact {
 }
 
 impl Fact {
-    fn new(label: &'static str, text: impl Into<String>) -> Self {
+    pub(super) fn new(label: &'static str, text: impl Into<String>) -> Self {
         Self { label, text: text.into(), filter: None, tip: None, exact: None }
     }
 
@@ -42,8 +43,13 @@ impl Fact {
         Self { filter, ..self }
     }
 
+    /// Adds the exact value, for the copy.
+    pub(super) fn copied_as(self, exact: String) -> Self {
+        Self { exact: Some(exact), ..self }
+    }
+
     /// Adds the exact duration.
-    fn exactly_ns(self, dur_ns: u64) -> Self {
+    pub(super) fn exactly_ns(self, dur_ns: u64) -> Self {
         let exact = TableNumber::Duration(dur_ns.into());
         Self { tip: Some(exact.exact()), exact: Some(exact.copied()), ..self }
     }
@@ -63,11 +69,13 @@ impl DetailsPanel {
         let mut facts =
             vec![Fact::new(if self.is_frame { "Module" } else { "Category" }, category).found_by(with_category)];
         facts.extend(self.times(clock));
-        let of_track = filter_of("thread", &description.track_name);
+        let of_track = filter_of("thread", &description.track_name).filter(|_| self.sample.is_none());
         facts.push(Fact::new("Track", &*self.track_text).found_by(of_track));
         let of_process = filter_of("process", &description.process_name);
         facts.push(Fact::new("Process", &*self.process_text).found_by(of_process));
-        facts.push(Fact::new("Depth", description.depth.to_string()));
+        if self.sample.is_none() {
+            facts.push(Fact::new("Depth", description.depth.to_string()));
+        }
         if self.unit.is_time() {
             facts.push(Fact::new("Clock", ns_text(description.start_ns)));
         }
@@ -85,12 +93,14 @@ impl DetailsPanel {
         let (description, unit) = (&self.description, &self.unit);
         let mut facts = Vec::new();
         if unit.is_time() {
-            facts.push(Fact::new("Start", clock.time_text(description.start_ns)).at_ns(description.start_ns));
+            let label = if self.sample.is_some() { "Time" } else { "Start" };
+            facts.push(Fact::new(label, clock.time_text(description.start_ns)).at_ns(description.start_ns));
             facts.extend(self.end_ns().map(|end_ns| Fact::new("End", clock.time_text(end_ns)).at_ns(end_ns)));
         }
         if self.kind == LaneKind::Spans {
             facts.extend(self.durations());
         }
+        facts.extend(self.sample.iter().flat_map(SampleValue::facts));
         let thread_dur_ns = description.thread_dur_ns;
         facts.extend(thread_dur_ns.map(|dur_ns| Fact {
             tip: Some(ns_text(dur_ns)),
