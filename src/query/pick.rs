@@ -31,6 +31,19 @@ pub fn row_at(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64, tolerance_ns: u64)
     near.or_else(|| open().map(|open| open.row))
 }
 
+/// Returns the start or the end of a row of a lane nearest to `ts_ns`. The end of a span without an end is unknown.
+///
+/// Equivalent to the minimum over all rows: since they do not overlap, it is at the row before or at the row after.
+#[must_use]
+pub(crate) fn nearest_edge_ns(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64) -> Option<i64> {
+    let mut cursor = LaneCursor::new(snapshot.store(), lane);
+    let after = cursor.first_from(ts_ns.saturating_add(1)).row;
+    let before = after.checked_sub(1).and_then(|row| cursor.span(row));
+    let end_ns = before.filter(|span| !span.unfinished).map(|span| span.end_ns());
+    let starts = [before, cursor.span(after)].into_iter().flatten().map(|span| span.start_ns);
+    starts.chain(end_ns).min_by_key(|edge_ns| edge_ns.abs_diff(ts_ns))
+}
+
 /// Returns the number of rows of a lane that start in `from_ns..to_ns`.
 #[must_use]
 pub(crate) fn rows_starting(snapshot: &Snapshot, lane: LaneIdx, from_ns: i64, to_ns: i64) -> u64 {

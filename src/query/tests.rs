@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::counters::{counters, value_at};
 use super::cursor::LaneCursor;
-use super::pick::row_at;
+use super::pick::{nearest_edge_ns, row_at};
 use super::pixels::{self, counter, longest, longest_from_forest, longest_in_order};
 use super::rows::SortedRows;
 use super::scope::Scope;
@@ -176,6 +176,23 @@ proptest! {
             last_of_bucket.extend((buckets.first..buckets.end()).contains(&bucket).then_some((bucket, start_ns)));
         }
         prop_assert_eq!(sampled, last_of_bucket);
+    }
+
+    #[test]
+    fn the_nearest_edge_equals_that_of_a_scan(
+        steps in prop::collection::vec((0u16..40, 0u16..30), 1..9),
+        count in 0usize..300,
+        times in prop::collection::vec(-100i64..9000, 1..20),
+    ) {
+        let rows = rows_of(0, &steps, count);
+        let snapshot = snapshot_of(&[(LaneKind::Spans, rows.clone())], 0);
+        let edges = || rows.iter().flat_map(|row| [row.start_ns, row.start_ns.saturating_add_unsigned(row.value)]);
+        for ts_ns in times {
+            let distance = edges().map(|edge_ns| edge_ns.abs_diff(ts_ns)).min();
+            let found_ns = nearest_edge_ns(&snapshot, LaneIdx(0), ts_ns);
+            prop_assert_eq!(found_ns.map(|edge_ns| edge_ns.abs_diff(ts_ns)), distance, "at {}", ts_ns);
+            prop_assert!(found_ns.is_none_or(|found_ns| edges().any(|edge_ns| edge_ns == found_ns)));
+        }
     }
 
     #[test]

@@ -479,7 +479,8 @@ pub(crate) const TABLE: &[CommandEntry] = &[
 /// Gestures and held keys, which are not commands but appear in the list of keys.
 pub(crate) const GESTURES: &[(&str, &str)] = &[
     ("Drag", "Move in time and through the tracks"),
-    ("Shift + drag", "Select time and the tracks that it crosses: the scope"),
+    ("Shift + drag", "Select time and the tracks that it crosses: the scope; times near an edge of a span snap to it"),
+    ("Alt while dragging", "Select time without snapping to edges"),
     ("Drag on the ruler, middle drag", "Select time on all tracks; a drag on an edge moves it"),
     ("Shift + drag across names", "Select their tracks"),
     ("Ctrl + click on a name", "Add the tracks to the scope, or remove them"),

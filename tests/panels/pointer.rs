@@ -361,3 +361,42 @@ fn the_tooltip_of_a_span_below_a_pixel_says_how_many_share_the_pixel() {
     session.until("another", |session| session.says("Label: 2 \u{b5}s"));
     assert!(!session.says("in this pixel"));
 }
+
+/// Returns a point of the second thread, whose spans are from 0 to 400 us and from 600 to 900 us.
+fn beside_us(session: &Session, ts_us: f32, points: f32) -> Pos2 {
+    // A twentieth of the view is free on either side of the trace of 1 ms.
+    on_track(session, "Thread 2", 0.05 + 0.9 * ts_us / 1000.0) + vec2(points, 0.0)
+}
+
+#[test]
+fn a_marker_near_an_edge_of_a_span_is_exactly_at_it_and_on_the_selected_span_at_its_start() {
+    let mut session = opened();
+    let near_the_end = beside_us(&session, 400.0, 3.0);
+    session.harness.event(Event::PointerMoved(near_the_end));
+    session.harness.run_steps(2);
+    session.press(Modifiers::NONE, Key::M);
+    let inside = beside_us(&session, 720.0, 0.0);
+    session.left_click(inside);
+    session.press(Modifiers::NONE, Key::M);
+    session.press(Modifiers::COMMAND, Key::M);
+    session.until("the markers", |session| session.says("Between the last two: 200 µs"));
+}
+
+#[test]
+fn selected_times_near_an_edge_of_a_span_are_exactly_at_it_unless_alt_is_held() {
+    let mut session = opened();
+    let (from, to) = (beside_us(&session, 400.0, 3.0), beside_us(&session, 600.0, -3.0));
+    session.drag_with(from, to, Modifiers::SHIFT);
+    assert_eq!(range(&mut session), Some((400_000, 600_000)));
+    session.drag_with(from, to, Modifiers::SHIFT | Modifiers::ALT);
+    let (from_ns, to_ns) = range(&mut session).expect("a range");
+    assert!((400_001..410_000).contains(&from_ns) && (590_000..600_000).contains(&to_ns), "{from_ns} to {to_ns}");
+    // On the ruler, no row is under the pointer, but a span is selected.
+    session.press(Modifiers::NONE, Key::Escape);
+    let inside = beside_us(&session, 720.0, 0.0);
+    session.left_click(inside);
+    let (from, to) = (on_ruler(&session, 0.3), beside_us(&session, 900.0, 3.0));
+    let to = pos2(to.x, from.y);
+    session.drag(from, to);
+    assert_eq!(range(&mut session).map(|(_, to_ns)| to_ns), Some(900_000));
+}

@@ -85,12 +85,14 @@ impl Timeline {
         self.snapshot.utc_offset_ns().filter(|_| self.overlays.ruler_origin() == RulerOrigin::Utc)
     }
 
-    /// Returns the time for a new bookmark: under the pointer, or the start of the selected span, or the middle of the
-    /// view.
+    /// Returns the time for a new bookmark: the edge to which the pointer snaps, or the time under the pointer, or the
+    /// start of the selected span, or the middle of the view.
     fn moment(&self) -> i64 {
         let of_selected = || self.selection.span().map(|row| self.snapshot.row(row).start_ns);
         let under_pointer = self.interaction.pointer_x_px().map(|x_px| self.view.now().time_from_x(x_px));
-        under_pointer
+        let snapped = self.interaction.snapped().map(|edge| edge.ts_ns);
+        snapped
+            .or(under_pointer)
             .or_else(of_selected)
             .unwrap_or_else(|| self.view.now().time_from_x(self.view.now().width_px() / 2.0))
     }

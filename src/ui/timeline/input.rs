@@ -25,6 +25,7 @@ pub(super) fn pointer(
     gutter: &Response,
     commands: &mut Vec<Command>,
 ) {
+    timeline.interaction.set_snapped(None);
     for response in [canvas, gutter] {
         drag(timeline, ui, layout, response, response.id == canvas.id, commands);
     }
@@ -33,6 +34,10 @@ pub(super) fn pointer(
     wheel(timeline, ui, layout);
     if canvas.hover_pos().is_some_and(|at| other_edge(timeline, layout, at).is_some()) {
         ui.ctx().set_cursor_icon(egui::CursorIcon::ResizeHorizontal);
+    }
+    if let Some(at) = canvas.hover_pos().filter(|_| !canvas.dragged()) {
+        let edge = timeline.edge_to_mark(ui, layout, at);
+        timeline.interaction.set_snapped(edge);
     }
     // The arrow keys move the selection, never the focus.
     let arrows = EventFilter { vertical_arrows: true, horizontal_arrows: true, ..EventFilter::default() };
@@ -66,11 +71,11 @@ fn drag(
     let held_at = released_at(ui).or(response.interact_pointer_pos()).filter(|_| is_held);
     match (timeline.interaction.drag(), held_at) {
         (Drag::Range(from_ns), Some(at)) if on_canvas => {
-            timeline.selection.select_range(range_to(timeline, layout, from_ns, at));
+            select_to(timeline, ui, layout, (from_ns, at));
         }
         (Drag::Tracks(drag), Some(at)) if !on_canvas => select_crossed(timeline, layout, &drag, at),
         (Drag::Scope(drag), Some(at)) if on_canvas => {
-            timeline.selection.select_range(range_to(timeline, layout, drag.from_ns, at));
+            select_to(timeline, ui, layout, (drag.from_ns, at));
             select_crossed(timeline, layout, &drag, at);
         }
         (Drag::File(..), _) if on_canvas && ui.input(|input| input.key_pressed(Key::Escape)) => {
@@ -97,7 +102,7 @@ fn drag_from(
 ) -> Drag {
     let modifiers = press_modifiers(ui);
     let (moves_file, grip_ns) = (modifiers.command, timeline.time_at(layout, origin));
-    let from_ns = time_within(timeline, layout, origin);
+    let from_ns = snapped_time(timeline, ui, layout, origin);
     let edge = other_edge(timeline, layout, origin).filter(|_| !modifiers.any());
     match timeline.picked(layout, origin).group.map(|group| group.kind) {
         _ if response.dragged_by(PointerButton::Middle) && on_canvas => {
@@ -176,13 +181,13 @@ fn select_on_ruler(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, ru
         if edge.is_none() {
             timeline.selection.select_tracks(TrackSet::ALL, &timeline.snapshot);
         }
-        let fixed_ns = edge.unwrap_or_else(|| time_within(timeline, layout, origin));
+        let fixed_ns = edge.unwrap_or_else(|| snapped_time(timeline, ui, layout, origin));
         timeline.interaction.begin_drag(Drag::Range(fixed_ns));
     }
     let at = released_at(ui).filter(|_| ruler.drag_stopped());
     let at = at.or(ruler.interact_pointer_pos().filter(|_| ruler.dragged()));
     if let (Drag::Range(fixed_ns), Some(at)) = (timeline.interaction.drag(), at) {
-        timeline.selection.select_range(range_to(timeline, layout, fixed_ns, at));
+        select_to(timeline, ui, layout, (fixed_ns, at));
     } else if ruler.clicked() {
         timeline.selection.select_range(None);
     }
@@ -200,17 +205,21 @@ fn other_edge(timeline: &Timeline, layout: &TimelineLayout, at: Pos2) -> Option<
     (distance(nearest) <= REACH_POINTS).then_some(other_ns)
 }
 
-/// Returns the time at a point of the window, or the nearest end of the trace for a point beyond it. The end is that of
-/// a range with the instants at the last nanosecond.
-fn time_within(timeline: &Timeline, layout: &TimelineLayout, at: Pos2) -> i64 {
+/// Returns the edge near a point of the window, or else the time there, or the nearest end of the trace for a point
+/// beyond it. The end is that of a range with the instants at the last nanosecond.
+fn snapped_time(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, at: Pos2) -> i64 {
     let (start_ns, end_ns) = (timeline.snapshot.start_ns(), timeline.snapshot.end_ns().saturating_add(1));
-    timeline.time_at(layout, at).max(start_ns).min(end_ns.max(start_ns))
+    let edge_ns = timeline.edge_near(ui, layout, at).map(|edge| edge.ts_ns);
+    edge_ns.unwrap_or_else(|| timeline.time_at(layout, at)).max(start_ns).min(end_ns.max(start_ns))
 }
 
-/// Returns the time range from a time to a point of the window, within the trace; `None` if it is empty.
-fn range_to(timeline: &Timeline, layout: &TimelineLayout, from_ns: i64, at: Pos2) -> TimeRange {
-    let to_ns = time_within(timeline, layout, at);
-    Some((from_ns.min(to_ns), from_ns.max(to_ns))).filter(|(from_ns, to_ns)| from_ns < to_ns)
+/// Selects the time range from a time to a point of the window, within the trace; none if it is empty.
+fn select_to(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, (from_ns, at): (i64, Pos2)) {
+    let to_ns = snapped_time(timeline, ui, layout, at);
+    let edge = timeline.edge_near(ui, layout, at);
+    timeline.interaction.set_snapped(edge);
+    let range: TimeRange = Some((from_ns.min(to_ns), from_ns.max(to_ns)));
+    timeline.selection.select_range(range.filter(|(from_ns, to_ns)| from_ns < to_ns));
 }
 
 /// Handles the wheel and the pinch of a trackpad.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use egui::util::History;
-use egui::{Key, Pos2, Vec2};
+use egui::{Key, Pos2, Rangef, Vec2};
 
 use crate::scene::minimap::Grip;
 use crate::scene::rows::GroupKind;
@@ -57,6 +57,14 @@ pub(super) struct FileOffsetDrag {
     pub(super) by_ns: i64,
 }
 
+/// An edge of a span, and where to show it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct SpanEdge {
+    pub(super) ts_ns: i64,
+    /// Vertical range of its row in the window, in points.
+    pub(super) y: Rangef,
+}
+
 pub(super) struct Interaction {
     drag: Drag,
     /// Last positions of a drag, for its velocity: two are enough at any frame rate.
@@ -70,6 +78,8 @@ pub(super) struct Interaction {
     clicked: Option<ClickTarget>,
     /// The position of the pointer on the rows.
     pointer_x_px: Option<f64>,
+    /// The edge to which the pointer snaps in this frame.
+    snapped: Option<SpanEdge>,
 }
 
 impl Default for Interaction {
@@ -83,6 +93,7 @@ impl Default for Interaction {
             moved_file: None,
             clicked: None,
             pointer_x_px: None,
+            snapped: None,
         }
     }
 }
@@ -164,8 +175,16 @@ impl Interaction {
         self.pointer_x_px = x_px;
     }
 
+    pub(super) fn snapped(&self) -> Option<SpanEdge> {
+        self.snapped
+    }
+
+    pub(super) fn set_snapped(&mut self, edge: Option<SpanEdge>) {
+        self.snapped = edge;
+    }
+
     /// Drops the rows and files of an earlier snapshot of the trace.
     pub(super) fn forget_rows(&mut self) {
-        (self.moved_file, self.clicked) = (None, None);
+        (self.moved_file, self.clicked, self.snapped) = (None, None, None);
     }
 }

@@ -11,6 +11,7 @@ pub(crate) mod derived;
 mod derived_pane;
 mod derived_scheduling;
 mod derived_strips;
+mod edge_snap;
 mod file_offset_drag;
 pub(crate) mod filter_field;
 mod flow_curves;
@@ -90,6 +91,7 @@ impl Timeline {
         }
         commands.extend(range::show(self, ui, &layout, theme));
         flow_curves::paint(self, ui, &layout, theme);
+        self.paint_snap(ui, &layout, theme);
         commands.extend(bookmarks::show(self, &flags, ui, &layout, theme));
         if let Some(pointer) = &pointer {
             pointer.paint(ui, &layout, theme);
