@@ -29,6 +29,13 @@ pub(crate) fn duration_text(dur_ns: u64) -> String {
     format!("{grouped}.{} {unit}", fraction.trim_end_matches('0'))
 }
 
+/// Formats the time from one moment to another with its sign, such as `+1.234 ms`.
+#[must_use]
+pub(crate) fn signed_interval_text(from_ns: i64, to_ns: i64) -> String {
+    let sign = if to_ns < from_ns { "-" } else { "+" };
+    format!("{sign}{}", duration_text(to_ns.abs_diff(from_ns)))
+}
+
 /// Formats a signed time as seconds with all nine decimals, such as `-0.000000001`.
 #[must_use]
 pub(crate) fn seconds_text(ts_ns: i64) -> String {

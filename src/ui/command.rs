@@ -225,6 +225,10 @@ pub(crate) enum NavigationStep {
     ClearSelection,
 }
 
+    /// The span that the last incoming flow of the selected span leaves, or the one that woke it.
+    PreviousInFlow,
+    /// The span at which the first outgoing flow of the selected span arrives.
+    NextInFlow,
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BookmarkCommand {
     /// Adds a bookmark at the pointer, or else at the start of the selected span, or else in the middle of the view.

@@ -298,11 +298,23 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::Go, "Previous of this name", &[ctrl(Key::ArrowUp)], When::Span, |_| {
         Command::Panel(PanelCommand::GoToNamesake { forward: false })
     })
-    .hint("The last span of the same name before the selected one, on any track"),
+    .hint("The last span of the same name before the selected one, on any track")
+    .within("Name and flow"),
     entry(Menu::Go, "Next of this name", &[ctrl(Key::ArrowDown)], When::Span, |_| {
         Command::Panel(PanelCommand::GoToNamesake { forward: true })
     })
-    .hint("The first span of the same name after the selected one, on any track"),
+    .hint("The first span of the same name after the selected one, on any track")
+    .within("Name and flow"),
+    entry(Menu::Go, "Previous in flow", &[alt(Key::OpenBracket)], When::FlowBefore, |_| {
+        Command::Timeline(TimelineCommand::Step(NavigationStep::PreviousInFlow))
+    })
+    .hint("The span that the last incoming flow leaves, or that woke the selected one")
+    .within("Name and flow"),
+    entry(Menu::Go, "Next in flow", &[alt(Key::CloseBracket)], When::FlowAfter, |_| {
+        Command::Timeline(TimelineCommand::Step(NavigationStep::NextInFlow))
+    })
+    .hint("The span at which the first outgoing flow arrives")
+    .within("Name and flow"),
     entry(Menu::Go, "Earlier", &[plain(Key::ArrowLeft)], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::Left))
     })

@@ -115,8 +115,8 @@ fn of_many_arguments_the_first_are_shown_with_the_number_of_the_others() {
     assert!(session.says("and 1\u{2009}300 more"));
 }
 
-#[test]
-fn of_many_flows_the_first_are_shown_with_the_number_of_the_others() {
+/// Opens a trace with flows from 60 spans to one, which is selected.
+fn with_flows() -> Session {
     let mut session = Session::empty(SCREEN, 1.0);
     let mut events = vec![json!({"ph": "X", "name": "sink", "pid": 1, "tid": 1, "ts": 0, "dur": 10000})];
     for id in 0..60 {
@@ -128,8 +128,28 @@ fn of_many_flows_the_first_are_shown_with_the_number_of_the_others() {
     session.harness.run_steps(3);
     session.press(Modifiers::NONE, Key::CloseBracket);
     session.until("the flows", |session| session.says("Incoming flows"));
-    let links = |session: &Session| session.node_texts().iter().filter(|text| text.starts_with("Link: source")).count();
-    assert_eq!(links(&session), 50);
+    session
+}
+
+#[test]
+fn keys_go_along_the_flows_of_the_selected_span() {
+    let mut session = with_flows();
+    assert!(!session.offers("Next in flow"), "no flow leaves it");
+    session.press(Modifiers::ALT, Key::OpenBracket);
+    session.until("the last source", |session| session.summary().contains("Selected: source59"));
+    session.until("its flow", |session| session.says("Outgoing flows"));
+    assert!(!session.offers("Previous in flow"), "it is the first");
+    session.press(Modifiers::ALT, Key::CloseBracket);
+    session.until("its sink", |session| session.summary().contains("Selected: sink"));
+}
+
+#[test]
+fn of_many_flows_the_first_are_shown_with_their_delays_and_the_number_of_the_others() {
+    let session = with_flows();
+    let texts = session.node_texts();
+    let links: Vec<_> = texts.iter().filter(|text| text.starts_with("Link: +") && text.contains(" source")).collect();
+    assert_eq!(links.len(), 50);
+    assert!(links[0].starts_with("Link: +4.999 ms  source0  ·  "), "from 1 us to 5 ms: {}", links[0]);
     assert!(session.says("and 10 more"), "{}", session.node_texts().join("\n"));
     assert!(!session.says("Outgoing flows"));
 }

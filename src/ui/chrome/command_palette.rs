@@ -161,6 +161,8 @@ mod tests {
             is_paused: false,
             is_busy: false,
             has_span: false,
+            has_flow_before: false,
+            has_flow_after: false,
             has_table: false,
             has_scope_tracks: false,
             has_scope: false,

@@ -33,6 +33,10 @@ pub(crate) struct UiState {
     pub(crate) is_paused: bool,
     /// Whether a span is selected.
     pub(crate) has_span: bool,
+    /// Whether a flow leads from another span to the selected one.
+    pub(crate) has_flow_before: bool,
+    /// Whether a flow leads from the selected span to another one.
+    pub(crate) has_flow_after: bool,
     /// Whether the statistics table is shown.
     pub(crate) has_table: bool,
     /// Whether the scope is restricted to some time, tracks or spans.
@@ -84,6 +88,8 @@ pub(super) enum When {
     Files,
     Reloadable,
     Span,
+    FlowBefore,
+    FlowAfter,
     Table,
     Selection,
     Clearable,
@@ -142,6 +148,12 @@ impl When {
                 &[has_trace, (reason.is_none(), reason.unwrap_or_default())]
             }
             Self::Span => &[has_trace, (state.has_span, NO_SPAN)],
+            Self::FlowBefore => {
+                &[has_trace, (state.has_span, NO_SPAN), (state.has_flow_before, "No flow arrives at the selected span")]
+            }
+            Self::FlowAfter => {
+                &[has_trace, (state.has_span, NO_SPAN), (state.has_flow_after, "No flow leaves the selected span")]
+            }
             Self::Table => &[has_trace, (state.has_table, "Open the statistics first")],
             Self::Selection => {
                 &[has_trace, (state.has_span || state.has_scope_time, "Select a span or some time first")]

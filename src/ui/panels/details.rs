@@ -10,12 +10,12 @@ use serde_json::Value as Json;
 use super::elided::{elided, tip};
 use super::number::TableNumber;
 use super::value_menu::{self, PanelValue};
-use crate::base::time::{grouped_digits, utc_clock_text, utc_day_text};
+use crate::base::time::{grouped_digits, signed_interval_text, utc_clock_text, utc_day_text};
 use crate::model::{Id, NameIdx, Process, StackIdx, Track};
 use crate::query::cursor::LaneCursor;
 use crate::query::drawn_unit::DrawnUnit;
 use crate::query::flame::FunctionKey;
-use crate::query::flow_chain::FlowChain;
+use crate::query::flow_chain::{FlowChain, FlowLink};
 use crate::query::overlay::FrameLine;
 use crate::query::{Description, Snapshot, family};
 use crate::scene::labels::shown_name;
@@ -75,7 +75,7 @@ pub(crate) struct DetailsPanel {
     utc_offset_ns: Option<i64>,
 }
 
-/// The flows of the row: the name of the flow, and the span at the other end with its position.
+/// The flows of the row: the span at the other end with its track.
 struct SpanFlows {
     woken_by: Option<(String, RowIdx)>,
     /// The CPU run of a state, or the state of a run.
@@ -85,7 +85,7 @@ struct SpanFlows {
     is_cut: bool,
 }
 
-/// The first flows of one direction, and the number of the others.
+/// The first flows of one direction with their delays, and the number of the others.
 struct FlowEnds {
     first: Vec<(String, RowIdx)>,
     hidden: usize,
@@ -152,15 +152,20 @@ impl DetailsPanel {
             let name = named(snapshot.names().get(snapshot.row(other).name).text);
             (format!("{name}  ·  {track}"), other)
         };
-        let ends_of = |rows: Vec<RowIdx>| FlowEnds {
-            first: rows.iter().take(LINKS_MAX).map(|&row| other_end(row)).collect(),
-            hidden: rows.len().saturating_sub(LINKS_MAX),
+        let delayed = |&(link, other): &(FlowLink, RowIdx)| {
+            let (text, row) = other_end(other);
+            // A long name is cut at its end.
+            (format!("{}  {text}", signed_interval_text(link.from_ns, link.to_ns)), row)
+        };
+        let ends_of = |links: Vec<(FlowLink, RowIdx)>| FlowEnds {
+            first: links.iter().take(LINKS_MAX).map(delayed).collect(),
+            hidden: links.len().saturating_sub(LINKS_MAX),
         };
         self.flows = Some(SpanFlows {
             woken_by: chain.waking.map(|link| other_end(link.from)),
             same_run: chain.same_run.map(other_end),
-            arriving: ends_of(chain.incoming(self.row).map(|link| link.from).collect()),
-            leaving: ends_of(chain.outgoing(self.row).map(|link| link.to).collect()),
+            arriving: ends_of(chain.incoming(self.row).map(|link| (*link, link.from)).collect()),
+            leaving: ends_of(chain.outgoing(self.row).map(|link| (*link, link.to)).collect()),
             is_cut: chain.is_cut,
         });
     }
@@ -292,11 +297,6 @@ impl DetailsPanel {
                 ui.add(egui::Label::new(named(function)).truncate());
             }
         }
-        if self.stack.is_empty() || !self.ancestors.is_empty() {
-            heading(ui, theme, "Ancestors");
-        }
-        if self.stack.is_empty() && self.ancestors.is_empty() {
-            ui.label(RichText::new("Top level").color(theme.weak_text));
         if let Some(sample) = &self.sample {
             for (title, text, row) in sample.neighbours() {
                 heading(ui, theme, title);
@@ -304,6 +304,11 @@ impl DetailsPanel {
             }
             return commands;
         }
+        if self.stack.is_empty() || !self.ancestors.is_empty() {
+            heading(ui, theme, "Ancestors");
+        }
+        if self.stack.is_empty() && self.ancestors.is_empty() {
+            ui.label(RichText::new("Top level").color(theme.weak_text));
         }
         self.ancestors.iter().rev().for_each(|(name, row)| link(ui, name, *row));
         if !self.children.is_empty() {

@@ -33,6 +33,22 @@ pub(super) fn paint(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme
     }
 }
 
+impl Timeline {
+    /// Returns the span after the selected one along a flow, or the span before it; `None` if there is none, or if its
+    /// flows are not loaded yet.
+    #[must_use]
+    pub(crate) fn linked_by_flow(&self, forward: bool) -> Option<RowIdx> {
+        let selected = self.selection.span()?;
+        let chain = self.overlays.flows_of(selected)?;
+        let is_other = |row: &RowIdx| *row != selected;
+        if forward {
+            return chain.outgoing(selected).map(|link| link.to).find(is_other);
+        }
+        let before = chain.incoming(selected).map(|link| link.from).filter(is_other).last();
+        before.or_else(|| chain.waking.map(|link| link.from))
+    }
+}
+
 /// A curve between two points of the window.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct FlowCurve {

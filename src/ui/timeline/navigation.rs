@@ -93,6 +93,8 @@ impl Timeline {
             NavigationStep::Parent => return self.reveal_relative(family::parent),
             NavigationStep::Child => return self.reveal_relative(family::longest_child),
             NavigationStep::ClearSelection => self.selection.clear_one(),
+            NavigationStep::PreviousInFlow => return self.reveal(self.linked_by_flow(false)?),
+            NavigationStep::NextInFlow => return self.reveal(self.linked_by_flow(true)?),
         }
         None
     }
