@@ -74,10 +74,15 @@ impl Timeline {
     /// Returns the time of the ruler's zero, in nanoseconds.
     pub(crate) fn origin_ns(&self) -> i64 {
         match self.overlays.ruler_origin() {
-            RulerOrigin::Start | RulerOrigin::Utc => self.snapshot.start_ns(),
+            RulerOrigin::Start | RulerOrigin::Utc => self.start_of_ruler_ns(),
             RulerOrigin::Clock => 0,
-            RulerOrigin::Mark => self.overlays.bookmarks().chosen().map_or(self.snapshot.start_ns(), |mark| mark.ts_ns),
+            RulerOrigin::Mark => self.overlays.bookmarks().chosen().map_or(self.start_of_ruler_ns(), |mark| mark.ts_ns),
         }
+    }
+
+    /// Returns the start of the trace, including rows that a live trace has dropped.
+    pub(crate) fn start_of_ruler_ns(&self) -> i64 {
+        self.first_start_ns.unwrap_or(i64::MAX).min(self.snapshot.start_ns())
     }
 
     /// Returns the offset from ruler times to UTC, if the ruler shows the time of day.

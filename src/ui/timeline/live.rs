@@ -95,6 +95,7 @@ impl Timeline {
         let (start_ns, end_ns, _) = other.view_position();
         self.view.show_when_sized(start_ns, end_ns);
         self.selection.select_range(other.selection.range());
+        self.first_start_ns = other.first_start_ns;
         self.derived = other.derived.for_other(&self.snapshot);
         let folded = other.tracks.arrangement().folded.custom_groups.clone();
         self.tracks.set_groups(self.groups_of_other(other), folded);
@@ -133,4 +134,37 @@ pub(super) fn paint(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme
     let text = Align2::LEFT_BOTTOM.anchor_size(pos2(x + 3.0, layout.canvas.bottom() - 2.0), galley.size());
     painter.rect_filled(text.expand2(vec2(2.0, 1.0)), 2.0, theme.canvas);
     painter.galley(text.min, galley, theme.accent);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::RectBudget;
+    use crate::query::Snapshot;
+    use crate::scene::color::Shade;
+    use crate::scene::tests::snapshot;
+    use crate::ui::settings::Navigation;
+
+    /// Returns a trace whose first span starts at this time, in microseconds.
+    fn from_us(first_us: u32) -> Snapshot {
+        let span = |ts_us: u32| format!(r#"{{"ph":"X","name":"a","pid":1,"tid":1,"ts":{ts_us},"dur":1}}"#);
+        snapshot(&format!("[{},{}]", span(first_us), span(30)))
+    }
+
+    #[test]
+    fn the_zero_of_the_ruler_stays_when_a_live_trace_drops_its_oldest_rows() {
+        let theme = Theme::new(Shade::Dark);
+        let new = |first_us| Timeline::new(from_us(first_us), RectBudget::SOFTWARE, &theme, Navigation::default());
+        let mut timeline = new(10);
+        timeline.set_live();
+        for first_us in [15, 20, 30] {
+            timeline = timeline.with_snapshot(from_us(first_us));
+            assert_eq!(timeline.time_text(30_000), "0.000020000 s", "from {first_us} us");
+        }
+        timeline.set_still();
+        let mut sorted = new(25);
+        sorted.look_as(&timeline);
+        assert_eq!(sorted.time_text(30_000), "0.000020000 s", "when all is sorted");
+        assert_eq!(new(25).time_text(30_000), "0.000005000 s", "when it is opened again");
+    }
 }

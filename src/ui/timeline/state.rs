@@ -74,6 +74,8 @@ pub struct Timeline {
     pub(super) budget: RectBudget,
     /// The following state while the trace grows.
     pub(super) live: Option<LiveView>,
+    /// The first start of a trace that has grown. The ruler keeps counting from it when the oldest rows are dropped.
+    pub(super) first_start_ns: Option<i64>,
     /// Why the last command had no effect, until it is shown.
     pub(super) note: Option<&'static str>,
     /// Why the import ended before all was sorted, as a sentence.
@@ -128,6 +130,7 @@ impl Timeline {
             gutter_points: GUTTER_POINTS,
             budget,
             live: None,
+            first_start_ns: None,
             note: None,
             interruption: None,
             is_still: false,
@@ -143,6 +146,9 @@ impl Timeline {
         self.view.set_bounds(snapshot.start_ns(), snapshot.end_ns());
         if self.live.is_some_and(|live| live.is_held) {
             self.view.show_exactly(before.start_ns(), before.end_ns());
+        }
+        if self.live.is_some() {
+            self.first_start_ns = Some(self.start_of_ruler_ns());
         }
         let earlier = std::mem::replace(&mut self.snapshot, snapshot);
         self.interruption = None;
@@ -376,15 +382,15 @@ impl Timeline {
     pub(super) fn selected_text(&self) -> String {
         let Some(row) = self.selection.span() else { return "Nothing selected.".to_owned() };
         let span = self.snapshot.row(row);
+        if self.snapshot.lane(row.lane).kind == LaneKind::Counter {
+            return format!("Selected: {}, at {}.", self.sample_text(row), self.time_text(span.start_ns));
+        }
         let name = shown_name(self.snapshot.names().get(span.name).text).into_owned();
         let unit = self.snapshot.drawn_unit(self.snapshot.lane(row.lane).track);
         let at = if unit.is_time() { format!(", at {}", self.time_text(span.start_ns)) } else { String::new() };
         format!("Selected: {name}, {}{at}.", unit.text(span.dur_ns))
     }
 
-        if self.snapshot.lane(row.lane).kind == LaneKind::Counter {
-            return format!("Selected: {}, at {}.", self.sample_text(row), self.time_text(span.start_ns));
-        }
     /// Returns the visible name of a process, which is never empty.
     pub(super) fn process_text(&self, process: ProcessIdx) -> String {
         self.snapshot.tracks().processes.get(process.index()).map(process_title).unwrap_or_default()

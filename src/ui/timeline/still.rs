@@ -18,6 +18,7 @@ impl Timeline {
     pub(crate) fn still(&self, times: f64) -> Self {
         let mut still = Self::with_pool(self.snapshot.clone(), self.budget, self.shade, Navigation::STILL, None);
         still.view = ViewState::new(self.view.now().magnified(times), Navigation::STILL);
+        still.first_start_ns = self.first_start_ns;
         still.pinned_scroll_px = self.pinned_scroll_px * times;
         still.tracks = self.tracks.arranged_alike();
         still.selection.select(self.selection.span());
