@@ -70,6 +70,7 @@ impl App {
         let central = egui::CentralPanel::no_frame().show(ui, |ui| self.show_central(ui, &mut commands));
         self.show_windows(ui, &state, central.response.rect.bottom(), &mut commands);
         self.show_palette(ui, &state, &mut commands);
+        self.show_go_to_time(ui, &mut commands);
         self.open_dropped(ui);
         self.end_frame(ui, commands)
     }
@@ -245,9 +246,9 @@ impl App {
             is_live: self.is_live(),
             is_paused: tab.follow.as_ref().is_some_and(FollowTask::is_paused),
             has_span: timeline.is_some_and(|timeline| timeline.selected().is_some()),
-            has_table: tab.panels.shows_statistics(),
             has_flow_before: timeline.is_some_and(|timeline| timeline.linked_by_flow(false).is_some()),
             has_flow_after: timeline.is_some_and(|timeline| timeline.linked_by_flow(true).is_some()),
+            has_table: tab.panels.shows_statistics(),
             has_scope: timeline.is_some_and(|timeline| !timeline.scope().is_whole()),
             has_scope_time: timeline.is_some_and(|timeline| timeline.scope().range.is_some()),
             has_scope_tracks: timeline.is_some_and(|timeline| !timeline.scope().tracks.is_all()),

@@ -35,6 +35,7 @@ use crate::model::unwind::UnwindFiles;
 use crate::symbols::unwind::SymbolUnwinding;
 use crate::ui::chrome::command_palette::CommandPalette;
 use crate::ui::chrome::file_picker::Picker;
+use crate::ui::chrome::go_to_time::GoToTime;
 use crate::ui::command::{AppCommand, Command, NavigationStep, PanelCommand, TimelineCommand, ToolWindow};
 use crate::ui::purpose::Purpose;
 use crate::ui::settings::Navigation;
@@ -114,6 +115,7 @@ pub struct App {
     pub(super) tasks_started: u64,
     pub(super) picker: Option<Picker>,
     pub(super) palette: Option<CommandPalette>,
+    pub(super) go_to_time: Option<GoToTime>,
     pub(super) shown: OpenToolWindows,
     pub(super) preferences: Preferences,
     /// The preferences as last saved, to find those that have changed.
@@ -164,6 +166,7 @@ impl App {
             tasks_started: 0,
             picker: None,
             palette: None,
+            go_to_time: None,
             shown: OpenToolWindows::default(),
             preferences,
             kept_preferences,
@@ -419,6 +422,7 @@ impl App {
             }
             AppCommand::Dismiss => drop(self.tab_mut().messages.pop_front()),
             AppCommand::ShowCommands => self.palette = Some(CommandPalette::default()),
+            AppCommand::ShowGoToTime => self.go_to_time = Some(GoToTime::default()),
             AppCommand::CopyText(text) => return Some(Effect::Copy(text)),
             AppCommand::Toggle(window) => self.shown.toggle(window),
             AppCommand::Live(command) => self.act_on_live(command),

@@ -26,5 +26,6 @@ pub(crate) mod sketch;
 pub(crate) mod temporary;
 pub(crate) mod threads;
 pub(crate) mod time;
+pub(crate) mod typed_time;
 pub(crate) mod units;
 pub(crate) mod version;

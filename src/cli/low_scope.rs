@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::low_choices::LowTrackKind;
-use super::units::TimeArg;
+use crate::base::typed_time::TypedTime;
 
 /// The part of a trace that a command is about: all of these must hold.
 #[derive(Debug, Args)]
@@ -11,10 +11,10 @@ use super::units::TimeArg;
 pub(super) struct LowScope {
     /// Start of the time range: nanoseconds, or with a unit such as 1.5ms; with a plus: after the first event
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
-    pub(crate) from: Option<TimeArg>,
+    pub(crate) from: Option<TypedTime>,
     /// End of the time range, which is exclusive; written like --from
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
-    pub(crate) to: Option<TimeArg>,
+    pub(crate) to: Option<TypedTime>,
     /// Only tracks whose name, process name or id contains a match of this regular expression
     #[arg(long, value_name = "RE", allow_hyphen_values = true)]
     pub(crate) track: Option<String>,

@@ -4,7 +4,7 @@ use regex::Regex;
 
 use super::error::CliError;
 use super::messages::say;
-use super::units::TimeArg;
+use crate::base::typed_time::TypedTime;
 use crate::model::TrackKind;
 use crate::query::Snapshot;
 use crate::query::filter::{Filter, Term, Test, TextTest};
@@ -14,8 +14,8 @@ use crate::query::scope::{Scope, TrackChoice};
 /// A time range of a trace; `None` leaves that side open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct TimeBounds {
-    pub(super) from: Option<TimeArg>,
-    pub(super) to: Option<TimeArg>,
+    pub(super) from: Option<TypedTime>,
+    pub(super) to: Option<TypedTime>,
 }
 
 /// The options `--from --to --track --process --thread --kind --filter`.
@@ -35,8 +35,8 @@ impl TimeBounds {
     /// [`CliError::Usage`] if the end is not after the start.
     pub(super) fn check(self) -> Result<(), CliError> {
         match (self.from, self.to) {
-            (Some(TimeArg::Absolute(from)), Some(TimeArg::Absolute(to)))
-            | (Some(TimeArg::FromStart(from)), Some(TimeArg::FromStart(to))) => in_order(from, to),
+            (Some(TypedTime::Absolute(from)), Some(TypedTime::Absolute(to)))
+            | (Some(TypedTime::FromStart(from)), Some(TypedTime::FromStart(to))) => in_order(from, to),
             _ => Ok(()),
         }
     }
@@ -64,7 +64,7 @@ impl ScopeArgs {
     pub(super) fn options(&self) -> Vec<String> {
         let TrackChoice { track, process, thread, kinds } = &self.tracks;
         let text = |option: &str, expression: &Option<Regex>| Some(format!("{option} {}", expression.as_ref()?));
-        let bound = |option: &str, time: Option<TimeArg>| time.map(|_| option.to_owned());
+        let bound = |option: &str, time: Option<TypedTime>| time.map(|_| option.to_owned());
         let has_filter = self.filter.terms.len() > usize::from(self.name.is_some()) + self.query_terms;
         let options = [
             bound("--from", self.range.from),

@@ -88,6 +88,8 @@ pub(crate) enum AppCommand {
     /// Answers the question before something is closed.
     AnswerClose(CloseChoice),
     ShowCommands,
+    /// Shows the field for a time to go to.
+    ShowGoToTime,
     /// Shows or hides a tool window.
     Toggle(ToolWindow),
     Live(LiveCommand),
@@ -179,6 +181,8 @@ pub(crate) enum TimelineCommand {
     ZoomToSpan,
     /// Scrolls to a time in nanoseconds.
     ShowTime(i64),
+    /// Scrolls so that a time is in the middle. Zooms in if most of the trace is in view.
+    Center(i64),
     /// Unfolds the parents of a track and scrolls it into view.
     ShowTrack(TrackIdx),
     /// Zooms to a range: its first nanosecond, and the first after it.
@@ -221,14 +225,14 @@ pub(crate) enum NavigationStep {
     Parent,
     /// The longest child of the selected span; scrolls down if no span is in view.
     Child,
-    /// Closes the search, or else clears the scope, or else the selected span.
-    ClearSelection,
-}
-
     /// The span that the last incoming flow of the selected span leaves, or the one that woke it.
     PreviousInFlow,
     /// The span at which the first outgoing flow of the selected span arrives.
     NextInFlow,
+    /// Closes the search, or else clears the scope, or else the selected span.
+    ClearSelection,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BookmarkCommand {
     /// Adds a bookmark at the pointer, or else at the start of the selected span, or else in the middle of the view.

@@ -194,7 +194,7 @@ fn leads_to_field(command: &Command) -> bool {
     matches!(
         command,
         Command::Panel(PanelCommand::Search)
-            | Command::App(AppCommand::ShowCommands)
+            | Command::App(AppCommand::ShowCommands | AppCommand::ShowGoToTime)
             | Command::Timeline(TimelineCommand::Rows(RowCommand::FocusFilter))
     )
 }

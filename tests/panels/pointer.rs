@@ -400,3 +400,34 @@ fn selected_times_near_an_edge_of_a_span_are_exactly_at_it_unless_alt_is_held() 
     session.drag(from, to);
     assert_eq!(range(&mut session).map(|(_, to_ns)| to_ns), Some(900_000));
 }
+
+#[test]
+fn a_typed_time_is_shown_in_the_middle_and_a_time_outside_the_trace_is_an_error() {
+    let mut session = opened();
+    let middle_ns = |session: &mut Session| {
+        let view = view(session);
+        view.start_ns().midpoint(view.end_ns())
+    };
+    for (text, expected_ns) in [("0.7 ms", 700_000), ("+300us", 300_000), ("500000", 500_000)] {
+        session.give("Go to time...");
+        session.harness.run_steps(2);
+        session.type_text(text);
+        session.press(Modifiers::NONE, Key::Enter);
+        session.harness.run_steps(10);
+        assert!(middle_ns(&mut session).abs_diff(expected_ns) < 2000, "{text}: {}", middle_ns(&mut session));
+        assert!(!session.says("Time to go to"), "the field is closed");
+    }
+    let before = view(&mut session);
+    session.give("Go to time...");
+    session.harness.run_steps(2);
+    session.type_text("5 s");
+    session.press(Modifiers::NONE, Key::Enter);
+    session.until("the range", |session| session.says("The trace is from 0.000000000 s to 0.001000000 s"));
+    session.type_text("x");
+    session.press(Modifiers::NONE, Key::Enter);
+    session.until("the units", |session| session.says("expected a number of nanoseconds"));
+    session.press(Modifiers::NONE, Key::Escape);
+    session.harness.run_steps(3);
+    assert!(!session.says("Time to go to"));
+    assert_eq!(view(&mut session), before);
+}

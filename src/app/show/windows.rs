@@ -5,6 +5,7 @@ use egui::Ui;
 use super::STATUS_POINTS;
 use crate::app::state::App;
 use crate::ui::chrome::command_palette::Outcome;
+use crate::ui::chrome::go_to_time::GoToOutcome;
 use crate::ui::chrome::{close_dialog, message, progress};
 use crate::ui::command::Command;
 use crate::ui::command_table::UiState;
@@ -16,7 +17,8 @@ impl App {
     /// Handles Escape: it leaves a text field, then closes a window, restores the timeline, and clears the selection.
     pub(super) fn close_window_by_key(&mut self, ui: &Ui) {
         let has_message = self.close_request.is_some() || !self.tab().messages.is_empty();
-        let is_behind_a_dialog = self.picker.is_some() || self.palette.is_some() || has_message;
+        let has_field = self.picker.is_some() || self.palette.is_some() || self.go_to_time.is_some();
+        let is_behind_a_dialog = has_field || has_message;
         let is_behind = is_behind_a_dialog || is_behind_another(ui);
         if is_behind || ui.ctx().text_edit_focused() || !ui.input(|input| input.key_pressed(egui::Key::Escape)) {
             return;
@@ -115,6 +117,23 @@ impl App {
             Outcome::Closed => self.palette = None,
             Outcome::Given(command) => {
                 self.palette = None;
+                commands.push(command);
+            }
+        }
+    }
+
+    /// Shows the field for a time to go to, if it is open.
+    pub(super) fn show_go_to_time(&mut self, ui: &Ui, commands: &mut Vec<Command>) {
+        let Self { go_to_time, tabs, shown_tab, theme, .. } = self;
+        let (Some(field), Some(trace)) = (go_to_time.as_mut(), &tabs[*shown_tab].trace) else {
+            *go_to_time = None;
+            return;
+        };
+        match field.show(ui, &trace.timeline, theme) {
+            GoToOutcome::Open => {}
+            GoToOutcome::Closed => *go_to_time = None,
+            GoToOutcome::Given(command) => {
+                *go_to_time = None;
                 commands.push(command);
             }
         }

@@ -78,6 +78,7 @@ impl Timeline {
             | TimelineCommand::Reveal(_)
             | TimelineCommand::ZoomToSpan
             | TimelineCommand::ShowTime(_)
+            | TimelineCommand::Center(_)
             | TimelineCommand::ShowSlice(..) => live.follows = false,
             TimelineCommand::ShowFileMoved(_)
             | TimelineCommand::Select(_)
@@ -94,8 +95,8 @@ impl Timeline {
     pub(crate) fn look_as(&mut self, other: &Self) {
         let (start_ns, end_ns, _) = other.view_position();
         self.view.show_when_sized(start_ns, end_ns);
-        self.selection.select_range(other.selection.range());
         self.first_start_ns = other.first_start_ns;
+        self.selection.select_range(other.selection.range());
         self.derived = other.derived.for_other(&self.snapshot);
         let folded = other.tracks.arrangement().folded.custom_groups.clone();
         self.tracks.set_groups(self.groups_of_other(other), folded);

@@ -34,6 +34,7 @@ impl Timeline {
             TimelineCommand::Reveal(row) => return self.reveal(row),
             TimelineCommand::ZoomToSpan => return self.show_span(),
             TimelineCommand::ShowTime(ts_ns) => self.show_time(ts_ns),
+            TimelineCommand::Center(ts_ns) => self.center(ts_ns),
             TimelineCommand::ShowSlice(from_ns, to_ns) => self.show_slice(from_ns, to_ns),
             TimelineCommand::ShowTrack(track) => return self.show_track(track),
             TimelineCommand::Step(step) => return self.step(step),
@@ -92,9 +93,9 @@ impl Timeline {
             NavigationStep::Next => return self.reveal_neighbour(true),
             NavigationStep::Parent => return self.reveal_relative(family::parent),
             NavigationStep::Child => return self.reveal_relative(family::longest_child),
-            NavigationStep::ClearSelection => self.selection.clear_one(),
             NavigationStep::PreviousInFlow => return self.reveal(self.linked_by_flow(false)?),
             NavigationStep::NextInFlow => return self.reveal(self.linked_by_flow(true)?),
+            NavigationStep::ClearSelection => self.selection.clear_one(),
         }
         None
     }
@@ -171,11 +172,11 @@ impl Timeline {
     fn jump_to_row(&mut self, to: Viewport, row: RowIdx) -> Option<ArrangeJob> {
         self.selection.select(Some(row));
         let is_recorded = self.view.jump(to);
+        // A counter may be in the row of another one.
+        let row = RowIdx { lane: self.drawn_lane(row.lane), ..row };
         self.jump_to_track(self.snapshot.lane(row.lane).track, row, is_recorded)
     }
 
-        // A counter may be in the row of another one.
-        let row = RowIdx { lane: self.drawn_lane(row.lane), ..row };
     /// Unfolds the parents of a track and scrolls to a row of it. Unless the jump is in the history already, records
     /// the rows that it leaves.
     #[must_use]
@@ -238,6 +239,20 @@ impl Timeline {
     pub(crate) fn show_time(&mut self, ts_ns: i64) {
         let mut to = *self.view.target();
         to.reveal(ts_ns, ts_ns);
+        self.view.jump(to);
+    }
+
+    /// Scrolls a time into the middle. A view of most of the trace cannot be scrolled that far, so it zooms in.
+    fn center(&mut self, ts_ns: i64) {
+        /// Share of the trace above which the view zooms in, and the zoom.
+        const PART_MAX: f64 = 0.5;
+        const ZOOM: f64 = 10.0;
+        let mut to = *self.view.target();
+        let trace_ns = self.snapshot.end_ns().abs_diff(self.snapshot.start_ns()) as f64;
+        if to.width_ns() > trace_ns * PART_MAX {
+            to.zoom(ZOOM, to.x_from_time(ts_ns));
+        }
+        to.pan(to.x_from_time(ts_ns) - to.width_px() / 2.0);
         self.view.jump(to);
     }
 
