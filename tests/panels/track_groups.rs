@@ -98,3 +98,24 @@ fn a_group_is_a_scope_and_is_hidden_and_a_search_unfolds_it() {
         session.says("PROMISE 1 track, in the scope, unfolded") || session.says("PROMISE 1 track, unfolded")
     });
 }
+
+#[test]
+fn the_headers_of_a_process_and_of_its_group_stay_at_the_top_and_the_menu_of_a_track_folds_the_group() {
+    let mut session = with_groups(60);
+    session.click("PROMISE 60 tracks, folded");
+    session.harness.run_steps(2);
+    for _ in 0..2 {
+        session.press(Modifiers::NONE, Key::PageDown);
+    }
+    session.harness.run_steps(3);
+    let rect = |session: &Session, label: &str| session.harness.get_by_label(label).rect();
+    let canvas = session.harness.get_by_role(egui::Role::Canvas).rect();
+    let [process, group] = ["Process 7, unfolded", "PROMISE 60 tracks, unfolded"].map(|label| rect(&session, label));
+    assert_eq!(process.top(), canvas.top(), "{:?}", heads(&session));
+    assert_eq!(group.top(), process.bottom());
+    let tracks: Vec<_> = session.harness.query_all_by_label("PROMISE, unfolded").map(|node| node.rect()).collect();
+    assert!(tracks.iter().all(|track| track.top() >= group.bottom()), "no name is below the headers");
+    session.right_click(tracks[tracks.len() / 2].center());
+    session.click("Fold its group");
+    session.until("the folded group", |session| heads(session).contains(&"PROMISE 60 tracks, folded".to_owned()));
+}

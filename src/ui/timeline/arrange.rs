@@ -174,6 +174,15 @@ impl Timeline {
         }
     }
 
+    /// Returns the header of the group of the trace that a row is in, or the row itself if it is one.
+    pub(super) fn group_of_row(&self, kind: GroupKind) -> Option<GroupKind> {
+        match kind {
+            GroupKind::Custom(_) | GroupKind::Process(_) => None,
+            GroupKind::Tracks(_) => Some(kind),
+            GroupKind::Track(track) => self.tracks.arrangement().group_above(&self.snapshot, track),
+        }
+    }
+
     /// Returns the headers above a track, the outermost first.
     pub(super) fn kinds_above(&self, track: TrackIdx) -> impl Iterator<Item = GroupKind> + use<> {
         let arrangement = self.tracks.arrangement();

@@ -31,16 +31,17 @@ pub(super) fn show(timeline: &Timeline, ui: &mut Ui, layout: &TimelineLayout, th
     let mut commands = Vec::new();
     for shown in timeline.panes(layout) {
         let groups = shown.groups();
-        let header = header_at_the_top(timeline, &shown, &groups);
-        // Nothing is drawn under the sticky header.
-        let free_top = header.as_ref().map_or(shown.gutter.top(), |(_, header)| header.bottom());
-        let clip = shown.gutter.with_min_y(free_top.min(shown.gutter.bottom()));
+        let sticky = sticky_headers(timeline, &shown, &groups);
+        // Nothing is drawn under the sticky headers.
+        let free_top = sticky.last().map_or(shown.gutter.top(), |(_, header)| header.bottom());
+        let below = |top: f32| shown.gutter.with_min_y(top.min(shown.gutter.bottom()));
+        let clip = below(free_top);
         let shows_name = |group: &Group| {
             let band = shown.band(group.top_px, group.height_px);
             band.bottom() - free_top >= NAME_POINTS.min(band.height())
         };
         for (index, group) in groups.iter().enumerate() {
-            if header.as_ref().is_some_and(|(header, _)| header.kind == group.kind) {
+            if sticky.iter().any(|(header, _)| header.kind == group.kind) {
                 continue;
             }
             let band = shown.band(group.top_px, group.height_px);
@@ -53,26 +54,50 @@ pub(super) fn show(timeline: &Timeline, ui: &mut Ui, layout: &TimelineLayout, th
             };
             show_group(timeline, ui, (group, joint), (rect, clip), theme, &mut commands);
         }
-        if let Some((header, rect)) = header {
-            show_group(timeline, ui, (&header, Joint::default()), (rect, shown.gutter), theme, &mut commands);
+        let mut top = shown.gutter.top();
+        for (header, rect) in sticky {
+            show_group(timeline, ui, (&header, Joint::default()), (rect, below(top)), theme, &mut commands);
+            top = rect.bottom();
         }
     }
     commands
 }
 
-/// Returns the sticky header: that of the process or group at the top, if it would be out of view, with its position.
-/// The next header pushes it out.
-fn header_at_the_top(timeline: &Timeline, shown: &ShownPane<'_>, groups: &[Group]) -> Option<(Group, Rect)> {
-    let kind = timeline.header_of(groups.first()?.kind);
+/// Returns the sticky headers with their positions, the outer one first: that of the process at the top, and that of
+/// the group below it.
+fn sticky_headers(timeline: &Timeline, shown: &ShownPane<'_>, groups: &[Group]) -> Vec<(Group, Rect)> {
+    let mut sticky = Vec::new();
+    let outer = groups.first().map(|group| timeline.header_of(group.kind));
+    let is_outside = |group: &Group| is_header(group.kind) && Some(group.kind) != outer;
+    let top = shown.gutter.top();
+    sticky.extend(
+        outer.and_then(|kind| sticky_header(timeline, shown, kind, top, groups.iter().find(|group| is_outside(group)))),
+    );
+    let free_top = sticky.last().map_or(top, |(_, rect): &(Group, Rect)| rect.bottom());
+    let is_below = |group: &&Group| shown.band(group.top_px, group.height_px).bottom() > free_top;
+    let mut rest = groups.iter().skip_while(|group| !is_below(group)).peekable();
+    let inner = rest.peek().and_then(|group| timeline.group_of_row(group.kind));
+    let next = rest.find(|group| timeline.group_of_row(group.kind) != inner);
+    sticky.extend(inner.and_then(|kind| sticky_header(timeline, shown, kind, free_top, next)));
+    sticky
+}
+
+/// Returns a header at `free_top` if it would be out of view, with its position. The next header pushes it out.
+fn sticky_header(
+    timeline: &Timeline,
+    shown: &ShownPane<'_>,
+    kind: GroupKind,
+    free_top: f32,
+    next: Option<&Group>,
+) -> Option<(Group, Rect)> {
     let header = shown.pane.layout.group_of(kind)?;
     let band = shown.band(header.top_px, header.height_px);
     // A folded one is only its header.
-    if band.top() >= shown.gutter.top() || timeline.is_folded(kind) {
+    if band.top() >= free_top || timeline.is_folded(kind) {
         return None;
     }
-    let is_next = |group: &&Group| is_header(group.kind) && group.kind != kind;
-    let next = groups.iter().find(is_next).map(|next| shown.band(next.top_px, next.height_px).top());
-    let top = next.map_or(shown.gutter.top(), |next| shown.gutter.top().min(next - band.height()));
+    let next_top = next.map(|next| shown.band(next.top_px, next.height_px).top());
+    let top = next_top.map_or(free_top, |next_top| free_top.min(next_top - band.height()));
     Some((header, Rect::from_x_y_ranges(shown.gutter.x_range(), top..=top + band.height())))
 }
 
@@ -223,6 +248,11 @@ pub(super) fn choices(timeline: &Timeline, kind: GroupKind) -> Vec<RowChoice> {
     if let GroupKind::Track(track) = kind {
         let pin = if timeline.tracks.is_pinned(track) { "Unpin the track" } else { "Pin the track to the top" };
         choices.push(RowChoice::new(pin, RowCommand::TogglePin(track)));
+    }
+    if let GroupKind::Track(track) = kind
+        && let Some(group) = timeline.tracks.arrangement().group_above(&timeline.snapshot, track)
+    {
+        choices.push(RowChoice::new("Fold its group", RowCommand::ToggleFold(group)));
     }
     choices.extend(timeline.counter_choices(kind));
     choices.push(RowChoice::new(hide, RowCommand::Hide(kind)));
