@@ -90,7 +90,6 @@ impl Timeline {
             unsorted::paint(self, ui, &layout, theme);
         }
         commands.extend(range::show(self, ui, &layout, theme));
-        flow_curves::paint(self, ui, &layout, theme);
         self.paint_snap(ui, &layout, theme);
         commands.extend(bookmarks::show(self, &flags, ui, &layout, theme));
         if let Some(pointer) = &pointer {
@@ -168,6 +167,14 @@ impl Timeline {
             }
             shown.paint_ground(ui, &self.snapshot, theme);
             shown.paint_spans(ui);
+        }
+        // Names are above the curves, which cross the selected span and its children.
+        flow_curves::paint(self, ui, layout, theme);
+        for shown in self.panes(layout) {
+            if shown.canvas.height() <= 0.0 {
+                continue;
+            }
+            shown.paint_names(ui);
             if let Some(row) = self.selection.hovered().filter(|hovered| Some(*hovered) != self.selection.span()) {
                 shown.paint_outline(ui, &self.snapshot, (row, row.lane), Stroke::new(1.0, theme.hover));
             }

@@ -304,15 +304,18 @@ impl ShownPane<'_> {
         }
     }
 
-    /// Paints the spans and their names.
+    /// Paints the spans without their names.
     pub(super) fn paint_spans(&self, ui: &Ui) {
+        let Some(drawn) = &self.pane.drawn else { return };
+        let rects = drawn.shifted.as_ref().map_or(&drawn.rects, |(rects, _)| rects);
+        ui.painter_at(self.canvas).add(rects.shape(self.canvas));
+    }
+
+    /// Paints the names on spans.
+    pub(super) fn paint_names(&self, ui: &Ui) {
         let painter = ui.painter_at(self.canvas);
         let Some(drawn) = &self.pane.drawn else { return };
-        let (rects, labels) = match &drawn.shifted {
-            Some((rects, labels)) => (rects, labels),
-            None => (&drawn.rects, &drawn.labels),
-        };
-        painter.add(rects.shape(self.canvas));
+        let labels = drawn.shifted.as_ref().map_or(&drawn.labels, |(_, labels)| labels);
         let font = FontId::proportional(LABEL_POINTS);
         for label in labels {
             let at = self.canvas.min + vec2(label.x, label.y) / self.scale;
