@@ -431,3 +431,18 @@ fn a_typed_time_is_shown_in_the_middle_and_a_time_outside_the_trace_is_an_error(
     assert!(!session.says("Time to go to"));
     assert_eq!(view(&mut session), before);
 }
+
+#[test]
+fn the_time_under_the_pointer_does_not_cover_the_length_of_the_selection() {
+    let mut session = opened();
+    let (from, to) = (on_ruler(&session, 0.45), on_ruler(&session, 0.55));
+    session.drag(from, to);
+    let label = session.harness.get_by_label_contains("Statistics of the selected").rect();
+    let at = pos2(label.center().x, canvas(&session).center().y);
+    session.left_click(at);
+    session.press(Modifiers::NONE, Key::M);
+    session.harness.run_steps(2);
+    let flag = session.harness.get_by_label("Marker 1").rect();
+    let moved = session.harness.get_by_label_contains("Statistics of the selected").rect();
+    assert!(!flag.intersects(moved), "{flag} and {moved}");
+}

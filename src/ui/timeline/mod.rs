@@ -31,6 +31,7 @@ mod ranked_order;
 mod row_anchor;
 mod ruler;
 pub(crate) mod ruler_clock;
+mod ruler_labels;
 pub(crate) mod saved;
 mod scope;
 mod scroll_bar;
@@ -78,20 +79,22 @@ impl Timeline {
         self.resize_gutter(ui, &layout);
         self.draw(ui, &layout);
         let ruler = ruler::current(self, ui);
-        let pointer = ruler::pointer_time(self, &ruler, ui, &layout, theme, response.hover_pos());
         let flags = bookmarks::flags(self, ui, &layout);
-        let length = range::length(self, ui, &layout, theme).map(|length| length.rect);
-        let covered = flags.iter().map(|flag| flag.rect).chain(pointer.as_ref().map(|pointer| pointer.rect));
-        let covered = covered.chain(length);
-        self.paint(ui, &layout, theme, (&ruler, &covered.collect::<Vec<_>>()), pointer.as_ref());
+        let mut covered: Vec<_> = flags.iter().map(|flag| flag.rect).collect();
+        let length = range::length(self, ui, &layout, theme, &covered);
+        covered.extend(length.as_ref().map(|length| length.rect));
+        let pointer = ruler::pointer_time(self, &ruler, ui, &layout, theme, (response.hover_pos(), &covered));
+        covered.extend(pointer.as_ref().map(|pointer| pointer.rect));
+        self.paint(ui, &layout, theme, (&ruler, &covered), pointer.as_ref());
         if self.is_live() {
             live::paint(self, ui, &layout, theme);
         } else {
             unsorted::paint(self, ui, &layout, theme);
         }
-        commands.extend(range::show(self, ui, &layout, theme));
+        range::paint(self, ui, &layout, theme);
         self.paint_snap(ui, &layout, theme);
         commands.extend(bookmarks::show(self, &flags, ui, &layout, theme));
+        commands.extend(length.and_then(|length| length.show(ui, &layout, theme)));
         if let Some(pointer) = &pointer {
             pointer.paint(ui, &layout, theme);
         }

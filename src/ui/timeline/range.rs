@@ -6,6 +6,7 @@ use egui::{Align2, CursorIcon, FontId, Galley, Rect, Role, Sense, Stroke, Ui, Wi
 
 use super::layout::TimelineLayout;
 use super::layout::as_f32;
+use super::ruler_labels::beside_others;
 use super::state::Timeline;
 use crate::base::time::duration_text;
 use crate::ui::command::{Command, PanelCommand};
@@ -32,11 +33,11 @@ fn veil_tracks(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Th
     }
 }
 
-/// Shows the scope if it is in view. A click on the length of its time opens the statistics.
-pub(super) fn show(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) -> Option<Command> {
+/// Paints the scope, if it is in view.
+pub(super) fn paint(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {
     let Some((from_ns, to_ns)) = timeline.selection.range() else {
         veil_tracks(timeline, ui, layout, theme, layout.canvas.left()..=layout.canvas.right());
-        return None;
+        return;
     };
     let x_of = |ts_ns| {
         let x_px = timeline.view.now().x_from_time(ts_ns).clamp(-10.0, timeline.view.now().width_px() + 10.0);
@@ -59,32 +60,23 @@ pub(super) fn show(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme:
     }
     let on_ruler = Rect::from_min_max(pos2(left, layout.ruler.top()), pos2(right, layout.ruler.bottom() - 1.0));
     painter.rect_filled(on_ruler, 0.0, theme.accent.gamma_multiply(0.25));
-    let length = length(timeline, ui, layout, theme)?;
-    let response = ui.interact(length.rect, ui.scope_id().with("selected time"), Sense::click());
-    response.widget_info(|| {
-        let label = format!("Statistics of the selected {}", duration_text(to_ns.abs_diff(from_ns)));
-        WidgetInfo::labeled(Role::Button, true, label)
-    });
-    painter.rect_filled(length.rect, 4.0, if response.hovered() { theme.text } else { theme.accent });
-    let at = Align2::CENTER_CENTER.anchor_size(length.rect.center(), length.galley.size());
-    painter.galley(at.min, length.galley, theme.canvas);
-    let keys = ["Statistics", "Fit selection", "Clear selection"].map(|title| key_of(ui.ctx(), title));
-    let [statistics, fit, clear] = keys;
-    let tip = format!(
-        "Click, {statistics}: statistics of the scope\n{fit}: fill the view with this time\n{clear}: clear the selection"
-    );
-    let clicked = response.on_hover_text(tip).on_hover_cursor(CursorIcon::PointingHand).clicked();
-    clicked.then_some(Command::Panel(PanelCommand::Show(Panel::Statistics)))
 }
 
 /// The length of the selected time, and its position on the ruler.
 pub(super) struct Length {
+    dur_ns: u64,
     galley: Arc<Galley>,
     pub(crate) rect: Rect,
 }
 
-/// Returns the length, if any of the selected time is in view.
-pub(super) fn length(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) -> Option<Length> {
+/// Returns the length, if any of the selected time is in view. It is beside the flags, or over them without room.
+pub(super) fn length(
+    timeline: &Timeline,
+    ui: &Ui,
+    layout: &TimelineLayout,
+    theme: &Theme,
+    flags: &[Rect],
+) -> Option<Length> {
     let (from_ns, to_ns) = timeline.selection.range()?;
     let [left, right] = [from_ns, to_ns].map(|ts_ns| {
         let x_px = timeline.view.now().x_from_time(ts_ns).clamp(0.0, timeline.view.now().width_px());
@@ -93,11 +85,31 @@ pub(super) fn length(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, them
     if left >= right {
         return None;
     }
-    let text = duration_text(to_ns.abs_diff(from_ns));
-    let galley = ui.painter().layout_no_wrap(text, FontId::proportional(11.0), theme.canvas);
+    let dur_ns = to_ns.abs_diff(from_ns);
+    let galley = ui.painter().layout_no_wrap(duration_text(dur_ns), FontId::proportional(11.0), theme.canvas);
     let size = galley.size() + vec2(10.0, 4.0);
-    let rightmost = (layout.ruler.right() - size.x).max(layout.ruler.left());
-    let left = (f32::midpoint(left, right) - size.x / 2.0).clamp(layout.ruler.left(), rightmost);
-    let rect = Rect::from_min_size(pos2(left, layout.ruler.center().y - size.y / 2.0), size);
-    Some(Length { galley, rect })
+    let rect = Rect::from_center_size(pos2(f32::midpoint(left, right), layout.ruler.center().y), size);
+    Some(Length { dur_ns, galley, rect: beside_others(rect, layout.ruler, flags) })
+}
+
+impl Length {
+    /// Shows the length. A click on it opens the statistics.
+    pub(super) fn show(self, ui: &Ui, layout: &TimelineLayout, theme: &Theme) -> Option<Command> {
+        let response = ui.interact(self.rect, ui.scope_id().with("selected time"), Sense::click());
+        response.widget_info(|| {
+            let label = format!("Statistics of the selected {}", duration_text(self.dur_ns));
+            WidgetInfo::labeled(Role::Button, true, label)
+        });
+        let painter = ui.painter_at(layout.ruler);
+        painter.rect_filled(self.rect, 4.0, if response.hovered() { theme.text } else { theme.accent });
+        let at = Align2::CENTER_CENTER.anchor_size(self.rect.center(), self.galley.size());
+        painter.galley(at.min, self.galley, theme.canvas);
+        let keys = ["Statistics", "Fit selection", "Clear selection"].map(|title| key_of(ui.ctx(), title));
+        let [statistics, fit, clear] = keys;
+        let tip = format!(
+            "Click, {statistics}: statistics of the scope\n{fit}: fill the view with this time\n{clear}: clear the selection"
+        );
+        let clicked = response.on_hover_text(tip).on_hover_cursor(CursorIcon::PointingHand).clicked();
+        clicked.then_some(Command::Panel(PanelCommand::Show(Panel::Statistics)))
+    }
 }

@@ -7,6 +7,7 @@ use egui::{Align2, FontId, Galley, Pos2, Rect, Stroke, Ui, pos2, vec2};
 use super::bookmarks::distance_text;
 use super::layout::TimelineLayout;
 use super::layout::as_f32;
+use super::ruler_labels::beside_others;
 use super::state::Timeline;
 use crate::scene::clock_ruler::{clock_ruler, hours_ruler, with_decimals_of_pixels};
 use crate::scene::ruler::{Ruler, ruler};
@@ -71,14 +72,15 @@ pub(super) struct PointerTime {
     pub(crate) rect: Rect,
 }
 
-/// Returns the time under the pointer, if that is on the rows.
+/// Returns the time under the pointer, if that is on the rows. Its label is beside the others, or over them without
+/// room.
 pub(super) fn pointer_time(
     timeline: &Timeline,
     ruler: &Ruler,
     ui: &Ui,
     layout: &TimelineLayout,
     theme: &Theme,
-    hover: Option<Pos2>,
+    (hover, others): (Option<Pos2>, &[Rect]),
 ) -> Option<PointerTime> {
     let at = hover.filter(|at| layout.rows().contains(*at))?;
     let ts_ns = timeline.time_at(layout, at);
@@ -89,9 +91,8 @@ pub(super) fn pointer_time(
     let text = if from_mark.is_empty() { time } else { format!("{time}   {from_mark}") };
     let galley = ui.painter().layout_no_wrap(text, FontId::proportional(TEXT_POINTS), theme.canvas);
     let size = galley.size() + vec2(10.0, 4.0);
-    let rightmost = (layout.ruler.right() - size.x).max(layout.ruler.left());
-    let left = (at.x - size.x / 2.0).clamp(layout.ruler.left(), rightmost);
-    let rect = Rect::from_min_size(pos2(left, layout.ruler.center().y - size.y / 2.0), size);
+    let rect = Rect::from_center_size(pos2(at.x, layout.ruler.center().y), size);
+    let rect = beside_others(rect, layout.ruler, others);
     Some(PointerTime { galley, x: at.x, rect })
 }
 
