@@ -22,6 +22,7 @@ pub(crate) mod progress;
 pub(crate) mod replace;
 pub(crate) mod shell;
 pub(crate) mod signals;
+pub(crate) mod similar;
 pub(crate) mod sketch;
 pub(crate) mod temporary;
 pub(crate) mod threads;

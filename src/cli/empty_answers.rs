@@ -2,9 +2,9 @@
 //! that, a mistyped filter looks like an answer.
 
 use super::messages::say;
-use super::mistyped::mistyped_key;
 use super::scope::ScopeArgs;
 use crate::query::Snapshot;
+use crate::query::mistyped_key::mistyped_key;
 
 /// Says why there are no spans.
 pub(super) fn say_no_spans(snapshot: &Snapshot, scope: &ScopeArgs) {

@@ -25,6 +25,7 @@ pub(crate) mod inside;
 pub(crate) mod last_spans;
 pub(crate) mod longest;
 pub(crate) mod matcher;
+pub(crate) mod mistyped_key;
 mod name_set;
 mod named_groups;
 pub(crate) mod open_end;

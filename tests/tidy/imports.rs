@@ -64,6 +64,7 @@ pub(crate) const PACKAGES: &[(&str, &[&str])] = &[
     ("cpp_demangle", &["src/base/demangle.rs"]),
     ("lzma_rust2", &["src/symbols/"]),
     ("rustc_demangle", &["src/base/demangle.rs"]),
+    ("strsim", &["src/base/similar.rs"]),
 ];
 
 /// Returns the top-level module of a file below `src`.

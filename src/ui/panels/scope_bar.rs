@@ -12,6 +12,7 @@ use crate::base::time::{duration_text, grouped_digits};
 use crate::model::{ProcessIdx, TrackIdx, TrackKind, TrackSet};
 use crate::query::Snapshot;
 use crate::query::filter::Filter;
+use crate::query::mistyped_key::mistyped_key;
 use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::titles::{distinct_title, process_title};
 use crate::ui::chrome::menu_bar;
@@ -37,6 +38,8 @@ pub(crate) struct ScopeBar {
     /// The text of the field, valid or not.
     filter: String,
     error: Option<String>,
+    /// A sentence about a key of the filter that is probably mistyped.
+    hint: Option<String>,
     /// Name for saving the scope.
     name: String,
     /// Whether the field of the name takes the keys in the next frame.
@@ -56,6 +59,7 @@ impl ScopeBar {
         }
         if self.shown.filter != scope.filter {
             (self.filter, self.error) = (scope.filter.to_string(), None);
+            self.hint = Filter::parse(&scope.filter).ok().as_ref().and_then(mistyped_key);
         }
         if self.shown != *scope {
             self.shown = scope.clone();
@@ -108,6 +112,8 @@ impl ScopeBar {
                 });
                 if let Some(error) = &self.error {
                     ui.add(egui::Label::new(RichText::new(&*shown(error)).color(theme.error)).truncate());
+                } else if let Some(hint) = &self.hint {
+                    ui.add(egui::Label::new(RichText::new(&*shown(hint)).color(theme.weak_text)).truncate());
                 }
             });
         });
