@@ -307,6 +307,7 @@ impl Panels {
             Answer::Scheduling(answer) => set.scheduling.set_answer(&answer, timeline.snapshot()),
             Answer::NumberOf(row, number) => set.spans.reveal_number(row, number),
             Answer::Neighbour(found) => return set.search.set_neighbour(found),
+            Answer::LongestHits(hits) => set.search.set_longest(hits),
             Answer::Namesake(found) => {
                 let (row, further) = self.namesakes.accept_answer(found, (timeline.selected(), timeline.snapshot()));
                 self.ask_if_any(further, timeline.snapshot(), wake);
@@ -380,9 +381,14 @@ impl Panels {
     }
 
     fn stop_search(&mut self, timeline: &mut Timeline) {
-        for kind in [QuestionKind::Search, QuestionKind::Page, QuestionKind::Neighbour, QuestionKind::Pixels] {
-            self.analysis.stop(kind);
-        }
+        let kinds = [
+            QuestionKind::Search,
+            QuestionKind::Page,
+            QuestionKind::LongestHits,
+            QuestionKind::Neighbour,
+            QuestionKind::Pixels,
+        ];
+        kinds.into_iter().for_each(|kind| self.analysis.stop(kind));
         timeline.set_hits(None);
     }
 

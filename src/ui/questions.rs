@@ -90,6 +90,12 @@ pub(crate) enum Question {
     },
     /// The longest spans of a scope, with their maximum number.
     Longest(SelectedScope, usize),
+    /// The longest spans of a scope that match the filter of the search, with their maximum number.
+    LongestHits {
+        text: String,
+        scope: SelectedScope,
+        count: usize,
+    },
     Counters(SelectedScope),
     /// The threads, processes or CPUs of a scope, sorted.
     Scheduling(Box<SchedulingQuestion>),
@@ -266,6 +272,7 @@ pub enum QuestionKind {
     Spans,
     SpanPage,
     Longest,
+    LongestHits,
     Counters,
     Scheduling,
     HeatMap,
@@ -313,6 +320,8 @@ pub enum Answer {
     Spans(Hits),
     /// Answers [`Question::Longest`], longest first.
     Longest(Arc<Vec<Hit>>),
+    /// Answers [`Question::LongestHits`], longest first.
+    LongestHits(Arc<Vec<Hit>>),
     Counters(Arc<CounterLines>),
     Scheduling(Arc<SchedulingAnswer>),
     HeatMap(Arc<HeatMap>),
@@ -405,6 +414,7 @@ impl Question {
             Self::Page(HitsOf::Spans, ..) => QuestionKind::SpanPage,
             Self::Spans { .. } => QuestionKind::Spans,
             Self::Longest(..) => QuestionKind::Longest,
+            Self::LongestHits { .. } => QuestionKind::LongestHits,
             Self::Counters(_) => QuestionKind::Counters,
             Self::Scheduling(_) => QuestionKind::Scheduling,
             Self::HeatMap(_) => QuestionKind::HeatMap,

@@ -426,3 +426,65 @@ fn the_words_of_the_last_search_are_replaced_by_typing() {
         assert!(!session.says(&format!("read{word}")) && !session.says("writerequest"));
     }
 }
+
+#[test]
+fn the_longest_hits_come_first_where_that_is_chosen_and_are_copied_and_written_so() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.press(Modifiers::COMMAND, Key::F);
+    session.harness.step();
+    session.type_text("cat:io");
+    session.until("the hits", |session| session.says("ListItem: write"));
+    session.click("Longest");
+    let first_words = |session: &Session| -> Vec<String> {
+        let rows = session.harness.query_all_by_role(egui::Role::ListItem);
+        let label = |row: egui_kittest::Node<'_>| row.accesskit_node().label().unwrap_or_default();
+        rows.map(label).map(|row| row.rsplit(", ").next().unwrap_or_default().to_owned()).collect()
+    };
+    session.until("the longest first", |session| first_words(session) == ["400 µs", "300 µs", "200 µs", "100 µs"]);
+    assert!(session.says("4 of the hits that are spans"), "{}", session.node_texts().join("\n"));
+    session.click("Copy");
+    let table = crate::copied::copied(&session).expect("a table");
+    assert!(table.lines().nth(1).is_some_and(|line| line.starts_with("write\t400000\t")), "{table}");
+    session.click("Copy as command");
+    let printed = crate::frame::run_by_shell(&crate::copied::copied(&session).expect("a command"));
+    assert_eq!(printed.lines().count(), 5, "{printed}");
+    // The next hit is still the one after the selected one in time.
+    session.click("Next");
+    session.until("its number", |session| session.says("of 4 hits"));
+    session.click("By time");
+    session.until("the order of time", |session| {
+        first_words(session).get(..2).is_some_and(|first| first == ["400 µs", "200 µs"])
+    });
+    // An instant is a hit without a duration.
+    session.click("Longest");
+    session.click("Search");
+    session.press(Modifiers::COMMAND, Key::A);
+    session.type_text("flushed");
+    session.until("why there is none", |session| session.says("No hit is a span, so none has a duration."));
+}
+
+#[test]
+fn a_mistyped_key_of_a_search_is_told_where_nothing_matches() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.press(Modifiers::COMMAND, Key::F);
+    session.harness.step();
+    session.type_text("durr>1ms");
+    session.until("the key that is meant", |session| session.says("did you mean `dur>`?"));
+}
+
+#[test]
+fn a_low_dock_shows_several_of_the_longest_spans_of_a_name() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let spans = (0..40).map(|ts| format!(r#"{{"ph":"X","name":"read","pid":1,"tid":1,"ts":{},"dur":{}}}"#, ts * 10, 5));
+    session.open_text("many.json", &format!("[{}]", spans.collect::<Vec<_>>().join(",")));
+    session.press(Modifiers::COMMAND, Key::T);
+    session.until("the line", |session| session.says("ListItem: read"));
+    session.harness.run_steps(2);
+    session.click("read");
+    session.until("the longest", |session| session.says("5 µs  at"));
+    session.harness.run_steps(3);
+    let bottom = session.harness.get_by_label("Map of the whole trace").rect().bottom().max(SCREEN.y - 30.0);
+    let links = session.harness.query_all_by_label_contains("5 µs  at");
+    let shown = links.filter(|link| link.rect().bottom() < bottom).count();
+    assert!(shown >= 5, "{shown}");
+}

@@ -64,7 +64,10 @@ impl QueryContext<'_> {
         Ok(match question {
             Question::Search(text, scope) => Some(Answer::Hits(self.search(&text, &scope)?)),
             Question::Spans { scope, with_instants } => Some(Answer::Spans(self.spans(&scope, with_instants)?)),
-            Question::Longest(scope, count) => Some(Answer::Longest(Arc::new(self.longest(&scope, count)?))),
+            Question::Longest(scope, count) => Some(Answer::Longest(Arc::new(self.longest("", &scope, count)?))),
+            Question::LongestHits { text, scope, count } => {
+                Some(Answer::LongestHits(Arc::new(self.longest(&text, &scope, count)?)))
+            }
             Question::Page(of, first, count) => self.page(first, count).map(|hits| Answer::Page(of, first, hits)),
             Question::NumberOf(row) => self.hits.map(|hits| Answer::NumberOf(row, self.number_of(hits, row))),
             Question::Neighbour { forward, from } => {
@@ -133,8 +136,8 @@ impl QueryContext<'_> {
         search(self.snapshot, &scope, self.cancel, self.progress)
     }
 
-    fn longest(&self, selected: &SelectedScope, count: usize) -> Result<Vec<Hit>, Cancelled> {
-        longest(self.snapshot, &self.scope(selected), count, self.cancel)
+    fn longest(&self, text: &str, selected: &SelectedScope, count: usize) -> Result<Vec<Hit>, Cancelled> {
+        longest(self.snapshot, &selected.with_filter(self.snapshot, text), count, self.cancel)
     }
 
     fn counters(&self, selected: &SelectedScope) -> Result<CounterLines, Cancelled> {

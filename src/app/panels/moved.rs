@@ -15,6 +15,7 @@ pub(super) fn moved(answer: Answer, moves: &LaneMoves) -> Answer {
     match answer {
         Answer::Page(of, first, hits) => Answer::Page(of, first, moved_hits(&hits, moves)),
         Answer::Longest(hits) => Answer::Longest(Arc::new(moved_hits(&hits, moves))),
+        Answer::LongestHits(hits) => Answer::LongestHits(Arc::new(moved_hits(&hits, moves))),
         Answer::NumberOf(row, number) => match moves.row(row) {
             Some(moved) => Answer::NumberOf(moved, number),
             None => Answer::NumberOf(row, None),

@@ -25,6 +25,7 @@ pub(crate) mod heat_map;
 mod hit_list;
 mod hit_table;
 pub(crate) mod keys;
+mod longest_list;
 pub(crate) mod losses;
 mod number;
 pub(crate) mod preferences;

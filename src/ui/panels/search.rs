@@ -1,17 +1,21 @@
-//! The search panel: a field with the number of hits, a list of them in time order, and buttons to the next and
+//! The search panel: a field with the number of hits, a list of them by time or duration, and buttons to the next and
 //! previous hit.
+
+use std::sync::Arc;
 
 use egui::{Event, Key, Modifiers, RichText, Ui};
 
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::hit_list::{HitList, ListContent, ListRows};
 use super::hit_table::{HitExport, HitTableRows};
+use super::longest_list::LongestList;
 use crate::base::csv::Cells;
 use crate::base::progress::{Progress, Stage};
 use crate::base::time::grouped_digits;
 use crate::export::values::TableSource;
 use crate::query::Snapshot;
 use crate::query::filter::Filter;
+use crate::query::mistyped_key::mistyped_key;
 use crate::query::search::{Hit, Hits};
 use crate::store::lane::RowIdx;
 use crate::store::live_lanes::LaneMoves;
@@ -37,6 +41,18 @@ const EXAMPLES: [(&str, &str); 11] = [
     ("-cat:io", "all for which the rest does not hold"),
 ];
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum HitOrder {
+    #[default]
+    Time,
+    /// The longest spans among the hits.
+    Longest,
+}
+
+impl HitOrder {
+    const ALL: [(Self, &'static str); 2] = [(Self::Time, "By time"), (Self::Longest, "Longest")];
+}
+
 /// The search field, its hits and their list.
 #[derive(Debug)]
 pub(crate) struct SearchPanel {
@@ -47,7 +63,13 @@ pub(crate) struct SearchPanel {
     /// Whether it was closed since its last query.
     is_closed: bool,
     error: Option<String>,
+    /// A sentence about a key of the filter that is probably mistyped.
+    hint: Option<String>,
     hits: Option<Hits>,
+    order: HitOrder,
+    longest: LongestList,
+    /// Whether the longest spans of these hits have been queried.
+    has_asked_longest: bool,
     list: HitList,
     current: Option<NeighbourHit>,
     /// The query to run when the hits arrive: a fast typist presses Enter before that.
@@ -63,7 +85,11 @@ impl Default for SearchPanel {
             selects: false,
             is_closed: false,
             error: None,
+            hint: None,
             hits: None,
+            order: HitOrder::default(),
+            longest: LongestList::default(),
+            has_asked_longest: false,
             list: HitList::new("hits", None),
             current: None,
             awaits_hits: None,
@@ -112,7 +138,13 @@ impl SearchPanel {
             return Some(error.clone());
         }
         match &self.hits {
-            Some(hits) if hits.total() == 0 => Some("Nothing matches this filter: shorten it above.".to_owned()),
+            Some(hits) if hits.total() == 0 => Some(match &self.hint {
+                Some(hint) => format!("Nothing matches this filter: {hint}"),
+                None => "Nothing matches this filter: shorten it above.".to_owned(),
+            }),
+            Some(_) if self.longest.hits().is_some_and(|hits| hits.is_empty()) => {
+                Some("No hit is a span, so none has a duration.".to_owned())
+            }
             _ => None,
         }
     }
@@ -128,7 +160,7 @@ impl SearchPanel {
 
     /// Sets the hits, and returns the query that waited for them.
     pub(crate) fn set_hits(&mut self, hits: Hits) -> Option<Question> {
-        self.current = None;
+        (self.current, self.has_asked_longest) = (None, false);
         // The hits of a trace that has grown keep the scroll position.
         if self.hits.replace(hits).is_some() {
             self.list.renew();
@@ -143,20 +175,36 @@ impl SearchPanel {
         self.list.set_page(first, hits);
     }
 
+    /// Sets the longest spans; the scroll position stays if the list is extended or the trace has grown.
+    pub(crate) fn set_longest(&mut self, hits: Arc<Vec<Hit>>) {
+        if self.longest.hits().is_none() {
+            self.list.restart();
+        }
+        self.longest.set_hits(hits);
+    }
+
     /// Makes a hit current, and returns its row.
     pub(crate) fn set_neighbour(&mut self, hit: Option<NeighbourHit>) -> Option<RowIdx> {
         let current = hit?;
         self.current = Some(current);
-        self.list.reveal(current.number);
+        match self.order {
+            HitOrder::Time => self.list.reveal(current.number),
+            HitOrder::Longest => {
+                if let Some(number) = self.longest.position(current.hit.row) {
+                    self.list.reveal(number);
+                }
+            }
+        }
         Some(current.hit.row)
     }
 
     /// Returns the query for the text; `None` if the text is invalid or empty.
     fn question(&mut self) -> Option<Question> {
         (self.hits, self.awaits_hits, self.is_closed) = (None, None, false);
+        (self.hint, self.longest, self.has_asked_longest) = (None, LongestList::default(), false);
         match Filter::parse(&self.text) {
             Ok(filter) => {
-                self.error = None;
+                (self.error, self.hint) = (None, mistyped_key(&filter));
                 (!filter.is_empty()).then(|| Question::Search(self.text.clone(), self.scope.clone()))
             }
             Err(error) => {
@@ -315,8 +363,46 @@ impl SearchPanel {
         }
     }
 
-    fn list_rows(&self) -> ListRows<'static> {
-        ListRows::Paged(self.hits.as_ref().map_or(0, Hits::total), HitsOf::Search)
+    /// Shows the choice of the order, with the number of listed spans.
+    fn show_order(&mut self, ui: &mut Ui, is_asking: bool, theme: &Theme) {
+        let before = self.order;
+        ui.horizontal(|ui| {
+            for (order, text) in HitOrder::ALL {
+                ui.selectable_value(&mut self.order, order, text);
+            }
+            if self.order == HitOrder::Longest {
+                let count = match self.longest.hits() {
+                    Some(_) => format!("{} of the hits that are spans", self.longest.count_text(is_asking)),
+                    None => "The longest spans are searched.".to_owned(),
+                };
+                ui.label(RichText::new(count).color(theme.weak_text));
+            }
+        });
+        if self.order != before {
+            self.list.restart();
+        }
+    }
+
+    /// Queries the longest of the hits unless that is done, and more of them once the last one is in view.
+    fn ask_longest(&mut self) -> Option<Question> {
+        if self.order != HitOrder::Longest || self.hits.is_none() {
+            return None;
+        }
+        let count =
+            if self.has_asked_longest { self.longest.grow(self.list.last_shown())? } else { self.longest.queried() };
+        self.has_asked_longest = true;
+        Some(Question::LongestHits { text: self.text.clone(), scope: self.scope.clone(), count })
+    }
+
+    fn list_rows<'a>(&self, longest: &'a [Hit]) -> ListRows<'a> {
+        match self.order {
+            HitOrder::Time => ListRows::Paged(self.hits.as_ref().map_or(0, Hits::total), HitsOf::Search),
+            HitOrder::Longest => ListRows::All(longest),
+        }
+    }
+
+    fn longest_hits(&self) -> Arc<Vec<Hit>> {
+        self.longest.hits().cloned().unwrap_or_default()
     }
 
     /// Queries the hit after or before `from`, or else the first or last one. While hits are still being counted, it
@@ -334,7 +420,7 @@ impl SearchPanel {
 impl DockPanel for SearchPanel {
     fn forget(&mut self) -> Option<Question> {
         let is_closed = self.is_closed;
-        *self = Self { text: std::mem::take(&mut self.text), ..Self::default() };
+        *self = Self { text: std::mem::take(&mut self.text), order: self.order, ..Self::default() };
         let question = self.question();
         self.is_closed = is_closed;
         question
@@ -342,8 +428,10 @@ impl DockPanel for SearchPanel {
 
     fn renew(&mut self) -> Option<Question> {
         let (hits, awaits_hits, is_closed) = (self.hits.take(), self.awaits_hits.take(), self.is_closed);
+        let longest = std::mem::take(&mut self.longest);
         let question = self.question();
         (self.hits, self.awaits_hits, self.is_closed) = (hits, awaits_hits, is_closed);
+        self.longest = longest;
         question
     }
 
@@ -351,10 +439,11 @@ impl DockPanel for SearchPanel {
         self.list.move_rows(moves);
         let moved = |current: NeighbourHit| Some(NeighbourHit { hit: current.hit.moved(moves)?, ..current });
         self.current = self.current.and_then(moved);
+        self.longest.move_rows(moves);
     }
 
     fn fail(&mut self, kind: QuestionKind, message: &str) {
-        if kind == QuestionKind::Search && !message.is_empty() {
+        if matches!(kind, QuestionKind::Search | QuestionKind::LongestHits) && !message.is_empty() {
             self.error = Some(message.to_owned());
         }
     }
@@ -364,25 +453,41 @@ impl DockPanel for SearchPanel {
     }
 
     fn tools(&self) -> PanelTools {
-        let has_hits = self.hits.as_ref().is_some_and(|hits| hits.total() > 0);
+        let has_hits = match self.order {
+            HitOrder::Time => self.hits.as_ref().is_some_and(|hits| hits.total() > 0),
+            HitOrder::Longest => !self.longest_hits().is_empty(),
+        };
         PanelTools { copies: has_hits, exports: has_hits, has_command: self.hits.is_some() }
     }
 
     fn copied(&self, snapshot: &Snapshot, cells: Cells) -> Option<String> {
-        self.hits.as_ref().map(|_| self.list.copied(self.list_rows(), snapshot, cells))
+        self.hits.as_ref()?;
+        Some(self.list.copied(self.list_rows(&self.longest_hits()), snapshot, cells))
     }
 
     fn copied_part(&self) -> Option<(u64, u64)> {
-        self.list.copied_part(self.list_rows())
+        self.list.copied_part(self.list_rows(&[]))
     }
 
     fn to_export(&self, snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
-        let rows = HitTableRows::Hits(self.hits.clone()?);
-        Some(Box::new(HitExport::new(snapshot, rows, true)))
+        let rows = match self.order {
+            HitOrder::Time => HitTableRows::Hits(self.hits.clone()?),
+            HitOrder::Longest => HitTableRows::List(self.longest.hits().cloned()?),
+        };
+        Some(Box::new(HitExport::new(snapshot, rows, self.order == HitOrder::Time)))
     }
 
     fn command_line(&self) -> Option<PanelCommandLine> {
-        Some(PanelCommandLine { query: Some(self.text.trim().to_owned()), ..PanelCommandLine::new("search") })
+        let text = self.text.trim();
+        Some(match self.order {
+            HitOrder::Time => PanelCommandLine { query: Some(text.to_owned()), ..PanelCommandLine::new("search") },
+            HitOrder::Longest => {
+                let filter = format!("{} {text}", self.scope.filter);
+                let scope = SelectedScope { filter: filter.trim().into(), ..self.scope.clone() };
+                let options = self.longest.command_options();
+                PanelCommandLine { options, scope: Some(scope), ..PanelCommandLine::new("spans") }
+            }
+        })
     }
 
     fn count(&self) -> String {
@@ -396,8 +501,13 @@ impl DockPanel for SearchPanel {
         }
         let is_counting = (view.progress)(QuestionKind::Search).is_some();
         let absence = if is_counting { None } else { self.absence() };
-        let rows = self.list_rows();
-        self.list.show(ui, view, &ListContent { rows, absence: absence.as_deref() })
+        let is_asking = (view.progress)(QuestionKind::LongestHits).is_some();
+        self.show_order(ui, is_asking, view.context.theme);
+        let mut commands: Vec<Command> = self.ask_longest().map(ask).into_iter().collect();
+        let longest = self.longest_hits();
+        let rows = self.list_rows(&longest);
+        commands.extend(self.list.show(ui, view, &ListContent { rows, absence: absence.as_deref() }));
+        commands
     }
 }
 

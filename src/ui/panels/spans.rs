@@ -9,25 +9,19 @@ use super::answer_state::{Exactness, show_counting, show_exactness};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::hit_list::{HitList, ListContent, ListRows};
 use super::hit_table::{HitExport, HitTableRows};
+use super::longest_list::LongestList;
 use super::renewal::Renewal;
 use crate::base::csv::Cells;
 use crate::base::time::grouped_digits;
 use crate::export::values::TableSource;
 use crate::query::Snapshot;
-use crate::query::search::{Hit, Hits, moved_hits};
+use crate::query::search::{Hit, Hits};
 use crate::store::lane::RowIdx;
 use crate::store::live_lanes::LaneMoves;
 use crate::ui::command::{Command, PanelCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::Panel;
 use crate::ui::questions::{HitsOf, Question, QuestionKind, SelectedScope};
-
-/// Number of longest spans to list initially, and to add when the end is reached.
-const LONGEST_FIRST: usize = 1_000;
-const LONGEST_STEP: usize = 4;
-
-/// Limit for the longest spans: 4 MiB of rows. Beyond it, a narrower scope is more useful.
-const LONGEST_MAX: usize = 100_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum SpanOrder {
@@ -51,9 +45,7 @@ pub(crate) struct SpansPanel {
     renewal: Renewal,
     /// The spans in time order; `None` until they are counted.
     hits: Option<Hits>,
-    longest: Option<Arc<Vec<Hit>>>,
-    /// Number of longest spans queried.
-    longest_count: usize,
+    longest: LongestList,
     list: HitList,
     /// The selected span that the list was last scrolled to.
     followed: Option<RowIdx>,
@@ -67,8 +59,7 @@ impl Default for SpansPanel {
             question: None,
             renewal: Renewal::default(),
             hits: None,
-            longest: None,
-            longest_count: LONGEST_FIRST,
+            longest: LongestList::default(),
             list: HitList::new("spans", None),
             followed: None,
             error: None,
@@ -101,11 +92,11 @@ impl SpansPanel {
     /// Sets the longest spans; the scroll position stays if the list is extended or the trace has grown.
     pub(crate) fn set_longest(&mut self, hits: Arc<Vec<Hit>>) {
         self.renewal.end();
-        if self.longest.is_none() {
+        if self.longest.hits().is_none() {
             self.list.restart();
             self.followed = None;
         }
-        self.longest = Some(hits);
+        self.longest.set_hits(hits);
     }
 
     /// Sets the index of the selected row, and scrolls to it.
@@ -120,6 +111,10 @@ impl SpansPanel {
         self.order = SpanOrder::Events;
     }
 
+    fn is_answered(&self) -> bool {
+        self.hits.is_some() || self.longest.hits().is_some()
+    }
+
     fn is_by_time(&self) -> bool {
         self.order != SpanOrder::Longest
     }
@@ -132,32 +127,26 @@ impl SpansPanel {
         }
         if !self.renewal.keeps_answer() {
             self.question = Some((scope.clone(), self.order));
-            (self.hits, self.longest, self.longest_count) = (None, None, LONGEST_FIRST);
+            (self.hits, self.longest) = (None, LongestList::default());
             self.list.forget();
         }
         self.error = None;
         let with_instants = self.order == SpanOrder::Events;
         Some(match self.order {
-            SpanOrder::Longest => Question::Longest(scope.clone(), self.longest_count),
+            SpanOrder::Longest => Question::Longest(scope.clone(), self.longest.queried()),
             SpanOrder::Time | SpanOrder::Events => Question::Spans { scope: scope.clone(), with_instants },
         })
     }
 
     /// Queries more of the longest spans once the last one is in view.
     fn ask_more(&mut self, scope: &SelectedScope) -> Option<Question> {
-        let count = self.longest.as_ref()?.len();
-        let is_at_end = self.list.last_shown().is_some_and(|last| last + 1 >= count as u64);
-        if !is_at_end || count < self.longest_count || self.longest_count >= LONGEST_MAX {
-            return None;
-        }
-        self.longest_count = (self.longest_count * LONGEST_STEP).min(LONGEST_MAX);
-        Some(Question::Longest(scope.clone(), self.longest_count))
+        let count = self.longest.grow(self.list.last_shown())?;
+        Some(Question::Longest(scope.clone(), count))
     }
 
     /// Scrolls to the selected span if it is in the list. A span that was clicked in the list is in view already.
     fn follow(&mut self, selected: Option<RowIdx>) -> Option<Question> {
-        let has_rows = self.hits.is_some() || self.longest.is_some();
-        if selected == self.followed || !has_rows {
+        if selected == self.followed || !self.is_answered() {
             return None;
         }
         self.followed = selected;
@@ -168,8 +157,7 @@ impl SpansPanel {
         if self.is_by_time() {
             return Some(Question::NumberOf(row));
         }
-        let number = self.longest.as_ref()?.iter().position(|hit| hit.row == row)?;
-        self.list.reveal(number as u64);
+        self.list.reveal(self.longest.position(row)?);
         None
     }
 
@@ -177,7 +165,7 @@ impl SpansPanel {
         let (theme, snapshot) = (view.context.theme, view.snapshot());
         let kind = if self.is_by_time() { QuestionKind::Spans } else { QuestionKind::Longest };
         let progress = self.renewal.progress((view.progress)(kind));
-        let is_answered = self.hits.is_some() || self.longest.is_some();
+        let is_answered = self.is_answered();
         let mut commands = Vec::new();
         ui.horizontal(|ui| {
             ui.label(RichText::new("Spans").strong());
@@ -205,13 +193,9 @@ impl SpansPanel {
 
     /// Returns the number of rows as text; it is a lower bound while more of the longest are queried.
     fn count_text(&self, is_asking: bool) -> String {
-        match (&self.hits, &self.longest) {
-            (Some(hits), _) => grouped_digits(hits.total()),
-            (None, Some(longest)) if longest.len() < self.longest_count && !is_asking => {
-                grouped_digits(longest.len() as u64)
-            }
-            (None, Some(longest)) => format!("the {} longest", grouped_digits(longest.len() as u64)),
-            (None, None) => String::new(),
+        match &self.hits {
+            Some(hits) => grouped_digits(hits.total()),
+            None => self.longest.count_text(is_asking),
         }
     }
 
@@ -242,13 +226,12 @@ impl DockPanel for SpansPanel {
         let scope = view.scope();
         let questions = [self.ask(scope), self.ask_more(scope), self.follow(view.timeline.selected())];
         commands.extend(questions.into_iter().flatten().map(|question| Command::Panel(PanelCommand::Ask(question))));
-        let is_answered = self.hits.is_some() || self.longest.is_some();
-        let absence = match (is_answered, &self.error) {
+        let absence = match (self.is_answered(), &self.error) {
             (true, _) => Some(self.absence(view.snapshot(), scope.is_whole())),
             (false, None) => Some("The spans are being counted."),
             (false, Some(_)) => None,
         };
-        let longest = self.longest.clone().unwrap_or_default();
+        let longest = self.longest.hits().cloned().unwrap_or_default();
         let rows = self.list_rows(&longest);
         commands.extend(self.list.show(ui, view, &ListContent { rows, absence }));
         commands
@@ -259,14 +242,13 @@ impl DockPanel for SpansPanel {
     }
 
     fn tools(&self) -> PanelTools {
-        let has_rows = self.hits.is_some() || self.longest.is_some();
+        let has_rows = self.is_answered();
         PanelTools { copies: has_rows, exports: has_rows, has_command: self.order != SpanOrder::Events }
     }
 
     fn copied(&self, snapshot: &Snapshot, cells: Cells) -> Option<String> {
-        let longest = self.longest.as_deref().map(Vec::as_slice);
-        let has_rows = self.hits.is_some() || longest.is_some();
-        has_rows.then(|| self.list.copied(self.list_rows(longest.unwrap_or_default()), snapshot, cells))
+        let longest = self.longest.hits().cloned().unwrap_or_default();
+        self.is_answered().then(|| self.list.copied(self.list_rows(&longest), snapshot, cells))
     }
 
     fn copied_part(&self) -> Option<(u64, u64)> {
@@ -274,20 +256,17 @@ impl DockPanel for SpansPanel {
     }
 
     fn to_export(&self, snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
-        let rows = match (&self.hits, &self.longest) {
-            (Some(hits), _) => HitTableRows::Hits(hits.clone()),
-            (None, longest) => HitTableRows::List(longest.clone()?),
+        let rows = match &self.hits {
+            Some(hits) => HitTableRows::Hits(hits.clone()),
+            None => HitTableRows::List(self.longest.hits().cloned()?),
         };
         Some(Box::new(HitExport::new(snapshot, rows, self.order == SpanOrder::Events)))
     }
 
     fn command_line(&self) -> Option<PanelCommandLine> {
         let line = PanelCommandLine::new("spans");
-        let count = self.longest.as_ref().map_or(LONGEST_FIRST, |longest| longest.len()).max(1);
         match self.order {
-            SpanOrder::Longest => {
-                Some(PanelCommandLine { options: vec!["--longest".to_owned(), count.to_string()], ..line })
-            }
+            SpanOrder::Longest => Some(PanelCommandLine { options: self.longest.command_options(), ..line }),
             SpanOrder::Time => Some(line),
             // The command lists only spans.
             SpanOrder::Events => None,
@@ -307,9 +286,7 @@ impl DockPanel for SpansPanel {
     fn move_rows(&mut self, moves: &LaneMoves) {
         self.list.move_rows(moves);
         self.followed = self.followed.and_then(|row| moves.row(row));
-        if let Some(longest) = &mut self.longest {
-            *longest = Arc::new(moved_hits(longest, moves));
-        }
+        self.longest.move_rows(moves);
     }
 
     fn fail(&mut self, kind: QuestionKind, message: &str) {

@@ -1,0 +1,88 @@
+//! The longest spans of a list. A limited number is queried, and more once the last one is in view.
+
+use std::sync::Arc;
+
+use crate::base::time::grouped_digits;
+use crate::query::search::{Hit, moved_hits};
+use crate::store::lane::RowIdx;
+use crate::store::live_lanes::LaneMoves;
+
+/// Number of longest spans to list initially, and factor by which it grows when the end is reached.
+const LONGEST_FIRST: usize = 1_000;
+const LONGEST_STEP: usize = 4;
+
+/// Limit for the longest spans: 4 MiB of rows. Beyond it, a narrower scope is more useful.
+const LONGEST_MAX: usize = 100_000;
+
+/// The longest spans and the number that was queried.
+#[derive(Debug)]
+pub(super) struct LongestList {
+    /// Longest first; `None` until the answer arrives.
+    hits: Option<Arc<Vec<Hit>>>,
+    queried: usize,
+}
+
+impl Default for LongestList {
+    fn default() -> Self {
+        Self { hits: None, queried: LONGEST_FIRST }
+    }
+}
+
+impl LongestList {
+    #[must_use]
+    pub(super) fn hits(&self) -> Option<&Arc<Vec<Hit>>> {
+        self.hits.as_ref()
+    }
+
+    pub(super) fn set_hits(&mut self, hits: Arc<Vec<Hit>>) {
+        self.hits = Some(hits);
+    }
+
+    /// Maps the rows, because lanes have moved.
+    pub(super) fn move_rows(&mut self, moves: &LaneMoves) {
+        if let Some(hits) = &mut self.hits {
+            *hits = Arc::new(moved_hits(hits, moves));
+        }
+    }
+
+    /// Returns the number of spans to query.
+    #[must_use]
+    pub(super) fn queried(&self) -> usize {
+        self.queried
+    }
+
+    /// Returns a larger number of spans to query, once the last one is in view and if there may be more.
+    pub(super) fn grow(&mut self, last_shown: Option<u64>) -> Option<usize> {
+        let count = self.hits.as_ref()?.len();
+        let is_at_end = last_shown.is_some_and(|last| last + 1 >= count as u64);
+        if !is_at_end || count < self.queried || self.queried >= LONGEST_MAX {
+            return None;
+        }
+        self.queried = (self.queried * LONGEST_STEP).min(LONGEST_MAX);
+        Some(self.queried)
+    }
+
+    /// Returns the index of a row in the list.
+    #[must_use]
+    pub(super) fn position(&self, row: RowIdx) -> Option<u64> {
+        let number = self.hits.as_ref()?.iter().position(|hit| hit.row == row)?;
+        Some(number as u64)
+    }
+
+    /// Returns the number of spans as text. It is a lower bound while more are queried.
+    #[must_use]
+    pub(super) fn count_text(&self, is_asking: bool) -> String {
+        match &self.hits {
+            None => String::new(),
+            Some(hits) if hits.len() < self.queried && !is_asking => grouped_digits(hits.len() as u64),
+            Some(hits) => format!("the {} longest", grouped_digits(hits.len() as u64)),
+        }
+    }
+
+    /// Returns the options of `longspan spans` that list the same spans.
+    #[must_use]
+    pub(super) fn command_options(&self) -> Vec<String> {
+        let count = self.hits.as_ref().map_or(LONGEST_FIRST, |hits| hits.len()).max(1);
+        vec!["--longest".to_owned(), count.to_string()]
+    }
+}
