@@ -78,4 +78,6 @@ pub struct TableLayout {
     pub(crate) ascending: bool,
     /// The hidden columns; never the first.
     pub(crate) hidden: BTreeSet<usize>,
+    /// Whether the user has chosen the columns, so that none is hidden for lack of space.
+    pub(crate) has_chosen_columns: bool,
 }

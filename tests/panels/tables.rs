@@ -164,3 +164,40 @@ fn a_tip_is_beside_the_pointer_and_not_at_the_start_of_its_row() {
     let tip = session.harness.get_by_label(tip).rect();
     assert!((tip.left() - at.x).abs() < 80.0 && (tip.top() - at.y).abs() < 80.0, "{tip} at {at}");
 }
+
+#[test]
+fn a_head_whose_title_is_not_plain_says_what_its_numbers_are() {
+    let mut session = with_table();
+    let head = session.harness.get_by_label("Distinct").rect().center();
+    session.harness.event(Event::PointerMoved(head));
+    let meaning = "Time in which at least one span of the group is open on its track: recursion counts once.";
+    session.until("the tip", |session| session.says(meaning));
+}
+
+#[test]
+fn names_have_room_in_a_small_window_whose_least_used_columns_are_hidden_until_they_are_chosen() {
+    let mut session = Session::with_capture(vec2(1024.0, 700.0), 1.0);
+    session.press(Modifiers::COMMAND, Key::T);
+    session.until("the lines", |session| session.harness.query_all_by_role(egui::Role::ListItem).count() == 3);
+    session.harness.run_steps(2);
+    let shows = |session: &Session, head: &str| session.harness.query_by_label(head).is_some();
+    assert!(session.harness.get_by_label("Name").rect().width() >= 200.0);
+    for head in ["Count", "Total", "Self", "Mean", "Max"] {
+        assert!(shows(&session, head), "{head}");
+        assert!(session.harness.get_by_label(head).rect().right() <= 1024.0, "{head}");
+    }
+    assert!(!shows(&session, "Deviation") && !shows(&session, "p95"));
+    session.right_click(session.harness.get_by_label("Total").rect().center());
+    session.click("Column Deviation");
+    session.press(Modifiers::NONE, Key::Escape);
+    session.harness.run_steps(2);
+    assert!(shows(&session, "Deviation") && !shows(&session, "p95"));
+    // The choice stays in a window with more room.
+    session.harness.set_size(vec2(1800.0, 700.0));
+    session.harness.run_steps(2);
+    assert!(shows(&session, "Deviation") && !shows(&session, "p95"));
+    session.right_click(session.harness.get_by_label("Total").rect().center());
+    session.click("Columns that fit");
+    session.harness.run_steps(2);
+    assert!(shows(&session, "p95"));
+}

@@ -45,12 +45,14 @@ impl CounterColumn {
 pub(super) const COLUMNS: [TableColumn; CounterColumn::ALL.len()] = [
     TableColumn::text("Counter", 160.0),
     TableColumn::text("Process", 120.0),
-    TableColumn::number("Samples", NUMBER_POINTS),
+    TableColumn::number("Samples", NUMBER_POINTS).meaning("Number of values in the scope."),
     TableColumn::number("Min", NUMBER_POINTS),
     TableColumn::number("Max", NUMBER_POINTS),
-    TableColumn::number("Mean", NUMBER_POINTS),
-    TableColumn::number("Change", NUMBER_POINTS),
-    TableColumn::number("Rate /s", NUMBER_POINTS),
+    TableColumn::number("Mean", NUMBER_POINTS)
+        .meaning("Mean over time: each value counts for the time until the next one."),
+    TableColumn::number("Change", NUMBER_POINTS).meaning("Last value minus first value."),
+    TableColumn::number("Rate /s", NUMBER_POINTS)
+        .meaning("Change in a second: that of the scope, divided by the time of its values."),
     TableColumn::number("First", NUMBER_POINTS),
     TableColumn::number("Last", NUMBER_POINTS),
     TableColumn::text("Unit", 60.0),

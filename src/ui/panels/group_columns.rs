@@ -79,24 +79,36 @@ pub(super) const QUANTILES: [(TotalsColumn, &str); 4] = [
 /// Width of a label of two names.
 pub(super) const PAIR_POINTS: f32 = 260.0;
 
-/// The columns of the table of spans by name. Labels have space for some twenty letters.
+/// The columns of the table of spans by name. Labels have space for some thirty letters. The least used numbers are
+/// hidden where they do not fit.
 pub(super) const COLUMNS: [TableColumn; 2 + TotalsColumn::ALL.len()] = [
-    TableColumn::text("Name", 140.0),
-    TableColumn::number("Count", NUMBER_POINTS),
-    TableColumn::number("Total", NUMBER_POINTS),
-    TableColumn::number("Share", 58.0).unsortable(),
-    TableColumn::number("Self", NUMBER_POINTS),
-    TableColumn::number("Mean", NUMBER_POINTS),
-    TableColumn::number("p50", NUMBER_POINTS),
-    TableColumn::number("p99", NUMBER_POINTS),
-    TableColumn::number("Min", NUMBER_POINTS),
-    TableColumn::number("Max", NUMBER_POINTS),
-    TableColumn::number("Distinct", NUMBER_POINTS),
-    TableColumn::number("Deviation", NUMBER_POINTS),
-    TableColumn::number("p90", NUMBER_POINTS),
-    TableColumn::number("p95", NUMBER_POINTS),
-    TableColumn::number("Unfinished", NUMBER_POINTS),
+    TableColumn::text("Name", 200.0),
+    number("Count"),
+    number("Total").meaning("Sum of the durations. A span within one of its group counts as well, unlike in Distinct."),
+    TableColumn::number("Share", 54.0).unsortable().meaning("Part of the total of all groups."),
+    number("Self").meaning("Sum of the durations without the time in which child spans run."),
+    number("Mean"),
+    quantile("p50").meaning("Median: half of the spans take at most this long. ~ marks a value within 1/32."),
+    quantile("p99").meaning("99 % of the spans take at most this long. ~ marks a value within 1/32."),
+    number("Min").spare(2),
+    number("Max"),
+    number("Distinct")
+        .meaning("Time in which at least one span of the group is open on its track: recursion counts once.")
+        .spare(3),
+    number("Deviation").meaning("Standard deviation of the durations, as a measure of how much they differ.").spare(5),
+    quantile("p90").meaning("90 % of the spans take at most this long. ~ marks a value within 1/32.").spare(4),
+    quantile("p95").meaning("95 % of the spans take at most this long. ~ marks a value within 1/32.").spare(6),
+    number("Unfinished").meaning("Number of spans without an end in the trace.").spare(1),
 ];
+
+const fn number(title: &'static str) -> TableColumn {
+    TableColumn::number(title, NUMBER_POINTS)
+}
+
+/// Quantiles are durations of few letters, so that all columns fit in a window of 1280 points.
+const fn quantile(title: &'static str) -> TableColumn {
+    TableColumn::number(title, 72.0)
+}
 
 /// Column of the default sort order.
 pub(super) const FIRST_SORTED: usize = GroupColumn::TOTAL.index();
@@ -104,6 +116,21 @@ pub(super) const FIRST_SORTED: usize = GroupColumn::TOTAL.index();
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_number_whose_title_is_not_plain_has_a_meaning() {
+        let plain = ["Name", "Count", "Mean", "Min", "Max"];
+        let without = COLUMNS.iter().filter(|column| column.meaning.is_empty()).map(|column| column.title);
+        assert_eq!(without.collect::<Vec<_>>(), plain);
+    }
+
+    #[test]
+    fn names_have_two_hundred_points_in_a_small_window() {
+        const AVAILABLE_POINTS: f32 = 970.0;
+        let spare = COLUMNS.iter().filter(|column| column.spare_rank > 0).map(|column| column.width).sum::<f32>();
+        let all = COLUMNS.iter().map(|column| column.width).sum::<f32>();
+        assert!(COLUMNS[0].width >= 200.0 && all - spare <= AVAILABLE_POINTS, "{all} {spare}");
+    }
 
     #[test]
     fn each_index_is_that_of_its_column_and_has_its_title() {

@@ -36,12 +36,13 @@ const fn titled(name: &'static str, beside: &'static str) -> [TableColumn; 8] {
     [
         TableColumn::text(name, 180.0),
         TableColumn::text(beside, 110.0),
-        TableColumn::number("Self", NUMBER_POINTS),
-        TableColumn::number("Self share", 66.0).unsortable(),
-        TableColumn::number("Total", NUMBER_POINTS),
-        TableColumn::number("Share", 58.0).unsortable(),
-        TableColumn::number("Self samples", 84.0),
-        TableColumn::number("Samples", 70.0),
+        TableColumn::number("Self", NUMBER_POINTS).meaning("Samples in the code itself, not in what it called."),
+        TableColumn::number("Self share", 66.0).unsortable().meaning("Self as a part of all samples of the scope."),
+        TableColumn::number("Total", NUMBER_POINTS)
+            .meaning("Samples in the code and in what it called. Recursion counts once."),
+        TableColumn::number("Share", 58.0).unsortable().meaning("Total as a part of all samples of the scope."),
+        TableColumn::number("Self samples", 84.0).meaning("Number of samples of Self, whatever each of them weighs."),
+        TableColumn::number("Samples", 70.0).meaning("Number of samples of Total, whatever each of them weighs."),
     ]
 }
 

@@ -36,7 +36,10 @@ const THREADS: [(TableColumn, Field); 12] = [
     (TableColumn::text("Process", 110.0), Field::Sorted(SchedulingColumn::Process)),
     (time("On CPU"), ON_CPU),
     SHARE,
-    (time("Runnable"), Field::Sorted(SchedulingColumn::Time(ThreadState::Runnable))),
+    (
+        time("Runnable").meaning("Time in which it was ready to run and waited for a CPU."),
+        Field::Sorted(SchedulingColumn::Time(ThreadState::Runnable)),
+    ),
     SLEEPING,
     UNINTERRUPTIBLE,
     OTHER,
@@ -50,7 +53,10 @@ const PROCESSES: [(TableColumn, Field); 11] = [
     (TableColumn::number("Threads", 60.0), Field::Sorted(SchedulingColumn::Threads)),
     (time("On CPU"), ON_CPU),
     SHARE,
-    (time("Runnable"), Field::Sorted(SchedulingColumn::Time(ThreadState::Runnable))),
+    (
+        time("Runnable").meaning("Time in which it was ready to run and waited for a CPU."),
+        Field::Sorted(SchedulingColumn::Time(ThreadState::Runnable)),
+    ),
     SLEEPING,
     UNINTERRUPTIBLE,
     OTHER,
@@ -68,14 +74,32 @@ const CPUS: [(TableColumn, Field); 6] = [
     LONGEST_RUN,
 ];
 
-const SHARE: (TableColumn, Field) = (TableColumn::number("Utilisation", 74.0).unsortable(), Field::Share);
-const SLEEPING: (TableColumn, Field) = (time("Sleeping"), Field::Sorted(SchedulingColumn::Time(ThreadState::Sleeping)));
-const UNINTERRUPTIBLE: (TableColumn, Field) =
-    (TableColumn::number("Uninterruptible", 98.0), Field::Sorted(SchedulingColumn::Time(ThreadState::Uninterruptible)));
-const OTHER: (TableColumn, Field) = (time("Other"), Field::Sorted(SchedulingColumn::Time(ThreadState::Other)));
-const SLICES: (TableColumn, Field) = (TableColumn::number("Slices", 62.0), Field::Sorted(SchedulingColumn::Slices));
+const SHARE: (TableColumn, Field) = (
+    TableColumn::number("Utilisation", 74.0).unsortable().meaning("Time on CPU as a part of the time of the scope."),
+    Field::Share,
+);
+const SLEEPING: (TableColumn, Field) = (
+    time("Sleeping").meaning("Time of waits that a signal can end."),
+    Field::Sorted(SchedulingColumn::Time(ThreadState::Sleeping)),
+);
+const UNINTERRUPTIBLE: (TableColumn, Field) = (
+    TableColumn::number("Uninterruptible", 98.0)
+        .meaning("Time of waits that no signal can end, mostly for disks and locks of the kernel."),
+    Field::Sorted(SchedulingColumn::Time(ThreadState::Uninterruptible)),
+);
+const OTHER: (TableColumn, Field) = (
+    time("Other").meaning("Time in other states, such as stopped or exiting."),
+    Field::Sorted(SchedulingColumn::Time(ThreadState::Other)),
+);
+const SLICES: (TableColumn, Field) = (
+    TableColumn::number("Slices", 62.0).meaning("Number of times that it was given a CPU."),
+    Field::Sorted(SchedulingColumn::Slices),
+);
 const LONGEST_RUN: (TableColumn, Field) = (time("Longest run"), Field::Sorted(SchedulingColumn::LongestRun));
-const LONGEST_WAIT: (TableColumn, Field) = (time("Longest wait"), Field::Sorted(SchedulingColumn::LongestWait));
+const LONGEST_WAIT: (TableColumn, Field) = (
+    time("Longest wait").meaning("Longest time from being ready to run until it ran."),
+    Field::Sorted(SchedulingColumn::LongestWait),
+);
 
 const THREAD_COLUMNS: [TableColumn; THREADS.len()] = columns_of(&THREADS);
 const PROCESS_COLUMNS: [TableColumn; PROCESSES.len()] = columns_of(&PROCESSES);

@@ -40,13 +40,15 @@ const BUILD_ID: usize = 7;
 
 const COLUMNS: [TableColumn; 8] = [
     TableColumn::text("File", 230.0),
-    TableColumn::text("Names", 96.0),
+    TableColumn::text("Names", 96.0)
+        .meaning("Whether the functions of the file have names, and from which kind of file."),
     TableColumn::number("Samples", NUMBER_POINTS),
-    TableColumn::number("Frames", NUMBER_POINTS),
-    TableColumn::number("Named", NUMBER_POINTS),
-    TableColumn::text("Command", 260.0),
-    TableColumn::text("Found file", 230.0),
-    TableColumn::text("Build-id", 120.0),
+    TableColumn::number("Frames", NUMBER_POINTS).meaning("Number of different addresses of the file in call stacks."),
+    TableColumn::number("Named", NUMBER_POINTS).meaning("Number of these addresses whose functions have names."),
+    TableColumn::text("Command", 260.0).meaning("A command that installs the missing debug file."),
+    TableColumn::text("Found file", 230.0).meaning("The file that the names were read from."),
+    TableColumn::text("Build-id", 120.0)
+        .meaning("The identifier that the linker wrote into the file, by which its debug file is found."),
 ];
 
 /// The modules of the trace, once symbols are resolved.

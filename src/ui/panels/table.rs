@@ -9,6 +9,7 @@ mod total;
 mod tree;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 pub(crate) use cells::RowsInView;
 use cells::{paint_cell, paint_text, tip_of};
@@ -184,6 +185,9 @@ struct Painting<'a> {
     columns: &'a [TableColumn],
     /// Indices of the columns that are not hidden.
     visible: Vec<usize>,
+    /// Indices of the columns that are copied: those that do not fit are included.
+    copied: Vec<usize>,
+    hidden: BTreeSet<usize>,
     /// Left and right end of each column; equal if it is hidden.
     edges: Vec<(f32, f32)>,
     look: &'a TableLook<'a>,
@@ -212,10 +216,11 @@ impl TableView {
         self.layout.sorted_by.map(|column| (column, self.layout.ascending))
     }
 
-    /// Returns the visible columns and all rows as text, with tabs between cells.
+    /// Returns all rows as text, with tabs between cells. Columns that the user has hidden are left out, but not those
+    /// that only do not fit.
     #[must_use]
     pub(crate) fn copied(&self, columns: &[TableColumn], rows: &dyn Rows, cells: Cells) -> String {
-        copy::all(rows, columns, &visible(columns, &self.layout), cells)
+        copy::all(rows, columns, &columns::chosen(columns, &self.layout), cells)
     }
 
     /// Returns the last row that the last frame showed.
@@ -239,16 +244,17 @@ impl TableView {
     ) -> TableResponse {
         let mut response = TableResponse::default();
         self.restore(columns, rows, look.saved);
-        let edges =
-            columns::edges(columns, &self.layout, |column| self.width(column), ui.available_width() - BAR_POINTS);
+        let available = ui.available_width() - BAR_POINTS;
+        let hidden = columns::hidden(columns, &self.layout, |column| self.width(column), available);
+        let edges = columns::edges(columns, &hidden, |column| self.width(column), available);
         let width = edges.last().map_or(0.0, |(_, right)| *right);
         let right = ui.available_rect_before_wrap().right();
         ScrollArea::horizontal().id_salt(self.name).auto_shrink(false).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 0.0;
-            let visible = visible(columns, &self.layout);
+            let (visible, copied) = (visible(columns, &hidden), columns::chosen(columns, &self.layout));
             // An id of the surrounding area would change when another panel opens beside it, and lose the focus.
             let id = Id::unique(("table", self.name));
-            let painting = Painting { columns, visible, edges, look, id };
+            let painting = Painting { columns, visible, copied, hidden, edges, look, id };
             let before = self.layout.clone();
             let is_resized = self.show_heads(ui, &painting, rows, width);
             if self.layout != before || is_resized {
@@ -286,8 +292,7 @@ impl TableView {
                 Some(_) => (sorted_by, saved.ascending),
                 None => (self.layout.sorted_by, self.layout.ascending),
             };
-            let (widths, hidden) = (saved.widths.clone(), saved.hidden.clone());
-            self.layout = TableLayout { widths, sorted_by, ascending, hidden };
+            self.layout = TableLayout { sorted_by, ascending, ..saved.clone() };
         }
         if let Some((column, ascending)) = self.sorting() {
             rows.sort(column, ascending);
@@ -323,7 +328,8 @@ impl TableView {
                 let middle = painted.right_center() + vec2(ARROW_POINTS * 0.7, 0.0);
                 ui.painter().add(marks::arrow(middle, self.layout.ascending, color));
             }
-            choose_columns(&response, columns, &mut self.layout);
+            choose_columns(&response, columns, &mut self.layout, &painting.hidden);
+            let response = if column.meaning.is_empty() { response } else { response.on_hover_text(column.meaning) };
             if response.clicked() && column.is_sortable {
                 self.sort_by(number, column.is_number);
                 rows.sort(number, self.layout.ascending);
@@ -490,7 +496,7 @@ impl TableView {
         let is_tree = rows.tree_row(row).is_some();
         hold(ui, painting.slot_id(slot), is_tree);
         if copies(ui) && rows.is_loaded(row) {
-            let text = copy::row(rows, &painting.visible, row, painting.look.cells);
+            let text = copy::row(rows, &painting.copied, row, painting.look.cells);
             shown.commands.push(Command::App(AppCommand::CopyText(text)));
         }
         let steps = take_steps(ui);

@@ -1,4 +1,4 @@
-//! A column of a table: its title, width and kind.
+//! A column of a table: its title, its meaning, its width and kind.
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TableColumn {
@@ -7,6 +7,10 @@ pub(crate) struct TableColumn {
     pub(crate) width: f32,
     pub(crate) is_number: bool,
     pub(crate) is_sortable: bool,
+    /// A sentence about its content, if the title does not say it; else empty.
+    pub(crate) meaning: &'static str,
+    /// The order in which columns are hidden where they do not fit, greatest first; 0 for those that stay.
+    pub(crate) spare_rank: u8,
 }
 
 /// Width of a number column, enough for all leading digits.
@@ -15,16 +19,26 @@ pub(crate) const NUMBER_POINTS: f32 = 76.0;
 impl TableColumn {
     /// Creates a sortable column of texts.
     pub(crate) const fn text(title: &'static str, width: f32) -> Self {
-        Self { title, width, is_number: false, is_sortable: true }
+        Self { title, width, is_number: false, is_sortable: true, meaning: "", spare_rank: 0 }
     }
 
     /// Creates a sortable column of numbers.
     pub(crate) const fn number(title: &'static str, width: f32) -> Self {
-        Self { title, width, is_number: true, is_sortable: true }
+        Self { is_number: true, ..Self::text(title, width) }
     }
 
     /// Returns the column with a header that does not sort.
     pub(crate) const fn unsortable(self) -> Self {
         Self { is_sortable: false, ..self }
+    }
+
+    /// Returns the column with a sentence about its content, the tooltip of its header.
+    pub(crate) const fn meaning(self, meaning: &'static str) -> Self {
+        Self { meaning, ..self }
+    }
+
+    /// Returns the column as one that is hidden where the columns do not fit, before those of lower rank.
+    pub(crate) const fn spare(self, spare_rank: u8) -> Self {
+        Self { spare_rank, ..self }
     }
 }

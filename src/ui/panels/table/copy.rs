@@ -16,7 +16,7 @@ pub(super) fn row(rows: &dyn Rows, visible: &[usize], row: u64, cells: Cells) ->
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Returns the headers and all rows, for the visible columns. Stops after [`COPY_BYTES_MAX`].
+/// Returns the headers and all rows, for these columns. Stops after [`COPY_BYTES_MAX`].
 #[must_use]
 pub(super) fn all(rows: &dyn Rows, columns: &[TableColumn], visible: &[usize], cells: Cells) -> String {
     let heads = visible.iter().map(|&number| {

@@ -15,13 +15,13 @@ pub(super) fn show_menu(ui: &mut Ui, painting: &Painting<'_>, open: OpenMenu, ro
     }
     let mut commands = value_menu::show(ui, &rows.value(row, column));
     ui.separator();
-    let (columns, visible, cells) = (painting.columns, &painting.visible, painting.look.cells);
+    let (columns, copied, cells) = (painting.columns, &painting.copied, painting.look.cells);
     if ui.button("Copy row").clicked() {
-        commands.push(Command::App(AppCommand::CopyText(copy::row(rows, visible, row, cells))));
+        commands.push(Command::App(AppCommand::CopyText(copy::row(rows, copied, row, cells))));
         ui.close();
     }
     if rows.copies_all() && ui.button("Copy table").clicked() {
-        commands.push(Command::App(AppCommand::CopyText(copy::all(rows, columns, visible, cells))));
+        commands.push(Command::App(AppCommand::CopyText(copy::all(rows, columns, copied, cells))));
         ui.close();
     }
     if let Some(csv) = rows.csv()
