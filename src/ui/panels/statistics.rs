@@ -45,6 +45,9 @@ const MENU_POINTS: f32 = 400.0;
 /// Height of a row, in points.
 const ROW_POINTS: f32 = 19.0;
 
+/// Width of the list of the longest spans beside the bars of their group.
+const LONGEST_POINTS: f32 = 220.0;
+
 /// Width in points below which the toolbar is reduced.
 const NARROW_POINTS: f32 = 640.0;
 
@@ -350,23 +353,32 @@ impl StatisticsPanel {
         let filter = choice.as_ref().and_then(|choice| choice.filter(snapshot));
         let filter = filter.as_deref();
         group_facts::show_title(ui, &group_label(totals, group, snapshot).0, filter, commands);
-        ScrollArea::vertical().id_salt("chosen").auto_shrink(false).show(ui, |ui| {
-            if let Some(totals) = totals.get(group) {
-                group_facts::show_durations(ui, totals.sketch(), filter, theme, commands);
-            }
-            let Some(choice) = choice else { return };
-            let facts = self.facts.as_ref().filter(|facts| facts.group == choice);
-            match (facts, &self.facts_error) {
-                (Some(facts), _) => {
-                    group_facts::show_over_time(ui, facts, timeline, theme, commands);
-                    group_facts::show_longest(ui, &facts.longest, timeline, theme, commands);
+        let facts = self.facts.as_ref().filter(|facts| choice.as_ref() == Some(&facts.group));
+        let rect = ui.available_rect_before_wrap();
+        let list = rect.with_min_x(rect.right() - LONGEST_POINTS.min(rect.width() * 0.5));
+        let bars = rect.with_max_x(list.left() - 10.0);
+        ui.scope_builder(egui::UiBuilder::new().max_rect(bars), |ui| {
+            ScrollArea::vertical().id_salt("chosen").auto_shrink(false).show(ui, |ui| {
+                if let Some(totals) = totals.get(group) {
+                    group_facts::show_durations(ui, totals.sketch(), filter, theme, commands);
                 }
-                (None, Some(error)) => {
-                    let error = Some(&**error).filter(|error| !error.is_empty());
-                    show_stopped(ui, "stopped: a click on the row counts it", error, theme);
+                match (facts, &self.facts_error) {
+                    _ if choice.is_none() => {}
+                    (Some(facts), _) => group_facts::show_over_time(ui, facts, timeline, theme, commands),
+                    (None, Some(error)) => {
+                        let error = Some(&**error).filter(|error| !error.is_empty());
+                        show_stopped(ui, "stopped: a click on the row counts it", error, theme);
+                    }
+                    (None, None) => _ = ui.spinner(),
                 }
-                (None, None) => _ = ui.spinner(),
-            }
+            });
+        });
+        let Some(facts) = facts else { return };
+        // Beside the bars, several of the longest are in view even in a low dock.
+        ui.scope_builder(egui::UiBuilder::new().max_rect(list), |ui| {
+            ScrollArea::vertical().id_salt("longest").auto_shrink(false).show(ui, |ui| {
+                group_facts::show_longest(ui, &facts.longest, timeline, theme, commands);
+            });
         });
     }
 }
