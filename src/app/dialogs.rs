@@ -36,6 +36,7 @@ pub(crate) fn choose(
         Purpose::Export(_)
         | Purpose::ExportSelected
         | Purpose::Table(_)
+        | Purpose::FlameGraph
         | Purpose::Picture(_)
         | Purpose::WindowPicture => {
             for (name, endings) in filters(purpose) {
@@ -73,6 +74,12 @@ fn filters(purpose: Purpose) -> Vec<(&'static str, Vec<&'static str>)> {
         Purpose::Table(_) => {
             vec![("Comma-separated text", vec!["csv"]), ("JSON", vec!["json"]), ("JSON lines", vec!["jsonl"])]
         }
+        Purpose::FlameGraph => vec![
+            ("SVG image", vec!["svg"]),
+            ("Folded stacks", vec!["folded"]),
+            ("JSON", vec!["json"]),
+            ("Profile of pprof", vec!["pb.gz", "pprof"]),
+        ],
         Purpose::Picture(_) | Purpose::WindowPicture => vec![("PNG image", vec!["png"])],
     };
     filters.push(("All files", vec!["*"]));

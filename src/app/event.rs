@@ -67,8 +67,8 @@ pub enum TabEvent {
     Exported(TaskId, PathBuf, Result<ExportReport, TaskError>),
     /// A table was written, with the number of rows, or an error.
     TableWritten(TaskId, PathBuf, Result<u64, TaskError>),
-    /// A picture was written, or an error.
-    Wrote(PathBuf, Result<(), String>),
+    /// A picture or flame graph was written, with sentences about what it lacks, or an error.
+    Wrote(PathBuf, Result<Vec<String>, String>),
     Summarised(TaskId, Arc<TraceSummary>),
     /// The flows of the selected row.
     FlowsFound(TaskId, RowIdx, Arc<FlowChain>),

@@ -13,6 +13,7 @@ use egui::Ui;
 use super::analysis::Analysis;
 use crate::app::event::{TabWake, TaskError, TaskId};
 use crate::base::csv::Cells;
+use crate::export::flame::FlameSource;
 use crate::export::values::TableSource;
 use crate::query::Snapshot;
 use crate::query::search::Hits;
@@ -271,6 +272,12 @@ impl Panels {
         self.set.get_mut(panel).to_export(snapshot)
     }
 
+    /// Returns the shown flame graph, to be exported.
+    #[must_use]
+    pub(super) fn flame_source(&self, snapshot: &Snapshot) -> Option<FlameSource> {
+        self.set.flame.to_export(snapshot)
+    }
+
     /// Returns the command line with the same result as a panel, without the trace and the scope.
     #[must_use]
     pub(super) fn command_line(&mut self, panel: Panel) -> Option<PanelCommandLine> {
@@ -300,6 +307,7 @@ impl Panels {
             Answer::Page(HitsOf::Spans, first, hits) => set.spans.set_page(first, hits),
             Answer::Spans(hits) => set.spans.set_hits(hits),
             Answer::Longest(hits) => set.spans.set_longest(hits),
+            Answer::LongestHits(hits) => set.search.set_longest(hits),
             Answer::Counters(counters) => set.counters.set_counters(counters),
             Answer::OrderedCounters(ordered) => set.counters.set_ordered(ordered),
             Answer::HeatMap(map) => set.heat_map.set_map(map),
@@ -307,7 +315,6 @@ impl Panels {
             Answer::Scheduling(answer) => set.scheduling.set_answer(&answer, timeline.snapshot()),
             Answer::NumberOf(row, number) => set.spans.reveal_number(row, number),
             Answer::Neighbour(found) => return set.search.set_neighbour(found),
-            Answer::LongestHits(hits) => set.search.set_longest(hits),
             Answer::Namesake(found) => {
                 let (row, further) = self.namesakes.accept_answer(found, (timeline.selected(), timeline.snapshot()));
                 self.ask_if_any(further, timeline.snapshot(), wake);

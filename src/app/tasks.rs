@@ -17,6 +17,7 @@ use crate::base::cancel::Cancel;
 use crate::base::escape::escaped;
 use crate::base::progress::Progress;
 use crate::export::derived::DerivedCounter;
+use crate::export::flame::{FlameFormat, FlameSource, export_flame};
 use crate::export::values::{TableSource, ValueFormat};
 use crate::export::{self, ExportError, ExportFormat, ExportOptions};
 use crate::formats::sniff;
@@ -200,17 +201,37 @@ fn write_file<T: Send + 'static>(
 pub(crate) fn draw(path: PathBuf, picture: TimelinePicture, sources: Sources, wake: &TabWake) {
     write("draw", path, wake, move |path| {
         let pixels = picture.draw().map_err(|error| error.to_string())?;
-        write_png(&pixels, path, &sources).map_err(|error| error.to_string())
+        write_png(&pixels, path, &sources).map(|()| Vec::new()).map_err(|error| error.to_string())
     });
 }
 
 /// Writes pixels into a PNG file, which is replaced only when it is complete, and is never one of `sources`.
 pub(crate) fn write_picture(path: PathBuf, pixels: Pixels, sources: Sources, wake: &TabWake) {
-    write("draw", path, wake, move |path| write_png(&pixels, path, &sources).map_err(|error| error.to_string()));
+    write("draw", path, wake, move |path| {
+        write_png(&pixels, path, &sources).map(|()| Vec::new()).map_err(|error| error.to_string())
+    });
+}
+
+/// Writes a flame graph into a file, which is replaced only when it is complete, and is never one of `sources`.
+pub(crate) fn write_flame(
+    (path, format): (PathBuf, FlameFormat),
+    source: FlameSource,
+    sources: Sources,
+    wake: &TabWake,
+) {
+    write("flame", path, wake, move |path| {
+        let limits = export_flame(&source, &sources, (path, format)).map_err(|error| error.to_string())?;
+        Ok(source.graph().folded_text().into_iter().chain(limits.texts()).collect())
+    });
 }
 
 /// Writes a file in the background, and reports the result.
-fn write(name: &str, path: PathBuf, wake: &TabWake, work: impl FnOnce(&Path) -> Result<(), String> + Send + 'static) {
+fn write(
+    name: &str,
+    path: PathBuf,
+    wake: &TabWake,
+    work: impl FnOnce(&Path) -> Result<Vec<String>, String> + Send + 'static,
+) {
     let (wake, failed) = (Arc::clone(wake), Arc::clone(wake));
     let output = path.clone();
     let work = move || {

@@ -263,3 +263,35 @@ fn exported_tables_of_spans_and_samples_have_the_columns_of_their_commands() {
         assert!(text.starts_with(expected), "{text}");
     }
 }
+
+#[test]
+fn the_flame_graph_is_written_in_the_format_of_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut session = Session::new();
+    session.app.show_trace(snapshot(TWO_SPANS), "two".into(), false);
+    let write = |session: &mut Session, name: &str| {
+        let path = folder.path().join(name);
+        session.app.act(Command::App(AppCommand::Write(Purpose::FlameGraph, path.clone())));
+        let message = session.app.message().map(str::to_owned);
+        if message.is_none() {
+            session.until("the graph", |session| session.app.note().starts_with("Written to ") && path.exists());
+        }
+        session.app.act(Command::App(AppCommand::Dismiss));
+        message.map_or_else(|| Ok(std::fs::read(&path).unwrap()), Err)
+    };
+    let uncounted = write(&mut session, "a").unwrap_err();
+    assert!(uncounted.contains("The graph has no paths yet."), "{uncounted}");
+    session.app.act(Command::Panel(PanelCommand::Show(Panel::Flame)));
+    session.until("the graph", |session| session.shows("alpha"));
+    let folded = String::from_utf8(write(&mut session, "a.folded").unwrap()).unwrap();
+    let mut names: Vec<_> = folded.lines().filter_map(|line| line.rsplit_once(' ')).map(|(name, _)| name).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["alpha", "omega"]);
+    for (name, beginning) in
+        [("a.svg", &b"<svg"[..]), ("a.json", b"{\"event\":\"\",\"unit\":\"ns\""), ("a.pb.gz", b"\x1f\x8b")]
+    {
+        assert!(write(&mut session, name).unwrap().starts_with(beginning), "{name}");
+    }
+    let other = write(&mut session, "a.csv").unwrap_err();
+    assert!(other.contains("flame graphs are written as .folded"), "{other}");
+}

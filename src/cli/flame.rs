@@ -1,7 +1,7 @@
 //! `longspan flame`: the call paths of a part of a trace with their weights, of its spans or of the samples of one
 //! event.
 
-use super::args::{Flame, FlameFormat, Load};
+use super::args::{Flame, Load};
 use super::empty_answers::{say_no_samples, say_no_spans};
 use super::error::CliError;
 use super::event_choice::chosen_event;
@@ -13,8 +13,8 @@ use super::stdout::to_stdout;
 use super::symbols::load_with_names;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
-use crate::export::flame::{FlameGraph, PprofLimits, cut_text, write_folded, write_json, write_pprof, write_svg};
-use crate::export::{capped_text, check};
+use crate::export::check;
+use crate::export::flame::{FlameFormat, FlameGraph, FlameLimits, write_graph};
 use crate::model::sample_measure::NANOSECONDS;
 use crate::query::Snapshot;
 use crate::query::flame::{FlamePicture, FlameShape, Measure};
@@ -78,24 +78,17 @@ fn print_once(flame: &Flame, how: &Load) -> Result<(), CliError> {
     if measure.amount(picture.whole) == u64::MAX {
         say_capped_total(unit);
     }
-    write_graph(&graph, flame.format)
+    print_graph(&graph, flame.format)
 }
 
 /// Prints a graph, and reports the paths and values that its format does not hold.
-fn write_graph(graph: &FlameGraph<'_>, format: FlameFormat) -> Result<(), CliError> {
-    let (mut paths_cut, mut values_capped) = (0, 0);
+fn print_graph(graph: &FlameGraph<'_>, format: FlameFormat) -> Result<(), CliError> {
+    let mut limits = FlameLimits::default();
     to_stdout(|out| {
-        match format {
-            FlameFormat::Folded => paths_cut = write_folded(graph, out)?,
-            FlameFormat::Svg => write_svg(graph, out)?,
-            FlameFormat::Json => write_json(graph, out)?,
-            FlameFormat::Pprof => PprofLimits { paths_cut, values_capped } = write_pprof(graph, out)?,
-        }
+        limits = write_graph(graph, format, out)?;
         Ok(())
     })?;
-    for text in [cut_text(paths_cut), capped_text(values_capped)].into_iter().flatten() {
-        say(text);
-    }
+    limits.texts().for_each(say);
     Ok(())
 }
 

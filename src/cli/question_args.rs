@@ -5,6 +5,7 @@ use regex::Regex;
 use super::low_stats::LowSampleBy;
 use super::scope::ScopeArgs;
 use crate::export::code_table::CodeSide;
+use crate::export::flame::FlameFormat;
 use crate::export::table::RowFormat;
 use crate::export::values::ValueFormat;
 use crate::model::Sources;
@@ -67,15 +68,6 @@ pub(super) struct Flame {
     /// Whether to count small paths that the ledger lacks.
     pub(crate) is_exact: bool,
     pub(crate) format: FlameFormat,
-}
-
-/// The file format of a flame graph.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FlameFormat {
-    Folded,
-    Svg,
-    Json,
-    Pprof,
 }
 
 /// The arguments of `longspan search`.

@@ -14,6 +14,8 @@ pub enum Purpose {
     ExportSelected,
     /// Exports the table of a panel, in the format of the file extension.
     Table(Panel),
+    /// Exports the flame graph, in the format of the file extension.
+    FlameGraph,
     /// Exports a picture of the timeline.
     Picture(PictureSize),
     /// Exports a picture of the window with its panels.
@@ -31,6 +33,7 @@ impl Purpose {
             Self::Export(_) => "Export the sorted trace",
             Self::ExportSelected => "Export selection",
             Self::Table(_) => "Export the table",
+            Self::FlameGraph => "Export the flame graph",
             Self::Picture(_) => "Save an image of the timeline",
             Self::WindowPicture => "Save an image of the window",
         }
@@ -41,7 +44,12 @@ impl Purpose {
     pub(crate) fn reads(self) -> bool {
         match self {
             Self::Open | Self::Follow => true,
-            Self::Export(_) | Self::ExportSelected | Self::Table(_) | Self::Picture(_) | Self::WindowPicture => false,
+            Self::Export(_)
+            | Self::ExportSelected
+            | Self::Table(_)
+            | Self::FlameGraph
+            | Self::Picture(_)
+            | Self::WindowPicture => false,
         }
     }
 
@@ -54,6 +62,7 @@ impl Purpose {
         match self {
             Self::Open | Self::Follow => String::new(),
             Self::Table(panel) => format!("{stem}-{}.csv", panel.file_stem()),
+            Self::FlameGraph => format!("{stem}-{}.svg", Panel::Flame.file_stem()),
             Self::Picture(_) => format!("{stem}.png"),
             Self::WindowPicture => format!("{stem}-window.png"),
             Self::ExportSelected => format!("{stem}-selected.{}", ExportFormat::NATIVE.ending()),

@@ -225,3 +225,18 @@ fn a_scrolled_sandwich_leaves_the_other_views_at_their_top() {
     session.harness.run_steps(6);
     assert!((top(&session) - at_top).abs() < 1.0, "{} {at_top}", top(&session));
 }
+
+#[test]
+fn the_graph_is_copied_as_the_folded_stacks_of_the_command_line() {
+    let mut session = with_graph();
+    session.click("Copy");
+    let folded = copied(&session).expect("folded stacks");
+    let mut lines: Vec<_> = folded.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["request 700000", "request;read 300000", "write 700000"]);
+    session.click("Copy as command");
+    assert_eq!(run_by_shell(&copied(&session).expect("a command")), folded);
+    session.click("Sandwich");
+    session.harness.run_steps(4);
+    session.until("two trees", |session| session.harness.query_by_label("Copy").is_none());
+}

@@ -140,7 +140,10 @@ impl App {
             }
             TabEvent::Answered(id, kind, answer) => self.handle_answer(at, (id, kind), answer.map(|answer| *answer)),
             TabEvent::TableWritten(id, path, result) => self.handle_written_table(at, id, &path, result),
-            TabEvent::Wrote(path, Ok(())) => tab.note = format!("Written to {}", path.display()),
+            TabEvent::Wrote(path, Ok(lacks)) => {
+                let lacks: String = lacks.into_iter().map(|text| format!("; {text}")).collect();
+                tab.note = format!("Written to {}{lacks}", path.display());
+            }
             TabEvent::Wrote(_, Err(message)) => {
                 tab.note.clear();
                 tab.show_message(TabMessage::for_tab("The file could not be written", message));

@@ -9,6 +9,7 @@ use crate::app::tasks::{self, file_name};
 use crate::base::csv::Cells;
 use crate::export::ExportFormat;
 use crate::export::derived::DerivedCounter;
+use crate::export::flame::FlameFormat;
 use crate::export::format::with_ending;
 use crate::export::values::ValueFormat;
 use crate::model::Sources;
@@ -40,6 +41,7 @@ impl App {
                 self.export(ExportFormat::NATIVE, scope, &path)
             }
             Purpose::Table(panel) => self.write_table(panel, &path),
+            Purpose::FlameGraph => self.write_flame(&path),
             Purpose::Picture(size) => with_extension(path, "png", IMAGES).map(|path| self.draw(size, &path)),
             Purpose::WindowPicture => with_extension(path, "png", IMAGES).map(|path| {
                 self.set_note(format!("Drawing {}...", file_name(&path)));
@@ -84,6 +86,25 @@ impl App {
         } else {
             tab.short_tables.push(running);
         }
+        Ok(())
+    }
+
+    /// Writes the flame graph. Its tree is bounded, so this takes at most seconds.
+    fn write_flame(&mut self, path: &Path) -> Result<(), String> {
+        let (named, format) = match FlameFormat::for_name(path.to_owned()) {
+            Err(_) | Ok(_) if is_special(path) => (path.to_owned(), FlameFormat::Folded),
+            named => named.map_err(|error| error.to_string())?,
+        };
+        check_free(path, &named)?;
+        let tab = self.tab_mut();
+        let Some(trace) = &tab.trace else { return Ok(()) };
+        let Some(source) = tab.panels.flame_source(trace.timeline.snapshot()) else {
+            return Err("The graph has no paths yet. Export it again when they are counted.".to_owned());
+        };
+        if format == FlameFormat::Pprof && source.is_inverted {
+            return Err("Tools of pprof invert a profile themselves: choose Top-down, or another format.".to_owned());
+        }
+        tasks::write_flame((named, format), source, trace.sources.clone(), &tab.wake);
         Ok(())
     }
 

@@ -1,15 +1,17 @@
 //! Writes a call tree to a file: folded stacks, SVG, JSON, or pprof. Memory is that of the tree, which is bounded;
 //! there is no recursion, because stacks may be 65,536 frames deep.
 
+mod file;
 mod folded;
 mod json;
 mod pprof;
 mod svg;
 
+pub(crate) use file::{FlameFormat, FlameLimits, FlameSource, export_flame, write_graph};
 pub(crate) use folded::write_folded;
-pub(crate) use json::write_json;
-pub(crate) use pprof::{PprofLimits, write_pprof};
-pub(crate) use svg::write_svg;
+use json::write_json;
+use pprof::write_pprof;
+use svg::write_svg;
 
 use crate::base::time::{duration_text, grouped_digits};
 use crate::model::sample_measure::NANOSECONDS;
@@ -109,10 +111,10 @@ fn bounded_sums(nodes: &[FlameNode], frames_max: u32) -> (Vec<SampleSum>, u64) {
 }
 
 /// Describes the paths that are cut where each is written as a whole; `None` without any.
-pub(crate) fn cut_text(paths_cut: u64) -> Option<String> {
+fn cut_text(paths_cut: u64) -> Option<String> {
     let are = if paths_cut == 1 { "path counts for its" } else { "paths count for their" };
     (paths_cut > 0)
-        .then(|| format!("{paths_cut} {are} first {PATH_FRAMES_MAX} frames, the most of a path; --format json has all"))
+        .then(|| format!("{paths_cut} {are} first {PATH_FRAMES_MAX} frames, the most of a path; JSON has all"))
 }
 
 /// Describes paths that are cut, and their share of the total if it is known.
@@ -143,7 +145,7 @@ mod tests {
         assert_eq!(folded_text(1, None), "1 path is cut, because there are too many or too long ones");
         let text = "2 paths are cut, because there are too many or too long ones; 3.00 % of the total counts for shorter paths";
         assert_eq!(folded_text(2, Some(3.0)), text);
-        let text = "path counts for its first 2048 frames, the most of a path; --format json has all";
+        let text = "path counts for its first 2048 frames, the most of a path; JSON has all";
         assert_eq!((cut_text(0), cut_text(1)), (None, Some(format!("1 {text}"))));
         assert!(cut_text(2).is_some_and(|text| text.starts_with("2 paths count for their first 2048 frames,")));
     }

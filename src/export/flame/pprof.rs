@@ -2,23 +2,14 @@
 
 use std::io::{self, Write};
 
-use super::{FlameGraph, PATH_FRAMES_MAX, bounded_sums};
+use super::{FlameGraph, FlameLimits, PATH_FRAMES_MAX, bounded_sums};
 use crate::export::pprof::{pprof_unit, write_packed};
 use crate::formats::profiles::pprof::write::{PprofFrame, PprofWriter};
 use crate::model::sample_measure::SAMPLES;
 use crate::query::flame::FlameNodeIdx;
 
-/// The parts of a written profile that differ from the tree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct PprofLimits {
-    /// Paths that count for their first frames.
-    pub(crate) paths_cut: u64,
-    /// Values that are written as the maximum.
-    pub(crate) values_capped: u64,
-}
-
 /// Writes a tree that is not inverted. Returns the I/O error of `out`.
-pub(crate) fn write_pprof(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Result<PprofLimits> {
+pub(crate) fn write_pprof(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Result<FlameLimits> {
     let FlameGraph { event, unit, things, .. } = *graph;
     let kind = if event.is_empty() { "time" } else { event };
     let types = [(things, pprof_unit(things)), (kind, pprof_unit(unit))];
@@ -39,5 +30,5 @@ pub(crate) fn write_pprof(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Re
     }
     let values_capped = writer.values_capped();
     write_packed(&writer.finish(0, 0), out)?;
-    Ok(PprofLimits { paths_cut, values_capped })
+    Ok(FlameLimits { paths_cut, values_capped })
 }

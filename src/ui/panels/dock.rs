@@ -50,9 +50,9 @@ impl DockHead {
 /// The panel actions that the dock offers beside the tabs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct PanelTools {
-    /// Whether the table can be copied as shown.
+    /// Whether the table or graph can be copied as shown.
     pub(crate) copies: bool,
-    /// Whether the table can be exported to a file.
+    /// Whether the table or graph can be exported to a file.
     pub(crate) exports: bool,
     /// Whether a command line has the same result.
     pub(crate) has_command: bool,
@@ -70,9 +70,14 @@ impl PanelTools {
         };
         let same = "Copies the equivalent command line";
         entry(self.has_command, "Copy as command", same, AppCommand::CopyCommandLine(panel));
-        let whole = "Writes the whole table as CSV or JSON, by file extension";
-        entry(self.exports, "Export...", whole, AppCommand::Choose(Purpose::Table(panel)));
-        let shown = "Copies the table as it is shown; it pastes into a spreadsheet";
+        let (purpose, whole, shown) = if panel == Panel::Flame {
+            let whole = "Writes the graph as SVG, folded stacks, JSON or a profile of pprof, by file extension";
+            (Purpose::FlameGraph, whole, "Copies the paths as folded stacks, a line per path")
+        } else {
+            let whole = "Writes the whole table as CSV or JSON, by file extension";
+            (Purpose::Table(panel), whole, "Copies the table as it is shown; it pastes into a spreadsheet")
+        };
+        entry(self.exports, "Export...", whole, AppCommand::Choose(purpose));
         entry(self.copies, "Copy", shown, AppCommand::CopyPanel(panel));
         chosen
     }

@@ -7,6 +7,7 @@ mod picture;
 mod sandwich;
 mod state;
 
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use egui::{Button, ComboBox, RichText, ScrollArea, Ui};
@@ -15,8 +16,11 @@ use super::answer_state::{Exactness, show_counting, show_exactness, show_folded,
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::elided::{elided, tip};
 use super::renewal::Renewal;
+use crate::base::csv::Cells;
 use crate::base::progress::Progress;
 use crate::base::time::grouped_digits;
+use crate::export::flame::{FlameSource, write_folded};
+use crate::model::sample_measure::{NANOSECONDS, SAMPLES};
 use crate::query::Snapshot;
 use crate::query::flame::{FlameNodeIdx, FlameShape, FoundFunctions, FunctionIdx, FunctionKey, Measure};
 use crate::query::samples::{SampleEvent, SampleSum};
@@ -24,7 +28,7 @@ use crate::scene::flame::BarContent;
 use crate::scene::labels::shown;
 use crate::store::Summary;
 use crate::ui::chrome::menu_bar;
-use crate::ui::command::{Command, PanelCommand};
+use crate::ui::command::{COPY_BYTES_MAX, Command, PanelCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::Panel;
 use crate::ui::questions::{
@@ -69,6 +73,8 @@ pub(crate) struct FlamePanel {
     missing_points: Option<f64>,
     /// The scope and the source of the answered paths.
     counted: Option<(SelectedScope, PathsOf)>,
+    /// The shape of the answer.
+    answered_shape: FlameShape,
     words: String,
     found: Option<FoundFunctions>,
     laid_out: LaidOut,
@@ -83,6 +89,7 @@ pub(crate) struct FlamePanel {
 impl FlamePanel {
     pub(crate) fn set_answer(&mut self, answer: &Arc<FlameAnswer>, snapshot: &Snapshot) {
         self.counted = self.question.as_ref().map(|question| (question.scope.clone(), question.of.clone()));
+        self.answered_shape = self.question.as_ref().map(|question| question.view.shape.clone()).unwrap_or_default();
         (self.answer, self.is_answered, self.missing_points) = (Some(Arc::clone(answer)), true, None);
         self.menu = None;
         self.renewal.end();
@@ -98,6 +105,28 @@ impl FlamePanel {
     pub(crate) fn show_sandwich(&mut self, function: SampledFunction) {
         (self.samples, self.event) = (true, function.event);
         self.history.set_unedited_sandwich(function.key);
+    }
+
+    /// Returns the shown graph, to be copied or exported; `None` without paths, and for a sandwich, which is two trees.
+    #[must_use]
+    pub(crate) fn to_export(&self, snapshot: &Snapshot) -> Option<FlameSource> {
+        let FlameAnswer { paths, picture } = &**self.answer.as_ref()?;
+        let measure = picture.measure;
+        if matches!(self.answered_shape, FlameShape::Sandwich(_)) || measure.amount(picture.tree.nodes()[0].total) == 0
+        {
+            return None;
+        }
+        let event = paths.event.and_then(|event| paths.events.get(event));
+        let is_of_samples = matches!(self.counted, Some((_, PathsOf::Samples(_))));
+        Some(FlameSource {
+            snapshot: snapshot.clone(),
+            picture: Arc::clone(picture),
+            event: event.map(|event| event.name.clone()).unwrap_or_default(),
+            unit: event.map_or_else(|| NANOSECONDS.into(), |event| event.unit.clone()),
+            things: if is_of_samples { SAMPLES } else { "spans" },
+            missing: paths.missing,
+            is_inverted: self.answered_shape == FlameShape::Inverted,
+        })
     }
 
     fn search(&mut self, snapshot: &Snapshot) {
@@ -445,6 +474,26 @@ impl FlamePanel {
     }
 }
 
+/// Text for the clipboard, which fails once it is longer than [`COPY_BYTES_MAX`].
+#[derive(Default)]
+struct BoundedText {
+    bytes: Vec<u8>,
+}
+
+impl Write for BoundedText {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.bytes.len() > COPY_BYTES_MAX {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Formats points, rounded up to two significant digits.
 fn points_text(points: f64) -> String {
     let hundredths = (points * 100.0).ceil();
@@ -486,7 +535,16 @@ impl DockPanel for FlamePanel {
 
     fn tools(&self) -> PanelTools {
         let has_command = !matches!(self.history.current.view.shape, FlameShape::Sandwich(_));
-        PanelTools { has_command, ..PanelTools::default() }
+        let has_paths = self.answer.is_some() && !matches!(self.answered_shape, FlameShape::Sandwich(_));
+        PanelTools { copies: has_paths, exports: has_paths, has_command }
+    }
+
+    fn copied(&self, snapshot: &Snapshot, _: Cells) -> Option<String> {
+        let source = self.to_export(snapshot)?;
+        let mut text = BoundedText::default();
+        // Writing fails only when the text is too long to be copied, which the application then says.
+        write_folded(&source.graph(), &mut text).ok();
+        Some(String::from_utf8_lossy(&text.bytes).into_owned())
     }
 
     fn command_line(&self) -> Option<PanelCommandLine> {
