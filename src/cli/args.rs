@@ -356,7 +356,7 @@ fn record(low: LowRecord) -> Result<CliCommand, CliError> {
         let message = "-o -: a recording is kept in files beside OUT, so that OUT must be a file";
         return Err(CliError::Usage(message.to_owned()));
     }
-    if !matches!(ExportFormat::from_name(&output), Ok(None | Some(ExportFormat::Native { .. }))) {
+    if !matches!(ExportFormat::from_output(&output), Ok(ExportFormat::Native { .. })) {
         let message = "-o: a recording is a Longspan trace, OUT.longspan; write other formats with `longspan export`";
         return Err(CliError::Usage(message.to_owned()));
     }
@@ -509,6 +509,7 @@ fn render(low: LowRender) -> Result<CliCommand, CliError> {
         LowTheme::Light => Some(Shade::Light),
         LowTheme::System => None,
     };
+    refuse_other_picture(&output)?;
     let (sources, output) = (trace(files)?, to_write(output));
     refuse_terminal(&output, "give --output FILE, or redirect")?;
     let render = Render { sources, output, size, scale, shade, colors, scope };
@@ -516,6 +517,19 @@ fn render(low: LowRender) -> Result<CliCommand, CliError> {
 }
 
 fn synth(low: LowSynth) -> Result<CliCommand, CliError> {
+/// Refuses the extensions of other files than PNG, because their content would not match their name.
+fn refuse_other_picture(output: &Path) -> Result<(), CliError> {
+    let ending = output.extension().filter(|ending| !ending.is_empty() && !ending.eq_ignore_ascii_case("png"));
+    match ending {
+        None => Ok(()),
+        Some(ending) => Err(CliError::Usage(format!(
+            "{}: pictures are written as PNG, not as .{}: give a name that ends in .png",
+            output.display(),
+            ending.display()
+        ))),
+    }
+}
+
     let LowSynth { output, spans, threads, depth, disorder, seed, format } = low;
     let format = generated_format(&output, format)?;
     let output = to_write(output);
@@ -537,7 +551,7 @@ fn generated_format(output: &Path, given: Option<LowFormat>) -> Result<ExportFor
     }
 }
 
-/// Returns the given format, else the one by the name of the output, else the native one.
+/// Returns the given format, or else the one by the name of the output.
 fn written_format(output: &Path, given: Option<LowFormat>) -> Result<ExportFormat, CliError> {
     Ok(match given {
         Some(LowFormat::Native) => ExportFormat::NATIVE,
@@ -547,8 +561,7 @@ fn written_format(output: &Path, given: Option<LowFormat>) -> Result<ExportForma
         Some(LowFormat::Csv) => ExportFormat::Csv { cells: Cells::default() },
         Some(LowFormat::Parquet) => ExportFormat::Parquet { by_process: false },
         None => {
-            let named = ExportFormat::from_name(output);
-            named.map_err(|error| CliError::Usage(format!("{error}, or a --format")))?.unwrap_or(ExportFormat::NATIVE)
+            ExportFormat::from_output(output).map_err(|error| CliError::Usage(format!("{error}, or a --format")))?
         }
     })
 }

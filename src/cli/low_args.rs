@@ -357,8 +357,8 @@ pub(super) struct LowExport {
     /// The file to write, replaced only once everything is written; - is stdout
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
-    /// The format [default: by the extension of OUT: .json and .json.gz chrome, .pftrace perfetto, .pb.gz
-    /// and .pprof pprof, .csv, .parquet, else native]
+    /// The format [default: by the extension of OUT: .longspan or none native, .json and .json.gz chrome,
+    /// .pftrace perfetto, .pb.gz and .pprof pprof, .csv, .parquet]
     #[arg(long)]
     pub(crate) format: Option<LowFormat>,
     /// Write function names in place of addresses, where symbols are found
@@ -430,7 +430,7 @@ pub(super) struct LowSynth {
     /// Seed of the random numbers: the same seed gives the same trace
     #[arg(long, value_name = "N", default_value = "1", value_parser = any_number, allow_negative_numbers = true)]
     pub(crate) seed: u64,
-    /// The format [default: chrome for .json and .json.gz, perfetto for .pftrace, else native]
+    /// The format [default: chrome for .json and .json.gz, perfetto for .pftrace, native for .longspan or none]
     #[arg(long, value_parser = generated_format())]
     pub(crate) format: Option<LowFormat>,
 }

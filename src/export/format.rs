@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::base::csv::Cells;
+use crate::base::similar::nearest;
 
 /// The output format of an export, with its options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +63,22 @@ pub(crate) struct PackedName {
     pub(crate) path: PathBuf,
 }
 
+/// Error of a file name that determines no format.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum OutputNameError {
+    #[error(transparent)]
+    Packed(#[from] PackedName),
+    #[error("{}: no format has the extension .{ending}{}: give a name that ends in {ENDINGS_TEXT}",
+        path.display(), meant.map(|meant| format!(" (did you mean .{meant}?)")).unwrap_or_default())]
+    Unknown {
+        path: PathBuf,
+        /// The extension without the dot.
+        ending: String,
+        /// The most similar known extension.
+        meant: Option<&'static str>,
+    },
+}
+
 impl ExportFormat {
     /// A Longspan trace that is not compacted: the default in the window.
     pub(crate) const NATIVE: Self = Self::Native { compact: false };
@@ -83,6 +100,23 @@ impl ExportFormat {
             return Err(PackedName { path: path.to_owned() });
         }
         Ok(None)
+    }
+
+    /// Returns the format for the output of a command: the native one for a name without an extension. An unknown
+    /// extension is an error, since it is probably mistyped.
+    pub(crate) fn from_output(path: &Path) -> Result<Self, OutputNameError> {
+        if let Some(format) = Self::from_name(path)? {
+            return Ok(format);
+        }
+        match path.extension().map(|ending| ending.to_string_lossy().into_owned()) {
+            Some(ending) if !ending.is_empty() => {
+                let (typed, known) = (ending.to_lowercase(), || ENDINGS.iter().map(|(ending, _)| *ending));
+                let is_packed = |known: &&str| known.strip_prefix(&*typed).is_some_and(|rest| rest.starts_with('.'));
+                let meant = known().find(is_packed).or_else(|| nearest(&typed, known()));
+                Err(OutputNameError::Unknown { path: path.to_owned(), ending, meant })
+            }
+            _ => Ok(Self::NATIVE),
+        }
     }
 
     /// Returns the file and format of an export with this name, for the selected format `self`. An extension of the

@@ -69,21 +69,37 @@ fn the_name_of_the_output_says_its_format_unless_the_option_does() {
 }
 
 #[test]
-fn a_name_of_no_format_is_written_as_native_and_one_of_a_compressed_file_is_refused_unless_it_can_be() {
+fn a_name_without_an_extension_is_written_as_native_and_one_of_no_format_is_refused() {
     let export = |name: &str| command(&format!("longspan export a -o {name} --no-cache"));
-    for name in ["b.foo", "b", "json", ".json", "b.", "b.native"] {
+    for name in ["b", "json", ".json", "b."] {
         assert!(
             matches!(export(name), Ok(CliCommand::Export { export, .. }) if export.format == ExportFormat::Native { compact: false }),
             "{name}"
         );
     }
-    for name in ["b.gz", "b.pftrace.gz", "b.csv.gz", "b.longspan.gz", "b.json.zst"] {
+    for name in ["b.gz", "b.pftrace.gz", "b.csv.gz", "b.longspan.gz", "b.json.zst", "b.foo", "b.native", "b.html"] {
         let Err(CliError::Usage(message)) = export(name) else { panic!("{name} was taken") };
         assert!(message.starts_with(&format!("{name}: ")) && message.contains(ENDINGS_TEXT), "{message}");
+    }
+    for (name, meant) in [("b.jsn", ".json"), ("b.pftrac", ".pftrace"), ("b.JSNO", ".json"), ("b.pb", ".pb.gz")] {
+        let Err(CliError::Usage(message)) = export(name) else { panic!("{name} was taken") };
+        assert!(message.contains(&format!("(did you mean {meant}?)")), "{message}");
+        assert!(message.ends_with(", or a --format"), "{message}");
     }
     // Each listed extension is accepted.
     for ending in ENDINGS_TEXT.split([',', ' ']).filter(|ending| ending.starts_with('.')) {
         assert!(export(&format!("b{ending}")).is_ok(), "{ending}");
+    }
+}
+
+#[test]
+fn a_picture_is_refused_under_the_name_of_another_format() {
+    let render = |name: &str| command(&format!("longspan render a -o {name} --no-cache"));
+    for name in ["b.png", "b.PNG", "b", "-", "b."] {
+        assert!(matches!(render(name), Ok(CliCommand::Render { .. })), "{name}");
+    }
+    for name in ["b.jpg", "b.svg", "b.png.gz"] {
+        assert!(matches!(render(name), Err(CliError::Usage(_))), "{name}");
     }
 }
 
