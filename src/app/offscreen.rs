@@ -20,9 +20,22 @@ pub(crate) struct TimelinePicture {
     theme: Theme,
     size_px: [u32; 2],
     scale: f32,
+    /// The time range to show; `None` for that of the timeline.
+    range: Option<(i64, i64)>,
 }
 
 impl TimelinePicture {
+    /// Creates the picture of a still timeline in another size than that of its last frame.
+    #[must_use]
+    pub(super) fn from_still(
+        timeline: Timeline,
+        theme: Theme,
+        (size_px, scale): ([u32; 2], f32),
+        range: Option<(i64, i64)>,
+    ) -> Self {
+        Self { timeline, theme, size_px, scale, range }
+    }
+
     /// Captures the timeline in its present state.
     #[must_use]
     pub(crate) fn from_timeline(timeline: &Timeline, theme: Theme, size: PictureSize) -> Self {
@@ -34,28 +47,35 @@ impl TimelinePicture {
         let scale = scale * f32::from(times);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the size of a window")]
         let size_px = [points.x, points.y].map(|points| (points * scale).round() as u32);
-        Self { timeline: timeline.still(f64::from(times)), theme, size_px, scale }
+        Self { timeline: timeline.still(f64::from(times)), theme, size_px, scale, range: None }
     }
 
     /// Draws it, without a time limit. Returns an error for a missing GPU driver, or a damaged store.
     pub(crate) fn draw(self) -> Result<Pixels, AppError> {
-        let Self { mut timeline, theme, size_px, scale } = self;
-        let gpu = Gpu::headless()?;
-        let mut painter = Painter::new(&gpu, readback::FORMAT);
-        let mut headless = Headless::new(&gpu, size_px, scale);
+        self.draw_with(&Gpu::headless()?)
+    }
+
+    /// Draws it with this GPU, as [`TimelinePicture::draw`] does.
+    pub(super) fn draw_with(self, gpu: &Gpu) -> Result<Pixels, AppError> {
+        let Self { mut timeline, theme, size_px, scale, range } = self;
+        let mut painter = Painter::new(gpu, readback::FORMAT);
+        let mut headless = Headless::new(gpu, size_px, scale);
         theme.apply(&headless.context);
         headless.context.set_font_providers(vec![Arc::new(Fonts::at_once())]);
-        let mut show = || {
-            headless.pass(&gpu, &mut painter, theme.canvas, |ui| {
+        let mut show = |timeline: &mut Timeline| {
+            headless.pass(gpu, &mut painter, theme.canvas, |ui| {
                 egui::CentralPanel::no_frame().show(ui, |ui| timeline.show_still(ui, &theme));
             })
         };
-        // The first pass lays out, and queries the filter's matches.
-        show();
-        show();
-        let picture = show();
+        // The first pass lays out, and queries the filter's matches. Only then does the view have its width.
+        show(&mut timeline);
+        if let Some((from_ns, to_ns)) = range {
+            timeline.show_exactly(from_ns, to_ns);
+        }
+        show(&mut timeline);
+        let picture = show(&mut timeline);
         export::check(timeline.snapshot().store())?;
-        Ok(paint_offscreen(&gpu, &mut painter, size_px, picture)?)
+        Ok(paint_offscreen(gpu, &mut painter, size_px, picture)?)
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::state::App;
 use super::{AppError, AppOptions};
-use crate::app::offscreen::{Headless, write_png};
+use crate::app::offscreen::{Headless, TimelinePicture, write_png};
 use crate::base::cancel::Cancel;
 use crate::export;
 use crate::frame::filtered::Filtered;
@@ -35,6 +35,8 @@ pub struct PictureOptions {
     pub colors: Colors,
     /// The displayed name of the trace.
     pub title: String,
+    /// Whether to draw the timeline alone, as the window exports an image: without menus, fields and scroll bars.
+    pub is_timeline_only: bool,
 }
 
 impl Default for PictureOptions {
@@ -46,6 +48,7 @@ impl Default for PictureOptions {
             shade: Shade::Dark,
             colors: Colors::default(),
             title: String::new(),
+            is_timeline_only: false,
         }
     }
 }
@@ -59,7 +62,11 @@ pub(crate) fn render_png(
     sources: &Sources,
     path: &Path,
 ) -> Result<(), AppError> {
-    let pixels = render(snapshot.clone(), options)?;
+    let pixels = if options.is_timeline_only {
+        render_timeline(snapshot.clone(), options)?
+    } else {
+        render(snapshot.clone(), options)?
+    };
     export::check(snapshot.store())?;
     Ok(write_png(&pixels, path, sources)?)
 }
@@ -71,9 +78,58 @@ pub(crate) fn render_png(
 pub fn render(snapshot: Snapshot, options: &PictureOptions) -> Result<Pixels, GpuError> {
     let gpu = Gpu::headless()?;
     let mut painter = Painter::new(&gpu, readback::FORMAT);
-    let mut app = app_without_window(&gpu, options.shade, options.colors);
+    let range = shown_range(&snapshot, options);
+    let mut app = app_with_trace(&gpu, snapshot, options);
+    let mut headless = Headless::new(&gpu, options.size_px, options.scale);
+    let background = app.theme().canvas;
+    let mut show = |app: &mut App| {
+        headless.pass(&gpu, &mut painter, background, |ui| {
+            app.show(ui);
+        })
+    };
+    // The first pass lays out; only then does the view have its width.
+    show(&mut app);
+    if let (Some(timeline), Some((from_ns, to_ns))) = (app.timeline_mut(), range) {
+        timeline.show_exactly(from_ns, to_ns);
+    }
+    show(&mut app);
+    if has_filter(options) {
+        dim(&mut app, &options.scope.matcher);
+    }
+    let picture = show(&mut app);
+    paint_offscreen(&gpu, &mut painter, options.size_px, picture)
+}
+
+/// Draws the timeline of a trace alone, in the size of the whole picture.
+fn render_timeline(snapshot: Snapshot, options: &PictureOptions) -> Result<Pixels, AppError> {
+    let gpu = Gpu::headless()?;
+    let range = shown_range(&snapshot, options);
+    let mut app = app_with_trace(&gpu, snapshot.clone(), options);
+    let theme = app.theme().clone();
+    // Without a timeline, which the app has, the window is all that there is.
+    let Some(timeline) = app.timeline_mut() else { return Ok(render(snapshot, options)?) };
+    let mut still = timeline.still(1.0);
+    if has_filter(options) {
+        still.set_matcher(&options.scope.matcher);
+    }
+    TimelinePicture::from_still(still, theme, (options.size_px, options.scale), range).draw_with(&gpu)
+}
+
+/// Returns the time range of the picture; `None` for that of the whole trace.
+fn shown_range(snapshot: &Snapshot, options: &PictureOptions) -> Option<(i64, i64)> {
     let Scope { from_ns, to_ns, .. } = options.scope;
-    let range = (from_ns.unwrap_or(snapshot.start_ns()), to_ns.unwrap_or(snapshot.end_ns()));
+    let is_part = from_ns.is_some() || to_ns.is_some();
+    is_part.then(|| (from_ns.unwrap_or(snapshot.start_ns()), to_ns.unwrap_or(snapshot.end_ns())))
+}
+
+/// Returns whether the scope has a filter, whose matches are not dimmed.
+fn has_filter(options: &PictureOptions) -> bool {
+    !options.scope.matcher.is_every_row_of_lane() || !options.scope.matcher.is_every_track()
+}
+
+/// Creates an app that shows the tracks of a scope.
+fn app_with_trace(gpu: &Gpu, snapshot: Snapshot, options: &PictureOptions) -> App {
+    let mut app = app_without_window(gpu, options.shade, options.colors);
     let summary = TraceSummary::from_snapshot(&snapshot, &Cancel::default());
     app.show_trace(snapshot, Sources::from(&options.title), false);
     app.leave_damage();
@@ -86,24 +142,7 @@ pub fn render(snapshot: Snapshot, options: &PictureOptions) -> Result<Pixels, Gp
             timeline.set_trace_summary(Arc::new(summary));
         }
     }
-    let mut headless = Headless::new(&gpu, options.size_px, options.scale);
-    let background = app.theme().canvas;
-    let mut show = |app: &mut App| {
-        headless.pass(&gpu, &mut painter, background, |ui| {
-            app.show(ui);
-        })
-    };
-    // The first pass lays out; only then does the view have its width.
-    show(&mut app);
-    if let Some(timeline) = app.timeline_mut().filter(|_| from_ns.is_some() || to_ns.is_some()) {
-        timeline.show_exactly(range.0, range.1);
-    }
-    show(&mut app);
-    if !options.scope.matcher.is_every_row_of_lane() || !options.scope.matcher.is_every_track() {
-        dim(&mut app, &options.scope.matcher);
-    }
-    let picture = show(&mut app);
-    paint_offscreen(&gpu, &mut painter, options.size_px, picture)
+    app
 }
 
 /// Creates an app that draws without a window: nothing moves by itself, and no background work is answered.

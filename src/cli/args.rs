@@ -502,7 +502,7 @@ fn export_format(low: &LowExport) -> Result<ExportFormat, CliError> {
 }
 
 fn render(low: LowRender) -> Result<CliCommand, CliError> {
-    let LowRender { trace: files, output, size, scale, theme, color, palette, scope, common } = low;
+    let LowRender { trace: files, output, size, timeline_only, scale, theme, color, palette, scope, common } = low;
     let (colors, scope) = (colors(color, palette), scope_args(scope)?);
     let shade = match theme {
         LowTheme::Dark => Some(Shade::Dark),
@@ -512,7 +512,8 @@ fn render(low: LowRender) -> Result<CliCommand, CliError> {
     refuse_other_picture(&output)?;
     let (sources, output) = (trace(files)?, to_write(output));
     refuse_terminal(&output, "give --output FILE, or redirect")?;
-    let render = Render { sources, output, size, scale, shade, colors, scope };
+    let is_timeline_only = timeline_only;
+    let render = Render { sources, output, size, is_timeline_only, scale, shade, colors, scope };
     Ok(CliCommand::Render { render, load: load(common)? })
 }
 

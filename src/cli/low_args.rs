@@ -393,6 +393,9 @@ pub(super) struct LowRender {
     /// Size in pixels
     #[arg(long, value_name = "WxH", default_value = "1920x1080")]
     pub(crate) size: SizeArg,
+    /// Draw the timeline alone, as File > Export image does: without menus, fields and scroll bars
+    #[arg(long)]
+    pub(crate) timeline_only: bool,
     /// Pixels per point of text and lines, 0.5 to 8: 2 for high-resolution screens
     #[arg(long, value_name = "N", default_value = "1", value_parser = scale)]
     pub(crate) scale: f32,

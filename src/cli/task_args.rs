@@ -94,6 +94,8 @@ pub(super) struct Render {
     pub(crate) sources: Sources,
     pub(crate) output: PathBuf,
     pub(crate) size: SizeArg,
+    /// Whether the timeline is drawn without the rest of the window.
+    pub(crate) is_timeline_only: bool,
     /// Pixels per point of the window.
     pub(crate) scale: f32,
     /// Dark or light; `None` follows the desktop.

@@ -97,7 +97,8 @@ pub(super) fn demo(how: &Load) -> Result<(), CliError> {
     let size = SizeArg { width_px: 1920, height_px: 1080 };
     let (sources, colors, scope) = (Sources::from(&trace), Colors::default(), ScopeArgs::default());
     let (output, shade) = (picture.clone(), Some(Shade::Dark));
-    render(&Render { sources, output, size, scale: 1.0, shade, colors, scope }, how)?;
+    let is_timeline_only = false;
+    render(&Render { sources, output, size, is_timeline_only, scale: 1.0, shade, colors, scope }, how)?;
     let picture = picture.display().to_string();
     to_stdout(|out| Ok(writeln!(out, "No display: the demo is drawn in {}", escaped(&picture))?))
 }
@@ -109,7 +110,7 @@ pub(super) fn render(render: &Render, how: &Load) -> Result<(), CliError> {
 }
 
 fn render_once(render: &Render, how: &Load) -> Result<(), CliError> {
-    let Render { sources, output, size, scale, shade, colors, scope } = render;
+    let Render { sources, output, size, is_timeline_only, scale, shade, colors, scope } = render;
     let snapshot = load_with_names(sources, how)?;
     let scope_args = scope;
     let scope = scope_args.on(&snapshot)?;
@@ -123,7 +124,15 @@ fn render_once(render: &Render, how: &Load) -> Result<(), CliError> {
     let title = sources.title();
     let size_px = [size.width_px, size.height_px];
     let shade = shade.or_else(|| desktop::settings().shade).unwrap_or_default();
-    let options = PictureOptions { size_px, scale: *scale, scope, shade, colors: *colors, title };
+    let options = PictureOptions {
+        size_px,
+        scale: *scale,
+        scope,
+        shade,
+        colors: *colors,
+        title,
+        is_timeline_only: *is_timeline_only,
+    };
     Ok(render_png(&snapshot, &options, sources, output)?)
 }
 

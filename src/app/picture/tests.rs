@@ -41,6 +41,26 @@ fn the_picture_shows_spans_in_their_colours_at_their_times() {
 }
 
 #[test]
+fn the_timeline_alone_fills_the_picture_and_has_the_range_and_the_filter() {
+    let drawn = |options: &PictureOptions| render_timeline(snapshot(TWO_SPANS), options).expect("a picture");
+    let whole = drawn(&options(1.0));
+    let in_window = picture(TWO_SPANS, &options(1.0));
+    let row_of = |pixels: &Pixels, name: &str| {
+        let color = Palette::new(Shade::Dark).text_color(name).0;
+        (0..pixels.height).find(|&y| (0..pixels.width).any(|x| pixels.at(x, y) == color)).expect("the span is drawn")
+    };
+    assert_eq!([whole.width, whole.height], [1000, 400]);
+    assert!(row_of(&whole, "alpha") < row_of(&in_window, "alpha"), "no menu bar is above it");
+    let (alpha, in_window) = (columns_of(&whole, "alpha"), columns_of(&in_window, "alpha"));
+    assert!((alpha.1 - alpha.0).abs_diff(in_window.1 - in_window.0) <= 20, "{alpha:?} {in_window:?}");
+    // The first half of the trace.
+    let scope = Scope { from_ns: Some(0), to_ns: Some(snapshot(TWO_SPANS).end_ns() / 2), ..Scope::default() };
+    let half = drawn(&PictureOptions { scope, ..options(1.0) });
+    let wide = columns_of(&half, "alpha");
+    assert!(wide.1 - wide.0 > (alpha.1 - alpha.0) * 3 / 2, "{wide:?} {alpha:?}");
+}
+
+#[test]
 fn a_range_beyond_the_trace_is_drawn_unclamped() {
     let end_ns = snapshot(TWO_SPANS).end_ns();
     let range = |from_ns, to_ns| {
