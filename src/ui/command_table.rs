@@ -4,7 +4,7 @@
 mod entry;
 mod menus;
 
-use egui::{Key, KeyboardShortcut};
+use egui::{Key, KeyboardShortcut, Modifiers};
 
 pub(crate) use entry::{CommandEntry, ShownSettings, UiState, reload_disabled, with_disabled_reason};
 use entry::{When, alt, ctrl, ctrl_shift, entry, plain, shift};
@@ -490,6 +490,10 @@ pub(crate) const TABLE: &[CommandEntry] = &[
         .section(),
 ];
 
+/// The keys that open the menu bar.
+pub(crate) const MENU_BAR_KEYS: [KeyboardShortcut; 2] =
+    [KeyboardShortcut::new(Modifiers::NONE, Key::F10), KeyboardShortcut::new(Modifiers::ALT, Key::F)];
+
 /// Gestures and held keys, which are not commands but appear in the list of keys.
 pub(crate) const GESTURES: &[(&str, &str)] = &[
     ("Drag", "Move in time and through the tracks"),
@@ -508,6 +512,7 @@ pub(crate) const GESTURES: &[(&str, &str)] = &[
     ("A  D", "Move in time while held"),
     ("Middle click on a tab", "Close it"),
     ("Click on a name", "Fold or unfold; right click for more"),
+    ("F10, Alt + F", "Open the menu bar; Left and Right go to the next menu"),
 ];
 
 /// Returns the name of a key.

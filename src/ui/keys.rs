@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use egui::text_selection::LabelSelectionState;
 use egui::{Event, Key, KeyboardShortcut, Modifiers, PointerButton, Ui};
 
-use super::command_table::{COPY, CommandEntry, PASTE, TABLE, UiState};
+use super::command_table::{COPY, CommandEntry, MENU_BAR_KEYS, PASTE, TABLE, UiState};
 use super::panels::table_keys::{self, is_of_grid, is_of_table, types_star};
 use super::typed_ahead;
 use crate::ui::command::{
@@ -126,6 +126,10 @@ impl ActiveShortcuts {
     /// Returns the shortcut that a key press matches, the one with the most modifiers.
     fn pressed(&self, event: &Event) -> Option<&ActiveShortcut> {
         let Event::Key { key, modifiers, pressed: true, .. } = event else { return None };
+        // Otherwise Alt + F would be F too.
+        if MENU_BAR_KEYS.iter().any(|menu| menu.logical_key == *key && modifiers.matches_exact(menu.modifiers)) {
+            return None;
+        }
         let is_pressed = |shortcut: &KeyboardShortcut| {
             shortcut.logical_key == *key && modifiers.matches_logically(shortcut.modifiers)
         };

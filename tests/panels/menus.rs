@@ -494,3 +494,22 @@ fn a_screen_reader_clicks_a_name_without_the_keys_of_an_earlier_press() {
     let label = crate::scope::head(&session, "main");
     assert!(label.ends_with("in the scope, folded"), "{label}");
 }
+
+#[test]
+fn the_menu_bar_opens_by_a_key_and_left_and_right_lead_from_menu_to_menu() {
+    for (modifiers, key) in [(Modifiers::NONE, Key::F10), (Modifiers::ALT, Key::F)] {
+        let mut session = with_request(PointerButton::Primary);
+        session.press(modifiers, key);
+        session.until("the first menu", |session| session.says("Quit"));
+        assert!(session.harness.get_by_label_contains("Open...").is_focused(), "{}", session.node_texts().join("\n"));
+        session.press(Modifiers::NONE, Key::ArrowRight);
+        session.until("the next menu", |session| session.says("Copy the span") && !session.says("Quit"));
+        session.press(Modifiers::NONE, Key::ArrowLeft);
+        session.until("the first again", |session| session.says("Quit"));
+        session.press(Modifiers::NONE, Key::ArrowLeft);
+        session.until("the last menu", |session| session.says("About Longspan"));
+        session.press(Modifiers::NONE, Key::Escape);
+        session.until("no menu", |session| !session.says("About Longspan"));
+        assert!(session.summary().contains("Selected: request"), "{}", session.summary());
+    }
+}

@@ -1,17 +1,21 @@
-//! The menu bar, built from the command table.
+//! The menu bar, built from the command table. F10 or Alt+F opens the first menu, and Left and Right go from one to the
+//! next.
 
-use egui::{Button, ScrollArea, Stroke, Ui, vec2};
+use egui::{Button, Id, Key, Modifiers, Popup, ScrollArea, Stroke, Ui, vec2};
 
 use crate::ui::command::Command;
-use crate::ui::command_table::{CommandEntry, Menu, MenuList, TABLE, UiState, key_text, with_disabled_reason};
+use crate::ui::command_table::{
+    CommandEntry, MENU_BAR_KEYS, Menu, MenuList, TABLE, UiState, key_text, with_disabled_reason,
+};
 use crate::ui::widgets::spoken;
 
 /// Shows the bar. `list` shows the dynamic entries after an entry.
 pub(crate) fn show(ui: &mut Ui, state: &UiState, list: impl Fn(&mut Ui, MenuList) -> Option<Command>) -> Vec<Command> {
     let mut commands = Vec::new();
     egui::MenuBar::new().ui(ui, |ui| {
+        let mut popups = Vec::new();
         for menu in Menu::ALL {
-            ui.menu_button(menu.title(), |ui| {
+            let shown = ui.menu_button(menu.title(), |ui| {
                 scrolled(ui, |ui| {
                     let entries: Vec<&CommandEntry> = TABLE.iter().filter(|entry| entry.menu == menu).collect();
                     for entries in entries.chunk_by(|a, b| a.submenu.is_some() && a.submenu == b.submenu) {
@@ -27,9 +31,33 @@ pub(crate) fn show(ui: &mut Ui, state: &UiState, list: impl Fn(&mut Ui, MenuList
                     }
                 });
             });
+            popups.push(Popup::default_response_id(&shown.response));
         }
+        step_by_key(ui, &popups);
     });
     commands
+}
+
+/// Opens the first menu, or the one beside the open menu, if their keys are pressed. Its first entry gets the focus.
+fn step_by_key(ui: &Ui, popups: &[Id]) {
+    let open = popups.iter().position(|popup| Popup::is_id_open(ui.ctx(), *popup));
+    let is_taken = ui.memory(|memory| memory.top_modal_layer().is_some()) || Popup::is_any_open(ui.ctx());
+    let count = popups.len();
+    let next = ui.input_mut(|input| match open {
+        Some(at) if input.consume_key(Modifiers::NONE, Key::ArrowLeft) => Some((at + count - 1) % count),
+        Some(at) if input.consume_key(Modifiers::NONE, Key::ArrowRight) => Some((at + 1) % count),
+        None if !is_taken => MENU_BAR_KEYS.iter().any(|key| input.consume_shortcut(key)).then_some(0),
+        _ => None,
+    });
+    if let Some(popup) = next.and_then(|next| popups.get(next)) {
+        Popup::open_id(ui.ctx(), *popup);
+        ui.data_mut(|data| data.insert_temp(focus_id(), true));
+    }
+}
+
+/// Returns the id of whether the next entry that is shown gets the focus.
+fn focus_id() -> Id {
+    Id::unique("focus of an opened menu")
 }
 
 /// Shows entries in a submenu, which opens if one of them is enabled.
@@ -70,6 +98,9 @@ fn show_entry(ui: &mut Ui, entry: &CommandEntry, state: &UiState) -> Option<Comm
     let response = ui.add_enabled(entry.is_enabled(state), button);
     if let Some(is_checked) = entry.is_checked(state) {
         spoken::set_checked(&response, is_checked);
+    }
+    if response.enabled() && ui.data_mut(|data| data.remove_temp::<bool>(focus_id())).is_some() {
+        response.request_focus();
     }
     let is_clicked = entry.with_hint(response, state).clicked();
     if is_clicked {
