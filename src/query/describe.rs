@@ -1,5 +1,6 @@
 //! Describes one row in full, for a panel or a tooltip.
 
+use super::argument_path::ArgumentPath;
 use super::cursor::LaneCursor;
 use super::snapshot::Snapshot;
 use crate::model::args::Detail;
@@ -72,6 +73,31 @@ pub fn describe(snapshot: &Snapshot, row: RowIdx) -> Option<Description> {
     })
 }
 
+/// Returns the arguments of a row as one JSON object, or an empty text.
+#[must_use]
+pub(crate) fn arguments(snapshot: &Snapshot, row: RowIdx) -> String {
+    let store = snapshot.store();
+    let mut cursor = LaneCursor::new(store, row.lane);
+    let Some(decoded_row) = cursor.row(row.row) else { return String::new() };
+    let mut reader = DetailReader::default();
+    Detail::decode(store.detail(cursor.span_of(decoded_row, row.row).detail, &mut reader)).args_json.to_owned()
+}
+
+/// Returns the filter that matches the spans of a row's distributed trace, from its arguments; `None` without a trace
+/// id.
+#[must_use]
+pub(crate) fn trace_filter(args_json: &str) -> Option<String> {
+    /// The argument under which all readers of distributed traces write the id.
+    const TRACE_ID: &str = "trace_id";
+    // Arguments may be long, so those without the key are not parsed.
+    if !args_json.contains(TRACE_ID) {
+        return None;
+    }
+    let args: serde_json::Value = serde_json::from_str(args_json).ok()?;
+    let id = args.get(TRACE_ID)?.as_str()?;
+    Some(ArgumentPath::from_member(&args, &[TRACE_ID])?.filter(id))
+}
+
 /// Returns the spans of `track` above `depth` that contain `[start_ns, end_ns)`, outermost first.
 #[must_use]
 pub(crate) fn ancestors(snapshot: &Snapshot, track: TrackIdx, depth: u16, start_ns: i64, end_ns: i64) -> Vec<RowIdx> {
@@ -118,4 +144,28 @@ pub(crate) fn self_ns(snapshot: &Snapshot, row: RowIdx) -> Option<u64> {
         children_ns += child.end_ns().min(end_ns).abs_diff(child.start_ns);
     }
     Some(span.dur_ns.saturating_sub(children_ns))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_with_a_trace_id_have_the_filter_of_their_trace() {
+        let filter = trace_filter(r#"{"kind":"SERVER","trace_id":"0a1b","tags":{"a":1}}"#);
+        assert_eq!(filter.as_deref(), Some("arg.trace_id=0a1b"));
+        for other in ["", "{}", r#"{"tags":{"trace_id":"0a"}}"#, r#"{"trace_id":7}"#, r#"{"trace_id":"#] {
+            assert_eq!(trace_filter(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn the_arguments_of_a_row_are_those_of_its_description() {
+        let json = r#"[{"ph":"X","name":"a","pid":1,"tid":1,"ts":0,"dur":5,"args":{"trace_id":"7"}}]"#;
+        let snapshot = crate::scene::tests::snapshot(json);
+        let row = RowIdx { lane: LaneIdx(0), row: 0 };
+        let described = describe(&snapshot, row).map(|description| description.args_json);
+        assert_eq!(described.as_deref(), Some(&*arguments(&snapshot, row)));
+        assert!(described.is_some_and(|args| args.contains("trace_id")));
+    }
 }

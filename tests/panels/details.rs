@@ -71,6 +71,23 @@ fn the_exact_duration_and_the_end_of_a_span_are_in_its_details() {
 }
 
 #[test]
+fn the_sum_of_a_number_is_derived_from_its_menu_and_that_of_a_text_is_not_offered() {
+    let mut session = with_arguments(&json!({"bytes": 4711, "url": "/index.html"}));
+    let open_menu = |session: &mut Session, value: &str| {
+        let rect = session.harness.get_by_label(value).rect();
+        session.right_click(rect.left_center() + vec2(5.0, 0.0));
+        session.until("the menu", |session| session.says("Copy value"));
+    };
+    open_menu(&mut session, "/index.html");
+    assert!(!session.says("Derive sum"));
+    session.press(Modifiers::NONE, Key::Escape);
+    session.harness.run_steps(2);
+    open_menu(&mut session, "4711");
+    session.click("Derive sum");
+    session.until("the track", |session| session.says("Derived track Sum of bytes"));
+}
+
+#[test]
 fn the_name_of_a_parent_does_not_push_the_other_facts_away() {
     let mut session = Session::empty(SCREEN, 1.0);
     let name = format!("outer<{}>::end", "Map, ".repeat(800));
@@ -152,4 +169,25 @@ fn of_many_flows_the_first_are_shown_with_their_delays_and_the_number_of_the_oth
     assert!(links[0].starts_with("Link: +4.999 ms  source0  ·  "), "from 1 us to 5 ms: {}", links[0]);
     assert!(session.says("and 10 more"), "{}", session.node_texts().join("\n"));
     assert!(!session.says("Outgoing flows"));
+}
+
+#[test]
+fn the_spans_of_a_distributed_trace_are_one_click_away() {
+    let mut session = Session::empty(vec2(1280.0, 800.0), 1.0);
+    let span = |id: &str, trace: &str, ts: u64| {
+        serde_json::json!({"traceId": trace, "id": id, "name": format!("call {id}"), "timestamp": ts, "duration": 50,
+            "localEndpoint": {"serviceName": "front"}})
+    };
+    let trace = serde_json::json!([span("01", "0a", 100), span("02", "0b", 200), span("03", "0a", 300)]);
+    session.open_text("zipkin.json", &trace.to_string());
+    session.press(Modifiers::COMMAND, Key::L);
+    session.until("the spans", |session| session.harness.query_all_by_role(egui::Role::ListItem).count() == 3);
+    session.harness.run_steps(2);
+    let rows = session.harness.query_all_by_role(egui::Role::ListItem);
+    let row = rows.map(|row| row.rect()).next().expect("a row");
+    session.left_click(row.left_center() + vec2(20.0, 0.0));
+    session.until("the details", |session| session.says("Spans of this trace"));
+    session.click("Spans of this trace");
+    session.until("the hits", |session| session.says("hits") || session.says("1 hit"));
+    assert!(session.says("arg.trace_id="), "{}", session.node_texts().join("\n"));
 }

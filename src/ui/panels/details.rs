@@ -13,6 +13,7 @@ use super::value_menu::{self, PanelValue};
 use crate::base::time::{grouped_digits, signed_interval_text, utc_clock_text, utc_day_text};
 use crate::model::{Id, NameIdx, Process, StackIdx, Track};
 use crate::query::cursor::LaneCursor;
+use crate::query::describe::trace_filter;
 use crate::query::drawn_unit::DrawnUnit;
 use crate::query::flame::FunctionKey;
 use crate::query::flow_chain::{FlowChain, FlowLink};
@@ -21,11 +22,12 @@ use crate::query::{Description, Snapshot, family};
 use crate::scene::labels::shown_name;
 use crate::scene::titles::{distinct_title, process_title, track_title};
 use crate::store::lane::{LaneKind, RowIdx};
-use crate::ui::command::{AppCommand, Command, TimelineCommand};
+use crate::ui::command::{AppCommand, Command, PanelCommand, TimelineCommand};
 use crate::ui::questions::SampledFunction;
 use crate::ui::theme::Theme;
 use crate::ui::timeline::ruler_clock::RulerClock;
 use crate::ui::widgets::context_menu::context_menu;
+use crate::ui::widgets::field::FIELD_BYTES_MAX;
 use crate::ui::widgets::reading_order::on_screen;
 use sample_value::SampleValue;
 use values::{show_arguments, show_raw};
@@ -59,6 +61,8 @@ pub(crate) struct DetailsPanel {
     /// The name and id of the process; its title if it has no name. Empty without a process.
     process_text: String,
     arguments: Result<Option<Json>, String>,
+    /// The filter that matches the spans of its distributed trace, if it is of one.
+    trace_filter: Option<String>,
     /// Names and rows, outermost first.
     ancestors: Vec<(String, RowIdx)>,
     /// The parent span and its duration.
@@ -123,6 +127,7 @@ impl DetailsPanel {
         let process = snapshot.tracks().processes.get(track.process.index());
         let process = process.filter(|process| process.pid != Id::None || !process.name.is_empty());
         let utc_offset_ns = snapshot.utc_offset_ns();
+        let trace_filter = trace_filter(&description.args_json).filter(|filter| filter.len() <= FIELD_BYTES_MAX);
         Some(Self {
             row,
             name: snapshot.row(row).name,
@@ -134,6 +139,7 @@ impl DetailsPanel {
             track_text: track_text(track),
             process_text: process.map(process_text).unwrap_or_default(),
             arguments,
+            trace_filter,
             ancestors,
             parent,
             children,
@@ -191,6 +197,14 @@ impl DetailsPanel {
                 }
                 if ui.button("Copy").on_hover_text("Name, times and arguments as text: Ctrl + C").clicked() {
                     commands.push(Command::App(AppCommand::CopySpan));
+                }
+                if let Some(filter) = &self.trace_filter
+                    && ui
+                        .button("Spans of this trace")
+                        .on_hover_text("Searches for the spans of its trace id")
+                        .clicked()
+                {
+                    commands.push(Command::Panel(PanelCommand::SearchFor(filter.clone())));
                 }
                 if ui.button("Zoom to selection").on_hover_text("Double click on the span").clicked() {
                     commands.push(Command::Timeline(TimelineCommand::ZoomToSpan));

@@ -4,9 +4,10 @@
 use egui::Ui;
 
 use crate::model::NameIdx;
+use crate::query::derived::DerivedKind;
 use crate::query::filter::name_word;
 use crate::query::groups::GroupBy;
-use crate::ui::command::{AppCommand, Command, PanelCommand, ScopeCommand, TimelineCommand};
+use crate::ui::command::{AppCommand, Command, DerivedCommand, PanelCommand, ScopeCommand, TimelineCommand};
 use crate::ui::panel::Panel;
 use crate::ui::questions::SampledFunction;
 use crate::ui::widgets::field::FIELD_BYTES_MAX;
@@ -28,6 +29,8 @@ pub(crate) struct PanelValue {
     pub(crate) function: Option<SampledFunction>,
     /// The grouping key that the value belongs to.
     pub(crate) group_by: Option<GroupBy>,
+    /// The track of its sums that can be derived, if it is a number.
+    pub(crate) sum: Option<DerivedKind>,
 }
 
 impl PanelValue {
@@ -94,6 +97,10 @@ pub(super) fn show(ui: &mut Ui, value: &PanelValue) -> Vec<Command> {
     }
     if let Some(by) = &value.group_by {
         entry(ui, "Group by this key", Command::Panel(PanelCommand::StatisticsBy(by.clone())));
+    }
+    if let Some(sum) = &value.sum {
+        let derived = TimelineCommand::Derived(DerivedCommand::AddOfScope(sum.clone()));
+        entry(ui, "Derive sum", Command::Timeline(derived));
     }
     if let Some(function) = &value.function {
         entry(ui, "Show code", Command::Panel(PanelCommand::ShowCode(Box::new(function.clone()))));

@@ -9,6 +9,7 @@ use super::interaction::ClickTarget;
 use super::layout::TimelineLayout;
 use super::state::Timeline;
 use crate::base::time::duration_text;
+use crate::query::describe::{arguments, trace_filter};
 use crate::query::filter::name_word;
 use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::rows::GroupKind;
@@ -25,6 +26,7 @@ use crate::ui::purpose::Purpose;
 use crate::ui::questions::SelectedScope;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::context_menu::context_menu;
+use crate::ui::widgets::field::FIELD_BYTES_MAX;
 use crate::ui::widgets::reading_order::on_screen;
 
 /// The items for one subject: a span, a time range, a track.
@@ -170,6 +172,10 @@ fn span_section(timeline: &Timeline, row: RowIdx) -> MenuSection {
     }
     let shown = shown(name);
     let short = shorten_middle(&shown, LETTERS_MAX, |_| 1.0).unwrap_or_default();
+    let trace = trace_filter(&arguments(&timeline.snapshot, row)).filter(|filter| filter.len() <= FIELD_BYTES_MAX);
+    if let Some(filter) = trace {
+        scopes.push(item("Spans of this trace", "", Command::Panel(PanelCommand::SearchFor(filter))));
+    }
     if lane.kind == LaneKind::Spans && !is_frame {
         scopes.push(item("Heat map of this name", "", Command::Panel(PanelCommand::HeatMapOf(span.name))));
     }

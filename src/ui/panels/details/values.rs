@@ -8,6 +8,7 @@ use serde_json::Value as Json;
 
 use crate::base::time::grouped_digits;
 use crate::query::argument_path::{ArgumentPath, value_text};
+use crate::query::derived::DerivedKind;
 use crate::query::groups::GroupBy;
 use crate::scene::labels::shown;
 use crate::ui::chrome::progress::bytes_text;
@@ -118,8 +119,9 @@ fn show_value<'a>(
     let in_menu = || {
         let path = keys.and_then(|MemberKeys { args, keys }| ArgumentPath::from_member(args, &keys));
         let filter = path.as_ref().map(|path| path.filter(&text));
+        let sum = path.clone().filter(|_| value.is_number()).map(DerivedKind::Sum);
         let by = path.map(GroupBy::Argument);
-        PanelValue { filter, ..PanelValue::new(&*text) }.with_argument(key).grouped_by(by)
+        PanelValue { filter, sum, ..PanelValue::new(&*text) }.with_argument(key).grouped_by(by)
     };
     commands.extend(pair(ui, theme, (key, width), (&text, None), in_menu));
 }
