@@ -209,3 +209,26 @@ fn a_negative_sum_of_counters_does_not_become_zero_in_the_last_step_of_a_range()
         assert_eq!(sums, expected, "{range:?}");
     }
 }
+
+#[test]
+fn the_sum_of_an_unknown_counter_is_refused_with_the_one_that_is_meant() {
+    let folder = folder();
+    let file = folder.path().join("counters.json");
+    let value = |name: &str, ts: u32| format!(r#"{{"ph":"C","name":"{name}","pid":1,"ts":{ts},"args":{{"v":5}}}}"#);
+    fs::write(&file, format!("[{},{}]", value("mem heap", 1), value("queue", 2))).expect("written");
+    let output = folder.path().join("out.json");
+    let refused = |track: &str| {
+        longspan(&["export", "--no-cache", text(&file), "-o", text(&output), "--derive", track]).failed(2)
+    };
+    let known = longspan(&["stats", "--no-cache", "--counters", text(&file)]).done();
+    let name = known.lines().find(|line| line.contains("mem heap")).expect("a counter");
+    assert!(name.starts_with("mem heap"), "{known}");
+    let message = refused("sum:counter.mem heap");
+    let advice = "no counter is named `mem`; quote names with spaces: did you mean 'sum:counter.\"mem heap";
+    assert!(message.contains(advice), "{message}");
+    let message = refused("sum:counter.queu");
+    assert!(message.contains("no counter is named `queu`: did you mean 'sum:counter.queue"), "{message}");
+    let message = refused("sum:counter.temperature");
+    assert!(message.contains("no counter is named `temperature`; `longspan stats --counters` lists them"), "{message}");
+    assert!(!output.exists());
+}

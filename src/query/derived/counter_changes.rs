@@ -29,6 +29,12 @@ pub(super) fn counter_lanes<'a>(
     with_held.filter(|scan| !scan.rows.is_empty()).map(LaneRows::new).collect()
 }
 
+/// Returns whether the sum of a name has any counters of the trace.
+#[must_use]
+pub(crate) fn has_counter(snapshot: &Snapshot, name: &str) -> bool {
+    !named_counters(snapshot, &Scope::default(), name).is_empty()
+}
+
 /// Returns the counters of a scope with a name. If there are none, the name may lack the unit of the counters, as `rss`
 /// for `rss (KB)`. No counters are returned if these have several units, whose sum would mean nothing.
 fn named_counters(snapshot: &Snapshot, scope: &Scope, name: &str) -> Vec<LaneIdx> {

@@ -26,6 +26,7 @@ mod time_parts;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use counter_changes::has_counter;
 pub(crate) use definition::{DerivedKind, DerivedTrack};
 pub(crate) use make::derive;
 pub(crate) use points::DerivedSeries;
