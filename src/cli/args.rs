@@ -71,7 +71,7 @@ pub(super) enum CliCommand {
     CacheClear { folder: PathBuf, followed: bool },
     Bench { bench: Bench, load: Load },
     Completions { shell: Shell },
-    ManPage { command: Option<String> },
+    ManPage { words: Vec<String> },
     ManPages { folder: PathBuf },
 }
 
@@ -124,7 +124,7 @@ impl CliCommand {
             },
             Some(LowCommand::Completions(low)) => Self::Completions { shell: low.shell },
             Some(LowCommand::Man(LowMan { output: Some(folder), .. })) => Self::ManPages { folder },
-            Some(LowCommand::Man(LowMan { command, output: None })) => Self::ManPage { command },
+            Some(LowCommand::Man(LowMan { command, output: None })) => Self::ManPage { words: command },
         })
     }
 
@@ -517,7 +517,6 @@ fn render(low: LowRender) -> Result<CliCommand, CliError> {
     Ok(CliCommand::Render { render, load: load(common)? })
 }
 
-fn synth(low: LowSynth) -> Result<CliCommand, CliError> {
 /// Refuses the extensions of other files than PNG, because their content would not match their name.
 fn refuse_other_picture(output: &Path) -> Result<(), CliError> {
     let ending = output.extension().filter(|ending| !ending.is_empty() && !ending.eq_ignore_ascii_case("png"));
@@ -531,6 +530,7 @@ fn refuse_other_picture(output: &Path) -> Result<(), CliError> {
     }
 }
 
+fn synth(low: LowSynth) -> Result<CliCommand, CliError> {
     let LowSynth { output, spans, threads, depth, disorder, seed, format } = low;
     let format = generated_format(&output, format)?;
     let output = to_write(output);

@@ -511,9 +511,9 @@ pub(super) struct LowCompletions {
 
 #[derive(Debug, Args)]
 pub(super) struct LowMan {
-    /// The command to describe [default: the program]
+    /// The command to describe, such as stats or cache list [default: the program]
     #[arg(conflicts_with = "output")]
-    pub(crate) command: Option<String>,
+    pub(crate) command: Vec<String>,
     /// Write all pages into this folder
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,

@@ -73,7 +73,9 @@ pub(super) enum LowFormat {
     Pprof,
     /// Spans only, as comma-separated text
     Csv,
-    /// A folder of tables for `DuckDB`, Spark and the like: spans, instants, counters, flows, tracks, losses
+    #[value(
+        help = "A folder of tables for DuckDB, Spark and the like: spans, instants, counters, flows, tracks, losses"
+    )]
     Parquet,
 }
 

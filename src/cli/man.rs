@@ -12,21 +12,20 @@ use super::mistyped::meant;
 use super::stdout::to_stdout;
 use crate::base::escape::escaped;
 
-/// Prints the page of a command, such as `stats` or `cache list`, or of the program for `None`. Returns
+/// Prints the page of a command, such as `stats` or `cache list`, or of the program without any words. Returns
 /// [`CliError::Usage`] for an unknown command.
-pub(super) fn print(command: Option<&str>) -> Result<(), CliError> {
-    let words = std::iter::once("longspan").chain(command.unwrap_or_default().split_whitespace());
+pub(super) fn print(command: &str) -> Result<(), CliError> {
+    let words = std::iter::once("longspan").chain(command.split_whitespace());
     let name = words.collect::<Vec<_>>().join("-");
     let Some(page) = pages().into_iter().find(|page| name_of(page) == name) else {
-        let unknown = escaped(command.unwrap_or_default());
+        let unknown = escaped(command);
         let advice = match meant(&unknown) {
             Some(command) => format!(": did you mean `longspan man {command}`?"),
             None => "; `longspan --help` lists them".to_owned(),
         };
         return Err(CliError::Usage(format!("there is no command '{unknown}'{advice}")));
     };
-    let mut text = Vec::new();
-    Man::new(page).render(&mut text)?;
+    let text = rendered(page)?;
     to_stdout(|out| Ok(out.write_all(&text)?))
 }
 
@@ -36,11 +35,17 @@ pub(super) fn write_all(folder: &Path) -> Result<(), CliError> {
     fs::create_dir_all(folder).map_err(|source| failed(folder, source))?;
     for page in pages() {
         let path = folder.join(format!("{}.1", name_of(&page)));
-        let mut text = Vec::new();
-        Man::new(page).render(&mut text)?;
+        let text = rendered(page)?;
         fs::write(&path, text).map_err(|source| failed(&path, source))?;
     }
     Ok(())
+}
+
+/// Returns a page. Its footer has the name and the version of the program, whatever its command.
+fn rendered(page: Command) -> Result<Vec<u8>, CliError> {
+    let mut text = Vec::new();
+    Man::new(page).source(concat!("longspan ", env!("CARGO_PKG_VERSION"))).render(&mut text)?;
+    Ok(text)
 }
 
 /// Returns the name of a page: `longspan-cache-list` for `longspan cache list`.

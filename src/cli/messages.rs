@@ -6,6 +6,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 
 use clap::Parser as _;
+use clap::error::ContextKind;
 
 use super::low_args::LowArgs;
 use crate::base::escape::{escaped, escaped_lines, is_control};
@@ -37,6 +38,17 @@ pub(super) fn lines_about(text: &str, words: &[OsString]) -> String {
     if words.iter().any(has_control) { escaped(text).into_owned() } else { text.to_owned() }
 }
 
+/// Parses arguments. For a mistyped option, the error suggests the similar one only: after `--`, the option would be
+/// taken as a file.
+pub(super) fn parsed<W: Into<OsString> + Clone>(words: impl IntoIterator<Item = W>) -> Result<LowArgs, clap::Error> {
+    LowArgs::try_parse_from(words).map_err(|mut answer| {
+        if answer.get(ContextKind::SuggestedArg).is_some() {
+            answer.remove(ContextKind::Suggested);
+        }
+        answer
+    })
+}
+
 /// Returns the parser's error, help or version for these arguments.
 pub(super) fn usage_text(words: &[OsString], answer: &clap::Error) -> String {
     if !words.iter().any(has_control) {
@@ -44,7 +56,7 @@ pub(super) fn usage_text(words: &[OsString], answer: &clap::Error) -> String {
     }
     // The answer repeats arguments, so they are parsed again with their control characters escaped.
     let shown = words.iter().map(|word| escaped(&word.to_string_lossy()).into_owned());
-    match LowArgs::try_parse_from(shown) {
+    match parsed(shown) {
         Err(answer) => escaped_lines(&answer.render().to_string()).into_owned(),
         Ok(_) => format!("{}\n", escaped(&answer.render().to_string())),
     }

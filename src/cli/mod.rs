@@ -57,11 +57,8 @@ use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use self::args::CliCommand;
 use self::error::CliError;
-use self::low_args::LowArgs;
 use self::messages::{say, say_lines, show};
 use crate::base::signals;
 use crate::base::threads::start_query_threads;
@@ -77,7 +74,7 @@ const WRONG_USAGE: u8 = 2;
 /// Runs a command line. The first argument is the name of the program.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     let words: Vec<OsString> = words.into_iter().collect();
-    let low = match LowArgs::try_parse_from(&words) {
+    let low = match messages::parsed(&words) {
         Ok(low) => low,
         Err(answer) => return printed(&answer, &words),
     };
@@ -119,7 +116,7 @@ fn printed(answer: &clap::Error, words: &[OsString]) -> ExitCode {
 /// Returns the usage error of a command line as the user sees it; `None` if it is valid. Runs nothing.
 #[must_use]
 pub fn problem_of(words: &[OsString]) -> Option<String> {
-    match LowArgs::try_parse_from(words) {
+    match messages::parsed(words) {
         Ok(low) => CliCommand::from_low(low).err().map(|error| messages::lines_about(&error.to_string(), words)),
         Err(answer) => Some(messages::usage_text(words, &answer)),
     }
@@ -154,7 +151,7 @@ fn perform(command: CliCommand) -> Result<(), CliError> {
         CliCommand::Synth(args) => synth::write(&args),
         CliCommand::Bench { bench, load } => bench::print(&bench, &load),
         CliCommand::Completions { shell } => completions::print(shell),
-        CliCommand::ManPage { command } => man::print(command.as_deref()),
+        CliCommand::ManPage { words } => man::print(&words.join(" ")),
         CliCommand::ManPages { folder } => man::write_all(&folder),
     }
 }

@@ -82,6 +82,9 @@ impl LiveInput {
 pub(crate) enum ArrivalError {
     #[error("{}: cannot open: {source}", path.display())]
     Open { path: PathBuf, source: io::Error },
+    /// A file that may appear is waited for, but not its folder.
+    #[error("{}: its folder does not exist: create it, or correct the path; only a file is waited for", path.display())]
+    NoFolder { path: PathBuf },
     #[error("{}: is a folder, and only files, pipes and the output of commands can be followed", path.display())]
     Folder { path: PathBuf },
     #[error("{}: cannot be started: {source}", path.display())]
@@ -242,6 +245,7 @@ pub(super) fn start(
                     }
                 })?;
             }
+            Err(source) if source.kind() == io::ErrorKind::NotFound => return Err(ArrivalError::NoFolder { path }),
             Err(source) => return Err(ArrivalError::Open { path, source }),
         },
         LiveInput::Command(words) => {

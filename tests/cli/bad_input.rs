@@ -79,6 +79,8 @@ fn a_slip_in_the_name_of_a_command_is_said_and_opens_no_window() {
     fs::write(&trace, r#"[{"ph":"X","name":"a","ts":0,"dur":1}]"#).expect("written");
     let message = longspan(&["stat", text(&trace)]).failed(2);
     assert!(message.contains("`stat` is neither a file nor a command: did you mean `longspan stats`?"), "{message}");
+    let message = longspan(&["--folow", text(&trace)]).failed(2);
+    assert!(message.contains("a similar argument exists: '--follow'") && !message.contains("-- --folow"), "{message}");
 }
 
 #[test]

@@ -244,7 +244,11 @@ fn completions_and_the_manual_know_every_command() {
         assert!(page.contains(&format!("longspan {}", command.replace('-', "\\-"))), "{page}");
         let written = fs::read_to_string(pages.path().join(format!("man1/longspan-{command}.1"))).expect("a page");
         assert_eq!(written, page);
+        let footer = format!("\"longspan {}\"", env!("CARGO_PKG_VERSION"));
+        assert!(page.lines().any(|line| line.starts_with(".TH") && line.contains(&footer)), "{page}");
     }
+    let page = longspan(&["man", "cache", "list"]).done();
+    assert_eq!(page, fs::read_to_string(pages.path().join("man1/longspan-cache-list.1")).expect("a page"));
     assert!(pages.path().join("man1/longspan.1").exists() && pages.path().join("man1/longspan-cache-list.1").exists());
     longspan(&["man", "frobnicate"]).failed(2);
     let slip = longspan(&["man", "sttas"]).failed(2);
