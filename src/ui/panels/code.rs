@@ -4,6 +4,7 @@
 mod jumps;
 mod rows;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use egui::{RichText, Role, Ui, WidgetInfo};
@@ -11,6 +12,7 @@ use egui::{RichText, Role, Ui, WidgetInfo};
 use self::rows::{CodeRows, columns};
 use super::answer_state::show_progress;
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
+use super::elided::{elided, tip};
 use super::table::TableView;
 use crate::base::csv::Cells;
 use crate::export::code_table::{CodeSide, CodeTable};
@@ -18,8 +20,8 @@ use crate::export::values::TableSource;
 use crate::query::Snapshot;
 use crate::scene::labels::shown;
 use crate::symbols::code::choice::NoFunction;
-use crate::symbols::code::listing::FunctionCode;
-use crate::symbols::sources::SourceMap;
+use crate::symbols::code::listing::{FunctionCode, SourceListing};
+use crate::symbols::sources::{SourceMap, SourceProblem};
 use crate::ui::command::{Command, PanelCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::Panel;
@@ -137,6 +139,7 @@ impl CodePanel {
                 }
             }
             self.show_folder(ui, view);
+            self.show_unopened(ui);
             if let Some(progress) = (view.progress)(QuestionKind::Code) {
                 show_progress(ui, progress, "reading the code", theme);
             }
@@ -170,14 +173,33 @@ impl CodePanel {
             // For the next folder, or a correction.
             response.request_focus();
         }
-        if (is_entered || is_clicked)
-            && let Some(map) = SourceMap::parse(text)
-        {
-            self.error = map.problem();
-            if self.error.is_none() {
-                self.source_maps.retain(|(_, known)| *known != map);
-                self.source_maps.insert(0, (text.to_owned(), map));
-            }
+        if is_entered || is_clicked {
+            let text = text.to_owned();
+            self.add_folder(text);
+        }
+    }
+
+    /// Adds a source folder, unless there is no such folder.
+    fn add_folder(&mut self, text: String) {
+        let Some(map) = SourceMap::parse(&text) else { return };
+        self.error = map.problem();
+        if self.error.is_none() {
+            self.source_maps.retain(|(_, known)| *known != map);
+            self.source_maps.insert(0, (text, map));
+        }
+    }
+
+    /// Shows a button that adds the folder of the first file that is below none.
+    fn show_unopened(&mut self, ui: &mut Ui) {
+        const BUTTON_POINTS: f32 = 260.0;
+        let Some(folder) = self.code.as_ref().and_then(|code| unopened_folder(code)) else { return };
+        let text = format!("Show sources below {folder}");
+        let font = egui::TextStyle::Button.resolve(ui.style());
+        let short = elided(ui.painter(), &shown(&text), BUTTON_POINTS, &font).into_owned();
+        let response = ui.button(on_screen(&short));
+        response.widget_info(|| WidgetInfo::labeled(Role::Button, true, shown(&text)));
+        if response.on_hover_text(tip(&text)).clicked() {
+            self.add_folder(folder);
         }
     }
 
@@ -264,6 +286,15 @@ impl DockPanel for CodePanel {
             self.error = Some(message.to_owned());
         }
     }
+}
+
+/// Returns the folder of the first source file that is below no folder of the user; `None` if there is no such file, or
+/// if its path cannot be typed as a folder.
+fn unopened_folder(code: &FunctionCode) -> Option<String> {
+    let is_unnamed = |file: &&SourceListing| matches!(file.opened, Err(SourceProblem::NotNamed));
+    let folder = Path::new(&code.files.iter().find(is_unnamed)?.recorded).parent()?.to_str()?;
+    // An equals sign would separate a prefix from a folder.
+    (folder.starts_with('/') && !folder.contains('=')).then(|| folder.to_owned())
 }
 
 #[cfg(test)]
