@@ -46,7 +46,7 @@ fn the_timeline_alone_fills_the_picture_and_has_the_range_and_the_filter() {
     let whole = drawn(&options(1.0));
     let in_window = picture(TWO_SPANS, &options(1.0));
     let row_of = |pixels: &Pixels, name: &str| {
-        let color = Palette::new(Shade::Dark).text_color(name).0;
+        let color = Palette::new(Shade::Dark).hashed_color(name).0;
         (0..pixels.height).find(|&y| (0..pixels.width).any(|x| pixels.at(x, y) == color)).expect("the span is drawn")
     };
     assert_eq!([whole.width, whole.height], [1000, 400]);
