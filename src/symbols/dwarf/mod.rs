@@ -6,9 +6,10 @@
 //! number of addresses and of functions inlined at one; nested entries need no recursion.
 //!
 //! `sections` has the bytes, `units` lists the units and their addresses, `walk` reads the functions of one, `lines`
-//! its lines, `origins` the names of functions described elsewhere, and `scopes` what is around them. `naming` combines
-//! them.
+//! its lines, `origins` the names of functions described elsewhere, `scopes` what is around them, and `compiled_copies`
+//! the symbols of functions that are also inlined. `naming` combines them.
 
+mod compiled_copies;
 mod lines;
 mod naming;
 mod origins;

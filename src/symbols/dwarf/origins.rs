@@ -38,6 +38,12 @@ impl<'a, 'f> FunctionOrigin<'a, 'f> {
             _ => {}
         }
     }
+
+    /// Returns the entry that describes the function, which is in the unit and has no name itself.
+    pub(super) fn target(&self, unit: &UnitRef<'_, SectionReader<'a, 'f>>) -> Option<Target> {
+        let is_nameless = self.linkage_name.is_none() && self.name.is_none();
+        referred(unit, false, self.origin.filter(|_| is_nameless)?)
+    }
 }
 
 /// The name of a function in the file.
@@ -101,8 +107,12 @@ impl<'a, 'f> Origins<'a, 'f> {
         })
     }
 
-    /// Returns the name of the function described at a target.
-    fn follow(&mut self, unit: &UnitRef<'_, SectionReader<'a, 'f>>, mut target: Target) -> Option<RawName<'a>> {
+    /// Reads the name of the function described at a target.
+    pub(super) fn follow(
+        &mut self,
+        unit: &UnitRef<'_, SectionReader<'a, 'f>>,
+        mut target: Target,
+    ) -> Option<RawName<'a>> {
         for _ in 0..REFERENCES_MAX {
             let entry = self.entry(unit, target)?;
             if entry.name.is_some() {

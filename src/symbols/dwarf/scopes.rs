@@ -50,6 +50,11 @@ impl UnitScopes {
         Self { rows_max: unit.header.unit_length() / BYTES_PER_ROW, ..Self::default() }
     }
 
+    /// Returns whether the unit has scopes. The first entry of the unit was recorded.
+    pub(super) fn is_cpp(&self) -> bool {
+        self.is_cpp
+    }
+
     /// Reads all scopes of a unit, up to damage.
     pub(super) fn read(unit: &UnitRef<'_, SectionReader<'_, '_>>) -> Self {
         let mut scopes = Self::new(unit);

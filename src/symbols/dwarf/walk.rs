@@ -4,6 +4,7 @@
 use gimli::{Abbreviation, AttributeValue, DebugInfoOffset, Dwarf, EntriesRaw, UnitOffset, UnitRef};
 use rustc_hash::FxHashMap;
 
+use super::compiled_copies::CompiledCopies;
 use super::lines::{lines_of, path_of};
 use super::origins::{FunctionOrigin, Origins, RawName};
 use super::scopes::{SharedScopes, UnitScopes};
@@ -119,7 +120,10 @@ impl<'a, 'f, 'w> UnitReader<'a, 'f, 'w> {
         };
         let mut walk = UnitWalk::new(described, self.symbols, &wanted, self.fuel, origins);
         walk.run().ok();
-        let UnitWalk { functions, owners, inlined, unit_scopes, origins, .. } = walk;
+        let UnitWalk { functions, owners, mut inlined, unit_scopes, origins, mut copies, .. } = walk;
+        for call in inlined.iter_mut().flatten() {
+            call.name = call.name.map(|name| copies.with_linkage_name(name, self.symbols, &described, origins));
+        }
         let mut with_scope = |name: RawName<'a>, texts: &mut Vec<String>| {
             let scope = name.unscoped.and_then(|entry| origins.scope(&described, &unit_scopes, entry, texts));
             (scope, name.text)
@@ -201,6 +205,7 @@ struct UnitWalk<'u, 'a, 'f, 'w> {
     fuel: &'f Fuel<'f>,
     origins: &'w mut Origins<'a, 'f>,
     unit_scopes: UnitScopes,
+    copies: CompiledCopies<'a>,
     /// The names of functions that contain wanted addresses.
     functions: Vec<Option<RawName<'a>>>,
     /// For each wanted address, its function, and those inlined there, outermost first.
@@ -226,8 +231,9 @@ impl<'u, 'a, 'f, 'w> UnitWalk<'u, 'a, 'f, 'w> {
         origins: &'w mut Origins<'a, 'f>,
     ) -> Self {
         let (owners, inlined) = (vec![None; wanted.len()], vec![Vec::new(); wanted.len()]);
-        let (unit_scopes, functions, scopes) = (UnitScopes::new(&unit), Vec::new(), Vec::new());
-        Self { unit, symbols, wanted, fuel, origins, unit_scopes, functions, owners, inlined, scopes }
+        let (unit_scopes, copies) = (UnitScopes::new(&unit), CompiledCopies::new(&unit));
+        let (functions, scopes) = (Vec::new(), Vec::new());
+        Self { unit, symbols, wanted, fuel, origins, unit_scopes, copies, functions, owners, inlined, scopes }
     }
 
     fn run(&mut self) -> gimli::Result<()> {
@@ -270,8 +276,9 @@ impl<'u, 'a, 'f, 'w> UnitWalk<'u, 'a, 'f, 'w> {
             let entry = self.entry(entries, abbreviation)?;
             let (unit, wanted, fuel) = (self.unit, self.wanted, self.fuel);
             let (owners, number) = (&mut self.owners, self.functions.len() as u32);
-            let mut address = 0;
+            let (mut address, mut start) = (0, None);
             entry.ranges.each(&unit, |begin, end| {
+                start = start.or(Some(begin));
                 let rows = rows_in(wanted, begin, end);
                 fuel.burn(rows.len() as u64)?;
                 // If functions share code, the first owns it.
@@ -282,6 +289,10 @@ impl<'u, 'a, 'f, 'w> UnitWalk<'u, 'a, 'f, 'w> {
                 }
                 Ok(())
             })?;
+            let origin = start.filter(|_| self.unit_scopes.is_cpp()).and_then(|_| entry.origin.target(&unit));
+            if let Some((origin, start)) = origin.zip(start) {
+                self.copies.add(origin, start);
+            }
             if function.is_some() {
                 let name = self.origins.name(&unit, offset, &entry.origin);
                 self.functions.push(name.map(|name| self.with_linkage_name(name, address)));

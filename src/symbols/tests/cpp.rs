@@ -114,6 +114,57 @@ fn functions_of_one_file_have_whole_names() {
     }
 }
 
+/// Functions that are both compiled and inlined, for which GCC writes no linkage names.
+const INLINED_AND_COMPILED: &str = r"
+namespace {
+struct V { double x, y; double operator()(int n) const; };
+inline __attribute__((always_inline)) double norm(const V &v) { volatile double s = v.x; return s + v.y; }
+inline __attribute__((always_inline)) double norm(double x) { volatile double s = x; return s * 2; }
+template <class T> inline __attribute__((always_inline)) double twice(T t) { volatile double s = t; return s * 3; }
+inline __attribute__((always_inline)) double V::operator()(int n) const { volatile double s = n; return s + x; }
+}
+static inline __attribute__((always_inline)) double only_inlined(double x) { volatile double s = x; return s * 5; }
+double (*volatile norm_of_v)(const V &) = norm;
+double (*volatile norm_of_x)(double) = norm;
+double (*volatile twice_of_x)(double) = twice<double>;
+double (V::*volatile call)(int) const = &V::operator();
+__attribute__((noinline)) double inlines(V *v, int n) {
+    return norm(v[n]) + norm(v[n].x) + twice(v[n].y) + v[n](n) + only_inlined(v[n].x);
+}
+int main(int count, char **) {
+    V v[4] = {{1, 2}, {3, 4}, {5, 6}, {7, 8}};
+    return inlines(v, count) + norm_of_v(v[1]) + norm_of_x(3) + twice_of_x(4) + (v[2].*call)(count);
+}
+";
+
+#[test]
+fn inlined_copies_of_a_function_of_one_file_have_the_name_of_its_compiled_copy() {
+    let folder = tempfile::tempdir().unwrap();
+    let ways: [(&str, &[&str]); 4] = [
+        ("usual", &["g++", "-O2", "-g", "-Wl,--build-id"]),
+        ("version_4", &["g++", "-O2", "-gdwarf-4", "-Wl,--build-id"]),
+        ("linked", &["g++", "-O2", "-g", "-flto", "-Wl,--build-id"]),
+        ("split", &["g++", "-O2", "-g", "-gsplit-dwarf", "-Wl,--build-id"]),
+    ];
+    for (way, command) in ways {
+        let path = compile(folder.path(), way, INLINED_AND_COMPILED, command);
+        let names = |of: &[&str], is_inlined: bool| {
+            let addresses = addresses(&path, |name| of.iter().any(|part| name.contains(part)));
+            let (ours, _) = named(&path, &addresses, &locator_of(folder.path()));
+            let frames = ours.iter().flat_map(|chain| match is_inlined {
+                true => &chain[..chain.len() - 1],
+                false => &chain[chain.len() - 1..],
+            });
+            frames.map(|(name, _)| name.clone()).collect::<BTreeSet<_>>()
+        };
+        let mut compiled = names(&["norm", "twice", "1Vcl"], false);
+        assert_eq!(compiled.len(), 4, "{way}: {compiled:?}");
+        assert!(compiled.contains("(anonymous namespace)::norm((anonymous namespace)::V const&)"), "{way}: {compiled:?}");
+        compiled.insert("only_inlined".to_owned());
+        assert_eq!(names(&["7inlines"], true), compiled, "{way}");
+    }
+}
+
 #[test]
 fn functions_without_symbols_have_their_scopes() {
     let folder = tempfile::tempdir().unwrap();
