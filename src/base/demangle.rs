@@ -8,6 +8,9 @@ use std::fmt::{self, Write};
 use cpp_demangle::{DemangleOptions, ParseOptions, Symbol};
 use xxhash_rust::xxh3::xxh3_64;
 
+/// Suffix of the names of stubs through which a file calls functions of others.
+pub(crate) const STUB_SUFFIX: &str = "@plt";
+
 /// Longer names are shortened. C++ templates reach some thousand bytes.
 pub(crate) const NAME_BYTES_MAX: usize = 4096;
 
@@ -58,6 +61,9 @@ pub(crate) fn demangle_without_return_type(mangled: &[u8]) -> String {
 }
 
 fn demangle_with(mangled: &[u8], options: DemangleOptions) -> String {
+    if let Some(function) = mangled.strip_suffix(STUB_SUFFIX.as_bytes()) {
+        return demangle_with(function, options) + STUB_SUFFIX;
+    }
     let text = String::from_utf8_lossy(mangled);
     if mangled.len() > MANGLED_BYTES_MAX {
         return shortened(&text, mangled);
@@ -146,6 +152,8 @@ mod tests {
             ("_ZN3foo3barEid", "foo::bar(int, double)"),
             ("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad"),
             ("_RNvC6_123foo3bar", "123foo::bar"),
+            ("_ZN3foo3barEid@plt", "foo::bar(int, double)@plt"),
+            ("memchr@plt", "memchr@plt"),
             ("_ZN3fooC2Ev.constprop.0", "foo::foo().constprop.0"),
             ("_ZN1AC1IiEEPKcT_", "A::A<int>(char const*, int)"),
             ("_ZN1AC2Ei", "A::A(int)"),

@@ -72,6 +72,8 @@ pub(super) struct ElfSection {
     offset: u64,
     bytes: u64,
     pub(super) link: u32,
+    /// Bytes of an entry, if the section is a table.
+    pub(super) entry_bytes: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -166,7 +168,8 @@ impl ElfFile {
             let mut fields = ElfFields { bytes: row, is_64 };
             let (name, kind, flags, address) = (fields.u32()?, fields.u32()?, fields.word()?, fields.word()?);
             let (offset, bytes, link) = (fields.word()?, fields.word()?, fields.u32()?);
-            Some(ElfSection { name, kind, flags, address, offset, bytes, link })
+            let (_info, _alignment, entry_bytes) = (fields.u32()?, fields.word()?, fields.word()?);
+            Some(ElfSection { name, kind, flags, address, offset, bytes, link, entry_bytes })
         };
         // A count that does not fit is the size of the first row.
         let count = if count == 0 && at != 0 { section(&self.file.read(at, row_bytes, 1024)?)?.bytes } else { count };

@@ -7,7 +7,7 @@
 //!
 //! `file` opens files at `paths`, `locate` lists candidates, `elf` reads tables, and `dwarf` debug information within
 //! the limits of `fuel`. `separate` and `split` handle files that a file names, and `xz` an embedded table. `functions`
-//! is the symbol table, `go_lines` that of Go programs, with `go_inlined`, `kallsyms` that of the kernel, `perf_map`
+//! is the symbol table, with the stubs of `plt`, `go_lines` that of Go programs, with `go_inlined`, `kallsyms` that of the kernel, `perf_map`
 //! and `jit_dump` those of JIT-compiled code, by ranges of `latest`. `texts` demangles names;
 //! `cache` stores names by build-id. `resolve` resolves one module, with the files that `search` finds, and `lookup`
 //! all modules of a trace, each with its `recorders`; `report` lists what is missing. `code` lists one function with
@@ -32,6 +32,7 @@ pub(crate) mod lookup;
 pub(crate) mod names;
 mod paths;
 mod perf_map;
+mod plt;
 mod recorders;
 pub(crate) mod report;
 pub(crate) mod resolve;

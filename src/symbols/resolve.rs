@@ -182,9 +182,7 @@ fn names_of_files(
     // No function is at the end of memory, so an offset without an address resolves to no name.
     let linked = |address: u64| (address, search.linked_address(kind, address).unwrap_or(u64::MAX));
     let pairs: Vec<_> = addresses.iter().copied().map(linked).collect();
-    let functions = search.files.iter().rev().max_by_key(|file| file.quality.min(Quality::Symbols));
-    let functions = functions.and_then(|file| FunctionTable::read(&file.elf, bytes_max / 4)).unwrap_or_default();
-    names_of(best, &pairs, &functions, locator, bytes_max, cancel)
+    names_of(best, &pairs, &search.functions(bytes_max / 4), locator, bytes_max, cancel)
 }
 
 /// Resolves pairs of the requested address and the one in the file.

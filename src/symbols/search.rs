@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::elf::ElfFile;
 use super::file::{InputFile, OpenError};
+use super::functions::FunctionTable;
 use super::go_lines::has_go_lines;
 use super::kallsyms::KernelFunctions;
 use super::locate::{Locator, ModulePath};
@@ -259,6 +260,16 @@ impl ModuleSearch {
                 let loaded = self.files.iter().find_map(|file| file.elf.segments().address_of_offset(address));
                 loaded.or_else(|| self.best()?.elf.segments().address_of_lost_offset(address))
             }
+        }
+    }
+
+    /// Returns the functions in the file with the best symbols, and the stubs of the file with code.
+    pub(super) fn functions(&self, bytes_max: u64) -> FunctionTable {
+        let best = self.files.iter().rev().max_by_key(|file| file.quality.min(Quality::Symbols));
+        let functions = best.and_then(|file| FunctionTable::read(&file.elf, bytes_max)).unwrap_or_default();
+        match self.files.iter().find(|file| file.elf.has_code()) {
+            Some(file) => functions.with_stubs(&file.elf, bytes_max),
+            None => functions,
         }
     }
 

@@ -20,6 +20,7 @@ mod cpp;
 mod damage;
 mod go;
 mod located;
+mod plt;
 mod separate;
 mod split;
 
@@ -359,7 +360,7 @@ fn a_program_without_debug_information_has_its_functions() {
     let (ours, module) = named(&path, &addresses, &locator_of(folder.path()));
     assert_eq!(module.state, NameState::FunctionsOnly);
     assert_eq!(outermost(&ours), outermost(&addr2line(&path, &addresses)));
-    // Entries of the PLT follow `_init`, which has no size, and do not belong to it.
+    // The first stub follows `_init`, which has no size, and does not belong to it.
     let main = self::addresses(&path, |name| name == "main")[0];
     let text = String::from_utf8(run(Command::new("readelf").arg("-SW").arg(&path))).unwrap();
     let plt = text.lines().find_map(|line| line.split_once(" .plt ")).unwrap().1;

@@ -19,7 +19,7 @@ use crate::symbols::locate::Locator;
 use crate::symbols::lookup::{Frame, INLINED};
 use crate::symbols::names::{AddressNames, FunctionName};
 use crate::symbols::resolve::names_of;
-use crate::symbols::search::{MatchingFile, ModuleSearch, Quality};
+use crate::symbols::search::{MatchingFile, ModuleSearch};
 use crate::symbols::sources::{SourceFolders, SourceProblem};
 
 /// Lines shown before the first and after the last line of a function.
@@ -340,8 +340,7 @@ impl ModuleCode {
         let Some(instruction_set) = code.elf.instruction_set() else {
             return Ok(Err(NoAssembly::OtherMachine));
         };
-        let best = search.files.iter().rev().max_by_key(|file| file.quality.min(Quality::Symbols));
-        let functions = best.and_then(|file| FunctionTable::read(&file.elf, bytes_max / 4)).unwrap_or_default();
+        let functions = search.functions(bytes_max / 4);
         Ok(Ok(Self { kind: module.kind, search, functions, instruction_set }))
     }
 

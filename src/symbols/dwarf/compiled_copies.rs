@@ -51,9 +51,7 @@ impl<'a> CompiledCopies<'a> {
         }
         let copies = &self.copies;
         let addresses = self.addresses.get_or_insert_with(|| {
-            let address = |&(origin, address): &(Target, u64)| {
-                Some((origins.follow(unit, origin)?.unscoped?, address))
-            };
+            let address = |&(origin, address): &(Target, u64)| Some((origins.follow(unit, origin)?.unscoped?, address));
             // Of several copies, the first is used.
             copies.iter().rev().filter_map(address).collect()
         });

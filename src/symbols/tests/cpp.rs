@@ -159,7 +159,10 @@ fn inlined_copies_of_a_function_of_one_file_have_the_name_of_its_compiled_copy()
         };
         let mut compiled = names(&["norm", "twice", "1Vcl"], false);
         assert_eq!(compiled.len(), 4, "{way}: {compiled:?}");
-        assert!(compiled.contains("(anonymous namespace)::norm((anonymous namespace)::V const&)"), "{way}: {compiled:?}");
+        assert!(
+            compiled.contains("(anonymous namespace)::norm((anonymous namespace)::V const&)"),
+            "{way}: {compiled:?}"
+        );
         compiled.insert("only_inlined".to_owned());
         assert_eq!(names(&["7inlines"], true), compiled, "{way}");
     }
