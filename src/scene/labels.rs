@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::function_names::shorter_forms;
 use super::rects::ColumnRun;
 use super::viewport::Viewport;
 /// A name that is safe to show on one line: unescaped bidirectional controls could make it look like another.
@@ -30,8 +31,8 @@ pub(crate) fn text_room(view: &Viewport, run: &ColumnRun, padding_px: f64) -> Op
 const LETTERS_MIN: usize = 12;
 
 /// Returns `text` if it fits `room_px`, else shortens it. First it drops the source location that some tracers append,
-/// such as ` (main.js:12)`. Then it drops the middle, or the end if fewer than twelve letters fit. Returns `None` if
-/// not even two letters fit.
+/// such as ` (main.js:12)`, then what surrounds the name of a function: see [`shorter_forms`]. Then it drops the
+/// middle, or the end if fewer than twelve letters fit. Returns `None` if not even two letters fit.
 #[must_use]
 pub(crate) fn shorten_label(text: &str, room_px: f32, mut advance_px: impl FnMut(char) -> f32) -> Option<Cow<'_, str>> {
     let short = shorten_middle(text, room_px, &mut advance_px)?;
@@ -39,17 +40,36 @@ pub(crate) fn shorten_label(text: &str, room_px: f32, mut advance_px: impl FnMut
         return Some(short);
     }
     let named = without_location(text);
-    let short = if named.len() == text.len() { short } else { shorten_middle(named, room_px, &mut advance_px)? };
-    if matches!(short, Cow::Borrowed(_)) || short.chars().count() > LETTERS_MIN {
-        return Some(short);
+    let mut fits = |name: &str| {
+        let mut used_px = 0.0;
+        name.chars().all(|letter| {
+            used_px += advance_px(letter);
+            used_px <= room_px
+        })
+    };
+    if named.len() < text.len() && fits(named) {
+        return Some(Cow::Borrowed(named));
+    }
+    let mut forms = shorter_forms(named);
+    if let Some(fitting) = forms.iter().position(|form| fits(form)) {
+        return Some(Cow::Owned(forms.swap_remove(fitting)));
+    }
+    elide(forms.last().map_or(named, String::as_str), room_px, advance_px).map(Cow::Owned)
+}
+
+/// Drops the middle of a name that does not fit, or its end if few letters fit.
+fn elide(name: &str, room_px: f32, mut advance_px: impl FnMut(char) -> f32) -> Option<String> {
+    let short = shorten_middle(name, room_px, &mut advance_px)?;
+    if short.chars().count() > LETTERS_MIN {
+        return Some(short.into_owned());
     }
     let mut used_px = advance_px(ELLIPSIS);
-    let end = named.char_indices().find(|&(_, letter)| {
+    let end = name.char_indices().find(|&(_, letter)| {
         used_px += advance_px(letter);
         used_px > room_px
     });
     let (end, _) = end?;
-    Some(Cow::Owned(format!("{}{ELLIPSIS}", &named[..end])))
+    Some(format!("{}{ELLIPSIS}", &name[..end]))
 }
 
 /// Strips the source location at the end of a name, unless it is all of the name.
@@ -147,9 +167,22 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_name_of_a_function_is_shown_before_its_types() {
+        let label = |text, letters| shorten_label(text, letters, |_| 1.0).map(Cow::into_owned);
+        let name = "int* std::__unguarded_partition<int*>(int*, int*)";
+        assert_eq!(label(name, 49.0).as_deref(), Some(name));
+        assert_eq!(label(name, 48.0).as_deref(), Some("int* std::__unguarded_partition<int*>"));
+        assert_eq!(label(name, 36.0).as_deref(), Some("int* std::__unguarded_partition"));
+        assert_eq!(label(name, 30.0).as_deref(), Some("std::__unguarded_partition"));
+        assert_eq!(label(name, 25.0).as_deref(), Some("std::__ungua…ed_partition"));
+        assert_eq!(label("norm(V const&)", 3.0).as_deref(), Some("no…"));
+        assert_eq!(label("work(int) (a.c:3)", 12.0).as_deref(), Some("work(int)"));
+    }
+
     proptest! {
         #[test]
-        fn a_shortened_label_fits(text in "\\PC{0,40}( \\(a:[0-9]\\))?", room in 0.0_f32..50.0) {
+        fn a_shortened_label_fits(text in "(\\PC{0,40}|[a-z:<>() ]{0,40})( \\(a:[0-9]\\))?", room in 0.0_f32..50.0) {
             let advance = |letter: char| if letter.is_ascii() { 1.0 } else { 2.5 };
             if let Some(label) = shorten_label(&text, room, advance) {
                 let width: f32 = label.chars().map(advance).sum();

@@ -15,6 +15,7 @@ pub(crate) mod custom_groups;
 pub(crate) mod derived;
 pub(crate) mod fenwick_heights;
 pub(crate) mod flame;
+mod function_names;
 pub(crate) mod heat_map;
 pub(crate) mod instant_shapes;
 pub(crate) mod labels;
