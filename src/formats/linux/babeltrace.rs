@@ -20,14 +20,14 @@ use rustc_hash::FxHashMap;
 
 use self::clock::{DayClock, WrittenTime};
 use self::functions::function_side;
-use self::line::{EventLine, without_colours};
+use self::line::EventLine;
 use self::pairs::{PairSide, Pairs, WaitingBegin, pair_of};
 use self::rows::{Row, Rows, other_context};
 use self::value::Fields;
 use crate::formats::ReadError;
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
-use crate::formats::input::text::parsed;
+use crate::formats::input::text::{parsed, without_colours};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;

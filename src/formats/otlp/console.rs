@@ -7,8 +7,6 @@ mod span;
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
-
 use memchr::memmem;
 
 use self::span::{ConsoleSpan, Unread};
@@ -16,6 +14,7 @@ use super::layout::Layout;
 use crate::formats::ReadError;
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::HEAD_BYTES;
+use crate::formats::input::text::without_colours;
 use crate::formats::json::outline::Outline;
 use crate::formats::output::batch::BatchBuilder;
 use crate::model::{Loss, SourcePos};
@@ -59,25 +58,6 @@ fn is_of_span(text: &[u8]) -> bool {
         || has(b"\"SpanContext\"")
         || has(b"traceId: '") && has(b"\n  instrumentationScope: ")
         || text.starts_with(b"{\n  resource: {")
-}
-
-/// Removes the escape sequences with which Node.js colours values (`FORCE_COLOR`).
-fn without_colours(text: &[u8]) -> Cow<'_, [u8]> {
-    const START: &[u8] = b"\x1b[";
-    if memmem::find(text, START).is_none() {
-        return Cow::Borrowed(text);
-    }
-    let (mut plain, mut rest) = (Vec::with_capacity(text.len()), text);
-    while let Some(at) = memmem::find(rest, START) {
-        let sequence = &rest[at + START.len()..];
-        let len = sequence.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b';').count();
-        let is_colour = sequence.get(len) == Some(&b'm');
-        let (text_len, skipped) = if is_colour { (at, len + 1) } else { (at + START.len(), 0) };
-        plain.extend_from_slice(&rest[..text_len]);
-        rest = &sequence[skipped..];
-    }
-    plain.extend_from_slice(rest);
-    Cow::Owned(plain)
 }
 
 /// Parses spans from console lines.

@@ -2,8 +2,6 @@
 //! host name: { cpu_id = 1 }, { vtid = 7 }, { id = 0 }`. The last group has the fields of the event, and those before
 //! it the context.
 
-use std::borrow::Cow;
-
 use smallvec::SmallVec;
 
 use super::clock::{WrittenTime, distance_ns};
@@ -189,23 +187,6 @@ fn named(group: Fields, number: usize) -> impl Iterator<Item = (Box<str>, Box<st
         .map(move |(key, json)| if is_cpu && key.is_empty() { ("cpu_id".into(), json) } else { (key, json) })
 }
 
-/// Returns a line without the codes of colours.
-pub(super) fn without_colours(line: &[u8]) -> Cow<'_, [u8]> {
-    const ESCAPE: u8 = 0x1b;
-    if memchr::memchr(ESCAPE, line).is_none() {
-        return Cow::Borrowed(line);
-    }
-    let mut plain = Vec::with_capacity(line.len());
-    let mut rest = line;
-    while let Some(at) = memchr::memchr(ESCAPE, rest) {
-        plain.extend_from_slice(&rest[..at]);
-        let end = memchr::memchr(b'm', &rest[at..]).map_or(rest.len(), |end| at + end + 1);
-        rest = &rest[end..];
-    }
-    plain.extend_from_slice(rest);
-    Cow::Owned(plain)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -258,6 +239,5 @@ mod tests {
         ] {
             assert_eq!(parts(line), None, "{line}");
         }
-        assert_eq!(&*without_colours(b"\x1b[0m[16\x1b[1m:\x1b[32mx"), b"[16:x");
     }
 }
