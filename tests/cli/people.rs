@@ -31,7 +31,7 @@ const FILES: &[(&str, Expected)] = &[
     ("callgrind.out.gz", Read(&[("spans", 0)])),
     ("node-heap-prof.heapprofile.gz", Read(&[("spans", 0)])),
     // With pages and sources.
-    ("pw-trace.zip", Attached(&[("spans", 15), ("instants", 12), ("processes", 3)])),
+    ("pw-trace.zip", Attached(&[("spans", 16), ("instants", 12), ("processes", 3)])),
     // Truncated in its last line.
     ("xdebug-trace.xt.gz", Cut(&[("spans", 736)])),
     ("atrace.txt", Read(&[("spans", 1)])),

@@ -163,6 +163,31 @@ pub(crate) fn quoted(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_default()
 }
 
+/// Removes the escape sequences that colour text in a terminal from the strings of a JSON value.
+pub(crate) fn without_escaped_colours(json: &str) -> Cow<'_, str> {
+    const STARTS: [&str; 2] = ["u001b[", "u001B["];
+    if !STARTS.iter().any(|start| json.contains(start)) {
+        return Cow::Borrowed(json);
+    }
+    let (mut plain, mut rest) = (String::with_capacity(json.len()), json);
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = (&rest[..at], &rest[at + 1..]);
+        let colour_len = STARTS.iter().find_map(|start| {
+            let sequence = escape.strip_prefix(start)?;
+            let len = sequence.find(|digit: char| !digit.is_ascii_digit() && digit != ';')?;
+            sequence[len..].starts_with('m').then_some(start.len() + len + 1)
+        });
+        plain.push_str(before);
+        let len = colour_len.unwrap_or_else(|| escape.chars().next().map_or(0, char::len_utf8));
+        if colour_len.is_none() {
+            plain.push_str(&rest[at..at + 1 + len]);
+        }
+        rest = &escape[len..];
+    }
+    plain.push_str(rest);
+    Cow::Owned(plain)
+}
+
 /// Copies an object or array token by token, and repairs strings and bare words.
 fn rewritten(json: &[u8], repairs: &mut Repairs) -> String {
     let mut text = String::with_capacity(json.len());
@@ -190,6 +215,19 @@ mod tests {
 
     fn value(json: &[u8]) -> JsonValue<'_> {
         Scanner::new(json, 0).value(0).expect("a whole value")
+    }
+
+    #[test]
+    fn colours_within_json_are_removed_and_other_escapes_stay() {
+        for (json, expected) in [
+            (r#"{"a":"\u001b[31mred\u001B[1;39m \n"}"#, r#"{"a":"red \n"}"#),
+            (r#""\\u001b[31mx""#, r#""\\u001b[31mx""#),
+            (r#""\u001b[2Kx\u001b[31""#, r#""\u001b[2Kx\u001b[31""#),
+            (r#""\é\u001b[0m""#, r#""\é""#),
+            (r#""plain""#, r#""plain""#),
+        ] {
+            assert_eq!(without_escaped_colours(json), expected, "{json}");
+        }
     }
 
     fn decoded(json: &[u8]) -> (String, Repairs) {

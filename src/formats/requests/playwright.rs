@@ -1,17 +1,21 @@
 //! Playwright traces (`trace.zip`), with a JSON object per line. `trace.trace` has calls, which become spans below
-//! their parents with their logs. Its console messages and program output become spans without a duration.
-//! `trace.network` has requests in the form of HAR entries. Times are shifted to the time since 1970, so that both
-//! files share a timeline. Snapshots, pictures and inputs are ignored, and lines of other types counted.
+//! their parents with their logs. Its console messages, errors, events and program output become spans without a
+//! duration. `trace.network` has requests in the form of HAR entries. Times are shifted to the time since 1970, so that
+//! both files share a timeline. Snapshots, pictures and inputs are ignored, and lines of other types counted.
+
+mod messages;
+mod wire;
 
 use rustc_hash::FxHashMap;
-use serde::Deserialize;
 use serde_json::value::RawValue;
+
+use self::messages::{plain, push_raw, push_stack};
+use self::wire::{CallMetadata, ConsoleText, PlaywrightLine};
 
 use super::har::{HarEntry, add_entry};
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::{LineParser, Output, TextLine};
 use crate::formats::json::document::TimeUnit;
-use crate::formats::json::lenient::{or_default, text};
 use crate::formats::json::outline::Outline;
 use crate::formats::json::sniff::looks_like_json;
 use crate::formats::json::text::{line_loss, parse};
@@ -29,7 +33,7 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Trace(|source, _| Ok(input::lines::open(source, Playwright::default()))),
 };
 
-/// Limit for the bytes of open calls.
+/// Limit for the bytes of open calls and of messages that wait for their time.
 const OPEN_BYTES_MAX: usize = 64 << 20;
 
 /// Approximate bytes of a call or a log without its texts.
@@ -53,7 +57,14 @@ struct Playwright {
     offset_ns: i64,
     /// Start of the trace since 1970, until the first call relates its clock to that.
     began_ns: Option<i64>,
+    /// Latest time so far, for lines without a time.
+    newest_ns: Option<i64>,
     open: FxHashMap<String, OpenAction>,
+    /// Console messages of version 4 by their ids, until the event that has their time.
+    console_texts: FxHashMap<String, ConsoleText>,
+    /// Messages before the first call, in the clock of the trace.
+    early: Vec<ServiceSpan>,
+    /// Bytes of open calls, console texts and early messages.
     open_bytes: usize,
     requests: u64,
 }
@@ -67,102 +78,6 @@ struct OpenAction {
     logs: Vec<Point>,
     pos: SourcePos,
     bytes: usize,
-}
-
-/// A line of any type.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct PlaywrightLine<'a> {
-    #[serde(rename = "type", default, deserialize_with = "text")]
-    kind: String,
-    #[serde(borrow)]
-    wall_time: Option<&'a RawValue>,
-    #[serde(borrow)]
-    monotonic_time: Option<&'a RawValue>,
-    #[serde(default, deserialize_with = "text")]
-    call_id: String,
-    /// The call that contains this one.
-    #[serde(default, deserialize_with = "text")]
-    parent_id: Option<String>,
-    #[serde(borrow)]
-    start_time: Option<&'a RawValue>,
-    #[serde(borrow)]
-    end_time: Option<&'a RawValue>,
-    #[serde(borrow)]
-    time: Option<&'a RawValue>,
-    /// The time of program output.
-    #[serde(borrow)]
-    timestamp: Option<&'a RawValue>,
-    /// The call as written by the user.
-    #[serde(default, deserialize_with = "text")]
-    title: Option<String>,
-    #[serde(default, deserialize_with = "text")]
-    api_name: Option<String>,
-    #[serde(default, deserialize_with = "text")]
-    class: Option<String>,
-    #[serde(default, deserialize_with = "text")]
-    method: Option<String>,
-    #[serde(borrow)]
-    params: Option<&'a RawValue>,
-    #[serde(borrow)]
-    error: Option<&'a RawValue>,
-    #[serde(default, deserialize_with = "text")]
-    message: Option<String>,
-    #[serde(default, deserialize_with = "text")]
-    message_type: Option<String>,
-    #[serde(default, deserialize_with = "text")]
-    text: Option<String>,
-    /// Program output that is not text.
-    #[serde(default, deserialize_with = "text")]
-    base64: Option<String>,
-    #[serde(borrow)]
-    snapshot: Option<&'a RawValue>,
-    #[serde(borrow)]
-    log: Option<&'a RawValue>,
-    #[serde(borrow)]
-    metadata: Option<&'a RawValue>,
-}
-
-/// A call or an event as versions up to 3 have it.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct CallMetadata<'a> {
-    #[serde(default, deserialize_with = "text")]
-    id: String,
-    #[serde(rename = "type", default, deserialize_with = "text")]
-    class: Option<String>,
-    #[serde(default, deserialize_with = "text")]
-    method: Option<String>,
-    #[serde(default, deserialize_with = "text")]
-    api_name: Option<String>,
-    #[serde(default, deserialize_with = "or_default")]
-    internal: bool,
-    #[serde(borrow)]
-    start_time: Option<&'a RawValue>,
-    #[serde(borrow)]
-    end_time: Option<&'a RawValue>,
-    #[serde(borrow)]
-    wall_time: Option<&'a RawValue>,
-    #[serde(borrow)]
-    params: Option<&'a RawValue>,
-    #[serde(borrow)]
-    log: Option<&'a RawValue>,
-    #[serde(borrow)]
-    error: Option<&'a RawValue>,
-}
-
-/// The console message that an event of version 3 creates.
-#[derive(Deserialize)]
-struct CreatedMessage {
-    initializer: MessageText,
-}
-
-#[derive(Deserialize)]
-struct MessageText {
-    #[serde(rename = "type", default, deserialize_with = "text")]
-    kind: Option<String>,
-    #[serde(default, deserialize_with = "text")]
-    text: Option<String>,
 }
 
 impl LineParser for Playwright {
@@ -183,21 +98,20 @@ impl LineParser for Playwright {
                 let clocks = to_ns(parsed.wall_time).zip(to_ns(parsed.monotonic_time));
                 self.offset_ns = clocks.and_then(|(wall, own_ns)| wall.checked_sub(own_ns)).unwrap_or(0);
                 self.began_ns = to_ns(parsed.wall_time).filter(|_| clocks.is_none());
+                self.newest_ns = to_ns(parsed.wall_time).filter(|_| clocks.is_some());
             }
             "action" => self.whole_call(parsed, pos, batch),
-            "event" if parsed.metadata.is_some() => self.event(&parsed, pos, batch),
-            "before" => _ = self.begin(&parsed, pos, batch),
+            "event" if parsed.metadata.is_some() => self.created_object(&parsed, pos, batch),
+            "event" => self.event(&parsed, pos, batch),
+            "object" if parsed.class.as_deref() == Some("ConsoleMessage") => self.console_object(&parsed, pos, batch),
+            "before" => {
+                self.set_clock(parsed.wall_time, parsed.start_time);
+                self.begin(&parsed, pos, batch);
+            }
             "after" => self.end(&parsed, pos, batch),
             "log" => self.log(&parsed, pos, batch),
-            "console" => {
-                let kind = parsed.message_type.as_deref().unwrap_or("log");
-                self.message(kind, (parsed.text.as_deref(), None), parsed.time, pos, batch);
-            }
-            "stdout" | "stderr" => {
-                let text = parsed.text.as_deref().map(|text| text.trim_end_matches(['\n', '\r']));
-                let content = (text, parsed.base64.as_deref());
-                self.message(&parsed.kind, content, parsed.timestamp, pos, batch);
-            }
+            "error" => self.error(&parsed, pos, batch),
+            "console" | "stdout" | "stderr" => self.printed(&parsed, pos, batch),
             "resource-snapshot" => {
                 let entry = parsed.snapshot.map(|snapshot| serde_json::from_str::<HarEntry<'_>>(snapshot.get()));
                 let Some(Ok(entry)) = entry else { return batch.lose(Loss::BadRecord, pos) };
@@ -206,7 +120,6 @@ impl LineParser for Playwright {
                 add_entry(&entry, self.requests, service, pos, &mut self.layout, batch);
             }
             "frame-snapshot" | "screencast-frame" | "input" => {}
-            // Errors of a test, for example, have no time.
             other => batch.lose_value(Loss::IgnoredPacket, LossValue::text(other.as_bytes()), pos),
         }
     }
@@ -216,6 +129,7 @@ impl LineParser for Playwright {
     }
 
     fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
+        self.push_early();
         let mut open: Vec<_> = std::mem::take(&mut self.open).into_iter().collect();
         open.sort_by_key(|(_, call)| (call.start_ns, call.pos));
         for (id, call) in open {
@@ -227,8 +141,10 @@ impl LineParser for Playwright {
 }
 
 impl Playwright {
-    fn time(&self, millis: Option<&RawValue>) -> Option<i64> {
-        TimeUnit::Milliseconds.nanos(millis?).ok()?.checked_add(self.offset_ns)
+    fn time(&mut self, millis: Option<&RawValue>) -> Option<i64> {
+        let ts_ns = TimeUnit::Milliseconds.nanos(millis?).ok()?.checked_add(self.offset_ns)?;
+        self.newest_ns = self.newest_ns.max(Some(ts_ns));
+        Some(ts_ns)
     }
 
     /// Opens a call, and returns whether it is open.
@@ -238,20 +154,22 @@ impl Playwright {
             return false;
         };
         let call = || Some(format!("{}.{}", line.class.as_deref()?, line.method.as_deref()?));
-        let name =
+        let mut name =
             line.title.clone().or_else(|| line.api_name.clone()).or_else(call).unwrap_or_else(|| "call".to_owned());
-        let mut args = ArgsWriter::default();
-        if let Some(params) = line.params.filter(|params| !matches!(params.get(), "null" | "{}")) {
-            args.key("", b"params");
-            args.json.push_str(params.get());
+        if let Some(subtitle) = line.subtitle.as_deref().filter(|subtitle| !subtitle.is_empty()) {
+            name.push(' ');
+            name.push_str(subtitle);
         }
+        let mut args = ArgsWriter::default();
+        push_raw("params", line.params, &mut args);
+        push_stack(line.stack, &mut args);
         let bytes = CALL_BYTES + name.len() + args.json.len() + line.call_id.len();
         if self.open_bytes + bytes > OPEN_BYTES_MAX {
             batch.lose(Loss::OverLimit, pos);
             return false;
         }
         self.open_bytes += bytes;
-        let (name, logs, parent) = (name.as_bytes().into(), Vec::new(), line.parent_id.as_deref().map(call_span_id));
+        let (name, logs, parent) = (plain(&name), Vec::new(), line.parent_id.as_deref().map(call_span_id));
         let call = OpenAction { start_ns, parent, name, args, logs, pos, bytes };
         let former = self.open.insert(line.call_id.clone(), call);
         if let Some(former) = former {
@@ -262,9 +180,8 @@ impl Playwright {
 
     fn end(&mut self, line: &PlaywrightLine<'_>, pos: SourcePos, batch: &mut BatchBuilder) {
         let Some(mut call) = self.open.remove(&line.call_id) else { return batch.lose(Loss::UnmatchedEnd, pos) };
-        if let Some(error) = line.error.filter(|error| error.get() != "null") {
-            call.args.key("", b"error");
-            call.args.json.push_str(error.get());
+        for (key, value) in [("log", line.log), ("error", line.error)] {
+            push_raw(key, value, &mut call.args);
         }
         let end_ns = self.time(line.end_time);
         if end_ns.is_none() {
@@ -303,12 +220,8 @@ impl Playwright {
             return;
         }
         let Some(mut call) = self.open.remove(&line.call_id) else { return };
-        let has = |value: &&RawValue| !matches!(value.get(), "null" | "[]");
         for (key, value) in [("log", line.log), ("error", line.error)] {
-            if let Some(value) = value.filter(has) {
-                call.args.key("", key.as_bytes());
-                call.args.json.push_str(value.get());
-            }
+            push_raw(key, value, &mut call.args);
         }
         // A call that did not end has the end 0.
         let end_ns = line.end_time.filter(|end| !matches!(end.get(), "0" | "null"));
@@ -319,34 +232,20 @@ impl Playwright {
         self.push(&line.call_id, call, end_ns.unwrap_or(0), batch);
     }
 
-    /// Adds an event of version 3 if it is a console message; others have no time.
-    fn event(&mut self, line: &PlaywrightLine<'_>, pos: SourcePos, batch: &mut BatchBuilder) {
-        let Some(metadata) = line.metadata else { return };
-        let Ok(event) = serde_json::from_str::<CallMetadata<'_>>(metadata.get()) else {
-            return batch.lose(Loss::BadRecord, pos);
-        };
-        if event.class.as_deref() != Some("ConsoleMessage") || event.method.as_deref() != Some("__create__") {
-            return;
-        }
-        let message = event.params.map(|params| serde_json::from_str::<CreatedMessage>(params.get()));
-        let Some(Ok(CreatedMessage { initializer })) = message else { return batch.lose(Loss::BadRecord, pos) };
-        self.set_clock(event.wall_time, event.start_time);
-        let kind = initializer.kind.as_deref().unwrap_or("log");
-        self.message(kind, (initializer.text.as_deref(), None), event.start_time, pos, batch);
-    }
-
     /// Sets the clock offset of a trace without a start of its clock, from the first time in it.
     fn set_clock(&mut self, wall_time: Option<&RawValue>, own_time: Option<&RawValue>) {
         let Some(began_ns) = self.began_ns.take() else { return };
         let to_ns = |time: Option<&RawValue>| TimeUnit::Milliseconds.nanos(time?).ok();
         let distance_ns = to_ns(own_time).and_then(|own_ns| to_ns(wall_time).unwrap_or(began_ns).checked_sub(own_ns));
         self.offset_ns = distance_ns.unwrap_or(0);
+        self.newest_ns = self.newest_ns.map(|own_ns| own_ns.saturating_add(self.offset_ns));
+        self.push_early();
     }
 
     /// Adds a log to its call, while that is open.
     fn log(&mut self, line: &PlaywrightLine<'_>, pos: SourcePos, batch: &mut BatchBuilder) {
         let Some(ts_ns) = self.time(line.time) else { return batch.lose(Loss::BadTime, pos) };
-        let name: Box<[u8]> = line.message.as_deref().unwrap_or("log").as_bytes().into();
+        let name: Box<[u8]> = plain(line.message.as_deref().unwrap_or("log"));
         match self.open.get_mut(&line.call_id) {
             Some(call) if self.open_bytes + CALL_BYTES + name.len() <= OPEN_BYTES_MAX => {
                 self.open_bytes += CALL_BYTES + name.len();
@@ -357,37 +256,6 @@ impl Playwright {
             // Playwright does not trace its own calls, but logs in them.
             None => batch.lose_value(Loss::IgnoredMetadata, LossValue::text(b"log"), pos),
         }
-    }
-
-    /// Adds a message as a span of zero duration, so that its text can be long and it has its own row.
-    fn message(
-        &mut self,
-        kind: &str,
-        (text, base64): (Option<&str>, Option<&str>),
-        time: Option<&RawValue>,
-        pos: SourcePos,
-        batch: &mut BatchBuilder,
-    ) {
-        let Some(ts_ns) = self.time(time) else { return batch.lose(Loss::BadTime, pos) };
-        let mut args = ArgsWriter::default();
-        args.text("type", kind.as_bytes());
-        if let Some(base64) = base64 {
-            args.text("base64", base64.as_bytes());
-        }
-        let name = text.unwrap_or("console").as_bytes().into();
-        let service = self.layout.service("console", batch);
-        self.layout.push(ServiceSpan {
-            start_ns: ts_ns,
-            end_ns: ts_ns,
-            id: 0,
-            parent: None,
-            service,
-            name,
-            args: args.finish().into(),
-            resource: None,
-            points: Vec::new(),
-            pos,
-        });
     }
 
     fn push(&mut self, id: &str, mut call: OpenAction, end_ns: i64, batch: &mut BatchBuilder) {

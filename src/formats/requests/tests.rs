@@ -390,3 +390,62 @@ fn requests_that_never_ended_or_last_long_have_the_ends_that_are_known() {
     assert_eq!(of("open"), (false, 30 * 86_400 * 1_000_000_000));
     assert_eq!(reading.lost(), [(Loss::BadNumber, 1)]);
 }
+#[test]
+fn traces_of_playwright_without_the_start_of_its_clock_begin_with_their_first_call() {
+    let version_6 = r#"{"version":6,"type":"context-options","browserName":"chromium","options":{},"platform":"linux","wallTime":1700000000000}
+{"type":"before","callId":"call@6","apiName":"page.goto","class":"Frame","method":"goto","startTime":5000.5,"wallTime":1700000000100,"params":{"url":"https://a"}}
+{"type":"event","time":5015,"class":"BrowserContext","method":"page","params":{}}
+{"type":"console","time":5016,"messageType":"log","text":"con"}
+{"type":"after","callId":"call@6","endTime":5120.5,"log":["navigating","done"]}
+"#;
+    let begun_ns = 1_700_000_000_000_000_000;
+    let shown = |text: &str| {
+        let reading = read(text);
+        assert_eq!(reading.lost(), [], "{text}");
+        let events = reading.events.into_iter().filter(|event| event.kind == EventKind::Complete);
+        let mut shown: Vec<_> =
+            events.map(|event| ((event.ts_ns - begun_ns) / 100_000, event.name, event.value, event.args)).collect();
+        shown.sort();
+        shown
+    };
+    let of = |at: i64, name: &str, dur_ns: u64, args: &str| (at, name.to_owned(), dur_ns, args.to_owned());
+    let call_args = r#"{"params":{"url":"https://a"},"log":["navigating","done"]}"#;
+    let goto = of(1000, "page.goto", 120_000_000, call_args);
+    let event = of(1145, "BrowserContext.page", 0, r#"{"type":"page"}"#);
+    assert_eq!(shown(version_6), [goto.clone(), event, of(1155, "con", 0, r#"{"type":"log"}"#)]);
+    // Version 4 has the text of a console message in one line, and its time in another, here before the first call.
+    let version_4 = r#"{"version":4,"type":"context-options","browserName":"chromium","options":{},"platform":"linux","wallTime":1700000000000}
+{"type":"object","class":"ConsoleMessage","guid":"m@1","initializer":{"type":"error","text":"boom","args":[],"location":{}}}
+{"type":"event","time":4990.5,"class":"BrowserContext","method":"console","params":{"message":{"guid":"m@1"}}}
+"#;
+    let call = version_6.lines().filter(|line| line.contains("call@6")).collect::<Vec<_>>().join("\n");
+    let boom = |at| of(at, "boom", 0, r#"{"type":"error"}"#);
+    assert_eq!(shown(&format!("{version_4}{call}\n")), [boom(900), goto]);
+    assert_eq!(shown(version_4), [boom(0)], "without a call, the trace begins with the message");
+}
+
+#[test]
+fn failures_that_playwright_recorded_are_shown_with_their_positions_and_without_colours() {
+    let text = r#"{"version":10,"type":"context-options","browserName":"","playwrightVersion":"1.65.1","wallTime":1000,"monotonicTime":0}
+{"type":"error","message":"before all","stack":[]}
+{"type":"before","callId":"a@1","startTime":10,"class":"Test","method":"pw:api","title":"GET","subtitle":"127.0.0.1/a","params":{},"stack":[{"file":"/a.ts","line":7,"column":29},{"file":"/a.ts","line":5,"column":3}]}
+{"type":"event","time":11,"class":"Page","method":"pageerror","params":{"error":{"error":{"message":"x","stack":"s"}}}}
+{"type":"event","time":12,"class":"Page","method":"pageerror","params":{"error":{"value":{"n":1}}}}
+{"type":"after","callId":"a@1","endTime":20,"error":{"name":"","message":"\u001b[31mno\u001b[39m"}}
+{"type":"error","message":"\u001b[31mTest timeout\u001b[39m of 300ms","stack":[{"file":"/a.ts","line":12,"column":18}]}
+"#;
+    let reading = read(text);
+    let of = |name: &str| {
+        let event = shown(&reading, name);
+        (event.ts_ns / 1_000_000 - 1000, event.args.as_str())
+    };
+    let stack = r#""stack":["/a.ts:7:29","/a.ts:5:3"]"#;
+    assert_eq!(of("GET 127.0.0.1/a"), (10, &*format!(r#"{{{stack},"error":{{"name":"","message":"no"}}}}"#)));
+    assert_eq!(of("before all"), (0, r#"{"type":"test error"}"#));
+    assert_eq!(of("x"), (11, r#"{"type":"pageerror","stack":"s"}"#));
+    assert_eq!(of(r#"{"n":1}"#), (12, r#"{"type":"pageerror"}"#));
+    // An error has no time, so it follows the call that failed.
+    assert_eq!(of("Test timeout of 300ms"), (20, r#"{"type":"test error","stack":["/a.ts:12:18"]}"#));
+    assert_eq!(reading.lost(), []);
+}
+

@@ -40,7 +40,8 @@ fn calls_of_playwright_are_below_their_parents_and_its_output_is_shown() {
     assert_eq!(arrows.map(|arrow| &*arrow.name).collect::<Vec<_>>(), ["POST"]);
     assert_eq!(shown(&reading, "hello").args, r#"{"type":"stdout"}"#);
     assert_eq!(shown(&reading, "console").args, r#"{"type":"stderr","base64":"AAE="}"#);
-    assert_eq!(reading.lost(), [(Loss::IgnoredPacket, 2)]);
+    assert_eq!(shown(&reading, "no").args, r#"{"type":"test error"}"#);
+    assert_eq!(reading.lost(), [(Loss::IgnoredPacket, 1)]);
     assert_eq!(read(header).lost(), [], "a trace without events");
 }
 
