@@ -33,6 +33,7 @@ use crate::model::{
     Event, EventFlags, EventKind, Loss, Losses, Names, Payload, Registry, SourcePos, Stacks, TrackIdx, TrackKey,
     TrackKind,
 };
+use crate::store::flow::LatestInstants;
 use crate::store::{DetailRef, LaneIdx, LaneKind, Meta, Row, Store, Summary};
 
 /// Nests the sorted events of a trace, and writes the rows to lanes.
@@ -50,6 +51,7 @@ pub struct Nester<'a> {
     open_blobs: OpenBlobs<'a>,
     tied: TiedEvents<'a>,
     tied_of_track: Vec<Tied>,
+    latest_instants: LatestInstants<TrackIdx>,
     losses: Losses,
     summary: Summary,
 }
@@ -103,6 +105,7 @@ impl<'a> Nester<'a> {
             open_blobs: OpenBlobs::default(),
             tied: TiedEvents::default(),
             tied_of_track: Vec::new(),
+            latest_instants: LatestInstants::default(),
             losses: Losses::default(),
             summary: Summary { start_ns: i64::MAX, end_ns: i64::MIN, ..Summary::default() },
         }

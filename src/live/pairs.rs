@@ -10,7 +10,7 @@ use crate::model::args::Detail;
 use crate::model::{
     EventFlags, EventKind, Id, Loss, Losses, Metadata, OF_THREAD, Payload, SourcePos, TrackKey, TrackKind,
 };
-use crate::store::flow::FlowPoint;
+use crate::store::flow::{FlowPoint, LatestInstants};
 
 /// Limit for open spans. A program has a few thousand; more are counted as lost.
 const OPEN_MAX: usize = 1 << 18;
@@ -198,6 +198,7 @@ pub(crate) struct LivePairs {
     states: FxHashMap<Arc<TrackKey>, EnteredState>,
     /// The tracks of threads that have moved to their process, by their former keys, which queued events still have.
     moved: FxHashMap<Arc<TrackKey>, Arc<TrackKey>>,
+    latest_instants: LatestInstants<Arc<TrackKey>>,
     open_count: usize,
     pub(crate) losses: Losses,
 }
@@ -236,7 +237,10 @@ impl LivePairs {
                 let begin = WaitingBegin { track, start_ns: ts_ns, name, args, order };
                 self.asynchronous(id, event.kind, event.flags.has(EventFlags::UNNAMED), begin, out);
             }
-            Payload::Instant => out(row(RowValue::Instant, args)),
+            Payload::Instant => {
+                self.latest_instants.add(ts_ns, Arc::clone(&track));
+                out(row(RowValue::Instant, args));
+            }
             Payload::Counter(value) => out(row(RowValue::Counter(value), args)),
             Payload::Sample(_) => {
                 // A sample is named by its innermost function.
@@ -244,6 +248,7 @@ impl LivePairs {
                 out(LiveRow { name, ..row(RowValue::Sample(stack), args) });
             }
             Payload::Flow { .. } => {
+                let event = self.latest_instants.bound(&event, &track);
                 let is_placed = event.flags.has(EventFlags::PLACED);
                 let flow = LiveFlow { id: event.value, point: FlowPoint::from_event(&event, None), is_placed };
                 out(row(RowValue::Flow(flow), Box::default()));

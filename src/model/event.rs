@@ -132,7 +132,7 @@ pub struct Event {
     /// Arguments: 0 for none, else 1 + the row in the [`super::Details`] of its chunk.
     pub detail: u32,
     /// Lane of a span, if [`EventFlags::PLACED`] is set. For a flow point: [`Event::FLOW_OF_SPAN`],
-    /// [`Event::FLOW_OF_INSTANT`], or 0 if it is bound by its time only.
+    /// [`Event::FLOW_OF_INSTANT`], [`Event::FLOW_OF_LATEST`], or 0 if it is bound by its time only.
     pub depth: u16,
     /// Decides the meaning of `value`, `depth` and some flags.
     pub kind: EventKind,
@@ -145,6 +145,8 @@ impl Event {
     pub(crate) const FLOW_OF_SPAN: u16 = 1;
     /// A flow point of the last instant with the same time and track.
     pub(crate) const FLOW_OF_INSTANT: u16 = 2;
+    /// A flow point of the last instant before it with the same time and track; without one, it is bound by its time.
+    pub(crate) const FLOW_OF_LATEST: u16 = 3;
 
     /// Returns an instant without arguments; the methods below convert it to other kinds.
     #[must_use]

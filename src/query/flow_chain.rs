@@ -346,6 +346,23 @@ mod tests {
     }
 
     #[test]
+    fn a_flow_leaves_the_last_instant_of_its_time_and_needs_no_span_around_it() {
+        for (around, instant_us, expected) in [
+            (r#"{"ph":"X","name":"outer","pid":1,"tid":1,"ts":0,"dur":100},"#, 10, "post"),
+            ("", 10, "post"),
+            (r#"{"ph":"X","name":"outer","pid":1,"tid":1,"ts":0,"dur":100},"#, 9, "outer"),
+        ] {
+            let snapshot = snapshot(&format!(
+                r#"[{around}{{"ph":"i","s":"t","name":"post","pid":1,"tid":1,"ts":{instant_us}}},
+                {{"ph":"s","name":"x","id":7,"cat":"k","pid":1,"tid":1,"ts":10}},
+                {{"ph":"X","name":"run","pid":1,"tid":2,"ts":50,"dur":10}},
+                {{"ph":"f","bp":"e","name":"x","id":7,"cat":"k","pid":1,"tid":2,"ts":50}}]"#
+            ));
+            assert_eq!(links(&snapshot, "run"), [format!("{expected}->run")]);
+        }
+    }
+
+    #[test]
     fn a_point_between_two_spans_that_begin_with_it_belongs_to_the_one_before_it() {
         let text = r#"[{"ph":"X","name":"from","pid":1,"tid":1,"ts":0,"dur":5},{"ph":"s","name":"x","id":1,"pid":1,"tid":1,"ts":1},
             {"ph":"s","name":"x","id":2,"pid":1,"tid":1,"ts":2},{"ph":"X","name":"around","pid":1,"tid":2,"ts":10,"dur":20},

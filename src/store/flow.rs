@@ -1,5 +1,7 @@
 //! Encodes a flow point's role and binding in the `detail` bits of its row.
 
+use std::collections::VecDeque;
+
 use crate::model::{Event, EventFlags, EventKind};
 
 /// Role of a flow point within its flow.
@@ -107,10 +109,71 @@ impl FlowPoint {
     }
 }
 
+/// The latest instants of one time, for [`Event::FLOW_OF_LATEST`].
+#[derive(Debug)]
+pub(crate) struct LatestInstants<T> {
+    ts_ns: i64,
+    tracks: VecDeque<T>,
+}
+
+impl<T> Default for LatestInstants<T> {
+    fn default() -> Self {
+        Self { ts_ns: i64::MIN, tracks: VecDeque::new() }
+    }
+}
+
+impl<T: PartialEq> LatestInstants<T> {
+    /// Limit for the instants of one time. Tracers write an instant right before its flow points.
+    const LATEST_MAX: usize = 64;
+
+    /// Adds an instant. Times do not decrease.
+    pub(crate) fn add(&mut self, ts_ns: i64, track: T) {
+        if ts_ns != self.ts_ns {
+            self.ts_ns = ts_ns;
+            self.tracks.clear();
+        }
+        if self.tracks.len() == Self::LATEST_MAX {
+            self.tracks.pop_front();
+        }
+        self.tracks.push_back(track);
+    }
+
+    /// Returns a flow point with its binding: to an instant, or by its time.
+    #[must_use]
+    pub(crate) fn bound(&self, event: &Event, track: &T) -> Event {
+        if event.depth != Event::FLOW_OF_LATEST || event.flags.has(EventFlags::PLACED) {
+            return *event;
+        }
+        let is_of_instant = self.ts_ns == event.ts_ns && self.tracks.contains(track);
+        Event { depth: if is_of_instant { Event::FLOW_OF_INSTANT } else { 0 }, ..*event }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::model::{NameIdx, TrackIdx};
+
+    #[test]
+    fn a_point_is_of_the_last_instant_of_its_time_and_track() {
+        let mut instants = LatestInstants::default();
+        let point = Event::at(5, TrackIdx(0), NameIdx(0)).flow(EventKind::FlowStart, 7, true);
+        let latest = Event { depth: Event::FLOW_OF_LATEST, ..point };
+        assert_eq!(instants.bound(&latest, &1).depth, 0);
+        instants.add(4, 1);
+        assert_eq!(instants.bound(&latest, &1).depth, 0, "earlier");
+        instants.add(5, 1);
+        instants.add(5, 2);
+        assert_eq!(instants.bound(&latest, &1).depth, Event::FLOW_OF_INSTANT);
+        assert_eq!(instants.bound(&latest, &3).depth, 0);
+        assert_eq!(instants.bound(&point, &1), point, "bound by its time");
+        let placed = latest.placed(Event::FLOW_OF_LATEST);
+        assert_eq!(instants.bound(&placed, &1), placed);
+        for _ in 0..2 * LatestInstants::<i32>::LATEST_MAX {
+            instants.add(5, 2);
+        }
+        assert_eq!(instants.tracks.len(), LatestInstants::<i32>::LATEST_MAX);
+    }
 
     #[test]
     fn a_point_comes_back_from_its_bits_and_from_an_event() {

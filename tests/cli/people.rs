@@ -43,6 +43,7 @@ const FILES: &[(&str, Expected)] = &[
     ("dotnet.chromium.json", Read(&[("spans", 3), ("processes", 1)])),
     ("dotnet.speedscope.json", Read(&[("spans", 3)])),
     ("onnx.json", Read(&[("spans", 2)])),
+    ("fl.json", Read(&[("spans", 2), ("instants", 1), ("flows", 2)])),
     ("kineto.json", Read(&[("spans", 3), ("instants", 3)])),
     ("any.html", Refused(&["an HTML page without a trace"])),
     ("bugreport.txt", Refused(&["bug report of Android", "systrace.pftrace"])),
@@ -88,6 +89,16 @@ fn files_that_people_have_are_read_without_a_warning_or_refused_with_their_name(
             }
         }
     }
+}
+
+#[test]
+fn a_flow_at_the_time_of_an_instant_leaves_that_instant_instead_of_the_span_around_it() {
+    let dump = longspan(&["dump", "--no-cache", text(&data("people/fl.json"))]).done();
+    let lines: Vec<Value> = dump.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let id = |name: &str| lines.iter().find(|line| line["name"] == name).map(|line| line["id"].clone());
+    let flows: Vec<_> = lines.iter().filter(|line| line["t"] == "flow").collect();
+    assert_eq!(flows.len(), 1);
+    assert_eq!((Some(flows[0]["out"].clone()), Some(flows[0]["in"].clone())), (id("post"), id("run")), "{dump}");
 }
 
 #[test]

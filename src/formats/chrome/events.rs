@@ -319,6 +319,9 @@ impl<'a> ChromeEvents<'a> {
         if binds_around {
             event.flags = EventFlags::BIND_ENCLOSING;
         }
+        if kind != EventKind::FlowEnd {
+            event.depth = Event::FLOW_OF_LATEST;
+        }
         let place = std::str::from_utf8(number_text(&record.rare(b"place"))).ok();
         if let Some(depth) = place.and_then(|place| place.parse().ok()) {
             (event.depth, event.flags) = (depth, event.flags.with(EventFlags::PLACED));

@@ -19,6 +19,7 @@ impl Nester<'_> {
         let existing_lane = state.instants.get();
         let lane = existing_lane.map_or_else(|| self.writer.add_lane(track, LaneKind::Instants, 0), Ok)?;
         self.track(track).instants.set(lane);
+        self.latest_instants.add(event.ts_ns, track);
         self.summary.instants += 1;
         self.saw(event.ts_ns);
         self.writer.push(lane, Row { start_ns: event.ts_ns, value: depth, detail, name: event.name.0 })
@@ -35,6 +36,7 @@ impl Nester<'_> {
     }
 
     pub(super) fn flow(&mut self, event: &Event) -> io::Result<()> {
+        let event = &self.latest_instants.bound(event, &event.track);
         let state = self.track(event.track);
         state.open.close_ended(event.ts_ns);
         state.saw(event.ts_ns);

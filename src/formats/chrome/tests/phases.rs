@@ -1,7 +1,7 @@
 //! Tests of the events that each phase becomes.
 
 use super::*;
-use crate::model::Metadata;
+use crate::model::{Event, Metadata};
 
 /// Reads records, and asserts that nothing is lost.
 fn clean(records: &str) -> Vec<Seen> {
@@ -175,7 +175,8 @@ fn flow_points_have_the_depth_that_an_export_wrote() {
            {"ph":"t","name":"n","id":1,"ts":3,"place":-1},{"ph":"t","name":"n","id":1,"ts":4,"place":65536},{"ph":"i","name":"n","ts":5,"place":7}"#,
     );
     let depths: Vec<_> = events.iter().map(|event| (event.depth, event.flags.has(EventFlags::PLACED))).collect();
-    assert_eq!(depths, [(16387, true), (32768, true), (0, false), (0, false), (0, false)]);
+    let latest = (Event::FLOW_OF_LATEST, false);
+    assert_eq!(depths, [(16387, true), (32768, true), latest, latest, (0, false)]);
     assert!(events.iter().all(|event| event.args.is_empty()));
 }
 
