@@ -4,6 +4,8 @@
 //!
 //! Refuses profiles whose functions and calls exceed a share of the memory budget.
 
+mod call_graph;
+mod cycles;
 mod paths;
 mod read;
 

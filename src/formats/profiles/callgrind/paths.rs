@@ -1,18 +1,18 @@
 //! Derives call paths from a call graph with costs. The profile does not tell which caller caused which part of a
 //! function's cost. So the cost is distributed among callers in proportion to the cost of their calls. Cost without a
-//! call starts a path. Recursive calls, and calls of less than a ten-thousandth of the total, are summed by callee and
-//! followed below the frame [`OTHER_PATHS`], so that sums stay exact and each cost counts once.
-
-use std::collections::hash_map::Entry;
+//! call starts a path. Functions that call each other share the cost of the calls from outside, each below the caller
+//! that is nearest to that call. Calls of less than a ten-thousandth of the total are summed by callee and followed
+//! below the frame [`OTHER_PATHS`], so that sums stay exact and each cost counts once.
 
 use rustc_hash::FxHashMap;
 
+use super::call_graph::{CallGraph, CostEvent};
+use super::cycles::{CycleTree, Cycles};
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::profiles::frames::FrameTable;
 use crate::formats::profiles::weighed::WeighedRow;
 use crate::formats::{BatchSink, ReadContext, ReadError};
 use crate::model::Loss;
-use crate::model::sample_measure::{BYTES, COUNT, NANOSECONDS};
 
 /// The frame of costs without a known path.
 pub(super) const OTHER_PATHS: &[u8] = b"(other paths)";
@@ -23,155 +23,11 @@ const SMALLEST_PART: u64 = 10_000;
 /// Limit for frames of all paths of a cost; more become other paths.
 const FRAMES_MAX: usize = 1 << 20;
 
-/// Limit for rounds of following the calls that the round before has left. Recursion leaves a smaller part in each.
+/// Limit for rounds of following the calls that the round before has left.
 const ROUNDS_MAX: usize = 32;
 
-/// A kind of cost, with the unit that its name implies.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct CostEvent {
-    pub(super) name: Box<str>,
-    pub(super) unit: &'static str,
-    /// Number of units per cost.
-    pub(super) factor: u64,
-}
-
-impl CostEvent {
-    pub(super) fn from_names(name: &str, long: &str) -> Self {
-        let lower = format!("{name} {long}").trim_end().to_ascii_lowercase();
-        // The last word is a unit in `Time_(10ns)` of Xdebug, and in `sysTime (elapsed ns)` of callgrind.
-        let last = lower.trim_end_matches(')').rsplit(|letter: char| !letter.is_ascii_alphanumeric()).next();
-        let (unit, factor) = match last.unwrap_or_default() {
-            "10ns" => (NANOSECONDS, 10),
-            "100ns" => (NANOSECONDS, 100),
-            "ns" | "nsec" => (NANOSECONDS, 1),
-            "us" | "usec" => (NANOSECONDS, 1000),
-            "ms" | "msec" => (NANOSECONDS, 1_000_000),
-            // Of pprof, as `cpu(s)`; a single letter elsewhere is a name.
-            "s" if lower.ends_with("(s)") => (NANOSECONDS, 1_000_000_000),
-            "b" if lower.ends_with("(b)") => (BYTES, 1),
-            "kb" | "kib" | "kilobytes" => (BYTES, 1 << 10),
-            "mb" | "mib" | "megabytes" => (BYTES, 1 << 20),
-            "gb" | "gib" | "gigabytes" => (BYTES, 1 << 30),
-            _ if lower.contains("nanosec") => (NANOSECONDS, 1),
-            _ if lower.contains("microsec") => (NANOSECONDS, 1000),
-            _ if lower.contains("millisec") => (NANOSECONDS, 1_000_000),
-            _ if lower.contains("bytes") || lower.contains("memory") => (BYTES, 1),
-            _ => (COUNT, 1),
-        };
-        Self { name: name.into(), unit, factor }
-    }
-}
-
-/// Functions with their self costs and call costs.
-#[derive(Debug, Default)]
-pub(super) struct CallGraph {
-    /// Number of kinds of cost.
-    events: usize,
-    rows: FxHashMap<Box<[u8]>, u32>,
-    functions: Vec<CostFunction>,
-}
-
-#[derive(Debug)]
-struct CostFunction {
-    title: Box<[u8]>,
-    self_costs: Box<[u64]>,
-    /// Costs of its calls, by callee; in order of appearance.
-    calls: Vec<(u32, Box<[u64]>)>,
-    /// Index in `calls`, by callee.
-    call_indices: FxHashMap<u32, u32>,
-    /// Costs of calls to it.
-    incoming: Box<[u64]>,
-}
-
-impl CallGraph {
-    /// Sets the number of kinds of cost, which may only grow. Earlier functions have cost zero for the new ones.
-    /// Returns the bytes of memory added.
-    pub(super) fn set_events(&mut self, events: usize) -> usize {
-        let added = events.saturating_sub(self.events);
-        // A file may have many parts with the same events.
-        if added == 0 {
-            return 0;
-        }
-        self.events = events;
-        let mut rows = 0;
-        for CostFunction { self_costs, incoming, calls, .. } in &mut self.functions {
-            let costs = calls.iter_mut().map(|(_, costs)| costs);
-            for costs in costs.chain([self_costs, incoming]) {
-                let mut grown = std::mem::take(costs).into_vec();
-                grown.resize(events, 0);
-                *costs = grown.into();
-                rows += 1;
-            }
-        }
-        rows * added * size_of::<u64>()
-    }
-
-    /// Returns the row of a function, and the bytes of memory added if it is new; `None` if there are too many.
-    pub(super) fn function(&mut self, title: &[u8]) -> (Option<u32>, usize) {
-        if let Some(&row) = self.rows.get(title) {
-            return (Some(row), 0);
-        }
-        let Ok(row) = u32::try_from(self.functions.len()) else { return (None, 0) };
-        self.rows.insert(title.into(), row);
-        let (self_costs, incoming) = (vec![0; self.events].into(), vec![0; self.events].into());
-        let (calls, call_indices) = (Vec::new(), FxHashMap::default());
-        self.functions.push(CostFunction { title: title.into(), self_costs, calls, call_indices, incoming });
-        (Some(row), 2 * title.len() + size_of::<CostFunction>() + 4 * size_of::<u64>() + 16 * self.events)
-    }
-
-    /// Adds a call between two functions without a cost. Returns the bytes of memory added if it is new.
-    pub(super) fn call(&mut self, caller: u32, called: u32) -> usize {
-        // The cost of direct recursion is already in the self cost.
-        let Some(function) = self.functions.get_mut(caller as usize).filter(|_| caller != called) else { return 0 };
-        let CostFunction { calls, call_indices, .. } = function;
-        let Entry::Vacant(index) = call_indices.entry(called) else { return 0 };
-        index.insert(calls.len() as u32);
-        calls.push((called, vec![0; self.events].into()));
-        // The first call allocates room for a few.
-        let first_bytes = if calls.len() == 1 { 16 * size_of::<u64>() } else { 0 };
-        first_bytes + 8 * self.events + 6 * size_of::<u64>()
-    }
-
-    /// Adds to the self cost of a function. Returns `false` on overflow.
-    pub(super) fn add_own(&mut self, function: u32, event: usize, cost: u64) -> bool {
-        let self_cost =
-            self.functions.get_mut(function as usize).and_then(|function| function.self_costs.get_mut(event));
-        self_cost.is_some_and(|self_cost| add(self_cost, cost))
-    }
-
-    /// Adds to the cost of calls between two functions, which [`Self::call`] has added. Returns `false` on overflow.
-    pub(super) fn add_call(&mut self, caller: u32, called: u32, event: usize, cost: u64) -> bool {
-        if caller == called {
-            return true;
-        }
-        let incoming = self.functions.get_mut(called as usize).and_then(|called| called.incoming.get_mut(event));
-        if let Some(incoming) = incoming {
-            *incoming = incoming.saturating_add(cost);
-        }
-        let Some(CostFunction { calls, call_indices, .. }) = self.functions.get_mut(caller as usize) else {
-            return false;
-        };
-        let call = call_indices.get(&called).and_then(|&index| calls.get_mut(index as usize));
-        let sum = call.and_then(|(_, costs)| costs.get_mut(event));
-        sum.is_some_and(|sum| add(sum, cost))
-    }
-
-    /// Returns the inclusive cost of a function.
-    fn inclusive(function: &CostFunction, event: usize) -> u64 {
-        let calls = function.calls.iter().map(|(_, costs)| costs[event]);
-        calls.fold(function.self_costs[event], u64::saturating_add)
-    }
-}
-
-fn add(sum: &mut u64, cost: u64) -> bool {
-    match sum.checked_add(cost) {
-        Some(more) => {
-            *sum = more;
-            true
-        }
-        None => false,
-    }
-}
+/// Limit for the functions in the trees of cycles of a cost.
+const TREE_NODES_MAX: usize = 1 << 20;
 
 /// Scales `weight` by `part / whole`.
 fn share(part: u64, weight: u64, whole: u64) -> u64 {
@@ -180,18 +36,30 @@ fn share(part: u64, weight: u64, whole: u64) -> u64 {
     u64::try_from(share).unwrap_or(u64::MAX).min(weight)
 }
 
-/// A function on the current path, with the cost attributed to that path.
-struct OnPath {
+/// A function that continues a path: by a call from outside of its cycle, or within the tree of a cycle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct PathStep {
     function: u32,
+    /// Indices of the tree and the node.
+    node: Option<(u32, u32)>,
+}
+
+/// A function on the current path.
+struct OnPath {
+    step: PathStep,
     frame: u32,
+    /// The part of the cost of its cycle that is attributed to this path. A function outside of cycles is one alone.
     weight: u64,
-    /// Index of its next call to follow.
+    /// The cost of its cycle.
+    whole: u64,
+    /// Index of its next call to follow, and then of its next child in the tree.
     next: usize,
 }
 
 /// Emits the paths of one kind of cost.
 pub(super) fn emit(
     graph: &CallGraph,
+    cycles: &Cycles,
     event: usize,
     kind: &CostEvent,
     batch: &mut BatchBuilder,
@@ -199,16 +67,41 @@ pub(super) fn emit(
     context: &ReadContext,
 ) -> Result<(), ReadError> {
     let row = WeighedRow::new(&kind.name, kind.unit, if event == 0 { -1 } else { event as i64 }, batch);
-    let mut walk = PathWalk::new(graph, event);
+    let mut walk = PathWalk::new(graph, cycles, event);
     let mut output = PathOutput { row, kind, batch, sink, context };
-    for root in 0..graph.functions.len() as u32 {
+    for (root, weight) in roots(&walk) {
         // Cost without a call starts here: the program, a thread, a signal handler.
-        let weight = walk.inclusive[root as usize].saturating_sub(graph.functions[root as usize].incoming[event]);
-        if weight > 0 {
-            walk.follow(root, None, weight, &mut output)?;
-        }
+        walk.follow(PathStep { function: root, node: None }, None, weight, &mut output)?;
     }
     walk.follow_rest(&mut output)
+}
+
+/// Returns the functions and cycles with more cost than the calls to them, with the rest. A cycle starts at the
+/// function whose costs exceed those of the calls to it most.
+fn roots(walk: &PathWalk<'_>) -> Vec<(u32, u64)> {
+    let PathWalk { graph, cycles, event, .. } = *walk;
+    let mut incoming = vec![0u64; cycles.group_count()];
+    let mut starts: Vec<Option<(u32, i128)>> = vec![None; cycles.group_count()];
+    for (number, function) in (0u32..).zip(&graph.functions) {
+        let mut inclusive = i128::from(function.self_costs[event]);
+        for (called, costs) in &function.calls {
+            inclusive += i128::from(costs[event]);
+            if !cycles.has_both(number, *called) {
+                let incoming = &mut incoming[cycles.group(*called)];
+                *incoming = incoming.saturating_add(costs[event]);
+            }
+        }
+        let excess = inclusive - i128::from(function.incoming[event]);
+        let start = &mut starts[cycles.group(number)];
+        if start.is_none_or(|(_, largest)| largest < excess) {
+            *start = Some((number, excess));
+        }
+    }
+    let rest = |group: usize| walk.group_costs[group].saturating_sub(incoming[group]);
+    let starts = starts.iter().enumerate().filter_map(|(group, start)| Some(((*start)?.0, rest(group))));
+    let mut roots: Vec<_> = starts.filter(|&(_, weight)| weight > 0).collect();
+    roots.sort_unstable();
+    roots
 }
 
 /// The samples of one kind of cost.
@@ -235,33 +128,45 @@ impl PathOutput<'_> {
 /// Follows the calls of a graph for one kind of cost.
 struct PathWalk<'g> {
     graph: &'g CallGraph,
+    cycles: &'g Cycles,
     event: usize,
-    /// Inclusive cost of each function.
-    inclusive: Vec<u64>,
+    /// Inclusive cost of each cycle. The cost of calls within it is not shared, since it contains other such calls.
+    group_costs: Vec<u64>,
+    trees: Vec<CycleTree>,
+    /// Index in `trees` by the function at which paths enter.
+    tree_indices: FxHashMap<u32, u32>,
+    tree_nodes: usize,
     /// Self cost of each function that is on no path yet.
     left: Vec<u64>,
-    /// Cost of the calls to each function that were not followed.
-    unfollowed: Vec<u64>,
+    /// Weights of the steps that were not followed.
+    unfollowed: FxHashMap<PathStep, u64>,
     /// Sum of all self costs.
     whole: u64,
-    is_on_path: Vec<bool>,
     frames: FrameTable,
     function_titles: Vec<u32>,
 }
 
 impl<'g> PathWalk<'g> {
-    fn new(graph: &'g CallGraph, event: usize) -> Self {
+    fn new(graph: &'g CallGraph, cycles: &'g Cycles, event: usize) -> Self {
         let mut frames = FrameTable::default();
         let functions = &graph.functions;
         let left: Vec<u64> = functions.iter().map(|function| function.self_costs[event]).collect();
+        let mut group_costs = vec![0u64; cycles.group_count()];
+        for (number, function) in (0u32..).zip(functions) {
+            let group_cost = &mut group_costs[cycles.group(number)];
+            *group_cost = group_cost.saturating_add(cycles.cost_outside(number, function, event));
+        }
         Self {
             graph,
+            cycles,
             event,
-            inclusive: functions.iter().map(|function| CallGraph::inclusive(function, event)).collect(),
+            group_costs,
+            trees: Vec::new(),
+            tree_indices: FxHashMap::default(),
+            tree_nodes: 0,
             whole: left.iter().fold(0u64, |sum, &cost| sum.saturating_add(cost)),
             left,
-            unfollowed: vec![0; functions.len()],
-            is_on_path: vec![false; functions.len()],
+            unfollowed: FxHashMap::default(),
             function_titles: functions.iter().map(|function| frames.push_title(&function.title)).collect(),
             frames,
         }
@@ -271,51 +176,92 @@ impl<'g> PathWalk<'g> {
         u128::from(weight) * u128::from(SMALLEST_PART) < u128::from(self.whole)
     }
 
+    /// Returns the cost of a step with this weight.
+    fn part(&self, step: PathStep, weight: u64) -> u64 {
+        let Some((tree, node)) = step.node else { return weight };
+        let cost = self.trees[tree as usize].nodes[node as usize].cost;
+        share(cost, weight, self.group_costs[self.cycles.group(step.function)])
+    }
+
+    /// Returns the tree of a cycle by its entry; `None` if there are too many.
+    fn tree(&mut self, entry: u32) -> Option<u32> {
+        if let Some(&tree) = self.tree_indices.get(&entry) {
+            return Some(tree);
+        }
+        if self.tree_nodes >= TREE_NODES_MAX {
+            return None;
+        }
+        let tree = CycleTree::new(entry, self.graph, self.cycles, self.event);
+        self.tree_nodes += tree.nodes.len();
+        let index = self.trees.len() as u32;
+        self.trees.push(tree);
+        self.tree_indices.insert(entry, index);
+        Some(index)
+    }
+
     /// Adds a function below a frame. Returns `None` if there are too many frames, or if the path is too deep.
-    fn enter(&mut self, function: u32, above: Option<u32>, weight: u64) -> Option<OnPath> {
-        let title = self.function_titles[function as usize];
+    fn enter(&mut self, mut step: PathStep, above: Option<u32>, weight: u64) -> Option<OnPath> {
+        let title = self.function_titles[step.function as usize];
+        if step.node.is_none() && self.cycles.is_in_cycle(step.function) {
+            step.node = Some((self.tree(step.function)?, 0));
+        }
         if self.frames.len() >= FRAMES_MAX || !self.frames.push_titled(above, title) {
             return None;
         }
-        self.is_on_path[function as usize] = true;
-        Some(OnPath { function, frame: self.frames.len() as u32 - 1, weight, next: 0 })
+        let whole = self.group_costs[self.cycles.group(step.function)];
+        Some(OnPath { step, frame: self.frames.len() as u32 - 1, weight, whole, next: 0 })
     }
 
-    /// Emits the paths that start with a function below a frame, which together have this cost.
+    /// Returns the next step of a path, with its weight. Calls within a cycle are those of its tree.
+    fn next_step(&self, on_path: &mut OnPath) -> Option<(PathStep, u64)> {
+        let caller = on_path.step.function;
+        let calls = &self.graph.functions[caller as usize].calls;
+        while let Some((called, costs)) = calls.get(on_path.next) {
+            on_path.next += 1;
+            if !self.cycles.has_both(caller, *called) {
+                let weight = share(costs[self.event], on_path.weight, on_path.whole);
+                return Some((PathStep { function: *called, node: None }, weight));
+            }
+        }
+        let (tree, node) = on_path.step.node?;
+        let nodes = &self.trees[tree as usize].nodes;
+        let child = nodes[node as usize].children.clone().nth(on_path.next - calls.len())?;
+        on_path.next += 1;
+        let step = PathStep { function: nodes[child as usize].function, node: Some((tree, child)) };
+        Some((step, on_path.weight))
+    }
+
+    /// Emits the paths that start with a step below a frame and have this weight.
     fn follow(
         &mut self,
-        root: u32,
+        start: PathStep,
         above: Option<u32>,
         weight: u64,
         output: &mut PathOutput<'_>,
     ) -> Result<(), ReadError> {
-        let mut path: Vec<OnPath> = self.enter(root, above, weight).into_iter().collect();
+        let mut path: Vec<OnPath> = self.enter(start, above, weight).into_iter().collect();
         while let Some(on_path) = path.last_mut() {
-            let function = &self.graph.functions[on_path.function as usize];
-            let inclusive = self.inclusive[on_path.function as usize];
+            let caller = on_path.frame;
             if on_path.next == 0 {
                 output.context.cancel.check()?;
-                let left = &mut self.left[on_path.function as usize];
-                let self_cost = share(function.self_costs[self.event], on_path.weight, inclusive).min(*left);
-                *left -= self_cost;
+                let function = on_path.step.function as usize;
+                let self_cost = self.graph.functions[function].self_costs[self.event];
+                let self_cost = share(self_cost, on_path.weight, on_path.whole).min(self.left[function]);
+                self.left[function] -= self_cost;
                 if self_cost > 0 {
                     output.push(self_cost, on_path.frame, &mut self.frames)?;
                 }
             }
-            let Some((called, costs)) = function.calls.get(on_path.next) else {
-                self.is_on_path[on_path.function as usize] = false;
+            let Some((step, weight)) = self.next_step(on_path) else {
                 path.pop();
                 continue;
             };
-            on_path.next += 1;
-            let weight = share(costs[self.event], on_path.weight, inclusive);
-            let caller = on_path.frame;
-            let is_followed = weight > 0 && !self.is_small(weight) && !self.is_on_path[*called as usize];
-            let entered = if is_followed { self.enter(*called, Some(caller), weight) } else { None };
+            let part = self.part(step, weight);
+            let entered = if part > 0 && !self.is_small(part) { self.enter(step, Some(caller), weight) } else { None };
             if let Some(entered) = entered {
                 path.push(entered);
-            } else {
-                let unfollowed = &mut self.unfollowed[*called as usize];
+            } else if part > 0 {
+                let unfollowed = self.unfollowed.entry(step).or_default();
                 *unfollowed = unfollowed.saturating_add(weight);
             }
         }
@@ -332,14 +278,15 @@ impl<'g> PathWalk<'g> {
         self.frames.push_titled(None, title);
         let other = self.frames.len() as u32 - 1;
         for _ in 0..ROUNDS_MAX {
-            let unfollowed = std::mem::replace(&mut self.unfollowed, vec![0; self.left.len()]);
-            let large = (0..).zip(unfollowed).filter(|&(_, weight)| weight > 0 && !self.is_small(weight));
-            let large: Vec<(u32, u64)> = large.collect();
+            let unfollowed = std::mem::take(&mut self.unfollowed);
+            let large = unfollowed.into_iter().filter(|&(step, weight)| !self.is_small(self.part(step, weight)));
+            let mut large: Vec<(PathStep, u64)> = large.collect();
+            large.sort_unstable();
             if large.is_empty() || self.left.iter().all(|&left| left == 0) {
                 break;
             }
-            for (function, weight) in large {
-                self.follow(function, Some(other), weight, output)?;
+            for (step, weight) in large {
+                self.follow(step, Some(other), weight, output)?;
             }
         }
         for function in 0..self.left.len() {

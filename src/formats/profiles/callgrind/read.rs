@@ -2,7 +2,9 @@
 
 use rustc_hash::FxHashMap;
 
-use super::paths::{CallGraph, CostEvent, emit};
+use super::call_graph::{CallGraph, CostEvent};
+use super::cycles::Cycles;
+use super::paths::emit;
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::{LineReader, TextLine, head_lines};
 use crate::formats::input::source::Source;
@@ -80,8 +82,9 @@ impl StreamReader for Callgrind {
         }
         batch.lose_cut(lines.cut_at());
         let CallgrindParser { graph, events, .. } = parser;
+        let cycles = Cycles::new(&graph);
         for (row, event) in events.iter().enumerate() {
-            emit(&graph, row, event, &mut batch, sink, context)?;
+            emit(&graph, &cycles, row, event, &mut batch, sink, context)?;
         }
         batch.flush(sink)
     }

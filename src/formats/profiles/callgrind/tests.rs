@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 
 use proptest::prelude::*;
 
+use super::call_graph::{CallGraph, CostEvent};
+use super::cycles::Cycles;
 use super::paths::OTHER_PATHS;
 use crate::formats::testing::{Reading, data, format_of, read, read_bytes, read_cut, read_path, unpacked};
 use crate::model::{Loss, SampleMeasure};
@@ -82,7 +84,7 @@ fn the_last_word_of_an_event_name_is_its_unit() {
         ("Stalls_S", "", "count", 1),
         ("Ir", "Instruction Fetches", "count", 1),
     ] {
-        let event = super::paths::CostEvent::from_names(name, long);
+        let event = CostEvent::from_names(name, long);
         assert_eq!((event.unit, event.factor), (unit, factor), "{name} {long}");
     }
 }
@@ -140,6 +142,42 @@ fn a_function_that_recursion_calls_keeps_the_cost_of_its_callees() {
     assert!((989_000..=990_000).contains(&total("a")), "{} of 990,000", total("a"));
 }
 
+/// A parser by recursive descent: `expr`, `term` and `prim` call each other. Callgrind names recursive calls by `'2`.
+const RECURSIVE_DESCENT: &str = "version: 1\nevents: Ir\nfn=main\n8 328529\ncfn=expr\ncalls=500 -1\n* 2739600\n\
+    fn=expr\n7 4500\ncfn=term\ncalls=500 -1\n* 2735100\n\
+    fn=expr'2\n7 320000\ncfn=term'2\ncalls=20000 -1\n* 1996600\ncfn=term'2\ncalls=20000 -1\n* 54538700\n\
+    fn=term\n6 4500\ncfn=prim\ncalls=500 -1\n* 2730600\n\
+    fn=term'2\n6 500000\ncfn=prim'2\ncalls=40000 -1\n* 55083700\ncfn=prim'2\ncalls=20000 -1\n* 951600\n\
+    fn=num\n4 1407100\nfn=prim\n5 5500\ncfn=expr'2\ncalls=500 +2\n* 2725100\n\
+    fn=prim'2\n5 498000\ncfn=num\ncalls=40500 -1\n* 1407100\ncfn=expr'2\ncalls=19500 +2\n* 54130200\n";
+
+#[test]
+fn callers_of_mutual_recursion_cost_what_callgrind_annotate_says() {
+    let reading = read(RECURSIVE_DESCENT);
+    let total = |name: &str| -> u64 {
+        let of_name = |(stack, _): &(String, u64)| stack.split(';').any(|frame| frame == name);
+        stacks(&reading, "Ir").into_iter().filter(of_name).map(|(_, cost)| cost).sum()
+    };
+    for (name, inclusive) in
+        [("main", 3_068_129), ("expr", 2_739_600), ("term", 2_735_100), ("prim", 2_730_600), ("num", 1_407_100)]
+    {
+        assert_eq!(total(name), inclusive, "{name}");
+    }
+    // Callgrind counts the functions of the cycle once for each level, so that they exceed the whole.
+    assert_eq!(["expr'2", "term'2", "prim'2"].map(total), [2_725_100, 2_405_100, 1_905_100]);
+    assert_eq!(total(&String::from_utf8_lossy(OTHER_PATHS)), 0);
+    assert_eq!(reading.lost(), []);
+}
+
+#[test]
+fn a_cycle_is_divided_among_the_calls_from_outside() {
+    let text = "version: 1\nevents: Ir\nfn=x\n1 5\ncfn=a\ncalls=1 1\n1 60\nfn=y\n1 7\ncfn=b\ncalls=1 1\n1 30\n\
+        fn=a\n1 60\ncfn=b\ncalls=9 1\n1 900\nfn=b\n1 30\ncfn=a\ncalls=9 1\n1 990\n";
+    let reading = read(text);
+    let expected = [("x", 5), ("x;a", 40), ("x;a;b", 20), ("y", 7), ("y;b", 10), ("y;b;a", 20)];
+    assert_eq!(stacks(&reading, "Ir"), expected.map(|(stack, cost)| (stack.to_owned(), cost)));
+}
+
 #[test]
 fn cachegrind_has_functions_without_calls_and_other_text_is_neither() {
     let text =
@@ -188,6 +226,37 @@ fn written(functions: &[MeantFunction]) -> String {
 }
 
 proptest! {
+    #[test]
+    fn functions_are_in_one_cycle_if_calls_lead_from_each_to_the_other(
+        calls in prop::collection::vec((0..12u32, 0..12u32), 0..30),
+    ) {
+        let mut graph = CallGraph::default();
+        for function in 0..12 {
+            graph.function(format!("f{function}").as_bytes());
+        }
+        let mut reaches = [[false; 12]; 12];
+        for &(caller, called) in &calls {
+            graph.call(caller, called);
+            reaches[caller as usize][called as usize] = true;
+        }
+        for _ in 0..12 {
+            for (from, via) in (0..12).flat_map(|from| (0..12).map(move |via| (from, via))) {
+                for to in 0..12 {
+                    reaches[from][to] |= reaches[from][via] && reaches[via][to];
+                }
+            }
+        }
+        let cycles = Cycles::new(&graph);
+        for (one, other) in (0..12).flat_map(|one| (0..12).map(move |other| (one, other))) {
+            let together = one == other || reaches[one][other] && reaches[other][one];
+            prop_assert_eq!(cycles.has_both(one as u32, other as u32), together, "{} {}", one, other);
+        }
+        for one in 0..12 {
+            let is_alone = (0..12).all(|other| one == other || !reaches[one][other] || !reaches[other][one]);
+            prop_assert_eq!(cycles.is_in_cycle(one as u32), !is_alone);
+        }
+    }
+
     #[test]
     fn any_graph_keeps_the_own_cost_of_each_function(
         functions in prop::collection::vec((1..1000u64, prop::collection::vec((0..12usize, 0..2000u64), 0..5)), 1..12),
