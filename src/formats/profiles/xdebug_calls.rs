@@ -1,7 +1,8 @@
-//! The calls and memory of Xdebug traces, in both text formats. Each call is a begin and an end in file order, so that
-//! calls of equal times nest as recorded. Several runs in one file follow each other by their dates. Calls of a fiber
-//! overlap those of the program, and are on a thread of their own. Each line waits for the time of the next one, so
-//! that a time that is too late does not move all later lines.
+//! The calls and memory of Xdebug traces, in both text formats. Each call is a begin and an end in file order. Written
+//! times are coarse, so a line is at least 1 ns after the previous one, and calls of equal times nest as recorded.
+//! Several runs in one file follow each other by their dates. Calls of a fiber overlap those of the program, and are on
+//! a thread of their own. Each line waits for the time of the next one, so that a time that is too late does not move
+//! all later lines.
 
 use std::collections::BTreeSet;
 
@@ -132,15 +133,19 @@ struct XdebugRun {
     date_ns: Option<i64>,
     /// Difference between times of the trace and of the run.
     offset_ns: i64,
+    /// The latest written time, moved to its position in the trace.
+    newest_written_ns: Option<i64>,
+    /// The time of the last line, which is later if several lines have one written time.
     newest_ns: Option<i64>,
 }
 
 impl XdebugRun {
-    /// Moves a time to its position in the trace. A time before the newest one becomes that one. A time after that of
-    /// the next line becomes that one, unless the next is before the newest. Both count as a loss.
+    /// Moves a time to its position in the trace, after that of the previous line. A time before the newest one becomes
+    /// that one. A time after that of the next line becomes that one, unless the next is before the newest. Both count
+    /// as a loss.
     fn moved(&mut self, ts_ns: i64, next_ns: Option<i64>, pos: SourcePos, batch: &mut BatchBuilder) -> i64 {
         let newest_ns =
-            self.newest_ns.filter(|_| !self.is_new).map(|newest_ns| newest_ns.saturating_sub(self.offset_ns));
+            self.newest_written_ns.filter(|_| !self.is_new).map(|newest_ns| newest_ns.saturating_sub(self.offset_ns));
         let next_ns =
             next_ns.filter(|&next_ns| next_ns < ts_ns && newest_ns.is_none_or(|newest_ns| newest_ns <= next_ns));
         if next_ns.is_some() {
@@ -158,12 +163,14 @@ impl XdebugRun {
             self.offset_ns = start_ns.saturating_sub(ts_ns);
         }
         let moved_ns = ts_ns.saturating_add(self.offset_ns);
-        let newest_ns = self.newest_ns.map_or(moved_ns, |newest_ns| newest_ns.max(moved_ns));
+        let newest_ns = self.newest_written_ns.map_or(moved_ns, |newest_ns| newest_ns.max(moved_ns));
         if moved_ns < newest_ns {
             batch.lose(Loss::NegativeDuration, pos);
         }
-        self.newest_ns = Some(newest_ns);
-        newest_ns
+        self.newest_written_ns = Some(newest_ns);
+        let next_ns = self.newest_ns.map_or(newest_ns, |line_ns| newest_ns.max(line_ns.saturating_add(1)));
+        self.newest_ns = Some(next_ns);
+        next_ns
     }
 }
 

@@ -177,6 +177,29 @@ mod tests {
         assert_eq!(reading.lost(), []);
     }
 
+    #[test]
+    fn lines_of_one_written_time_follow_each_other_so_that_calls_have_their_own_parents() {
+        let calls =
+            [(1, "{main}"), (2, "top"), (3, "mid"), (4, "leaf"), (4, "leaf"), (3, "mid"), (4, "leaf"), (2, "end")];
+        let lines = calls.map(|(level, name)| line(9, level, "->", &format!("{name}() /a.php:2")));
+        let reading = read(&format!("TRACE START [?]\n{}    0.0009     34\nTRACE END   [?]\n", lines.concat()));
+        let mut spans = Vec::new();
+        let mut open = Vec::new();
+        for event in &reading.events {
+            if event.kind == EventKind::Begin {
+                open.push((event.ts_ns, event.name.clone()));
+            } else if event.kind == EventKind::End {
+                let (start_ns, name) = open.pop().expect("a begin");
+                spans.push((start_ns - 900_000, event.ts_ns - 900_000, name));
+            }
+        }
+        spans.sort();
+        let expected = [(0, 8), (1, 7), (2, 5), (3, 4), (4, 5), (5, 7), (6, 7), (7, 8)];
+        let expected: Vec<_> =
+            expected.into_iter().zip(calls).map(|((start, end), (_, name))| (start, end, name.to_owned())).collect();
+        assert_eq!((spans, reading.lost()), (expected, vec![]));
+    }
+
     proptest! {
         #[test]
         fn each_call_ends_where_the_next_line_that_is_not_deeper_begins(
