@@ -1,6 +1,6 @@
 //! Spans that OpenTelemetry console exporters print between other program output: multi-line objects as JSON (Python,
-//! Go) or as JavaScript (Node.js), possibly in colours. Other lines, including JSON logs, are only counted. Refuses the
-//! text formats of .NET and Rust. Java's logging exporter prints no times.
+//! Go, and PHP in arrays) or as JavaScript (Node.js), possibly in colours. Other lines, including JSON logs, are only
+//! counted. Refuses the text formats of .NET, Rust, C++ and Ruby. Java's logging exporter prints no times.
 
 mod inspect;
 mod span;
@@ -9,7 +9,7 @@ mod tests;
 
 use memchr::memmem;
 
-use self::span::{ConsoleSpan, Unread};
+use self::span::ConsoleSpan;
 use super::layout::Layout;
 use crate::formats::ReadError;
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
@@ -19,8 +19,8 @@ use crate::formats::json::outline::Outline;
 use crate::formats::output::batch::BatchBuilder;
 use crate::model::{Loss, SourcePos};
 
-/// Limit for the text of a span, which usually takes a few KiB.
-const SPAN_TEXT_MAX: usize = 1 << 20;
+/// Limit for the text of a span or an array of spans. A span usually takes a few KiB, and PHP prints up to 512 at once.
+const SPAN_TEXT_MAX: usize = 4 << 20;
 
 /// Returns whether any line starts an object that is a span of a console exporter.
 pub(super) fn looks_like_console(head: &[u8]) -> bool {
@@ -34,15 +34,26 @@ pub(super) fn looks_like_console(head: &[u8]) -> bool {
             let outline = Outline::from_head(if line.len() > 1 { line } else { object });
             if outline.has_all(&["context.trace_id", "context.span_id", "start_time"])
                 || outline.has_all(&["SpanContext.TraceID", "StartTime"])
+                || outline.has_all(&["resource.attributes", "scope.name", "scope.spans"])
                 || line == b"{" && is_inspected(object)
             {
                 return true;
             }
         }
+        if line == b"[" && looks_like_php(&head[(at + 1).min(head.len())..]) {
+            return true;
+        }
         at += line.len() + 1;
         at += usize::from(head.get(at - 1) == Some(&b'\r'));
     }
     false
+}
+
+/// Returns whether the first element of an array is a span of PHP.
+fn looks_like_php(elements: &[u8]) -> bool {
+    let elements = elements[..elements.len().min(HEAD_BYTES)].trim_ascii_start();
+    elements.starts_with(b"{")
+        && Outline::from_head(elements).has_all(&["context.trace_id", "context.span_id", "start", "end"])
 }
 
 /// Returns whether a JavaScript object has the members of a span.
@@ -83,7 +94,7 @@ impl ConsoleSpans {
 impl LineParser for ConsoleSpans {
     fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
         let bytes = &*without_colours(line.bytes);
-        let begins = bytes.starts_with(b"{");
+        let begins = bytes.starts_with(b"{") || bytes == b"[";
         if let Some(pos) = self.pos.filter(|_| begins || self.text.len() > SPAN_TEXT_MAX) {
             self.lose(Loss::BadRecord, pos, batch);
             self.pos = None;
@@ -98,12 +109,14 @@ impl LineParser for ConsoleSpans {
         }
         self.text.extend_from_slice(bytes);
         self.text.push(b'\n');
-        let ends = matches!(bytes, b"}" | b"},") || begins && bytes.trim_ascii_end().ends_with(b"}");
+        let ends = matches!(bytes, b"}" | b"}," | b"]") || begins && bytes.trim_ascii_end().ends_with(b"}");
         if ends && let Some(pos) = self.pos.take() {
-            match ConsoleSpan::from_text(&self.text) {
-                Ok(span) => span.push(pos, &mut self.layout, batch),
-                Err(Unread::BadSpan) => batch.lose(line.loss(), pos),
-                Err(Unread::Other) => self.lose(line.loss(), pos, batch),
+            match ConsoleSpan::all_from_text(&self.text) {
+                Some(spans) => spans.into_iter().for_each(|span| match span {
+                    Some(span) => span.push(pos, &mut self.layout, batch),
+                    None => batch.lose(line.loss(), pos),
+                }),
+                None => self.lose(line.loss(), pos, batch),
             }
         }
     }

@@ -289,7 +289,11 @@ pub(super) const LATE: &[UnsupportedFormat] = &[
         advice: "export with `OTEL_TRACES_EXPORTER=otlp` to a collector, and open what its file exporter writes",
     },
     UnsupportedFormat {
-        sniff: Head(|head| has_line(head, b"Span #0") && has_word(head, b"TraceId")),
+        sniff: Head(|head| {
+            let is_ruby = || has_word(head, b"#<struct OpenTelemetry::SDK::Trace::SpanData");
+            let is_cpp = || has_line(head, b"  trace_id      : ") && has_line(head, b"  duration      : ");
+            has_line(head, b"Span #0") && has_word(head, b"TraceId") || is_ruby() || is_cpp()
+        }),
         found: "human-readable output of an OpenTelemetry exporter",
         advice: "export by OTLP to a collector, and open what its file exporter writes",
     },

@@ -20,6 +20,11 @@ const REFUSED: &[(&[u8], &str)] = &[
     (b"[otel.javaagent x] [main] INFO io.x.LoggingSpanExporter - 'GET /' : 5b8e\n", "OTEL_TRACES_EXPORTER"),
     (b"Spans\nResource\nSpan #0\n\tTraceId      : 5b\n", "collector"),
     (b"<table class='xdebug-trace' dir='ltr'>\n", "xdebug.trace_format=1"),
+    (b"#<struct OpenTelemetry::SDK::Trace::SpanData\n name=\"test\",\n", "collector"),
+    (
+        b"{\n  name          : f1\n  trace_id      : 5a7a\n  span_id       : 0a1b\n  start         : 1\n  duration      : 2\n",
+        "collector",
+    ),
     (b"<table style='hyphens: auto;' class='xdebug-trace' dir='ltr' border='1'>\n", "xdebug.trace_format=1"),
     (b"# DURATION     TID     FUNCTION\n            [ 28141] | main() {\n", "open the folder of the recording"),
     (

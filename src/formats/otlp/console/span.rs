@@ -105,32 +105,54 @@ fn links(value: &Value, pointer: &str, [trace_id, span_id, attributes]: [&str; 3
     printed.map(link).collect()
 }
 
-/// The reason why an object is not read as a span.
-pub(super) enum Unread {
+/// The reason why a value is not read as a span.
+enum Unread {
     /// It is a span without a valid time or id.
     BadSpan,
-    /// It is not a span, or not an object at all.
+    /// It is not a span.
     Other,
 }
 
 impl ConsoleSpan {
-    pub(super) fn from_text(text: &[u8]) -> Result<Self, Unread> {
-        let text = std::str::from_utf8(text).map_err(|_| Unread::Other)?.trim_end().trim_end_matches(',');
+    /// Returns the spans of a text: an object, an array of them, or the spans of a scope. A span is `None` if it has no
+    /// valid time or id. Returns `None` if the text contains anything else.
+    pub(super) fn all_from_text(text: &[u8]) -> Option<Vec<Option<Self>>> {
+        let text = std::str::from_utf8(text).ok()?.trim_end().trim_end_matches(',');
         let (value, omitted) = match serde_json::from_str::<Value>(text) {
             Ok(value) => (value, 0),
-            Err(_) => inspect::parse(text).ok_or(Unread::Other)?,
+            Err(_) => inspect::parse(text)?,
         };
+        let of_scope = value.pointer("/scope/spans").and_then(Value::as_array);
+        let spans = value.as_array().or(of_scope).map_or(std::slice::from_ref(&value), Vec::as_slice);
+        let resource = of_scope.and_then(|_| value.pointer("/resource/attributes"));
+        let scope = of_scope.map(|_| text_at(&value, "/scope/name")).unwrap_or_default();
+        let complete = |span: Self| {
+            let resource = if span.resource.is_empty() { members(resource) } else { span.resource };
+            let scope = if span.scope.is_empty() { scope.clone() } else { span.scope };
+            Self { resource, scope, omitted, ..span }
+        };
+        let spans = spans.iter().map(|value| match Self::from_value(value) {
+            Ok(span) => Some(Some(complete(span))),
+            Err(Unread::BadSpan) => Some(None),
+            Err(Unread::Other) => None,
+        });
+        spans.collect()
+    }
+
+    fn from_value(value: &Value) -> Result<Self, Unread> {
         let has = |pointer: &str| value.pointer(pointer).is_some();
         let span = if has("/context/trace_id") && has("/start_time") {
-            Self::from_python(&value)
+            Self::from_python(value)
         } else if has("/SpanContext") {
-            Self::from_go(&value)
+            Self::from_go(value)
         } else if has("/traceId") && has("/timestamp") && has("/duration") {
-            Self::from_node(&value)
+            Self::from_node(value)
+        } else if has("/context/trace_id") && has("/start") {
+            Self::from_php(value)
         } else {
             return Err(Unread::Other);
         };
-        span.map(|span| Self { omitted, ..span }).ok_or(Unread::BadSpan)
+        span.ok_or(Unread::BadSpan)
     }
 
     fn from_python(value: &Value) -> Option<Self> {
@@ -153,6 +175,37 @@ impl ConsoleSpan {
             kind: kind.strip_prefix("SpanKind.").unwrap_or(&kind).to_owned(),
             scope: String::new(),
             status: text_at(value, "/status/status_code"),
+            status_message: text_at(value, "/status/description"),
+            attributes: members(value.get("attributes")),
+            events,
+            bad_events,
+            links: links(value, "/links", ["/context/trace_id", "/context/span_id", "attributes"]),
+            omitted: 0,
+        })
+    }
+
+    fn from_php(value: &Value) -> Option<Self> {
+        let event = |event: &Value| {
+            let ts_ns = event.get("timestamp")?.as_i64()?;
+            Some(ConsoleEvent { ts_ns, name: text_at(event, "/name"), attributes: members(event.get("attributes")) })
+        };
+        let (events, bad_events) = events(value, "/events", event);
+        let kind = text_at(value, "/kind");
+        let end_ns = match value.get("end") {
+            None | Some(Value::Null) => Some(ServiceSpan::UNFINISHED_NS),
+            Some(end) => end.as_i64(),
+        };
+        Some(Self {
+            trace_id: text_at(value, "/context/trace_id"),
+            id: text_at(value, "/context/span_id"),
+            parent: Some(text_at(value, "/parent_span_id")),
+            name: text_at(value, "/name"),
+            resource: members(value.get("resource")),
+            start_ns: value.get("start")?.as_i64()?,
+            end_ns,
+            kind: kind.strip_prefix("KIND_").unwrap_or(&kind).to_owned(),
+            scope: String::new(),
+            status: text_at(value, "/status/code").to_uppercase(),
             status_message: text_at(value, "/status/description"),
             attributes: members(value.get("attributes")),
             events,

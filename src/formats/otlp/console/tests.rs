@@ -26,6 +26,56 @@ fn python() -> String {
         .to_owned()
 }
 
+/// Returns a span that PHP prints, indented by `indent` spaces.
+fn php(name: &str, id: &str, parent: &str, start: &str, indent: usize) -> String {
+    let lines = format!(
+        "{{\n    \"name\": \"{name}\",\n    \"context\": {{\n        \"trace_id\": \"a1\",\n        \
+         \"span_id\": \"{id}\",\n        \"trace_flags\": 1\n    }},\n    \"resource\": {{\n        \
+         \"service.name\": \"shop\"\n    }},\n    \"parent_span_id\": \"{parent}\",\n    \
+         \"kind\": \"KIND_SERVER\",\n    \"start\": {start},\n    \"end\": 1700000000500000000,\n    \
+         \"attributes\": {{\n        \"a\": 1\n    }},\n    \"status\": {{\n        \"code\": \"Unset\",\n        \
+         \"description\": \"\"\n    }},\n    \"events\": [\n        {{\n            \"name\": \"ev\",\n            \
+         \"timestamp\": 1700000000100000005,\n            \"attributes\": []\n        }}\n    ],\n    \"links\": []\n}}"
+    );
+    lines.lines().map(|line| format!("{}{line}", " ".repeat(indent))).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn arrays_and_scopes_of_spans_that_php_prints_have_all_of_them() {
+    let start = "1700000000000000000";
+    let later = "1700000000100000000";
+    let [child, root] = [php("child", "b2", "b1", later, 4), php("root", "b1", "", start, 4)];
+    let scope = |spans: &str| {
+        format!(
+            "{{\n    \"resource\": {{\n        \"attributes\": {{\n            \"host.name\": \"h\"\n        }}\n    }},\n    \
+             \"scope\": {{\n        \"name\": \"lib\",\n        \"spans\": [\n{spans}\n        ]\n    }}\n}}\n"
+        )
+    };
+    let of_scope = scope(&[php("child", "b2", "b1", later, 12), php("root", "b1", "", start, 12)].join(",\n"));
+    for text in [
+        format!("Starting\n[\n{child}\n]\n[\n{root}\n]\n"),
+        format!("Starting\n[\n{child},\n{root}\n]\n"),
+        format!("Starting\n{of_scope}"),
+    ] {
+        assert_eq!(format_of(text.as_bytes()), Some("OpenTelemetry JSON"), "{text}");
+        let reading = read(&text);
+        assert_eq!(reading.lost(), [(Loss::IgnoredMetadata, 1)], "{text}");
+        let of = |name: &str| reading.events.iter().find(|event| event.name == name).expect("an event");
+        let (child, root) = (of("child"), of("root"));
+        assert_eq!((root.ts_ns, root.value, &root.track), (1_700_000_000_000_000_000, 500_000_000, &child.track));
+        let scope = if text.contains("scope") { r#""scope":"lib","# } else { "" };
+        let parent = r#""parent_span_id":"b1","#;
+        let args = format!(r#"{{{scope}"kind":"SERVER","trace_id":"a1","span_id":"b2",{parent}"a":1}}"#);
+        assert_eq!(child.args, args);
+        assert_eq!(of("ev").ts_ns, 1_700_000_000_100_000_005);
+        let is_shop = |fact: &Metadata| matches!(fact, Metadata::ProcessName { name, .. } if name.starts_with("shop"));
+        assert!(reading.metadata.iter().any(is_shop));
+    }
+    // A span without a time, and an array of something else.
+    let reading = read(&format!("[\n{child},\n{}\n]\n[\n  1\n]\n", php("x", "b3", "", "\"soon\"", 4)));
+    assert_eq!(reading.lost(), [(Loss::BadRecord, 1), (Loss::IgnoredMetadata, 3)]);
+}
+
 #[test]
 fn a_span_that_node_abbreviates_is_kept_and_what_is_missing_is_counted() {
     for (attributes, expected, omitted) in [
