@@ -20,7 +20,7 @@ mod logged;
 pub(crate) mod proto;
 mod proto_request;
 pub(crate) mod received;
-mod services;
+pub(crate) mod services;
 mod sized;
 
 #[cfg(test)]

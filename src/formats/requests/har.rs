@@ -15,6 +15,7 @@ use crate::formats::json::lenient::{or_default, text};
 use crate::formats::json::outline::Outline;
 use crate::formats::json::sniff::looks_like_json;
 use crate::formats::otlp::layout::{Layout, Point, ServiceSpan, span_id};
+use crate::formats::otlp::services::ServiceKey;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{ReadError, Reader};
@@ -67,6 +68,7 @@ fn looks_like_har(head: &[u8]) -> bool {
     looks_like_json(head) && {
         let outline = Outline::from_head(head);
         outline.count_of(&["log.version", "log.creator", "log.entries", "log.pages"]) >= 2
+            || outline.has_all(&["log.entries[].request.method", "log.entries[].request.url"])
     }
 }
 
@@ -267,7 +269,9 @@ impl SpanDecoder for Har {
             let Some(page) = element.parse::<HarPage<'_>>(&mut out.batch.batch.losses) else { continue };
             charge.add(page.id.len() + 3 * size_of::<(String, u32)>(), element.offset)?;
             let title = if page.title.is_empty() { &page.id } else { &page.title };
-            let service = layout.service(title, out.batch);
+            // A page that is loaded again has the same title and another id.
+            let key = ServiceKey { name: title, instance: &page.id, ..ServiceKey::default() };
+            let service = layout.service_of(key, out.batch);
             add_page(&page, title, service, pos, layout, out.batch);
             services.insert(page.id, service);
         }

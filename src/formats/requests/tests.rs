@@ -4,6 +4,7 @@ mod jaeger;
 mod nesting;
 mod odd_members;
 
+use crate::formats::input::source::HEAD_BYTES;
 use crate::formats::testing::{Reading, Seen, data, format_of, read, read_bytes, read_path};
 use crate::model::{EventFlags, EventKind, Loss, Metadata};
 
@@ -124,6 +125,41 @@ fn the_requests_of_a_page_have_their_phases_and_all_of_them_their_times() {
     let ssl = reading.events.iter().find(|event| event.name == "ssl").expect("a phase");
     assert_eq!(ssl.track, request.track);
     assert_eq!(reading.lost(), [(Loss::BadTime, 1)]);
+}
+
+#[test]
+fn a_page_that_is_loaded_again_is_a_process_of_its_own() {
+    let page = |id: &str, seconds: u32| {
+        format!(
+            r#"{{"id":"{id}","title":"http://h/","startedDateTime":"2024-01-02T03:04:{seconds:02}Z","pageTimings":{{"onLoad":50}}}}"#
+        )
+    };
+    let entry = |page: &str, seconds: u32| {
+        format!(
+            r#"{{"startedDateTime":"2024-01-02T03:04:{seconds:02}Z","time":5,"pageref":"{page}","request":{{"method":"GET","url":"http://h/{page}"}}}}"#
+        )
+    };
+    let log = |pages: &str, entries: &str| {
+        format!(r#"{{"log":{{"entries":[{entries}],"pages":[{pages}],"creator":{{}},"version":"1.2"}}}}"#)
+    };
+    let names = |reading: &Reading| {
+        let names = reading.metadata.iter().filter_map(|fact| match fact {
+            Metadata::ProcessName { name, .. } => Some(name.to_string()),
+            _ => None,
+        });
+        names.collect::<Vec<_>>()
+    };
+    let once = read(&log(&page("p1", 1), &entry("p1", 1)));
+    assert_eq!(names(&once), ["http://h/"]);
+    let entries = [entry("p1", 1), entry("p2", 9)].join(",");
+    let twice = read(&log(&[page("p1", 1), page("p2", 9)].join(","), &entries));
+    assert_eq!(names(&twice), ["http://h/", "http://h/ (p1)", "http://h/ (p2)"], "the first is renamed");
+    assert_ne!(shown(&twice, "GET http://h/p1").track.pid, shown(&twice, "GET http://h/p2").track.pid);
+    // Entries may come before the other members, and be longer than the part that is looked at.
+    let long = log(&page("p1", 1), &vec![entry("p1", 1); 700].join(","));
+    assert!(long.find("pages").is_some_and(|at| at > HEAD_BYTES));
+    assert_eq!(format_of(long.as_bytes()), Some("HAR"));
+    assert_eq!(read(&long).lost(), []);
 }
 
 #[test]
