@@ -73,11 +73,17 @@ pub(crate) enum Endian {
     Big,
 }
 
-/// Number of leading bytes that identify the compression.
+/// Number of leading bytes that identify the compression. Reading more could fail, if the data is damaged.
 const PACKING_BYTES: usize = 64;
 
+/// Like [`PACKING_BYTES`], for `atrace`, which may print several warnings first.
+const ATRACE_BYTES: usize = 1024;
+
+/// Beginnings of the output of `atrace`.
+const ATRACE_BEGINNINGS: [&[u8]; 2] = [b"TRACE:", b"capturing trace"];
+
 impl Compression {
-    /// Detects the compression from the first [`PACKING_BYTES`]; `None` for any other file.
+    /// Detects the compression from the first bytes; `None` for any other file.
     pub(crate) fn detect(head: &[u8]) -> Option<Self> {
         match head {
             [0x1f, 0x8b, 8, ..] => Some(Self::Gzip),
@@ -117,15 +123,23 @@ fn is_bzip2(head: &[u8]) -> bool {
     block.starts_with(b"1AY&SY") || block.starts_with(b"\x17\x72\x45\x38\x50\x90")
 }
 
-/// Returns the length of the lines before the zlib data of `atrace -z`: `TRACE:`, optionally preceded by a status line.
+/// Returns the length of the lines before the zlib data of `atrace -z`: `TRACE:`, optionally preceded by a status line
+/// and followed by warnings.
 fn atrace_lines(head: &[u8]) -> Option<usize> {
-    const TRACE: &[u8] = b"TRACE:";
-    let head = &head[..head.len().min(PACKING_BYTES)];
-    let begin = if head.starts_with(b"capturing trace") { memchr::memmem::find(head, TRACE)? } else { 0 };
-    let rest = head[begin..].strip_prefix(TRACE)?;
-    let rest = rest.strip_prefix(b"\r").unwrap_or(rest).strip_prefix(b"\n")?;
+    let head = &head[..head.len().min(ATRACE_BYTES)];
+    let [trace, status] = ATRACE_BEGINNINGS;
+    let begin = if head.starts_with(status) { memchr::memmem::find(head, trace)? } else { 0 };
+    let rest = head[begin..].strip_prefix(trace)?;
+    let mut rest = rest.strip_prefix(b"\r").unwrap_or(rest).strip_prefix(b"\n")?;
     // The zlib header: the first byte, and a second one that makes both a multiple of 31.
-    matches!(rest, [0x78, 0x01 | 0x5e | 0x9c | 0xda, ..]).then_some(head.len() - rest.len())
+    while !matches!(rest, [0x78, 0x01 | 0x5e | 0x9c | 0xda, ..]) {
+        let (line, next) = rest.split_at(memchr::memchr(b'\n', rest)? + 1);
+        if !line.iter().all(|&byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace()) {
+            return None;
+        }
+        rest = next;
+    }
+    Some(head.len() - rest.len())
 }
 
 /// Converts UTF-16 to UTF-8. Invalid units become replacement characters.
@@ -277,10 +291,13 @@ fn unpacked(packed: Box<dyn Read + Send>, block_bytes: usize, end: &EndSlot) -> 
     Ok(reader)
 }
 
-/// Reads the first [`PACKING_BYTES`], or those before an error.
+/// Reads the first bytes that identify the compression, or those before an error.
 fn read_head(reader: &mut impl Read) -> (Vec<u8>, Option<io::Error>) {
     let (mut head, mut filled) = (vec![0; PACKING_BYTES], 0);
     let error = loop {
+        if filled == PACKING_BYTES && ATRACE_BEGINNINGS.iter().any(|begin| head.starts_with(begin)) {
+            head.resize(ATRACE_BYTES, 0);
+        }
         match read_some(reader, &mut head[filled..]) {
             Ok(0) => break None,
             Ok(len) => filled += len,

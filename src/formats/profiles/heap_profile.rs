@@ -5,7 +5,7 @@
 use super::frames::FrameTable;
 use super::pprof::tables::{ProfileMemory, read_message};
 use super::v8_calls::CallFrame;
-use super::v8_tree::{ReadStop, V8TreeBuilder, read_members, read_tree};
+use super::v8_tree::{ReadStop, V8TreeBuilder, read_members, read_object, read_tree};
 use super::weighed::WeighedRow;
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::source::Source;
@@ -22,10 +22,20 @@ use crate::model::{Loss, SourcePos};
 pub(crate) const FORMAT: Format = Format {
     name: "V8 heap profile",
     record: "An allocation is a node with selfSize and a callFrame, below head.",
-    sniff: |head| looks_like_json(head) && Outline::from_head(head).has_all(&["head.callFrame"]),
+    sniff: looks_like_heap_profile,
     shows: &[DataKind::Arguments, DataKind::Samples],
     opener: Opener::Trace(|source, _| Ok(Reader::Stream(Box::new(HeapProfile { source: Some(source) })))),
 };
+
+/// Paths of the first call frame: of a saved profile, and of responses of a debugger protocol that wrap one.
+const FRAME_PATHS: [&str; 3] = ["head.callFrame", "profile.head.callFrame", "result.profile.head.callFrame"];
+
+/// Objects around the profile in a response of the debugger protocol.
+const WRAPPERS_MAX: usize = 2;
+
+fn looks_like_heap_profile(head: &[u8]) -> bool {
+    looks_like_json(head) && Outline::from_head(head).count_of(&FRAME_PATHS) > 0
+}
 
 struct HeapProfile {
     source: Option<Source>,
@@ -50,11 +60,7 @@ impl StreamReader for HeapProfile {
         let mut tree = HeapTree { nodes: Vec::new(), memory };
         let mut scanner = Scanner::new(&text, 0);
         let document = read_members(&mut scanner, &mut batch, |key, scanner, batch| {
-            match key {
-                b"head" => read_tree(scanner, &mut tree, batch)?,
-                _ => _ = scanner.value(0)?,
-            }
-            Ok(())
+            read_member(key, 0, &mut tree, scanner, batch)
         });
         match document {
             Ok(()) => {}
@@ -66,6 +72,26 @@ impl StreamReader for HeapProfile {
         }
         tree.emit(&mut batch, sink, context)?;
         batch.flush(sink)
+    }
+}
+
+/// Reads the value of a member of the profile, or of an object around it.
+fn read_member(
+    key: &[u8],
+    wrappers: usize,
+    tree: &mut HeapTree<'_>,
+    scanner: &mut Scanner<'_>,
+    batch: &mut BatchBuilder,
+) -> Result<(), ReadStop> {
+    match key {
+        b"head" => read_tree(scanner, tree, batch),
+        b"profile" | b"result" if wrappers < WRAPPERS_MAX && scanner.peek()? == b'{' => {
+            read_object(scanner, batch, |key, scanner, batch| read_member(key, wrappers + 1, tree, scanner, batch))
+        }
+        _ => {
+            scanner.value(0)?;
+            Ok(())
+        }
     }
 }
 
@@ -227,6 +253,20 @@ mod tests {
         assert_eq!(reading.lost(), []);
         let bad = r#"{"head":{"callFrame":7,"selfSize":"x","children":[{"selfSize":3},{]}}"#;
         assert_eq!(read(bad).lost(), [(Loss::BadNumber, 1), (Loss::BadRecord, 2)]);
+    }
+
+    #[test]
+    fn responses_of_the_debugger_protocol_are_profiles_too() {
+        let one = r#"{"head":{"callFrame":{"functionName":"f"},"selfSize":5,"children":[]},"samples":[]}"#;
+        let whole = read(one);
+        for text in [
+            format!(r#"{{"profile":{one}}}"#),
+            format!(r#"{{"id":7,"result":{{"profile":{one}}}}}"#),
+            format!(r#"{{"result":{{"profile":{one},"x":{{"profile":1}}}},"id":7}}"#),
+        ] {
+            let reading = read(&text);
+            assert_eq!((found(&reading), reading.lost()), (found(&whole), vec![]), "{text}");
+        }
     }
 
     #[test]

@@ -43,9 +43,22 @@ pub(super) trait V8TreeBuilder {
 pub(super) fn read_members(
     scanner: &mut Scanner<'_>,
     batch: &mut BatchBuilder,
-    mut member: impl FnMut(&[u8], &mut Scanner<'_>, &mut BatchBuilder) -> Result<(), ReadStop>,
+    member: impl FnMut(&[u8], &mut Scanner<'_>, &mut BatchBuilder) -> Result<(), ReadStop>,
 ) -> Result<(), ReadStop> {
     scanner.skip_mark();
+    read_object(scanner, batch, member)?;
+    if scanner.peek().is_ok() {
+        batch.lose(Loss::TrailingData, SourcePos::Offset(scanner.pos as u64));
+    }
+    Ok(())
+}
+
+/// Reads the members of the object at the scanner. `member` reads each value.
+pub(super) fn read_object(
+    scanner: &mut Scanner<'_>,
+    batch: &mut BatchBuilder,
+    mut member: impl FnMut(&[u8], &mut Scanner<'_>, &mut BatchBuilder) -> Result<(), ReadStop>,
+) -> Result<(), ReadStop> {
     scanner.expect(b'{')?;
     loop {
         match scanner.peek()? {
@@ -58,9 +71,6 @@ pub(super) fn read_members(
         }
     }
     scanner.pos += 1;
-    if scanner.peek().is_ok() {
-        batch.lose(Loss::TrailingData, SourcePos::Offset(scanner.pos as u64));
-    }
     Ok(())
 }
 

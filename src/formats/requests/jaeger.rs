@@ -1,7 +1,7 @@
 //! Jaeger JSON, as its API returns and its UI saves it: `data` is an array of traces, each with spans and processes.
-//! The traces may also be a bare array, or the document a single trace. Each line may be a span with its process, as
-//! Jaeger stores them in Elasticsearch. Times are microseconds since 1970. Logs become instants, tags arguments. The
-//! first reference that names a parent places the span; the others are links.
+//! The traces or spans may also be a bare array, or the document a single trace. Each line may be a span with its
+//! process, as Jaeger stores them in Elasticsearch. Times are microseconds since 1970. Logs become instants, tags
+//! arguments. The first reference that names a parent places the span; the others are links.
 
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
@@ -54,6 +54,7 @@ fn looks_like_jaeger(head: &[u8]) -> bool {
             || outline.has_all(&["data[].traceID"])
             || outline.has_all(&["spans[].operationName"])
             || outline.has_all(&["[].spans[].operationName"])
+            || outline.has_all(&["[].traceID", "[].spanID", "[].operationName"])
             || is_lines(&outline)
             || empty_result(head).is_some()
     }
@@ -194,7 +195,13 @@ impl SpanDecoder for Jaeger {
         out: &mut Output<'_>,
     ) -> Result<bool, ReadError> {
         let mut traces = Some(extent);
-        if !document.is_array(extent)? {
+        if document.is_array(extent)? {
+            if has_bare_spans(document, extent)? {
+                let processes = Processes::new(FxHashMap::default(), extent.pos(), &mut out.batch.batch.losses);
+                decode_spans(document, Some(extent), &processes, layout, out)?;
+                return Ok(true);
+            }
+        } else {
             let [data, spans] = document.pick(extent, ["data", "spans"])?;
             if data.is_none() && spans.is_some() {
                 decode_trace(document, extent, layout, out)?;
@@ -211,6 +218,25 @@ impl SpanDecoder for Jaeger {
     }
 }
 
+/// Returns whether the elements of an array are spans, as `jq` extracts them from a trace.
+fn has_bare_spans(document: &Document, array: JsonExtent) -> Result<bool, ReadError> {
+    let Some(first) = document.items(Some(array)).next()? else { return Ok(false) };
+    let [name, spans] = document.pick(first, ["operationName", "spans"])?;
+    Ok(name.is_some() && spans.is_none())
+}
+
+/// The processes of a trace by their ids.
+struct Processes {
+    by_id: FxHashMap<String, ProcessTexts>,
+    unknown: ProcessTexts,
+}
+
+impl Processes {
+    fn new(by_id: FxHashMap<String, ProcessTexts>, pos: SourcePos, losses: &mut Losses) -> Self {
+        Self { by_id, unknown: ProcessTexts::new(JaegerProcess::default(), pos, losses) }
+    }
+}
+
 fn decode_trace(
     document: &Document,
     trace: JsonExtent,
@@ -222,14 +248,24 @@ fn decode_trace(
     let mut charge = document.table_charge();
     let losses = &mut out.batch.batch.losses;
     let processes = process_table(document, processes, &mut charge, losses)?;
-    let unknown = ProcessTexts::new(JaegerProcess::default(), trace.pos(), losses);
+    let processes = Processes::new(processes, trace.pos(), losses);
+    decode_spans(document, spans, &processes, layout, out)
+}
+
+fn decode_spans(
+    document: &Document,
+    spans: Option<JsonExtent>,
+    processes: &Processes,
+    layout: &mut Layout,
+    out: &mut Output<'_>,
+) -> Result<(), ReadError> {
     let mut spans = document.elements(spans);
     while let Some(element) = spans.next()? {
         let pos = SourcePos::Offset(element.offset);
         let losses = &mut out.batch.batch.losses;
         let Some(mut span) = element.parse::<JaegerSpan<'_>>(losses) else { continue };
         let own = span.process.take().map(|process| ProcessTexts::new(process, pos, losses));
-        let process = own.as_ref().or_else(|| processes.get(&span.process_id)).unwrap_or(&unknown);
+        let process = own.as_ref().or_else(|| processes.by_id.get(&span.process_id)).unwrap_or(&processes.unknown);
         add_span(&span, process, pos, layout, out.batch);
         layout.flush_if_full(out)?;
     }

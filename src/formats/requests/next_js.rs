@@ -5,10 +5,10 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{id_text, times};
+use super::{SpanDecoder, SpanDocument, id_text, times};
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::{LineParser, Output, TextLine};
-use crate::formats::json::document::TimeUnit;
+use crate::formats::json::document::{Document, JsonExtent, TimeUnit};
 use crate::formats::json::lenient::text;
 use crate::formats::json::outline::Outline;
 use crate::formats::json::scan::{Broken, Scanner};
@@ -17,7 +17,7 @@ use crate::formats::json::text::parse;
 use crate::formats::otlp::layout::{Layout, ServiceSpan, span_id};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
-use crate::formats::{ReadError, input};
+use crate::formats::{ReadError, Reader, input};
 use crate::model::{Loss, SourcePos};
 
 pub(crate) const FORMAT: Format = Format {
@@ -28,13 +28,34 @@ pub(crate) const FORMAT: Format = Format {
             && Outline::from_head(head).has_all(&["[].traceId", "[].id", "[].timestamp", "[].duration", "[].startTime"])
     },
     shows: &[DataKind::Spans, DataKind::Flows, DataKind::Arguments],
-    opener: Opener::Trace(|source, _| Ok(input::lines::open(source, NextJs::default()))),
+    opener: Opener::Trace(|source, _| {
+        if is_pretty(source.head()) {
+            return Ok(Reader::Stream(Box::new(SpanDocument { source: Some(source), decoder: NextClock::default() })));
+        }
+        Ok(input::lines::open(source, NextLines::default()))
+    }),
 };
 
+/// Returns whether the first span continues on the next line, as `jq` prints it.
+fn is_pretty(head: &[u8]) -> bool {
+    let mut lines = head.split_inclusive(|&byte| byte == b'\n').map(<[u8]>::trim_ascii_start);
+    let first_span = lines.find(|line| !matches!(line.trim_ascii_end(), b"" | b"["));
+    first_span.is_some_and(|line| {
+        let span = line.strip_prefix(b"[").unwrap_or(line);
+        line.ends_with(b"\n") && matches!(Scanner::new(span, 0).value(0), Err(Broken::Incomplete))
+    })
+}
+
+/// A trace with an array of spans on each line.
 #[derive(Default)]
-struct NextJs {
+struct NextLines {
     layout: Layout,
-    /// Offset from its clock to the time since 1970, from the first span.
+    clock: NextClock,
+}
+
+#[derive(Default)]
+struct NextClock {
+    /// Offset from the clock of the trace to the time since 1970, from the first span.
     offset_ns: Option<i64>,
 }
 
@@ -59,7 +80,7 @@ struct NextSpan<'a> {
     tags: Option<&'a RawValue>,
 }
 
-impl LineParser for NextJs {
+impl LineParser for NextLines {
     /// Long builds write lines of several MiB.
     const LINE_BYTES_MAX: usize = 64 << 20;
 
@@ -79,7 +100,7 @@ impl LineParser for NextJs {
             };
             let mut copy = String::new();
             match parse::<NextSpan<'_>>(value.text, &mut copy, pos, &mut batch.batch.losses) {
-                Some(span) => self.add_span(&span, pos, batch),
+                Some(span) => self.clock.add_span(&span, pos, &mut self.layout, batch),
                 None => batch.lose(Loss::BadRecord, pos),
             }
         }
@@ -94,8 +115,30 @@ impl LineParser for NextJs {
     }
 }
 
-impl NextJs {
-    fn add_span(&mut self, span: &NextSpan<'_>, pos: SourcePos, batch: &mut BatchBuilder) {
+impl SpanDecoder for NextClock {
+    fn decode(
+        &mut self,
+        document: &Document,
+        extent: JsonExtent,
+        layout: &mut Layout,
+        out: &mut Output<'_>,
+    ) -> Result<bool, ReadError> {
+        if !document.is_array(extent)? {
+            return Ok(false);
+        }
+        let mut spans = document.elements(Some(extent));
+        while let Some(element) = spans.next()? {
+            let pos = SourcePos::Offset(element.offset);
+            let Some(span) = element.parse::<NextSpan<'_>>(&mut out.batch.batch.losses) else { continue };
+            self.add_span(&span, pos, layout, out.batch);
+            layout.flush_if_full(out)?;
+        }
+        Ok(true)
+    }
+}
+
+impl NextClock {
+    fn add_span(&mut self, span: &NextSpan<'_>, pos: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) {
         const UNIT: TimeUnit = TimeUnit::Microseconds;
         let offset_ns = *self.offset_ns.get_or_insert_with(|| {
             let epoch_ns = span.start_time.and_then(|start| TimeUnit::Milliseconds.nanos(start).ok());
@@ -104,7 +147,7 @@ impl NextJs {
         });
         let times = times(span.timestamp, span.duration, UNIT, offset_ns, pos, batch);
         let Some((start_ns, end_ns)) = times else { return };
-        let service = self.layout.service("Next.js", batch);
+        let service = layout.service("Next.js", batch);
         let mut args = ArgsWriter::default();
         if let Some(tags) = span.tags.filter(|tags| !matches!(tags.get(), "null" | "{}")) {
             args.key("", b"tags");
@@ -118,7 +161,7 @@ impl NextJs {
             }
         }
         let id_of = |id: &RawValue| span_id(span.trace_id.as_bytes(), id_text(id).as_bytes());
-        self.layout.push(ServiceSpan {
+        layout.push(ServiceSpan {
             start_ns,
             end_ns,
             id: span.id.map_or(0, id_of),

@@ -307,6 +307,34 @@ fn zipkins_spans_of_version_1_have_the_times_of_their_annotations() {
 }
 
 #[test]
+fn spans_that_jq_extracts_or_prints_are_read() {
+    let text = corpus("next_js/trace");
+    let mut pretty = String::new();
+    for line in text.lines() {
+        let array: Vec<serde_json::Value> = serde_json::from_str(line).expect("an array");
+        pretty += &(serde_json::to_string_pretty(&array).expect("JSON") + "\n");
+    }
+    let (compact, pretty) = (read(&text), read(&pretty));
+    assert_eq!(pretty.lost(), []);
+    let of = |reading: &Reading| {
+        let mut spans: Vec<_> = reading.short().iter().map(|&(ts, dur, name)| (ts, dur, name.to_owned())).collect();
+        spans.sort();
+        spans
+    };
+    assert_eq!(of(&pretty), of(&compact));
+    // Spans of Jaeger without their processes.
+    let span = |id: u32| {
+        format!(
+            r#"{{"traceID":"a","spanID":"{id}","operationName":"op {id}","references":[],"startTime":1500000000000000,"duration":5,"processID":"p1"}}"#
+        )
+    };
+    let spans = format!("[{},{}]", span(1), span(2));
+    assert_eq!(format_of(spans.as_bytes()), Some("Jaeger"));
+    let reading = read(&spans);
+    assert_eq!((reading.names().join(","), reading.lost()), ("op 1,op 2".to_owned(), vec![]));
+}
+
+#[test]
 fn requests_of_har_begin_at_dates_of_every_spelling() {
     let at = |started: &str| {
         let har = format!(
@@ -372,61 +400,6 @@ fn calls_of_early_traces_of_playwright_are_spans_and_no_line_of_a_healthy_one_is
 }
 
 #[test]
-fn documents_that_were_appended_to_one_file_are_all_read_and_other_data_is_counted() {
-    let span = r#"{"traceID":"a","spanID":"1","operationName":"op","startTime":1500000000000000,"duration":5,"processID":"p"}"#;
-    let trace = format!(r#"{{"traceID":"a","spans":[{span}],"processes":{{"p":{{"serviceName":"s"}}}}}}"#);
-    let response = format!(r#"{{"data":[{trace}],"total":0}}"#);
-    let request = r#"{"startedDateTime":"2026-01-02T03:04:05Z","time":9,"request":{"method":"GET","url":"http://h/"},"timings":{}}"#;
-    let log = format!(r#"{{"log":{{"version":"1.2","creator":{{}},"pages":[],"entries":[{request}]}}}}"#);
-    let spans_of = |text: &str| {
-        let reading = read(text);
-        (reading.short().len(), reading.lost())
-    };
-    let trailing = vec![(Loss::TrailingData, 1)];
-    for one in [&response, &trace, &format!("[{trace}]"), &log] {
-        let (count, lost) = spans_of(one);
-        assert_eq!((count > 0, lost), (true, vec![]), "{one}");
-        for separator in ["", "\n", "\r\n\r\n", ",\n"] {
-            let joined = [&**one, one, one].join(separator);
-            assert_eq!(spans_of(&joined), (3 * count, vec![]), "{joined}");
-        }
-        for rest in ["garbage", "\"text\"", "{}", "{\"error\":{\"code\":500}}"] {
-            assert_eq!(spans_of(&format!("{one}\n{rest}")), (count, trailing.clone()), "{one} {rest}");
-        }
-        let cut = format!("{one}\n{}", &one[..one.len() / 2]);
-        let (kept, lost) = spans_of(&cut);
-        assert_eq!((kept >= count, lost), (true, vec![(Loss::Truncated, 1)]), "{cut}");
-    }
-    let two = spans_of(&format!("[{trace},{trace}]")).0;
-    assert_eq!(two, 2 * spans_of(&trace).0, "all traces of a bare array");
-}
-
-#[test]
-fn requests_that_never_ended_or_last_long_have_the_ends_that_are_known() {
-    let entry = |name: &str, members: &str| {
-        format!(r#"{{"startedDateTime":"2026-01-01T00:00:00Z","request":{{"method":"GET","url":"{name}"}}{members}}}"#)
-    };
-    let entries = [
-        entry("pending", r#","time":-1,"response":{"status":-1}"#),
-        entry("waiting", r#","time":null,"timings":{"wait":-1}"#),
-        entry("blocked", r#","time":0,"response":{"status":0}"#),
-        entry("failed", r#","response":{"status":0,"_error":"net::ERR_ABORTED"}"#),
-        // A socket that was open for 30 days.
-        entry("open", r#","time":2592000000,"response":{"status":101}"#),
-        entry("endless", r#","time":1e30,"response":{"status":200}"#),
-    ];
-    let text = format!(r#"{{"log":{{"version":"1.2","creator":{{"name":"c"}},"entries":[{}]}}}}"#, entries.join(","));
-    let reading = read(&text);
-    let of = |name: &str| {
-        let event = shown(&reading, &format!("GET {name}"));
-        (event.flags.has(EventFlags::UNFINISHED), event.value)
-    };
-    assert_eq!(["pending", "waiting"].map(of), [(true, 0); 2]);
-    assert_eq!(["blocked", "failed", "endless"].map(of), [(false, 0); 3]);
-    assert_eq!(of("open"), (false, 30 * 86_400 * 1_000_000_000));
-    assert_eq!(reading.lost(), [(Loss::BadNumber, 1)]);
-}
-#[test]
 fn traces_of_playwright_without_the_start_of_its_clock_begin_with_their_first_call() {
     let version_6 = r#"{"version":6,"type":"context-options","browserName":"chromium","options":{},"platform":"linux","wallTime":1700000000000}
 {"type":"before","callId":"call@6","apiName":"page.goto","class":"Frame","method":"goto","startTime":5000.5,"wallTime":1700000000100,"params":{"url":"https://a"}}
@@ -485,3 +458,58 @@ fn failures_that_playwright_recorded_are_shown_with_their_positions_and_without_
     assert_eq!(reading.lost(), []);
 }
 
+#[test]
+fn documents_that_were_appended_to_one_file_are_all_read_and_other_data_is_counted() {
+    let span = r#"{"traceID":"a","spanID":"1","operationName":"op","startTime":1500000000000000,"duration":5,"processID":"p"}"#;
+    let trace = format!(r#"{{"traceID":"a","spans":[{span}],"processes":{{"p":{{"serviceName":"s"}}}}}}"#);
+    let response = format!(r#"{{"data":[{trace}],"total":0}}"#);
+    let request = r#"{"startedDateTime":"2026-01-02T03:04:05Z","time":9,"request":{"method":"GET","url":"http://h/"},"timings":{}}"#;
+    let log = format!(r#"{{"log":{{"version":"1.2","creator":{{}},"pages":[],"entries":[{request}]}}}}"#);
+    let spans_of = |text: &str| {
+        let reading = read(text);
+        (reading.short().len(), reading.lost())
+    };
+    let trailing = vec![(Loss::TrailingData, 1)];
+    for one in [&response, &trace, &format!("[{trace}]"), &log] {
+        let (count, lost) = spans_of(one);
+        assert_eq!((count > 0, lost), (true, vec![]), "{one}");
+        for separator in ["", "\n", "\r\n\r\n", ",\n"] {
+            let joined = [&**one, one, one].join(separator);
+            assert_eq!(spans_of(&joined), (3 * count, vec![]), "{joined}");
+        }
+        for rest in ["garbage", "\"text\"", "{}", "{\"error\":{\"code\":500}}"] {
+            assert_eq!(spans_of(&format!("{one}\n{rest}")), (count, trailing.clone()), "{one} {rest}");
+        }
+        let cut = format!("{one}\n{}", &one[..one.len() / 2]);
+        let (kept, lost) = spans_of(&cut);
+        assert_eq!((kept >= count, lost), (true, vec![(Loss::Truncated, 1)]), "{cut}");
+    }
+    let two = spans_of(&format!("[{trace},{trace}]")).0;
+    assert_eq!(two, 2 * spans_of(&trace).0, "all traces of a bare array");
+}
+
+#[test]
+fn requests_that_never_ended_or_last_long_have_the_ends_that_are_known() {
+    let entry = |name: &str, members: &str| {
+        format!(r#"{{"startedDateTime":"2026-01-01T00:00:00Z","request":{{"method":"GET","url":"{name}"}}{members}}}"#)
+    };
+    let entries = [
+        entry("pending", r#","time":-1,"response":{"status":-1}"#),
+        entry("waiting", r#","time":null,"timings":{"wait":-1}"#),
+        entry("blocked", r#","time":0,"response":{"status":0}"#),
+        entry("failed", r#","response":{"status":0,"_error":"net::ERR_ABORTED"}"#),
+        // A socket that was open for 30 days.
+        entry("open", r#","time":2592000000,"response":{"status":101}"#),
+        entry("endless", r#","time":1e30,"response":{"status":200}"#),
+    ];
+    let text = format!(r#"{{"log":{{"version":"1.2","creator":{{"name":"c"}},"entries":[{}]}}}}"#, entries.join(","));
+    let reading = read(&text);
+    let of = |name: &str| {
+        let event = shown(&reading, &format!("GET {name}"));
+        (event.flags.has(EventFlags::UNFINISHED), event.value)
+    };
+    assert_eq!(["pending", "waiting"].map(of), [(true, 0); 2]);
+    assert_eq!(["blocked", "failed", "endless"].map(of), [(false, 0); 3]);
+    assert_eq!(of("open"), (false, 30 * 86_400 * 1_000_000_000));
+    assert_eq!(reading.lost(), [(Loss::BadNumber, 1)]);
+}

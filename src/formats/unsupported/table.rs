@@ -252,6 +252,12 @@ pub(super) const UNSUPPORTED: &[UnsupportedFormat] = &[
     },
     UnsupportedFormat { sniff: Keys(&["query_name", "children"]), found: DUCKDB[0], advice: DUCKDB[1] },
     UnsupportedFormat { sniff: Keys(&["cumulative_rows_scanned", "children"]), found: DUCKDB[0], advice: DUCKDB[1] },
+    // Up to version 1.0.
+    UnsupportedFormat {
+        sniff: Keys(&["result", "timing", "cardinality", "extra-info"]),
+        found: DUCKDB[0],
+        advice: DUCKDB[1],
+    },
     // From version 2.0.
     UnsupportedFormat {
         sniff: Keys(&["io.total_bytes_read", "operator", "operator[].extra_info"]),

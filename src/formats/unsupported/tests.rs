@@ -142,6 +142,7 @@ const REFUSED: &[(&[u8], &str)] = &[
     (br#"{"alloc_samples": 0, "args": ["w.py"], "samples": [[1,2]]}"#, "scalene"),
     (br#"[{"method":"Network.requestWillBeSent","params":{"ph":"X"}}]"#, "lighthouse --save-assets"),
     (br#"{"query_name":"SELECT 1","latency":0.1,"children":[{"operator_name":"X"}]}"#, "DuckDB"),
+    (br#"{"name":"Query","result":0.1,"timing":0.1,"cardinality":0,"extra-info":"select 1","children":[]}"#, "DuckDB"),
     (br#"{"Event":"SparkListenerLogStart","Spark Version":"3.5"}"#, "Spark"),
     (br#"{"event":"version","sid":"20260101","thread":"main","time":"2026-01-01T00:00:00Z"}"#, "trace2"),
     (br#"{"dhatFileVersion":2,"mode":"heap"}"#, "DHAT"),

@@ -232,7 +232,12 @@ fn times_may_follow_flags_without_a_gap_and_the_heading_of_atrace_is_skipped() {
     assert_eq!(found, expected);
     assert_eq!(reading.lost(), []);
     // As `atrace -z` prints it, with and without the leading line.
-    for begin in ["TRACE:\n", "capturing trace... done\nTRACE:\n", "capturing trace... done\r\nTRACE:\r\n"] {
+    for begin in [
+        "TRACE:\n",
+        "capturing trace... done\nTRACE:\n",
+        "capturing trace... done\r\nTRACE:\r\n",
+        "capturing trace... done\nTRACE:\nunable to open /sys/kernel/debug/tracing/foo\nwarning\n",
+    ] {
         let mut packed = flate2::write::ZlibEncoder::new(begin.as_bytes().to_vec(), flate2::Compression::default());
         std::io::Write::write_all(&mut packed, text.split_once("TRACE:\n").expect("a trace").1.as_bytes())
             .expect("packed");
