@@ -42,9 +42,10 @@ pub(crate) const FORMAT: Format = Format {
 };
 
 /// Returns whether at least four fifths of the first lines are stacks with weights, since profilers may print messages
-/// among them. One of the stacks must have several frames, or all must look like functions.
+/// among them. One of the stacks must have several frames, or all must look like functions. A single line may be a
+/// sentence with a semicolon, after which a space follows.
 fn looks_like_collapsed(head: &[u8]) -> bool {
-    let (mut stacks, mut others, mut deep) = (0, 0, 0);
+    let (mut stacks, mut others, mut deep, mut spaced) = (0, 0, 0, 0);
     // Austin's lines look similar, but have different frames and weights.
     if head.trim_ascii_start().starts_with(b"# austin") {
         return false;
@@ -56,6 +57,10 @@ fn looks_like_collapsed(head: &[u8]) -> bool {
         let is_stack = split(line).is_some();
         (stacks, others) = (stacks + usize::from(is_stack), others + usize::from(!is_stack));
         deep += usize::from(is_stack && line.contains(&b';'));
+        spaced += usize::from(is_stack && memchr::memmem::find(line, b"; ").is_some());
+    }
+    if stacks == 1 && spaced == 1 {
+        return false;
     }
     if deep > 0 { 4 * others <= stacks } else { others == 0 && are_functions(head) }
 }

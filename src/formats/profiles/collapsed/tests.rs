@@ -55,6 +55,16 @@ proptest! {
 }
 
 #[test]
+fn a_single_sentence_with_a_semicolon_is_no_stack() {
+    for text in ["# Title\n\ntext; with 3\n", "SELECT 1; SELECT 2\n", "SELECT 1; SELECT 2"] {
+        assert!(!looks_like_collapsed(text.as_bytes()), "{text}");
+    }
+    for text in ["main;operator new 5\n", "a; b 5\na; c 6\n", "main;f 5"] {
+        assert!(looks_like_collapsed(text.as_bytes()), "{text}");
+    }
+}
+
+#[test]
 fn a_real_capture_weighs_what_its_lines_weigh() {
     let reading = read_path(&data("pyspy_collapsed.txt")).expect("a capture");
     let text = std::fs::read_to_string(data("pyspy_collapsed.txt")).expect("text");
