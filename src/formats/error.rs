@@ -16,8 +16,11 @@ pub enum ReadError {
     #[error("{}: the file is empty", path.display())]
     Empty { path: PathBuf },
     /// The path is not a regular file.
-    #[error("{}: not a file but {kind}", path.display())]
+    #[error("{}: not a file but {kind}{}", path.display(), advice_for(*kind))]
     NotAFile { path: PathBuf, kind: FileKind },
+    /// The path is a folder, with a trace somewhere below it.
+    #[error("{}: not a file but a folder with {kind}: open {}", path.display(), inside.display())]
+    TraceInside { path: PathBuf, kind: &'static str, inside: PathBuf },
     /// The format is not recognised.
     #[error(
         "{}: byte 0: unrecognised file format, found {found}.{guess} Supported: {supported}", path.display()
@@ -43,6 +46,10 @@ pub enum ReadError {
     Sink(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
+fn advice_for(kind: FileKind) -> &'static str {
+    if kind == FileKind::Folder { ": open the files in it" } else { "" }
+}
+
 /// Returns what is wrong, and for a path that is wrong or closed to the user, what to do.
 fn io_text(offset: u64, error: &std::io::Error) -> String {
     match error.kind() {
@@ -64,6 +71,7 @@ impl ReadError {
         if let Self::Io { path, .. }
         | Self::Empty { path }
         | Self::NotAFile { path, .. }
+        | Self::TraceInside { path, .. }
         | Self::Unrecognised { path, .. }
         | Self::Unsupported { path, .. }
         | Self::NoEvents { path, .. }
@@ -85,6 +93,7 @@ impl ReadError {
             Self::Io { offset, .. } | Self::Malformed { offset, .. } => Some(*offset),
             Self::Empty { .. }
             | Self::NotAFile { .. }
+            | Self::TraceInside { .. }
             | Self::Unrecognised { .. }
             | Self::Unsupported { .. }
             | Self::NoEvents { .. }

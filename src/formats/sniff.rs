@@ -57,10 +57,11 @@ pub const FORMATS: &[Format] = &[
 pub fn open(path: &Path, context: &ReadContext) -> Result<Reader, ReadError> {
     let mut source = match Source::open(path, context) {
         Err(error @ ReadError::NotAFile { kind: FileKind::Folder, .. }) => {
-            return match super::linux::uftrace::info_file(path) {
-                Some(info) => open(&info, context),
-                None => Err(unsupported::folder(path).unwrap_or(error)),
-            };
+            if let Some(info) = super::linux::uftrace::info_file(path) {
+                return open(&info, context);
+            }
+            let is_trace = |head: &[u8]| recognise(FORMATS, head).is_some();
+            return Err(unsupported::folder(path, is_trace).unwrap_or(error));
         }
         source => source?,
     };

@@ -4,6 +4,7 @@
 
 mod bytes;
 mod compressed;
+mod folders;
 mod names;
 mod printed;
 mod recordings;
@@ -20,7 +21,8 @@ use super::input::source::Source;
 use super::json::outline::Outline;
 use super::json::sniff::looks_like_json;
 use super::{ReadError, Reader};
-use names::{DATABASES, EXTENSIONS, FOLDERS};
+pub(crate) use folders::folder;
+use names::{DATABASES, EXTENSIONS};
 use table::{Sniff, UnsupportedFormat};
 
 /// Formats that first bytes or keys identify with certainty.
@@ -96,12 +98,6 @@ fn refuse(mut source: Source, tables: &'static [&'static [UnsupportedFormat]]) -
 pub(super) fn by_name(path: &Path) -> Option<ReadError> {
     let extension = path.extension()?.to_str()?;
     let format = EXTENSIONS.iter().find(|format| format.extension.eq_ignore_ascii_case(extension))?;
-    Some(ReadError::Unsupported { path: path.to_owned(), kind: format.found, advice: format.advice })
-}
-
-/// Returns the error for a folder, if its files identify the format.
-pub(crate) fn folder(path: &Path) -> Option<ReadError> {
-    let format = FOLDERS.iter().find(|folder| folder.files.iter().all(|file| path.join(file).exists()))?;
     Some(ReadError::Unsupported { path: path.to_owned(), kind: format.found, advice: format.advice })
 }
 

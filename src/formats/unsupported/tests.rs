@@ -1,5 +1,6 @@
 //! Tests that files of other tools are refused by name, and that similar files are not.
 
+use super::names::FOLDERS;
 use super::*;
 use crate::base::generated_docs::assert_generated;
 use crate::formats::ReadContext;
@@ -19,12 +20,12 @@ const REFUSED: &[(&[u8], &str)] = &[
     (b"Activity.TraceId:            5b8e\nActivity.SpanId: 1\n", ".NET's console exporter"),
     (b"[otel.javaagent x] [main] INFO io.x.LoggingSpanExporter - 'GET /' : 5b8e\n", "OTEL_TRACES_EXPORTER"),
     (b"Spans\nResource\nSpan #0\n\tTraceId      : 5b\n", "collector"),
-    (b"<table class='xdebug-trace' dir='ltr'>\n", "xdebug.trace_format=1"),
     (b"#<struct OpenTelemetry::SDK::Trace::SpanData\n name=\"test\",\n", "collector"),
     (
         b"{\n  name          : f1\n  trace_id      : 5a7a\n  span_id       : 0a1b\n  start         : 1\n  duration      : 2\n",
         "collector",
     ),
+    (b"<table class='xdebug-trace' dir='ltr'>\n", "xdebug.trace_format=1"),
     (b"<table style='hyphens: auto;' class='xdebug-trace' dir='ltr' border='1'>\n", "xdebug.trace_format=1"),
     (b"# DURATION     TID     FUNCTION\n            [ 28141] | main() {\n", "open the folder of the recording"),
     (
@@ -141,8 +142,8 @@ const REFUSED: &[(&[u8], &str)] = &[
     (br#"{"snapshot":{"meta":{"node_fields":["type"]}},"nodes":[1]}"#, "heap snapshot of V8"),
     (br#"{"alloc_samples": 0, "args": ["w.py"], "samples": [[1,2]]}"#, "scalene"),
     (br#"[{"method":"Network.requestWillBeSent","params":{"ph":"X"}}]"#, "lighthouse --save-assets"),
-    (br#"{"query_name":"SELECT 1","latency":0.1,"children":[{"operator_name":"X"}]}"#, "DuckDB"),
     (br#"{"name":"Query","result":0.1,"timing":0.1,"cardinality":0,"extra-info":"select 1","children":[]}"#, "DuckDB"),
+    (br#"{"query_name":"SELECT 1","latency":0.1,"children":[{"operator_name":"X"}]}"#, "DuckDB"),
     (br#"{"Event":"SparkListenerLogStart","Spark Version":"3.5"}"#, "Spark"),
     (br#"{"event":"version","sid":"20260101","thread":"main","time":"2026-01-01T00:00:00Z"}"#, "trace2"),
     (br#"{"dhatFileVersion":2,"mode":"heap"}"#, "DHAT"),
@@ -482,6 +483,38 @@ fn folders_of_other_tools_are_refused_by_their_files() {
         let error = crate::formats::sniff::open(folder.path(), &ReadContext::default()).map(|_| ());
         assert!(error.expect_err("a folder").to_string().contains(row.found), "{}", row.found);
     }
+}
+
+#[test]
+fn the_error_of_a_folder_names_what_is_in_it_and_the_path_to_open() {
+    let error = |files: &[(&str, &[u8])]| {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (name, bytes) in files {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("created");
+            std::fs::write(path, bytes).expect("written");
+        }
+        let error = crate::formats::sniff::open(folder.path(), &ReadContext::default()).map(|_| ());
+        error.expect_err("a folder").to_string().replace(folder.path().to_str().expect("UTF-8"), "FOLDER")
+    };
+    let ctf: &[u8] = b"/* CTF 1.8 */\n";
+    assert!(error(&[("ust/uid/0/64-bit/metadata", ctf)]).contains("babeltrace2"), "the session of LTTng");
+    let other = "FOLDER: not a file but a folder: open the files in it";
+    assert_eq!(error(&[("a/metadata", b"Name: x\n")]), other);
+    assert_eq!(error(&[("a/b/c/d/e/f/metadata", ctf)]), other, "too deep");
+    assert_eq!(error(&[("notes.txt", b"x"), ("x.trace", b"no trace")]), other);
+    let next = br#"[{"name":"a","duration":2,"timestamp":4,"id":4,"tags":{},"startTime":1795344951469,"traceId":"9"}]"#;
+    assert_eq!(
+        error(&[("cache/a", b"x"), ("trace", next)]),
+        "FOLDER: not a file but a folder with a trace: open FOLDER/trace"
+    );
+    let playwright = br#"{"type":"context-options","playwrightVersion":"1","wallTime":5,"monotonicTime":5}"#;
+    assert!(error(&[("0/trace.trace", playwright)]).ends_with("a trace: open FOLDER/0/trace.trace"));
+    let uftrace: &[u8] = b"Ftrace!\0\x04\0\0\0\x28\0\x01\x02";
+    assert_eq!(
+        error(&[("uftrace.data/info", uftrace), ("uftrace.data/task.txt", b"")]),
+        "FOLDER: not a file but a folder with a recording of uftrace: open FOLDER/uftrace.data"
+    );
 }
 
 #[test]
