@@ -12,6 +12,7 @@ use super::load::load;
 use super::stdout::to_stdout;
 use crate::base::escape::write_json;
 use crate::base::time::{duration_text, seconds_text, utc_clock_text, utc_day_text};
+use crate::formats::sniff::format_name;
 use crate::ingest::Loaded;
 use crate::model::{Lost, Sources, TrackKind};
 use crate::query::Snapshot;
@@ -19,6 +20,8 @@ use crate::query::Snapshot;
 /// The object of `info --json`; its names are a contract with scripts.
 #[derive(Debug, Serialize)]
 struct Info {
+    /// Names of the formats of the files; absent if none can be read again, such as a pipe.
+    format: Option<String>,
     spans: u64,
     instants: u64,
     counters: u64,
@@ -73,7 +76,7 @@ struct LoadInfo {
 
 /// Prints the content of a trace.
 pub(super) fn print(sources: &Sources, json: bool, how: &Load) -> Result<(), CliError> {
-    let info = Info::from_loaded(&load(sources, how)?);
+    let info = Info { format: format_names(sources), ..Info::from_loaded(&load(sources, how)?) };
     to_stdout(|out| {
         if json {
             write_json(&mut *out, &info)?;
@@ -83,6 +86,15 @@ pub(super) fn print(sources: &Sources, json: bool, how: &Load) -> Result<(), Cli
         }
         Ok(())
     })
+}
+
+/// Returns the names of the formats of the files, each once.
+fn format_names(sources: &Sources) -> Option<String> {
+    let files = sources.files().iter().filter(|file| !file.input.is_open_file());
+    let mut names: Vec<&str> = files.filter_map(|file| format_name(file.path())).collect();
+    names.sort_unstable();
+    names.dedup();
+    (!names.is_empty()).then(|| names.join(", "))
 }
 
 impl Info {
@@ -101,6 +113,7 @@ impl Info {
             advice: lost.advice.into_owned(),
         };
         Self {
+            format: None,
             spans: summary.spans,
             instants: summary.instants,
             counters: summary.counters,
@@ -136,6 +149,9 @@ impl Info {
 
     fn write_text(&self, out: &mut dyn Write) -> std::io::Result<()> {
         let mut line = |label: &str, value: String| writeln!(out, "{label:<12} {value}");
+        if let Some(format) = &self.format {
+            line("format", format.clone())?;
+        }
         line("spans", self.spans.to_string())?;
         line("instants", self.instants.to_string())?;
         line("counters", format!("{} values", self.counters))?;

@@ -77,6 +77,15 @@ pub fn open(path: &Path, context: &ReadContext) -> Result<Reader, ReadError> {
     }
 }
 
+/// Returns the name of the format of a file or a folder; `None` if it cannot be read again, such as a pipe.
+pub(crate) fn format_name(path: &Path) -> Option<&'static str> {
+    let path = super::linux::uftrace::info_file(path).unwrap_or_else(|| path.to_owned());
+    // Opening a pipe would wait for its other end.
+    std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file)?;
+    let mut source = Source::open(&path, &ReadContext::default()).ok()?;
+    recognise_source(FORMATS, &mut source).ok()?.map(|format| format.name)
+}
+
 /// Returns whether a folder is a trace.
 #[must_use]
 pub(crate) fn is_trace_folder(folder: &Path) -> bool {

@@ -52,10 +52,11 @@ fn info_has_every_key_that_scripts_read() {
     let keys = |object: &Value| object.as_object().expect("an object").keys().cloned().collect::<Vec<_>>().join(" ");
     assert_eq!(
         keys(&info),
-        "spans instants counters flows samples processes threads tracks lanes start_ns end_ns utc_offset_ns source_bytes \
+        "format spans instants counters flows samples processes threads tracks lanes start_ns end_ns utc_offset_ns source_bytes \
          store_bytes late_events max_lateness_ns losses notes load"
     );
     assert_eq!(keys(&info["load"]), "seconds peak_budget_bytes chunks chunks_open_max head_moves spilled_bytes cached");
+    assert_eq!(info["format"], "Chrome JSON");
     assert_eq!((&info["spans"], &info["instants"]), (&Value::from(5400), &Value::from(5160)));
     assert_eq!(info["source_bytes"].as_u64(), Some(fs::metadata(data(CAPTURE)).expect("there").len()));
     let late = info["late_events"].as_u64().expect("a number");
