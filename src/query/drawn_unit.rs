@@ -28,7 +28,29 @@ pub(crate) enum DrawnUnit {
 #[derive(Debug, Default)]
 pub(super) struct DrawnUnits {
     of_tracks: Mutex<FxHashMap<TrackIdx, DrawnUnit>>,
-    has_times: OnceLock<bool>,
+    of_axis: OnceLock<AxisUnit>,
+}
+
+/// The unit of the horizontal axis of a trace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum AxisUnit {
+    Time,
+    /// The unit of all tracks, none of which has times.
+    Weight(Arc<str>),
+    /// Several units without times, so that a position has none.
+    Mixed,
+}
+
+impl AxisUnit {
+    /// Formats a distance on the axis; `None` if it has no unit.
+    #[must_use]
+    pub(crate) fn length_text(&self, length_ns: u64) -> Option<String> {
+        match self {
+            Self::Time => Some(DrawnUnit::Time.text(length_ns)),
+            Self::Weight(unit) => Some(DrawnUnit::Weight(Arc::clone(unit)).text(length_ns)),
+            Self::Mixed => None,
+        }
+    }
 }
 
 impl DrawnUnit {
@@ -57,13 +79,22 @@ impl DrawnUnits {
         self.of_tracks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns whether any of the first tracks has times; `tracks` are those of the trace. They are looked up once,
-    /// because the window asks in each frame.
-    pub(super) fn has_times(&self, store: &Store, tracks: &[TrackIdx]) -> bool {
+    /// Returns the unit that the first tracks share; `tracks` are those of the trace. They are looked up once, because
+    /// the window asks in each frame.
+    pub(super) fn of_axis(&self, store: &Store, tracks: &[TrackIdx]) -> &AxisUnit {
         /// Maximum number of tracks that are checked.
         const TRACKS_MAX: usize = 1000;
-        *self.has_times.get_or_init(|| {
-            tracks.is_empty() || tracks.iter().take(TRACKS_MAX).any(|&track| self.of_track(store, track).is_time())
+        self.of_axis.get_or_init(|| {
+            let mut shared = None;
+            for &track in tracks.iter().take(TRACKS_MAX) {
+                shared = match (self.of_track(store, track), shared) {
+                    (DrawnUnit::Time, _) => return AxisUnit::Time,
+                    (DrawnUnit::Weight(unit), Some(AxisUnit::Weight(other))) if unit != other => Some(AxisUnit::Mixed),
+                    (DrawnUnit::Weight(unit), None) => Some(AxisUnit::Weight(unit)),
+                    (DrawnUnit::Weight(_), shared) => shared,
+                };
+            }
+            shared.unwrap_or(AxisUnit::Time)
         })
     }
 
@@ -107,16 +138,17 @@ mod tests {
     use crate::model::{Id, Registry};
     use crate::store::{Meta, Row, StoreWriter};
 
-    /// Returns whether tracks with these slots and a sample in bytes have times. Asserts that a second call looks up
-    /// no track.
-    fn has_times(slots: &[u32]) -> bool {
+    /// Returns the unit of tracks with these slots and a sample in these units. Asserts that a second call looks up no
+    /// track.
+    fn axis_unit(of_tracks: &[(u32, &str)]) -> AxisUnit {
         let (mut registry, mut blob) = (Registry::default(), Vec::new());
-        let args_json = r#"{"event":"heap","unit":"bytes","period":7}"#;
-        Detail { args_json, ..Detail::default() }.encode_into(&mut blob);
         let file = tempfile::tempfile().unwrap();
         let mut writer = StoreWriter::new(file.try_clone().unwrap(), 1 << 20).unwrap();
-        let tracks: Vec<TrackIdx> = (0..slots.len() as u32).map(TrackIdx).collect();
-        for (&slot, &track) in slots.iter().zip(&tracks) {
+        let tracks: Vec<TrackIdx> = (0..of_tracks.len() as u32).map(TrackIdx).collect();
+        for (&(slot, unit), &track) in of_tracks.iter().zip(&tracks) {
+            let args_json = &*format!(r#"{{"event":"heap","unit":"{unit}","period":7}}"#);
+            blob.clear();
+            Detail { args_json, ..Detail::default() }.encode_into(&mut blob);
             registry.track(&TrackKey { slot, ..TrackKey::thread(Id::Number(1), Id::Number(track.0.into())) });
             let DetailRef(detail) = writer.push_detail(&blob).unwrap();
             let lane = writer.add_lane(track, LaneKind::Samples, 0).unwrap();
@@ -125,17 +157,29 @@ mod tests {
         writer.finish(&Meta { tracks: registry.into_tables(), ..Meta::default() }).unwrap();
         let store = Store::from_file(&file, "test".as_ref()).unwrap();
         let units = DrawnUnits::default();
-        let has_times = units.has_times(&store, &tracks);
+        let unit = units.of_axis(&store, &tracks).clone();
         units.lock().clear();
-        assert_eq!(units.has_times(&store, &tracks), has_times);
+        assert_eq!(*units.of_axis(&store, &tracks), unit);
         assert!(units.lock().is_empty(), "the tracks are looked up once");
-        has_times
+        unit
     }
 
     #[test]
     fn a_trace_has_times_if_one_of_its_tracks_does_or_if_it_is_empty() {
         const UNTIMED: u32 = TrackKey::SLOT_UNTIMED;
-        let cases: [&[u32]; 4] = [&[], &[UNTIMED], &[UNTIMED, UNTIMED], &[UNTIMED, 0]];
-        assert_eq!(cases.map(has_times), [true, false, false, true]);
+        let bytes = AxisUnit::Weight("bytes".into());
+        for (of_tracks, expected) in [
+            (&[][..], AxisUnit::Time),
+            (&[(UNTIMED, "bytes")], bytes.clone()),
+            (&[(UNTIMED, "bytes"), (UNTIMED, "bytes")], bytes.clone()),
+            (&[(UNTIMED, "bytes"), (UNTIMED, "count"), (UNTIMED, "count")], AxisUnit::Mixed),
+            (&[(UNTIMED, "bytes"), (0, "bytes")], AxisUnit::Time),
+            (&[(UNTIMED, "bytes"), (UNTIMED, "ns")], AxisUnit::Time),
+        ] {
+            assert_eq!(axis_unit(of_tracks), expected, "{of_tracks:?}");
+        }
+        assert_eq!(bytes.length_text(197_080).as_deref(), Some("197\u{2009}080 bytes"));
+        assert_eq!(AxisUnit::Time.length_text(1500).as_deref(), Some("1.500 µs"));
+        assert_eq!(AxisUnit::Mixed.length_text(1), None);
     }
 }

@@ -9,7 +9,7 @@ use crate::store::{LaneIdx, LaneInfo, LaneKind, RowIdx, Span, Store, Summary};
 
 use super::cursor::LaneCursor;
 use super::display_order::{display_order, shown_tracks, tracks_of_process};
-use super::drawn_unit::{DrawnUnit, DrawnUnits};
+use super::drawn_unit::{AxisUnit, DrawnUnit, DrawnUnits};
 use super::named_groups::NamedGroups;
 use super::overlay::NameOverlay;
 use super::shared_names::SharedNames;
@@ -86,7 +86,13 @@ impl Snapshot {
     /// Returns whether any track has times. Bars of the others are as wide as their weights in bytes or counts.
     #[must_use]
     pub(crate) fn has_times(&self) -> bool {
-        self.0.drawn_units.has_times(self.store(), self.display_order())
+        *self.axis_unit() == AxisUnit::Time
+    }
+
+    /// Returns the unit of the horizontal axis.
+    #[must_use]
+    pub(crate) fn axis_unit(&self) -> &AxisUnit {
+        self.0.drawn_units.of_axis(self.store(), self.display_order())
     }
 
     /// Returns whether another track has the name of this one, so that only their ids tell them apart.

@@ -1,6 +1,7 @@
 //! Ruler ticks and their labels. Chooses a step whose labels never overlap, by the width of the longest label.
 
 use super::viewport::Viewport;
+use crate::model::sample_measure::{BYTES, drawn_ns_per_unit};
 
 /// Free space between two labels, in widths of a digit.
 pub(super) const GAP_DIGITS: f64 = 3.0;
@@ -31,15 +32,18 @@ pub(super) struct Count {
     zero_ns: i128,
     unit: Unit,
     is_signed: bool,
+    /// The smallest distance that labels distinguish.
+    least_ns: i128,
 }
 
 impl Ruler {
     /// Formats a time like the labels, with enough digits to distinguish pixels; `None` if labels are times of day.
     #[must_use]
     pub(crate) fn time_text(&self, ts_ns: i64, ns_per_px: f64) -> Option<String> {
-        let Count { zero_ns, mut unit, is_signed } = self.count?;
+        let Count { zero_ns, mut unit, is_signed, least_ns } = self.count?;
         #[expect(clippy::cast_precision_loss, reason = "a unit is a power of ten")]
         while unit.ns % 10_i128.pow(unit.decimals + 1) == 0
+            && unit.ns / 10_i128.pow(unit.decimals) > least_ns
             && unit.ns as f64 / 10_f64.powi(unit.decimals as i32) > ns_per_px
         {
             unit.decimals += 1;
@@ -56,12 +60,38 @@ pub(crate) fn ruler(view: &Viewport, origin_ns: i64, digit_px: f64) -> Ruler {
     Ruler { base, ..ruler }
 }
 
+/// Returns the ruler for a view of weights, which are drawn `ns_per_unit` wide each. Labels are numbers with a decimal
+/// prefix, or bytes.
+#[must_use]
+pub(crate) fn weight_ruler(view: &Viewport, origin_ns: i64, digit_px: f64, unit: &str) -> Ruler {
+    let least_ns = i128::from(drawn_ns_per_unit(unit));
+    let texts = if unit == BYTES { ["TB", "GB", "MB", "kB", "B"] } else { ["T", "G", "M", "k", ""] };
+    let mut units = [(0, ""); 5];
+    for ((unit, text), power) in units.iter_mut().zip(texts).zip([12, 9, 6, 3, 0]) {
+        *unit = (least_ns * 10_i128.pow(power), text);
+    }
+    labelled(view, origin_ns, 0, digit_px, false, &units)
+}
+
 /// Returns the ticks of [`ruler`], and the offset of their zero from `origin_ns`. Labels have a sign if that is not the
 /// origin, or if `is_signed`.
 pub(super) fn ticks_from(view: &Viewport, origin_ns: i64, digit_px: f64, is_signed: bool) -> (i128, Ruler) {
     let left_ns = i128::from(view.start_ns()) - i128::from(origin_ns);
     let base_ns = base_ns(left_ns, view.width_ns());
-    for (step_ns, parts) in steps() {
+    (base_ns, labelled(view, origin_ns, base_ns, digit_px, is_signed, &UNITS))
+}
+
+/// Returns a ruler in some units, largest first, whose labels count from `base_ns` after `origin_ns`.
+fn labelled(
+    view: &Viewport,
+    origin_ns: i64,
+    base_ns: i128,
+    digit_px: f64,
+    is_signed: bool,
+    units: &[(i128, &'static str)],
+) -> Ruler {
+    let least_ns = units.last().map_or(1, |(ns, _)| *ns);
+    for (step_ns, parts) in steps().filter(|&(step_ns, _)| i128::from(step_ns) >= least_ns) {
         #[expect(clippy::cast_precision_loss, reason = "a step has one digit")]
         let step_px = step_ns as f64 / view.ns_per_px();
         // Even the shortest label, one digit with its unit, would not fit.
@@ -69,15 +99,15 @@ pub(super) fn ticks_from(view: &Viewport, origin_ns: i64, digit_px: f64, is_sign
             continue;
         }
         let is_signed = is_signed || base_ns != 0;
-        let (unit, ticks) = ticks(view, origin_ns, base_ns, step_ns, is_signed);
+        let (unit, ticks) = ticks(view, origin_ns, base_ns, step_ns, is_signed, units);
         let longest = ticks.iter().map(|tick| tick.label.chars().count()).max().unwrap_or(0);
         #[expect(clippy::cast_precision_loss, reason = "labels have about ten characters")]
         if longest as f64 * digit_px + GAP_DIGITS * digit_px <= step_px {
-            let count = Some(Count { zero_ns: i128::from(origin_ns) + base_ns, unit, is_signed });
-            return (base_ns, Ruler { ticks, step_ns, parts, count, ..Ruler::default() });
+            let count = Some(Count { zero_ns: i128::from(origin_ns) + base_ns, unit, is_signed, least_ns });
+            return Ruler { ticks, step_ns, parts, count, ..Ruler::default() };
         }
     }
-    (base_ns, Ruler::default())
+    Ruler::default()
 }
 
 /// Returns the time that labels count from: 0 while they stay short, else a round time before the view.
@@ -102,14 +132,21 @@ fn steps() -> impl Iterator<Item = (i64, i64)> {
     })
 }
 
-fn ticks(view: &Viewport, origin_ns: i64, base_ns: i128, step_ns: i64, is_signed: bool) -> (Unit, Vec<Tick>) {
+fn ticks(
+    view: &Viewport,
+    origin_ns: i64,
+    base_ns: i128,
+    step_ns: i64,
+    is_signed: bool,
+    units: &[(i128, &'static str)],
+) -> (Unit, Vec<Tick>) {
     let origin = i128::from(origin_ns);
     let step = i128::from(step_ns);
     // One to the left, whose label may reach into view.
     let first = (i128::from(view.start_ns()) - origin).div_euclid(step) - 1;
     let last = (i128::from(view.end_ns()) - origin).div_euclid(step) + 1;
     let farthest_ns = [first, last].into_iter().map(|tick| (tick * step - base_ns).abs()).max().unwrap_or(0);
-    let unit = unit_for(farthest_ns, step);
+    let unit = unit_for(farthest_ns, step, units);
     let ticks = (first..=last).filter_map(|tick| {
         let ts_ns = i64::try_from(tick * step + origin).ok()?;
         Some(Tick { ts_ns, label: signed_label(tick * step - base_ns, unit, is_signed) })
@@ -132,13 +169,15 @@ struct Unit {
 
 const UNITS: [(i128, &str); 4] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns")];
 
-/// Returns the unit in which labels are short, with enough digits to distinguish multiples of `step_ns`.
-fn unit_for(farthest_ns: i128, step_ns: i128) -> Unit {
+/// Returns the unit in which labels are short, with enough digits to distinguish multiples of `step_ns`. Units are
+/// those to choose from, largest first.
+fn unit_for(farthest_ns: i128, step_ns: i128, units: &[(i128, &'static str)]) -> Unit {
     // Whole numbers up to four digits are more readable than a fraction: 100 ns, not 0.1 µs.
     const WHOLE_MAX: i128 = 2_000;
-    let whole = UNITS.into_iter().find(|(ns, _)| step_ns % ns == 0).filter(|(ns, _)| farthest_ns <= WHOLE_MAX * ns);
-    let largest = UNITS.into_iter().find(|(ns, _)| farthest_ns >= *ns);
-    let (ns, text) = whole.or(largest).unwrap_or((1, "ns"));
+    let units = || units.iter().copied();
+    let whole = units().find(|(ns, _)| step_ns % ns == 0).filter(|(ns, _)| farthest_ns <= WHOLE_MAX * ns);
+    let largest = units().find(|(ns, _)| farthest_ns >= *ns);
+    let (ns, text) = whole.or(largest).or(units().last()).unwrap_or((1, "ns"));
     let mut decimals = 0;
     while ns % 10_i128.pow(decimals) == 0 && step_ns % (ns / 10_i128.pow(decimals)) != 0 {
         decimals += 1;
@@ -152,7 +191,7 @@ fn base_unit(base_ns: i128) -> Unit {
     while base_ns % (round_ns * 10) == 0 {
         round_ns *= 10;
     }
-    unit_for(base_ns, round_ns)
+    unit_for(base_ns, round_ns, &UNITS)
 }
 
 fn time_label(ns: i128, unit: Unit) -> String {
@@ -161,12 +200,13 @@ fn time_label(ns: i128, unit: Unit) -> String {
     let unit_ns = unit.ns.unsigned_abs();
     let whole = u64::try_from(magnitude / unit_ns).unwrap_or(u64::MAX);
     let grouped = crate::base::time::grouped_digits(whole);
+    let space = if unit.text.is_empty() { "" } else { " " };
     if unit.decimals == 0 {
-        return format!("{sign}{grouped} {}", unit.text);
+        return format!("{sign}{grouped}{space}{}", unit.text);
     }
     let fraction = magnitude % unit_ns * 10_u128.pow(unit.decimals) / unit_ns;
     let width = unit.decimals as usize;
-    format!("{sign}{grouped}.{fraction:0width$} {}", unit.text)
+    format!("{sign}{grouped}.{fraction:0width$}{space}{}", unit.text)
 }
 
 #[cfg(test)]
@@ -225,6 +265,24 @@ pub(super) mod tests {
         assert_eq!(text(0, 5_000_000, 1_234_567), "1.234 ms");
         assert_eq!(text(0, 1000, 7), "7 ns");
         assert_eq!(text(12_345_678_901, 12_345_679_001, 12_345_678_950), "+950 ns");
+    }
+
+    #[test]
+    fn weights_are_numbers_or_bytes_down_to_one() {
+        let labels = |unit: &str, end: i64| {
+            let end_ns = end * drawn_ns_per_unit(unit) as i64;
+            let mut view = Viewport::covering(0, end_ns, 1000.0, 100.0);
+            view.show_exactly(0, end_ns);
+            let ruler = weight_ruler(&view, 0, 8.0, unit);
+            let time = ruler.time_text(end_ns / 3, view.ns_per_px()).unwrap();
+            let inside = ruler.ticks.into_iter().filter(|tick| (0..end_ns).contains(&tick.ts_ns));
+            (ruler.base, inside.map(|tick| tick.label).take(3).collect::<Vec<_>>().join(", "), time)
+        };
+        let of = |labels: &str, time: &str| (String::new(), labels.to_owned(), time.to_owned());
+        assert_eq!(labels("samples", 8_068_393), of("0 M, 1 M, 2 M", "2.689 M"));
+        assert_eq!(labels("bytes", 197_080), of("0 kB, 20 kB, 40 kB", "65.6 kB"));
+        assert_eq!(labels("samples", 50), of("0, 5, 10", "16"));
+        assert_eq!(labels("samples", 2), of("0, 1", "0"), "no part of a sample");
     }
 
     #[test]

@@ -4,10 +4,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::base::time::duration_text;
 use crate::frame::filtered::Filtered;
 use crate::model::{ProcessIdx, Sources, TrackSet};
 use crate::query::Snapshot;
+use crate::query::drawn_unit::AxisUnit;
 use crate::query::filter::Filter;
 use crate::query::flame::{FlamePicture, FlameView, FunctionKey};
 use crate::query::group_choice::GroupChoice;
@@ -63,13 +63,14 @@ impl SelectedScope {
         Scope { tracks: self.tracks.clone(), ..range }.matching(Matcher::new(snapshot, &Filter { terms }))
     }
 
-    /// Describes the scope, for the title of a panel.
+    /// Describes the scope, for the title of a panel. `unit` is that of the trace.
     #[must_use]
-    pub(crate) fn title(&self) -> String {
+    pub(crate) fn title(&self, unit: &AxisUnit) -> String {
         match self.range {
             None if self.is_whole() => "of the whole trace".to_owned(),
             Some((from_ns, to_ns)) if self.tracks.is_all() && self.filter.is_empty() => {
-                format!("of the selected {}", duration_text(to_ns.abs_diff(from_ns)))
+                let length = unit.length_text(to_ns.abs_diff(from_ns));
+                length.map_or_else(|| "of the selection".to_owned(), |length| format!("of the selected {length}"))
             }
             _ => "of the scope".to_owned(),
         }

@@ -184,7 +184,11 @@ impl SpansPanel {
                 } else if progress.is_none() && is_answered {
                     show_exactness(ui, Exactness::Exact, snapshot, theme);
                 }
-                let text = format!("{} {}", self.count_text(progress.is_some()), view.scope().title());
+                let text = format!(
+                    "{} {}",
+                    self.count_text(progress.is_some()),
+                    view.scope().title(view.snapshot().axis_unit())
+                );
                 ui.add(egui::Label::new(RichText::new(text).color(theme.weak_text)).truncate());
             });
         });

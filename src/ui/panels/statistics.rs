@@ -241,7 +241,7 @@ impl StatisticsPanel {
         }
         let progress = self.renewal.progress((view.progress)(QuestionKind::Totals));
         ui.horizontal(|ui| {
-            let of = scope.title();
+            let of = scope.title(view.snapshot().axis_unit());
             let is_narrow = ui.available_width() < NARROW_POINTS;
             let title = ui.label(RichText::new("Statistics").strong());
             if is_narrow {

@@ -6,7 +6,6 @@ use super::layout::TimelineLayout;
 use super::layout::as_f32;
 use super::state::Timeline;
 use super::tracks::ArrangeJob;
-use crate::base::time::signed_interval_text;
 use crate::scene::bookmarks::{Bookmark, Bookmarks};
 use crate::scene::labels::{shorten_middle, shown};
 use crate::ui::command::{BookmarkCommand, Command, TimelineCommand};
@@ -193,5 +192,7 @@ pub(crate) fn bookmark_time_text(timeline: &Timeline, mark: &Bookmark) -> String
 /// Formats the distance of a time from the selected bookmark, such as `+1.5 ms`; empty without one.
 pub(crate) fn distance_text(timeline: &Timeline, ts_ns: i64) -> String {
     let Some(mark) = timeline.overlays.bookmarks().chosen() else { return String::new() };
-    signed_interval_text(mark.ts_ns, ts_ns)
+    let sign = if ts_ns < mark.ts_ns { "-" } else { "+" };
+    let distance = timeline.snapshot().axis_unit().length_text(ts_ns.abs_diff(mark.ts_ns));
+    distance.map(|distance| format!("{sign}{distance}")).unwrap_or_default()
 }

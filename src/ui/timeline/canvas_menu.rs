@@ -8,8 +8,8 @@ use super::gutter;
 use super::interaction::ClickTarget;
 use super::layout::TimelineLayout;
 use super::state::Timeline;
-use crate::base::time::duration_text;
 use crate::query::describe::{arguments, trace_filter};
+use crate::query::drawn_unit::AxisUnit;
 use crate::query::filter::name_word;
 use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::rows::GroupKind;
@@ -107,7 +107,8 @@ fn sections(timeline: &Timeline, clicked: ClickTarget) -> Vec<MenuSection> {
     let moment = MenuSection { title: String::new(), items: vec![same("Add marker", mark)], submenus: Vec::new() };
     let of_group = clicked.group.map(|kind| group_section(timeline, kind, clicked.row.is_some()));
     let of_span = clicked.row.map(|row| span_section(timeline, row));
-    let of_scope = (!timeline.scope().is_whole()).then(|| scope_section(timeline.scope()));
+    let of_scope =
+        (!timeline.scope().is_whole()).then(|| scope_section(timeline.scope(), timeline.snapshot().axis_unit()));
     of_span.into_iter().chain(of_scope).chain([moment]).chain(of_group).collect()
 }
 
@@ -184,7 +185,7 @@ fn span_section(timeline: &Timeline, row: RowIdx) -> MenuSection {
     MenuSection { title: on_screen(&short).into_owned(), items, submenus }
 }
 
-fn scope_section(scope: &SelectedScope) -> MenuSection {
+fn scope_section(scope: &SelectedScope, unit: &AxisUnit) -> MenuSection {
     let export = Command::App(AppCommand::Choose(Purpose::ExportSelected));
     let step = |step| Command::Timeline(TimelineCommand::Step(step));
     let zoom = scope.range.map(|_| item("Zoom to this time", "Fit selection", step(NavigationStep::Selection)));
@@ -196,7 +197,7 @@ fn scope_section(scope: &SelectedScope) -> MenuSection {
         item("Export the scope...", "", export),
         item("Clear the scope", "Clear selection", step(NavigationStep::ClearSelection)),
     ];
-    let length = scope.range.map(|(from_ns, to_ns)| duration_text(to_ns.abs_diff(from_ns)));
+    let length = scope.range.and_then(|(from_ns, to_ns)| unit.length_text(to_ns.abs_diff(from_ns)));
     let title = length.map_or("Scope".to_owned(), |length| format!("Scope: {length}"));
     let more = ("More for the scope", zoom.into_iter().chain(more).collect());
     let submenus = vec![more, ("Derive track of the scope", derive_items(scope))];

@@ -8,7 +8,6 @@ use super::layout::TimelineLayout;
 use super::layout::as_f32;
 use super::ruler_labels::beside_others;
 use super::state::Timeline;
-use crate::base::time::duration_text;
 use crate::ui::command::{Command, PanelCommand};
 use crate::ui::command_table::key_of;
 use crate::ui::panel::Panel;
@@ -62,9 +61,14 @@ pub(super) fn paint(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme
     painter.rect_filled(on_ruler, 0.0, theme.accent.gamma_multiply(0.25));
 }
 
+fn length_text(timeline: &Timeline, from_ns: i64, to_ns: i64) -> String {
+    let length = timeline.snapshot().axis_unit().length_text(to_ns.abs_diff(from_ns));
+    length.unwrap_or_else(|| "part".to_owned())
+}
+
 /// The length of the selected time, and its position on the ruler.
 pub(super) struct Length {
-    dur_ns: u64,
+    text: String,
     galley: Arc<Galley>,
     pub(crate) rect: Rect,
 }
@@ -85,11 +89,11 @@ pub(super) fn length(
     if left >= right {
         return None;
     }
-    let dur_ns = to_ns.abs_diff(from_ns);
-    let galley = ui.painter().layout_no_wrap(duration_text(dur_ns), FontId::proportional(11.0), theme.canvas);
+    let text = length_text(timeline, from_ns, to_ns);
+    let galley = ui.painter().layout_no_wrap(text.clone(), FontId::proportional(11.0), theme.canvas);
     let size = galley.size() + vec2(10.0, 4.0);
     let rect = Rect::from_center_size(pos2(f32::midpoint(left, right), layout.ruler.center().y), size);
-    Some(Length { dur_ns, galley, rect: beside_others(rect, layout.ruler, flags) })
+    Some(Length { text, galley, rect: beside_others(rect, layout.ruler, flags) })
 }
 
 impl Length {
@@ -97,7 +101,7 @@ impl Length {
     pub(super) fn show(self, ui: &Ui, layout: &TimelineLayout, theme: &Theme) -> Option<Command> {
         let response = ui.interact(self.rect, ui.scope_id().with("selected time"), Sense::click());
         response.widget_info(|| {
-            let label = format!("Statistics of the selected {}", duration_text(self.dur_ns));
+            let label = format!("Statistics of the selected {}", self.text);
             WidgetInfo::labeled(Role::Button, true, label)
         });
         let painter = ui.painter_at(layout.ruler);

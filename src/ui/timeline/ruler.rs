@@ -9,8 +9,9 @@ use super::layout::TimelineLayout;
 use super::layout::as_f32;
 use super::ruler_labels::beside_others;
 use super::state::Timeline;
+use crate::query::drawn_unit::AxisUnit;
 use crate::scene::clock_ruler::{clock_ruler, hours_ruler, with_decimals_of_pixels};
-use crate::scene::ruler::{Ruler, ruler};
+use crate::scene::ruler::{Ruler, ruler, weight_ruler};
 use crate::ui::theme::Theme;
 
 /// Font size of labels, in points.
@@ -21,6 +22,11 @@ pub(super) fn current(timeline: &Timeline, ui: &Ui) -> Ruler {
     let digit_points = ui.fonts_mut(|fonts| fonts.glyph_width(&FontId::proportional(TEXT_POINTS), '0'));
     let digit_px = f64::from(digit_points * timeline.scale());
     let (view, origin_ns) = (timeline.view.now(), timeline.origin_ns());
+    match timeline.snapshot().axis_unit() {
+        AxisUnit::Time => {}
+        AxisUnit::Weight(unit) => return weight_ruler(view, origin_ns, digit_px, unit),
+        AxisUnit::Mixed => return Ruler::default(),
+    }
     if let Some(offset_ns) = timeline.ruler_utc_offset_ns() {
         clock_ruler(view, offset_ns, digit_px)
     } else {
@@ -85,8 +91,9 @@ pub(super) fn pointer_time(
     let at = hover.filter(|at| layout.rows().contains(*at))?;
     let ts_ns = timeline.time_at(layout, at);
     let ns_per_px = timeline.view.now().ns_per_px();
-    let of_day = || with_decimals_of_pixels(timeline.time_text(ts_ns), ns_per_px);
-    let time = ruler.time_text(ts_ns, ns_per_px).unwrap_or_else(of_day);
+    let has_times = timeline.snapshot().has_times();
+    let of_day = || has_times.then(|| with_decimals_of_pixels(timeline.time_text(ts_ns), ns_per_px));
+    let time = ruler.time_text(ts_ns, ns_per_px).or_else(of_day)?;
     let from_mark = distance_text(timeline, ts_ns);
     let text = if from_mark.is_empty() { time } else { format!("{time}   {from_mark}") };
     let galley = ui.painter().layout_no_wrap(text, FontId::proportional(TEXT_POINTS), theme.canvas);

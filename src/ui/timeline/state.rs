@@ -372,10 +372,14 @@ impl Timeline {
     /// Describes the timeline for screen readers.
     #[must_use]
     pub(crate) fn summary(&self) -> String {
+        let tracks = self.snapshot.display_order().len();
+        let selected = self.selected_text();
+        if !self.snapshot.has_times() {
+            return format!("Timeline of {tracks} tracks without times. {selected}");
+        }
         let from = self.time_text(self.view.now().start_ns());
         let to = self.time_text(self.view.now().end_ns());
-        let tracks = self.snapshot.display_order().len();
-        format!("Timeline of {tracks} tracks, {from} to {to} in view. {}", self.selected_text())
+        format!("Timeline of {tracks} tracks, {from} to {to} in view. {selected}")
     }
 
     /// Describes the selected span in a sentence for screen readers.

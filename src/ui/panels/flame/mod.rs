@@ -185,7 +185,7 @@ impl FlamePanel {
         let progress = self.renewal.progress((view.progress)(QuestionKind::Paths));
         ui.label(RichText::new("Flame graph").strong());
         if ui.available_width() >= NARROW_POINTS {
-            ui.label(RichText::new(scope.title()).color(theme.weak_text));
+            ui.label(RichText::new(scope.title(view.snapshot().axis_unit())).color(theme.weak_text));
         }
         if has_samples && snapshot.summary().spans == 0 && self.samples {
             self.show_events(ui);
