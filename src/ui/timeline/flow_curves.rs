@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use egui::epaint::CubicBezierShape;
-use egui::{Color32, Pos2, Shape, Stroke, Ui, pos2, vec2};
+use egui::{Color32, Pos2, Rangef, Shape, Stroke, Ui, pos2, vec2};
 
 use super::layout::TimelineLayout;
 use super::pane::ShownPane;
@@ -68,19 +68,32 @@ fn distinct(curves: impl Iterator<Item = FlowCurve>) -> Vec<FlowCurve> {
     curves.filter(|curve| taken.insert((cell(curve.from), cell(curve.to), curve.touches))).collect()
 }
 
-/// Returns both ends of a link in the window; `None` if no part of it can be in view.
+/// Returns both ends of a link in the window; `None` if no part of it can be in view. They are on the edges of the rows
+/// that face each other, so that the curve does not cross the names on both spans.
 fn ends(timeline: &Timeline, rows: &ShownPane<'_>, link: &FlowLink) -> Option<(Pos2, Pos2)> {
     let canvas = rows.canvas;
-    let from = pos2(rows.x_of(link.from_ns), middle_of(timeline, rows, link.from)?);
-    let to = pos2(rows.x_of(link.to_ns), middle_of(timeline, rows, link.to)?);
+    let (from_y, to_y) = facing_edges(row_range(timeline, rows, link.from)?, row_range(timeline, rows, link.to)?);
+    let from = pos2(rows.x_of(link.from_ns), from_y);
+    let to = pos2(rows.x_of(link.to_ns), to_y);
     let is_beside = |a: f32, b: f32, low: f32, high: f32| a.max(b) < low || a.min(b) > high;
     let is_out = is_beside(from.x, to.x, canvas.left(), canvas.right())
         || is_beside(from.y, to.y, canvas.top(), canvas.bottom());
     (!is_out).then_some((from, to))
 }
 
-/// Returns the vertical centre of a span's row, or of its group while that is folded.
-fn middle_of(timeline: &Timeline, rows: &ShownPane<'_>, row: RowIdx) -> Option<f32> {
+/// Returns the edge of each of two rows that faces the other; the lower edge of both for the same row.
+fn facing_edges(from: Rangef, to: Rangef) -> (f32, f32) {
+    if to.center() < from.center() {
+        (from.min, to.max)
+    } else if to.center() > from.center() {
+        (from.max, to.min)
+    } else {
+        (from.max, to.max)
+    }
+}
+
+/// Returns the vertical range of a span's row, or of its group while that is folded.
+fn row_range(timeline: &Timeline, rows: &ShownPane<'_>, row: RowIdx) -> Option<Rangef> {
     /// Farther away, the curve's shape is not visible.
     const REACH: f32 = 4000.0;
     let track = timeline.snapshot.lane(row.lane).track;
@@ -93,7 +106,9 @@ fn middle_of(timeline: &Timeline, rows: &ShownPane<'_>, row: RowIdx) -> Option<f
         Some((group.top_px, group.height_px))
     };
     let (top_px, height_px) = own.or_else(group)?;
-    Some(rows.band(top_px, height_px).center().y.clamp(rows.canvas.top() - REACH, rows.canvas.bottom() + REACH))
+    let y = rows.band(top_px, height_px).y_range();
+    let near = |y: f32| y.clamp(rows.canvas.top() - REACH, rows.canvas.bottom() + REACH);
+    Some(Rangef::new(near(y.min), near(y.max)))
 }
 
 /// Draws a curve that leaves to the right and arrives from the left.
@@ -110,6 +125,14 @@ fn head(at: Pos2, color: Color32) -> Shape {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_curve_is_between_the_edges_of_the_rows_that_face_each_other() {
+        let [above, below] = [Rangef::new(0.0, 18.0), Rangef::new(50.0, 68.0)];
+        assert_eq!(facing_edges(above, below), (18.0, 50.0));
+        assert_eq!(facing_edges(below, above), (50.0, 18.0));
+        assert_eq!(facing_edges(above, above), (18.0, 18.0));
+    }
 
     #[test]
     fn of_curves_in_the_same_pixels_one_is_drawn() {
