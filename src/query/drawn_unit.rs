@@ -179,7 +179,7 @@ mod tests {
             assert_eq!(axis_unit(of_tracks), expected, "{of_tracks:?}");
         }
         assert_eq!(bytes.length_text(197_080).as_deref(), Some("197\u{2009}080 bytes"));
-        assert_eq!(AxisUnit::Time.length_text(1500).as_deref(), Some("1.500 µs"));
+        assert_eq!(AxisUnit::Time.length_text(1500).as_deref(), Some("1.5 µs"));
         assert_eq!(AxisUnit::Mixed.length_text(1), None);
     }
 }
