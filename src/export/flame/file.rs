@@ -4,8 +4,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{FlameGraph, cut_text, write_folded, write_json, write_pprof, write_svg};
-use crate::export::capped_text;
+use super::folded::write_folded;
+use super::json::write_json;
+use super::pprof::write_pprof;
+use super::svg::write_svg;
+use super::{FlameGraph, FlameLimits};
 use crate::export::error::{ExportError, check};
 use crate::export::format::with_ending;
 use crate::export::output::OutputFile;
@@ -53,22 +56,6 @@ impl FlameFormat {
             None if path.extension().is_none() => Ok((with_ending(path, ENDINGS[0].0), ENDINGS[0].1)),
             None => Err(NoFlameName { path }),
         }
-    }
-}
-
-/// The parts of a written graph that differ from the tree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct FlameLimits {
-    /// Paths that count for their first frames.
-    pub(crate) paths_cut: u64,
-    /// Values that are written as the maximum.
-    pub(crate) values_capped: u64,
-}
-
-impl FlameLimits {
-    /// Describes each limit that was met.
-    pub(crate) fn texts(self) -> impl Iterator<Item = String> {
-        [cut_text(self.paths_cut), capped_text(self.values_capped)].into_iter().flatten()
     }
 }
 

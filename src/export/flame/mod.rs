@@ -7,13 +7,11 @@ mod json;
 mod pprof;
 mod svg;
 
-pub(crate) use file::{FlameFormat, FlameLimits, FlameSource, export_flame, write_graph};
+pub(crate) use file::{FlameFormat, FlameSource, export_flame, write_graph};
 pub(crate) use folded::write_folded;
-use json::write_json;
-use pprof::write_pprof;
-use svg::write_svg;
 
 use crate::base::time::{duration_text, grouped_digits};
+use crate::export::capped_text;
 use crate::model::sample_measure::NANOSECONDS;
 use crate::query::Snapshot;
 use crate::query::flame::{FlameNode, FlameNodeIdx, FlamePicture, Measure};
@@ -108,6 +106,22 @@ fn bounded_sums(nodes: &[FlameNode], frames_max: u32) -> (Vec<SampleSum>, u64) {
         paths.push((frames, counted_at));
     }
     (sums, paths_cut)
+}
+
+/// The parts of a written graph that differ from the tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct FlameLimits {
+    /// Paths that count for their first frames.
+    pub(crate) paths_cut: u64,
+    /// Values that are written as the maximum.
+    pub(crate) values_capped: u64,
+}
+
+impl FlameLimits {
+    /// Describes each limit that was met.
+    pub(crate) fn texts(self) -> impl Iterator<Item = String> {
+        [cut_text(self.paths_cut), capped_text(self.values_capped)].into_iter().flatten()
+    }
 }
 
 /// Describes the paths that are cut where each is written as a whole; `None` without any.
