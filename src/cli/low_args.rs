@@ -13,7 +13,7 @@ use super::low_choices::{LowColorBy, LowFlameFormat, LowFormat, LowHues, LowRowF
 use super::low_live::{LowFollow, LowFollowLimits, LowLive, LowRetention, LowTail};
 use super::low_scope::LowScope;
 use super::low_stats::LowStatsOf;
-use super::number_args::{any_number, frames, made_depth, made_threads, port, threads};
+use super::number_args::{any_number, frames, made_depth, made_threads, part, port, scale, threads};
 use super::units::SizeArg;
 use crate::base::units::{bytes, signed_time_ns};
 use crate::base::version::VERSION;
@@ -535,20 +535,6 @@ fn offset(text: &str) -> Result<(String, i64), String> {
     // A file name may contain an equals sign; a time does not.
     let (file, time) = text.rsplit_once('=').ok_or("expected FILE=TIME, such as b.json=+1.5ms")?;
     Ok((file.to_owned(), signed_time_ns(time.strip_prefix('+').unwrap_or(time))?))
-}
-
-fn part(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(part) if (0.0..=1.0).contains(&part) => Ok(part),
-        _ => Err("expected a fraction between 0 and 1".to_owned()),
-    }
-}
-
-fn scale(text: &str) -> Result<f32, String> {
-    match text.parse() {
-        Ok(scale) if (0.5..=8.0).contains(&scale) => Ok(scale),
-        _ => Err("expected a number, 0.5 to 8".to_owned()),
-    }
 }
 
 #[cfg(test)]

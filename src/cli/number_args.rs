@@ -1,4 +1,4 @@
-//! The values of options that take a whole number, each in its range.
+//! The values of options that take a number, each in its range.
 
 use crate::base::units::whole_number;
 
@@ -24,4 +24,20 @@ pub(super) fn made_depth(text: &str) -> Result<u16, String> {
 
 pub(super) fn frames(text: &str) -> Result<u32, String> {
     whole_number(text, 2..=1_000_000)
+}
+
+/// Parses a fraction.
+pub(super) fn part(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(part) if (0.0..=1.0).contains(&part) => Ok(part),
+        _ => Err("expected a fraction between 0 and 1".to_owned()),
+    }
+}
+
+/// Parses the pixels per point of a picture.
+pub(super) fn scale(text: &str) -> Result<f32, String> {
+    match text.parse() {
+        Ok(scale) if (0.5..=8.0).contains(&scale) => Ok(scale),
+        _ => Err("expected a number, 0.5 to 8".to_owned()),
+    }
 }
