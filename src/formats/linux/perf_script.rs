@@ -2,7 +2,8 @@
 //! innermost frame first, and an empty line. An event with a stack is a sample, and so is one without fields, except of
 //! a system call. Scheduler events also become scheduling, system calls spans, others instants. Names stay as `perf`
 //! prints them; unresolved addresses are named after their file, as in `[libc.so.6]`. Lines without times are placed a
-//! millisecond apart, which is reported as a loss. Branches, registers and instructions are ignored.
+//! millisecond apart, which is reported as a loss. Source lines of frames are arguments. Branches, registers and
+//! instructions are ignored.
 
 mod header;
 
@@ -16,7 +17,7 @@ use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
 use crate::formats::input::text::{parsed, split_word};
-use crate::formats::output::args::ArgsWriter;
+use crate::formats::output::args::{ArgsWriter, lossy_text, push_quoted};
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::{ReadError, Reader};
 use crate::model::args::Detail;
@@ -118,6 +119,8 @@ struct ScriptFrame {
     name: Box<[u8]>,
     /// File of its code; empty if unknown.
     module: Box<[u8]>,
+    /// Source line that was running or calling, as `file:line`; empty if unknown.
+    line: Box<[u8]>,
 }
 
 /// Returns whether times are relative to the previous event, as with `--deltatime`. Then the first is 0, and they are
@@ -148,10 +151,15 @@ fn script_frame(text: &[u8]) -> Option<ScriptFrame> {
         let base = file.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
         let base = if base.is_empty() { &b"unknown"[..] } else { base };
         let base = base.strip_prefix(b"[").and_then(|base| base.strip_suffix(b"]")).unwrap_or(base);
-        return Some(ScriptFrame { name: [b"[", base, b"]"].concat().into(), module: module.into() });
+        return Some(ScriptFrame {
+            name: [b"[", base, b"]"].concat().into(),
+            module: module.into(),
+            line: Box::default(),
+        });
     }
     let plus = memchr::memmem::rfind(symbol, b"+0x").filter(|&at| symbol[at + 3..].iter().all(u8::is_ascii_hexdigit));
-    Some(ScriptFrame { name: symbol[..plus.unwrap_or(symbol.len())].into(), module: module.into() })
+    let name = symbol[..plus.unwrap_or(symbol.len())].into();
+    Some(ScriptFrame { name, module: module.into(), line: Box::default() })
 }
 
 /// Returns the source position of a `-F +srcline` line below a frame, such as `  file.c:12`. Returns an empty text for
@@ -239,7 +247,7 @@ impl LineParser for PerfScript {
             && let Some(location) = source_line(bytes)
         {
             if !location.is_empty() {
-                frame.name = [&*frame.name, b" (", location, b")"].concat().into();
+                frame.line = location.into();
             }
             return;
         }
@@ -327,6 +335,20 @@ impl PerfScript {
         number
     }
 
+    /// Adds the source lines of the frames as an argument, innermost first; an unknown one is empty. As parts of names
+    /// they would split a function into one function per line.
+    fn write_lines(&mut self) {
+        if self.frames.iter().all(|frame| frame.line.is_empty()) {
+            return;
+        }
+        self.args.key("", b"lines");
+        for (number, frame) in self.frames.iter().enumerate() {
+            self.args.json.push(if number == 0 { '[' } else { ',' });
+            push_quoted(&mut self.args.json, &lossy_text(&frame.line));
+        }
+        self.args.json.push(']');
+    }
+
     /// Adds the pending sample, whose stack is complete.
     fn sample(&mut self, batch: &mut BatchBuilder) {
         let Some(pending) = self.pending.take() else { return };
@@ -334,9 +356,9 @@ impl PerfScript {
             return;
         }
         let mut stack = StackIdx::EMPTY;
-        while let Some(ScriptFrame { name, module }) = self.frames.pop() {
-            let module = (!module.is_empty()).then_some(&*module);
-            let name = batch.name(&name, module, pending.pos);
+        for ScriptFrame { name, module, .. } in self.frames.iter().rev() {
+            let module = (!module.is_empty()).then_some(&**module);
+            let name = batch.name(name, module, pending.pos);
             stack = batch.batch.stacks.intern(stack, name);
         }
         self.args.clear();
@@ -352,6 +374,8 @@ impl PerfScript {
         if !pending.fields.is_empty() {
             self.args.text("fields", &pending.fields);
         }
+        self.write_lines();
+        self.frames.clear();
         let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
         let detail = batch.batch.chunk.details.push(&detail);
         let track = batch.track_with(&self.kernel.thread(pending.tid));

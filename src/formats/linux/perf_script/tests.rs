@@ -153,7 +153,7 @@ fn samples_without_the_name_of_their_event_are_samples_and_other_numbers_are_no_
 }
 
 #[test]
-fn source_positions_below_frames_are_added_to_their_names() {
+fn source_lines_below_frames_are_arguments_and_leave_a_function_one() {
     let reading = read(
         "a 7/8 5.000001: cycles: \n\t55 leaf+0x2 (/bin/a)\n  main.c:12\n\t56 main+0x9 (/bin/a)\n  x y.c:140\n\n\
          a 7/8 5.000002: cycles: \n\t55 leaf+0x2 (/bin/a)\n  no number\n\n\
@@ -161,15 +161,13 @@ fn source_positions_below_frames_are_added_to_their_names() {
          a 7/8 5.000004: cycles: \n\t57 cmp (inlined)\n  msort.c:44 (inlined)\n\t56 main+0x9 (/bin/a)\n  a.c:9\n",
     );
     let stacks: Vec<_> = reading.events.iter().map(|event| event.stack.clone()).collect();
-    assert_eq!(
-        stacks,
-        [
-            vec!["main (x y.c:140)", "leaf (main.c:12)"],
-            vec!["leaf"],
-            vec!["f", "read"],
-            vec!["main (a.c:9)", "cmp (msort.c:44)"]
-        ]
-    );
+    assert_eq!(stacks, [vec!["main", "leaf"], vec!["leaf"], vec!["f", "read"], vec!["main", "cmp"]]);
+    let lines: Vec<_> = reading
+        .events
+        .iter()
+        .map(|event| serde_json::from_str::<serde_json::Value>(&event.args).expect("JSON")["lines"].to_string())
+        .collect();
+    assert_eq!(lines, [r#"["main.c:12","x y.c:140"]"#, "null", "null", r#"["msort.c:44","a.c:9"]"#]);
     assert_eq!(reading.lost(), [(Loss::BadRecord, 1)]);
 }
 
