@@ -8,7 +8,12 @@
 //! long the thread ran after that. A frame runs while samples that touch in time share the path down to it.
 //!
 //! The usual gap at a sample is the median of `WINDOW` gaps, the lower of the two in the middle. These are the gaps up
-//! to the next sample, so that it follows the rate of the sampler. For the first samples, they are the first gaps.
+//! to the next sample, so that it follows the rate of the sampler. For the first samples, they are the first gaps. If
+//! the periods of a sample and the next one are times, the usual gap is at most the longer of the two: most gaps of a
+//! thread that sleeps between single samples are far longer. The period of several samples at one time is that of the
+//! first, which ends the sample before.
+//!
+//! Samples that know how long they last, such as those of times off CPU, are held for this time instead.
 
 use std::collections::VecDeque;
 use std::io;
@@ -16,7 +21,7 @@ use std::io;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-use crate::model::{NameIdx, StackIdx, Stacks};
+use crate::model::{NameIdx, SampleMeasure, StackIdx, Stacks};
 
 /// Number of gaps in the median: about a second of a usual sampler, and little to sort per sample.
 const WINDOW: usize = 64;
@@ -42,8 +47,30 @@ pub(crate) struct FlameSpan {
     pub(crate) name: NameIdx,
 }
 
-/// A sample: its time and its stack.
-pub(crate) type TimedStack = (i64, StackIdx);
+/// A sample of a chart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct TimedStack {
+    pub(crate) ts_ns: i64,
+    pub(crate) stack: StackIdx,
+    /// Its period or, if it is held, the time for which it lasts; [`Self::NO_PERIOD`] if its unit is not a time.
+    pub(crate) period_ns: u64,
+}
+
+impl TimedStack {
+    pub(crate) const NO_PERIOD: u64 = u64::MAX;
+
+    /// Creates a sample with these arguments.
+    pub(crate) fn from_args(ts_ns: i64, stack: StackIdx, args_json: &str) -> Self {
+        let period_ns = SampleMeasure::time_ns(args_json).filter(|&period_ns| period_ns > 0);
+        Self { ts_ns, stack, period_ns: period_ns.unwrap_or(Self::NO_PERIOD) }
+    }
+
+    /// Returns the end of a held sample, which is its start if it does not know how long it lasts.
+    pub(crate) fn held_to_ns(&self) -> i64 {
+        let dur_ns = if self.period_ns == Self::NO_PERIOD { 0 } else { self.period_ns };
+        self.ts_ns.saturating_add_unsigned(dur_ns)
+    }
+}
 
 /// The growing chart of one thread. A trace may have a million threads with a few samples each. A chart of one sample
 /// thus needs no allocation, and one of a few samples a small one.
@@ -51,6 +78,7 @@ pub(crate) type TimedStack = (i64, StackIdx);
 pub(crate) enum FlameChart {
     #[default]
     Empty,
+    /// A sample without a period.
     One(i64, StackIdx),
     /// Too few samples to draw, because the usual gap is not known yet.
     Few(Box<SmallVec<[TimedStack; 4]>>),
@@ -100,39 +128,39 @@ impl CutStacks {
 
 impl FlameChart {
     /// Adds the next sample, in time order, and appends the spans that have ended.
-    pub(crate) fn sample(&mut self, ts_ns: i64, stack: StackIdx, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
+    pub(crate) fn sample(&mut self, sample: TimedStack, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
+        let TimedStack { ts_ns, stack, period_ns } = sample;
+        let has_period = period_ns != TimedStack::NO_PERIOD;
         match self {
+            Self::Empty if has_period => *self = Self::Few(Box::new([sample].into_iter().collect())),
             Self::Empty => *self = Self::One(ts_ns, stack),
             Self::One(last_ns, last) if *last_ns == ts_ns => *last = stack,
             &mut Self::One(last_ns, last) => {
-                *self = Self::Few(Box::new([(last_ns, last), (ts_ns, stack)].into_iter().collect()));
+                let first = TimedStack { ts_ns: last_ns, stack: last, period_ns: TimedStack::NO_PERIOD };
+                *self = Self::Few(Box::new([first, sample].into_iter().collect()));
             }
             Self::Few(samples) => match samples.last_mut() {
-                Some(last) if last.0 == ts_ns => last.1 = stack,
+                Some(last) if last.ts_ns == ts_ns => last.stack = stack,
                 _ => {
-                    samples.push((ts_ns, stack));
+                    samples.push(sample);
                     if samples.len() > WINDOW {
                         *self = Self::Drawn(Box::new(DrawnChart::from_samples(samples, stacks, spans)));
                     }
                 }
             },
-            Self::Drawn(drawn) => drawn.sample((ts_ns, stack), stacks, spans),
+            Self::Drawn(drawn) => drawn.sample(sample, stacks, spans),
         }
     }
 
-    /// Adds a sample of a profile without times: it lasts until `end_ns`, where the next one begins.
-    pub(crate) fn hold(
-        &mut self,
-        (ts_ns, end_ns): (i64, i64),
-        stack: StackIdx,
-        stacks: &Stacks,
-        spans: &mut Vec<FlameSpan>,
-    ) {
+    /// Adds a sample that lasts for its period, from the end of the one before at the earliest.
+    pub(crate) fn hold(&mut self, sample: TimedStack, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
         if !matches!(self, Self::Drawn(_)) {
             *self = Self::Drawn(Box::default());
         }
         if let Self::Drawn(drawn) = self {
-            drawn.draw_until(ts_ns, end_ns, stack, stacks, spans);
+            let from_ns = if drawn.open.is_empty() { sample.ts_ns } else { sample.ts_ns.max(drawn.open_to_ns) };
+            let end_ns = sample.held_to_ns().max(from_ns);
+            drawn.draw_until(from_ns, end_ns, sample.stack, stacks, spans);
         }
     }
 
@@ -141,12 +169,16 @@ impl FlameChart {
     pub(crate) fn finish(self, trace_end_ns: i64, stacks: &Stacks, spans: &mut Vec<FlameSpan>) -> CutStacks {
         let mut drawn = match self {
             Self::Empty => return CutStacks::default(),
-            Self::One(ts_ns, stack) => DrawnChart::from_samples(&[(ts_ns, stack)], stacks, spans),
+            Self::One(ts_ns, stack) => {
+                let sample = TimedStack { ts_ns, stack, period_ns: TimedStack::NO_PERIOD };
+                DrawnChart::from_samples(&[sample], stacks, spans)
+            }
             Self::Few(samples) => DrawnChart::from_samples(&samples, stacks, spans),
             Self::Drawn(drawn) => *drawn,
         };
-        if let Some((ts_ns, stack)) = drawn.waiting {
-            let end_ns = ts_ns.saturating_add_unsigned(drawn.usual_ns()).min(trace_end_ns.max(ts_ns));
+        if let Some(TimedStack { ts_ns, stack, period_ns }) = drawn.waiting {
+            let usual_ns = drawn.usual_ns().min(period_ns);
+            let end_ns = ts_ns.saturating_add_unsigned(usual_ns).min(trace_end_ns.max(ts_ns));
             drawn.draw_until(ts_ns, end_ns, stack, stacks, spans);
         }
         drawn.close(0, stacks, spans);
@@ -193,21 +225,21 @@ impl DrawnChart {
     fn from_samples(samples: &[TimedStack], stacks: &Stacks, spans: &mut Vec<FlameSpan>) -> Self {
         let mut drawn = Self { waiting: samples.last().copied(), ..Self::default() };
         for pair in samples.windows(2) {
-            drawn.push_gap(pair[0].0.abs_diff(pair[1].0));
+            drawn.push_gap(pair[0].ts_ns.abs_diff(pair[1].ts_ns));
         }
         for pair in samples.windows(2) {
-            drawn.draw(pair[0], pair[1].0, stacks, spans);
+            drawn.draw(pair[0], pair[1], stacks, spans);
         }
         drawn
     }
 
-    fn sample(&mut self, (ts_ns, stack): TimedStack, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
+    fn sample(&mut self, sample: TimedStack, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
         match &mut self.waiting {
-            Some(last) if last.0 == ts_ns => last.1 = stack,
+            Some(last) if last.ts_ns == sample.ts_ns => last.stack = sample.stack,
             waiting => {
-                if let Some(last) = waiting.replace((ts_ns, stack)) {
-                    self.push_gap(last.0.abs_diff(ts_ns));
-                    self.draw(last, ts_ns, stacks, spans);
+                if let Some(last) = waiting.replace(sample) {
+                    self.push_gap(last.ts_ns.abs_diff(sample.ts_ns));
+                    self.draw(last, sample, stacks, spans);
                 }
             }
         }
@@ -221,12 +253,12 @@ impl DrawnChart {
         })
     }
 
-    /// Draws a sample whose next one is at `next_ns`.
-    fn draw(&mut self, (ts_ns, stack): (i64, StackIdx), next_ns: i64, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
-        let usual_ns = self.usual_ns();
-        let is_idle = ts_ns.abs_diff(next_ns) > usual_ns.saturating_mul(IDLE_GAPS);
-        let end_ns = if is_idle { ts_ns.saturating_add_unsigned(usual_ns) } else { next_ns };
-        self.draw_until(ts_ns, end_ns, stack, stacks, spans);
+    /// Draws a sample before the next one.
+    fn draw(&mut self, sample: TimedStack, next: TimedStack, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
+        let usual_ns = self.usual_ns().min(sample.period_ns.max(next.period_ns));
+        let is_idle = sample.ts_ns.abs_diff(next.ts_ns) > usual_ns.saturating_mul(IDLE_GAPS);
+        let end_ns = if is_idle { sample.ts_ns.saturating_add_unsigned(usual_ns) } else { next.ts_ns };
+        self.draw_until(sample.ts_ns, end_ns, sample.stack, stacks, spans);
     }
 
     /// Draws a sample that lasts for `ts_ns..end_ns`.

@@ -20,8 +20,9 @@ use super::placing::{OpenRow, WindowRow, WindowValue};
 use super::session::{LiveSession, LiveTableRow, SourceRow};
 use super::source_names::SourceNames;
 use super::tracks::{Added, LiveChart, LiveTrack, OpenRows};
+use crate::ingest::flame::TimedStack;
 use crate::model::args::Detail;
-use crate::model::sample_measure::sample_event;
+use crate::model::sample_measure::{OFF_CPU, sample_event};
 use crate::model::{
     Id, Loss, Losses, Metadata, NameIdx, Names, Registry, SourcePos, Stacks, TrackIdx, TrackKey, TrackKind,
 };
@@ -296,7 +297,8 @@ impl LiveStore {
             self.charts.insert(key.clone(), (chart, LiveChart::default()));
         }
         let Some((chart_track, chart)) = self.charts.get_mut(&key) else { return Ok(()) };
-        chart.add(&mut self.store, *chart_track, (row.ts_ns, stack, &self.stacks))
+        let sample = TimedStack::from_args(row.ts_ns, stack, &row.args);
+        chart.add(&mut self.store, *chart_track, (sample, *key.1 == *OFF_CPU), &self.stacks)
     }
 
     /// Settles half of the moving rows until they are within the limit. Returns the I/O error of a failed write.

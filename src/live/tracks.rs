@@ -6,8 +6,8 @@ use std::io;
 
 use super::density::LiveDensity;
 use super::placing::{OpenRow, PlacedRow, TrackWindow, WindowRow, WindowValue};
-use crate::ingest::flame::{FlameChart, FlameSpan};
-use crate::model::{StackIdx, Stacks, TrackIdx};
+use crate::ingest::flame::{FlameChart, FlameSpan, TimedStack};
+use crate::model::{Stacks, TrackIdx};
 use crate::store::flow::FlowPoint;
 use crate::store::growing::GrowingStore;
 use crate::store::{LaneIdx, LaneKind, Row};
@@ -345,21 +345,26 @@ impl Points {
 }
 
 impl LiveChart {
-    /// Adds a sample. The chart leaves out a late one, which is among the samples of its thread. Returns the I/O error
-    /// of a failed write.
+    /// Adds a sample, which is held if it lasts for its period. The chart leaves out a late one, which is among the
+    /// samples of its thread. Returns the I/O error of a failed write.
     pub(super) fn add(
         &mut self,
         store: &mut GrowingStore,
         track: TrackIdx,
-        (ts_ns, stack, stacks): (i64, StackIdx, &Stacks),
+        (sample, is_held): (TimedStack, bool),
+        stacks: &Stacks,
     ) -> io::Result<()> {
-        if self.last_ns.is_some_and(|last_ns| ts_ns < last_ns) {
+        if self.last_ns.is_some_and(|last_ns| sample.ts_ns < last_ns) {
             return Ok(());
         }
-        self.last_ns = Some(ts_ns);
+        self.last_ns = Some(sample.ts_ns);
         self.is_changed = true;
         let Self { chart, lanes, spans, .. } = self;
-        chart.sample(ts_ns, stack, stacks, spans);
+        if is_held {
+            chart.hold(sample, stacks, spans);
+        } else {
+            chart.sample(sample, stacks, spans);
+        }
         spans.drain(..).try_for_each(|span| {
             let lane = span_lane(store, track, lanes, usize::from(span.depth))?;
             store.push(lane, flame_row(&span))

@@ -16,6 +16,9 @@ pub(crate) const COUNT: &str = "count";
 
 pub(crate) const BYTES: &str = "bytes";
 
+/// The event of threads that are switched out: the weight is the time until the thread runs again.
+pub(crate) const OFF_CPU: &str = "off-CPU";
+
 /// The name for all events beyond [`SampleEvents::MAX`].
 pub(crate) const OTHER_EVENTS: &str = "(other events)";
 
@@ -131,6 +134,17 @@ impl<'a> SampleMeasure<'a> {
         };
         let unit = args.unit.and_then(text).unwrap_or_else(|| unit_of_event(&event).into());
         Self { event, unit, weight }
+    }
+
+    /// Returns the weight of a sample whose unit is a time; `None` for another unit.
+    #[must_use]
+    pub(crate) fn time_ns(args_json: &'a str) -> Option<u64> {
+        // Most samples have another unit, and a search takes less time than to parse their arguments.
+        if !args_json.contains("-clock") && !args_json.contains("\"ns\"") {
+            return None;
+        }
+        let measure = Self::from_args(args_json);
+        (measure.unit == NANOSECONDS).then_some(measure.weight)
     }
 
     /// Parses arguments that are only strings without escapes and integers, as recorders write them; `None` for others.
@@ -373,6 +387,7 @@ mod tests {
             (r#"{"period":18446744073709551615}"#, "", "count", u64::MAX),
         ] {
             assert_eq!(measure(args), (event.to_owned(), unit.to_owned(), weight), "{args}");
+            assert_eq!(SampleMeasure::time_ns(args), (unit == "ns").then_some(weight), "{args}");
             // The truncated text starts with another event.
             let known = if args.ends_with(',') { "x" } else { event };
             assert_eq!(sample_event(args), known, "{args}");

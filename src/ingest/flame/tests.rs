@@ -6,6 +6,8 @@ use super::*;
 
 type Sample = (i64, Vec<u32>);
 
+const NONE: u64 = TimedStack::NO_PERIOD;
+
 /// The depth, start, end and name of a span.
 type Seen = (u16, i64, i64, u32);
 
@@ -15,11 +17,17 @@ fn chart(samples: &[Sample]) -> Vec<Seen> {
 }
 
 fn chart_until(trace_end_ns: i64, samples: &[Sample]) -> Vec<Seen> {
+    let samples: Vec<_> = samples.iter().map(|(ts_ns, path)| (*ts_ns, path.clone(), NONE)).collect();
+    chart_of_periods(trace_end_ns, &samples)
+}
+
+/// Returns the chart of samples with their periods.
+fn chart_of_periods(trace_end_ns: i64, samples: &[(i64, Vec<u32>, u64)]) -> Vec<Seen> {
     let mut stacks = Stacks::default();
     let (mut chart, mut spans) = (FlameChart::default(), Vec::new());
-    for (ts_ns, path) in samples {
+    for (ts_ns, path, period_ns) in samples {
         let stack = stacks.intern_path(path.iter().copied().map(NameIdx));
-        chart.sample(*ts_ns, stack, &stacks, &mut spans);
+        chart.sample(TimedStack { ts_ns: *ts_ns, stack, period_ns: *period_ns }, &stacks, &mut spans);
     }
     chart.finish(trace_end_ns, &stacks, &mut spans);
     let mut seen: Vec<Seen> = spans.iter().map(|span| (span.depth, span.start_ns, span.end_ns, span.name.0)).collect();
@@ -28,11 +36,16 @@ fn chart_until(trace_end_ns: i64, samples: &[Sample]) -> Vec<Seen> {
 }
 
 /// Computes the chart depth by depth, as specified in the docs of the module.
-fn naive(trace_end_ns: i64, samples: &[Sample]) -> Vec<Seen> {
+fn naive(trace_end_ns: i64, samples: &[(i64, Vec<u32>, u64)]) -> Vec<Seen> {
     let mut samples = samples.to_vec();
-    samples.reverse();
-    samples.dedup_by_key(|sample| sample.0);
-    samples.reverse();
+    // Of several samples at one time, the stack of the last counts, and the period of the first.
+    samples.dedup_by(|later, first| {
+        let is_same = later.0 == first.0;
+        if is_same {
+            first.1.clone_from(&later.1);
+        }
+        is_same
+    });
     let gaps: Vec<u64> = samples.windows(2).map(|pair| pair[0].0.abs_diff(pair[1].0)).collect();
     let usual_at = |gap: usize| {
         let window = if gap < WINDOW { &gaps[..gaps.len().min(WINDOW)] } else { &gaps[gap + 1 - WINDOW..=gap] };
@@ -42,8 +55,9 @@ fn naive(trace_end_ns: i64, samples: &[Sample]) -> Vec<Seen> {
     };
     let stands: Vec<(i64, i64, &[u32])> = (0..samples.len())
         .map(|index| {
-            let (ts_ns, path) = &samples[index];
-            let usual = usual_at(index.min(gaps.len().saturating_sub(1)));
+            let (ts_ns, path, period) = &samples[index];
+            let longest = samples.get(index + 1).map_or(*period, |next| next.2.max(*period));
+            let usual = usual_at(index.min(gaps.len().saturating_sub(1))).min(longest);
             let short = ts_ns + i64::try_from(usual).unwrap();
             let end_ns = match gaps.get(index) {
                 Some(&gap) if gap <= usual * 5 => samples[index + 1].0,
@@ -77,19 +91,23 @@ fn naive(trace_end_ns: i64, samples: &[Sample]) -> Vec<Seen> {
 proptest! {
     #[test]
     fn a_chart_is_what_the_slow_answer_says(
-        steps in proptest::collection::vec((0i64..9, any::<bool>(), proptest::collection::vec(0u32..3, 0..5)), 0..200),
+        steps in proptest::collection::vec(
+            (0i64..9, any::<bool>(), proptest::collection::vec(0u32..3, 0..5), 0usize..4),
+            0..200,
+        ),
+        periods in prop_oneof![Just([NONE; 4]), Just([3; 4]), Just([1, 4, 40, NONE])],
         longer_ns in 0i64..12,
     ) {
         let mut ts_ns = 0;
-        let samples: Vec<Sample> = steps
+        let samples: Vec<_> = steps
             .into_iter()
-            .map(|(step, rests, path)| {
+            .map(|(step, rests, path, period)| {
                 ts_ns += if rests && step == 7 { 1000 } else { step };
-                (ts_ns, path)
+                (ts_ns, path, periods[period])
             })
             .collect();
         let trace_end_ns = ts_ns + longer_ns;
-        prop_assert_eq!(chart_until(trace_end_ns, &samples), naive(trace_end_ns, &samples));
+        prop_assert_eq!(chart_of_periods(trace_end_ns, &samples), naive(trace_end_ns, &samples));
     }
 }
 
@@ -108,6 +126,20 @@ fn nothing_is_drawn_through_idle_time() {
     // After three skipped periods the thread still counts as running.
     samples.retain(|sample| !(30..60).contains(&sample.0));
     assert_eq!(chart(&samples), [(0, 0, 100, 1), (0, 5000, 5100, 1)]);
+}
+
+#[test]
+fn a_thread_that_sleeps_between_single_samples_runs_for_their_periods_only() {
+    const PERIOD: u64 = 1000;
+    // Bursts of two samples, a period apart, every 26 periods: half of the gaps are sleeps.
+    let times = (0..100).flat_map(|burst| [burst * 26_000, burst * 26_000 + 1000]);
+    let samples: Vec<_> = times.map(|ts_ns| (ts_ns, vec![1], PERIOD)).collect();
+    let expected: Vec<Seen> = (0..100).map(|burst| (0, burst * 26_000, burst * 26_000 + 2000, 1)).collect();
+    assert_eq!(chart_of_periods(i64::MAX, &samples), expected);
+    // A burst of single samples has no gap of a period at all.
+    let single: Vec<_> = samples.iter().step_by(2).cloned().collect();
+    let expected: Vec<Seen> = (0..100).map(|burst| (0, burst * 26_000, burst * 26_000 + 1000, 1)).collect();
+    assert_eq!(chart_of_periods(i64::MAX, &single), expected);
 }
 
 #[test]
@@ -134,8 +166,9 @@ fn an_endless_recursion_is_drawn_down_to_the_limit_and_told() {
     let mut stacks = Stacks::default();
     let (mut chart, mut spans) = (FlameChart::default(), Vec::new());
     let deep = stacks.intern_path((0..100_000).map(|_| NameIdx(1)));
-    chart.sample(0, deep, &stacks, &mut spans);
-    chart.sample(10, deep, &stacks, &mut spans);
+    for ts_ns in [0, 10] {
+        chart.sample(TimedStack { ts_ns, stack: deep, period_ns: NONE }, &stacks, &mut spans);
+    }
     assert_eq!(chart.finish(i64::MAX, &stacks, &mut spans), CutStacks { count: 1, first_ns: 0 });
     assert_eq!(spans.len(), DEPTH_MAX);
     assert!(spans.iter().all(|span| (span.start_ns, span.end_ns) == (0, 20)));
@@ -150,7 +183,7 @@ fn stacks_that_part_above_the_limit_and_below_it_are_drawn_down_to_it() {
     let (mut chart, mut spans) = (FlameChart::default(), Vec::new());
     for (path, ts_ns) in paths.iter().zip((0..).step_by(10)) {
         let stack = stacks.intern_path(path.iter().copied().map(NameIdx));
-        chart.sample(ts_ns, stack, &stacks, &mut spans);
+        chart.sample(TimedStack { ts_ns, stack, period_ns: NONE }, &stacks, &mut spans);
     }
     assert_eq!(chart.finish(i64::MAX, &stacks, &mut spans), CutStacks { count: 4, first_ns: 0 });
     let mut seen: Vec<Seen> = spans.iter().map(|span| (span.depth, span.start_ns, span.end_ns, span.name.0)).collect();
@@ -173,7 +206,8 @@ fn a_sample_far_below_the_limit_takes_only_the_frames_that_change() {
         deepest = stacks.intern(deepest, NameIdx(1));
         // After each thousand samples is a gap, so that all frames begin again.
         let late_ns = i64::from(ts_ns / 1000) * 500;
-        chart.sample(late_ns + i64::from(ts_ns) * 10, deepest, &stacks, &mut spans);
+        let ts_ns = late_ns + i64::from(ts_ns) * 10;
+        chart.sample(TimedStack { ts_ns, stack: deepest, period_ns: NONE }, &stacks, &mut spans);
     }
     assert_eq!(chart.finish(i64::MAX, &stacks, &mut spans).count, u64::from(COUNT) - DEPTH_MAX as u64);
     let outermost = spans.iter().filter(|span| span.depth == 0).count();

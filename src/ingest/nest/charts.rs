@@ -6,13 +6,13 @@ use std::io;
 use rustc_hash::FxHashMap;
 
 use super::Nester;
-use super::spilled_samples::{SampleSpill, Spilled, SpilledSample};
+use super::spilled_samples::{SampleSpill, Spilled};
 use super::tracks::{LaneSlot, SpanLanes, set_lane};
-use crate::ingest::flame::{CutStacks, FlameChart, FlameSpan};
+use crate::ingest::flame::{CutStacks, FlameChart, FlameSpan, TimedStack};
 use crate::ingest::spill::SpillFile;
 use crate::model::args::Detail;
 use crate::model::key_texts::abbreviated;
-use crate::model::sample_measure::sample_event;
+use crate::model::sample_measure::{OFF_CPU, sample_event};
 use crate::model::{Event, Loss, SampleMeasure, StackIdx, Stacks, TrackIdx, TrackKey, TrackKind};
 use crate::store::{LaneKind, Row};
 
@@ -30,6 +30,8 @@ pub(super) struct SampleCharts<'a> {
     event_index: FxHashMap<Box<str>, EventIdx>,
     /// The event of the last sample.
     last_event: EventIdx,
+    /// The event of times off CPU, if it has a chart.
+    off_cpu: Option<EventIdx>,
     /// Memory of the charts without their entries.
     held_bytes: usize,
     /// The memory limit above which growing charts are spilled, and the destination of their later samples.
@@ -134,6 +136,9 @@ impl<'a> SampleCharts<'a> {
             let index = EventIdx(self.events.len() as u32);
             self.events.push(event.into());
             self.event_index.insert(event.into(), index);
+            if event == OFF_CPU {
+                self.off_cpu = Some(index);
+            }
             index
         });
         // Each chart has a track, and track indices have 32 bits.
@@ -149,14 +154,12 @@ impl<'a> SampleCharts<'a> {
 }
 
 impl EventChart {
-    /// Adds a sample, and appends the spans that have ended.
-    fn add_sample(&mut self, sample: SpilledSample, is_untimed: bool, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
-        let SpilledSample { ts_ns, stack, drawn_ns } = sample;
-        if is_untimed {
-            let end_ns = ts_ns.saturating_add_unsigned(drawn_ns);
-            self.chart.hold((ts_ns, end_ns), stack, stacks, spans);
+    /// Adds a sample, which is held if it lasts for its period, and appends the spans that have ended.
+    fn add_sample(&mut self, sample: TimedStack, is_held: bool, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
+        if is_held {
+            self.chart.hold(sample, stacks, spans);
         } else {
-            self.chart.sample(ts_ns, stack, stacks, spans);
+            self.chart.sample(sample, stacks, spans);
         }
     }
 }
@@ -178,16 +181,25 @@ impl Nester<'_> {
             self.lose(Loss::OverLimit, event.track, event.ts_ns);
             return Ok(());
         };
-        let measure = || SampleMeasure::from_args(Detail::decode(blob).args_json);
-        let drawn_ns = if is_untimed { measure().drawn_ns() } else { 0 };
-        let sample = SpilledSample { ts_ns: event.ts_ns, stack, drawn_ns };
-        let SampleCharts { charts, spans, spill, held_bytes, .. } = &mut self.charts;
+        let args_json = Detail::decode(blob).args_json;
+        let sample = if is_untimed {
+            let period_ns = SampleMeasure::from_args(args_json).drawn_ns().min(TimedStack::NO_PERIOD - 1);
+            TimedStack { ts_ns: event.ts_ns, stack, period_ns }
+        } else {
+            TimedStack::from_args(event.ts_ns, stack, args_json)
+        };
+        let SampleCharts { charts, spans, spill, held_bytes, off_cpu, .. } = &mut self.charts;
         let chart = &mut charts[slot as usize];
+        let is_held = is_untimed || Some(chart.event) == *off_cpu;
+        if is_held {
+            // Before other charts end, also if the samples of this one are spilled.
+            self.summary.end_ns = self.summary.end_ns.max(sample.held_to_ns());
+        }
         if let Some((_, spill)) = spill.as_mut().filter(|_| chart.is_spilled) {
             return spill.push(slot, sample);
         }
         *held_bytes -= chart.chart.memory_bytes();
-        chart.add_sample(sample, is_untimed, self.stacks, spans);
+        chart.add_sample(sample, is_held, self.stacks, spans);
         let bytes = chart.chart.memory_bytes();
         match spill {
             Some((held_bytes_max, spill)) if bytes > 0 && *held_bytes + bytes > *held_bytes_max => {
@@ -244,13 +256,14 @@ impl Nester<'_> {
         let trace_end_ns = self.summary.end_ns;
         for (mut chart, slot) in std::mem::take(&mut self.charts.charts).into_iter().zip(0..) {
             let mut lanes = chart.lanes.take().map_or_else(SpanLanes::new, |lanes| *lanes);
-            let (track, is_untimed) = (chart.track, self.is_untimed(chart.track));
+            let track = chart.track;
+            let is_held = self.is_untimed(track) || Some(chart.event) == self.charts.off_cpu;
             if let Some(spilled) = spilled.as_mut().filter(|_| chart.is_spilled) {
                 while let Some(record) = spilled.next_of(slot)? {
                     match record {
                         Spilled::Chart(before) => chart.chart = before,
                         Spilled::Sample(sample) => {
-                            chart.add_sample(sample, is_untimed, self.stacks, &mut self.charts.spans);
+                            chart.add_sample(sample, is_held, self.stacks, &mut self.charts.spans);
                             self.push_flames(track, &mut lanes)?;
                         }
                     }

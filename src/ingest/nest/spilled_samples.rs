@@ -3,7 +3,7 @@
 
 use std::io;
 
-use crate::ingest::flame::{DrawnChart, FlameChart};
+use crate::ingest::flame::{DrawnChart, FlameChart, TimedStack};
 use crate::ingest::spill::SpillFile;
 use crate::ingest::tie_sort::{SortedTies, TieSorter, TieSpill, Tied};
 use crate::model::{Event, EventKind, NameIdx, StackIdx, TrackIdx};
@@ -27,15 +27,7 @@ pub(super) struct SpilledSamples<'a> {
 pub(super) enum Spilled {
     /// The chart of the samples that were not spilled. It comes first.
     Chart(FlameChart),
-    Sample(SpilledSample),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct SpilledSample {
-    pub(super) ts_ns: i64,
-    pub(super) stack: StackIdx,
-    /// Width of the sample in a profile without times.
-    pub(super) drawn_ns: u64,
+    Sample(TimedStack),
 }
 
 impl<'a> SampleSpill<'a> {
@@ -45,15 +37,15 @@ impl<'a> SampleSpill<'a> {
     }
 
     /// Adds a sample. Fails with the I/O error of the file.
-    pub(super) fn push(&mut self, chart: u32, sample: SpilledSample) -> io::Result<()> {
-        self.sorter.push(record(chart, sample.ts_ns, sample.stack, [sample.drawn_ns, 0]))
+    pub(super) fn push(&mut self, chart: u32, sample: TimedStack) -> io::Result<()> {
+        self.sorter.push(record(chart, sample.ts_ns, sample.stack, [sample.period_ns, 0]))
     }
 
     /// Adds the state of a chart. Fails as [`Self::push`] does.
     pub(super) fn push_chart(&mut self, chart: u32, so_far: FlameChart) -> io::Result<()> {
         let samples = match so_far {
             FlameChart::Empty => return Ok(()),
-            FlameChart::One(ts_ns, stack) => vec![(ts_ns, stack)],
+            FlameChart::One(ts_ns, stack) => vec![TimedStack { ts_ns, stack, period_ns: TimedStack::NO_PERIOD }],
             FlameChart::Few(samples) => samples.to_vec(),
             FlameChart::Drawn(drawn) => {
                 let bytes = drawn.to_bytes()?;
@@ -61,8 +53,7 @@ impl<'a> SampleSpill<'a> {
                 return self.sorter.push(record(chart, 0, StackIdx::EMPTY, [offset, bytes.len() as u64]));
             }
         };
-        let mut samples = samples.into_iter();
-        samples.try_for_each(|(ts_ns, stack)| self.push(chart, SpilledSample { ts_ns, stack, drawn_ns: 0 }))
+        samples.into_iter().try_for_each(|sample| self.push(chart, sample))
     }
 
     /// Returns all samples. Fails as [`Self::push`] does.
@@ -91,6 +82,6 @@ impl SpilledSamples<'_> {
             return Ok(Some(Spilled::Chart(FlameChart::Drawn(Box::new(DrawnChart::from_bytes(&bytes)?)))));
         }
         let stack = StackIdx::from_value(event.value);
-        Ok(Some(Spilled::Sample(SpilledSample { ts_ns: event.ts_ns, stack, drawn_ns: blob_start })))
+        Ok(Some(Spilled::Sample(TimedStack { ts_ns: event.ts_ns, stack, period_ns: blob_start })))
     }
 }

@@ -94,6 +94,22 @@ fn samples_without_times_are_drawn_as_wide_as_they_weigh() {
     assert_eq!(spans, [(0, 0, 1_000_008), (1, 1, 1_000_007)]);
 }
 
+#[test]
+fn times_off_cpu_are_drawn_as_long_as_they_are_and_never_overlap() {
+    let (mut stacks, mut details) = (Stacks::default(), Details::default());
+    let outer = stacks.intern_path([NameIdx(1)]);
+    let inner = stacks.intern_path([NameIdx(1), NameIdx(2)]);
+    let mut sample = |ts_ns, stack, dur_ns: u64| {
+        sample_with(&mut details, ts_ns, stack, &format!(r#"{{"event":"off-CPU","unit":"ns","period":{dur_ns}}}"#))
+    };
+    // The third sample begins before the second has ended.
+    let events = vec![sample(5, outer, 10), sample(20, inner, 500), sample(400, outer, 200), sample(900, inner, 0)];
+    let result = nest_with(events, &details, TrackKind::Thread, stacks);
+    let mut spans: Vec<_> = result.spans().iter().map(|span| (span.1, span.2, span.3)).collect();
+    spans.sort_unstable();
+    assert_eq!(spans, [(0, 5, 10), (0, 20, 580), (0, 900, 0), (1, 20, 500), (1, 900, 0)]);
+}
+
 /// Computes by brute force the states that apply, each until the next.
 fn states_by_scan(changes: &[(i64, u32, bool, bool)], last_ns: i64) -> Vec<Seen> {
     let mut counted: Vec<(i64, u32, bool)> = Vec::new();
@@ -150,14 +166,20 @@ proptest! {
     #[test]
     fn charts_that_wait_in_the_spill_file_are_the_same(
         steps in proptest::collection::vec(
-            (0i64..9, any::<bool>(), 0u32..TRACKS, 0usize..3, proptest::collection::vec(1u32..4, 0..5)),
+            (0i64..9, any::<bool>(), 0u32..TRACKS, 0usize..5, proptest::collection::vec(1u32..4, 0..5)),
             0..700,
         ),
         is_untimed in any::<bool>(),
         held_bytes in 0u64..100_000,
     ) {
         let (mut stacks, mut details, mut ts_ns) = (Stacks::default(), Details::default(), 0);
-        let args = [r#"{"event":"clock","period":9}"#, r#"{"event":"faults","period":2000}"#, ""];
+        let args = [
+            r#"{"event":"clock","period":9}"#,
+            r#"{"event":"faults","period":2000}"#,
+            "",
+            r#"{"event":"cpu-clock","period":2}"#,
+            r#"{"event":"off-CPU","unit":"ns","period":3}"#,
+        ];
         let mut events = Vec::new();
         for (step, rests, track, args_of, path) in steps {
             ts_ns += if rests && step == 7 { 1000 } else { step };
