@@ -19,12 +19,15 @@ use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::{Progress, Stage};
 use crate::model::args::Detail;
-use crate::model::sample_measure::SAMPLES;
+use crate::model::sample_measure::{OFF_CPU, SAMPLES};
 pub(crate) use crate::model::{SampleEvent, SampleSum};
 use crate::model::{SampleEvents, SampleMeasure, StackIdx, Track, TrackIdx, TrackKey, TrackKind};
 use crate::store::details::DetailReader;
 use crate::store::sample_node::TrackSamples;
 use crate::store::{DetailRef, LaneIdx, LaneKind};
+
+/// The event of context switches.
+const SWITCHES: &str = "sched:sched_switch";
 
 /// Rows between two checks for cancellation: some milliseconds.
 const ROWS_BETWEEN_CHECKS: u64 = 16 * 1024;
@@ -145,7 +148,7 @@ impl SampleHistogram {
     }
 
     /// Returns the event shown by default: the default of a pprof profile, else the one with the most samples, the
-    /// first of equals.
+    /// first of equals. Times off CPU have the stacks of the switches that begin them, and say more.
     #[must_use]
     pub(crate) fn default_event(&self, snapshot: &Snapshot) -> Option<usize> {
         let is_default = |track: &&Track| {
@@ -156,7 +159,9 @@ impl SampleHistogram {
             // The profile reader names the rows of its sample types like this.
             self.events().iter().position(|event| *event.title() == *track.name)
         });
-        let rows = 0..self.events().len();
+        let has_off_cpu = self.events().iter().any(|event| *event.name == *OFF_CPU);
+        let is_switch = |row: &usize| has_off_cpu && *self.events()[*row].name == *SWITCHES;
+        let rows = (0..self.events().len()).filter(|row| !is_switch(row));
         named.or_else(|| rows.max_by_key(|&row| (self.total(row).samples, std::cmp::Reverse(row))))
     }
 

@@ -350,6 +350,7 @@ impl LineParser for Ftrace {
         let task = if is_known { record.task } else { &b""[..] };
         let FtraceRecord { ts_ns, tid, cpu, .. } = record;
         let event = TextEvent { ts_ns, tid, task, cpu: Some(cpu), name, fields, pos: line.pos() };
+        self.kernel.scheduler.runs(batch, ts_ns, tid);
         if let Some(switch) = SwitchLine::parse(record.event) {
             self.switch(&switch, cpu, &event, batch);
         } else if record.is_function_call() {
@@ -449,6 +450,7 @@ impl Ftrace {
             stack = batch.batch.stacks.intern(stack, name);
         }
         if stack != StackIdx::EMPTY {
+            self.kernel.scheduler.add_switch_stack(batch, stack, owner.pos);
             let track = batch.track_with(&self.kernel.thread(owner.tid));
             batch.push_sample(owner.ts_ns, track, stack, 0);
         }

@@ -104,6 +104,9 @@ impl SampleBuilder {
         if tid > 0 {
             self.kernel.scheduler.learn_process(batch, tid, pid);
         }
+        if self.has_times {
+            self.kernel.scheduler.runs(batch, ts_ns, tid);
+        }
         let fields = TracepointFields(&sample.fields);
         let tracepoint = fields.tracepoint(sample.event.as_deref(), &self.kernel.machine);
         let name = tracepoint.as_ref().map_or(&b""[..], |tracepoint| tracepoint.name());
@@ -134,6 +137,9 @@ impl SampleBuilder {
             }
             let detail = self.finish_args(sample.cpu, batch);
             let stack = stack(&sample.frames, pos, batch);
+            if is_scheduling && self.has_times {
+                self.kernel.scheduler.add_switch_stack(batch, stack, pos);
+            }
             batch.push_sample(ts_ns, track, stack, detail);
         }
     }

@@ -290,6 +290,9 @@ impl PerfScript {
         if let Some(pid) = pid {
             self.kernel.scheduler.learn_process(batch, tid, pid);
         }
+        if !self.is_untimed() {
+            self.kernel.scheduler.runs(batch, ts_ns, tid);
+        }
         let event = if event.is_empty() && !fields.is_empty() { event_of_fields(fields) } else { event };
         let short = event.strip_prefix(b"sched:").or(event.strip_prefix(b"task:")).unwrap_or(event);
         let pos = line.pos();
@@ -360,6 +363,9 @@ impl PerfScript {
             let module = (!module.is_empty()).then_some(&**module);
             let name = batch.name(name, module, pending.pos);
             stack = batch.batch.stacks.intern(stack, name);
+        }
+        if pending.is_emitted && !self.is_untimed() {
+            self.kernel.scheduler.add_switch_stack(batch, stack, pending.pos);
         }
         self.args.clear();
         if !pending.event.is_empty() {

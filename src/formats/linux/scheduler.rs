@@ -12,17 +12,25 @@
 //!
 //! Each CPU has a track with a span for each run of a thread, named after the thread. Its arguments are `pid`, `tid`,
 //! `prio` and `end_state`. The idle thread 0 has no spans. Each thread has a state track.
+//!
+//! If switches have stacks, call [`Scheduler::runs`] before each event of a thread, and [`Scheduler::add_switch_stack`]
+//! after each switch with a stack. Threads then have samples of their times off CPU.
 
+mod carried_stacks;
+mod off_cpu;
 mod task_state;
 
 use rustc_hash::FxHashMap;
 
+use self::off_cpu::OffCpu;
 pub(crate) use self::task_state::{TaskChange, TaskState};
 use super::thread_table::{TaskName, ThreadTable, push_kernel_name, short_name};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
-use crate::model::{Event, EventFlags, EventKind, Id, Loss, NameIdx, SourcePos, TrackIdx, TrackKey, TrackKind};
+use crate::model::{
+    Event, EventFlags, EventKind, Id, Loss, NameIdx, SourcePos, StackIdx, TrackIdx, TrackKey, TrackKind,
+};
 
 /// Limit for CPUs; machines have fewer.
 const CPUS_MAX: usize = 1 << 16;
@@ -58,6 +66,7 @@ pub(crate) struct Scheduler {
     running: FxHashMap<u64, RunningTask>,
     process_of: ThreadTable<i64>,
     threads: ThreadTable<ScheduledThread>,
+    off_cpu: OffCpu,
     newest_ns: i64,
     /// A thread of which the trace says how long its open state lasts.
     lasting: Option<i64>,
@@ -97,6 +106,14 @@ fn process_id(host: Option<&str>, pid: i64) -> Id {
     match host {
         None => Id::Number(pid),
         Some(host) => Id::Text(format!("{pid} in {host}").into()),
+    }
+}
+
+/// Returns the track of each thread, in its process if that is known.
+fn thread_keys<'a>(process_of: &'a ThreadTable<i64>, host: Option<&'a str>) -> impl Fn(i64) -> TrackKey + 'a {
+    move |tid| {
+        let pid = process_of.get(tid).copied().unwrap_or(tid);
+        TrackKey::thread(process_id(host, pid), Id::Number(tid))
     }
 }
 
@@ -200,6 +217,9 @@ impl Scheduler {
         let ran = self.running.remove(&cpu);
         let previous =
             previous.or_else(|| ran.as_ref().map(|ran| SchedulerTask { tid: ran.tid, ..SchedulerTask::default() }));
+        let switched_out = previous.map(|previous| (previous.tid, previous_state));
+        let key_of = thread_keys(&self.process_of, self.host.as_deref());
+        self.off_cpu.switch(batch, ts_ns, switched_out, next.tid, key_of);
         if let Some(ran) = ran {
             let is_same = previous.is_none_or(|previous| previous.tid == ran.tid);
             if !is_same {
@@ -233,6 +253,19 @@ impl Scheduler {
         if let Some(thread) = self.threads.get_mut(next.tid) {
             (thread.left, thread.cpu) = (None, Some(cpu));
         }
+    }
+
+    /// Handles an event of a thread, which thus runs: its time off CPU ends.
+    pub(crate) fn runs(&mut self, batch: &mut BatchBuilder, ts_ns: i64, tid: i64) {
+        let key_of = thread_keys(&self.process_of, self.host.as_deref());
+        self.off_cpu.runs(batch, ts_ns, tid, key_of);
+    }
+
+    /// Adds the stack of the last switch, a row of the batch: the time off CPU of the previous thread begins. Does
+    /// nothing if another event was last.
+    pub(crate) fn add_switch_stack(&mut self, batch: &mut BatchBuilder, stack: StackIdx, pos: SourcePos) {
+        let key_of = thread_keys(&self.process_of, self.host.as_deref());
+        self.off_cpu.add_stack(batch, stack, pos, key_of);
     }
 
     /// Handles a thread whose CPU has switched away from a different thread: its own switch-out was lost. Its state
@@ -353,8 +386,9 @@ impl Scheduler {
         self.threads.get(tid).is_some_and(|thread| thread.cpu == Some(cpu))
     }
 
-    /// Ends the trace: adds the runs that last to its end.
+    /// Ends the trace: adds the runs and the times off CPU that last to its end.
     pub(crate) fn finish(&mut self, batch: &mut BatchBuilder, pos: SourcePos) {
+        self.off_cpu.finish(batch, thread_keys(&self.process_of, self.host.as_deref()));
         let mut running: Vec<_> = std::mem::take(&mut self.running).into_iter().collect();
         running.sort_by_key(|&(cpu, _)| cpu);
         for (cpu, running) in running {

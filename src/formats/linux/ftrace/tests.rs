@@ -399,6 +399,37 @@ fn stacks_below_events_are_samples_of_their_threads() {
 }
 
 #[test]
+fn stacks_below_switches_are_samples_of_times_off_cpu() {
+    let switch = |previous: u32, next: u32| {
+        format!(
+            "sched_switch: prev_comm=bash prev_pid={previous} prev_prio=120 prev_state=S ==> next_comm=bash next_pid={next} next_prio=120\n"
+        )
+    };
+    let head = |tid: u32, micros: u32| format!("            bash-{tid}   [001] ..... 1.{micros:06}: ");
+    let reading = read(
+        &[
+            "# tracer: nop\n#\n",
+            &head(7, 1),
+            &switch(7, 8),
+            &head(7, 2),
+            "<stack trace>\n => schedule\n => do_nanosleep\n",
+            &head(7, 3),
+            "<user stack trace>\n => <00007f0879e71dd5>\n",
+            &head(8, 500),
+            "my_event: a=1\n",
+            &head(8, 900),
+            &switch(8, 7),
+        ]
+        .concat(),
+    );
+    let off_cpu = reading.events.iter().filter(|event| event.args.contains("off-CPU"));
+    let found: Vec<_> = off_cpu.map(|event| (event.ts_ns, event.stack.join(";"), &*event.args)).collect();
+    let args = r#"{"event":"off-CPU","unit":"ns","period":899000,"state":"S"}"#;
+    assert_eq!(found, [(1_000_001_000, "do_nanosleep;schedule".to_owned(), args)]);
+    assert_eq!(reading.lost(), []);
+}
+
+#[test]
 fn called_functions_are_instants_also_with_the_names_of_calls_and_tracepoints() {
     let at = |event: &str| format!("a-7 [001] ..... 1.000001: {event}\n");
     for (event, name) in [

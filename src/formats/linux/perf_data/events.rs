@@ -202,6 +202,9 @@ impl PerfEventBuilder {
         if sample.tid > 0 {
             self.scheduler.learn_process(batch, sample.tid, sample.pid);
         }
+        if attr.has_time() {
+            self.scheduler.runs(batch, ts_ns, sample.tid);
+        }
         let is_tracepoint = attr.kind == attr_type::TRACEPOINT;
         let is_scheduling = is_tracepoint && self.scheduling(attr, ts_ns, &sample, pos, batch).is_some();
         // A tracepoint without callers has itself as its only frame.
@@ -211,6 +214,9 @@ impl PerfEventBuilder {
             return Some(());
         }
         let stack = self.stack(header, attr, &sample, pos, batch);
+        if is_scheduling && attr.has_time() {
+            self.scheduler.add_switch_stack(batch, stack, pos);
+        }
         let track = batch.track_with(&thread_key(sample.pid, sample.tid));
         if !is_tracepoint && !sample.counts.is_empty() {
             return self.counted_samples(header, attr, record.body, (ts_ns, track, stack), &sample, batch);

@@ -5,6 +5,7 @@ mod calls;
 mod commands;
 mod folders;
 mod lost;
+mod off_cpu;
 mod times;
 mod weights;
 
@@ -221,7 +222,8 @@ fn switches_that_were_recorded_with_stacks_are_samples_too() {
         samples_of(reading).into_iter().map(|(ts_us, tid, depth, _)| (ts_us, tid, depth)).collect::<Vec<_>>()
     });
     assert_eq!(found, told);
-    assert_eq!(found.len(), 12);
+    let off_cpu = reading.events.iter().filter(|event| event.args.contains("off-CPU"));
+    assert_eq!((found.len(), off_cpu.count()), (24, 12));
     assert!(reading.events.iter().any(|event| event.track.kind == TrackKind::Cpu), "and scheduling");
 }
 

@@ -153,6 +153,11 @@ impl TaskState {
         }
     }
 
+    /// Returns whether the thread exits.
+    pub(super) fn is_exit(self) -> bool {
+        self.name().is_empty()
+    }
+
     pub(super) fn flags(self) -> EventFlags {
         if self.0 & !PREEMPTED == 0 { EventFlags::AWAKE } else { EventFlags::NONE }
     }
