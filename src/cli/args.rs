@@ -25,7 +25,9 @@ use super::low_live::{LowLive, LowRetention, LowTail, LowTailFormat};
 use super::low_scope::LowScope;
 use super::low_stats::LowStatsOf;
 use super::messages::say;
-pub(super) use super::question_args::{Annotate, Flame, Search, SpanChoice, Spans, Stats, Symbols};
+pub(super) use super::question_args::{
+    Annotate, Flame, FlameSource, Search, SpanChoice, Spans, Stats, Symbols,
+};
 use super::scope::{ScopeArgs, TimeBounds};
 pub(super) use super::task_args::{Bench, Export, Load, Record, Render, ShowProgress, SynthArgs, TailArgs};
 use crate::base::budget::Memory;
@@ -193,7 +195,7 @@ fn stats(low: LowStats) -> Result<CliCommand, CliError> {
 }
 
 fn flame(low: LowFlame) -> Result<CliCommand, CliError> {
-    let LowFlame { trace: files, scope, samples, event, edits, exact: is_exact, format, common } = low;
+    let LowFlame { trace: files, scope, spans, samples, event, edits, exact: is_exact, format, common } = low;
     let format = match format {
         LowFlameFormat::Folded => FlameFormat::Folded,
         LowFlameFormat::Svg => FlameFormat::Svg,
@@ -209,7 +211,12 @@ fn flame(low: LowFlame) -> Result<CliCommand, CliError> {
     };
     let (sources, scope) = (trace(files)?, scope_args(scope)?);
     let view = FlameView::from(edits);
-    let flame = Flame { sources, scope, of_samples: samples, event, view, is_exact, format };
+    let source = match (spans, samples || event.is_some()) {
+        (true, _) => Some(FlameSource::Spans),
+        (false, true) => Some(FlameSource::Samples),
+        (false, false) => None,
+    };
+    let flame = Flame { sources, scope, source, event, view, is_exact, format };
     Ok(CliCommand::Flame { flame, load: load(common)? })
 }
 

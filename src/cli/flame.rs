@@ -1,7 +1,7 @@
 //! `longspan flame`: the call paths of a part of a trace with their weights, of its spans or of the samples of one
 //! event.
 
-use super::args::{Flame, Load};
+use super::args::{Flame, FlameSource, Load};
 use super::empty_answers::{say_no_samples, say_no_spans};
 use super::error::CliError;
 use super::event_choice::chosen_event;
@@ -29,10 +29,12 @@ pub(super) fn print(flame: &Flame, how: &Load) -> Result<(), CliError> {
 fn print_once(flame: &Flame, how: &Load) -> Result<(), CliError> {
     let snapshot = load_with_names(&flame.sources, how)?;
     let scope = flame.scope.on(&snapshot)?;
-    let summary = snapshot.summary();
     let progress = Progress::default();
     let line = ProgressLine::start(&progress, how.progress);
-    let is_of_samples = flame.of_samples || flame.event.is_some() || summary.spans == 0;
+    let is_of_samples = match flame.source {
+        Some(source) => source == FlameSource::Samples,
+        None => snapshot.summary().spans == 0 || snapshot.shows_samples_first(),
+    };
     let paths = if is_of_samples {
         paths_of_samples(flame, &snapshot, &scope, &progress)
     } else {
@@ -138,7 +140,7 @@ fn paths_of_samples(flame: &Flame, snapshot: &Snapshot, scope: &Scope, progress:
     let counted = SampleHistogram::count(snapshot, scope, &Cancel::default(), progress);
     let histogram = counted.unwrap_or_default(); // never cancelled
     let Some(row) = chosen_event(flame.event.as_deref(), snapshot, &histogram)? else {
-        if flame.of_samples || flame.event.is_some() || snapshot.summary().samples > 0 {
+        if flame.source.is_some() || snapshot.summary().samples > 0 {
             say_no_samples(snapshot, &flame.scope);
         } else {
             say(format_args!("{}: contains neither spans nor samples", flame.sources));

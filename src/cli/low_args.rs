@@ -258,6 +258,9 @@ pub(super) struct LowStats {
 pub(super) struct LowFlame {
     #[command(flatten)]
     pub(crate) trace: LowTrace,
+    /// The call paths of spans, also if the only spans are thread states and runs on CPUs beside samples
+    #[arg(long, conflicts_with_all = ["samples", "event"])]
+    pub(crate) spans: bool,
     /// The call paths of samples, even if the trace has spans
     #[arg(long)]
     pub(crate) samples: bool,
@@ -565,8 +568,7 @@ mod tests {
         ];
         for command in program.get_subcommands() {
             for (heading, group) in &groups {
-                let options = command.get_arguments().filter(|arg| arg.get_help_heading() == Some(heading));
-                for option in options {
+                for option in command.get_arguments().filter(|arg| arg.get_help_heading() == Some(heading)) {
                     let is_known = group.get_arguments().any(|known| known.get_id() == option.get_id());
                     assert!(is_known, "{}: {} is under {heading}", command.get_name(), option.get_id());
                 }

@@ -60,14 +60,21 @@ pub(super) struct Stats {
 pub(super) struct Flame {
     pub(crate) sources: Sources,
     pub(crate) scope: ScopeArgs,
-    /// Queries samples even if there are spans.
-    pub(crate) of_samples: bool,
+    /// The source of the paths; `None` for the default.
+    pub(crate) source: Option<FlameSource>,
     /// The name of an event, or its title with the unit.
     pub(crate) event: Option<String>,
     pub(crate) view: FlameView,
     /// Whether to count small paths that the ledger lacks.
     pub(crate) is_exact: bool,
     pub(crate) format: FlameFormat,
+}
+
+/// The source of call paths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FlameSource {
+    Spans,
+    Samples,
 }
 
 /// The arguments of `longspan search`.

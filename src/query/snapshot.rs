@@ -36,6 +36,7 @@ struct SnapshotParts {
     display_order: Arc<Vec<TrackIdx>>,
     groups: Arc<TrackGroups>,
     has_states: bool,
+    shows_samples_first: bool,
     drawn_units: Arc<DrawnUnits>,
     shared_names: Arc<SharedNames>,
     /// Resolved symbol names, which replace those of the store.
@@ -52,11 +53,21 @@ impl Snapshot {
         let groups = Arc::new(TrackGroups::new(tables, &display_order, &named));
         let tracks = &store.meta().tracks.tracks;
         let has_states = tracks.iter().any(|track| track.key.kind == TrackKind::State);
+        // Nearly all traces have such a span in their first lanes.
+        let has_program_spans = || {
+            (0..store.lane_count()).map(|lane| store.lane(LaneIdx(lane)).info()).any(|info| {
+                let kind = tracks[info.track.index()].key.kind;
+                let is_of_program = !matches!(kind, TrackKind::State | TrackKind::Cpu | TrackKind::Samples);
+                info.kind == LaneKind::Spans && info.rows > 0 && is_of_program
+            })
+        };
+        let shows_samples_first = store.meta().summary.samples > 0 && !has_program_spans();
         Self(Arc::new(SnapshotParts {
             store,
             display_order,
             groups,
             has_states,
+            shows_samples_first,
             drawn_units: Arc::default(),
             shared_names: Arc::default(),
             overlay: None,
@@ -71,6 +82,7 @@ impl Snapshot {
             display_order: Arc::clone(&self.0.display_order),
             groups: Arc::clone(&self.0.groups),
             has_states: self.has_states(),
+            shows_samples_first: self.shows_samples_first(),
             drawn_units: Arc::clone(&self.0.drawn_units),
             shared_names: Arc::clone(&self.0.shared_names),
             overlay,
@@ -118,6 +130,13 @@ impl Snapshot {
     #[must_use]
     pub(crate) fn has_states(&self) -> bool {
         self.0.has_states
+    }
+
+    /// Returns whether samples are the first picture of the trace: it has some, and no spans but thread states and runs
+    /// on CPUs, which say less about its code.
+    #[must_use]
+    pub(crate) fn shows_samples_first(&self) -> bool {
+        self.0.shows_samples_first
     }
 
     /// Returns the resolved symbol names, if any.

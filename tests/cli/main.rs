@@ -18,6 +18,7 @@ mod large;
 mod listen;
 #[cfg(target_os = "linux")] // signals, named pipes
 mod live;
+mod off_cpu;
 mod people;
 mod perfetto;
 mod pictures;

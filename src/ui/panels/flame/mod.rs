@@ -56,6 +56,8 @@ const NARROW_POINTS: f32 = 760.0;
 #[derive(Debug, Default)]
 pub(crate) struct FlamePanel {
     samples: bool,
+    /// Whether `flame` has samples by default, so that a copied command must ask for spans.
+    needs_spans_option: bool,
     /// The event chosen by the user; `None` for the default.
     event: Option<SampleEvent>,
     history: FlameHistory,
@@ -165,8 +167,10 @@ impl FlamePanel {
         let has_samples = snapshot.summary().samples > 0;
         let mut commands = Vec::new();
         if self.question.is_none() || self.renewal.is_due() {
-            // A trace with samples but no spans shows its samples.
-            self.samples = has_samples && (self.samples || snapshot.summary().spans == 0);
+            // A trace with samples but no spans shows its samples, and one with thread states begins with them.
+            let is_first = self.question.is_none() && snapshot.shows_samples_first();
+            self.samples = has_samples && (self.samples || is_first || snapshot.summary().spans == 0);
+            self.needs_spans_option = snapshot.shows_samples_first();
         }
         commands.extend(self.ask(view.scope()));
         ui.horizontal(|ui| self.show_head(ui, view, has_samples, &mut commands));
@@ -553,6 +557,8 @@ impl DockPanel for FlamePanel {
             options.push("--samples".to_owned());
             let event = self.answer.as_ref().and_then(|answer| answer.paths.events.get(answer.paths.event?));
             options.extend(event.into_iter().flat_map(|event| ["--event".to_owned(), event.title()]));
+        } else if self.needs_spans_option {
+            options.push("--spans".to_owned());
         }
         Some(PanelCommandLine { options, ..PanelCommandLine::new("flame") })
     }
