@@ -25,9 +25,7 @@ use super::low_live::{LowLive, LowRetention, LowTail, LowTailFormat};
 use super::low_scope::LowScope;
 use super::low_stats::LowStatsOf;
 use super::messages::say;
-pub(super) use super::question_args::{
-    Annotate, Flame, FlameSource, Search, SpanChoice, Spans, Stats, Symbols,
-};
+pub(super) use super::question_args::{Annotate, Flame, FlameSource, Search, SpanChoice, Spans, Stats, Symbols};
 use super::scope::{ScopeArgs, TimeBounds};
 pub(super) use super::task_args::{Bench, Export, Load, Record, Render, ShowProgress, SynthArgs, TailArgs};
 use crate::base::budget::Memory;
