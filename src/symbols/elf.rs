@@ -26,6 +26,8 @@ const EXECUTABLE_SECTION: u64 = 4;
 /// Section types of symbol tables: all symbols, and dynamic ones.
 pub(super) const SYMBOLS: u32 = 2;
 pub(super) const DYNAMIC_SYMBOLS: u32 = 11;
+/// Bytes of a symbol, in 64-bit and 32-bit files.
+pub(super) const SYMBOL_BYTES: [usize; 2] = [24, 16];
 const LOAD_SEGMENT: u32 = 1;
 const NOTE_SEGMENT: u32 = 4;
 const EXECUTABLE_SEGMENT: u32 = 1;

@@ -1,11 +1,8 @@
 //! The symbol table of a file: functions sorted by address. The naive way scans all symbols for each address.
 
-use super::elf::{DYNAMIC_SYMBOLS, ElfFile, SYMBOLS};
+use super::elf::{DYNAMIC_SYMBOLS, ElfFile, SYMBOL_BYTES, SYMBOLS};
 use super::plt::{self, PltStub};
 use super::separate::mini_debug_info;
-
-/// Bytes of a symbol, in 64-bit and 32-bit files.
-pub(super) const SYMBOL_BYTES: [usize; 2] = [24, 16];
 
 /// Rank of stubs: any symbol at their address wins.
 const STUB_RANK: u8 = u8::MAX;
@@ -60,7 +57,7 @@ impl FunctionTable {
 
     /// Adds the stubs of a file, through which it calls functions of other files.
     pub(super) fn with_stubs(mut self, elf: &ElfFile, bytes_max: u64) -> Self {
-        for PltStub { address, bytes, name } in plt::stubs(elf, &self, bytes_max) {
+        for PltStub { address, bytes, name } in plt::stubs(elf, |address| self.find(address), bytes_max) {
             let Ok(start) = u32::try_from(self.names.len()) else { break };
             self.names.extend(name);
             self.names.push(0);

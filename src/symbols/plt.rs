@@ -5,8 +5,7 @@
 use rustc_hash::FxHashMap;
 
 use super::code::assembly::InstructionSet;
-use super::elf::ElfFile;
-use super::functions::{FunctionTable, SYMBOL_BYTES};
+use super::elf::{ElfFile, SYMBOL_BYTES};
 use crate::base::demangle::STUB_SUFFIX;
 
 /// Sections with stubs. In the second one they are the callable ones of the first; those in the third are never lazy.
@@ -55,12 +54,13 @@ struct StubCode {
     slot: u64,
 }
 
-/// Returns the stubs of a file that have names, in the order of their sections. `functions` are those of the file.
-pub(super) fn stubs(elf: &ElfFile, functions: &FunctionTable, bytes_max: u64) -> Vec<PltStub> {
+/// Returns the stubs of a file that have names, in the order of their sections. `function_at` returns the name of the
+/// function at an address of the file.
+pub(super) fn stubs<'t>(elf: &ElfFile, function_at: impl Fn(u64) -> Option<&'t [u8]>, bytes_max: u64) -> Vec<PltStub> {
     let Some(code) = stub_code(elf) else { return Vec::new() };
     let mut names: FxHashMap<u64, Option<Vec<u8>>> = code.iter().map(|stub| (stub.slot, None)).collect();
     if !names.is_empty() {
-        name_slots(elf, functions, bytes_max, &mut names);
+        name_slots(elf, function_at, bytes_max, &mut names);
     }
     let mut left = NAMES_BYTES_MAX;
     let named = |stub: StubCode| {
@@ -96,8 +96,8 @@ fn stub_code(elf: &ElfFile) -> Option<Vec<StubCode>> {
     Some(all)
 }
 
-/// Decodes stubs of x86-64, which jump to the address in a slot. Linkers vary what is around the jump. The section starts
-/// at `start`.
+/// Decodes stubs of x86-64, which jump to the address in a slot. Linkers vary what is around the jump. The section
+/// starts at `start`.
 fn x86_64_stubs(bytes: &[u8], (start, entry_bytes): (u64, u64), stubs: &mut Vec<StubCode>) {
     const JUMP: [u8; 2] = [0xff, 0x25];
     const SMALL_BYTES: u64 = 8;
@@ -140,7 +140,12 @@ fn arm64_stubs(bytes: &[u8], (start, _entry_bytes): (u64, u64), stubs: &mut Vec<
 }
 
 /// Finds the names of the slots in `names`, empty without a symbol. The first relocation of a slot names it.
-fn name_slots(elf: &ElfFile, functions: &FunctionTable, bytes_max: u64, names: &mut FxHashMap<u64, Option<Vec<u8>>>) {
+fn name_slots<'t>(
+    elf: &ElfFile,
+    function_at: impl Fn(u64) -> Option<&'t [u8]>,
+    bytes_max: u64,
+    names: &mut FxHashMap<u64, Option<Vec<u8>>>,
+) {
     let (mut relocations_left, mut names_left) = (RELOCATIONS_BYTES_MAX.min(bytes_max), NAMES_BYTES_MAX);
     // A file may have any number of sections with the same symbols.
     let mut tables: Option<(u32, Vec<u8>, Vec<u8>)> = None;
@@ -166,7 +171,7 @@ fn name_slots(elf: &ElfFile, functions: &FunctionTable, bytes_max: u64, names: &
                     symbol_name(symbols, texts, info >> 32)
                 }
                 relocation_type::X86_64_RESOLVED | relocation_type::ARM64_RESOLVED => {
-                    functions.find(addend).unwrap_or_default()
+                    function_at(addend).unwrap_or_default()
                 }
                 _ => continue,
             };
