@@ -175,9 +175,8 @@ pub struct Module {
     /// Inode of the file when it was mapped, if a file of the trace has no build-id, or one that may be of another
     /// file.
     pub(crate) inode: Option<u64>,
-    /// For the kernel: a symbol and its run-time address, from which the KASLR offset follows. For a kernel module: no
-    /// symbol, and its load address.
-    pub(crate) anchor: Option<(Box<str>, u64)>,
+    /// The place of a kernel or a kernel module in memory.
+    pub(crate) anchor: Option<KernelAnchor>,
     pub(crate) builds: ModuleBuilds,
 }
 
@@ -204,13 +203,59 @@ impl Module {
         // A kernel has another anchor after each boot, even without a build-id.
         let is_running = matches!(self.kind, ModuleKind::Kernel | ModuleKind::KernelModule);
         let has_one_id = self.build_id.is_some() != other.build_id.is_some() && !is_running;
-        if is_several || is_other_file || self.anchor != other.anchor || self.kind != other.kind {
+        let is_same_place = match (&self.anchor, &other.anchor) {
+            (Some(anchor), Some(new)) => anchor.is_same(new),
+            (anchor, new) => anchor == new,
+        };
+        if is_several || is_other_file || !is_same_place || self.kind != other.kind {
             self.builds = ModuleBuilds::Several;
         } else if has_one_id || other.builds == ModuleBuilds::Uncertain {
             self.builds = ModuleBuilds::Uncertain;
         }
         self.build_id = self.build_id.take().or_else(|| other.build_id.clone());
         self.inode = self.inode.or(other.inode);
+    }
+}
+
+/// The place of a kernel or a kernel module in memory. Encoded like the pair of earlier versions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(Box<str>, u64)", into = "(Box<str>, u64)")]
+pub(crate) struct KernelAnchor {
+    /// A symbol of the kernel; empty for a kernel module.
+    pub(crate) symbol: Box<str>,
+    /// Run-time address of the symbol, from which the KASLR offset follows, or load address of the module.
+    pub(crate) address: u64,
+    /// Release of a kernel without a build-id, as in `uname -r`.
+    pub(crate) release: Option<Box<str>>,
+}
+
+impl KernelAnchor {
+    /// Separates symbol and release in the encoded text.
+    const SEPARATOR: char = '@';
+
+    /// Returns whether both may be the place of one kernel.
+    fn is_same(&self, other: &Self) -> bool {
+        let has_same_release = self.release.as_ref().zip(other.release.as_ref()).is_none_or(|(own, new)| own == new);
+        has_same_release && (&self.symbol, self.address) == (&other.symbol, other.address)
+    }
+}
+
+impl From<(Box<str>, u64)> for KernelAnchor {
+    fn from((text, address): (Box<str>, u64)) -> Self {
+        match text.split_once(Self::SEPARATOR) {
+            Some((symbol, release)) => Self { symbol: symbol.into(), address, release: Some(release.into()) },
+            None => Self { symbol: text, address, release: None },
+        }
+    }
+}
+
+impl From<KernelAnchor> for (Box<str>, u64) {
+    fn from(anchor: KernelAnchor) -> Self {
+        let text = match anchor.release {
+            Some(release) => format!("{}{}{release}", anchor.symbol, KernelAnchor::SEPARATOR).into(),
+            None => anchor.symbol,
+        };
+        (text, anchor.address)
     }
 }
 
@@ -293,6 +338,18 @@ mod tests {
                 assert_eq!(merged.common_build_id().is_some(), builds == One && merged.build_id.is_some());
             }
         }
+    }
+
+    #[test]
+    fn the_anchor_of_a_kernel_is_encoded_like_the_pair_of_earlier_versions() {
+        let pair: (Box<str>, u64) = ("_stext".into(), 7);
+        let anchor = KernelAnchor { symbol: "_stext".into(), address: 7, release: None };
+        let bytes = postcard::to_stdvec(&pair).unwrap();
+        assert_eq!((postcard::to_stdvec(&anchor).unwrap(), postcard::from_bytes(&bytes)), (bytes, Ok(anchor.clone())));
+        let released = KernelAnchor { release: Some("6.1@x".into()), ..anchor.clone() };
+        assert_eq!(postcard::from_bytes(&postcard::to_stdvec(&released).unwrap()), Ok(released.clone()));
+        let other = KernelAnchor { release: Some("6.2".into()), ..anchor.clone() };
+        assert_eq!([anchor.is_same(&other), released.is_same(&other)], [true, false]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::locate::Locator;
 use super::resolve::resolve;
 use super::unwind::SymbolUnwinding;
 use crate::base::cancel::Cancel;
+use crate::model::modules::KernelAnchor;
 use crate::model::unwind::{INSTRUCTION, MappedCode, REGISTERS, STACK_POINTER, StackBytes, UnwindFiles as _};
 use crate::model::{BuildId, Module, ModuleKind, Sources};
 
@@ -35,7 +36,7 @@ pub fn names_below(folder: &Path, path: &str, kind: ModuleKind, addresses: &[u64
     let mut module = Module { path: path.into(), kind, ..Module::default() };
     if kind == ModuleKind::Kernel {
         module.build_id = BuildId::new(&KERNEL_BUILD_ID);
-        module.anchor = Some(("_text".into(), KERNEL_AT));
+        module.anchor = Some(KernelAnchor { symbol: "_text".into(), address: KERNEL_AT, release: None });
     }
     let locator = Locator::without_system([], &[folder.to_path_buf()]);
     let mut sorted = addresses.to_vec();

@@ -211,7 +211,7 @@ impl Locator {
         }
         if self.has_system {
             if module.kind == ModuleKind::Kernel {
-                kernel_files().for_each(&mut add);
+                kernel_files(module).for_each(&mut add);
             } else {
                 for path in recorded {
                     let Ok(below) = path.strip_prefix("/") else { continue };
@@ -371,12 +371,20 @@ fn has_no_parents(path: &Path) -> bool {
     path.components().all(|part| matches!(part, std::path::Component::RootDir | std::path::Component::Normal(_)))
 }
 
-/// Iterates over the system paths of the running kernel with its symbols.
-fn kernel_files() -> impl Iterator<Item = PathBuf> {
-    let release = InputFile::read_system_file(Path::new("/proc/sys/kernel/osrelease")).unwrap_or_default();
-    let release = String::from_utf8_lossy(&release).trim().to_owned();
-    let is_name = !release.is_empty() && !release.contains('/');
-    let paths = is_name.then(|| {
+/// Returns the release of the running kernel, as in `uname -r`; `None` if it is unknown.
+pub(super) fn running_release() -> Option<Box<str>> {
+    let release = InputFile::read_system_file(Path::new("/proc/sys/kernel/osrelease")).ok()?;
+    let release = String::from_utf8_lossy(&release);
+    let release = release.trim();
+    (!release.is_empty() && !release.contains('/')).then(|| release.into())
+}
+
+/// Iterates over the system paths of the running kernel with its symbols. A recorded kernel without a build-id must
+/// have its release.
+fn kernel_files(module: &Module) -> impl Iterator<Item = PathBuf> {
+    let recorded = module.anchor.as_ref().and_then(|anchor| anchor.release.as_ref());
+    let is_possible = |running: &Box<str>| module.build_id.is_some() || recorded == Some(running);
+    let paths = running_release().filter(is_possible).map(|release| {
         [
             format!("{SYSTEM_DEBUG}/boot/vmlinux-{release}"),
             format!("{SYSTEM_DEBUG}/lib/modules/{release}/vmlinux"),

@@ -118,8 +118,9 @@ fn command(
         NameState::OutsideRoots => searched(Path::new(&*module.path).parent()?),
         // Tools that pack `.dwo` files differ too much to suggest one.
         NameState::SplitMissing => searched(split_folder?),
+        NameState::NoBuildId => with_build_ids(traces),
         // Functions listed by a process itself cannot be fetched.
-        _ if matches!(module.kind, ModuleKind::Jit(_)) => None,
+        _ if matches!(module.kind, ModuleKind::Jit(_)) => copied_list(module, traces),
         NameState::FunctionsOnly
         | NameState::Stripped
         | NameState::NoFile
@@ -127,6 +128,29 @@ fn command(
         | NameState::SharedMissing
         | NameState::Unreadable => fetched(),
     }
+}
+
+/// Comment of commands that only work where the trace was recorded.
+const WHERE_RECORDED: &str = "# on the recorded machine";
+
+/// Returns the command that adds build-ids to traces. On another machine, perf would add those of its kernel.
+fn with_build_ids(traces: &[&Path]) -> Option<String> {
+    let inject = |trace: &&Path| {
+        let mut output = trace.file_stem()?.to_owned();
+        output.push("-build-ids.data");
+        let [trace, output] = [trace, &*trace.with_file_name(output)].map(shell::quoted_path);
+        Some(format!("perf inject -b -i {trace} -o {output}"))
+    };
+    let commands: Vec<String> = traces.iter().map(inject).collect::<Option<_>>()?;
+    (!commands.is_empty()).then(|| format!("{} {WHERE_RECORDED}", commands.join(" && ")))
+}
+
+/// Returns the command that copies the function list of a process beside the first trace.
+fn copied_list(module: &Module, traces: &[&Path]) -> Option<String> {
+    let folder = traces.first()?.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let [list, folder] = [Path::new(&*module.path), folder].map(shell::quoted_path);
+    Some(format!("cp {list} {folder} {WHERE_RECORDED}"))
 }
 
 #[cfg(test)]
@@ -149,5 +173,12 @@ mod tests {
         assert!(known(NameState::Hidden).unwrap().ends_with(" kernel.kptr_restrict=0 kernel.perf_event_paranoid=1"));
         assert_eq!(known(NameState::OtherBuild).unwrap(), "debuginfod-find debuginfo abcd");
         assert_eq!([NameState::Complete, NameState::Unwanted].map(known), [None, None]);
+        let injected = "perf inject -b -i /t/perf.data -o /t/perf-build-ids.data && \
+            perf inject -b -i '/t/second one.data' -o '/t/second one-build-ids.data' # on the recorded machine";
+        assert_eq!(unknown(NameState::NoBuildId, None).unwrap(), injected);
+        let list = Module { path: "/tmp/perf-7.map".into(), kind: ModuleKind::Jit(7), ..Module::default() };
+        let jit = |state, traces: &[&Path]| command((&list, None), (state, None), traces);
+        assert_eq!(jit(NameState::NoFile, &traces).unwrap(), "cp /tmp/perf-7.map /t # on the recorded machine");
+        assert_eq!(jit(NameState::Ambiguous, &traces), None);
     }
 }

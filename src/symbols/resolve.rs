@@ -12,7 +12,7 @@ use super::functions::FunctionTable;
 use super::go_lines::GoLines;
 use super::jit_dump::JitDump;
 use super::kallsyms::KernelFunctions;
-use super::locate::Locator;
+use super::locate::{Locator, running_release};
 use super::names::{AddressNames, AddressNamesBuilder, FunctionName};
 use super::perf_map::JitFunctions;
 use super::search::{MatchingFile, ModuleSearch, Quality};
@@ -20,7 +20,7 @@ use super::split::add_split_files;
 use super::state::NameState;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::demangle::demangle;
-use crate::model::modules::ModuleBuilds;
+use crate::model::modules::{KernelAnchor, ModuleBuilds};
 use crate::model::{BuildId, Module, ModuleKind};
 
 /// Size limit for the function list of a process.
@@ -82,6 +82,10 @@ pub(crate) fn resolve(
             ModuleNames { is_verified: names.is_verified && module.is_build_certain(), state, ..names }
         }
     };
+    // The vDSO has its functions in its dynamic symbols, and inlines none.
+    let is_whole =
+        module.kind == ModuleKind::Vdso && names.state == NameState::Stripped && names.names.named() == addresses.len();
+    let names = if is_whole { ModuleNames { state: NameState::Complete, ..names } } else { names };
     let is_empty = names.state == NameState::Complete && names.names.named() == 0 && !addresses.is_empty();
     Ok(ModuleNames { state: if is_empty { NameState::NoFunction } else { names.state }, ..names })
 }
@@ -231,7 +235,7 @@ fn kernel_names(
     bytes_max: u64,
     cancel: &Cancel,
 ) -> Result<ModuleNames, Cancelled> {
-    let Some((symbol, anchor)) = &module.anchor else { return Ok(ModuleNames::default()) };
+    let Some(KernelAnchor { symbol, address: anchor, .. }) = &module.anchor else { return Ok(ModuleNames::default()) };
     let mut search = ModuleSearch::run(module, locator, cancel)?;
     if module.kind == ModuleKind::Kernel
         && let Some(best) = search.best().filter(|best| best.quality >= Quality::Symbols)
@@ -278,13 +282,26 @@ fn kernel_names(
 
 /// Returns the functions of the running kernel, if it is the recorded one.
 fn running_kernel(module: &Module) -> Result<KernelFunctions, NameState> {
+    let Some(recorded) = &module.build_id else { return kernel_at_anchor(module) };
     let notes = InputFile::read_system_file(Path::new("/sys/kernel/notes")).map_err(|_| NameState::NoFile)?;
     let running_id = build_id_in(&notes).ok_or(NameState::NoFile)?;
     // Kernel modules have their own build-ids, and are listed with the kernel that loads them.
-    let is_recorded = module.build_id.as_ref().is_some_and(|recorded| recorded.is_same(&running_id));
-    if !is_recorded {
-        return Err(if module.build_id.is_some() { NameState::OtherBuild } else { NameState::NoFile });
+    if recorded.is_same(&running_id) { listed_functions() } else { Err(NameState::OtherBuild) }
+}
+
+/// Returns the functions of the running kernel, if a kernel without a build-id has its release and its address. The
+/// place of a kernel module says nothing about its kernel.
+fn kernel_at_anchor(module: &Module) -> Result<KernelFunctions, NameState> {
+    let anchor = module.anchor.as_ref().filter(|_| module.kind == ModuleKind::Kernel).ok_or(NameState::NoFile)?;
+    if anchor.release.is_none() || anchor.release != running_release() {
+        return Err(NameState::NoBuildId);
     }
+    let functions = listed_functions()?;
+    let is_there = functions.address_of(anchor.symbol.as_bytes()) == Some(anchor.address);
+    if is_there { Ok(functions) } else { Err(NameState::NoBuildId) }
+}
+
+fn listed_functions() -> Result<KernelFunctions, NameState> {
     let list = InputFile::read_system_file(Path::new("/proc/kallsyms")).map_err(|_| NameState::Hidden)?;
     KernelFunctions::read(&list).ok_or(NameState::Hidden)
 }

@@ -237,7 +237,8 @@ impl ModuleSearch {
             | NameState::SplitMissing
             | NameState::Unwanted
             | NameState::NoFunction
-            | NameState::SharedMissing => 0,
+            | NameState::SharedMissing
+            | NameState::NoBuildId => 0,
         };
         if weight(state) > weight(self.state) {
             (self.state, self.path) = (state, Some(path));

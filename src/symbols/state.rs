@@ -34,6 +34,8 @@ pub(crate) enum NameState {
     NoFunction,
     /// Functions and some lines: the file to which `dwz` moved shared debug information is missing.
     SharedMissing,
+    /// The kernel has no build-id in the trace, and the running one has another release or address.
+    NoBuildId,
 }
 
 impl NameState {
@@ -54,6 +56,7 @@ impl NameState {
             Self::NoFunction => "no function",
             Self::SplitMissing => "no dwo files",
             Self::SharedMissing => "no dwz file",
+            Self::NoBuildId => "no build-id",
         }
     }
 
@@ -79,7 +82,8 @@ impl NameState {
             | Self::Hidden
             | Self::Nameless
             | Self::Unwanted
-            | Self::NoFunction => 0,
+            | Self::NoFunction
+            | Self::NoBuildId => 0,
         }
     }
 }

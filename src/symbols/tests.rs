@@ -12,7 +12,7 @@ use super::resolve::{ModuleNames, resolve};
 use super::state::NameState;
 use crate::base::cancel::Cancel;
 use crate::base::demangle::demangle;
-use crate::model::modules::ModuleBuilds;
+use crate::model::modules::{KernelAnchor, ModuleBuilds};
 use crate::model::{BuildId, Module, ModuleKind};
 
 mod costs;
@@ -483,12 +483,41 @@ fn a_kept_list_of_a_kernel_names_it_at_another_address() {
         path: "[kernel.kallsyms]".into(),
         build_id: Some(id),
         kind: ModuleKind::Kernel,
-        anchor: Some(("_text".into(), 0xffff_ffff_9000_0000)),
+        anchor: Some(KernelAnchor { symbol: "_text".into(), address: 0xffff_ffff_9000_0000, release: None }),
         ..Module::default()
     };
     let found = named_with(&module, &[0xffff_ffff_9000_0108], &locator_of(folder.path()));
     let name = found.names.get(0xffff_ffff_9000_0108).unwrap().next().map(|it| it.name.to_owned());
     assert_eq!((name.as_deref(), found.is_verified), (Some("work"), true));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_kernel_without_a_build_id_is_the_running_one_only_at_its_release_and_address() {
+    let folder = tempfile::tempdir().unwrap();
+    let locator = Locator::for_traces([&*folder.path().join("perf.data")], &[]);
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    let list = std::fs::read_to_string("/proc/kallsyms").unwrap();
+    let mut functions = list.lines().filter_map(|line| {
+        let (address, rest) = line.split_once(' ')?;
+        Some((u64::from_str_radix(address, 16).ok()?, rest.strip_prefix("T ")?))
+    });
+    let (address, symbol) = functions.find(|(_, name)| *name == "_stext").expect("the start of the kernel");
+    let named = |release: Option<&str>, at: u64| {
+        let anchor = KernelAnchor { symbol: symbol.into(), address: at, release: release.map(Into::into) };
+        let kernel = Module { path: "[kernel.kallsyms]".into(), kind: ModuleKind::Kernel, ..Module::default() };
+        let found = named_with(&Module { anchor: Some(anchor), ..kernel }, &[at + 1], &locator);
+        (found.names.named(), found.state, found.is_verified)
+    };
+    // Kernels may hide their addresses, which are 0 then.
+    let recorded = if address == 0 { (0, NameState::Hidden, false) } else { (1, NameState::Complete, false) };
+    let unknown = (0, NameState::NoBuildId, false);
+    assert_eq!(named(Some(release.trim()), address), recorded);
+    assert_eq!(named(None, address), unknown);
+    assert_eq!(named(Some("1.2.3-other"), address), unknown);
+    if address != 0 {
+        assert_eq!(named(Some(release.trim()), address + 0x20_0000), unknown);
+    }
 }
 
 #[test]

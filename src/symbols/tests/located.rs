@@ -226,3 +226,19 @@ fn two_processes_with_one_id_in_several_traces_have_no_names() {
     assert_eq!(names(&[]), (NameState::Ambiguous, None));
     assert_eq!([names(&[0]), names(&[1])], [first, second].map(|name| (NameState::Complete, name)));
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_page_of_functions_of_the_kernel_lacks_nothing_if_all_have_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let locator = Locator::for_traces([&*folder.path().join("perf.data")], &[folder.path().into()]);
+    // Such a page has dynamic symbols only.
+    let command = ["gcc", "-O1", "-shared", "-nostdlib", "-s", "-Wl,--build-id", "-Wl,-z,noseparate-code"];
+    let path = compile(folder.path(), "vdso", "int clock(int x) { return x * 3; }", &command);
+    let text = String::from_utf8(run(Command::new("nm").args(["-D"]).arg(&path))).unwrap();
+    let clock = u64::from_str_radix(text.lines().find(|line| line.ends_with(" T clock")).unwrap()[..16].trim(), 16);
+    let vdso = Module { kind: ModuleKind::Vdso, ..module(&path) };
+    let state = |offsets: &[u64]| named_with(&vdso, offsets, &locator).state;
+    let clock = clock.unwrap();
+    assert_eq!([state(&[clock]), state(&[1, clock])], [NameState::Complete, NameState::Stripped]);
+}

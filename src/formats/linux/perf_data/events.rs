@@ -69,14 +69,15 @@ impl PerfEventBuilder {
     }
 
     /// Ends the scheduler states, adds the modules to the metadata, and counts lost records, at the end of the trace.
-    pub(super) fn finish(&mut self, batch: &mut BatchBuilder) {
+    pub(super) fn finish(&mut self, header: &PerfHeader, batch: &mut BatchBuilder) {
         self.lost.finish(batch);
         self.pairs.finish(batch);
         self.scheduler.finish(batch, SourcePos::Offset(0));
         let unwound = self.raw_stacks.modules().into_iter();
         batch.batch.metadata.extend(unwound.map(|module| Metadata::Unwound { module: Box::new(module) }));
         let modules = std::mem::take(&mut self.maps.modules);
-        batch.batch.metadata.extend(modules.used_modules().map(|module| Metadata::Module { module: Box::new(module) }));
+        let used = modules.used_modules(header.release.as_deref());
+        batch.batch.metadata.extend(used.map(|module| Metadata::Module { module: Box::new(module) }));
     }
 
     pub(super) fn add_record(&mut self, header: &PerfHeader, record: PerfRecord<'_>, batch: &mut BatchBuilder) {

@@ -19,6 +19,12 @@ const TRACING_DATA: u64 = 1;
 /// Feature bit of the build-id list.
 const BUILD_ID: u64 = 2;
 
+/// Feature bit of the kernel's release.
+pub(super) const OS_RELEASE: u64 = 4;
+
+/// Limit for the bytes of a release; kernels have at most 64.
+const RELEASE_BYTES_MAX: usize = 256;
+
 /// Feature bit of the machine type.
 pub(super) const ARCH: u64 = 6;
 
@@ -53,6 +59,8 @@ pub(super) struct PerfHeader {
     pub(super) tracepoints: Tracepoints,
     /// Machine type as in `uname -m`; empty if unknown.
     pub(super) machine: String,
+    /// Release of the kernel as in `uname -r`, if known.
+    pub(super) release: Option<String>,
     /// The build-id list; empty in pipe mode, which has a record for each.
     pub(super) build_ids: Vec<u8>,
     /// `None` in pipe mode: up to the end of input.
@@ -122,6 +130,9 @@ impl PerfHeader {
         if let Some(bytes) = read(BUILD_ID)? {
             self.build_ids = bytes;
         }
+        if let Some(bytes) = read(OS_RELEASE)? {
+            self.take_release(&bytes);
+        }
         if let Some(bytes) = read(ARCH)? {
             self.take_machine(&bytes);
         }
@@ -166,9 +177,14 @@ impl PerfHeader {
 
     /// Parses the machine type from its feature section.
     pub(super) fn take_machine(&mut self, bytes: &[u8]) {
-        // It follows its length, which includes zero padding.
-        let name = bytes.get(4..).map_or(&[][..], |bytes| PerfBytes(bytes).text());
-        self.machine = String::from_utf8_lossy(name).into_owned();
+        self.machine = String::from_utf8_lossy(text_of_section(bytes)).into_owned();
+    }
+
+    /// Parses the release of the kernel from its feature section.
+    pub(super) fn take_release(&mut self, bytes: &[u8]) {
+        let release = std::str::from_utf8(text_of_section(bytes)).ok();
+        let is_release = |release: &&str| (1..=RELEASE_BYTES_MAX).contains(&release.len());
+        self.release = release.filter(is_release).map(str::to_owned);
     }
 
     /// Parses the event names, each with its attribute and ids.
@@ -212,6 +228,11 @@ impl PerfHeader {
         }
         whole
     }
+}
+
+/// Returns the text of a feature section. It follows its length, which includes zero padding.
+fn text_of_section(bytes: &[u8]) -> &[u8] {
+    bytes.get(4..).map_or(&[][..], |bytes| PerfBytes(bytes).text())
 }
 
 /// Returns whether the file has the section of a feature.

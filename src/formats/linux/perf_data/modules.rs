@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::wire::PerfBytes;
 use crate::formats::output::modules::{is_anonymous, is_memory, path_text};
-use crate::model::modules::{MODULES_MAX, ModuleBuilds};
+use crate::model::modules::{KernelAnchor, MODULES_MAX, ModuleBuilds};
 use crate::model::{BuildId, Module, ModuleKind};
 
 /// Process id of kernel mappings.
@@ -73,7 +73,7 @@ pub(super) struct MapModule {
     pub(super) kind: ModuleKind,
     build_id: Option<BuildId>,
     identity: Option<FileIdentity>,
-    anchor: Option<(Box<str>, u64)>,
+    anchor: Option<KernelAnchor>,
     is_used: bool,
 }
 
@@ -101,7 +101,8 @@ impl MapModules {
             let is_own = name == KERNEL_NAMES[0];
             let symbol = text[name.len()..].into();
             let kind = if is_own { ModuleKind::Kernel } else { ModuleKind::Unknown };
-            (name.into(), kind, is_own.then_some((symbol, offset)))
+            let anchor = is_own.then_some(KernelAnchor { symbol, address: offset, release: None });
+            (name.into(), kind, anchor)
         } else {
             let kind = match &*text {
                 "[vdso]" => ModuleKind::Vdso,
@@ -109,7 +110,8 @@ impl MapModules {
                 text if is_memory(text) => ModuleKind::Unknown,
                 _ => ModuleKind::File,
             };
-            let anchor = (kind == ModuleKind::KernelModule).then(|| (Box::default(), start));
+            let place = || KernelAnchor { symbol: Box::default(), address: start, release: None };
+            let anchor = (kind == ModuleKind::KernelModule).then(place);
             (text.into(), kind, anchor)
         };
         let identity = file.identity.filter(|_| kind == ModuleKind::File && file.build_id.is_none());
@@ -208,9 +210,15 @@ impl MapModules {
         }
     }
 
-    /// Returns the modules that contain frames.
-    pub(super) fn used_modules(&self) -> impl Iterator<Item = Module> + '_ {
-        (0..self.rows.len()).filter(|&row| self.rows[row].is_used).map(|row| self.module(row))
+    /// Returns the modules that contain frames. A kernel without a build-id has the release.
+    pub(super) fn used_modules(&self, release: Option<&str>) -> impl Iterator<Item = Module> {
+        (0..self.rows.len()).filter(|&row| self.rows[row].is_used).map(move |row| {
+            let mut module = self.module(row);
+            if let Some(anchor) = module.anchor.as_mut().filter(|_| module.build_id.is_none()) {
+                anchor.release = release.filter(|_| module.kind == ModuleKind::Kernel).map(Into::into);
+            }
+            module
+        })
     }
 }
 
@@ -243,7 +251,7 @@ mod tests {
         assert_eq!(modules.list(&list), Some(()));
         assert_eq!(modules.list(&list[..list.len() - 1]), None);
         let used: Vec<_> =
-            modules.used_modules().map(|it| (it.category, it.build_id.map(|id| id.to_string()))).collect();
+            modules.used_modules(None).map(|it| (it.category, it.build_id.map(|id| id.to_string()))).collect();
         let expected = [("/a", "05".repeat(20)), ("/b", "01".to_owned()), ("/b (build 02)", "02".to_owned())];
         assert_eq!(used, expected.map(|(path, id)| (path.into(), Some(id))));
     }
@@ -264,7 +272,7 @@ mod tests {
         assert_eq!([row(b"[vdso]", 0, 0), row(b"//anon", 3, 0), row(b"//anon", 4, 0)], [4, 5, 5]);
         let list = [entry(0, &[5; 20], 0, "/a"), entry(0, &[5; 20], 0, "/a"), entry(0, &[6; 20], 0, "/b")].concat();
         assert_eq!(modules.list(&list), Some(()));
-        let used: Vec<_> = modules.used_modules().take(4).collect();
+        let used: Vec<_> = modules.used_modules(None).take(4).collect();
         let seen: Vec<_> = used.iter().map(|it| (&*it.category, it.inode, it.builds)).collect();
         let expected = [("/a", Some(9), Several), ("/a (file 2)", Some(9), One), ("/a (file 3)", Some(8), One)];
         assert_eq!(seen, [&expected[..], &[("/b", None, One)]].concat());
@@ -290,8 +298,15 @@ mod tests {
         let file = MappedFile { path: b"[kernel.kallsyms]_stext", build_id: None, identity: None };
         let row = modules.row(KERNEL, (0xffff_0000, 0xffff_0000), &file).unwrap();
         modules.used(row);
-        let kernel = modules.used_modules().next().unwrap();
+        let kernel = modules.used_modules(Some("6.1.0")).next().unwrap();
         assert_eq!((&*kernel.path, kernel.kind), ("[kernel.kallsyms]", ModuleKind::Kernel));
-        assert_eq!(kernel.anchor, Some(("_stext".into(), 0xffff_0000)));
+        let anchor = |release: Option<&str>| {
+            let release = release.map(Into::into);
+            Some(KernelAnchor { symbol: "_stext".into(), address: 0xffff_0000, release })
+        };
+        assert_eq!(kernel.anchor, anchor(Some("6.1.0")));
+        // A build-id says more than a release.
+        assert_eq!(modules.list(&entry(0, &[5; 20], 0, "[kernel.kallsyms]")), Some(()));
+        assert_eq!(modules.used_modules(Some("6.1.0")).next().unwrap().anchor, anchor(None));
     }
 }

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use super::events::PerfEventBuilder;
-use super::header::{ARCH, EVENT_DESC, HEADER_BYTES_MAX, PerfHeader, begins, is_big_endian};
+use super::header::{ARCH, EVENT_DESC, HEADER_BYTES_MAX, OS_RELEASE, PerfHeader, begins, is_big_endian};
 use super::rounds::{PerfRecord, Rounds};
 use super::wire::{Attr, MAGIC, PerfBytes, RECORD_HEADER_BYTES, kind};
 use crate::formats::format::{DataKind, Format, Opener};
@@ -94,7 +94,7 @@ impl StreamReader for PerfData {
         }
         parser.lose_appended(&mut input, end)?;
         parser.release(true)?;
-        parser.builder.finish(&mut parser.batch);
+        parser.builder.finish(&parser.header, &mut parser.batch);
         parser.batch.lose_cut(input.source().cut_at());
         parser.batch.flush(parser.sink)
     }
@@ -220,6 +220,7 @@ impl PerfParser<'_> {
             kind::FEATURE => {
                 let mut front = PerfBytes(body);
                 match front.u64() {
+                    Some(OS_RELEASE) => self.header.take_release(front.0),
                     Some(ARCH) => self.header.take_machine(front.0),
                     Some(EVENT_DESC) if self.header.describe(front.0).is_none() => {
                         self.batch.lose(Loss::BadRecord, pos);

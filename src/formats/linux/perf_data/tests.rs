@@ -12,7 +12,7 @@ mod weights;
 use proptest::prelude::*;
 
 use crate::formats::testing::{Reading, Seen, data, read_bytes, read_cut, read_path};
-use crate::model::modules::ModuleBuilds;
+use crate::model::modules::{KernelAnchor, ModuleBuilds};
 use crate::model::{EventKind, Id, Loss, Metadata, TrackKind};
 
 fn unpacked(file: &str) -> Vec<u8> {
@@ -509,6 +509,21 @@ fn counters_count_on_and_begin_again_after_a_reset() {
     let alone = attr(0b01).counts();
     assert_eq!(counters.count(alone, &bytes(&[160, 9]), Some(1)).map(<[_]>::to_vec), Some(vec![(1, 10)]));
     assert_eq!(counters.count(alone, &bytes(&[160, 9]), None).map(<[_]>::to_vec), Some(vec![]));
+}
+
+#[test]
+fn a_kernel_without_a_build_id_has_the_release_of_the_header() {
+    let extent = [0xffff_0000u64, 0x1000, 0xffff_0000].map(u64::to_le_bytes).concat();
+    let map = record(1, &[&(-1i32).to_le_bytes()[..], &[0; 4], &extent, b"[kernel.kallsyms]_stext\0"].concat());
+    let feature = |bit: u64, text: &[u8]| record(80, &[&bit.to_le_bytes()[..], &8u32.to_le_bytes(), text].concat());
+    let records = [feature(4, b"6.1.0-x\0\0\0\0\0"), map, sample(2, 0xffff_0010), feature(6, b"x86_64\0\0\0\0\0\0")];
+    let reading = read_bytes(&pipe(&records)).expect("a capture");
+    let mut anchors = reading.metadata.iter().filter_map(|metadata| match metadata {
+        Metadata::Module { module } => module.anchor.clone(),
+        _ => None,
+    });
+    let expected = KernelAnchor { symbol: "_stext".into(), address: 0xffff_0000, release: Some("6.1.0-x".into()) };
+    assert_eq!(anchors.next(), Some(expected));
 }
 
 #[test]
