@@ -36,19 +36,26 @@ fn show_names(tab: &mut Tab, named: &NamedTrace) {
         tab.panels.forget(&snapshot, &tab.wake);
     }
     tab.panels.set_modules(named, &snapshot);
-    let sum = |number: fn(&ModuleReport) -> u64| named.modules.iter().map(number).sum::<u64>();
-    let (found, all) = (sum(|module| module.named), sum(|module| module.frames));
-    if found < all {
-        tab.set_passing_note(format!(
-            "{} of {} functions have names: Analyze > Symbols lists the files without symbols",
-            grouped_digits(found),
-            grouped_digits(all)
-        ));
-    } else {
-        tab.clear_passing_note();
+    match naming_note(&named.modules) {
+        Some(note) => tab.set_passing_note(note),
+        None => tab.clear_passing_note(),
     }
     trace.has_other_stacks = named.has_other_stacks;
     tab.trace = Some(trace);
+}
+
+/// Returns the note on functions without names. It concerns samples: other stacks, such as those of waits, are in no
+/// panel of samples.
+fn naming_note(modules: &[ModuleReport]) -> Option<String> {
+    let sampled = modules.iter().filter(|module| module.samples > 0);
+    let (named, all) = sampled.fold((0, 0), |sum, module| (sum.0 + module.named, sum.1 + module.frames));
+    (named < all).then(|| {
+        format!(
+            "{} of {} functions have names: Analyze > Symbols lists the files without symbols",
+            grouped_digits(named),
+            grouped_digits(all)
+        )
+    })
 }
 
 impl App {
@@ -391,5 +398,28 @@ impl App {
     /// Shows a trace imported from `sources`, complete or, if it `grows`, partial.
     pub(crate) fn show_trace(&mut self, snapshot: Snapshot, sources: Sources, grows: bool) {
         self.show_trace_in(self.shown_tab, snapshot, sources, grows);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::symbols::state::NameState;
+
+    #[test]
+    fn functions_without_samples_are_not_said_to_lack_names() {
+        let module = |samples, frames, named| ModuleReport {
+            module: 0,
+            samples,
+            frames,
+            named,
+            state: NameState::NoFile,
+            is_verified: None,
+            file: None,
+            command: None,
+        };
+        assert_eq!(naming_note(&[module(0, 3, 0), module(7, 2, 2)]), None);
+        let note = naming_note(&[module(0, 3, 0), module(7, 2, 1)]).unwrap();
+        assert!(note.starts_with("1 of 2 functions have names: "), "{note}");
     }
 }
