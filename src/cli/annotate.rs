@@ -53,8 +53,7 @@ fn print_once(annotate: &Annotate, how: &Load) -> Result<(), CliError> {
         Ok(function) => function,
         Err(NoFunction::Unknown) => {
             if is_sampled_by_name(&annotate.function, &snapshot, &histogram) {
-                let name = &annotate.function;
-                say(format_args!("{name}: the trace has samples of it, but no addresses, so its code is unknown"));
+                say_no_addresses(&annotate.function);
             } else {
                 say(format_args!("{}: {}", annotate.function, NoFunction::Unknown));
             }
@@ -69,11 +68,20 @@ fn print_once(annotate: &Annotate, how: &Load) -> Result<(), CliError> {
     let locator = locator(&annotate.sources, how);
     let listed = list(samples, &function, (&locator, &folders), symbol_bytes_max(how), &cancel);
     let Ok(code) = listed else { return Ok(()) }; // never cancelled
-    if !how.is_again {
+    let is_named_otherwise = code.sums.total.samples == 0 && is_sampled_by_name(&code.name, &snapshot, &histogram);
+    if is_named_otherwise {
+        say_no_addresses(&code.name);
+    } else if !how.is_again {
         let is_whole = annotate.scope.options().is_empty() && histogram.events().len() == 1;
         say_what_is_missing(&code, annotate.side, is_whole);
     }
     write(Some(code), annotate)
+}
+
+/// Reports that a function has samples without addresses: of profiles whose functions have names, only these are
+/// imported.
+fn say_no_addresses(function: &str) {
+    say(format_args!("{function}: its samples were imported by name, without addresses, so its code is unknown"));
 }
 
 /// Returns whether the trace itself names a sampled function so, as profiles without addresses do.
