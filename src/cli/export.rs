@@ -93,9 +93,9 @@ fn refuse_unknown_counter(track: &DerivedTrack, snapshot: &Snapshot) -> Result<(
     let tracks = snapshot.tracks().tracks.iter().filter(|track| track.key.kind == TrackKind::Counter);
     let names: BTreeSet<&str> = tracks.map(|track| &*track.name).collect();
     // The rest of a name with a space is taken as a filter.
-    let spaced = names.iter().copied().find(|known| {
-        known.strip_prefix(&**name).is_some_and(|rest| rest.starts_with(' ') && track.filter.starts_with(rest.trim()))
-    });
+    let next_word = track.filter.split_whitespace().next();
+    let spaced =
+        next_word.and_then(|word| names.iter().copied().find(|known| known.starts_with(&format!("{name} {word}"))));
     let meant = spaced.or_else(|| nearest(name, names.iter().copied()));
     let advice = match meant {
         Some(known) => format!(": did you mean '{}'?", DerivedKind::CounterSum(known.to_owned())),

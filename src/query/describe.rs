@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn rows_with_a_trace_id_have_the_filter_of_their_trace() {
         let filter = trace_filter(r#"{"kind":"SERVER","trace_id":"0a1b","tags":{"a":1}}"#);
-        assert_eq!(filter.as_deref(), Some("arg.trace_id=0a1b"));
+        assert_eq!(filter.as_deref(), Some(r#"arg.trace_id="0a1b""#));
         for other in ["", "{}", r#"{"tags":{"trace_id":"0a"}}"#, r#"{"trace_id":7}"#, r#"{"trace_id":"#] {
             assert_eq!(trace_filter(other), None, "{other}");
         }

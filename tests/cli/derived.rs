@@ -224,10 +224,10 @@ fn the_sum_of_an_unknown_counter_is_refused_with_the_one_that_is_meant() {
     let name = known.lines().find(|line| line.contains("mem heap")).expect("a counter");
     assert!(name.starts_with("mem heap"), "{known}");
     let message = refused("sum:counter.mem heap");
-    let advice = "no counter is named `mem`; quote names with spaces: did you mean 'sum:counter.\"mem heap";
+    let advice = "no counter is named `mem`; quote names with spaces: did you mean 'sum:\"counter.mem heap v\"'?";
     assert!(message.contains(advice), "{message}");
     let message = refused("sum:counter.queu");
-    assert!(message.contains("no counter is named `queu`: did you mean 'sum:counter.queue"), "{message}");
+    assert!(message.contains("no counter is named `queu`: did you mean 'sum:\"counter.queue v\"'?"), "{message}");
     let message = refused("sum:counter.temperature");
     assert!(message.contains("no counter is named `temperature`; `longspan stats --counters` lists them"), "{message}");
     assert!(!output.exists());

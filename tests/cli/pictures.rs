@@ -86,11 +86,12 @@ fn a_picture_has_the_theme_and_the_scale_that_were_asked_for() {
 #[test]
 fn a_picture_that_cannot_be_written_is_an_error_that_names_it_and_leaves_what_was_there() {
     let folder = folder();
-    let capture = folder.path().join("a.json");
+    // Traces are recognised by their content, so the extension of a picture is no obstacle.
+    let capture = folder.path().join("a.png");
     fs::copy(data("ugly.json"), &capture).expect("copied");
     let before = fs::read(&capture).expect("readable");
     let message = longspan(&["render", "--no-cache", text(&capture), "-o", text(&capture)]).failed(1);
-    assert!(message.contains("a.json: is an open trace"), "{message}");
+    assert!(message.contains("a.png: is an open trace"), "{message}");
     assert!(fs::read(&capture).expect("readable") == before);
     let nowhere = folder.path().join("none/picture.png");
     let message = longspan(&["render", "--no-cache", text(&capture), "-o", text(&nowhere)]).failed(1);

@@ -148,8 +148,8 @@ impl App {
             TabEvent::Answered(id, kind, answer) => self.handle_answer(at, (id, kind), answer.map(|answer| *answer)),
             TabEvent::TableWritten(id, path, result) => self.handle_written_table(at, id, &path, result),
             TabEvent::Wrote(path, Ok(lacks)) => {
-                let lacks: String = lacks.into_iter().map(|text| format!("; {text}")).collect();
-                tab.note = format!("Written to {}{lacks}", path.display());
+                let sentences = std::iter::once(format!("Written to {}", path.display())).chain(lacks);
+                tab.note = sentences.collect::<Vec<_>>().join("; ");
             }
             TabEvent::Wrote(_, Err(message)) => {
                 tab.note.clear();

@@ -54,6 +54,7 @@ impl HitOrder {
 }
 
 /// The search field, its hits and their list.
+#[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
 #[derive(Debug)]
 pub(crate) struct SearchPanel {
     text: String,
