@@ -25,7 +25,7 @@ use super::low_live::{LowLive, LowRetention, LowTail, LowTailFormat};
 use super::low_scope::LowScope;
 use super::low_stats::LowStatsOf;
 use super::messages::say;
-pub(super) use super::question_args::{Annotate, Flame, FlameSource, Search, SpanChoice, Spans, Stats, Symbols};
+pub(super) use super::question_args::{Annotate, Flame, PathSource, Search, SpanChoice, Spans, Stats, Symbols};
 use super::scope::{ScopeArgs, TimeBounds};
 pub(super) use super::task_args::{Bench, Export, Load, Record, Render, ShowProgress, SynthArgs, TailArgs};
 use crate::base::budget::Memory;
@@ -210,8 +210,8 @@ fn flame(low: LowFlame) -> Result<CliCommand, CliError> {
     let (sources, scope) = (trace(files)?, scope_args(scope)?);
     let view = FlameView::from(edits);
     let source = match (spans, samples || event.is_some()) {
-        (true, _) => Some(FlameSource::Spans),
-        (false, true) => Some(FlameSource::Samples),
+        (true, _) => Some(PathSource::Spans),
+        (false, true) => Some(PathSource::Samples),
         (false, false) => None,
     };
     let flame = Flame { sources, scope, source, event, view, is_exact, format };

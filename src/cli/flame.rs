@@ -1,7 +1,7 @@
 //! `longspan flame`: the call paths of a part of a trace with their weights, of its spans or of the samples of one
 //! event.
 
-use super::args::{Flame, FlameSource, Load};
+use super::args::{Flame, Load, PathSource};
 use super::empty_answers::{say_no_samples, say_no_spans};
 use super::error::CliError;
 use super::event_choice::chosen_event;
@@ -32,7 +32,7 @@ fn print_once(flame: &Flame, how: &Load) -> Result<(), CliError> {
     let progress = Progress::default();
     let line = ProgressLine::start(&progress, how.progress);
     let is_of_samples = match flame.source {
-        Some(source) => source == FlameSource::Samples,
+        Some(source) => source == PathSource::Samples,
         None => snapshot.summary().spans == 0 || snapshot.shows_samples_first(),
     };
     let paths = if is_of_samples {

@@ -61,7 +61,7 @@ pub(super) struct Flame {
     pub(crate) sources: Sources,
     pub(crate) scope: ScopeArgs,
     /// The source of the paths; `None` for the default.
-    pub(crate) source: Option<FlameSource>,
+    pub(crate) source: Option<PathSource>,
     /// The name of an event, or its title with the unit.
     pub(crate) event: Option<String>,
     pub(crate) view: FlameView,
@@ -72,7 +72,7 @@ pub(super) struct Flame {
 
 /// The source of call paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FlameSource {
+pub(super) enum PathSource {
     Spans,
     Samples,
 }
