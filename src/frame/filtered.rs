@@ -85,7 +85,7 @@ impl Filtered {
         }
         let lanes = self.lanes.into_iter().filter_map(|(lane, cells)| Some((moves.lane(lane)?, cells))).collect();
         let in_view = self.in_view.map(|in_view| in_view.moved(moves));
-        Self { lanes, in_view, ..self }
+        Self { in_view, lanes, ..self }
     }
 
     #[must_use]

@@ -43,6 +43,7 @@ pub(super) fn shorter_forms(text: &str) -> Vec<String> {
 }
 
 /// A pass over a name, which drops groups in brackets.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Reduction<'t> {
     text: &'t str,
     /// Position in the text.

@@ -382,9 +382,9 @@ pub(super) fn running_release() -> Option<Box<str>> {
 /// Iterates over the system paths of the running kernel with its symbols. A recorded kernel without a build-id must
 /// have its release.
 fn kernel_files(module: &Module) -> impl Iterator<Item = PathBuf> {
-    let recorded = module.anchor.as_ref().and_then(|anchor| anchor.release.as_ref());
-    let is_possible = |running: &Box<str>| module.build_id.is_some() || recorded == Some(running);
-    let paths = running_release().filter(is_possible).map(|release| {
+    let recorded = module.anchor.as_ref().and_then(|anchor| anchor.release.as_deref());
+    let running = running_release().filter(|running| module.build_id.is_some() || recorded == Some(&**running));
+    let paths = running.map(|release| {
         [
             format!("{SYSTEM_DEBUG}/boot/vmlinux-{release}"),
             format!("{SYSTEM_DEBUG}/lib/modules/{release}/vmlinux"),

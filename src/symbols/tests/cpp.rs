@@ -151,9 +151,9 @@ fn inlined_copies_of_a_function_of_one_file_have_the_name_of_its_compiled_copy()
         let names = |of: &[&str], is_inlined: bool| {
             let addresses = addresses(&path, |name| of.iter().any(|part| name.contains(part)));
             let (ours, _) = named(&path, &addresses, &locator_of(folder.path()));
-            let frames = ours.iter().flat_map(|chain| match is_inlined {
-                true => &chain[..chain.len() - 1],
-                false => &chain[chain.len() - 1..],
+            let frames = ours.iter().flat_map(|chain| {
+                let (inlined, compiled) = chain.split_at(chain.len() - 1);
+                if is_inlined { inlined } else { compiled }
             });
             frames.map(|(name, _)| name.clone()).collect::<BTreeSet<_>>()
         };
