@@ -12,6 +12,7 @@ use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, NameIdx, Payload, TrackIdx, TrackKind, TrackTables};
 use crate::query::Snapshot;
 use crate::query::last_spans::{LastSpan, LastSpans};
+use crate::store::flow::FlowPoint;
 
 /// The columns of spans, before the common ones.
 const SPAN: &[Column] = &[Column("id", Rising, false), Column("parent_id", Int64, true)];
@@ -118,13 +119,16 @@ impl<'a> EventCells<'a> {
                 };
                 row.extend([ParquetCell::Int(event.ts_ns), ParquetCell::Int(id.cast_signed())]);
                 row.extend([ParquetCell::Text(role.into()), ParquetCell::Flag(binds_enclosing)]);
-                row.push(self.around(event));
+                // The depth of a point has its binding as well.
+                row.push(self.around(event, FlowPoint::from_event(event, None).depth));
             }
             Payload::Instant
             | Payload::Begin { .. }
             | Payload::End { .. }
             | Payload::Async(_)
-            | Payload::State { .. } => row.extend([ParquetCell::Int(event.ts_ns), self.around(event)]),
+            | Payload::State { .. } => {
+                row.extend([ParquetCell::Int(event.ts_ns), self.around(event, event.depth.checked_sub(1))]);
+            }
         }
         self.what(event, row);
         if table != EventTable::Flows {
@@ -168,9 +172,9 @@ impl<'a> EventCells<'a> {
         (id, parent)
     }
 
-    /// Returns the span around a point in time, whose depth is the number of spans around it.
-    fn around(&self, point: &Event) -> ParquetCell {
-        let begun = point.depth.checked_sub(1).and_then(|depth| self.latest.at(point.track, depth));
+    /// Returns the span at a depth around a point in time; null without a depth.
+    fn around(&self, point: &Event, depth: Option<u16>) -> ParquetCell {
+        let begun = depth.and_then(|depth| self.latest.at(point.track, depth));
         let around = begun.filter(|begun| begun.end_ns >= point.ts_ns);
         ParquetCell::int_or_null(around.map(|begun| begun.id.cast_signed()))
     }
