@@ -63,7 +63,7 @@ fn instants_counters_asynchronous_spans_and_flows_are_shown_and_answer_the_hand(
     window.until_said("Outgoing flows");
     let between = Place { left: send.right + 4, right: receive.left - 12, top: send.top, bottom: receive.bottom };
     window.until("the curve", |window| window.look().find_within(between, FLOW).filter(|curve| curve.width() > 100));
-    window.press("receive  ·  Thread 2");
+    window.press("+400 ms  receive  ·  Thread 2");
     window.until_said("Selected: receive");
     window.until_said("Incoming flows");
 }

@@ -26,8 +26,7 @@ impl Bars<'_> {
         painter.rect_filled(bars, 3.0, theme.canvas);
         let most = self.counts.iter().copied().max().unwrap_or(0).max(1);
         let width = bars.width() / self.counts.len().max(1) as f32;
-        let pointed = response.hover_pos().map(|at| ((at.x - bars.left()) / width) as usize);
-        let pointed = pointed.filter(|bar| self.counts.get(*bar).is_some_and(|count| *count > 0));
+        let pointed = response.hover_pos().and_then(|at| self.bar_near(at.x - bars.left(), width));
         for (bar, &count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
             // The square root keeps small counts visible beside large ones.
             let height = ((count as f32 / most as f32).sqrt() * (HEIGHT - 4.0)).max(1.0);
@@ -46,5 +45,27 @@ impl Bars<'_> {
             response.on_hover_text_at_pointer(text_of(bar));
         }
         clicked
+    }
+
+    /// Returns the bar with a count at a position or next to it: many bars have a point of width each.
+    fn bar_near(&self, x: f32, width: f32) -> Option<usize> {
+        const NEAR_POINTS: f32 = 4.0;
+        let (at, reach) = ((x / width) as usize, (NEAR_POINTS / width) as usize);
+        let has_count = |bar: &usize| self.counts.get(*bar).is_some_and(|count| *count > 0);
+        (0..=reach).flat_map(|bars| [at.checked_sub(bars), at.checked_add(bars)]).flatten().find(has_count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_narrow_bar_is_hit_next_to_it_and_a_wide_one_only_on_it() {
+        let ends = (String::new(), String::new());
+        let bars = Bars { title: "", counts: &[0, 0, 5, 0, 0, 0, 0, 0, 1], ends };
+        assert_eq!([0.0, 4.0, 5.9, 8.9].map(|x| bars.bar_near(x, 1.5)), [Some(2), Some(2), Some(2), None]);
+        assert_eq!(bars.bar_near(9.0, 1.5), Some(8), "the nearer one of both");
+        assert_eq!([19.0, 20.0, 29.0, 30.0].map(|x| bars.bar_near(x, 10.0)), [None, Some(2), Some(2), None]);
     }
 }
