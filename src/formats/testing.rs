@@ -194,11 +194,17 @@ fn has_nothing_read(reading: &Reading) -> bool {
 const LIVE_HEAD_BYTES: usize = 64;
 
 /// A reader that returns bytes in pieces of these lengths, again from the first after the last.
-struct Pieces {
+pub(super) struct Pieces {
     bytes: Vec<u8>,
     taken: usize,
     lens: Vec<usize>,
     reads: usize,
+}
+
+impl Pieces {
+    pub(super) fn new(bytes: impl Into<Vec<u8>>, lens: &[usize]) -> Self {
+        Self { bytes: bytes.into(), taken: 0, lens: lens.to_vec(), reads: 0 }
+    }
 }
 
 impl std::io::Read for Pieces {
@@ -220,7 +226,7 @@ pub(super) fn read_live(bytes: &[u8], lens: &[usize]) -> Result<Reading, ReadErr
     let live = recognise_live(&bytes[..head_len], StreamState::Ended).expect("enough").expect("a format of streams");
     // At first, only the header of the format has arrived.
     let head_len = bytes.len().min(LIVE_HEAD_BYTES);
-    let rest = Box::new(Pieces { bytes: bytes[head_len..].to_vec(), taken: 0, lens: lens.to_vec(), reads: 0 });
+    let rest = Box::new(Pieces::new(&bytes[head_len..], lens));
     let head = bytes[..head_len].to_vec();
     let source = super::input::source::Source::live(Path::new("stream"), head, rest, &context);
     let mut sink = CollectingSink::default();

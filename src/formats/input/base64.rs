@@ -70,22 +70,13 @@ impl<R: Read> Read for Base64Reader<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A text that comes in pieces of a few bytes.
-    struct Pieces<'a>(&'a [u8], usize);
-
-    impl Read for Pieces<'_> {
-        fn read(&mut self, block: &mut [u8]) -> io::Result<usize> {
-            let len = self.1.min(block.len());
-            self.0.read(&mut block[..len])
-        }
-    }
+    use crate::formats::testing::Pieces;
 
     #[test]
     fn base64_is_decoded_in_pieces_and_other_characters_are_damage() {
         let decode = |text: &str, piece_bytes| {
             let mut bytes = Vec::new();
-            Base64Reader::new(Pieces(text.as_bytes(), piece_bytes)).read_to_end(&mut bytes).map(|_| bytes)
+            Base64Reader::new(Pieces::new(text, &[piece_bytes])).read_to_end(&mut bytes).map(|_| bytes)
         };
         for piece_bytes in 1..12 {
             for (text, expected) in [("", ""), ("YQ==", "a"), ("YW I=\n", "ab"), ("\nYWJj\nZGVm", "abcdef")] {

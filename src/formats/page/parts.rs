@@ -228,23 +228,14 @@ fn fill_with_blank_lines(piece: &mut [u8], offset: u64, part: &Range<u64>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A page that comes in pieces of a few bytes.
-    struct Pieces<'a>(&'a [u8], usize);
-
-    impl Read for Pieces<'_> {
-        fn read(&mut self, block: &mut [u8]) -> io::Result<usize> {
-            let len = self.1.min(block.len());
-            self.0.read(&mut block[..len])
-        }
-    }
+    use crate::formats::testing::Pieces;
 
     #[test]
     fn parts_are_found_at_any_boundary_with_their_kinds_and_contents() {
         let page = "<html><script>var x = '<';</script><script class=\"trace-data\" type=\"application/text\">\n# tracer: </scrip\n\
              </script><script \n id=\"viewer-data\" type=\"application/json\">\n{\"a\":1}</script >< script><scr <script id=\"viewer-data\">\nH4sIAA=\n";
         for piece_bytes in 1..page.len() {
-            let mut parts = PageParts::new(Pieces(page.as_bytes(), piece_bytes));
+            let mut parts = PageParts::new(Pieces::new(page, &[piece_bytes]));
             let mut found = Vec::new();
             while let Some(part) = parts.next(&Cancel::default(), "p".as_ref()).expect("readable") {
                 let mut content = String::new();
@@ -264,7 +255,7 @@ mod tests {
     #[test]
     fn text_of_an_old_page_is_found_at_any_boundary_outside_of_other_parts() {
         let has_old_text = |page: &str, piece_bytes| {
-            let mut parts = PageParts::new(Pieces(page.as_bytes(), piece_bytes));
+            let mut parts = PageParts::new(Pieces::new(page, &[piece_bytes]));
             while parts.next(&Cancel::default(), "p".as_ref()).expect("readable").is_some() {
                 io::copy(&mut parts.content(), &mut io::sink()).expect("readable");
             }
@@ -289,7 +280,9 @@ mod tests {
         for piece_bytes in 1..12 {
             let mut text = String::new();
             let files = [2..4, 4..4, 7..11];
-            WithoutParts::new(Pieces(b"ab12cde3456f", piece_bytes), &files).read_to_string(&mut text).expect("text");
+            WithoutParts::new(Pieces::new(*b"ab12cde3456f", &[piece_bytes]), &files)
+                .read_to_string(&mut text)
+                .expect("text");
             assert_eq!(text, "ab\n\ncde\n  \nf");
         }
     }
@@ -299,7 +292,7 @@ mod tests {
         let (page, part) = (vec![b'x'; 100_000], 10..90_000);
         for piece_bytes in [1, 7000, 100_000] {
             let mut text = Vec::new();
-            WithoutParts::new(Pieces(&page, piece_bytes), std::slice::from_ref(&part))
+            WithoutParts::new(Pieces::new(&*page, &[piece_bytes]), std::slice::from_ref(&part))
                 .read_to_end(&mut text)
                 .expect("text");
             assert_eq!(text.len(), page.len());
