@@ -13,6 +13,7 @@ use super::symbols::load_with_names;
 use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
+use crate::base::shell;
 use crate::base::similar::nearest;
 use crate::export::derived::DerivedCounter;
 use crate::export::{self, ExportFormat, ExportOptions, ExportReport, PPROF_EVENTS_MAX, capped_text};
@@ -96,9 +97,15 @@ fn refuse_unknown_counter(track: &DerivedTrack, snapshot: &Snapshot) -> Result<(
     let next_word = track.filter.split_whitespace().next();
     let spaced =
         next_word.and_then(|word| names.iter().copied().find(|known| known.starts_with(&format!("{name} {word}"))));
-    let meant = spaced.or_else(|| nearest(name, names.iter().copied()));
+    // Counters of Chrome JSON are called by their name and the key of a value.
+    let is_of_key = |known: &&str| known.strip_prefix(&**name).is_some_and(|rest| rest.starts_with(' '));
+    let of_key = || names.iter().copied().find(is_of_key);
+    let meant = spaced.or_else(of_key).or_else(|| nearest(name, names.iter().copied()));
     let advice = match meant {
-        Some(known) => format!(": did you mean '{}'?", DerivedKind::CounterSum(known.to_owned())),
+        Some(known) => {
+            let kind = DerivedKind::CounterSum(known.to_owned()).to_string();
+            format!(": did you mean {}?", shell::quoted(&kind))
+        }
         None => "; `longspan stats --counters` lists them".to_owned(),
     };
     let quotes = if spaced.is_some() { "; quote names with spaces" } else { "" };

@@ -32,10 +32,10 @@ pub(super) fn counted(count: u64, thing: &str) -> String {
     format!("{count} {thing}{ending}")
 }
 
-/// Formats a text of several lines that repeats arguments, such as an error in an expression.
+/// Formats a text of several lines that repeats arguments or names of a trace, such as an error in an expression.
 pub(super) fn lines_about(text: &str, words: &[OsString]) -> String {
     // A line break in an argument could start a line that looks like another message.
-    if words.iter().any(has_control) { escaped(text).into_owned() } else { text.to_owned() }
+    if words.iter().any(has_control) { escaped(text).into_owned() } else { escaped_lines(text).into_owned() }
 }
 
 /// Parses arguments. For a mistyped option, the error suggests the similar one only: after `--`, the option would be

@@ -11,7 +11,7 @@ pub struct DecimalNumber {
 }
 
 impl DecimalNumber {
-    /// Returns the one text that all notations of the number share: `1`, `-1.5`, `1e300`.
+    /// Returns the one text that all notations of the number share: `1`, `-1.5`, `1.5e300`.
     pub(super) fn to_text(&self) -> String {
         /// Zeros that are written out; numbers with more have an exponent.
         const ZEROS_MAX: i64 = 20;
@@ -27,7 +27,13 @@ impl DecimalNumber {
             exponent if exponent < 0 && exponent >= -len - ZEROS_MAX => {
                 format!("{sign}0.{}{digits}", "0".repeat((-len - exponent) as usize))
             }
-            exponent => format!("{sign}{digits}e{exponent}"),
+            exponent => {
+                let scientific = exponent.checked_add(len - 1);
+                match scientific.zip(digits.split_at_checked(1)) {
+                    Some((exponent, (first, rest))) if !rest.is_empty() => format!("{sign}{first}.{rest}e{exponent}"),
+                    _ => format!("{sign}{digits}e{exponent}"),
+                }
+            }
         }
     }
 
@@ -84,8 +90,10 @@ mod tests {
             ("-12.50", "-12.5"),
             ("1e-3", "0.001"),
             ("0.10e1", "1"),
-            ("1.5e300", "15e299"),
-            ("25e-300", "25e-300"),
+            ("1.5e300", "1.5e300"),
+            ("1234e-33", "1.234e-30"),
+            ("15e9223372036854775807", "15e9223372036854775807"),
+            ("25e-300", "2.5e-299"),
             ("-1e9223372036854775807", "-1e9223372036854775807"),
             ("1e-9223372036854775808", "1e-9223372036854775808"),
         ] {
