@@ -6,7 +6,7 @@ use std::io::{self, Read};
 const PADDING: u8 = b'=';
 
 /// Returns the six bits of a digit.
-pub(crate) fn digit_value(digit: u8) -> Option<u8> {
+fn digit_value(digit: u8) -> Option<u8> {
     Some(match digit {
         b'A'..=b'Z' => digit - b'A',
         b'a'..=b'z' => digit - b'a' + 26,

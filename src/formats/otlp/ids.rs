@@ -2,8 +2,9 @@
 //! write base64.
 
 use std::borrow::Cow;
+use std::io::Read;
 
-use crate::formats::input::base64::digit_value;
+use crate::formats::input::base64::Base64Reader;
 
 /// Bytes of a trace id.
 pub(super) const TRACE_BYTES: usize = 16;
@@ -36,19 +37,14 @@ pub(super) fn id_text(text: &str, bytes: usize) -> Cow<'_, str> {
     }
 }
 
-/// Decodes padded base64 of either alphabet; returns `None` for any other text.
+/// Decodes base64 of either alphabet; returns `None` for any other text.
 fn from_base64(text: &str) -> Option<Vec<u8>> {
-    let letters = text.strip_suffix("==").or_else(|| text.strip_suffix('=')).unwrap_or(text);
-    let mut bytes = Vec::with_capacity(text.len());
-    for group in letters.as_bytes().chunks(4) {
-        let mut bits = 0;
-        for &letter in group {
-            bits = bits << 6 | u32::from(digit_value(letter)?);
-        }
-        bits <<= 6 * (4 - group.len());
-        // Each letter after the first adds a byte; unused bits of the last letter are ignored.
-        bytes.extend_from_slice(&bits.to_be_bytes()[1..group.len()]);
+    // The reader skips spaces, which no id has.
+    if text.contains(char::is_whitespace) {
+        return None;
     }
+    let mut bytes = Vec::with_capacity(text.len());
+    Base64Reader::new(text.as_bytes()).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }
 

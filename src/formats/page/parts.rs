@@ -15,8 +15,9 @@ const END: &[u8] = b"</script";
 /// Names in the tags of data, of systrace and of trace2html.
 const DATA: [&[u8]; 2] = [b"trace-data", b"viewer-data"];
 
-/// The begin of the text in an old page, which is a string in a script.
-const OLD_TEXT: &[u8] = b"linuxPerfData = \"";
+/// The begin of the text in an old page, which is a string in a script. Its first line is empty; the viewer in a page
+/// of today has a pattern for it without a line break.
+const OLD_TEXT: [&[u8]; 2] = [b"linuxPerfData = \"\\\n", b"linuxPerfData = \"\\\r\n"];
 
 /// Limit for the length of a tag, and number of bytes that tell the kind of a part.
 const TAG_BYTES_MAX: usize = 1024;
@@ -95,10 +96,11 @@ impl<R: Read> PageParts<R> {
         self.need(TAG_BYTES_MAX)?;
         let tag = memchr::memmem::find(self.rest(), BEGIN);
         let before = &self.rest()[..tag.unwrap_or(self.rest().len())];
-        self.has_old_text = self.has_old_text || memchr::memmem::find(before, OLD_TEXT).is_some();
+        let has_old_text = OLD_TEXT.iter().any(|text| memchr::memmem::find(before, text).is_some());
+        self.has_old_text |= has_old_text;
         let Some(tag) = tag else {
             // The tag or the text may begin at the end.
-            let kept_bytes = if self.has_ended { 0 } else { BEGIN.len().max(OLD_TEXT.len()) - 1 };
+            let kept_bytes = if self.has_ended { 0 } else { BEGIN.len().max(OLD_TEXT[1].len()) - 1 };
             self.start += self.rest().len().saturating_sub(kept_bytes);
             return Ok(None);
         };
@@ -269,6 +271,8 @@ mod tests {
                 (format!("{}{}<script>{text}", part(""), "x".repeat(1100)), true),
                 (part(text), false),
                 ("linuxPerfData = ".to_owned(), false),
+                (text.replace('\n', "\r\n"), true),
+                (r#"if (/^  var linuxPerfData = "\\$/.exec(line))"#.to_owned(), false),
             ] {
                 assert_eq!(has_old_text(&page, piece_bytes), expected, "{page} in pieces of {piece_bytes}");
             }

@@ -126,10 +126,12 @@ impl ConsoleSpan {
         let spans = value.as_array().or(of_scope).map_or(std::slice::from_ref(&value), Vec::as_slice);
         let resource = of_scope.and_then(|_| value.pointer("/resource/attributes"));
         let scope = of_scope.map(|_| text_at(&value, "/scope/name")).unwrap_or_default();
-        let complete = |span: Self| {
+        // The first span has the count of all.
+        let mut omitted = Some(omitted);
+        let mut complete = |span: Self| {
             let resource = if span.resource.is_empty() { members(resource) } else { span.resource };
             let scope = if span.scope.is_empty() { scope.clone() } else { span.scope };
-            Self { resource, scope, omitted, ..span }
+            Self { resource, scope, omitted: omitted.take().unwrap_or(0), ..span }
         };
         let spans = spans.iter().map(|value| match Self::from_value(value) {
             Ok(span) => Some(Some(complete(span))),
