@@ -99,6 +99,7 @@ struct StackFrame {
 struct StackOwner {
     ts_ns: i64,
     tid: i64,
+    cpu: u64,
     pos: SourcePos,
 }
 
@@ -339,7 +340,7 @@ impl LineParser for Ftrace {
             self.kernel.scheduler.learn_process(batch, record.tid, tgid);
         }
         if record.is_stack() {
-            self.stack = Some(StackOwner { ts_ns: record.ts_ns, tid: record.tid, pos: line.pos() });
+            self.stack = Some(StackOwner { ts_ns: record.ts_ns, tid: record.tid, cpu: record.cpu, pos: line.pos() });
             return;
         }
         let (name, fields) = record.parts();
@@ -350,7 +351,7 @@ impl LineParser for Ftrace {
         let task = if is_known { record.task } else { &b""[..] };
         let FtraceRecord { ts_ns, tid, cpu, .. } = record;
         let event = TextEvent { ts_ns, tid, task, cpu: Some(cpu), name, fields, pos: line.pos() };
-        self.kernel.scheduler.runs(batch, ts_ns, tid);
+        self.kernel.scheduler.runs(batch, (ts_ns, Some(cpu)), tid);
         if let Some(switch) = SwitchLine::parse(record.event) {
             self.switch(&switch, cpu, &event, batch);
         } else if record.is_function_call() {
@@ -384,9 +385,11 @@ impl Ftrace {
     fn trace_text<'a>(&mut self, line: TextLine<'a>, batch: &mut BatchBuilder) -> Option<&'a [u8]> {
         let bytes = line.bytes;
         let has = |text: &str| memchr::memmem::find(bytes, text.as_bytes()).is_some();
+        // The first line of the string in an old page is empty; the viewer of today has a pattern for it.
+        let begins_old = bytes.trim_ascii_end().ends_with(b"linuxPerfData = \"\\");
         match self.page {
             Page::None => return Some(bytes),
-            Page::Outside if has("<script") && has("trace-data") || has("linuxPerfData = \"") => {
+            Page::Outside if has("<script") && has("trace-data") || begins_old => {
                 (self.page, self.has_trace, self.has_record) = (Page::Inside, true, false);
                 self.json.current = PagePart::Text;
                 return None;
@@ -450,7 +453,7 @@ impl Ftrace {
             stack = batch.batch.stacks.intern(stack, name);
         }
         if stack != StackIdx::EMPTY {
-            self.kernel.scheduler.add_switch_stack(batch, stack, owner.pos);
+            self.kernel.scheduler.add_switch_stack(batch, Some(owner.cpu), stack, owner.pos);
             let track = batch.track_with(&self.kernel.thread(owner.tid));
             batch.push_sample(owner.ts_ns, track, stack, 0);
         }

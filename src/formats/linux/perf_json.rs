@@ -105,7 +105,7 @@ impl SampleBuilder {
             self.kernel.scheduler.learn_process(batch, tid, pid);
         }
         if self.has_times {
-            self.kernel.scheduler.runs(batch, ts_ns, tid);
+            self.kernel.scheduler.runs(batch, (ts_ns, None), tid);
         }
         let fields = TracepointFields(&sample.fields);
         let tracepoint = fields.tracepoint(sample.event.as_deref(), &self.kernel.machine);
@@ -138,7 +138,7 @@ impl SampleBuilder {
             let detail = self.finish_args(sample.cpu, batch);
             let stack = stack(&sample.frames, pos, batch);
             if is_scheduling && self.has_times {
-                self.kernel.scheduler.add_switch_stack(batch, stack, pos);
+                self.kernel.scheduler.add_switch_stack(batch, None, stack, pos);
             }
             batch.push_sample(ts_ns, track, stack, detail);
         }

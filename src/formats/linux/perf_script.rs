@@ -17,7 +17,7 @@ use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
 use crate::formats::input::text::{parsed, split_word};
-use crate::formats::output::args::{ArgsWriter, lossy_text, push_quoted};
+use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::{ReadError, Reader};
 use crate::model::args::Detail;
@@ -291,7 +291,7 @@ impl PerfScript {
             self.kernel.scheduler.learn_process(batch, tid, pid);
         }
         if !self.is_untimed() {
-            self.kernel.scheduler.runs(batch, ts_ns, tid);
+            self.kernel.scheduler.runs(batch, (ts_ns, None), tid);
         }
         let event = if event.is_empty() && !fields.is_empty() { event_of_fields(fields) } else { event };
         let short = event.strip_prefix(b"sched:").or(event.strip_prefix(b"task:")).unwrap_or(event);
@@ -344,12 +344,9 @@ impl PerfScript {
         if self.frames.iter().all(|frame| frame.line.is_empty()) {
             return;
         }
-        self.args.key("", b"lines");
-        for (number, frame) in self.frames.iter().enumerate() {
-            self.args.json.push(if number == 0 { '[' } else { ',' });
-            push_quoted(&mut self.args.json, &lossy_text(&frame.line));
-        }
-        self.args.json.push(']');
+        let lines: Vec<&[u8]> = self.frames.iter().map(|frame| &*frame.line).collect();
+        // A list would make all reading of the weights slower.
+        self.args.text("lines", &lines.join(&b';'));
     }
 
     /// Adds the pending sample, whose stack is complete.
@@ -365,7 +362,7 @@ impl PerfScript {
             stack = batch.batch.stacks.intern(stack, name);
         }
         if pending.is_emitted && !self.is_untimed() {
-            self.kernel.scheduler.add_switch_stack(batch, stack, pending.pos);
+            self.kernel.scheduler.add_switch_stack(batch, None, stack, pending.pos);
         }
         self.args.clear();
         if !pending.event.is_empty() {

@@ -219,7 +219,7 @@ impl Scheduler {
             previous.or_else(|| ran.as_ref().map(|ran| SchedulerTask { tid: ran.tid, ..SchedulerTask::default() }));
         let switched_out = previous.map(|previous| (previous.tid, previous_state));
         let key_of = thread_keys(&self.process_of, self.host.as_deref());
-        self.off_cpu.switch(batch, ts_ns, switched_out, next.tid, key_of);
+        self.off_cpu.switch(batch, (ts_ns, cpu), switched_out, next.tid, key_of);
         if let Some(ran) = ran {
             let is_same = previous.is_none_or(|previous| previous.tid == ran.tid);
             if !is_same {
@@ -255,17 +255,24 @@ impl Scheduler {
         }
     }
 
-    /// Handles an event of a thread, which thus runs: its time off CPU ends.
-    pub(crate) fn runs(&mut self, batch: &mut BatchBuilder, ts_ns: i64, tid: i64) {
+    /// Handles an event of a thread, which thus runs: its time off CPU ends. `cpu` is `None` where events have their
+    /// stacks themselves.
+    pub(crate) fn runs(&mut self, batch: &mut BatchBuilder, (ts_ns, cpu): (i64, Option<u64>), tid: i64) {
         let key_of = thread_keys(&self.process_of, self.host.as_deref());
-        self.off_cpu.runs(batch, ts_ns, tid, key_of);
+        self.off_cpu.runs(batch, (ts_ns, cpu), tid, key_of);
     }
 
-    /// Adds the stack of the last switch, a row of the batch: the time off CPU of the previous thread begins. Does
-    /// nothing if another event was last.
-    pub(crate) fn add_switch_stack(&mut self, batch: &mut BatchBuilder, stack: StackIdx, pos: SourcePos) {
+    /// Adds the stack of the last switch, a row of the batch: the time off CPU of the previous thread begins. A stack
+    /// that is separate from its event belongs to the last one on its `cpu`. Does nothing if another event was last.
+    pub(crate) fn add_switch_stack(
+        &mut self,
+        batch: &mut BatchBuilder,
+        cpu: Option<u64>,
+        stack: StackIdx,
+        pos: SourcePos,
+    ) {
         let key_of = thread_keys(&self.process_of, self.host.as_deref());
-        self.off_cpu.add_stack(batch, stack, pos, key_of);
+        self.off_cpu.add_stack(batch, cpu, stack, pos, key_of);
     }
 
     /// Handles a thread whose CPU has switched away from a different thread: its own switch-out was lost. Its state

@@ -430,6 +430,36 @@ fn stacks_below_switches_are_samples_of_times_off_cpu() {
 }
 
 #[test]
+fn a_stack_below_a_switch_is_of_its_own_cpu_whatever_others_do_in_between() {
+    let switch = |previous: u32, next: u32| {
+        format!(
+            "sched_switch: prev_comm=bash prev_pid={previous} prev_prio=120 prev_state=S ==> next_comm=bash next_pid={next} next_prio=120\n"
+        )
+    };
+    let head = |tid: u32, cpu: u32, micros: u32| format!("            bash-{tid}   [00{cpu}] ..... 1.{micros:06}: ");
+    let text = [
+        "# tracer: nop\n#\n",
+        &head(7, 1, 1),
+        &switch(7, 8),
+        &head(17, 2, 2),
+        &switch(17, 18),
+        &head(18, 2, 3),
+        "my_event: a=1\n",
+        &head(7, 1, 4),
+        "<stack trace>\n => schedule\n => do_nanosleep\n",
+        &head(8, 1, 900),
+        &switch(8, 7),
+        &head(17, 2, 901),
+        "<stack trace>\n => schedule\n => futex_wait\n",
+    ];
+    let reading = read(&text.concat());
+    let off_cpu = reading.events.iter().filter(|event| event.args.contains("off-CPU"));
+    let found: Vec<_> = off_cpu.map(|event| (event.ts_ns, &event.track.tid, event.stack.join(";"))).collect();
+    // An event of CPU 2 came between the switch there and the stack, which is that of something else.
+    assert_eq!(found, [(1_000_001_000, &Id::Number(7), "do_nanosleep;schedule".to_owned())]);
+}
+
+#[test]
 fn called_functions_are_instants_also_with_the_names_of_calls_and_tracepoints() {
     let at = |event: &str| format!("a-7 [001] ..... 1.000001: {event}\n");
     for (event, name) in [

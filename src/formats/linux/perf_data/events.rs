@@ -90,6 +90,7 @@ impl PerfEventBuilder {
             kind::MMAP | kind::MMAP2 => self.map(record, pos, batch),
             kind::COMM => self.name(record, pos, batch),
             kind::FORK => self.fork(record, pos, batch),
+            kind::EXIT => self.exit(record, batch),
             kind::KSYMBOL => self.function(record.body, pos, batch),
             kind => {
                 let time_ns = || header.attr(kind, record.body)?.time(kind, record.body);
@@ -145,6 +146,14 @@ impl PerfEventBuilder {
         let name = crate::formats::output::batch::label(front.text(), pos, &mut batch.batch.losses);
         self.remember_name(tid, (&*name).into());
         batch.batch.metadata.push(Metadata::KernelName { pid: number(pid), tid: number(tid), name });
+        Some(())
+    }
+
+    /// Handles the exit of a thread, which thus runs. Recordings of one command lack the switch that follows.
+    fn exit(&mut self, record: PerfRecord<'_>, batch: &mut BatchBuilder) -> Option<()> {
+        let mut front = PerfBytes(record.body);
+        let (_pid, _parent, tid) = (front.i32()?, front.i32()?, front.i32()?);
+        self.scheduler.runs(batch, (record.time_ns, None), tid.into());
         Some(())
     }
 
@@ -204,7 +213,7 @@ impl PerfEventBuilder {
             self.scheduler.learn_process(batch, sample.tid, sample.pid);
         }
         if attr.has_time() {
-            self.scheduler.runs(batch, ts_ns, sample.tid);
+            self.scheduler.runs(batch, (ts_ns, None), sample.tid);
         }
         let is_tracepoint = attr.kind == attr_type::TRACEPOINT;
         let is_scheduling = is_tracepoint && self.scheduling(attr, ts_ns, &sample, pos, batch).is_some();
@@ -216,7 +225,7 @@ impl PerfEventBuilder {
         }
         let stack = self.stack(header, attr, &sample, pos, batch);
         if is_scheduling && attr.has_time() {
-            self.scheduler.add_switch_stack(batch, stack, pos);
+            self.scheduler.add_switch_stack(batch, None, stack, pos);
         }
         let track = batch.track_with(&thread_key(sample.pid, sample.tid));
         if !is_tracepoint && !sample.counts.is_empty() {

@@ -17,6 +17,7 @@ pub(super) mod kind {
     pub(in super::super) const MMAP: u32 = 1;
     pub(in super::super) const LOST: u32 = 2;
     pub(in super::super) const COMM: u32 = 3;
+    pub(in super::super) const EXIT: u32 = 4;
     pub(in super::super) const FORK: u32 = 7;
     pub(in super::super) const SAMPLE: u32 = 9;
     pub(in super::super) const MMAP2: u32 = 10;

@@ -167,7 +167,7 @@ fn source_lines_below_frames_are_arguments_and_leave_a_function_one() {
         .iter()
         .map(|event| serde_json::from_str::<serde_json::Value>(&event.args).expect("JSON")["lines"].to_string())
         .collect();
-    assert_eq!(lines, [r#"["main.c:12","x y.c:140"]"#, "null", "null", r#"["msort.c:44","a.c:9"]"#]);
+    assert_eq!(lines, [r#""main.c:12;x y.c:140""#, "null", "null", r#""msort.c:44;a.c:9""#]);
     assert_eq!(reading.lost(), [(Loss::BadRecord, 1)]);
 }
 

@@ -21,6 +21,9 @@ use crate::model::args::Detail;
 use crate::model::sample_measure::{NANOSECONDS, OFF_CPU};
 use crate::model::{Loss, SourcePos, StackIdx, TrackKey};
 
+/// Limit for CPUs.
+const CPUS_MAX: usize = 1 << 16;
+
 /// Limit for threads that wait at once.
 const WAITS_MAX: usize = 1 << 20;
 
@@ -49,8 +52,10 @@ struct Wait {
 #[derive(Debug, Default)]
 pub(super) struct OffCpu {
     waits: FxHashMap<i64, Wait>,
-    /// The thread of the last switch-out, whose stack may follow.
-    switched_out: Option<Wait>,
+    /// The threads of the last switch-outs by CPU, whose stacks may follow.
+    switched_out: FxHashMap<u64, Wait>,
+    /// CPU of the last switch.
+    last_cpu: u64,
     stacks: CarriedStacks,
     /// Ended long waits with their lengths.
     collected: Vec<(Wait, u64)>,
@@ -66,12 +71,13 @@ impl OffCpu {
     pub(super) fn switch(
         &mut self,
         batch: &mut BatchBuilder,
-        ts_ns: i64,
+        (ts_ns, cpu): (i64, u64),
         previous: Option<(i64, Option<TaskState>)>,
         next: i64,
         key_of: impl Fn(i64) -> TrackKey,
     ) {
-        self.switched_out = None;
+        self.last_cpu = cpu;
+        self.switched_out.remove(&cpu);
         if !self.waits.is_empty() {
             self.end(batch, ts_ns, next, &key_of);
         }
@@ -79,14 +85,24 @@ impl OffCpu {
         if !self.waits.is_empty() {
             self.end(batch, ts_ns, tid, &key_of);
         }
-        if tid != 0 && !state.is_some_and(TaskState::is_exit) {
-            self.switched_out = Some(Wait { tid, since_ns: ts_ns, state, stack: StackIdx::EMPTY });
+        if tid != 0 && !state.is_some_and(TaskState::is_exit) && self.switched_out.len() < CPUS_MAX {
+            self.switched_out.insert(cpu, Wait { tid, since_ns: ts_ns, state, stack: StackIdx::EMPTY });
         }
     }
 
-    /// Handles an event of a thread, which thus runs.
-    pub(super) fn runs(&mut self, batch: &mut BatchBuilder, ts_ns: i64, tid: i64, key_of: impl Fn(i64) -> TrackKey) {
-        self.switched_out = None;
+    /// Handles an event of a thread, which thus runs. The stack of a switch no longer follows on its CPU, or on any if
+    /// `cpu` is `None`.
+    pub(super) fn runs(
+        &mut self,
+        batch: &mut BatchBuilder,
+        (ts_ns, cpu): (i64, Option<u64>),
+        tid: i64,
+        key_of: impl Fn(i64) -> TrackKey,
+    ) {
+        match cpu {
+            Some(cpu) => _ = self.switched_out.remove(&cpu),
+            None => self.switched_out.clear(),
+        }
         if self.waits.is_empty() {
             return;
         }
@@ -96,15 +112,17 @@ impl OffCpu {
         }
     }
 
-    /// Adds the stack of the last switch-out, a row of the batch. Does nothing after another event.
+    /// Adds the stack of the last switch-out on a CPU, or of the last one at all, a row of the batch. Does nothing
+    /// after another event.
     pub(super) fn add_stack(
         &mut self,
         batch: &mut BatchBuilder,
+        cpu: Option<u64>,
         stack: StackIdx,
         pos: SourcePos,
         key_of: impl Fn(i64) -> TrackKey,
     ) {
-        let Some(wait) = self.switched_out.take() else { return };
+        let Some(wait) = self.switched_out.remove(&cpu.unwrap_or(self.last_cpu)) else { return };
         if self.stacks.needs_cleaning() {
             self.add_collected(batch, &key_of);
             self.stacks.retain(self.waits.values_mut().map(|wait| &mut wait.stack));
@@ -113,7 +131,11 @@ impl OffCpu {
         match carried {
             Some(stack) => {
                 self.newest_ns = self.newest_ns.max(wait.since_ns);
-                self.waits.insert(wait.tid, Wait { stack, ..wait });
+                let replaced = self.waits.insert(wait.tid, Wait { stack, ..wait });
+                if replaced.is_some() {
+                    // A switch in between was lost, or is out of order.
+                    batch.lose(Loss::LostSwitch, pos);
+                }
             }
             None => batch.lose(Loss::OverLimit, pos),
         }
