@@ -137,12 +137,10 @@ pub(super) struct CycleNode {
 }
 
 impl CycleTree {
-    /// Puts each function of the cycle below the caller that is nearest to the entry.
-    pub(super) fn new(entry: u32, graph: &CallGraph, cycles: &Cycles, event: usize) -> Self {
-        let node = |function: u32| {
-            let cost = cycles.cost_outside(function, &graph.functions[function as usize], event);
-            CycleNode { function, children: 0..0, cost }
-        };
+    /// Puts each function of the cycle below the caller that is nearest to the entry. `outside` are the costs of all
+    /// functions without the calls within their cycles. It follows each call of the cycle.
+    pub(super) fn new(entry: u32, graph: &CallGraph, cycles: &Cycles, outside: &[u64]) -> Self {
+        let node = |function: u32| CycleNode { function, children: 0..0, cost: outside[function as usize] };
         let (mut nodes, mut parents) = (vec![node(entry)], vec![0]);
         let mut seen: FxHashSet<u32> = [entry].into_iter().collect();
         let mut parent = 0;

@@ -7,7 +7,7 @@
 use rustc_hash::FxHashMap;
 
 use super::call_graph::{CallGraph, CostEvent};
-use super::cycles::{CycleTree, Cycles};
+use super::cycles::{CycleNode, CycleTree, Cycles};
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::profiles::frames::FrameTable;
 use crate::formats::profiles::weighed::WeighedRow;
@@ -26,8 +26,8 @@ const FRAMES_MAX: usize = 1 << 20;
 /// Limit for rounds of following the calls that the round before has left.
 const ROUNDS_MAX: usize = 32;
 
-/// Limit for the functions in the trees of cycles of a cost.
-const TREE_NODES_MAX: usize = 1 << 20;
+/// Limit for the calls that are followed to build the trees of cycles of a cost: less than a second.
+const TREE_CALLS_MAX: usize = 1 << 24;
 
 /// Scales `weight` by `part / whole`.
 fn share(part: u64, weight: u64, whole: u64) -> u64 {
@@ -135,7 +135,10 @@ struct PathWalk<'g> {
     trees: Vec<CycleTree>,
     /// Index in `trees` by the function at which paths enter.
     tree_indices: FxHashMap<u32, u32>,
-    tree_nodes: usize,
+    /// Calls followed for them.
+    tree_calls: usize,
+    /// Cost of each function without the calls within its cycle.
+    outside: Vec<u64>,
     /// Self cost of each function that is on no path yet.
     left: Vec<u64>,
     /// Weights of the steps that were not followed.
@@ -152,9 +155,11 @@ impl<'g> PathWalk<'g> {
         let functions = &graph.functions;
         let left: Vec<u64> = functions.iter().map(|function| function.self_costs[event]).collect();
         let mut group_costs = vec![0u64; cycles.group_count()];
-        for (number, function) in (0u32..).zip(functions) {
+        let of = |(number, function)| cycles.cost_outside(number, function, event);
+        let outside: Vec<u64> = (0u32..).zip(functions).map(of).collect();
+        for (number, &cost) in (0u32..).zip(&outside) {
             let group_cost = &mut group_costs[cycles.group(number)];
-            *group_cost = group_cost.saturating_add(cycles.cost_outside(number, function, event));
+            *group_cost = group_cost.saturating_add(cost);
         }
         Self {
             graph,
@@ -163,7 +168,8 @@ impl<'g> PathWalk<'g> {
             group_costs,
             trees: Vec::new(),
             tree_indices: FxHashMap::default(),
-            tree_nodes: 0,
+            tree_calls: 0,
+            outside,
             whole: left.iter().fold(0u64, |sum, &cost| sum.saturating_add(cost)),
             left,
             unfollowed: FxHashMap::default(),
@@ -188,11 +194,12 @@ impl<'g> PathWalk<'g> {
         if let Some(&tree) = self.tree_indices.get(&entry) {
             return Some(tree);
         }
-        if self.tree_nodes >= TREE_NODES_MAX {
+        if self.tree_calls >= TREE_CALLS_MAX {
             return None;
         }
-        let tree = CycleTree::new(entry, self.graph, self.cycles, self.event);
-        self.tree_nodes += tree.nodes.len();
+        let tree = CycleTree::new(entry, self.graph, self.cycles, &self.outside);
+        let calls = |node: &CycleNode| 1 + self.graph.functions[node.function as usize].calls.len();
+        self.tree_calls += tree.nodes.iter().map(calls).sum::<usize>();
         let index = self.trees.len() as u32;
         self.trees.push(tree);
         self.tree_indices.insert(entry, index);
