@@ -154,9 +154,13 @@ impl GrowingFile {
             // The last bytes of the old file come first.
             let read_to = self.offset + self.held.len() as u64;
             let has_rest = open.len() > read_to;
+            if !has_rest {
+                self.replaced = None;
+            }
             let mut is_late = || self.replaced.get_or_insert_with(Instant::now).elapsed() >= REPLACED_TIME;
             return (!has_rest || is_late()).then_some("was replaced; the new file is another trace");
         }
+        self.replaced = None;
         if self.has_length && here.len() < self.offset {
             return Some("was truncated; the new data is another trace");
         }

@@ -34,7 +34,10 @@ fn rows_of_a_file_that_grows_come_while_it_is_written_and_ctrl_c_ends_with_statu
     // Another trace under the same name, and then fewer bytes than before.
     let other = folder.path().join("other");
     fs::write(&other, "[\n{\"name\":\"new\",\"ph\":\"i\",\"ts\":1,\"pid\":1,\"tid\":1},\n").expect("written");
+    // A record right before the replacement is read as well.
+    writeln!(file, "{{\"name\":\"last\",\"ph\":\"X\",\"ts\":99,\"dur\":7,\"pid\":1,\"tid\":1}},").expect("written");
     fs::rename(&other, &path).expect("renamed");
+    assert_eq!(row()["name"], "last");
     assert_eq!(row()["name"], "new");
     fs::write(&path, "[\n{\"name\":\"cut\",\"ph\":\"i\",\"ts\":2}\n").expect("written");
     assert_eq!(row()["name"], "cut");
@@ -55,6 +58,7 @@ fn rows_of_a_file_that_grows_come_while_it_is_written_and_ctrl_c_ends_with_statu
     ] {
         assert!(said.contains(news), "{news}: {said}");
     }
+    assert!(!said.contains("is not read"), "{said}");
 }
 
 /// Returns whether a program has opened the file that is at a path now.
