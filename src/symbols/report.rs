@@ -18,6 +18,10 @@ use crate::query::scope::Scope;
 /// Shows the addresses of the kernel to all users: at 0 the first setting hides them where the second one is above 1.
 const HIDDEN_COMMAND: &str = "sudo sysctl kernel.kptr_restrict=0 kernel.perf_event_paranoid=1";
 
+/// Adds build-ids to a recording. Elsewhere, or after an update, perf would add those of another kernel.
+const BUILD_ID_COMMAND: &str =
+    "perf inject -b -i perf.data -o build-ids.data # on the recorded machine, with the same kernel running";
+
 /// The report of a module: counts, or the reason for missing names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ModuleReport {
@@ -118,7 +122,7 @@ fn command(
         NameState::OutsideRoots => searched(Path::new(&*module.path).parent()?),
         // Tools that pack `.dwo` files differ too much to suggest one.
         NameState::SplitMissing => searched(split_folder?),
-        NameState::NoBuildId => with_build_ids(traces),
+        NameState::NoBuildId => Some(BUILD_ID_COMMAND.to_owned()),
         // Functions listed by a process itself cannot be fetched.
         _ if matches!(module.kind, ModuleKind::Jit(_)) => copied_list(module, traces),
         NameState::FunctionsOnly
@@ -133,22 +137,11 @@ fn command(
 /// Comment of commands that only work where the trace was recorded.
 const WHERE_RECORDED: &str = "# on the recorded machine";
 
-/// Returns the command that adds build-ids to traces. On another machine, perf would add those of its kernel.
-fn with_build_ids(traces: &[&Path]) -> Option<String> {
-    let inject = |trace: &&Path| {
-        let mut output = trace.file_stem()?.to_owned();
-        output.push("-build-ids.data");
-        let [trace, output] = [trace, &*trace.with_file_name(output)].map(shell::quoted_path);
-        Some(format!("perf inject -b -i {trace} -o {output}"))
-    };
-    let commands: Vec<String> = traces.iter().map(inject).collect::<Option<_>>()?;
-    (!commands.is_empty()).then(|| format!("{} {WHERE_RECORDED}", commands.join(" && ")))
-}
-
 /// Returns the command that copies the function list of a process beside the first trace.
 fn copied_list(module: &Module, traces: &[&Path]) -> Option<String> {
-    let folder = traces.first()?.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
+    // A pipe has no folder of its own.
+    let folder = traces.first()?.parent().filter(|folder| !folder.starts_with("/dev"))?;
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let [list, folder] = [Path::new(&*module.path), folder].map(shell::quoted_path);
     Some(format!("cp {list} {folder} {WHERE_RECORDED}"))
 }
@@ -173,9 +166,7 @@ mod tests {
         assert!(known(NameState::Hidden).unwrap().ends_with(" kernel.kptr_restrict=0 kernel.perf_event_paranoid=1"));
         assert_eq!(known(NameState::OtherBuild).unwrap(), "debuginfod-find debuginfo abcd");
         assert_eq!([NameState::Complete, NameState::Unwanted].map(known), [None, None]);
-        let injected = "perf inject -b -i /t/perf.data -o /t/perf-build-ids.data && \
-            perf inject -b -i '/t/second one.data' -o '/t/second one-build-ids.data' # on the recorded machine";
-        assert_eq!(unknown(NameState::NoBuildId, None).unwrap(), injected);
+        assert_eq!(unknown(NameState::NoBuildId, None).unwrap(), BUILD_ID_COMMAND);
         let list = Module { path: "/tmp/perf-7.map".into(), kind: ModuleKind::Jit(7), ..Module::default() };
         let jit = |state, traces: &[&Path]| command((&list, None), (state, None), traces);
         assert_eq!(jit(NameState::NoFile, &traces).unwrap(), "cp /tmp/perf-7.map /t # on the recorded machine");

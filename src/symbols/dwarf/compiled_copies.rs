@@ -73,13 +73,12 @@ fn is_name_of(function: &[u8], mangled: &[u8]) -> bool {
     if base.is_empty() {
         return false;
     }
-    // Linkage names have codes of operators.
-    let demangled = base.starts_with(OPERATOR).then(|| demangle(mangled));
-    let (text, part) = match &demangled {
-        Some(demangled) => (demangled.as_bytes(), OPERATOR),
-        None => (mangled, base),
-    };
-    memchr::memmem::find(text, part).is_some()
+    // Linkage names have codes of operators, and all other names after their lengths.
+    if base.starts_with(OPERATOR) {
+        return memchr::memmem::find(demangle(mangled).as_bytes(), OPERATOR).is_some();
+    }
+    let part = [base.len().to_string().as_bytes(), base].concat();
+    memchr::memmem::find(mangled, &part).is_some()
 }
 
 #[cfg(test)]
@@ -91,6 +90,7 @@ mod tests {
         for (function, mangled, is_name) in [
             ("norm", "_ZN12_GLOBAL__N_1L4normERKNS_1VE", true),
             ("norm", "_ZL4scalRKd", false),
+            ("norm", "_ZL9normaliseRKd", false),
             ("each<int>", "_ZL4eachIiEvT_", true),
             ("~V", "_ZN12_GLOBAL__N_11VD2Ev", true),
             ("operator()", "_ZZ3runiENKUliE_clEi", true),
