@@ -32,6 +32,7 @@ mod panels;
 mod pasted;
 pub(crate) mod picture;
 pub(crate) mod preferences;
+mod received;
 pub(crate) mod recent;
 mod reimport;
 pub(crate) mod restart;

@@ -13,9 +13,9 @@ use super::reimport::Reimport;
 use super::tasks::FileTask;
 use super::timeline_keeper::TimelineKeeper;
 use crate::app::event::{TabId, TabWake, TaskEvent, TaskId, Wake};
+use crate::app::received::ReceivedData;
 use crate::export::ExportFormat;
 use crate::export::derived::DerivedCounter;
-use crate::live::spool_folder::SpoolFolder;
 use crate::model::{Input, SourceFile, Sources};
 use crate::ui::chrome::live_badge::LiveStatus;
 use crate::ui::command_table::reload_disabled;
@@ -63,7 +63,7 @@ pub(super) struct Tab {
     /// Whether it has rows of sources that cannot be opened again, which are in no file of the user.
     pub(crate) has_only_copy: bool,
     /// The received data of such sources as long as it is not exported. A window that is killed leaves it on disk.
-    pub(crate) received: Option<SpoolFolder>,
+    pub(crate) received: Option<ReceivedData>,
     /// The errors that the user has not closed, the oldest first. Only that is shown.
     pub(crate) messages: VecDeque<TabMessage>,
     /// The text of the status bar beside the counts.

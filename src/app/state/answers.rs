@@ -5,6 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::app::event::{DialogChoice, LoadedTrace, TabEvent, TaskError, TaskEvent, TaskId};
 use crate::app::open_trace::{OpenTrace, SavedState, can_be_read_again};
+use crate::app::received::ReceivedData;
 use crate::app::state::App;
 use crate::app::state::followed::AnswerRenewal;
 use crate::app::tab::{Tab, TabMessage};
@@ -242,11 +243,12 @@ impl App {
         let was_followed = follow.is_some();
         let unread = unread_paths(&sources, &loaded.snapshot.store().meta().losses);
         let spool = follow.and_then(|mut follow| follow.spool.take());
-        if unread.is_empty() {
-            // A followed file has all the data itself.
-            tab.received = spool.filter(|_| tab.has_only_copy);
-        } else if let Some(folder) = spool.and_then(|spool| spool.keep_only(&unread)) {
-            tab.add_note(&format!("Unreadable data is kept in {}", folder.display()));
+        if let Some(spool) = spool {
+            if !unread.is_empty() {
+                tab.add_note(&format!("Unreadable data is kept in {}", spool.path().display()));
+            }
+            // A followed file has all other data itself.
+            tab.received = Some(ReceivedData::new(spool, unread)).filter(|_| tab.has_only_copy);
         }
         let export = tab.export.take();
         let opened_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());

@@ -1,0 +1,34 @@
+//! The received data of a followed trace after its sort.
+
+#[cfg(test)]
+use std::path::Path;
+use std::path::PathBuf;
+
+use crate::live::spool_folder::SpoolFolder;
+
+/// The received data of sources that cannot be opened again, which a window that is killed leaves on disk. Dropping it
+/// removes all but the files that could not be read, whose bytes are nowhere else.
+#[derive(Debug)]
+pub(crate) struct ReceivedData {
+    folder: Option<SpoolFolder>,
+    unread: Vec<PathBuf>,
+}
+
+impl ReceivedData {
+    pub(crate) fn new(folder: SpoolFolder, unread: Vec<PathBuf>) -> Self {
+        Self { folder: Some(folder), unread }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.as_ref().map_or(Path::new(""), SpoolFolder::path)
+    }
+}
+
+impl Drop for ReceivedData {
+    fn drop(&mut self) {
+        if let Some(folder) = self.folder.take().filter(|_| !self.unread.is_empty()) {
+            folder.keep_only(&self.unread);
+        }
+    }
+}
