@@ -418,6 +418,10 @@ impl Panels {
             QuestionKind::SpanPage | QuestionKind::NumberOf => self.set.spans.hits(),
             _ => self.set.search.hits(),
         };
+        if question.kind() == QuestionKind::Search {
+            // They would be those of the earlier text.
+            self.analysis.stop(QuestionKind::LongestHits);
+        }
         self.analysis.ask(id, question, snapshot, hits, wake);
     }
 

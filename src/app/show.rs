@@ -245,6 +245,7 @@ impl App {
             is_busy: tab.running.is_some(),
             is_live: self.is_live(),
             is_paused: tab.follow.as_ref().is_some_and(FollowTask::is_paused),
+            has_times: timeline.is_some_and(|timeline| timeline.snapshot().has_times()),
             has_span: timeline.is_some_and(|timeline| timeline.selected().is_some()),
             has_flow_before: timeline.is_some_and(|timeline| timeline.linked_by_flow(false).is_some()),
             has_flow_after: timeline.is_some_and(|timeline| timeline.linked_by_flow(true).is_some()),

@@ -53,6 +53,14 @@ impl AxisUnit {
     }
 }
 
+impl AxisUnit {
+    /// Formats the length of a part of the axis; without a unit, it is just a part.
+    #[must_use]
+    pub(crate) fn part_text(&self, (from_ns, to_ns): (i64, i64)) -> String {
+        self.length_text(to_ns.abs_diff(from_ns)).unwrap_or_else(|| "part".to_owned())
+    }
+}
+
 impl DrawnUnit {
     #[must_use]
     pub(crate) fn is_time(&self) -> bool {

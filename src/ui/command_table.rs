@@ -282,7 +282,7 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::Go, "Forward", &[alt(Key::ArrowRight)], When::Future, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::Forward))
     }),
-    entry(Menu::Go, "Go to time...", &[], When::Trace, |_| Command::App(AppCommand::ShowGoToTime))
+    entry(Menu::Go, "Go to time...", &[], When::Times, |_| Command::App(AppCommand::ShowGoToTime))
         .hint("Such as 1.5 s on the ruler, or +1.5 s from the start of the trace"),
     entry(Menu::Go, "Previous span", &[plain(Key::OpenBracket), plain(Key::Comma)], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::Previous))

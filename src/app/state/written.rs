@@ -91,9 +91,10 @@ impl App {
 
     /// Writes the flame graph. Its tree is bounded, so this takes at most seconds.
     fn write_flame(&mut self, path: &Path) -> Result<(), String> {
-        let (named, format) = match FlameFormat::for_name(path.to_owned()) {
-            Err(_) | Ok(_) if is_special(path) => (path.to_owned(), FlameFormat::Folded),
-            named => named.map_err(|error| error.to_string())?,
+        let (named, format) = if is_special(path) {
+            (path.to_owned(), FlameFormat::Folded)
+        } else {
+            FlameFormat::for_name(path.to_owned()).map_err(|error| error.to_string())?
         };
         check_free(path, &named)?;
         let tab = self.tab_mut();

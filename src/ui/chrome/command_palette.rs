@@ -160,6 +160,7 @@ mod tests {
             is_live: false,
             is_paused: false,
             is_busy: false,
+            has_times: has_trace,
             has_span: false,
             has_flow_before: false,
             has_flow_after: false,

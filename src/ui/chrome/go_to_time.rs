@@ -2,6 +2,7 @@
 
 use egui::{Key, Modifiers, RichText, Ui, vec2};
 
+use crate::base::time::elapsed_text;
 use crate::base::typed_time::TypedTime;
 use crate::ui::command::{Command, TimelineCommand};
 use crate::ui::theme::Theme;
@@ -78,6 +79,7 @@ fn typed_ns(text: &str, timeline: &Timeline) -> Result<i64, String> {
     if (first..=last).contains(&ts_ns) {
         return Ok(ts_ns);
     }
-    let [first, last] = [first, last].map(|ts_ns| timeline.time_text(ts_ns));
+    // Also a ruler with times of day takes times since its zero.
+    let [first, last] = [first, last].map(|ts_ns| elapsed_text(ts_ns.saturating_sub(timeline.origin_ns())));
     Err(format!("The trace is from {first} to {last}: enter a time within it"))
 }

@@ -31,6 +31,8 @@ pub(crate) struct UiState {
     pub(crate) is_live: bool,
     /// Whether its picture is paused.
     pub(crate) is_paused: bool,
+    /// Whether the trace has times, and not only weights.
+    pub(crate) has_times: bool,
     /// Whether a span is selected.
     pub(crate) has_span: bool,
     /// Whether a flow leads from another span to the selected one.
@@ -85,6 +87,7 @@ pub(super) enum When {
     Closable,
     Tabs,
     Trace,
+    Times,
     Files,
     Reloadable,
     Span,
@@ -142,6 +145,7 @@ impl When {
             Self::Closable => &[(state.has_trace || state.is_busy || state.is_live || state.tabs > 1, NO_TRACE)],
             Self::Tabs => &[(state.tabs > 1, "Only one tab is open")],
             Self::Trace => &[has_trace],
+            Self::Times => &[has_trace, (state.has_times, "The trace has no times")],
             Self::Files => &[has_trace, (state.files > 1, "The trace is of one file")],
             Self::Reloadable => {
                 let reason = reload_disabled(state.is_live, state.is_busy, state.has_readable_files);

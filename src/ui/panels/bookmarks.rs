@@ -2,7 +2,6 @@
 
 use egui::{RichText, Role, Ui, WidgetInfo, vec2};
 
-use crate::base::time::duration_text;
 use crate::scene::labels::shown;
 use crate::ui::command::{BookmarkCommand, Command, TimelineCommand};
 use crate::ui::theme::Theme;
@@ -20,6 +19,7 @@ pub(crate) fn show(ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Vec<Comma
         ui.label(RichText::new("No markers yet: M adds one at the pointer.").color(theme.weak_text));
         return commands;
     }
+    let unit = timeline.snapshot().axis_unit();
     let mut ask = |command| commands.push(Command::Timeline(TimelineCommand::Bookmark(command)));
     egui::ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
         egui::Grid::new("markers").num_columns(5).spacing([12.0, 4.0]).show(ui, |ui| {
@@ -41,7 +41,8 @@ pub(crate) fn show(ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Vec<Comma
                     ask(BookmarkCommand::Rename(mark.id, name));
                 }
                 ui.label(bookmark_time_text(timeline, mark));
-                let gap = before_ns.replace(mark.ts_ns).map(|before_ns| duration_text(mark.ts_ns.abs_diff(before_ns)));
+                let before_ns = before_ns.replace(mark.ts_ns);
+                let gap = before_ns.and_then(|before_ns| unit.length_text(mark.ts_ns.abs_diff(before_ns)));
                 ui.label(RichText::new(gap.unwrap_or_default()).color(theme.weak_text));
                 if ui.button("Go").clicked() {
                     ask(BookmarkCommand::Go(mark.id));
@@ -56,7 +57,7 @@ pub(crate) fn show(ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Vec<Comma
     if let Some((from_ns, to_ns)) = timeline.marks().measured() {
         ui.add_space(6.0);
         ui.horizontal(|ui| {
-            ui.label(format!("Between the last two: {}", duration_text(to_ns.abs_diff(from_ns))));
+            ui.label(format!("Between the last two: {}", unit.part_text((from_ns, to_ns))));
             if ui.button("Show").clicked() {
                 ask(BookmarkCommand::Measure);
             }

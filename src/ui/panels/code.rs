@@ -191,11 +191,18 @@ impl CodePanel {
 
     /// Shows a button that adds the folder of the first file that is below none.
     fn show_unopened(&mut self, ui: &mut Ui) {
+        /// Widths of the button, and of what follows it on the line.
         const BUTTON_POINTS: f32 = 260.0;
+        const BUTTON_POINTS_MIN: f32 = 80.0;
+        const REST_POINTS: f32 = 340.0;
+        let width = BUTTON_POINTS.min(ui.available_width() - REST_POINTS);
+        if width < BUTTON_POINTS_MIN {
+            return;
+        }
         let Some(folder) = self.code.as_ref().and_then(|code| unopened_folder(code)) else { return };
         let text = format!("Show sources below {folder}");
         let font = egui::TextStyle::Button.resolve(ui.style());
-        let short = elided(ui.painter(), &shown(&text), BUTTON_POINTS, &font).into_owned();
+        let short = elided(ui.painter(), &shown(&text), width, &font).into_owned();
         let response = ui.button(on_screen(&short));
         response.widget_info(|| WidgetInfo::labeled(Role::Button, true, shown(&text)));
         if response.on_hover_text(tip(&text)).clicked() {

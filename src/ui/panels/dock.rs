@@ -75,7 +75,11 @@ impl PanelTools {
             (Purpose::FlameGraph, whole, "Copies the paths as folded stacks, a line per path")
         } else {
             let whole = "Writes the whole table as CSV or JSON, by file extension";
-            (Purpose::Table(panel), whole, "Copies the table as it is shown; it pastes into a spreadsheet")
+            (
+                Purpose::Table(panel),
+                whole,
+                "Copies the table, with the columns that do not fit; it pastes into a spreadsheet",
+            )
         };
         entry(self.exports, "Export...", whole, AppCommand::Choose(purpose));
         entry(self.copies, "Copy", shown, AppCommand::CopyPanel(panel));

@@ -8,7 +8,7 @@ use egui::{Align, Key, Layout, Modifiers, PopupCloseBehavior, RichText, Role, Sc
 
 use super::elided::tip;
 
-use crate::base::time::{duration_text, grouped_digits};
+use crate::base::time::grouped_digits;
 use crate::model::{ProcessIdx, TrackIdx, TrackKind, TrackSet};
 use crate::query::Snapshot;
 use crate::query::filter::Filter;
@@ -75,8 +75,8 @@ impl ScopeBar {
         ui.horizontal_centered(|ui| {
             ui.spacing_mut().item_spacing.x = 6.0;
             ui.label(RichText::new("Scope").color(theme.weak_text));
-            if let Some((from_ns, to_ns)) = scope.range
-                && part(ui, &duration_text(to_ns.abs_diff(from_ns)), "Remove the time from the scope", theme)
+            if let Some(range) = scope.range
+                && part(ui, &timeline.snapshot().axis_unit().part_text(range), "Remove the time from the scope", theme)
             {
                 change(ScopeCommand::ClearTime);
             }
@@ -99,7 +99,7 @@ impl ScopeBar {
                 change(ScopeCommand::Filter(String::new()));
             }
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                if let Some(command) = self.show_saved(ui, timeline.named_scopes(), theme) {
+                if let Some(command) = self.show_saved(ui, timeline, theme) {
                     change(command);
                 }
                 ui.menu_button("Derive track", |ui| {
@@ -125,9 +125,10 @@ impl ScopeBar {
     }
 
     /// Shows the button that saves the scope under a name, with the saved scopes.
-    fn show_saved(&mut self, ui: &mut Ui, saved: &[NamedScope], theme: &Theme) -> Option<ScopeCommand> {
+    fn show_saved(&mut self, ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Option<ScopeCommand> {
         /// Space for the field and the edges of the popup.
         const AROUND_POINTS: f32 = 110.0;
+        let saved = timeline.named_scopes();
         let mut chosen = None;
         let is_full = saved.len() >= NAMED_SCOPES_MAX && !saved.iter().any(|named| named.is_named(&self.name));
         let config = MenuConfig::new().close_behavior(PopupCloseBehavior::CloseOnClickOutside);
@@ -166,15 +167,15 @@ impl ScopeBar {
             }
         });
         if button.clicked() {
-            (self.name, self.focuses_name) = (self.suggested_name(), true);
+            (self.name, self.focuses_name) = (self.suggested_name(timeline.snapshot()), true);
         }
         chosen
     }
 
     /// Suggests a name from the parts of the scope.
-    fn suggested_name(&self) -> String {
+    fn suggested_name(&self, snapshot: &Snapshot) -> String {
         let SelectedScope { range, tracks, filter } = &self.shown;
-        let time = range.map(|(from_ns, to_ns)| duration_text(to_ns.abs_diff(from_ns)));
+        let time = range.map(|range| snapshot.axis_unit().part_text(range));
         let tracks = (!tracks.is_all()).then(|| self.tracks.clone());
         let filter = (!filter.is_empty()).then(|| filter.to_string());
         time.into_iter().chain(tracks).chain(filter).collect::<Vec<_>>().join(" \u{b7} ")

@@ -429,10 +429,11 @@ impl DockPanel for SearchPanel {
 
     fn renew(&mut self) -> Option<Question> {
         let (hits, awaits_hits, is_closed) = (self.hits.take(), self.awaits_hits.take(), self.is_closed);
-        let longest = std::mem::take(&mut self.longest);
+        let (longest, has_asked_longest) = (std::mem::take(&mut self.longest), self.has_asked_longest);
         let question = self.question();
         (self.hits, self.awaits_hits, self.is_closed) = (hits, awaits_hits, is_closed);
-        self.longest = longest;
+        // The longest are asked again once the hits arrive.
+        (self.longest, self.has_asked_longest) = (longest, has_asked_longest);
         question
     }
 

@@ -6,6 +6,7 @@ use super::layout::TimelineLayout;
 use super::layout::as_f32;
 use super::state::Timeline;
 use super::tracks::ArrangeJob;
+use crate::query::drawn_unit::AxisUnit;
 use crate::scene::bookmarks::{Bookmark, Bookmarks};
 use crate::scene::labels::{shorten_middle, shown};
 use crate::ui::command::{BookmarkCommand, Command, TimelineCommand};
@@ -185,8 +186,14 @@ fn flag_menu(ui: &mut Ui, timeline: &Timeline, mark: &Bookmark, commands: &mut V
     entry(ui, "Remove", true, BookmarkCommand::Remove(mark.id));
 }
 
+/// Formats the position of a marker: its time, or the weight before it in a trace without times.
 pub(crate) fn bookmark_time_text(timeline: &Timeline, mark: &Bookmark) -> String {
-    timeline.time_text(mark.ts_ns)
+    match timeline.snapshot().axis_unit() {
+        AxisUnit::Time => timeline.time_text(mark.ts_ns),
+        unit @ (AxisUnit::Weight(_) | AxisUnit::Mixed) => {
+            unit.length_text(mark.ts_ns.abs_diff(timeline.origin_ns())).unwrap_or_default()
+        }
+    }
 }
 
 /// Formats the distance of a time from the selected bookmark, such as `+1.5 ms`; empty without one.

@@ -70,6 +70,11 @@ impl Timeline {
         const BEYOND_POINTS: f32 = 4.0;
         let Some(edge) = self.interaction.snapped() else { return };
         let x = layout.canvas.left() + as_f32(self.view.now().x_from_time(edge.ts_ns).round()) / self.scale();
+        // On narrow spans there is an edge in every pixel, and the line would hide them.
+        let pointer = ui.input(|input| input.pointer.hover_pos());
+        if pointer.is_some_and(|at| (at.x - x).abs() * self.scale() < 1.0) {
+            return;
+        }
         let y = edge.y.expand(BEYOND_POINTS);
         let painter = ui.painter_at(layout.rows());
         // A wider line in the colour of the background makes it visible on spans of its own colour.

@@ -61,11 +61,6 @@ pub(super) fn paint(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme
     painter.rect_filled(on_ruler, 0.0, theme.accent.gamma_multiply(0.25));
 }
 
-fn length_text(timeline: &Timeline, from_ns: i64, to_ns: i64) -> String {
-    let length = timeline.snapshot().axis_unit().length_text(to_ns.abs_diff(from_ns));
-    length.unwrap_or_else(|| "part".to_owned())
-}
-
 /// The length of the selected time, and its position on the ruler.
 pub(super) struct Length {
     text: String,
@@ -89,7 +84,7 @@ pub(super) fn length(
     if left >= right {
         return None;
     }
-    let text = length_text(timeline, from_ns, to_ns);
+    let text = timeline.snapshot().axis_unit().part_text((from_ns, to_ns));
     let galley = ui.painter().layout_no_wrap(text.clone(), FontId::proportional(11.0), theme.canvas);
     let size = galley.size() + vec2(10.0, 4.0);
     let rect = Rect::from_center_size(pos2(f32::midpoint(left, right), layout.ruler.center().y), size);

@@ -50,7 +50,8 @@ impl Bars<'_> {
     /// Returns the bar with a count at a position or next to it: many bars have a point of width each.
     fn bar_near(&self, x: f32, width: f32) -> Option<usize> {
         const NEAR_POINTS: f32 = 4.0;
-        let (at, reach) = ((x / width) as usize, (NEAR_POINTS / width) as usize);
+        let bars = self.counts.len();
+        let (at, reach) = (((x / width) as usize).min(bars), ((NEAR_POINTS / width) as usize).min(bars));
         let has_count = |bar: &usize| self.counts.get(*bar).is_some_and(|count| *count > 0);
         (0..=reach).flat_map(|bars| [at.checked_sub(bars), at.checked_add(bars)]).flatten().find(has_count)
     }

@@ -56,6 +56,8 @@ const NARROW_POINTS: f32 = 760.0;
 #[derive(Debug, Default)]
 pub(crate) struct FlamePanel {
     samples: bool,
+    /// Whether the user chose samples or spans.
+    chosen: Option<bool>,
     /// Whether `flame` has samples by default, so that a copied command must ask for spans.
     needs_spans_option: bool,
     /// The event chosen by the user; `None` for the default.
@@ -105,7 +107,7 @@ impl FlamePanel {
 
     /// Shows a function of samples between its callers and callees, in all paths.
     pub(crate) fn show_sandwich(&mut self, function: SampledFunction) {
-        (self.samples, self.event) = (true, function.event);
+        (self.samples, self.chosen, self.event) = (true, Some(true), function.event);
         self.history.set_unedited_sandwich(function.key);
     }
 
@@ -168,8 +170,8 @@ impl FlamePanel {
         let mut commands = Vec::new();
         if self.question.is_none() || self.renewal.is_due() {
             // A trace with samples but no spans shows its samples, and one with thread states begins with them.
-            let is_first = self.question.is_none() && snapshot.shows_samples_first();
-            self.samples = has_samples && (self.samples || is_first || snapshot.summary().spans == 0);
+            let shows_samples = self.chosen.unwrap_or(self.samples || snapshot.shows_samples_first());
+            self.samples = has_samples && (shows_samples || snapshot.summary().spans == 0);
             self.needs_spans_option = snapshot.shows_samples_first();
         }
         commands.extend(self.ask(view.scope()));
@@ -194,8 +196,11 @@ impl FlamePanel {
         if has_samples && snapshot.summary().spans == 0 && self.samples {
             self.show_events(ui);
         } else if has_samples {
-            ui.selectable_value(&mut self.samples, false, "Spans");
-            ui.selectable_value(&mut self.samples, true, "Samples");
+            for (samples, title) in [(false, "Spans"), (true, "Samples")] {
+                if ui.selectable_value(&mut self.samples, samples, title).clicked() {
+                    self.chosen = Some(samples);
+                }
+            }
             self.show_events(ui);
         }
         self.show_progress(ui, progress, theme, commands);
@@ -507,10 +512,8 @@ fn points_text(points: f64) -> String {
 impl DockPanel for FlamePanel {
     /// Drops the answer, so that the next frame starts a query.
     fn forget(&mut self) -> Option<Question> {
-        let (event, history) = (self.event.take(), std::mem::take(&mut self.history));
-        let words = std::mem::take(&mut self.words);
-        let (samples, look) = (self.samples, self.look);
-        *self = Self { samples, event, history, look, words, checks_names: true, ..Self::default() };
+        let Self { samples, chosen, event, history, look, words, .. } = std::mem::take(self);
+        *self = Self { samples, chosen, event, history, look, words, checks_names: true, ..Self::default() };
         None
     }
 
