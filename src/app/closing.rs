@@ -1,12 +1,17 @@
 //! Closes tabs and the window. If something would be lost, a dialog asks first.
 
 use super::close_request::{CloseRequest, CloseTarget};
+use super::open_trace::can_be_read_again;
 use super::state::{App, Effect, WindowEffect};
 use super::tab::Tab;
 use crate::export::ExportFormat;
+use crate::model::Sources;
 use crate::ui::chrome::close_dialog::CloseQuestion;
 use crate::ui::command::{AppCommand, CloseChoice, Command};
 use crate::ui::purpose::Purpose;
+
+/// Number of closed tabs that can be reopened. More would name files that the user has long forgotten.
+const CLOSED_TABS_MAX: usize = 20;
 
 impl App {
     /// Closes a tab; asks first if something would be lost.
@@ -88,6 +93,12 @@ impl App {
 
     fn close_tab_at_once(&mut self, tab: usize) {
         self.tabs[tab].keep(self.options.folders.as_ref());
+        if let Some(sources) = self.tabs[tab].sources_to_reopen() {
+            self.closed_tabs.push_back(sources.clone());
+            if self.closed_tabs.len() > CLOSED_TABS_MAX {
+                self.closed_tabs.pop_front();
+            }
+        }
         if self.tabs.len() == 1 {
             // A window always has a tab, even if it is empty.
             self.tabs = vec![self.new_tab()];
@@ -108,6 +119,15 @@ impl Tab {
 
     fn has_loss_of_close(&self) -> bool {
         !self.losses_of_close().is_empty()
+    }
+
+    /// Returns the files of its trace, if it can be opened again.
+    fn sources_to_reopen(&self) -> Option<&Sources> {
+        match (&self.trace, &self.running) {
+            _ if self.follow.is_some() => None,
+            (Some(trace), _) => trace.has_readable_files.then_some(&trace.sources),
+            (None, running) => running.as_ref().map(|running| &running.sources).filter(|all| can_be_read_again(all)),
+        }
     }
 
     /// Returns whether it has rows that are nowhere else.

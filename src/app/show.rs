@@ -238,6 +238,7 @@ impl App {
         let arrangement = timeline.map(Timeline::arrangement);
         UiState {
             tabs: self.tabs.len(),
+            has_closed_tab: !self.closed_tabs.is_empty(),
             files: tab.trace.as_ref().map_or(0, |trace| trace.sources.files().len()),
             has_readable_files: tab.trace.as_ref().is_some_and(|trace| trace.has_readable_files),
             has_trace: timeline.is_some(),

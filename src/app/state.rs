@@ -9,6 +9,7 @@ mod mend;
 mod settings;
 mod written;
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -110,6 +111,8 @@ pub struct App {
     pub(super) tabs: Vec<Tab>,
     pub(super) shown_tab: usize,
     pub(super) tabs_opened: u64,
+    /// The traces of closed tabs that can be opened again, the last closed one last.
+    pub(super) closed_tabs: VecDeque<Sources>,
     /// Whether the window should come to the front.
     pub(super) wants_attention: bool,
     pub(super) tasks_started: u64,
@@ -162,6 +165,7 @@ impl App {
             tabs: vec![tab],
             shown_tab: 0,
             tabs_opened: 0,
+            closed_tabs: VecDeque::new(),
             wants_attention: false,
             tasks_started: 0,
             picker: None,

@@ -59,6 +59,11 @@ impl App {
             TabCommand::Close => self.close_tab(self.shown_tab),
             TabCommand::CloseAt(tab) => self.close_tab(tab),
             TabCommand::CloseOthers(tab) => self.close_others(tab),
+            TabCommand::Reopen => {
+                if let Some(sources) = self.closed_tabs.pop_back() {
+                    self.open_in_tab(LoadSource::Files(sources));
+                }
+            }
             TabCommand::CopyPaths(tab) => {
                 let paths: Vec<_> = self.tabs.get(tab)?.paths().map(|path| path.display().to_string()).collect();
                 return Some(Effect::Copy(paths.join("\n")));

@@ -165,6 +165,8 @@ pub(crate) enum TabCommand {
     CloseAt(usize),
     /// Closes all but one.
     CloseOthers(usize),
+    /// Opens the trace of the last closed tab again.
+    Reopen,
     /// Copies the paths of its files, one a line.
     CopyPaths(usize),
 }

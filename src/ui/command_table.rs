@@ -64,6 +64,9 @@ pub(crate) const TABLE: &[CommandEntry] = &[
         .hint("Opens the files of the trace again, as they are now"),
     entry(Menu::File, "Open a demo", &[], When::Always, |_| Command::App(AppCommand::OpenDemo)),
     entry(Menu::File, "Close the tab", &[ctrl(Key::W)], When::Closable, |_| Command::Tab(TabCommand::Close)),
+    entry(Menu::File, "Reopen closed tab", &[ctrl_shift(Key::T)], When::Reopenable, |_| {
+        Command::Tab(TabCommand::Reopen)
+    }),
     entry(Menu::File, "Export sorted trace...", &[ctrl(Key::S)], When::Export, |_| {
         Command::App(AppCommand::Choose(Purpose::Export(ExportFormat::NATIVE)))
     })

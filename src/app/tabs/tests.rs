@@ -59,6 +59,52 @@ fn each_tab_has_its_own_view_and_keys_switch_and_close_tabs() {
     assert_eq!((session.app.tab_count(), session.app.title().as_str()), (1, "Longspan"));
 }
 
+/// Presses Ctrl + Shift + T, and waits until the trace is open.
+fn reopen(session: &mut Session) {
+    let modifiers = egui::Modifiers::COMMAND | egui::Modifiers::SHIFT;
+    for pressed in [true, false] {
+        let (key, physical_key, repeat) = (egui::Key::T, None, false);
+        session.frame(vec![egui::Event::Key { key, physical_key, pressed, repeat, modifiers }]);
+    }
+    if session.app.tab().running.is_some() {
+        session.finish_tasks();
+    }
+}
+
+#[test]
+fn closed_tabs_reopen_last_closed_first_with_their_views() {
+    let folder = tempfile::tempdir().unwrap();
+    let folders = Folders { config: folder.path().join("config"), state: folder.path().join("state") };
+    let mut session = Session::with_folders(folders);
+    assert!(session.app.act(Command::Tab(TabCommand::Reopen)).is_none() && session.app.tab_count() == 1);
+    for name in ["one.json", "two.json", "three.json"] {
+        session.app.open_files(&[file(folder.path(), name, TWO_SPANS)]);
+        session.finish_tasks();
+        session.frame(Vec::new());
+    }
+    session.app.act(Command::Timeline(TimelineCommand::Step(NavigationStep::ZoomIn)));
+    (0..10).for_each(|_| session.frame(Vec::new()));
+    let zoomed = width_ns(&mut session);
+    session.chord(egui::Key::W);
+    session.app.act(Command::Tab(TabCommand::CloseAt(0)));
+    assert_eq!((session.app.tab_count(), session.app.title().as_str()), (1, "two.json - Longspan"));
+    // Ctrl + T is another command.
+    reopen(&mut session);
+    assert_eq!((session.app.tab_count(), session.app.title().as_str()), (2, "one.json - Longspan"));
+    reopen(&mut session);
+    session.frame(Vec::new());
+    assert_eq!((session.app.tab_count(), session.app.title().as_str()), (3, "three.json - Longspan"));
+    assert!((width_ns(&mut session) - zoomed).abs() < 2.0, "its view is restored, in whole nanoseconds");
+    reopen(&mut session);
+    assert_eq!(session.app.tab_count(), 3, "no other tab was closed");
+    // The last tab leaves an empty one, which the reopened trace takes.
+    (0..3).for_each(|_| session.chord(egui::Key::W));
+    assert_eq!((session.app.tab_count(), session.app.title().as_str()), (1, "Longspan"));
+    reopen(&mut session);
+    assert_eq!(session.app.tab_count(), 1);
+    assert_ne!(session.app.title(), "Longspan");
+}
+
 #[test]
 fn a_hidden_tab_continues_to_load_and_a_closed_one_ignores_events() {
     let folder = tempfile::tempdir().unwrap();

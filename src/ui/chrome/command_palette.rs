@@ -153,6 +153,7 @@ mod tests {
     fn state(has_trace: bool) -> UiState {
         UiState {
             tabs: 1,
+            has_closed_tab: false,
             files: 1,
             has_readable_files: true,
             has_trace,

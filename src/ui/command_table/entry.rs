@@ -17,6 +17,8 @@ use crate::ui::widgets::spoken;
 #[expect(clippy::struct_excessive_bools, reason = "each enables commands of its own")]
 pub(crate) struct UiState {
     pub(crate) tabs: usize,
+    /// Whether a closed tab can be reopened.
+    pub(crate) has_closed_tab: bool,
     /// Number of files of the open trace.
     pub(crate) files: usize,
     /// Whether all files of the open trace can be read again, unlike a pipe.
@@ -85,6 +87,7 @@ pub(crate) struct ShownSettings {
 pub(super) enum When {
     Always,
     Closable,
+    Reopenable,
     Tabs,
     Trace,
     Times,
@@ -143,6 +146,7 @@ impl When {
         let conditions: &[(bool, &'static str)] = match self {
             Self::Always => &[],
             Self::Closable => &[(state.has_trace || state.is_busy || state.is_live || state.tabs > 1, NO_TRACE)],
+            Self::Reopenable => &[(state.has_closed_tab, "No tab with files was closed")],
             Self::Tabs => &[(state.tabs > 1, "Only one tab is open")],
             Self::Trace => &[has_trace],
             Self::Times => &[has_trace, (state.has_times, "The trace has no times")],
