@@ -216,8 +216,7 @@ impl Picture<'_> {
         self.push_counter(rects, lane, form).into_iter().collect()
     }
 
-    /// Adds the rectangles of a counter. Returns the visible range of its changes or rates, if it is drawn in one of
-    /// these forms.
+    /// Adds the rectangles of a counter. Returns the range in view, unless its values are drawn above zero.
     fn push_counter(&self, rects: &mut Vec<Rect>, lane: &DrawnLane, form: CounterForm) -> Option<(f64, f64)> {
         let (buckets, pixels_per_point) = (self.buckets, self.options.scale);
         let mut cells = Vec::new();
@@ -227,7 +226,7 @@ impl Picture<'_> {
             range_in(&cells, buckets).unwrap_or_default()
         });
         let (min, max) = range.or_else(|| self.tiles.counter_range(TileOwner::Lane(lane.lane))).unwrap_or_default();
-        let scale = counters::Scale::for_values(min, max);
+        let scale = form.scale(min, max);
         let band = counters::CounterBand {
             y0: lane.y0 + (2.0 * pixels_per_point).round(),
             y1: lane.y1,

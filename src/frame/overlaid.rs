@@ -66,7 +66,7 @@ pub(super) fn push_overlaid(
     let ranges = ranges(row, curves.iter().map(|(_, range)| *range));
     for (index, ((cells, _), curve)) in curves.iter().zip(&row.curves).enumerate() {
         let (min, max) = ranges.get(curve.unit).copied().unwrap_or_default();
-        counters::rects(view, buckets, cells, Scale::for_values(min, max), &band(index, 0), rects);
+        counters::rects(view, buckets, cells, row.form.scale(min, max), &band(index, 0), rects);
     }
     ranges
 }

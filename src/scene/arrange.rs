@@ -67,7 +67,7 @@ pub(crate) struct Arrangement {
     pub(crate) folded_in_filter: FxHashSet<GroupKind>,
     /// Pinned tracks, which stay at the top, in the order in which they were pinned.
     pub(crate) pinned: Vec<TrackIdx>,
-    /// Counters that are drawn as changes or rates.
+    /// Counters that are not drawn as values above zero.
     pub(crate) counters: Vec<(TrackIdx, CounterForm)>,
     /// Counters that share a row.
     pub(crate) overlays: Vec<CounterOverlay>,

@@ -1,6 +1,6 @@
-//! Counters as changes or rates instead of values. A column with samples has the net change since the last sample
-//! before it. A rate is this change divided by the time between the last samples of both columns, and holds up to the
-//! end of the column. A rate needs samples on both sides.
+//! The forms of a counter: its values above zero, its values on a scale of their own, changes, or rates. A column with
+//! samples has the net change since the last sample before it. A rate is this change divided by the time between the
+//! last samples of both columns, and holds up to the end of the column. A rate needs samples on both sides.
 //!
 //! The changes equal the differences between the last values of consecutive buckets with a sample.
 
@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::TrackIdx;
 use crate::query::{Buckets, CounterCell};
+use crate::scene::counters::Scale;
 
 /// The displayed numbers of a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -15,6 +16,8 @@ pub enum CounterForm {
     /// The sampled values.
     #[default]
     Value,
+    /// The sampled values, on a scale from the least to the most in view: small changes of a large value are visible.
+    Fitted,
     /// The difference to the previous sample.
     Change,
     /// The change per second.
@@ -22,7 +25,7 @@ pub enum CounterForm {
 }
 
 impl CounterForm {
-    pub(crate) const ALL: [Self; 3] = [Self::Value, Self::Change, Self::Rate];
+    pub(crate) const ALL: [Self; 4] = [Self::Value, Self::Fitted, Self::Change, Self::Rate];
 
     /// Returns the form of a track, from the chosen ones.
     #[must_use]
@@ -35,16 +38,25 @@ impl CounterForm {
     pub(crate) fn range_text(self, [least, most]: [String; 2], unit: &str) -> String {
         let space = if unit.is_empty() { "" } else { " " };
         match self {
-            Self::Value => format!("{least} to {most}{space}{unit}"),
+            Self::Value | Self::Fitted => format!("{least} to {most}{space}{unit}"),
             Self::Change => format!("change {least} to {most}{space}{unit}"),
             Self::Rate => format!("{least} to {most} {unit}/s"),
+        }
+    }
+
+    /// Returns the scale of a row with numbers between `min` and `max`.
+    #[must_use]
+    pub(crate) fn scale(self, min: f64, max: f64) -> Scale {
+        match self {
+            Self::Fitted => Scale::fitted(min, max),
+            Self::Value | Self::Change | Self::Rate => Scale::for_values(min, max),
         }
     }
 
     /// Returns the cells of a counter in this form, in time order.
     #[must_use]
     pub(crate) fn cells(self, values: &[CounterCell]) -> Vec<CounterCell> {
-        if self == Self::Value {
+        if matches!(self, Self::Value | Self::Fitted) {
             return values.to_vec();
         }
         let mut cells = Vec::new();
@@ -150,6 +162,7 @@ mod tests {
                 ((from_ns >> 3) + 1, (to_ns >> 3) + 1, (to - from) * 1e9 / (to_ns - from_ns) as f64)
             });
             prop_assert_eq!(rates, expected.collect::<Vec<_>>());
+            prop_assert_eq!(&CounterForm::Fitted.cells(&cells), &cells);
             prop_assert_eq!(CounterForm::Value.cells(&cells), cells);
         }
     }

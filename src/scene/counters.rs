@@ -28,6 +28,18 @@ impl Scale {
         if top - bottom > 0.0 { Self { bottom, top } } else { Self { bottom, top: bottom + 1.0 } }
     }
 
+    /// Returns the scale from `min` to `max`, without zero. A constant value is in the middle.
+    #[must_use]
+    pub(crate) fn fitted(min: f64, max: f64) -> Self {
+        let (bottom, top) = if min.is_finite() && max.is_finite() { (min, max) } else { (0.0, 0.0) };
+        if top > bottom {
+            return Self { bottom, top };
+        }
+        // One more or less changes no float beyond 2^53.
+        let around = (bottom.abs() * f64::EPSILON * 4.0).max(1.0);
+        Self { bottom: (bottom - around).max(f64::MIN), top: (bottom + around).min(f64::MAX) }
+    }
+
     /// Interpolates to `other`: 0 returns this scale, 1 the other.
     #[must_use]
     pub(crate) fn towards(self, other: Self, part: f64) -> Self {
@@ -335,6 +347,27 @@ mod tests {
         let drawn = drawn(&[cell(0, 100, 8.0, 8.0)], Scale::for_values(2.0, 8.0));
         assert_eq!(drawn.iter().map(|rect| rect.y0).fold(f32::MAX, f32::min), 10.0);
         assert_eq!(drawn.iter().map(|rect| rect.y1).fold(0.0, f32::max), 50.0);
+    }
+
+    #[test]
+    fn a_small_change_of_a_large_value_fills_a_fitted_row() {
+        let cells = [cell(0, 100, 1.56e6, 1.56e6), cell(100, 100, 1.63e6, 1.63e6)];
+        let heights = |scale: Scale| {
+            let tops = drawn(&cells, scale);
+            [0.0..100.0, 100.0..200.0].map(|columns| {
+                let within = tops.iter().filter(|rect| columns.contains(&rect.x0));
+                within.map(|rect| rect.y0).fold(f32::MAX, f32::min)
+            })
+        };
+        let [low, high] = heights(Scale::fitted(1.56e6, 1.63e6));
+        assert!(low > 45.0 && high == 10.0, "{low} {high}");
+        let [low, high] = heights(Scale::for_values(1.56e6, 1.63e6));
+        assert!(low < 12.5 && high == 10.0, "{low} {high}");
+        for constant in [0.0, 7.0, -1e300, 1e17, f64::MAX, f64::MIN] {
+            let scale = Scale::fitted(constant, constant);
+            assert!(scale.bottom < scale.top && (scale.part(constant) - 0.5).abs() < 0.51, "{constant} {scale:?}");
+        }
+        assert_eq!(Scale::fitted(f64::NAN, 1.0), Scale { bottom: -1.0, top: 1.0 });
     }
 
     #[test]

@@ -442,6 +442,9 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     .within("Counters"),
     entry(Menu::Rows, "Show counters as values", &[], When::ScopeCounters, |_| counter_form(CounterForm::Value))
         .within("Counters"),
+    entry(Menu::Rows, "Fit scales of counters", &[], When::ScopeCounters, |_| counter_form(CounterForm::Fitted))
+        .hint("From the least to the most in view instead of from zero")
+        .within("Counters"),
     entry(Menu::Rows, "Show counters as changes", &[], When::ScopeCounters, |_| counter_form(CounterForm::Change))
         .hint("The difference to the sample before")
         .within("Counters"),

@@ -155,6 +155,16 @@ fn a_counter_is_drawn_as_its_changes_or_its_rate_and_that_is_kept_with_the_trace
     again.until("the rates", has_rates);
     choose(&mut again, "Show its values");
     again.until("the values", |session| session.says("queue length 2 to 6, unfolded"));
+    // The scale of the values in view: without the first sample after a zoom to the last.
+    choose(&mut again, "Fit the scale to its values");
+    again.press(Modifiers::NONE, Key::Home);
+    again.until("the whole range", |session| session.says("queue length 2 to 6, unfolded"));
+    let row = again.harness.get_by_label_contains("queue length 2 to 6, unfolded").rect().center().y;
+    let canvas = again.harness.get_by_role(egui::Role::Canvas).rect();
+    again.left_click(egui::pos2(canvas.left() + canvas.width() * 0.9, row));
+    again.until("the last sample", |session| session.summary().contains("Selected: queue length, 4"));
+    again.press(Modifiers::NONE, Key::F);
+    again.until("the range in view", |session| session.says("queue length 4 to 6, unfolded"));
 }
 
 /// Two counters in bytes, one without a unit, and one of another process.

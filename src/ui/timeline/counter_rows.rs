@@ -124,6 +124,7 @@ impl Timeline {
                 let forms = CounterForm::ALL.into_iter().filter(|form| *form != current).map(|form| {
                     let text = match form {
                         CounterForm::Value => "Show its values",
+                        CounterForm::Fitted => "Fit the scale to its values",
                         CounterForm::Change => "Show its changes",
                         CounterForm::Rate => "Show its rate per second",
                     };
@@ -179,13 +180,15 @@ impl Timeline {
         ranges.map(<[_]>::to_vec).next().unwrap_or_default()
     }
 
-    /// Returns the range of a counter as text, once it was drawn. For changes and rates, it is the visible range.
+    /// Returns the range of a counter as text, once it was drawn. It is the range in view for all forms but values.
     pub(super) fn counter_range_text(&self, track: TrackIdx) -> Option<String> {
         let lane = counter_lane(&self.snapshot, track)?;
         let form = self.tracks.counter_form(track);
         let (min, max) = match form {
             CounterForm::Value => self.rows.counter_range(lane).or_else(|| self.pinned.counter_range(lane))?,
-            CounterForm::Change | CounterForm::Rate => self.panes_ranges(lane).first().copied().unwrap_or_default(),
+            CounterForm::Fitted | CounterForm::Change | CounterForm::Rate => {
+                self.panes_ranges(lane).first().copied().unwrap_or_default()
+            }
         };
         Some(form.range_text(range_ends(min, max), &shown(self.snapshot.tracks().unit(track))))
     }
