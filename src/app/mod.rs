@@ -26,6 +26,7 @@ mod merged_preferences;
 #[cfg(test)]
 mod moving_tests;
 mod namesake;
+mod notes;
 mod offscreen;
 mod open_trace;
 mod panels;

@@ -255,7 +255,7 @@ fn a_step_to_a_span_says_why_there_is_none_while_all_is_folded() {
         [(true, "No unfolded track in view has a span: unfold a process or zoom out."), (false, "")]
     {
         session.app.act(Command::Timeline(TimelineCommand::Rows(RowCommand::FoldAll(is_folded))));
-        session.app.tab_mut().note.clear();
+        session.app.tab_mut().notes.clear();
         session.app.act(Command::Timeline(TimelineCommand::Step(NavigationStep::Next)));
         assert_eq!(session.app.note(), note);
         assert_eq!(session.app.timeline_mut().unwrap().selected().is_some(), !is_folded);

@@ -104,11 +104,11 @@ impl App {
         egui::Panel::bottom("status").exact_size(STATUS_POINTS).frame(frame).show(ui, |ui| {
             let timeline = tab.trace.as_ref().map(|trace| &trace.timeline);
             let live = tab.live_status();
-            let of_order = tab.trace.as_ref().and_then(OpenTrace::order_note).filter(|_| tab.note.is_empty());
+            let of_order = tab.trace.as_ref().and_then(OpenTrace::order_note).filter(|_| tab.notes.text().is_empty());
             let of_selected = timeline.and_then(|timeline| tab.panels.note(timeline));
             let status = StatusLine {
                 trace_name: &tab.trace.as_ref().map(OpenTrace::title).unwrap_or_default(),
-                note: of_selected.as_ref().or(of_order.as_ref()).unwrap_or(&tab.note),
+                note: of_selected.as_deref().or(of_order.as_deref()).unwrap_or(tab.notes.text()),
                 palette: timeline.map(Timeline::palette),
                 interruption: timeline.and_then(Timeline::interruption),
                 live: live.as_ref(),
@@ -157,7 +157,7 @@ impl App {
         if tab.follow.is_some() {
             let waiting = format!("Waiting for the first events of {}", tab.title());
             // The note may say why no event comes, and is cut off in the status bar.
-            let lines = [&waiting, &tab.note].map(|line| shown(line));
+            let lines = [&waiting, tab.notes.text()].map(shown);
             let text = lines.join("\n\n");
             ui.centered_and_justified(|ui| ui.label(RichText::new(text.trim_end()).color(theme.weak_text)));
         } else if tab.running.is_none() && tab.trace.is_none() && !tab.awaits_trace {
@@ -173,7 +173,7 @@ impl App {
             match self.act(command) {
                 Some(Effect::Copy(text)) if text.len() > COPY_BYTES_MAX => {
                     let limit_mib = COPY_BYTES_MAX >> 20;
-                    self.set_note(format!(
+                    self.reply(format!(
                         "Nothing is copied: it is longer than {limit_mib} MiB. Export... writes tables of any length."
                     ));
                 }
@@ -184,19 +184,20 @@ impl App {
         }
         if field::take_overflow(ui.ctx()) {
             let limit_kib = field::FIELD_BYTES_MAX / 1024;
-            self.set_note(format!("A field takes {limit_kib} KiB of text; the rest was left out."));
+            self.reply(format!("A field takes {limit_kib} KiB of text; the rest was left out."));
         }
         self.keep_preferences();
         let now_s = ui.input(|input| input.time);
+        let reply_wait_s = self.tab_mut().notes.expire(now_s);
         let folders = self.options.folders.as_ref();
         for tab in &mut self.tabs {
             if let Some(failure) = tab.keeper.take_failure() {
-                tab.add_note(&failure);
+                tab.notes.add(&failure);
             }
         }
         // A tab that was left right after a change is saved as well.
         let waits_s = self.tabs.iter_mut().filter_map(|tab| tab.keep_changes(folders, now_s));
-        if let Some(wait_s) = waits_s.min_by(f64::total_cmp) {
+        if let Some(wait_s) = waits_s.chain(reply_wait_s).min_by(f64::total_cmp) {
             ui.ctx().request_repaint_after_secs(wait_s as f32);
         }
         effects

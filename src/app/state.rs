@@ -156,7 +156,7 @@ impl App {
         let fonts = Fonts::in_background(&wake);
         super::cut_short::look(&options.load, &wake);
         let mut tab = Tab::new(TabId(0), &wake);
-        tab.note = note.unwrap_or_default();
+        tab.notes.set(note.unwrap_or_default());
         Self {
             options,
             wake,
@@ -210,7 +210,7 @@ impl App {
     /// Returns the text of the status bar beside the counts.
     #[must_use]
     pub fn note(&self) -> &str {
-        &self.tab().note
+        self.tab().notes.text()
     }
 
     /// Returns the timeline of the active tab, if a trace is open.
@@ -278,14 +278,19 @@ impl App {
         self.fonts = Fonts::at_once();
     }
 
-    /// Sets the text of the status bar.
+    /// Replaces the text of the status bar.
     pub(crate) fn set_note(&mut self, note: String) {
-        self.tab_mut().note = note;
+        self.tab_mut().notes.set(note);
+    }
+
+    /// Shows a reply to a command in the status bar for some seconds.
+    pub(crate) fn reply(&mut self, text: String) {
+        self.tab_mut().notes.reply(text);
     }
 
     /// Appends to the text of the status bar.
     pub(crate) fn add_note(&mut self, note: &str) {
-        self.tab_mut().add_note(note);
+        self.tab_mut().notes.add(note);
     }
 
     /// Hides the welcome page, because a trace is opened after the first frame.
@@ -307,7 +312,7 @@ impl App {
         }
         self.open(Sources::unmoved(files));
         if let Some(folder) = left_out {
-            self.set_note(format!("{} is a folder, and was left out.", file_name(&folder)));
+            self.reply(format!("{} is a folder, and was left out.", file_name(&folder)));
         }
     }
 
@@ -345,7 +350,7 @@ impl App {
         let Some(folders) = &self.options.folders else { return };
         if self.preferences != self.kept_preferences {
             if let Err(error) = folders.keep_changed_preferences(&self.kept_preferences, &self.preferences) {
-                self.tabs[self.shown_tab].note = format!("The preferences could not be saved: {error}");
+                self.tabs[self.shown_tab].notes.set(format!("The preferences could not be saved: {error}"));
             }
             self.kept_preferences = self.preferences.clone();
         }
@@ -381,7 +386,7 @@ impl App {
     fn act_on_app(&mut self, command: AppCommand) -> Option<Effect> {
         match command {
             AppCommand::Choose(Purpose::Export(_) | Purpose::ExportSelected) if !self.can_export() => {
-                self.set_note("Only a completely sorted trace can be exported.".to_owned());
+                self.reply("Only a completely sorted trace can be exported.".to_owned());
             }
             AppCommand::Choose(purpose) => {
                 let suggested_name = self.suggested_name(purpose);
@@ -398,7 +403,7 @@ impl App {
             AppCommand::CopyTable => return self.statistics_csv().map(Effect::Copy),
             AppCommand::CopyPanel(panel) => return self.panel_text(panel).map(Effect::Copy),
             AppCommand::CopyCommandLine(panel) => return self.command_line(panel).map(Effect::Copy),
-            AppCommand::ShowDisabledReason { title, reason } => self.set_note(format!("{title}: {reason}.")),
+            AppCommand::ShowDisabledReason { title, reason } => self.reply(format!("{title}: {reason}.")),
             AppCommand::Quit => return self.quit(),
             AppCommand::AnswerClose(choice) => return self.answer_close(choice),
             AppCommand::Open(sources) => self.open(sources),
@@ -444,7 +449,7 @@ impl App {
             tasks::arrange(job, &tab.wake);
         }
         if let Some(note) = note {
-            tab.note = note;
+            tab.notes.set(note);
         }
     }
 
@@ -487,7 +492,7 @@ impl App {
                 timeline.move_file(None);
             }
             let path = file.path().to_string_lossy();
-            return self.set_note(format!("{} cannot be read again, so the offsets stay.", escaped(&path)));
+            return self.reply(format!("{} cannot be read again, so the offsets stay.", escaped(&path)));
         }
         let tab = self.tab_mut();
         let shown = tab.trace.as_ref();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::file_stamps::FileStamps;
 use super::follow::FollowTask;
+use super::notes::Notes;
 use super::open_trace::{Growth, OpenTrace};
 use super::panels::Panels;
 use super::preferences::Folders;
@@ -66,10 +67,7 @@ pub(super) struct Tab {
     pub(crate) received: Option<ReceivedData>,
     /// The errors that the user has not closed, the oldest first. Only that is shown.
     pub(crate) messages: VecDeque<TabMessage>,
-    /// The text of the status bar beside the counts.
-    pub(crate) note: String,
-    /// The part of `note` about missing names or running work, which is cleared once it is no longer true.
-    passing_note: String,
+    pub(crate) notes: Notes,
 }
 
 /// An error that is shown until the user closes it.
@@ -115,8 +113,7 @@ impl Tab {
             has_only_copy: false,
             received: None,
             messages: VecDeque::new(),
-            note: String::new(),
-            passing_note: String::new(),
+            notes: Notes::default(),
         }
     }
 
@@ -158,32 +155,6 @@ impl Tab {
     /// Returns whether nothing is open or being opened.
     pub(super) fn is_empty(&self) -> bool {
         self.trace.is_none() && self.running.is_none() && self.follow.is_none()
-    }
-
-    /// Appends to the text of the status bar.
-    pub(super) fn add_note(&mut self, note: &str) {
-        if !self.note.is_empty() && !note.is_empty() {
-            self.note.push_str(if self.note.ends_with('.') { " " } else { ". " });
-        }
-        self.note.push_str(note);
-    }
-
-    /// Replaces the text of the status bar by one that will no longer be true later.
-    pub(super) fn set_passing_note(&mut self, note: String) {
-        self.note.clone_from(&note);
-        self.passing_note = note;
-    }
-
-    /// Clears the last passing note, and leaves other text.
-    pub(super) fn clear_passing_note(&mut self) {
-        let passing = std::mem::take(&mut self.passing_note);
-        if !passing.is_empty() {
-            // With the full stop that joins it to another note.
-            let joined = [format!(". {passing}"), format!("{passing}. ")];
-            let removed = joined.iter().find(|joined| self.note.contains(*joined)).unwrap_or(&passing);
-            let rest = self.note.replacen(removed, "", 1);
-            rest.trim().clone_into(&mut self.note);
-        }
     }
 
     pub(super) fn timeline_mut(&mut self) -> Option<&mut Timeline> {
@@ -240,31 +211,4 @@ fn are_same_files(one: &Sources, other: &Sources) -> bool {
             && (one == other || path.ok().is_some_and(|path| other_path.is_ok_and(|other| path == other)))
     };
     one == other || one.files().len() == other.files().len() && one.files().iter().zip(other.files()).all(is_same)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_passing_note_is_cleared_and_leaves_others() {
-        let wake: Wake = Arc::new(|_| {});
-        let mut tab = Tab::new(TabId(0), &wake);
-        tab.set_passing_note("4 of 8 functions have names".to_owned());
-        tab.clear_passing_note();
-        assert_eq!(tab.note, "");
-        tab.set_passing_note("4 of 8 functions have names".to_owned());
-        tab.add_note("A file was written");
-        tab.clear_passing_note();
-        assert_eq!(tab.note, "A file was written");
-        tab.passing_note = "4 of 8 functions have names".to_owned();
-        tab.add_note("4 of 8 functions have names");
-        assert_eq!(tab.note, "A file was written. 4 of 8 functions have names");
-        tab.clear_passing_note();
-        assert_eq!(tab.note, "A file was written");
-        tab.set_passing_note("The trace is sorted again".to_owned());
-        "Stopped.".clone_into(&mut tab.note);
-        tab.clear_passing_note();
-        assert_eq!(tab.note, "Stopped.");
-    }
 }

@@ -36,7 +36,7 @@ impl App {
         }
         // A note about the start also belongs to the trace that opens with it.
         if !self.tab().awaits_trace {
-            self.tab_mut().note.clear();
+            self.tab_mut().notes.clear();
         }
         self.load(source);
     }
@@ -92,7 +92,7 @@ impl App {
         let at = if is_gone { self.remove_tab(at) } else { at };
         let tab = &mut self.tabs[at];
         match error {
-            TaskError::Cancelled => "Stopped.".clone_into(&mut tab.note),
+            TaskError::Cancelled => tab.notes.set("Stopped.".to_owned()),
             TaskError::Damaged(text) | TaskError::Failed(text) => {
                 tab.show_message(TabMessage { title, text, is_of_tab: is_of_tab && !is_gone });
             }

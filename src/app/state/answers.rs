@@ -38,8 +38,8 @@ fn show_names(tab: &mut Tab, named: &NamedTrace) {
     }
     tab.panels.set_modules(named, &snapshot);
     match naming_note(&named.modules) {
-        Some(note) => tab.set_passing_note(note),
-        None => tab.clear_passing_note(),
+        Some(note) => tab.notes.set_passing(note),
+        None => tab.notes.clear_passing(),
     }
     trace.has_other_stacks = named.has_other_stacks;
     tab.trace = Some(trace);
@@ -150,10 +150,10 @@ impl App {
             TabEvent::TableWritten(id, path, result) => self.handle_written_table(at, id, &path, result),
             TabEvent::Wrote(path, Ok(lacks)) => {
                 let sentences = std::iter::once(format!("Written to {}", path.display())).chain(lacks);
-                tab.note = sentences.collect::<Vec<_>>().join("; ");
+                tab.notes.set(sentences.collect::<Vec<_>>().join("; "));
             }
             TabEvent::Wrote(_, Err(message)) => {
-                tab.note.clear();
+                tab.notes.clear();
                 tab.show_message(TabMessage::for_tab("The file could not be written", message));
             }
             // The task was cancelled.
@@ -198,7 +198,7 @@ impl App {
                 };
                 let capped = capped_text(report.values_capped).map(|text| format!("; {text}")).unwrap_or_default();
                 let unsorted = if is_partial { "; the rest was not sorted" } else { "" };
-                tab.note = format!("{events} in {bytes} written to {}{left_out}{capped}{unsorted}", path.display());
+                tab.notes.set(format!("{events} in {bytes} written to {}{left_out}{capped}{unsorted}", path.display()));
             }
             // The next frame imports the trace again, and then restarts the export.
             Err(TaskError::Damaged(_)) if tab.trace.as_ref().is_some_and(|open| !open.is_mended) => {}
@@ -219,8 +219,8 @@ impl App {
         tab.short_tables.retain(|table| table.id != id);
         tab.running.take_if(|running| running.id == id);
         match result {
-            Ok(1) => tab.note = format!("1 row written to {}", path.display()),
-            Ok(rows) => tab.note = format!("{} rows written to {}", grouped_digits(rows), path.display()),
+            Ok(1) => tab.notes.set(format!("1 row written to {}", path.display())),
+            Ok(rows) => tab.notes.set(format!("{} rows written to {}", grouped_digits(rows), path.display())),
             Err(error) => self.fail(at, "The table could not be written", error, true),
         }
     }
@@ -237,7 +237,7 @@ impl App {
     fn show_loaded(&mut self, at: usize, loaded: LoadedTrace, sources: Sources) {
         let tab = &mut self.tabs[at];
         if let Some(note) = loaded.note {
-            tab.add_note(&note);
+            tab.notes.add(&note);
         }
         let follow = tab.follow.take();
         let was_followed = follow.is_some();
@@ -245,7 +245,7 @@ impl App {
         let spool = follow.and_then(|mut follow| follow.spool.take());
         if let Some(spool) = spool {
             if !unread.is_empty() {
-                tab.add_note(&format!("Unreadable data is kept in {}", spool.path().display()));
+                tab.notes.add(&format!("Unreadable data is kept in {}", spool.path().display()));
             }
             // A followed file has all other data itself.
             tab.received = Some(ReceivedData::new(spool, unread)).filter(|_| tab.has_only_copy);
@@ -277,7 +277,7 @@ impl App {
         let kept = tab.follow.take().and_then(|mut follow| follow.spool.take()?.keep());
         if let Some(folder) = kept {
             tab.has_only_copy = false;
-            tab.add_note(&format!("All received data is in {}", folder.display()));
+            tab.notes.add(&format!("All received data is in {}", folder.display()));
         }
         // Files with new offsets return to their previous ones.
         if let Some(timeline) = tab.timeline_mut() {
@@ -369,7 +369,7 @@ impl App {
         let (read, note) = folders.map(|folders| folders.timeline(sources)).unwrap_or_default();
         let tab = &mut self.tabs[at];
         tab.keeper.note_read(read.clone().unwrap_or_default());
-        tab.add_note(&note.unwrap_or_default());
+        tab.notes.add(&note.unwrap_or_default());
         read
     }
 

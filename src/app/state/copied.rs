@@ -31,7 +31,7 @@ impl App {
         let text = tab.panels.copied(panel, snapshot, cells)?;
         if let Some((copied, all)) = tab.panels.copied_part(panel) {
             let (copied, all) = (grouped_digits(copied), grouped_digits(all));
-            self.set_note(format!("{copied} of {all} rows are copied. Export... writes all of them."));
+            self.reply(format!("{copied} of {all} rows are copied. Export... writes all of them."));
         }
         Some(text)
     }
@@ -53,9 +53,9 @@ impl App {
                 let notes = line.omits_words.then(|| omits.to_owned()).into_iter().chain(changed);
                 let note = notes.collect::<Vec<_>>().join(" ");
                 let copied = "The command is copied: paste it into a terminal.";
-                self.set_note(if note.is_empty() { copied.to_owned() } else { note });
+                self.reply(if note.is_empty() { copied.to_owned() } else { note });
             }
-            Err(reason) => self.set_note(reason.to_string()),
+            Err(reason) => self.reply(reason.to_string()),
         }
         text.ok()
     }
@@ -70,7 +70,7 @@ impl App {
     pub(super) fn open_pasted(&mut self, pasted: Pasted) {
         let Pasted { lines, paths, missing, chosen } = pasted;
         if paths == 0 {
-            self.set_note("The copied text is not a file path.".to_owned());
+            self.reply("The copied text is not a file path.".to_owned());
             return;
         }
         self.open_chosen(chosen);
@@ -79,7 +79,7 @@ impl App {
             self.tab_mut().show_message(TabMessage { title, text, is_of_tab: false });
         }
         if paths < lines {
-            self.set_note(format!("Of {lines} lines that were copied, {paths} name a file; the others were left out."));
+            self.reply(format!("Of {lines} lines that were copied, {paths} name a file; the others were left out."));
         }
     }
 }

@@ -57,10 +57,8 @@ impl App {
         tab.keep_unread_messages();
         tab.awaits_trace = false;
         tab.running = Some(tasks::load_spooled(id, sources, load, &tab.wake));
-        tab.add_note(&format!(
-            "Export it to keep it for longer: so far it is in {}",
-            escaped(&folder.to_string_lossy())
-        ));
+        tab.notes
+            .add(&format!("Export it to keep it for longer: so far it is in {}", escaped(&folder.to_string_lossy())));
         self.forget_cut_short(folder);
         self.cut_short.held.push(held);
     }
@@ -70,7 +68,7 @@ impl App {
         let left = self.cut_short.found.iter().find(|left| left.path == folder)?;
         let held = left.hold();
         if held.is_none() {
-            self.set_note("The data was removed, or is open in another window.".to_owned());
+            self.reply("The data was removed, or is open in another window.".to_owned());
             self.forget_cut_short(folder);
         }
         held

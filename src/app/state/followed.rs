@@ -105,7 +105,7 @@ impl App {
             }
             FollowUpdate::Counts(counts) => follow.counts = counts,
             FollowUpdate::Said(note) => {
-                tab.note = note.to_string();
+                tab.notes.set(note.to_string());
                 follow.keep_note(note);
             }
         }
@@ -190,7 +190,7 @@ impl App {
         }
         let unshown = follow.pause(false);
         // Sentences that are true only of running sources are cleared.
-        tab.note = follow.lasting_text();
+        tab.notes.set(follow.lasting_text());
         match end {
             Ok(end) => self.sort_received(at, *end, unshown),
             Err(error) => {
@@ -212,7 +212,7 @@ impl App {
             tab.messages.push_back(TabMessage::for_tab("Some sources could not be followed", text));
         }
         if has_snapshot_only {
-            tab.add_note("Only the last snapshot was kept: export it to save it");
+            tab.notes.add("Only the last snapshot was kept: export it to save it");
             self.keep_last_snapshot(at, unshown);
             return;
         }

@@ -37,7 +37,7 @@ impl App {
             let text = format!("{sources}: {error}");
             self.tab_mut().show_message(TabMessage::for_tab("The sorted store is damaged", text));
         }
-        "The sorted store of this trace was damaged; the trace is sorted again.".clone_into(&mut self.tab_mut().note);
+        self.tab_mut().notes.set("The sorted store of this trace was damaged; the trace is sorted again.".to_owned());
         if let Some(trace) = &mut self.tab_mut().trace {
             (trace.growth, trace.is_mended) = (Growth::Grows, true);
         }
@@ -52,7 +52,7 @@ impl App {
         let sources = trace.sources.clone();
         self.load(LoadSource::Files(sources));
         let note = "Files for unwinding stacks were found; the trace is sorted again.";
-        self.tab_mut().set_passing_note(note.to_owned());
+        self.tab_mut().notes.set_passing(note.to_owned());
         if let Some(trace) = &mut self.tab_mut().trace {
             (trace.growth, trace.has_other_stacks) = (Growth::Grows, false);
         }

@@ -165,7 +165,7 @@ impl App {
     pub(crate) fn write_window_picture(&mut self, path: PathBuf, drawn: Result<Pixels, GpuError>) {
         let sources = self.shown_sources();
         let tab = self.tab_mut();
-        tab.note.clear();
+        tab.notes.clear();
         match drawn {
             Ok(pixels) => tasks::write_picture(path, pixels, sources, &tab.wake),
             Err(error) => tab.show_message(TabMessage::for_tab("The image could not be rendered", error.to_string())),
@@ -178,7 +178,7 @@ impl App {
         if let Some(trace) = &tab.trace {
             let picture = TimelinePicture::from_timeline(&trace.timeline, theme, size);
             tasks::draw(path.to_owned(), picture, trace.sources.clone(), &tab.wake);
-            tab.note = format!("Drawing {}...", file_name(path));
+            tab.notes.set(format!("Drawing {}...", file_name(path)));
         }
     }
 }
