@@ -1,5 +1,5 @@
-//! The links of scheduling rows: from a state or a CPU run to the thread that woke its thread, and between a run and
-//! its state.
+//! The links of scheduling rows: from a state or a CPU run to the thread that woke its thread, which also ended the
+//! sleep before it, and between a run and its state.
 //!
 //! A waking is an argument of the state that it starts, so it costs no extra space. A query visits all tracks and one
 //! moment of each CPU: work for the background. There is no guess if the row does not name the waker.
@@ -112,15 +112,24 @@ impl<'a> Links<'a> {
         Ok(RunLinks { waking: waker.map(|waker| (waker, woken_ns)), same_run: state })
     }
 
-    /// Returns the state that a waking started (the row itself, or the one right before a run), and the waker.
+    /// Returns the state that a waking started, and the waker: the row itself, the one right before a run, or the one
+    /// right after a sleep.
     fn waking_of(&self, row: RowIdx) -> Option<(RowIdx, ThreadIds)> {
-        if !self.is_running(row) {
-            return Some((row, self.ids(row, "waker_pid", "waker_tid")?));
+        let waker_of = |ready: RowIdx| Some((ready, self.ids(ready, "waker_pid", "waker_tid")?));
+        let are_adjacent = |[first, second]: [RowIdx; 2]| {
+            let [first, second] = [first, second].map(|row| self.snapshot.row(row));
+            first.end_ns() == second.start_ns
+        };
+        if self.is_running(row) {
+            let before = RowIdx { row: row.row.checked_sub(1)?, ..row };
+            return waker_of(before).filter(|_| are_adjacent([before, row]));
         }
-        let before = RowIdx { row: row.row.checked_sub(1)?, ..row };
-        let is_adjacent = self.snapshot.row(before).end_ns() == self.snapshot.row(row).start_ns;
-        let ids = self.ids(before, "waker_pid", "waker_tid").filter(|_| is_adjacent)?;
-        Some((before, ids))
+        let after = || {
+            let after = RowIdx { row: row.row + 1, ..row };
+            let is_in_lane = after.row < self.snapshot.lane(row.lane).rows;
+            (is_in_lane && are_adjacent([row, after])).then_some(after).and_then(waker_of)
+        };
+        waker_of(row).or_else(after)
     }
 
     /// Returns the CPU run that starts with a state.
@@ -293,6 +302,29 @@ mod tests {
         let stopped = Cancel::default();
         stopped.cancel();
         assert!(run_links(&snapshot, run(0, 5), &stopped).is_err());
+    }
+
+    #[test]
+    fn a_sleep_leads_to_the_thread_that_ended_it() {
+        let snapshot = snapshot(
+            "# tracer: nop
+  <idle>-0     (-----) [000] d... 1.000000: sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=a next_pid=7 next_prio=120
+  <idle>-0     (-----) [001] d... 1.000001: sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=b next_pid=8 next_prio=120
+       b-8     (    8) [001] d... 1.000002: sched_switch: prev_comm=b prev_pid=8 prev_prio=120 prev_state=S ==> next_comm=swapper/1 next_pid=0 next_prio=120
+       a-7     (    7) [000] d... 1.000005: sched_waking: comm=b pid=8 prio=120 target_cpu=001
+  <idle>-0     (-----) [001] d... 1.000006: sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=b next_pid=8 next_prio=120
+       b-8     (    8) [001] d... 1.000009: sched_switch: prev_comm=b prev_pid=8 prev_prio=120 prev_state=S ==> next_comm=swapper/1 next_pid=0 next_prio=120
+",
+        );
+        let state = |tid, start_us| row(&snapshot, TrackKind::State, tid, start_us);
+        let waking = Some((state(7, 0), 5));
+        for of_waking in [2, 5, 6] {
+            assert_eq!(links(&snapshot, state(8, of_waking)).0, waking, "the state at {of_waking} us");
+        }
+        assert_eq!(links(&snapshot, state(8, 1)).0, None, "before the sleep");
+        let chain = chain(&snapshot, state(8, 2), &Cancel::default()).unwrap();
+        let link = chain.waking.expect("a link");
+        assert_eq!((link.to, link.from_ns == link.to_ns), (state(8, 2), true), "at the end of the sleep");
     }
 
     /// Threads and CPUs of two hosts have the same numbers and times.
