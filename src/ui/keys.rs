@@ -143,14 +143,15 @@ impl ActiveShortcuts {
         meant.find(|(.., is_enabled)| *is_enabled).map(|(_, entry, _)| *entry)
     }
 
-    /// Returns why a press of Ctrl with a key has no effect. A plain key may be pressed by chance, and Ctrl + C is of
-    /// whatever has the focus.
+    /// Returns why a press of Ctrl or Alt with a key has no effect. A plain key may be pressed by chance, and Ctrl + C is
+    /// of whatever has the focus.
     fn disabled_reason(&self, event: &Event, state: &UiState) -> Option<Command> {
         if matches!(event, Event::Key { repeat: true, .. }) {
             return None;
         }
         let (shortcut, entry, _) = self.pressed(event)?;
-        let is_shown = shortcut.modifiers.command && **shortcut != COPY && !self.is_typing;
+        let has_modifier = shortcut.modifiers.command || shortcut.modifiers.alt;
+        let is_shown = has_modifier && **shortcut != COPY && !self.is_typing;
         let reason = entry.disabled_reason(state).filter(|_| is_shown)?;
         Some(Command::App(AppCommand::ShowDisabledReason { title: entry.title.trim_end_matches('.'), reason }))
     }

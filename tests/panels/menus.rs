@@ -323,6 +323,17 @@ fn the_history_is_offered_where_there_is_a_view_to_go_to_and_its_keys_do_nothing
 }
 
 #[test]
+fn a_reply_to_a_key_is_shown_for_some_seconds() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.harness.run_steps(3);
+    session.press(Modifiers::ALT, Key::ArrowLeft);
+    session.until("why nothing happens", |session| session.says("Back: There is no earlier view."));
+    // Frames are a quarter of a second apart.
+    session.harness.run_steps(60);
+    assert!(!session.says("Back: There is no earlier view."));
+}
+
+#[test]
 fn hits_are_gone_to_while_a_search_has_some() {
     let mut session = Session::with_capture(SCREEN, 1.0);
     assert!(!session.offers("Next hit") && !session.offers("Previous hit"), "no search");
@@ -365,6 +376,37 @@ fn the_list_of_keys_wraps_within_a_window_of_large_text() {
             assert!(place.left() >= 0.0 && place.right() <= size.x, "{place} in {size}");
         }
     }
+}
+
+#[test]
+fn the_menu_of_the_ruler_adds_a_marker_there_and_that_of_the_marker_names_it_and_counts_from_it() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.harness.run_steps(3);
+    let ruler = session.harness.get_by_label_contains("Ruler: drag").rect();
+    let at = pos2(ruler.left() + ruler.width() * 0.4, ruler.bottom() - 4.0);
+    session.right_click(at);
+    let node = session.harness.get_by_label("Count from the chosen marker");
+    assert!(node.accesskit_node().is_disabled());
+    assert!(!session.says("Clear the selected time"));
+    session.click("Add marker here");
+    session.harness.run_steps(3);
+    let flag = session.harness.get_by_label("Marker 1").rect();
+    assert!((flag.left() - at.x).abs() < 2.0, "{flag} at {at}");
+    session.right_click(flag.center());
+    session.click("Name of the marker");
+    session.harness.run_steps(2);
+    session.type_text("deploy");
+    session.harness.run_steps(3);
+    assert!(session.says("Count the ruler from here"), "typing leaves the menu open");
+    session.click("Count the ruler from here");
+    session.harness.run_steps(4);
+    assert!(session.says("Marker deploy"), "{}", session.node_texts().join("\n"));
+    assert!(!session.says("Count the ruler from here"), "the menu is closed");
+    // The second click opens the menu at the new position.
+    session.right_click(at + vec2(200.0, 0.0));
+    session.click("Count from the start of the trace");
+    session.harness.run_steps(3);
+    assert!(!session.says("Count from the start of the trace"));
 }
 
 #[test]
@@ -456,7 +498,14 @@ fn a_disabled_entry_says_why_it_is_and_what_to_do() {
     let place = session.harness.get_by_role_and_label(egui::Role::Button, "Groups").rect().center();
     session.harness.event(Event::PointerMoved(place));
     session.until("the tooltip", |session| session.says(&format!("Label: {why}")));
-    session.press(Modifiers::NONE, Key::Escape);
+    // A click on it closes nothing, and one beside the menu does.
+    session.left_click(place);
+    session.harness.run_steps(3);
+    assert!(session.says("Show only the tracks of the scope"), "the menu is still open");
+    let beside = session.harness.get_by_role(egui::Role::Canvas).rect().center();
+    session.left_click(beside);
+    session.harness.run_steps(3);
+    assert!(!session.says("Show only the tracks of the scope"));
     session.click("Go");
     session.harness.run_steps(2);
     let why = "No trace is running: File > Follow... shows one while it is written";

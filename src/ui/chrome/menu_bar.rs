@@ -1,7 +1,8 @@
 //! The menu bar, built from the command table. F10 or Alt+F opens the first menu, and Left and Right go from one to the
 //! next.
 
-use egui::{Button, Id, Key, Modifiers, Popup, ScrollArea, Stroke, Ui, vec2};
+use egui::containers::menu::MenuConfig;
+use egui::{Button, Id, Key, Modifiers, Popup, PopupCloseBehavior, ScrollArea, Stroke, Ui, vec2};
 
 use crate::ui::command::Command;
 use crate::ui::command_table::{
@@ -12,7 +13,9 @@ use crate::ui::widgets::spoken;
 /// Shows the bar. `list` shows the dynamic entries after an entry.
 pub(crate) fn show(ui: &mut Ui, state: &UiState, list: impl Fn(&mut Ui, MenuList) -> Option<Command>) -> Vec<Command> {
     let mut commands = Vec::new();
-    egui::MenuBar::new().ui(ui, |ui| {
+    // A disabled entry says why when it is hovered, so a click on it must not close the menu. The others close it.
+    let config = MenuConfig::new().close_behavior(PopupCloseBehavior::CloseOnClickOutside);
+    egui::MenuBar::new().config(config).ui(ui, |ui| {
         let mut popups = Vec::new();
         for menu in Menu::ALL {
             let shown = ui.menu_button(menu.title(), |ui| {

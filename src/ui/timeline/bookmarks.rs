@@ -1,6 +1,6 @@
 //! The user's bookmarks: flags on the ruler with lines over the rows.
 
-use egui::{Align2, FontId, Rect, Sense, Stroke, Ui, pos2, vec2};
+use egui::{Align2, FontId, PopupCloseBehavior, Rect, Sense, Stroke, Ui, pos2, vec2};
 
 use super::layout::TimelineLayout;
 use super::layout::as_f32;
@@ -13,6 +13,7 @@ use crate::ui::command::{BookmarkCommand, Command, TimelineCommand};
 use crate::ui::settings::RulerOrigin;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::context_menu::context_menu;
+use crate::ui::widgets::field;
 use crate::ui::widgets::letters::letter_width;
 use crate::ui::widgets::reading_order::on_screen;
 
@@ -168,22 +169,44 @@ pub(super) fn show(
         if response.clicked() {
             commands.push(Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Choose(mark.id))));
         }
-        context_menu(&response).show(|ui| flag_menu(ui, timeline, mark, &mut commands));
+        // A click into the field for the name must not close the menu; the entries close it.
+        let menu = context_menu(&response).close_behavior(PopupCloseBehavior::CloseOnClickOutside);
+        menu.show(|ui| flag_menu(ui, timeline, mark, theme, &mut commands));
         response.on_hover_text(format!("{}\n{}", mark.title(), bookmark_time_text(timeline, mark)));
     }
     commands
 }
 
-fn flag_menu(ui: &mut Ui, timeline: &Timeline, mark: &Bookmark, commands: &mut Vec<Command>) {
-    let mut entry = |ui: &mut Ui, text: &str, enabled: bool, command: BookmarkCommand| {
+fn flag_menu(ui: &mut Ui, timeline: &Timeline, mark: &Bookmark, theme: &Theme, commands: &mut Vec<Command>) {
+    /// Width of the field, for some twenty letters.
+    const FIELD_POINTS: f32 = 180.0;
+    let ask = |command| Command::Timeline(TimelineCommand::Bookmark(command));
+    let mut name = mark.name.clone();
+    let size = vec2(FIELD_POINTS, ui.spacing().interact_size.y);
+    let field = field::add_sized(ui, size, &mut name, |field| {
+        field.id_salt(("name", mark.id)).hint_text(mark.id.default_name()).background_color(theme.canvas)
+    });
+    field.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Name of the marker"));
+    if field.gained_focus() {
+        field::select_all(ui, &field, &name);
+    }
+    if field.changed() {
+        commands.push(ask(BookmarkCommand::Rename(mark.id, name)));
+    }
+    if field.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter)) {
+        ui.close();
+    }
+    let mut entry = |ui: &mut Ui, text: &str, enabled: bool, chosen: &[BookmarkCommand]| {
         if ui.add_enabled(enabled, egui::Button::new(text)).clicked() {
-            commands.push(Command::Timeline(TimelineCommand::Bookmark(command)));
+            commands.extend(chosen.iter().cloned().map(ask));
             ui.close();
         }
     };
     let has_interval = timeline.overlays.bookmarks().interval_to(mark.id).is_some();
-    entry(ui, "Measure from the one before", has_interval, BookmarkCommand::MeasureTo(mark.id));
-    entry(ui, "Remove", true, BookmarkCommand::Remove(mark.id));
+    entry(ui, "Measure from the one before", has_interval, &[BookmarkCommand::MeasureTo(mark.id)]);
+    let count = [BookmarkCommand::Choose(mark.id), BookmarkCommand::Origin(RulerOrigin::Mark)];
+    entry(ui, "Count the ruler from here", true, &count);
+    entry(ui, "Remove", true, &[BookmarkCommand::Remove(mark.id)]);
 }
 
 /// Formats the position of a marker: its time, or the weight before it in a trace without times.

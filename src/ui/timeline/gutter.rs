@@ -14,6 +14,7 @@ use crate::model::{TrackIdx, TrackKind};
 use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::rows::{Group, GroupKind};
 use crate::scene::titles::{command_line, title_in_group};
+use crate::ui::chrome::menu_bar;
 use crate::ui::command::{
     AppCommand, Command, DerivedCommand, PanelCommand, RowCommand, ScopeCommand, TimelineCommand,
 };
@@ -153,7 +154,7 @@ fn show_group(
             if adds { scope(ScopeCommand::Toggle(group.kind)) } else { rows(RowCommand::ToggleFold(group.kind)) };
         commands.push(toggle);
     }
-    context_menu(&response).show(|ui| menu(ui, timeline, group.kind, commands));
+    context_menu(&response).show(|ui| menu_bar::scrolled(ui, |ui| menu(ui, timeline, group.kind, commands)));
     if let GroupKind::Custom(named) = group.kind
         && timeline.tracks.named() == Some(named)
     {

@@ -5,6 +5,7 @@ use egui::{Event, EventFilter, Key, PointerButton, Pos2, Response, Ui, Vec2};
 use super::interaction::{Drag, ScopeDrag, SpanEdge};
 use super::layout::TimelineLayout;
 use super::minimap;
+use super::ruler_menu;
 use super::state::Timeline;
 use crate::model::TrackSet;
 use crate::ui::command::{Command, TimelineCommand};
@@ -31,6 +32,7 @@ pub(super) fn pointer(
     }
     let ruler = ui.interact(layout.ruler, ui.scope_id().with("ruler"), egui::Sense::click_and_drag());
     select_on_ruler(timeline, ui, layout, &ruler);
+    commands.extend(ruler_menu::show(timeline, ui, layout, &ruler));
     wheel(timeline, ui, layout);
     if canvas.hover_pos().is_some_and(|at| other_edge(timeline, layout, at).is_some()) {
         ui.ctx().set_cursor_icon(egui::CursorIcon::ResizeHorizontal);

@@ -32,6 +32,7 @@ mod row_anchor;
 mod ruler;
 pub(crate) mod ruler_clock;
 mod ruler_labels;
+mod ruler_menu;
 pub(crate) mod saved;
 mod scope;
 mod scroll_bar;
