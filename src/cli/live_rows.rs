@@ -197,7 +197,7 @@ mod tests {
 
     /// Writes a row without its line feed.
     fn written(format: LiveRowFormat, name: &str, track: TrackKey, value: RowValue, args: &str) -> String {
-        let name = Arc::new(LiveName { text: name.into(), category: None });
+        let name = Arc::new(LiveName::new(name.into(), None));
         let (track, order) = (Arc::new(track), RowOrder::default());
         let row = LiveRow { ts_ns: 5, value, name, track, args: args.into(), order };
         let (names, came) = (LiveNames::default(), Instant::now());

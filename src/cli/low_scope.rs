@@ -47,6 +47,7 @@ Only rows that match all terms of a filter, such as 'dur>1ms cat:io in:RunTask -
   within:worker/2@1.5ms                 the same, for the span at depth 2 of track or thread id
                                         `worker` that starts at 1.5 ms; within:#17/2@1500 is for
                                         the track that `dump` numbers 17
+  is:failed                             spans that failed, as the trace states
   -cat:io                               the term after the minus does not match
   \"a b\"  cat:\"a b\"                   quotes keep blanks and special characters
 

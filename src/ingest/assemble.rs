@@ -60,7 +60,7 @@ impl BatchSink for Assembler<'_> {
     fn accept(&mut self, batch: Batch) -> Result<(), ReadError> {
         let Batch { mut chunk, names, names_before, stacks, tracks, metadata, losses } = batch;
         self.known_names.truncate(names_before as usize);
-        self.known_names.extend(names.iter().map(|row| self.names.intern(&row.text, row.category.as_deref())));
+        self.known_names.extend(names.iter().map(|row| self.names.intern_row(row.borrowed())));
         metadata.iter().filter(|metadata| metadata.is_move()).for_each(|metadata| self.registry.apply(metadata));
         let tracks: Vec<Option<TrackIdx>> = tracks.iter().map(|key| self.registry.track(key)).collect();
         if tracks.contains(&None) {

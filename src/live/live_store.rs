@@ -257,7 +257,7 @@ impl LiveStore {
             RowValue::Sample(functions) => {
                 summary.samples += 1;
                 let names = &mut self.names;
-                let path = functions.iter().rev().map(|name| names.intern(&name.text, name.category.as_deref()));
+                let path = functions.iter().rev().map(|name| names.intern_row(name.borrowed()));
                 let stack = self.stacks.intern_path(path);
                 let point = Row { start_ns, value: u64::from(stack.0), detail, name: name.0 };
                 let added = state.add_point(store, (track, LaneKind::Samples), point)?;
@@ -443,7 +443,7 @@ impl LiveStore {
         if let Some(index) = self.name_cache.get(name) {
             return index;
         }
-        let index = self.names.intern(&name.text, name.category.as_deref());
+        let index = self.names.intern_row(name.borrowed());
         self.name_cache.insert(name, index);
         index
     }

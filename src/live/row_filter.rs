@@ -17,6 +17,7 @@ impl LiveFilter {
             Test::Within(_) => Some("within:"),
             Test::Name(_)
             | Test::Category(_)
+            | Test::Failed
             | Test::Thread(_)
             | Test::Process(_)
             | Test::Duration(_)
@@ -42,6 +43,7 @@ fn holds(test: &Test, source_row: &SourceRow<'_>) -> bool {
     let &SourceRow { row, names, .. } = source_row;
     match test {
         Test::Name(test) => test.holds(&row.name.text),
+        Test::Failed => row.name.is_failed,
         Test::Category(test) => row.name.category.as_ref().is_some_and(|category| test.holds(category)),
         Test::Thread(test) => {
             let is_of_thread = matches!(row.track.kind, TrackKind::Thread | TrackKind::State);

@@ -1,7 +1,9 @@
 //! The table of names of a trace: interned texts, and (text, category) pairs that events reference.
 //!
 //! Name and category have one index, because they occur together in nearly every trace. A billion spans have a few
-//! thousand pairs, so the category costs no extra byte per span.
+//! thousand pairs, so the category costs no extra byte per span. For the same reason, spans that failed have names of
+//! their own. Wherever a name is known, down to the pyramids of a store, so is the failure. Sums use
+//! [`Names::regular`].
 
 use std::hash::{BuildHasher, Hash};
 use std::ops::Range;
@@ -48,15 +50,45 @@ pub struct NameRow<T> {
     pub text: T,
     /// Part of the identity of the name: equal texts of different categories are different rows.
     pub category: Category<T>,
+    /// Whether the spans of this name failed. Also part of the identity: the others have the [`Names::regular`] name.
+    /// Tables are serialized with a list of such names, because most have none.
+    #[serde(skip)]
+    pub is_failed: bool,
+}
+
+impl<T> NameRow<T> {
+    /// Creates the row of spans that did not fail.
+    #[must_use]
+    pub const fn new(text: T, category: Category<T>) -> Self {
+        Self { text, category, is_failed: false }
+    }
+}
+
+impl NameRow<Box<str>> {
+    /// Borrows the texts.
+    #[must_use]
+    pub(crate) fn borrowed(&self) -> NameRow<&str> {
+        NameRow { text: &self.text, category: self.category.as_deref(), is_failed: self.is_failed }
+    }
+}
+
+impl NameRow<&str> {
+    /// Copies the texts.
+    #[must_use]
+    pub(crate) fn boxed(&self) -> NameRow<Box<str>> {
+        NameRow { text: self.text.into(), category: self.category.map(Into::into), is_failed: self.is_failed }
+    }
 }
 
 /// All names of a trace. Row 0 is the empty name without a category.
 ///
-/// A trace may have millions of names, so the hash tables store indices only. A name takes its text and about 35 bytes.
+/// A trace may have millions of names, so the hash tables store indices only. A name takes its text and about 40 bytes.
 #[derive(Debug, Clone)]
 pub struct Names {
     texts: Texts,
     rows: Vec<NameRow<StrIdx>>,
+    /// The names of spans that failed, each with its regular name, in ascending order.
+    failed: Vec<(NameIdx, NameIdx)>,
     text_index: HashTable<StrIdx>,
     row_index: HashTable<NameIdx>,
     /// The last index of a row or a text.
@@ -69,6 +101,7 @@ pub struct Names {
 struct NameTables<'a> {
     texts: &'a Texts,
     rows: &'a [NameRow<StrIdx>],
+    failed: &'a [(NameIdx, NameIdx)],
 }
 
 /// [`NameTables`], deserialized.
@@ -76,18 +109,19 @@ struct NameTables<'a> {
 struct OwnedNameTables {
     texts: Texts,
     rows: Vec<NameRow<StrIdx>>,
+    failed: Vec<(NameIdx, NameIdx)>,
 }
 
 impl Serialize for Names {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        NameTables { texts: &self.texts, rows: &self.rows }.serialize(serializer)
+        NameTables { texts: &self.texts, rows: &self.rows, failed: &self.failed }.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Names {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let OwnedNameTables { texts, rows } = OwnedNameTables::deserialize(deserializer)?;
-        Ok(Self::from_tables(texts, rows))
+        let OwnedNameTables { texts, rows, failed } = OwnedNameTables::deserialize(deserializer)?;
+        Ok(Self::from_tables(texts, rows, failed))
     }
 }
 
@@ -108,16 +142,21 @@ impl Names {
     }
 
     fn with_texts(texts: Texts) -> Self {
-        let mut names = Self::from_tables(texts, Vec::new());
+        let mut names = Self::from_tables(texts, Vec::new(), Vec::new());
         names.intern("", None);
         names
     }
 
     /// Creates a table with empty hash tables. They are filled at the first insertion, which most deserialized tables
     /// never see.
-    fn from_tables(texts: Texts, rows: Vec<NameRow<StrIdx>>) -> Self {
+    fn from_tables(texts: Texts, mut rows: Vec<NameRow<StrIdx>>, failed: Vec<(NameIdx, NameIdx)>) -> Self {
+        for (name, _) in &failed {
+            if let Some(row) = rows.get_mut(name.index()) {
+                row.is_failed = true;
+            }
+        }
         let (text_index, row_index) = (HashTable::new(), HashTable::new());
-        Self { texts, rows, text_index, row_index, index_max: u32::MAX, over_limit: 0 }
+        Self { texts, rows, failed, text_index, row_index, index_max: u32::MAX, over_limit: 0 }
     }
 
     /// Limits the indices of rows and texts; names beyond are counted in [`Self::over_limit`].
@@ -132,19 +171,40 @@ impl Names {
         let (texts, end) = Texts::read_mapped(map, range.start)?;
         let rest = map.get(end..range.end).ok_or(postcard::Error::DeserializeUnexpectedEnd)?;
         let (rows, rest) = postcard::take_from_bytes(rest)?;
-        Ok((Self::from_tables(texts, rows), rest))
+        let (failed, rest) = postcard::take_from_bytes(rest)?;
+        Ok((Self::from_tables(texts, rows, failed), rest))
     }
 
     /// Returns the index of a name with its category; adds it if it is new. A new name beyond the maximum index is
     /// counted in [`Self::over_limit`], and becomes the empty name.
     pub fn intern(&mut self, text: &str, category: Option<&str>) -> NameIdx {
-        let index = self.intern_row(text, category);
+        self.intern_row(NameRow::new(text, category))
+    }
+
+    /// Like [`Self::intern`], for a row that may be of spans that failed; adds its regular name first.
+    pub(crate) fn intern_row(&mut self, row: NameRow<&str>) -> NameIdx {
+        let index = self.interned(row);
         self.over_limit += u64::from(index.is_none());
         index.unwrap_or(NameIdx::EMPTY)
     }
 
-    fn intern_row(&mut self, text: &str, category: Option<&str>) -> Option<NameIdx> {
-        let row = self.text_row(text, category)?;
+    fn interned(&mut self, row: NameRow<&str>) -> Option<NameIdx> {
+        let row = self.text_row(row)?;
+        let regular = self.added(NameRow { is_failed: false, ..row })?;
+        if !row.is_failed {
+            return Some(regular);
+        }
+        let count = self.rows.len();
+        // Beyond the maximum index, the regular name is at least the right text.
+        let index = self.added(row).unwrap_or(regular);
+        if self.rows.len() > count {
+            self.failed.push((index, regular));
+        }
+        Some(index)
+    }
+
+    /// Returns the index of a row; adds it if it is new.
+    fn added(&mut self, row: NameRow<StrIdx>) -> Option<NameIdx> {
         self.index_rows();
         let rows = &mut self.rows;
         let is_same = |other: &NameIdx| rows[other.index()] == row;
@@ -159,13 +219,13 @@ impl Names {
         }
     }
 
-    fn text_row(&mut self, text: &str, category: Option<&str>) -> Option<NameRow<StrIdx>> {
-        let text = self.intern_text(text)?;
-        let category = match category {
+    fn text_row(&mut self, row: NameRow<&str>) -> Option<NameRow<StrIdx>> {
+        let text = self.intern_text(row.text)?;
+        let category = match row.category {
             Some(category) => Some(self.intern_text(category)?),
             None => None,
         };
-        Some(NameRow { text, category })
+        Some(NameRow { text, category, is_failed: row.is_failed })
     }
 
     /// Replaces the text of one row, by which look-ups find it from then on, unless an earlier row is equal. Does
@@ -188,21 +248,30 @@ impl Names {
 
     /// Appends a row even if the name exists, for tables whose rows must keep their positions. Look-ups find the first
     /// of equal rows. A row beyond the maximum index is counted in [`Self::over_limit`], and becomes the empty name.
-    pub(crate) fn push(&mut self, text: &str, category: Option<&str>) -> NameIdx {
-        let pushed = self.push_row(text, category);
+    pub(crate) fn push(&mut self, row: NameRow<&str>) -> NameIdx {
+        let pushed = self.pushed(row);
         self.over_limit += u64::from(pushed.is_none());
         pushed.unwrap_or(NameIdx::EMPTY)
     }
 
-    fn push_row(&mut self, text: &str, category: Option<&str>) -> Option<NameIdx> {
-        let row = self.text_row(text, category)?;
+    fn pushed(&mut self, row: NameRow<&str>) -> Option<NameIdx> {
+        let row = self.text_row(row)?;
         self.index_rows();
         let index = NameIdx(next_index(self.rows.len(), self.index_max)?);
+        if row.is_failed {
+            // The regular name comes first in every table, but may be lost with a damaged part of it.
+            self.failed.push((index, self.known(&NameRow { is_failed: false, ..row }).unwrap_or(index)));
+        }
         self.rows.push(row);
         let rows = &self.rows;
         let is_same = |other: &NameIdx| rows[other.index()] == row;
         self.row_index.entry(hash(&row), is_same, |other| hash(&rows[other.index()])).or_insert(index);
         Some(index)
+    }
+
+    /// Returns the index of a row, which the hash table has if the row exists.
+    fn known(&self, row: &NameRow<StrIdx>) -> Option<NameIdx> {
+        self.row_index.find(hash(row), |other| self.rows[other.index()] == *row).copied()
     }
 
     /// Returns the index of a text; adds it if it is new. Returns `None` for a new text beyond the maximum index.
@@ -253,8 +322,27 @@ impl Names {
     /// Returns the name and category of an index; empty for a row that does not exist.
     #[must_use]
     pub fn get(&self, name: NameIdx) -> NameRow<&str> {
-        let row = self.rows.get(name.index()).copied().unwrap_or_default();
-        NameRow { text: self.text(row.text), category: row.category.map(|category| self.text(category)) }
+        let NameRow { text, category, is_failed } = self.rows.get(name.index()).copied().unwrap_or_default();
+        NameRow { text: self.text(text), category: category.map(|category| self.text(category)), is_failed }
+    }
+
+    /// Returns whether the spans of a name failed.
+    #[must_use]
+    pub(crate) fn is_failed(&self, name: NameIdx) -> bool {
+        self.rows.get(name.index()).is_some_and(|row| row.is_failed)
+    }
+
+    /// Returns whether some name is that of spans that failed.
+    #[must_use]
+    pub(crate) fn has_failed(&self) -> bool {
+        !self.failed.is_empty()
+    }
+
+    /// Returns the name of the same text and category whose spans did not fail; the name itself if it is that one.
+    #[must_use]
+    pub(crate) fn regular(&self, name: NameIdx) -> NameIdx {
+        let found = self.failed.binary_search_by_key(&name, |(failed, _)| *failed);
+        found.map_or(name, |position| self.failed[position].1)
     }
 
     /// Returns the text index of a name. Names that differ only in their category have the same one.
@@ -289,6 +377,35 @@ fn next_index(len: usize, max: u32) -> Option<u32> {
 mod tests {
     use super::*;
 
+    fn failed(text: &str) -> NameRow<&str> {
+        NameRow { is_failed: true, ..NameRow::new(text, None) }
+    }
+
+    #[test]
+    fn failures_have_names_of_their_own_with_the_same_text_and_lead_to_the_regular_ones() {
+        let mut names = Names::default();
+        let plain = names.intern("a", None);
+        let marked = names.intern_row(failed("a"));
+        let only = names.intern_row(failed("b"));
+        assert_eq!([names.intern_row(failed("a")), names.intern("a", None)], [marked, plain], "each has one row");
+        let mut back: Names = postcard::from_bytes(&postcard::to_stdvec(&names).unwrap()).unwrap();
+        assert_eq!(back.intern_row(failed("a")), marked);
+        for names in [&names, &back] {
+            assert_eq!(names.get(marked), failed("a"));
+            assert_eq!([plain, marked, only].map(|name| names.is_failed(name)), [false, true, true]);
+            assert_eq!([plain, marked].map(|name| names.regular(name)), [plain; 2]);
+            assert_eq!(names.get(names.regular(only)), NameRow::new("b", None), "even if no other span has it");
+        }
+        let mut pushed = Names::default();
+        for row in 1..names.len() as u32 {
+            pushed.push(names.get(NameIdx(row)));
+        }
+        assert_eq!(pushed.failed, names.failed);
+        let mut lost = Names::default();
+        let alone = lost.push(failed("c"));
+        assert_eq!(lost.regular(alone), alone, "a regular name that is lost");
+    }
+
     #[test]
     fn names_that_were_written_and_read_are_known_again() {
         let mut names = Names::default();
@@ -304,8 +421,10 @@ mod tests {
         let mut names = Names::default().limited(2);
         let known = [names.intern("a", None), names.intern("b", None)];
         assert_eq!((known, names.over_limit()), ([NameIdx(1), NameIdx(2)], 0));
-        assert_eq!([names.intern("c", None), names.push("d", None), names.intern("a", Some("c"))], [NameIdx::EMPTY; 3]);
+        let beyond = [names.intern("c", None), names.push(NameRow::new("d", None)), names.intern("a", Some("c"))];
+        assert_eq!(beyond, [NameIdx::EMPTY; 3]);
         assert_eq!((names.len(), names.over_limit()), (3, 3));
+        assert_eq!(names.intern_row(failed("a")), known[0], "a failure that cannot be marked keeps its name");
         assert_eq!([names.intern("a", None), names.intern("b", None)], known);
     }
 
@@ -315,7 +434,7 @@ mod tests {
         let first = names.intern("a", Some("c"));
         assert_eq!(names.intern("a", Some("c")), first);
         assert_ne!(names.intern("a", None), names.intern("a", Some("")));
-        assert_eq!(names.get(first), NameRow { text: "a", category: Some("c") });
+        assert_eq!(names.get(first), NameRow::new("a", Some("c")));
         assert_eq!(names.intern("", None), NameIdx::EMPTY);
         assert_eq!(names.get(NameIdx(u32::MAX)), NameRow::default());
     }

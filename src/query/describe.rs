@@ -18,6 +18,8 @@ pub struct Description {
     pub(crate) dur_ns: u64,
     /// Whether its end is missing from the trace.
     pub(crate) unfinished: bool,
+    /// Whether it failed, as the trace states.
+    pub(crate) failed: bool,
     /// Self time: the part of its duration in which none of its children runs. `None` if computing it would take too
     /// long.
     pub(crate) self_ns: Option<u64>,
@@ -59,6 +61,7 @@ pub fn describe(snapshot: &Snapshot, row: RowIdx) -> Option<Description> {
         start_ns: span.start_ns,
         dur_ns: span.dur_ns,
         unfinished: span.unfinished,
+        failed: name.is_failed,
         self_ns: if is_span { self_ns(snapshot, row) } else { None },
         process_name: process.name.to_string(),
         pid: process.pid.clone(),

@@ -13,6 +13,7 @@
 //! | `arg.url:index` | whose argument `url` contains this, as for names |
 //! | `in:RunTask`, `in:/^Run/`, `in:~rntsk` | that start within such a span above them on their track |
 //! | `within:main/2@1500` | that start within the span of depth 2 on track `main` that starts at 1500 ns |
+//! | `is:failed` | that failed, as the trace states |
 //! | `-cat:io` | that the rest does not match |
 //! | `"a b"`, `cat:"a b"` | the quoted text literally, with blanks and marks |
 //!
@@ -76,6 +77,8 @@ pub enum Test {
         /// The test of its value.
         test: TextTest,
     },
+    /// Whether it failed, as the trace states.
+    Failed,
     /// Tests the names of the spans above it that are open at its start; one must match.
     Inside(TextTest),
     /// A certain span above it that is open at its start.
@@ -325,6 +328,7 @@ impl Term {
             "name" if value.starts_with(':') => Test::Name(text_test(&value[1..], is_quoted).map_err(failed)?),
             "in" if value.starts_with(':') => Test::Inside(text_test(&value[1..], is_quoted).map_err(failed)?),
             "within" if value.starts_with(':') => Test::Within(SpanPosition::parse(&value[1..]).map_err(failed)?),
+            STATE_KEY if value == FAILED_VALUE => Test::Failed,
             // Function names contain marks of their own: `std::read`, `a<b>`.
             _ => Test::Name(text_test(text, is_quoted).map_err(failed)?),
         };
@@ -395,9 +399,15 @@ const TIME_KEYS: [&str; 2] = ["dur", "start"];
 /// The keys of tests of texts.
 const TEXT_KEYS: [&str; 8] = ["cat", "category", "thread", "track", "process", "name", "in", "within"];
 
+/// The key of the test of a state.
+const STATE_KEY: &str = "is";
+
+/// The only state, after its key.
+const FAILED_VALUE: &str = ":failed";
+
 /// Returns all keys, except for those of arguments.
 pub(crate) fn keys() -> impl Iterator<Item = &'static str> {
-    TIME_KEYS.into_iter().chain(TEXT_KEYS)
+    TIME_KEYS.into_iter().chain(TEXT_KEYS).chain([STATE_KEY])
 }
 
 /// Returns the expected form of a word whose operator does not fit its key, such as `dur!=0` and `cat=io`, or whose key
@@ -408,6 +418,7 @@ fn expected_operator(key: &str, operator: &str) -> Option<String> {
     let form = match field {
         _ if TIME_KEYS.contains(&field) => format!("{field}>, {field}>=, {field}<, {field}<= or {field}= and a time"),
         _ if TEXT_KEYS.contains(&field) => format!("{field}: and a text"),
+        STATE_KEY if !operator.starts_with("::") => return expected_state(key, operator),
         _ if field.starts_with("arg.") => format!("{field}= and a value, or {field}: and a text"),
         _ => return expected_case(key, operator),
     };
@@ -417,6 +428,13 @@ fn expected_operator(key: &str, operator: &str) -> Option<String> {
         key == field && field.starts_with("arg.") && operator.starts_with('=') && !operator.starts_with("==")
     };
     (!fits).then(|| format!("expected {form}; a minus before it excludes, and quotes make it a name"))
+}
+
+/// Returns the expected form of a word such as `is:broken`, which is not the test of a state. Names may contain other
+/// marks after the key.
+fn expected_state(key: &str, operator: &str) -> Option<String> {
+    let is_test = key != STATE_KEY || !operator.starts_with(':') || operator == FAILED_VALUE;
+    (!is_test).then(|| format!("expected {STATE_KEY}{FAILED_VALUE}; quotes make it a name"))
 }
 
 /// Returns the expected form of a word whose key is known in small letters, if it can hardly be a name, as `Cat:io` and

@@ -56,7 +56,7 @@ impl GroupChoice {
             GroupBy::Keys { name, track } => (name, track),
         };
         let matcher = match name {
-            Some(NameKey::Name) => matcher.and_name(self.group.name),
+            Some(NameKey::Name) => matcher.and_name(self.group.name, snapshot.names()),
             Some(NameKey::Category) => {
                 let first_names = first_names(snapshot);
                 matcher.and_names(first_names.len(), |name| first_names[name.index()] == self.group.name)

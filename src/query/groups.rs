@@ -142,7 +142,7 @@ impl SpanGroup {
 pub(super) struct Grouping {
     name: Option<NameKey>,
     track: Option<OwnerKey>,
-    /// By name, the first name of its category; empty unless grouped by category.
+    /// By name, the first name of its category, or its regular name; empty if each name is its own group.
     first_names: Vec<NameIdx>,
     /// By track, its process or the first track of the same name; empty unless grouped by these.
     owners: Vec<u32>,
@@ -155,7 +155,13 @@ impl Grouping {
             GroupBy::Keys { name, track } => (*name, *track),
             GroupBy::Argument(_) => (Some(NameKey::Name), None),
         };
-        let first_names = if name == Some(NameKey::Category) { first_names(snapshot) } else { Vec::new() };
+        let first_names = match name {
+            Some(NameKey::Category) => first_names(snapshot),
+            Some(NameKey::Name) if snapshot.names().has_failed() => {
+                all_names(snapshot).map(|name| snapshot.names().regular(name)).collect()
+            }
+            Some(NameKey::Name) | None => Vec::new(),
+        };
         let owners = match track {
             Some(OwnerKey::Thread) => first_tracks(snapshot).into_iter().map(|track| track.0).collect(),
             Some(OwnerKey::Process) => {
@@ -174,8 +180,7 @@ impl Grouping {
     pub(super) fn group(&self, name: NameIdx, track: TrackIdx) -> SpanGroup {
         let name = match self.name {
             None => NameIdx::EMPTY,
-            Some(NameKey::Name) => name,
-            Some(NameKey::Category) => self.first_names.get(name.index()).copied().unwrap_or(name),
+            Some(NameKey::Name | NameKey::Category) => self.first_names.get(name.index()).copied().unwrap_or(name),
         };
         SpanGroup { name, owner: self.owners.get(track.index()).copied().unwrap_or(0) }
     }
@@ -184,9 +189,12 @@ impl Grouping {
 /// Returns, by name, the first name of the same category.
 pub(super) fn first_names(snapshot: &Snapshot) -> Vec<NameIdx> {
     let mut first: FxHashMap<Option<&str>, NameIdx> = FxHashMap::default();
+    all_names(snapshot).map(|name| *first.entry(snapshot.names().get(name).category).or_insert(name)).collect()
+}
+
+fn all_names(snapshot: &Snapshot) -> impl Iterator<Item = NameIdx> + use<> {
     // Name indices have 32 bits.
-    let names = (0..snapshot.names().len() as u32).map(NameIdx);
-    names.map(|name| *first.entry(snapshot.names().get(name).category).or_insert(name)).collect()
+    (0..snapshot.names().len() as u32).map(NameIdx)
 }
 
 /// Returns, by track, the first track of the same ids and name: async operations of one name have a track each, but the

@@ -6,7 +6,7 @@ use super::Snapshot;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::model::args::Detail;
-use crate::model::{Id, Names, Registry, TrackIdx, TrackKey};
+use crate::model::{Id, NameIdx, NameRow, Names, Registry, TrackIdx, TrackKey};
 use crate::store::ledger::LedgerShape;
 use crate::store::ledger_build::LedgerContext;
 use crate::store::path_ledger::{PathLedger, PathShape};
@@ -41,6 +41,11 @@ pub(super) fn process(track: u32) -> u32 {
 /// Returns the value of the argument `of.five`.
 pub(super) fn argument(span: &TraceSpan) -> Option<u64> {
     (!span.dur_ns.is_multiple_of(3)).then_some(span.dur_ns % 5)
+}
+
+/// Returns whether the span failed; half of its name do, so that both kinds are in every sum.
+pub(super) fn is_failed(span: &TraceSpan) -> bool {
+    (span.dur_ns / 2).is_multiple_of(2)
 }
 
 /// Returns whether the last span of the lane has no end in the trace.
@@ -141,6 +146,12 @@ fn store_of_shapes(
     for name in 0..13 {
         names.intern(&format!("name {name}"), category(name + 1).as_deref());
     }
+    let failed_names: Vec<NameIdx> = (0..names.len() as u32)
+        .map(|name| {
+            let row = NameRow { is_failed: true, ..names.get(NameIdx(name)) }.boxed();
+            names.intern_row(row.borrowed())
+        })
+        .collect();
     let file = tempfile::tempfile().unwrap();
     let mut writer = StoreWriter::new(file.try_clone().unwrap(), 1 << 24).unwrap();
     for tid in 0..=spans.iter().map(|span| span.track).max().unwrap_or(0) {
@@ -160,6 +171,7 @@ fn store_of_shapes(
         Detail { args_json: &args_json, ..Detail::default() }.encode_into(&mut blob);
         let detail = if args_json.is_empty() { 0 } else { writer.push_detail(&blob).unwrap().0 };
         let TraceSpan { start_ns, dur_ns: value, name, .. } = *span;
+        let name = if is_failed(span) { failed_names[name as usize].0 } else { name };
         writer.push(index, Row { start_ns, value, detail, name }).unwrap();
         if has_no_end(span) {
             writer.mark_unfinished(index);

@@ -217,7 +217,8 @@ impl LongestSpans {
 
     /// Adds the nodes of a track's tree to `nodes` if they are more selective than the forests. Returns whether it did.
     fn take_nodes_of(&mut self, track: TrackIdx, is_only: bool, nodes: &mut Vec<(LedgerNode, TrackIdx)>) -> bool {
-        if self.scope.matcher.is_every_name() || self.snapshot.track(track).key.kind.is_derived() {
+        let matcher = &self.scope.matcher;
+        if matcher.is_every_name() || matcher.is_by_failure() || self.snapshot.track(track).key.kind.is_derived() {
             return false;
         }
         let ledger = self.snapshot.store().ledger();

@@ -9,7 +9,7 @@ use super::inside::Inside;
 use super::name_set::{NameSet, mask_of};
 use super::snapshot::Snapshot;
 use crate::model::args::Detail;
-use crate::model::{NameIdx, TrackIdx};
+use crate::model::{NameIdx, Names, TrackIdx};
 use crate::store::block::{BLOCK_ROWS, Block};
 use crate::store::details::DetailReader;
 use crate::store::{DetailRef, LaneIdx, LaneKind};
@@ -31,6 +31,8 @@ pub struct Matcher {
     /// Terms about spans above a row, of which one must be open, or none.
     inside: Vec<Arc<Inside>>,
     arguments: Vec<ArgumentTest>,
+    /// Whether `names` tells spans that failed from others, which the sums of a ledger do not.
+    is_by_failure: bool,
 }
 
 impl Default for Matcher {
@@ -44,6 +46,7 @@ impl Default for Matcher {
             not_starts: Vec::new(),
             inside: Vec::new(),
             arguments: Vec::new(),
+            is_by_failure: false,
         }
     }
 }
@@ -80,6 +83,13 @@ impl Matcher {
                     let process = &snapshot.tracks().processes[snapshot.track(TrackIdx(track)).process.index()];
                     test.holds_process(&process.name, &process.pid) != term.negated
                 }),
+                Test::Failed => {
+                    matcher.is_by_failure = true;
+                    let names_of_all = snapshot.names();
+                    narrow(&mut names, names_of_all.len(), |name| {
+                        names_of_all.is_failed(NameIdx(name)) != term.negated
+                    });
+                }
                 Test::Duration(range) if term.negated => matcher.not_durations.push(range.clone()),
                 Test::Duration(range) => {
                     let (least, most) =
@@ -115,10 +125,10 @@ impl Matcher {
         matcher
     }
 
-    /// Restricts matches to rows of one name.
+    /// Restricts matches to rows of one regular name, also those that failed.
     #[must_use]
-    pub(crate) fn and_name(self, name: NameIdx) -> Self {
-        self.and_names(name.index() + 1, |other| other == name)
+    pub(crate) fn and_name(self, name: NameIdx, names: &Names) -> Self {
+        self.and_names(names.len(), |other| names.regular(other) == name)
     }
 
     /// Restricts matches to rows of some of the first `count` names.
@@ -188,10 +198,17 @@ impl Matcher {
         self.durations.contains(&dur_ns) && !self.not_durations.iter().any(|range| range.contains(&dur_ns))
     }
 
-    /// Returns whether matching depends on more than track, name and duration: on starts, arguments, or spans above.
+    /// Returns whether matching depends on more than track, regular name and duration: on failures, starts, arguments,
+    /// or spans above.
     #[must_use]
     pub(crate) fn reads_more_than_names(&self) -> bool {
-        !self.arguments.is_empty() || !self.inside.is_empty() || !self.are_all_starts()
+        self.is_by_failure || !self.arguments.is_empty() || !self.inside.is_empty() || !self.are_all_starts()
+    }
+
+    /// Returns whether matching depends on whether spans failed.
+    #[must_use]
+    pub(crate) fn is_by_failure(&self) -> bool {
+        self.is_by_failure
     }
 
     /// Returns whether all tracks match.

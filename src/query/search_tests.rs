@@ -15,7 +15,7 @@ use crate::base::cancel::Cancel;
 use crate::base::disk::SystemDisk;
 use crate::base::progress::Progress;
 use crate::model::args::Detail;
-use crate::model::{Id, NameIdx, Names, Registry, TrackIdx, TrackKey, TrackKind};
+use crate::model::{Id, NameIdx, NameRow, Names, Registry, TrackIdx, TrackKey, TrackKind};
 use crate::query::ledger_traces::RandomSequence;
 use crate::store::details::DetailReader;
 use crate::store::ledger::LedgerShape;
@@ -36,6 +36,10 @@ fn trace_with_ledger(lanes: usize, [spans, instants]: [usize; 2], seed: u64, led
     let mut names = Names::default();
     for name in 0..60 {
         names.intern(&format!("Task {name:02}"), [None, Some("io"), Some("gpu")][name % 3]);
+    }
+    let regular = names.clone();
+    for name in (1..=60).map(NameIdx) {
+        names.intern_row(NameRow { is_failed: true, ..regular.get(name) });
     }
     let mut registry = Registry::default();
     for lane in 0..lanes as i64 {
@@ -60,7 +64,10 @@ fn trace_with_ledger(lanes: usize, [spans, instants]: [usize; 2], seed: u64, led
             let mut blob = Vec::new();
             Detail { args_json: &args, ..Detail::default() }.encode_into(&mut blob);
             let detail = if below(3) == 0 { writer.push_detail(&blob).unwrap().0 } else { 0 };
-            writer.push(index, Row { start_ns, value: dur_ns, detail, name: 1 + name as u32 }).unwrap();
+            // The names of failures follow the others.
+            let is_failed = kind == LaneKind::Spans && row % 5 == 0;
+            let name = 1 + name as u32 + if is_failed { 60 } else { 0 };
+            writer.push(index, Row { start_ns, value: dur_ns, detail, name }).unwrap();
         }
         end_ns = free_ns.max(end_ns);
     }
@@ -88,6 +95,7 @@ fn passes(snapshot: &Snapshot, filter: &Filter, track: TrackIdx, row: &Row, read
         let holds = match &term.test {
             Test::Name(test) => test.holds(name.text),
             Test::Category(test) => name.category.is_some_and(|category| test.holds(category)),
+            Test::Failed => name.is_failed,
             Test::Thread(test) => test.holds(&track.name) || test.holds(&track.key.tid.to_string()),
             Test::Process(test) => test.holds("") || test.holds(&track.key.pid.to_string()),
             Test::Duration(range) => range.contains(&row.value),
@@ -120,8 +128,11 @@ fn scanned(snapshot: &Snapshot, filter: &Filter, range: (Option<i64>, Option<i64
     hits
 }
 
-const FILTERS: [&str; 19] = [
+const FILTERS: [&str; 22] = [
     "",
+    "is:failed",
+    "-is:failed task",
+    "is:failed dur>5",
     "task",
     "\"Task 59\"",
     "/Task [0-2]/",

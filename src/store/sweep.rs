@@ -18,7 +18,7 @@ use super::extent::Extent;
 use super::lane::{LaneIdx, LaneKind};
 use super::read::{Lane, Store};
 use super::sums::SumTable;
-use crate::model::NameIdx;
+use crate::model::{NameIdx, Names};
 
 pub(crate) use self::by_path::PathSweep;
 
@@ -323,6 +323,8 @@ impl StartQueue {
 struct LaneSweep<'a> {
     index: LaneIdx,
     lane: Lane<'a>,
+    /// The names of the store if some are those of spans that failed, which are summed with the others.
+    names: Option<&'a Names>,
     extent: usize,
     block: usize,
     block_count: usize,
@@ -344,7 +346,8 @@ struct SweptBlock {
 impl<'a> LaneSweep<'a> {
     fn new(store: &'a Store, index: LaneIdx) -> Self {
         let (lane, decoded, current) = (store.lane(index), None, None);
-        Self { index, lane, extent: 0, block: 0, block_count: 0, decoded, current, rows: 0, passing: 0, next: 0 }
+        let names = Some(&*store.meta().names).filter(|names| names.has_failed());
+        Self { index, lane, names, extent: 0, block: 0, block_count: 0, decoded, current, rows: 0, passing: 0, next: 0 }
     }
 
     /// Seeks the first row that starts at or after `ts_ns`, and returns the row before it. Rows of a lane do not
@@ -450,6 +453,11 @@ impl<'a> LaneSweep<'a> {
         block.values(&mut decoded.durs);
         block.names(&mut decoded.names);
         self.rows = block.rows();
+        if let Some(names) = self.names {
+            for name in &mut decoded.names[..self.rows] {
+                *name = names.regular(NameIdx(*name as u32)).0.into();
+            }
+        }
         self.passing = filter.rows(self.index, &block);
         filter.regroup(&block, self.passing, &mut decoded.names);
     }

@@ -116,7 +116,7 @@ impl StackFrames {
                 break;
             };
             self.by_id.insert(id.text.into(), row);
-            self.rows.push(ChromeFrame { name: NameRow { text: name, category }, caller: None, frame_count: 0 });
+            self.rows.push(ChromeFrame { name: NameRow::new(name, category), caller: None, frame_count: 0 });
             callers.push((!caller.is_absent()).then_some(caller.text));
         }
         repairs.count(&mut self.losses, SourcePos::Offset(offset));

@@ -92,7 +92,7 @@ impl<'a> ChromeTables<'a> {
             RepairedRow { row: NameIdx::EMPTY, repairs }
         } else {
             let row = NameIdx(bounded_row(self.names.len()));
-            self.names.push(NameRow { text, category });
+            self.names.push(NameRow::new(text, category));
             RepairedRow { row, repairs }
         };
         self.name_rows.insert(self.key.as_slice().into(), repaired_row);

@@ -108,7 +108,7 @@ mod tests {
     use crate::model::{NameRow, TrackIdx};
 
     fn batch(names_before: u32, names: &[&str], instants: &[(i64, u32, &str)]) -> Batch {
-        let names = names.iter().map(|&text| NameRow { text: text.into(), category: None }).collect();
+        let names = names.iter().map(|&text| NameRow::new(text.into(), None)).collect();
         let mut batch = Batch { names, names_before, ..Batch::default() };
         for &(ts_ns, name, args_json) in instants {
             let detail = batch.chunk.details.push(&Detail { args_json, ..Detail::default() });

@@ -123,8 +123,7 @@ pub(super) fn renumber(tables: Tables<'_>, batch: &mut Batch) {
     let Batch { chunk, names: rows, tracks: keys, stacks: table, .. } = batch;
     let mut name_of = |name: NameIdx| {
         *names.entry(name).or_insert_with(|| {
-            let row = tables.names.get(name);
-            rows.push(NameRow { text: row.text.into(), category: row.category.map(Into::into) });
+            rows.push(tables.names.get(name).boxed());
             NameIdx(rows.len() as u32 - 1)
         })
     };

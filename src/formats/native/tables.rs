@@ -30,16 +30,19 @@ pub struct TablesPatch {
     /// Losses since the previous patch.
     pub(crate) losses: Losses,
     /// New and changed units of counters. Older readers ignore them and the groups, and older patches end before them.
-    #[serde(deserialize_with = "texts_if_any")]
+    #[serde(deserialize_with = "rows_if_any")]
     pub(crate) units: Vec<(TrackIdx, Arc<str>)>,
     /// New and changed groups of tracks. Added to the format after the units.
-    #[serde(deserialize_with = "texts_if_any")]
+    #[serde(deserialize_with = "rows_if_any")]
     pub(crate) groups: Vec<(TrackIdx, Arc<str>)>,
+    /// The rows of `names` whose spans failed, in ascending order. Added to the format after the groups.
+    #[serde(deserialize_with = "rows_if_any")]
+    pub(crate) failed: Vec<NameIdx>,
 }
 
-/// Reads texts of tracks at the end of a patch, or none if it ends before them. A checksum covers the bytes.
+/// Reads rows at the end of a patch, or none if it ends before them. A checksum covers the bytes.
 #[expect(clippy::unnecessary_wraps, reason = "the signature that serde calls")]
-fn texts_if_any<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(TrackIdx, Arc<str>)>, D::Error> {
+fn rows_if_any<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
     Ok(Vec::deserialize(deserializer).unwrap_or_default())
 }
 
@@ -70,12 +73,14 @@ impl TablesWritten {
         // Row 0 is the empty name, which every table has.
         for row in self.names.max(1)..names.len() {
             let index = NameIdx(bounded_row(row));
-            let NameRow { text, category } = names.get(index);
-            let patch = open_patch(&mut patches, &mut text_bytes, text.len() + category.map_or(0, str::len));
+            let name = names.get(index);
+            let text = name.text.len() + name.category.map_or(0, str::len);
+            let patch = open_patch(&mut patches, &mut text_bytes, text);
             if patch.names.is_empty() {
                 patch.first_name = index.0;
             }
-            patch.names.push(NameRow { text: text.into(), category: category.map(Into::into) });
+            patch.names.push(name.boxed());
+            patch.failed.extend(name.is_failed.then_some(index));
         }
         for (row, process) in (0..).map(ProcessIdx).zip(&tracks.processes) {
             if self.tracks.processes.get(row.index()) != Some(process) {
@@ -164,10 +169,11 @@ impl TablesRead {
 
         while self.names.len() < named {
             let lost = format!("(lost name {})", self.names.len());
-            self.names.push(&lost, None);
+            self.names.push(NameRow::new(&*lost, None));
         }
-        for NameRow { text, category } in &patch.names {
-            self.names.push(text, category.as_deref());
+        for (row, name) in (patch.first_name..).map(NameIdx).zip(&patch.names) {
+            let is_failed = patch.failed.binary_search(&row).is_ok();
+            self.names.push(NameRow { is_failed, ..name.borrowed() });
         }
         let processes = &mut self.tracks.processes;
         while last_process.is_some_and(|last| last >= processes.len()) {
@@ -271,7 +277,7 @@ mod tests {
     fn a_patch_that_asks_for_a_billion_missing_rows_is_refused_and_changes_nothing() {
         let mut read = TablesRead::default();
         let far = u32::MAX;
-        let name = vec![NameRow { text: "x".into(), category: None }];
+        let name = vec![NameRow::new("x".into(), None)];
         let names = TablesPatch { first_name: far, names: name.clone(), ..TablesPatch::default() };
         let processes =
             TablesPatch { processes: vec![(ProcessIdx(far), Process::default())], ..TablesPatch::default() };
@@ -307,6 +313,25 @@ mod tests {
         processes: Vec<(ProcessIdx, Process)>,
         tracks: Vec<(TrackIdx, Track)>,
         losses: Losses,
+    }
+
+    #[test]
+    fn names_of_failures_are_read_back_and_older_readers_take_them_for_others() {
+        let (mut names, mut written) = (Names::default(), TablesWritten::default());
+        let failed = NameRow { is_failed: true, ..NameRow::new("a", Some("c")) };
+        names.intern("b", None);
+        names.intern_row(failed);
+        let mut patches = written.advance(&names, &TrackTables::default());
+        let later = names.intern_row(NameRow { text: "b", category: None, ..failed });
+        patches.extend(written.advance(&names, &TrackTables::default()));
+        let earlier: EarlierPatch = postcard::from_bytes(&postcard::to_stdvec(&patches[0]).unwrap()).unwrap();
+        assert_eq!(earlier.names.len(), 3);
+        let back = patches.iter().map(|patch| postcard::from_bytes(&postcard::to_stdvec(patch).unwrap()).unwrap());
+        let read = read(back).0;
+        for name in (0..names.len() as u32).map(NameIdx) {
+            assert_eq!((read.get(name), read.regular(name)), (names.get(name), names.regular(name)));
+        }
+        assert_eq!(read.regular(later), NameIdx(1));
     }
 
     #[test]

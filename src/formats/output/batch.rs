@@ -146,13 +146,26 @@ impl BatchBuilder {
 
     /// Returns the row of a name with its category.
     pub(crate) fn name(&mut self, name: &[u8], category: Option<&[u8]>, pos: SourcePos) -> NameIdx {
+        self.span_name(name, category, false, pos)
+    }
+
+    /// Returns the row of a span's name with its category, of those that failed or of the others.
+    pub(crate) fn span_name(
+        &mut self,
+        name: &[u8],
+        category: Option<&[u8]>,
+        is_failed: bool,
+        pos: SourcePos,
+    ) -> NameIdx {
         // An empty category is none.
         let category = category.filter(|category| !category.is_empty());
-        if name.is_empty() && category.is_none() {
+        if name.is_empty() && category.is_none() && !is_failed {
             return NameIdx::EMPTY;
         }
         self.key.clear();
-        self.key.extend_from_slice(&(name.len() as u64).to_le_bytes());
+        // No name needs the highest bit of its length.
+        let length = name.len() as u64 | u64::from(is_failed) << 63;
+        self.key.extend_from_slice(&length.to_le_bytes());
         self.key.extend_from_slice(name);
         if let Some(category) = category {
             self.key.push(b',');
@@ -162,7 +175,8 @@ impl BatchBuilder {
             return index;
         }
         let losses = &mut self.batch.losses;
-        let row = NameRow { text: text(name, pos, losses), category: category.map(|bytes| text(bytes, pos, losses)) };
+        let category = category.map(|bytes| text(bytes, pos, losses));
+        let row = NameRow { text: text(name, pos, losses), category, is_failed };
         let Some(index) = self.names.push(row.clone(), &self.key) else {
             losses.add(Loss::OverLimit, pos);
             return NameIdx::EMPTY;

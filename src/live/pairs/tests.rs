@@ -14,7 +14,7 @@ fn track(tid: i64) -> Arc<TrackKey> {
 fn event(kind: EventKind, ts_ns: i64, tid: i64, name: &str) -> LiveEvent {
     let flags = if name.is_empty() { EventFlags::UNNAMED } else { EventFlags::NONE };
     let event = Event { kind, flags, ..Event::at(ts_ns, TrackIdx(0), NameIdx(0)) };
-    let name = Arc::new(LiveName { text: name.into(), category: None });
+    let name = Arc::new(LiveName::new(name.into(), None));
     let tables = Arc::new(LiveTables { names: vec![name], tracks: vec![track(tid)] });
     LiveEvent { event, number: 0, tables, args: Box::default(), stack: Box::default() }
 }

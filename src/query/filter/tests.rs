@@ -151,6 +151,21 @@ fn a_span_above_is_asked_for_by_its_name_or_by_its_position() {
 }
 
 #[test]
+fn the_only_state_is_failed_and_other_words_with_that_key_are_refused() {
+    for (word, negated) in [("is:failed", false), ("-is:failed", true)] {
+        let term = only(word);
+        assert!(matches!(term.test, Test::Failed) && term.negated == negated, "{word}: {term:?}");
+    }
+    for word in ["is:fail", "is:", "-is:open"] {
+        let error = Filter::parse(word).expect_err(word);
+        assert!(error.problem.starts_with("expected is:failed"), "{error}");
+    }
+    assert_name("is::failed", &["is::failed"], &["failed"]);
+    assert_name("is=x", &["is=x"], &["x"]);
+    assert_name("\"is:failed\"", &["is:failed"], &["failed"]);
+}
+
+#[test]
 fn durations_are_exact_to_the_nanosecond() {
     let range = |text: &str| match only(text).test {
         Test::Duration(range) => (*range.start(), *range.end()),

@@ -213,7 +213,7 @@ fn a_damaged_node_is_never_believed_and_rows_are_asked_for_again_after_a_stop() 
     let cancel = Cancel::default();
     cancel.cancel();
     assert!(heat_map(&snapshot, &Scope::default(), whole, &cancel, &Progress::default()).is_err());
-    let named = Scope::from_matcher(Matcher::default().and_name(NameIdx(1)));
+    let named = Scope::from_matcher(Matcher::default().and_name(NameIdx(1), snapshot.names()));
     assert!(sketched(&snapshot, &named, whole, &cancel).is_err());
 }
 

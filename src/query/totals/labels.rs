@@ -54,7 +54,7 @@ pub(crate) fn label_cells<'a>(
         // It has pairs of any name and track.
         GroupBy::Keys { .. } if group == SpanGroup::OTHERS => {}
         GroupBy::Keys { name, track } => {
-            let NameRow { text, category } = snapshot.names().get(group.name);
+            let NameRow { text, category, .. } = snapshot.names().get(group.name);
             let category = category.map_or(LabelCell::Nothing, LabelCell::Text);
             match name {
                 Some(NameKey::Name) => names = [LabelCell::Text(text), category].map(Some),

@@ -177,7 +177,7 @@ fn each_power_of_ten_has_its_own_steps_and_longer_durations_have_the_last() {
 
 #[test]
 fn a_span_has_the_colour_of_the_chosen_property_only() {
-    let name = |text, category| NameRow { text, category };
+    let name = |text, category| NameRow::new(text, category);
     let (red, blue) = (Rgba::opaque(255, 0, 0), Rgba::opaque(0, 0, 255));
     let color = |by, name, dur_ns, track| palette(Hues::Usual, by, Shade::Dark).span_color(name, dur_ns, track);
     let (a, b) = (name("a", Some("io")), name("b", Some("io")));

@@ -27,7 +27,7 @@ use crate::ui::widgets::field;
 use crate::ui::widgets::spoken;
 
 /// An example of each kind of search term; see [`Filter`].
-const EXAMPLES: [(&str, &str); 11] = [
+const EXAMPLES: [(&str, &str); 12] = [
     ("read", "names that have these letters, in any case"),
     ("/^read_(all|some)$/", "names that match the regular expression"),
     ("~rdall", "names that have these letters in this order"),
@@ -38,6 +38,7 @@ const EXAMPLES: [(&str, &str); 11] = [
     ("within:main/2@1500", "spans inside the one of depth 2 on main that starts at 1500 ns"),
     ("arg.url:index", "an argument that has these letters"),
     ("arg.url=/index.html", "an argument that is exactly this"),
+    ("is:failed", "spans that failed, which have a red mark"),
     ("-cat:io", "all for which the rest does not hold"),
 ];
 
