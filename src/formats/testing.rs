@@ -1,5 +1,6 @@
 //! Test helpers for readers: a sink that collects everything, and ways to read bytes like a user's file.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -35,6 +36,8 @@ pub(super) struct Seen {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Reading {
     pub(super) events: Vec<Seen>,
+    /// Names of spans that failed.
+    pub(super) failed: BTreeSet<String>,
     pub(in crate::formats) metadata: Vec<Metadata>,
     pub(super) losses: Losses,
 }
@@ -132,6 +135,7 @@ impl BatchSink for CollectingSink {
             let frames = batch.stacks.frames(StackIdx::from_value(if is_sample { event.value } else { 0 }));
             let mut frames: Vec<_> = frames.map(|name| &names[name.index()]).collect();
             frames.reverse();
+            reading.failed.extend(name.is_failed.then(|| name.text.to_string()));
             reading.events.push(Seen {
                 ts_ns: event.ts_ns,
                 kind: event.kind,

@@ -169,11 +169,14 @@ pub(super) fn kind_name(kind: u64) -> &'static str {
     }
 }
 
+/// The name of the status of spans that failed.
+pub(super) const ERROR_STATUS: &str = "ERROR";
+
 /// Returns the name of a status code without its prefix; empty if it is unset.
 pub(super) fn status_name(code: u64) -> &'static str {
     match code {
         status_code::STATUS_CODE_OK => "OK",
-        status_code::STATUS_CODE_ERROR => "ERROR",
+        status_code::STATUS_CODE_ERROR => ERROR_STATUS,
         _ => "",
     }
 }

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use serde_json::value::RawValue;
 
 use super::attributes::{
-    Attributes, SERVICE_NAME, ServiceTexts, SpanResource, SpanTexts, count_dropped, kind_name, status_name,
+    Attributes, ERROR_STATUS, SERVICE_NAME, ServiceTexts, SpanResource, SpanTexts, count_dropped, kind_name,
+    status_name,
 };
 use super::ids::{SPAN_BYTES, TRACE_BYTES, id_text};
 use super::json_messages::{
@@ -203,10 +204,11 @@ impl JsonDecoder {
         let parent = parent.filter(|parent| parent.bytes().any(|byte| byte != b'0'));
         let attributes = &mut self.attributes;
         let code = span.status.as_ref().and_then(|status| status.code);
+        let status = code.map_or("", |code| enumeration(code, "STATUS_CODE_", status_name));
         attributes.begin_span(&SpanTexts {
             scope,
             kind: span.kind.map_or("", |kind| enumeration(kind, "SPAN_KIND_", kind_name)),
-            status: code.map_or("", |code| enumeration(code, "STATUS_CODE_", status_name)),
+            status,
             message: span.status.as_ref().map_or("", |status| &status.message),
             trace_id: &trace_id,
             span_id: &own_id,
@@ -236,6 +238,7 @@ impl JsonDecoder {
             args,
             resource,
             points,
+            is_failed: status == ERROR_STATUS,
             pos,
         });
     }

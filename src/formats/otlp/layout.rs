@@ -44,6 +44,8 @@ pub(crate) struct ServiceSpan {
     /// Attributes of the resource, as a JSON object; shared by the spans of a request.
     pub(crate) resource: Option<Arc<str>>,
     pub(crate) points: Vec<Point>,
+    /// Whether its status is an error.
+    pub(crate) is_failed: bool,
     pub(crate) pos: SourcePos,
 }
 
@@ -297,7 +299,8 @@ fn key(service: u32, row: usize) -> TrackKey {
 /// Emits a span and its events. `args` is a buffer for its arguments.
 fn emit(batch: &mut BatchBuilder, span: &ServiceSpan, row: usize, args: &mut String) {
     let pos = span.pos;
-    let (track, name) = (batch.track_with(&key(span.service, row)), batch.name(&span.name, None, pos));
+    let track = batch.track_with(&key(span.service, row));
+    let name = batch.span_name(&span.name, None, span.is_failed, pos);
     let args_json = match &span.resource {
         Some(resource) => {
             args.clear();

@@ -6,7 +6,7 @@ use super::attributes::{
 };
 use super::fields::{
     any_value, array_value, event, key_value, kvlist, link, log_record, metric, resource, resource_spans, scope,
-    scope_spans, span, status,
+    scope_spans, span, status, status_code,
 };
 use super::ids::{SPAN_BYTES, TRACE_BYTES, hex};
 use super::layout::{Layout, Point, ServiceSpan, end_or_unfinished, span_id};
@@ -253,7 +253,8 @@ impl ProtoDecoder {
         count_dropped(span.dropped, pos, batch);
         let (id, parent) = (span_id(span.trace, span.id), parent.map(|parent| span_id(span.trace, parent)));
         let SpanResource { service, attributes: resource } = resource.clone();
-        Ok(ServiceSpan { start_ns, end_ns, id, parent, service, name: span.name.into(), args, resource, points, pos })
+        let (name, is_failed) = (span.name.into(), code == status_code::STATUS_CODE_ERROR);
+        Ok(ServiceSpan { start_ns, end_ns, id, parent, service, name, args, resource, points, is_failed, pos })
     }
 
     /// Writes the links of a span, if it has any, and adds the attributes that they lack to `dropped`.

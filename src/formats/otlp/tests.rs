@@ -71,6 +71,21 @@ fn protobuf(spans: &[Plain]) -> Vec<u8> {
     [request(0), request(1)].concat()
 }
 
+#[test]
+fn spans_of_protobuf_with_the_status_of_an_error_failed() {
+    let span = |name: &str, code: u8| {
+        let ids = [field(1, b"0123456789abcdef"), field(2, name.as_bytes())].concat();
+        let status = field(15, &[field(2, b"message"), vec![3 << 3, code]].concat());
+        field(2, &[ids, field(5, name.as_bytes()), fixed(7, 5), fixed(8, 9), status].concat())
+    };
+    let spans = [span("no", 2), span("ok", 1), span("unset", 0)].concat();
+    let scope = [field(1, &field(1, b"lib")), spans].concat();
+    let attribute = [field(1, b"service.name"), field(2, &field(1, b"shop"))].concat();
+    let request = [field(1, &field(1, &attribute)), field(2, &scope)].concat();
+    let reading = read_bytes(&field(1, &request)).expect("a capture");
+    assert_eq!(reading.failed.iter().collect::<Vec<_>>(), ["no"]);
+}
+
 /// Returns the rows of spans: service, row, start, end, name.
 fn sorted_spans(reading: &Reading) -> Vec<(Id, Id, i64, i64, String)> {
     let spans = reading.events.iter().filter(|event| event.kind == EventKind::Complete);

@@ -31,6 +31,9 @@ pub(crate) const FORMAT: Format = Format {
     }),
 };
 
+/// The first status of errors of the client, followed by those of the server.
+const FIRST_ERROR_STATUS: i64 = 400;
+
 /// Keys of the members of [`HarEntry`], at any depth. An entry may also have bodies of any size.
 const ENTRY_KEYS: &[&str] = &[
     "pageref",
@@ -169,6 +172,11 @@ impl Response<'_> {
     /// Returns the status, which some tools write as a text; 0 without an answer.
     fn status(&self) -> i64 {
         self.status.and_then(number).map_or(0, |status| status as i64)
+    }
+
+    /// Returns whether there was no answer because of an error, or the answer is one of the client or the server.
+    fn is_failed(&self) -> bool {
+        self.status() >= FIRST_ERROR_STATUS || self.error().is_some()
     }
 
     fn error(&self) -> Option<&str> {
@@ -332,6 +340,7 @@ fn add_page(
         args: "".into(),
         resource: None,
         points: points.collect(),
+        is_failed: false,
         pos,
     });
 }
@@ -357,6 +366,7 @@ pub(super) fn add_entry(
         args: "".into(),
         resource: None,
         points: Vec::new(),
+        is_failed: false,
         pos,
     };
     let (timings, took_ns) = (&entry.timings, taken_ns(entry.time).filter(|&ns| ns > 0));
@@ -373,7 +383,8 @@ pub(super) fn add_entry(
     let end_ns = if is_unfinished { i64::MAX } else { start_ns.saturating_add(took_ns) };
     let (name, args) = (title(entry), args(entry, is_over));
     let request = span(start_ns, if is_unfinished { 0 } else { end_ns }, "");
-    layout.push(ServiceSpan { name: name.as_bytes().into(), args, ..request });
+    let is_failed = entry.response.as_ref().is_some_and(Response::is_failed);
+    layout.push(ServiceSpan { name: name.as_bytes().into(), args, is_failed, ..request });
     let is_nested = is_over && timings.is_timed_from_start();
     let has_own_ssl = phases.iter().any(|(phase, ns)| *phase == "ssl" && ns.is_some());
     let mut now_ns = start_ns;

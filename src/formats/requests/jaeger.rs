@@ -151,6 +151,14 @@ struct Tag<'a> {
     value: Option<&'a RawValue>,
 }
 
+impl Tag<'_> {
+    /// Returns whether it marks a failed span.
+    fn is_error(&self) -> bool {
+        let is_true = |value: &RawValue| matches!(value.get(), "true" | "\"true\"");
+        self.key == "error" && self.value.is_some_and(is_true)
+    }
+}
+
 #[derive(Deserialize)]
 struct Log<'a> {
     #[serde(borrow)]
@@ -365,6 +373,7 @@ fn add_span(
         args: write_tags(&args).into(),
         resource: None,
         points,
+        is_failed: span.tags.iter().any(Tag::is_error),
         pos,
     });
 }

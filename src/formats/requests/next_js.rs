@@ -171,6 +171,7 @@ impl NextClock {
             args: args.finish().into(),
             resource: None,
             points: Vec::new(),
+            is_failed: false,
             pos,
         });
     }

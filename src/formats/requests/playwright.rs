@@ -9,7 +9,7 @@ mod wire;
 use rustc_hash::FxHashMap;
 use serde_json::value::RawValue;
 
-use self::messages::{plain, push_raw, push_stack};
+use self::messages::{has_content, plain, push_raw, push_stack};
 use self::wire::{CallMetadata, ConsoleText, PlaywrightLine};
 
 use super::har::{HarEntry, add_entry};
@@ -76,6 +76,7 @@ struct OpenAction {
     name: Box<[u8]>,
     args: ArgsWriter,
     logs: Vec<Point>,
+    is_failed: bool,
     pos: SourcePos,
     bytes: usize,
 }
@@ -170,7 +171,7 @@ impl Playwright {
         }
         self.open_bytes += bytes;
         let (name, logs, parent) = (plain(&name), Vec::new(), line.parent_id.as_deref().map(call_span_id));
-        let call = OpenAction { start_ns, parent, name, args, logs, pos, bytes };
+        let call = OpenAction { start_ns, parent, name, args, logs, is_failed: false, pos, bytes };
         let former = self.open.insert(line.call_id.clone(), call);
         if let Some(former) = former {
             self.push(&line.call_id, former, 0, batch);
@@ -180,9 +181,7 @@ impl Playwright {
 
     fn end(&mut self, line: &PlaywrightLine<'_>, pos: SourcePos, batch: &mut BatchBuilder) {
         let Some(mut call) = self.open.remove(&line.call_id) else { return batch.lose(Loss::UnmatchedEnd, pos) };
-        for (key, value) in [("log", line.log), ("error", line.error)] {
-            push_raw(key, value, &mut call.args);
-        }
+        call.add_result(line);
         let end_ns = self.time(line.end_time);
         if end_ns.is_none() {
             batch.lose(Loss::BadTime, pos);
@@ -220,9 +219,7 @@ impl Playwright {
             return;
         }
         let Some(mut call) = self.open.remove(&line.call_id) else { return };
-        for (key, value) in [("log", line.log), ("error", line.error)] {
-            push_raw(key, value, &mut call.args);
-        }
+        call.add_result(&line);
         // A call that did not end has the end 0.
         let end_ns = line.end_time.filter(|end| !matches!(end.get(), "0" | "null"));
         let end_ns = end_ns.map_or(Some(0), |end| self.time(Some(end)));
@@ -271,8 +268,19 @@ impl Playwright {
             args: call.args.finish().into(),
             resource: None,
             points: call.logs,
+            is_failed: call.is_failed,
             pos: call.pos,
         });
+    }
+}
+
+impl OpenAction {
+    /// Adds the logs and the error of the line that ends the call.
+    fn add_result(&mut self, line: &PlaywrightLine<'_>) {
+        for (key, value) in [("log", line.log), ("error", line.error)] {
+            push_raw(key, value, &mut self.args);
+        }
+        self.is_failed = line.error.is_some_and(has_content);
     }
 }
 

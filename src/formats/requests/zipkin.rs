@@ -217,6 +217,7 @@ fn add_half(span: &ZipkinSpan<'_>, half: &Half<'_>, pos: SourcePos, layout: &mut
         args: args.finish().into(),
         resource: None,
         points,
+        is_failed: span.is_failed(),
         pos,
     };
     if half.is_shared {

@@ -47,6 +47,21 @@ impl ZipkinSpan<'_> {
     pub(super) fn is_shared(&self) -> bool {
         self.shared == "true"
     }
+
+    /// Returns whether it has the tag `error`, whose value is a message, perhaps an empty one.
+    pub(super) fn is_failed(&self) -> bool {
+        #[derive(Deserialize)]
+        struct ErrorTag<'a> {
+            #[serde(borrow)]
+            error: Option<&'a RawValue>,
+        }
+        let is_error = |value: &RawValue| !matches!(value.get(), "false" | "\"false\"" | "null");
+        let is_old_error = |tag: &BinaryAnnotation<'_>| tag.key == "error" && tag.value.is_some_and(is_error);
+        // Most spans have no such tag, so the others are not parsed.
+        let tags = self.tags.filter(|tags| tags.get().contains("\"error\""));
+        let tag = tags.and_then(|tags| serde_json::from_str::<ErrorTag<'_>>(tags.get()).ok());
+        tag.and_then(|tag| tag.error).is_some_and(is_error) || self.binary_annotations.iter().any(is_old_error)
+    }
 }
 
 #[derive(Deserialize)]

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::inspect;
 use crate::base::time::epoch_nanos;
 use crate::formats::otlp::attributes::{
-    Attributes, SERVICE_NAME, ServiceTexts, SpanResource, SpanTexts, WriteJson, kind_name,
+    Attributes, ERROR_STATUS, SERVICE_NAME, ServiceTexts, SpanResource, SpanTexts, WriteJson, kind_name,
 };
 use crate::formats::otlp::layout::{Layout, Point, ServiceSpan, end_or_unfinished, span_id};
 use crate::formats::output::batch::BatchBuilder;
@@ -324,6 +324,7 @@ impl ConsoleSpan {
             args,
             resource,
             points,
+            is_failed: self.status == ERROR_STATUS,
             pos,
         });
     }

@@ -131,7 +131,9 @@ fn objects_of_the_program_before_between_and_after_spans_are_notes() {
 
 #[test]
 fn the_description_and_links_of_spans_of_python_are_arguments() {
-    let args = &read(&python()).events[0].args;
+    let reading = read(&python());
+    let args = &reading.events[0].args;
+    assert!(reading.failed.contains(&reading.events[0].name), "its status is an error");
     assert!(args.contains(r#""status":"ERROR","message":"no","trace_id":"1","span_id":"2","n":"NaN""#), "{args}");
     assert!(args.ends_with(r#""links":[{"trace_id":"f0","span_id":"e1","attributes":{}}]}"#), "{args}");
 }

@@ -130,6 +130,7 @@ impl Playwright {
             args: args.finish().into(),
             resource: None,
             points: Vec::new(),
+            is_failed: false,
             pos,
         };
         if self.began_ns.is_none() || self.newest_ns.is_none() {
@@ -180,10 +181,15 @@ pub(super) fn plain(text: &str) -> Box<[u8]> {
 
 /// Adds a value, unless it is empty.
 pub(super) fn push_raw(key: &str, value: Option<&RawValue>, args: &mut ArgsWriter) {
-    if let Some(value) = value.filter(|value| !matches!(value.get(), "null" | "{}" | "[]")) {
+    if let Some(value) = value.filter(|value| has_content(value)) {
         args.key("", key.as_bytes());
         args.json.push_str(&without_escaped_colours(value.get()));
     }
+}
+
+/// Returns whether a value is neither `null` nor empty.
+pub(super) fn has_content(value: &RawValue) -> bool {
+    !matches!(value.get(), "null" | "{}" | "[]")
 }
 
 /// Adds source positions as a list of texts, innermost first.
