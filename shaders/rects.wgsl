@@ -13,6 +13,12 @@ struct Canvas {
 const EDGE = 1u;
 const TORN = 2u;
 const DIAMOND = 4u;
+const FAILED = 8u;
+
+// The colours of the mark of a failure. They contrast with each other, so that the mark is visible on any span, and the
+// first one contrasts with the canvas of both themes.
+const MARK = vec3<f32>(0.87843, 0.12549, 0.18824);
+const MARK_OUTLINE = vec3<f32>(1.0, 1.0, 1.0);
 
 struct Corner {
     @builtin(position) position: vec4<f32>,
@@ -63,6 +69,17 @@ fn diamond(at_px: vec2<f32>, edges: vec4<f32>) -> f32 {
     return clamp((reach_px - from_middle.x - from_middle.y) * 0.7071 + 0.5, 0.0, 1.0);
 }
 
+// Returns the distance in pixels from the edge of the mark of a failure, negative inside: a bar at the top, and a
+// triangle in the upper left corner of a box that has room for it.
+fn beyond_mark_px(at_px: vec2<f32>, edges: vec4<f32>) -> f32 {
+    let size_px = edges.zw - edges.xy;
+    let from_corner = at_px - edges.xy;
+    let bar_px = min(3.0 * canvas.scale, size_px.y * 0.3);
+    let leg_px = min(10.0 * canvas.scale, size_px.y * 0.7);
+    let corner_px = (from_corner.x + from_corner.y - leg_px) * 0.7071;
+    return min(from_corner.y - bar_px, select(1e6, corner_px, size_px.x >= 2.0 * leg_px));
+}
+
 @fragment
 fn pixel(in: Corner) -> @location(0) vec4<f32> {
     var color = in.color.rgb;
@@ -73,6 +90,12 @@ fn pixel(in: Corner) -> @location(0) vec4<f32> {
         // Darker only at the right and the bottom, so that neighbours share one line.
         let to_edge = min(in.edges.z - in.at_px.x, in.edges.w - in.at_px.y);
         color *= select(1.0, 0.72, to_edge < line_px);
+    }
+    if (in.style & FAILED) != 0u {
+        let beyond_px = beyond_mark_px(in.at_px, in.edges);
+        let outline_px = max(1.0, floor(canvas.scale));
+        color = mix(color, MARK_OUTLINE, clamp(outline_px + 0.5 - beyond_px, 0.0, 1.0));
+        color = mix(color, MARK, clamp(0.5 - beyond_px, 0.0, 1.0));
     }
     if (in.style & TORN) != 0u {
         opacity *= torn(in.at_px, in.edges);

@@ -279,7 +279,12 @@ impl Drawing<'_> {
         let (y0, y1) = (self.lane.y0, self.lane.y1);
         for run in runs {
             let Colored { full, shown } = self.color_of(run);
-            parts.rects.push(rect(run, y0, y1, shown));
+            let mut drawn = rect(run, y0, y1, shown);
+            // A dimmed span has no mark, so that the marks of matches stand out.
+            if shown == full && self.names.is_failed(run.name) {
+                drawn.style = drawn.style.with(RectStyle::FAILED);
+            }
+            parts.rects.push(drawn);
             // A dimmed span gets no name, because that of a match may be drawn over it.
             if shown != full {
                 continue;

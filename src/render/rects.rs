@@ -267,6 +267,7 @@ mod tests {
     use naga::{ScalarKind, TypeInner, VectorSize};
 
     use super::*;
+    use crate::scene::color::{Rgba, Shade, contrast};
     use crate::scene::rects::RectStyle;
 
     fn module() -> naga::Module {
@@ -331,8 +332,36 @@ mod tests {
     }
 
     #[test]
+    fn the_mark_of_a_failure_contrasts_with_its_outline_and_both_canvases() {
+        let color = |name: &str| {
+            let (_, rest) = SHADER.split_once(&format!("const {name} = vec3<f32>(")).expect("a constant");
+            let (channels, _) = rest.split_once(')').expect("an end");
+            let mut channels =
+                channels.split(", ").map(|channel| (channel.parse::<f64>().unwrap() * 255.0).round() as u8);
+            Rgba(
+                [(); 3]
+                    .map(|()| channels.next().unwrap())
+                    .into_iter()
+                    .chain([255])
+                    .collect::<Vec<u8>>()
+                    .try_into()
+                    .unwrap(),
+            )
+        };
+        let (mark, outline) = (color("MARK"), color("MARK_OUTLINE"));
+        for other in [outline, Shade::Dark.canvas(), Shade::Light.canvas()] {
+            assert!(contrast(mark, other) >= 3.0, "{}", contrast(mark, other));
+        }
+    }
+
+    #[test]
     fn the_shader_has_the_bits_of_rect_style() {
-        for (name, style) in [("EDGE", RectStyle::EDGE), ("TORN", RectStyle::TORN), ("DIAMOND", RectStyle::DIAMOND)] {
+        for (name, style) in [
+            ("EDGE", RectStyle::EDGE),
+            ("TORN", RectStyle::TORN),
+            ("DIAMOND", RectStyle::DIAMOND),
+            ("FAILED", RectStyle::FAILED),
+        ] {
             assert!(SHADER.contains(&format!("const {name} = {}u;", style.0)), "{name}");
         }
     }

@@ -22,6 +22,8 @@ impl RectStyle {
     pub(crate) const TORN: Self = Self(2);
     /// A diamond inside the rectangle: an instant.
     pub(crate) const DIAMOND: Self = Self(4);
+    /// A red top edge and corner: a span that failed.
+    pub(crate) const FAILED: Self = Self(8);
 
     #[must_use]
     pub(crate) fn with(self, other: Self) -> Self {

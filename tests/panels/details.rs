@@ -191,3 +191,27 @@ fn the_spans_of_a_distributed_trace_are_one_click_away() {
     session.until("the hits", |session| session.says("hits") || session.says("1 hit"));
     assert!(session.says("arg.trace_id="), "{}", session.node_texts().join("\n"));
 }
+
+#[test]
+fn a_span_that_failed_is_marked_in_its_details_and_found_by_its_state() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let span = |name: &str, start: u32, error: bool| {
+        json!({"traceID": "1", "spanID": name, "operationName": name, "startTime": start, "duration": 5,
+            "processID": "p", "tags": [{"key": "error", "value": error}]})
+    };
+    let spans = [span("good", 0, false), span("bad", 10, true)];
+    let trace = json!({"data": [{"traceID": "1", "spans": spans, "processes": {"p": {"serviceName": "shop"}}}]});
+    session.open_text("spans.json", &trace.to_string());
+    session.harness.run_steps(3);
+    session.press(Modifiers::NONE, Key::CloseBracket);
+    session.until("the first span", |session| session.summary().contains("Selected: good"));
+    session.harness.run_steps(3);
+    assert!(!session.says("Failed"), "{}", session.node_texts().join("\n"));
+    session.press(Modifiers::COMMAND, Key::F);
+    session.harness.step();
+    session.type_text("is:failed");
+    session.press(Modifiers::NONE, Key::Enter);
+    session.until("the span that failed", |session| session.summary().contains("Selected: bad"));
+    session.harness.run_steps(3);
+    assert!(session.says("Failed"), "{}", session.node_texts().join("\n"));
+}

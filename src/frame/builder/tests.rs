@@ -1,7 +1,11 @@
 //! Pictures of regular lanes and of small traces: their budget, their queries, and what is drawn.
 
+use std::sync::Arc;
+
 use super::*;
 use crate::model::{ProcessIdx, TrackIdx};
+use crate::query::filter::Filter;
+use crate::query::matcher::Matcher;
 use crate::query::open_end::open_end;
 use crate::query::pick::row_at;
 use crate::query::{Cell, CounterCell, RowCount};
@@ -150,6 +154,48 @@ fn cached_tiles_give_the_same_picture_as_fresh_ones() {
         let fresh = fixture.frame(RectBudget::HARDWARE);
         assert_eq!(cached.rects, fresh.rects);
         assert_eq!(cached.labels, fresh.labels);
+    }
+}
+
+#[test]
+fn failed_spans_are_marked_unless_a_filter_dims_them_and_never_hidden_by_others_of_their_name() {
+    let span = |start: u32, dur: u32, error: bool| {
+        format!(
+            r#"{{"traceID":"1","spanID":"{start}","operationName":"GET","startTime":{start},"duration":{dur},
+            "processID":"p","tags":[{{"key":"error","value":{error}}}]}}"#
+        )
+    };
+    // Two wide spans, and a narrow one that failed between two that did not.
+    let narrow = [span(700, 1, false), span(701, 2, true), span(703, 1, false)];
+    let wide = [span(0, 300, false), span(300, 300, true), span(900, 100, false)];
+    let spans = [&wide[..], &narrow].concat();
+    let trace = format!(
+        r#"{{"data":[{{"traceID":"1","spans":[{}],"processes":{{"p":{{"serviceName":"s"}}}}}}]}}"#,
+        spans.join(",")
+    );
+    let snapshot = crate::scene::tests::snapshot(&trace);
+    let tracks = arrange::tracks(&snapshot, &Arrangement::default(), None);
+    let heights = RowHeights::at_scale(1.0);
+    let layout = RowLayout::new(tracks, |lane| snapshot.lane(lane).kind, &Folded::default(), &heights);
+    let palette = Palette::new(Shade::Dark);
+    let mut view = Viewport::covering(snapshot.start_ns(), snapshot.end_ns(), 500.0, 500.0);
+    view.show_exactly(snapshot.start_ns(), snapshot.end_ns());
+    let mut tiles = Tiles::default();
+    tiles.prepare(&snapshot, view.buckets(), &lanes_in_view(&layout, &view));
+    let matcher = Matcher::new(&snapshot, &Filter::parse("-is:failed").unwrap());
+    let filtered = Filtered::new(Arc::new(matcher));
+    for (filtered, expected) in [(None, vec![(150.0, 300.0), (351.0, 352.0)]), (Some(&filtered), vec![])] {
+        let options = FrameOptions {
+            palette: &palette,
+            rects: RectBudget::HARDWARE,
+            scale: 1.0,
+            filtered,
+            counters: &[],
+            overlaid: &[],
+        };
+        let frame = build(&snapshot, snapshot.names(), &layout, &view, &tiles, options);
+        let marked = frame.rects.iter().filter(|rect| rect.style.has(RectStyle::FAILED));
+        assert_eq!(marked.map(|rect| (rect.x0, rect.x1)).collect::<Vec<_>>(), expected);
     }
 }
 

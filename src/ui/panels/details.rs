@@ -188,6 +188,10 @@ impl DetailsPanel {
         ui.add_space(4.0);
         ui.horizontal(|ui| {
             self.show_name(ui, &mut commands);
+            if self.description.failed {
+                ui.label(RichText::new("Failed").color(theme.error))
+                    .on_hover_text("As the trace states. Search for is:failed");
+            }
             if self.description.unfinished {
                 ui.label(RichText::new("unfinished").color(theme.warning));
             }

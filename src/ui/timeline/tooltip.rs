@@ -112,8 +112,9 @@ impl Timeline {
             _ => "instant".to_owned(),
         };
         let start = if unit.is_time() { format!("  ·  at {}", self.time_text(span.start_ns)) } else { String::new() };
+        let failed = if name.is_failed { "  ·  failed" } else { "" };
         let category = name.category.filter(|category| !category.is_empty());
         let category = category.map(|category| format!("  ·  {}", shown(category))).unwrap_or_default();
-        [title, format!("{dur}{start}{category}")]
+        [title, format!("{dur}{failed}{start}{category}")]
     }
 }
