@@ -146,6 +146,8 @@ mod tests {
         ("perf_raw_calls_script.txt.gz", "perf script"),
         ("perf_sched_script.txt.gz", "perf script"),
         ("perf_script.txt.gz", "perf script"),
+        ("perf_switch_events.data.gz", "perf.data"),
+        ("perf_switch_events_script.txt.gz", "perf script"),
         ("pyspy_collapsed.txt", "Collapsed stacks"),
         ("pyspy.speedscope.json", "speedscope"),
         ("samply.json.gz", "Firefox profile"),

@@ -13,6 +13,7 @@ pub(crate) mod perf_json;
 pub(crate) mod perf_script;
 pub(crate) mod scheduler;
 pub(crate) mod strace;
+mod switch_records;
 pub(crate) mod syscalls;
 mod thread_table;
 pub(crate) mod trace_markers;

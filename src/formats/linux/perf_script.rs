@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 use self::header::{HeaderForm, ScriptHeader, is_task_line};
 use super::event_text::{KernelText, TextEvent};
 use super::perf_fields::{event_of_fields, is_hardware_event, is_machine_line, sampled_fields};
+use super::switch_records::{SwitchChange, SwitchRecord, SwitchRecords};
 use super::syscalls::SystemCall;
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
@@ -21,7 +22,7 @@ use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::{ReadError, Reader};
 use crate::model::args::Detail;
-use crate::model::{Event, EventKind, Loss, NameIdx, SourcePos, StackIdx};
+use crate::model::{Event, EventKind, Loss, LossValue, NameIdx, SourcePos, StackIdx};
 
 pub(crate) const FORMAT: Format = Format {
     name: "perf script",
@@ -95,6 +96,7 @@ struct PerfScript {
     now_ns: i64,
     /// Generated negative thread ids by name, for lines without ids.
     unnumbered: FxHashMap<Box<[u8]>, i64>,
+    switches: SwitchRecords,
 }
 
 /// Limit for named threads without ids; more share an id.
@@ -180,6 +182,24 @@ fn source_line(line: &[u8]) -> Option<&[u8]> {
     is_number.then_some(if file.is_empty() || file == b"??" { b"" } else { location })
 }
 
+/// Splits the line of a switch or an exit before its record; `None` for other lines.
+fn switch_change(line: &[u8]) -> Option<(&[u8], SwitchChange)> {
+    let at = memchr::memmem::find(line, b": PERF_RECORD_")? + 2;
+    let (before, record) = line.split_at(at);
+    let (kind, rest) = split_word(record);
+    let change = match kind {
+        b"PERF_RECORD_SWITCH" | b"PERF_RECORD_SWITCH_CPU_WIDE" => match split_word(rest) {
+            (b"IN", _) => SwitchChange::In,
+            (b"OUT", rest) if split_word(rest).0 == b"preempt" => SwitchChange::Preempted,
+            (b"OUT", _) => SwitchChange::Out,
+            _ => return None,
+        },
+        kind if kind.starts_with(b"PERF_RECORD_EXIT(") => SwitchChange::Exit,
+        _ => return None,
+    };
+    Some((before, change))
+}
+
 impl LineParser for PerfScript {
     fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
         let bytes = line.bytes;
@@ -228,6 +248,7 @@ impl LineParser for PerfScript {
         }
         if is_task_line(bytes) {
             self.sample(batch);
+            self.switch(line, batch);
             let lost = memchr::memmem::find(bytes, b"PERF_RECORD_LOST lost ").map(|at| &bytes[at + 22..]);
             if let Some(lost) = lost.and_then(parsed::<i64>).and_then(|lost| u64::try_from(lost).ok()) {
                 batch.batch.losses.add_many(Loss::RecorderLost, line.pos(), lost);
@@ -266,6 +287,25 @@ impl LineParser for PerfScript {
 }
 
 impl PerfScript {
+    /// Adds the switch or the exit of a line that `--show-switch-events` or `--show-task-events` prints.
+    fn switch(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
+        let Some((before, change)) = switch_change(line.bytes) else { return };
+        let header = ScriptHeader::from_line(before.trim_ascii_end()).filter(|_| !self.is_delta);
+        let Some(ScriptHeader { comm, pid, tid: Some(tid), cpu, ts_ns, .. }) = header else {
+            return batch.lose_value(Loss::IgnoredPacket, LossValue::text(b"switch without a time"), line.pos());
+        };
+        if !line.has_end {
+            return batch.lose(line.loss(), line.pos());
+        }
+        // perf names threads that it does not know by their number.
+        let name = if comm.starts_with(b":") { b"" } else { comm };
+        if let Some(pid) = pid.filter(|_| tid > 0) {
+            self.kernel.scheduler.learn_process(batch, tid, pid);
+        }
+        let record = SwitchRecord { ts_ns, cpu, tid, name, change };
+        self.switches.add(&mut self.kernel.scheduler, batch, &record, line.pos());
+    }
+
     fn is_untimed(&self) -> bool {
         self.form != HeaderForm::Timed
     }
@@ -321,6 +361,9 @@ impl PerfScript {
             self.frames.extend(frame);
         } else {
             // A tracepoint may have a stack.
+            if short == b"sched_switch" {
+                self.switches.see_tracepoint();
+            }
             self.kernel.add_event(batch, &event_text);
         }
         self.pending = Some(pending);

@@ -9,7 +9,7 @@ use super::maps::{FrameLocation, Maps};
 use super::modules::{FileIdentity, MappedFile};
 use super::raw_stacks::RawStacks;
 use super::rounds::PerfRecord;
-use super::wire::{Attr, PerfBytes, PerfSample, attr_type, kind};
+use super::wire::{Attr, PerfBytes, PerfSample, SampleId, attr_type, kind};
 use rustc_hash::FxHashMap;
 
 use crate::formats::ReadContext;
@@ -17,13 +17,16 @@ use crate::formats::linux::kernel_pairs::{
     KernelPair, KernelPairs, PairEvent, PairLabel, SOFTIRQS, label, pair_from_name,
 };
 use crate::formats::linux::scheduler::{Scheduler, SchedulerTask, Switch, TaskState};
+use crate::formats::linux::switch_records::{SwitchChange, SwitchRecord, SwitchRecords};
 use crate::formats::linux::syscalls::{CallThread, SystemCall, ThreadCalls, end_of_current};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
 use crate::model::sample_measure::unit_of_event;
 use crate::model::unwind::StackEnd;
-use crate::model::{BuildId, Event, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, StackIdx, TrackIdx, TrackKey};
+use crate::model::{
+    BuildId, Event, EventKind, Id, Loss, LossValue, Metadata, NameIdx, SourcePos, StackIdx, TrackIdx, TrackKey,
+};
 
 /// Flag of a ksymbol record: the kernel has unregistered the function.
 const FUNCTION_GONE: u32 = 1;
@@ -33,6 +36,15 @@ const HAS_BUILD_ID: u16 = 1 << 14;
 
 /// Flag of a comm record that was caused by `exec`.
 const EXEC: u16 = 1 << 13;
+
+/// Flag of a switch record: the thread leaves the CPU.
+const SWITCH_OUT: u16 = 1 << 13;
+
+/// Flag of a switch record: the thread that leaves could go on.
+const SWITCH_OUT_PREEMPT: u16 = 1 << 14;
+
+/// The tracepoint that says more than switch records.
+const SCHED_SWITCH: &str = "sched:sched_switch";
 
 /// Limit for remembered thread names, which new threads inherit.
 const NAMED_THREADS_MAX: usize = 1 << 20;
@@ -47,6 +59,7 @@ pub(super) struct PerfEventBuilder {
     /// Frame names by module and address, and the number of the name table that they belong to.
     frame_names: (u32, FxHashMap<(usize, u64), NameIdx>),
     scheduler: Scheduler,
+    switches: SwitchRecords,
     calls: ThreadCalls,
     pairs: KernelPairs,
     lost: LostRecords,
@@ -90,7 +103,11 @@ impl PerfEventBuilder {
             kind::MMAP | kind::MMAP2 => self.map(record, pos, batch),
             kind::COMM => self.name(record, pos, batch),
             kind::FORK => self.fork(record, pos, batch),
-            kind::EXIT => self.exit(record, batch),
+            kind::EXIT => self.exit(header, record, pos, batch),
+            kind::SWITCH | kind::SWITCH_CPU_WIDE => {
+                self.switch(header, record, pos, batch);
+                Some(())
+            }
             kind::KSYMBOL => self.function(record.body, pos, batch),
             kind => {
                 let time_ns = || header.attr(kind, record.body)?.time(kind, record.body);
@@ -150,11 +167,55 @@ impl PerfEventBuilder {
     }
 
     /// Handles the exit of a thread, which thus runs. Recordings of one command lack the switch that follows.
-    fn exit(&mut self, record: PerfRecord<'_>, batch: &mut BatchBuilder) -> Option<()> {
+    fn exit(
+        &mut self,
+        header: &PerfHeader,
+        record: PerfRecord<'_>,
+        pos: SourcePos,
+        batch: &mut BatchBuilder,
+    ) -> Option<()> {
         let mut front = PerfBytes(record.body);
         let (_pid, _parent, tid) = (front.i32()?, front.i32()?, front.i32()?);
         self.scheduler.runs(batch, (record.time_ns, None), tid.into());
+        self.change(header, record, SwitchChange::Exit, pos, batch);
         Some(())
+    }
+
+    /// Handles a switch that perf recorded itself. Counts one without a time or a thread.
+    fn switch(&mut self, header: &PerfHeader, record: PerfRecord<'_>, pos: SourcePos, batch: &mut BatchBuilder) {
+        let is_tracepoint = |attr: &Attr| attr.kind == attr_type::TRACEPOINT && attr.name == SCHED_SWITCH;
+        if header.attrs.iter().any(is_tracepoint) {
+            self.switches.see_tracepoint();
+        }
+        let change = match (record.misc & SWITCH_OUT != 0, record.misc & SWITCH_OUT_PREEMPT != 0) {
+            (false, _) => SwitchChange::In,
+            (true, false) => SwitchChange::Out,
+            (true, true) => SwitchChange::Preempted,
+        };
+        if !self.change(header, record, change, pos, batch) {
+            batch.lose_value(Loss::IgnoredPacket, LossValue::text(b"switch without a time"), pos);
+        }
+    }
+
+    /// Adds the change of the thread at the end of a record. Returns false if the record has no thread or time there.
+    fn change(
+        &mut self,
+        header: &PerfHeader,
+        record: PerfRecord<'_>,
+        change: SwitchChange,
+        pos: SourcePos,
+        batch: &mut BatchBuilder,
+    ) -> bool {
+        let attr = header.attr(record.kind, record.body);
+        let Some(id) = attr.and_then(|attr| attr.sample_id(record.body)) else { return false };
+        let SampleId { pid, tid, cpu } = id;
+        if tid > 0 {
+            self.scheduler.learn_process(batch, tid, pid);
+        }
+        let name = i32::try_from(tid).ok().and_then(|tid| self.names.get(&tid)).map_or("", |name| name);
+        let record = SwitchRecord { ts_ns: record.time_ns, cpu, tid, name: name.as_bytes(), change };
+        self.switches.add(&mut self.scheduler, batch, &record, pos);
+        true
     }
 
     fn fork(&mut self, record: PerfRecord<'_>, pos: SourcePos, batch: &mut BatchBuilder) -> Option<()> {

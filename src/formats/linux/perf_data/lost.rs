@@ -33,10 +33,6 @@ impl LostRecords {
                 front.u64()?
             }
             kind::LOST_SAMPLES => front.u64()?,
-            kind::SWITCH | kind::SWITCH_CPU_WIDE => {
-                batch.lose(Loss::IgnoredPacket, pos);
-                return Some(());
-            }
             _ => return Some(()),
         };
         if kind == kind::LOST_SAMPLES && time_ns.unwrap_or(0) == 0 {

@@ -6,6 +6,7 @@ mod commands;
 mod folders;
 mod lost;
 mod off_cpu;
+mod switches;
 mod times;
 mod weights;
 

@@ -217,6 +217,22 @@ impl Attr {
         i64::try_from(PerfBytes(body.get(at..)?).u64()?).ok()
     }
 
+    /// Returns the thread and the CPU at the end of a record that is no sample; `None` without thread or time there.
+    pub(super) fn sample_id(&self, body: &[u8]) -> Option<SampleId> {
+        use sample_type::{CPU, ID, IDENTIFIER, STREAM_ID, TID, TIME};
+        let has = |field: u64| self.sample_type & field != 0;
+        if !self.has_sample_id || !has(TID) || !has(TIME) {
+            return None;
+        }
+        let count = |fields: u64| (self.sample_type & fields).count_ones() as usize * 8;
+        let at = body.len().checked_sub(count(TID | TIME | ID | STREAM_ID | CPU | IDENTIFIER))?;
+        let mut front = PerfBytes(&body[at..]);
+        let (pid, tid) = (front.i32()?.into(), front.i32()?.into());
+        front.bytes(count(TIME | ID | STREAM_ID))?;
+        let cpu = if has(CPU) { Some(front.u32()?.into()) } else { None };
+        Some(SampleId { pid, tid, cpu })
+    }
+
     /// Returns the event id of a record, if its offset does not depend on other fields.
     pub(super) fn id(&self, kind: u32, body: &[u8]) -> Option<u64> {
         use sample_type::{ADDRESS, ID, IDENTIFIER, IP, TID, TIME};
@@ -231,6 +247,14 @@ impl Attr {
         };
         PerfBytes(body.get(at..)?).u64()
     }
+}
+
+/// The thread of a record and its CPU, if that is recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct SampleId {
+    pub(super) pid: i64,
+    pub(super) tid: i64,
+    pub(super) cpu: Option<u64>,
 }
 
 /// Returns perf's default name of an event.
