@@ -207,10 +207,7 @@ impl LineParser for PerfScript {
             return self.sample(batch);
         }
         if bytes.starts_with(b"#") {
-            if let Some(machine) = bytes.strip_prefix(b"# arch : ") {
-                self.kernel.machine = String::from_utf8_lossy(machine.trim_ascii()).into_owned();
-            }
-            return;
+            return self.comment(bytes);
         }
         // Frames are indented by a tab. Spaces may also precede a program name, which may look like an address.
         let is_indented = bytes[0] == b'\t' || bytes[0] == b' ' && ScriptHeader::from_line(bytes).is_none();
@@ -226,50 +223,21 @@ impl LineParser for PerfScript {
             && bytes[0] != b'\t'
             && !is_task_line(bytes)
         {
-            let header = ScriptHeader::bare(bytes, has_ids);
-            // Any text is a header, and a truncated one may have another name or id.
-            return if line.has_end && header.tid.is_some() == has_ids {
-                self.begin(header, line, batch);
-            } else {
-                batch.lose(line.loss(), line.pos());
-            };
+            return self.begin_bare(has_ids, line, batch);
         }
         if self.pending.is_some()
             && is_indented
             && let Some(frame) = script_frame(bytes)
         {
-            // A truncated file may cut a name at any byte.
-            if line.has_end || bytes.ends_with(b")") {
-                self.frames.push(frame);
-            } else {
-                batch.lose(line.loss(), line.pos());
-            }
-            return;
+            return self.add_frame(frame, line, batch);
         }
         if is_task_line(bytes) {
             self.sample(batch);
             self.switch(line, batch);
-            let lost = memchr::memmem::find(bytes, b"PERF_RECORD_LOST lost ").map(|at| &bytes[at + 22..]);
-            if let Some(lost) = lost.and_then(parsed::<i64>).and_then(|lost| u64::try_from(lost).ok()) {
-                batch.batch.losses.add_many(Loss::RecorderLost, line.pos(), lost);
-            }
-            return;
+            return count_lost_records(line, batch);
         }
-        let header = ScriptHeader::from_line(bytes).or_else(|| {
-            // Lines with a time but no program start with spaces.
-            let is_first = |header: &ScriptHeader<'_>| header.comm.is_empty() && bytes[0] == b' ';
-            ScriptHeader::parse(bytes, false).filter(|header| !is_indented || is_first(header))
-        });
-        let is_untimed = self.form == HeaderForm::Untimed;
-        let header = header.or_else(|| ScriptHeader::untimed(bytes).filter(|_| is_untimed));
-        if header.is_none()
-            && self.pending.is_some()
-            && let Some(frame) = self.frames.last_mut()
-            && let Some(location) = source_line(bytes)
-        {
-            if !location.is_empty() {
-                frame.line = location.into();
-            }
+        let header = self.header(bytes, is_indented);
+        if header.is_none() && self.pending.is_some() && self.add_source_line(bytes) {
             return;
         }
         self.sample(batch);
@@ -283,6 +251,15 @@ impl LineParser for PerfScript {
         self.sample(out.batch);
         self.kernel.finish(out.batch);
         out.flush_if_full()
+    }
+}
+
+/// Counts the records that `perf` lost, from the line of a task.
+fn count_lost_records(line: TextLine<'_>, batch: &mut BatchBuilder) {
+    const PREFIX: &[u8] = b"PERF_RECORD_LOST lost ";
+    let count = memchr::memmem::find(line.bytes, PREFIX).map(|at| &line.bytes[at + PREFIX.len()..]);
+    if let Some(count) = count.and_then(parsed::<i64>).and_then(|count| u64::try_from(count).ok()) {
+        batch.batch.losses.add_many(Loss::RecorderLost, line.pos(), count);
     }
 }
 
@@ -308,6 +285,54 @@ impl PerfScript {
 
     fn is_untimed(&self) -> bool {
         self.form != HeaderForm::Timed
+    }
+
+    /// Reads the architecture, which defines the numbers of system calls, from a comment.
+    fn comment(&mut self, bytes: &[u8]) {
+        if let Some(machine) = bytes.strip_prefix(b"# arch : ") {
+            self.kernel.machine = String::from_utf8_lossy(machine.trim_ascii()).into_owned();
+        }
+    }
+
+    /// Parses a header with a time, or one without if the text has no times.
+    fn header<'a>(&self, bytes: &'a [u8], is_indented: bool) -> Option<ScriptHeader<'a>> {
+        let header = ScriptHeader::from_line(bytes).or_else(|| {
+            // Lines with a time but no program start with spaces.
+            let is_first = |header: &ScriptHeader<'_>| header.comm.is_empty() && bytes[0] == b' ';
+            ScriptHeader::parse(bytes, false).filter(|header| !is_indented || is_first(header))
+        });
+        let is_untimed = self.form == HeaderForm::Untimed;
+        header.or_else(|| ScriptHeader::untimed(bytes).filter(|_| is_untimed))
+    }
+
+    /// Starts a sample from a header that has only a program name, and maybe ids.
+    fn begin_bare(&mut self, has_ids: bool, line: TextLine<'_>, batch: &mut BatchBuilder) {
+        let header = ScriptHeader::bare(line.bytes, has_ids);
+        // Any text is a header, and a truncated one may have another name or id.
+        if line.has_end && header.tid.is_some() == has_ids {
+            self.begin(header, line, batch);
+        } else {
+            batch.lose(line.loss(), line.pos());
+        }
+    }
+
+    fn add_frame(&mut self, frame: ScriptFrame, line: TextLine<'_>, batch: &mut BatchBuilder) {
+        // A truncated file may cut a name at any byte.
+        if line.has_end || line.bytes.ends_with(b")") {
+            self.frames.push(frame);
+        } else {
+            batch.lose(line.loss(), line.pos());
+        }
+    }
+
+    /// Adds a source line to the frame above it. Returns whether the line is one.
+    fn add_source_line(&mut self, bytes: &[u8]) -> bool {
+        let Some(frame) = self.frames.last_mut() else { return false };
+        let Some(location) = source_line(bytes) else { return false };
+        if !location.is_empty() {
+            frame.line = location.into();
+        }
+        true
     }
 
     /// Starts an event from its header; the stack of a sample follows.
@@ -345,17 +370,9 @@ impl PerfScript {
         let is_sample = fields.is_empty() && SystemCall::from_tracepoint(event).is_none()
             || is_hardware_event(event) && (frame.is_some() || is_data())
             || field_text.is_empty() && frame.is_some();
-        let field_text = if is_sample { field_text } else { b"" };
-        let pending = Pending {
-            ts_ns,
-            tid,
-            cpu,
-            period,
-            event: event.into(),
-            fields: field_text.into(),
-            pos,
-            is_emitted: !is_sample,
-        };
+        let fields = if is_sample { field_text } else { b"" }.into();
+        self.pending =
+            Some(Pending { ts_ns, tid, cpu, period, event: event.into(), fields, pos, is_emitted: !is_sample });
         if is_sample {
             self.kernel.name_task(batch, &event_text);
             self.frames.extend(frame);
@@ -366,7 +383,6 @@ impl PerfScript {
             }
             self.kernel.add_event(batch, &event_text);
         }
-        self.pending = Some(pending);
     }
 
     /// Returns the generated id of a thread without one.
