@@ -45,23 +45,15 @@ impl StreamReader for CpuProfile {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let Some(source) = self.source.take() else { return Ok(()) };
         let document = Document::open(source, context)?;
-        let [nodes, profile, result] = document.pick(document.whole(), ["nodes", "profile", "result"])?;
-        // A debugger protocol response wraps the profile.
-        let result = result.map_or(Ok([None]), |result| document.pick(result, ["profile"]))?[0];
-        let whole = document.whole();
-        let profile = if nodes.is_some() { whole } else { profile.or(result).unwrap_or(whole) };
         let keys = ["nodes", "startTime", "endTime", "samples", "timeDeltas", "timestamps"];
-        let [nodes, start, end, samples, deltas, times] = document.pick(profile, keys)?;
+        let [nodes, start, end, samples, deltas, times] = document.pick(profile_extent(&document)?, keys)?;
         if nodes.is_none() {
             return Err(document.without("the JSON of a profile with nodes"));
         }
         let mut batch = BatchBuilder::new(context.chunk_limits);
         let mut charge = document.table_charge();
         let mut calls = calls(&document, nodes, &mut charge, &mut batch)?;
-        let (pid, tid) = (Id::None, Id::Number(1));
-        let (name, same_tid) = ("JavaScript".into(), tid.clone());
-        batch.batch.metadata.push(Metadata::ThreadName { pid: pid.clone(), tid: same_tid, name });
-        let key = TrackKey { slot: TrackKey::SLOT_UNTIMED, ..TrackKey::thread(pid, tid) };
+        let key = name_track(&mut batch);
         let micros = |extent: Option<JsonExtent>| -> Result<Option<i64>, ReadError> {
             let text = extent.map_or(Ok(Vec::new()), |extent| document.text(extent))?;
             Ok(TimeUnit::Microseconds.parse_nanos(&text).ok())
@@ -109,6 +101,23 @@ impl StreamReader for CpuProfile {
     }
 }
 
+/// Returns the object that contains the nodes. A response of the debugger protocol wraps it.
+fn profile_extent(document: &Document) -> Result<JsonExtent, ReadError> {
+    let whole = document.whole();
+    let [nodes, profile, result] = document.pick(whole, ["nodes", "profile", "result"])?;
+    let result = result.map_or(Ok([None]), |result| document.pick(result, ["profile"]))?[0];
+    Ok(if nodes.is_some() { whole } else { profile.or(result).unwrap_or(whole) })
+}
+
+/// Names the thread of the samples, which a profile does not name. Returns the key of its track.
+fn name_track(batch: &mut BatchBuilder) -> TrackKey {
+    let (pid, tid) = (Id::None, Id::Number(1));
+    let (name, same_tid) = ("JavaScript".into(), tid.clone());
+    batch.batch.metadata.push(Metadata::ThreadName { pid: pid.clone(), tid: same_tid, name });
+    TrackKey { slot: TrackKey::SLOT_UNTIMED, ..TrackKey::thread(pid, tid) }
+}
+
+/// Reads the call tree.
 fn calls(
     document: &Document,
     nodes: Option<JsonExtent>,

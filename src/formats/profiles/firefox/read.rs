@@ -144,6 +144,37 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         let document = self.document;
         let keys = ["meta", "libs", "shared", "threads", "counters", "processes"];
         let [meta, libs, shared, threads, counters, processes] = document.pick(profile, keys)?;
+        let markers = self.meta(meta, depth)?;
+        let tables = FirefoxStackTables::among(&FirefoxObject::read(document, shared)?);
+        let losses = &mut self.batch.batch.losses;
+        let mut shared = SharedTables {
+            libs: Library::read_all(document, libs, losses)?.unwrap_or_default(),
+            markers,
+            tables,
+            texts: tables.texts.map(|texts| FirefoxTexts::read(document, Some(texts), losses)).transpose()?,
+            stacks: None,
+        };
+        let process = self.threads(threads, &mut shared)?;
+        drop(shared);
+        let mut counters = document.items(counters);
+        while let Some(counter) = counters.next()? {
+            self.counter(counter, &process)?;
+        }
+        let mut processes = document.items(processes);
+        while let Some(process) = processes.next()? {
+            if depth >= NESTED_PROCESSES_MAX {
+                self.batch.lose(Loss::DeepNesting, process.pos());
+                break;
+            }
+            self.profile(process, depth + 1)?;
+        }
+        Ok(())
+    }
+
+    /// Reads the start and the unit of times of a process, and the tables of its markers. `depth` is 0 for the first
+    /// process.
+    fn meta(&mut self, meta: Option<JsonExtent>, depth: u32) -> Result<Markers, ReadError> {
+        let document = self.document;
         let keys = ["startTime", "categories", "sampleUnits", "markerSchema", "product"];
         let [start, categories, units, schema, product] =
             meta.map_or(Ok([None; 5]), |meta| document.pick(meta, keys))?;
@@ -168,40 +199,24 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         };
         let schema: Option<Vec<MarkerSchema>> = document.value(schema, losses)?;
         let schema = schema.unwrap_or_default().into_iter().map(MarkerSchema::texts);
-        let tables = FirefoxStackTables::among(&FirefoxObject::read(document, shared)?);
-        let mut shared = SharedTables {
-            libs: Library::read_all(document, libs, losses)?.unwrap_or_default(),
-            markers: Markers {
-                categories: document.value(categories, losses)?.unwrap_or_default(),
-                texts: schema.filter(|(_, texts)| !texts.is_empty()).collect(),
-            },
-            tables,
-            texts: tables.texts.map(|texts| FirefoxTexts::read(document, Some(texts), losses)).transpose()?,
-            stacks: None,
-        };
-        let mut threads = document.items(threads);
+        Ok(Markers {
+            categories: document.value(categories, losses)?.unwrap_or_default(),
+            texts: schema.filter(|(_, texts)| !texts.is_empty()).collect(),
+        })
+    }
+
+    /// Adds all threads of a process. Returns the id of the process, from its first thread with one.
+    fn threads(&mut self, threads: Option<JsonExtent>, shared: &mut SharedTables<'d>) -> Result<Id, ReadError> {
+        let mut threads = self.document.items(threads);
         let mut process = Id::None;
         for position in 0i64.. {
             let Some(thread) = threads.next()? else { break };
             self.context.cancel.check()?;
             self.threads += 1;
-            let pid = self.thread(thread, &mut shared, position)?;
+            let pid = self.thread(thread, shared, position)?;
             process = if process == Id::None { pid } else { process };
         }
-        let mut counters = document.items(counters);
-        while let Some(counter) = counters.next()? {
-            self.counter(counter, &process)?;
-        }
-        drop(shared);
-        let mut processes = document.items(processes);
-        while let Some(process) = processes.next()? {
-            if depth >= NESTED_PROCESSES_MAX {
-                self.batch.lose(Loss::DeepNesting, process.pos());
-                break;
-            }
-            self.profile(process, depth + 1)?;
-        }
-        Ok(())
+        Ok(process)
     }
 
     fn time(&self, time: Option<&[u8]>) -> Option<i64> {

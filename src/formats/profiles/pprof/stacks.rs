@@ -14,7 +14,7 @@ use crate::formats::output::modules::ModuleFrame;
 use crate::formats::profiles::frames::FrameTable;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::model::args::Detail;
-use crate::model::{Loss, SourcePos};
+use crate::model::{Loss, Losses, SourcePos};
 
 /// Message of the note on dropped frames.
 const DROPPED: &str = "The profile asks to drop frames of this sample (drop_frames), such as those inside of an allocator; their cost is that of the caller.";
@@ -61,6 +61,54 @@ pub(super) struct PprofStacks {
     new_bytes: usize,
 }
 
+/// The fields of an encoded sample.
+#[derive(Default)]
+struct SampleFields<'m> {
+    /// Location ids, innermost first.
+    locations: Vec<u64>,
+    values: Vec<i64>,
+    /// Keys, and values as JSON.
+    labels: Vec<(Cow<'m, str>, String)>,
+}
+
+impl<'m> SampleFields<'m> {
+    fn read(bytes: &[u8], tables: &ProfileTables<'m>, pos: SourcePos, losses: &mut Losses) -> Self {
+        let mut read = Self::default();
+        let (mut label_bytes, mut is_cut) = (0, false);
+        let mut fields = Fields::new(bytes);
+        for field in fields.by_ref() {
+            match (field.number, field.value) {
+                (sample::LOCATION_ID, value) => {
+                    let room = STACK_FRAMES_MAX.saturating_sub(read.locations.len());
+                    let mut numbers = value.numbers(false);
+                    read.locations.extend(numbers.by_ref().take(room));
+                    is_cut |= numbers.next().is_some();
+                }
+                (sample::VALUE, value) => {
+                    // One more than needed shows that there are too many.
+                    let room = (tables.types.len() + 1).saturating_sub(read.values.len());
+                    read.values.extend(value.numbers(false).take(room).map(u64::cast_signed));
+                }
+                // Labels may repeat a long text; beyond the limit of arguments, they are not shown.
+                (sample::LABEL, ProtoValue::Bytes(bytes)) if label_bytes <= Detail::ARGS_BYTES_MAX => {
+                    let label = read_label(bytes, tables);
+                    label_bytes += label.1.len();
+                    read.labels.push(label);
+                }
+                _ => {}
+            }
+        }
+        if fields.is_broken() || read.values.len() != tables.types.len() {
+            losses.add(Loss::BadRecord, pos);
+        }
+        if is_cut {
+            losses.add(Loss::DeepNesting, pos);
+        }
+        read.values.truncate(tables.types.len());
+        read
+    }
+}
+
 impl PprofStacks {
     pub(super) fn sample<'m>(
         &mut self,
@@ -70,72 +118,52 @@ impl PprofStacks {
         pos: SourcePos,
         batch: &mut BatchBuilder,
     ) -> PprofSample {
-        let (mut locations, mut values, mut labels) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut label_bytes, mut is_cut) = (0, false);
-        let mut fields = Fields::new(bytes);
-        for field in fields.by_ref() {
-            match (field.number, field.value) {
-                (sample::LOCATION_ID, value) => {
-                    let room = STACK_FRAMES_MAX.saturating_sub(locations.len());
-                    let mut numbers = value.numbers(false);
-                    locations.extend(numbers.by_ref().take(room));
-                    is_cut |= numbers.next().is_some();
-                }
-                (sample::VALUE, value) => {
-                    let room = (tables.types.len() + 1).saturating_sub(values.len());
-                    values.extend(value.numbers(false).take(room).map(u64::cast_signed));
-                }
-                // Labels may repeat a long text; beyond the limit of arguments, they are not shown.
-                (sample::LABEL, ProtoValue::Bytes(bytes)) if label_bytes <= Detail::ARGS_BYTES_MAX => {
-                    let label = read_label(bytes, tables);
-                    label_bytes += label.1.len();
-                    labels.push(label);
-                }
-                _ => {}
-            }
-        }
-        if fields.is_broken() || values.len() != tables.types.len() {
-            batch.lose(Loss::BadRecord, pos);
-        }
-        if is_cut {
-            batch.lose(Loss::DeepNesting, pos);
-        }
-        values.truncate(tables.types.len());
-        let mut frame = None;
-        let (mut of_location, mut has_kept) = (Vec::new(), false);
+        let SampleFields { locations, values, labels } =
+            SampleFields::read(bytes, tables, pos, &mut batch.batch.losses);
+        let (mut frame, mut has_kept) = (None, false);
+        let mut location_frames = Vec::new();
         for &location in locations.iter().rev() {
             let key = (frame.map_or(0, |frame| frame + 1), location, has_kept);
-            if let Some(&row) = self.location_rows.get(&key) {
-                (frame, has_kept) = (row.frame, row.has_kept);
-                if row.is_cut {
-                    batch.batch.losses.add_because(DROPPED, Loss::IgnoredMetadata, pos);
+            let row = if let Some(&row) = self.location_rows.get(&key) {
+                row
+            } else {
+                let mut modules = std::mem::take(&mut self.modules);
+                let location = tables.each_frame(location, &mut modules, batch, |each| location_frames.push(each));
+                self.modules = modules;
+                if location.is_none() {
+                    batch.lose(Loss::MissingText, pos);
                 }
-                if row.is_cut && has_kept {
+                let kept_count = dropped.kept_count(&location_frames, &mut has_kept, &mut batch.batch.losses);
+                self.push_location(key, &mut location_frames, kept_count, has_kept)
+            };
+            (frame, has_kept) = (row.frame, row.has_kept);
+            if row.is_cut {
+                batch.batch.losses.add_because(DROPPED, Loss::IgnoredMetadata, pos);
+                if has_kept {
                     break;
                 }
-                continue;
-            }
-            let mut modules = std::mem::take(&mut self.modules);
-            let known_location = tables.each_frame(location, &mut modules, batch, |each| of_location.push(each));
-            self.modules = modules;
-            if known_location.is_none() {
-                batch.lose(Loss::MissingText, pos);
-            }
-            let kept_count = dropped.kept_count(&of_location, &mut has_kept, &mut batch.batch.losses);
-            let (is_cut, is_long) = (kept_count < of_location.len(), of_location.len() > 1);
-            of_location.drain(..).take(kept_count).for_each(|each| frame = self.frame(frame, each));
-            if is_long {
-                self.location_rows.insert(key, LocationRow { frame, is_cut, has_kept });
-                self.new_bytes += 2 * size_of::<(LocationKey, LocationRow)>();
-            }
-            if is_cut {
-                batch.batch.losses.add_because(DROPPED, Loss::IgnoredMetadata, pos);
-            }
-            if is_cut && has_kept {
-                break;
             }
         }
         PprofSample { frame, values: values.into(), labels: labels_json(&labels) }
+    }
+
+    /// Adds the first `kept_count` frames of a location to the stack in `key`. Drains `frames`.
+    fn push_location(
+        &mut self,
+        key: LocationKey,
+        frames: &mut Vec<LocationFrame<'_>>,
+        kept_count: usize,
+        has_kept: bool,
+    ) -> LocationRow {
+        let (is_cut, is_long) = (kept_count < frames.len(), frames.len() > 1);
+        let caller = key.0.checked_sub(1);
+        let frame = frames.drain(..).take(kept_count).fold(caller, |caller, each| self.frame(caller, each));
+        let row = LocationRow { frame, is_cut, has_kept };
+        if is_long {
+            self.location_rows.insert(key, row);
+            self.new_bytes += 2 * size_of::<(LocationKey, LocationRow)>();
+        }
+        row
     }
 
     /// Returns the row of a frame, adding it if needed; that of its caller if there are too many.

@@ -154,13 +154,7 @@ impl<'m> ProfileTables<'m> {
         /// Bytes of a hash table entry; hash tables are at worst half full.
         const ROW: usize = 2 * size_of::<(u64, CodeLocation)>();
         let ProtoValue::Bytes(bytes) = field.value else {
-            match field.number {
-                profile::DEFAULT_SAMPLE_TYPE => self.default_type = index(field.value),
-                profile::DROP_FRAMES => self.drop_frames[0] = index(field.value),
-                profile::KEEP_FRAMES => self.drop_frames[1] = index(field.value),
-                profile::PERIOD => self.period.get_or_insert_default().0 = field.value.number(),
-                _ => {}
-            }
+            self.add_number(field);
             return 0;
         };
         let mut parts = Fields::new(bytes);
@@ -211,6 +205,16 @@ impl<'m> ProfileTables<'m> {
             losses.add(Loss::BadRecord, pos);
         }
         kept_bytes
+    }
+
+    fn add_number(&mut self, field: ProtoField<'m>) {
+        match field.number {
+            profile::DEFAULT_SAMPLE_TYPE => self.default_type = index(field.value),
+            profile::DROP_FRAMES => self.drop_frames[0] = index(field.value),
+            profile::KEEP_FRAMES => self.drop_frames[1] = index(field.value),
+            profile::PERIOD => self.period.get_or_insert_default().0 = field.value.number(),
+            _ => {}
+        }
     }
 
     /// Returns a string by its row; empty beyond the table.
