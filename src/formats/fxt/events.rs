@@ -9,7 +9,7 @@ use super::fields::{
 use super::names::{FxtText, FxtThread, Provider, ThreadId};
 use super::wire::{TextRef, Words};
 use crate::formats::linux::scheduler::{Scheduler, SchedulerTask, Switch, TaskState};
-use crate::formats::output::args::ArgsWriter;
+use crate::formats::output::args::{ArgsWriter, push_quoted};
 use crate::formats::output::batch::{BatchBuilder, bare, label};
 use crate::model::args::Detail;
 use crate::model::{
@@ -226,58 +226,46 @@ impl FxtEventBuilder {
             let name = record.provider.text(TextRef::from_bits(argument::ARGUMENT_NAME.get(header)), words)?;
             let name = record.text_bytes(name);
             let value = argument::ARGUMENT_VALUE.get(header);
-            let number = match argument::ARGUMENT_TYPE.get(header) {
-                argument_type::NULL => {
-                    self.args.key("", name);
-                    self.args.json.push_str("null");
-                    None
-                }
-                argument_type::INT32 => Some(FxtNumber::Signed(i64::from(value as i32))),
-                argument_type::UINT32 => Some(FxtNumber::Unsigned(value)),
-                argument_type::INT64 => Some(FxtNumber::Signed(words.word()?.cast_signed())),
-                argument_type::UINT64 => Some(FxtNumber::Unsigned(words.word()?)),
-                argument_type::DOUBLE => Some(FxtNumber::Float(f64::from_bits(words.word()?))),
+            match argument::ARGUMENT_TYPE.get(header) {
+                argument_type::NULL => self.json_argument(name, "null"),
+                argument_type::INT32 => self.number_argument(name, FxtNumber::Signed(i64::from(value as i32))),
+                argument_type::UINT32 => self.number_argument(name, FxtNumber::Unsigned(value)),
+                argument_type::INT64 => self.number_argument(name, FxtNumber::Signed(words.word()?.cast_signed())),
+                argument_type::UINT64 => self.number_argument(name, FxtNumber::Unsigned(words.word()?)),
+                argument_type::DOUBLE => self.number_argument(name, FxtNumber::Float(f64::from_bits(words.word()?))),
                 argument_type::STRING => {
                     let reference = TextRef::from_bits(string_argument::ARGUMENT_VALUE.get(header));
                     let value = record.provider.text(reference, words)?;
                     let value = record.text_bytes(value);
                     self.args.key("", name);
-                    crate::formats::output::args::push_quoted(&mut self.args.json, &String::from_utf8_lossy(value));
-                    None
+                    push_quoted(&mut self.args.json, &String::from_utf8_lossy(value));
                 }
-                argument_type::POINTER => {
-                    let pointer = format!("\"{:#x}\"", words.word()?);
-                    self.args.key("", name);
-                    self.args.json.push_str(&pointer);
-                    None
-                }
+                argument_type::POINTER => self.json_argument(name, &format!("\"{:#x}\"", words.word()?)),
                 argument_type::KERNEL_OBJECT_ID => {
                     let koid = words.word()?;
                     if name == b"process" {
                         self.process = Some(koid);
                     }
-                    self.args.key("", name);
-                    self.args.json.push_str(&koid.to_string());
-                    None
+                    self.json_argument(name, &koid.to_string());
                 }
                 argument_type::BOOLEAN => {
-                    self.args.key("", name);
                     let is_true = boolean_argument::ARGUMENT_VALUE.get(header) != 0;
-                    self.args.json.push_str(if is_true { "true" } else { "false" });
-                    None
+                    self.json_argument(name, if is_true { "true" } else { "false" });
                 }
-                _ => {
-                    record.lose(Loss::IgnoredArguments);
-                    None
-                }
-            };
-            if let Some(number) = number {
-                self.args.key("", name);
-                self.args.json.push_str(&number.json());
-                self.numbers.push((name.to_vec(), number.value()));
+                _ => record.lose(Loss::IgnoredArguments),
             }
         }
         Some(())
+    }
+
+    fn json_argument(&mut self, name: &[u8], json: &str) {
+        self.args.key("", name);
+        self.args.json.push_str(json);
+    }
+
+    fn number_argument(&mut self, name: &[u8], number: FxtNumber) {
+        self.json_argument(name, &number.json());
+        self.numbers.push((name.to_vec(), number.value()));
     }
 
     /// Reads the name of a process or thread.
