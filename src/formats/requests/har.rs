@@ -292,7 +292,8 @@ impl SpanDecoder for Har {
                 None => layout.service("requests", out.batch),
             };
             self.requests += 1;
-            add_entry(&entry, self.requests, service, pos, layout, out.batch);
+            let request = RequestKey { number: self.requests, service, pos };
+            add_entry(&entry, request, layout, out.batch);
             layout.flush_if_full(out)?;
         }
         Ok(true)
@@ -345,30 +346,41 @@ fn add_page(
     });
 }
 
+/// A request of a trace: its number, the row of its service, and its position in the file.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RequestKey {
+    pub(super) number: u64,
+    pub(super) service: u32,
+    pub(super) pos: SourcePos,
+}
+
+impl RequestKey {
+    /// Returns the id of the span of a phase; that of the request has an empty name.
+    fn span_id(self, phase: &str) -> u64 {
+        span_id(&self.number.to_le_bytes(), phase.as_bytes())
+    }
+
+    fn span(self, start_ns: i64, end_ns: i64, phase: &str) -> ServiceSpan {
+        ServiceSpan {
+            start_ns,
+            end_ns,
+            id: self.span_id(phase),
+            parent: None,
+            service: self.service,
+            name: phase.as_bytes().into(),
+            args: "".into(),
+            resource: None,
+            points: Vec::new(),
+            is_failed: false,
+            pos: self.pos,
+        }
+    }
+}
+
 /// Adds a request as a span with its phases as children.
-pub(super) fn add_entry(
-    entry: &HarEntry<'_>,
-    number: u64,
-    service: u32,
-    pos: SourcePos,
-    layout: &mut Layout,
-    batch: &mut BatchBuilder,
-) {
+pub(super) fn add_entry(entry: &HarEntry<'_>, request: RequestKey, layout: &mut Layout, batch: &mut BatchBuilder) {
+    let pos = request.pos;
     let Some(start_ns) = started_ns(entry.started_date_time, pos, batch) else { return };
-    let id_of = |part: &str| span_id(&number.to_le_bytes(), part.as_bytes());
-    let span = |start_ns: i64, end_ns: i64, part: &str| ServiceSpan {
-        start_ns,
-        end_ns,
-        id: id_of(part),
-        parent: None,
-        service,
-        name: part.as_bytes().into(),
-        args: "".into(),
-        resource: None,
-        points: Vec::new(),
-        is_failed: false,
-        pos,
-    };
     let (timings, took_ns) = (&entry.timings, taken_ns(entry.time).filter(|&ns| ns > 0));
     if entry.time.is_some_and(|time| TimeUnit::Milliseconds.nanos(time).is_err()) {
         batch.lose(Loss::BadNumber, pos);
@@ -382,10 +394,23 @@ pub(super) fn add_entry(
     let is_unfinished = entry.is_unfinished();
     let end_ns = if is_unfinished { i64::MAX } else { start_ns.saturating_add(took_ns) };
     let (name, args) = (title(entry), args(entry, is_over));
-    let request = span(start_ns, if is_unfinished { 0 } else { end_ns }, "");
+    let whole = request.span(start_ns, if is_unfinished { 0 } else { end_ns }, "");
     let is_failed = entry.response.as_ref().is_some_and(Response::is_failed);
-    layout.push(ServiceSpan { name: name.as_bytes().into(), args, is_failed, ..request });
+    layout.push(ServiceSpan { name: name.as_bytes().into(), args, is_failed, ..whole });
     let is_nested = is_over && timings.is_timed_from_start();
+    add_phases(timings, phases, is_nested, (start_ns, end_ns), request, layout);
+}
+
+/// Adds the phases of a request one after the other, up to its end. If `is_nested`, `dns` is inside `connect`, and
+/// `connect` inside `send`.
+fn add_phases(
+    timings: &Timings<'_>,
+    phases: [(&'static str, Option<i64>); 7],
+    is_nested: bool,
+    (start_ns, end_ns): (i64, i64),
+    request: RequestKey,
+    layout: &mut Layout,
+) {
     let has_own_ssl = phases.iter().any(|(phase, ns)| *phase == "ssl" && ns.is_some());
     let mut now_ns = start_ns;
     let connect_ns = start_ns.saturating_add(taken_ns(timings.blocked).unwrap_or(0));
@@ -398,13 +423,14 @@ pub(super) fn add_entry(
         let from_ns = if parent.is_empty() && !(is_nested && phase == "send") { now_ns } else { connect_ns };
         let Some(ns) = ns.filter(|&ns| ns > 0 && from_ns < end_ns) else { continue };
         let until_ns = from_ns.saturating_add(ns).min(end_ns);
-        layout.push(ServiceSpan { parent: Some(id_of(parent)), ..span(from_ns, until_ns, phase) });
+        let span = request.span(from_ns, until_ns, phase);
+        layout.push(ServiceSpan { parent: Some(request.span_id(parent)), ..span });
         if phase == "connect"
             && !has_own_ssl
             && let Some(ssl_ns) = taken_ns(timings.ssl).filter(|&ssl_ns| ssl_ns > 0)
         {
-            let ssl = span(until_ns.saturating_sub(ssl_ns).max(from_ns), until_ns, "ssl");
-            layout.push(ServiceSpan { parent: Some(id_of("connect")), ..ssl });
+            let ssl = request.span(until_ns.saturating_sub(ssl_ns).max(from_ns), until_ns, "ssl");
+            layout.push(ServiceSpan { parent: Some(request.span_id("connect")), ..ssl });
         }
         now_ns = until_ns;
     }

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use self::messages::{has_content, plain, push_raw, push_stack};
 use self::wire::{CallMetadata, ConsoleText, PlaywrightLine};
 
-use super::har::{HarEntry, add_entry};
+use super::har::{HarEntry, RequestKey, add_entry};
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::{LineParser, Output, TextLine};
 use crate::formats::json::document::TimeUnit;
@@ -118,7 +118,8 @@ impl LineParser for Playwright {
                 let Some(Ok(entry)) = entry else { return batch.lose(Loss::BadRecord, pos) };
                 let service = self.layout.service("requests", batch);
                 self.requests += 1;
-                add_entry(&entry, self.requests, service, pos, &mut self.layout, batch);
+                let request = RequestKey { number: self.requests, service, pos };
+                add_entry(&entry, request, &mut self.layout, batch);
             }
             "frame-snapshot" | "screencast-frame" | "input" => {}
             other => batch.lose_value(Loss::IgnoredPacket, LossValue::text(other.as_bytes()), pos),
