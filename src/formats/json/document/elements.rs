@@ -147,17 +147,26 @@ impl<'d> Elements<'d> {
             self.sought = Some(first);
             break if damaged_len <= SOUGHT_WITHIN_BYTES { 1 } else { damaged_len };
         };
-        let text = if self.abridged.is_empty() { &self.window.unread()[..self.lent] } else { &self.abridged };
-        let mut repairs = Repairs::default();
         self.repaired.clear();
-        if quirks.needs_check()
-            && let Ok(value) = Scanner::new(text, 0).value(0)
-            && let Cow::Owned(repaired) = valid_json(&value, &mut repairs)
-        {
+        let repairs = if quirks.needs_check() { self.repair() } else { Repairs::default() };
+        let text = if self.repaired.is_empty() { self.source_text() } else { self.repaired.as_bytes() };
+        Ok(Some(Element { text, offset, repairs, is_over_limit }))
+    }
+
+    /// Returns the bytes of the current element as in the file, or its abridged text.
+    #[inline]
+    fn source_text(&self) -> &[u8] {
+        if self.abridged.is_empty() { &self.window.unread()[..self.lent] } else { &self.abridged }
+    }
+
+    /// Writes the current element as valid JSON into `repaired`, which stays empty if it is valid already.
+    fn repair(&mut self) -> Repairs {
+        let mut repairs = Repairs::default();
+        let Ok(value) = Scanner::new(self.source_text(), 0).value(0) else { return repairs };
+        if let Cow::Owned(repaired) = valid_json(&value, &mut repairs) {
             self.repaired = repaired;
         }
-        let text = if self.repaired.is_empty() { text } else { self.repaired.as_bytes() };
-        Ok(Some(Element { text, offset, repairs, is_over_limit }))
+        repairs
     }
 
     /// Advances to the first byte of the next value; `None` at the end of the array.
