@@ -61,7 +61,7 @@ pub(super) fn install() -> Result<(), CliError> {
     write(&files.file_icon, FILE_ICON)?;
     write(&files.mime, KINDS)?;
     write(&files.desktop, &desktop_entry(&program))?;
-    let without = refresh(&files, true)?;
+    let without = refresh(&files, Registration::Added)?;
     for (kind, before) in defaults {
         if let Some(before) =
             before.filter(|before| before != PROGRAM && default_program(kind).as_ref() != Some(before))
@@ -90,12 +90,19 @@ pub(super) fn uninstall() -> Result<(), CliError> {
             _ => {}
         }
     }
-    refresh(&files, false)?;
+    refresh(&files, Registration::Removed)?;
     to_stdout(|out| Ok(writeln!(out, "Longspan is no longer registered with the desktop")?))
 }
 
+/// The change of the list of programs by MIME type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Registration {
+    Added,
+    Removed,
+}
+
 /// Runs the desktop's tools that read the changed files. Returns the names of the tools that are not installed.
-fn refresh(files: &InstalledFiles, installed: bool) -> Result<Vec<&'static str>, CliError> {
+fn refresh(files: &InstalledFiles, registration: Registration) -> Result<Vec<&'static str>, CliError> {
     let mut without = Vec::new();
     let ran =
         |tool: &str, folder: &Path| Command::new(tool).arg(folder).output().is_ok_and(|done| done.status.success());
@@ -105,7 +112,7 @@ fn refresh(files: &InstalledFiles, installed: bool) -> Result<Vec<&'static str>,
     if !ran("update-desktop-database", &files.data.join("applications")) {
         // The tool would write this list, which desktops read.
         let before = fs::read_to_string(&files.cache).unwrap_or_default();
-        write(&files.cache, &with_program(&before, installed))?;
+        write(&files.cache, &with_program(&before, registration))?;
     }
     Ok(without)
 }
@@ -159,7 +166,7 @@ fn quoted(word: &str) -> String {
 }
 
 /// Adds this program to the list of programs by MIME type, or removes it; other programs stay.
-fn with_program(before: &str, installed: bool) -> String {
+fn with_program(before: &str, registration: Registration) -> String {
     let mut lines: Vec<String> = before.lines().map(str::to_owned).collect();
     if lines.is_empty() {
         lines.push("[MIME Cache]".to_owned());
@@ -171,7 +178,7 @@ fn with_program(before: &str, installed: bool) -> String {
         }
     }
     lines.retain(|line| !line.is_empty());
-    for kind in kinds().filter(|_| installed) {
+    for kind in kinds().filter(|_| registration == Registration::Added) {
         match lines.iter_mut().find(|line| line.starts_with(&format!("{kind}="))) {
             // The first entry is the default program.
             Some(line) if kind.starts_with("application/vnd.") => {
@@ -191,12 +198,12 @@ mod tests {
     #[test]
     fn the_list_of_programs_keeps_other_entries_and_uninstalling_restores_it() {
         let before = "[MIME Cache]\ntext/plain=editor.desktop;\napplication/vnd.spall.trace=other.desktop;\n";
-        let installed = with_program(before, true);
+        let installed = with_program(before, Registration::Added);
         assert!(installed.contains("application/vnd.spall.trace=longspan.desktop;other.desktop;\n"), "{installed}");
         assert!(installed.contains("application/vnd.longspan.trace=longspan.desktop;\n"), "{installed}");
-        assert_eq!(with_program(&installed, true), installed, "installing twice changes nothing");
-        assert_eq!(with_program(&installed, false), before);
-        assert!(with_program("", true).starts_with("[MIME Cache]\n"));
+        assert_eq!(with_program(&installed, Registration::Added), installed, "installing twice changes nothing");
+        assert_eq!(with_program(&installed, Registration::Removed), before);
+        assert!(with_program("", Registration::Added).starts_with("[MIME Cache]\n"));
     }
 
     #[test]
