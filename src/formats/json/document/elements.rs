@@ -1,6 +1,6 @@
 //! Iterates over the values of an array as texts to be parsed. A value whose structure is sound is repaired to strict
-//! JSON. A damaged value extends to the end of its brackets. If they do not balance, it extends to its first error, and
-//! the next one starts where a value of the same kind may.
+//! JSON. A damaged value extends to the end of its brackets. If its brackets do not balance, it extends to its first
+//! error, and the search continues there for a value of the same kind.
 
 use std::borrow::Cow;
 
@@ -27,7 +27,8 @@ const BALANCED_WITHIN_BYTES: usize = 64 << 10;
 pub(crate) struct Elements<'d> {
     window: Window<'d>,
     has_begun: bool,
-    /// Whether the array has ended, or the value is none. A column that a table lacks is asked for each row.
+    /// Whether the array has ended, or the value is not an array. Tables ask for each row, also in columns that they
+    /// lack.
     has_ended: bool,
     /// Length of the current element, which is still at the front of the window.
     lent: usize,
@@ -137,7 +138,7 @@ impl<'d> Elements<'d> {
                 }
                 Reach::Further if self.window.fill_with_progress()? => continue,
                 Reach::Further if self.window.is_at_end_of_file() => {
-                    self.window.note_end(false);
+                    self.window.note_cut();
                     self.window.advance(usize::MAX);
                     return Ok(None);
                 }
@@ -177,7 +178,7 @@ impl<'d> Elements<'d> {
                 // An unmatched closing brace follows damage that is already counted.
                 (Some(b'['), false) | (Some(b',' | b'}'), true) => self.window.advance(1),
                 (None, _) => {
-                    self.window.note_end(false);
+                    self.window.note_cut();
                     return Ok(None);
                 }
                 (Some(b']'), true) => {
@@ -208,7 +209,7 @@ impl<'d> Elements<'d> {
                 return Ok(Some(abridger.map(Abridger::into_copy).unwrap_or_default()));
             }
             if !self.window.fill_with_progress()? {
-                self.window.note_end(false);
+                self.window.note_cut();
                 return Ok((!self.window.is_at_end_of_file()).then(Vec::new));
             }
         }

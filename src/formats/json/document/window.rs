@@ -121,7 +121,7 @@ impl<'d> Window<'d> {
         }
         match closed_at {
             Some(end) => self.note_closed(end),
-            None => self.note_end(false),
+            None => self.note_cut(),
         }
         Ok(None)
     }
@@ -192,7 +192,7 @@ impl<'d> Window<'d> {
                 None => self.advance(len),
             }
             if !self.fill()? {
-                self.note_end(false);
+                self.note_cut();
                 return Ok(JsonExtent { start, end: self.offset() });
             }
         }
@@ -206,8 +206,8 @@ impl<'d> Window<'d> {
     }
 
     /// Records that a value is cut off by the end of the file.
-    pub(super) fn note_end(&self, is_whole: bool) {
-        if !is_whole && self.is_at_end_of_file() {
+    pub(super) fn note_cut(&self) {
+        if self.is_at_end_of_file() {
             self.document.is_cut.set(true);
         }
     }
