@@ -112,12 +112,14 @@ impl Binder {
         args.text("code", format!("{:#x}", sent.code).as_bytes());
         let detail = Detail { args_json: args.finish(), ..Detail::default() };
         let detail = batch.batch.chunk.details.push(&detail);
-        if is_one_way {
+        let flow_depth = if is_one_way {
             instant(batch, thread, b"binder transaction async", detail);
+            Event::FLOW_OF_INSTANT
         } else {
             self.begin(batch, thread, BinderSpan::Call, detail);
-        }
-        flow(batch, thread, EventKind::FlowStart, sent.id, is_one_way);
+            Event::FLOW_OF_SPAN
+        };
+        flow(batch, thread, EventKind::FlowStart, sent.id, flow_depth);
     }
 
     fn received(&mut self, batch: &mut BatchBuilder, thread: BinderThread, id: i64) {
@@ -125,11 +127,11 @@ impl Binder {
             Some(SentMessage::Answer) => self.end(batch, thread, BinderSpan::Call),
             Some(SentMessage::Call) => {
                 self.begin(batch, thread, BinderSpan::Answer, 0);
-                flow(batch, thread, EventKind::FlowEnd, id, false);
+                flow(batch, thread, EventKind::FlowEnd, id, Event::FLOW_OF_SPAN);
             }
             Some(SentMessage::OneWay) => {
                 instant(batch, thread, b"binder async rcv", 0);
-                flow(batch, thread, EventKind::FlowEnd, id, true);
+                flow(batch, thread, EventKind::FlowEnd, id, Event::FLOW_OF_INSTANT);
             }
             // Sent before the recording started.
             None => {}
@@ -176,9 +178,8 @@ fn instant(batch: &mut BatchBuilder, thread: BinderThread, name: &[u8], detail: 
     batch.push(Event { detail, ..bare(thread.ts_ns, EventKind::Instant, thread.track, name) });
 }
 
-fn flow(batch: &mut BatchBuilder, thread: BinderThread, kind: EventKind, id: i64, is_of_instant: bool) {
+fn flow(batch: &mut BatchBuilder, thread: BinderThread, kind: EventKind, id: i64, depth: u16) {
     let value = xxh3_64(&[b"binder", &id.to_le_bytes()[..]].concat());
-    let depth = if is_of_instant { Event::FLOW_OF_INSTANT } else { Event::FLOW_OF_SPAN };
     let flags = EventFlags::BIND_ENCLOSING;
     batch.push(Event { value, depth, flags, ..bare(thread.ts_ns, kind, thread.track, NameIdx::EMPTY) });
 }

@@ -227,7 +227,7 @@ impl Scheduler {
                 batch.lose(Loss::LostSwitch, pos);
             }
             let end_state = previous_state.filter(|_| is_same);
-            self.ran(batch, cpu, &ran, ts_ns, end_state, pos);
+            self.add_run(batch, (cpu, &ran), (ts_ns, end_state), pos);
             if !is_same {
                 self.lose_track_of(batch, (ts_ns, cpu), &ran, pos);
             }
@@ -352,7 +352,7 @@ impl Scheduler {
                 && let Some(ran) = self.running.remove(&cpu)
             {
                 let end_state = if is_own { TaskState::from_letters(state.letters().as_bytes()) } else { None };
-                self.ran(batch, cpu, &ran, ts_ns, end_state, pos);
+                self.add_run(batch, (cpu, &ran), (ts_ns, end_state), pos);
                 if !is_own {
                     self.lose_track_of(batch, (ts_ns, cpu), &ran, pos);
                 } else if state == TaskChange::Unknown && !self.is_on(task.tid, cpu) {
@@ -399,7 +399,7 @@ impl Scheduler {
         let mut running: Vec<_> = std::mem::take(&mut self.running).into_iter().collect();
         running.sort_by_key(|&(cpu, _)| cpu);
         for (cpu, running) in running {
-            self.ran(batch, cpu, &running, self.newest_ns, None, pos);
+            self.add_run(batch, (cpu, &running), (self.newest_ns, None), pos);
             if let Some(last) = batch.batch.chunk.events.last_mut() {
                 last.flags = EventFlags::UNFINISHED.with(EventFlags::PLACED);
             }
@@ -412,14 +412,12 @@ impl Scheduler {
         }
     }
 
-    /// Adds a run of a thread on a CPU.
-    fn ran(
+    /// Adds a run of a thread on a CPU, with its end and the state that the thread then enters, if known.
+    fn add_run(
         &mut self,
         batch: &mut BatchBuilder,
-        cpu: u64,
-        ran: &RunningTask,
-        until_ns: i64,
-        end_state: Option<TaskState>,
+        (cpu, ran): (u64, &RunningTask),
+        (end_ns, end_state): (i64, Option<TaskState>),
         pos: SourcePos,
     ) {
         let name = format!("CPU {cpu}").into();
@@ -439,7 +437,7 @@ impl Scheduler {
         }
         let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
         let detail = batch.batch.chunk.details.push(&detail);
-        let dur_ns = until_ns.checked_sub(ran.since_ns).and_then(|dur_ns| u64::try_from(dur_ns).ok());
+        let dur_ns = end_ns.checked_sub(ran.since_ns).and_then(|dur_ns| u64::try_from(dur_ns).ok());
         if dur_ns.is_none() {
             batch.lose(Loss::NegativeDuration, pos);
         }
