@@ -59,6 +59,37 @@ struct FirefoxFunction {
     line: Option<u32>,
 }
 
+impl FirefoxFunction {
+    /// Reads the table of functions, with the files of their sources.
+    fn read_all(
+        document: &Document,
+        tables: &FirefoxStackTables,
+        charge: &mut TableCharge<'_>,
+        losses: &mut Losses,
+    ) -> Result<Vec<Self>, ReadError> {
+        let mut sources: Vec<Option<u32>> = Vec::new();
+        let mut rows = FirefoxTable::open(document, tables.sources, ["filename"], losses)?;
+        while let Some(row) = rows.next(losses)? {
+            charge.add(size_of::<Option<u32>>(), row.offset)?;
+            sources.push(row.index(0));
+        }
+        let mut functions = Vec::new();
+        let columns = ["name", "fileName", "resource", "source", "lineNumber"];
+        let mut rows = FirefoxTable::open(document, tables.functions, columns, losses)?;
+        while let Some(row) = rows.next(losses)? {
+            charge.add(size_of::<Self>(), row.offset)?;
+            let source = row.index(3).and_then(|source| *sources.get(source as usize)?);
+            functions.push(Self {
+                name: row.index(0),
+                file: row.index(1).or(source),
+                resource: row.index(2),
+                line: row.index(4),
+            });
+        }
+        Ok(functions)
+    }
+}
+
 impl<'d> FirefoxStacks<'d> {
     pub(super) fn read(
         document: &'d Document,
@@ -76,25 +107,7 @@ impl<'d> FirefoxStacks<'d> {
             charge.add(size_of::<Option<&Library>>(), row.offset)?;
             resources.push(row.index(0).and_then(|library| libs.get(library as usize)));
         }
-        let mut sources: Vec<Option<u32>> = Vec::new();
-        let mut rows = FirefoxTable::open(document, tables.sources, ["filename"], losses)?;
-        while let Some(row) = rows.next(losses)? {
-            charge.add(size_of::<Option<u32>>(), row.offset)?;
-            sources.push(row.index(0));
-        }
-        let mut functions: Vec<FirefoxFunction> = Vec::new();
-        let columns = ["name", "fileName", "resource", "source", "lineNumber"];
-        let mut rows = FirefoxTable::open(document, tables.functions, columns, losses)?;
-        while let Some(row) = rows.next(losses)? {
-            charge.add(size_of::<FirefoxFunction>(), row.offset)?;
-            let source = row.index(3).and_then(|source| *sources.get(source as usize)?);
-            functions.push(FirefoxFunction {
-                name: row.index(0),
-                file: row.index(1).or(source),
-                resource: row.index(2),
-                line: row.index(4),
-            });
-        }
+        let functions = FirefoxFunction::read_all(document, tables, &mut charge, losses)?;
         let names = FrameNames { texts: &texts, functions: &functions, resources: &resources, libs };
         let mut rows = FirefoxTable::open(document, tables.frames, ["func", "location", "address"], losses)?;
         while let Some(row) = rows.next(&mut batch.batch.losses)? {
