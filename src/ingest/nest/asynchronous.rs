@@ -57,35 +57,39 @@ impl Nester<'_> {
         match event.kind {
             EventKind::AsyncBegin => self.begin_async(track, event, blob)?,
             EventKind::AsyncEnd if open_track.is_some() => {
-                if self.asyncs.leave_step(id) {
-                    self.end(track, &Event { flags: EventFlags::UNNAMED, ..*event }, &[])?;
-                }
+                self.end_step(id, track, event)?;
                 self.end_async(track, event, blob)?;
             }
             EventKind::AsyncStepInto => {
-                if self.asyncs.leave_step(id) {
-                    self.end(track, &Event { flags: EventFlags::UNNAMED, ..*event }, &[])?;
-                }
+                self.end_step(id, track, event)?;
                 self.asyncs.enter_step(id);
                 self.begin_async(track, event, blob)?;
             }
-            EventKind::AsyncStepPast => {
-                let start_ns = self.asyncs.pass_step(id, event.ts_ns);
-                let row = Row {
-                    start_ns,
-                    value: event.ts_ns.abs_diff(start_ns),
-                    detail: self.detail(blob)?,
-                    name: event.name.0,
-                };
-                match self.free_lane(track, start_ns)? {
-                    Some(lane) => _ = self.push_span(track, lane, row, event.ts_ns)?,
-                    None => self.lose(Loss::DeepNesting, event.track, start_ns),
-                }
-            }
+            EventKind::AsyncStepPast => self.push_past_step(id, track, event, blob)?,
             _ => self.instant(track, event, blob)?,
         }
         if !self.track(track).open.has_begins() {
             self.asyncs.close(id);
+        }
+        Ok(())
+    }
+
+    /// Ends the step that the tree is in, if any.
+    fn end_step(&mut self, id: TreeId, track: TrackIdx, event: &Event) -> io::Result<()> {
+        if self.asyncs.leave_step(id) {
+            self.end(track, &Event { flags: EventFlags::UNNAMED, ..*event }, &[])?;
+        }
+        Ok(())
+    }
+
+    /// Adds the step that ends with the event, as a complete span.
+    fn push_past_step(&mut self, id: TreeId, track: TrackIdx, event: &Event, blob: &[u8]) -> io::Result<()> {
+        let start_ns = self.asyncs.pass_step(id, event.ts_ns);
+        let value = event.ts_ns.abs_diff(start_ns);
+        let row = Row { start_ns, value, detail: self.detail(blob)?, name: event.name.0 };
+        match self.free_lane(track, start_ns)? {
+            Some(lane) => _ = self.push_span(track, lane, row, event.ts_ns)?,
+            None => self.lose(Loss::DeepNesting, event.track, start_ns),
         }
         Ok(())
     }
