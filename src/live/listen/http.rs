@@ -228,6 +228,11 @@ impl HttpConnection {
         if head.is_gzip { body.unpacked() } else { Ok(body) }
     }
 
+    /// Sends a plain text, after which the connection closes.
+    pub(super) fn refuse(&mut self, status: u16, text: &[u8]) -> io::Result<()> {
+        self.answer(status, "text/plain", text, false)
+    }
+
     /// Sends a response; one to a HEAD request has no content.
     pub(super) fn answer(&mut self, status: u16, content_type: &str, text: &[u8], keeps_alive: bool) -> io::Result<()> {
         let reason = reason(status);

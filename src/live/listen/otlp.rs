@@ -1,6 +1,6 @@
 //! Receives requests of OpenTelemetry exporters over HTTP, from this machine only: JSON and protobuf, compressed or
-//! not. Refuses other host names, pages in browsers, gRPC (with a hint to the user), and other users of this machine as
-//! far as the kernel identifies them.
+//! not. Refuses other host names, pages in browsers, gRPC (with a hint to the user), and other users of this machine if
+//! the kernel identifies them.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
@@ -98,9 +98,7 @@ impl Server {
             }
             let Some(counted) = self.connections.count() else {
                 // The request is not read at all, so that a flood does not block.
-                HttpConnection::new(stream, self.stop.clone())
-                    .answer(503, "text/plain", b"too many connections\n", false)
-                    .ok();
+                HttpConnection::new(stream, self.stop.clone()).refuse(503, b"too many connections\n").ok();
                 continue;
             };
             let server = self.clone();
@@ -121,7 +119,7 @@ impl Server {
         let user = peer_user(&stream);
         let mut connection = HttpConnection::new(stream, self.stop.clone());
         if let Some((status, text)) = self.refuse_user(user) {
-            connection.answer(status, "text/plain", text, false).ok();
+            connection.refuse(status, text).ok();
             connection.drain();
             return;
         }
@@ -144,7 +142,7 @@ impl Server {
                 Err(NoRequest::Refused(status, why)) => (status, why.to_owned()),
             };
             // The rest of the request is ignored.
-            connection.answer(status, "text/plain", format!("{text}\n").as_bytes(), false).ok();
+            connection.refuse(status, format!("{text}\n").as_bytes()).ok();
             connection.drain();
             return;
         }
