@@ -20,8 +20,8 @@ use super::filter::SpanPosition;
 use super::name_set::NameSet;
 use super::snapshot::Snapshot;
 use crate::model::TrackIdx;
-use crate::store::block::BLOCK_ROWS;
-use crate::store::{LaneIdx, LaneKind};
+use crate::store::block::{BLOCK_ROWS, Block};
+use crate::store::{Lane, LaneIdx, LaneKind};
 
 /// Limit for the cached steps of one term: 32 MiB.
 const STEPS_KEPT_MAX: usize = 1 << 21;
@@ -187,22 +187,7 @@ impl Named {
                     if block_row >= end_row || block_row + BLOCK_ROWS as u64 <= first_row {
                         continue;
                     }
-                    let block = extent_data.block(block);
-                    let (mut starts, mut durs) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
-                    let mut named = self.names.rows_of(&block);
-                    if named != 0 {
-                        block.starts(&mut starts);
-                        block.values(&mut durs);
-                    }
-                    while named != 0 {
-                        let slot = named.trailing_zeros() as usize;
-                        named &= named - 1;
-                        // A block whose rows all have the name has bits beyond its rows.
-                        if slot < block.rows() {
-                            let unfinished = lane.is_unfinished(block_row + slot as u64);
-                            spans.push(OpenAncestor::new(starts[slot], durs[slot], info.depth, unfinished));
-                        }
-                    }
+                    self.push_named(&extent_data.block(block), (info.depth, block_row), lane, &mut spans);
                 }
                 if spans.len() > spans_max {
                     return None;
@@ -210,6 +195,32 @@ impl Named {
             }
         }
         Some(spans)
+    }
+
+    /// Adds the spans of a block with a matching name, at the depth of their lane. `first_row` is that of the block.
+    fn push_named(
+        &self,
+        block: &Block<'_>,
+        (depth, first_row): (u16, u64),
+        lane: Lane<'_>,
+        spans: &mut Vec<OpenAncestor>,
+    ) {
+        let mut named = self.names.rows_of(block);
+        if named == 0 {
+            return;
+        }
+        let (mut starts, mut durs) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
+        block.starts(&mut starts);
+        block.values(&mut durs);
+        while named != 0 {
+            let slot = named.trailing_zeros() as usize;
+            named &= named - 1;
+            // A block whose rows all have the name has bits beyond its rows.
+            if slot < block.rows() {
+                let unfinished = lane.is_unfinished(first_row + slot as u64);
+                spans.push(OpenAncestor::new(starts[slot], durs[slot], depth, unfinished));
+            }
+        }
     }
 }
 

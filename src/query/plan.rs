@@ -80,6 +80,14 @@ pub(super) fn each_sweep(
     })
 }
 
+/// The time range of a [`Sweep`].
+#[derive(Debug, Clone, Copy)]
+struct SweepRange {
+    from_ns: i64,
+    to_ns: i64,
+    counts_open: bool,
+}
+
 impl Plan {
     /// Plans a scope whose filter depends only on names and tracks.
     pub(super) fn new(snapshot: &Snapshot, scope: &Scope, source: &PlanSource<'_>) -> Self {
@@ -87,7 +95,7 @@ impl Plan {
         let (from_ns, to_ns) = (scope.from_ns.unwrap_or(i64::MIN), scope.to_ns.unwrap_or(i64::MAX));
         let Some(ledger) = source.ledger else {
             for track in scope.event_tracks(snapshot) {
-                plan.sweep(snapshot, track, from_ns, to_ns, true);
+                plan.sweep(snapshot, track, SweepRange { from_ns, to_ns, counts_open: true });
             }
             return plan;
         };
@@ -107,16 +115,16 @@ impl Plan {
                 Some(covered)
             });
             let Some(covered) = covered else {
-                plan.sweep(snapshot, track, from_ns, to_ns, true);
+                plan.sweep(snapshot, track, SweepRange { from_ns, to_ns, counts_open: true });
                 continue;
             };
             let end = source.swept_from(track).map_or(covered.end, |slice| slice.clamp(covered.start, covered.end));
             let edges = slices.edges(ledger, &(covered.start..end));
             if let Some(before_ns) = edges.before_ns {
-                plan.sweep(snapshot, track, from_ns, before_ns, true);
+                plan.sweep(snapshot, track, SweepRange { from_ns, to_ns: before_ns, counts_open: true });
             }
             if let Some(after_ns) = edges.after_ns {
-                plan.sweep(snapshot, track, after_ns, to_ns, false);
+                plan.sweep(snapshot, track, SweepRange { from_ns: after_ns, to_ns, counts_open: false });
             }
         }
         plan
@@ -146,14 +154,16 @@ impl Plan {
                 let end = source.swept_from(track).map_or(node.to, |slice| slice.min(node.to));
                 if end > node.from {
                     let (from_ns, to_ns) = time_of(ledger, node.from..end);
-                    self.sweep(snapshot, track, from_ns, to_ns.unwrap_or(i64::MAX), false);
+                    let to_ns = to_ns.unwrap_or(i64::MAX);
+                    self.sweep(snapshot, track, SweepRange { from_ns, to_ns, counts_open: false });
                 }
             }
         }
     }
 
     /// Adds a range of a track, split for several threads.
-    fn sweep(&mut self, snapshot: &Snapshot, track: TrackIdx, from_ns: i64, to_ns: i64, counts_open: bool) {
+    fn sweep(&mut self, snapshot: &Snapshot, track: TrackIdx, range: SweepRange) {
+        let SweepRange { from_ns, to_ns, counts_open } = range;
         let lanes = span_lanes(snapshot.store(), snapshot.lanes_of(track));
         let info = |lane: u32| snapshot.lane(LaneIdx(lane));
         let begins_later = |lane: u32| info(lane).start_ns >= to_ns && to_ns < i64::MAX;
@@ -190,16 +200,20 @@ impl Plan {
             }));
         }
         ranges.sort_unstable();
+        let mut sweep = |(start_ns, end_ns): (i64, i64)| {
+            let range = SweepRange { from_ns: start_ns, to_ns: end_ns, counts_open: start_ns == from_ns };
+            self.sweep(snapshot, track, range);
+        };
         let mut ranges = ranges.into_iter();
         let Some(mut joined) = ranges.next() else { return };
         for range in ranges {
             if range.0 <= joined.1 {
                 joined.1 = joined.1.max(range.1);
             } else {
-                self.sweep(snapshot, track, joined.0, joined.1, joined.0 == from_ns);
+                sweep(joined);
                 joined = range;
             }
         }
-        self.sweep(snapshot, track, joined.0, joined.1, joined.0 == from_ns);
+        sweep(joined);
     }
 }

@@ -132,17 +132,7 @@ fn names_from_search(
     let resolve = |addresses: &[u64]| names_of_files(module.kind, search, addresses, locator, bytes_max, cancel);
     let (names, is_new) = match cached_names {
         None => (resolve(addresses)?, true),
-        Some(cached) if cached.stamps == stamps => {
-            let missing = cached.names.missing(addresses);
-            let names = with_cached(&cached, &missing, resolve)?;
-            if names.state.rank() > cached.state.rank() {
-                (resolve(addresses)?, true)
-            } else {
-                // Other files than those of the stamps may be gone.
-                let is_same = names.state == cached.state;
-                (names, is_same && !missing.is_empty())
-            }
-        }
+        Some(cached) if cached.stamps == stamps => complete_cached(&cached, addresses, resolve)?,
         Some(cached) => {
             let is_poorer = best.state_at_best().rank() < cached.state.rank();
             let names = if is_poorer { None } else { Some(resolve(addresses)?) };
@@ -157,6 +147,23 @@ fn names_from_search(
         cache.put(build_id, module.kind, &kept);
     }
     Ok(names)
+}
+
+/// Adds the missing addresses to cached names of the same files; resolves all again if that is better. Returns also
+/// whether to write the names to the cache.
+fn complete_cached(
+    cached: &KeptNames,
+    addresses: &[u64],
+    resolve: impl Fn(&[u64]) -> Result<ModuleNames, Cancelled>,
+) -> Result<(ModuleNames, bool), Cancelled> {
+    let missing = cached.names.missing(addresses);
+    let names = with_cached(cached, &missing, &resolve)?;
+    if names.state.rank() > cached.state.rank() {
+        return Ok((resolve(addresses)?, true));
+    }
+    // Other files than those of the stamps may be gone.
+    let is_same = names.state == cached.state;
+    Ok((names, is_same && !missing.is_empty()))
 }
 
 /// Returns cached names, with those of the missing addresses.
