@@ -1,7 +1,7 @@
 //! Ticks by wall-clock time in UTC: round times of day, and dates if a view spans several days. A view of few seconds
 //! counts fractions from a whole second. Time zones are not supported, because traces do not record theirs.
 
-use super::ruler::{GAP_DIGITS, Ruler, Tick, ticks_from};
+use super::ruler::{GAP_DIGITS, LabelSigns, Ruler, Tick, ticks_from};
 use super::viewport::Viewport;
 use crate::base::time::{HOUR_NS, hours_text, utc_clock_text, utc_day_text};
 
@@ -54,7 +54,7 @@ pub(crate) fn clock_ruler(view: &Viewport, utc_offset_ns: i64, digit_px: f64) ->
     }
     let second_utc_ns = start_utc_ns.div_euclid(SECOND_NS.into()) * i128::from(SECOND_NS);
     let origin_ns = clamped(second_utc_ns - i128::from(utc_offset_ns));
-    let (base_ns, ruler) = ticks_from(view, origin_ns, digit_px, true);
+    let (base_ns, ruler) = ticks_from(view, origin_ns, digit_px, LabelSigns::Always);
     let base_utc_ns = clamped(second_utc_ns + base_ns);
     let clock = utc_clock_text(base_utc_ns, 9);
     // The base is round, so its trailing zeros carry no information.
@@ -80,7 +80,7 @@ pub(crate) fn hours_ruler(view: &Viewport, origin_ns: i64, digit_px: f64) -> Opt
         return whole_seconds(view, -i128::from(origin_ns), (digit_px, chars as f64), label);
     }
     let second_ns = start_ns.div_euclid(SECOND_NS.into()) * i128::from(SECOND_NS);
-    let (base_ns, ruler) = ticks_from(view, clamped(second_ns + i128::from(origin_ns)), digit_px, true);
+    let (base_ns, ruler) = ticks_from(view, clamped(second_ns + i128::from(origin_ns)), digit_px, LabelSigns::Always);
     let base_ns = second_ns + base_ns;
     let fraction = format!(".{:09}", base_ns.rem_euclid(SECOND_NS.into()));
     let fraction = fraction.trim_end_matches('0').trim_end_matches('.');

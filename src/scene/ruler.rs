@@ -55,7 +55,7 @@ impl Ruler {
 /// Returns the ruler for a view, counting from `origin_ns`. A digit is `digit_px` wide.
 #[must_use]
 pub(crate) fn ruler(view: &Viewport, origin_ns: i64, digit_px: f64) -> Ruler {
-    let (base_ns, ruler) = ticks_from(view, origin_ns, digit_px, false);
+    let (base_ns, ruler) = ticks_from(view, origin_ns, digit_px, LabelSigns::IfShifted);
     let base = if base_ns == 0 { String::new() } else { time_label(base_ns, base_unit(base_ns)) };
     Ruler { base, ..ruler }
 }
@@ -70,15 +70,22 @@ pub(crate) fn weight_ruler(view: &Viewport, origin_ns: i64, digit_px: f64, unit:
     for ((unit, text), power) in units.iter_mut().zip(texts).zip([12, 9, 6, 3, 0]) {
         *unit = (least_ns * 10_i128.pow(power), text);
     }
-    labelled(view, origin_ns, 0, digit_px, false, &units)
+    labelled(view, origin_ns, 0, digit_px, LabelSigns::IfShifted, &units)
 }
 
-/// Returns the ticks of [`ruler`], and the offset of their zero from `origin_ns`. Labels have a sign if that is not the
-/// origin, or if `is_signed`.
-pub(super) fn ticks_from(view: &Viewport, origin_ns: i64, digit_px: f64, is_signed: bool) -> (i128, Ruler) {
+/// When positive labels have a plus sign.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LabelSigns {
+    /// If labels count from another time than the origin.
+    IfShifted,
+    Always,
+}
+
+/// Returns the ticks of [`ruler`], and the offset of their zero from `origin_ns`.
+pub(super) fn ticks_from(view: &Viewport, origin_ns: i64, digit_px: f64, signs: LabelSigns) -> (i128, Ruler) {
     let left_ns = i128::from(view.start_ns()) - i128::from(origin_ns);
     let base_ns = base_ns(left_ns, view.width_ns());
-    (base_ns, labelled(view, origin_ns, base_ns, digit_px, is_signed, &UNITS))
+    (base_ns, labelled(view, origin_ns, base_ns, digit_px, signs, &UNITS))
 }
 
 /// Returns a ruler in some units, largest first, whose labels count from `base_ns` after `origin_ns`.
@@ -87,7 +94,7 @@ fn labelled(
     origin_ns: i64,
     base_ns: i128,
     digit_px: f64,
-    is_signed: bool,
+    signs: LabelSigns,
     units: &[(i128, &'static str)],
 ) -> Ruler {
     let least_ns = units.last().map_or(1, |(ns, _)| *ns);
@@ -98,7 +105,7 @@ fn labelled(
         if step_px < digit_px * (GAP_DIGITS + 4.0) {
             continue;
         }
-        let is_signed = is_signed || base_ns != 0;
+        let is_signed = signs == LabelSigns::Always || base_ns != 0;
         let (unit, ticks) = ticks(view, origin_ns, base_ns, step_ns, is_signed, units);
         let longest = ticks.iter().map(|tick| tick.label.chars().count()).max().unwrap_or(0);
         #[expect(clippy::cast_precision_loss, reason = "labels have about ten characters")]
