@@ -2,6 +2,7 @@
 
 use egui::{RichText, Role, Ui, WidgetInfo, vec2};
 
+use crate::scene::bookmarks::Bookmark;
 use crate::scene::labels::shown;
 use crate::ui::command::{BookmarkCommand, Command, TimelineCommand};
 use crate::ui::theme::Theme;
@@ -11,8 +12,6 @@ use crate::ui::widgets::field;
 
 /// Shows the markers with their names, times and distances.
 pub(crate) fn show(ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Vec<Command> {
-    /// A name has space for some twenty letters; the grid alone would size it by its heading.
-    const NAME_POINTS: f32 = 150.0;
     let mut commands = Vec::new();
     let marks = timeline.marks().all();
     if marks.is_empty() {
@@ -29,15 +28,7 @@ pub(crate) fn show(ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Vec<Comma
             ui.end_row();
             let mut before_ns = None;
             for mark in marks {
-                let mut name = mark.name.clone();
-                let size = vec2(NAME_POINTS, ui.spacing().interact_size.y);
-                let response = field::add_sized(ui, size, &mut name, |field| {
-                    field.id_salt(("marker", mark.id)).hint_text(mark.id.default_name()).background_color(theme.canvas)
-                });
-                response.widget_info(|| {
-                    WidgetInfo::labeled(Role::TextInput, true, format!("Name of {}", shown(&mark.title())))
-                });
-                if response.changed() {
+                if let Some(name) = show_name(ui, mark, theme) {
                     ask(BookmarkCommand::Rename(mark.id, name));
                 }
                 ui.label(bookmark_time_text(timeline, mark));
@@ -64,4 +55,17 @@ pub(crate) fn show(ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Vec<Comma
         });
     }
     commands
+}
+
+/// Shows the field with the name of a marker. Returns the name after a change.
+fn show_name(ui: &mut Ui, mark: &Bookmark, theme: &Theme) -> Option<String> {
+    /// A name has space for some twenty letters; the grid alone would size it by its heading.
+    const NAME_POINTS: f32 = 150.0;
+    let mut name = mark.name.clone();
+    let size = vec2(NAME_POINTS, ui.spacing().interact_size.y);
+    let response = field::add_sized(ui, size, &mut name, |field| {
+        field.id_salt(("marker", mark.id)).hint_text(mark.id.default_name()).background_color(theme.canvas)
+    });
+    response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, format!("Name of {}", shown(&mark.title()))));
+    response.changed().then_some(name)
 }

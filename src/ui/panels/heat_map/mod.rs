@@ -32,6 +32,7 @@ use crate::ui::command::{Command, PanelCommand, ScopeCommand, TimelineCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::Panel;
 use crate::ui::questions::{HeatMapQuestion, Question, QuestionKind, SelectedScope};
+use crate::ui::theme::Theme;
 use crate::ui::timeline::state::Timeline;
 use crate::ui::widgets::reading_order::on_screen;
 
@@ -175,16 +176,8 @@ impl HeatMapPanel {
             if let Some(error) = &self.error {
                 ui.add(Label::new(RichText::new(error).color(theme.error)).truncate());
             } else if let Some(map) = self.map.clone() {
-                if map.blur_ns > 0 {
-                    let text = format!("coarse: starts to within {}", duration_text(map.blur_ns));
-                    let hint = "From sketches of slices of time: counts and durations are those of the cells, starts \
-                                are anywhere in their slice. Every span is being counted.";
-                    show_cut(ui, &text, theme.warning, hint);
-                } else if map.estimated_by > 1 {
-                    let text = format!("estimated from 1 of {} spans", grouped_digits(map.estimated_by));
-                    let hint = "From rows at equal distances: their times and durations are exact, counts are those of \
-                                the rows times their distance. Every span is being counted.";
-                    show_cut(ui, &text, theme.warning, hint);
+                if map.blur_ns > 0 || map.estimated_by > 1 {
+                    show_inexactness(ui, &map, theme);
                 } else if progress.is_none() && !self.is_stopped {
                     show_exactness(ui, Exactness::Exact, view.snapshot(), theme);
                 }
@@ -289,6 +282,24 @@ impl HeatMapPanel {
         };
         [command].into_iter().chain(then).collect()
     }
+}
+
+/// Shows that a map is a sketch or an estimate, and how coarse it is.
+fn show_inexactness(ui: &mut Ui, map: &HeatMap, theme: &Theme) {
+    let (text, hint) = if map.blur_ns > 0 {
+        (
+            format!("coarse: starts to within {}", duration_text(map.blur_ns)),
+            "From sketches of slices of time: counts and durations are those of the cells, starts are anywhere in \
+             their slice. Every span is being counted.",
+        )
+    } else {
+        (
+            format!("estimated from 1 of {} spans", grouped_digits(map.estimated_by)),
+            "From rows at equal distances: their times and durations are exact, counts are those of the rows times \
+             their distance. Every span is being counted.",
+        )
+    };
+    show_cut(ui, &text, theme.warning, hint);
 }
 
 /// Formats the count of a map.
