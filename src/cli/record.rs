@@ -75,19 +75,12 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
     // The sort reports the losses of whole traces, and no event is late to it.
     let sorted = checked.and_then(|()| sort(&sources, how)).inspect_err(|_| report(&losses, late));
     let published = sorted.and_then(|snapshot| Ok((publish(record, &snapshot, how)?, snapshot)));
-    match published {
-        Ok((written, snapshot)) => {
-            let unread = unread_paths(&sources, &snapshot.store().meta().losses);
-            unread.iter().for_each(|path| say(format_args!("{}: cannot be read; the file is kept", path.display())));
-            spool.remove(&[left_paths, unread].concat());
-            say_written(record, &written);
-            if is_cut { Err(CliError::CutRecording) } else { Ok(()) }
-        }
-        Err(error) => {
-            describe_spool(&spool).into_iter().for_each(say);
-            Err(error)
-        }
-    }
+    let (written, snapshot) = published.inspect_err(|_| describe_spool(&spool).into_iter().for_each(say))?;
+    let unread = unread_paths(&sources, &snapshot.store().meta().losses);
+    unread.iter().for_each(|path| say(format_args!("{}: cannot be read; the file is kept", path.display())));
+    spool.remove(&[left_paths, unread].concat());
+    say_written(record, &written);
+    if is_cut { Err(CliError::CutRecording) } else { Ok(()) }
 }
 
 /// Receives until all sources have ended, a signal arrives or a row matches.
