@@ -50,7 +50,7 @@ fn advice_for(kind: FileKind) -> &'static str {
     if kind == FileKind::Folder { ": open the files in it" } else { "" }
 }
 
-/// Returns what is wrong, and for a path that is wrong or closed to the user, what to do.
+/// Returns the problem, with advice if the path is wrong or not accessible.
 fn io_text(offset: u64, error: &std::io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => "no such file: check the path and the current folder".to_owned(),

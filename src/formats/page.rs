@@ -2,8 +2,8 @@
 //! of the kernel and JSON, that of `trace2html` a compressed trace in base64.
 //!
 //! Text is read from the page itself ([`super::linux::ftrace`]). Any other part is copied to a temporary file, and read
-//! like one of several files: its processes are its own, and its times are those of the text if they share a clock
-//! sync.
+//! like one of several files. Its processes are separate, and its times are aligned with those of the text if they
+//! share a clock sync.
 
 mod parts;
 
@@ -66,7 +66,7 @@ impl StreamReader for TracePage {
         let Some(source) = self.source.take() else { return Ok(()) };
         let path = source.path().to_owned();
         let PageContents { has_text, others, files, losses } = list_parts(source, &path, context)?;
-        // Without parts, the reader of text knows why there is none.
+        // Without parts, the text reader reports why.
         let has_text = has_text || files.is_empty();
         let mut parts = PartReader {
             allowance: Allowance::for_packed(std::fs::metadata(&path).map_or(0, |metadata| metadata.len())),

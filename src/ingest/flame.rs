@@ -9,7 +9,7 @@
 //!
 //! The usual gap at a sample is the median of `WINDOW` gaps, the lower of the two in the middle. These are the gaps up
 //! to the next sample, so that it follows the rate of the sampler. For the first samples, they are the first gaps. If
-//! the periods of a sample and the next one are times, the usual gap is at most the longer of the two: most gaps of a
+//! the periods of a sample and the next one are times, the usual gap is at most the longer period. Most gaps of a
 //! thread that sleeps between single samples are far longer. The period of several samples at one time is that of the
 //! first, which ends the sample before.
 //!
@@ -52,7 +52,7 @@ pub(crate) struct FlameSpan {
 pub(crate) struct TimedStack {
     pub(crate) ts_ns: i64,
     pub(crate) stack: StackIdx,
-    /// Its period or, if it is held, the time for which it lasts; [`Self::NO_PERIOD`] if its unit is not a time.
+    /// The period, or the duration of a held sample; [`Self::NO_PERIOD`] if the unit is not a time.
     pub(crate) period_ns: u64,
 }
 
@@ -65,7 +65,7 @@ impl TimedStack {
         Self { ts_ns, stack, period_ns: period_ns.unwrap_or(Self::NO_PERIOD) }
     }
 
-    /// Returns the end of a held sample, which is its start if it does not know how long it lasts.
+    /// Returns the end of a held sample; its start if its duration is unknown.
     pub(crate) fn held_to_ns(&self) -> i64 {
         let dur_ns = if self.period_ns == Self::NO_PERIOD { 0 } else { self.period_ns };
         self.ts_ns.saturating_add_unsigned(dur_ns)
@@ -288,7 +288,7 @@ impl DrawnChart {
     }
 
     /// Returns the number of drawn frames that a stack shares with the last one, and appends its other frames to `new`.
-    /// Visits only frames that the two do not share: a caller is an earlier row than its callees, so the later of two
+    /// Visits only frames that the two do not share. A caller is an earlier row than its callees, so the later of two
     /// rows is not an ancestor of the other.
     fn shared_depth(&self, stack: StackIdx, stacks: &Stacks, new: &mut Vec<StackIdx>) -> usize {
         let (mut frame, mut last) = (stack, self.last);

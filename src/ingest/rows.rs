@@ -156,8 +156,8 @@ impl RowSink<'_> {
 
     /// See [`StoreWriter::push`]. Returns the I/O error of a write; if the writer is on another thread, a placeholder
     /// for the error that [`write_behind`] returns.
-    // Inlined, so that the row is built in its final position. A call would copy it right after its fields were stored
-    // one by one. The stalls of store forwarding would cost a fifth of a load.
+    // Inlined, so that the row is built in its final position. An uninlined call would copy it right after its fields
+    // were stored one by one. The stalls of store forwarding would cost a fifth of a load.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "measured; see above")]
     pub(crate) fn push(&mut self, lane: LaneIdx, row: Row) -> io::Result<()> {

@@ -75,7 +75,7 @@ impl SpillFile {
     /// Reads a block back, with the chunk number of each event; see [`Self::write`].
     ///
     /// # Errors
-    /// Any I/O error of a read, or a block that differs from what was written.
+    /// Any I/O error of a read, or an error for a block that was changed since it was written.
     pub fn read(&self, block: SpilledBlock) -> io::Result<(Chunk, Vec<u32>)> {
         let mut bytes = vec![0; block.chunk_bytes as usize];
         files::read_exact_at(&self.file, &mut bytes, block.offset)?;

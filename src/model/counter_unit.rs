@@ -1,7 +1,7 @@
 //! Units in the names of counters, such as `MemFree (bytes)`: many tracers have no field for them.
 
-/// Returns the unit in brackets at the end of a counter's name. It may also stand before the series that Chrome JSON
-/// adds, as in `heap (bytes) value`. Other text in brackets is ignored.
+/// Returns the unit in brackets at the end of a counter's name. It may also precede the series that Chrome JSON adds,
+/// as in `heap (bytes) value`. Other text in brackets is ignored.
 #[must_use]
 pub(crate) fn unit_in_name(name: &str) -> Option<&str> {
     const UNITS: [&str; 35] = [

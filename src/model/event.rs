@@ -11,8 +11,8 @@ pub enum EventKind {
     /// A span with its duration in `value`, in nanoseconds.
     Complete,
     /// Opens a span on its thread, which an [`EventKind::End`] closes. If `value` is not 0, it is a duration in
-    /// nanoseconds: after it, the innermost open span of the thread closes, before other events of that time. This
-    /// stores a begin and an end without arguments as one event.
+    /// nanoseconds. After that time the innermost open span of the thread closes, before other events of that time.
+    /// This stores a begin and an end without arguments as one event.
     Begin,
     /// Closes the innermost open span of the thread; with a name, the innermost span of that name.
     End,
@@ -67,8 +67,8 @@ impl EventFlags {
     pub const UNNAMED: Self = Self(8);
     /// The event follows a later one in its chunk. Set by [`super::Chunk::sort`].
     pub const LATE: Self = Self(16);
-    /// The event is outside of the exported range, but included for context: an earlier parent span, the value of a
-    /// counter, or the other end of a flow.
+    /// The event is outside of the exported range, but included for context. It is an earlier parent span, the value of
+    /// a counter, or the other end of a flow.
     pub(crate) const OUTSIDE: Self = Self(32);
     /// A state in which the thread is running or runnable.
     pub(crate) const AWAKE: Self = Self(64);
@@ -145,7 +145,8 @@ impl Event {
     pub(crate) const FLOW_OF_SPAN: u16 = 1;
     /// A flow point of the last instant with the same time and track.
     pub(crate) const FLOW_OF_INSTANT: u16 = 2;
-    /// A flow point of the last instant before it with the same time and track; without one, it is bound by its time.
+    /// A flow point of the last instant before it with the same time and track. Without such an instant, the point is
+    /// bound by its time.
     pub(crate) const FLOW_OF_LATEST: u16 = 3;
 
     /// Returns an instant without arguments; the methods below convert it to other kinds.

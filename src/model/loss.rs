@@ -273,7 +273,7 @@ impl Losses {
         self.add_many_in(file, loss, pos, 1);
     }
 
-    /// Like [`Self::add_many`], for a file of a trace of several.
+    /// Like [`Self::add_many`], for one file of a trace that has several.
     pub(crate) fn add_many_in(&mut self, file: Option<&Arc<str>>, loss: Loss, pos: SourcePos, count: u64) {
         self.count_in(file.cloned(), loss, &LossEntry::new(pos, count));
     }

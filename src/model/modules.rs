@@ -1,5 +1,5 @@
-//! The modules (mapped files) of sampled code. A frame is a name whose category is that of its module, and whose text
-//! ends with its address. Symbols are resolved later, from files outside the trace.
+//! The modules (mapped files) of sampled code. A frame is a name with the category of its module and a text that ends
+//! with the address. Symbols are resolved later, from files outside the trace.
 
 use std::fmt;
 

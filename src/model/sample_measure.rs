@@ -185,8 +185,8 @@ impl<'a> SampleMeasure<'a> {
         }
     }
 
-    /// Returns the width of the sample in a profile without times: its weight if that is a time, a nanosecond per byte,
-    /// and a microsecond per other unit.
+    /// Returns the width of the sample in a profile without times. A weight that is a time is drawn as it is, a byte as
+    /// a nanosecond, and any other unit as a microsecond.
     #[must_use]
     pub(crate) fn drawn_ns(&self) -> u64 {
         self.weight.saturating_mul(drawn_ns_per_unit(&self.unit))

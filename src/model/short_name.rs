@@ -17,7 +17,7 @@ pub(crate) fn short_name(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the program of a command line without its folders; `None` if the name is none.
+/// Returns the program of a command line without its folders; `None` if the name is not a command line.
 fn program_of(name: &str) -> Option<&str> {
     let start = name.trim_ascii_start();
     if is_windows_path(start) {

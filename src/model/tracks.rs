@@ -271,7 +271,7 @@ pub enum Metadata {
 }
 
 impl Metadata {
-    /// Returns whether it moves tracks, which must happen before those of its batch are added.
+    /// Returns whether it moves tracks. This must happen before the tracks of its batch are added.
     pub(crate) fn is_move(&self) -> bool {
         matches!(self, Self::ThreadProcess { .. })
     }

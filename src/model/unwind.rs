@@ -103,6 +103,6 @@ pub(crate) enum UnwoundFile {
     Missing,
     /// The recorded build, verified by build-id: it never changes.
     Verified,
-    /// A file that may change, with a number that changes with it.
+    /// A file that may change, with a number that identifies its version.
     Unverified(u64),
 }

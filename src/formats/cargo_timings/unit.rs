@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use crate::formats::json::lenient::{LenientList, text};
 use crate::formats::output::args::ArgsWriter;
 
-/// Mode of a unit that is compiled, which newer versions write for each.
+/// Mode of a compiled unit. Newer versions write a mode for every unit.
 const COMPILED: &str = "todo";
 
 /// Names of the parts of units whose metadata has a time.

@@ -1,6 +1,6 @@
 //! Parses the syntax around the event array: its brackets, or the object with `traceEvents` or `samples` as a key.
 //! Other keys are skipped in constant memory. Several documents may follow each other, as from runs that append to one
-//! file. Events may also stand alone, usually one per line.
+//! file. Events may also be separate values, usually one per line.
 
 use super::wire::member;
 use crate::formats::input::source::excerpt;
@@ -35,7 +35,7 @@ pub(super) struct Envelope {
     /// Whether this must be a trace: the array is the document or has the key `traceEvents`. The key `samples` alone is
     /// ambiguous.
     is_certain: bool,
-    /// Whether events stand alone, without an array and without commas.
+    /// Whether events are separate values, without an array and without commas.
     is_bare: bool,
     /// Whether there is a table of stack frames.
     has_frames: bool,
@@ -93,12 +93,12 @@ impl Envelope {
         }
     }
 
-    /// Creates the envelope of events that stand alone; the first of them follows.
+    /// Creates the envelope of separate events; the first one follows.
     pub(super) fn bare() -> Self {
         Self { stage: EnvelopeStage::Closed, array_found: true, is_certain: true, is_bare: true, ..Self::new() }
     }
 
-    /// Returns whether events stand alone.
+    /// Returns whether events are separate values.
     pub(super) fn is_bare(&self) -> bool {
         self.is_bare
     }

@@ -238,7 +238,7 @@ fn too_large(bytes: u64, enough_bytes: u64) -> Box<str> {
 /// A value that was skipped.
 enum ValueText {
     Whole(Vec<u8>),
-    /// Its length in bytes, which exceeds the limit.
+    /// A value that exceeds the limit, with its length in bytes.
     TooLong(u64),
     /// The file ends in it.
     Cut,

@@ -435,7 +435,7 @@ mod tests {
     fn a_bomb_ends_at_the_limit_with_a_reason() {
         let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
         io::Write::write_all(&mut encoder, &vec![0; 16 << 20]).expect("in memory");
-        // Streams one after the other are read as one.
+        // Consecutive streams are read as one.
         let bomb = encoder.finish().expect("in memory").repeat(100);
         assert!(bomb.len() < 10_000, "{} bytes", bomb.len());
         let end = EndSlot::default();

@@ -62,7 +62,7 @@ pub(crate) trait LineParser: Send {
         Ok(())
     }
 
-    /// Returns what the text is instead, if it is not a trace, once all lines are parsed.
+    /// Returns the actual kind of a text that is not a trace, once all lines are parsed.
     fn refusal(&self) -> Option<&'static str> {
         None
     }

@@ -91,7 +91,7 @@ struct PackedReader {
 impl StreamReader for PackedReader {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let mut is_truncated = false;
-        // Adds the reason to the loss of what the damage truncates.
+        // Adds the reason to the loss of the data that is truncated by the damage.
         let watch = |batch: &mut Batch| {
             if batch.losses.count(Loss::Truncated) > 0 {
                 is_truncated = true;

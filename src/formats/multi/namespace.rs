@@ -59,8 +59,8 @@ impl<'a> NamespacedSink<'a> {
         }
     }
 
-    /// Ends the file. Shifts it to the clock of earlier files if they share a clock sync, which also adjusts its UTC
-    /// offset. Returns whether the file had events.
+    /// Ends the file. Shifts the file to the clock of earlier files if they share a clock sync. This also adjusts its
+    /// UTC offset. Returns whether the file had events.
     pub(crate) fn finish(self, known_syncs: &mut KnownSyncs) -> Result<bool, ReadError> {
         let (mut by_ns, id) = known_syncs.offset_ns(&self.clock_syncs).unwrap_or_default();
         if by_ns != 0 {

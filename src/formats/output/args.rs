@@ -90,7 +90,7 @@ impl ArgsWriter {
 #[derive(Debug)]
 pub(crate) struct SampleArgsWriter {
     args: ArgsWriter,
-    /// Length of the event and the unit, which stand before the weight.
+    /// Length of the event and the unit, which precede the weight.
     shared_bytes: usize,
 }
 

@@ -65,8 +65,8 @@ fn looks_like_collapsed(head: &[u8]) -> bool {
     if deep > 0 { 4 * others <= stacks } else { others == 0 && are_functions(head) }
 }
 
-/// Returns whether each of several lines is a function with a whole weight, without comments. Texts that other tools
-/// print are none.
+/// Returns whether each of several lines is a function with a whole weight, without comments. Reports of other tools
+/// fail this test.
 fn are_functions(head: &[u8]) -> bool {
     let is_function = |line: &[u8]| {
         let Some((name, LineWeight::Millionths(weight))) = split(line) else { return false };

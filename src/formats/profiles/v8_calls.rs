@@ -1,5 +1,5 @@
-//! The call tree of V8 CPU profiles, whose nodes are in any order, the stacks of its nodes, and its samples, which
-//! weigh the time to the next one.
+//! The call tree of V8 CPU profiles, whose nodes are in any order, with the stacks of its nodes. A sample weighs the
+//! time to the next one.
 
 use rustc_hash::FxHashMap;
 use serde::Deserialize;

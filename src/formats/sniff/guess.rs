@@ -1,4 +1,5 @@
-//! The format that the name of an unrecognised file implies, to tell a damaged or wrapped trace from an unrelated file.
+//! The format that the name of an unrecognised file implies. It distinguishes a damaged or wrapped trace from an
+//! unrelated file.
 
 use std::path::Path;
 

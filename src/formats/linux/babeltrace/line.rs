@@ -32,7 +32,7 @@ pub(super) struct EventLine<'a> {
     pub(super) payload: Fields,
 }
 
-/// The trace of an event: its host, and its process if it has only one.
+/// The trace of an event: its host, and its process if the trace has only one.
 #[derive(Debug, Default)]
 struct Origin<'a> {
     host: &'a [u8],

@@ -1,4 +1,4 @@
-//! Stacks that outlive the batch in which they were read. A batch has its own tables of names and stacks, so a stack is
+//! Stacks that outlive the batch in which they were read. A batch has its own tables of names and stacks. So a stack is
 //! copied into a table of the reader, and from there into a later batch. Rows that stacks share are copied once.
 
 use rustc_hash::FxHashMap;

@@ -27,8 +27,8 @@ const CPUS_MAX: usize = 1 << 16;
 /// Limit for threads that wait at once.
 const WAITS_MAX: usize = 1 << 20;
 
-/// Time after a switch-out in which an event of the thread does not show that it runs again: samples count for it until
-/// the kernel has switched.
+/// Time after a switch-out in which events of the thread do not show that it runs again. Until the kernel has switched,
+/// samples still count for the old thread.
 pub(super) const SWITCHING_NS: i64 = 20_000;
 
 /// Waits of at least this time are collected.

@@ -359,7 +359,7 @@ pub(super) fn tracer_message(line: &[u8]) -> Option<&[u8]> {
     (path.is_empty() || path.ends_with(b"/") && !path.contains(&b' ')).then_some(message)
 }
 
-/// Returns the process that the message at the end of a line says to be traced from now on.
+/// Returns the process that is traced from now on, according to the message at the end of a line.
 pub(super) fn attached_process(line: &[u8]) -> Option<i64> {
     let message = &line[memchr::memmem::rfind(line, MESSAGE)?..];
     process_message(message).filter(|message| message.is_attached).map(|message| message.id)

@@ -40,7 +40,7 @@ impl UnfinishedCall {
         printed_ns.filter(holds_inner).or_else(|| line_ns.checked_sub(self.start_ns))
     }
 
-    /// Returns the call with its end in a thread, which is usually that of its start.
+    /// Returns the call with its end in a thread, usually the thread of its start.
     pub(super) fn complete<'a>(
         &'a self,
         end_tid: i64,

@@ -117,7 +117,7 @@ impl<'a, 'f> CallReader<'a, 'f> {
             if let Some(first) = Record::parse(bytes)
                 && may_resume(last, &first, &bytes[RECORD_BYTES..])
             {
-                // Depths of what is lost are unknown.
+                // The depths of lost records are unknown.
                 self.last = None;
                 return Ok(());
             }
@@ -296,8 +296,8 @@ fn may_resume(last: Option<Record>, record: &Record, after: &[u8]) -> bool {
     }
 }
 
-/// Returns whether the time of a record is damaged: beyond all times, or later than that of the next record, which fits
-/// the records before both.
+/// Returns whether the time of a record is damaged. It is out of range, or later than that of the next record, which
+/// fits the records before both.
 fn has_damaged_time(record: &Record, next: Option<Record>) -> bool {
     let is_earlier = |next: Record| !next.is_not_before(record);
     i64::try_from(record.ts_ns).is_err() || !record.has_values && next.is_some_and(is_earlier)

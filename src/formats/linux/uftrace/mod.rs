@@ -48,7 +48,7 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Trace(|source, _| open(source)),
 };
 
-/// Returns the file that opens the recording in a folder; `None` if the folder is none.
+/// Returns the file that opens the recording in a folder; `None` if the folder is not a recording.
 pub(crate) fn info_file(folder: &Path) -> Option<PathBuf> {
     let path = folder.join(INFO);
     let mut head = [0; wire::MAGIC.len()];
@@ -84,7 +84,7 @@ struct Uftrace {
     header: wire::Header,
 }
 
-/// A file with records, and what they are.
+/// A file with records, and their kind.
 struct DataFile {
     name: Arc<str>,
     kind: DataFileKind,

@@ -89,7 +89,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// Parses a record; returns `None` if the bytes are none, or too few.
+    /// Parses a record; returns `None` if the bytes are not a record, or too few.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let (time, rest) = bytes.split_first_chunk()?;
         let (ts_ns, fields) = (u64::from_le_bytes(*time), u64::from_le_bytes(*rest.first_chunk()?));

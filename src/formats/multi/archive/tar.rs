@@ -47,7 +47,7 @@ pub(super) enum TarStep {
     Trailing { offset: u64 },
     /// There is no valid header at this offset, and no way to resynchronise.
     Damaged { offset: u64 },
-    /// The entry at this offset exceeds what the archive may unpack to.
+    /// The entry at this offset exceeds the limit for unpacked data of the archive.
     OverLimit { offset: u64 },
 }
 

@@ -1,4 +1,4 @@
-//! Derives call paths from a call graph with costs. The profile does not tell which caller caused which part of a
+//! Derives call paths from a call graph with costs. The profile does not record which caller caused which part of a
 //! function's cost. So the cost is distributed among callers in proportion to the cost of their calls. Cost without a
 //! call starts a path. Functions that call each other share the cost of the calls from outside, each below the caller
 //! that is nearest to that call. Calls of less than a ten-thousandth of the total are summed by callee and followed
@@ -23,7 +23,7 @@ const SMALLEST_PART: u64 = 10_000;
 /// Limit for frames of all paths of a cost; more become other paths.
 const FRAMES_MAX: usize = 1 << 20;
 
-/// Limit for rounds of following the calls that the round before has left.
+/// Limit for rounds: each follows the calls that the previous round left.
 const ROUNDS_MAX: usize = 32;
 
 /// Limit for the calls that are followed to build the trees of cycles of a cost: less than a second.
@@ -275,7 +275,7 @@ impl<'g> PathWalk<'g> {
         Ok(())
     }
 
-    /// Emits all cost that is on no path yet below [`OTHER_PATHS`]: first by the calls that were not followed, so that
+    /// Emits all cost that is on no path yet below [`OTHER_PATHS`]. Calls that were not followed come first, so that
     /// functions keep the cost of their callees.
     fn follow_rest(&mut self, output: &mut PathOutput<'_>) -> Result<(), ReadError> {
         if self.left.iter().all(|&left| left == 0) {
