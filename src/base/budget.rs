@@ -73,8 +73,8 @@ impl Memory {
         self.0.use_bytes.peak.load(Ordering::Relaxed)
     }
 
-    /// Returns the budget of a new import. The shares of the others shrink: they keep the memory that they have, but
-    /// get no more until they have spilled the excess.
+    /// Returns the budget of a new import. The shares of other imports shrink. They keep their memory, but get no more
+    /// until they have spilled the excess.
     #[must_use]
     pub fn budget(&self) -> Budget {
         self.0.loads.fetch_add(1, Ordering::Relaxed);

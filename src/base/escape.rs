@@ -8,7 +8,7 @@ use std::io;
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
 
-/// Returns whether a terminal or a text layout interprets `letter` instead of showing it: C0, DEL, C1, line and
+/// Returns whether a terminal or a text layout would interpret `letter` instead of showing it: C0, DEL, C1, line and
 /// paragraph separators, bidirectional controls and other invisible formatting characters. The joiners U+200C and
 /// U+200D are excluded: Persian, Indic scripts and emoji need them, and they move nothing.
 #[must_use]

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::escape::is_control;
 
 /// Quotes a word of any content for a POSIX shell. A word with control or bidi characters is escaped as `$'...'`, which
-/// shells since POSIX 2024 read: a pasted name cannot send keys to the terminal.
+/// shells support since POSIX 2024. So a pasted name cannot send keys to the terminal.
 #[must_use]
 pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,".contains(c);

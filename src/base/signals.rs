@@ -14,19 +14,19 @@ use super::cancel::Cancel;
 /// The work that the first signal cancels, instead of ending the program.
 static TO_STOP: OnceLock<ToStop> = OnceLock::new();
 
-/// Time in which more signals belong to the first one: `timeout` sends it to the program and to its process group,
-/// and both signals arrive within milliseconds.
+/// Time in which further signals belong to the first request: `timeout` sends it to the program and to its process
+/// group, and both signals arrive within milliseconds.
 #[cfg(unix)]
 const ONE_REQUEST: Duration = Duration::from_millis(500);
 
-/// Time limit for the sentence about what is left.
+/// Time limit for printing which files remain.
 #[cfg(unix)]
 const SAY_TIME: Duration = Duration::from_secs(1);
 
 #[cfg_attr(not(unix), expect(dead_code, reason = "other systems have no such signals"))]
 struct ToStop {
     work: Cancel,
-    /// Returns a sentence about what is left when a second signal ends the program.
+    /// Returns a sentence about the files that remain when a second signal ends the program.
     describe_rest: Box<dyn Fn() -> Option<String> + Send + Sync>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn is_interrupted() -> bool {
 }
 
 /// Makes the first ending signal cancel `work`; the second one, if it does not arrive with the first one, ends the
-/// program. `describe_rest` then returns a sentence for the user about what is left.
+/// program. `describe_rest` then returns a sentence for the user about the files that remain.
 pub(crate) fn stop_first(work: Cancel, describe_rest: impl Fn() -> Option<String> + Send + Sync + 'static) {
     let describe_rest = Box::new(describe_rest);
     TO_STOP.set(ToStop { work, describe_rest }).ok(); // a process runs one command

@@ -1,5 +1,5 @@
-//! The rows outside of a part of a trace that complete the part: the previous value of each counter, and the other ends
-//! of its flows with the spans that they connect. Spans that reach into the part already belong to it.
+//! The rows outside of a part of a trace that complete the part. They are the previous value of each counter, and the
+//! other ends of flows with the spans that they connect. Spans that reach into the part already belong to it.
 //!
 //! A flow has few points, which may be anywhere, so all flows of the trace are scanned. Memory grows with the flows of
 //! the part, not with its rows.

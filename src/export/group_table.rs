@@ -37,7 +37,7 @@ pub(crate) fn group_values<'a>(totals: &'a Totals, row: u32, snapshot: &'a Snaps
     values
 }
 
-/// Compares groups by their labels, and those of one label by their order in the trace.
+/// Compares groups by label, and groups of the same label by their order in the trace.
 #[must_use]
 pub(crate) fn compare_groups(totals: &Totals, one: SpanGroup, other: SpanGroup, snapshot: &Snapshot) -> Ordering {
     label_cells(totals, one, snapshot).cmp(label_cells(totals, other, snapshot)).then(one.cmp(&other))

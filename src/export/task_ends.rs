@@ -1,5 +1,5 @@
-//! The ends of runs and thread states in a Perfetto trace, which has changes of state only. A state that no other one
-//! of the export follows gets an end of its own: it would last to the end of the trace otherwise.
+//! The ends of runs and thread states in a Perfetto trace, which has changes of state only. A state that no other
+//! exported state follows gets an end of its own. Otherwise it would last to the end of the trace.
 //!
 //! Memory holds the open runs and states, and a time for each thread.
 

@@ -528,7 +528,7 @@ impl Read for ArrivalReader {
                 thread::sleep(COLLECT_FOR.saturating_sub(last.elapsed()));
             }
             let mut filled = arrivals.take_bytes(buffer);
-            // Takes the rest of what is available. An end is left for the next read to report.
+            // Takes the rest of the available bytes. An end is left for the next read to report.
             while filled < buffer.len() && filled < DRIBBLE_BYTES && !arrivals.received.is_empty() {
                 match arrivals.wait(Duration::ZERO) {
                     Came::Bytes => filled += arrivals.take_bytes(&mut buffer[filled..]),

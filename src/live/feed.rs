@@ -48,8 +48,8 @@ const EVENT_BYTES: usize = 160;
 /// A name with its category.
 pub(crate) type LiveName = NameRow<Box<str>>;
 
-/// The names and tracks of the events of a batch, shared by all of them: counting references per event, across two
-/// threads, takes longer than everything else.
+/// The names and tracks that the events of a batch share. Counting references per event, across two threads, would take
+/// longer than everything else.
 #[derive(Debug, Default)]
 pub(crate) struct LiveTables {
     pub(crate) names: Vec<Arc<LiveName>>,

@@ -41,11 +41,11 @@ enum DocumentForm {
 /// The state of reading a file.
 struct GrowingFile {
     file: File,
-    /// Position after the bytes handed on.
+    /// Position after the bytes that were returned.
     offset: u64,
-    /// The last bytes handed on.
+    /// The last bytes that were returned.
     seen: Vec<u8>,
-    /// The closing brackets at `offset`, which are not handed on yet.
+    /// The closing brackets at `offset`, which are not returned yet.
     held: Vec<u8>,
     /// `None` until enough of the file is there.
     form: Option<DocumentForm>,
@@ -54,8 +54,8 @@ struct GrowingFile {
     modified: Option<SystemTime>,
     /// When another file was first seen at its path.
     replaced: Option<Instant>,
-    /// Whether bytes of zero are skipped, because nothing else has come: a program that does not append continues at
-    /// its old position in a truncated file, after a hole.
+    /// Whether zero bytes are skipped, because nothing else has arrived yet. A program that does not append continues
+    /// at its old position in a truncated file, after a hole.
     skips_hole: bool,
 }
 
@@ -73,7 +73,7 @@ impl GrowingFile {
         if self.has_length { len } else { u64::MAX }
     }
 
-    /// Reads the next bytes to hand on; empty at the end.
+    /// Returns the next bytes; empty at the end.
     fn read(&mut self) -> io::Result<Vec<u8>> {
         if !self.held.is_empty() {
             self.file.seek(SeekFrom::Start(self.offset))?;
@@ -136,7 +136,7 @@ impl GrowingFile {
         std::mem::take(&mut self.held)
     }
 
-    /// Returns whether bytes that were handed on have changed.
+    /// Returns whether bytes that were already returned have changed.
     fn is_rewritten(&self) -> bool {
         let is_short =
             self.offset == self.seen.len() as u64 && self.form.is_some_and(|form| form != DocumentForm::Other);
@@ -183,8 +183,8 @@ fn form_of(head: &[u8]) -> DocumentForm {
     }
 }
 
-/// Returns the length of the end of a document at the end of a block, with the white space before it: the closing
-/// brackets, an empty last record before them, and keys after the array of records.
+/// Returns the length of the end of a document at the end of a block, with the white space before it. This includes the
+/// closing brackets, an empty last record, and keys after the array of records.
 fn closing_len(block: &[u8], form: DocumentForm) -> usize {
     let window = &block[block.len().saturating_sub(HELD_BYTES_MAX)..];
     let before_end = match form {
@@ -303,8 +303,8 @@ impl ReadingThread {
         held.is_empty() || self.receive(held, pace)
     }
 
-    /// Takes what a file has at a request to stop. If that is much, it is only spooled, because parsing takes longer,
-    /// and the final sort parses it anyway.
+    /// Reads the rest of a file at a request to stop. If that is much, it is only spooled, because parsing takes
+    /// longer, and the final sort parses it anyway.
     fn read_rest(&mut self, file: &mut GrowingFile, pace: Pace) {
         let end = file.end();
         // The session waits for this thread, though perhaps no byte of the file has been read yet.

@@ -5,9 +5,9 @@
 //! released. An event that comes after a later one was released is released at once, with its lateness. A full queue
 //! rejects the next event, so that its source waits: nothing is dropped.
 //!
-//! A source whose times stay far before those of another, and advance no faster than the caller's clock, has another
-//! clock, such as the time since the start of the system. So has one whose times stay somewhat before those of another,
-//! if both have come without pauses, and with the same lag. Its times are shifted to those of the other.
+//! A source has another clock, such as the time since boot, if its times stay far before those of another source and
+//! advance no faster than the caller's clock. So has one whose times stay somewhat before those of another, if both
+//! have come without pauses, and with the same lag. Its times are shifted to those of the other.
 //!
 //! Equivalent to a stable sort of all events by time, once all have arrived.
 

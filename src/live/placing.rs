@@ -270,9 +270,9 @@ impl Next {
     }
 }
 
-/// Calls `each` for all rows, sorted by start, in the order of the final sort. At one time, rows keep the order of the
-/// trace, except that spans which nest by their times are sorted by length among their positions, longest first. Those
-/// of them that still grow are the longest.
+/// Calls `each` for all rows, sorted by start, in the order of the final sort. Rows of equal time keep the order of the
+/// trace, except that spans which nest by their times are sorted among their positions, longest first. Those of them
+/// that still grow are the longest.
 fn each_in_order(rows: &[WindowRow], open: &mut [OpenRow], mut each: impl FnMut(Next)) {
     open.sort_by_key(|open| (open.start_ns, open.order.end.is_some(), open.order.begin));
     let mut open = open.iter().peekable();

@@ -129,8 +129,8 @@ impl SpoolFiles {
         self.created_files().into_iter().filter(|(source, _)| sources.contains(source)).map(|(_, path)| path).collect()
     }
 
-    /// Returns an error sentence if one of `folders` has not enough space for a store of `rows` rows, of which each
-    /// gets one: the error must not come after an hour of sorting.
+    /// Returns an error sentence if one of `folders` has not enough space for a store of `rows` rows; each folder gets
+    /// one. The error must not come after an hour of sorting.
     pub(crate) fn check_sort(&self, rows: u64, folders: &[&Path]) -> Result<(), String> {
         folders.iter().try_for_each(|folder| {
             let stores = folders.iter().filter(|other| free_space::is_same_disk(folder, other)).count();

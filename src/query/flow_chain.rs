@@ -71,7 +71,7 @@ impl FlowChain {
     }
 
     /// Maps the flows to a later snapshot of the trace. Returns `None` if a row has moved, or if there are too many
-    /// rows to map between two frames; the flows must then be searched again.
+    /// rows to map between two frames. The flows must then be searched again.
     #[must_use]
     pub(crate) fn since(&self, earlier: &Snapshot, later: &Snapshot) -> Option<Self> {
         if self.links.len() > MAPPED_MAX {

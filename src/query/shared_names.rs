@@ -21,7 +21,7 @@ impl SharedNames {
         self.0.get_or_init(|| shared(tracks))
     }
 
-    /// Returns whether they were found.
+    /// Returns whether the tracks were searched already.
     #[cfg(test)]
     pub(super) fn are_found(&self) -> bool {
         self.0.get().is_some()

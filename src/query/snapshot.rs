@@ -132,8 +132,8 @@ impl Snapshot {
         self.0.has_states
     }
 
-    /// Returns whether samples are the first picture of the trace: it has some, and no spans but thread states and runs
-    /// on CPUs, which say less about its code.
+    /// Returns whether panels show the samples of the trace first. It has samples, and no spans except thread states
+    /// and runs on CPUs, which say less about its code.
     #[must_use]
     pub(crate) fn shows_samples_first(&self) -> bool {
         self.0.shows_samples_first

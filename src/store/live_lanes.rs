@@ -1,5 +1,5 @@
 //! The lanes of the previews of a trace that still runs. Previews order lanes by track and depth, so a new thread moves
-//! the lanes of all later ones; the answers about an earlier preview are mapped instead of asked again.
+//! the lanes of all later ones. Answers about an earlier preview are mapped, not computed again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -45,7 +45,7 @@ impl LiveLanes {
     }
 
     /// Returns how lanes have moved since another preview; `None` for a preview of another store. It takes constant
-    /// time if none have, because the window asks for every preview.
+    /// time if no lane has moved, because the window calls it for every preview.
     #[must_use]
     pub(crate) fn moves_since(self: &Arc<Self>, other: &Arc<Self>) -> Option<LaneMoves> {
         if Arc::ptr_eq(self, other) {

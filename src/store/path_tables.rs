@@ -1,5 +1,5 @@
-//! Path tables that sweeps borrow, one per thread. The memory that one sweep has grown serves the next: with a new
-//! table for each, a native load spent an eighth of its time on growing them.
+//! Path tables that sweeps borrow, one per thread. A sweep reuses the memory of the previous one. With new tables for
+//! each sweep, a native load spent an eighth of its time on growing them.
 
 use std::sync::Mutex;
 

@@ -1,8 +1,8 @@
 //! Sweeps over the spans of one track in order of start, and sums them by name over consecutive ranges of time.
 //!
-//! The parent of a span is the innermost span of a shallower lane of its track that is open at its start: it starts no
-//! later, and ends after that. A parent is covered while at least one child runs; the rest is its self time. A child
-//! may outlast its parent, and covers it only up to the parent's end.
+//! The parent of a span is the innermost span of a shallower lane of its track that is open at its start. So the parent
+//! starts no later, and ends after that start. A parent is covered while at least one child runs; the rest is its self
+//! time. A child may outlast its parent, and covers it only up to the parent's end.
 //!
 //! A sweep can start at any time, with a search in each lane, so ranges are independent of each other. The naive way
 //! compares every span with all spans of the track.

@@ -51,7 +51,7 @@ impl NameCache {
         Self { folder: cache.join("names") }
     }
 
-    /// Returns the names of a build, whose addresses are of the given kind; `None` if there are none, if they are
+    /// Returns the names of a build, whose addresses are of the given kind. Returns `None` if names are missing or
     /// unreadable, or if another user could have written them.
     pub(super) fn get(&self, build_id: &BuildId, kind: ModuleKind) -> Option<KeptNames> {
         let folders = self.folder.parent().into_iter().chain([&*self.folder]);

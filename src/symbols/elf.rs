@@ -330,8 +330,8 @@ impl Segments {
         code.address.checked_add(offset - code.offset)
     }
 
-    /// Converts a file offset to a link-time address for a standalone debug file, assuming that all segments have the
-    /// offsets of their addresses from the first one, as linkers usually make them. Returns `None` if no code is there.
+    /// Converts a file offset to a link-time address for a standalone debug file. Assumes that offsets and addresses of
+    /// all segments differ by the same amount, as linkers usually lay them out. Returns `None` if no code is there.
     pub(super) fn address_of_lost_offset(&self, offset: u64) -> Option<u64> {
         let address = self.image_address()?.checked_add(offset)?;
         let holds = |segment: &Segment| {

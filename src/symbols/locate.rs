@@ -286,8 +286,8 @@ impl Locator {
         self.given.iter().chain(&self.beside).filter_map(move |folder| Some(folder.join(below?)))
     }
 
-    /// Iterates over function lists of a JIT process, by name: in the folders of the user and of the traces, and in
-    /// `/tmp` if this user wrote them.
+    /// Iterates over the function lists of a JIT process, by name. They are in the folders of the user and of the
+    /// traces, and in `/tmp` if this user wrote them.
     pub(super) fn lists_of_process<'a>(&'a self, name: &'a str) -> impl Iterator<Item = InputFile> + 'a {
         let given = self.given.iter().filter_map(move |folder| self.open(&folder.join(name)).ok());
         let written = move || {

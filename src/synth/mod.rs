@@ -31,7 +31,7 @@ pub enum Flavour {
     /// None: only complete spans, exactly as many as requested.
     Spans,
     /// One of everything that a trace can contain: counters, flows, instants, async spans, arguments, and threads that
-    /// log begins and ends; a few more spans than requested.
+    /// log begins and ends. It has a few more spans than requested.
     Demo,
 }
 

@@ -111,8 +111,8 @@ pub(crate) fn write_graph(graph: &FlameGraph<'_>, format: FlameFormat, out: &mut
     })
 }
 
-/// Writes a graph to `output`, and replaces an existing file, but none of `sources`. Returns what the format does not
-/// hold. After an error, an existing file is unchanged.
+/// Writes a graph to `output`, and replaces an existing file, but none of `sources`. Returns the limits of the format
+/// that were reached. After an error, an existing file is unchanged.
 pub(crate) fn export_flame(
     source: &FlameSource,
     sources: &Sources,

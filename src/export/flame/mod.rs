@@ -18,7 +18,7 @@ use crate::query::flame::{FlameNode, FlameNodeIdx, FlamePicture, Measure};
 use crate::query::samples::SampleSum;
 use crate::query::stacks::FoldedPaths;
 
-/// Limit for the frames of a path that is written as a whole, as by async-profiler: the paths of a recursion of 65,536
+/// Limit for the frames of a path that is written as a whole, as in async-profiler. The paths of a recursion of 65,536
 /// levels would take gigabytes.
 pub(crate) const PATH_FRAMES_MAX: u32 = 2048;
 

@@ -1,5 +1,5 @@
-//! Checks the functions and modules that a view names, and completes names without parameters: `f` stands for `f(int)`
-//! if no other function has that name, and `libc.so.6!f` for the function of that module.
+//! Checks the functions and modules that a view names, and completes names without parameters. `f` means `f(int)` if no
+//! other function has that name, and `libc.so.6!f` means the function of that module.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -1,5 +1,5 @@
-//! Sums of the samples that have each frame in their stack. Each frame is visited once: the stacks of a deep recursion
-//! share nearly all frames, so a walk along each stack would take the square of its depth.
+//! Sums of the samples that have each frame in their stack. Each frame is visited once. The stacks of a deep recursion
+//! share nearly all frames, so walking each stack would take time quadratic in the depth.
 
 use std::hash::Hash;
 

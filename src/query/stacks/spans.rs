@@ -1,8 +1,8 @@
 //! Call paths of spans. With a path ledger, a range costs a few nodes and a sweep of both its edges; without one, a
 //! sweep of all rows. Paths are those of the whole trace, so a range has the same paths either way.
 //!
-//! If the ledger is pruned, small paths are merged into the others of their parents. The answer then has a bound of
-//! what a path may lack. A sweep has all paths.
+//! If the ledger is pruned, small paths are merged into the others of their parents. The answer then bounds the amount
+//! that a path may lack. A sweep has all paths.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -260,8 +260,8 @@ fn sweep_into(snapshot: &Snapshot, sweep: &Sweep, rows: impl BlockFilter, sums: 
 }
 
 impl CallTree {
-    /// Builds the tree of paths, independent of the order in which sums were added. The own time of a path is that of
-    /// its spans minus that of its children.
+    /// Builds the tree of paths, independent of the order in which sums were added. The self time of a path is the time
+    /// of its spans minus the time of its children.
     fn from_sums(rows: &[PathRow], sums: &[PathSums], folded: u64) -> Self {
         let order = in_order(rows);
         // By path: its node, and the time of its direct children.

@@ -1,8 +1,9 @@
 //! Sweeps over the spans of one track in order of start, and sums them by call path over consecutive ranges of time.
 //!
-//! The parent of a span on a path is the innermost span of a shallower lane that contains all of it; among spans at one
-//! time, the last one. A path is that of the whole trace, for any range. Like the sweep by name, this one can start at
-//! any time with a search in each lane. A span that reaches the start is not contained in any span that has ended.
+//! The parent of a span on a path is the innermost span of a shallower lane that contains all of it. Among spans of
+//! equal time, it is the last one. A path is that of the whole trace, for any range. Like the sweep by name, this one
+//! can start at any time with a search in each lane. A span that reaches the start is not contained in any span that
+//! has ended.
 //!
 //! The naive way compares each span with the last span of each shallower lane.
 
@@ -14,8 +15,8 @@ use crate::store::lane::LaneIdx;
 use crate::store::paths::{PathIdx, PathSumTable, PathSums};
 use crate::store::read::Store;
 
-/// A sweep over the spans of one track. Spans that fail the filter are on the paths of their children, and have the
-/// time of those that pass, but none of their own.
+/// A sweep over the spans of one track. Spans that fail the filter are on the paths of their children. Their time is
+/// that of passing children, without time of their own.
 pub(crate) struct PathSweep<'a, F> {
     filter: F,
     lanes: Vec<LaneSweep<'a>>,

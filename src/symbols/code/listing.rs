@@ -1,5 +1,5 @@
-//! Lists a function as source lines and as instructions, with the samples of one event. Lines are those of the function
-//! itself, wherever it was inlined; instructions are those of the compiled function with most of its samples.
+//! Lists a function as source lines and as instructions, with the samples of one event. Lines are from the function
+//! itself, wherever it was inlined. Instructions are from the compiled function with most of its samples.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -197,7 +197,7 @@ impl ListedFunction<'_> {
             let functions = self.samples.functions(frame).enumerate();
             for (level, it) in functions.filter(|(_, it)| it.name == self.function.name) {
                 let is_own = is_innermost && level == 0;
-                // Compilers give line 0 to code that no line of the source stands for.
+                // Compilers give line 0 to code that belongs to no source line.
                 let of_line =
                     if it.line > 0 { FunctionPart::Line(it.file, it.line) } else { FunctionPart::WithoutLine };
                 rows.extend([FunctionPart::Whole, of_line].map(|part| (parts.row(part), is_own)));

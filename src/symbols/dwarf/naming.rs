@@ -94,8 +94,8 @@ fn names_of(
     builder.finish()
 }
 
-/// Chooses a unit for each wanted address, by its group and its row there: the first with a function, or else the first
-/// with a line.
+/// Chooses a unit for each wanted address, by its group and its row there. This is the first unit with a function, or
+/// else the first with a line.
 fn chosen_units(wanted: &[u64], group_frames: &[AddressFrames<'_>]) -> Vec<Option<(usize, usize)>> {
     let mut chosen: Vec<Option<(usize, usize)>> = vec![None; wanted.len()];
     for (group, frames) in group_frames.iter().enumerate() {

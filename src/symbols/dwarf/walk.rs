@@ -41,7 +41,7 @@ pub(super) struct FoundAddress {
 /// A function at an address.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RawFrame<'a> {
-    /// Index of the scope before its name, and its name in the file, if it has one.
+    /// Index of the scope that precedes the name, and the name in the file, if any.
     pub(super) name: Option<(Option<u32>, &'a [u8])>,
     /// Index in the `files` of [`AddressFrames`]; `None` if unknown.
     pub(super) file: Option<u32>,
