@@ -11,7 +11,7 @@ use crate::base::{files, folders};
 use crate::synth::write::write_native;
 use crate::synth::{Synth, SynthOptions};
 
-/// Returns the demo trace in `folder`, and generates it if it is missing. The error is a sentence that names the file.
+/// Returns the demo trace in `folder`; generates it if it is missing. The error is a sentence that names the file.
 pub(crate) fn demo_trace(folder: &Path, cancel: &Cancel) -> Result<PathBuf, String> {
     let folder = private_folder(folder).map_err(|error| format!("there is no folder for the demo trace: {error}"))?;
     let path = demo_path(&folder);

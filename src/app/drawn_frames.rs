@@ -29,7 +29,7 @@ pub(crate) struct FrameViews {
     pub(crate) frame_time: Duration,
 }
 
-/// Frames before the first measured one: they lay out, and compile what the driver compiles on first use.
+/// Frames before the first measured one. They lay out the window, and let the driver compile its shaders.
 const WARM_UP_FRAMES: usize = 3;
 
 /// Draws a frame for each range of `views`.

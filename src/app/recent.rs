@@ -70,8 +70,8 @@ fn paths(sources: &Sources) -> Vec<PathBuf> {
     sources.files().iter().map(|file| file.path().to_owned()).collect()
 }
 
-/// A trace in the file: a path for an unmoved file, a list for several files or a moved one, and either with its unit
-/// and its facts.
+/// A trace in the file: a path for an unmoved file, or a list for several files or a moved one. Either may have its
+/// unit and its facts.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum RecentEntry {

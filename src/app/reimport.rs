@@ -1,5 +1,5 @@
-//! The state of a trace whose files are imported again. Its view is restored at once, and everything that names tracks
-//! at the end, because tracks may get other indices and the last ones appear late.
+//! The state of a trace whose files are imported again. Its view is restored at once. Everything that names tracks is
+//! restored at the end, because tracks may get other indices, and the last ones appear late.
 
 use super::open_trace::{OpenTrace, SavedState};
 use crate::query::Snapshot;

@@ -137,7 +137,7 @@ impl Tab {
         self.messages.iter_mut().for_each(|message| message.is_of_tab = false);
     }
 
-    /// Iterates over the files of its trace; the input of a pipe or a program is none.
+    /// Iterates over the files of its trace; inputs from pipes and programs are left out.
     pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
         let files = self.trace.iter().flat_map(|trace| trace.sources.files());
         files.filter_map(|file| match &file.input {

@@ -1,4 +1,4 @@
-//! The window and its event loop. Sleeps while nothing changes; recreates what the system takes away.
+//! The window and its event loop. Sleeps while nothing changes; recreates GPU resources that the system takes away.
 
 use std::io::Cursor;
 use std::panic::{AssertUnwindSafe, catch_unwind};

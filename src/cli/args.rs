@@ -316,7 +316,7 @@ fn sources(files: Vec<PathBuf>, LowOffsets { offsets, unit }: LowOffsets) -> Res
     for (file, offset_ns) in offsets {
         let is_path = |source: &SourceFile| source.input == input(PathBuf::from(&file));
         let is_name = |source: &SourceFile| source.path().file_name() == Some(OsStr::new(&file));
-        // The path of one FILE may be the name of others.
+        // The path of one FILE may equal the file name of another.
         let has_path = files.iter().any(is_path);
         let is_meant = |&row: &usize| if has_path { is_path(&files[row]) } else { is_name(&files[row]) };
         let meant: Vec<usize> = (0..files.len()).filter(is_meant).collect();
@@ -405,7 +405,7 @@ fn load(common: LowCommon) -> Result<Load, CliError> {
         LowProgress::Auto => ShowProgress::Not,
     };
     check_memory(common.memory)?;
-    // A missing folder is not a usage error, but a file never has files below it.
+    // A folder that is missing is only reported, but a file in its place is a usage error.
     for (path, problem) in common.symbols.iter().filter_map(|path| Some((path, folder_problem(path)?))) {
         if path.try_exists().unwrap_or(true) {
             return Err(CliError::Usage(format!("--symbols {problem}")));

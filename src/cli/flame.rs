@@ -117,7 +117,7 @@ struct Paths {
     missing: SampleSum,
 }
 
-/// Describes what a picture lacks whose small paths were merged.
+/// Describes the small paths of a picture that were merged.
 fn missing_text(picture: &FlamePicture, measure: Measure, missing: SampleSum) -> String {
     let percent = |part: SampleSum| measure.amount(part) as f64 * 100.0 / measure.amount(picture.whole).max(1) as f64;
     if picture.is_path_by_path {

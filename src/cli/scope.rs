@@ -26,7 +26,7 @@ pub(super) struct ScopeArgs {
     pub(super) filter: Filter,
     /// The expression of `--name`, whose term is in the filter.
     pub(super) name: Option<String>,
-    /// The number of terms of a query beside `--filter`, which are in the filter.
+    /// The number of terms in the filter that come from a query, not from `--filter`.
     pub(super) query_terms: usize,
 }
 

@@ -68,8 +68,8 @@ impl Filtered {
         Self { matcher, in_view: None, lanes: FxHashMap::default(), freshness: Freshness::Current }
     }
 
-    /// Returns these matches for a trace that has grown. They stay in view. No others are searched with the matcher,
-    /// which does not know the new names, unless it has found none yet: snapshots may come with every frame.
+    /// Returns these matches for a trace that has grown. They stay in view. The matcher does not know the new names, so
+    /// it searches no further matches, unless it has found none yet. Snapshots may come with every frame.
     #[must_use]
     pub(crate) fn outdated(&self) -> Self {
         let is_answered = self.in_view.is_some() && self.freshness != Freshness::Replaced;

@@ -167,8 +167,8 @@ impl Arrangement {
         Cow::Owned(Folded { processes, toggled_groups, custom_groups, ..self.folded.clone() })
     }
 
-    /// Unfolds groups of tracks that were chosen, so that each is visible: in processes of which only a part was
-    /// chosen, and everywhere if only counters were. In other processes, groups stay folded.
+    /// Unfolds the groups of the chosen tracks, so that each track is visible. This applies to processes of which only
+    /// a part was chosen, and to all processes if only counters were chosen. In other processes, groups stay folded.
     pub(crate) fn unfold_groups_of(&mut self, snapshot: &Snapshot, chosen: &TrackSet) {
         let (mut divided_processes, mut has_only_counters) = (FxHashSet::default(), true);
         for &index in snapshot.display_order() {

@@ -201,7 +201,7 @@ impl Tiles {
         }
     }
 
-    /// Ends a frame: records what is still missing, and evicts unused tiles.
+    /// Ends a frame: records which tiles are missing, and evicts unused ones.
     pub(crate) fn end_frame(&mut self, source: &dyn TileSource, buckets: Buckets, owners: &[(TileOwner, LaneKind)]) {
         self.unknown.clear();
         self.pending = 0;

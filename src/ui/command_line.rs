@@ -1,5 +1,5 @@
-//! The command line with the same result as a panel, quoted for a shell. Not available for a scope whose tracks no
-//! option can select, for moved files that no option can name, and for a trace that is in no file.
+//! The command line with the same result as a panel, quoted for a shell. Not available if no option can select the
+//! tracks of the scope, if no option can name a moved file, or if the trace is in no file.
 
 use std::path::PathBuf;
 
@@ -90,8 +90,8 @@ impl PanelCommandLine {
     }
 }
 
-/// Returns the path by which an option names a file, as it is given in the command; `None` if that is not text, or not
-/// of this file alone.
+/// Returns the path by which an option names a file, as given in the command. Returns `None` if it is not text, or if
+/// several files have it.
 fn offset_name(sources: &Sources, file: &SourceFile) -> Option<String> {
     let path_of = |file: &SourceFile| std::path::absolute(file.path()).ok();
     let path = path_of(file)?;

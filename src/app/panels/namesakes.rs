@@ -15,7 +15,7 @@ const WAITING_MAX: i64 = 20;
 /// A search that takes longer than this says so.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// The search for a row of the same name, and what the last one has found out.
+/// The search for a row of the same name, and the result of the last search.
 #[derive(Debug, Default)]
 pub(super) struct Namesakes {
     running: Option<NamesakeStep>,

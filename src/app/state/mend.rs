@@ -1,5 +1,5 @@
-//! Imports open traces again: those whose cached store is damaged, and those whose stacks can be unwound further with
-//! files that were found since.
+//! Imports open traces again if their cached store is damaged, or if new files allow their stacks to be unwound
+//! further.
 
 use super::{App, LoadSource};
 use crate::app::open_trace::Growth;

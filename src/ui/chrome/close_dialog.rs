@@ -12,7 +12,7 @@ pub(crate) struct CloseQuestion {
     pub(crate) title: &'static str,
     /// The losses, one a line.
     pub(crate) losses: Vec<String>,
-    /// Whether an export would save what is lost.
+    /// Whether an export would save the data that would be lost.
     pub(crate) can_export: bool,
     /// The button that closes it.
     pub(crate) go_on: &'static str,

@@ -19,7 +19,7 @@ pub(crate) struct TabTitle {
     pub(crate) has_failed: bool,
     /// Whether it is the active tab.
     pub(crate) is_shown: bool,
-    /// Number of its files, two at most; a pipe or a program is none.
+    /// Number of its files, two at most; pipes and programs do not count.
     pub(crate) files: usize,
     /// Why it cannot be read again; `None` if it can.
     pub(crate) reload_disabled: Option<&'static str>,

@@ -7,7 +7,7 @@ use super::call_order::CallOrder;
 use crate::query::flame::{FlameNodeIdx, FunctionIdx};
 use crate::query::sample_table::{SampleGroupRow, SampledCalls};
 
-/// Limit for the calls that one key or a filter expands: a filter of one letter may match a million calls, whose rows
+/// Limit for the calls that one key or a filter expands. A filter of one letter may match a million calls, whose rows
 /// would take longer than a frame.
 const EXPANDED_MAX: usize = 10_000;
 

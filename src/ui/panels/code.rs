@@ -295,8 +295,8 @@ impl DockPanel for CodePanel {
     }
 }
 
-/// Returns the folder of the first source file that is below no folder of the user; `None` if there is no such file, or
-/// if its path cannot be typed as a folder.
+/// Returns the folder of the first source file that is below no folder of the user. Returns `None` if there is no such
+/// file, or if its path cannot be typed as a folder.
 fn unopened_folder(code: &FunctionCode) -> Option<String> {
     let is_unnamed = |file: &&SourceListing| matches!(file.opened, Err(SourceProblem::NotNamed));
     let folder = Path::new(&code.files.iter().find(is_unnamed)?.recorded).parent()?.to_str()?;

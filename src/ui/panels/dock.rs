@@ -1,5 +1,5 @@
-//! The dock below the timeline: a tab per open panel, one of them active. The user sets its height, and the timeline
-//! keeps two fifths of the window, or half of what other bars leave, unless the panel is maximised.
+//! The dock below the timeline: a tab per open panel, one of them active. The user sets its height. Unless the panel is
+//! maximised, the timeline keeps two fifths of the window, or half of the height that other bars leave.
 
 use egui::epaint::text::FontsView;
 use egui::{Button, Frame, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, scroll_area};

@@ -1,5 +1,5 @@
-//! When a panel queries again. While a trace grows, an answer to the same question stays until the next one arrives,
-//! and its progress is not shown; the answer to another question is out of date at once.
+//! When a panel queries again. While a trace grows, an answer stays until the next answer to the same question arrives,
+//! and progress is not shown. The answer to another question is out of date at once.
 
 use crate::base::progress::Progress;
 

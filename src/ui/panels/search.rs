@@ -1,5 +1,5 @@
-//! The search panel: a field with the number of hits, a list of them by time or duration, and buttons to the next and
-//! previous hit.
+//! The search panel: a field with the number of hits, a list of hits by time or duration, and buttons to the next and
+//! previous one.
 
 use std::sync::Arc;
 
@@ -433,7 +433,7 @@ impl DockPanel for SearchPanel {
         let (longest, has_asked_longest) = (std::mem::take(&mut self.longest), self.has_asked_longest);
         let question = self.question();
         (self.hits, self.awaits_hits, self.is_closed) = (hits, awaits_hits, is_closed);
-        // The longest are asked again once the hits arrive.
+        // The longest hits are queried again once the new hits arrive.
         (self.longest, self.has_asked_longest) = (longest, has_asked_longest);
         question
     }

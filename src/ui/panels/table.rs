@@ -531,8 +531,8 @@ impl TableView {
         hold(ui, id, is_tree);
     }
 
-    /// Scrolls up if rows have gone, such as those below a collapsed one, and keeps the focus on its row, or on the
-    /// last one if that has gone.
+    /// Scrolls up if rows have been removed, such as those below a collapsed row. Keeps the focus on its row, or on the
+    /// last row if its row was removed.
     fn follow_focus(&mut self, ui: &Ui, painting: &Painting<'_>, in_view: f64, count: u64) {
         let before = self.top as u64;
         self.clamp(in_view, count);

@@ -9,7 +9,7 @@ pub(crate) struct TableColumn {
     pub(crate) is_sortable: bool,
     /// A sentence about its content, if the title does not say it; else empty.
     pub(crate) meaning: &'static str,
-    /// The order in which columns are hidden where they do not fit, greatest first; 0 for those that stay.
+    /// The order in which columns that do not fit are hidden, greatest first; 0 for columns that stay.
     pub(crate) spare_rank: u8,
 }
 

@@ -1,5 +1,5 @@
-//! The rows of a table that match its filter, in the order of a column. A million rows take a second, so those of a
-//! large table are found and sorted in the background, and the table keeps the rows that it shows until then.
+//! The rows of a table that match its filter, in the order of a column. A million rows take a second, so a large table
+//! is filtered and sorted in the background. Until then it keeps the rows that it shows.
 
 use std::cmp::Ordering;
 use std::fmt::Debug;

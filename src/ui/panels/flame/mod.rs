@@ -86,7 +86,7 @@ pub(crate) struct FlamePanel {
     menu: Option<(FlamePart, FlameNodeIdx)>,
     /// Whether to scroll the function of a sandwich into view.
     reveals: bool,
-    /// Whether functions may have other names than in the view, which the next exact answer tells.
+    /// Whether functions may have other names than in the view. The next exact answer decides.
     checks_names: bool,
 }
 
@@ -364,8 +364,8 @@ impl FlamePanel {
         ui.label(text).on_hover_text(hint);
     }
 
-    /// Returns the path of the bar that fills the width. It ends with the deepest bar that the answer has: another
-    /// scope may lack the rest of the path, which stays in the history for scopes that have it.
+    /// Returns the path of the bar that fills the width. It ends with the deepest bar in the answer. Another scope may
+    /// lack the rest of the path, which stays in the history for scopes that have it.
     fn root_path(&self, snapshot: &Snapshot, part: FlamePart) -> &[FunctionKey] {
         let path = &self.history.current.roots[part as usize];
         let tree = self.answer.as_ref().and_then(|answer| Some((&answer.picture, tree_of(&answer.picture, part)?)));

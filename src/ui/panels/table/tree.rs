@@ -9,7 +9,7 @@ use crate::ui::panels::table_keys::types_star;
 const ARROW_POINTS: f32 = 14.0;
 const LEVEL_POINTS: f32 = 11.0;
 
-/// Limit for the indentation; beyond it, the tooltip and the screen reader tell the depth.
+/// Limit for the indentation; beyond it, only the tooltip and the screen reader show the depth.
 const LEVELS_MAX: u32 = 24;
 
 /// A row of a tree.
@@ -69,8 +69,8 @@ impl TreeRow {
     }
 }
 
-/// Returns the effect of the pressed keys on the focused row: Right shows its children or moves to the first one, Left
-/// hides them or moves to the parent, as in the tree views of desktops.
+/// Returns the effect of the pressed keys on the focused row. As in the tree views of desktops, Right shows its
+/// children or moves to the first one. Left hides them or moves to the parent.
 pub(super) fn key_step(ui: &Ui, rows: &dyn Rows, row: u64) -> Option<TreeStep> {
     let TreeRow { depth, is_expanded } = rows.tree_row(row)?;
     // Alt + Left leads back in the view history, and matches a plain Left.
