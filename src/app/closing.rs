@@ -49,8 +49,8 @@ impl App {
         let mut losses: Vec<_> = self.tab().losses_of_close().into_iter().map(str::to_owned).collect();
         match with_losses.len() - 1 {
             0 => {}
-            1 => losses.push("Another tab would lose something too.".to_owned()),
-            others => losses.push(format!("{others} other tabs would lose something too.")),
+            1 => losses.push("Another tab would lose data too.".to_owned()),
+            others => losses.push(format!("{others} other tabs would lose data too.")),
         }
         self.ask_before_close(CloseTarget::Window, "Quit Longspan?", losses);
         false
@@ -112,7 +112,7 @@ impl Tab {
     /// Returns the losses that closing would cause.
     fn losses_of_close(&self) -> Vec<&'static str> {
         let is_exporting = self.running.is_some() && self.export.is_some();
-        let export = is_exporting.then_some("An export is being written, and would be stopped.");
+        let export = is_exporting.then_some("An export is in progress, and would be stopped.");
         let received = self.is_only_copy().then_some("The received data is not saved, and would be discarded.");
         [export, received].into_iter().flatten().collect()
     }

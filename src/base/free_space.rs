@@ -16,7 +16,7 @@ pub(crate) const CHECK_EVERY_BYTES: u64 = 16 << 20;
 pub(crate) fn check(folder: &Path) -> io::Result<()> {
     match files::free_bytes(folder) {
         Some(free) if free < FREE_BYTES_MIN => {
-            let why = format!("only {free} bytes are free there, and Longspan keeps {FREE_BYTES_MIN} free");
+            let why = format!("only {free} bytes are free there, and Longspan leaves {FREE_BYTES_MIN} free");
             Err(io::Error::new(io::ErrorKind::StorageFull, why))
         }
         // If the system does not report free space, the disk is written until it is full.

@@ -37,7 +37,7 @@ const BYTE_UNITS: &[(&str, u64)] = &[
 /// Parses a size in bytes, such as `512MiB`, `1G` or `1500000`. Returns a sentence with the expected form on error.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let count = scaled(text, BYTE_UNITS).map_err(|problem| problem.sentence("bytes", text, BYTE_UNITS))?;
-    u64::try_from(count).map_err(|_| format!("`{text}` is more than 64 bits of bytes"))
+    u64::try_from(count).map_err(|_| format!("`{text}` is more than 2^64 - 1 bytes"))
 }
 
 /// Parses a time in nanoseconds, such as `1.5ms`, `-2s` or `1500000`. Returns a sentence with the expected form on
@@ -59,7 +59,7 @@ pub(crate) fn duration_ns(text: &str) -> Result<u64, String> {
         return Err("no duration is below 0".to_owned());
     }
     let count = scaled(text, TIME_UNITS).map_err(|problem| problem.sentence("nanoseconds", text, TIME_UNITS))?;
-    u64::try_from(count).map_err(|_| format!("`{text}` is more than 64 bits of nanoseconds"))
+    u64::try_from(count).map_err(|_| format!("`{text}` exceeds 64 bits in nanoseconds"))
 }
 
 /// Parses a whole number of a range. Returns a sentence with the expected form on error.
@@ -73,7 +73,7 @@ pub(crate) fn whole_number<N: TryFrom<u64>>(text: &str, range: RangeInclusive<u6
             _ => format!("a whole number from {least} to {most}"),
         };
         let is_too_large = !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit()) && most == u64::MAX;
-        let found = if is_too_large { format!("`{text}`, which is above 64 bits") } else { format!("`{text}`") };
+        let found = if is_too_large { format!("`{text}`, which exceeds 64 bits") } else { format!("`{text}`") };
         format!("expected {expected}, found {found}")
     })
 }
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(any("-1"), "expected a whole number, found `-1`");
         assert_eq!(
             any("99999999999999999999"),
-            "expected a whole number, found `99999999999999999999`, which is above 64 bits"
+            "expected a whole number, found `99999999999999999999`, which exceeds 64 bits"
         );
         let threads = |text| whole_number::<u16>(text, 1..=65_535);
         assert_eq!((threads("1"), threads("65535")), (Ok(1), Ok(65_535)));

@@ -132,7 +132,7 @@ fn say_what_is_missing(code: &FunctionCode, side: CodeSide, is_whole: bool) {
         CodeSide::Source => {
             for file in &code.files {
                 if let Some(path) = file.opened.as_ref().ok().filter(|_| file.is_newer) {
-                    say(format_args!("{}: newer than the program, so its lines may be others", path.display()));
+                    say(format_args!("{}: newer than the program, so its lines may differ", path.display()));
                 }
                 let Err(problem) = &file.opened else { continue };
                 let recorded = Path::new(&file.recorded);

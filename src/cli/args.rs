@@ -199,7 +199,7 @@ fn flame(low: LowFlame) -> Result<CliCommand, CliError> {
         LowFlameFormat::Svg => FlameFormat::Svg,
         LowFlameFormat::Json => FlameFormat::Json,
         LowFlameFormat::Pprof if edits.inverted => {
-            let message = "--inverted cannot be combined with --format pprof: its tools invert a profile themselves";
+            let message = "--inverted cannot be combined with --format pprof: pprof tools invert profiles themselves";
             return Err(CliError::Usage(message.to_owned()));
         }
         LowFlameFormat::Pprof => {
@@ -271,7 +271,7 @@ fn row_format(format: LowRowFormat, cells: LowCells) -> Result<RowFormat, CliErr
 }
 
 fn csv_safe_is_for_csv() -> CliError {
-    CliError::Usage("--csv-safe requires --format csv: no spreadsheet looks for formulas in other formats".to_owned())
+    CliError::Usage("--csv-safe requires --format csv: spreadsheets evaluate formulas only in CSV".to_owned())
 }
 
 /// Cells of a file keep their bytes; on a terminal, control characters are escaped.
@@ -477,7 +477,7 @@ fn export(low: LowExport) -> Result<CliCommand, CliError> {
     }
     let (scope, sources, output) = (scope_args(scope)?, trace(files)?, to_write(output));
     if matches!(format, ExportFormat::Parquet { .. }) && is_stdout(&output) {
-        let message = "Parquet is a folder of tables, which stdout cannot be: give a new folder, as in -o tables.parquet; --format csv writes the spans to stdout";
+        let message = "Parquet is a folder of tables, which cannot be written to stdout: give a new folder, as in -o tables.parquet; --format csv writes the spans to stdout";
         return Err(CliError::Usage(message.to_owned()));
     }
     if !matches!(format, ExportFormat::Csv { .. }) {

@@ -33,7 +33,7 @@ pub(super) fn chosen_event(
                 }
                 Err(CliError::Usage(format!("--event {wanted}: the samples are of {}", titles(&all))))
             }
-            _ => Err(CliError::Usage(format!("--event {wanted}: give its unit too, of {}", titles(histogram)))),
+            _ => Err(CliError::Usage(format!("--event {wanted}: give its unit too, one of {}", titles(histogram)))),
         };
     }
     let Some(row) = histogram.default_event(snapshot) else { return Ok(None) };

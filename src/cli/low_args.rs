@@ -70,7 +70,7 @@ pub(super) struct LowWindow {
     pub(crate) common: LowCommon,
 }
 
-/// How files are read: by how much they are moved in time, and in which unit.
+/// How files are read: their time offsets, and the unit of their weights.
 #[derive(Debug, Args)]
 pub(super) struct LowOffsets {
     /// Add an offset to the times of a file, such as b.json=+1.5ms; FILE is a given path or its file name
@@ -136,7 +136,7 @@ pub(super) enum LowCommand {
     /// Make, sort, index and show a demo trace; with no display, draw it into a PNG file
     #[command(after_help = examples("demo"))]
     Demo(LowDemo),
-    /// Print what a trace holds and how it was loaded
+    /// Print the contents of a trace, and how it was loaded
     #[command(after_help = examples("info"))]
     Info(LowInfo),
     /// Print the spans of a trace, sorted by time, then depth, or the longest
@@ -258,7 +258,7 @@ pub(super) struct LowStats {
 pub(super) struct LowFlame {
     #[command(flatten)]
     pub(crate) trace: LowTrace,
-    /// The call paths of spans, also if the only spans are thread states and runs on CPUs beside samples
+    /// The call paths of spans, even if the trace has samples, and no spans but thread states and runs on CPUs
     #[arg(long, conflicts_with_all = ["samples", "event"])]
     pub(crate) spans: bool,
     /// The call paths of samples, even if the trace has spans
@@ -315,10 +315,10 @@ pub(super) struct LowSymbols {
 pub(super) struct LowAnnotate {
     #[command(flatten)]
     pub(crate) trace: LowTrace,
-    /// The function: its name as `stats` prints it, or what is before its parameters
+    /// The function: its name as `stats` prints it, or that name without its parameters
     #[arg(value_name = "FUNCTION", required = true, conflicts_with = "files")]
     pub(crate) function: Option<String>,
-    /// The module of the function, if several have one of that name: a path or the end of it
+    /// The module of the function, if several modules have one of that name: its path, or the end of its path
     #[arg(long, value_name = "MODULE", allow_hyphen_values = true)]
     pub(crate) module: Option<String>,
     /// Print the lines of its source; this is the default

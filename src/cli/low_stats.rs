@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use crate::query::heat_map::HeatMapGrid;
 use crate::query::scheduling::ScheduledKind;
 
-/// The rows that `stats` is about, other than spans.
+/// The rows that `stats` sums up, other than spans.
 #[derive(Debug, Args)]
 pub(super) struct LowStatsOf {
     /// Totals of samples, each event in its unit, even if the trace has spans

@@ -97,7 +97,7 @@ pub(super) fn report(losses: &[(PathBuf, Losses)], late: LateEvents) {
     if late.count > 0 {
         let (events, most) = (counted(late.count, "event"), live_rows::duration(late.most_ns));
         if late.most_ns >= OTHER_CLOCK_NS {
-            say(format_args!("{events} arrived up to {most} late: their times may be of another clock"));
+            say(format_args!("{events} arrived up to {most} late: their times may be from another clock"));
         } else {
             say(format_args!("{events} arrived up to {most} late; --delay waits longer for them"));
         }

@@ -26,7 +26,7 @@ impl LiveFilter {
         };
         match filter.terms.iter().find_map(needs_store) {
             Some(word) => Err(format!(
-                "{word} needs a complete trace, because a span may be written after those in it: record the trace, \
+                "{word} needs a complete trace, because a span may be written after its children: record the trace, \
                  and search the recording"
             )),
             None => Ok(Self(filter)),

@@ -137,8 +137,8 @@ impl SpoolFiles {
             let needed = bytes_to_sort(rows, self.bytes()).saturating_mul(stores as u64);
             match files::free_bytes(folder) {
                 Some(free) if free.saturating_sub(FREE_BYTES_MIN) < needed => Err(format!(
-                    "it is not sorted: that may take {needed} bytes in {}, where {free} are free, and \
-                     {FREE_BYTES_MIN} stay so",
+                    "it is not sorted: that may take {needed} bytes in {}, where {free} are free and \
+                     {FREE_BYTES_MIN} must stay free",
                     folder.display()
                 )),
                 _ => Ok(()), // a full disk reports itself

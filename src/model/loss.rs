@@ -122,7 +122,7 @@ losses! {
     /// A missing separator between records.
     MissingComma = Changed, "missing_comma", "A separator between records is missing; both records are shown.";
     /// A trace that ends inside a record or a container.
-    Truncated = Lost, "truncated", "The trace ends early, usually because recording was interrupted; everything before is shown.";
+    Truncated = Lost, "truncated", "The trace ends early, usually because recording was interrupted; everything before the end is shown.";
     /// An event of an unknown kind.
     UnknownPhase = Lost, "unknown_phase", "An event has a phase that Longspan does not know; it is not shown.";
     /// An event of a known kind that is not shown.
@@ -207,7 +207,7 @@ impl LossEntry {
         Self { count, first, reason: None, values: LossValues::default() }
     }
 
-    /// Returns the message of the first loss, or else the generic text of its kind; with the values.
+    /// Returns the message of the first loss, or else the generic text of its kind, with the values.
     fn advice(&self, loss: Loss) -> Cow<'_, str> {
         let advice = self.reason.as_deref().unwrap_or_else(|| loss.advice());
         if self.values.is_empty() {
@@ -386,7 +386,7 @@ impl Losses {
         self.sum(|_| true)
     }
 
-    /// Sums the counts of some kinds. Saturates, since counts of the recorder are as recorded.
+    /// Sums the counts of some kinds. Saturates, since a recorder may report any count.
     fn sum(&self, is_counted: impl Fn(Loss) -> bool) -> u64 {
         let counted = self.0.iter().filter(|((_, loss), _)| is_counted(*loss));
         counted.fold(0, |sum: u64, (_, entry)| sum.saturating_add(entry.count))

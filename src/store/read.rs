@@ -35,7 +35,7 @@ pub enum StoreError {
     #[error("{}: cannot open the store: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
     /// The file is truncated, altered, of another version, or not a store.
-    #[error("{}: not a whole store of this version: its {part} is damaged", path.display())]
+    #[error("{}: not a complete store of this version: its {part} is damaged", path.display())]
     Damaged { path: PathBuf, part: &'static str },
 }
 

@@ -446,7 +446,7 @@ pub(crate) const TABLE: &[CommandEntry] = &[
         .hint("From the least to the most in view instead of from zero")
         .within("Counters"),
     entry(Menu::Rows, "Show counters as changes", &[], When::ScopeCounters, |_| counter_form(CounterForm::Change))
-        .hint("The difference to the sample before")
+        .hint("The difference from the previous value")
         .within("Counters"),
     entry(Menu::Rows, "Show counters as rates", &[], When::ScopeCounters, |_| counter_form(CounterForm::Rate))
         .hint("Change per second")
@@ -517,7 +517,7 @@ pub(crate) const GESTURES: &[(&str, &str)] = &[
     ("W  S", "Zoom in and out at the pointer while held"),
     ("A  D", "Move in time while held"),
     ("Middle click on a tab", "Close it"),
-    ("Click on a name", "Fold or unfold; right click for more"),
+    ("Click on a name", "Fold or unfold; right-click for more"),
     ("F10, Alt + F", "Open the menu bar; Left and Right go to the next menu"),
 ];
 

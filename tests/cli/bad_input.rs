@@ -19,7 +19,7 @@ fn files_that_are_not_traces_are_refused_with_path_position_and_content() {
         (
             "trace.pftrace",
             b"\xff\xff\xff\xff\xff\xff",
-            &["byte 0", "found ff ff", "By its name", "Perfetto", "Supported: "],
+            &["byte 0", "found ff ff", "Its name suggests", "Perfetto", "Supported: "],
         ),
         ("text.txt", b"Dear diary,\n", &["byte 0", "unrecognised file format", "found", "Dear"]),
         ("number.json", b"42", &["unrecognised file format", "found", "Chrome JSON, which begins with [ or {"]),
@@ -219,7 +219,7 @@ fn an_option_that_takes_a_number_says_which() {
     for (words, expected) in [
         (&["spans", "x.json", "--limit", "abc"][..], "expected a whole number, found `abc`"),
         (&["spans", "x.json", "--longest", "-1"], "expected a whole number, found `-1`"),
-        (&["spans", "x.json", "--limit", "99999999999999999999"], "which is above 64 bits"),
+        (&["spans", "x.json", "--limit", "99999999999999999999"], "which exceeds 64 bits"),
         (&["info", "x.json", "--threads", "0"], "expected a whole number from 1 to 65535, found `0`"),
         (&["synth", "-o", "x.json", "--spans", "many"], "expected a whole number, found `many`"),
         (&["synth", "-o", "x.json", "--spans", "1", "--seed", "x"], "expected a whole number, found `x`"),

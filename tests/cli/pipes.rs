@@ -137,7 +137,7 @@ fn an_export_to_stdout_equals_that_to_a_file_and_messages_go_to_stderr() {
     let made = longspan(&["synth", "--spans", "100", "--format", "chrome", "-o", "-"]).done();
     assert!(made.starts_with("{\"displayTimeUnit\""), "{made}");
     let refused = longspan(&["export", text(&capture), "--format", "parquet", "-o", "-"]).failed(2);
-    assert!(refused.contains("Parquet is a folder of tables, which stdout cannot be"), "{refused}");
+    assert!(refused.contains("Parquet is a folder of tables, which cannot be written to stdout"), "{refused}");
     // The harness runs all commands with an empty stdin.
     let empty = longspan(&["info", "--no-cache", "-"]).failed(1);
     assert!(empty.contains("/dev/stdin: the file is empty"), "{empty}");

@@ -108,7 +108,7 @@ fn folders_of_the_preferences_have_sources_until_they_are_removed() {
         ("nosuchfolder", format!("{missing}: there is no such folder")),
         ("=abc", "expected a folder, or FROM=FOLDER".to_owned()),
         (&map, String::new()),
-        (&map, format!("{map} is in the list already")),
+        (&map, format!("{map} is already in the list")),
     ] {
         if typed == "nosuchfolder" {
             session.click("Source folder");

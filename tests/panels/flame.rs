@@ -127,7 +127,7 @@ fn the_menu_of_a_bar_edits_the_paths_and_the_command_line_says_the_same() {
     let write = place(&session, 1, 0.1);
     click(&mut session, write, PointerButton::Secondary);
     session.click("Hide function");
-    session.until("no path", |session| session.says("All paths are left out. Back returns to the previous view."));
+    session.until("no path", |session| session.says("All paths are hidden. Back returns to the previous view."));
     session.click("Back");
     bars(&mut session, 1);
     session.click("without request ×");
@@ -166,7 +166,7 @@ fn small_paths_are_others_until_all_spans_are_counted() {
     session.press(Modifiers::COMMAND, Key::G);
     session.until_at_last("the bound", |session| session.says("Label: bars within 0.0"));
     assert!(!session.says("Label: exact"));
-    session.until_at_last("all is counted", |session| session.says("Label: exact"));
+    session.until_at_last("everything is counted", |session| session.says("Label: exact"));
     assert!(!session.says("bars within"));
     // In the inverted view, the others are a part of all.
     session.click("Inverted");

@@ -92,7 +92,7 @@ fn a_window_that_writes_a_file_asks_before_it_closes_and_leaves_no_part_of_the_f
     };
     window.until("a part of the file", |_| (!names().is_empty()).then_some(()));
     window.key("ctrl+q");
-    window.until_said("An export is being written, and would be stopped");
+    window.until_said("An export is in progress, and would be stopped");
     let written = names();
     assert!(written.iter().all(|name| name.starts_with(".longspan-")), "it was over too early: {written:?}");
     let (status, said) = window.discard();

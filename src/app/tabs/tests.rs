@@ -208,7 +208,7 @@ fn a_tab_that_is_writing_an_export_is_closed_once_the_user_discards_it() {
     session.app.act(Command::Tab(TabCommand::Close));
     (0..2).for_each(|_| session.frame(Vec::new()));
     assert_eq!(session.app.title(), "one.json - Longspan");
-    assert!(session.shows("An export is being written, and would be stopped.") && !session.shows("Export..."));
+    assert!(session.shows("An export is in progress, and would be stopped.") && !session.shows("Export..."));
     answer(&mut session, CloseChoice::Cancel);
     session.app.act(Command::Tab(TabCommand::Close));
     assert_eq!(session.app.title(), "one.json - Longspan");
@@ -229,7 +229,7 @@ fn a_window_that_is_writing_an_export_closes_at_the_second_request_and_shows_its
     assert!(session.app.act(Command::App(AppCommand::Quit)).is_none());
     assert_eq!(session.app.title(), "one.json - Longspan");
     (0..2).for_each(|_| session.frame(Vec::new()));
-    assert!(session.shows("An export is being written, and would be stopped."));
+    assert!(session.shows("An export is in progress, and would be stopped."));
     assert!(session.app.act(Command::App(AppCommand::Quit)).is_none(), "the key was pressed twice");
     assert!(session.app.may_quit());
 }

@@ -132,7 +132,7 @@ fn a_reason_is_a_sentence_of_its_own() {
     archive[8] = 12;
     archive[entry + 10] = 12;
     let error = read(&archive).expect_err("refused").to_string();
-    let expected = "/a.json: it is packed by the method 12, and only stored and deflated files are read. The archive \
+    let expected = "/a.json: it is compressed with method 12; only stored and deflated files are supported. The archive \
                     must contain a trace in a supported format.";
     assert!(error.ends_with(expected), "{error}");
 }

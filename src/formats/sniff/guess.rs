@@ -41,7 +41,7 @@ pub(super) fn sentence(path: &Path) -> String {
         return String::new();
     };
     format!(
-        " By its name it is a file of the format {format}, which begins with {beginning}: it may be damaged or incomplete."
+        " Its name suggests the format {format}, which begins with {beginning}: the file may be damaged or incomplete."
     )
 }
 

@@ -367,7 +367,7 @@ pub(super) const LATE: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"%PDF-")),
         found: "a PDF document",
-        advice: "open the trace that it tells of",
+        advice: "open the trace that it mentions",
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"#!")),

@@ -202,9 +202,9 @@ impl Server {
             RequestOutcome::Busy => Err(NoRequest::Refused(429, "earlier data is not sorted yet: send it again later")),
             // Exporters send again after 503, but not after 500. This request may still be shown.
             RequestOutcome::Unconfirmed => {
-                Err(NoRequest::Refused(500, "received, but not known to be on disk: do not send it again"))
+                Err(NoRequest::Refused(500, "received, but perhaps not on disk: do not send it again"))
             }
-            RequestOutcome::SessionEnded => Err(NoRequest::Refused(503, "nothing is received any more")),
+            RequestOutcome::SessionEnded => Err(NoRequest::Refused(503, "the receiver has stopped")),
         }
     }
 }

@@ -58,7 +58,7 @@ fn bind(path: &Path) -> io::Result<UnixListener> {
     files::make_secret_folder(files::folder_of(path))?;
     match fs::symlink_metadata(path) {
         Ok(metadata) if !metadata.file_type().is_socket() => {
-            let why = "something else is at this path, and is left there";
+            let why = "something else is at this path, and is left unchanged";
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
         }
         Ok(_) if UnixStream::connect(path).is_ok() => {
@@ -156,7 +156,7 @@ impl Read for StoppedStream {
 /// Returns the name of the program at the other end, or an error that names the refused user.
 #[cfg(target_os = "linux")]
 fn peer(stream: &UnixStream) -> Result<PathBuf, String> {
-    let unknown = |_| "a program that the system does not name".to_owned();
+    let unknown = |_| "a program that the system does not identify".to_owned();
     let peer = rustix::net::sockopt::socket_peercred(stream).map_err(unknown)?;
     let (uid, pid) = (peer.uid.as_raw(), peer.pid.as_raw_nonzero().get());
     if uid != files::user() {

@@ -128,7 +128,7 @@ pub(crate) fn reload_disabled(is_live: bool, is_busy: bool, has_readable_files: 
     match (is_live, is_busy, has_readable_files) {
         (true, ..) => Some("The trace is still running: stop it first"),
         (_, true, _) => Some(BUSY),
-        (.., false) => Some("There is no file to read again, as of a pipe or a program"),
+        (.., false) => Some("The data came from a pipe or a program, so there is no file to read again"),
         (false, false, true) => None,
     }
 }
@@ -150,7 +150,7 @@ impl When {
             Self::Tabs => &[(state.tabs > 1, "Only one tab is open")],
             Self::Trace => &[has_trace],
             Self::Times => &[has_trace, (state.has_times, "The trace has no times")],
-            Self::Files => &[has_trace, (state.files > 1, "The trace is of one file")],
+            Self::Files => &[has_trace, (state.files > 1, "The trace consists of one file")],
             Self::Reloadable => {
                 let reason = reload_disabled(state.is_live, state.is_busy, state.has_readable_files);
                 &[has_trace, (reason.is_none(), reason.unwrap_or_default())]
@@ -175,7 +175,7 @@ impl When {
             Self::Hidden => &[has_trace, (state.has_hidden, "No track is hidden")],
             Self::Marks => &[has_trace, (state.has_bookmarks, "Add a marker first")],
             Self::Measurable => &[has_trace, (state.can_measure, "Add or choose two markers first")],
-            Self::Utc => &[has_trace, (state.has_utc, "The trace does not have the time of day")],
+            Self::Utc => &[has_trace, (state.has_utc, "The trace does not record the time of day")],
             Self::Export => &[has_export],
             Self::ExportScope => &[has_export, (state.has_scope, NO_SCOPE)],
             Self::ScopeTracks => {

@@ -166,7 +166,8 @@ impl CodePanel {
         });
         response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Folder of sources"));
         let is_entered = response.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
-        let hint = "Reads source files below this folder; FROM=FOLDER: those that debug information has below FROM";
+        let hint =
+            "Reads source files below this folder; FROM=FOLDER replaces the prefix FROM of paths in debug information";
         let is_clicked = ui.button("Add sources").on_hover_text(hint).clicked();
         let text = self.folder.trim();
         if is_entered {
@@ -213,10 +214,10 @@ impl CodePanel {
     /// Returns the reason for an empty table.
     fn absence(&self, snapshot: &Snapshot) -> Option<&'static str> {
         if snapshot.tracks().modules.is_empty() {
-            return Some("No frame of this trace is an address: its code is not known.");
+            return Some("No frame of this trace has an address, so its code is unknown.");
         }
         if self.function.is_none() {
-            return Some("Choose Show code in the menu of a function: of a table, a flame graph or a sample.");
+            return Some("Choose Show code in the context menu of a function, in a table, a flame graph or a sample.");
         }
         if self.is_unsampled {
             return Some("The function has no samples here: extend the scope in time, or choose other tracks.");
@@ -224,7 +225,7 @@ impl CodePanel {
         let code = self.code.as_ref()?;
         match (self.side, &code.assembly) {
             (CodeSide::Source, _) if code.files.is_empty() => {
-                Some("No debug information has the lines of the function.")
+                Some("No debug information has source lines of the function.")
             }
             (CodeSide::Assembly, Err(reason)) => Some(reason.message()),
             _ => None,

@@ -52,7 +52,7 @@ pub(super) const COLUMNS: [TableColumn; CounterColumn::ALL.len()] = [
         .meaning("Mean over time: each value counts for the time until the next one."),
     TableColumn::number("Change", NUMBER_POINTS).meaning("Last value minus first value."),
     TableColumn::number("Rate /s", NUMBER_POINTS)
-        .meaning("Change in a second: that of the scope, divided by the time of its values."),
+        .meaning("Change per second: the change in the scope, divided by the time that has values."),
     TableColumn::number("First", NUMBER_POINTS),
     TableColumn::number("Last", NUMBER_POINTS),
     TableColumn::text("Unit", 60.0),

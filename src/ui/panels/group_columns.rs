@@ -84,8 +84,9 @@ pub(super) const PAIR_POINTS: f32 = 260.0;
 pub(super) const COLUMNS: [TableColumn; 2 + TotalsColumn::ALL.len()] = [
     TableColumn::text("Name", 200.0),
     number("Count"),
-    number("Total").meaning("Sum of the durations. A span within one of its group counts as well, unlike in Distinct."),
-    TableColumn::number("Share", 54.0).unsortable().meaning("Part of the total of all groups."),
+    number("Total")
+        .meaning("Sum of the durations. A span inside another one of its group counts too, unlike in Distinct."),
+    TableColumn::number("Share", 54.0).unsortable().meaning("Share of the total of all groups."),
     number("Self").meaning("Sum of the durations without the time in which child spans run."),
     number("Mean"),
     quantile("p50").meaning("Median: half of the spans take at most this long. ~ marks a value within 1/32."),

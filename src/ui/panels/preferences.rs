@@ -137,7 +137,7 @@ fn show_look(lines: &mut Lines, state: &UiState) {
         (ColorBy::Track, "Thread"),
         (ColorBy::Duration, "Duration"),
     ];
-    let why = "Of this trace and of those opened from now on";
+    let why = "For this trace, and traces that are opened later";
     lines.choose(("Colour of spans", why), colors.by, &by, |by| {
         Command::Setting(SettingCommand::Colors(Colors { by, ..colors }))
     });
@@ -150,7 +150,7 @@ fn show_look(lines: &mut Lines, state: &UiState) {
 
 fn show_movement(lines: &mut Lines, navigation: Navigation) {
     let wheels = [(Wheel::Scrolls, "Scrolls the tracks"), (Wheel::Zooms, "Zooms")];
-    lines.choose(("The wheel", "With Ctrl it does the other"), navigation.wheel, &wheels, |wheel| {
+    lines.choose(("The wheel", "Ctrl + wheel does the other"), navigation.wheel, &wheels, |wheel| {
         Command::Setting(SettingCommand::Navigation(Navigation { wheel, ..navigation }))
     });
     let on_off = [(true, "On"), (false, "Off")];
@@ -242,7 +242,7 @@ fn show_sources(lines: &mut Lines, folders: &[String]) {
 /// Returns a typed source folder as it is saved, with an absolute path, or the reason why it cannot be added.
 fn new_source_folder(folders: &[String], typed: &str) -> Result<String, String> {
     if folders.len() >= SOURCE_FOLDERS_MAX {
-        return Err(format!("{SOURCE_FOLDERS_MAX} source folders are the most"));
+        return Err(format!("at most {SOURCE_FOLDERS_MAX} source folders"));
     }
     let (from, folder) = typed.split_once('=').map_or((None, typed), |(from, folder)| (Some(from), folder));
     let absolute = std::path::absolute(folder).ok().filter(|_| SourceMap::parse(typed).is_some());
@@ -251,7 +251,7 @@ fn new_source_folder(folders: &[String], typed: &str) -> Result<String, String> 
         return Err(format!("{}: there is no such folder", absolute.display()));
     }
     let folder = from.map_or(String::new(), |from| format!("{from}=")) + &absolute.to_string_lossy();
-    if folders.contains(&folder) { Err(format!("{folder} is in the list already")) } else { Ok(folder) }
+    if folders.contains(&folder) { Err(format!("{folder} is already in the list")) } else { Ok(folder) }
 }
 
 fn show_tables(lines: &mut Lines, csv_safe: bool) {

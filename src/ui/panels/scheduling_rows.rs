@@ -75,7 +75,7 @@ const CPUS: [(TableColumn, Field); 6] = [
 ];
 
 const SHARE: (TableColumn, Field) = (
-    TableColumn::number("Utilisation", 74.0).unsortable().meaning("Time on CPU as a part of the time of the scope."),
+    TableColumn::number("Utilisation", 74.0).unsortable().meaning("Time on CPU as a share of the time of the scope."),
     Field::Share,
 );
 const SLEEPING: (TableColumn, Field) = (
@@ -92,7 +92,7 @@ const OTHER: (TableColumn, Field) = (
     Field::Sorted(SchedulingColumn::Time(ThreadState::Other)),
 );
 const SLICES: (TableColumn, Field) = (
-    TableColumn::number("Slices", 62.0).meaning("Number of times that it was given a CPU."),
+    TableColumn::number("Slices", 62.0).meaning("Number of times that it got a CPU."),
     Field::Sorted(SchedulingColumn::Slices),
 );
 const LONGEST_RUN: (TableColumn, Field) = (time("Longest run"), Field::Sorted(SchedulingColumn::LongestRun));

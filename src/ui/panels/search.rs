@@ -31,7 +31,7 @@ const EXAMPLES: [(&str, &str); 12] = [
     ("read", "names that have these letters, in any case"),
     ("/^read_(all|some)$/", "names that match the regular expression"),
     ("~rdall", "names that have these letters in this order"),
-    ("\"a b\"", "the quoted text as it stands"),
+    ("\"a b\"", "the quoted text, taken literally"),
     ("dur>1ms", "spans that take longer; also <, <=, >=, ="),
     ("thread:worker", "tracks by name or id; also process:, cat:"),
     ("in:RunTask", "spans inside a span of that name"),
@@ -39,7 +39,7 @@ const EXAMPLES: [(&str, &str); 12] = [
     ("arg.url:index", "an argument that has these letters"),
     ("arg.url=/index.html", "an argument that is exactly this"),
     ("is:failed", "spans that failed, which have a red mark"),
-    ("-cat:io", "all for which the rest does not hold"),
+    ("-cat:io", "everything that cat:io does not match"),
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

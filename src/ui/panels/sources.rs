@@ -42,8 +42,8 @@ impl SourcesPanel {
             self.reset();
         }
         let mut commands = Vec::new();
-        let why = "What is added to the times of a file, such as 1.5ms or -2s: typed, or dragged by its arrow, or with \
-                   Ctrl on the timeline; the files are then read and sorted again.";
+        let why = "The offset that is added to the times of a file, such as 1.5ms or -2s. Type it, drag its arrow, or \
+                   Ctrl + drag its tracks on the timeline. The files are then read and sorted again.";
         ui.add(egui::Label::new(RichText::new(why).color(theme.weak_text)).wrap());
         ui.add_space(4.0);
         let mut is_entered = false;

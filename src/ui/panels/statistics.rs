@@ -225,7 +225,7 @@ impl StatisticsPanel {
         let mut info = WidgetInfo::labeled(Role::ComboBox, true, "Group by");
         info.current_text_value = Some(title);
         menu.response.widget_info(|| info.clone());
-        menu.response.on_hover_text("The keys that spans are added up by");
+        menu.response.on_hover_text("Keys by which spans are grouped");
         if let Some(by) = chosen {
             self.group_by(by);
         }

@@ -41,14 +41,14 @@ const BUILD_ID: usize = 7;
 const COLUMNS: [TableColumn; 8] = [
     TableColumn::text("File", 230.0),
     TableColumn::text("Names", 96.0)
-        .meaning("Whether the functions of the file have names, and from which kind of file."),
+        .meaning("Whether the functions of the file have names, and the kind of file with these names."),
     TableColumn::number("Samples", NUMBER_POINTS),
     TableColumn::number("Frames", NUMBER_POINTS).meaning("Number of different addresses of the file in call stacks."),
     TableColumn::number("Named", NUMBER_POINTS).meaning("Number of these addresses whose functions have names."),
     TableColumn::text("Command", 260.0).meaning("A command that installs the missing debug file."),
     TableColumn::text("Found file", 230.0).meaning("The file that the names were read from."),
     TableColumn::text("Build-id", 120.0)
-        .meaning("The identifier that the linker wrote into the file, by which its debug file is found."),
+        .meaning("The identifier that the linker wrote into the file; it identifies the debug file."),
 ];
 
 /// The modules of the trace, once symbols are resolved.
@@ -105,8 +105,7 @@ impl SymbolsPanel {
             });
             response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Folder with symbols"));
             let is_entered = response.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
-            let hint =
-                "Looks for names there first: debug files by build-id, copies of the recorded paths, plain files";
+            let hint = "Searches this folder first: debug files by build-id, copies of the recorded paths, plain files";
             let is_clicked = ui.button("Locate").on_hover_text(hint).clicked();
             let folder = self.folder.trim();
             if is_entered {
@@ -133,7 +132,7 @@ impl SymbolsPanel {
     /// Returns the reason for an empty table.
     fn absence(&self, snapshot: &Snapshot) -> Option<&'static str> {
         if snapshot.tracks().modules.is_empty() {
-            return Some("No frame of this trace is an address whose name could be looked up.");
+            return Some("No frame of this trace has an address whose name could be looked up.");
         }
         match self.modules {
             Some(_) => None,

@@ -46,7 +46,7 @@ pub(super) enum NoContent {
     Missing,
     #[error("it is encrypted")]
     Encrypted,
-    #[error("it is packed by the method {0}, and only stored and deflated files are read")]
+    #[error("it is compressed with method {0}; only stored and deflated files are supported")]
     Method(u16),
 }
 

@@ -72,7 +72,7 @@ impl Amounts {
                 let others = others_text(count);
                 let why = match count {
                     Some(_) => "too narrow to draw",
-                    None => "too small to be separate until all is counted, or too narrow to draw",
+                    None => "too small to be separate until everything is counted, or too narrow to draw",
                 };
                 format!("{others}, {why}\n{} ({})\nZoom in to see them", self.text(sum), share(sum))
             }

@@ -27,7 +27,7 @@ pub(super) struct BarLook {
 const SWITCHES: [(FlameEdit, &str, &str); 4] = [
     (FlameEdit::CollapseRecursion, "Collapse recursion", "A function that calls itself is one bar"),
     (FlameEdit::UnnamedByModule, "Addresses by module", "Frames without a name are shown as their module"),
-    (FlameEdit::MergeKernel, "Merge kernel into callers", "Functions of the kernel count for those that call it"),
+    (FlameEdit::MergeKernel, "Merge kernel into callers", "Kernel functions count for their callers"),
     (FlameEdit::HideIdle, "Hide idle", "Leaves out the paths in which a processor or a program waits for work"),
 ];
 
@@ -72,21 +72,21 @@ pub(super) fn bar_menu(
     if is_chosen(ui, "Focus on function", "Only the paths with this function, from it on") {
         history.focus_on_bar(part, key.clone());
     }
-    if is_chosen(ui, "Callers and callees", "A sandwich: this function between its callers and those it calls") {
+    if is_chosen(ui, "Callers and callees", "A sandwich: this function between its callers and its callees") {
         history.set_shape(FlameShape::Sandwich(key.clone()));
     }
-    if is_chosen(ui, "Merge into callers", "The function counts as a part of those that call it") {
+    if is_chosen(ui, "Merge into callers", "The function counts as a part of its callers") {
         history.add_edit(FlameEdit::Merge(key.clone()));
     }
     if is_chosen(ui, "Hide function", "Leaves out the paths with this function, from it on") {
         history.add_edit(FlameEdit::Hide(key.clone()));
     }
-    if is_chosen(ui, "Collapse its recursion", "Calls of itself, through others too, are one bar") {
+    if is_chosen(ui, "Collapse its recursion", "Recursive calls, direct or indirect, are one bar") {
         history.add_edit(FlameEdit::CollapseRecursionOf(key.clone()));
     }
     if let Some(module) = key.module.filter(|module| !module.is_empty()) {
         let text = format!("Collapse {}", short(&module));
-        if is_chosen(ui, &text, "Neighbouring frames of this module are one bar") {
+        if is_chosen(ui, &text, "Adjacent frames of this module are one bar") {
             history.add_edit(FlameEdit::CollapseModule(module));
         }
     }

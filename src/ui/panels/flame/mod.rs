@@ -295,9 +295,9 @@ impl FlamePanel {
         let is_sandwich = matches!(shape, FlameShape::Sandwich(_));
         let mut wanted = None;
         for (is_on, text, hint) in [
-            (shape == FlameShape::TopDown, "Top-down", "From the outermost function to those that it calls"),
+            (shape == FlameShape::TopDown, "Top-down", "From the outermost function to its callees"),
             (shape == FlameShape::Inverted, "Inverted", "From the innermost function to its callers"),
-            (is_sandwich, "Sandwich", "One function between its callers and those that it calls"),
+            (is_sandwich, "Sandwich", "One function between its callers and its callees"),
         ] {
             if ui.selectable_label(is_on, text).on_hover_text(hint).clicked() && !is_on {
                 wanted = Some(text);
@@ -478,7 +478,7 @@ impl FlamePanel {
         }
         match view.shape {
             FlameShape::Sandwich(_) => "The function is in no path here. Back returns to the previous view.",
-            FlameShape::TopDown | FlameShape::Inverted => "All paths are left out. Back returns to the previous view.",
+            FlameShape::TopDown | FlameShape::Inverted => "All paths are hidden. Back returns to the previous view.",
         }
     }
 }
