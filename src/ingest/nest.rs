@@ -197,8 +197,8 @@ impl<'a> Nester<'a> {
         self.summary.end_ns = end_ns;
     }
 
-    /// Ends an open state of a thread at the last scheduling event of its file, as open runs on CPUs do, and another
-    /// one at the end of the trace.
+    /// Ends the open state of a thread. A scheduler state ends at the last scheduling event of its file, as open runs
+    /// on CPUs do. Any other state ends at the end of the trace.
     fn finish_state(&mut self, track: TrackIdx, state: &Entered) -> io::Result<()> {
         let last_ns = if self.is_of_scheduler(track) {
             self.scheduling_ends.last_ns(self.registry, track)
@@ -249,7 +249,7 @@ impl<'a> Nester<'a> {
                 let is_placed = self.begin(event.track, event, blob, false)?;
                 let end_ns = event.end_ns();
                 if event.flags.has(EventFlags::UNFINISHED) {
-                    self.track(event.track).saw(end_ns);
+                    self.track(event.track).extend_to(end_ns);
                 }
                 let has_end = matches!(event.payload(), Payload::Begin { dur_ns: Some(_) });
                 match (is_placed, has_end) {
@@ -279,7 +279,7 @@ impl<'a> Nester<'a> {
     #[expect(clippy::inline_always, reason = "see there")]
     fn push_span(&mut self, track: TrackIdx, depth: u16, row: Row, end_ns: i64) -> io::Result<LaneIdx> {
         let nest = self.track(track);
-        nest.saw(end_ns);
+        nest.extend_to(end_ns);
         let lane = match nest.span_lane(depth) {
             Some(lane) => lane,
             None => self.add_span_lane(track, depth)?,
@@ -292,7 +292,7 @@ impl<'a> Nester<'a> {
     #[expect(clippy::inline_always, reason = "see there")]
     fn push_to(&mut self, lane: LaneIdx, row: Row, end_ns: i64) -> io::Result<()> {
         self.summary.spans += 1;
-        self.saw(row.start_ns);
+        self.extend_to(row.start_ns);
         self.summary.end_ns = self.summary.end_ns.max(end_ns);
         self.writer.push(lane, row)
     }
@@ -331,7 +331,7 @@ impl<'a> Nester<'a> {
         Ok(reference)
     }
 
-    fn saw(&mut self, ts_ns: i64) {
+    fn extend_to(&mut self, ts_ns: i64) {
         self.summary.start_ns = self.summary.start_ns.min(ts_ns);
         self.summary.end_ns = self.summary.end_ns.max(ts_ns);
     }

@@ -10,29 +10,29 @@ use crate::base::threads::start_scoped;
 use crate::model::TrackIdx;
 use crate::store::{DetailPositions, DetailRef, LaneIdx, LaneKind, Meta, Row, Store, StoreWriter, next_lane};
 
-/// Number of steps per parcel: about 100 KiB, which fit the cache of a core.
+/// Number of steps per batch: about 100 KiB, which fit the cache of a core.
 const STEPS: usize = 2048;
 
-/// Bytes of details that end a parcel early.
+/// Bytes of details that end a batch early.
 const BLOB_BYTES: usize = 256 << 10;
 
-/// Maximum number of queued parcels: nesting continues while the writer flushes a full buffer.
-const PARCELS_AHEAD: usize = 8;
+/// Maximum number of queued batches: nesting continues while the writer flushes a full buffer.
+const BATCHES_AHEAD: usize = 8;
 
 /// The receiver of rows: a store writer on this thread or another one.
-pub struct RowSink<'a>(Way<'a>);
+pub struct RowSink<'a>(RowTarget<'a>);
 
-enum Way<'a> {
-    Here(&'a mut StoreWriter),
-    Elsewhere(Queue),
+enum RowTarget<'a> {
+    SameThread(&'a mut StoreWriter),
+    OtherThread(Queue),
 }
 
 /// Sends steps to the writer thread.
 struct Queue {
-    parcel: Parcel,
+    batch: StepBatch,
     messages: Sender<WriterMessage>,
-    /// Written parcels, to be reused.
-    spares: Receiver<Parcel>,
+    /// Written batches, to be reused.
+    spares: Receiver<StepBatch>,
     /// Latest end by lane of spans; the maximum time for other lanes.
     lane_ends_ns: Vec<i64>,
     details: DetailPositions,
@@ -40,7 +40,7 @@ struct Queue {
 
 /// Steps in order, with their details in one buffer.
 #[derive(Default)]
-struct Parcel {
+struct StepBatch {
     steps: Vec<RowStep>,
     blobs: Vec<u8>,
 }
@@ -53,13 +53,13 @@ enum RowStep {
 }
 
 enum WriterMessage {
-    Write(Parcel),
+    Write(StepBatch),
     Preview(Box<Meta>, Sender<io::Result<Store>>),
 }
 
 impl<'a> From<&'a mut StoreWriter> for RowSink<'a> {
     fn from(writer: &'a mut StoreWriter) -> Self {
-        Self(Way::Here(writer))
+        Self(RowTarget::SameThread(writer))
     }
 }
 
@@ -75,13 +75,13 @@ pub(crate) fn write_behind<R>(
         return (nest(RowSink::from(writer)), Ok(()));
     }
     let written = thread::scope(|scope| {
-        let (messages, waiting) = bounded(PARCELS_AHEAD);
-        let (spare, spares) = bounded(PARCELS_AHEAD);
+        let (messages, waiting) = bounded(BATCHES_AHEAD);
+        let (spare, spares) = bounded(BATCHES_AHEAD);
         let target = &mut *writer;
         let writing = start_scoped(scope, "write", move || write(target, &waiting, &spare));
         let Ok(writing) = writing else { return Err(nest) };
-        let (parcel, lane_ends_ns, details) = (Parcel::default(), Vec::new(), DetailPositions::default());
-        let nested = nest(RowSink(Way::Elsewhere(Queue { parcel, messages, spares, lane_ends_ns, details })));
+        let (batch, lane_ends_ns, details) = (StepBatch::default(), Vec::new(), DetailPositions::default());
+        let nested = nest(RowSink(RowTarget::OtherThread(Queue { batch, messages, spares, lane_ends_ns, details })));
         match writing.join() {
             Ok(written) => Ok((nested, written)),
             Err(panic) => std::panic::resume_unwind(panic),
@@ -90,13 +90,13 @@ pub(crate) fn write_behind<R>(
     written.unwrap_or_else(|nest| (nest(RowSink::from(writer)), Ok(())))
 }
 
-fn write(writer: &mut StoreWriter, waiting: &Receiver<WriterMessage>, spare: &Sender<Parcel>) -> io::Result<()> {
+fn write(writer: &mut StoreWriter, waiting: &Receiver<WriterMessage>, spare: &Sender<StepBatch>) -> io::Result<()> {
     for message in waiting {
         match message {
-            WriterMessage::Write(mut parcel) => {
-                parcel.write(writer)?;
+            WriterMessage::Write(mut batch) => {
+                batch.write(writer)?;
                 // Dropped if the channel is full.
-                spare.try_send(parcel).ok();
+                spare.try_send(batch).ok();
             }
             // The requester waits for the reply, or has failed.
             WriterMessage::Preview(meta, reply) => {
@@ -108,7 +108,7 @@ fn write(writer: &mut StoreWriter, waiting: &Receiver<WriterMessage>, spare: &Se
     Ok(())
 }
 
-impl Parcel {
+impl StepBatch {
     fn write(&mut self, writer: &mut StoreWriter) -> io::Result<()> {
         let mut blobs = &self.blobs[..];
         // Steps are read by reference. A moved step would be copied with widths that differ from the stores of its row,
@@ -135,11 +135,11 @@ impl RowSink<'_> {
     /// See [`StoreWriter::add_lane`]. Returns an error beyond the maximum number of lanes.
     pub(crate) fn add_lane(&mut self, track: TrackIdx, kind: LaneKind, depth: u16) -> io::Result<LaneIdx> {
         match &mut self.0 {
-            Way::Here(writer) => writer.add_lane(track, kind, depth),
-            Way::Elsewhere(queue) => {
+            RowTarget::SameThread(writer) => writer.add_lane(track, kind, depth),
+            RowTarget::OtherThread(queue) => {
                 let lane = next_lane(queue.lane_ends_ns.len())?;
                 queue.lane_ends_ns.push(if kind == LaneKind::Spans { i64::MIN } else { i64::MAX });
-                queue.parcel.steps.push(RowStep::Lane { track, kind, depth });
+                queue.batch.steps.push(RowStep::Lane { track, kind, depth });
                 Ok(lane)
             }
         }
@@ -149,8 +149,8 @@ impl RowSink<'_> {
     #[must_use]
     pub(crate) fn lane_end_ns(&self, lane: LaneIdx) -> i64 {
         match &self.0 {
-            Way::Here(writer) => writer.lane_end_ns(lane),
-            Way::Elsewhere(queue) => queue.lane_ends_ns[lane.index()],
+            RowTarget::SameThread(writer) => writer.lane_end_ns(lane),
+            RowTarget::OtherThread(queue) => queue.lane_ends_ns[lane.index()],
         }
     }
 
@@ -162,12 +162,12 @@ impl RowSink<'_> {
     #[expect(clippy::inline_always, reason = "measured; see above")]
     pub(crate) fn push(&mut self, lane: LaneIdx, row: Row) -> io::Result<()> {
         match &mut self.0 {
-            Way::Here(writer) => writer.push(lane, row),
-            Way::Elsewhere(queue) => {
+            RowTarget::SameThread(writer) => writer.push(lane, row),
+            RowTarget::OtherThread(queue) => {
                 let end_ns = &mut queue.lane_ends_ns[lane.index()];
                 *end_ns = (*end_ns).max(row.start_ns.saturating_add_unsigned(row.value));
-                queue.parcel.steps.push(RowStep::Row { lane, row });
-                if queue.parcel.steps.len() >= STEPS { queue.send_parcel() } else { Ok(()) }
+                queue.batch.steps.push(RowStep::Row { lane, row });
+                if queue.batch.steps.len() >= STEPS { queue.send_parcel() } else { Ok(()) }
             }
         }
     }
@@ -175,12 +175,12 @@ impl RowSink<'_> {
     /// See [`StoreWriter::push_detail`]. Errors as [`Self::push`].
     pub(crate) fn push_detail(&mut self, blob: &[u8]) -> io::Result<DetailRef> {
         match &mut self.0 {
-            Way::Here(writer) => writer.push_detail(blob),
-            Way::Elsewhere(_) if blob.is_empty() => Ok(DetailRef(0)),
-            Way::Elsewhere(queue) => {
-                queue.parcel.blobs.extend_from_slice(blob);
-                queue.parcel.steps.push(RowStep::Detail { bytes: blob.len() });
-                if queue.parcel.blobs.len() >= BLOB_BYTES {
+            RowTarget::SameThread(writer) => writer.push_detail(blob),
+            RowTarget::OtherThread(_) if blob.is_empty() => Ok(DetailRef(0)),
+            RowTarget::OtherThread(queue) => {
+                queue.batch.blobs.extend_from_slice(blob);
+                queue.batch.steps.push(RowStep::Detail { bytes: blob.len() });
+                if queue.batch.blobs.len() >= BLOB_BYTES {
                     queue.send_parcel()?;
                 }
                 Ok(queue.details.next(blob))
@@ -190,8 +190,8 @@ impl RowSink<'_> {
 
     pub(crate) fn mark_unfinished(&mut self, lane: LaneIdx) {
         match &mut self.0 {
-            Way::Here(writer) => writer.mark_unfinished(lane),
-            Way::Elsewhere(queue) => queue.parcel.steps.push(RowStep::Unfinished { lane }),
+            RowTarget::SameThread(writer) => writer.mark_unfinished(lane),
+            RowTarget::OtherThread(queue) => queue.batch.steps.push(RowStep::Unfinished { lane }),
         }
     }
 
@@ -201,11 +201,11 @@ impl RowSink<'_> {
     /// As [`Self::push`]. An inner error concerns the preview only: the store can still be completed.
     pub(crate) fn preview(&mut self, meta: Meta) -> io::Result<io::Result<Store>> {
         match &mut self.0 {
-            Way::Here(writer) => {
+            RowTarget::SameThread(writer) => {
                 writer.flush()?;
                 Ok(writer.preview(meta))
             }
-            Way::Elsewhere(queue) => {
+            RowTarget::OtherThread(queue) => {
                 queue.send_parcel()?;
                 let (reply, preview) = bounded(1);
                 queue.messages.send(WriterMessage::Preview(Box::new(meta), reply)).map_err(|_| stopped())?;
@@ -217,17 +217,17 @@ impl RowSink<'_> {
     /// Sends the remaining steps. Errors as [`Self::push`].
     pub(crate) fn finish(self) -> io::Result<()> {
         match self.0 {
-            Way::Here(_) => Ok(()),
-            Way::Elsewhere(mut queue) => queue.send_parcel(),
+            RowTarget::SameThread(_) => Ok(()),
+            RowTarget::OtherThread(mut queue) => queue.send_parcel(),
         }
     }
 }
 
 impl Queue {
-    /// Sends the parcel to the writer, and takes an empty one.
+    /// Sends the batch to the writer, and takes an empty one.
     fn send_parcel(&mut self) -> io::Result<()> {
-        let parcel = std::mem::replace(&mut self.parcel, self.spares.try_recv().unwrap_or_default());
-        self.messages.send(WriterMessage::Write(parcel)).map_err(|_| stopped())
+        let batch = std::mem::replace(&mut self.batch, self.spares.try_recv().unwrap_or_default());
+        self.messages.send(WriterMessage::Write(batch)).map_err(|_| stopped())
     }
 }
 

@@ -42,7 +42,7 @@ impl Nester<'_> {
         let open_track = self.asyncs.track_of(id);
         if event.is_last_time() {
             if let Some(track) = open_track {
-                self.track(track).saw(event.ts_ns);
+                self.track(track).extend_to(event.ts_ns);
             }
             return Ok(());
         }

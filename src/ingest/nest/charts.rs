@@ -175,7 +175,7 @@ impl Nester<'_> {
         let is_untimed = self.is_untimed(event.track);
         self.charts.track(event.track).lane.set(lane);
         self.summary.samples += 1;
-        self.saw(event.ts_ns);
+        self.extend_to(event.ts_ns);
         self.writer.push(lane, Row { start_ns: event.ts_ns, value: event.value, detail, name: name.0 })?;
         let Some(ChartSlot(slot)) = slot else {
             self.lose(Loss::OverLimit, event.track, event.ts_ns);
@@ -285,7 +285,7 @@ impl Nester<'_> {
             if existing_lane.is_none() {
                 set_lane(lanes, span.depth, lane);
             }
-            self.saw(span.end_ns);
+            self.extend_to(span.end_ns);
             let value = span.end_ns.abs_diff(span.start_ns);
             self.writer.push(lane, Row { start_ns: span.start_ns, value, detail: 0, name: span.name.0 })?;
         }

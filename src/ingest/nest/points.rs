@@ -12,7 +12,7 @@ impl Nester<'_> {
         let detail = self.detail(blob)?;
         let state = self.track(track);
         state.open.close_ended(event.ts_ns);
-        state.saw(event.ts_ns);
+        state.extend_to(event.ts_ns);
         // A sorted trace stores the depth. Otherwise, the instant goes below the spans that are open around it.
         let depth =
             if event.flags.has(EventFlags::PLACED) { u64::from(event.depth) } else { state.open.count() as u64 };
@@ -21,7 +21,7 @@ impl Nester<'_> {
         self.track(track).instants.set(lane);
         self.latest_instants.add(event.ts_ns, track);
         self.summary.instants += 1;
-        self.saw(event.ts_ns);
+        self.extend_to(event.ts_ns);
         self.writer.push(lane, Row { start_ns: event.ts_ns, value: depth, detail, name: event.name.0 })
     }
 
@@ -31,7 +31,7 @@ impl Nester<'_> {
         let lane = existing_lane.map_or_else(|| self.writer.add_lane(event.track, LaneKind::Counter, 0), Ok)?;
         self.track(event.track).counter.set(lane);
         self.summary.counters += 1;
-        self.saw(event.ts_ns);
+        self.extend_to(event.ts_ns);
         self.writer.push(lane, Row { start_ns: event.ts_ns, value: event.value, detail, name: event.name.0 })
     }
 
@@ -39,14 +39,14 @@ impl Nester<'_> {
         let event = &self.latest_instants.bound(event, &event.track);
         let state = self.track(event.track);
         state.open.close_ended(event.ts_ns);
-        state.saw(event.ts_ns);
+        state.extend_to(event.ts_ns);
         let around = state.open.count().checked_sub(1).map(|depth| depth as u16);
         let point = flow::FlowPoint::from_event(event, around);
         let existing_lane = state.flows.get();
         let lane = existing_lane.map_or_else(|| self.writer.add_lane(event.track, LaneKind::Flows, 0), Ok)?;
         self.track(event.track).flows.set(lane);
         self.summary.flows += 1;
-        self.saw(event.ts_ns);
+        self.extend_to(event.ts_ns);
         let row = Row { start_ns: event.ts_ns, value: event.value, detail: point.to_bits(), name: event.name.0 };
         self.writer.push(lane, row)
     }
@@ -69,7 +69,7 @@ impl Nester<'_> {
         let is_awake = event.flags.has(EventFlags::AWAKE);
         let detail = self.detail(blob)?;
         let entered = Entered { since_ns: event.ts_ns, name: event.name, detail, is_awake };
-        self.saw(event.ts_ns);
+        self.extend_to(event.ts_ns);
         self.tracks.state(event.track).entered = (event.name != NameIdx::EMPTY).then_some(entered);
         Ok(())
     }

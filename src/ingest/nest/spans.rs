@@ -54,7 +54,7 @@ impl Nester<'_> {
             return self.complete(event, blob);
         }
         let (row, end_ns) = self.complete_row_of(event, blob)?;
-        self.track(event.track).saw(end_ns);
+        self.track(event.track).extend_to(end_ns);
         if self.roles.get(event.track.index()) == Some(&TrackRole::Cpu) {
             self.scheduling_ends.add(self.registry, event.track, end_ns);
         }
@@ -69,7 +69,7 @@ impl Nester<'_> {
     pub(super) fn begin(&mut self, track: TrackIdx, event: &Event, blob: &[u8], endless: bool) -> io::Result<bool> {
         let state = self.track(track);
         state.open.close_ended(event.ts_ns);
-        state.saw(event.ts_ns);
+        state.extend_to(event.ts_ns);
         // The arguments of a begin without a lane are dropped.
         let has_lane = state.open.deepest_lane() != Some(u16::MAX);
         let blob = self.open_blobs.keep(if has_lane { blob } else { &[] })?;
@@ -78,7 +78,7 @@ impl Nester<'_> {
         if !is_placed {
             self.lose(Loss::DeepNesting, track, event.ts_ns);
         }
-        self.saw(event.ts_ns);
+        self.extend_to(event.ts_ns);
         Ok(is_placed)
     }
 
@@ -110,7 +110,7 @@ impl Nester<'_> {
     /// Closes the innermost open begin; with a name, the innermost of that name. An end whose name is not open belongs
     /// to a span that began before the recording, so it closes nothing.
     pub(super) fn end(&mut self, track: TrackIdx, event: &Event, blob: &[u8]) -> io::Result<()> {
-        self.track(track).saw(event.ts_ns);
+        self.track(track).extend_to(event.ts_ns);
         if event.flags.has(EventFlags::UNNAMED) {
             return self.end_innermost(track, event.ts_ns, blob);
         }

@@ -208,7 +208,7 @@ impl TrackNest {
     }
 
     #[inline]
-    pub(super) fn saw(&mut self, ts_ns: i64) {
+    pub(super) fn extend_to(&mut self, ts_ns: i64) {
         self.end_ns = self.end_ns.max(ts_ns);
     }
 
