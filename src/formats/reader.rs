@@ -91,7 +91,7 @@ pub trait BatchSink {
     }
 
     /// Shows a sentence to the user.
-    fn tell(&mut self, sentence: String) {
+    fn notify(&mut self, sentence: String) {
         drop(sentence);
     }
 }
@@ -116,8 +116,8 @@ impl<W: FnMut(&mut Batch)> BatchSink for WatchedSink<'_, W> {
         self.sink.move_from(position, by_ns)
     }
 
-    fn tell(&mut self, sentence: String) {
-        self.sink.tell(sentence);
+    fn notify(&mut self, sentence: String) {
+        self.sink.notify(sentence);
     }
 }
 

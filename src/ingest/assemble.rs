@@ -103,7 +103,7 @@ impl BatchSink for Assembler<'_> {
         self.chunks.move_from(position, by_ns)
     }
 
-    fn tell(&mut self, sentence: String) {
+    fn notify(&mut self, sentence: String) {
         self.notes.push(sentence);
     }
 }

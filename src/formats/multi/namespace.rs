@@ -67,10 +67,10 @@ impl<'a> NamespacedSink<'a> {
             let (file, by) = (&self.scope.file, signed_time_text(by_ns));
             if self.sink.move_from(self.start, by_ns) {
                 let to = format!("to where its clock sync {id} is in the files before it");
-                self.sink.tell(format!("{file} is moved by {by}, {to}."));
+                self.sink.notify(format!("{file} is moved by {by}, {to}."));
             } else {
                 by_ns = 0;
-                self.sink.tell(format!(
+                self.sink.notify(format!(
                     "{file} cannot be moved by {by} to match its clock sync {id}: its times would be out of range."
                 ));
             }
@@ -221,8 +221,8 @@ impl BatchSink for NamespacedSink<'_> {
         is_moved
     }
 
-    fn tell(&mut self, sentence: String) {
-        self.sink.tell(sentence);
+    fn notify(&mut self, sentence: String) {
+        self.sink.notify(sentence);
     }
 }
 

@@ -66,7 +66,7 @@ impl PlaneLayout {
         let mut layout = Self { first_ts_ns, stored: 0, constants: [0; PLANES] };
         let Some((first, others)) = events.split_first() else { return layout };
         let (mut firsts, mut varying) = ([0; COLUMNS], [0; COLUMNS]);
-        let mut before = Before { ts_ns: first_ts_ns, detail: 0 };
+        let mut before = PreviousEvent { ts_ns: first_ts_ns, detail: 0 };
         for (column, word) in firsts.iter_mut().enumerate() {
             before.fill(std::slice::from_mut(word), column, std::slice::from_ref(first));
         }
@@ -88,7 +88,7 @@ impl PlaneLayout {
     /// Returns the stored planes of `events`, concatenated.
     pub(super) fn encode(&self, events: &[Event]) -> Vec<u8> {
         let mut planes = vec![0; self.stored.count_ones() as usize * events.len()];
-        let mut before = Before { ts_ns: self.first_ts_ns, detail: 0 };
+        let mut before = PreviousEvent { ts_ns: self.first_ts_ns, detail: 0 };
         let mut words: Box<PlaneBlock> = Box::new([[0; BLOCK_EVENTS]; COLUMNS]);
         // The high half of times is always computed, since that updates the previous time.
         let mut wanted = [false; COLUMNS];
@@ -116,7 +116,7 @@ impl PlaneLayout {
     /// If the length of `planes` does not match the layout.
     pub(super) fn decode(&self, count: usize, planes: &[u8]) -> Result<Vec<Event>, u32> {
         let mut events = Vec::with_capacity(count);
-        let mut before = Before { ts_ns: self.first_ts_ns, detail: 0 };
+        let mut before = PreviousEvent { ts_ns: self.first_ts_ns, detail: 0 };
         let mut constants = [0u32; COLUMNS];
         for_each_plane(|plane, column, shift| {
             if !self.stores(plane) {
@@ -153,12 +153,12 @@ type PlaneBlock = [[u32; BLOCK_EVENTS]; COLUMNS];
 
 /// The previous time and detail, which the next ones are relative to.
 #[derive(Clone, Copy)]
-struct Before {
+struct PreviousEvent {
     ts_ns: i64,
     detail: u32,
 }
 
-impl Before {
+impl PreviousEvent {
     /// Fills the words of a column, and updates the previous values.
     fn fill(&mut self, words: &mut [u32], column: usize, events: &[Event]) {
         let pairs = words.iter_mut().zip(events);

@@ -30,21 +30,21 @@ pub(crate) fn folder(path: &Path, is_trace: impl Fn(&[u8]) -> bool) -> Option<Re
     }
     let inside = |kind, inside| ReadError::TraceInside { path: path.to_owned(), kind, inside };
     match search(path, is_trace)? {
-        Found::Ctf => Some(ReadError::Unsupported { path: path.to_owned(), kind: CTF[0], advice: CTF[1] }),
-        Found::Uftrace(folder) => Some(inside("a recording of uftrace", folder)),
-        Found::Trace(file) => Some(inside("a trace", file)),
+        FolderContent::Ctf => Some(ReadError::Unsupported { path: path.to_owned(), kind: CTF[0], advice: CTF[1] }),
+        FolderContent::Uftrace(folder) => Some(inside("a recording of uftrace", folder)),
+        FolderContent::Trace(file) => Some(inside("a trace", file)),
     }
 }
 
 /// A recording or a trace in a folder.
-enum Found {
+enum FolderContent {
     Ctf,
     Uftrace(PathBuf),
     Trace(PathBuf),
 }
 
 /// Searches a folder, the files of upper levels first.
-fn search(path: &Path, is_trace: impl Fn(&[u8]) -> bool) -> Option<Found> {
+fn search(path: &Path, is_trace: impl Fn(&[u8]) -> bool) -> Option<FolderContent> {
     let mut folders = VecDeque::from([(path.to_owned(), 0)]);
     let mut seen = 0;
     while let Some((folder, level)) = folders.pop_front() {
@@ -57,7 +57,7 @@ fn search(path: &Path, is_trace: impl Fn(&[u8]) -> bool) -> Option<Found> {
             let Ok(kind) = entry.file_type() else { continue };
             if kind.is_dir() && level < LEVELS_MAX {
                 if uftrace::info_file(&entry.path()).is_some() {
-                    return Some(Found::Uftrace(entry.path()));
+                    return Some(FolderContent::Uftrace(entry.path()));
                 }
                 folders.push_back((entry.path(), level + 1));
             } else if kind.is_file()
@@ -71,7 +71,7 @@ fn search(path: &Path, is_trace: impl Fn(&[u8]) -> bool) -> Option<Found> {
 }
 
 /// Returns the trace that a file is, if its name is that of one.
-fn found(path: &Path, is_trace: impl Fn(&[u8]) -> bool) -> Option<Found> {
+fn found(path: &Path, is_trace: impl Fn(&[u8]) -> bool) -> Option<FolderContent> {
     let name = path.file_name()?;
     let is_metadata = name == "metadata";
     if !is_metadata && name != "trace" && path.extension().is_none_or(|extension| extension != "trace") {
@@ -80,7 +80,7 @@ fn found(path: &Path, is_trace: impl Fn(&[u8]) -> bool) -> Option<Found> {
     let mut head = Vec::new();
     fs::File::open(path).ok()?.take(HEAD_BYTES as u64).read_to_end(&mut head).ok()?;
     if is_metadata {
-        return CTF_METADATA.iter().any(|begin| head.starts_with(begin)).then_some(Found::Ctf);
+        return CTF_METADATA.iter().any(|begin| head.starts_with(begin)).then_some(FolderContent::Ctf);
     }
-    is_trace(&head).then(|| Found::Trace(path.to_owned()))
+    is_trace(&head).then(|| FolderContent::Trace(path.to_owned()))
 }

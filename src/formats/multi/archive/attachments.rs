@@ -60,7 +60,7 @@ impl Attachments {
     }
 
     /// Counts the losses of attachments as one kind of information, and leaves the others.
-    pub(super) fn forgive(&self, losses: &mut Losses) {
+    pub(super) fn count_as_information(&self, losses: &mut Losses) {
         let attached = losses.take_of_files(|path| self.has(path));
         losses.add_many(Loss::IgnoredMetadata, SourcePos::Offset(0), attached.total());
     }

@@ -131,7 +131,7 @@ impl ArchiveReader<'_> {
         let file = File::open(unpacked.as_ref().map_or(self.path.as_path(), |file| file.path())).map_err(io_error)?;
         let file_bytes = file.metadata().map_err(io_error)?.len();
         let Some(list) = zip::Directory::find(&file).map_err(io_error)? else {
-            let found = "no list of its files, which is at its end; one that was cut short lacks it".to_owned();
+            let found = "no central directory, which is at the end; a truncated archive lacks it".to_owned();
             let expected = "a zip archive".to_owned();
             return Err(ReadError::Malformed { path: path.clone(), offset: 0, expected, found });
         };
@@ -304,7 +304,7 @@ impl ArchiveReader<'_> {
         if !has_files && losses.is_empty() {
             return Err(empty_archive(&path));
         }
-        attachments.forgive(&mut losses);
+        attachments.count_as_information(&mut losses);
         if read == 0 {
             let refused = refused.or(refused_attachment.filter(|_| !attachments.has_playwright()));
             if let Some(error) = nested.or(refused) {

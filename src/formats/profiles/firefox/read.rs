@@ -145,7 +145,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         let keys = ["meta", "libs", "shared", "threads", "counters", "processes"];
         let [meta, libs, shared, threads, counters, processes] = document.pick(profile, keys)?;
         let markers = self.meta(meta, depth)?;
-        let tables = FirefoxStackTables::among(&FirefoxObject::read(document, shared)?);
+        let tables = FirefoxStackTables::from_members(&FirefoxObject::read(document, shared)?);
         let losses = &mut self.batch.batch.losses;
         let mut shared = SharedTables {
             libs: Library::read_all(document, libs, losses)?.unwrap_or_default(),
@@ -255,7 +255,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
             js_allocations: members.get("jsAllocations"),
             markers: members.get("markers"),
         };
-        let own_tables = FirefoxStackTables::among(&members);
+        let own_tables = FirefoxStackTables::from_members(&members);
         // Before version 41 each thread had its own libraries.
         let own_libs = Library::read_all(document, members.get("libs"), losses)?;
         let libs = own_libs.as_deref().unwrap_or(&shared.libs);

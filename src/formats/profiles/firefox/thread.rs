@@ -144,7 +144,7 @@ struct FrameNames<'a> {
 type FrameColumns<'a> = FirefoxRow<'a, 3>;
 
 impl FrameNames<'_> {
-    /// Returns the library of an unsymbolised frame and the address in it.
+    /// Returns the library of an unsymbolized frame and the address in it.
     fn address(&self, row: &FrameColumns<'_>) -> Option<(&Library, u64)> {
         let number = |text: &str| u64::from_str_radix(text.strip_prefix("0x")?, 16).ok();
         if let Some(location) = row.index(1) {
@@ -154,7 +154,7 @@ impl FrameNames<'_> {
         let function = self.function(row)?;
         let named = number(self.texts.get(function.name?))?;
         let library = (*self.resources.get(function.resource? as usize)?)?;
-        // Unsymbolised functions have the address of one of their frames.
+        // Unsymbolized functions have the address of one of their frames.
         let frame_address = row.get(2).and_then(|address| std::str::from_utf8(address).ok()?.parse().ok());
         (function.file.is_none() && !library.path().is_empty()).then_some((library, frame_address.unwrap_or(named)))
     }

@@ -180,7 +180,7 @@ pub(super) struct FirefoxStackTables {
 
 impl FirefoxStackTables {
     /// Looks up the tables among the members of an object.
-    pub(super) fn among(members: &FirefoxObject) -> Self {
+    pub(super) fn from_members(members: &FirefoxObject) -> Self {
         Self {
             stacks: members.get("stackTable"),
             frames: members.get("frameTable"),

@@ -1,5 +1,5 @@
 //! Writes samples as a pprof profile. Locations are functions by name, in the mapping of their module. A name such as
-//! `file+0x12` is written as an address in a mapping, which pprof tools can symbolise. Buffers the message, which has
+//! `file+0x12` is written as an address in a mapping, which pprof tools can symbolize. Buffers the message, which has
 //! one sample for each stack and set of labels.
 
 use std::collections::hash_map::Entry;
