@@ -440,7 +440,7 @@ impl ReadingThread {
 
 /// The result of waiting for bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Came {
+pub(crate) enum WaitResult {
     Bytes,
     Nothing,
     /// The stream of this trace has ended.
@@ -458,10 +458,10 @@ impl Arrivals {
     }
 
     /// Waits for bytes, up to a time limit.
-    pub(crate) fn wait(&mut self, most: Duration) -> Came {
+    pub(crate) fn wait(&mut self, most: Duration) -> WaitResult {
         let until = Instant::now() + most;
         if std::mem::take(&mut self.has_met_end) {
-            return Came::End;
+            return WaitResult::End;
         }
         while self.taken == self.block.len() {
             let left = until.saturating_duration_since(Instant::now());
@@ -472,29 +472,29 @@ impl Arrivals {
                 }
                 Ok(Arrival::NewTrace) => {
                     self.end.is_followed.store(true, Ordering::Relaxed);
-                    return Came::End;
+                    return WaitResult::End;
                 }
                 Ok(Arrival::Failed(error)) => {
                     if let Ok(mut slot) = self.end.error.lock() {
                         *slot = Some(error);
                     }
-                    return Came::End;
+                    return WaitResult::End;
                 }
-                Err(RecvTimeoutError::Disconnected) => return Came::End,
+                Err(RecvTimeoutError::Disconnected) => return WaitResult::End,
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if self.stop.is_cancelled() && !self.ends_itself.load(Ordering::Relaxed) {
                 let stopped = *self.stopped.get_or_insert_with(Instant::now);
                 let silence = self.last_came.max(stopped).elapsed();
                 if silence >= self.last_silence || stopped.elapsed() >= LAST_WORDS {
-                    return Came::End;
+                    return WaitResult::End;
                 }
             }
             if left.is_zero() && self.taken == self.block.len() {
-                return Came::Nothing;
+                return WaitResult::Nothing;
             }
         }
-        Came::Bytes
+        WaitResult::Bytes
     }
 
     /// Copies bytes that have arrived to `buffer`, and returns their number. Does not wait.
@@ -518,9 +518,9 @@ impl Read for ArrivalReader {
         let mut arrivals = self.arrivals.lock().map_err(lost)?;
         loop {
             match arrivals.wait(Duration::from_hours(1)) {
-                Came::End => return Ok(0),
-                Came::Nothing => continue,
-                Came::Bytes => {}
+                WaitResult::End => return Ok(0),
+                WaitResult::Nothing => continue,
+                WaitResult::Bytes => {}
             }
             if let Some(last) = self.collected
                 && arrivals.block.len() - arrivals.taken < DRIBBLE_BYTES
@@ -531,9 +531,9 @@ impl Read for ArrivalReader {
             // Takes the rest of the available bytes. An end is left for the next read to report.
             while filled < buffer.len() && filled < DRIBBLE_BYTES && !arrivals.received.is_empty() {
                 match arrivals.wait(Duration::ZERO) {
-                    Came::Bytes => filled += arrivals.take_bytes(&mut buffer[filled..]),
-                    Came::Nothing => break,
-                    Came::End => {
+                    WaitResult::Bytes => filled += arrivals.take_bytes(&mut buffer[filled..]),
+                    WaitResult::Nothing => break,
+                    WaitResult::End => {
                         arrivals.has_met_end = true;
                         break;
                     }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use rustc_hash::FxHashMap;
 
-use super::arrivals::{ArrivalError, ArrivalReader, Arrivals, Came};
+use super::arrivals::{ArrivalError, ArrivalReader, Arrivals, WaitResult};
 use crate::base::budget::Memory;
 use crate::base::cancel::Cancelled;
 use crate::base::threads;
@@ -87,7 +87,7 @@ impl LiveEvent {
 
 /// A part of a stream, in stream order.
 #[derive(Debug)]
-pub(crate) enum Fed {
+pub(crate) enum FeedItem {
     /// New tracks, in stream order.
     Tracks(Vec<Arc<TrackKey>>),
     Metadata(Vec<Metadata>),
@@ -147,7 +147,7 @@ pub(crate) enum SourceCount {
 }
 
 /// Starts to parse the events of a source. The channel closes with the source.
-pub(crate) fn start(arrivals: Arrivals, path: PathBuf, memory: &Memory, count: SourceCount) -> Receiver<Fed> {
+pub(crate) fn start(arrivals: Arrivals, path: PathBuf, memory: &Memory, count: SourceCount) -> Receiver<FeedItem> {
     let (out, fed) = bounded(BATCHES_AHEAD);
     let share = if count == SourceCount::Few { 1 } else { MANY };
     let chunk_limits = ChunkLimits { block_bytes: Some(READ_BYTES / share), batch_events: Some(BATCH_EVENTS / share) };
@@ -160,7 +160,7 @@ pub(crate) fn start(arrivals: Arrivals, path: PathBuf, memory: &Memory, count: S
     });
     if let Err(source) = started {
         let error = FeedError::Arrival(ArrivalError::Read { path: name, source });
-        failed.send(Fed::End(Some(error))).ok(); // the receiver exists, and is empty
+        failed.send(FeedItem::End(Some(error))).ok(); // the receiver exists, and is empty
     }
     fed
 }
@@ -169,7 +169,7 @@ struct Feed {
     arrivals: Arc<Mutex<Arrivals>>,
     path: PathBuf,
     context: ReadContext,
-    out: Sender<Fed>,
+    out: Sender<FeedItem>,
 }
 
 impl Feed {
@@ -184,7 +184,7 @@ impl Feed {
             let failed = end.take_error().map(FeedError::from);
             let is_last = failed.is_some() || !end.is_followed();
             let error = failed.or(read.err());
-            let fed = if is_last { Fed::End(error) } else { Fed::NextTrace(error) };
+            let fed = if is_last { FeedItem::End(error) } else { FeedItem::NextTrace(error) };
             if self.out.send(fed).is_err() || is_last {
                 return;
             }
@@ -213,9 +213,9 @@ impl Feed {
         let mut due_bytes = 0;
         loop {
             let mut state = match arrivals.wait(HEAD_SILENCE) {
-                Came::Bytes => StreamState::Flowing,
-                Came::Nothing => StreamState::Quiet,
-                Came::End => StreamState::Ended,
+                WaitResult::Bytes => StreamState::Flowing,
+                WaitResult::Nothing => StreamState::Quiet,
+                WaitResult::End => StreamState::Ended,
             };
             let came = state;
             if state == StreamState::Flowing {
@@ -250,7 +250,7 @@ impl Feed {
                 }
                 Some(Err(why)) => {
                     drop(arrivals);
-                    self.out.send(Fed::Refused(FeedError::NotLive { path: self.path.clone(), why })).ok();
+                    self.out.send(FeedItem::Refused(FeedError::NotLive { path: self.path.clone(), why })).ok();
                     if state != StreamState::Ended {
                         self.skip_trace();
                     }
@@ -266,9 +266,9 @@ impl Feed {
         let mut block = vec![0; READ_BYTES];
         loop {
             match arrivals.wait(HEAD_SILENCE) {
-                Came::Bytes => drop(arrivals.take_bytes(&mut block)),
-                Came::Nothing => {}
-                Came::End => return,
+                WaitResult::Bytes => drop(arrivals.take_bytes(&mut block)),
+                WaitResult::Nothing => {}
+                WaitResult::End => return,
             }
         }
     }
@@ -278,7 +278,7 @@ impl Feed {
 const NAMELESS: NameIdx = NameIdx(0);
 
 struct FeedSink<'a> {
-    out: &'a Sender<Fed>,
+    out: &'a Sender<FeedItem>,
     key: ArrivalKey,
     /// The interned names of all batches.
     names: Vec<Arc<LiveName>>,
@@ -292,7 +292,7 @@ struct FeedSink<'a> {
 }
 
 impl<'a> FeedSink<'a> {
-    fn new(out: &'a Sender<Fed>, key: ArrivalKey) -> Self {
+    fn new(out: &'a Sender<FeedItem>, key: ArrivalKey) -> Self {
         let (names, used, tracks) = Default::default();
         Self { out, key, names, tracks, nameless: Arc::default(), used, batches: 0, events: 0 }
     }
@@ -308,7 +308,7 @@ impl<'a> FeedSink<'a> {
         NameIdx(used.1)
     }
 
-    fn send(&self, fed: Fed) -> Result<(), ReadError> {
+    fn send(&self, fed: FeedItem) -> Result<(), ReadError> {
         self.out.send(fed).map_err(|_| ReadError::from(Cancelled))
     }
 
@@ -335,18 +335,18 @@ impl BatchSink for FeedSink<'_> {
         self.batches += 1;
         let moves: Vec<Metadata> = batch.metadata.iter().filter(|metadata| metadata.is_move()).cloned().collect();
         if !moves.is_empty() {
-            self.send(Fed::Metadata(moves))?;
+            self.send(FeedItem::Metadata(moves))?;
         }
         let mut new = Vec::new();
         let tracks: Vec<Arc<TrackKey>> = batch.tracks.into_iter().map(|key| self.track(key, &mut new)).collect();
         if !new.is_empty() {
-            self.send(Fed::Tracks(new))?;
+            self.send(FeedItem::Tracks(new))?;
         }
         if !batch.metadata.is_empty() {
-            self.send(Fed::Metadata(batch.metadata))?;
+            self.send(FeedItem::Metadata(batch.metadata))?;
         }
         if !batch.losses.is_empty() {
-            self.send(Fed::Losses(batch.losses))?;
+            self.send(FeedItem::Losses(batch.losses))?;
         }
         if batch.chunk.events.is_empty() {
             return Ok(());
@@ -358,7 +358,7 @@ impl BatchSink for FeedSink<'_> {
         events.iter_mut().for_each(|event| event.name = self.row_of(event.name, &mut rows));
         let tables = Arc::new(LiveTables { names: rows, tracks });
         let events = self.split_batch(&events, &batch.chunk.details, &batch.stacks, &tables);
-        self.send(Fed::Events(events))
+        self.send(FeedItem::Events(events))
     }
 }
 

@@ -147,7 +147,7 @@ impl GrowingFile {
     }
 
     /// Returns why the file at the path is another trace, if it is.
-    fn news(&mut self, here: &Metadata) -> Option<&'static str> {
+    fn why_replaced(&mut self, here: &Metadata) -> Option<&'static str> {
         if let Ok(open) = self.file.metadata()
             && files::identity(here) != files::identity(&open)
         {
@@ -245,7 +245,7 @@ impl ReadingThread {
                 continue;
             };
             is_deleted = false;
-            let Some(news) = file.news(&here) else { continue };
+            let Some(news) = file.why_replaced(&here) else { continue };
             // Opening a FIFO would wait for a writer.
             let opened =
                 if here.is_file() { File::open(&self.path) } else { Err(io::Error::other("it is not a regular file")) };

@@ -19,7 +19,7 @@ use super::pairs::{LiveFlow, LiveRow, RowValue};
 use super::placing::{OpenRow, WindowRow, WindowValue};
 use super::session::{LiveSession, LiveTableRow, SourceRow};
 use super::source_names::SourceNames;
-use super::tracks::{Added, LiveChart, LiveTrack, OpenRows};
+use super::tracks::{LiveChart, LiveTrack, OpenRows, RowPlacement};
 use crate::ingest::flame::TimedStack;
 use crate::model::args::Detail;
 use crate::model::sample_measure::{OFF_CPU, sample_event};
@@ -207,9 +207,9 @@ impl LiveStore {
         let added = self.add_to_track(track, row)?;
         self.window_rows = (self.window_rows + self.tracks[track.index()].window_len()).saturating_sub(before);
         match added {
-            Added::InWindow => {}
-            Added::Apart => self.late.apart += 1,
-            Added::LeftOut => {
+            RowPlacement::InWindow => {}
+            RowPlacement::Apart => self.late.apart += 1,
+            RowPlacement::LeftOut => {
                 self.late.left_out += 1;
                 self.late.first_left_out_ns.get_or_insert(row.ts_ns);
             }
@@ -218,7 +218,7 @@ impl LiveStore {
     }
 
     /// Adds a row to its track, and counts it.
-    fn add_to_track(&mut self, track: TrackIdx, row: &LiveRow) -> io::Result<Added> {
+    fn add_to_track(&mut self, track: TrackIdx, row: &LiveRow) -> io::Result<RowPlacement> {
         let (name, detail) = (self.name(&row.name), self.detail(&row.args)?);
         let (start_ns, order) = (row.ts_ns, row.order);
         let is_unended = matches!(row.value, RowValue::Span { dur_ns: None } | RowValue::Scheduling { dur_ns: None });
@@ -233,7 +233,7 @@ impl LiveStore {
                 summary.spans += 1;
                 let endless = OpenRow { start_ns, order, name: name.0, detail };
                 if is_unended && state.add_endless(endless) {
-                    Added::InWindow
+                    RowPlacement::InWindow
                 } else {
                     let value = WindowValue::Span { end_ns };
                     state.add(WindowRow { start_ns, order, value, name: name.0, detail })

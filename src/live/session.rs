@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Select, TryRecvError};
 
 use super::arrivals::{self, ArrivalError, Arrivals, LiveInput, Pace};
-use super::feed::{self, Fed, FeedError, LiveEvent, LiveName, SourceCount};
+use super::feed::{self, FeedError, FeedItem, LiveEvent, LiveName, SourceCount};
 use super::listen::{self, NewSource};
 use super::orderer::{LateEvents, Orderer, OrdererLimits};
 use super::pairs::{LiveNames, LivePairs, LiveRow, RowOrder};
@@ -109,7 +109,7 @@ struct LiveSource {
     /// Its path without the number of its trace, and that number.
     first_path: PathBuf,
     trace_number: usize,
-    fed: Receiver<Fed>,
+    fed: Receiver<FeedItem>,
     bytes: Arc<AtomicU64>,
     command: Option<StartedCommand>,
     /// Events that do not fit in the queue yet.
@@ -133,7 +133,7 @@ struct LiveSource {
 impl LiveSource {
     fn new(
         path: PathBuf,
-        fed: Receiver<Fed>,
+        fed: Receiver<FeedItem>,
         bytes: Arc<AtomicU64>,
         command: Option<StartedCommand>,
         is_connection: bool,
@@ -384,10 +384,10 @@ impl LiveSession {
         let mut has_worked = false;
         if source.pending.is_empty() && !source.has_ended {
             match source.fed.try_recv() {
-                Ok(Fed::Tracks(tracks)) => {
+                Ok(FeedItem::Tracks(tracks)) => {
                     source.tables.extend(tracks.into_iter().map(LiveTableRow::Track).filter(|_| self.keeps_tables));
                 }
-                Ok(Fed::Metadata(metadata)) => {
+                Ok(FeedItem::Metadata(metadata)) => {
                     let rows = metadata.iter().cloned().map(LiveTableRow::Metadata).filter(|_| self.keeps_tables);
                     source.tables.extend(rows);
                     for item in metadata {
@@ -395,18 +395,18 @@ impl LiveSession {
                         source.names.apply(item);
                     }
                 }
-                Ok(Fed::Events(events)) => source.pending = events.into(),
-                Ok(Fed::Losses(losses)) => source.losses.merge(&losses),
-                Ok(Fed::Refused(error)) => {
+                Ok(FeedItem::Events(events)) => source.pending = events.into(),
+                Ok(FeedItem::Losses(losses)) => source.losses.merge(&losses),
+                Ok(FeedItem::Refused(error)) => {
                     source.is_no_trace = source.is_connection && error.is_no_trace();
                     source.refused.push(error);
                 }
-                Ok(Fed::NextTrace(error)) => {
+                Ok(FeedItem::NextTrace(error)) => {
                     self.add_error(position, error);
                     self.continue_as_another(position);
                     return true;
                 }
-                Ok(Fed::End(error)) => {
+                Ok(FeedItem::End(error)) => {
                     self.add_error(position, error);
                     return true;
                 }

@@ -83,7 +83,7 @@ pub(super) struct LiveChart {
 
 /// The placement of a row in the snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Added {
+pub(super) enum RowPlacement {
     InWindow,
     /// It arrived too late, and is shown separately.
     Apart,
@@ -102,12 +102,12 @@ impl LiveTrack {
     }
 
     /// Adds a span, an instant or a flow point.
-    pub(super) fn add(&mut self, row: WindowRow) -> Added {
+    pub(super) fn add(&mut self, row: WindowRow) -> RowPlacement {
         self.is_changed = true;
         self.newest_ns = self.newest_ns.max(Some(row.start_ns));
         match self.window.add(row) {
-            Ok(()) => Added::InWindow,
-            Err(late_row) => self.late().map_or(Added::LeftOut, |late| late.add(late_row).apart()),
+            Ok(()) => RowPlacement::InWindow,
+            Err(late_row) => self.late().map_or(RowPlacement::LeftOut, |late| late.add(late_row).apart()),
         }
     }
 
@@ -145,7 +145,7 @@ impl LiveTrack {
         store: &mut GrowingStore,
         (track, kind): (TrackIdx, LaneKind),
         row: Row,
-    ) -> io::Result<Added> {
+    ) -> io::Result<RowPlacement> {
         let points = match &mut self.points {
             Some(points) => points,
             none => {
@@ -158,12 +158,12 @@ impl LiveTrack {
         self.newest_ns = self.newest_ns.max(Some(row.start_ns));
         if points.settled_to_ns.is_some_and(|settled_ns| row.start_ns < settled_ns) {
             let late = if kind == LaneKind::Counter { None } else { self.late() };
-            let Some(late) = late else { return Ok(Added::LeftOut) };
+            let Some(late) = late else { return Ok(RowPlacement::LeftOut) };
             return Ok(late.add_point(store, (track, kind), row)?.apart());
         }
         points.is_sorted &= points.rows.last().is_none_or(|last| last.start_ns <= row.start_ns);
         points.rows.push(row);
-        Ok(Added::InWindow)
+        Ok(RowPlacement::InWindow)
     }
 
     /// Returns the time at which settling halves the window.
@@ -325,7 +325,7 @@ impl LiveTrack {
     }
 }
 
-impl Added {
+impl RowPlacement {
     /// Returns the placement of a row that was too late for another window.
     fn apart(self) -> Self {
         match self {
@@ -460,8 +460,12 @@ mod tests {
             assert_eq!(of_sample, added[added.len() - 1]);
             track.settle_half((&mut store, &mut density), TrackIdx(0), &OpenRows::default()).unwrap();
         }
-        let expected = [(Added::InWindow, 1), (Added::Apart, usize::from(LATE_WINDOWS_MAX)), (Added::LeftOut, 2)];
-        let expected: Vec<Added> = expected.iter().flat_map(|&(added, count)| vec![added; count]).collect();
+        let expected = [
+            (RowPlacement::InWindow, 1),
+            (RowPlacement::Apart, usize::from(LATE_WINDOWS_MAX)),
+            (RowPlacement::LeftOut, 2),
+        ];
+        let expected: Vec<RowPlacement> = expected.iter().flat_map(|&(added, count)| vec![added; count]).collect();
         assert_eq!(added, expected);
     }
 
@@ -475,7 +479,7 @@ mod tests {
             added.push(track.add_point(&mut store, (TrackIdx(0), LaneKind::Counter), value).unwrap());
             track.settle_half((&mut store, &mut density), TrackIdx(0), &OpenRows::default()).unwrap();
         }
-        assert_eq!(added, [Added::InWindow, Added::LeftOut, Added::InWindow]);
+        assert_eq!(added, [RowPlacement::InWindow, RowPlacement::LeftOut, RowPlacement::InWindow]);
         assert!(track.late.is_none());
     }
 }

@@ -32,7 +32,7 @@ fn a_source_of_few_lines_that_is_never_silent_is_parsed_before_its_head_is_full(
     let (stop, input) = (Cancel::default(), LiveInput::Input(path.clone().into()));
     let (arrivals, _) = arrivals::start(&input, &stop, &say, None, Pace::Waits).unwrap();
     let fed = start(arrivals, path, &Memory::default(), SourceCount::Few);
-    while !matches!(fed.recv().unwrap(), Fed::Events(_)) {}
+    while !matches!(fed.recv().unwrap(), FeedItem::Events(_)) {}
     is_seen.store(true, Ordering::SeqCst);
     let bytes = writer.join().unwrap();
     assert!(bytes < HEAD_BYTES, "{bytes} bytes came before the first event");

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::*;
 use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
-use crate::live::arrivals::{self, Came, LiveInput};
+use crate::live::arrivals::{self, LiveInput, WaitResult};
 use crate::live::feed::{self, SourceCount};
 use crate::live::source_note::Say;
 use crate::live::spool_files::SpoolFiles;
@@ -46,7 +46,7 @@ impl WrittenFile {
     fn read(&mut self) {
         // A change has another time than the one before.
         std::thread::sleep(Duration::from_millis(5));
-        assert_eq!(self.news(), None);
+        assert_eq!(self.why_replaced(), None);
         loop {
             let block = self.file.read().unwrap();
             if block.is_empty() {
@@ -56,9 +56,9 @@ impl WrittenFile {
         }
     }
 
-    fn news(&mut self) -> Option<&'static str> {
+    fn why_replaced(&mut self) -> Option<&'static str> {
         let here = fs::metadata(self.path()).unwrap();
-        self.file.news(&here)
+        self.file.why_replaced(&here)
     }
 
     /// Returns everything that was handed on, after the session has ended.
@@ -173,7 +173,7 @@ fn a_file_that_is_rewritten_or_truncated_is_another_trace() {
         for len in (10..=400).step_by(39) {
             let mut followed = WrittenFile::new();
             followed.read();
-            assert_eq!(followed.news(), None, "it is empty");
+            assert_eq!(followed.why_replaced(), None, "it is empty");
             followed.append(&format!("{start}{}{end}", record(0, len)));
             followed.read();
             let before = fs::metadata(followed.path()).unwrap().len();
@@ -183,9 +183,9 @@ fn a_file_that_is_rewritten_or_truncated_is_another_trace() {
             followed.append(&format!("{start}{}", record(7, len).replace('x', "y").replace("\"n\"", "\"m\"")));
             followed.append(if len % 2 == 0 { end } else { ",\n" });
             assert!(fs::metadata(followed.path()).unwrap().len() >= before);
-            assert!(followed.news().is_some_and(|news| news.contains("from its beginning")), "{start}{len}");
+            assert!(followed.why_replaced().is_some_and(|news| news.contains("from its beginning")), "{start}{len}");
             followed.written.as_file().set_len(3).unwrap();
-            assert!(followed.news().is_some_and(|news| news.contains("was truncated")));
+            assert!(followed.why_replaced().is_some_and(|news| news.contains("was truncated")));
         }
     }
 }
@@ -199,7 +199,7 @@ fn a_replaced_file_ends_with_the_end_that_was_held_back() {
     let mut other = tempfile::NamedTempFile::new_in(folder).unwrap();
     other.write_all(b"[\n{\"n\":9}\n]").unwrap();
     other.persist(followed.path()).unwrap();
-    assert!(followed.news().is_some_and(|news| news.contains("was replaced")));
+    assert!(followed.why_replaced().is_some_and(|news| news.contains("was replaced")));
     assert_eq!(followed.end(), "[\n{\"n\":0}\n]");
 }
 
@@ -216,7 +216,7 @@ fn a_program_that_goes_on_at_its_old_position_in_a_truncated_file_leaves_a_hole(
     writer.write_all(b"\0").unwrap();
     assert_eq!(file.read().unwrap(), b"\0");
     assert_eq!(file.offset, 3 * BLOCK_BYTES as u64 + 11);
-    assert_eq!(file.news(&fs::metadata(written.path()).unwrap()), None);
+    assert_eq!(file.why_replaced(&fs::metadata(written.path()).unwrap()), None);
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn all_of_a_file_is_spooled_after_a_stop_however_slow_its_parser_is() {
         let part = Some(files.part(0).unwrap());
         let (mut arrivals, _) = arrivals::start(&input, &stop, &say, part, pace).unwrap();
         let mut block = vec![0; BLOCK_BYTES];
-        while arrivals.wait(Duration::from_millis(100)) != Came::End {
+        while arrivals.wait(Duration::from_millis(100)) != WaitResult::End {
             arrivals.take_bytes(&mut block);
             std::thread::sleep(Duration::from_millis(50));
             stop.cancel();
