@@ -1,14 +1,14 @@
 //! Spans that Chrome JSON represents correctly only as a begin and an end.
 //!
 //! Readers nest the complete spans of one time by their lengths, longest first; Perfetto places them before all begins
-//! of that time. So a span after an empty one of its time would become its parent, and a span inside one that never
-//! ends would be around it. As a begin, it stays where it is.
+//! of that time. So a span that follows an empty span of the same time would become its parent. A span inside an
+//! unfinished span of the same time would be placed around it. As a begin, it keeps its place.
 //!
-//! A span with a length that one inside it outlasts would also be inside that one, if both start at one time. As a
-//! begin, it stays around it.
+//! A span with a length would also be placed inside a child that outlasts it, if both start at the same time. As a
+//! begin, it stays around the child.
 //!
-//! A span that overlaps an open one remains complete, since an end closes the innermost begin. So does a span around
-//! one that never ends, since its end would close that one too. Memory holds the open spans.
+//! A span that overlaps an open one remains complete, since an end closes the innermost begin. So does a span around an
+//! unfinished one, since its end would close that one too. Memory grows with the open spans.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};

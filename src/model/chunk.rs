@@ -9,7 +9,7 @@ pub struct Chunk {
     pub events: Vec<Event>,
     /// The rows referenced by [`Event::detail`].
     pub details: Details,
-    /// Maximum lateness of an event: how much earlier it is than the latest of the events ahead of it. Set by
+    /// Maximum lateness of an event: how much earlier it is than the latest event before it in the chunk. Set by
     /// [`Chunk::sort`].
     pub max_lateness_ns: u64,
 }

@@ -10,7 +10,8 @@ use xxhash_rust::xxh3::xxh3_128;
 /// Length beyond which a text is abbreviated; ids and names of tracks are shorter.
 const KEY_TEXT_BYTES_MAX: usize = 256;
 
-/// Length of the beginning that an abbreviated text keeps; with the hash, it is within what SECURITY.md grants a name.
+/// Length of the beginning that an abbreviated text keeps; with the hash, it stays within the limit of SECURITY.md for
+/// a name.
 const PREFIX_BYTES: usize = 92;
 
 /// The text of an [`Id`](super::Id), in one machine word: a trace with a million threads stores four ids for each.

@@ -45,7 +45,7 @@ impl Input {
 }
 
 impl From<PathBuf> for Input {
-    /// The paths of open files are recognized only here.
+    /// The paths of open files are recognised only here.
     fn from(path: PathBuf) -> Self {
         if [Self::STDIN, "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].iter().any(|name| path == Path::new(name)) {
             Self::Stdin(path)

@@ -79,7 +79,7 @@ pub enum Test {
     },
     /// Whether it failed, as the trace states.
     Failed,
-    /// Tests the names of the spans above it that are open at its start; one must match.
+    /// Tests the names of the spans that are open above the row at its start; one must match.
     Inside(TextTest),
     /// A certain span above it that is open at its start.
     Within(SpanPosition),
@@ -169,8 +169,8 @@ impl TextTest {
         self.holds(name) || self.holds(&short_name(name)) || self.holds(&pid.to_string())
     }
 
-    /// Returns whether the value of an argument matches: numbers are equal however they are written, and a text is a
-    /// number if it has the text of its value.
+    /// Returns whether the value of an argument matches. Numbers are compared by value, in any notation. A text equals
+    /// a number if it is the text that groups of values show for it.
     #[must_use]
     pub(crate) fn holds_value(&self, value: &Value) -> bool {
         let text = value_text(value);

@@ -153,7 +153,7 @@ fn with_spans(
     Ok(points.into_iter().zip(spans).collect())
 }
 
-/// Returns the links of one flow, from those runs between two starts that touch `row`.
+/// Returns the links of one flow, in the runs between two starts that touch `row`.
 fn links_of(snapshot: &Snapshot, points: &[(FlowRow, Option<RowIdx>)], row: RowIdx) -> Vec<FlowLink> {
     let mut links = Vec::new();
     let mut run: Vec<FlowLink> = Vec::new();

@@ -325,7 +325,9 @@ impl LongestSpans {
                     self.push_extents(lane, position, half / 2);
                 }
             }
-            PartContent::Blocks { lane, extent, position, half: 0 } => self.judge(lane, extent, position / 2),
+            PartContent::Blocks { lane, extent, position, half: 0 } => {
+                self.queue_longest_of(lane, extent, position / 2)
+            }
             PartContent::Blocks { lane, extent, position, half } => {
                 for position in [position - half, position + half] {
                     self.push_blocks(lane, extent, position, half / 2);
@@ -435,7 +437,7 @@ impl LongestSpans {
     }
 
     /// Queues the longest matching row of a block.
-    fn judge(&mut self, lane: usize, extent: usize, block: usize) {
+    fn queue_longest_of(&mut self, lane: usize, extent: usize, block: usize) {
         self.work.blocks += 1;
         let LanePart { lane: index, rows, .. } = &self.lanes[lane];
         let scan = LaneScan::from_rows(&self.snapshot, &self.scope.matcher, *index, rows.clone());

@@ -189,7 +189,7 @@ impl<'a> SpanSweep<'a> {
         self.last_of(running.max(starting)?).map(|(row, _)| row)
     }
 
-    /// Returns the last span that starts at the time or before; the deepest of several.
+    /// Returns the last span that starts at or before the time; the deepest one on ties.
     #[must_use]
     pub(crate) fn last_begun(&self) -> Option<RowIdx> {
         let &(_, pos) = self.starts.last()?;

@@ -42,32 +42,33 @@ pub(super) fn write(
             let Some(overview) = lanes[lane as usize].take_overview() else { continue };
             if let Some((shape, buckets)) = overview.finish() {
                 pyramids.add(lane, shape, buckets.len() as u64);
-                out.pods(&buckets)?;
+                out.write_pods(&buckets)?;
             }
         }
         Ok(())
     })?;
     let in_order = || order.iter().map(|&lane| &lanes[lane as usize]).filter(|lane| lane.rows > 0);
     sections[Section::Signatures as usize] = section(file, |out| {
-        in_order().try_for_each(|lane| log.lane(lane.extents).signatures().try_for_each(|word| out.pods(&[word])))
+        in_order().try_for_each(|lane| log.lane(lane.extents).signatures().try_for_each(|word| out.write_pods(&[word])))
     })?;
     sections[Section::Lanes as usize] = section(file, |out| {
         let mut records = LaneRecords::default();
         for &lane in &order {
             let builder = &lanes[lane as usize];
             if builder.rows > 0 {
-                out.pods(&[records.next(builder, log, pyramids.next_of(lane))])?;
+                out.write_pods(&[records.next(builder, log, pyramids.next_of(lane))])?;
             }
         }
         Ok(())
     })?;
     sections[Section::Extents as usize] = section(file, |out| {
-        in_order().try_for_each(|lane| log.lane(lane.extents).records().try_for_each(|record| out.pods(&[record])))
+        in_order()
+            .try_for_each(|lane| log.lane(lane.extents).records().try_for_each(|record| out.write_pods(&[record])))
     })?;
     sections[Section::Forests as usize] = section(file, |out| {
-        in_order().try_for_each(|lane| out.pods(&log.lane(lane.extents).forest(lane.kind == LaneKind::Counter)))
+        in_order().try_for_each(|lane| out.write_pods(&log.lane(lane.extents).forest(lane.kind == LaneKind::Counter)))
     })?;
-    sections[Section::Details as usize] = section(file, |out| out.pods(details.blocks()))?;
+    sections[Section::Details as usize] = section(file, |out| out.write_pods(details.blocks()))?;
     Ok(sections)
 }
 
@@ -234,7 +235,7 @@ struct SectionWriter<'a> {
 }
 
 impl SectionWriter<'_> {
-    fn pods<T: Pod>(&mut self, values: &[T]) -> io::Result<()> {
+    fn write_pods<T: Pod>(&mut self, values: &[T]) -> io::Result<()> {
         self.write_all(bytemuck::cast_slice(values))
     }
 }

@@ -121,8 +121,8 @@ impl GrowingTree {
     }
 }
 
-/// Returns how many of the next leaves, given by their numbers of paths, are swept at once: those that have at most
-/// `paths_max` paths together, but at least one.
+/// Returns how many of the next leaves are swept at once, given their numbers of paths. Together they have at most
+/// `paths_max` paths, but there is at least one leaf.
 fn fitting(paths: impl Iterator<Item = usize>, paths_max: usize) -> usize {
     let sums = paths.scan(0_usize, |sum, paths| {
         *sum = sum.saturating_add(paths);

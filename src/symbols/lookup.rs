@@ -94,8 +94,8 @@ impl TraceFrames {
         frames
     }
 
-    /// Returns where a frame was executing when it called `callee` or was sampled itself: a call is before its return
-    /// address, unless the kernel interrupted the frame.
+    /// Returns the address at which a frame was executing when it called `callee` or was sampled itself. A call
+    /// precedes its return address, unless the kernel interrupted the frame.
     pub(super) fn ran_at(&self, name: NameIdx, callee: Option<NameIdx>, modules: &[Module]) -> Option<Frame> {
         let frame = self.get(name)?;
         let is_interrupted =

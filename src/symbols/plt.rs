@@ -8,7 +8,8 @@ use super::code::assembly::InstructionSet;
 use super::elf::{ElfFile, SYMBOL_BYTES};
 use crate::base::demangle::STUB_SUFFIX;
 
-/// Sections with stubs. In the second one they are the callable ones of the first; those in the third are never lazy.
+/// Sections with stubs. With `.plt.sec`, code calls its stubs instead of those in `.plt`. Stubs in `.plt.got` are never
+/// lazy.
 const SECTIONS: [&str; 3] = [".plt", ".plt.sec", ".plt.got"];
 
 /// Size limit for a section of stubs, for some 65,000. Large programs have some thousand.

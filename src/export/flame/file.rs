@@ -94,7 +94,7 @@ impl FlameSource {
     }
 }
 
-/// Writes a graph. Returns what its format does not hold, or the I/O error of `out`.
+/// Writes a graph. Returns the limits of the format that were reached, or the I/O error of `out`.
 pub(crate) fn write_graph(graph: &FlameGraph<'_>, format: FlameFormat, out: &mut dyn Write) -> io::Result<FlameLimits> {
     let whole = FlameLimits::default();
     Ok(match format {

@@ -14,7 +14,7 @@ pub(super) fn longest(cursor: &mut LaneCursor<'_>, buckets: Buckets, from: LaneP
     let dur_of = |value| if is_spans { value } else { 0 };
     let before = cursor.step_back(from).and_then(|position| {
         let (start_ns, value) = cursor.times_at(position)?;
-        Some(Passed { row: position.row, start_ns, dur_ns: dur_of(value), name: cursor.name_at(position) })
+        Some(ScannedRow { row: position.row, start_ns, dur_ns: dur_of(value), name: cursor.name_at(position) })
     });
     let lane = cursor.lane();
     let unfinished_row = lane.rows().checked_sub(1).filter(|&row| lane.is_unfinished(row));
@@ -30,7 +30,7 @@ pub(super) fn longest(cursor: &mut LaneCursor<'_>, buckets: Buckets, from: LaneP
     };
     let mut at = from;
     'blocks: while let Some(block) = cursor.rows_from(at) {
-        let passed = |slot: usize| Passed {
+        let passed = |slot: usize| ScannedRow {
             row: block.first_row + slot as u64,
             start_ns: block.starts[slot],
             dur_ns: dur_of(block.values[slot]),
@@ -65,7 +65,7 @@ pub(super) fn longest(cursor: &mut LaneCursor<'_>, buckets: Buckets, from: LaneP
 
 /// A scanned row, as far as its cell needs it.
 #[derive(Clone, Copy)]
-struct Passed {
+struct ScannedRow {
     row: u64,
     start_ns: i64,
     dur_ns: u64,
@@ -80,9 +80,9 @@ struct BucketPass<'a> {
     /// First bucket without a cell.
     bucket: i64,
     /// Last scanned row. Spans of a lane do not overlap, so only it may reach into later buckets.
-    before: Option<Passed>,
+    before: Option<ScannedRow>,
     /// The longest span that touches `bucket`, if a row starts in it.
-    longest: Option<Passed>,
+    longest: Option<ScannedRow>,
     /// Rows that start in `bucket`.
     rows: u64,
     queries: u64,
@@ -90,7 +90,7 @@ struct BucketPass<'a> {
 
 impl BucketPass<'_> {
     /// Adds the next rows, all of one block, which start in `bucket`.
-    fn push_rows(&mut self, bucket: i64, rows: u64, first_row: u64, longest: Passed, last: Passed) {
+    fn push_rows(&mut self, bucket: i64, rows: u64, first_row: u64, longest: ScannedRow, last: ScannedRow) {
         // Across a gap of damaged rows, nothing reaches over.
         let before = self.before.filter(|before| before.row + 1 == first_row);
         if bucket > self.bucket || self.rows == 0 {
@@ -105,7 +105,7 @@ impl BucketPass<'_> {
     }
 
     /// Emits the cells of the buckets before `next`: the one in which rows start, and those that `before` reaches into.
-    fn close(&mut self, next: i64, before: Option<Passed>) {
+    fn close(&mut self, next: i64, before: Option<ScannedRow>) {
         if self.rows > 0
             && let Some(longest) = self.longest.take()
         {
@@ -127,7 +127,7 @@ impl BucketPass<'_> {
         self.close(self.buckets.end(), self.before);
     }
 
-    fn push(&mut self, bucket: i64, bucket_count: u32, answer: Passed, rows: RowCount) {
+    fn push(&mut self, bucket: i64, bucket_count: u32, answer: ScannedRow, rows: RowCount) {
         let unfinished = self.unfinished_row == Some(answer.row);
         let span =
             Span { start_ns: answer.start_ns, dur_ns: answer.dur_ns, name: answer.name, unfinished, ..Span::default() };
@@ -136,7 +136,7 @@ impl BucketPass<'_> {
     }
 }
 
-impl Passed {
+impl ScannedRow {
     fn end_ns(&self) -> i64 {
         self.start_ns.saturating_add_unsigned(self.dur_ns)
     }

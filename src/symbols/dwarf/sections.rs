@@ -167,7 +167,7 @@ impl DebugInfo {
 
 impl<'a, 'f> SplitPart<'a, 'f> {
     /// Adds the data of the skeleton unit: addresses, and the compilation directory.
-    pub(super) fn beside(mut self, skeleton: &Unit<SectionReader<'a, 'f>>) -> Self {
+    pub(super) fn with_skeleton(mut self, skeleton: &Unit<SectionReader<'a, 'f>>) -> Self {
         let unit = &mut self.unit;
         unit.copy_relocated_attributes(skeleton);
         unit.comp_dir = unit.comp_dir.or(skeleton.comp_dir);

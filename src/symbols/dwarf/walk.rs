@@ -112,7 +112,7 @@ impl<'a, 'f, 'w> UnitReader<'a, 'f, 'w> {
         let wanted: Vec<u64> = rows.iter().map(|&row| self.wanted[row as usize]).collect();
         // A skeleton unit has addresses and lines here, and functions in its split part, which refers to no third one.
         let split = unit.dwo_id.and_then(|id| self.info.split_unit(id, &self.dwarf, self.fuel));
-        let split = split.map(|part| part.beside(&unit));
+        let split = split.map(|part| part.with_skeleton(&unit));
         let mut origins_of_split = Origins::new(self.fuel, None);
         let (described, origins) = match &split {
             Some(part) => (UnitRef::new(&part.dwarf, &part.unit), &mut origins_of_split),
