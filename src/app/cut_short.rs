@@ -20,7 +20,7 @@ pub(super) struct CutShortTraces {
 }
 
 /// Searches for traces that killed windows left.
-pub(super) fn look(load: &LoadOptions, wake: &Wake) {
+pub(super) fn search(load: &LoadOptions, wake: &Wake) {
     let CachePolicy::Folder(cache) = &load.cache else { return };
     let (parent, wake) = (cache.join(FOLLOWED), Arc::clone(wake));
     let work = move || {

@@ -56,7 +56,7 @@ impl Fonts {
     }
 
     /// Searches fonts for all letters that have no result yet.
-    fn look(&self) {
+    fn search_fonts(&self) {
         let mut finder = self.cache().finder.take().unwrap_or_else(system_finder);
         loop {
             let mut cache = self.cache();
@@ -95,13 +95,13 @@ impl FontProvider for Fonts {
         cache.fonts.insert(wanted.clone(), None);
         let Some(wake) = &self.wake else {
             drop(cache);
-            self.look();
+            self.search_fonts();
             return self.cache().fonts.get(&wanted).cloned().flatten().flatten();
         };
         if !std::mem::replace(&mut cache.is_looking, true) {
             let (fonts, wake) = (self.clone(), Arc::clone(wake));
             let work = move || {
-                fonts.look();
+                fonts.search_fonts();
                 wake(TaskEvent::FoundFonts);
             };
             // Without a thread the letters stay empty boxes.

@@ -154,7 +154,7 @@ impl OpenTrace {
     /// Counts tracks for their order, if it needs that. Returns the layout to compute in the background.
     pub(super) fn rank_tracks(&mut self, is_searching: bool, wake: &TabWake) -> Option<ArrangeJob> {
         let grows = self.grows();
-        self.ranks.attend(&mut self.timeline, (grows, is_searching), wake)
+        self.ranks.count_if_needed(&mut self.timeline, (grows, is_searching), wake)
     }
 
     /// Orders tracks by counts, if they are awaited. Returns the layout to compute in the background.

@@ -155,7 +155,7 @@ impl Panels {
     }
 
     /// Queries the matches in view, and the search in a changed scope.
-    pub(super) fn attend(&mut self, timeline: &Timeline, wake: &TabWake) {
+    pub(super) fn update_queries(&mut self, timeline: &Timeline, wake: &TabWake) {
         // A closed search takes the scope when it is opened again.
         let question = if self.is_searching() { self.set.search.set_scope(timeline.scope()) } else { None };
         self.ask_if_any(question, timeline.snapshot(), wake);

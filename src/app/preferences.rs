@@ -149,7 +149,7 @@ impl Folders {
         self.timeline_path(trace).map_or((None, None), |path| read(&path))
     }
 
-    /// Saves the timeline of a trace. Returns the I/O error of the write, or an error for a trace that is gone.
+    /// Saves the timeline of a trace. Returns the I/O error of the write, or an error if the trace no longer exists.
     pub(crate) fn keep_timeline(&self, trace: &Sources, timeline: &SavedTimeline) -> io::Result<()> {
         let path = self.timeline_path(trace).ok_or(io::ErrorKind::NotFound)?;
         write(&path, timeline)?;

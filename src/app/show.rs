@@ -150,7 +150,7 @@ impl App {
         let tab = &mut self.tabs[self.shown_tab];
         if let Some(trace) = tab.trace.as_mut().filter(|_| !tab.panels.is_full()) {
             commands.extend(trace.timeline.show(ui, theme));
-            tab.panels.attend(&trace.timeline, &tab.wake);
+            tab.panels.update_queries(&trace.timeline, &tab.wake);
             return;
         }
         ui.painter().rect_filled(ui.max_rect(), 0.0, theme.canvas);

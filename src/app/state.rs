@@ -154,7 +154,7 @@ impl App {
         let theme = Theme::new(preferences.shade.unwrap_or_default());
         let kept_preferences = preferences.clone();
         let fonts = Fonts::in_background(&wake);
-        super::cut_short::look(&options.load, &wake);
+        super::cut_short::search(&options.load, &wake);
         let mut tab = Tab::new(TabId(0), &wake);
         tab.notes.set(note.unwrap_or_default());
         Self {

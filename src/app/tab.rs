@@ -194,7 +194,7 @@ impl Tab {
 
     /// Saves the timeline soon after a change. Returns the seconds until this must be called again, if ever.
     pub(super) fn keep_changes(&mut self, folders: Option<&Folders>, now_s: f64) -> Option<f64> {
-        self.keeper.attend(self.trace.as_ref()?, folders?, now_s)
+        self.keeper.save_if_due(self.trace.as_ref()?, folders?, now_s)
     }
 
     /// Returns whether it shows that trace, by whatever path.

@@ -59,7 +59,7 @@ impl TimelineKeeper {
 
     /// Saves earlier changes in the background. Returns the seconds until it must be called again, if there are unsaved
     /// changes.
-    pub(super) fn attend(&mut self, trace: &OpenTrace, folders: &Folders, now_s: f64) -> Option<f64> {
+    pub(super) fn save_if_due(&mut self, trace: &OpenTrace, folders: &Folders, now_s: f64) -> Option<f64> {
         if self.has_changed(trace) {
             self.changed_s.get_or_insert(now_s);
         }

@@ -35,7 +35,7 @@ struct RunningCount {
 impl RankTask {
     /// Starts the count that the order of the timeline needs, unless it is known or runs. Returns a layout if counts no
     /// longer apply. `is_searching` is whether the hits of an open search may still come.
-    pub(super) fn attend(
+    pub(super) fn count_if_needed(
         &mut self,
         timeline: &mut Timeline,
         (grows, is_searching): (bool, bool),

@@ -8,7 +8,7 @@ use clap_mangen::Man;
 
 use super::error::CliError;
 use super::low_args::LowArgs;
-use super::mistyped::meant;
+use super::mistyped::suggestion;
 use super::stdout::to_stdout;
 use crate::base::escape::escaped;
 
@@ -19,7 +19,7 @@ pub(super) fn print(command: &str) -> Result<(), CliError> {
     let name = words.collect::<Vec<_>>().join("-");
     let Some(page) = pages().into_iter().find(|page| name_of(page) == name) else {
         let unknown = escaped(command);
-        let advice = match meant(&unknown) {
+        let advice = match suggestion(&unknown) {
             Some(command) => format!(": did you mean `longspan man {command}`?"),
             None => "; `longspan --help` lists them".to_owned(),
         };

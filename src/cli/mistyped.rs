@@ -13,7 +13,7 @@ pub(super) fn refuse(sources: &Sources) -> Result<(), CliError> {
     let Some(word) = path.to_str().filter(|word| !word.contains(['/', '\\', '.']) && !path.exists()) else {
         return Ok(());
     };
-    match meant(word) {
+    match suggestion(word) {
         Some(command) => {
             let command = format!("`{word}` is neither a file nor a command: did you mean `longspan {command}`?");
             Err(CliError::Usage(command))
@@ -23,7 +23,7 @@ pub(super) fn refuse(sources: &Sources) -> Result<(), CliError> {
 }
 
 /// Returns the command most similar to a word.
-pub(super) fn meant(word: &str) -> Option<String> {
+pub(super) fn suggestion(word: &str) -> Option<String> {
     let commands = LowArgs::command();
     let names = commands.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name);
     nearest(word, names).map(str::to_owned)
@@ -38,10 +38,10 @@ mod tests {
         let slips =
             [("stat", "stats"), ("exprot", "export"), ("serach", "search"), ("flames", "flame"), ("Info", "info")];
         for (slip, command) in slips {
-            assert_eq!(meant(slip).as_deref(), Some(command));
+            assert_eq!(suggestion(slip).as_deref(), Some(command));
         }
         for word in ["trace", "boot", "x", ""] {
-            assert_eq!(meant(word), None, "{word}");
+            assert_eq!(suggestion(word), None, "{word}");
         }
     }
 }

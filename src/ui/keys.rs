@@ -27,7 +27,7 @@ pub(crate) fn keep_for_field(ui: &Ui, state: &UiState) {
         return;
     }
     let keys = ActiveShortcuts::now(ui, state);
-    let leads = |event: &Event| keys.meant(event).is_some_and(|entry| leads_to_field(&entry.command(state)));
+    let leads = |event: &Event| keys.entry_for(event).is_some_and(|entry| leads_to_field(&entry.command(state)));
     let by_key = ui.input(|input| input.events.iter().position(leads));
     if let Some(number) = by_key.into_iter().chain(click_on_field(ui)).min() {
         typed_ahead::keep_behind(ui.ctx(), number);
@@ -66,7 +66,7 @@ pub(crate) fn pressed(ui: &Ui, state: &UiState) -> Vec<Command> {
         let mut stars = stars.into_iter();
         input.events.retain(|event| {
             let is_star = stars.next().unwrap_or_default();
-            let Some(entry) = keys.meant(event).filter(|_| !is_star) else {
+            let Some(entry) = keys.entry_for(event).filter(|_| !is_star) else {
                 commands.extend(keys.clipboard_command(event, state, copies_words));
                 commands.extend(keys.disabled_reason(event, state));
                 return true;
@@ -136,7 +136,7 @@ impl ActiveShortcuts {
         self.shortcuts.iter().find(|(shortcut, ..)| is_pressed(shortcut))
     }
 
-    fn meant(&self, event: &Event) -> Option<&'static CommandEntry> {
+    fn entry_for(&self, event: &Event) -> Option<&'static CommandEntry> {
         // The keys of a disabled command do not become those of a plain key, such as Alt + Left those of Left.
         let (closest, ..) = self.pressed(event)?;
         let mut meant = self.shortcuts.iter().filter(|(shortcut, ..)| shortcut == closest);

@@ -49,7 +49,7 @@ impl SampleLines {
     }
 
     /// Returns the text of the second column.
-    pub(super) fn beside(&self, key: SampleGroup) -> Cow<'_, str> {
+    pub(super) fn second_column(&self, key: SampleGroup) -> Cow<'_, str> {
         match key {
             SampleGroup::Function(function) => self.table.functions.module(function).into(),
             SampleGroup::Module(function) if self.table.functions.is_kernel(function) => "kernel".into(),
@@ -96,7 +96,7 @@ impl TableData for SampleLines {
     fn order(&self, sort: &TableSort, cancel: &Cancel) -> Result<(Vec<u32>, SampleFacts), Cancelled> {
         let line = |row: usize| &self.table.rows[row];
         let has_words = |text: Cow<'_, str>| text.to_lowercase().contains(&sort.words);
-        let is_match = |key| sort.words.is_empty() || has_words(self.name(key)) || has_words(self.beside(key));
+        let is_match = |key| sort.words.is_empty() || has_words(self.name(key)) || has_words(self.second_column(key));
         let calls = self.table.calls.as_ref();
         let MatchingCalls { mut rows, leads_to_match } = match calls {
             Some(_) if sort.words.is_empty() => MatchingCalls::all(&self.table.rows, cancel)?,
@@ -111,7 +111,7 @@ impl TableData for SampleLines {
                 sort_rows(&mut rows, ascending, cancel, |row| self.name(line(row).key), Ord::cmp)?;
             }
             Some((BESIDE, ascending)) => {
-                sort_rows(&mut rows, ascending, cancel, |row| self.beside(line(row).key), Ord::cmp)?;
+                sort_rows(&mut rows, ascending, cancel, |row| self.second_column(line(row).key), Ord::cmp)?;
             }
             Some((column, ascending)) => {
                 sort_rows(&mut rows, ascending, cancel, |row| number_of(line(row), column), Ord::cmp)?;

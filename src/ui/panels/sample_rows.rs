@@ -36,13 +36,13 @@ const fn titled(name: &'static str, beside: &'static str) -> [TableColumn; 8] {
     [
         TableColumn::text(name, 180.0),
         TableColumn::text(beside, 110.0),
-        TableColumn::number("Self", NUMBER_POINTS).meaning("Samples in the code itself, not in what it called."),
-        TableColumn::number("Self share", 66.0).unsortable().meaning("Self as a part of all samples of the scope."),
+        TableColumn::number("Self", NUMBER_POINTS).meaning("Samples in the code itself, not in its callees."),
+        TableColumn::number("Self share", 66.0).unsortable().meaning("Self as a share of all samples of the scope."),
         TableColumn::number("Total", NUMBER_POINTS)
-            .meaning("Samples in the code and in what it called. Recursion counts once."),
-        TableColumn::number("Share", 58.0).unsortable().meaning("Total as a part of all samples of the scope."),
-        TableColumn::number("Self samples", 84.0).meaning("Number of samples of Self, whatever each of them weighs."),
-        TableColumn::number("Samples", 70.0).meaning("Number of samples of Total, whatever each of them weighs."),
+            .meaning("Samples in the code and in its callees. Recursion counts once."),
+        TableColumn::number("Share", 58.0).unsortable().meaning("Total as a share of all samples of the scope."),
+        TableColumn::number("Self samples", 84.0).meaning("Number of samples of Self, regardless of their weights."),
+        TableColumn::number("Samples", 70.0).meaning("Number of samples of Total, regardless of their weights."),
     ]
 }
 
@@ -171,7 +171,8 @@ impl SampleRows {
     pub(super) fn function(&self, row: u64) -> Option<FunctionKey> {
         let (lines, row) = self.row(row)?;
         let is_others = row.key.function() == Some(FunctionIdx::OTHERS);
-        let key = || FunctionKey { name: lines.name(row.key).into(), module: Some(lines.beside(row.key).into()) };
+        let key =
+            || FunctionKey { name: lines.name(row.key).into(), module: Some(lines.second_column(row.key).into()) };
         (!is_others).then(key)
     }
 
@@ -216,7 +217,7 @@ impl Rows for SampleRows {
         let number = number_of(row, column);
         match column {
             NAME => TableCell::Text(shown(&lines.name(row.key)).into_owned().into()),
-            BESIDE => TableCell::Text(shown(&lines.beside(row.key)).into_owned().into()),
+            BESIDE => TableCell::Text(shown(&lines.second_column(row.key)).into_owned().into()),
             OWN | TOTAL => TableCell::Number(lines.weight(row, number)),
             OWN_SHARE | TOTAL_SHARE => {
                 let whole = self.whole(row).weight.into();
@@ -287,7 +288,7 @@ impl Rows for SampleRows {
         if column != NAME {
             return None;
         }
-        let beside = lines.beside(line.key);
+        let beside = lines.second_column(line.key);
         let level = self.tree_row(row).map(|row| format!("Level {}", row.depth + 1));
         let below: Vec<_> = [(!beside.is_empty()).then(|| tip(&beside)), level].into_iter().flatten().collect();
         (!below.is_empty()).then(|| format!("{}\n{}", tip(&lines.name(line.key)), below.join("\n")))
@@ -359,7 +360,7 @@ impl TableSource for SampleExport {
             values.extend(depth.map(|depth| TableValue::Whole(depth.into())));
             match row.key {
                 SampleGroup::Function(_) | SampleGroup::Thread(_) => {
-                    values.extend([lines.name(row.key), lines.beside(row.key)].map(text));
+                    values.extend([lines.name(row.key), lines.second_column(row.key)].map(text));
                 }
                 SampleGroup::Module(_) => values.push(text(lines.name(row.key))),
                 SampleGroup::Event(_) => {}

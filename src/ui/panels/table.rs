@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 pub(crate) use cells::RowsInView;
-use cells::{paint_cell, paint_text, tip_of};
+use cells::{paint_cells, paint_text, tip_of};
 use columns::{choose_columns, visible};
 use egui::{Id, Painter, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 use menu::show_menu;
@@ -449,7 +449,7 @@ impl TableView {
             let stroke = egui::Stroke::new(1.0, theme.accent);
             painter.rect_stroke(rect.shrink(0.5), 2.0, stroke, egui::StrokeKind::Inside);
         }
-        self.paint_cells(&painter, painting, rect, row, rows);
+        paint_cells(&painter, painting, rect, (row, rows), self.layout.sorted_by);
         if response.clicked() {
             let name = painting.cell(rect, 0);
             let is_arrow = |at: egui::Pos2| tree_row.is_some_and(|tree_row| tree_row.is_on_arrow(name, at.x));
@@ -472,26 +472,6 @@ impl TableView {
             ui.set_max_width(ui.spacing().tooltip_width);
             ui.label(tip_of(rows, row, column));
         });
-    }
-
-    /// Paints the visible cells of a row, with their bars, and the arrow of a tree row.
-    fn paint_cells(&self, painter: &Painter, painting: &Painting<'_>, rect: Rect, row: u64, rows: &dyn Rows) {
-        let theme = painting.look.theme;
-        for &number in &painting.visible {
-            let column = &painting.columns[number];
-            let cell = painting.cell(rect, number);
-            let is_sorted = self.layout.sorted_by == Some(number);
-            if let Some(part) = rows.bar(row, number).filter(|_| is_sorted || !column.is_sortable) {
-                painter.rect_filled(marks::bar(cell, part), 1.0, theme.accent.gamma_multiply(0.22));
-            }
-            let tree_row = rows.tree_row(row).filter(|_| number == 0);
-            if let Some(tree_row) = tree_row {
-                tree_row.paint_arrow(painter, cell, theme.weak_text);
-            }
-            let indent = tree_row.map_or(rows.indent(number), TreeRow::indent);
-            let inside = cell.with_min_x((cell.left() + indent).min(cell.right()));
-            paint_cell(painter, inside, &rows.cell(row, number), column.is_number, theme);
-        }
     }
 
     /// Moves by the keys of the focused row, and copies that row.

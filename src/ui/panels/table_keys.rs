@@ -50,7 +50,7 @@ pub(super) fn hold_grid(ui: &Ui, grid: Id) {
     ui.data_mut(|data| data.insert_temp(focused_grid_id(), grid));
 }
 
-/// Reserves the arrow keys for the focused row; those to the left and right too if it is one of a tree.
+/// Reserves the arrow keys up and down for the focused row, and for a tree row also left and right.
 pub(super) fn hold(ui: &Ui, row: Id, is_tree: bool) {
     let filter = EventFilter { vertical_arrows: true, horizontal_arrows: is_tree, ..EventFilter::default() };
     ui.memory_mut(|memory| memory.set_focus_lock_filter(row, filter));

@@ -82,7 +82,7 @@ impl Jumps {
     }
 
     /// Iterates over the jumps that overlap some rows, with their columns.
-    fn among(&self, rows: &Range<u64>) -> impl Iterator<Item = (usize, Jump)> {
+    fn overlapping(&self, rows: &Range<u64>) -> impl Iterator<Item = (usize, Jump)> {
         let rows = rows.clone();
         self.columns.iter().enumerate().flat_map(move |(number, column)| {
             let first = column.partition_point(|jump| jump.last() < rows.start);
@@ -106,7 +106,7 @@ impl Jumps {
         };
         let painter = painter.with_clip_rect(view.cells.intersect(painter.clip_rect()));
         let mut pointed = Vec::new();
-        for (column, jump) in self.among(&view.rows) {
+        for (column, jump) in self.overlapping(&view.rows) {
             if is_pointed(column, jump) {
                 pointed.push((column, jump));
             } else {
@@ -183,7 +183,7 @@ mod tests {
                 prop_assert!(column.windows(2).all(|pair| pair[0].last() < pair[1].first()), "{column:?}");
             }
             let rows = start..start + len;
-            let among: Vec<_> = packed.among(&rows).collect();
+            let overlapping: Vec<_> = packed.overlapping(&rows).collect();
             let mut scanned = Vec::new();
             for (number, column) in packed.columns.iter().enumerate() {
                 for &jump in column {
@@ -192,9 +192,9 @@ mod tests {
                     }
                 }
             }
-            prop_assert!(len == 0 || among == scanned, "{among:?} {scanned:?}");
+            prop_assert!(len == 0 || overlapping == scanned, "{overlapping:?} {scanned:?}");
             // At most one starts or ends at each row of a column, and one more passes all of them.
-            prop_assert!(among.len() as u64 <= COLUMNS_MAX as u64 * (len + 1));
+            prop_assert!(overlapping.len() as u64 <= COLUMNS_MAX as u64 * (len + 1));
             // A jump is left out only if all columns are full at one of its rows.
             let kept: usize = packed.columns.iter().map(Vec::len).sum();
             prop_assert!(kept == jumps.len() || packed.columns.len() == COLUMNS_MAX);

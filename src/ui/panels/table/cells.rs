@@ -4,9 +4,11 @@ use std::ops::Range;
 
 use egui::{Align2, Color32, FontId, Painter, Pos2, Rect, vec2};
 
-use super::{Rows, TableCell};
+use super::tree::TreeRow;
+use super::{Painting, Rows, TableCell};
 use crate::ui::panels::elided::{elided, tip};
 use crate::ui::theme::Theme;
+use crate::ui::widgets::marks;
 use crate::ui::widgets::reading_order::on_screen;
 
 /// The position of the rows in view.
@@ -30,6 +32,32 @@ pub(super) fn tip_of(rows: &dyn Rows, row: u64, column: usize) -> String {
         TableCell::Empty => String::new(),
         TableCell::Text(text) => tip(&text),
         TableCell::Number(number) => number.exact(),
+    }
+}
+
+/// Paints the visible cells of a row, with their bars, and the arrow of a tree row.
+pub(super) fn paint_cells(
+    painter: &Painter,
+    painting: &Painting<'_>,
+    rect: Rect,
+    (row, rows): (u64, &dyn Rows),
+    sorted_by: Option<usize>,
+) {
+    let theme = painting.look.theme;
+    for &number in &painting.visible {
+        let column = &painting.columns[number];
+        let cell = painting.cell(rect, number);
+        let is_sorted = sorted_by == Some(number);
+        if let Some(part) = rows.bar(row, number).filter(|_| is_sorted || !column.is_sortable) {
+            painter.rect_filled(marks::bar(cell, part), 1.0, theme.accent.gamma_multiply(0.22));
+        }
+        let tree_row = rows.tree_row(row).filter(|_| number == 0);
+        if let Some(tree_row) = tree_row {
+            tree_row.paint_arrow(painter, cell, theme.weak_text);
+        }
+        let indent = tree_row.map_or(rows.indent(number), TreeRow::indent);
+        let inside = cell.with_min_x((cell.left() + indent).min(cell.right()));
+        paint_cell(painter, inside, &rows.cell(row, number), column.is_number, theme);
     }
 }
 
