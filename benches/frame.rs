@@ -40,7 +40,7 @@ fn main() -> io::Result<()> {
         curves: 0,
     };
     let heights = RowHeights::at_scale(1.0);
-    let layout = RowLayout::new([track], |lane| snapshot.lane(lane).kind, &Folded::default(), &heights);
+    let layout = RowLayout::new([track], |lane| snapshot.lane(lane).kind, |_| None, &Folded::default(), &heights);
     let palette = Palette::new(Shade::Dark);
     let options = FrameOptions {
         palette: &palette,

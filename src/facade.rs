@@ -176,7 +176,7 @@ pub mod scene {
         pub use crate::scene::palette::{ColorBy, Colors, Hues, Palette};
     }
     pub mod rows {
-        pub use crate::query::track_groups::TrackGroup;
+        pub use crate::query::track_groups::{GroupId, TrackGroup};
         pub use crate::scene::rows::{Folded, RowHeights, RowLayout, TrackRows};
     }
     pub mod viewport {

@@ -254,7 +254,8 @@ fn layout_of(snapshot: &Snapshot) -> RowLayout {
         starts_folded: false,
         curves: 0,
     });
-    RowLayout::new(tracks, |lane| snapshot.lane(lane).kind, &Folded::default(), &RowHeights::at_scale(1.0))
+    let kind_of = |lane| snapshot.lane(lane).kind;
+    RowLayout::new(tracks, kind_of, |_| None, &Folded::default(), &RowHeights::at_scale(1.0))
 }
 
 /// Returns the middle span of the lane with most spans.

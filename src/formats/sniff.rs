@@ -135,6 +135,7 @@ mod tests {
         ("chromium.pftrace.gz", "Perfetto"),
         ("ftrace.txt.gz", "ftrace"),
         ("go_trace.json", "Chrome JSON"),
+        ("nested_tracks.pftrace.gz", "Perfetto"),
         ("ninja_log.txt", "Ninja log"),
         ("otlp.jsonl.gz", "OpenTelemetry JSON"),
         ("perf.data.gz", "perf.data"),

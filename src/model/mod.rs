@@ -6,6 +6,7 @@ pub(crate) mod chunk;
 pub(crate) mod counter_unit;
 pub(crate) mod event;
 mod group_names;
+mod group_path;
 pub(crate) mod key_texts;
 pub(crate) mod loss;
 pub(crate) mod modules;
@@ -24,6 +25,7 @@ pub(crate) mod unwind;
 pub(crate) use args::Details;
 pub(crate) use chunk::{Batch, Chunk};
 pub(crate) use event::{Event, EventFlags, EventKind, Payload};
+pub(crate) use group_path::{GROUP_LEVELS_MAX, GroupPath, PATH_SEPARATOR};
 pub(crate) use loss::{Loss, LossValue, Losses, Lost, Severity, SourcePos};
 pub(crate) use modules::{BuildId, Module, ModuleKind};
 pub(crate) use names::{NameIdx, NameRow, Names};
@@ -34,6 +36,5 @@ pub(crate) use stacks::{StackIdx, StackRow, Stacks};
 pub(crate) use texts::{StrIdx, TextSpill};
 pub(crate) use track_set::TrackSet;
 pub(crate) use tracks::{
-    Id, Metadata, OF_THREAD, PATH_SEPARATOR, Process, ProcessIdx, Track, TrackIdx, TrackKey, TrackKind, TrackTables,
-    below_group,
+    Id, Metadata, OF_THREAD, Process, ProcessIdx, Track, TrackIdx, TrackKey, TrackKind, TrackTables,
 };

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::counter_unit::unit_in_name;
 use super::group_names::GroupNames;
+use super::group_path::GroupPath;
 use super::key_texts::{IdText, KeyName};
 use super::modules::Module;
 use super::unwind::UnwoundModule;
@@ -251,7 +252,7 @@ pub enum Metadata {
         key: TrackKey,
         unit: Arc<str>,
     },
-    /// Name of the group that shows a track with others of its process or thread.
+    /// The groups that show a track with others of its process or thread, as the text of a [`GroupPath`].
     TrackGroup {
         key: TrackKey,
         group: Arc<str>,
@@ -292,7 +293,7 @@ pub struct TrackTables {
     pub(crate) unwound: Vec<UnwoundModule>,
     /// Units of counters that the trace states; for all counters see [`Self::unit`].
     pub(crate) units: BTreeMap<TrackIdx, Arc<str>>,
-    /// Names of the groups that the trace puts tracks into; see [`Self::group`].
+    /// Paths of the groups that the trace puts tracks into; see [`Self::group`].
     pub(crate) groups: GroupNames<TrackIdx>,
 }
 
@@ -307,12 +308,12 @@ impl TrackTables {
         counter.and_then(|counter| unit_in_name(&counter.name)).unwrap_or_default()
     }
 
-    /// Returns the name of the group that the trace puts a track into. Only async tracks and counters have one.
+    /// Returns the path of the group that the trace puts a track into. Only async tracks and counters have one.
     #[must_use]
-    pub(crate) fn group(&self, track: TrackIdx) -> Option<&str> {
+    pub(crate) fn group(&self, track: TrackIdx) -> Option<GroupPath<'_>> {
         let group = self.groups.get(track)?;
         let kind = self.tracks.get(track.index())?.key.kind;
-        matches!(kind, TrackKind::Async | TrackKind::Counter).then_some(group)
+        matches!(kind, TrackKind::Async | TrackKind::Counter).then(|| GroupPath::new(group))
     }
 
     /// Returns the name of a track with its unit in brackets, for formats without a field for it: `MemFree (bytes)`.
@@ -324,17 +325,6 @@ impl TrackTables {
             _ => Cow::Borrowed(name),
         }
     }
-}
-
-/// Separates the names of nested tracks.
-pub(crate) const PATH_SEPARATOR: &str = " / ";
-
-/// Returns the part of the path of a nested track that is below the name of its group. `None` if the path does not
-/// begin with that name.
-#[must_use]
-pub(crate) fn below_group<'n>(path: &'n str, group: &str) -> Option<&'n str> {
-    let below = path.strip_prefix(group)?.strip_prefix(PATH_SEPARATOR)?;
-    (!below.trim().is_empty()).then_some(below)
 }
 
 /// Kinds and slots of tracks that have the process, name and sort index of their thread.

@@ -17,7 +17,7 @@ pub(super) fn shown_tracks(store: &Store) -> Vec<TrackIdx> {
 
 /// Sorts tracks by the order that the trace gives. Among unordered tracks, the kind decides, so that a process's
 /// counters are together above its threads; the order of first appearance decides last. A named group is in the place
-/// of its first track, with the track of its own name at its top.
+/// of its first track, with the track of its own name at its top, and so is a group within another one.
 pub(super) fn display_order(tables: &TrackTables, mut order: Vec<TrackIdx>, named: &NamedGroups) -> Vec<TrackIdx> {
     let threads = ThreadsOfTracks::new(&tables.tracks);
     let leads = async_leads(&tables.tracks);
@@ -55,26 +55,28 @@ pub(super) fn display_order(tables: &TrackTables, mut order: Vec<TrackIdx>, name
     };
     let within_group = |index: TrackIdx| {
         let track = &tables.tracks[index.index()];
-        (!named.is_parent(index), track.sort_index, track.key.kind, lead_of(index), slot_of(track), index)
+        (track.sort_index, track.key.kind, lead_of(index), slot_of(track), index)
     };
-    let firsts = named.first_by(&order, place);
+    let firsts = named.first_of_outermost(&order, place);
+    let firsts_within = named.first_of_inner(&order, within_group);
     // A sort of all tracks would compare the places of the same groups again and again.
-    let mut members: Vec<(u32, TrackIdx)> = order.iter().filter_map(|&index| Some((named.of(index)?, index))).collect();
+    let in_group = |&index: &TrackIdx| Some((named.outermost(index)?, index));
+    let mut members: Vec<(u32, TrackIdx)> = order.iter().filter_map(in_group).collect();
     members.sort_unstable();
     for of_group in members.chunk_by_mut(|&(one, _), &(other, _)| one == other) {
         // Nearly always they are in order already.
-        of_group.sort_unstable_by_key(|&(_, index)| within_group(index));
+        of_group.sort_unstable_by(|&(_, one), &(_, other)| named.compare((one, other), &firsts_within, within_group));
     }
-    order.retain(|&index| named.of(index).is_none_or(|group| firsts[group as usize] == index));
+    order.retain(|&index| named.outermost(index).is_none_or(|group| firsts[group as usize] == index));
     order.sort_unstable_by_key(|&index| place(index));
     with_members(&order, &members, named)
 }
 
-/// Replaces the first track of each named group by all of its `members`, which are sorted by group.
+/// Replaces the first track of each outermost named group by all of its `members`, which are sorted by group.
 fn with_members(order: &[TrackIdx], members: &[(u32, TrackIdx)], named: &NamedGroups) -> Vec<TrackIdx> {
     let mut shown = Vec::with_capacity(order.len() + members.len());
     for &index in order {
-        let Some(group) = named.of(index) else {
+        let Some(group) = named.outermost(index) else {
             shown.push(index);
             continue;
         };

@@ -13,7 +13,7 @@ use super::drawn_unit::{AxisUnit, DrawnUnit, DrawnUnits};
 use super::named_groups::NamedGroups;
 use super::overlay::NameOverlay;
 use super::shared_names::SharedNames;
-use super::track_groups::{TrackGroup, TrackGroups};
+use super::track_groups::{GroupId, TrackGroup, TrackGroups};
 
 #[cfg(test)]
 thread_local! {
@@ -245,13 +245,36 @@ impl Snapshot {
         tracks_of_process(self.display_order(), self.tracks(), process)
     }
 
-    /// Returns the group of a track, if it is in one.
+    /// Returns the innermost group of a track, if it is in one.
     #[must_use]
     pub(crate) fn group_of(&self, track: TrackIdx) -> Option<TrackGroup> {
         self.0.groups.of(track)
     }
 
-    /// Returns the groups of tracks, top to bottom; each is a contiguous part of the display order.
+    /// Returns the groups that contain a track, innermost first.
+    pub(crate) fn groups_of(&self, track: TrackIdx) -> impl Iterator<Item = TrackGroup> {
+        self.0.groups.above(track)
+    }
+
+    /// Returns whether a track is in a group, or in one of its inner groups.
+    #[must_use]
+    pub(crate) fn is_in_group(&self, track: TrackIdx, id: GroupId) -> bool {
+        self.groups_of(track).any(|group| group.id == id)
+    }
+
+    /// Returns a group by its identity.
+    #[must_use]
+    pub(crate) fn group(&self, id: GroupId) -> Option<TrackGroup> {
+        self.groups_of(id.lead).find(|group| group.id == id)
+    }
+
+    /// Returns the groups that contain a group, innermost first.
+    pub(crate) fn groups_around(&self, id: GroupId) -> impl Iterator<Item = TrackGroup> {
+        self.groups_of(id.lead).filter(move |group| group.id.level < id.level)
+    }
+
+    /// Returns the groups of tracks, top to bottom; each is a contiguous part of the display order, after those that
+    /// contain it.
     #[must_use]
     pub(crate) fn groups(&self) -> &[TrackGroup] {
         self.0.groups.all()

@@ -4,6 +4,7 @@
 use rustc_hash::FxHashMap;
 
 use super::Snapshot;
+use super::track_groups::GroupId;
 use crate::model::{ProcessIdx, TrackIdx, TrackKey, TrackSet};
 
 /// The tracks of an earlier import that another one has too.
@@ -34,11 +35,12 @@ impl TrackMap {
         *self.tracks.get(earlier.index())?
     }
 
-    /// Returns the lead of the group that has the lead of an earlier one.
+    /// Returns the group that has the lead of an earlier one, on its level.
     #[must_use]
-    pub(crate) fn lead(&self, earlier: TrackIdx) -> Option<TrackIdx> {
-        let track = self.track(earlier)?;
-        Some(self.now.group_of(track).map_or(track, |group| group.lead))
+    pub(crate) fn group(&self, earlier: GroupId) -> Option<GroupId> {
+        let id = GroupId { lead: self.track(earlier.lead)?, ..earlier };
+        let of_level = self.now.groups_of(id.lead).find(|group| group.id.level == id.level);
+        Some(of_level.map_or(id, |group| group.id))
     }
 
     /// Returns the index of an earlier process.

@@ -1,8 +1,9 @@
 //! Sorts and filters tracks. Visits every track, so a window does it in the background for many tracks; [`super::rows`]
 //! lays out the result.
 
+mod sort;
+
 use std::borrow::Cow;
-use std::cmp::Reverse;
 use std::hash::Hash;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -12,7 +13,7 @@ use super::counter_form::CounterForm;
 use super::counter_overlay::CounterOverlay;
 use super::custom_groups::{CustomGroupId, CustomGroups};
 use super::rows::{Folded, GroupKind, RowHeights, RowLayout, RowSection, TrackRows};
-use super::titles::{command_line, group_title, process_title, track_title};
+use super::titles::{command_line, process_title, track_title};
 use crate::base::merged::{merged_list, merged_value};
 use crate::model::{Process, ProcessIdx, TrackIdx, TrackKind, TrackSet};
 use crate::query::Snapshot;
@@ -22,6 +23,7 @@ use crate::query::longest::longest_of_lane;
 use crate::query::track_groups::TrackGroup;
 use crate::query::track_map::TrackMap;
 use crate::store::lane::LaneIdx;
+use sort::{Candidate, sort};
 
 /// The order of processes, and of the tracks within each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -119,11 +121,16 @@ impl Arrangement {
         section.unwrap_or_else(|| RowSection::Process(snapshot.track(track).process)).header()
     }
 
-    /// Returns the header of the group of the trace that contains a track, unless it is in a group of the user.
-    #[must_use]
-    pub(crate) fn group_above(&self, snapshot: &Snapshot, track: TrackIdx) -> Option<GroupKind> {
-        let group = snapshot.group_of(track).filter(|_| self.custom_groups.group_of(track).is_none());
-        group.map(|group| GroupKind::Tracks(group.lead))
+    /// Returns the headers of the groups of the trace that contain a track, innermost first, unless it is in a group of
+    /// the user.
+    pub(crate) fn groups_above<'s>(
+        &self,
+        snapshot: &'s Snapshot,
+        track: TrackIdx,
+    ) -> impl Iterator<Item = GroupKind> + use<'s> {
+        let is_in_custom_group = self.custom_groups.group_of(track).is_some();
+        let groups = snapshot.groups_of(track).filter(move |_| !is_in_custom_group);
+        groups.map(|group| GroupKind::Tracks(group.id))
     }
 
     /// Returns whether only the header of a process, the header of a group, or the outermost spans of a track are
@@ -136,7 +143,7 @@ impl Arrangement {
             }
             GroupKind::Custom(group) => self.folded.custom_groups.contains(&group),
             GroupKind::Process(process) => self.folded.processes.contains(&process),
-            GroupKind::Tracks(lead) => snapshot.group_of(lead).is_some_and(|group| self.folded.has_group(&group)),
+            GroupKind::Tracks(group) => snapshot.group(group).is_some_and(|group| self.folded.has_group(&group)),
             GroupKind::Track(track) => {
                 let is_lead = self.overlay_of(track).is_some();
                 self.folded.tracks.contains(&track) != (!is_lead && is_flat_zero(snapshot, track))
@@ -160,10 +167,9 @@ impl Arrangement {
         let custom_of = |kind: &GroupKind| if let GroupKind::Custom(group) = kind { Some(*group) } else { None };
         let (processes, custom_groups) =
             (folded().filter_map(process_of).collect(), folded().filter_map(custom_of).collect());
-        let is_toggled = |group: &&TrackGroup| {
-            group.starts_folded() != self.folded_in_filter.contains(&GroupKind::Tracks(group.lead))
-        };
-        let toggled_groups = snapshot.groups().iter().filter(is_toggled).map(|group| group.lead).collect();
+        let is_toggled =
+            |group: &&TrackGroup| group.starts_folded() != self.folded_in_filter.contains(&GroupKind::Tracks(group.id));
+        let toggled_groups = snapshot.groups().iter().filter(is_toggled).map(|group| group.id).collect();
         Cow::Owned(Folded { processes, toggled_groups, custom_groups, ..self.folded.clone() })
     }
 
@@ -180,9 +186,9 @@ impl Arrangement {
             }
         }
         for group in snapshot.groups() {
-            let is_divided = divided_processes.contains(&snapshot.track(group.lead).process);
+            let is_divided = divided_processes.contains(&snapshot.track(group.id.lead).process);
             if (is_divided || has_only_counters) && self.folded.has_group(group) {
-                toggle(&mut self.folded.toggled_groups, group.lead);
+                toggle(&mut self.folded.toggled_groups, group.id);
             }
         }
     }
@@ -271,19 +277,6 @@ pub(crate) fn toggle<T: Eq + Hash>(set: &mut FxHashSet<T>, item: T) {
     }
 }
 
-/// A track with its sort keys.
-struct Candidate {
-    rows: TrackRows,
-    /// The thread with its states and samples, which stay together; any other track itself.
-    thread: TrackIdx,
-    /// Title of the thread, or of the track itself.
-    title: String,
-    first_ns: i64,
-    events: u64,
-    longest_ns: u64,
-    rank: u64,
-}
-
 /// Lays out the tracks of a trace by an arrangement. `ranks` are the counts that its order needs, by track index.
 #[must_use]
 pub(crate) fn layout(
@@ -294,7 +287,9 @@ pub(crate) fn layout(
 ) -> RowLayout {
     let tracks = tracks(snapshot, arrangement, ranks);
     let tracks = arrangement.with_overlays(snapshot, tracks);
-    RowLayout::new(tracks, |lane| snapshot.lane(lane).kind, &arrangement.folded_rows(snapshot), heights)
+    let kind_of = |lane| snapshot.lane(lane).kind;
+    let outer_of = |group| snapshot.groups_around(group).next();
+    RowLayout::new(tracks, kind_of, outer_of, &arrangement.folded_rows(snapshot), heights)
 }
 
 /// Lays out the pinned tracks of a trace; missing ones are left out.
@@ -338,7 +333,7 @@ pub(crate) fn tracks(snapshot: &Snapshot, arrangement: &Arrangement, ranks: Opti
                 .or_insert_with(|| searched_text(&tables.processes[track.process.index()]));
             let (title, beside) = (title.to_lowercase(), beside.to_lowercase());
             let custom = custom_group.and_then(|group| custom_titles.get(&group)).map(|title| title.to_lowercase());
-            let named = tables.group(index).map(str::to_lowercase);
+            let named = tables.group(index).map(|group| group.as_str().to_lowercase());
             let holds = |word: &String| {
                 let is_in_group = [&custom, &named].into_iter().flatten().any(|group| group.contains(word));
                 title.contains(word) || beside.contains(word) || process.contains(word) || is_in_group
@@ -352,7 +347,7 @@ pub(crate) fn tracks(snapshot: &Snapshot, arrangement: &Arrangement, ranks: Opti
         let rank = ranks.and_then(|ranks| ranks.get(index.index())).copied().unwrap_or(0);
         let candidate = Candidate { rank, ..candidate(snapshot, (index, thread), title, order) };
         candidates.push(match custom_group {
-            // The heads of other groups would be a third level.
+            // A group of the user has no groups of the trace.
             Some(_) => Candidate { rows: TrackRows { custom_group, group: None, ..candidate.rows }, ..candidate },
             None => candidate,
         });
@@ -400,114 +395,7 @@ fn candidate(
     Candidate { rows, thread, title, first_ns, events, longest_ns, rank: 0 }
 }
 
-/// Sorts tracks stably, so that equal ones stay in trace order. Tracks of a section stay together, and so do those of a
-/// group, and those of a thread.
-fn sort(
-    snapshot: &Snapshot,
-    order: TrackOrder,
-    custom_titles: &FxHashMap<CustomGroupId, String>,
-    tracks: &mut [Candidate],
-) {
-    match order {
-        // Groups of the user come first, in the order in which they were made. Processes stay as they are.
-        TrackOrder::Trace => {
-            tracks.sort_by_key(|track| (track.rows.custom_group.is_none(), track.rows.custom_group));
-        }
-        TrackOrder::Name => {
-            let processes = &snapshot.tracks().processes;
-            let title_of = |section: RowSection| match section {
-                RowSection::Custom(group) => custom_titles.get(&group).cloned().unwrap_or_default(),
-                RowSection::Process(process) => process_title(&processes[process.index()]),
-            };
-            let keys: FxHashMap<RowSection, Vec<Piece>> =
-                tracks.iter().map(|track| (track.rows.section(), pieces(&title_of(track.rows.section())))).collect();
-            tracks.sort_by_cached_key(|track| {
-                let section = track.rows.section();
-                let in_group = track.rows.group.map(|group| (pieces(&group_title(snapshot, &group)), group.lead));
-                let own = pieces(&track.title);
-                let (unit, lead) = in_group.unwrap_or_else(|| (own.clone(), track.thread));
-                (keys.get(&section).cloned(), section, unit, lead, own, track.thread)
-            });
-        }
-        TrackOrder::FirstEvent => sort_by(tracks, |track| track.first_ns, i64::min, |first_ns| first_ns),
-        TrackOrder::Activity => sort_by(tracks, |track| track.events, |a, b| a + b, Reverse),
-        TrackOrder::Longest => sort_by(tracks, |track| track.longest_ns, u64::max, Reverse),
-        TrackOrder::Busy | TrackOrder::Hits => sort_by(tracks, |track| track.rank, u64::saturating_add, Reverse),
-    }
-}
-
-/// Sorts by a value per track: sections by the combined value of their tracks, then groups and threads likewise.
-fn sort_by<T: Copy, K: Ord>(
-    tracks: &mut [Candidate],
-    of: impl Fn(&Candidate) -> T,
-    combine: impl Fn(T, T) -> T,
-    key: impl Fn(T) -> K,
-) {
-    // By section, group or thread: the combined value, and the position of its first track.
-    let (mut sections, mut units, mut threads) = (FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
-    for (position, track) in tracks.iter().enumerate() {
-        let value = of(track);
-        let add = |(sum, _): &mut (T, usize)| *sum = combine(*sum, value);
-        sections.entry(track.rows.section()).and_modify(add).or_insert((value, position));
-        units.entry(unit_of(track)).and_modify(add).or_insert((value, position));
-        threads.entry(track.thread).and_modify(add).or_insert((value, position));
-    }
-    tracks.sort_by_cached_key(|track| {
-        let own = (of(track), 0);
-        let section = sections.get(&track.rows.section()).copied().unwrap_or(own);
-        let unit = units.get(&unit_of(track)).copied().unwrap_or(own);
-        let thread = threads.get(&track.thread).copied().unwrap_or(own);
-        // As in trace order, groups of the user come before processes.
-        let of_user = (track.rows.custom_group.is_none(), track.rows.custom_group);
-        (key(section.0), of_user, section.1, key(unit.0), unit.1, key(thread.0), thread.1)
-    });
-}
-
-/// Returns the group of a track, or else its thread, which are ordered among each other within a section.
-fn unit_of(track: &Candidate) -> (RowSection, Option<TrackIdx>, TrackIdx) {
-    let lead = track.rows.group.map(|group| group.lead);
-    (track.rows.section(), lead, lead.unwrap_or(track.thread))
-}
-
-/// A part of a name: numbers sort before letters and by value, so `worker 9` comes before `worker 10`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Piece {
-    Number(u128),
-    Text(String),
-}
-
-fn pieces(name: &str) -> Vec<Piece> {
-    let mut pieces = Vec::new();
-    let mut rest = name;
-    while let Some(first) = rest.chars().next() {
-        let is_number = first.is_ascii_digit();
-        let end = rest.find(|letter: char| letter.is_ascii_digit() != is_number).unwrap_or(rest.len());
-        let (piece, tail) = rest.split_at(end);
-        // A number beyond 38 digits is ordered as text.
-        let number = piece.parse().ok().filter(|_| is_number);
-        pieces.push(number.map_or_else(|| Piece::Text(piece.to_lowercase()), Piece::Number));
-        rest = tail;
-    }
-    pieces
-}
-
 /// Returns the title of a process and its whole command line, in lower case.
 fn searched_text(process: &Process) -> String {
     format!("{} {}", process_title(process), command_line(process).unwrap_or_default()).to_lowercase()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_in_names_are_ordered_by_value_and_case_does_not_count() {
-        let mut names =
-            ["worker 10", "Worker 9", "main", "worker 9a", "7", "x99999999999999999999999999999999999999999"];
-        names.sort_by_key(|name| pieces(name));
-        assert_eq!(
-            names,
-            ["7", "main", "Worker 9", "worker 9a", "worker 10", "x99999999999999999999999999999999999999999"]
-        );
-    }
 }

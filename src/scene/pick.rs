@@ -49,7 +49,8 @@ mod tests {
             starts_folded: false,
             curves: 0,
         }];
-        let layout = RowLayout::new(tracks, |_| LaneKind::Spans, &Folded::default(), &RowHeights::at_scale(1.5));
+        let layout =
+            RowLayout::new(tracks, |_| LaneKind::Spans, |_| None, &Folded::default(), &RowHeights::at_scale(1.5));
         let mut view = Viewport::covering(0, 1000, 500.0, 300.0);
         view.scroll(333.0, 1e6);
         for y in 0..300_u32 {
@@ -70,7 +71,8 @@ mod tests {
             starts_folded: false,
             curves: 0,
         }];
-        let layout = RowLayout::new(tracks, |_| LaneKind::Spans, &Folded::default(), &RowHeights::at_scale(1.0));
+        let layout =
+            RowLayout::new(tracks, |_| LaneKind::Spans, |_| None, &Folded::default(), &RowHeights::at_scale(1.0));
         let view = Viewport::covering(0, 1000, 500.0, 300.0);
         let header = pick(&layout, &view, 0.0, 3.0);
         assert_eq!(header.group.map(|group| group.kind), Some(GroupKind::Process(ProcessIdx(7))));

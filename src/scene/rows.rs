@@ -1,7 +1,9 @@
-//! The vertical layout of headers, tracks and lanes. A section is a process, or a group that the user has made; it may
-//! contain groups of the trace. The layout is built once for an order of the tracks. Folding, unfolding and hiding take
-//! O(log n) per affected track, and a frame only searches the layout. So a million lanes cost a frame no more than ten.
+//! The vertical layout of headers, tracks and lanes. A section is a process, or a group that the user has made. It may
+//! contain groups of the trace, and these may contain others. The layout is built once for an order of the tracks.
+//! Folding, unfolding and hiding take O(log n) per affected track, and a frame only searches the layout. So a million
+//! lanes cost a frame no more than ten.
 
+mod heads;
 mod heights;
 mod lanes;
 
@@ -9,6 +11,7 @@ use std::ops::Range;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use heads::HeadOfGroup;
 pub use heights::RowHeights;
 pub(crate) use heights::{LEGEND_POINTS, TrackDensity};
 pub(crate) use lanes::LaneRow;
@@ -19,7 +22,7 @@ use super::fenwick_heights::FenwickHeights;
 use super::viewport::Viewport;
 use crate::base::merged::merged_set;
 use crate::model::{ProcessIdx, TrackIdx};
-use crate::query::track_groups::TrackGroup;
+use crate::query::track_groups::{GroupId, TrackGroup};
 use crate::query::track_map::TrackMap;
 use crate::store::lane::{LaneIdx, LaneKind};
 
@@ -28,9 +31,9 @@ use crate::store::lane::{LaneIdx, LaneKind};
 pub struct Folded {
     /// Folded processes, which show only their header.
     pub(crate) processes: FxHashSet<ProcessIdx>,
-    /// Leads of the groups that differ from their initial state.
+    /// Groups that differ from their initial state.
     #[serde(default)]
-    pub(crate) toggled_groups: FxHashSet<TrackIdx>,
+    pub(crate) toggled_groups: FxHashSet<GroupId>,
     /// Folded tracks, which show only their outermost spans.
     pub(crate) tracks: FxHashSet<TrackIdx>,
     /// Folded groups of the user, which are saved with the groups.
@@ -56,7 +59,7 @@ impl Folded {
         let mapped = |tracks: &FxHashSet<TrackIdx>| tracks.iter().filter_map(|&track| map.track(track)).collect();
         Self {
             processes: self.processes.iter().filter_map(|&process| map.process(process)).collect(),
-            toggled_groups: self.toggled_groups.iter().filter_map(|&lead| map.lead(lead)).collect(),
+            toggled_groups: self.toggled_groups.iter().filter_map(|&group| map.group(group)).collect(),
             tracks: mapped(&self.tracks),
             custom_groups: self.custom_groups.clone(),
             hidden: mapped(&self.hidden),
@@ -66,7 +69,7 @@ impl Folded {
     /// Returns whether only the header of a group is shown.
     #[must_use]
     pub(crate) fn has_group(&self, group: &TrackGroup) -> bool {
-        group.starts_folded() != self.toggled_groups.contains(&group.lead)
+        group.starts_folded() != self.toggled_groups.contains(&group.id)
     }
 }
 
@@ -81,7 +84,7 @@ pub struct TrackRows {
     pub custom_group: Option<CustomGroupId>,
     /// Its lanes in the store's table: instants, samples, counters, spans, flows.
     pub lanes: Range<u32>,
-    /// The group of the track. Tracks of a group are adjacent.
+    /// The innermost group of the track. Tracks of a group are adjacent.
     pub group: Option<TrackGroup>,
     /// Whether it starts folded, like a counter that is always zero.
     pub starts_folded: bool,
@@ -95,8 +98,8 @@ pub(crate) enum GroupKind {
     Process(ProcessIdx),
     /// The header of a group that the user has made.
     Custom(CustomGroupId),
-    /// The header of a group of tracks, by its lead.
-    Tracks(TrackIdx),
+    /// The header of a group of tracks.
+    Tracks(GroupId),
     /// All visible lanes of a track.
     Track(TrackIdx),
 }
@@ -152,8 +155,8 @@ pub struct RowLayout {
     row_sums: FenwickHeights,
     /// By track: its index in `rows`, or [`NOWHERE`].
     index_of_track: Vec<u32>,
-    /// By the lead of a group: the index of its header in `rows`.
-    index_of_head: FxHashMap<TrackIdx, u32>,
+    /// By group: the index of its header in `rows`.
+    index_of_head: FxHashMap<GroupId, u32>,
     /// By process: its index in `sections`, or [`NOWHERE`].
     index_of_process: Vec<u32>,
     /// By group of the user: its index in `sections`.
@@ -182,27 +185,19 @@ enum RowOfLayout {
     Track(LanesOfTrack),
 }
 
-/// The header of a group; its tracks are the following rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct HeadOfGroup {
-    lead: TrackIdx,
-    section_index: u32,
-    tracks: u32,
-    hidden_tracks: u32,
-    folded: bool,
-}
-
 impl RowLayout {
     /// Lays out tracks in the given order, in which those of a section are adjacent, with a header above each section.
-    /// Takes O(n): a window does it in the background for many tracks.
+    /// `outer_of` returns the group that contains a group. Takes O(n): a window does it in the background for many
+    /// tracks.
     pub fn new(
         tracks: impl IntoIterator<Item = TrackRows>,
         kind_of: impl Fn(LaneIdx) -> LaneKind,
+        outer_of: impl Fn(GroupId) -> Option<TrackGroup>,
         folded: &Folded,
         heights: &RowHeights,
     ) -> Self {
         let mut layout = Self { heights: Some(*heights), has_headers: true, ..Self::default() };
-        layout.push_tracks(tracks, kind_of, folded);
+        layout.push_tracks(tracks, kind_of, outer_of, folded);
         for rows in &mut layout.sections {
             rows.folded = match rows.section {
                 RowSection::Custom(group) => folded.custom_groups.contains(&group),
@@ -221,7 +216,7 @@ impl RowLayout {
         heights: &RowHeights,
     ) -> Self {
         let mut layout = Self { heights: Some(*heights), ..Self::default() };
-        layout.push_tracks(tracks, kind_of, folded);
+        layout.push_tracks(tracks, kind_of, |_| None, folded);
         layout.add_up();
         layout
     }
@@ -305,7 +300,7 @@ impl RowLayout {
                 let index = self.index_of_section(kind)?;
                 (self.sections[index].header_px > 0).then(|| self.header_group(index, self.section_sums.before(index)))
             }
-            GroupKind::Tracks(lead) => self.shown_row(self.head_of(lead)?.0),
+            GroupKind::Tracks(group) => self.shown_row(self.head_of(group)?.0),
             GroupKind::Track(track) => self.shown_row(self.lanes_of(track)?.0),
         }
     }
@@ -330,7 +325,7 @@ impl RowLayout {
                 let range = self.index_of_section(kind).map_or(0..0, |index| self.sections[index].rows.clone());
                 range.start as usize..range.end as usize
             }
-            GroupKind::Tracks(lead) => self.head_of(lead).map_or(0..0, |(index, head)| head.members(index)),
+            GroupKind::Tracks(group) => self.head_of(group).map_or(0..0, |(index, head)| head.members(index)),
             GroupKind::Track(track) => return vec![track],
         };
         let tracks = self.rows[indices].iter().filter_map(|row| match row {
@@ -340,18 +335,6 @@ impl RowLayout {
         tracks.collect()
     }
 
-    /// Returns the number of tracks in a group that are neither filtered out nor hidden.
-    #[must_use]
-    pub(crate) fn shown_tracks(&self, lead: TrackIdx) -> Option<u32> {
-        self.head_of(lead).map(|(_, head)| head.tracks - head.hidden_tracks)
-    }
-
-    /// Returns whether a track is below the header of a group.
-    #[must_use]
-    pub(crate) fn is_in_group(&self, track: TrackIdx) -> bool {
-        self.lanes_of(track).is_some_and(|(_, lanes)| lanes.head_index != NOWHERE)
-    }
-
     /// Returns whether a process, a group or a track is folded.
     #[must_use]
     pub(crate) fn is_folded(&self, kind: GroupKind) -> bool {
@@ -359,7 +342,7 @@ impl RowLayout {
             GroupKind::Custom(_) | GroupKind::Process(_) => {
                 self.index_of_section(kind).is_some_and(|index| self.sections[index].folded)
             }
-            GroupKind::Tracks(lead) => self.head_of(lead).is_some_and(|(_, head)| head.folded),
+            GroupKind::Tracks(group) => self.head_of(group).is_some_and(|(_, head)| head.folded),
             GroupKind::Track(track) => self.lanes_of(track).is_some_and(|(_, lanes)| lanes.folded),
         }
     }
@@ -373,15 +356,10 @@ impl RowLayout {
                     self.update_section(index);
                 }
             }
-            GroupKind::Tracks(lead) => {
-                if let Some((index, head)) = self.head_of(lead) {
+            GroupKind::Tracks(group) => {
+                if let Some((index, head)) = self.head_of(group) {
                     self.rows[index] = RowOfLayout::Head(HeadOfGroup { folded, ..head });
-                    for member in head.members(index) {
-                        if let RowOfLayout::Track(lanes) = &mut self.rows[member] {
-                            lanes.in_folded_group = folded;
-                        }
-                        self.measure_row(member);
-                    }
+                    self.cover_rows(head.members(index));
                     self.update_row(index);
                 }
             }
@@ -399,12 +377,8 @@ impl RowLayout {
         let Some((index, lanes)) = self.lanes_of(track) else { return };
         self.rows[index] = RowOfLayout::Track(LanesOfTrack { hidden, ..lanes });
         self.measure_row(index);
-        if lanes.head_index != NOWHERE
-            && lanes.hidden != hidden
-            && let RowOfLayout::Head(head) = &mut self.rows[lanes.head_index as usize]
-        {
-            head.hidden_tracks = if hidden { head.hidden_tracks + 1 } else { head.hidden_tracks - 1 };
-            self.measure_row(lanes.head_index as usize);
+        if lanes.hidden != hidden {
+            self.count_hidden(lanes.head_index, hidden);
         }
         self.update_row(index);
     }
@@ -413,6 +387,7 @@ impl RowLayout {
         &mut self,
         tracks: impl IntoIterator<Item = TrackRows>,
         kind_of: impl Fn(LaneIdx) -> LaneKind,
+        outer_of: impl Fn(GroupId) -> Option<TrackGroup>,
         folded: &Folded,
     ) {
         for track in tracks {
@@ -438,19 +413,20 @@ impl RowLayout {
             let section_index = (self.sections.len() - 1) as u32;
             let hidden = folded.hidden.contains(&track.track);
             let group = track.group.filter(|_| self.has_headers);
-            let head = group.and_then(|group| self.join(&group, section_index, hidden, folded));
+            let head_index = group.map_or(NOWHERE, |group| self.head_for(&group, section_index, &outer_of, folded));
+            self.join(head_index, hidden);
             set_index(&mut self.index_of_track, track.track.index(), self.rows.len());
             self.rows.push(RowOfLayout::Track(LanesOfTrack {
                 track: track.track,
                 section_index,
-                head_index: head.map_or(NOWHERE, |(index, _)| index),
+                head_index,
                 first: track.lanes.start,
                 instants,
                 samples: samples - instants,
                 counters: counters - samples,
                 spans: spans - counters,
                 folded: folded.tracks.contains(&track.track) != track.starts_folded,
-                in_folded_group: head.is_some_and(|(_, head)| head.folded),
+                in_folded_group: self.head_at(head_index).is_some_and(|head| head.covers()),
                 hidden,
                 curves: track.curves,
             }));
@@ -459,29 +435,6 @@ impl RowLayout {
                 process.tracks += 1;
             }
         }
-    }
-
-    /// Counts the next track into its group, whose header is above its first track. Returns the header and its index.
-    fn join(
-        &mut self,
-        group: &TrackGroup,
-        section_index: u32,
-        is_hidden: bool,
-        folded: &Folded,
-    ) -> Option<(u32, HeadOfGroup)> {
-        let lead = group.lead;
-        let known = self.index_of_head.get(&lead).copied();
-        let is_last = matches!(self.rows.last(), Some(RowOfLayout::Track(last)) if Some(last.head_index) == known);
-        let index = known.filter(|_| is_last).unwrap_or(self.rows.len() as u32);
-        if !is_last {
-            let folded = folded.has_group(group);
-            self.rows.push(RowOfLayout::Head(HeadOfGroup { lead, section_index, tracks: 0, hidden_tracks: 0, folded }));
-            self.index_of_head.insert(lead, index);
-        }
-        let RowOfLayout::Head(head) = &mut self.rows[index as usize] else { return None };
-        head.tracks += 1;
-        head.hidden_tracks += u32::from(is_hidden);
-        Some((index, *head))
     }
 
     fn add_up(&mut self) {
@@ -526,7 +479,7 @@ impl RowLayout {
 
     fn row_group(&self, index: usize, top_px: u64) -> Group {
         let (kind, folded_lanes) = match &self.rows[index] {
-            RowOfLayout::Head(head) => (GroupKind::Tracks(head.lead), if head.folded { head.tracks } else { 0 }),
+            RowOfLayout::Head(head) => (GroupKind::Tracks(head.id), if head.folded { head.tracks } else { 0 }),
             RowOfLayout::Track(lanes) => (GroupKind::Track(lanes.track), lanes.spans - lanes.shown_spans()),
         };
         Group { kind, top_px, height_px: self.row_sums.height(index), folded_lanes }
@@ -537,14 +490,6 @@ impl RowLayout {
         match self.rows[index] {
             RowOfLayout::Track(lanes) => Some((index, lanes)),
             RowOfLayout::Head(_) => None,
-        }
-    }
-
-    fn head_of(&self, lead: TrackIdx) -> Option<(usize, HeadOfGroup)> {
-        let index = *self.index_of_head.get(&lead)? as usize;
-        match self.rows[index] {
-            RowOfLayout::Head(head) => Some((index, head)),
-            RowOfLayout::Track(_) => None,
         }
     }
 
@@ -571,17 +516,10 @@ impl RowOfLayout {
 
     fn height_px(&self, heights: &RowHeights) -> u32 {
         match self {
-            Self::Head(head) if head.hidden_tracks == head.tracks => 0,
+            Self::Head(head) if head.in_folded_group || head.hidden_tracks == head.tracks => 0,
             Self::Head(_) => heights.track_min_px,
             Self::Track(lanes) => lanes.height_px(heights),
         }
-    }
-}
-
-impl HeadOfGroup {
-    /// Returns the indices of its tracks.
-    fn members(&self, index: usize) -> Range<usize> {
-        index + 1..index + 1 + self.tracks as usize
     }
 }
 

@@ -13,6 +13,7 @@ use crate::base::progress::Progress;
 use crate::ingest::{self, CachePolicy, LoadOptions};
 use crate::model::{ProcessIdx, TrackIdx, TrackKind, TrackSet};
 use crate::query::Snapshot;
+use crate::query::track_groups::GroupId;
 
 /// Imports a trace of Chrome JSON.
 #[must_use]
@@ -157,7 +158,7 @@ proptest! {
         let (grouped, others): (Vec<_>, Vec<_>) = all.partition(|&track| is_custom(track));
         let section = |track: TrackIdx| if is_custom(track) { u32::MAX } else { snapshot.track(track).process.0 };
         let unit = |track: TrackIdx| match snapshot.group_of(track).filter(|_| !is_custom(track)) {
-            Some(group) => 1000 + group.lead.0,
+            Some(group) => 1000 + group.id.lead.0,
             None => track.0,
         };
         let sections = parts_of([grouped, others].concat(), &section);
@@ -192,7 +193,7 @@ fn tracks_of_a_group_stay_together_in_every_order() {
         let tracks = arrange::tracks(&snapshot, &in_order(order), Some(&[]));
         let runs: Vec<_> = tracks
             .chunk_by(|one, next| one.group.is_some() && one.group == next.group)
-            .filter_map(|run| run[0].group.map(|group| (group.lead, run.len())))
+            .filter_map(|run| run[0].group.map(|group| (group.id, run.len())))
             .collect();
         assert_eq!(runs.len(), 3, "{order:?}: {runs:?}");
         assert_eq!(tracks.len(), 4 + 4 + 4 + 2);
@@ -342,21 +343,21 @@ fn a_shared_row_selects_all_of_its_counters_and_is_found_by_each() {
 
 /// Builds a process with counters `n0` to `n15`, which start folded, and one with a thread and `threads` more in the
 /// first.
-fn folded_counters(threads: u32) -> (Snapshot, TrackIdx) {
+fn folded_counters(threads: u32) -> (Snapshot, GroupId) {
     let counter = |number: u32| format!(r#"{{"ph":"C","name":"n{number}","pid":1,"ts":5,"args":{{"v":7}}}}"#);
     let thread = |pid: u32, tid: u32| format!(r#"{{"ph":"X","name":"x","pid":{pid},"tid":{tid},"ts":{tid},"dur":1}}"#);
     let lines = (0..16).map(counter).chain((0..threads).map(|tid| thread(1, tid))).chain([thread(2, 7)]);
     let snapshot = snapshot(&format!("[{}]", lines.collect::<Vec<_>>().join(",")));
-    let lead = snapshot.groups()[0].lead;
-    (snapshot, lead)
+    let group = snapshot.groups()[0].id;
+    (snapshot, group)
 }
 
 #[test]
 fn a_filter_unfolds_its_matches_until_it_is_cleared() {
-    let (snapshot, lead) = folded_counters(1);
+    let (snapshot, group) = folded_counters(1);
     let counter = snapshot.display_order().iter().copied().find(|&track| snapshot.track(track).name.starts_with("n3"));
     let counter = counter.unwrap();
-    let header = GroupKind::Tracks(lead);
+    let header = GroupKind::Tracks(group);
     let process = snapshot.track(counter).process;
     let shows = |arrangement: &Arrangement| {
         let layout = arrange::layout(&snapshot, arrangement, None, &RowHeights::at_scale(1.0));
@@ -381,7 +382,7 @@ fn a_filter_unfolds_its_matches_until_it_is_cleared() {
     }
     // Groups that the user has unfolded stay unfolded.
     arrangement = Arrangement::default();
-    arrangement.folded.toggled_groups.insert(lead);
+    arrangement.folded.toggled_groups.insert(group);
     assert!(shows(&arrangement));
     arrangement.filter = "n3".to_owned();
     assert!(shows(&arrangement));
@@ -389,13 +390,13 @@ fn a_filter_unfolds_its_matches_until_it_is_cleared() {
 
 #[test]
 fn a_group_counts_the_tracks_that_are_neither_filtered_out_nor_hidden() {
-    let (snapshot, lead) = folded_counters(1);
+    let (snapshot, group) = folded_counters(1);
     let arrangement = Arrangement { filter: "n1".to_owned(), ..Arrangement::default() };
     let mut layout = arrange::layout(&snapshot, &arrangement, None, &RowHeights::at_scale(1.0));
-    assert_eq!(layout.shown_tracks(lead), Some(7), "n1 and n10 to n15");
-    let first = layout.tracks_of(GroupKind::Tracks(lead))[0];
+    assert_eq!(layout.shown_tracks(group), Some(7), "n1 and n10 to n15");
+    let first = layout.tracks_of(GroupKind::Tracks(group))[0];
     layout.set_hidden(first, true);
-    assert_eq!(layout.shown_tracks(lead), Some(6));
+    assert_eq!(layout.shown_tracks(group), Some(6));
 }
 
 #[test]
@@ -409,12 +410,12 @@ fn chosen_tracks_are_visible_and_whole_processes_keep_their_folded_groups() {
         (0, &["n"], true),
         (0, &["n", "Thread 7"], false),
     ] {
-        let (snapshot, lead) = folded_counters(threads);
+        let (snapshot, group) = folded_counters(threads);
         let title = |track: TrackIdx| super::titles::track_title(snapshot.track(track)).0;
         let is_chosen = |track| chosen.iter().any(|&start| title(track).starts_with(start));
         let chosen_tracks = TrackSet::from_fn(snapshot.tracks().tracks.len(), is_chosen);
         let mut arrangement = Arrangement::default();
         arrangement.unfold_groups_of(&snapshot, &chosen_tracks);
-        assert_eq!(!arrangement.is_folded(&snapshot, GroupKind::Tracks(lead)), is_unfolded, "{threads} {chosen:?}");
+        assert_eq!(!arrangement.is_folded(&snapshot, GroupKind::Tracks(group)), is_unfolded, "{threads} {chosen:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::labels::shown;
 use crate::model::short_name::short_name;
-use crate::model::{Id, Process, Track, TrackIdx, TrackKind, below_group};
+use crate::model::{GroupPath, Id, PATH_SEPARATOR, Process, Track, TrackIdx, TrackKind};
 use crate::query::Snapshot;
 use crate::query::track_groups::TrackGroup;
 
@@ -52,22 +52,61 @@ pub(crate) fn distinct_title(snapshot: &Snapshot, track: TrackIdx) -> String {
     if beside.is_empty() || !snapshot.has_shared_name(track) { title } else { format!("{title} {beside}") }
 }
 
-/// Returns the name of a group of tracks.
+/// Returns the name of a group of tracks, without those of the groups that contain it.
 #[must_use]
 pub(crate) fn group_title(snapshot: &Snapshot, group: &TrackGroup) -> String {
-    let name = snapshot.tracks().group(group.lead).filter(|_| group.is_named);
-    match (name, group.kind) {
-        (Some(name), _) => shown(name).into_owned(),
+    match (path_of(snapshot, group), group.kind) {
+        (Some(path), _) => shown(path.name()).into_owned(),
         (None, Some(TrackKind::Counter)) => "Counters".to_owned(),
         (None, Some(TrackKind::Cpu)) => "CPUs".to_owned(),
-        (None, _) => track_title(snapshot.track(group.lead)).0,
+        (None, _) => track_title(snapshot.track(group.id.lead)).0,
     }
 }
 
-/// Returns the title of a track without the name of its group, which the header above it has.
+/// Returns the name of a group of tracks after those of the groups that contain it.
 #[must_use]
-pub(crate) fn title_in_group<'t>(snapshot: &Snapshot, group: &TrackGroup, title: &'t str) -> &'t str {
-    if group.is_named { below_group(title, &group_title(snapshot, group)).unwrap_or(title) } else { title }
+pub(crate) fn group_path_title(snapshot: &Snapshot, group: &TrackGroup) -> String {
+    match path_of(snapshot, group) {
+        Some(path) => shown(&joined(path.names())).into_owned(),
+        None => group_title(snapshot, group),
+    }
+}
+
+/// Returns the path of a group that the trace names.
+fn path_of<'s>(snapshot: &'s Snapshot, group: &TrackGroup) -> Option<GroupPath<'s>> {
+    let path = snapshot.tracks().group(group.id.lead).filter(|_| group.is_named)?;
+    Some(path.outermost(group.named_levels()))
+}
+
+/// Returns the title of a track below the headers of its outermost `levels` groups. `None` if that is the title that it
+/// has elsewhere.
+#[must_use]
+pub(crate) fn title_below(snapshot: &Snapshot, track: TrackIdx, levels: usize) -> Option<String> {
+    let path = snapshot.tracks().group(track)?;
+    let track = snapshot.track(track);
+    let below = if track.key.kind == TrackKind::Counter {
+        // The name of a counter is not its path, and counters of several parents may have one name.
+        let is_repeated = |name: &&str| track.name.to_lowercase().starts_with(&name.to_lowercase());
+        joined(path.names().skip(levels).filter(|name| !is_repeated(name)).chain([&*track.name]))
+    } else if levels > 0 {
+        let group = path.outermost(levels);
+        let own = || Some(group.name()).filter(|_| group.is_name_of(&track.name));
+        group.below(&track.name).or_else(own)?.to_owned()
+    } else {
+        return None;
+    };
+    Some(shown(&below).into_owned()).filter(|below| !below.trim().is_empty())
+}
+
+/// Returns whether a track has the events of the parent that its outermost `levels` groups are named after.
+#[must_use]
+pub(crate) fn is_of_parent(snapshot: &Snapshot, track: TrackIdx, levels: usize) -> bool {
+    let path = snapshot.tracks().group(track);
+    levels > 0 && path.is_some_and(|path| path.outermost(levels).is_name_of(&snapshot.track(track).name))
+}
+
+fn joined<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    names.collect::<Vec<_>>().join(PATH_SEPARATOR)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The source of tiles: the owners of canvas rows, and the trait to read them.
 
-use crate::model::{ProcessIdx, TrackIdx};
+use crate::model::ProcessIdx;
+use crate::query::track_groups::GroupId;
 use crate::query::{Buckets, Cell, CounterCell, ReadCount, Snapshot, pixels};
 use crate::scene::custom_groups::CustomGroupId;
 use crate::store::lane::{LaneIdx, LaneInfo};
@@ -14,8 +15,8 @@ pub enum TileOwner {
     Custom(CustomGroupId),
     /// All lanes of a process.
     Process(ProcessIdx),
-    /// All lanes of a group of tracks, identified by its lead.
-    Tracks(TrackIdx),
+    /// All lanes of a group of tracks, with those of its inner groups.
+    Tracks(GroupId),
 }
 
 /// A source of tiles. Its work is bounded by the buckets of a query.

@@ -18,6 +18,7 @@ use super::rebucket::TileCell;
 use super::source::{TileOwner, TileSource};
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::{ProcessIdx, TrackIdx, TrackKind, TrackSet};
+use crate::query::track_groups::GroupId;
 use crate::query::{Buckets, Cell, CounterCell, ReadCount, RowCount, Snapshot, pixels};
 use crate::scene::custom_groups::{CustomGroupId, CustomGroups};
 use crate::scene::titles::track_title;
@@ -35,8 +36,7 @@ const ROW_BITS: u32 = 40;
 pub(crate) struct TrackSummaries {
     snapshot: Snapshot,
     processes: FxHashMap<ProcessIdx, LaneSummary>,
-    /// By the lead of a group.
-    groups: FxHashMap<TrackIdx, LaneSummary>,
+    groups: FxHashMap<GroupId, LaneSummary>,
     custom_groups: FxHashMap<CustomGroupId, LaneSummary>,
 }
 
@@ -83,14 +83,14 @@ impl TrackSummaries {
         for (process, mut lanes) in of_processes {
             lanes.sort_by_key(|ranked| (std::cmp::Reverse(ranked.longest_ns), ranked.lane));
             let lanes = Arc::new(lanes);
-            let mut indices: BTreeMap<TrackIdx, Vec<u32>> = BTreeMap::new();
+            let mut indices: BTreeMap<GroupId, Vec<u32>> = BTreeMap::new();
             for (ranked, index) in lanes.iter().zip(0..) {
-                if let Some(group) = snapshot.group_of(snapshot.lane(ranked.lane).track) {
-                    indices.entry(group.lead).or_default().push(index);
+                for group in snapshot.groups_of(snapshot.lane(ranked.lane).track) {
+                    indices.entry(group.id).or_default().push(index);
                 }
             }
-            for (lead, indices) in indices {
-                groups.extend(LaneSummary::new(snapshot, &lanes, Some(indices)).map(|summary| (lead, summary)));
+            for (group, indices) in indices {
+                groups.extend(LaneSummary::new(snapshot, &lanes, Some(indices)).map(|summary| (group, summary)));
             }
             processes.extend(LaneSummary::new(snapshot, &lanes, None).map(|summary| (process, summary)));
         }
@@ -142,7 +142,7 @@ impl TrackSummaries {
         match owner {
             TileOwner::Custom(group) => self.custom_groups.get(&group),
             TileOwner::Process(process) => self.processes.get(&process),
-            TileOwner::Tracks(lead) => self.groups.get(&lead),
+            TileOwner::Tracks(group) => self.groups.get(&group),
             TileOwner::Lane(_) => None,
         }
     }
@@ -493,13 +493,13 @@ mod tests {
         let timers: String = (0..4).map(|id| tree("timer", id, 0, 900)).collect();
         let thread = r#"{"ph":"X","name":"main","pid":1,"tid":1,"ts":0,"dur":2000}"#;
         let snapshot = snapshot(&format!("[{thread}{requests}{timers}]"));
-        let groups: Vec<_> = snapshot.groups().iter().map(|group| (group.tracks, group.lead)).collect();
+        let groups: Vec<_> = snapshot.groups().iter().map(|group| (group.tracks, group.id)).collect();
         assert_eq!(groups.iter().map(|group| group.0).collect::<Vec<_>>(), [40, 4]);
         let buckets = Buckets { first: 0, count: 500, width_log2: 12 };
         for lanes_min in [1, usize::MAX] {
             let summaries = TrackSummaries::with_lanes_min(lanes_min, &snapshot, buckets, &Cancel::default()).unwrap();
-            for (name, lead, longest_us) in [("request", groups[0].1, 539), ("timer", groups[1].1, 900)] {
-                let owner = TileOwner::Tracks(lead);
+            for (name, group, longest_us) in [("request", groups[0].1, 539), ("timer", groups[1].1, 900)] {
+                let owner = TileOwner::Tracks(group);
                 let mut cells = Vec::new();
                 summaries.longest(owner, buckets, &mut cells);
                 let found = cells.iter().map(Cell::dur_ns).max();
@@ -507,7 +507,7 @@ mod tests {
                 for cell in cells {
                     assert_eq!(snapshot.names().get(cell.name).text, name);
                     let track = summaries.track_of(owner, cell.row).unwrap();
-                    assert_eq!(snapshot.group_of(track).map(|group| group.lead), Some(lead));
+                    assert_eq!(snapshot.group_of(track).map(|group| group.id), Some(group));
                 }
             }
         }

@@ -1,13 +1,13 @@
-//! Puts tracks into groups: nested tracks into that of their outermost parent, and global tracks into that of their
-//! device.
+//! Puts tracks into groups: nested tracks into those of their parents, and global tracks into that of their device.
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
-use super::descriptors::{Descriptors, PARENTS_MAX};
+use super::descriptors::{Descriptor, Descriptors, PARENTS_MAX};
 use super::tracks::{PerfettoTracks, TrackNumber};
-use crate::model::{Id, Metadata, TrackKey, TrackKind};
+use crate::model::{GROUP_LEVELS_MAX, GroupPath, Id, Metadata, TrackKey, TrackKind};
 
 /// Name of the group of counters, queues and messages of GPUs.
 const GPU_GROUP: &str = "GPU";
@@ -16,56 +16,107 @@ const GPU_GROUP: &str = "GPU";
 const DEVICES: &[(&str, &str)] =
     &[("GPU ", GPU_GROUP), ("gpufreq", GPU_GROUP), ("Virtgpu ", GPU_GROUP), ("TCP stream#", "TCP connections")];
 
-/// A track that is a child of a process or thread, or of the root track.
-struct Outermost<'d> {
-    uuid: u64,
+/// A parent of tracks, or a track that may be one.
+struct Node<'d> {
+    name: &'d str,
+    outer: Option<u32>,
+    /// Whether it is the parent of tracks with events.
+    is_group: bool,
+}
+
+/// Identifies a node: process, thread, outer node and name.
+type NodeKey<'d> = (&'d Id, &'d Id, Option<u32>, &'d str);
+
+/// The parents of tracks, each after its own parent. Parents of one name below one parent are one.
+#[derive(Default)]
+struct Nodes<'d> {
+    all: Vec<Node<'d>>,
+    numbers: FxHashMap<NodeKey<'d>, u32>,
+}
+
+impl<'d> Nodes<'d> {
+    /// Adds a track and its parents, and returns the innermost node.
+    fn add(&mut self, key: &'d TrackKey, lineage: &Lineage<'d>) -> Option<u32> {
+        let parents = lineage.parents.iter().take(GROUP_LEVELS_MAX).map(|&name| (name, true));
+        let own = Some((lineage.name, false)).filter(|_| !lineage.name.is_empty());
+        parents.chain(own).take(GROUP_LEVELS_MAX).fold(None, |outer, (name, is_group)| {
+            let number = *self.numbers.entry((&key.pid, &key.tid, outer, name)).or_insert_with(|| {
+                self.all.push(Node { name, outer, is_group: false });
+                self.all.len() as u32 - 1
+            });
+            self.all[number as usize].is_group |= is_group;
+            Some(number)
+        })
+    }
+
+    /// Returns the node and those around it, innermost first.
+    fn above(&self, node: Option<u32>) -> impl Iterator<Item = u32> {
+        std::iter::successors(node, |&number| self.all[number as usize].outer)
+    }
+
+    /// Returns the innermost group at a node or above it.
+    fn group_at(&self, node: Option<u32>) -> Option<u32> {
+        self.above(node).find(|&number| self.all[number as usize].is_group)
+    }
+
+    /// Returns the path of a group.
+    fn path(&self, group: u32) -> Arc<str> {
+        let mut names: Vec<&str> = self.above(Some(group)).map(|number| self.all[number as usize].name).collect();
+        names.reverse();
+        GroupPath::text(names)
+    }
+}
+
+/// The name of a track, and those of its parents below the process or thread, outermost first.
+struct Lineage<'d> {
+    parents: SmallVec<[&'d str; 4]>,
     name: &'d str,
 }
 
-/// Returns the groups of tracks. A track without a parent is in the group of its name if other tracks are. `used` are
-/// the [`PerfettoTracks::children`].
+/// Returns the groups of tracks. A track that is a parent of others is in its own group. `used` are the
+/// [`PerfettoTracks::children`].
 pub(super) fn track_groups(tracks: &PerfettoTracks, used: &[(u64, TrackNumber)]) -> Vec<Metadata> {
     let described = tracks.descriptors();
-    let (mut nested, mut groups): (Vec<_>, FxHashMap<_, Arc<str>>) = Default::default();
+    let (mut nested, mut nodes) = (Vec::new(), Nodes::default());
     for &(uuid, track) in used {
         let key = tracks.key(track);
         // Spans of unnamed tracks share rows by their own names, also with those below another parent.
-        let Some(outermost) = outermost(uuid, described).filter(|_| !key.name.is_empty()) else { continue };
-        // A child of the same name adds nothing, such as a row of spans that overlap.
-        let is_alike = key.kind == TrackKind::Async && *key.name == *outermost.name;
-        if outermost.uuid != uuid && !is_alike {
-            groups.entry(owned_name(key, outermost.name)).or_insert_with(|| Arc::from(outermost.name));
-        }
-        nested.push((key, outermost.name));
+        let lineage = lineage(uuid, described, key.kind).filter(|_| !key.name.is_empty());
+        let Some(lineage) = lineage else { continue };
+        nested.push((key, nodes.add(key, &lineage)));
     }
     // The parents of a track take precedence over its name, so they come last.
     let of_device = tracks.global_tracks().filter_map(|(key, is_of_gpu)| {
         let group = if is_of_gpu { GPU_GROUP } else { device_of(&key.name)? };
         Some(Metadata::TrackGroup { key: key.clone(), group: group.into() })
     });
-    let of_parent = nested.into_iter().filter_map(|(key, name)| {
-        let group = groups.get(&owned_name(key, name))?;
-        Some(Metadata::TrackGroup { key: key.clone(), group: Arc::clone(group) })
+    let mut paths: FxHashMap<u32, Arc<str>> = FxHashMap::default();
+    let of_parent = nested.into_iter().filter_map(|(key, node)| {
+        let group = nodes.group_at(node)?;
+        let path = paths.entry(group).or_insert_with(|| nodes.path(group));
+        Some(Metadata::TrackGroup { key: key.clone(), group: Arc::clone(path) })
     });
     of_device.chain(of_parent).collect()
 }
 
-/// Returns what identifies a group: process, thread and name.
-fn owned_name<'a>(key: &'a TrackKey, name: &'a str) -> (&'a Id, &'a Id, &'a str) {
-    (&key.pid, &key.tid, name)
-}
-
-/// Returns the outermost parent with a name, or the track itself. `None` if there is none, and in a cycle of parents.
-fn outermost(uuid: u64, described: &Descriptors) -> Option<Outermost<'_>> {
-    let (mut next, mut outermost) = (Some(uuid), None);
-    for _ in 0..PARENTS_MAX {
-        let Some(uuid) = next.filter(|&uuid| uuid != 0) else { return outermost };
-        let Some(descriptor) = described.get(uuid) else { return outermost };
-        if descriptor.process.is_some() || descriptor.thread.is_some() {
-            return outermost;
-        }
-        if !descriptor.name.is_empty() {
-            outermost = Some(Outermost { uuid, name: &descriptor.name });
+/// Returns the names of a track and its parents. A parent without a name, or with that of its child, adds nothing, such
+/// as that of a row of spans that overlap. `None` in a cycle of parents.
+fn lineage(uuid: u64, described: &Descriptors, kind: TrackKind) -> Option<Lineage<'_>> {
+    let (mut next, mut lineage, mut last) = (Some(uuid), Lineage { parents: SmallVec::new(), name: "" }, "");
+    for level in 0..PARENTS_MAX {
+        let descriptor = next.filter(|&uuid| uuid != 0).and_then(|uuid| described.get(uuid));
+        let is_owner = |descriptor: &&Descriptor| descriptor.process.is_some() || descriptor.thread.is_some();
+        let Some(descriptor) = descriptor.filter(|descriptor| !is_owner(descriptor)) else {
+            lineage.parents.reverse();
+            return Some(lineage);
+        };
+        let name = &*descriptor.name;
+        if level == 0 {
+            lineage.name = name;
+            last = if kind == TrackKind::Counter { "" } else { name };
+        } else if !name.is_empty() && name != last {
+            lineage.parents.push(name);
+            last = name;
         }
         next = descriptor.parent;
     }

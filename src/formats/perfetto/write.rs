@@ -167,7 +167,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         for row in 0..tracks.processes.len() {
             writer.process(row)?;
         }
-        for number in 0..writer.groups.all().len() {
+        for number in 0..writer.groups.all().len() as u32 {
             writer.group(number)?;
         }
         for (row, track) in (0u32..).zip(&tracks.tracks) {
@@ -401,7 +401,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
             self.order_children();
             return self.end_packet(None, trace_packet::TRACK_DESCRIPTOR);
         }
-        let group = self.groups.number(row).map(|group| GROUP_BIT | group);
+        let group = self.groups.number(row).map(group_uuid);
         if let Some(parent) = group.or_else(|| self.owner(track)) {
             push_number(&mut self.message, track_descriptor::PARENT_UUID, parent);
         }
@@ -433,13 +433,13 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
     }
 
     /// Writes the descriptor of a group.
-    fn group(&mut self, number: usize) -> io::Result<()> {
-        let WrittenGroup { name, first, rank } = self.groups.all()[number];
-        push_number(&mut self.message, track_descriptor::UUID, GROUP_BIT | number as u64);
-        if let Some(parent) = self.owner(first) {
+    fn group(&mut self, number: u32) -> io::Result<()> {
+        let WrittenGroup { path, outer, first, rank } = self.groups.all()[number as usize];
+        push_number(&mut self.message, track_descriptor::UUID, group_uuid(number));
+        if let Some(parent) = outer.map(group_uuid).or_else(|| self.owner(first)) {
             push_number(&mut self.message, track_descriptor::PARENT_UUID, parent);
         }
-        push_bytes(&mut self.message, track_descriptor::NAME, name.as_bytes());
+        push_bytes(&mut self.message, track_descriptor::NAME, path.name().as_bytes());
         if rank != 0 {
             push_number(&mut self.message, track_descriptor::SIBLING_ORDER_RANK, rank.cast_unsigned());
         }
@@ -570,4 +570,8 @@ fn has_rank(track: &Track) -> bool {
 fn uuid(track: u32, overlap: Overlap) -> u64 {
     // Not 0, which is the root track.
     u64::from(overlap) << OVERLAP_SHIFT | (u64::from(track) + 1)
+}
+
+fn group_uuid(number: u32) -> u64 {
+    GROUP_BIT | u64::from(number)
 }

@@ -94,7 +94,7 @@ fn fixture(lanes: u32, rows: i64) -> FrameFixture {
     }];
     FrameFixture {
         trace: Regular { rows },
-        layout: RowLayout::new(tracks, |_| LaneKind::Spans, &Folded::default(), &RowHeights::at_scale(1.0)),
+        layout: RowLayout::new(tracks, |_| LaneKind::Spans, |_| None, &Folded::default(), &RowHeights::at_scale(1.0)),
         view: Viewport::covering(0, rows * 100, 1920.0, 1080.0),
         tiles: Tiles::default(),
         palette: Palette::new(Shade::Dark),
@@ -210,7 +210,7 @@ fn a_span_without_an_end_goes_on_to_the_end_of_the_trace() {
     );
     let tracks = arrange::tracks(&snapshot, &Arrangement::default(), None);
     let heights = RowHeights::at_scale(1.0);
-    let layout = RowLayout::new(tracks, |lane| snapshot.lane(lane).kind, &Folded::default(), &heights);
+    let layout = RowLayout::new(tracks, |lane| snapshot.lane(lane).kind, |_| None, &Folded::default(), &heights);
     let lane_of = |name: &str| {
         let mut lanes = (0..snapshot.store().lane_count()).map(LaneIdx);
         let names = snapshot.names();

@@ -1,6 +1,7 @@
 //! Async trees that share rows over time.
 
 use super::*;
+use crate::model::GroupPath;
 
 #[test]
 fn sibling_tracks_share_rows_over_time_and_never_at_once() {
@@ -40,7 +41,7 @@ fn sibling_tracks_share_rows_over_time_and_never_at_once() {
     let rows: Vec<&str> = registry.tables().tracks.iter().skip(3).map(|track| &*track.name).collect();
     assert_eq!(rows, ["queue", "queue"], "the third track takes the row of the first");
     assert!(registry.tables().tracks.iter().all(|track| track.sort_index == 7), "rows stand where their tracks do");
-    let groups: Vec<_> = (0..5).map(|track| registry.tables().group(TrackIdx(track))).collect();
+    let groups: Vec<_> = (0..5).map(|track| registry.tables().group(TrackIdx(track)).map(GroupPath::name)).collect();
     assert_eq!(groups, [Some("GPU"); 5], "rows are in the group of their tracks");
     assert_eq!(nested.summary.spans, 3);
     assert_eq!(nested.losses.count(Loss::UnmatchedEnd), 1);

@@ -1,7 +1,7 @@
 //! Processes, threads and tracks: names and sort indices before and after their events.
 
 use super::*;
-use crate::model::below_group;
+use crate::model::GroupPath;
 use crate::model::counter_unit::unit_in_name;
 
 fn thread(pid: i64, tid: i64) -> TrackKey {
@@ -98,19 +98,11 @@ fn the_group_of_a_track_applies_whether_it_comes_before_or_after_the_events() {
     let keys = [counter("early"), counter("late"), counter("other"), thread(1, 7)];
     let tracks = keys.map(|key| registry.track(&key).unwrap());
     registry.apply(&group(counter("late")));
-    let groups = tracks.map(|track| registry.tables().group(track));
+    let groups = tracks.map(|track| registry.tables().group(track).map(GroupPath::name));
     assert_eq!(groups, [Some("GPU"), Some("GPU"), None, None], "a thread is in no group");
     registry.truncate_tracks(1);
     assert_eq!(registry.track(&counter("late")), Some(TrackIdx(1)));
     assert_eq!(registry.tables().group(TrackIdx(1)), None, "a sort that starts over has other tracks");
-}
-
-#[test]
-fn a_path_begins_with_its_group_and_goes_on_below_it() {
-    assert_eq!(below_group("GPU / Queue / Slot", "GPU"), Some("Queue / Slot"));
-    for other in ["GPU", "GPU / ", "GPU 1 / Queue", "Queue", ""] {
-        assert_eq!(below_group(other, "GPU"), None, "{other}");
-    }
 }
 
 #[test]

@@ -14,23 +14,33 @@ struct TrackFixture {
     kinds: Vec<LaneKind>,
 }
 
-/// Returns the group of a test track. Of every three processes, one has no group, one a group of two, and one a group
-/// of all four. Groups of even processes start folded, like large groups.
-fn group_of(track: u32) -> Option<TrackGroup> {
+/// Returns the groups of a test track, outermost first. Of every three processes, one has no group, one a group of two,
+/// and one a group of all four, which contains one of the last three, which contains one of the last two. Groups of
+/// even processes start folded, like large groups, unless they are in others.
+fn groups_of(track: u32) -> Vec<TrackGroup> {
     let (process, number) = (track / 4, track % 4);
-    let first = match (process % 3, number) {
-        (1, 1 | 2) => 1,
-        (2, _) => 0,
-        _ => return None,
+    let firsts: &[u32] = match (process % 3, number) {
+        (1, 1 | 2) => &[1],
+        (2, 0) => &[0],
+        (2, 1) => &[0, 1],
+        // One track may lead several groups.
+        (2, _) => &[0, 1, 1],
+        _ => &[],
     };
-    let tracks = if process % 2 == 0 { 9 } else { 2 };
-    Some(TrackGroup {
-        lead: TrackIdx(process * 4 + first),
-        tracks,
+    let group = |(level, first): (u8, &u32)| TrackGroup {
+        id: GroupId { lead: TrackIdx(process * 4 + first), level },
+        tracks: if process % 2 == 0 && level == 0 { 9 } else { 2 },
         kind: Some(TrackKind::Async),
         is_named: false,
         is_all: false,
-    })
+    };
+    (0..).zip(firsts).map(group).collect()
+}
+
+/// Returns the group that contains a test group.
+fn outer_of(group: GroupId) -> Option<TrackGroup> {
+    let groups = groups_of(group.lead.0 / 4 * 4 + 3);
+    groups.into_iter().take_while(|outer| outer.id.level < group.level).last()
 }
 
 /// Returns the group of the user that shows the tracks of every fourth process.
@@ -56,7 +66,7 @@ fn tracks(lane_counts: &[LaneCounts]) -> TrackFixture {
         let lanes = start..tracks.kinds.len() as u32;
         let (track, process) = (TrackIdx(index), ProcessIdx(index / 4));
         let starts_folded = index % 5 == 2;
-        let (group, custom_group) = (group_of(index), custom_group_of(process));
+        let (group, custom_group) = (groups_of(index).pop(), custom_group_of(process));
         tracks.rows.push(TrackRows { track, process, custom_group, lanes, group, starts_folded, curves: 0 });
     }
     tracks
@@ -64,13 +74,13 @@ fn tracks(lane_counts: &[LaneCounts]) -> TrackFixture {
 
 impl TrackFixture {
     fn layout(&self, folded: &Folded) -> RowLayout {
-        RowLayout::new(self.rows.clone(), |lane| self.kinds[lane.index()], folded, &heights())
+        RowLayout::new(self.rows.clone(), |lane| self.kinds[lane.index()], outer_of, folded, &heights())
     }
 
     /// The naive answer, by a walk over all tracks.
     fn walked(&self, folded: &Folded) -> (Vec<Group>, Vec<LaneRow>, u64) {
         let (mut groups, mut lanes, mut y_px, heights) = (Vec::new(), Vec::new(), 0, heights());
-        let (mut process, mut lead) = (None, None);
+        let (mut process, mut headed) = (None, Vec::new());
         let has_rows = |track: &TrackRows| track.lanes.clone().any(|lane| self.kinds[lane as usize] != LaneKind::Flows);
         for track in &self.rows {
             let kind_of = |lane: u32| self.kinds[lane as usize];
@@ -100,18 +110,21 @@ impl TrackFixture {
                 groups.push(Group { kind, top_px: y_px, height_px, folded_lanes });
                 y_px += u64::from(heights.header_px);
             }
-            let group_lead = track.group.map(|group| group.lead);
-            let group_folded =
-                track.group.is_some_and(|group| (group.tracks == 9) != folded.toggled_groups.contains(&group.lead));
-            let members =
-                self.rows.iter().filter(|other| has_rows(other) && other.group.map(|group| group.lead) == group_lead);
-            let is_head_shown = members.clone().any(|other| !folded.hidden.contains(&other.track));
-            if group_lead.is_some() && group_lead != lead && is_head_shown && !process_folded {
-                lead = group_lead;
-                let folded_lanes = if group_folded { members.count() as u32 } else { 0 };
-                let (kind, height_px) = (GroupKind::Tracks(lead.unwrap()), heights.track_min_px);
-                groups.push(Group { kind, top_px: y_px, height_px, folded_lanes });
-                y_px += u64::from(height_px);
+            let mut group_folded = false;
+            for group in groups_of(track.track.0) {
+                let is_folded = (group.tracks == 9) != folded.toggled_groups.contains(&group.id);
+                let is_member =
+                    |other: &&TrackRows| groups_of(other.track.0).iter().any(|of_other| of_other.id == group.id);
+                let members = self.rows.iter().filter(|other| has_rows(other)).filter(is_member);
+                let is_head_shown = members.clone().any(|other| !folded.hidden.contains(&other.track));
+                if !headed.contains(&group.id) && is_head_shown && !process_folded && !group_folded {
+                    headed.push(group.id);
+                    let folded_lanes = if is_folded { members.count() as u32 } else { 0 };
+                    let (kind, height_px) = (GroupKind::Tracks(group.id), heights.track_min_px);
+                    groups.push(Group { kind, top_px: y_px, height_px, folded_lanes });
+                    y_px += u64::from(height_px);
+                }
+                group_folded |= is_folded;
             }
             if process_folded || group_folded || folded.hidden.contains(&track.track) {
                 continue;
@@ -154,8 +167,9 @@ fn lane_counts() -> impl Strategy<Value = Vec<LaneCounts>> {
 
 fn folded_ones() -> impl Strategy<Value = Folded> {
     let some = |most: u32| prop::collection::hash_set(0..most, 0..6);
-    (some(15), some(60), some(60), some(60)).prop_map(|(processes, tracks, hidden, groups)| Folded {
-        toggled_groups: groups.into_iter().map(TrackIdx).collect(),
+    let id = |number: u32| GroupId { lead: TrackIdx(number / 3), level: (number % 3) as u8 };
+    (some(15), some(60), some(60), some(180)).prop_map(move |(processes, tracks, hidden, groups)| Folded {
+        toggled_groups: groups.into_iter().map(id).collect(),
         custom_groups: processes.iter().map(|&process| CustomGroupId(process)).collect(),
         processes: processes.into_iter().map(ProcessIdx).collect(),
         tracks: tracks.into_iter().map(TrackIdx).collect(),
@@ -197,8 +211,8 @@ proptest! {
             layout.set_folded(GroupKind::Custom(group), after.custom_groups.contains(&group));
         }
         for track in (0..60).map(TrackIdx) {
-            if let Some(group) = group_of(track.0) {
-                layout.set_folded(GroupKind::Tracks(track), after.has_group(&group));
+            for group in groups_of(track.0) {
+                layout.set_folded(GroupKind::Tracks(group.id), after.has_group(&group));
             }
             let starts_folded = track.0 % 5 == 2;
             layout.set_folded(GroupKind::Track(track), after.tracks.contains(&track) != starts_folded);
@@ -237,16 +251,21 @@ fn a_folded_track_keeps_its_outermost_lane_and_says_how_many_are_gone() {
 
 #[test]
 fn a_group_of_many_tracks_begins_folded_and_one_of_which_all_are_hidden_has_no_head() {
-    let group =
-        TrackGroup { lead: TrackIdx(0), tracks: 9, kind: Some(TrackKind::Async), is_named: false, is_all: false };
+    let group = TrackGroup {
+        id: GroupId::outermost(TrackIdx(0)),
+        tracks: 9,
+        kind: Some(TrackKind::Async),
+        is_named: false,
+        is_all: false,
+    };
     let tracks = (0..9).map(|track| {
         let (track, lanes) = (TrackIdx(track), track * 2..track * 2 + 2);
         let (process, group) = (ProcessIdx(0), Some(group));
         TrackRows { track, process, custom_group: None, lanes, group, starts_folded: false, curves: 0 }
     });
-    let mut layout = RowLayout::new(tracks, |_| LaneKind::Spans, &Folded::default(), &heights());
+    let mut layout = RowLayout::new(tracks, |_| LaneKind::Spans, |_| None, &Folded::default(), &heights());
     let shown = |layout: &RowLayout| layout.groups_within(0, 10_000).len();
-    let head = GroupKind::Tracks(TrackIdx(0));
+    let head = GroupKind::Tracks(GroupId::outermost(TrackIdx(0)));
     assert_eq!((shown(&layout), layout.is_folded(head), layout.lanes_within(0, 10_000).len()), (2, true, 0));
     assert_eq!(layout.group_of(head).map(|group| group.folded_lanes), Some(9));
     layout.set_folded(head, false);
@@ -307,7 +326,7 @@ fn no_frame_does_more_for_more_threads_however_they_are_folded_or_hidden() {
             custom_group: None,
             lanes: track * 3..track * 3 + 3,
             group: (track % 16 >= 8).then_some(TrackGroup {
-                lead: TrackIdx(track / 16 * 16 + 8),
+                id: GroupId::outermost(TrackIdx(track / 16 * 16 + 8)),
                 tracks: 8,
                 kind: Some(TrackKind::Async),
                 is_named: false,
@@ -316,7 +335,7 @@ fn no_frame_does_more_for_more_threads_however_they_are_folded_or_hidden() {
             starts_folded: false,
             curves: 0,
         });
-        RowLayout::new(tracks, |_| LaneKind::Spans, &Folded::default(), &heights())
+        RowLayout::new(tracks, |_| LaneKind::Spans, |_| None, &Folded::default(), &heights())
     };
     let fold = |layout: &mut RowLayout, processes: u32| {
         (0..processes).for_each(|process| layout.set_folded(GroupKind::Process(ProcessIdx(process)), true));
@@ -328,7 +347,7 @@ fn no_frame_does_more_for_more_threads_however_they_are_folded_or_hidden() {
     };
     let fold_groups = |layout: &mut RowLayout, processes: u32| {
         let leads = (0..processes).map(|process| TrackIdx(process * 16 + 8));
-        leads.for_each(|lead| layout.set_folded(GroupKind::Tracks(lead), true));
+        leads.for_each(|lead| layout.set_folded(GroupKind::Tracks(GroupId::outermost(lead)), true));
     };
     let unfolded = |_: &mut RowLayout, _: u32| {};
     // The maximum number of look-ups of a frame while scrolling through everything, and the rows that it shows.
@@ -366,7 +385,7 @@ fn a_row_of_several_counters_has_a_line_for_each_of_them_and_folded_it_is_as_thi
         starts_folded: false,
         curves,
     });
-    let mut layout = RowLayout::new(rows, |_| LaneKind::Counter, &Folded::default(), &heights);
+    let mut layout = RowLayout::new(rows, |_| LaneKind::Counter, |_| None, &Folded::default(), &heights);
     let height =
         |layout: &RowLayout, track: u32| layout.row_of(LaneIdx(track), TrackIdx(track)).map(|row| row.height_px);
     let tall = |curves: u32| Some(heights.counter_px + (curves + 1) * heights.legend_px);

@@ -152,7 +152,8 @@ impl Timeline {
 
     /// Unfolds the parents of a track. Returns whether it is laid out at all.
     pub(super) fn uncover(&mut self, track: TrackIdx) -> bool {
-        for kind in self.kinds_above(track).chain([GroupKind::Track(track)]) {
+        let above: Vec<_> = self.kinds_above(track).collect();
+        for kind in above.into_iter().chain([GroupKind::Track(track)]) {
             if self.is_folded(kind) {
                 self.set_folded(kind, false);
             }
@@ -169,25 +170,28 @@ impl Timeline {
         match kind {
             GroupKind::Custom(_) | GroupKind::Process(_) => kind,
             // The user's groups have no groups of the trace.
-            GroupKind::Tracks(lead) => GroupKind::Process(self.snapshot.track(lead).process),
+            GroupKind::Tracks(group) => GroupKind::Process(self.snapshot.track(group.lead).process),
             GroupKind::Track(track) => self.tracks.arrangement().header_above(&self.snapshot, track),
         }
     }
 
-    /// Returns the header of the group of the trace that a row is in, or the row itself if it is one.
-    pub(super) fn group_of_row(&self, kind: GroupKind) -> Option<GroupKind> {
-        match kind {
-            GroupKind::Custom(_) | GroupKind::Process(_) => None,
-            GroupKind::Tracks(_) => Some(kind),
-            GroupKind::Track(track) => self.tracks.arrangement().group_above(&self.snapshot, track),
-        }
+    /// Returns the headers of the groups of the trace that a row is in, innermost first.
+    pub(super) fn groups_around(&self, kind: GroupKind) -> impl Iterator<Item = GroupKind> {
+        let (track, inner) = match kind {
+            GroupKind::Custom(_) | GroupKind::Process(_) => (None, None),
+            GroupKind::Tracks(group) => (None, Some(group)),
+            GroupKind::Track(track) => (Some(track), None),
+        };
+        let of_track = track.map(|track| self.tracks.arrangement().groups_above(&self.snapshot, track));
+        let of_group = inner.map(|group| self.snapshot.groups_around(group).map(|group| GroupKind::Tracks(group.id)));
+        of_track.into_iter().flatten().chain(of_group.into_iter().flatten())
     }
 
-    /// Returns the headers above a track, the outermost first.
-    pub(super) fn kinds_above(&self, track: TrackIdx) -> impl Iterator<Item = GroupKind> + use<> {
+    /// Returns the headers above a track, innermost first.
+    pub(super) fn kinds_above(&self, track: TrackIdx) -> impl Iterator<Item = GroupKind> {
         let arrangement = self.tracks.arrangement();
         let header = arrangement.header_above(&self.snapshot, track);
-        [Some(header), arrangement.group_above(&self.snapshot, track)].into_iter().flatten()
+        arrangement.groups_above(&self.snapshot, track).chain([header])
     }
 
     /// Returns whether only the header of a process, the header of a group, or the outermost spans of a track are

@@ -82,15 +82,15 @@ impl Timeline {
         match of {
             None => self.selection.counters().to_vec(),
             Some(GroupKind::Custom(_) | GroupKind::Process(_)) => Vec::new(),
-            Some(GroupKind::Tracks(lead)) => {
-                let group = self.snapshot.group_of(lead).filter(|group| group.kind == Some(TrackKind::Counter));
-                let is_small = group.is_some_and(|group| group.tracks as usize <= OVERLAID_MAX);
+            Some(GroupKind::Tracks(group)) => {
+                let counters = self.snapshot.group(group).filter(|group| group.kind == Some(TrackKind::Counter));
+                let is_small = counters.is_some_and(|group| group.tracks as usize <= OVERLAID_MAX);
                 let arrangement = self.tracks.arrangement();
                 let with_shared = |track| match arrangement.overlay_of(track) {
                     Some(overlay) => overlay.counters().collect(),
                     None => vec![track],
                 };
-                let tracks = if is_small { self.rows.layout.tracks_of(GroupKind::Tracks(lead)) } else { Vec::new() };
+                let tracks = if is_small { self.rows.layout.tracks_of(GroupKind::Tracks(group)) } else { Vec::new() };
                 tracks.into_iter().flat_map(with_shared).collect()
             }
             Some(GroupKind::Track(track)) => {
@@ -106,8 +106,8 @@ impl Timeline {
         let of = Some(kind);
         let overlay = |is_stacked| RowCommand::OverlayCounters { of, is_stacked };
         match kind {
-            GroupKind::Tracks(lead) => {
-                let group = self.snapshot.group_of(lead).filter(|group| group.kind == Some(TrackKind::Counter));
+            GroupKind::Tracks(group) => {
+                let group = self.snapshot.group(group).filter(|group| group.kind == Some(TrackKind::Counter));
                 if group.is_none() {
                     return Vec::new();
                 }

@@ -4,6 +4,7 @@
 use super::state::Timeline;
 use crate::model::{TrackIdx, TrackKind, TrackSet};
 use crate::query::derived::DerivedKind;
+use crate::query::track_groups::GroupId;
 use crate::scene::rows::GroupKind;
 use crate::ui::questions::SelectedScope;
 
@@ -29,13 +30,17 @@ impl Timeline {
                 Scheduled::Cpus(tracks) | Scheduled::States(tracks) => !tracks.is_empty(),
             },
             GroupKind::Process(_) => self.snapshot.has_states(),
-            GroupKind::Tracks(track) | GroupKind::Track(track) => match self.snapshot.track(track).key.kind {
-                TrackKind::Cpu | TrackKind::State => true,
-                TrackKind::Thread => matches!(kind, GroupKind::Track(_)) && self.snapshot.has_states(),
-                TrackKind::Global | TrackKind::Process | TrackKind::Async | TrackKind::Counter | TrackKind::Samples => {
-                    false
+            GroupKind::Tracks(GroupId { lead: track, .. }) | GroupKind::Track(track) => {
+                match self.snapshot.track(track).key.kind {
+                    TrackKind::Cpu | TrackKind::State => true,
+                    TrackKind::Thread => matches!(kind, GroupKind::Track(_)) && self.snapshot.has_states(),
+                    TrackKind::Global
+                    | TrackKind::Process
+                    | TrackKind::Async
+                    | TrackKind::Counter
+                    | TrackKind::Samples => false,
                 }
-            },
+            }
         }
     }
 
@@ -44,7 +49,7 @@ impl Timeline {
         let title = match kind {
             GroupKind::Custom(group) => self.custom_group_text(group).0,
             GroupKind::Process(process) => self.process_text(process),
-            GroupKind::Tracks(lead) => self.group_text(lead).0,
+            GroupKind::Tracks(group) => self.group_text(group).0,
             GroupKind::Track(track) => self.track_text(track).0,
         };
         let scheduled = scheduled(self, kind);
@@ -73,11 +78,9 @@ fn scheduled(timeline: &Timeline, kind: GroupKind) -> Scheduled {
         GroupKind::Process(process) => {
             Scheduled::States(of(&|track| is_state(track) && snapshot.track(track).process == process))
         }
-        GroupKind::Tracks(lead) => {
-            let group = snapshot.group_of(lead);
-            let is_member = |track| track == lead || group.is_some() && snapshot.group_of(track) == group;
-            Scheduled::Cpus(of(&|track| snapshot.track(track).key.kind == TrackKind::Cpu && is_member(track)))
-        }
+        GroupKind::Tracks(group) => Scheduled::Cpus(of(&|track| {
+            snapshot.track(track).key.kind == TrackKind::Cpu && snapshot.is_in_group(track, group)
+        })),
         GroupKind::Track(track) if snapshot.track(track).key.kind == TrackKind::Cpu => {
             Scheduled::Cpus(of(&|other| other == track))
         }

@@ -11,6 +11,7 @@ use super::layout::as_f32;
 use super::state::Timeline;
 use crate::base::units::signed_time_text;
 use crate::model::ProcessIdx;
+use crate::query::track_groups::GroupId;
 use crate::scene::labels::shown;
 use crate::scene::rows::GroupKind;
 use crate::ui::command::{AppCommand, Command};
@@ -37,7 +38,9 @@ impl Timeline {
             // Its tracks may be of several files.
             GroupKind::Custom(_) => return None,
             GroupKind::Process(process) => process,
-            GroupKind::Tracks(track) | GroupKind::Track(track) => self.snapshot.track(track).process,
+            GroupKind::Tracks(GroupId { lead: track, .. }) | GroupKind::Track(track) => {
+                self.snapshot.track(track).process
+            }
         };
         self.snapshot.tracks().processes.get(process as usize)?.file.as_ref()
     }

@@ -100,9 +100,8 @@ fn row_range(timeline: &Timeline, rows: &ShownPane<'_>, row: RowIdx) -> Option<R
     let layout = &rows.pane.layout;
     let own = layout.row_of(row.lane, track).map(|layout_row| (layout_row.top_px, layout_row.height_px));
     let group = || {
-        let mut above: Vec<_> = timeline.kinds_above(track).chain([GroupKind::Track(track)]).collect();
-        above.reverse();
-        let group = above.into_iter().find_map(|kind| layout.group_of(kind))?;
+        let mut kinds = std::iter::once(GroupKind::Track(track)).chain(timeline.kinds_above(track));
+        let group = kinds.find_map(|kind| layout.group_of(kind))?;
         Some((group.top_px, group.height_px))
     };
     let (top_px, height_px) = own.or_else(group)?;

@@ -10,10 +10,11 @@ use super::layout::TimelineLayout;
 use super::pane::ShownPane;
 use super::state::Timeline;
 use super::thread_rows::continues_thread;
-use crate::model::{TrackIdx, TrackKind};
+use crate::model::TrackKind;
+use crate::query::track_groups::GroupId;
 use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::rows::{Group, GroupKind};
-use crate::scene::titles::{command_line, title_in_group};
+use crate::scene::titles::{command_line, group_title, title_below};
 use crate::ui::chrome::menu_bar;
 use crate::ui::command::{
     AppCommand, Command, DerivedCommand, PanelCommand, RowCommand, ScopeCommand, TimelineCommand,
@@ -25,7 +26,7 @@ use crate::ui::theme::Theme;
 use crate::ui::widgets::context_menu::context_menu;
 use crate::ui::widgets::press::click_modifiers;
 use crate::ui::widgets::reading_order::on_screen;
-use name::{INDENT, Joint, NAME_POINTS, Name, is_header};
+use name::{INDENT, Joint, NAME_POINTS, Name, indent, is_header};
 
 /// Shows the names in view, and returns the commands of their buttons.
 pub(super) fn show(timeline: &Timeline, ui: &mut Ui, layout: &TimelineLayout, theme: &Theme) -> Vec<Command> {
@@ -52,12 +53,14 @@ pub(super) fn show(timeline: &Timeline, ui: &mut Ui, layout: &TimelineLayout, th
                 in_group: matches!(group.kind, GroupKind::Track(track) if shown.pane.layout.is_in_group(track)),
                 with_above: is_named_above && continues_thread(&timeline.snapshot, &groups, index),
                 with_below: continues_thread(&timeline.snapshot, &groups, index + 1),
+                is_sticky: false,
             };
             show_group(timeline, ui, (group, joint), (rect, clip), theme, &mut commands);
         }
         let mut top = shown.gutter.top();
         for (header, rect) in sticky {
-            show_group(timeline, ui, (&header, Joint::default()), (rect, below(top)), theme, &mut commands);
+            let joint = Joint { is_sticky: true, ..Joint::default() };
+            show_group(timeline, ui, (&header, joint), (rect, below(top)), theme, &mut commands);
             top = rect.bottom();
         }
     }
@@ -65,7 +68,7 @@ pub(super) fn show(timeline: &Timeline, ui: &mut Ui, layout: &TimelineLayout, th
 }
 
 /// Returns the sticky headers with their positions, the outer one first: that of the process at the top, and that of
-/// the group below it.
+/// the innermost group below it.
 fn sticky_headers(timeline: &Timeline, shown: &ShownPane<'_>, groups: &[Group]) -> Vec<(Group, Rect)> {
     let mut sticky = Vec::new();
     let outer = groups.first().map(|group| timeline.header_of(group.kind));
@@ -77,10 +80,19 @@ fn sticky_headers(timeline: &Timeline, shown: &ShownPane<'_>, groups: &[Group]) 
     let free_top = sticky.last().map_or(top, |(_, rect): &(Group, Rect)| rect.bottom());
     let is_below = |group: &&Group| shown.band(group.top_px, group.height_px).bottom() > free_top;
     let mut rest = groups.iter().skip_while(|group| !is_below(group)).peekable();
-    let inner = rest.peek().and_then(|group| timeline.group_of_row(group.kind));
-    let next = rest.find(|group| timeline.group_of_row(group.kind) != inner);
+    let inner = rest.peek().and_then(|group| unfolded_group(timeline, group.kind));
+    let is_within = |group: &Group| {
+        Some(group.kind) == inner || timeline.groups_around(group.kind).any(|outer| Some(outer) == inner)
+    };
+    let next = rest.find(|group| !is_within(group));
     sticky.extend(inner.and_then(|kind| sticky_header(timeline, shown, kind, free_top, next)));
     sticky
+}
+
+/// Returns the innermost unfolded group that a row is in, or the row itself if it is the header of one.
+fn unfolded_group(timeline: &Timeline, kind: GroupKind) -> Option<GroupKind> {
+    let is_unfolded_group = matches!(kind, GroupKind::Tracks(_)) && !timeline.is_folded(kind);
+    if is_unfolded_group { Some(kind) } else { timeline.groups_around(kind).next() }
 }
 
 /// Returns a header at `free_top` if it would be out of view, with its position. The next header pushes it out.
@@ -122,19 +134,18 @@ fn show_group(
     let hovered = response.contains_pointer();
     let pinned = matches!(group.kind, GroupKind::Track(track) if timeline.tracks.is_pinned(track));
     let buttons = if hovered || pinned { Buttons::from_kind(group.kind, pinned, hovered) } else { Buttons::default() };
-    let level = level_of(timeline, group.kind);
-    let (shown_title, shown_beside) = match group.kind {
-        GroupKind::Track(track) if joint.with_above => (continued_title(timeline, track, &title), ""),
-        GroupKind::Track(track) if joint.in_group => (short_title(timeline, track, &title), &*beside),
-        _ => (&*title, &*beside),
-    };
+    // The headers of outer groups are out of view above a sticky one, so it has their names.
+    let level = if joint.is_sticky { level_of(timeline, group.kind).min(1) } else { level_of(timeline, group.kind) };
+    let short_title = if joint.is_sticky { None } else { short_title(timeline, group.kind, joint) };
+    let shown_title = short_title.as_deref().unwrap_or(&title);
+    let shown_beside = if joint.with_above { "" } else { &*beside };
     let is_shared = matches!(group.kind, GroupKind::Track(track) if timeline.snapshot.has_shared_name(track));
     let name =
         Name { group, rect, clip, title: shown_title, beside: shown_beside, is_shared, level, folded, hovered, joint };
     let (middle, free_top) = name.paint(ui, theme, buttons.width());
     let legend = if let GroupKind::Track(track) = group.kind { timeline.legend(track) } else { Vec::new() };
     if !folded {
-        let left = rect.left() + 10.0 * f32::from(level) + INDENT;
+        let left = rect.left() + indent(level) + INDENT;
         let legend_rect = Rect::from_min_max(pos2(left, free_top), pos2(rect.right() - 10.0, rect.bottom()));
         paint_legend(ui, theme, &legend, legend_rect, clip);
     }
@@ -169,13 +180,8 @@ fn show_group(
 fn level_of(timeline: &Timeline, kind: GroupKind) -> u8 {
     match kind {
         GroupKind::Custom(_) | GroupKind::Process(_) => 0,
-        GroupKind::Tracks(_) => 1,
-        GroupKind::Track(track) => {
-            if timeline.tracks.arrangement().group_above(&timeline.snapshot, track).is_some() {
-                2
-            } else {
-                1
-            }
+        GroupKind::Tracks(_) | GroupKind::Track(_) => {
+            timeline.groups_around(kind).fold(1, |level: u8, _| level.saturating_add(1))
         }
     }
 }
@@ -188,27 +194,33 @@ fn accessible_label(title: &str, beside: &str, folded: bool, is_in_scope: bool) 
     format!("{title}{space}{beside}, {scope}{state}")
 }
 
-/// Returns the name of a process, a group or a track, and the text beside it.
+/// Returns the name of a process, a group or a track with those of its parents, and the text beside it.
 fn title_of(timeline: &Timeline, kind: GroupKind) -> (String, String) {
     match kind {
         GroupKind::Custom(group) => timeline.custom_group_text(group),
         GroupKind::Process(process) => (timeline.process_text(process), String::new()),
-        GroupKind::Tracks(lead) => timeline.group_text(lead),
-        GroupKind::Track(track) => timeline.overlaid_text(track).unwrap_or_else(|| timeline.track_text(track)),
+        GroupKind::Tracks(group) => timeline.group_text(group),
+        GroupKind::Track(track) => timeline.overlaid_text(track).unwrap_or_else(|| {
+            let (title, beside) = timeline.track_text(track);
+            (title_below(&timeline.snapshot, track, 0).unwrap_or(title), beside)
+        }),
     }
 }
 
-/// Returns the title of a track whose group is named above it.
-fn short_title<'a>(timeline: &Timeline, track: TrackIdx, title: &'a str) -> &'a str {
-    let group = timeline.snapshot.group_of(track);
-    group.map_or(title, |group| title_in_group(&timeline.snapshot, &group, title))
-}
-
-/// Returns the title of a row whose thread is named above it.
-fn continued_title<'a>(timeline: &Timeline, track: TrackIdx, title: &'a str) -> &'a str {
-    match timeline.snapshot.track(track).key.kind {
-        TrackKind::Thread => "events",
-        _ => title,
+/// Returns the title of a row whose group or thread is named above it, if it is shorter.
+fn short_title(timeline: &Timeline, kind: GroupKind, joint: Joint) -> Option<String> {
+    let snapshot = &timeline.snapshot;
+    match kind {
+        GroupKind::Custom(_) | GroupKind::Process(_) => None,
+        GroupKind::Tracks(group) => snapshot.group(group).map(|group| group_title(snapshot, &group)),
+        GroupKind::Track(track) if joint.with_above => {
+            (snapshot.track(track).key.kind == TrackKind::Thread).then(|| "events".to_owned())
+        }
+        GroupKind::Track(track) if joint.in_group && timeline.overlaid_text(track).is_none() => {
+            let levels = snapshot.group_of(track).map_or(0, |group| group.named_levels());
+            title_below(snapshot, track, levels)
+        }
+        GroupKind::Track(_) => None,
     }
 }
 
@@ -220,7 +232,7 @@ fn tip(timeline: &Timeline, kind: GroupKind, title: &str, beside: &str) -> Strin
         let process = timeline.snapshot.tracks().processes.get(process.index());
         lines.extend(process.and_then(command_line).map(cut_line));
     }
-    if let GroupKind::Tracks(track) | GroupKind::Track(track) = kind {
+    if let GroupKind::Tracks(GroupId { lead: track, .. }) | GroupKind::Track(track) = kind {
         let process = timeline.process_text(timeline.snapshot.track(track).process);
         lines.extend((!process.is_empty()).then(|| format!("of {}", on_screen(&process))));
     }
@@ -250,8 +262,8 @@ pub(super) fn choices(timeline: &Timeline, kind: GroupKind) -> Vec<RowChoice> {
         let pin = if timeline.tracks.is_pinned(track) { "Unpin the track" } else { "Pin the track to the top" };
         choices.push(RowChoice::new(pin, RowCommand::TogglePin(track)));
     }
-    if let GroupKind::Track(track) = kind
-        && let Some(group) = timeline.tracks.arrangement().group_above(&timeline.snapshot, track)
+    if matches!(kind, GroupKind::Track(_))
+        && let Some(group) = timeline.groups_around(kind).next()
     {
         choices.push(RowChoice::new("Fold its group", RowCommand::ToggleFold(group)));
     }

@@ -34,12 +34,11 @@ impl Timeline {
     /// below the sticky header of its process.
     pub(super) fn return_to_anchor(&mut self, anchor: RowAnchor, folded: Option<GroupKind>) {
         let header = self.header_of(anchor.kind);
-        let group = match anchor.kind {
-            GroupKind::Track(track) => self.tracks.arrangement().group_above(&self.snapshot, track),
-            GroupKind::Custom(_) | GroupKind::Process(_) | GroupKind::Tracks(_) => None,
+        let row = {
+            let mut kinds = std::iter::once(anchor.kind).chain(self.groups_around(anchor.kind)).chain([header]);
+            kinds.find_map(|kind| self.rows.layout.group_of(kind))
         };
-        let mut kinds = [Some(anchor.kind), group, Some(header)].into_iter().flatten();
-        let Some(row) = kinds.find_map(|kind| self.rows.layout.group_of(kind)) else { return };
+        let Some(row) = row else { return };
         let top_px = if row.kind == anchor.kind && folded != Some(anchor.kind) {
             // The same part of it is above the view at another height.
             row.top_px + anchor.above_px * u64::from(row.height_px) / anchor.height_px.max(1)

@@ -58,9 +58,9 @@ impl Timeline {
                 let group = self.tracks.arrangement().custom_groups.get(group);
                 group.map(|group| group.tracks.iter().collect()).unwrap_or_default()
             }
-            GroupKind::Tracks(lead) => {
-                let tracks = self.snapshot.tracks_of_process(self.snapshot.track(lead).process).iter().copied();
-                tracks.filter(|&track| self.snapshot.group_of(track).is_some_and(|group| group.lead == lead)).collect()
+            GroupKind::Tracks(group) => {
+                let tracks = self.snapshot.tracks_of_process(self.snapshot.track(group.lead).process).iter().copied();
+                tracks.filter(|&track| self.snapshot.is_in_group(track, group)).collect()
             }
             GroupKind::Track(track) => vec![track],
         };
@@ -198,11 +198,14 @@ impl Timeline {
             }
         }
         if tracks.is_empty() {
-            // The header of a group is below that of its process.
-            let innermost = headers.iter().filter(|kind| matches!(kind, GroupKind::Tracks(_)));
-            let heads: Vec<_> =
-                if innermost.clone().next().is_some() { innermost.collect() } else { headers.iter().collect() };
-            tracks.extend(heads.into_iter().flat_map(|&kind| self.tracks_with_rows_of(kind)));
+            // The header of a group is below that of its process, and below that of the group that contains it.
+            let is_inside = |below: GroupKind, above: GroupKind| {
+                self.header_of(below) == above || self.groups_around(below).any(|outer| outer == above)
+            };
+            let nexts = headers.iter().skip(1).map(Some).chain([None]);
+            let innermost = headers.iter().zip(nexts);
+            let innermost = innermost.filter(|&(&above, next)| next.is_none_or(|&next| !is_inside(next, above)));
+            tracks.extend(innermost.flat_map(|(&kind, _)| self.tracks_with_rows_of(kind)));
         }
         let tracks = self.with_rows_inside(tracks);
         if tracks.is_empty() { TrackSet::ALL } else { tracks.into_iter().collect() }

@@ -5,6 +5,7 @@ use rustc_hash::FxHashSet;
 use super::named_scopes::NamedScope;
 use crate::model::{ProcessIdx, TrackIdx, TrackKind, TrackSet};
 use crate::query::Snapshot;
+use crate::query::track_groups::GroupId;
 use crate::scene::counter_overlay::OVERLAID_MAX;
 use crate::scene::custom_groups::CustomGroups;
 use crate::scene::rows::GroupKind;
@@ -19,8 +20,8 @@ pub(super) struct Selection {
     scope: SelectedScope,
     /// The processes with a track in the scope, unless all tracks are in it.
     processes: FxHashSet<ProcessIdx>,
-    /// The leads of the groups with a track in the scope, unless all tracks are in it.
-    groups: FxHashSet<TrackIdx>,
+    /// The groups with a track in the scope, unless all tracks are in it.
+    groups: FxHashSet<GroupId>,
     /// The first counters of the scope, at most one more than a row can have; none if all tracks are in it.
     counters: Vec<TrackIdx>,
     /// Scopes that the user has saved under a name.
@@ -61,7 +62,7 @@ impl Selection {
             }
             GroupKind::Track(track) => self.scope.tracks.contains(track),
             GroupKind::Process(process) => self.scope.tracks.is_all() || self.processes.contains(&process),
-            GroupKind::Tracks(lead) => self.scope.tracks.is_all() || self.groups.contains(&lead),
+            GroupKind::Tracks(group) => self.scope.tracks.is_all() || self.groups.contains(&group),
         }
     }
 
@@ -82,7 +83,7 @@ impl Selection {
     pub(super) fn select_tracks(&mut self, tracks: TrackSet, snapshot: &Snapshot) {
         if tracks != self.scope.tracks {
             self.processes = tracks.iter().map(|track| snapshot.track(track).process).collect();
-            self.groups = tracks.iter().filter_map(|track| snapshot.group_of(track)).map(|group| group.lead).collect();
+            self.groups = tracks.iter().flat_map(|track| snapshot.groups_of(track)).map(|group| group.id).collect();
             let is_counter = |track: &TrackIdx| snapshot.track(*track).key.kind == TrackKind::Counter;
             self.counters = tracks.iter().filter(is_counter).take(OVERLAID_MAX + 1).collect();
             self.scope.tracks = tracks;

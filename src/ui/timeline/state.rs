@@ -21,6 +21,7 @@ use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::flow_chain::FlowChain;
 use crate::query::matcher::Matcher;
 use crate::query::search::Hits;
+use crate::query::track_groups::GroupId;
 use crate::query::{Snapshot, pick as query_pick};
 use crate::render::rects::Layer;
 use crate::scene::arrange::Arrangement;
@@ -29,7 +30,7 @@ use crate::scene::labels::shown_name;
 use crate::scene::palette::{Colors, Palette};
 use crate::scene::pick::{Picked, pick};
 use crate::scene::rows::TrackDensity;
-use crate::scene::titles::{group_title, process_title, track_title};
+use crate::scene::titles::{group_path_title, process_title, track_title};
 use crate::scene::viewport::Viewport;
 use crate::store::lane::{LaneKind, RowIdx};
 use crate::tiles::loader::LoaderPool;
@@ -406,14 +407,14 @@ impl Timeline {
         (title, self.counter_range_text(track).unwrap_or(beside))
     }
 
-    /// Returns the name of a group of tracks, and the number of those shown.
-    pub(super) fn group_text(&self, lead: TrackIdx) -> (String, String) {
-        let Some(group) = self.snapshot.group_of(lead) else { return self.track_text(lead) };
-        let beside = match self.rows.layout.shown_tracks(lead).unwrap_or(group.tracks) {
+    /// Returns the name of a group of tracks with those that contain it, and the number of tracks shown.
+    pub(super) fn group_text(&self, id: GroupId) -> (String, String) {
+        let Some(group) = self.snapshot.group(id) else { return self.track_text(id.lead) };
+        let beside = match self.rows.layout.shown_tracks(id).unwrap_or(group.tracks) {
             1 => "1 track".to_owned(),
             count => format!("{count} tracks"),
         };
-        (group_title(&self.snapshot, &group), beside)
+        (group_path_title(&self.snapshot, &group), beside)
     }
 
     /// Returns both panes: pinned rows, and scrolling rows.

@@ -122,7 +122,7 @@ impl TrackState {
             }
             GroupKind::Custom(group) => toggle(&mut folded.custom_groups, group),
             GroupKind::Process(process) => toggle(&mut folded.processes, process),
-            GroupKind::Tracks(lead) => toggle(&mut folded.toggled_groups, lead),
+            GroupKind::Tracks(group) => toggle(&mut folded.toggled_groups, group),
             GroupKind::Track(track) => toggle(&mut folded.tracks, track),
         }
     }
@@ -139,7 +139,7 @@ impl TrackState {
             *folded_in_filter = processes.map(GroupKind::Process).chain(custom.map(GroupKind::Custom)).collect();
             return;
         }
-        folded.toggled_groups = unfolded.iter().filter(|group| group.starts_folded()).map(|group| group.lead).collect();
+        folded.toggled_groups = unfolded.iter().filter(|group| group.starts_folded()).map(|group| group.id).collect();
         folded.processes = processes.collect();
         folded.custom_groups = custom.collect();
     }

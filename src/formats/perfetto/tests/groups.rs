@@ -4,12 +4,12 @@ use super::encode::{Message, bundle, capture, child, event, kernel_event, messag
 use super::*;
 use crate::formats::output::batch::bare;
 use crate::formats::perfetto::write::{PerfettoWriter, WrittenTrace};
-use crate::model::{Event, Id, Metadata, NameIdx, Names, Registry, Stacks, TrackIdx, TrackKey, TrackKind};
+use crate::model::{Event, GroupPath, Id, Metadata, NameIdx, Names, Registry, Stacks, TrackIdx, TrackKey, TrackKind};
 use crate::query::Snapshot;
 use crate::scene::arrange::{self, Arrangement, TrackOrder};
-use crate::scene::rows::{GroupKind, RowHeights};
+use crate::scene::rows::{GroupKind, RowHeights, TrackRows};
 use crate::scene::tests::snapshot_of_bytes;
-use crate::scene::titles::{group_title, title_in_group, track_title};
+use crate::scene::titles::{group_title, title_below, track_title};
 
 const BEGIN: u64 = 1;
 const END: u64 = 2;
@@ -20,18 +20,18 @@ const BY_APPEARANCE: u64 = 2;
 const BY_RANK: u64 = 3;
 
 /// Returns a span of one nanosecond.
-fn span(ts_ns: u64, uuid: u64) -> [Message; 2] {
+pub(super) fn span(ts_ns: u64, uuid: u64) -> [Message; 2] {
     [event(ts_ns, BEGIN, uuid, "e"), event(ts_ns + 1, END, uuid, "")]
 }
 
 /// Returns the descriptor of a child counter.
-fn counter(uuid: u64, parent: u64, name: &str) -> Message {
+pub(super) fn counter(uuid: u64, parent: u64, name: &str) -> Message {
     let track = message().number(1, uuid).number(5, parent).bytes(2, name).message(8, message());
     message().number(10, 1).message(60, track)
 }
 
 /// Returns a value of a counter.
-fn value(ts_ns: u64, uuid: u64) -> Message {
+pub(super) fn value(ts_ns: u64, uuid: u64) -> Message {
     packet(ts_ns).message(11, message().number(9, 4).number(11, uuid).number(30, 2))
 }
 
@@ -48,7 +48,10 @@ fn rank(uuid: u64, rank: i64) -> Message {
 /// Returns the process, name and group of each track in a group, sorted.
 fn groups_read(reading: &Reading) -> Vec<(String, String, String)> {
     let of = |said: &Metadata| match said {
-        Metadata::TrackGroup { key, group } => Some((key.pid.to_string(), key.name.to_string(), group.to_string())),
+        Metadata::TrackGroup { key, group } => {
+            let levels: Vec<_> = GroupPath::new(group).names().collect();
+            Some((key.pid.to_string(), key.name.to_string(), levels.join(" > ")))
+        }
         _ => None,
     };
     let mut groups: Vec<_> = reading.metadata.iter().filter_map(of).collect();
@@ -56,7 +59,7 @@ fn groups_read(reading: &Reading) -> Vec<(String, String, String)> {
     groups
 }
 
-fn shown_trace(packets: impl IntoIterator<Item = Message>) -> Snapshot {
+pub(super) fn shown_trace(packets: impl IntoIterator<Item = Message>) -> Snapshot {
     snapshot_of_bytes(&capture(packets))
 }
 
@@ -64,20 +67,32 @@ fn names(snapshot: &Snapshot) -> Vec<&str> {
     snapshot.display_order().iter().map(|&track| &*snapshot.track(track).name).collect()
 }
 
-/// Returns the title of each group, and those of its tracks below it.
-fn titles(snapshot: &Snapshot) -> Vec<(String, Vec<String>)> {
-    let members = |lead: TrackIdx| {
-        let order = snapshot.display_order().iter().copied();
-        order.filter(move |&track| snapshot.group_of(track).is_some_and(|group| group.lead == lead))
-    };
-    let of = |group: &crate::query::track_groups::TrackGroup| {
-        let title = |track| track_title(snapshot.track(track)).0;
-        let titles = members(group.lead).map(|track| title_in_group(snapshot, group, &title(track)).to_owned());
-        let titles: Vec<_> = titles.collect();
-        assert_eq!(titles.len(), group.tracks as usize);
-        (group_title(snapshot, group), titles)
-    };
-    snapshot.groups().iter().map(of).collect()
+/// Returns the titles of the headers of groups, with colons, and of tracks as they are shown, indented by level.
+pub(super) fn outline_of(snapshot: &Snapshot, arrangement: &Arrangement) -> Vec<String> {
+    let layout = arrange::layout(snapshot, arrangement, Some(&[]), &RowHeights::at_scale(1.0));
+    let indented = |level: usize, title: &str| format!("{}{title}", "  ".repeat(level));
+    let rows = layout.groups_within(0, layout.height_px()).into_iter().filter_map(|row| match row.kind {
+        GroupKind::Custom(_) | GroupKind::Process(_) => None,
+        GroupKind::Tracks(group) => {
+            let title = group_title(snapshot, &snapshot.group(group).expect("a group"));
+            Some(indented(group.level.into(), &format!("{title}:")))
+        }
+        GroupKind::Track(track) => {
+            let group = snapshot.group_of(track);
+            let title = title_below(snapshot, track, group.map_or(0, |group| group.named_levels()));
+            let title = title.unwrap_or_else(|| track_title(snapshot.track(track)).0);
+            Some(indented(snapshot.groups_of(track).count(), &title))
+        }
+    });
+    rows.collect()
+}
+
+/// Returns the same in trace order, with all groups unfolded.
+pub(super) fn outline(snapshot: &Snapshot) -> Vec<String> {
+    let folded = snapshot.groups().iter().filter(|group| group.starts_folded());
+    let mut arrangement = Arrangement::default();
+    arrangement.folded.toggled_groups = folded.map(|group| group.id).collect();
+    outline_of(snapshot, &arrangement)
 }
 
 /// Returns a GPU with queues and a counter, a socket and a loader: the GPU's own span comes last.
@@ -102,8 +117,8 @@ fn tracks_below_a_parent_stand_together_under_its_name_with_its_own_events_first
     // A socket alone in its group has no header.
     let expected = ["Net / Socket", "GPU", "GPU / Queue 1", "GPU / Queue 1 / Slot", "Depth", "Loader"];
     assert_eq!(names(&snapshot), expected);
-    let below = ["GPU", "Queue 1", "Queue 1 / Slot", "Depth"].map(str::to_owned).to_vec();
-    assert_eq!(titles(&snapshot), [("GPU".to_owned(), below)]);
+    let below = ["Net / Socket", "GPU:", "  GPU", "  Queue 1:", "    Queue 1", "    Slot", "    Depth", "Loader"];
+    assert_eq!(outline(&snapshot), below);
     let group = snapshot.groups()[0];
     assert_eq!((group.kind, group.is_named, group.starts_folded()), (None, true, false));
 }
@@ -121,11 +136,14 @@ fn a_group_is_found_by_its_name_stays_together_in_every_order_and_folds() {
     assert_eq!(filtered("net"), ["Net / Socket"]);
     for order in TrackOrder::ALL {
         let tracks = arrange::tracks(&snapshot, &Arrangement { order, ..Arrangement::default() }, Some(&[]));
-        let runs = tracks.chunk_by(|one, next| one.group == next.group).filter(|run| run[0].group.is_some());
-        assert_eq!(runs.map(<[_]>::len).collect::<Vec<_>>(), [4], "{order:?}");
+        for group in snapshot.groups() {
+            let is_in = |rows: &TrackRows| snapshot.is_in_group(rows.track, group.id);
+            let runs = tracks.chunk_by(|one, next| is_in(one) == is_in(next)).filter(|run| is_in(&run[0]));
+            assert_eq!(runs.map(<[_]>::len).collect::<Vec<_>>(), [group.tracks as usize], "{order:?}");
+        }
     }
     let mut arrangement = Arrangement::default();
-    let lead = snapshot.groups()[0].lead;
+    let lead = snapshot.groups()[0].id;
     let members = snapshot.display_order()[1..5].to_vec();
     for folded in [false, true] {
         let layout = arrange::layout(&snapshot, &arrangement, None, &RowHeights::at_scale(1.0));
@@ -192,13 +210,19 @@ fn tracks_of_an_inner_parent_stand_together_in_order_of_appearance() {
 fn the_track_that_identifies_a_group_stays_while_an_import_adds_rows() {
     let snapshot = shown_trace(devices());
     let tables = snapshot.tracks();
-    let first = (0..).map(TrackIdx).zip(&tables.tracks).find(|&(track, _)| tables.group(track) == Some("GPU"));
+    let is_of_gpu = |track: TrackIdx| tables.group(track).is_some_and(|path| path.outermost(1).as_str() == "GPU");
+    let first = (0..).map(TrackIdx).zip(&tables.tracks).find(|&(track, _)| is_of_gpu(track));
     let (lead, slot) = first.expect("a track of the group");
     // The rows of its spans are another track.
     assert_eq!(&*slot.name, "GPU / Queue 1 / Slot");
     assert!(!snapshot.display_order().contains(&lead));
-    assert_eq!(snapshot.groups()[0].lead, lead);
-    assert_eq!(snapshot.group_of(lead), Some(snapshot.groups()[0]));
+    // It leads the inner group too.
+    assert_eq!(snapshot.groups().iter().map(|group| group.id.lead).collect::<Vec<_>>(), [lead, lead]);
+    assert_eq!(snapshot.groups_of(lead).collect::<Vec<_>>(), [snapshot.groups()[1], snapshot.groups()[0]]);
+    assert_eq!(
+        snapshot.groups().iter().map(|group| snapshot.group(group.id)).collect::<Vec<_>>(),
+        [Some(snapshot.groups()[0]), Some(snapshot.groups()[1])]
+    );
 }
 
 #[test]
@@ -224,8 +248,8 @@ fn groups_of_one_name_on_two_threads_are_two() {
         described.into_iter().chain([span(1, uuid(0)), span(2, uuid(2)), span(4, uuid(3))].concat())
     };
     let snapshot = shown_trace([60, 61].into_iter().flat_map(of_thread));
-    let below = || ["a", "b"].map(str::to_owned).to_vec();
-    assert_eq!(titles(&snapshot), [("P".to_owned(), below()), ("P".to_owned(), below())]);
+    let groups: Vec<_> = outline(&snapshot).into_iter().filter(|line| line != "worker").collect();
+    assert_eq!(groups, ["P:", "  a", "  b", "P:", "  a", "  b"]);
 }
 
 #[test]
@@ -244,7 +268,7 @@ fn overlapping_tracks_of_one_name_are_rows_of_their_group() {
         event(6, END, 13, ""),
     ]);
     assert_eq!(names(&snapshot), ["GPU / Queue", "GPU / Queue", "GPU / Other"]);
-    assert_eq!(titles(&snapshot), [("GPU".to_owned(), ["Queue", "Queue", "Other"].map(str::to_owned).to_vec())]);
+    assert_eq!(outline(&snapshot), ["GPU:", "  Queue", "  Queue", "  Other"]);
     // Rows of one track have no other member beside them, so they have no header.
     let alone = shown_trace([
         process(1, 50, "app"),
@@ -277,11 +301,12 @@ fn a_thousand_groups_are_a_thousand_headers() {
 #[test]
 fn chains_cycles_and_missing_parents_end() {
     let owned = |name: &str, group: &str| ("50".to_owned(), name.to_owned(), group.to_owned());
-    // A deep chain has the name of its outermost parent; the name of a track has only the last of them.
+    // A deep chain has its outermost parents as groups; the name of a track has only the last of them.
     let chain = (10..40).map(|uuid| child(uuid, if uuid == 10 { 1 } else { uuid - 1 }, &format!("n{uuid}")));
     let reading = read([process(1, 50, "app")].into_iter().chain(chain).chain([event(1, BEGIN, 39, "a")]));
     let last: Vec<_> = (31..40).map(|uuid| format!("n{uuid}")).collect();
-    assert_eq!(groups_read(&reading), [owned(&last.join(" / "), "n10")]);
+    let outer: Vec<_> = (10..18).map(|uuid| format!("n{uuid}")).collect();
+    assert_eq!(groups_read(&reading), [owned(&last.join(" / "), &outer.join(" > "))]);
     let cycle = [child(2, 3, "x"), child(3, 2, "y"), child(4, 3, "z")];
     let reading = read(cycle.into_iter().chain([event(1, BEGIN, 2, "a"), event(2, BEGIN, 4, "a")]));
     assert_eq!(groups_read(&reading), []);
@@ -324,7 +349,7 @@ fn written_and_read(tracks: &[(TrackKey, Option<&str>, i64)]) -> Reading {
         registry.track(key);
         registry.apply(&Metadata::TrackSortIndex { key: key.clone(), sort_index: *sort_index });
         if let Some(group) = *group {
-            registry.apply(&Metadata::TrackGroup { key: key.clone(), group: group.into() });
+            registry.apply(&Metadata::TrackGroup { key: key.clone(), group: GroupPath::text(group.split(" > ")) });
         }
     }
     let (names, stacks) = (Names::default(), Stacks::default());
@@ -356,6 +381,12 @@ fn groups_are_read_back_as_written() {
         (key(TrackKind::Counter, 50, "GPU / Memory"), Some("GPU"), 5),
         (key(TrackKind::Async, 50, "Loader / a"), None, 1),
         (key(TrackKind::Async, 51, "GPU / Other"), Some("GPU"), 0),
+        (key(TrackKind::Async, 52, "GPU / Queue 1 / Slot"), Some("GPU > Queue 1"), 4),
+        (key(TrackKind::Counter, 52, "Depth"), Some("GPU > Queue 1"), 5),
+        (key(TrackKind::Async, 52, "GPU / Queue 1"), Some("GPU > Queue 1"), 3),
+        (TrackKey { slot: 1, ..key(TrackKind::Counter, 52, "Depth") }, Some("GPU > Queue 2"), 6),
+        (key(TrackKind::Async, 52, "GPU / Queue 2 / a / b / c"), Some("GPU > Queue 2 > a > b"), 7),
+        (key(TrackKind::Async, 53, "a / b / c"), Some("a / b"), 0),
     ];
     let reading = written_and_read(&tracks);
     let mut read: Vec<_> = reading.events.iter().map(|event| event.track.name.to_string()).collect();
@@ -363,7 +394,10 @@ fn groups_are_read_back_as_written() {
     assert_eq!(read, tracks.each_ref().map(|(key, ..)| key.name.to_string()));
     let mut groups = groups_read(&reading);
     groups.dedup();
-    let owned = |pid: &str, name: &str| (pid.to_owned(), name.to_owned(), "GPU".to_owned());
-    let expected = ["Depth", "GPU", "GPU / Memory", "GPU / Queue / Slot"].map(|name| owned("50", name));
-    assert_eq!(groups, [&expected[..], &[owned("51", "GPU / Other")]].concat());
+    let mut expected: Vec<_> = tracks
+        .iter()
+        .filter_map(|(key, group, _)| Some((key.pid.to_string(), key.name.to_string(), (*group)?.to_owned())))
+        .collect();
+    expected.sort();
+    assert_eq!(groups, expected);
 }

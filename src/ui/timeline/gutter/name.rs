@@ -26,6 +26,14 @@ pub(super) struct Joint {
     pub(super) with_above: bool,
     /// No line is below it.
     pub(super) with_below: bool,
+    /// It stays at the top while the headers above it are out of view.
+    pub(super) is_sticky: bool,
+}
+
+/// Returns the indent of a name below `level` headers. Deep levels are narrower, so that room is left for names.
+pub(super) fn indent(level: u8) -> f32 {
+    const WIDE_LEVELS: u8 = 4;
+    10.0 * f32::from(level.min(WIDE_LEVELS)) + 4.0 * f32::from(level.saturating_sub(WIDE_LEVELS))
 }
 
 /// The name of a group, and its place in the gutter.
@@ -38,7 +46,7 @@ pub(super) struct Name<'a> {
     pub(super) beside: &'a str,
     /// Whether another track has the title, so that only the text beside it tells them apart.
     pub(super) is_shared: bool,
-    /// Number of headers above it: none for a process or a group of the user, two for a track of a group.
+    /// Number of headers above it: none for a process or a group of the user, two or more for a track of a group.
     pub(super) level: u8,
     pub(super) folded: bool,
     pub(super) hovered: bool,
@@ -64,7 +72,7 @@ impl Name<'_> {
         let line_height = if is_header { self.rect.height() } else { NAME_POINTS.min(self.rect.height()) };
         let top = self.rect.top().max(self.clip.top()).min(self.rect.bottom() - line_height);
         let middle = top + line_height / 2.0 + if is_header { 0.0 } else { 1.0 };
-        let left = self.rect.left() + 10.0 * f32::from(self.level);
+        let left = self.rect.left() + indent(self.level);
         let color = if self.hovered { theme.text } else { theme.weak_text };
         painter.add(triangle(pos2(left + 12.0, middle), self.folded, color));
         let font = if is_header { FontId::proportional(13.0) } else { FontId::proportional(LABEL_POINTS) };
