@@ -88,7 +88,7 @@ fn assert_same(what: &str, found: &Counted, expected: &Counted) {
 }
 
 /// Traces in which each span stays on its track, if tracks have numbers or names.
-const WITH_TRACKS: [&str; 7] = [
+const WITH_TRACKS: [&str; 8] = [
     "go_trace.json",
     "jax.trace.json.gz",
     "pyspy_chrome.json",
@@ -96,6 +96,7 @@ const WITH_TRACKS: [&str; 7] = [
     "viztracer_ring.json.gz",
     "ugly_ends.json",
     "chromium.pftrace.gz",
+    "nested_tracks.pftrace.gz",
 ];
 
 #[test]

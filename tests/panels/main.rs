@@ -15,6 +15,7 @@ mod files;
 mod finding;
 mod flame;
 mod frame;
+mod group_levels;
 mod groups;
 mod hand;
 mod heat_map;

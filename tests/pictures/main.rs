@@ -24,6 +24,7 @@ const VIEWS: [View; 12] = [
     ("chromium", "chromium.pftrace.gz", None, [1000, 600], 1.0, Shade::Dark),
     ("chromium_part", "chromium.pftrace.gz", Some((480.0, 560.0)), [1000, 600], 1.0, Shade::Light),
     ("chromium_twice", "chromium.pftrace.gz", Some((640.0, 700.0)), [1600, 900], 2.0, Shade::Dark),
+    ("groups", "nested_tracks.pftrace.gz", None, [1000, 700], 1.0, Shade::Dark),
     ("jax", "jax.trace.json.gz", None, [1000, 600], 1.0, Shade::Light),
     ("scheduling", "perf_sched.data.gz", None, [1000, 600], 1.0, Shade::Dark),
     ("samples", "samply.json.gz", None, [1000, 600], 1.0, Shade::Light),
