@@ -18,8 +18,12 @@ pub(super) fn shown_tracks(store: &Store) -> Vec<TrackIdx> {
 /// Sorts tracks by the order that the trace gives. Among unordered tracks, the kind decides, so that a process's
 /// counters are together above its threads; the order of first appearance decides last. A named group is in the place
 /// of its first track, with the track of its own name at its top, and so is a group within another one.
-pub(super) fn display_order(tables: &TrackTables, mut order: Vec<TrackIdx>, named: &NamedGroups) -> Vec<TrackIdx> {
-    let threads = ThreadsOfTracks::new(&tables.tracks);
+pub(super) fn display_order(
+    tables: &TrackTables,
+    mut order: Vec<TrackIdx>,
+    named: &NamedGroups,
+    threads: &ThreadsOfTracks,
+) -> Vec<TrackIdx> {
     let leads = async_leads(&tables.tracks);
     let lead_of = |index: TrackIdx| leads.get(index.index()).copied();
     let slot_of = |track: &Track| match track.key.kind {
@@ -127,6 +131,7 @@ fn async_leads(tracks: &[Track]) -> Vec<TrackIdx> {
 }
 
 /// The track beside which each track is shown: thread states are above the spans of their thread, its samples below.
+#[derive(Debug)]
 pub(crate) struct ThreadsOfTracks {
     /// Empty if no track is beside another.
     by_track: Vec<TrackIdx>,

@@ -8,7 +8,7 @@ use crate::store::live_lanes::LaneMoves;
 use crate::store::{LaneIdx, LaneInfo, LaneKind, RowIdx, Span, Store, Summary};
 
 use super::cursor::LaneCursor;
-use super::display_order::{display_order, shown_tracks, tracks_of_process};
+use super::display_order::{ThreadsOfTracks, display_order, shown_tracks, tracks_of_process};
 use super::drawn_unit::{AxisUnit, DrawnUnit, DrawnUnits};
 use super::named_groups::NamedGroups;
 use super::overlay::NameOverlay;
@@ -35,6 +35,7 @@ struct SnapshotParts {
     store: Arc<Store>,
     display_order: Arc<Vec<TrackIdx>>,
     groups: Arc<TrackGroups>,
+    threads: Arc<ThreadsOfTracks>,
     has_states: bool,
     shows_samples_first: bool,
     drawn_units: Arc<DrawnUnits>,
@@ -49,7 +50,8 @@ impl Snapshot {
     pub fn new(store: Arc<Store>) -> Self {
         let (tables, shown) = (&store.meta().tracks, shown_tracks(&store));
         let named = NamedGroups::new(tables, &shown);
-        let display_order = Arc::new(display_order(tables, shown, &named));
+        let threads = Arc::new(ThreadsOfTracks::new(&tables.tracks));
+        let display_order = Arc::new(display_order(tables, shown, &named, &threads));
         let groups = Arc::new(TrackGroups::new(tables, &display_order, &named));
         let tracks = &store.meta().tracks.tracks;
         let has_states = tracks.iter().any(|track| track.key.kind == TrackKind::State);
@@ -66,6 +68,7 @@ impl Snapshot {
             store,
             display_order,
             groups,
+            threads,
             has_states,
             shows_samples_first,
             drawn_units: Arc::default(),
@@ -81,6 +84,7 @@ impl Snapshot {
             store: Arc::clone(&self.0.store),
             display_order: Arc::clone(&self.0.display_order),
             groups: Arc::clone(&self.0.groups),
+            threads: Arc::clone(&self.0.threads),
             has_states: self.has_states(),
             shows_samples_first: self.shows_samples_first(),
             drawn_units: Arc::clone(&self.0.drawn_units),
@@ -105,6 +109,12 @@ impl Snapshot {
     #[must_use]
     pub(crate) fn axis_unit(&self) -> &AxisUnit {
         self.0.drawn_units.of_axis(self.store(), self.display_order())
+    }
+
+    /// Returns the thread of a track with thread states or samples, and any other track itself.
+    #[must_use]
+    pub(crate) fn thread_of(&self, track: TrackIdx) -> TrackIdx {
+        self.0.threads.thread_or_self(track)
     }
 
     /// Returns whether another track has the name of this one, so that only their ids tell them apart.

@@ -18,7 +18,6 @@ use crate::base::merged::{merged_list, merged_value};
 use crate::model::{Process, ProcessIdx, TrackIdx, TrackKind, TrackSet};
 use crate::query::Snapshot;
 use crate::query::counters::is_flat_zero;
-use crate::query::display_order::ThreadsOfTracks;
 use crate::query::longest::longest_of_lane;
 use crate::query::track_groups::TrackGroup;
 use crate::query::track_map::TrackMap;
@@ -319,33 +318,34 @@ pub(crate) fn tracks(snapshot: &Snapshot, arrangement: &Arrangement, ranks: Opti
         return snapshot.display_order().iter().map(|&track| rows_of(snapshot, track)).collect();
     }
     let tables = snapshot.tracks();
-    let threads = ThreadsOfTracks::new(&tables.tracks);
     let (custom_group_of, custom_titles) = (custom_groups.by_track(), titles_of(custom_groups));
     let mut process_texts: FxHashMap<ProcessIdx, String> = FxHashMap::default();
     let mut candidates = Vec::new();
     for &index in snapshot.display_order() {
         let track = snapshot.track(index);
         let (title, beside) = track_title(track);
+        let thread = snapshot.thread_of(index);
+        let thread_title = (thread != index).then(|| track_title(snapshot.track(thread)).0);
         let custom_group = custom_group_of.get(&index).copied();
         if !words.is_empty() {
             let process = process_texts
                 .entry(track.process)
                 .or_insert_with(|| searched_text(&tables.processes[track.process.index()]));
-            let (title, beside) = (title.to_lowercase(), beside.to_lowercase());
+            let texts = [Some(&title), Some(&beside), thread_title.as_ref()];
+            let texts = texts.map(|text| text.map(|text| text.to_lowercase()).unwrap_or_default());
             let custom = custom_group.and_then(|group| custom_titles.get(&group)).map(|title| title.to_lowercase());
             let named = tables.group(index).map(|group| group.as_str().to_lowercase());
             let holds = |word: &String| {
                 let is_in_group = [&custom, &named].into_iter().flatten().any(|group| group.contains(word));
-                title.contains(word) || beside.contains(word) || process.contains(word) || is_in_group
+                process.contains(word) || is_in_group || texts.iter().any(|text| text.contains(word))
             };
             if !words.iter().all(holds) {
                 continue;
             }
         }
-        let thread = threads.thread_or_self(index);
-        let title = if thread == index { title } else { track_title(snapshot.track(thread)).0 };
         let rank = ranks.and_then(|ranks| ranks.get(index.index())).copied().unwrap_or(0);
-        let candidate = Candidate { rank, ..candidate(snapshot, (index, thread), title, order) };
+        let candidate =
+            Candidate { rank, ..candidate(snapshot, (index, thread), thread_title.unwrap_or(title), order) };
         candidates.push(match custom_group {
             // A group of the user has no groups of the trace.
             Some(_) => Candidate { rows: TrackRows { custom_group, group: None, ..candidate.rows }, ..candidate },

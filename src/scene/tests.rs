@@ -267,6 +267,21 @@ fn a_filter_finds_every_word_in_the_names_of_tracks_and_processes() {
 }
 
 #[test]
+fn a_filter_by_the_name_of_a_thread_keeps_its_samples() {
+    let sample = |comm: &str, tid: u32| {
+        format!("{comm} 7/{tid} [000] {tid}.000000: 250000 cycles:\n\t     1139 spin+0x1 (/app)\n\n")
+    };
+    let snapshot = snapshot(&[sample("worker", 8), sample("idler", 9)].concat());
+    assert_eq!(shown(&snapshot, TrackOrder::Trace, "worker"), ["worker", "samples"]);
+    assert_eq!(shown(&snapshot, TrackOrder::Trace, "idl samples"), ["samples"]);
+    let tracks = snapshot.display_order();
+    assert_eq!(tracks.iter().map(|&track| snapshot.thread_of(track)).collect::<Vec<_>>(), {
+        let [worker, idler] = [tracks[0], tracks[2]];
+        [worker, worker, idler, idler]
+    });
+}
+
+#[test]
 fn pinned_tracks_are_laid_out_also_where_they_are_hidden_and_unknown_ones_are_left_out() {
     let snapshot = threads(&[("a", "one", 1), ("a", "two", 2)]);
     let folded = Folded {

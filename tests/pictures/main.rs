@@ -20,7 +20,7 @@ use longspan::facade::scene::color::Shade;
 /// theme.
 type View = (&'static str, &'static str, Option<(f64, f64)>, [u32; 2], f32, Shade);
 
-const VIEWS: [View; 12] = [
+const VIEWS: [View; 13] = [
     ("chromium", "chromium.pftrace.gz", None, [1000, 600], 1.0, Shade::Dark),
     ("chromium_part", "chromium.pftrace.gz", Some((480.0, 560.0)), [1000, 600], 1.0, Shade::Light),
     ("chromium_twice", "chromium.pftrace.gz", Some((640.0, 700.0)), [1600, 900], 2.0, Shade::Dark),

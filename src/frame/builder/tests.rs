@@ -176,7 +176,8 @@ fn failed_spans_are_marked_unless_a_filter_dims_them_and_never_hidden_by_others_
     let snapshot = crate::scene::tests::snapshot(&trace);
     let tracks = arrange::tracks(&snapshot, &Arrangement::default(), None);
     let heights = RowHeights::at_scale(1.0);
-    let layout = RowLayout::new(tracks, |lane| snapshot.lane(lane).kind, &Folded::default(), &heights);
+    let kind_of = |lane| snapshot.lane(lane).kind;
+    let layout = RowLayout::new(tracks, kind_of, |_| None, &Folded::default(), &heights);
     let palette = Palette::new(Shade::Dark);
     let mut view = Viewport::covering(snapshot.start_ns(), snapshot.end_ns(), 500.0, 500.0);
     view.show_exactly(snapshot.start_ns(), snapshot.end_ns());

@@ -14,7 +14,7 @@ use crate::model::TrackKind;
 use crate::query::track_groups::GroupId;
 use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::rows::{Group, GroupKind};
-use crate::scene::titles::{command_line, group_title, title_below};
+use crate::scene::titles::{command_line, group_title, title_below, track_title};
 use crate::ui::chrome::menu_bar;
 use crate::ui::command::{
     AppCommand, Command, DerivedCommand, PanelCommand, RowCommand, ScopeCommand, TimelineCommand,
@@ -214,7 +214,8 @@ fn short_title(timeline: &Timeline, kind: GroupKind, joint: Joint) -> Option<Str
         GroupKind::Custom(_) | GroupKind::Process(_) => None,
         GroupKind::Tracks(group) => snapshot.group(group).map(|group| group_title(snapshot, &group)),
         GroupKind::Track(track) if joint.with_above => {
-            (snapshot.track(track).key.kind == TrackKind::Thread).then(|| "events".to_owned())
+            let track = snapshot.track(track);
+            Some(if track.key.kind == TrackKind::Thread { "events".to_owned() } else { track_title(track).0 })
         }
         GroupKind::Track(track) if joint.in_group && timeline.overlaid_text(track).is_none() => {
             let levels = snapshot.group_of(track).map_or(0, |group| group.named_levels());

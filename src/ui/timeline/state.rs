@@ -17,7 +17,7 @@ use super::tracks::TrackState;
 use super::view::ViewState;
 use crate::frame::RectBudget;
 use crate::frame::filtered::{FilterView, Filtered};
-use crate::model::{ProcessIdx, TrackIdx};
+use crate::model::{ProcessIdx, TrackIdx, TrackKind};
 use crate::query::flow_chain::FlowChain;
 use crate::query::matcher::Matcher;
 use crate::query::search::Hits;
@@ -401,9 +401,14 @@ impl Timeline {
         self.snapshot.tracks().processes.get(process.index()).map(process_title).unwrap_or_default()
     }
 
-    /// Returns the visible name and id of a track; the name is never empty.
+    /// Returns the visible name and id of a track; the name is never empty. The name of samples begins with that of
+    /// their thread, whose row may be out of view.
     pub(super) fn track_text(&self, track: TrackIdx) -> (String, String) {
-        let (title, beside) = track_title(self.snapshot.track(track));
+        let (mut title, beside) = track_title(self.snapshot.track(track));
+        let thread = self.snapshot.thread_of(track);
+        if self.snapshot.track(track).key.kind == TrackKind::Samples && thread != track {
+            title = format!("{} {title}", track_title(self.snapshot.track(thread)).0);
+        }
         (title, self.counter_range_text(track).unwrap_or(beside))
     }
 
