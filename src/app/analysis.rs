@@ -2,6 +2,7 @@
 //! cancelled.
 
 mod answer;
+mod code;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

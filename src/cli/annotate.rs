@@ -19,6 +19,7 @@ use crate::export::code_table::{CodeSide, CodeTable};
 use crate::export::values::{TableSource as _, TableValueWriter};
 use crate::export::{SinkError, check};
 use crate::formats::native::write::WriteError;
+use crate::formats::sniff::has_code_addresses;
 use crate::model::SourceFile;
 use crate::query::Snapshot;
 use crate::query::flame::is_before_parameters;
@@ -43,6 +44,11 @@ fn print_once(annotate: &Annotate, how: &Load) -> Result<(), CliError> {
     let histogram = SampleHistogram::count(&snapshot, &scope, &cancel, &progress).unwrap_or_default(); // never cancelled
     drop(line);
     check(snapshot.store())?;
+    if let Some(by_address) = by_address(annotate, how)
+        && is_sampled_by_name(&annotate.function, &snapshot, &histogram)
+    {
+        return print_once(annotate, &by_address);
+    }
     let Some(event) = chosen_event(annotate.event.as_deref(), &snapshot, &histogram)? else {
         say_no_samples(&snapshot, &annotate.scope);
         return write(None, annotate);
@@ -76,6 +82,15 @@ fn print_once(annotate: &Annotate, how: &Load) -> Result<(), CliError> {
         say_what_is_missing(&code, annotate.side, is_whole);
     }
     write(Some(code), annotate)
+}
+
+/// Returns how to read the sources by address, if they were read by name and some profile has both. Names and times of
+/// the scope would not be those of the profile by address.
+fn by_address(annotate: &Annotate, how: &Load) -> Option<Load> {
+    let is_profile = |file: &SourceFile| !file.input.is_open_file() && has_code_addresses(file.path());
+    let is_possible = !how.code_addresses && how.has_names && annotate.scope.is_by_track();
+    let is_there = is_possible && annotate.sources.files().iter().any(is_profile);
+    is_there.then(|| Load { code_addresses: true, ..how.clone() })
 }
 
 /// Reports that a function has samples without addresses: of profiles whose functions have names, only these are

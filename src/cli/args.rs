@@ -427,6 +427,7 @@ fn load(common: LowCommon) -> Result<Load, CliError> {
         symbols: common.symbols,
         has_names: !common.no_symbols,
         is_again: false,
+        code_addresses: false,
     })
 }
 

@@ -42,7 +42,7 @@ fn load_by(
     if let Some(note) = &loaded.report.note {
         say(note);
     }
-    if !how.is_again {
+    if !how.is_again && !how.code_addresses {
         report(sources, &loaded.store.meta().losses);
     }
     Ok(loaded)
@@ -78,11 +78,14 @@ impl Load {
     /// Returns the options for the importer.
     #[must_use]
     pub(super) fn options(&self) -> LoadOptions {
-        let cache = self.cache.clone().map_or(CachePolicy::None, CachePolicy::Folder);
+        // The cache has the store by name.
+        let cache = self.cache.clone().filter(|_| !self.code_addresses);
+        let cache = cache.map_or(CachePolicy::None, CachePolicy::Folder);
         let memory = self.memory_bytes.map_or_else(Memory::default, Memory::new);
         let unwinding = SymbolUnwinding { folders: self.symbols.clone(), has_system: true };
         let unwind_files: Option<Arc<dyn UnwindFiles>> = Some(Arc::new(unwinding));
-        LoadOptions { memory, threads: self.threads, cache, unwind_files, ..LoadOptions::default() }
+        let Self { threads, code_addresses, .. } = *self;
+        LoadOptions { memory, threads, cache, unwind_files, code_addresses, ..LoadOptions::default() }
     }
 }
 

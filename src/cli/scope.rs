@@ -60,6 +60,11 @@ impl ScopeArgs {
         scope
     }
 
+    /// Returns whether the scope depends neither on times nor on names, so that it holds for a profile by address too.
+    pub(super) fn is_by_track(&self) -> bool {
+        self.range.from.is_none() && self.range.to.is_none() && self.filter.is_empty()
+    }
+
     /// Returns the given options, with their values where they are short.
     pub(super) fn options(&self) -> Vec<String> {
         let TrackChoice { track, process, thread, kinds } = &self.tracks;

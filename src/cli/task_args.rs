@@ -34,6 +34,8 @@ pub(super) struct Load {
     pub(crate) has_names: bool,
     /// Whether the sources were loaded before in this process: their losses are printed once.
     pub(crate) is_again: bool,
+    /// Whether profiles are read by address instead of by name, after they were read by name.
+    pub(crate) code_addresses: bool,
 }
 
 /// How progress is shown on stderr.

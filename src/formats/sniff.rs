@@ -86,6 +86,12 @@ pub(crate) fn format_name(path: &Path) -> Option<&'static str> {
     recognise_source(FORMATS, &mut source).ok()?.map(|format| format.name)
 }
 
+/// Returns whether a file is a profile whose frames may have both a name and an address; see
+/// [`ReadContext::code_addresses`]. False if it cannot be read again.
+pub(crate) fn has_code_addresses(path: &Path) -> bool {
+    format_name(path) == Some(super::profiles::pprof::FORMAT.name)
+}
+
 /// Returns whether a folder is a trace.
 #[must_use]
 pub(crate) fn is_trace_folder(folder: &Path) -> bool {

@@ -40,6 +40,9 @@ pub struct LoadOptions {
     pub disk: Arc<dyn Disk>,
     /// The files for unwinding raw stacks.
     pub unwind_files: Option<Arc<dyn UnwindFiles>>,
+    /// Whether profiles are read by address instead of by name, for the code of their functions. Such a store is not
+    /// that of the cache, so `cache` must be [`CachePolicy::None`].
+    pub code_addresses: bool,
 }
 
 impl LoadOptions {
@@ -57,6 +60,7 @@ impl Default for LoadOptions {
             ledgers: Ledgers::Always,
             disk: Arc::new(SystemDisk),
             unwind_files: None,
+            code_addresses: false,
         }
     }
 }

@@ -116,6 +116,7 @@ fn context(sources: &Sources, options: &LoadOptions, cancel: &Cancel, progress: 
         chunk_limits: ChunkLimits::default(),
         text_spill: None,
         weight_unit: sources.weight_unit(),
+        code_addresses: options.code_addresses,
         unwind_files: options.unwind_files.clone().map(|files| TraceFiles { files, sources: sources.clone() }),
     }
 }

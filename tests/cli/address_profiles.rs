@@ -122,24 +122,35 @@ fn perfetto(moved: &Moved) -> Vec<u8> {
     packets.iter().fold(message(), |trace, packet| trace.message(1, packet)).0
 }
 
-fn pprof(moved: &Moved) -> Vec<u8> {
+/// Writes the same stacks, of two samples and one. With `has_names`, the profile names its functions, also the inlined
+/// one.
+fn pprof(moved: &Moved, has_names: bool) -> Vec<u8> {
     const MAPPED: u64 = 0x7000_0000;
     // The mapping of the code alone, aligned to a page.
     let [code, caller] = moved.linked.map(|address| moved.offset(address));
     let page = code & !0xfff;
-    let location = |id: u64, mapping: u64, address: u64| message().number(1, id).number(2, mapping).number(3, address);
+    let location = |id: u64, mapping: u64, address: u64, functions: &[u64]| {
+        let line = |location: Message, function: &u64| location.message(4, &message().number(1, *function));
+        let location = message().number(1, id).number(2, mapping).number(3, address);
+        if has_names { functions.iter().fold(location, line) } else { location }
+    };
     let mapping = message().number(1, 1).number(2, MAPPED).number(3, MAPPED + 0x10000).number(4, page).number(5, 3);
-    let texts = ["", "samples", "count", moved.path(), "/usr/lib/longspan-test/libmissing.so", &moved.digits()]
-        .map(str::to_owned);
+    let missing = "/usr/lib/longspan-test/libmissing.so";
+    let texts = ["", "samples", "count", moved.path(), missing, &moved.digits(), "inner", "outer", "main"];
+    let texts = texts.map(str::to_owned);
+    let function = |id: u64, name: u64| message().number(1, id).number(2, name);
     let profile = message()
         .message(1, &message().number(1, 1).number(2, 2))
         .message(2, &message().bytes(1, &[1, 2]).bytes(2, &[2]))
         .message(2, &message().bytes(1, &[3, 2]).bytes(2, &[1]))
         .message(3, &mapping.number(6, 5))
         .message(3, &message().number(1, 2).number(5, 4))
-        .message(4, &location(1, 1, MAPPED + code - page))
-        .message(4, &location(2, 1, MAPPED + caller - page))
-        .message(4, &location(3, 2, 0x40));
+        .message(4, &location(1, 1, MAPPED + code - page, &[1, 2]))
+        .message(4, &location(2, 1, MAPPED + caller - page, &[3]))
+        .message(4, &location(3, 2, 0x40, &[]))
+        .message(5, &function(1, 6))
+        .message(5, &function(2, 7))
+        .message(5, &function(3, 8));
     texts.iter().fold(profile, |profile, text| profile.bytes(6, text.as_bytes())).0
 }
 
@@ -201,7 +212,7 @@ fn frames_of_other_recorders_have_the_names_of_their_addresses() {
     let breakpad = format!(r#""codeId":null,"breakpadId":"{guid}0""#);
     let files = [
         ("stacks.pftrace", perfetto(&moved)),
-        ("heap.pb", pprof(&moved)),
+        ("heap.pb", pprof(&moved, false)),
         ("samply.json", samply(&moved, &code_id).into()),
         ("breakpad.json", samply(&moved, &breakpad).into()),
         ("gecko.json", gecko(&moved).into()),
@@ -255,6 +266,38 @@ fn modules_of(file: &Path) -> [Vec<Vec<String>>; 3] {
 }
 
 #[test]
+fn the_code_of_a_profile_with_names_is_that_of_its_addresses() {
+    let folder = folder();
+    let moved = Moved::compile(folder.path());
+    let [unnamed, named] = [false, true].map(|has_names| {
+        let file = folder.path().join(if has_names { "named.pb" } else { "unnamed.pb" });
+        fs::write(&file, pprof(&moved, has_names)).expect("written");
+        file
+    });
+    assert_eq!(folded(&[text(&named), "--no-symbols"]), ["main;libmissing.so+0x40 1", "main;outer;inner 2"]);
+    for function in ["main", "outer", "inner"] {
+        for side in [&["--assembly"][..], &[]] {
+            let [expected, found] = [&unnamed, &named]
+                .map(|file| longspan(&[&["annotate", "--no-cache", text(file), function], side].concat()));
+            assert_eq!(found.stdout, expected.stdout, "{function} {side:?}");
+            assert!(expected.stdout.lines().count() > 2, "{expected:?}");
+        }
+    }
+    // Without the file, with names alone, or in a part by time, there is no code.
+    let missing = |more: &[&str]| {
+        let words = [&["annotate", "--no-cache", text(&named), "outer"][..], more].concat();
+        let answer = longspan(&words);
+        assert_eq!(answer.stdout.lines().count(), 1, "{answer:?}");
+        answer.stderr
+    };
+    for part in [["--from", "+0ns"], ["--filter", "dur<1s"]] {
+        assert!(missing(&part).contains("without addresses"), "{part:?}");
+    }
+    fs::remove_file(&moved.path).expect("a file");
+    assert!(missing(&[]).contains("its file was not found"), "{}", missing(&[]));
+}
+
+#[test]
 fn modules_of_functions_and_addresses_survive_pprof_and_perfetto() {
     let folder = folder();
     let moved = Moved::compile(folder.path());
@@ -262,7 +305,7 @@ fn modules_of_functions_and_addresses_survive_pprof_and_perfetto() {
     let at = |name: &str| folder.path().join(name);
     let files = [
         ("stacks.pftrace", perfetto(&moved)),
-        ("heap.pb", pprof(&moved)),
+        ("heap.pb", pprof(&moved, false)),
         ("samply.json", samply(&moved, &code_id).into()),
     ];
     for (name, bytes) in files {

@@ -1,20 +1,27 @@
 //! The code panel: samples per line and per instruction of a function, opened from a table.
 
+use std::path::{Path, PathBuf};
+
 use egui::vec2;
 use egui_kittest::kittest::{NodeT, Queryable};
 
 use crate::copied::copied;
 use crate::frame::run_by_shell;
-use crate::recording::{program, recording};
+use crate::recording::{MAPPED_AT, address, build_id, program, recording};
 use crate::session::Session;
 
 const SCREEN: egui::Vec2 = vec2(1280.0, 800.0);
 
 /// Opens a recording of a program that is compiled in another folder, and the code of `outer` from the samples table.
-fn with_code(session: &mut Session) -> std::path::PathBuf {
+fn with_code(session: &mut Session) -> PathBuf {
+    with_code_of(session, recording)
+}
+
+/// The same for a recording that `write` writes into a folder.
+fn with_code_of(session: &mut Session, write: fn(&Path, &Path) -> PathBuf) -> PathBuf {
     let folder = session.capture.parent().expect("a folder").to_path_buf();
     let program = program(&folder, "");
-    let path = recording(&folder, &program);
+    let path = write(&folder, &program);
     session.harness.state_mut().open_files(&[path]);
     session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
     session.give("Samples");
@@ -50,6 +57,53 @@ fn a_function_has_its_lines_and_instructions_with_their_samples() {
     session.click("Close");
     session.give("Code");
     session.until("the lines once more", |session| session.says(line));
+}
+
+/// Writes a pprof profile that names its functions: a stack in `inner`, which is inlined into `outer`.
+fn named_profile(folder: &Path, program: &Path) -> PathBuf {
+    let varint = |mut value: u64| {
+        let mut bytes = Vec::new();
+        while value >= 0x80 {
+            bytes.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        bytes.push(value as u8);
+        bytes
+    };
+    let number = |field: u64, value: u64| [varint(field << 3), varint(value)].concat();
+    let bytes =
+        |field: u64, bytes: &[u8]| [varint(field << 3 | 2), varint(bytes.len() as u64), bytes.to_vec()].concat();
+    let line = |function: u64| bytes(4, &number(1, function));
+    let [code, caller] = [address(program, "outer") + 3, address(program, "main") + 5];
+    let location = |id: u64, address: u64, lines: &[u8]| {
+        bytes(4, &[number(1, id), number(2, 1), number(3, address), lines.to_vec()].concat())
+    };
+    let mapping = [(1, 1), (2, MAPPED_AT), (3, MAPPED_AT + 0x10_0000), (5, 3), (6, 4)];
+    let function = |id: u64| bytes(5, &[number(1, id), number(2, 4 + id)].concat());
+    let texts = ["", "samples", "count", program.to_str().expect("text"), &build_id(program), "inner", "outer", "main"];
+    let profile = [
+        bytes(1, &[number(1, 1), number(2, 2)].concat()),
+        bytes(2, &[bytes(1, &[1, 2]), bytes(2, &[2])].concat()),
+        bytes(3, &mapping.map(|(field, value)| number(field, value)).concat()),
+        location(1, code, &[line(1), line(2)].concat()),
+        location(2, caller, &line(3)),
+        [1, 2, 3].map(function).concat(),
+        texts.map(|text| bytes(6, text.as_bytes())).concat(),
+    ];
+    let path = folder.join("named.pb");
+    std::fs::write(&path, profile.concat()).expect("written");
+    path
+}
+
+#[test]
+fn a_function_that_a_profile_names_has_its_code_too() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    with_code_of(&mut session, named_profile);
+    // A profile has one sample per stack.
+    let line = "3: __attribute__((noinline)) int outer(int x) { return inner(x) ^ 7; }, self 0, total 1";
+    session.until("the lines", |session| session.says(line));
+    session.click("Assembly");
+    session.until("the instructions", |session| session.says("lea eax, [rdi+1], self 1, total 1"));
 }
 
 #[test]

@@ -16,7 +16,6 @@ use crate::query::heat_map::{HeatMap, coarse_heat_map, heat_map};
 use crate::query::longest::longest;
 use crate::query::over_time::over_time;
 use crate::query::sample_table::SampleTable;
-use crate::query::samples::SampleHistogram;
 use crate::query::scheduling::scheduling;
 use crate::query::scheduling_order::{ScheduledFilter, order};
 use crate::query::scope::Scope;
@@ -25,19 +24,15 @@ use crate::query::stacks::{self, CallPaths};
 use crate::query::totals::{GrowingTotals, add_up};
 use crate::store::lane::RowIdx;
 use crate::symbols::cache::NameCache;
-use crate::symbols::code::choice::{NoFunction, choose};
-use crate::symbols::code::listing::list;
-use crate::symbols::code::samples::CodeSamples;
 use crate::symbols::locate::{Locator, folder_problem};
 use crate::symbols::lookup::{TraceFrames, look_up, overlay};
 use crate::symbols::report::report;
-use crate::symbols::sources::SourceFolders;
 use crate::symbols::unwind::SymbolUnwinding;
 use crate::ui::panels::counter_lines::CounterLines;
 use crate::ui::panels::group_lines::GroupLines;
 use crate::ui::panels::table_order::{OrderedRows, TableData, TableSort};
 use crate::ui::questions::{
-    Answer, CodeAnswer, CodeQuestion, FlameAnswer, GroupFacts, HeatMapQuestion, NameQuery, NamedTrace, NeighbourHit,
+    Answer, FlameAnswer, GroupFacts, HeatMapQuestion, NameQuery, NamedTrace, NeighbourHit,
     PathsOf, PathsQuestion, PtrEq, Question, SampleQuestion, SchedulingAnswer, SchedulingQuestion, SelectedScope,
 };
 
@@ -97,7 +92,7 @@ impl QueryContext<'_> {
     }
 
     /// Compiles a scope without a filter in addition to its own.
-    fn scope(&self, selected: &SelectedScope) -> Scope {
+    pub(super) fn scope(&self, selected: &SelectedScope) -> Scope {
         selected.with_filter(self.snapshot, "")
     }
 
@@ -226,32 +221,6 @@ impl QueryContext<'_> {
             PathsOf::Spans => stacks::from_spans(snapshot, &scope, cancel, progress)?,
         };
         Ok(Arc::new(paths))
-    }
-
-    /// Lists the code of a function with the samples of its event.
-    fn code(&self, question: &CodeQuestion) -> Result<CodeAnswer, Cancelled> {
-        let CodeQuestion { request, query, found } = question;
-        let (snapshot, key) = (self.snapshot, &request.function.key);
-        let function = match choose(snapshot, &found.0, &key.name, key.module.as_deref()) {
-            Ok(function) => function,
-            Err(reason) => return Ok(CodeAnswer { code: Err(reason) }),
-        };
-        let histogram = SampleHistogram::count(snapshot, &self.scope(&request.scope), self.cancel, self.progress)?;
-        let event = match &request.function.event {
-            Some(wanted) => histogram.events().iter().position(|event| event == wanted),
-            None => histogram.default_event(snapshot),
-        };
-        let Some(event) = event else {
-            return Ok(CodeAnswer { code: Err(NoFunction::Unsampled) });
-        };
-        let paths = || query.sources.files().iter().map(SourceFile::path);
-        let locator = Locator::for_traces(paths(), &query.folders);
-        let folders = SourceFolders::for_traces(paths(), &query.folders, request.source_maps.clone());
-        let frames = TraceFrames::from_snapshot(snapshot);
-        let samples = CodeSamples { snapshot, frames: &frames, found: &found.0, histogram: &histogram, event };
-        let code = list(samples, &function, (&locator, &folders), query.bytes_max, self.cancel)?;
-        let code = if code.sums.total.samples > 0 { Ok(Arc::new(code)) } else { Err(NoFunction::Unsampled) };
-        Ok(CodeAnswer { code })
     }
 
     /// Resolves the names of all addresses of a trace.

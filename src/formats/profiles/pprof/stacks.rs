@@ -128,12 +128,18 @@ impl PprofStacks {
                 row
             } else {
                 let mut modules = std::mem::take(&mut self.modules);
-                let location = tables.each_frame(location, &mut modules, batch, |each| location_frames.push(each));
+                let known = tables.each_frame(location, &mut modules, batch, |each| location_frames.push(each));
+                let address = tables.address_frame(location, &mut modules, batch);
                 self.modules = modules;
-                if location.is_none() {
+                if known.is_none() {
                     batch.lose(Loss::MissingText, pos);
                 }
-                let kept_count = dropped.kept_count(&location_frames, &mut has_kept, &mut batch.batch.losses);
+                let mut kept_count = dropped.kept_count(&location_frames, &mut has_kept, &mut batch.batch.losses);
+                if let Some(address) = address.filter(|_| kept_count == location_frames.len()) {
+                    location_frames.clear();
+                    location_frames.push(address);
+                    kept_count = 1;
+                }
                 self.push_location(key, &mut location_frames, kept_count, has_kept)
             };
             (frame, has_kept) = (row.frame, row.has_kept);

@@ -124,6 +124,8 @@ pub(super) struct ProfileTables<'m> {
     locations: FxHashMap<u64, CodeLocation>,
     /// Name by function id, as rows of `texts`.
     functions: FxHashMap<u64, usize>,
+    /// Whether locations with an address in a file have one frame, which symbols name.
+    reads_addresses: bool,
 }
 
 impl<'m> ProfileTables<'m> {
@@ -132,7 +134,7 @@ impl<'m> ProfileTables<'m> {
         memory: &mut ProfileMemory<'_>,
         losses: &mut Losses,
     ) -> Result<Self, ReadError> {
-        let mut tables = Self::default();
+        let mut tables = Self { reads_addresses: memory.context.code_addresses, ..Self::default() };
         let mut fields = Fields::new(message);
         for number in 0_u64.. {
             let offset = (message.len() - fields.rest().len()) as u64;
@@ -259,6 +261,19 @@ impl<'m> ProfileTables<'m> {
             });
         }
         Some(())
+    }
+
+    /// Returns the frame of a location by its address in a file; `None` if it is read by its names.
+    pub(super) fn address_frame(
+        &self,
+        id: u64,
+        modules: &mut MappedModules,
+        batch: &mut BatchBuilder,
+    ) -> Option<LocationFrame<'m>> {
+        let location = self.locations.get(&id).filter(|location| self.reads_addresses && location.address != 0)?;
+        let mapping = self.mappings.get(&location.mapping)?;
+        let has_file = !self.file(mapping).0.is_empty();
+        has_file.then(|| LocationFrame::Address(self.address(location, modules, batch)))
     }
 
     /// Returns the frame of an address: file and offset, or the address alone if it is not mapped.
