@@ -114,9 +114,10 @@ impl<'a, F: BlockFilter> TrackSweep<'a, F> {
     #[must_use]
     pub(crate) fn new(store: &'a Store, lanes: Range<u32>, from_ns: i64, filter: F) -> Self {
         let count = lanes.len();
+        let decoded_max = decoded_rows_max(count);
         let mut sweep = Self {
             filter,
-            lanes: lanes.map(|lane| LaneSweep::new(store, LaneIdx(lane))).collect(),
+            lanes: lanes.map(|lane| LaneSweep::new(store, LaneIdx(lane), decoded_max)).collect(),
             next: StartQueue::default(),
             open: vec![SweptRow::NONE; count],
             open_bits: vec![0; count.div_ceil(64)],
@@ -328,26 +329,56 @@ struct LaneSweep<'a> {
     extent: usize,
     block: usize,
     block_count: usize,
-    decoded: Option<Box<SweptBlock>>,
     current: Option<Extent<'a>>,
+    /// Rows of the current block.
     rows: usize,
-    /// A bit for each passing row of the decoded block.
+    /// A bit for each passing row of the current block.
     passing: u64,
-    /// Next row of the decoded block.
+    /// Next row of the current block.
     next: usize,
+    /// Decoded rows of the block from `decoded_from` on.
+    decoded: Vec<DecodedRow>,
+    decoded_from: usize,
+    /// Limit for the decoded rows.
+    decoded_max: usize,
 }
 
-struct SweptBlock {
-    starts: [i64; BLOCK_ROWS],
-    durs: [u64; BLOCK_ROWS],
-    names: [u64; BLOCK_ROWS],
+/// A decoded row. Its name is a key to sum by.
+struct DecodedRow {
+    start_ns: i64,
+    dur_ns: u64,
+    name: u32,
+}
+
+/// Returns how many rows of each of this many lanes are decoded at a time: whole blocks, unless there are so many lanes
+/// that these would take more memory than the lanes themselves. Then a block is decoded again for its next rows.
+fn decoded_rows_max(lanes: usize) -> usize {
+    /// Decoded rows of all lanes: 12 MiB. The deepest track has 65,536 lanes, and so at least 8 rows each. Tests decode
+    /// parts of blocks.
+    const DECODED_ROWS: usize = if cfg!(test) { 64 } else { 1 << 19 };
+    (DECODED_ROWS / lanes.max(1)).clamp(1, BLOCK_ROWS)
 }
 
 impl<'a> LaneSweep<'a> {
-    fn new(store: &'a Store, index: LaneIdx) -> Self {
-        let (lane, decoded, current) = (store.lane(index), None, None);
+    fn new(store: &'a Store, index: LaneIdx, decoded_max: usize) -> Self {
+        let (lane, current) = (store.lane(index), None);
         let names = Some(&*store.meta().names).filter(|names| names.has_failed());
-        Self { index, lane, names, extent: 0, block: 0, block_count: 0, decoded, current, rows: 0, passing: 0, next: 0 }
+        let (decoded, decoded_from) = (Vec::new(), 0);
+        Self {
+            index,
+            lane,
+            names,
+            extent: 0,
+            block: 0,
+            block_count: 0,
+            current,
+            rows: 0,
+            passing: 0,
+            next: 0,
+            decoded,
+            decoded_from,
+            decoded_max,
+        }
     }
 
     /// Seeks the first row that starts at or after `ts_ns`, and returns the row before it. Rows of a lane do not
@@ -365,8 +396,11 @@ impl<'a> LaneSweep<'a> {
         // The extent starts before that time, so one of its blocks does as well.
         let block = entered.directory().partition_point(|entry| entry.first_start_ns < ts_ns).saturating_sub(1);
         self.enter_block(extent, entered, block, filter);
-        let next = self.decoded.as_ref()?.starts[..self.rows].partition_point(|&start_ns| start_ns < ts_ns);
+        let mut starts = [0; BLOCK_ROWS];
+        entered.block(block).starts(&mut starts);
+        let next = starts[..self.rows].partition_point(|&start_ns| start_ns < ts_ns);
         self.next = next.checked_sub(1)?;
+        self.decode_next(filter);
         let before = self.open_span();
         self.advance(filter);
         Some(before)
@@ -374,29 +408,27 @@ impl<'a> LaneSweep<'a> {
 
     /// Returns whether a span of the lane is open at `ts_ns`.
     fn is_open_at(&self, ts_ns: i64) -> bool {
-        let mut other = Self { decoded: None, ..*self };
+        let mut other = Self { decoded: Vec::new(), ..*self };
         let last = other.seek(ts_ns.saturating_add(1), &mut EveryRow);
         last.is_some_and(|span| span.is_open_at(ts_ns))
     }
 
     /// Returns the start of the next row.
     fn start_ns(&self) -> Option<i64> {
-        let decoded = self.decoded.as_ref()?;
-        (self.next < self.rows).then(|| decoded.starts[self.next])
+        self.decoded.get(self.next.checked_sub(self.decoded_from)?).map(|row| row.start_ns)
     }
 
     /// Returns the next row as an open span. The row must exist.
     #[inline]
     fn open_span(&self) -> SweptRow {
-        let Some(decoded) = &self.decoded else { return SweptRow::NONE };
-        let (start_ns, dur_ns) = (decoded.starts[self.next], decoded.durs[self.next]);
+        let next = self.decoded.get(self.next.wrapping_sub(self.decoded_from));
+        let Some(&DecodedRow { start_ns, dur_ns, name }) = next else { return SweptRow::NONE };
         SweptRow {
             start_ns,
             end_ns: start_ns.saturating_add_unsigned(dur_ns),
             covered_to_ns: start_ns,
             dur_ns,
-            // Names have 32 bits; the column is unpacked into 64-bit words.
-            name: NameIdx(decoded.names[self.next] as u32),
+            name: NameIdx(name),
             parent: NO_PARENT,
             slot: NOT_SUMMED,
             passes: self.passing >> self.next & 1 != 0,
@@ -407,18 +439,17 @@ impl<'a> LaneSweep<'a> {
     #[inline]
     fn advance(&mut self, filter: &mut impl BlockFilter) -> Option<i64> {
         self.next += 1;
-        if self.next >= self.rows {
+        if self.next >= self.decoded_from + self.decoded.len() {
             self.load_more(filter);
         }
         self.start_ns()
     }
 
-    /// Loads the next non-empty block if the decoded one is used up.
+    /// Decodes the next rows of the block, or those of the next non-empty block if it is used up.
     fn load_more(&mut self, filter: &mut impl BlockFilter) {
         if self.next < self.rows {
-            return;
-        }
-        if self.block + 1 < self.block_count {
+            self.decode_next(filter);
+        } else if self.block + 1 < self.block_count {
             self.block += 1;
             self.decode(filter);
         } else {
@@ -429,6 +460,7 @@ impl<'a> LaneSweep<'a> {
     /// Decodes the first block of the first intact extent from `extent` on.
     fn enter(&mut self, extent: usize, filter: &mut impl BlockFilter) {
         (self.rows, self.next, self.block_count, self.current) = (0, 0, 0, None);
+        self.decoded.clear();
         for index in extent..self.lane.extents().len() {
             if let Some(extent) = self.lane.extent(index) {
                 self.enter_block(index, extent, 0, filter);
@@ -442,23 +474,39 @@ impl<'a> LaneSweep<'a> {
         self.decode(filter);
     }
 
+    /// Starts with the first row of the current block.
     fn decode(&mut self, filter: &mut impl BlockFilter) {
         (self.rows, self.next) = (0, 0);
+        let Some(extent) = self.current else { return self.decoded.clear() };
+        let block = extent.block(self.block);
+        self.rows = block.rows();
+        self.passing = filter.rows(self.index, &block);
+        self.decode_next(filter);
+    }
+
+    /// Decodes the rows of the current block from `next` on, as many as may be decoded.
+    fn decode_next(&mut self, filter: &mut impl BlockFilter) {
+        self.decoded.clear();
+        self.decoded_from = self.next;
         let Some(extent) = self.current else { return };
         let block = extent.block(self.block);
-        let decoded = self.decoded.get_or_insert_with(|| {
-            Box::new(SweptBlock { starts: [0; BLOCK_ROWS], durs: [0; BLOCK_ROWS], names: [0; BLOCK_ROWS] })
-        });
-        block.starts(&mut decoded.starts);
-        block.values(&mut decoded.durs);
-        block.names(&mut decoded.names);
-        self.rows = block.rows();
-        if let Some(names) = self.names {
-            for name in &mut decoded.names[..self.rows] {
-                *name = names.regular(NameIdx(*name as u32)).0.into();
+        let (mut starts, mut durs, mut names) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS], [0; BLOCK_ROWS]);
+        block.starts(&mut starts);
+        block.values(&mut durs);
+        block.names(&mut names);
+        let rows = self.next..self.rows.min(self.next + self.decoded_max);
+        if let Some(regular) = self.names {
+            for name in &mut names[rows.clone()] {
+                *name = regular.regular(NameIdx(*name as u32)).0.into();
             }
         }
-        self.passing = filter.rows(self.index, &block);
-        filter.regroup(&block, self.passing, &mut decoded.names);
+        // Each row is regrouped once, since that may read its arguments.
+        let decoded_bits = rows.clone().fold(0, |bits, row| bits | 1_u64 << row);
+        filter.regroup(&block, self.passing & decoded_bits, &mut names);
+        // Most lanes have few rows, so no more is reserved than the block has.
+        self.decoded.reserve_exact(rows.len());
+        // Names have 32 bits; the column is unpacked into 64-bit words.
+        let row = |row: usize| DecodedRow { start_ns: starts[row], dur_ns: durs[row], name: names[row] as u32 };
+        self.decoded.extend(rows.map(row));
     }
 }

@@ -40,15 +40,18 @@ struct Shape {
 enum Command {
     Dump,
     Stats,
+    Flame,
+    Spans,
     /// An export to tables.
     Parquet,
 }
 
-use Command::{Dump, Parquet, Stats};
+use Command::{Dump, Flame, Parquet, Spans, Stats};
 
 const SHAPES: &[Shape] = &[
     Shape { name: "threads", write: threads, names_each: 0, divisor: 1, commands: &[Dump, Parquet] },
     Shape { name: "nested threads", write: nested_threads, names_each: 0, divisor: 4, commands: &[Dump] },
+    Shape { name: "deep threads", write: deep_threads, names_each: 0, divisor: 1, commands: &[Stats, Flame, Spans] },
     Shape { name: "named threads", write: named_threads, names_each: 1, divisor: 1, commands: &[] },
     Shape { name: "processes", write: processes, names_each: 0, divisor: 1, commands: &[] },
     Shape { name: "counters", write: counters, names_each: 1, divisor: 1, commands: &[] },
@@ -100,6 +103,17 @@ fn threads(folder: &Path, count: u64) -> Vec<PathBuf> {
 fn nested_threads(folder: &Path, count: u64) -> Vec<PathBuf> {
     let spans = |k| [5, 4].map(|dur| format!(r#"{{"ph":"X","pid":1,"tid":{k},"ts":{k},"dur":{dur},"name":"work"}}"#));
     json(folder, (0..count).flat_map(spans))
+}
+
+/// Threads of 50,000 nested spans each, so that a query has as many lanes at a time.
+fn deep_threads(folder: &Path, count: u64) -> Vec<PathBuf> {
+    const LEVELS: u64 = 50_000;
+    let event = |k: u64| {
+        let (tid, level) = (k / (2 * LEVELS), k % (2 * LEVELS));
+        let (phase, name) = if level < LEVELS { ("B", level % 50) } else { ("E", (2 * LEVELS - 1 - level) % 50) };
+        format!(r#"{{"ph":"{phase}","pid":1,"tid":{tid},"ts":{level},"name":"f{name}"}}"#)
+    };
+    json(folder, (0..2 * count).map(event))
 }
 
 fn named_threads(folder: &Path, count: u64) -> Vec<PathBuf> {
@@ -381,6 +395,8 @@ fn bytes_of(command: Command, paths: &[PathBuf], memory: &str) -> u64 {
     let words: &[&str] = match command {
         Dump => &["dump"],
         Stats => &["stats"],
+        Flame => &["flame", "--format", "json"],
+        Spans => &["spans", "--format", "csv"],
         Parquet => &["export", "-o", tables],
     };
     let mut words = [words, &["--no-cache", "--memory", memory]].concat();

@@ -9,7 +9,7 @@
 
 use std::ops::Range;
 
-use super::{BlockFilter, LaneSweep, StartQueue, SweptRow};
+use super::{BlockFilter, LaneSweep, StartQueue, SweptRow, decoded_rows_max};
 use crate::base::ends::DepthEnds;
 use crate::store::lane::LaneIdx;
 use crate::store::paths::{PathIdx, PathSumTable, PathSums};
@@ -96,9 +96,10 @@ impl<'a, F: BlockFilter> PathSweep<'a, F> {
     #[must_use]
     pub(crate) fn new(store: &'a Store, lanes: Range<u32>, from_ns: i64, filter: F, sums: &mut PathSumTable) -> Self {
         let count = lanes.len();
+        let decoded_max = decoded_rows_max(count);
         let mut sweep = Self {
             filter,
-            lanes: lanes.map(|lane| LaneSweep::new(store, LaneIdx(lane))).collect(),
+            lanes: lanes.map(|lane| LaneSweep::new(store, LaneIdx(lane), decoded_max)).collect(),
             next: StartQueue::default(),
             open: vec![OpenPath::NONE; count],
             failing: Vec::new(),
