@@ -95,6 +95,12 @@ pub(crate) fn signed_time_text(ts_ns: i64) -> String {
     }
 }
 
+/// Formats a duration as in a filter, such as `1.31072ms`; [`duration_ns`] parses it back exactly.
+#[must_use]
+pub(crate) fn duration_word(dur_ns: u64) -> String {
+    i64::try_from(dur_ns).map_or_else(|_| format!("{dur_ns}ns"), signed_time_text)
+}
+
 /// The reason why a number with a unit is invalid.
 #[derive(Debug)]
 enum Problem {

@@ -12,6 +12,7 @@ use super::table_column::TableColumn;
 use super::value_menu::PanelValue;
 use crate::base::csv::Cells;
 use crate::base::time::duration_text;
+use crate::base::units::duration_word;
 use crate::model::Process;
 use crate::query::Snapshot;
 use crate::query::filter::exactly;
@@ -277,7 +278,7 @@ impl HitRows<'_> {
         match column {
             0 => PanelValue::from_name(self.snapshot.names().get(hit.name).text, hit.name),
             1 => match self.dur_ns(hit) {
-                Some(dur_ns) => PanelValue::new(dur_ns.to_string()).found_by(format!("dur={dur_ns}ns")),
+                Some(dur_ns) => PanelValue::new(dur_ns.to_string()).found_by(format!("dur={}", duration_word(dur_ns))),
                 None => PanelValue::default(),
             },
             2 => PanelValue::new(self.start(hit).trim_end_matches(" s")),

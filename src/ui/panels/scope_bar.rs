@@ -186,7 +186,12 @@ impl ScopeBar {
         const FIELD_POINTS: f32 = 260.0;
         /// Space for the cross and the buttons that derive and save.
         const REST_POINTS: f32 = 240.0;
-        let width = FIELD_POINTS.min((ui.available_width() - REST_POINTS).max(60.0));
+        /// Space for the beginning of a sentence about the filter.
+        const SENTENCE_POINTS: f32 = 160.0;
+        let has_sentence = self.error.is_some() || self.hint.is_some();
+        let rest = REST_POINTS + if has_sentence { SENTENCE_POINTS } else { 0.0 };
+        let room = ui.available_width() - rest;
+        let (width, is_cut) = field::grown_width(ui, &self.filter, FIELD_POINTS, room);
         // Escape clears the field first, and only then the scope.
         let keys = egui::EventFilter { escape: true, horizontal_arrows: true, ..egui::EventFilter::default() };
         let response = field::add(ui, &mut self.filter, |field| {
@@ -194,6 +199,9 @@ impl ScopeBar {
             field.background_color(theme.canvas).event_filter(keys)
         });
         response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Filter of the scope"));
+        if is_cut {
+            response.clone().on_hover_text(tip(&self.filter));
+        }
         if response.has_focus() && ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Escape)) {
             (self.filter, self.error) = (self.shown.filter.to_string(), None);
             response.surrender_focus();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use egui::{Event, Key, Modifiers, RichText, Ui};
 
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
+use super::elided::tip;
 use super::hit_list::{HitList, ListContent, ListRows};
 use super::hit_table::{HitExport, HitTableRows};
 use super::longest_list::LongestList;
@@ -268,13 +269,16 @@ impl SearchPanel {
     ) {
         const FIELD_POINTS: f32 = 380.0;
         let hint = "Search: a part of a name, or dur>1ms";
-        let width = room.clamp(60.0, FIELD_POINTS);
+        let (width, is_cut) = field::grown_width(ui, &self.text, FIELD_POINTS, room);
         let response = field::add(ui, &mut self.text, |field| {
             let field = field.hint_text(hint).background_color(theme.canvas).desired_width(width);
             // The id does not depend on the line of the field, so the field keeps the focus.
             field.id(egui::Id::unique("field of the search"))
         });
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Search"));
+        if is_cut {
+            response.clone().on_hover_text(tip(&self.text));
+        }
         if std::mem::take(&mut self.focuses) {
             response.request_focus();
         }

@@ -8,6 +8,8 @@ use egui::text::{CCursor, CCursorRange, CharIndex};
 use egui::text_edit::TextEditState;
 use egui::{Color32, EventFilter, Id, Key, Modifiers, Response, Role, TextBuffer, TextEdit, Ui, Vec2, WidgetInfo};
 
+use super::letters::text_width;
+
 /// Longer than any name, path or query; a line of this length is laid out within milliseconds.
 pub(crate) const FIELD_BYTES_MAX: usize = 64 * 1024;
 
@@ -46,6 +48,20 @@ pub(crate) fn add_table_filter(ui: &mut Ui, words: &mut String, label: &str, wid
         response.surrender_focus();
     }
     response.changed() || leaves
+}
+
+/// Returns the width of a field that grows with its text from `least` points as far as there is room, and whether the
+/// text is cut nevertheless.
+pub(crate) fn grown_width(ui: &Ui, text: &str, least: f32, room: f32) -> (f32, bool) {
+    /// Space for the margins and the cursor.
+    const AROUND_POINTS: f32 = 12.0;
+    const POINTS_MIN: f32 = 60.0;
+    /// No field has room for more letters; a text may be far longer.
+    const LETTERS_MAX: usize = 1000;
+    let end = text.char_indices().nth(LETTERS_MAX).map_or(text.len(), |(end, _)| end);
+    let needed = text_width(ui, &text[..end], &egui::TextStyle::Body.resolve(ui.style())) + AROUND_POINTS;
+    let room = room.max(POINTS_MIN);
+    (needed.max(least).min(room), needed > room)
 }
 
 /// Selects all of a field's text, so that typing replaces it.

@@ -9,6 +9,7 @@ use super::sample_value::SampleValue;
 use super::values::{NAME_POINTS, pair};
 use super::{DetailsPanel, share_text};
 use crate::base::time::{duration_text, elapsed_text, grouped_digits};
+use crate::base::units::duration_word;
 use crate::query::filter::exactly;
 use crate::query::groups::{GroupBy, NameKey, OwnerKey};
 use crate::scene::labels::shorten_middle;
@@ -118,7 +119,7 @@ impl DetailsPanel {
         let exactly = |fact: Fact, ns: u64| if unit.is_time() { fact.exactly_ns(ns) } else { fact };
         let (label, self_label) = if unit.is_time() { ("Duration", "Self time") } else { ("Weight", "Self weight") };
         let more = if description.unfinished { " or more" } else { "" };
-        let as_long = unit.is_time().then(|| format!("dur={dur_ns}ns"));
+        let as_long = unit.is_time().then(|| format!("dur={}", duration_word(dur_ns)));
         let mut facts =
             vec![exactly(Fact::new(label, format!("{}{more}", unit.text(dur_ns))).found_by(as_long), dur_ns)];
         facts.extend(description.self_ns.map(|self_ns| {

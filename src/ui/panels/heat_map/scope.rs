@@ -3,6 +3,7 @@
 
 use std::ops::RangeInclusive;
 
+use crate::base::units::{duration_word, signed_time_text};
 use crate::query::filter::{Filter, Test};
 use crate::query::heat_map::HeatMapAxis;
 use crate::ui::questions::SelectedScope;
@@ -49,7 +50,7 @@ fn joined(filter: &str, more: &str) -> String {
 fn taken_apart(filter: &str) -> (String, RangeInclusive<u64>, RangeInclusive<i64>) {
     let (mut rest, mut durations, mut starts) = (filter.trim_end(), 0..=u64::MAX, i64::MIN..=i64::MAX);
     // A word that ends a quoted text or an expression does not end like a time.
-    while let Some(word) = rest.rsplit(char::is_whitespace).next().filter(|word| word.ends_with("ns")) {
+    while let Some(word) = rest.rsplit(char::is_whitespace).next().filter(|word| word.ends_with('s')) {
         if !(word.starts_with("dur") || word.starts_with("start")) || rest.contains(['"', '/']) && is_inside(rest, word)
         {
             break;
@@ -79,21 +80,21 @@ fn duration_words(durations: &RangeInclusive<u64>) -> Vec<String> {
     const TYPED_MAX: u64 = i64::MAX as u64;
     let (least, most) = (*durations.start(), *durations.end());
     match (least, most) {
-        _ if least == most && most <= TYPED_MAX => vec![format!("dur={least}ns")],
+        _ if least == most && most <= TYPED_MAX => vec![format!("dur={}", duration_word(least))],
         _ => {
             let least = (least > 0).then(|| match least {
-                TYPED_MAX.. => format!("dur>{TYPED_MAX}ns"),
-                least => format!("dur>={least}ns"),
+                TYPED_MAX.. => format!("dur>{}", duration_word(TYPED_MAX)),
+                least => format!("dur>={}", duration_word(least)),
             });
-            least.into_iter().chain((most <= TYPED_MAX).then(|| format!("dur<={most}ns"))).collect()
+            least.into_iter().chain((most <= TYPED_MAX).then(|| format!("dur<={}", duration_word(most)))).collect()
         }
     }
 }
 
 fn start_words(starts: &RangeInclusive<i64>) -> Vec<String> {
     let (first, last) = (*starts.start(), *starts.end());
-    let from = (first > i64::MIN).then(|| format!("start>={first}ns"));
-    let to = last.checked_add(1).map(|end| format!("start<{end}ns"));
+    let from = (first > i64::MIN).then(|| format!("start>={}", signed_time_text(first)));
+    let to = last.checked_add(1).map(|end| format!("start<{}", signed_time_text(end)));
     from.into_iter().chain(to).collect()
 }
 
@@ -115,6 +116,14 @@ mod tests {
         let finer = CellBounds { times_ns: Some((90, 120)), durations_ns: Some((12, 20)) };
         let made = finer.scope(&made, "", &HeatMapAxis::new(100, 200, 10));
         assert_eq!(&*made.filter, "cat:io name:/^a b$/ dur>=12ns dur<=15ns start>=100ns start<120ns");
+        let coarse = CellBounds { times_ns: Some((1_000, 2_000_000_001)), durations_ns: Some((1_310_720, 3_670_015)) };
+        let bounds = coarse.scope(&of("", None), "", &axis);
+        assert_eq!(&*bounds.filter, "dur>=1.31072ms dur<=3.670015ms start>=1us start<2.000000001s");
+        let shorter = CellBounds { times_ns: None, durations_ns: Some((0, 2_000_000)) };
+        assert_eq!(
+            &*shorter.scope(&of(&bounds.filter, None), "", &axis).filter,
+            "dur>=1.31072ms dur<=2ms start>=1us start<2.000000001s"
+        );
         // Quoted text is not a bound.
         let quoted = of("\"x dur>=8ns\" /y start<5ns/", None);
         assert_eq!(
@@ -128,16 +137,16 @@ mod tests {
         let axis = HeatMapAxis::new(i64::MIN, i64::MAX, 2);
         let zero = CellBounds { times_ns: Some((0, i64::MAX)), durations_ns: Some((0, 0)) };
         let made = zero.scope(&SelectedScope::default(), "", &axis);
-        assert_eq!((&*made.filter, made.range), ("dur=0ns start>=0ns", None));
+        assert_eq!((&*made.filter, made.range), ("dur=0s start>=0s", None));
         let longest = CellBounds { times_ns: Some((i64::MIN, 0)), durations_ns: Some((1 << 63, u64::MAX)) };
         let made = longest.scope(&SelectedScope::default(), "", &axis);
-        assert_eq!((&*made.filter, made.range), ("dur>9223372036854775807ns start<0ns", Some((i64::MIN, 0))));
+        assert_eq!((&*made.filter, made.range), ("dur>9223372036.854775807s start<0s", Some((i64::MIN, 0))));
         // All cells of a map have the scope of the map.
         let all = CellBounds { times_ns: None, durations_ns: None };
         assert_eq!(all.scope(&SelectedScope::default(), "", &axis), SelectedScope::default());
         let made = all.scope(&of("", Some((5, 9))), "", &HeatMapAxis::new(5, 9, 4));
         assert_eq!((&*made.filter, made.range), ("start>=5ns start<9ns", Some((5, 9))));
-        for filter in ["dur=0ns start>=0ns", "dur>9223372036854775807ns start<0ns"] {
+        for filter in ["dur=0s start>=0s", "dur>9223372036.854775807s start<0s"] {
             assert_eq!(Filter::parse(filter).map_or(0, |filter| filter.terms.len()), 2, "{filter}");
         }
     }
