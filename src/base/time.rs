@@ -6,10 +6,11 @@ use chrono::{DateTime, FixedOffset};
 /// Times from one hour on are shown in hours, minutes and seconds.
 pub(crate) const HOUR_NS: u64 = 3600 * 1_000_000_000;
 
-/// Formats a duration: up to four significant digits of the largest unit, such as `1.234 ms`. From one hour on, it has
-/// hours, minutes and seconds, such as `1 h 53 min 20 s`.
+/// Formats the duration of one span or range: up to three decimals of the largest unit, such as `1.234 ms`. From one
+/// hour on, it has hours, minutes and seconds, such as `1 h 53 min 20 s`.
 ///
-/// Further digits are truncated, never rounded up, so that a span never appears longer than it is.
+/// Further digits are truncated, never rounded up, so that a span never appears longer than it is. Tables and lists
+/// round to four significant digits instead.
 #[must_use]
 pub(crate) fn duration_text(dur_ns: u64) -> String {
     const UNITS: [(u64, &str); 4] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns")];

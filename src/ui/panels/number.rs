@@ -1,5 +1,5 @@
 //! Numbers in tables: four significant digits and one unit, aligned at the decimal point. Tooltips and copies have the
-//! exact value.
+//! exact value. Durations and shares are rounded to the nearest, so that the same value is the same text in all tables.
 
 use egui::text::{LayoutJob, TextFormat};
 use egui::{Color32, FontId, Painter, Rect, pos2};
@@ -68,11 +68,12 @@ impl TableNumber {
             Self::Count(count) => count.to_string(),
             Self::Duration(ns) => ns.to_string(),
             Self::Value(value) => value.to_string(),
-            Self::Share { part, whole } => format!("{:.6}", fraction(part, whole)),
+            // A total with nested spans of its group may exceed the whole.
+            Self::Share { whole: 0, .. } => format!("{:.6}", 0.0),
+            Self::Share { part, whole } => format!("{:.6}", part as f64 / whole as f64),
         }
     }
 
-    /// Truncates after the last digit and never rounds up, so no span appears longer than it is.
     fn parts(self) -> NumberParts {
         match self {
             Self::Count(count) => NumberParts { whole: grouped_digits(count), fraction: String::new(), unit: "" },
@@ -80,7 +81,7 @@ impl TableNumber {
             Self::Value(value) => value_parts(value),
             Self::Share { whole: 0, .. } => NumberParts { whole: "-".to_owned(), fraction: String::new(), unit: "%" },
             Self::Share { part, whole } => {
-                let thousandths = part.saturating_mul(1000) / whole;
+                let thousandths = part.saturating_mul(1000).saturating_add(whole / 2) / whole;
                 if thousandths == 0 && part > 0 {
                     return NumberParts { whole: "< 0".to_owned(), fraction: ".1".to_owned(), unit: "%" };
                 }
@@ -119,15 +120,35 @@ impl TableNumber {
     }
 }
 
+/// Rounds a duration to four significant digits of its largest unit. All digits before the decimal point are shown.
 fn duration_parts(ns: u128) -> NumberParts {
-    const UNITS: [(u128, &str); 5] =
-        [(HOUR_NS as u128, "h"), (1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns")];
-    let (unit_ns, unit) = UNITS.into_iter().find(|(unit_ns, _)| ns >= *unit_ns).unwrap_or((1, "ns"));
-    let whole = ns / unit_ns;
-    let decimals = if unit_ns == 1 { 0 } else { SIGNIFICANT_DIGITS.saturating_sub(whole.to_string().len()) };
-    let thousandths = format!(".{:03}", ns % unit_ns * 1000 / unit_ns);
-    let fraction = if decimals == 0 { String::new() } else { thousandths[..=decimals].to_owned() };
-    NumberParts { whole: grouped_digits(saturated(whole)), fraction, unit }
+    /// Each unit in nanoseconds, and half of the last digit of the next smaller unit: a duration this close below the
+    /// unit is rounded up to it.
+    const UNITS: [(u128, u128, &str); 5] = [
+        (HOUR_NS as u128, 500_000_000, "h"),
+        (1_000_000_000, 50_000, "s"),
+        (1_000_000, 50, "ms"),
+        (1_000, 0, "µs"),
+        (1, 0, "ns"),
+    ];
+    let reaches = |&(unit_ns, half_ns, _): &(u128, u128, &str)| ns >= unit_ns - half_ns;
+    let (unit_ns, _, unit) = UNITS.into_iter().find(reaches).unwrap_or((1, 0, "ns"));
+    let most = if unit_ns == 1 { 0 } else { SIGNIFICANT_DIGITS - 1 };
+    // Rounding may add a digit before the point, such as in 9.9996.
+    let decimals = (0..=most)
+        .rev()
+        .find(|&decimals| decimals == 0 || rounded(ns, unit_ns, decimals) < 10_u128.pow(SIGNIFICANT_DIGITS as u32));
+    let decimals = decimals.unwrap_or(0);
+    let (rounded, scale) = (rounded(ns, unit_ns, decimals), 10_u128.pow(decimals as u32));
+    let fraction = if decimals == 0 { String::new() } else { format!(".{:0decimals$}", rounded % scale) };
+    NumberParts { whole: grouped_digits(saturated(rounded / scale)), fraction, unit }
+}
+
+/// Returns a duration in units with some decimals, rounded to the nearest, times ten for each decimal.
+fn rounded(ns: u128, unit_ns: u128, decimals: usize) -> u128 {
+    let scale = 10_u128.pow(decimals as u32);
+    let (whole, rest) = (ns / unit_ns, ns % unit_ns);
+    whole.saturating_mul(scale).saturating_add((rest * scale + unit_ns / 2) / unit_ns)
 }
 
 /// Formats values like the timeline, but small ones with an exponent: a rate of 0.0003 must not show as zero.
@@ -170,17 +191,44 @@ mod tests {
             (0, "0 ns"),
             (999, "999 ns"),
             (1_000, "1.000 µs"),
-            (70_229, "70.22 µs"),
+            (70_224, "70.22 µs"),
+            (70_225, "70.23 µs"),
             (416_812_345, "416.8 ms"),
-            (1_072_999_999, "1.072 s"),
-            (59_999_999_999, "59.99 s"),
-            (1_234_999_999_999, "1\u{2009}234 s"),
-            (3_599_999_999_999, "3\u{2009}599 s"),
+            (13_296_000, "13.30 ms"),
+            (28_519_000, "28.52 ms"),
+            (1_072_999_999, "1.073 s"),
+            (1_234_499_999_999, "1\u{2009}234 s"),
             (6_833_826_000_000_000, "1\u{2009}898 h"),
             (9_000_000_000_000, "2.500 h"),
         ] {
             assert_eq!(TableNumber::Duration(ns).text(), text, "{ns}");
         }
+    }
+
+    #[test]
+    fn a_carry_goes_to_the_next_digit_or_unit() {
+        for (ns, text) in [
+            (9_999, "9.999 µs"),
+            (999_940, "999.9 µs"),
+            (999_949, "999.9 µs"),
+            (999_950, "1.000 ms"),
+            (999_960, "1.000 ms"),
+            (9_999_499, "9.999 ms"),
+            (9_999_500, "10.00 ms"),
+            (99_995_000, "100.0 ms"),
+            (999_949_999, "999.9 ms"),
+            (999_950_000, "1.000 s"),
+            (59_999_999_999, "60.00 s"),
+            (999_949_999_999, "999.9 s"),
+            (999_950_000_000, "1\u{2009}000 s"),
+            (3_599_499_999_999, "3\u{2009}599 s"),
+            (3_599_500_000_000, "1.000 h"),
+            (35_998_200_000_000, "10.00 h"),
+            (u128::from(u64::MAX), "5\u{2009}124\u{2009}096 h"),
+        ] {
+            assert_eq!(TableNumber::Duration(ns).text(), text, "{ns}");
+        }
+        assert!(TableNumber::Duration(u128::MAX).text().ends_with(" h"));
     }
 
     #[test]
@@ -205,10 +253,14 @@ mod tests {
     #[test]
     fn shares_have_one_decimal_and_small_ones_are_not_rounded_to_zero() {
         for (part, whole, text) in
-            [(1, 3, "33.3 %"), (0, 3, "0.0 %"), (1, 1_000_000, "< 0.1 %"), (3, 3, "100.0 %"), (1, 0, "- %")]
+            [(1, 3, "33.3 %"), (2, 3, "66.7 %"), (0, 3, "0.0 %"), (1, 1_000_000, "< 0.1 %"), (3, 3, "100.0 %")]
         {
             assert_eq!(TableNumber::Share { part, whole }.text(), text);
         }
+        assert_eq!(TableNumber::Share { part: 1, whole: 0 }.text(), "- %");
+        // A recursive function has a larger total than the whole.
+        let above = TableNumber::Share { part: 3, whole: 2 };
+        assert_eq!((above.text(), above.copied()), ("150.0 %".to_owned(), "1.500000".to_owned()));
     }
 
     /// Returns the right end of a number that is painted into a cell from 0, and the left end.
@@ -240,13 +292,36 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_text_is_at_most_the_duration_and_less_than_a_thousandth_below(ns in 1_000u64..10_000_000_000_000) {
-            let text = TableNumber::Duration(ns.into()).text().replace('\u{2009}', "");
-            let (digits, unit) = text.split_once(' ').unwrap();
-            let unit_ns = match unit { "h" => 3600e9, "s" => 1e9, "ms" => 1e6, _ => 1e3 };
-            let shown_ns = digits.parse::<f64>().unwrap() * unit_ns;
-            let ns = ns as f64;
-            prop_assert!(shown_ns <= ns * (1.0 + 1e-12) && shown_ns > ns * 0.999, "{text} of {ns}");
+        fn a_text_is_the_nearest_of_four_digits_and_longer_durations_have_no_smaller_one(
+            // Durations of every length, and those near a power of ten, where rounding carries.
+            (ns, more) in (1u32..48, any::<u64>(), any::<bool>(), 0u64..200, 0u32..18).prop_map(
+                |(bits, random, is_near, more, digits)| {
+                    let ns = if is_near { 10u64.pow(digits).saturating_sub(random % 100) } else { random >> (63 - bits) };
+                    (ns.min(1 << 53), more)
+                }
+            ),
+        ) {
+            let shown = |ns: u64| {
+                let text = TableNumber::Duration(ns.into()).text().replace('\u{2009}', "");
+                let (digits, unit) = text.split_once(' ').unwrap();
+                let unit_ns: u128 = match unit {
+                    "h" => 3_600_000_000_000,
+                    "s" => 1_000_000_000,
+                    "ms" => 1_000_000,
+                    "µs" => 1_000,
+                    _ => 1,
+                };
+                let decimals = digits.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+                let scale = 10u128.pow(decimals as u32);
+                let count: u128 = digits.replace('.', "").parse().unwrap();
+                (text.clone(), digits.replace('.', "").len(), count * unit_ns, unit_ns, scale)
+            };
+            let (text, digits, scaled_ns, unit_ns, scale) = shown(ns);
+            // At most half of the last digit.
+            prop_assert!((scaled_ns.abs_diff(u128::from(ns) * scale)) * 2 <= unit_ns, "{text} of {ns}");
+            prop_assert!(unit_ns == 1 || digits == 4 || digits > 4 && scale == 1, "{text} of {ns}");
+            let (longer, _, longer_ns, _, longer_scale) = shown(ns + more);
+            prop_assert!(scaled_ns * longer_scale <= longer_ns * scale, "{text} and {longer} of {ns} and {more} more");
         }
     }
 }
