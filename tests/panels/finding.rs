@@ -481,10 +481,10 @@ fn a_low_dock_shows_several_of_the_longest_spans_of_a_name() {
     session.until("the line", |session| session.says("ListItem: read"));
     session.harness.run_steps(2);
     session.click("read");
-    session.until("the longest", |session| session.says("5 µs  at"));
+    session.until("the longest", |session| session.says("5.000 µs  at"));
     session.harness.run_steps(3);
     let bottom = session.harness.get_by_label("Map of the whole trace").rect().bottom().max(SCREEN.y - 30.0);
-    let links = session.harness.query_all_by_label_contains("5 µs  at");
+    let links = session.harness.query_all_by_label_contains("5.000 µs  at");
     let shown = links.filter(|link| link.rect().bottom() < bottom).count();
     assert!(shown >= 5, "{shown}");
 }

@@ -70,7 +70,7 @@ fn arrows_home_and_end_lead_from_row_to_row_and_enter_chooses() {
     }
     assert_eq!(session.summary(), summary, "the keys of the table do not move the timeline");
     session.press(Modifiers::NONE, Key::Enter);
-    session.until("the longest of that name", |session| session.says("200 µs  at 0.000100000 s"));
+    session.until("the longest of that name", |session| session.says("200.0 µs  at 0.000100000 s"));
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn a_name_of_five_hundred_letters_is_on_one_line_and_whole_in_its_tip() {
     session.until("the details", |session| session.says("Label: Over time"));
     let button = session.harness.get_by_role_and_label(egui::Role::Button, "Search").rect();
     assert!(button.left() > 640.0 && button.right() <= SCREEN.x, "{button}");
-    for title in ["Durations", "Over time"] {
+    for title in ["Durations (log scale)", "Over time"] {
         for place in session.harness.query_all_by_label(title).map(|node| node.rect()) {
             assert!(place.right() <= SCREEN.x, "{title} at {place}");
         }

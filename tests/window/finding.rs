@@ -103,7 +103,7 @@ fn totals_of_a_slice_of_time_are_sorted_narrowed_copied_and_lead_to_the_longest(
     // The selected name has a histogram and its longest spans beside it.
     window.press("read");
     window.until_said("Over time");
-    window.press("100 ms  at 0.500000000 s");
+    window.press("100.0 ms  at 0.500000000 s");
     window.until_said("Selected: read, 100 ms");
     window.point((700, 350));
     window.key("Escape");
@@ -123,7 +123,7 @@ fn a_bar_of_a_name_finds_the_spans_that_take_as_long_and_a_part_of_its_time_fill
     // The bars are below the labels, with the first one at the left.
     window.click((over_time.left + 4, over_time.bottom + 40));
     window.until("the first part of the time", |window| Some(view_s(window)).filter(|view| view.1 < 0.2));
-    let durations = window.place_of("Durations");
+    let durations = window.place_of("Durations (log scale)");
     window.click((durations.left + 4, durations.bottom + 40));
     let filter = window.until("the search", |window| window.text_in("Search").filter(|text| text.starts_with("dur>=")));
     assert!(filter.contains("dur<=") && filter.ends_with("name:/^write$/"), "{filter}");

@@ -2,8 +2,10 @@
 
 use egui::{RichText, Ui};
 
-use crate::base::sketch::Sketch;
+use super::number::TableNumber;
+use crate::base::sketch::{Sketch, SketchBar};
 use crate::base::time::{duration_text, grouped_digits};
+use crate::base::units::duration_word;
 use crate::query::search::Hit;
 use crate::scene::labels::shown;
 use crate::ui::command::{Command, PanelCommand, TimelineCommand};
@@ -48,12 +50,26 @@ pub(super) fn show_durations(
     };
     let end = |bar: Option<u64>| bar.map(duration_text).unwrap_or_default();
     let (first, last) = (bars.first().map(|bar| bar.least_ns), bars.last().map(|bar| bar.most_ns));
-    let shown = Bars { title: "Durations", counts: &counts, ends: (end(first), end(last)) };
+    let ticks = power_ticks(&bars).into_iter().map(|(part, dur_ns)| (part, duration_text(dur_ns))).collect();
+    let shown = Bars { title: "Durations (log scale)", counts: &counts, ends: (end(first), end(last)), ticks };
     let clicked = shown.show(ui, theme, title).and_then(|bar| bars.get(bar));
     if let Some((bar, filter)) = clicked.zip(filter) {
-        let filter = format!("dur>={}ns dur<={}ns {filter}", bar.least_ns, bar.most_ns);
+        let (least, most) = (duration_word(bar.least_ns), duration_word(bar.most_ns));
+        let filter = format!("dur>={least} dur<={most} {filter}");
         commands.push(Command::Panel(PanelCommand::SearchFor(filter)));
     }
+}
+
+/// Returns the powers of ten nanoseconds on the scale of bars, with their positions from 0 to 1.
+fn power_ticks(bars: &[SketchBar]) -> Vec<(f32, u64)> {
+    let powers = (0..u64::MAX.ilog10()).map(|digits| 10_u64.pow(digits));
+    let tick = |power_ns: u64| {
+        let index = bars.iter().position(|bar| (bar.least_ns..=bar.most_ns).contains(&power_ns))?;
+        let SketchBar { least_ns, most_ns, .. } = bars[index];
+        let within = (power_ns - least_ns) as f32 / (most_ns - least_ns).saturating_add(1) as f32;
+        Some(((index as f32 + within) / bars.len() as f32, power_ns))
+    };
+    powers.filter_map(tick).collect()
 }
 
 /// Shows the starts of spans over time. A click on a bar shows its time on the timeline.
@@ -75,7 +91,7 @@ pub(super) fn show_over_time(
         format!("{} from {at} on", grouped_digits(facts.over_time[part]))
     };
     let ends = (timeline.time_text(from_ns), timeline.time_text(to_ns));
-    let shown = Bars { title: "Over time", counts: &facts.over_time, ends };
+    let shown = Bars { title: "Over time", counts: &facts.over_time, ends, ticks: Vec::new() };
     if let Some(part) = shown.show(ui, theme, title) {
         commands.push(Command::Timeline(TimelineCommand::ShowSlice(time_of(part), time_of(part + 1))));
     }
@@ -92,8 +108,27 @@ pub(super) fn show_longest(
     ui.label(RichText::new("Longest").small().color(theme.weak_text));
     for hit in longest {
         let at = timeline.time_text(hit.start_ns);
-        if ui.link(format!("{}  at {at}", duration_text(hit.dur_ns))).clicked() {
+        let dur = TableNumber::Duration(hit.dur_ns.into());
+        if ui.link(format!("{}  at {at}", dur.text())).on_hover_text(dur.exact()).clicked() {
             commands.push(Command::Timeline(TimelineCommand::Reveal(hit.row)));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_of_ten_are_at_equal_distances_on_the_scale_of_durations() {
+        let mut durations = Sketch::default();
+        [700, 80_000_000].into_iter().for_each(|dur_ns| durations.add(dur_ns));
+        let ticks = power_ticks(&durations.bars(2));
+        let labels: Vec<_> = ticks.iter().map(|&(_, dur_ns)| duration_text(dur_ns)).collect();
+        assert_eq!(labels, ["1 µs", "10 µs", "100 µs", "1 ms", "10 ms"]);
+        let distances: Vec<_> = ticks.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+        assert!(distances.iter().all(|distance| (distance / distances[0] - 1.0).abs() < 0.05), "{distances:?}");
+        assert!(ticks[0].0 > 0.0 && ticks[4].0 < 1.0);
+        assert!(power_ticks(&[]).is_empty());
     }
 }

@@ -1,7 +1,8 @@
-//! A row of bars with labels at both ends: a distribution of durations, or of spans over time.
+//! A row of bars with labels at both ends and between them: a distribution of durations, or of spans over time.
 
-use egui::{Align2, FontId, Rect, Sense, Ui, pos2, vec2};
+use egui::{Align2, FontId, Rect, Sense, Stroke, Ui, pos2, vec2};
 
+use super::letters::text_width;
 use crate::ui::theme::Theme;
 
 /// A bar for each part of a scale.
@@ -11,6 +12,9 @@ pub(crate) struct Bars<'a> {
     pub(crate) counts: &'a [u64],
     /// Labels of the start and the end of the scale.
     pub(crate) ends: (String, String),
+    /// Labels between the ends, each with its position from 0 to 1, in the order of the scale. Those without space are
+    /// left out.
+    pub(crate) ticks: Vec<(f32, String)>,
 }
 
 /// Height of the highest bar, in points.
@@ -37,8 +41,16 @@ impl Bars<'_> {
         }
         let font = FontId::proportional(10.0);
         let (from, to) = &self.ends;
-        painter.text(response.rect.left_bottom(), Align2::LEFT_BOTTOM, from, font.clone(), theme.weak_text);
-        painter.text(response.rect.right_bottom(), Align2::RIGHT_BOTTOM, to, font, theme.weak_text);
+        let left = painter.text(response.rect.left_bottom(), Align2::LEFT_BOTTOM, from, font.clone(), theme.weak_text);
+        let right = painter.text(response.rect.right_bottom(), Align2::RIGHT_BOTTOM, to, font.clone(), theme.weak_text);
+        let widths =
+            self.ticks.iter().map(|(part, text)| (bars.left() + part * bars.width(), text_width(ui, text, &font)));
+        for tick in fitting(&widths.collect::<Vec<_>>(), left.right(), right.left()) {
+            let (part, text) = &self.ticks[tick];
+            let x = bars.left() + part * bars.width();
+            painter.vline(x, bars.bottom()..=bars.bottom() + 3.0, Stroke::new(1.0, theme.weak_text));
+            painter.text(pos2(x, response.rect.bottom()), Align2::CENTER_BOTTOM, text, font.clone(), theme.weak_text);
+        }
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, self.title));
         let clicked = pointed.filter(|_| response.clicked());
         if let Some(bar) = pointed {
@@ -57,6 +69,21 @@ impl Bars<'_> {
     }
 }
 
+/// Returns the indices of labels that have space between two positions, each with its middle and its width.
+fn fitting(labels: &[(f32, f32)], left: f32, right: f32) -> Vec<usize> {
+    const GAP_POINTS: f32 = 6.0;
+    let mut free = left;
+    let mut fitting = Vec::new();
+    for (index, &(middle, width)) in labels.iter().enumerate() {
+        let (from, to) = (middle - width / 2.0, middle + width / 2.0);
+        if from >= free + GAP_POINTS && to + GAP_POINTS <= right {
+            fitting.push(index);
+            free = to;
+        }
+    }
+    fitting
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,9 +91,17 @@ mod tests {
     #[test]
     fn a_narrow_bar_is_hit_next_to_it_and_a_wide_one_only_on_it() {
         let ends = (String::new(), String::new());
-        let bars = Bars { title: "", counts: &[0, 0, 5, 0, 0, 0, 0, 0, 1], ends };
+        let bars = Bars { title: "", counts: &[0, 0, 5, 0, 0, 0, 0, 0, 1], ends, ticks: Vec::new() };
         assert_eq!([0.0, 4.0, 5.9, 8.9].map(|x| bars.bar_near(x, 1.5)), [Some(2), Some(2), Some(2), None]);
         assert_eq!(bars.bar_near(9.0, 1.5), Some(8), "the nearer one of both");
         assert_eq!([19.0, 20.0, 29.0, 30.0].map(|x| bars.bar_near(x, 10.0)), [None, Some(2), Some(2), None]);
+    }
+
+    #[test]
+    fn labels_that_would_cover_others_are_left_out() {
+        let labels = [(20.0, 20.0), (50.0, 20.0), (60.0, 20.0), (90.0, 20.0), (130.0, 20.0)];
+        assert_eq!(fitting(&labels, 10.0, 150.0), [1, 3]);
+        assert_eq!(fitting(&labels, 0.0, 150.0), [0, 1, 3]);
+        assert_eq!(fitting(&labels, 0.0, 0.0), [0; 0]);
     }
 }
