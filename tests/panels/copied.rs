@@ -69,7 +69,7 @@ fn statistics_are_copied_as_they_are_shown_by_their_button_and_exact_by_their_co
     session.until("the whole answer", |session| session.says("exact"));
     session.click("Copy");
     let shown = copied(&session).expect("a table");
-    assert!(shown.starts_with("Name\tCount\tTotal (ns)\tShare\t"), "{shown}");
+    assert!(shown.starts_with("Name\tCount\tTotal (ns)\tTotal share\t"), "{shown}");
     assert_eq!(
         shown.lines().nth(1).map(|line| line.split('\t').take(3).collect()),
         Some(vec!["request", "1", "1000000"])

@@ -97,8 +97,8 @@ fn a_right_click_offers_what_can_be_done_with_a_value() {
     session.click("Copy table");
     let table = copied(&session).expect("a table");
     let lines: Vec<_> = table.lines().collect();
-    assert!(lines[0].starts_with("Name\tCount\tTotal (ns)\tShare\tSelf (ns)"), "{table}");
-    assert!(lines[1].starts_with("request\t1\t1000000\t0.5"), "{table}");
+    assert!(lines[0].starts_with("Name\tCount\tTotal (ns)\tTotal share\tSelf (ns)"), "{table}");
+    assert!(lines[1].starts_with("request\t1\t1000000\t0.588235"), "{table}");
     assert_eq!(lines.len(), 4);
     session.right_click(name);
     session.click("Find spans with this value");
@@ -108,10 +108,32 @@ fn a_right_click_offers_what_can_be_done_with_a_value() {
 #[test]
 fn a_total_adds_up_what_is_shown() {
     let mut session = with_table();
-    assert!(session.says("3 names, Count 5, Total 2.000 ms, Share 100.0 %"), "{}", session.node_texts().join("\n"));
+    assert!(session.says("3 names, Count 5, Total 2.000 ms, Self 1.700 ms"), "{}", session.node_texts().join("\n"));
     session.click("Filter names");
     session.type_text("write");
-    session.until("the total of one name", |session| session.says("1 name, Count 2, Total 700.0 µs, Share 35.0 %"));
+    session.until("the total of one name", |session| session.says("1 name, Count 2, Total 700.0 µs, Self 700.0 µs"));
+}
+
+#[test]
+fn shares_say_what_they_are_shares_of() {
+    let mut session = with_table();
+    let meaning = |session: &mut Session, title: &str| {
+        let head = session.harness.get_by_label(title).rect().center();
+        session.harness.event(Event::PointerMoved(head));
+        session.until("the meaning", |session| session.says("as a part of the self time of all groups"));
+    };
+    meaning(&mut session, "Total share");
+    assert!(session.says("may add up to more than 100 %"));
+    session.click("Self");
+    session.until("the order", |session| session.says("Total 2.000 ms, Self share 100.0 %, Self 1.700 ms"));
+    meaning(&mut session, "Self share");
+    assert!(!session.says("may add up to more than 100 %"));
+    session.click("Copy");
+    let table = copied(&session).expect("a table");
+    assert!(table.starts_with("Name\tCount\tTotal (ns)\tSelf share\tSelf (ns)"), "{table}");
+    session.click("Filter names");
+    session.type_text("write");
+    session.until("the share of one name", |session| session.says("Self share 41.2 %"));
 }
 
 #[test]

@@ -98,7 +98,7 @@ fn totals_of_a_slice_of_time_are_sorted_narrowed_copied_and_lead_to_the_longest(
     window.press("Copy");
     let table = window.until("the table", |window| Some(copied(window)).filter(|table| table.contains("request")));
     let rows: Vec<&str> = table.lines().collect();
-    assert!(rows[0].starts_with("Name\tCount\tTotal (ns)\tShare\tSelf (ns)\tMean (ns)\t"), "{table}");
+    assert!(rows[0].starts_with("Name\tCount\tTotal (ns)\tTotal share\tSelf (ns)\tMean (ns)\t"), "{table}");
     assert!(rows[1].starts_with("write\t1\t") && rows.len() == 4, "{table}");
     // The selected name has a histogram and its longest spans beside it.
     window.press("read");

@@ -10,7 +10,7 @@ pub(super) type Number = Option<u128>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GroupColumn {
     Label,
-    /// Share of a group in the sum of a number.
+    /// Share of a group in the whole of a number; see [`Shares`].
     Share,
     Number(TotalsColumn),
 }
@@ -68,6 +68,59 @@ impl GroupColumn {
 pub(super) const SUMMED: [TotalsColumn; 5] =
     [TotalsColumn::Count, TotalsColumn::Total, TotalsColumn::Own, TotalsColumn::Distinct, TotalsColumn::Unfinished];
 
+/// The number that the share column refers to, and its whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shares {
+    pub(super) part: TotalsColumn,
+    /// The number whose sum over all groups is the whole.
+    pub(super) whole: TotalsColumn,
+}
+
+impl Shares {
+    /// Returns the shares of a number with a sum. Totals count nested spans twice, so their whole is the sum of the self
+    /// times, which is the time of the outermost spans. With a filter, self times lack the spans that it leaves out.
+    pub(super) fn of(part: TotalsColumn, has_filter: bool) -> Self {
+        let counts_nested = matches!(part, TotalsColumn::Total | TotalsColumn::Distinct);
+        Self { part, whole: if counts_nested && !has_filter { TotalsColumn::Own } else { part } }
+    }
+
+    /// Returns whether the shares of all groups add up to one.
+    pub(super) fn has_sum(self) -> bool {
+        self.part == self.whole
+    }
+
+    /// Returns the column with the title and the tooltip of these shares.
+    pub(super) fn column(self, column: TableColumn) -> TableColumn {
+        let (title, of_self, of_sum) = match self.part {
+            TotalsColumn::Count => ("Count share", "", "Count as a part of the count of all groups."),
+            TotalsColumn::Own => ("Self share", "", "Self time as a part of the self time of all groups."),
+            TotalsColumn::Distinct => (
+                "Distinct share",
+                "Distinct time as a part of the self time of all groups, which is the time of the outermost spans. \
+                 Nested spans count for each of their groups, so the shares may add up to more than 100 %.",
+                "Distinct time as a part of the sum of all groups.",
+            ),
+            TotalsColumn::Unfinished => ("Unfinished share", "", "Number as a part of the number of all groups."),
+            TotalsColumn::Total
+            | TotalsColumn::Mean
+            | TotalsColumn::Median
+            | TotalsColumn::P99
+            | TotalsColumn::Min
+            | TotalsColumn::Max
+            | TotalsColumn::Deviation
+            | TotalsColumn::P90
+            | TotalsColumn::P95 => (
+                "Total share",
+                "Total as a part of the self time of all groups, which is the time of the outermost spans. Nested \
+                 spans count for each of their groups, so the shares may add up to more than 100 %.",
+                "Total as a part of the sum of all groups. The scope has a filter, so the time of the outermost spans \
+                 is unknown.",
+            ),
+        };
+        TableColumn { title, meaning: if self.has_sum() { of_sum } else { of_self }, ..column }
+    }
+}
+
 /// The quantiles with their titles when they come from sketches.
 pub(super) const QUANTILES: [(TotalsColumn, &str); 4] = [
     (TotalsColumn::Median, "~p50"),
@@ -86,7 +139,8 @@ pub(super) const COLUMNS: [TableColumn; 2 + TotalsColumn::ALL.len()] = [
     number("Count"),
     number("Total")
         .meaning("Sum of the durations. A span inside another one of its group counts too, unlike in Distinct."),
-    TableColumn::number("Share", 54.0).unsortable().meaning("Share of the total of all groups."),
+    // The rows set its title and its meaning.
+    TableColumn::number("Share", 76.0).unsortable().meaning("Share of the whole."),
     number("Self").meaning("Sum of the durations without the time in which child spans run."),
     number("Mean"),
     quantile("p50").meaning("Median: half of the spans take at most this long. ~ marks a value within 1/32."),
@@ -131,6 +185,20 @@ mod tests {
         let spare = COLUMNS.iter().filter(|column| column.spare_rank > 0).map(|column| column.width).sum::<f32>();
         let all = COLUMNS.iter().map(|column| column.width).sum::<f32>();
         assert!(COLUMNS[0].width >= 200.0 && all - spare <= AVAILABLE_POINTS, "{all} {spare}");
+    }
+
+    #[test]
+    fn the_share_column_says_what_it_is_a_share_of() {
+        for number in SUMMED {
+            for has_filter in [false, true] {
+                let column = Shares::of(number, has_filter).column(COLUMNS[GroupColumn::Share.index()]);
+                let name = number.name();
+                assert_eq!(column.title.to_lowercase(), format!("{name} share"));
+                assert!(column.meaning.len() > 20, "{name} {has_filter}");
+                let mentions_sum = column.meaning.contains("more than 100 %");
+                assert_eq!(mentions_sum, !Shares::of(number, has_filter).has_sum(), "{name} {has_filter}");
+            }
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::answer_state::SKETCH_ERROR;
 use super::elided::tip;
-use super::group_columns::{COLUMNS, GroupColumn, Number, PAIR_POINTS, QUANTILES};
+use super::group_columns::{COLUMNS, GroupColumn, Number, PAIR_POINTS, QUANTILES, Shares};
 use super::group_label::group_word;
 use super::group_lines::{GroupLine, GroupLines};
 use super::number::{self, TableNumber};
@@ -14,6 +14,7 @@ use super::table_order::{OrderedRows, OrderedTable, TableSort};
 use super::value_menu::PanelValue;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
+use crate::base::units::duration_word;
 use crate::export::SinkError;
 use crate::export::group_table::group_columns;
 use crate::export::values::{TableSource, TableValueWriter};
@@ -29,10 +30,14 @@ pub(super) struct GroupRows {
     lines: OrderedTable<GroupLines>,
     by: GroupBy,
     pub(super) chosen: Option<SpanGroup>,
+    /// Whether the scope of the lines has a filter.
+    has_filter: bool,
 }
 
 impl GroupRows {
-    pub(super) fn set_lines(&mut self, lines: Arc<GroupLines>) {
+    /// Sets the lines of a scope; `has_filter` is whether that has a filter.
+    pub(super) fn set_lines(&mut self, lines: Arc<GroupLines>, has_filter: bool) {
+        self.has_filter = has_filter;
         self.lines.set_data(lines);
         self.update();
     }
@@ -109,7 +114,7 @@ impl GroupRows {
         GroupChoice::from_totals(self.totals()?, group)
     }
 
-    /// Returns the columns. Titles mark quantiles from sketches.
+    /// Returns the columns. Titles mark quantiles from sketches, and say which number the shares are of.
     #[must_use]
     pub(super) fn columns(&self) -> [TableColumn; COLUMNS.len()] {
         let mut columns = COLUMNS;
@@ -118,6 +123,8 @@ impl GroupRows {
         if self.by.is_pair() {
             label.width = PAIR_POINTS;
         }
+        let share = &mut columns[GroupColumn::Share.index()];
+        *share = self.shares().column(*share);
         if self.has_sketched() {
             for (quantile, title) in QUANTILES {
                 columns[GroupColumn::Number(quantile).index()].title = title;
@@ -149,17 +156,17 @@ impl GroupRows {
     }
 
     /// Returns the number that shares refer to: the sorted column if it has a sum, else the total.
-    fn shared(&self) -> TotalsColumn {
+    fn shares(&self) -> Shares {
         let sorted = self.lines.sorted_by().map(|(column, _)| GroupColumn::at(column));
         let sorted = sorted.filter(|column| column.has_sum());
-        sorted.and_then(GroupColumn::number).unwrap_or(TotalsColumn::Total)
+        Shares::of(sorted.and_then(GroupColumn::number).unwrap_or(TotalsColumn::Total), self.has_filter)
     }
 
     fn cell_of(&self, column: usize, number: impl Fn(TotalsColumn) -> Number) -> TableCell<'_> {
-        let shared = self.shared();
+        let shares = self.shares();
         let column = GroupColumn::at(column);
-        let Some(value) = number(column.number().unwrap_or(shared)) else { return TableCell::Empty };
-        let whole = || self.lines.data().map_or(0, |lines| lines.sums()[shared as usize].unwrap_or(0));
+        let Some(value) = number(column.number().unwrap_or(shares.part)) else { return TableCell::Empty };
+        let whole = || self.lines.data().map_or(0, |lines| lines.sums()[shares.whole as usize].unwrap_or(0));
         TableCell::Number(match column.number() {
             None => TableNumber::Share { part: value, whole: whole() },
             Some(_) if column.is_count() => TableNumber::Count(u64::try_from(value).unwrap_or(u64::MAX)),
@@ -194,7 +201,8 @@ impl Rows for GroupRows {
             (GroupColumn::Label, _) if self.by == GroupBy::default() => PanelValue::from_name(&label, line.group.name),
             (GroupColumn::Label, _) => PanelValue { filter, ..PanelValue::new(label) },
             (GroupColumn::Number(TotalsColumn::Min | TotalsColumn::Max), TableCell::Number(shown)) => {
-                let filter = filter.map(|filter| format!("dur={}ns {filter}", number.unwrap_or(0)));
+                let number = number.and_then(|number| u64::try_from(number).ok()).unwrap_or(0);
+                let filter = filter.map(|filter| format!("dur={} {filter}", duration_word(number)));
                 PanelValue { filter, ..PanelValue::new(shown.copied()) }
             }
             (_, TableCell::Number(number)) => PanelValue::new(number.copied()),
@@ -220,6 +228,7 @@ impl Rows for GroupRows {
                 let is_split = self.by == GroupBy::default() && facts.has_category;
                 TableCell::Text(if is_split { format!("{counted} and categories") } else { counted }.into())
             }
+            GroupColumn::Share if !self.shares().has_sum() => TableCell::Empty,
             GroupColumn::Share => self.cell_of(column, |number| facts.sums[number as usize]),
             sum if sum.has_sum() => self.cell_of(column, |number| facts.sums[number as usize]),
             GroupColumn::Number(_) => TableCell::Empty,
@@ -271,5 +280,58 @@ impl TableSource for GroupExport {
             progress.advance(1);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::scope::Scope;
+    use crate::query::totals::{GrowingTotals, add_up};
+
+    /// Returns the rows of a trace whose spans of `task` contain those of `read`, sorted by a column.
+    fn nested_rows(sorted_by: TotalsColumn, has_filter: bool) -> GroupRows {
+        let snapshot = crate::scene::tests::snapshot(
+            r#"[{"ph":"X","name":"task","pid":1,"tid":1,"ts":0,"dur":60},
+            {"ph":"X","name":"read","pid":1,"tid":1,"ts":10,"dur":45},
+            {"ph":"X","name":"task","pid":1,"tid":1,"ts":60,"dur":40}]"#,
+        );
+        let growing = GrowingTotals::grouped(GroupBy::default());
+        add_up(&snapshot, &Scope::default(), &growing, &Cancel::default(), &Progress::default()).unwrap();
+        let lines = GroupLines::new(Arc::new(growing.so_far()), &snapshot, &Cancel::default()).unwrap();
+        let mut rows = GroupRows::default();
+        rows.set_lines(Arc::new(lines), has_filter);
+        rows.sort(GroupColumn::Number(sorted_by).index(), false);
+        if let Some((lines, sort)) = rows.take_request() {
+            rows.set_ordered(Arc::new(OrderedRows::new(lines, sort, &Cancel::default()).unwrap()));
+        }
+        rows
+    }
+
+    /// Returns the title of the share column, the share of each row, and that of the total row.
+    fn shares(rows: &GroupRows) -> (&'static str, Vec<String>, Option<String>) {
+        let share = GroupColumn::Share.index();
+        let text = |cell: TableCell<'_>| match cell {
+            TableCell::Number(number) => Some(number.text()),
+            TableCell::Text(_) | TableCell::Empty => None,
+        };
+        let texts = (0..rows.count()).filter_map(|row| text(rows.cell(row, share))).collect();
+        (rows.columns()[share].title, texts, rows.total(share).and_then(text))
+    }
+
+    #[test]
+    fn shares_of_totals_are_parts_of_the_time_of_the_outermost_spans() {
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        for (sorted_by, has_filter, title, rows, total) in [
+            (TotalsColumn::Total, false, "Total share", ["100.0 %", "45.0 %"], None),
+            (TotalsColumn::Max, false, "Total share", ["100.0 %", "45.0 %"], None),
+            (TotalsColumn::Distinct, false, "Distinct share", ["100.0 %", "45.0 %"], None),
+            (TotalsColumn::Own, false, "Self share", ["55.0 %", "45.0 %"], Some("100.0 %")),
+            (TotalsColumn::Count, false, "Count share", ["66.7 %", "33.3 %"], Some("100.0 %")),
+            (TotalsColumn::Total, true, "Total share", ["69.0 %", "31.0 %"], Some("100.0 %")),
+        ] {
+            let expected = (title, texts(&rows), total.map(str::to_owned));
+            assert_eq!(shares(&nested_rows(sorted_by, has_filter)), expected, "{sorted_by:?} {has_filter}");
+        }
     }
 }

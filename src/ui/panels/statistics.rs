@@ -143,8 +143,9 @@ impl StatisticsPanel {
     }
 
     fn set_lines(&mut self, lines: Arc<GroupLines>) {
+        let has_filter = self.question.as_ref().is_some_and(|(scope, _)| !scope.filter.is_empty());
         if *lines.totals().by() == self.by {
-            self.rows.set_lines(lines);
+            self.rows.set_lines(lines, has_filter);
         }
     }
 
@@ -473,7 +474,7 @@ mod tests {
         add_up(&snapshot, &Scope::default(), &growing, &Cancel::default(), &Progress::default()).unwrap();
         let lines = GroupLines::new(Arc::new(growing.so_far()), &snapshot, &Cancel::default()).unwrap();
         let mut panel = StatisticsPanel::default();
-        panel.rows.set_lines(Arc::new(lines));
+        panel.rows.set_lines(Arc::new(lines), false);
         for (words, rows, options, omits_words) in [
             ("net", 2, vec![], true),
             ("netw", 1, vec!["--name", "(?i)netw"], false),
