@@ -445,7 +445,8 @@ fn heads(dock: &Dock, set: &mut PanelSet, view: &PanelView<'_>) -> Vec<DockHead>
     let open = Panel::ALL.into_iter().filter(|panel| dock.is_open(*panel));
     let heads = open.filter_map(|panel| {
         let shown = set.get_mut(panel);
-        shown.has_content(view).then(|| DockHead { panel, count: shown.count(), tools: shown.tools() })
+        let is_current = shown.is_current(view.scope());
+        shown.has_content(view).then(|| DockHead { panel, count: shown.count(), tools: shown.tools(), is_current })
     });
     heads.collect()
 }

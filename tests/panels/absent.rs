@@ -32,6 +32,24 @@ fn tracks_that_are_all_hidden_come_back_with_a_click() {
 }
 
 #[test]
+fn a_scope_of_instants_leads_to_their_list() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let trace = r#"[{"ph":"X","name":"call","pid":1,"tid":1,"ts":0,"dur":100},
+        {"ph":"i","name":"signal","pid":1,"tid":1,"ts":500,"s":"t"},
+        {"ph":"X","name":"call","pid":1,"tid":1,"ts":900,"dur":100}]"#;
+    session.open_text("instants.json", trace);
+    session.press(Modifiers::COMMAND, Key::T);
+    session.until("the statistics", |session| session.says("Label: exact"));
+    let ruler = session.harness.get_by_label("Ruler: drag to select time").rect();
+    let at = |part: f32| egui::pos2(ruler.left() + ruler.width() * part, ruler.center().y);
+    session.drag(at(0.4), at(0.6));
+    let instants = "No spans here. Analyze > Spans > With instants lists the instants.";
+    session.until("the reason", |session| session.says(instants));
+    session.drag(at(0.7), at(0.8));
+    session.until("no instants", |session| session.says("No spans here.") && !session.says(instants));
+}
+
+#[test]
 fn a_trace_without_events_says_so_and_leads_to_its_import_issues() {
     let mut session = Session::empty(SCREEN, 1.0);
     session.open_text("none.json", r#"{"traceEvents":[]}"#);

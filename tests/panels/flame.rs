@@ -240,3 +240,13 @@ fn the_graph_is_copied_as_the_folded_stacks_of_the_command_line() {
     session.harness.run_steps(4);
     session.until("two trees", |session| session.harness.query_by_label("Copy").is_none());
 }
+
+#[test]
+fn the_flame_graph_says_why_it_may_be_wider_than_the_statistics() {
+    let mut session = Session::with_capture(vec2(1280.0, 800.0), 1.0);
+    session.press(Modifiers::COMMAND, Key::G);
+    session.until("the graph", |session| session.says("Label: exact"));
+    let exact = session.harness.get_by_label("exact").rect().center();
+    session.harness.event(egui::Event::PointerMoved(exact));
+    session.until("the reason", |session| session.says("Where children of one span overlap each other"));
+}

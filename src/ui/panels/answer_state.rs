@@ -18,6 +18,8 @@ const ERROR_LETTERS_MAX: f32 = 60.0;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Exactness {
     Exact,
+    /// All spans are counted on the path of the spans around them.
+    ExactPaths,
     /// Counts and times are exact, some quantiles come from sketches.
     SketchedQuantiles,
 }
@@ -67,6 +69,12 @@ pub(super) fn show_folded(ui: &mut Ui, folded: u64, theme: &Theme) {
 pub(super) fn show_exactness(ui: &mut Ui, exactness: Exactness, snapshot: &Snapshot, theme: &Theme) {
     let (text, hint) = match exactness {
         Exactness::Exact => ("exact", "Every row is counted"),
+        Exactness::ExactPaths => (
+            "exact",
+            "Every span is counted. Where children of one span overlap each other, their widths add up to more than \
+             the time that they cover: the graph is then wider than the sum of Self in the statistics, and the spans \
+             around them have less self time.",
+        ),
         Exactness::SketchedQuantiles => (
             "exact, ~p to within 1/32",
             "Counts, times, smallest and largest are exact. Quantiles of names with more than 128 spans come from \

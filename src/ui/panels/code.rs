@@ -25,7 +25,7 @@ use crate::symbols::sources::{SourceMap, SourceProblem};
 use crate::ui::command::{Command, PanelCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::Panel;
-use crate::ui::questions::{CodeAnswer, CodeRequest, Question, QuestionKind, SampledFunction};
+use crate::ui::questions::{CodeAnswer, CodeRequest, Question, QuestionKind, SampledFunction, SelectedScope};
 use crate::ui::widgets::field;
 use crate::ui::widgets::reading_order::on_screen;
 
@@ -40,6 +40,8 @@ pub(crate) struct CodePanel {
     function: Option<SampledFunction>,
     side: CodeSide,
     request: Option<CodeRequest>,
+    /// The scope of the code's samples.
+    answered: Option<SelectedScope>,
     code: Option<Arc<FunctionCode>>,
     rows: CodeRows,
     tables: [TableView; 2],
@@ -59,6 +61,7 @@ impl Default for CodePanel {
             function: None,
             side: CodeSide::default(),
             request: None,
+            answered: None,
             code: None,
             rows: CodeRows::default(),
             tables: TABLES.map(|name| TableView::new(name, ROW_POINTS, None)),
@@ -95,6 +98,7 @@ impl CodePanel {
     /// Sets the listing of the function, or the reason for its absence.
     pub(crate) fn set_answer(&mut self, answer: &CodeAnswer) {
         self.is_unsampled = matches!(answer.code, Err(NoFunction::Unsampled));
+        self.answered = self.request.as_ref().map(|request| request.scope.clone());
         match &answer.code {
             Ok(code) => {
                 (self.code, self.error) = (Some(Arc::clone(code)), None);
@@ -256,6 +260,10 @@ impl DockPanel for CodePanel {
     fn tools(&self) -> PanelTools {
         let has_code = self.code.is_some();
         PanelTools { copies: has_code, exports: has_code, has_command: self.function.is_some() }
+    }
+
+    fn is_current(&self, scope: &SelectedScope) -> bool {
+        self.answered.as_ref() == Some(scope)
     }
 
     fn copied(&self, _snapshot: &Snapshot, cells: Cells) -> Option<String> {

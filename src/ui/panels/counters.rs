@@ -85,7 +85,7 @@ impl CountersPanel {
                 }
                 if let Some(error) = &self.error {
                     ui.add(egui::Label::new(RichText::new(error).color(theme.error)).truncate());
-                } else if progress.is_none() && self.rows.lines.shown().is_some() {
+                } else if progress.is_none() && self.is_current(scope) {
                     show_exactness(ui, Exactness::Exact, view.snapshot(), theme);
                 }
                 let filter = if scope.filter.is_empty() { "" } else { ", ignoring its filter" };
@@ -98,7 +98,7 @@ impl CountersPanel {
 
     /// Returns the reason for an empty table, once the result has arrived.
     fn absence(&self, snapshot: &Snapshot) -> Option<&'static str> {
-        let counters = self.rows.lines.data()?;
+        let counters = self.rows.lines.data().filter(|_| self.rows.lines.is_current())?;
         let summary = snapshot.summary();
         if summary.counters == 0 {
             let has_spans = summary.spans > 0;
@@ -117,6 +117,9 @@ impl DockPanel for CountersPanel {
         let scope = view.scope();
         let mut commands = self.show_head(ui, view);
         if self.renewal.begin(self.asked.as_ref() == Some(scope)) {
+            if !self.renewal.keeps_answer() {
+                self.rows.lines.expire();
+            }
             (self.asked, self.error) = (Some(scope.clone()), None);
             commands.push(Command::Panel(PanelCommand::Ask(Question::Counters(scope.clone()))));
         }
@@ -137,12 +140,16 @@ impl DockPanel for CountersPanel {
         PanelTools { copies: true, exports: true, has_command: true }
     }
 
+    fn is_current(&self, scope: &SelectedScope) -> bool {
+        self.asked.as_ref() == Some(scope) && self.rows.lines.is_current()
+    }
+
     fn copied(&self, _snapshot: &Snapshot, cells: Cells) -> Option<String> {
-        Some(self.table.copied(&COLUMNS, &self.rows, cells))
+        self.rows.lines.is_current().then(|| self.table.copied(&COLUMNS, &self.rows, cells))
     }
 
     fn to_export(&self, _snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
-        let shown = self.rows.lines.shown()?;
+        let shown = self.rows.lines.shown().filter(|_| self.rows.lines.is_current())?;
         let counters = shown.rows.iter().map(|&row| *shown.data.line(row as usize).stats).collect();
         Some(Box::new(CounterTable { snapshot: shown.data.snapshot().clone(), counters: Arc::new(counters) }))
     }
@@ -164,6 +171,9 @@ impl DockPanel for CountersPanel {
     }
 
     fn fail(&mut self, kind: QuestionKind, message: &str) {
+        if kind == QuestionKind::Counters {
+            self.rows.lines.drop_expired();
+        }
         if matches!(kind, QuestionKind::Counters | QuestionKind::CounterOrder) && !message.is_empty() {
             self.error = Some(message.to_owned());
         }

@@ -38,6 +38,8 @@ pub(crate) struct DockHead {
     /// A count after the title; may be empty.
     pub(crate) count: String,
     pub(crate) tools: PanelTools,
+    /// Whether the answer belongs to the scope; otherwise it is neither copied nor exported.
+    pub(crate) is_current: bool,
 }
 
 impl DockHead {
@@ -60,16 +62,20 @@ pub(crate) struct PanelTools {
 
 impl PanelTools {
     /// Shows the actions right to left, or top to bottom in a menu.
-    fn show(self, ui: &mut Ui, panel: Panel) -> Option<Command> {
+    fn show(self, ui: &mut Ui, panel: Panel, is_current: bool) -> Option<Command> {
         let mut chosen = None;
-        let mut entry = |is_offered: bool, text: &str, hint: &str, command: AppCommand| {
-            if is_offered && ui.button(text).on_hover_text(hint).clicked() {
+        let mut entry = |(is_offered, is_enabled): (bool, bool), text: &str, hint: &str, command: AppCommand| {
+            if !is_offered {
+                return;
+            }
+            let button = ui.add_enabled(is_enabled, Button::new(text)).on_hover_text(hint);
+            if button.on_disabled_hover_text("The rows of this scope are being counted").clicked() {
                 chosen = Some(Command::App(command));
                 ui.close();
             }
         };
         let same = "Copies the equivalent command line";
-        entry(self.has_command, "Copy as command", same, AppCommand::CopyCommandLine(panel));
+        entry((self.has_command, true), "Copy as command", same, AppCommand::CopyCommandLine(panel));
         let (purpose, whole, shown) = if panel == Panel::Flame {
             let whole = "Writes the graph as SVG, folded stacks, JSON or a profile of pprof, by file extension";
             (Purpose::FlameGraph, whole, "Copies the paths as folded stacks, a line per path")
@@ -81,8 +87,8 @@ impl PanelTools {
                 "Copies the table, with the columns that do not fit; it pastes into a spreadsheet",
             )
         };
-        entry(self.exports, "Export...", whole, AppCommand::Choose(purpose));
-        entry(self.copies, "Copy", shown, AppCommand::CopyPanel(panel));
+        entry((self.exports, is_current), "Export...", whole, AppCommand::Choose(purpose));
+        entry((self.copies, is_current), "Copy", shown, AppCommand::CopyPanel(panel));
         chosen
     }
 }
@@ -218,7 +224,8 @@ impl Dock {
 
     fn show_heads(&mut self, ui: &mut Ui, heads: &[DockHead], active: Panel) -> Vec<Command> {
         let mut commands = Vec::new();
-        let tools = heads.iter().find(|head| head.panel == active).map(|head| head.tools).unwrap_or_default();
+        let head = heads.iter().find(|head| head.panel == active);
+        let (tools, is_current) = head.map(|head| (head.tools, head.is_current)).unwrap_or_default();
         ui.horizontal(|ui| {
             ui.spacing_mut().item_spacing.x = 2.0;
             ui.spacing_mut().button_padding.y = 2.0;
@@ -243,9 +250,9 @@ impl Dock {
                     return;
                 }
                 if is_wide {
-                    commands.extend(tools.show(ui, active));
+                    commands.extend(tools.show(ui, active, is_current));
                 } else {
-                    let inside = ui.menu_button("Table", |ui| tools.show(ui, active)).inner;
+                    let inside = ui.menu_button("Table", |ui| tools.show(ui, active, is_current)).inner;
                     commands.extend(inside.flatten());
                 }
             });

@@ -63,6 +63,11 @@ pub(crate) trait DockPanel {
         PanelTools::default()
     }
 
+    /// Returns whether the answer belongs to a scope, so that it can be copied and exported as that of the scope.
+    fn is_current(&self, _scope: &SelectedScope) -> bool {
+        true
+    }
+
     /// Returns the table as shown, with tabs between cells; `None` without a table. Of a paged one, the loaded rows.
     fn copied(&self, _snapshot: &Snapshot, _cells: Cells) -> Option<String> {
         None

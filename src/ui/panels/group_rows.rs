@@ -64,6 +64,26 @@ impl GroupRows {
         self.lines.clear();
     }
 
+    /// Records that the lines belong to another question than the last one. They stay until others are set.
+    pub(super) fn expire(&mut self) {
+        self.lines.expire();
+    }
+
+    /// Drops lines that belong to another question than the last one.
+    pub(super) fn drop_expired(&mut self) {
+        self.lines.drop_expired();
+    }
+
+    /// Returns whether there are lines of the last question, shown or not.
+    pub(super) fn is_counted(&self) -> bool {
+        self.lines.has_newest()
+    }
+
+    /// Returns whether the shown lines belong to the last question.
+    pub(super) fn is_current(&self) -> bool {
+        self.lines.is_current()
+    }
+
     /// Returns the totals of the lines.
     #[must_use]
     pub(super) fn totals(&self) -> Option<&Totals> {
@@ -136,7 +156,7 @@ impl GroupRows {
     /// Returns the rows as shown, in nanoseconds, for a file; `None` if nothing is counted yet.
     #[must_use]
     pub(super) fn to_export(&self) -> Option<GroupExport> {
-        Some(GroupExport(Arc::clone(self.lines.shown()?)))
+        Some(GroupExport(Arc::clone(self.lines.shown().filter(|_| self.is_current())?)))
     }
 
     /// Returns the line that is shown in a row of the table.

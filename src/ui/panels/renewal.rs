@@ -1,5 +1,6 @@
 //! When a panel queries again. While a trace grows, an answer stays until the next answer to the same question arrives,
-//! and progress is not shown. The answer to another question is out of date at once.
+//! and progress is not shown. The answer to another question is out of date at once, so it is
+//! neither called exact nor copied.
 
 use crate::base::progress::Progress;
 
@@ -8,6 +9,8 @@ use crate::base::progress::Progress;
 pub(super) struct Renewal {
     is_due: bool,
     keeps_answer: bool,
+    /// Whether there is an answer to the last query, of an earlier part of the trace or not.
+    is_answered: bool,
 }
 
 impl Renewal {
@@ -25,14 +28,21 @@ impl Renewal {
     pub(super) fn begin(&mut self, is_asked: bool) -> bool {
         let is_due = std::mem::take(&mut self.is_due);
         if is_due || !is_asked {
-            self.keeps_answer = is_due && is_asked;
+            self.keeps_answer = is_due && is_asked && self.is_answered;
+            self.is_answered = self.keeps_answer;
         }
         is_due || !is_asked
     }
 
     /// Records that the answer has arrived.
     pub(super) fn end(&mut self) {
-        self.keeps_answer = false;
+        (self.keeps_answer, self.is_answered) = (false, true);
+    }
+
+    /// Returns whether there is an answer to the last query.
+    #[cfg(test)]
+    pub(super) fn is_answered(self) -> bool {
+        self.is_answered
     }
 
     /// Returns whether the answer to the same question stays until the next one arrives.
@@ -54,13 +64,18 @@ mod tests {
     fn an_answer_stays_only_while_the_same_question_is_renewed() {
         let (mut renewal, progress) = (Renewal::default(), Progress::default());
         assert!(renewal.begin(false) && !renewal.keeps_answer(), "nothing was asked before");
-        assert!(!renewal.begin(true), "the trace has not grown");
+        assert!(!renewal.begin(true) && !renewal.is_answered(), "the trace has not grown");
+        renewal.request();
+        assert!(renewal.begin(true) && !renewal.keeps_answer(), "the answer is still that of another question");
+        renewal.end();
+        assert!(renewal.is_answered());
         renewal.request();
         assert!(renewal.is_due() && renewal.begin(true) && !renewal.is_due());
         assert!(renewal.keeps_answer() && renewal.progress(Some(&progress)).is_none());
         assert!(!renewal.begin(true) && renewal.keeps_answer(), "the query runs");
         assert!(renewal.begin(false), "another scope");
         assert!(!renewal.keeps_answer() && renewal.progress(Some(&progress)).is_some());
+        assert!(!renewal.is_answered());
         renewal.request();
         assert!(renewal.begin(false) && !renewal.keeps_answer(), "another scope of a trace that has grown");
         renewal.request();

@@ -105,6 +105,22 @@ impl SampleRows {
         self.update_calls();
     }
 
+    /// Records that the rows belong to another question than the last one.
+    pub(super) fn expire(&mut self) {
+        self.lines.expire();
+    }
+
+    /// Drops rows that belong to another question than the last one.
+    pub(super) fn drop_expired(&mut self) {
+        self.lines.drop_expired();
+        self.update_calls();
+    }
+
+    /// Returns whether the shown rows belong to the last question.
+    pub(super) fn is_current(&self) -> bool {
+        self.lines.is_current()
+    }
+
     /// Shows only rows whose name or module contains these words.
     pub(super) fn set_words(&mut self, words: &str) {
         self.lines.set_words(words);

@@ -134,6 +134,9 @@ impl SamplesPanel {
         let known = self.answer.as_ref().filter(|_| is_counted).map(|answer| PtrEq(Arc::clone(&answer.paths)));
         let question = SampleQuestion { scope: scope.clone(), event: self.event.clone(), by: self.by, known };
         (self.question, self.is_stopped, self.error) = (Some(question.clone()), false, None);
+        if !self.renewal.keeps_answer() {
+            self.rows.expire();
+        }
         Some(Command::Panel(PanelCommand::Ask(Question::Samples(Box::new(question)))))
     }
 
@@ -200,7 +203,7 @@ impl SamplesPanel {
             }
             let folded = self.answer.as_ref().and_then(|answer| Some(answer.calls.as_ref()?.folded)).unwrap_or(0);
             show_folded(ui, folded, theme);
-            if progress.is_none() && self.answer.is_some() && !self.is_stopped && folded == 0 {
+            if progress.is_none() && self.is_current(scope) && !self.is_stopped && folded == 0 {
                 show_exactness(ui, Exactness::Exact, view.snapshot(), theme);
             }
         });
@@ -238,7 +241,7 @@ impl SamplesPanel {
 
     /// Returns the reason for an empty table, once the answer has arrived.
     fn absence(&self, view: &PanelView<'_>) -> Option<&'static str> {
-        let answer = self.answer.as_ref()?;
+        let answer = self.answer.as_ref().filter(|_| self.rows.is_current())?;
         let summary = view.snapshot().summary();
         if summary.samples == 0 && summary.spans == 0 {
             return Some("This trace has no samples.");
@@ -343,12 +346,19 @@ impl DockPanel for SamplesPanel {
         PanelTools { copies: true, exports: true, has_command: true }
     }
 
+    fn is_current(&self, scope: &SelectedScope) -> bool {
+        self.question.as_ref().is_some_and(|question| question.scope == *scope) && self.rows.is_current()
+    }
+
     fn copied(&self, _snapshot: &Snapshot, cells: Cells) -> Option<String> {
         let table = if self.by.is_call_tree() { &self.call_table } else { &self.table };
-        Some(table.copied(columns(self.by), &self.rows, cells))
+        self.rows.is_current().then(|| table.copied(columns(self.by), &self.rows, cells))
     }
 
     fn to_export(&self, _snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
+        if !self.rows.is_current() {
+            return None;
+        }
         Some(Box::new(self.rows.to_export()?))
     }
 
@@ -390,12 +400,14 @@ impl DockPanel for SamplesPanel {
 
     fn stop(&mut self) -> &'static [QuestionKind] {
         self.is_stopped = true;
+        self.rows.drop_expired();
         &[QuestionKind::Samples]
     }
 
     fn fail(&mut self, kind: QuestionKind, message: &str) {
         match kind {
             QuestionKind::Samples => {
+                self.rows.drop_expired();
                 self.is_stopped = true;
                 self.error = (!message.is_empty()).then(|| message.to_owned());
             }

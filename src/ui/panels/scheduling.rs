@@ -42,8 +42,10 @@ pub(crate) struct SchedulingPanel {
     kind: ScheduledKind,
     question: Option<SchedulingQuestion>,
     renewal: Renewal,
-    /// The scope of the answer.
+    /// The scope of the answer, unless the trace has grown since.
     counted: Option<SelectedScope>,
+    /// The scope of the answer.
+    answered: Option<SelectedScope>,
     answer: Option<Arc<SchedulingAnswer>>,
     rows: SchedulingRows,
     tables: [TableView; 3],
@@ -60,6 +62,7 @@ impl Default for SchedulingPanel {
             question: None,
             renewal: Renewal::default(),
             counted: None,
+            answered: None,
             answer: None,
             rows: SchedulingRows::default(),
             tables: KINDS.map(|(kind, _, table)| TableView::new(table, ROW_POINTS, first_sorted(kind))),
@@ -73,6 +76,7 @@ impl Default for SchedulingPanel {
 impl SchedulingPanel {
     pub(crate) fn set_answer(&mut self, answer: &Arc<SchedulingAnswer>, snapshot: &Snapshot) {
         self.counted = self.question.as_ref().map(|question| question.scope.clone());
+        self.answered.clone_from(&self.counted);
         self.renewal.end();
         self.rows.set_answer(answer, snapshot);
         self.answer = Some(Arc::clone(answer));
@@ -120,7 +124,7 @@ impl SchedulingPanel {
                 }
                 if let Some(error) = &self.error {
                     ui.add(egui::Label::new(RichText::new(error).color(theme.error)).truncate());
-                } else if progress.is_none() && self.answer.is_some() {
+                } else if progress.is_none() && self.is_current(scope) {
                     show_exactness(ui, Exactness::Exact, view.snapshot(), theme);
                 }
                 if ui.max_rect().width() >= NARROW_POINTS {
@@ -184,6 +188,10 @@ impl DockPanel for SchedulingPanel {
         PanelTools { copies: true, exports: true, has_command: true }
     }
 
+    fn is_current(&self, scope: &SelectedScope) -> bool {
+        self.answered.as_ref() == Some(scope)
+    }
+
     fn copied(&self, _snapshot: &Snapshot, cells: Cells) -> Option<String> {
         Some(self.tables[self.kind as usize].copied(columns(self.kind), &self.rows, cells))
     }
@@ -203,7 +211,7 @@ impl DockPanel for SchedulingPanel {
     }
 
     fn forget(&mut self) -> Option<Question> {
-        (self.question, self.counted, self.answer, self.error) = (None, None, None, None);
+        (self.question, self.counted, self.answered, self.answer, self.error) = (None, None, None, None, None);
         self.process = None;
         self.rows.clear();
         None

@@ -165,7 +165,7 @@ impl SpansPanel {
         let (theme, snapshot) = (view.context.theme, view.snapshot());
         let kind = if self.is_by_time() { QuestionKind::Spans } else { QuestionKind::Longest };
         let progress = self.renewal.progress((view.progress)(kind));
-        let is_answered = self.is_answered();
+        let is_current = self.is_current(view.scope());
         let mut commands = Vec::new();
         ui.horizontal(|ui| {
             ui.label(RichText::new("Spans").strong());
@@ -181,7 +181,7 @@ impl SpansPanel {
                 }
                 if let Some(error) = &self.error {
                     ui.add(egui::Label::new(RichText::new(error).color(theme.error)).truncate());
-                } else if progress.is_none() && is_answered {
+                } else if progress.is_none() && is_current {
                     show_exactness(ui, Exactness::Exact, snapshot, theme);
                 }
                 let text = format!(
@@ -248,6 +248,11 @@ impl DockPanel for SpansPanel {
     fn tools(&self) -> PanelTools {
         let has_rows = self.is_answered();
         PanelTools { copies: has_rows, exports: has_rows, has_command: self.order != SpanOrder::Events }
+    }
+
+    fn is_current(&self, scope: &SelectedScope) -> bool {
+        let is_asked = |(asked, order): &(SelectedScope, SpanOrder)| asked == scope && *order == self.order;
+        self.is_answered() && self.question.as_ref().is_some_and(is_asked)
     }
 
     fn copied(&self, snapshot: &Snapshot, cells: Cells) -> Option<String> {

@@ -24,7 +24,10 @@ use crate::model::NameIdx;
 use crate::query::Snapshot;
 use crate::query::group_choice::GroupChoice;
 use crate::query::groups::{GroupBy, NameKey, OwnerKey, SpanGroup};
+use crate::query::pick::rows_starting;
 use crate::scene::labels::shown;
+use crate::store::LaneIdx;
+use crate::store::lane::LaneKind;
 use crate::store::live_lanes::LaneMoves;
 use crate::ui::command::{Command, PanelCommand};
 use crate::ui::command_line::PanelCommandLine;
@@ -87,6 +90,8 @@ pub(crate) struct StatisticsPanel {
     /// The group whose row is to be scrolled into view, and the generation of the rows that lack it.
     to_reveal: Option<(SpanGroup, Option<u64>)>,
     facts: Option<Arc<GroupFacts>>,
+    /// Whether the scope has instants; `None` until an empty table needs to know.
+    has_instants: Option<bool>,
     /// When partial totals were requested, and when they are next.
     asked_at: Option<Instant>,
     rests_until: Option<Instant>,
@@ -106,6 +111,7 @@ impl Default for StatisticsPanel {
             words: String::new(),
             to_reveal: None,
             facts: None,
+            has_instants: None,
             asked_at: None,
             rests_until: None,
         }
@@ -147,6 +153,10 @@ impl StatisticsPanel {
         if *lines.totals().by() == self.by {
             self.rows.set_lines(lines, has_filter);
         }
+    }
+
+    fn is_asked(&self, scope: &SelectedScope) -> bool {
+        self.question.as_ref().is_some_and(|(asked_scope, by)| asked_scope == scope && *by == self.by)
     }
 
     /// Sets the lines of partial totals.
@@ -194,7 +204,9 @@ impl StatisticsPanel {
         let question = Some((scope.clone(), self.by.clone()));
         if !self.renewal.keeps_answer() {
             self.facts = None;
+            self.rows.expire();
         }
+        self.has_instants = None;
         (self.question, self.is_stopped, self.error, self.facts_error) = (question, false, None, None);
         // Values have other indices in other totals.
         if matches!(self.by, GroupBy::Argument(_)) {
@@ -236,11 +248,14 @@ impl StatisticsPanel {
     fn show_all(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
         let (snapshot, scope, context, theme) = (view.snapshot(), view.scope(), view.context, view.context.theme);
         let mut commands = Vec::new();
-        let is_asked = |(asked_scope, by): &(SelectedScope, GroupBy)| asked_scope == scope && *by == self.by;
-        if self.renewal.begin(self.question.as_ref().is_some_and(is_asked)) {
+        if self.renewal.begin(self.is_asked(scope)) {
             commands.extend(self.ask_all(scope));
         }
+        let begun = Progress::default();
         let progress = self.renewal.progress((view.progress)(QuestionKind::Totals));
+        // The query starts after this frame.
+        let is_waiting = !self.rows.is_counted() && !self.is_stopped && self.error.is_none();
+        let progress = progress.or_else(|| is_waiting.then_some(&begun));
         ui.horizontal(|ui| {
             let of = scope.title(view.snapshot().axis_unit());
             let is_narrow = ui.available_width() < NARROW_POINTS;
@@ -261,7 +276,7 @@ impl StatisticsPanel {
                 if ui.button("Close").clicked() {
                     commands.push(Command::Panel(PanelCommand::Toggle(Panel::Statistics)));
                 }
-                if progress.is_none() && self.rows.totals().is_some() && !self.is_stopped {
+                if progress.is_none() && self.rows.is_current() && !self.is_stopped {
                     show_exactness(ui, self.exactness(), snapshot, theme);
                 }
             });
@@ -270,7 +285,7 @@ impl StatisticsPanel {
         let has_facts = self.rows.chosen.is_some() && rect.width() > 700.0;
         let table = if has_facts { rect.with_max_x(rect.left() + rect.width() * 0.62) } else { rect };
         ui.scope_builder(egui::UiBuilder::new().max_rect(table), |ui| {
-            let absence = self.absence(snapshot, ui.ctx()).filter(|_| progress.is_none());
+            let absence = self.absence(snapshot, scope, ui.ctx()).filter(|_| progress.is_none());
             commands.extend(self.show_table(ui, absence.as_deref(), context));
         });
         // Runs after the table, which restores the saved sort order.
@@ -316,7 +331,7 @@ impl StatisticsPanel {
     }
 
     /// Returns the reason for an empty table, once all is counted.
-    fn absence(&self, snapshot: &Snapshot, ctx: &egui::Context) -> Option<String> {
+    fn absence(&mut self, snapshot: &Snapshot, scope: &SelectedScope, ctx: &egui::Context) -> Option<String> {
         self.rows.totals()?;
         if !self.rows.is_empty() {
             return None;
@@ -325,10 +340,12 @@ impl StatisticsPanel {
             return Some(format!("No {} matches.", group_word(&self.by).singular()));
         }
         let summary = snapshot.summary();
+        let has_instants = *self.has_instants.get_or_insert_with(|| has_instants(snapshot, scope));
+        let instants = has_instants.then(|| "Analyze > Spans > With instants lists the instants.".to_owned());
         let samples =
             (summary.samples > 0).then(|| format!("The flame graph ({}) adds up samples.", key_of(ctx, "Flame graph")));
         let counters = (summary.counters > 0).then(|| "Analyze > Counters sums up their values.".to_owned());
-        let sentences = [Some("No spans here.".to_owned()), samples, counters];
+        let sentences = [Some("No spans here.".to_owned()), instants, samples, counters];
         Some(sentences.into_iter().flatten().collect::<Vec<_>>().join(" "))
     }
 
@@ -405,12 +422,14 @@ impl DockPanel for StatisticsPanel {
 
     fn stop(&mut self) -> &'static [QuestionKind] {
         self.is_stopped = true;
+        self.rows.drop_expired();
         &[QuestionKind::Totals]
     }
 
     fn fail(&mut self, kind: QuestionKind, message: &str) {
         match kind {
             QuestionKind::Totals => {
+                self.rows.drop_expired();
                 self.is_stopped = true;
                 self.error = (!message.is_empty()).then(|| message.to_owned());
             }
@@ -428,8 +447,12 @@ impl DockPanel for StatisticsPanel {
         PanelTools { copies: true, exports: true, has_command: true }
     }
 
+    fn is_current(&self, scope: &SelectedScope) -> bool {
+        self.is_asked(scope) && self.rows.is_current()
+    }
+
     fn copied(&self, _snapshot: &Snapshot, cells: Cells) -> Option<String> {
-        Some(self.table.copied(&self.rows.columns(), &self.rows, cells))
+        self.rows.is_current().then(|| self.table.copied(&self.rows.columns(), &self.rows, cells))
     }
 
     fn to_export(&self, _snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
@@ -449,6 +472,19 @@ impl DockPanel for StatisticsPanel {
         }
         Some(line)
     }
+}
+
+/// Returns whether instants start in a scope. A scope with a filter may have only others.
+fn has_instants(snapshot: &Snapshot, scope: &SelectedScope) -> bool {
+    let (from_ns, to_ns) = scope.range.unwrap_or((i64::MIN, i64::MAX));
+    let mut lanes = (0..snapshot.store().lane_count()).map(LaneIdx);
+    scope.filter.is_empty()
+        && lanes.any(|lane| {
+            let info = snapshot.lane(lane);
+            info.kind == LaneKind::Instants
+                && scope.tracks.contains(info.track)
+                && rows_starting(snapshot, lane, from_ns, to_ns) > 0
+        })
 }
 
 fn ask(question: Question) -> Command {

@@ -88,6 +88,29 @@ impl<D: TableData> OrderedTable<D> {
         self.generation += 1;
     }
 
+    /// Records that the rows belong to another question than the last one. They stay until others are set.
+    pub(super) fn expire(&mut self) {
+        (self.newest, self.asked) = (None, None);
+    }
+
+    /// Returns whether the shown rows are the newest, and belong to the last question.
+    pub(super) fn is_current(&self) -> bool {
+        let newest = self.newest.as_ref().zip(self.shown.as_ref());
+        newest.is_some_and(|(newest, shown)| Arc::ptr_eq(newest, &shown.data))
+    }
+
+    /// Returns whether there are rows of the last question, shown or not.
+    pub(super) fn has_newest(&self) -> bool {
+        self.newest.is_some()
+    }
+
+    /// Drops rows that belong to another question, because the answer to the last one does not arrive.
+    pub(super) fn drop_expired(&mut self) {
+        if self.newest.is_none() {
+            self.clear();
+        }
+    }
+
     /// Shows only rows that contain these words, in any case.
     pub(super) fn set_words(&mut self, words: &str) {
         self.sort.words = words.to_lowercase();

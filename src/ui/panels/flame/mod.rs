@@ -77,6 +77,8 @@ pub(crate) struct FlamePanel {
     missing_points: Option<f64>,
     /// The scope and the source of the answered paths.
     counted: Option<(SelectedScope, PathsOf)>,
+    /// The scope and the source of the shown paths, of an earlier part of the trace or not.
+    answered: Option<(SelectedScope, PathsOf)>,
     /// The shape of the answer.
     answered_shape: FlameShape,
     words: String,
@@ -93,6 +95,7 @@ pub(crate) struct FlamePanel {
 impl FlamePanel {
     pub(crate) fn set_answer(&mut self, answer: &Arc<FlameAnswer>, snapshot: &Snapshot) {
         self.counted = self.question.as_ref().map(|question| (question.scope.clone(), question.of.clone()));
+        self.answered.clone_from(&self.counted);
         self.answered_shape = self.question.as_ref().map(|question| question.view.shape.clone()).unwrap_or_default();
         (self.answer, self.is_answered, self.missing_points) = (Some(Arc::clone(answer)), true, None);
         self.menu = None;
@@ -133,6 +136,19 @@ impl FlamePanel {
         })
     }
 
+    /// Returns the source of the paths that are to be shown.
+    fn source(&self) -> PathsOf {
+        if self.samples { PathsOf::Samples(self.event.clone()) } else { PathsOf::Spans }
+    }
+
+    /// Drops a graph of another question than the last one, because the answer to that does not arrive.
+    fn drop_expired(&mut self) {
+        let asked = self.question.as_ref().map(|question| (&question.scope, &question.of));
+        if self.answered.as_ref().map(|(scope, of)| (scope, of)) != asked {
+            (self.answer, self.counted, self.answered, self.found) = (None, None, None, None);
+        }
+    }
+
     fn search(&mut self, snapshot: &Snapshot) {
         let picture = self.answer.as_ref().map(|answer| &answer.picture);
         self.found = picture.and_then(|picture| picture.find(snapshot, &self.words));
@@ -141,7 +157,7 @@ impl FlamePanel {
     /// Queries the paths and their view if they are not those of the answer, and then small paths, if the answer lacks
     /// them.
     fn ask(&mut self, scope: &SelectedScope) -> Option<Command> {
-        let of = if self.samples { PathsOf::Samples(self.event.clone()) } else { PathsOf::Spans };
+        let of = self.source();
         let view = &self.history.current.view;
         let is_asked = |question: &PathsQuestion| (&question.scope, &question.of, &question.view) == (scope, &of, view);
         let mut is_exact = false;
@@ -204,7 +220,9 @@ impl FlamePanel {
             self.show_events(ui);
         }
         self.show_progress(ui, progress, theme, commands);
-        self.show_missing(ui, theme);
+        if self.is_current(scope) {
+            self.show_missing(ui, theme);
+        }
         let folded = self.answer.as_ref().map_or(0, |answer| answer.picture.folded.paths);
         show_folded(ui, folded, theme);
         if self.laid_out.is_cut() {
@@ -216,8 +234,9 @@ impl FlamePanel {
                 commands.push(Command::Panel(PanelCommand::Toggle(Panel::Flame)));
             }
             let is_exact = self.answer.as_ref().is_some_and(|answer| answer.paths.is_exact());
-            if progress.is_none() && folded == 0 && is_exact && !self.is_stopped {
-                show_exactness(ui, Exactness::Exact, snapshot, theme);
+            if progress.is_none() && folded == 0 && is_exact && self.is_current(scope) && !self.is_stopped {
+                let exactness = if self.samples { Exactness::Exact } else { Exactness::ExactPaths };
+                show_exactness(ui, exactness, snapshot, theme);
             }
         });
     }
@@ -442,7 +461,7 @@ impl FlamePanel {
         }
         if let Some(bar) = self.menu {
             context_menu(&shown.response).show(|ui| {
-                let of = if self.samples { PathsOf::Samples(self.event.clone()) } else { PathsOf::Spans };
+                let of = self.source();
                 let history = &mut self.history;
                 menu_bar::scrolled(ui, |ui| commands.extend(menu::bar_menu(ui, snapshot, picture, bar, &of, history)));
             });
@@ -526,11 +545,13 @@ impl DockPanel for FlamePanel {
 
     fn stop(&mut self) -> &'static [QuestionKind] {
         self.is_stopped = true;
+        self.drop_expired();
         &[QuestionKind::Paths]
     }
 
     fn fail(&mut self, kind: QuestionKind, message: &str) {
         if kind == QuestionKind::Paths {
+            self.drop_expired();
             self.is_stopped = true;
             self.error = (!message.is_empty()).then(|| message.to_owned());
         }
@@ -544,6 +565,10 @@ impl DockPanel for FlamePanel {
         let has_command = !matches!(self.history.current.view.shape, FlameShape::Sandwich(_));
         let has_paths = self.answer.is_some() && !matches!(self.answered_shape, FlameShape::Sandwich(_));
         PanelTools { copies: has_paths, exports: has_paths, has_command }
+    }
+
+    fn is_current(&self, scope: &SelectedScope) -> bool {
+        self.answered.as_ref().is_some_and(|(known, of)| known == scope && *of == self.source())
     }
 
     fn copied(&self, snapshot: &Snapshot, _: Cells) -> Option<String> {

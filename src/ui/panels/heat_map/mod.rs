@@ -175,7 +175,7 @@ impl HeatMapPanel {
             }
             if let Some(error) = &self.error {
                 ui.add(Label::new(RichText::new(error).color(theme.error)).truncate());
-            } else if let Some(map) = self.map.clone() {
+            } else if let Some(map) = self.map.clone().filter(|_| self.is_of(scope)) {
                 if map.blur_ns > 0 || map.estimated_by > 1 {
                     show_inexactness(ui, &map, theme);
                 } else if progress.is_none() && !self.is_stopped {
@@ -369,6 +369,11 @@ impl DockPanel for HeatMapPanel {
         PanelTools { copies: has_cells, exports: has_cells, has_command: has_cells }
     }
 
+    fn is_current(&self, scope: &SelectedScope) -> bool {
+        let selected = self.selected.as_ref().filter(|selected| selected.scope == *scope);
+        self.is_of(selected.map_or(scope, |selected| &selected.map_scope))
+    }
+
     fn copied(&self, _snapshot: &Snapshot, cells: Cells) -> Option<String> {
         // Numbers contain neither blanks nor commas.
         Some(self.table()?.to_csv(cells).replace(',', "\t"))
@@ -411,6 +416,12 @@ impl DockPanel for HeatMapPanel {
 }
 
 impl HeatMapPanel {
+    /// Returns whether the map is of a scope and of the chosen name.
+    fn is_of(&self, map_scope: &SelectedScope) -> bool {
+        let name = self.name.as_ref().map_or("", |name| &*name.filter);
+        self.map_of.as_ref().is_some_and(|(of, more)| of == map_scope && **more == *name)
+    }
+
     fn table(&self) -> Option<HeatMapTable> {
         let map = self.map.clone().filter(|map| map.is_exact())?;
         Some(HeatMapTable { map, cells: Arc::clone(&self.picture.cells) })
