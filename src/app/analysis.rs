@@ -118,6 +118,13 @@ impl Analysis {
         Some(snapshot)
     }
 
+    /// Moves the running queries of some kinds into another set.
+    #[must_use]
+    pub(super) fn take_kinds(&mut self, kinds: &[QuestionKind]) -> Self {
+        let running = kinds.iter().filter_map(|kind| self.running.remove_entry(kind)).collect();
+        Self { running }
+    }
+
     /// Returns the progress of a running query of a kind.
     #[must_use]
     pub(super) fn progress(&self, kind: QuestionKind) -> Option<&Progress> {

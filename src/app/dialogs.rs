@@ -36,7 +36,7 @@ pub(crate) fn choose(
         Purpose::Export(_)
         | Purpose::ExportSelected
         | Purpose::Table(_)
-        | Purpose::FlameGraph
+        | Purpose::FlameGraph(_)
         | Purpose::Picture(_)
         | Purpose::WindowPicture => {
             for (name, endings) in filters(purpose) {
@@ -74,7 +74,7 @@ fn filters(purpose: Purpose) -> Vec<(&'static str, Vec<&'static str>)> {
         Purpose::Table(_) => {
             vec![("Comma-separated text", vec!["csv"]), ("JSON", vec!["json"]), ("JSON lines", vec!["jsonl"])]
         }
-        Purpose::FlameGraph => vec![
+        Purpose::FlameGraph(_) => vec![
             ("SVG image", vec!["svg"]),
             ("Folded stacks", vec!["folded"]),
             ("JSON", vec!["json"]),

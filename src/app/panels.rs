@@ -4,7 +4,9 @@
 mod moved;
 mod namesakes;
 mod naming;
+mod pinned;
 mod set;
+mod tabs;
 
 use std::sync::Arc;
 
@@ -21,29 +23,33 @@ use crate::store::lane::RowIdx;
 use crate::store::live_lanes::LaneMoves;
 use crate::ui::command::{Command, PanelCommand};
 use crate::ui::command_line::PanelCommandLine;
-use crate::ui::panel::Panel;
+use crate::ui::panel::{DockTab, Panel, PinId};
 use crate::ui::panels::PanelContext;
 use crate::ui::panels::details::DetailsPanel;
-use crate::ui::panels::dock::{Dock, DockHead};
+use crate::ui::panels::dock::Dock;
 use crate::ui::panels::dock_panel::{DockPanel, PanelView};
 use crate::ui::panels::scope_bar::{SCOPE_BAR_POINTS, ScopeBar};
 use crate::ui::questions::{Answer, HitsOf, NameQuery, NamedTrace, Question, QuestionKind, ResolvedNames};
 use crate::ui::timeline::state::Timeline;
 use moved::moved;
 use namesakes::Namesakes;
+use pinned::PinnedPanels;
 use set::PanelSet;
+use tabs::{heads, show_pinned};
 
 /// The panels of a tab and their running queries.
 #[derive(Default)]
 pub(super) struct Panels {
     analysis: Analysis,
     asked: u64,
+    /// The panels that follow the scope.
     set: PanelSet,
+    pinned: PinnedPanels,
     namesakes: Namesakes,
     scope_bar: ScopeBar,
     dock: Dock,
     /// The tabs of the last frame.
-    open_tabs: Vec<Panel>,
+    open_tabs: Vec<DockTab>,
     /// Resolved names that are not shown yet.
     named: Option<Arc<NamedTrace>>,
     /// How the names of the trace are resolved.
@@ -64,6 +70,7 @@ impl Panels {
         if *moves != LaneMoves::None {
             self.namesakes.move_rows(moves);
             Panel::ALL.into_iter().for_each(|panel| self.set.get_mut(panel).move_rows(moves));
+            self.pinned.move_rows(moves);
         }
     }
 
@@ -78,6 +85,19 @@ impl Panels {
         for panel in Panel::ALL {
             let question = ask(self.set.get_mut(panel));
             self.ask_if_any(question.filter(|_| self.dock.is_open(panel)), snapshot, wake);
+        }
+        for pinned in self.pinned.all_mut() {
+            pinned.analysis = Analysis::default();
+            // Panels with a scope query when they are shown.
+            ask(pinned.shown());
+        }
+    }
+
+    /// Returns the panel of a tab; `None` if it was pinned and is closed.
+    fn shown_mut(&mut self, tab: DockTab) -> Option<&mut dyn DockPanel> {
+        match tab.pin {
+            None => Some(self.set.get_mut(tab.panel)),
+            Some(id) => Some(self.pinned.get_mut(id)?.shown()),
         }
     }
 
@@ -98,12 +118,13 @@ impl Panels {
                 commands.extend(self.set.search.show_bar(ui, search_start(timeline), progress, context.theme));
             });
         }
-        let Self { analysis, set, dock, scope_bar, open_tabs, .. } = self;
+        let Self { analysis, set, pinned, dock, scope_bar, open_tabs, .. } = self;
         let progress = |kind| analysis.progress(kind);
         let details = details.filter(|_| dock.is_open(Panel::Details));
-        let view = PanelView { timeline, details, progress: &progress, context };
-        let heads = heads(dock, set, &view);
-        *open_tabs = heads.iter().map(|head| head.panel).collect();
+        let scope = timeline.scope();
+        let view = PanelView { timeline, scope, pinned: None, details, progress: &progress, context };
+        let heads = heads(dock, (set, pinned), &view);
+        *open_tabs = heads.iter().map(|head| head.tab).collect();
         let bar = frame.inner_margin(egui::Margin::symmetric(12, 2));
         // A maximised dock takes the available space.
         if dock.is_full() {
@@ -111,14 +132,15 @@ impl Panels {
         }
         let look = (frame.inner_margin(egui::Margin::symmetric(12, 6)), context.theme);
         let mut shown = Vec::new();
-        commands.extend(dock.show(ui, look, &heads, context.dock_points, |ui, panel| {
-            shown.extend(set.get_mut(panel).show(ui, &view));
+        commands.extend(dock.show(ui, look, &heads, context.dock_points, |ui, tab| match tab.pin {
+            None => shown.extend(set.get_mut(tab.panel).show(ui, &view)),
+            Some(id) => shown.extend(show_pinned(ui, pinned, id, &view)),
         }));
         commands.extend(shown);
         if !dock.is_full() {
             commands.extend(show_scope(ui, bar, scope_bar, &view));
         }
-        if analysis.is_busy() {
+        if analysis.is_busy() || pinned.is_busy() {
             // Updates partial counts and progress ten times a second.
             ui.ctx().request_repaint_after(std::time::Duration::from_millis(100));
         }
@@ -132,7 +154,7 @@ impl Panels {
 
     /// Returns whether a query is running.
     pub(super) fn is_busy(&self) -> bool {
-        self.analysis.is_busy()
+        self.analysis.is_busy() || self.pinned.is_busy()
     }
 
     /// Returns whether the dock is maximised.
@@ -149,8 +171,9 @@ impl Panels {
     /// Activates the details of a span that was selected on the timeline.
     pub(super) fn select(&mut self) {
         let active = self.dock.active(&self.open_tabs);
-        if !active.is_some_and(|panel| self.set.get_mut(panel).shows_details()) {
-            self.dock.activate(Panel::Details);
+        let shows_details = active.and_then(|tab| self.shown_mut(tab)).is_some_and(|panel| panel.shows_details());
+        if !shows_details {
+            self.dock.activate(Panel::Details.into());
         }
     }
 
@@ -242,7 +265,15 @@ impl Panels {
                 self.ask_if_any(question, timeline.snapshot(), wake);
             }
             PanelCommand::Ask(question) => self.ask(question, timeline.snapshot(), wake),
+            PanelCommand::AskPinned(id, question) => self.ask_pinned(id, question, timeline.snapshot(), wake),
             PanelCommand::StopQuery(panel) => self.stop_query(panel),
+            PanelCommand::StopPinned(id) => {
+                if let Some(pinned) = self.pinned.get_mut(id) {
+                    pinned.stop_query();
+                }
+            }
+            PanelCommand::ClosePinned(id) => self.pinned.close(id),
+            PanelCommand::TogglePin => self.toggle_pin(timeline),
             PanelCommand::AskCode(request) => self.ask_code(*request, timeline.snapshot(), wake),
             PanelCommand::LocateSymbols(folder) => self.locate(&folder, timeline.snapshot(), wake),
         }
@@ -256,32 +287,36 @@ impl Panels {
 
     /// Returns the table of a panel as shown, with tabs between cells.
     #[must_use]
-    pub(super) fn copied(&mut self, panel: Panel, snapshot: &Snapshot, cells: Cells) -> Option<String> {
-        self.set.get_mut(panel).copied(snapshot, cells)
+    pub(super) fn copied(&mut self, tab: DockTab, snapshot: &Snapshot, cells: Cells) -> Option<String> {
+        self.shown_mut(tab)?.copied(snapshot, cells)
     }
 
     /// Returns how many rows of a panel are copied, and how many there are, if those are more.
     #[must_use]
-    pub(super) fn copied_part(&mut self, panel: Panel) -> Option<(u64, u64)> {
-        self.set.get_mut(panel).copied_part()
+    pub(super) fn copied_part(&mut self, tab: DockTab) -> Option<(u64, u64)> {
+        self.shown_mut(tab)?.copied_part()
     }
 
     /// Returns the whole table of a panel, to be exported or copied.
     #[must_use]
-    pub(super) fn table_of(&mut self, panel: Panel, snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
-        self.set.get_mut(panel).to_export(snapshot)
+    pub(super) fn table_of(&mut self, tab: DockTab, snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
+        self.shown_mut(tab)?.to_export(snapshot)
     }
 
     /// Returns the shown flame graph, to be exported.
     #[must_use]
-    pub(super) fn flame_source(&self, snapshot: &Snapshot) -> Option<FlameSource> {
-        self.set.flame.to_export(snapshot)
+    pub(super) fn flame_source(&self, tab: DockTab, snapshot: &Snapshot) -> Option<FlameSource> {
+        let set = match tab.pin {
+            None => &self.set,
+            Some(id) => &self.pinned.get(id)?.set,
+        };
+        set.flame.to_export(snapshot)
     }
 
     /// Returns the command line with the same result as a panel, without the trace and the scope.
     #[must_use]
-    pub(super) fn command_line(&mut self, panel: Panel) -> Option<PanelCommandLine> {
-        self.set.get_mut(panel).command_line()
+    pub(super) fn command_line(&mut self, tab: DockTab) -> Option<PanelCommandLine> {
+        self.shown_mut(tab)?.command_line()
     }
 
     /// Handles an answer, and returns a row to reveal.
@@ -292,15 +327,24 @@ impl Panels {
         timeline: &mut Timeline,
         wake: &TabWake,
     ) -> Option<RowIdx> {
-        let of = self.analysis.take_awaited(id, kind)?;
+        let (pin, of) = match self.analysis.take_awaited(id, kind) {
+            Some(of) => (None, of),
+            None => self.pinned.take_awaited(id, kind).map(|(pin, of)| (Some(pin), of))?,
+        };
         let answer = match answer {
             Ok(answer) => moved(answer?, &timeline.snapshot().lane_moves_since(&of)?),
             Err(error) => {
-                self.fail(kind, error, timeline);
+                self.fail((pin, kind), error, timeline);
                 return None;
             }
         };
-        let set = &mut self.set;
+        let (set, analysis) = match pin {
+            None => (&mut self.set, &mut self.analysis),
+            Some(pin) => {
+                let pinned = self.pinned.get_mut(pin)?;
+                (&mut pinned.set, &mut pinned.analysis)
+            }
+        };
         match answer {
             Answer::Hits(hits) => self.show_hits(hits, timeline, wake),
             Answer::Page(HitsOf::Search, first, hits) => set.search.set_page(first, hits),
@@ -323,7 +367,7 @@ impl Panels {
             Answer::Pixels(filtered) => timeline.set_matching(&filtered),
             Answer::Totals(lines) => {
                 // Partial totals that arrive later would replace these.
-                self.analysis.stop(QuestionKind::PartialTotals);
+                analysis.stop(QuestionKind::PartialTotals);
                 set.statistics.set_complete_lines(lines);
             }
             Answer::PartialTotals(lines) => set.statistics.set_partial_lines(lines),
@@ -339,12 +383,18 @@ impl Panels {
         None
     }
 
-    /// Passes the error of a query to the panels.
-    fn fail(&mut self, kind: QuestionKind, error: TaskError, timeline: &mut Timeline) {
+    /// Passes the error of a query to the panels, or to the pinned one that asked.
+    fn fail(&mut self, (pin, kind): (Option<PinId>, QuestionKind), error: TaskError, timeline: &mut Timeline) {
         let message = match error {
             TaskError::Cancelled => String::new(),
             TaskError::Failed(message) | TaskError::Damaged(message) => message,
         };
+        if let Some(pin) = pin {
+            if let Some(pinned) = self.pinned.get_mut(pin) {
+                pinned.shown().fail(kind, &message);
+            }
+            return;
+        }
         Panel::ALL.into_iter().for_each(|panel| self.set.get_mut(panel).fail(kind, &message));
         if kind == QuestionKind::Namesake {
             self.namesakes.fail(&message);
@@ -438,17 +488,6 @@ fn show_scope(ui: &mut Ui, frame: egui::Frame, bar: &mut ScopeBar, view: &PanelV
     }
     let panel = egui::Panel::bottom("scope").resizable(false).exact_size(SCOPE_BAR_POINTS).frame(frame);
     panel.show(ui, |ui| bar.show(ui, view.timeline, view.context.theme)).inner
-}
-
-/// Returns the tabs of the open panels with content.
-fn heads(dock: &Dock, set: &mut PanelSet, view: &PanelView<'_>) -> Vec<DockHead> {
-    let open = Panel::ALL.into_iter().filter(|panel| dock.is_open(*panel));
-    let heads = open.filter_map(|panel| {
-        let shown = set.get_mut(panel);
-        let is_current = shown.is_current(view.scope());
-        shown.has_content(view).then(|| DockHead { panel, count: shown.count(), tools: shown.tools(), is_current })
-    });
-    heads.collect()
 }
 
 /// Returns the start of the search for the next hit: the selected row, or else the start of the view.

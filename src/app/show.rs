@@ -252,6 +252,8 @@ impl App {
             has_flow_before: timeline.is_some_and(|timeline| timeline.linked_by_flow(false).is_some()),
             has_flow_after: timeline.is_some_and(|timeline| timeline.linked_by_flow(true).is_some()),
             has_table: tab.panels.shows_statistics(),
+            can_pin: tab.panels.can_toggle_pin(),
+            is_pinned: tab.panels.is_pinned(),
             has_scope: timeline.is_some_and(|timeline| !timeline.scope().is_whole()),
             has_scope_time: timeline.is_some_and(|timeline| timeline.scope().range.is_some()),
             has_scope_tracks: timeline.is_some_and(|timeline| !timeline.scope().tracks.is_all()),

@@ -303,7 +303,7 @@ fn statistics_are_sorted_by_a_column_and_have_details_of_a_name() {
     session.until("the longest of that name", |session| session.shows("200 µs  at 0.000100000 s"));
     let folder = tempfile::tempdir().unwrap();
     let table = folder.path().join("table.csv");
-    session.app.act(Command::App(AppCommand::Write(Purpose::Table(Panel::Statistics), table.clone())));
+    session.app.act(Command::App(AppCommand::Write(Purpose::Table(Panel::Statistics.into()), table.clone())));
     session.until("the table in a file", |_| table.exists());
     let text = std::fs::read_to_string(&table).unwrap();
     assert!(text.starts_with("name,category,count,total,"), "{text}");

@@ -74,8 +74,8 @@ fn a_name_without_an_ending_gets_one_and_overwrites_no_file() {
     let export = Purpose::Export(ExportFormat::NATIVE);
     assert_eq!(write(export, "c"), None);
     assert_eq!(write(export, "c.json"), None);
-    assert_eq!(write(Purpose::Table(Panel::Statistics), "table"), None);
-    let uncounted = write(Purpose::Table(Panel::Counters), "counters").unwrap_or_default();
+    assert_eq!(write(Purpose::Table(Panel::Statistics.into()), "table"), None);
+    let uncounted = write(Purpose::Table(Panel::Counters.into()), "counters").unwrap_or_default();
     assert!(uncounted.contains("The table has no rows yet."), "{uncounted}");
     let mut names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
@@ -84,7 +84,7 @@ fn a_name_without_an_ending_gets_one_and_overwrites_no_file() {
     for (purpose, name, said) in [
         (export, "c", "c.longspan: already exists"),
         (export, "c.csv.gz", "c.csv.gz: only .json and .pb can be written compressed"),
-        (Purpose::Table(Panel::Statistics), "table", "table.csv: already exists"),
+        (Purpose::Table(Panel::Statistics.into()), "table", "table.csv: already exists"),
         (Purpose::WindowPicture, "w.jpg", "w.jpg: Images are written as PNG"),
     ] {
         let message = write(purpose, name).unwrap_or_default();
@@ -202,7 +202,7 @@ fn an_exported_table_has_the_durations_of_the_command_line_even_of_unfinished_sp
     session.app.show_trace(snapshot.clone(), "two".into(), false);
     session.app.act(Command::Panel(PanelCommand::Toggle(Panel::Spans)));
     session.until("the spans", |session| session.shows("2 of the whole trace"));
-    session.app.act(Command::App(AppCommand::Write(Purpose::Table(Panel::Spans), table.clone())));
+    session.app.act(Command::App(AppCommand::Write(Purpose::Table(Panel::Spans.into()), table.clone())));
     session.until("the table", |_| table.exists());
     let (cancel, progress) = (Cancel::default(), Progress::default());
     let options = ExportOptions::whole(ExportFormat::CSV);
@@ -257,7 +257,7 @@ fn exported_tables_of_spans_and_samples_have_the_columns_of_their_commands() {
         session.app.act(Command::Panel(PanelCommand::Show(panel)));
         session.until("the rows", |session| session.shows(shown));
         let table = folder.path().join(shown).with_extension("csv");
-        session.app.act(Command::App(AppCommand::Write(Purpose::Table(panel), table.clone())));
+        session.app.act(Command::App(AppCommand::Write(Purpose::Table(panel.into()), table.clone())));
         session.until("the table", |_| table.exists());
         let text = std::fs::read_to_string(table).unwrap();
         assert!(text.starts_with(expected), "{text}");
@@ -271,7 +271,7 @@ fn the_flame_graph_is_written_in_the_format_of_its_name() {
     session.app.show_trace(snapshot(TWO_SPANS), "two".into(), false);
     let write = |session: &mut Session, name: &str| {
         let path = folder.path().join(name);
-        session.app.act(Command::App(AppCommand::Write(Purpose::FlameGraph, path.clone())));
+        session.app.act(Command::App(AppCommand::Write(Purpose::FlameGraph(Panel::Flame.into()), path.clone())));
         let message = session.app.message().map(str::to_owned);
         if message.is_none() {
             session.until("the graph", |session| session.app.note().starts_with("Written to ") && path.exists());

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::panel::Panel;
+use super::panel::{DockTab, Panel, PinId};
 use super::purpose::Purpose;
 use super::questions::{CodeRequest, Question, SampledFunction, SelectedScope};
 use super::settings::{Navigation, RulerOrigin, SecondStart, Sizes, TableLayout};
@@ -54,12 +54,12 @@ pub(crate) enum AppCommand {
     /// Opens the files whose paths are in this text.
     OpenPasted(String),
     CopySpan,
-    /// Copies the table of statistics as CSV.
-    CopyTable,
+    /// Copies the table of statistics of a tab as CSV.
+    CopyTable(DockTab),
     /// Copies the table of a panel as shown, with tabs between cells.
-    CopyPanel(Panel),
+    CopyPanel(DockTab),
     /// Copies the command line with the same result as a panel.
-    CopyCommandLine(Panel),
+    CopyCommandLine(DockTab),
     /// Copies this text, if it has at most [`COPY_BYTES_MAX`].
     CopyText(String),
     /// Opens the window's own file picker.
@@ -397,6 +397,13 @@ pub(crate) enum PanelCommand {
     Ask(Question),
     /// Cancels the query of a panel, which keeps its partial results.
     StopQuery(Panel),
+    /// Runs a query of a pinned panel.
+    AskPinned(PinId, Question),
+    /// Cancels the query of a pinned panel.
+    StopPinned(PinId),
+    ClosePinned(PinId),
+    /// Pins the active panel to its scope, or makes a pinned one follow the scope again.
+    TogglePin,
     /// Shows the next tab of the dock, or the previous one if `false`.
     NextPanel {
         forward: bool,

@@ -112,7 +112,9 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     .within("Export image"),
     entry(Menu::File, "Quit", &[ctrl(Key::Q)], When::Always, |_| Command::App(AppCommand::Quit)).section(),
     entry(Menu::Edit, "Copy the span", &[COPY], When::Span, |_| Command::App(AppCommand::CopySpan)),
-    entry(Menu::Edit, "Copy the statistics as CSV", &[], When::Table, |_| Command::App(AppCommand::CopyTable)),
+    entry(Menu::Edit, "Copy the statistics as CSV", &[], When::Table, |_| {
+        Command::App(AppCommand::CopyTable(Panel::Statistics.into()))
+    }),
     entry(Menu::Edit, "Clear selection", &[plain(Key::Escape)], When::Clearable, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::ClearSelection))
     }),
@@ -166,6 +168,10 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     .within("Panels"),
     entry(Menu::View, "Maximize panel", &[], When::Trace, |_| Command::Panel(PanelCommand::ToggleFull))
         .hint("Gives it the full height; Esc restores it")
+        .within("Panels"),
+    entry(Menu::View, "Pin panel", &[], When::Pinnable, |_| Command::Panel(PanelCommand::TogglePin))
+        .checked(|state| state.is_pinned)
+        .hint("Keeps its scope; opened again, the panel is a second tab")
         .within("Panels"),
     entry(Menu::View, "Colour by name", &[], When::Always, |state| {
         Command::Setting(SettingCommand::Colors(Colors { by: ColorBy::Name, ..state.settings.colors }))

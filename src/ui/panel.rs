@@ -1,4 +1,4 @@
-//! The names of the dock's panels. Each is registered in `src/app/panels/set.rs`.
+//! The names of the dock's panels and of its tabs. Each panel is registered in `src/app/panels/set.rs`.
 
 /// A panel of the dock, left to right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +14,23 @@ pub enum Panel {
     Code,
     Symbols,
     Search,
+}
+
+/// A panel that is pinned to a scope. Numbers count from 1, and are not reused in a tab of the window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PinId(pub(crate) u32);
+
+/// A tab of the dock: a panel that follows the scope, or one that is pinned to an earlier scope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DockTab {
+    pub(crate) panel: Panel,
+    pub(crate) pin: Option<PinId>,
+}
+
+impl From<Panel> for DockTab {
+    fn from(panel: Panel) -> Self {
+        Self { panel, pin: None }
+    }
 }
 
 impl Panel {

@@ -1,6 +1,6 @@
 //! The purposes of file dialogs, with their titles and suggested names.
 
-use super::panel::Panel;
+use super::panel::{DockTab, Panel};
 use crate::export::ExportFormat;
 
 /// The purpose of a file dialog.
@@ -13,9 +13,9 @@ pub enum Purpose {
     /// Exports the selected range, in the format of the file extension.
     ExportSelected,
     /// Exports the table of a panel, in the format of the file extension.
-    Table(Panel),
+    Table(DockTab),
     /// Exports the flame graph, in the format of the file extension.
-    FlameGraph,
+    FlameGraph(DockTab),
     /// Exports a picture of the timeline.
     Picture(PictureSize),
     /// Exports a picture of the window with its panels.
@@ -33,7 +33,7 @@ impl Purpose {
             Self::Export(_) => "Export the sorted trace",
             Self::ExportSelected => "Export selection",
             Self::Table(_) => "Export the table",
-            Self::FlameGraph => "Export the flame graph",
+            Self::FlameGraph(_) => "Export the flame graph",
             Self::Picture(_) => "Save an image of the timeline",
             Self::WindowPicture => "Save an image of the window",
         }
@@ -47,7 +47,7 @@ impl Purpose {
             Self::Export(_)
             | Self::ExportSelected
             | Self::Table(_)
-            | Self::FlameGraph
+            | Self::FlameGraph(_)
             | Self::Picture(_)
             | Self::WindowPicture => false,
         }
@@ -61,8 +61,8 @@ impl Purpose {
         let stem = if stem.is_empty() { "trace" } else { stem };
         match self {
             Self::Open | Self::Follow => String::new(),
-            Self::Table(panel) => format!("{stem}-{}.csv", panel.file_stem()),
-            Self::FlameGraph => format!("{stem}-{}.svg", Panel::Flame.file_stem()),
+            Self::Table(tab) => format!("{stem}-{}.csv", tab.panel.file_stem()),
+            Self::FlameGraph(_) => format!("{stem}-{}.svg", Panel::Flame.file_stem()),
             Self::Picture(_) => format!("{stem}.png"),
             Self::WindowPicture => format!("{stem}-window.png"),
             Self::ExportSelected => format!("{stem}-selected.{}", ExportFormat::NATIVE.ending()),

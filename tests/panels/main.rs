@@ -25,6 +25,7 @@ mod menus;
 mod names;
 mod namesakes;
 mod picker;
+mod pinned;
 mod pointer;
 #[cfg(target_os = "linux")]
 #[path = "../recording/mod.rs"]

@@ -30,6 +30,32 @@ pub(super) struct PanelSet {
 }
 
 impl PanelSet {
+    /// Moves a panel into a set of its own. A new one with the same settings remains.
+    pub(super) fn take(&mut self, panel: Panel) -> Self {
+        use std::mem::{replace, take};
+        let mut own = Self::default();
+        match panel {
+            Panel::Details => own.details = take(&mut self.details),
+            Panel::Statistics => {
+                let next = self.statistics.with_same_settings();
+                own.statistics = replace(&mut self.statistics, next);
+            }
+            Panel::Spans => own.spans = take(&mut self.spans),
+            Panel::Counters => own.counters = take(&mut self.counters),
+            Panel::Scheduling => own.scheduling = take(&mut self.scheduling),
+            Panel::HeatMap => own.heat_map = take(&mut self.heat_map),
+            Panel::Flame => {
+                let next = self.flame.with_same_settings();
+                own.flame = replace(&mut self.flame, next);
+            }
+            Panel::Samples => own.samples = take(&mut self.samples),
+            Panel::Code => own.code = take(&mut self.code),
+            Panel::Symbols => own.symbols = take(&mut self.symbols),
+            Panel::Search => own.search = take(&mut self.search),
+        }
+        own
+    }
+
     pub(super) fn get_mut(&mut self, panel: Panel) -> &mut dyn DockPanel {
         match panel {
             Panel::Details => &mut self.details,

@@ -304,6 +304,9 @@ impl App {
         let was_live = before.as_ref().is_some_and(Timeline::is_live);
         let (timeline, is_continued) = self.timeline_after(before, snapshot, grows);
         let tab = &mut self.tabs[at];
+        if !is_continued {
+            tab.panels.unpin_all();
+        }
         match renewal {
             AnswerRenewal::Forget => tab.panels.forget(timeline.snapshot(), &tab.wake),
             AnswerRenewal::Renew(moves) => {

@@ -6,7 +6,7 @@ use crate::app::tab::TabMessage;
 use crate::app::tasks;
 use crate::base::time::grouped_digits;
 use crate::scene::labels::shown;
-use crate::ui::panel::Panel;
+use crate::ui::panel::DockTab;
 
 impl App {
     /// Returns the selected span as text; `None` without a selection.
@@ -15,21 +15,21 @@ impl App {
         Some(trace.details.as_ref()?.as_text(trace.timeline.clock()))
     }
 
-    /// Returns the statistics table as CSV.
-    pub(super) fn statistics_csv(&mut self) -> Option<String> {
+    /// Returns the statistics table of a tab of the dock as CSV.
+    pub(super) fn statistics_csv(&mut self, shown: DockTab) -> Option<String> {
         let cells = self.cells();
         let tab = self.tab_mut();
         let snapshot = tab.trace.as_ref()?.timeline.snapshot().clone();
-        Some(tab.panels.table_of(Panel::Statistics, &snapshot)?.to_csv(cells))
+        Some(tab.panels.table_of(shown, &snapshot)?.to_csv(cells))
     }
 
     /// Returns the table of a panel as text; shows a note if that is only a part of it.
-    pub(super) fn panel_text(&mut self, panel: Panel) -> Option<String> {
+    pub(super) fn panel_text(&mut self, shown: DockTab) -> Option<String> {
         let cells = self.cells();
         let tab = self.tab_mut();
         let snapshot = tab.trace.as_ref()?.timeline.snapshot();
-        let text = tab.panels.copied(panel, snapshot, cells)?;
-        if let Some((copied, all)) = tab.panels.copied_part(panel) {
+        let text = tab.panels.copied(shown, snapshot, cells)?;
+        if let Some((copied, all)) = tab.panels.copied_part(shown) {
             let (copied, all) = (grouped_digits(copied), grouped_digits(all));
             self.reply(format!("{copied} of {all} rows are copied. Export... writes all of them."));
         }
@@ -37,11 +37,12 @@ impl App {
     }
 
     /// Returns the command line with the same result as a panel; shows a note if there is none.
-    pub(super) fn command_line(&mut self, panel: Panel) -> Option<String> {
-        let line = self.tab_mut().panels.command_line(panel)?;
+    pub(super) fn command_line(&mut self, dock_tab: DockTab) -> Option<String> {
+        let line = self.tab_mut().panels.command_line(dock_tab)?;
         let tab = self.tab();
         let trace = tab.trace.as_ref()?;
-        let (snapshot, scope) = (trace.timeline.snapshot(), trace.timeline.scope());
+        let snapshot = trace.timeline.snapshot();
+        let scope = tab.panels.scope_of(dock_tab).unwrap_or_else(|| trace.timeline.scope());
         let text = line.text(&trace.sources, snapshot, scope, tab.panels.symbol_folders(snapshot));
         let changed = trace.stamps.first_changed().map(|path| shown(&path.to_string_lossy()).into_owned());
         match &text {

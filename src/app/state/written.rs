@@ -16,7 +16,7 @@ use crate::model::Sources;
 use crate::query::derived::DerivedTrack;
 use crate::render::GpuError;
 use crate::render::readback::Pixels;
-use crate::ui::panel::Panel;
+use crate::ui::panel::DockTab;
 use crate::ui::purpose::{PictureSize, Purpose};
 use crate::ui::questions::SelectedScope;
 use crate::ui::timeline::derived::DerivedRow;
@@ -40,8 +40,8 @@ impl App {
                 let scope = trace.map(|trace| trace.timeline.scope().clone()).unwrap_or_default();
                 self.export(ExportFormat::NATIVE, scope, &path)
             }
-            Purpose::Table(panel) => self.write_table(panel, &path),
-            Purpose::FlameGraph => self.write_flame(&path),
+            Purpose::Table(tab) => self.write_table(tab, &path),
+            Purpose::FlameGraph(tab) => self.write_flame(tab, &path),
             Purpose::Picture(size) => with_extension(path, "png", IMAGES).map(|path| self.draw(size, &path)),
             Purpose::WindowPicture => with_extension(path, "png", IMAGES).map(|path| {
                 self.set_note(format!("Drawing {}...", file_name(&path)));
@@ -59,7 +59,7 @@ impl App {
     }
 
     /// Writes the table of a panel. A long one is written like an export, with progress and exclusively.
-    fn write_table(&mut self, panel: Panel, path: &Path) -> Result<(), String> {
+    fn write_table(&mut self, shown: DockTab, path: &Path) -> Result<(), String> {
         /// Rows that are written almost instantly.
         const SHORT_ROWS_MAX: u64 = 200_000;
         let cells = self.cells();
@@ -73,7 +73,7 @@ impl App {
         let tab = self.tab_mut();
         let Some(trace) = &tab.trace else { return Ok(()) };
         let snapshot = trace.timeline.snapshot().clone();
-        let Some(table) = tab.panels.table_of(panel, &snapshot) else {
+        let Some(table) = tab.panels.table_of(shown, &snapshot) else {
             return Err("The table has no rows yet. Export it again when they are counted.".to_owned());
         };
         let is_long = table.rows() > SHORT_ROWS_MAX;
@@ -90,7 +90,7 @@ impl App {
     }
 
     /// Writes the flame graph. Its tree is bounded, so this takes at most seconds.
-    fn write_flame(&mut self, path: &Path) -> Result<(), String> {
+    fn write_flame(&mut self, shown: DockTab, path: &Path) -> Result<(), String> {
         let (named, format) = if is_special(path) {
             (path.to_owned(), FlameFormat::Folded)
         } else {
@@ -99,7 +99,7 @@ impl App {
         check_free(path, &named)?;
         let tab = self.tab_mut();
         let Some(trace) = &tab.trace else { return Ok(()) };
-        let Some(source) = tab.panels.flame_source(trace.timeline.snapshot()) else {
+        let Some(source) = tab.panels.flame_source(shown, trace.timeline.snapshot()) else {
             return Err("The graph has no paths yet. Export it again when they are counted.".to_owned());
         };
         if format == FlameFormat::Pprof && source.is_inverted {

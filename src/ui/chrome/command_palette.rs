@@ -166,6 +166,8 @@ mod tests {
             has_flow_before: false,
             has_flow_after: false,
             has_table: false,
+            can_pin: false,
+            is_pinned: false,
             has_scope_tracks: false,
             has_scope: false,
             has_scope_time: false,

@@ -118,7 +118,7 @@ impl Picker {
             Purpose::Open => "Open",
             Purpose::Follow => "Follow",
             Purpose::Export(_) | Purpose::ExportSelected => "Export",
-            Purpose::Table(_) | Purpose::FlameGraph | Purpose::Picture(_) | Purpose::WindowPicture => "Save",
+            Purpose::Table(_) | Purpose::FlameGraph(_) | Purpose::Picture(_) | Purpose::WindowPicture => "Save",
         };
         let frame = egui::Frame::window(ui.style());
         let area = egui::Modal::default_area(egui::Id::unique("picker")).anchor(MIDDLE.0, MIDDLE.1);

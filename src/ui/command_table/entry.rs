@@ -52,6 +52,10 @@ pub(crate) struct UiState {
     /// The changes that the counters of the scope allow.
     pub(crate) counters: CounterChoice,
     pub(crate) is_searching: bool,
+    /// Whether the active panel of the dock can be pinned, or is.
+    pub(crate) can_pin: bool,
+    /// Whether the active panel of the dock is pinned.
+    pub(crate) is_pinned: bool,
     /// Whether the search has hits, or may still find some.
     pub(crate) has_hits: bool,
     /// Whether the view history has an earlier view.
@@ -97,6 +101,7 @@ pub(super) enum When {
     FlowBefore,
     FlowAfter,
     Table,
+    Pinnable,
     Selection,
     Clearable,
     Hits,
@@ -163,6 +168,10 @@ impl When {
                 &[has_trace, (state.has_span, NO_SPAN), (state.has_flow_after, "No flow leaves the selected span")]
             }
             Self::Table => &[has_trace, (state.has_table, "Open the statistics first")],
+            Self::Pinnable => &[
+                has_trace,
+                (state.can_pin, "Open a panel of the scope first, such as the statistics; at most 8 are pinned"),
+            ],
             Self::Selection => {
                 &[has_trace, (state.has_span || state.has_scope_time, "Select a span or some time first")]
             }

@@ -89,7 +89,7 @@ impl CountersPanel {
                     show_exactness(ui, Exactness::Exact, view.snapshot(), theme);
                 }
                 let filter = if scope.filter.is_empty() { "" } else { ", ignoring its filter" };
-                let text = scope.title(view.snapshot().axis_unit()) + filter;
+                let text = view.scope_title() + filter;
                 ui.add(egui::Label::new(RichText::new(text).color(theme.weak_text)).truncate());
             });
         });

@@ -4,11 +4,15 @@
 use egui::epaint::text::FontsView;
 use egui::{Button, Frame, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, scroll_area};
 
-use crate::ui::command::{AppCommand, Command, PanelCommand, SettingCommand};
-use crate::ui::panel::Panel;
+use super::elided::tip;
+use crate::scene::labels::{shorten_middle, shown};
+use crate::ui::command::{AppCommand, Command, PanelCommand, ScopeCommand, SettingCommand, TimelineCommand};
+use crate::ui::panel::{DockTab, Panel};
 use crate::ui::purpose::Purpose;
+use crate::ui::questions::SelectedScope;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::letters::letter_width;
+use crate::ui::widgets::reading_order::on_screen;
 
 /// Share of the window that the timeline keeps.
 const TIMELINE_PART: f32 = 0.4;
@@ -22,6 +26,13 @@ const TABLE_POINTS: f32 = 64.0;
 /// Width of the button that maximises a panel.
 const FULL_POINTS: f32 = 52.0;
 
+/// Width of the button that pins a panel, and of the one that selects the scope of a pinned panel, in points.
+const PIN_POINTS: f32 = 38.0;
+const USE_SCOPE_POINTS: f32 = 74.0;
+
+/// Limit for the letters of a scope in a tab.
+const PINNED_LETTERS_MAX: f32 = 36.0;
+
 /// Minimum height of the dock in points, if there is space: its tabs, a panel's toolbar, a table header and some rows.
 const POINTS_MIN: f32 = 140.0;
 
@@ -34,9 +45,10 @@ const CONTENT_POINTS_MIN: f32 = 100.0;
 /// A tab as the dock shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DockHead {
-    pub(crate) panel: Panel,
+    pub(crate) tab: DockTab,
     /// A count after the title; may be empty.
     pub(crate) count: String,
+    pub(crate) pin: PinState,
     pub(crate) tools: PanelTools,
     /// Whether the answer belongs to the scope; otherwise it is neither copied nor exported.
     pub(crate) is_current: bool,
@@ -45,7 +57,67 @@ pub(crate) struct DockHead {
 impl DockHead {
     fn title(&self) -> String {
         let gap = if self.count.is_empty() { "" } else { " " };
-        format!("{}{gap}{}", self.panel.title(), self.count)
+        let of = match &self.pin {
+            PinState::Pinned { title, .. } => {
+                let title = shown(title);
+                format!(" {}", on_screen(&shorten_middle(&title, PINNED_LETTERS_MAX, |_| 1.0).unwrap_or_default()))
+            }
+            PinState::None | PinState::Full | PinState::Free => String::new(),
+        };
+        format!("{}{of}{gap}{}", self.tab.panel.title(), self.count)
+    }
+}
+
+/// Whether a panel keeps its scope.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum PinState {
+    /// The panel has no scope to keep.
+    None,
+    /// It follows the scope, and cannot be pinned, because too many panels are.
+    Full,
+    /// It follows the scope, and can be pinned.
+    Free,
+    Pinned {
+        /// Describes the scope.
+        title: String,
+        /// The scope to select again; `None` if it is the selected one.
+        scope: Option<Box<SelectedScope>>,
+    },
+}
+
+impl PinState {
+    /// Returns the width of its buttons in points, with gaps.
+    fn width(&self) -> f32 {
+        match self {
+            Self::None => 0.0,
+            Self::Full | Self::Free => PIN_POINTS,
+            Self::Pinned { .. } => PIN_POINTS + USE_SCOPE_POINTS,
+        }
+    }
+
+    /// Shows the button that pins a panel, and for a pinned one the button that selects its scope, right to left.
+    fn show(&self, ui: &mut Ui) -> Option<Command> {
+        let (is_pinned, is_enabled, hint) = match self {
+            Self::None => return None,
+            Self::Full => (false, false, "Too many panels are pinned: close one of them"),
+            Self::Free => (false, true, "Keeps the panel on this scope; opened again, the panel is a second tab"),
+            Self::Pinned { .. } => (true, true, "Closes this tab, and opens the panel for the selected scope"),
+        };
+        let mut chosen = None;
+        let button = ui.add_enabled(is_enabled, Button::selectable(is_pinned, "Pin"));
+        button.widget_info(|| WidgetInfo::selected(Role::Button, is_enabled, is_pinned, "Pin panel"));
+        if button.on_hover_text(hint).on_disabled_hover_text(hint).clicked() {
+            chosen = Some(Command::Panel(PanelCommand::TogglePin));
+        }
+        if let Self::Pinned { title, scope } = self {
+            let hint = format!("Selects the scope of this panel again: {}", title.trim_start_matches("of "));
+            let button = ui.add_enabled(scope.is_some(), Button::new("Use scope"));
+            let button = button.on_hover_text(hint).on_disabled_hover_text("This scope is selected");
+            if let Some(scope) = scope.as_ref().filter(|_| button.clicked()) {
+                chosen = Some(Command::Timeline(TimelineCommand::Scope(ScopeCommand::Set(scope.clone()))));
+            }
+        }
+        chosen
     }
 }
 
@@ -62,7 +134,7 @@ pub(crate) struct PanelTools {
 
 impl PanelTools {
     /// Shows the actions right to left, or top to bottom in a menu.
-    fn show(self, ui: &mut Ui, panel: Panel, is_current: bool) -> Option<Command> {
+    fn show(self, ui: &mut Ui, tab: DockTab, is_current: bool) -> Option<Command> {
         let mut chosen = None;
         let mut entry = |(is_offered, is_enabled): (bool, bool), text: &str, hint: &str, command: AppCommand| {
             if !is_offered {
@@ -75,20 +147,20 @@ impl PanelTools {
             }
         };
         let same = "Copies the equivalent command line";
-        entry((self.has_command, true), "Copy as command", same, AppCommand::CopyCommandLine(panel));
-        let (purpose, whole, shown) = if panel == Panel::Flame {
+        entry((self.has_command, true), "Copy as command", same, AppCommand::CopyCommandLine(tab));
+        let (purpose, whole, shown) = if tab.panel == Panel::Flame {
             let whole = "Writes the graph as SVG, folded stacks, JSON or a profile of pprof, by file extension";
-            (Purpose::FlameGraph, whole, "Copies the paths as folded stacks, a line per path")
+            (Purpose::FlameGraph(tab), whole, "Copies the paths as folded stacks, a line per path")
         } else {
             let whole = "Writes the whole table as CSV or JSON, by file extension";
             (
-                Purpose::Table(panel),
+                Purpose::Table(tab),
                 whole,
                 "Copies the table, with the columns that do not fit; it pastes into a spreadsheet",
             )
         };
         entry((self.exports, is_current), "Export...", whole, AppCommand::Choose(purpose));
-        entry((self.copies, is_current), "Copy", shown, AppCommand::CopyPanel(panel));
+        entry((self.copies, is_current), "Copy", shown, AppCommand::CopyPanel(tab));
         chosen
     }
 }
@@ -96,15 +168,15 @@ impl PanelTools {
 /// The dock of a trace.
 #[derive(Debug)]
 pub(crate) struct Dock {
-    /// The panels that the user has opened, in no order.
+    /// The panels that follow the scope and that the user has opened, in no order.
     open: Vec<Panel>,
-    /// The panels by last activation, latest first.
-    recent: Vec<Panel>,
+    /// The tabs by last activation, latest first.
+    recent: Vec<DockTab>,
     is_full: bool,
     /// The height during a drag of the edge, in points.
     dragged: Option<f32>,
     /// The tab that was scrolled into view last, and the width of the tab bar then.
-    revealed: Option<(Panel, f32)>,
+    revealed: Option<(DockTab, f32)>,
 }
 
 impl Default for Dock {
@@ -129,11 +201,11 @@ impl Dock {
         if !self.is_open(panel) {
             self.open.push(panel);
         }
-        self.activate(panel);
+        self.activate(panel.into());
     }
 
     /// Opens a panel behind the active one of `shown`, the tabs of the last frame.
-    pub(crate) fn open_behind(&mut self, panel: Panel, shown: &[Panel]) {
+    pub(crate) fn open_behind(&mut self, panel: Panel, shown: &[DockTab]) {
         let active = self.active(shown);
         self.open(panel);
         active.into_iter().for_each(|tab| self.activate(tab));
@@ -145,26 +217,27 @@ impl Dock {
 
     /// Closes a panel, or opens it. An open but inactive panel is activated instead. `shown` are the tabs of the last
     /// frame.
-    pub(crate) fn toggle(&mut self, panel: Panel, shown: &[Panel]) {
-        let is_behind = shown.contains(&panel) && self.active(shown) != Some(panel);
+    pub(crate) fn toggle(&mut self, panel: Panel, shown: &[DockTab]) {
+        let tab = panel.into();
+        let is_behind = shown.contains(&tab) && self.active(shown) != Some(tab);
         if self.is_open(panel) && !is_behind { self.close(panel) } else { self.open(panel) }
     }
 
     /// Activates a tab once its panel is open.
-    pub(crate) fn activate(&mut self, tab: Panel) {
+    pub(crate) fn activate(&mut self, tab: DockTab) {
         self.recent.retain(|other| *other != tab);
         self.recent.insert(0, tab);
     }
 
     /// Returns the active tab among `open`: the one that was activated last.
     #[must_use]
-    pub(crate) fn active(&self, open: &[Panel]) -> Option<Panel> {
+    pub(crate) fn active(&self, open: &[DockTab]) -> Option<DockTab> {
         let recent = self.recent.iter().copied().find(|tab| open.contains(tab));
         recent.or_else(|| open.first().copied())
     }
 
     /// Activates the next tab to the right or left, wrapping around.
-    pub(crate) fn step(&mut self, open: &[Panel], forward: bool) {
+    pub(crate) fn step(&mut self, open: &[DockTab], forward: bool) {
         let Some(active) = self.active(open) else { return };
         let at = open.iter().position(|tab| *tab == active).unwrap_or(0);
         let count = open.len();
@@ -193,9 +266,9 @@ impl Dock {
         (frame, theme): (Frame, &Theme),
         heads: &[DockHead],
         points: u16,
-        content: impl FnOnce(&mut Ui, Panel),
+        content: impl FnOnce(&mut Ui, DockTab),
     ) -> Vec<Command> {
-        let open: Vec<_> = heads.iter().map(|head| head.panel).collect();
+        let open: Vec<_> = heads.iter().map(|head| head.tab).collect();
         let Some(active) = self.active(&open) else {
             self.is_full = false;
             return Vec::new();
@@ -216,28 +289,29 @@ impl Dock {
             let scrolls =
                 ScrollArea::new([false, is_low]).id_salt("low panel").auto_shrink(false).min_scrolled_height(0.0);
             scrolls.show(ui, |ui| {
-                ui.allocate_ui(room, |ui| ui.push_id(active.title(), |ui| content(ui, active)));
+                ui.allocate_ui(room, |ui| ui.push_id(tab_id(active), |ui| content(ui, active)));
             });
         });
         commands
     }
 
-    fn show_heads(&mut self, ui: &mut Ui, heads: &[DockHead], active: Panel) -> Vec<Command> {
+    fn show_heads(&mut self, ui: &mut Ui, heads: &[DockHead], active: DockTab) -> Vec<Command> {
         let mut commands = Vec::new();
-        let head = heads.iter().find(|head| head.panel == active);
-        let (tools, is_current) = head.map(|head| (head.tools, head.is_current)).unwrap_or_default();
+        let Some(head) = heads.iter().find(|head| head.tab == active) else { return commands };
+        let (tools, is_current) = (head.tools, head.is_current);
         ui.horizontal(|ui| {
             ui.spacing_mut().item_spacing.x = 2.0;
             ui.spacing_mut().button_padding.y = 2.0;
             let room = ui.available_width();
-            let is_wide = room - tabs_points(ui, heads) >= TOOLS_POINTS + FULL_POINTS;
+            let fixed_points = FULL_POINTS + head.pin.width();
+            let is_wide = room - tabs_points(ui, heads) >= TOOLS_POINTS + fixed_points;
             let tools_points = match (tools == PanelTools::default(), is_wide) {
                 (true, _) => 0.0,
                 (false, true) => TOOLS_POINTS,
                 (false, false) => TABLE_POINTS,
             };
             // Tabs that do not fit scroll; otherwise they would overlap the actions.
-            let tabs_room = (room - FULL_POINTS - tools_points).max(TABLE_POINTS);
+            let tabs_room = (room - fixed_points - tools_points).max(TABLE_POINTS);
             let hidden = scroll_area::ScrollBarVisibility::AlwaysHidden;
             let tabs = ScrollArea::horizontal().id_salt("tabs").max_width(tabs_room).scroll_bar_visibility(hidden);
             tabs.show(ui, |ui| ui.horizontal(|ui| self.show_tabs(ui, heads, active, tabs_room)));
@@ -246,6 +320,7 @@ impl Dock {
                 if response.on_hover_text("Maximizes the panel; Esc restores it").clicked() {
                     commands.push(Command::Panel(PanelCommand::ToggleFull));
                 }
+                commands.extend(head.pin.show(ui));
                 if tools == PanelTools::default() {
                     return;
                 }
@@ -261,18 +336,24 @@ impl Dock {
     }
 
     /// Shows the tabs in some width, and scrolls to the active one when it changes.
-    fn show_tabs(&mut self, ui: &mut Ui, heads: &[DockHead], active: Panel, room: f32) {
+    fn show_tabs(&mut self, ui: &mut Ui, heads: &[DockHead], active: DockTab, room: f32) {
         let reveals = self.revealed.replace((active, room)) != Some((active, room));
         for head in heads {
-            let is_active = head.panel == active;
-            let response = ui.add(Button::selectable(is_active, head.title()));
-            let label = format!("{} panel", head.panel.title());
+            let is_active = head.tab == active;
+            let mut response = ui.add(Button::selectable(is_active, head.title()));
+            let label = match &head.pin {
+                PinState::Pinned { title, .. } => {
+                    response = response.on_hover_text(tip(&format!("{} {title}, pinned", head.tab.panel.title())));
+                    format!("{} {}, pinned panel", head.tab.panel.title(), shown(title))
+                }
+                PinState::None | PinState::Full | PinState::Free => format!("{} panel", head.tab.panel.title()),
+            };
             response.widget_info(|| WidgetInfo::selected(Role::Tab, true, is_active, &label));
             if is_active && reveals {
                 response.scroll_to_me(None);
             }
             if response.clicked() {
-                self.activate(head.panel);
+                self.activate(head.tab);
             }
         }
     }
@@ -298,6 +379,11 @@ impl Dock {
     }
 }
 
+/// Returns the identity of the content of a tab, so that each pinned panel has its own scroll position.
+fn tab_id(tab: DockTab) -> (&'static str, u32) {
+    (tab.panel.title(), tab.pin.map_or(0, |pin| pin.0))
+}
+
 /// Returns the width of all tabs side by side.
 fn tabs_points(ui: &Ui, heads: &[DockHead]) -> f32 {
     let font = egui::TextStyle::Button.resolve(ui.style());
@@ -311,17 +397,18 @@ fn tabs_points(ui: &Ui, heads: &[DockHead]) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ui::panel::PinId;
 
     #[test]
     fn closing_a_tab_shows_the_previous_one() {
         let mut dock = Dock::default();
         assert_eq!(dock.active(&[]), None);
-        dock.activate(Panel::Statistics);
-        dock.activate(Panel::Search);
-        let open = [Panel::Details, Panel::Statistics, Panel::Search];
-        assert_eq!(dock.active(&open), Some(Panel::Search));
-        assert_eq!(dock.active(&open[..2]), Some(Panel::Statistics));
-        assert_eq!(dock.active(&open[..1]), Some(Panel::Details));
+        dock.activate(Panel::Statistics.into());
+        dock.activate(Panel::Search.into());
+        let open = [Panel::Details, Panel::Statistics, Panel::Search].map(DockTab::from);
+        assert_eq!(dock.active(&open), Some(Panel::Search.into()));
+        assert_eq!(dock.active(&open[..2]), Some(Panel::Statistics.into()));
+        assert_eq!(dock.active(&open[..1]), Some(Panel::Details.into()));
     }
 
     #[test]
@@ -329,25 +416,38 @@ mod tests {
         let mut dock = Dock::default();
         let shown = |dock: &Dock| Panel::ALL.into_iter().filter(|panel| dock.is_open(*panel)).collect::<Vec<_>>();
         dock.toggle(Panel::Statistics, &[]);
-        dock.toggle(Panel::Flame, &[Panel::Statistics]);
-        let tabs = [Panel::Statistics, Panel::Flame];
+        dock.toggle(Panel::Flame, &[Panel::Statistics.into()]);
+        let tabs = [Panel::Statistics, Panel::Flame].map(DockTab::from);
         dock.toggle(Panel::Statistics, &tabs);
-        assert_eq!((dock.active(&tabs), dock.is_open(Panel::Statistics)), (Some(Panel::Statistics), true));
+        assert_eq!((dock.active(&tabs), dock.is_open(Panel::Statistics)), (Some(Panel::Statistics.into()), true));
         dock.toggle(Panel::Statistics, &tabs);
         assert_eq!(shown(&dock), [Panel::Details, Panel::Flame]);
         // Details without a selected span have no tab, and close at once.
-        dock.toggle(Panel::Details, &[Panel::Flame]);
+        dock.toggle(Panel::Details, &[Panel::Flame.into()]);
         assert_eq!(shown(&dock), [Panel::Flame]);
+    }
+
+    #[test]
+    fn a_panel_opens_beside_a_pinned_one_of_its_kind() {
+        let mut dock = Dock::default();
+        let pinned = DockTab { panel: Panel::Statistics, pin: Some(PinId(1)) };
+        dock.activate(pinned);
+        dock.toggle(Panel::Statistics, &[pinned]);
+        let tabs = [Panel::Statistics.into(), pinned];
+        assert_eq!((dock.is_open(Panel::Statistics), dock.active(&tabs)), (true, Some(Panel::Statistics.into())));
+        dock.toggle(Panel::Statistics, &tabs);
+        assert_eq!((dock.is_open(Panel::Statistics), dock.active(&[pinned])), (false, Some(pinned)));
+        assert_ne!(tab_id(pinned), tab_id(Panel::Statistics.into()));
     }
 
     #[test]
     fn steps_wrap_around() {
         let mut dock = Dock::default();
-        let open = [Panel::Details, Panel::Statistics, Panel::Search];
+        let open = [Panel::Details, Panel::Statistics, Panel::Search].map(DockTab::from);
         let mut seen = Vec::new();
         for forward in [true, true, true, false, false] {
             dock.step(&open, forward);
-            seen.extend(dock.active(&open));
+            seen.extend(dock.active(&open).map(|tab| tab.panel));
         }
         assert_eq!(seen, [Panel::Statistics, Panel::Search, Panel::Details, Panel::Search, Panel::Statistics]);
     }

@@ -19,6 +19,10 @@ use crate::ui::timeline::state::Timeline;
 #[derive(Clone, Copy)]
 pub(crate) struct PanelView<'a> {
     pub(crate) timeline: &'a Timeline,
+    /// The scope of the panel: the selected one, or that of a pinned panel.
+    pub(crate) scope: &'a SelectedScope,
+    /// The description of the scope of a pinned panel.
+    pub(crate) pinned: Option<&'a str>,
     /// The details of the selected span, while their panel is open.
     pub(crate) details: Option<&'a DetailsPanel>,
     /// Returns the progress of a running query of a kind.
@@ -34,7 +38,22 @@ impl<'a> PanelView<'a> {
 
     #[must_use]
     pub(crate) fn scope(&self) -> &'a SelectedScope {
-        self.timeline.scope()
+        self.scope
+    }
+
+    /// Describes the scope, for the title of a panel.
+    #[must_use]
+    pub(crate) fn scope_title(&self) -> String {
+        self.title_of(self.scope)
+    }
+
+    /// Describes a scope that the panel derives from its own.
+    #[must_use]
+    pub(crate) fn title_of(&self, scope: &SelectedScope) -> String {
+        match self.pinned {
+            Some(title) => format!("{title}, pinned"),
+            None => scope.title(self.snapshot().axis_unit()),
+        }
     }
 }
 

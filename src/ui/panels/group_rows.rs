@@ -23,6 +23,7 @@ use crate::query::groups::{GroupBy, SpanGroup};
 use crate::query::totals::{Totals, TotalsColumn};
 use crate::scene::labels::shown;
 use crate::ui::command::{AppCommand, Command};
+use crate::ui::panel::Panel;
 
 /// The rows of the table.
 #[derive(Debug, Default)]
@@ -276,7 +277,7 @@ impl Rows for GroupRows {
     }
 
     fn csv(&self) -> Option<Command> {
-        Some(Command::App(AppCommand::CopyTable))
+        Some(Command::App(AppCommand::CopyTable(Panel::Statistics.into())))
     }
 }
 

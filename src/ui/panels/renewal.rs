@@ -1,6 +1,6 @@
 //! When a panel queries again. While a trace grows, an answer stays until the next answer to the same question arrives,
-//! and progress is not shown. The answer to another question is out of date at once, so it is
-//! neither called exact nor copied.
+//! and progress is not shown. The answer to another question is out of date at once: it is neither called exact nor
+//! copied.
 
 use crate::base::progress::Progress;
 

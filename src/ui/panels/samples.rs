@@ -160,7 +160,7 @@ impl SamplesPanel {
         let progress = self.renewal.progress((view.progress)(QuestionKind::Samples));
         ui.label(RichText::new("Samples").strong());
         if ui.available_width() >= NARROW_POINTS {
-            ui.label(RichText::new(scope.title(view.snapshot().axis_unit())).color(theme.weak_text));
+            ui.label(RichText::new(view.scope_title()).color(theme.weak_text));
         }
         for (by, title) in BY {
             let is_chosen = self.by == by || by.is_call_tree() && self.by.is_call_tree();

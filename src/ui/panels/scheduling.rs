@@ -129,7 +129,7 @@ impl SchedulingPanel {
                 }
                 if ui.max_rect().width() >= NARROW_POINTS {
                     let filter = if scope.filter.is_empty() { "" } else { ", without its span filter" };
-                    let text = scope.title(view.snapshot().axis_unit()) + filter;
+                    let text = view.scope_title() + filter;
                     ui.add(egui::Label::new(RichText::new(text).color(theme.weak_text)).truncate());
                 }
             });

@@ -11,6 +11,7 @@ use super::elided::tip;
 use crate::base::time::grouped_digits;
 use crate::model::{ProcessIdx, TrackIdx, TrackKind, TrackSet};
 use crate::query::Snapshot;
+use crate::query::drawn_unit::AxisUnit;
 use crate::query::filter::Filter;
 use crate::query::mistyped_key::mistyped_key;
 use crate::scene::labels::{shorten_middle, shown};
@@ -212,6 +213,21 @@ impl ScopeBar {
         self.error = Filter::parse(&self.filter).err().map(|error| error.to_string());
         self.error.is_none().then(|| self.filter.trim().to_owned())
     }
+}
+
+/// Describes a scope by its time, its tracks and its filter, such as `0.500 to 0.600 s · main of Renderer 8909`.
+#[must_use]
+pub(crate) fn scope_text(timeline: &Timeline, scope: &SelectedScope) -> String {
+    let snapshot = timeline.snapshot();
+    let unit = snapshot.axis_unit();
+    let time = scope.range.map(|range| match unit {
+        AxisUnit::Time => timeline.clock().range_text(range),
+        AxisUnit::Weight(_) | AxisUnit::Mixed => unit.part_text(range),
+    });
+    let tracks = (!scope.tracks.is_all()).then(|| tracks_text(snapshot, &scope.tracks));
+    let filter = (!scope.filter.is_empty()).then(|| scope.filter.to_string());
+    let parts: Vec<_> = [time, tracks, filter].into_iter().flatten().collect();
+    if parts.is_empty() { "the whole trace".to_owned() } else { parts.join(" \u{b7} ") }
 }
 
 /// Shows the saved scopes in an open menu: a click restores one, its cross deletes it.

@@ -184,11 +184,7 @@ impl SpansPanel {
                 } else if progress.is_none() && is_current {
                     show_exactness(ui, Exactness::Exact, snapshot, theme);
                 }
-                let text = format!(
-                    "{} {}",
-                    self.count_text(progress.is_some()),
-                    view.scope().title(view.snapshot().axis_unit())
-                );
+                let text = format!("{} {}", self.count_text(progress.is_some()), view.scope_title());
                 ui.add(egui::Label::new(RichText::new(text).color(theme.weak_text)).truncate());
             });
         });

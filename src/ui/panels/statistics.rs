@@ -131,6 +131,14 @@ impl StatisticsPanel {
         scope.map(|scope| Question::Group(GroupChoice::from_name(name), scope))
     }
 
+    /// Returns a panel without answers that groups by the same keys and has the same filter.
+    #[must_use]
+    pub(crate) fn with_same_settings(&self) -> Self {
+        let mut next = Self { by: self.by.clone(), words: self.words.clone(), ..Self::default() };
+        next.rows.set_words(&next.words);
+        next
+    }
+
     /// Groups by other keys; the next frame starts the query.
     pub(crate) fn group_by(&mut self, by: GroupBy) {
         if self.by != by {
@@ -257,7 +265,7 @@ impl StatisticsPanel {
         let is_waiting = !self.rows.is_counted() && !self.is_stopped && self.error.is_none();
         let progress = progress.or_else(|| is_waiting.then_some(&begun));
         ui.horizontal(|ui| {
-            let of = scope.title(view.snapshot().axis_unit());
+            let of = view.scope_title();
             let is_narrow = ui.available_width() < NARROW_POINTS;
             let title = ui.label(RichText::new("Statistics").strong());
             if is_narrow {

@@ -27,6 +27,28 @@ impl RulerClock {
         }
     }
 
+    /// Formats a range with the decimals that tell its ends apart, such as `0.500 to 0.600 s`.
+    #[must_use]
+    pub(crate) fn range_text(self, (from_ns, to_ns): (i64, i64)) -> String {
+        const DECIMALS_MAX: usize = 9;
+        /// The parts of the range that the last decimal tells apart at least.
+        const PARTS: u64 = 100;
+        let step_ns = to_ns.abs_diff(from_ns) / PARTS;
+        let decimals = (0..DECIMALS_MAX).find(|&decimals| 10_u64.pow((DECIMALS_MAX - decimals) as u32) <= step_ns);
+        let decimals = decimals.unwrap_or(DECIMALS_MAX);
+        let shortened = |ts_ns: i64| {
+            let text = self.time_text(ts_ns);
+            let (time, unit) = text.split_once(' ').unwrap_or((&text, ""));
+            let point = time.find('.').unwrap_or(time.len());
+            let end = if decimals == 0 { point } else { (point + 1 + decimals).min(time.len()) };
+            (time[..end].to_owned(), unit.to_owned())
+        };
+        let ((from, from_unit), (to, to_unit)) = (shortened(from_ns), shortened(to_ns));
+        let gap = |unit: &str| if unit.is_empty() { "" } else { " " };
+        let from_unit = if from_unit == to_unit { "" } else { &from_unit };
+        format!("{from}{}{from_unit} to {to}{}{to_unit}", gap(from_unit), gap(&to_unit))
+    }
+
     /// Formats a time as seconds since the zero of the ruler.
     #[must_use]
     pub(crate) fn seconds_text(self, ts_ns: i64) -> String {
@@ -43,5 +65,28 @@ impl Timeline {
     /// Formats a time like the ruler, to the nanosecond.
     pub(crate) fn time_text(&self, ts_ns: i64) -> String {
         self.clock().time_text(ts_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_has_the_decimals_that_tell_its_ends_apart() {
+        const SECOND_NS: i64 = 1_000_000_000;
+        let clock = RulerClock { origin_ns: 0, utc_offset_ns: None };
+        for (range, text) in [
+            ((SECOND_NS / 2, SECOND_NS * 6 / 10), "0.500 to 0.600 s"),
+            ((0, 1000 * SECOND_NS), "0 to 1000 s"),
+            ((5, 6), "0.000000005 to 0.000000006 s"),
+            ((-SECOND_NS, SECOND_NS), "-1.00 to 1.00 s"),
+            ((3_599 * SECOND_NS, 3_601 * SECOND_NS), "3599.00 s to 1:00:01.00"),
+            ((i64::MIN, i64::MAX), "-2562047:47:16 to 2562047:47:16"),
+        ] {
+            assert_eq!(clock.range_text(range), text);
+        }
+        let utc = RulerClock { origin_ns: 0, utc_offset_ns: Some(0) };
+        assert_eq!(utc.range_text((0, SECOND_NS)), "00:00:00.00 to 00:00:01.00");
     }
 }

@@ -108,6 +108,15 @@ impl FlamePanel {
         self.search(snapshot);
     }
 
+    /// Returns a panel without an answer that shows the same kind of paths in the same view.
+    #[must_use]
+    pub(crate) fn with_same_settings(&self) -> Self {
+        let Self { samples, chosen, event, look, words, .. } = self;
+        let history = FlameHistory::at(self.history.current.clone());
+        let (event, words) = (event.clone(), words.clone());
+        Self { samples: *samples, chosen: *chosen, event, history, look: *look, words, ..Self::default() }
+    }
+
     /// Shows a function of samples between its callers and callees, in all paths.
     pub(crate) fn show_sandwich(&mut self, function: SampledFunction) {
         (self.samples, self.chosen, self.event) = (true, Some(true), function.event);
@@ -207,7 +216,7 @@ impl FlamePanel {
         let progress = self.renewal.progress((view.progress)(QuestionKind::Paths));
         ui.label(RichText::new("Flame graph").strong());
         if ui.available_width() >= NARROW_POINTS {
-            ui.label(RichText::new(scope.title(view.snapshot().axis_unit())).color(theme.weak_text));
+            ui.label(RichText::new(view.scope_title()).color(theme.weak_text));
         }
         if has_samples && snapshot.summary().spans == 0 && self.samples {
             self.show_events(ui);

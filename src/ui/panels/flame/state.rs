@@ -56,6 +56,11 @@ pub(super) struct FlameHistory {
 }
 
 impl FlameHistory {
+    /// Creates a history that begins with a state.
+    pub(super) fn at(current: FlameState) -> Self {
+        Self { current, ..Self::default() }
+    }
+
     /// Goes to another state, and records the current one.
     pub(super) fn go(&mut self, state: FlameState) {
         if state == self.current {

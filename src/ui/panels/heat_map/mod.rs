@@ -184,7 +184,7 @@ impl HeatMapPanel {
                 ui.add(Label::new(RichText::new(counted_text(&map)).color(theme.text)).truncate());
             }
             if ui.available_width() >= NARROW_POINTS / 4.0 && ui.max_rect().width() >= NARROW_POINTS {
-                let text = format!("{}, the part in view", scope.title(view.snapshot().axis_unit()));
+                let text = format!("{}, the part in view", view.title_of(scope));
                 ui.add(Label::new(RichText::new(text).color(theme.weak_text)).truncate());
             }
         });

@@ -1,0 +1,71 @@
+//! The tabs of the dock: panels that follow the scope, and pinned ones, whose commands are addressed to them.
+
+use egui::Ui;
+
+use super::pinned::{PinnedPanels, can_pin};
+use super::set::PanelSet;
+use crate::ui::command::{AppCommand, Command, PanelCommand};
+use crate::ui::panel::{DockTab, Panel, PinId};
+use crate::ui::panels::dock::{Dock, DockHead, PinState};
+use crate::ui::panels::dock_panel::{DockPanel, PanelView};
+use crate::ui::questions::SelectedScope;
+
+/// Shows a pinned panel. `view` is that of the panels that follow the scope.
+pub(super) fn show_pinned(ui: &mut Ui, all: &mut PinnedPanels, id: PinId, view: &PanelView<'_>) -> Vec<Command> {
+    let Some(pinned) = all.get_mut(id) else { return Vec::new() };
+    let tab = pinned.tab();
+    let (scope, analysis) = (&pinned.scope, &pinned.analysis);
+    let progress = |kind| analysis.progress(kind);
+    let view = PanelView { scope, pinned: Some(&pinned.title), progress: &progress, ..*view };
+    let commands = pinned.set.get_mut(tab.panel).show(ui, &view);
+    commands.into_iter().map(|command| addressed(command, tab, id)).collect()
+}
+
+/// Returns a command of a pinned panel that is addressed to it, and not to the panel of its kind.
+fn addressed(command: Command, tab: DockTab, id: PinId) -> Command {
+    if let Command::Panel(PanelCommand::Ask(question)) = command {
+        return Command::Panel(PanelCommand::AskPinned(id, question));
+    }
+    if command == Command::Panel(PanelCommand::StopQuery(tab.panel)) {
+        return Command::Panel(PanelCommand::StopPinned(id));
+    }
+    if command == Command::Panel(PanelCommand::Toggle(tab.panel)) {
+        return Command::Panel(PanelCommand::ClosePinned(id));
+    }
+    if command == Command::App(AppCommand::CopyTable(tab.panel.into())) {
+        return Command::App(AppCommand::CopyTable(tab));
+    }
+    command
+}
+
+/// Returns the tabs of the open panels with content. Pinned panels are to the right of the panel of their kind.
+pub(super) fn heads(
+    dock: &Dock,
+    (set, pinned): (&mut PanelSet, &mut PinnedPanels),
+    view: &PanelView<'_>,
+) -> Vec<DockHead> {
+    let is_full = pinned.is_full();
+    let mut heads = Vec::new();
+    for panel in Panel::ALL {
+        let shown = set.get_mut(panel);
+        if dock.is_open(panel) && shown.has_content(view) {
+            let pin = match (can_pin(panel), is_full) {
+                (false, _) => PinState::None,
+                (true, true) => PinState::Full,
+                (true, false) => PinState::Free,
+            };
+            heads.push(head_of(panel.into(), shown, pin, view.scope()));
+        }
+        for pinned in pinned.of_panel_mut(panel) {
+            let scope = (pinned.scope != *view.scope()).then(|| Box::new(pinned.scope.clone()));
+            let pin = PinState::Pinned { title: pinned.title.clone(), scope };
+            let (tab, scope) = (pinned.tab(), pinned.scope.clone());
+            heads.push(head_of(tab, pinned.shown(), pin, &scope));
+        }
+    }
+    heads
+}
+
+fn head_of(tab: DockTab, shown: &dyn DockPanel, pin: PinState, scope: &SelectedScope) -> DockHead {
+    DockHead { tab, count: shown.count(), pin, tools: shown.tools(), is_current: shown.is_current(scope) }
+}
