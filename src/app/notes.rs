@@ -74,10 +74,15 @@ impl Notes {
     /// Clears the last passing note, and leaves other text.
     pub(crate) fn clear_passing(&mut self) {
         let passing = std::mem::take(&mut self.passing);
-        if !passing.is_empty() {
+        self.remove(&passing);
+    }
+
+    /// Removes a part of the lasting note, if it is still there.
+    pub(crate) fn remove(&mut self, part: &str) {
+        if !part.is_empty() && self.lasting.contains(part) {
             // With the full stop that joins it to another note.
-            let joined = [format!(". {passing}"), format!("{passing}. ")];
-            let removed = joined.iter().find(|joined| self.lasting.contains(*joined)).unwrap_or(&passing);
+            let joined = [format!(". {part}"), format!("{part}. ")];
+            let removed = joined.iter().find(|joined| self.lasting.contains(*joined)).map_or(part, String::as_str);
             let rest = self.lasting.replacen(removed, "", 1);
             rest.trim().clone_into(&mut self.lasting);
         }

@@ -23,7 +23,7 @@ use crate::store::lane::RowIdx;
 use crate::store::live_lanes::LaneMoves;
 use crate::ui::command::{Command, PanelCommand};
 use crate::ui::command_line::PanelCommandLine;
-use crate::ui::panel::{DockTab, Panel, PinId};
+use crate::ui::panel::{DockTab, OpenPanels, Panel, PinId};
 use crate::ui::panels::PanelContext;
 use crate::ui::panels::details::DetailsPanel;
 use crate::ui::panels::dock::Dock;
@@ -155,6 +155,17 @@ impl Panels {
     /// Returns whether a query is running.
     pub(super) fn is_busy(&self) -> bool {
         self.analysis.is_busy() || self.pinned.is_busy()
+    }
+
+    /// Returns the open panels, to be saved with the trace.
+    #[must_use]
+    pub(super) fn to_saved(&self) -> OpenPanels {
+        self.dock.to_saved()
+    }
+
+    /// Opens the saved panels. The shown one starts its query in the next frame, the others when they are shown.
+    pub(super) fn restore(&mut self, saved: &OpenPanels) {
+        self.dock.restore(saved);
     }
 
     /// Returns whether the dock is maximised.

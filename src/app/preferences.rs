@@ -353,6 +353,11 @@ mod tests {
         let saved = SavedTimeline { start_ns: -5, end_ns: i64::MAX, arrangement, color_by, ..SavedTimeline::default() };
         folders.keep_timeline(&trace, &saved).unwrap();
         assert_eq!(folders.timeline(&trace), (Some(saved), None));
+        // A version that saved neither the scope nor the panels.
+        fs::write(folders.timeline_path(&trace).unwrap(), r#"{"start_ns":-5,"end_ns":9,"unknown":[1]}"#).unwrap();
+        let old = SavedTimeline { start_ns: -5, end_ns: 9, ..SavedTimeline::default() };
+        assert!(old.scope.is_whole() && old.panels.is_none());
+        assert_eq!(folders.timeline(&trace), (Some(old), None));
         fs::write(&path, "[ ]").unwrap();
         assert_eq!(folders.timeline(&trace), (None, None));
         fs::remove_file(&path).unwrap();

@@ -445,8 +445,12 @@ impl App {
         tab.keeper.note_change();
         let Some(timeline) = tab.timeline_mut() else { return };
         let (job, note) = (timeline.act(command), timeline.take_note());
+        let has_scope = !timeline.scope().is_whole();
         if let Some(job) = job {
             tasks::arrange(job, &tab.wake);
+        }
+        if !has_scope {
+            tab.notes.remove(answers::RESTORED_SCOPE_NOTE);
         }
         if let Some(note) = note {
             tab.notes.set(note);

@@ -188,13 +188,13 @@ impl Tab {
     /// Saves the timeline of the trace before it is closed.
     pub(super) fn keep(&mut self, folders: Option<&Folders>) {
         if let (Some(trace), Some(folders)) = (&self.trace, folders) {
-            self.keeper.finish(trace, folders);
+            self.keeper.finish(trace, &self.panels.to_saved(), folders);
         }
     }
 
     /// Saves the timeline soon after a change. Returns the seconds until this must be called again, if ever.
     pub(super) fn keep_changes(&mut self, folders: Option<&Folders>, now_s: f64) -> Option<f64> {
-        self.keeper.save_if_due(self.trace.as_ref()?, folders?, now_s)
+        self.keeper.save_if_due((self.trace.as_ref()?, &self.panels.to_saved()), folders?, now_s)
     }
 
     /// Returns whether it shows that trace, by whatever path.

@@ -1,4 +1,5 @@
-//! Saves the state of a timeline soon after it changes, in the background: a crash loses at most a second.
+//! Saves the state of a timeline and its open panels soon after a change, in the background: a crash loses at most a
+//! second.
 //!
 //! An idle window is not woken: the frame that changes something schedules the one that saves it.
 
@@ -8,6 +9,8 @@ use super::background::spawn;
 use super::open_trace::OpenTrace;
 use super::preferences::Folders;
 use crate::model::Sources;
+use crate::ui::panel::OpenPanels;
+use crate::ui::questions::SelectedScope;
 use crate::ui::timeline::saved::SavedTimeline;
 
 /// Delay between a change and the write, so that changes of a drag are written together.
@@ -18,6 +21,8 @@ const DELAY_S: f64 = 0.8;
 pub(super) struct TimelineKeeper {
     /// The view of the previous frame: its first and last nanosecond, and its scroll offset.
     last_view: Option<(i64, i64, f64)>,
+    /// The scope of the previous frame, which a drag changes without a command, and the open panels.
+    last_shown: Option<(SelectedScope, OpenPanels)>,
     /// Time of the first unsaved change, in seconds of the window's clock.
     changed_s: Option<f64>,
     is_changed: bool,
@@ -44,6 +49,8 @@ impl TimelineKeeper {
     pub(super) fn note_read(&mut self, state: SavedTimeline) {
         // A write that still runs has its own record.
         self.written = Arc::new(Mutex::new(LastWrite { number: 0, state }));
+        // What is restored is no change.
+        self.last_shown = None;
     }
 
     /// Records a change that is not in the view: of bookmarks, pinned or folded tracks, scopes.
@@ -59,8 +66,13 @@ impl TimelineKeeper {
 
     /// Saves earlier changes in the background. Returns the seconds until it must be called again, if there are unsaved
     /// changes.
-    pub(super) fn save_if_due(&mut self, trace: &OpenTrace, folders: &Folders, now_s: f64) -> Option<f64> {
-        if self.has_changed(trace) {
+    pub(super) fn save_if_due(
+        &mut self,
+        (trace, panels): (&OpenTrace, &OpenPanels),
+        folders: &Folders,
+        now_s: f64,
+    ) -> Option<f64> {
+        if self.has_changed(trace, panels) {
             self.changed_s.get_or_insert(now_s);
         }
         let left_s = DELAY_S - (now_s - self.changed_s?);
@@ -69,7 +81,7 @@ impl TimelineKeeper {
         }
         self.changed_s = None;
         if trace.is_whole() {
-            let write = self.write(trace, folders);
+            let write = self.write(trace, panels, folders);
             spawn("keep", write).ok(); // it is saved when the tab closes
         }
         None
@@ -77,10 +89,10 @@ impl TimelineKeeper {
 
     /// Saves unsaved changes at once, before the trace is closed. Without any, another window may have saved newer
     /// ones.
-    pub(super) fn finish(&mut self, trace: &OpenTrace, folders: &Folders) {
-        let is_unsaved = self.has_changed(trace) || self.changed_s.is_some();
+    pub(super) fn finish(&mut self, trace: &OpenTrace, panels: &OpenPanels, folders: &Folders) {
+        let is_unsaved = self.has_changed(trace, panels) || self.changed_s.is_some();
         if is_unsaved && trace.is_whole() {
-            self.write(trace, folders)();
+            self.write(trace, panels, folders)();
         }
         *self = Self {
             writes: self.writes,
@@ -91,17 +103,24 @@ impl TimelineKeeper {
     }
 
     /// Returns whether anything has changed since the last call.
-    fn has_changed(&mut self, trace: &OpenTrace) -> bool {
+    fn has_changed(&mut self, trace: &OpenTrace, panels: &OpenPanels) -> bool {
         let view = trace.timeline.view_position();
         let has_moved = self.last_view.replace(view).is_some_and(|before| before != view);
-        std::mem::take(&mut self.is_changed) || has_moved
+        let scope = trace.timeline.scope();
+        let is_same = |(before, open): &(SelectedScope, OpenPanels)| before == scope && open == panels;
+        let shows_same = self.last_shown.as_ref().map(is_same);
+        if shows_same != Some(true) {
+            self.last_shown = Some((scope.clone(), panels.clone()));
+        }
+        std::mem::take(&mut self.is_changed) || has_moved || shows_same == Some(false)
     }
 
-    fn write(&mut self, trace: &OpenTrace, folders: &Folders) -> impl FnOnce() + Send + use<> {
+    fn write(&mut self, trace: &OpenTrace, panels: &OpenPanels, folders: &Folders) -> impl FnOnce() + Send + use<> {
         self.writes += 1;
         let (number, written, folders) = (self.writes, Arc::clone(&self.written), folders.clone());
         let failed = Arc::clone(&self.failed);
-        let (sources, state): (Sources, SavedTimeline) = (trace.sources.clone(), trace.timeline.to_keep());
+        let sources: Sources = trace.sources.clone();
+        let state = SavedTimeline { panels: Some(panels.clone()), ..trace.timeline.to_keep() };
         move || {
             let Ok(mut written) = written.lock() else { return };
             if written.number >= number {

@@ -1,4 +1,7 @@
-//! The names of the dock's panels and of its tabs. Each panel is registered in `src/app/panels/set.rs`.
+//! The names of the dock's panels and of its tabs, and which panels are open. Each panel is registered in
+//! `src/app/panels/set.rs`.
+
+use serde::{Deserialize, Serialize};
 
 /// A panel of the dock, left to right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,5 +86,61 @@ impl Panel {
             Self::Symbols => "symbols",
             Self::Search => "hits",
         }
+    }
+}
+
+/// The open panels, saved until the trace is opened again: the last activated one first.
+///
+/// Search and code are left out, because the text and the function that they show are not saved.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(from = "Vec<String>", into = "Vec<String>")]
+pub(crate) struct OpenPanels(Vec<Panel>);
+
+impl OpenPanels {
+    /// Collects open panels, the last activated one first.
+    pub(crate) fn new(panels: impl IntoIterator<Item = Panel>) -> Self {
+        let is_saved = |panel: &Panel| !matches!(panel, Panel::Search | Panel::Code);
+        let mut open = Vec::new();
+        for panel in panels.into_iter().filter(is_saved) {
+            if !open.contains(&panel) {
+                open.push(panel);
+            }
+        }
+        Self(open)
+    }
+
+    /// Returns the panels, the last activated one first.
+    #[must_use]
+    pub(crate) fn panels(&self) -> &[Panel] {
+        &self.0
+    }
+}
+
+impl From<Vec<String>> for OpenPanels {
+    /// Skips unknown names, which a later version may have written.
+    fn from(names: Vec<String>) -> Self {
+        let named = |name: &String| Panel::ALL.into_iter().find(|panel| panel.file_stem() == name);
+        Self::new(names.iter().filter_map(named))
+    }
+}
+
+impl From<OpenPanels> for Vec<String> {
+    fn from(open: OpenPanels) -> Self {
+        open.0.into_iter().map(|panel| panel.file_stem().to_owned()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn open_panels_are_saved_by_name_and_unknown_ones_are_skipped() {
+        let all = OpenPanels::new(Panel::ALL);
+        let text = serde_json::to_string(&all).unwrap();
+        assert_eq!(serde_json::from_str::<OpenPanels>(&text).unwrap(), all);
+        let edited = r#"["statistics","teleport","search","statistics","details"]"#;
+        let read: OpenPanels = serde_json::from_str(edited).unwrap();
+        assert_eq!(read.panels(), [Panel::Statistics, Panel::Details]);
     }
 }

@@ -1,7 +1,7 @@
 //! The state of a timeline is saved soon after a change, so that it survives a crash.
 
 use egui::{Key, Modifiers, vec2};
-use egui_kittest::kittest::Queryable;
+use egui_kittest::kittest::{NodeT, Queryable};
 
 use crate::session::Session;
 
@@ -31,6 +31,40 @@ fn markers_and_the_view_outlive_a_window_that_dies() {
     let again = open_again(session);
     assert!(again.says("Button: Marker 1"), "{}", again.node_texts().join("\n"));
     assert_eq!(view(&again), zoomed);
+}
+
+#[test]
+fn the_scope_and_the_open_panels_return_with_the_trace_and_escape_clears_the_scope() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.harness.run_steps(3);
+    session.give("Statistics");
+    session.give("Counters");
+    session.give("Statistics");
+    session.harness.run_steps(2);
+    let canvas = session.harness.get_by_role(egui::Role::Canvas).rect();
+    session.drag_with(canvas.center(), canvas.center() + vec2(200.0, 0.0), Modifiers::SHIFT);
+    session.harness.run_steps(3);
+    let shows_scope = |session: &Session| session.says("Save scope");
+    assert!(shows_scope(&session), "{}", session.node_texts().join("\n"));
+    session.wait_for_the_write();
+    let mut again = open_again(session);
+    assert!(shows_scope(&again), "{}", again.node_texts().join("\n"));
+    let note = "The scope of the last time is selected again: Esc clears it";
+    assert!(again.says(note), "{}", again.node_texts().join("\n"));
+    let tabs = |session: &Session| {
+        let tabs = session.harness.query_all_by_role(egui::Role::Tab).map(|tab| {
+            let node = tab.accesskit_node();
+            (node.label().unwrap_or_default(), node.toggled() == Some(egui::accesskit::Toggled::True))
+        });
+        tabs.collect::<Vec<_>>()
+    };
+    assert_eq!(tabs(&again), [("Statistics panel".to_owned(), true), ("Counters panel".to_owned(), false)]);
+    again.press(Modifiers::NONE, Key::Escape);
+    again.harness.run_steps(3);
+    assert!(!shows_scope(&again) && !again.says(note), "{}", again.node_texts().join("\n"));
+    again.wait_for_the_write();
+    let last = open_again(again);
+    assert!(!shows_scope(&last), "{}", last.node_texts().join("\n"));
 }
 
 #[test]

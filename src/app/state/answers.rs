@@ -26,6 +26,9 @@ use crate::ui::recent::RecentFacts;
 use crate::ui::timeline::saved::SavedTimeline;
 use crate::ui::timeline::state::Timeline;
 
+/// Why a part of a trace is veiled right after it was opened. Shown until the scope is cleared.
+pub(super) const RESTORED_SCOPE_NOTE: &str = "The scope of the last time is selected again: Esc clears it";
+
 /// Shows resolved names, with the same view and selection.
 fn show_names(tab: &mut Tab, named: &NamedTrace) {
     let Some(mut trace) = tab.trace.take() else { return };
@@ -379,6 +382,10 @@ impl App {
     /// Restores the saved state of a timeline. Files that are imported again keep theirs, also where it is not saved.
     fn restore(&mut self, at: usize, trace: &mut OpenTrace, saved: Option<SavedTimeline>) {
         let tab = &mut self.tabs[at];
+        if let Some(panels) = saved.as_ref().and_then(|saved| saved.panels.as_ref()) {
+            tab.panels.restore(panels);
+        }
+        let selects_saved = trace.timeline.scope().is_whole() && saved.as_ref().is_some_and(|it| !it.scope.is_whole());
         let states = match tab.reimport.take() {
             Some(mut reimport) if !trace.is_whole() => {
                 let view = reimport.view();
@@ -397,6 +404,9 @@ impl App {
             if let Some(job) = trace.timeline.restore(state) {
                 tasks::arrange(job, &tab.wake);
             }
+        }
+        if selects_saved && !trace.timeline.scope().is_whole() {
+            tab.notes.add(RESTORED_SCOPE_NOTE);
         }
     }
 

@@ -7,7 +7,7 @@ use egui::{Button, Frame, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, scroll_
 use super::elided::tip;
 use crate::scene::labels::{shorten_middle, shown};
 use crate::ui::command::{AppCommand, Command, PanelCommand, ScopeCommand, SettingCommand, TimelineCommand};
-use crate::ui::panel::{DockTab, Panel};
+use crate::ui::panel::{DockTab, OpenPanels, Panel};
 use crate::ui::purpose::Purpose;
 use crate::ui::questions::SelectedScope;
 use crate::ui::theme::Theme;
@@ -189,6 +189,25 @@ impl Default for Dock {
 impl Dock {
     /// Default height in points: the tabs, both histograms and the longest spans of a name fit.
     pub(crate) const POINTS: u16 = 310;
+
+    /// Returns the open panels, to be saved.
+    #[must_use]
+    pub(crate) fn to_saved(&self) -> OpenPanels {
+        // Pinned panels end with the window, as their scopes do.
+        let recent = self.recent.iter().filter(|tab| tab.pin.is_none()).map(|tab| tab.panel);
+        let recent = recent.filter(|panel| self.is_open(*panel));
+        // The order of panels that were never activated has no meaning.
+        let others = Panel::ALL.into_iter().filter(|panel| self.is_open(*panel));
+        OpenPanels::new(recent.chain(others))
+    }
+
+    /// Opens the saved panels, unless the user has already opened or closed one.
+    pub(crate) fn restore(&mut self, saved: &OpenPanels) {
+        if self.open == Self::default().open {
+            self.open = saved.panels().to_vec();
+            self.recent = saved.panels().iter().copied().map(DockTab::from).collect();
+        }
+    }
 
     /// Returns whether the user has opened a panel and not closed it.
     #[must_use]
@@ -438,6 +457,23 @@ mod tests {
         dock.toggle(Panel::Statistics, &tabs);
         assert_eq!((dock.is_open(Panel::Statistics), dock.active(&[pinned])), (false, Some(pinned)));
         assert_ne!(tab_id(pinned), tab_id(Panel::Statistics.into()));
+    }
+
+    #[test]
+    fn saved_panels_are_opened_again_with_the_shown_one_in_front_unless_the_user_has_opened_others() {
+        let mut dock = Dock::default();
+        [Panel::Statistics, Panel::Flame, Panel::Search].into_iter().for_each(|panel| dock.open(panel));
+        dock.activate(Panel::Statistics.into());
+        let mut again = Dock::default();
+        again.restore(&dock.to_saved());
+        let tabs = [Panel::Statistics, Panel::Flame];
+        assert!(tabs.iter().all(|panel| again.is_open(*panel)) && !again.is_open(Panel::Search));
+        assert_eq!(again.active(&tabs.map(DockTab::from)), Some(Panel::Statistics.into()));
+        assert_eq!(again.to_saved(), dock.to_saved());
+        let mut other = Dock::default();
+        other.open(Panel::Counters);
+        other.restore(&dock.to_saved());
+        assert!(other.is_open(Panel::Counters) && !other.is_open(Panel::Statistics));
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Named scopes: parts of the trace that the user has saved, stored with the state of the trace.
+//! Scopes in their saved form: the current one, and named ones that the user has saved. Both are stored with the state
+//! of the trace.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,31 +13,30 @@ pub(crate) const NAMED_SCOPES_MAX: usize = 50;
 /// Limit for the letters of a name.
 const NAME_LETTERS_MAX: usize = 200;
 
-/// A scope with its name, in its saved form.
+/// A scope in its saved form.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct NamedScope {
-    pub(crate) name: String,
+pub(crate) struct SavedScope {
     range: Option<(i64, i64)>,
     /// Ranges of neighbouring tracks, both ends included; `None` for all tracks.
     tracks: Option<Vec<(u32, u32)>>,
     filter: String,
 }
 
-impl NamedScope {
-    /// Returns whether a scope that is saved under this name replaces this one.
-    pub(crate) fn is_named(&self, name: &str) -> bool {
-        name.trim().chars().take(NAME_LETTERS_MAX).eq(self.name.chars())
+impl SavedScope {
+    pub(super) fn new(scope: &SelectedScope) -> Self {
+        let tracks = (!scope.tracks.is_all()).then(|| scope.tracks.runs());
+        Self { range: scope.range, tracks, filter: scope.filter.to_string() }
     }
 
-    /// Returns whether the two differ at most in their names.
-    pub(super) fn has_same_rows(&self, other: &Self) -> bool {
-        let rows = |scope: &Self| (scope.range, scope.tracks.clone(), scope.filter.clone());
-        rows(self) == rows(other)
+    /// Returns whether nothing was selected.
+    #[must_use]
+    pub(crate) fn is_whole(&self) -> bool {
+        *self == Self::default()
     }
 
     /// Returns the scope in another import of the trace; `None` if none of its tracks is left.
-    pub(super) fn mapped(self, map: &TrackMap) -> Option<Self> {
+    fn mapped(self, map: &TrackMap) -> Option<Self> {
         let tracks = match &self.tracks {
             None => None,
             Some(runs) => Some(map.runs(runs)?),
@@ -44,10 +44,10 @@ impl NamedScope {
         Some(Self { tracks, ..self })
     }
 
-    pub(super) fn new(name: &str, scope: &SelectedScope) -> Self {
-        let tracks = (!scope.tracks.is_all()).then(|| scope.tracks.runs());
-        let name = name.chars().take(NAME_LETTERS_MAX).collect();
-        Self { name, range: scope.range, tracks, filter: scope.filter.to_string() }
+    /// Returns the scope in another import of the trace, of all tracks if none of its tracks is left.
+    pub(super) fn mapped_or_of_all(self, map: &TrackMap) -> Self {
+        let tracks = self.tracks.as_ref().and_then(|runs| map.runs(runs));
+        Self { tracks, ..self }
     }
 
     /// Converts to the scope of a trace with this many tracks. The file may have been edited by hand.
@@ -62,6 +62,42 @@ impl NamedScope {
             tracks: if tracks.is_empty() { TrackSet::ALL } else { tracks },
             filter: if is_valid { self.filter.as_str().into() } else { "".into() },
         }
+    }
+}
+
+/// A scope with its name, in its saved form.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct NamedScope {
+    pub(crate) name: String,
+    #[serde(flatten)]
+    scope: SavedScope,
+}
+
+impl NamedScope {
+    /// Returns whether a scope that is saved under this name replaces this one.
+    pub(crate) fn is_named(&self, name: &str) -> bool {
+        name.trim().chars().take(NAME_LETTERS_MAX).eq(self.name.chars())
+    }
+
+    /// Returns whether the two differ at most in their names.
+    pub(super) fn has_same_rows(&self, other: &Self) -> bool {
+        self.scope == other.scope
+    }
+
+    /// Returns the scope in another import of the trace; `None` if none of its tracks is left.
+    pub(super) fn mapped(self, map: &TrackMap) -> Option<Self> {
+        Some(Self { scope: self.scope.mapped(map)?, ..self })
+    }
+
+    pub(super) fn new(name: &str, scope: &SelectedScope) -> Self {
+        let name = name.chars().take(NAME_LETTERS_MAX).collect();
+        Self { name, scope: SavedScope::new(scope) }
+    }
+
+    /// Converts to the scope of a trace with this many tracks. The file may have been edited by hand.
+    pub(super) fn to_scope(&self, tracks: usize) -> SelectedScope {
+        self.scope.to_scope(tracks)
     }
 }
 

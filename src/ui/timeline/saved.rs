@@ -1,20 +1,19 @@
-//! The part of a timeline that is saved until its trace is opened again: view, arrangement of rows, bookmarks, named
-//! scopes, derived tracks and groups of the user.
+//! The part of a timeline that is saved until its trace is opened again: view, arrangement of rows, bookmarks, scopes,
+//! derived tracks and groups of the user.
 
 use serde::{Deserialize, Serialize};
 
 use super::derived::SavedDerived;
-use super::named_scopes::{NAMED_SCOPES_MAX, NamedScope};
+use super::named_scopes::{NAMED_SCOPES_MAX, NamedScope, SavedScope};
 use super::state::Timeline;
 use super::tracks::ArrangeJob;
 use crate::base::merged::{merged_list, merged_value};
-use crate::model::TrackSet;
 use crate::query::track_map::TrackMap;
 use crate::scene::arrange::Arrangement;
 use crate::scene::bookmarks::Bookmarks;
 use crate::scene::custom_groups::{CustomGroups, SavedCustomGroup};
 use crate::scene::palette::{ColorBy, Colors};
-use crate::ui::questions::SelectedScope;
+use crate::ui::panel::OpenPanels;
 use crate::ui::settings::RulerOrigin;
 
 /// The saved state of a timeline.
@@ -36,9 +35,10 @@ pub struct SavedTimeline {
     pub(crate) derived: Vec<SavedDerived>,
     /// The groups of tracks that the user has made.
     pub(crate) custom_groups: Vec<SavedCustomGroup>,
-    /// The scope, which is kept while the files are imported again, but in no file.
-    #[serde(skip)]
-    pub(crate) scope: SelectedScope,
+    /// The current scope; the whole trace in files of versions that did not save it.
+    pub(crate) scope: SavedScope,
+    /// The open panels; `None` in files of versions that did not save them.
+    pub(crate) panels: Option<OpenPanels>,
 }
 
 impl SavedTimeline {
@@ -62,7 +62,8 @@ impl SavedTimeline {
                 let has_same_tracks = SavedCustomGroup::has_same_tracks;
                 merged_list(saved.custom_groups, &before.custom_groups, &now.custom_groups, has_same_tracks)
             },
-            scope: now.scope.clone(),
+            scope: merged_value(saved.scope, &before.scope, &now.scope),
+            panels: merged_value(saved.panels, &before.panels, &now.panels),
         }
     }
 
@@ -75,7 +76,7 @@ impl SavedTimeline {
             scopes: self.scopes.into_iter().filter_map(|scope| scope.mapped(map)).collect(),
             derived: self.derived.into_iter().filter_map(|derived| derived.mapped(map)).collect(),
             custom_groups: self.custom_groups.into_iter().filter_map(|group| group.mapped(map)).collect(),
-            scope: SelectedScope { tracks: map.tracks(&self.scope.tracks).unwrap_or(TrackSet::ALL), ..self.scope },
+            scope: self.scope.mapped_or_of_all(map),
             ..self
         }
     }
@@ -102,7 +103,7 @@ impl SavedTimeline {
 }
 
 impl Timeline {
-    /// Returns the state to save.
+    /// Returns the state to save, without the panels.
     #[must_use]
     pub fn to_keep(&self) -> SavedTimeline {
         let view = self.view.target();
@@ -122,7 +123,8 @@ impl Timeline {
                 let Arrangement { custom_groups, folded, .. } = self.tracks.arrangement();
                 custom_groups.to_saved(|group| folded.custom_groups.contains(&group))
             },
-            scope: self.selection.scope().clone(),
+            scope: SavedScope::new(self.selection.scope()),
+            panels: None,
         }
     }
 
@@ -142,7 +144,7 @@ impl Timeline {
         *scopes = merged_list(saved.scopes, &[], scopes, |a, b| a.name == b.name);
         scopes.truncate(NAMED_SCOPES_MAX);
         if self.selection.scope().is_whole() {
-            self.selection.set_scope(saved.scope, &self.snapshot);
+            self.selection.set_scope(saved.scope.to_scope(self.snapshot.tracks().tracks.len()), &self.snapshot);
         }
         self.derived.restore(&saved.derived, &self.snapshot);
         let is_unmoved = self.view.is_untouched();
