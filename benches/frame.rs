@@ -47,6 +47,7 @@ fn main() -> io::Result<()> {
         rects: RectBudget::HARDWARE,
         scale: 1.0,
         filtered: None,
+        lit: None,
         counters: &[],
         overlaid: &[],
     };

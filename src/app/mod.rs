@@ -22,6 +22,8 @@ mod fonts;
 mod keyboard;
 #[cfg(test)]
 mod keys_tests;
+#[cfg(test)]
+mod lit_tests;
 mod merged_preferences;
 #[cfg(test)]
 mod moving_tests;

@@ -2,6 +2,7 @@
 
 mod windows;
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use egui::{RichText, Ui};
@@ -136,12 +137,15 @@ impl App {
         let cells = self.cells();
         let Self { tabs, shown_tab, theme, preferences, .. } = self;
         let tab = &mut tabs[*shown_tab];
-        let Some(trace) = &tab.trace else { return };
+        let Some(trace) = &mut tab.trace else { return };
         tab.panels.set_source_folders(&preferences.source_folders);
         let (tables, dock_points) = (&preferences.tables, preferences.dock_points);
-        let context = PanelContext { theme, cells, tables, dock_points };
+        let lit = Cell::new(None);
+        let context = PanelContext { theme, cells, tables, dock_points, lit: &lit };
         let shown = (&trace.timeline, trace.details.as_ref());
         commands.extend(tab.panels.show(ui, frame, shown, context));
+        // The timeline is drawn after the panels, in the same frame.
+        trace.timeline.light(lit.take());
     }
 
     /// Shows the timeline, or the welcome page without a trace.

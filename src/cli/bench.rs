@@ -122,6 +122,7 @@ impl Script {
             rects: self.rects,
             scale: 1.0,
             filtered: None,
+            lit: None,
             counters: &[],
             overlaid: &[],
         };

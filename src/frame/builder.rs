@@ -5,6 +5,7 @@ use rayon::prelude::*;
 
 use super::filtered::Filtered;
 use super::lane_tracks::LaneTracks;
+use super::lit::LitSpans;
 use super::overlaid::push_overlaid;
 use crate::model::{NameIdx, Names, TrackIdx};
 use crate::query::open_end::OpenEnd;
@@ -42,6 +43,8 @@ pub struct FrameOptions<'a> {
     pub scale: f32,
     /// The filter whose matches keep their full colour; `None` for no filter.
     pub filtered: Option<&'a Filtered>,
+    /// The spans of the hovered row of a panel, which keep their full colour; `None` dims none.
+    pub lit: Option<&'a LitSpans>,
     /// Counters that are drawn as changes or rates.
     pub counters: &'a [(TrackIdx, CounterForm)],
     /// Rows that show the curves of several counters.
@@ -117,10 +120,12 @@ struct Drawing<'a> {
     of_track: Rgba,
     /// Whether its spans are thread states.
     is_of_states: bool,
+    /// Whether spans of the hovered row may be on it.
+    is_lit: bool,
     options: FrameOptions<'a>,
 }
 
-/// The colour of a run, without and with the filter.
+/// The colour of a run, without and with the filter and the hovered row.
 struct Colored {
     full: Rgba,
     shown: Rgba,
@@ -181,7 +186,8 @@ impl Picture<'_> {
         let of_track = color_of_track(tracks, lane.lane, palette);
         let track = tracks.track(lane.lane);
         let is_of_states = tracks.is_of_states(lane.lane) && palette.by() == ColorBy::Name;
-        let drawing = Drawing { names, lane, track, of_track, is_of_states, options };
+        let is_lit = options.lit.is_none_or(|lit| tracks.is_on(lane.lane, lit.tracks));
+        let drawing = Drawing { names, lane, track, of_track, is_of_states, is_lit, options };
         match lane.kind {
             LaneKind::Counter => parts.ranges = self.push_counters(&mut parts.rects, lane, track),
             LaneKind::Instants | LaneKind::Samples => drawing.push_instants(&mut parts.rects, &runs),
@@ -272,6 +278,8 @@ impl Drawing<'_> {
             palette.span_color(name, run.dur_ns, self.of_track)
         };
         let shown = self.options.filtered.map_or(full, |filtered| filtered.color(run, self.track, full));
+        let lit = self.options.lit.map(|lit| lit.color((self.names, run.name), self.is_lit, (full, shown)));
+        let shown = lit.unwrap_or(shown);
         Colored { full, shown }
     }
 

@@ -19,7 +19,7 @@ use crate::store::lane::{LaneIdx, LaneKind};
 use crate::store::live_lanes::LaneMoves;
 
 /// Opacity of spans that do not match: enough to see where they are.
-const DIMMED_OPACITY: u8 = 50;
+pub(super) const DIMMED_OPACITY: u8 = 50;
 
 /// The part of a trace in view.
 #[derive(Debug, Clone, PartialEq, Eq)]

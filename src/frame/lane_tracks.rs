@@ -1,5 +1,6 @@
 //! The names and colours of the tracks of lanes, as a frame needs them.
 
+use super::lit::LitTracks;
 use crate::model::{TrackIdx, TrackKind};
 use crate::query::Snapshot;
 use crate::query::open_end::{OpenEnd, open_end};
@@ -15,6 +16,10 @@ pub trait LaneTracks: Sync {
     /// Returns whether the spans of a lane are thread states.
     fn is_of_states(&self, _lane: LaneIdx) -> bool {
         false
+    }
+    /// Returns whether the track of a lane is one of these.
+    fn is_on(&self, _lane: LaneIdx, _tracks: LitTracks) -> bool {
+        true
     }
     /// Returns the span that is open at the end of a lane.
     fn open_end(&self, _lane: LaneIdx) -> Option<OpenEnd> {
@@ -37,6 +42,10 @@ impl LaneTracks for Snapshot {
 
     fn is_of_states(&self, lane: LaneIdx) -> bool {
         self.track(self.lane(lane).track).key.kind == TrackKind::State
+    }
+
+    fn is_on(&self, lane: LaneIdx, tracks: LitTracks) -> bool {
+        tracks.has(self, self.lane(lane).track)
     }
 
     fn open_end(&self, lane: LaneIdx) -> Option<OpenEnd> {

@@ -5,6 +5,7 @@ mod builder;
 mod cost;
 pub(crate) mod filtered;
 mod lane_tracks;
+pub(crate) mod lit;
 mod overlaid;
 pub(crate) mod summary_strip;
 

@@ -206,6 +206,13 @@ pub(super) fn first_tracks(snapshot: &Snapshot) -> Vec<TrackIdx> {
     tracks.map(|(track, idx)| *first.entry(label(track)).or_insert(idx)).collect()
 }
 
+/// Returns whether two tracks are in one group of [`first_tracks`].
+#[must_use]
+pub(crate) fn have_same_label(one: &Track, other: &Track) -> bool {
+    let label = |track: &Track| (track.process, track.key.kind, track.key.tid.clone(), track.name.clone());
+    label(one) == label(other)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::super::lit::{LitNames, LitSpans, LitTracks, UNLIT_OPACITY};
 use super::*;
 use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::filter::Filter;
@@ -103,8 +104,15 @@ fn fixture(lanes: u32, rows: i64) -> FrameFixture {
 
 impl FrameFixture {
     fn frame(&mut self, rects: RectBudget) -> TimelineFrame {
-        let options =
-            FrameOptions { palette: &self.palette, rects, scale: 1.0, filtered: None, counters: &[], overlaid: &[] };
+        let options = FrameOptions {
+            palette: &self.palette,
+            rects,
+            scale: 1.0,
+            filtered: None,
+            lit: None,
+            counters: &[],
+            overlaid: &[],
+        };
         self.tiles.prepare(&self.trace, self.view.buckets(), &lanes_in_view(&self.layout, &self.view));
         build(&self.trace, &Names::default(), &self.layout, &self.view, &self.tiles, options)
     }
@@ -191,6 +199,7 @@ fn failed_spans_are_marked_unless_a_filter_dims_them_and_never_hidden_by_others_
             rects: RectBudget::HARDWARE,
             scale: 1.0,
             filtered,
+            lit: None,
             counters: &[],
             overlaid: &[],
         };
@@ -229,6 +238,7 @@ fn a_span_without_an_end_goes_on_to_the_end_of_the_trace() {
             rects: RectBudget::HARDWARE,
             scale: 1.0,
             filtered: None,
+            lit: None,
             counters: &[],
             overlaid: &[],
         };
@@ -247,4 +257,48 @@ fn a_span_without_an_end_goes_on_to_the_end_of_the_trace() {
     assert_eq!([5, 10, 50, 100, 101].map(at_us), [None, Some(0), Some(0), Some(0), None]);
     assert_eq!(open_end(&snapshot, lane_of("last")), None, "it reaches the end");
     assert_eq!(open_end(&snapshot, lane_of("done")), None, "it has an end");
+}
+
+#[test]
+fn spans_of_a_hovered_row_keep_their_colour_and_the_others_are_dimmed_less_than_by_a_search() {
+    let snapshot = crate::scene::tests::snapshot(
+        r#"[{"ph":"X","name":"a","cat":"io","pid":1,"tid":1,"ts":0,"dur":40},
+        {"ph":"X","name":"b","cat":"io","pid":1,"tid":1,"ts":50,"dur":50},
+        {"ph":"X","name":"a","cat":"net","pid":2,"tid":2,"ts":0,"dur":100}]"#,
+    );
+    let rows = arrange::tracks(&snapshot, &Arrangement::default(), None);
+    let heights = RowHeights::at_scale(1.0);
+    let layout = RowLayout::new(rows, |lane| snapshot.lane(lane).kind, &Folded::default(), &heights);
+    let view = Viewport::covering(0, 100_000, 1000.0, 500.0);
+    let mut tiles = Tiles::default();
+    tiles.prepare(&snapshot, view.buckets(), &lanes_in_view(&layout, &view));
+    let palette = Palette::new(Shade::Dark);
+    let drawn = |lit: Option<&LitSpans>| {
+        let options = FrameOptions {
+            palette: &palette,
+            rects: RectBudget::HARDWARE,
+            scale: 1.0,
+            filtered: None,
+            lit,
+            counters: &[],
+            overlaid: &[],
+        };
+        let frame = build(&snapshot, snapshot.names(), &layout, &view, &tiles, options);
+        let opacities: Vec<_> = frame.rects.iter().map(|rect| rect.color.0[3]).collect();
+        let names: Vec<_> = frame.labels.iter().map(|label| snapshot.names().get(label.name).text).collect();
+        (opacities, names)
+    };
+    let dim = UNLIT_OPACITY;
+    assert_eq!(drawn(None), (vec![255, 255, 255], vec!["a", "b", "a"]));
+    let of_process = LitTracks::Process(snapshot.track(TrackIdx(1)).process);
+    for (lit, opacities, names) in [
+        (LitSpans::named(LitNames::Text("a".into())), [255, dim, 255], vec!["a", "a"]),
+        (LitSpans::named(LitNames::Category(Some("io".into()))), [255, 255, dim], vec!["a", "b"]),
+        (LitSpans::on(LitTracks::Like(TrackIdx(0))), [255, 255, dim], vec!["a", "b"]),
+        (LitSpans::on(LitTracks::Like(TrackIdx(900))), [dim, dim, dim], vec![]),
+        (LitSpans { names: LitNames::Text("a".into()), tracks: of_process }, [dim, dim, 255], vec!["a"]),
+        (LitSpans::named(LitNames::Text("none".into())), [dim, dim, dim], vec![]),
+    ] {
+        assert_eq!(drawn(Some(&lit)), (opacities.to_vec(), names), "{lit:?}");
+    }
 }

@@ -18,8 +18,10 @@ use crate::base::units::duration_word;
 use crate::export::SinkError;
 use crate::export::group_table::group_columns;
 use crate::export::values::{TableSource, TableValueWriter};
+use crate::frame::lit::{Lit, LitNames, LitSpans, LitTracks};
+use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::group_choice::GroupChoice;
-use crate::query::groups::{GroupBy, SpanGroup};
+use crate::query::groups::{GroupBy, NameKey, OwnerKey, SpanGroup};
 use crate::query::totals::{Totals, TotalsColumn};
 use crate::scene::labels::shown;
 use crate::ui::command::{AppCommand, Command};
@@ -229,6 +231,29 @@ impl Rows for GroupRows {
             (_, TableCell::Number(number)) => PanelValue::new(number.copied()),
             (_, TableCell::Text(_) | TableCell::Empty) => PanelValue::default(),
         }
+    }
+
+    fn lit(&self, row: u64) -> Option<Lit> {
+        let group = self.group(row)?;
+        // The rest, and values of arguments, are no set of names and tracks.
+        let GroupBy::Keys { name, track } = self.by else { return None };
+        if group == SpanGroup::OTHERS {
+            return None;
+        }
+        let names = match name {
+            Some(NameKey::Name) => LitNames::Name(group.name),
+            Some(NameKey::Category) => {
+                let (lines, _) = self.line(row)?;
+                LitNames::Category(lines.snapshot().names().get(group.name).category.map(Into::into))
+            }
+            None => LitNames::All,
+        };
+        let tracks = match track {
+            Some(OwnerKey::Thread) => LitTracks::Like(TrackIdx(group.owner)),
+            Some(OwnerKey::Process) => LitTracks::Process(ProcessIdx(group.owner)),
+            None => LitTracks::All,
+        };
+        Some(Lit::Spans(LitSpans { names, tracks }))
     }
 
     fn is_chosen(&self, row: u64) -> bool {

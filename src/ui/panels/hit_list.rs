@@ -13,6 +13,7 @@ use super::value_menu::PanelValue;
 use crate::base::csv::Cells;
 use crate::base::time::duration_text;
 use crate::base::units::duration_word;
+use crate::frame::lit::Lit;
 use crate::model::Process;
 use crate::query::Snapshot;
 use crate::query::filter::exactly;
@@ -347,6 +348,10 @@ impl Rows for HitRows<'_> {
         };
         let by = owner.map(|owner| GroupBy::Keys { name: None, track: Some(owner) });
         value.in_row_of(self.snapshot.names().get(hit.name).text, hit.name).grouped_by(by)
+    }
+
+    fn lit(&self, row: u64) -> Option<Lit> {
+        hit_at(self.page, row).map(|hit| Lit::Row(hit.row))
     }
 
     fn summary(&self, first: u64, in_view: u64) -> String {

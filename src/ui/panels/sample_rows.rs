@@ -19,6 +19,7 @@ use crate::base::progress::Progress;
 use crate::base::time::grouped_digits;
 use crate::export::SinkError;
 use crate::export::values::{TableSource, TableValue, TableValueWriter};
+use crate::frame::lit::{Lit, LitNames, LitSpans, LitTracks};
 use crate::query::Snapshot;
 use crate::query::flame::{FunctionIdx, FunctionKey};
 use crate::query::sample_table::{SampleBy, SampleGroup, SampleGroupRow, SampleTable};
@@ -221,6 +222,18 @@ impl Rows for SampleRows {
     fn count(&self) -> u64 {
         let is_call_tree = self.lines.data().is_some_and(|lines| lines.table.calls.is_some());
         if is_call_tree { self.calls.visible().len() as u64 } else { self.lines.count() }
+    }
+
+    fn lit(&self, row: u64) -> Option<Lit> {
+        let (lines, row) = self.row(row)?;
+        let spans = match row.key {
+            SampleGroup::Function(FunctionIdx::ROOT | FunctionIdx::OTHERS) => return None,
+            SampleGroup::Function(_) => LitSpans::named(LitNames::Text(lines.name(row.key).into())),
+            SampleGroup::Thread(track) => LitSpans::on(LitTracks::Like(track)),
+            // Rectangles know neither their module nor their event.
+            SampleGroup::Module(_) | SampleGroup::Event(_) => return None,
+        };
+        Some(Lit::Spans(spans))
     }
 
     fn tree_row(&self, row: u64) -> Option<TreeRow> {

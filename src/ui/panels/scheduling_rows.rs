@@ -8,6 +8,7 @@ use super::table::{Rows, TableCell};
 use super::table_column::TableColumn;
 use crate::base::time::grouped_digits;
 use crate::export::scheduling_table::SchedulingTable;
+use crate::frame::lit::{Lit, LitSpans, LitTracks};
 use crate::query::Snapshot;
 use crate::query::scheduling::{ScheduledKind, ScheduledTime, ScheduledUnit, ThreadState};
 use crate::query::scheduling_order::{SchedulingColumn, number};
@@ -266,6 +267,14 @@ impl Rows for SchedulingRows {
                 format!("{name}, on CPU {busy}, {slices}, longest wait {wait}")
             }
         }
+    }
+
+    fn lit(&self, row: u64) -> Option<Lit> {
+        let tracks = match self.unit(row)? {
+            ScheduledUnit::Thread(track) | ScheduledUnit::Cpu(track) => LitTracks::Like(track),
+            ScheduledUnit::Process(process) => LitTracks::Process(process),
+        };
+        Some(Lit::Spans(LitSpans::on(tracks)))
     }
 
     fn is_chosen(&self, row: u64) -> bool {

@@ -9,13 +9,14 @@ mod total;
 mod tree;
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::BTreeSet;
 
 pub(crate) use cells::RowsInView;
 use cells::{paint_cells, paint_text, tip_of};
 use columns::{choose_columns, visible};
 use egui::{Id, Painter, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
-use menu::show_menu;
+use menu::{OpenMenu, show_menu};
 use total::show_total;
 pub(crate) use tree::TreeRow;
 use tree::{TreeStep, key_step};
@@ -25,6 +26,7 @@ use super::table_column::TableColumn;
 use super::table_keys::{RowMove, copies, hold, take_steps};
 use super::value_menu::PanelValue;
 use crate::base::csv::Cells;
+use crate::frame::lit::Lit;
 use crate::ui::chrome::menu_bar;
 use crate::ui::command::{AppCommand, Command, SettingCommand};
 use crate::ui::settings::TableLayout;
@@ -101,6 +103,11 @@ pub(crate) trait Rows {
         None
     }
 
+    /// Returns the part of the trace that a row speaks of, to be lit on the tracks while the row is hovered.
+    fn lit(&self, _row: u64) -> Option<Lit> {
+        None
+    }
+
     /// Returns the indentation of a column's text, in points.
     fn indent(&self, _column: usize) -> f32 {
         0.0
@@ -143,6 +150,8 @@ pub(crate) struct TableLook<'a> {
     pub(crate) saved: Option<&'a TableLayout>,
     /// The reason for an empty table.
     pub(crate) absence: Option<&'a str>,
+    /// Where the table puts what its hovered row speaks of.
+    pub(crate) lit: Option<&'a Cell<Option<Lit>>>,
 }
 
 /// The response of a table to one frame: the clicked row, a row to load, and commands.
@@ -170,14 +179,6 @@ pub(crate) struct TableView {
     to_reveal: Option<u64>,
     last_shown: Option<u64>,
     menu: Option<OpenMenu>,
-}
-
-/// The cell whose menu is open.
-#[derive(Debug, Clone, Copy)]
-struct OpenMenu {
-    slot: u64,
-    row: u64,
-    column: usize,
 }
 
 /// The geometry, columns and style shared while a frame is painted.
@@ -442,6 +443,9 @@ impl TableView {
         let role = if tree_row.is_some() { Role::TreeItem } else { Role::ListItem };
         response.widget_info(|| WidgetInfo::selected(role, true, is_chosen, rows.spoken(row)));
         let painter = ui.painter_at(body.intersect(ui.clip_rect()));
+        if let Some(lit) = painting.look.lit.filter(|_| response.hovered()) {
+            lit.set(rows.lit(row));
+        }
         if is_chosen || response.hovered() || response.has_focus() {
             painter.rect_filled(rect, 2.0, if is_chosen { theme.raised } else { theme.header });
         }

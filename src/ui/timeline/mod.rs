@@ -127,6 +127,7 @@ impl Timeline {
             rects: self.budget,
             scale: self.scale(),
             filtered,
+            lit: self.overlays.lit_spans(),
             counters: &self.tracks.arrangement().counters,
             overlaid: &overlaid,
         };
@@ -181,6 +182,10 @@ impl Timeline {
             shown.paint_names(ui);
             if let Some(row) = self.selection.hovered().filter(|hovered| Some(*hovered) != self.selection.span()) {
                 shown.paint_outline(ui, &self.snapshot, (row, row.lane), Stroke::new(1.0, theme.hover));
+            }
+            if let Some(row) = self.overlays.lit_row() {
+                let drawn = (row, self.drawn_lane(row.lane));
+                shown.paint_outline(ui, &self.snapshot, drawn, Stroke::new(2.0, theme.hover));
             }
             if let Some(row) = self.selection.span() {
                 let drawn = (row, self.drawn_lane(row.lane));

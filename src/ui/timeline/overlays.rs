@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::base::merged::merged_value;
 use crate::frame::filtered::Filtered;
+use crate::frame::lit::{Lit, LitSpans};
 use crate::query::flow_chain::FlowChain;
 use crate::query::search::Hits;
 use crate::scene::bookmarks::Bookmarks;
@@ -20,6 +21,8 @@ pub(super) struct Overlays {
     flows: Option<(RowIdx, Arc<FlowChain>)>,
     /// The filter whose matches have full colour; all others are dimmed.
     filtered: Option<Arc<Filtered>>,
+    /// The part that the hovered row of a panel speaks of.
+    lit: Option<Lit>,
     /// The hits of the search, for the minimap.
     hits: Option<Hits>,
     /// The summary of the trace, once it is computed.
@@ -66,6 +69,27 @@ impl Overlays {
         self.filtered = filtered;
     }
 
+    pub(super) fn lit_spans(&self) -> Option<&LitSpans> {
+        self.lit.as_ref().and_then(|lit| match lit {
+            Lit::Spans(spans) => Some(spans),
+            Lit::Row(_) => None,
+        })
+    }
+
+    pub(super) fn lit_row(&self) -> Option<RowIdx> {
+        self.lit.as_ref().and_then(|lit| match lit {
+            Lit::Spans(_) => None,
+            Lit::Row(row) => Some(*row),
+        })
+    }
+
+    /// Sets the lit part. Returns whether spans have other colours.
+    pub(super) fn set_lit(&mut self, lit: Option<Lit>) -> bool {
+        let before = self.lit_spans().cloned();
+        self.lit = lit;
+        self.lit_spans() != before.as_ref()
+    }
+
     pub(super) fn hits(&self) -> Option<&Hits> {
         self.hits.as_ref()
     }
@@ -85,7 +109,7 @@ impl Overlays {
     /// Drops everything that was computed from an earlier snapshot of the trace. If it has only grown, which may have
     /// moved lanes, the hits stay until the search is repeated.
     pub(super) fn forget_answers(&mut self, moves: Option<&LaneMoves>) {
-        (self.flows, self.summary) = (None, None);
+        (self.flows, self.summary, self.lit) = (None, None, None);
         self.hits = self.hits.take().filter(|_| moves.is_some());
         let filtered = self.filtered.take().zip(moves);
         self.filtered = filtered.map(|(filtered, moves)| Arc::new(filtered.outdated().moved(moves)));

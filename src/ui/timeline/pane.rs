@@ -9,14 +9,12 @@ use super::layout::as_f32;
 use super::layout::band;
 use super::span_names::{SpanName, span_names};
 use super::thread_rows::continues_thread;
-use crate::frame::summary_strip::{self, SummaryBand};
+use crate::frame::summary_strip::{self, Lighting, SummaryBand};
 use crate::frame::{self, FrameOptions, TimelineFrame};
-use crate::model::Names;
 use crate::query::Snapshot;
 use crate::query::counters::drawn_until_ns;
 use crate::render::Rects;
 use crate::render::rects::Layer;
-use crate::scene::palette::Palette;
 use crate::scene::rows::{Group, GroupKind, RowLayout};
 use crate::scene::viewport::Viewport;
 use crate::store::lane::{LaneIdx, LaneKind, RowIdx};
@@ -139,7 +137,7 @@ impl Pane {
         let pause = self.tiles.prepare(snapshot, query);
         let mut frame = frame::build(snapshot, snapshot.names(), &self.layout, view, self.tiles.known(), options);
         drop(pause);
-        self.draw_summaries(snapshot.names(), view, options.palette, deadline, &mut frame);
+        self.draw_summaries(snapshot, view, options, deadline, &mut frame);
         #[expect(clippy::cast_possible_truncation, reason = "sizes of screens are exact in an f32")]
         let size_px = [view.width_px() as f32, view.height_px() as f32];
         let rects = Rects::new(&frame.rects, size_px, options.scale, self.layer);
@@ -200,9 +198,9 @@ impl Pane {
     /// Adds the strips of the folded processes and groups in view.
     fn draw_summaries(
         &mut self,
-        names: &Names,
+        snapshot: &Snapshot,
         view: &Viewport,
-        palette: &Palette,
+        options: FrameOptions<'_>,
         deadline: Instant,
         frame: &mut TimelineFrame,
     ) {
@@ -210,7 +208,7 @@ impl Pane {
         let groups = self.layout.groups_within(top_px, bottom_px);
         let folded: Vec<_> = groups.into_iter().filter(|group| self.layout.is_folded(group.kind)).collect();
         for summaries in self.summaries.iter_mut().chain(&mut self.custom_summaries) {
-            summaries.draw(&folded, names, view, palette, deadline, frame);
+            summaries.draw(&folded, snapshot, view, options, deadline, frame);
         }
     }
 }
@@ -226,9 +224,9 @@ impl SummaryTiles {
     fn draw(
         &mut self,
         folded: &[Group],
-        names: &Names,
+        snapshot: &Snapshot,
         view: &Viewport,
-        palette: &Palette,
+        options: FrameOptions<'_>,
         deadline: Instant,
         frame: &mut TimelineFrame,
     ) {
@@ -254,6 +252,8 @@ impl SummaryTiles {
         let tiles = self.tiles.known();
         frame.pending += tiles.pending();
         let mut cells = Vec::new();
+        let lit = options.lit.map(|spans| Lighting { spans, snapshot });
+        let look = (snapshot.names(), options.palette, lit);
         for (group, owner) in folded {
             tiles.spans(owner, buckets, &mut cells);
             let y0 = view.y_on_canvas(group.top_px);
@@ -262,7 +262,7 @@ impl SummaryTiles {
             let free = (height * FREE_PART).round();
             let band = SummaryBand { y0: y0 + free, y1: y0 + height - free, column_px: frame.column_px };
             let summary = (owner, &*self.heads);
-            summary_strip::rects(view, (buckets, &cells), band, summary, (names, palette), &mut frame.rects);
+            summary_strip::rects(view, (buckets, &cells), band, summary, look, &mut frame.rects);
         }
     }
 }

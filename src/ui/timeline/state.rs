@@ -17,6 +17,7 @@ use super::tracks::TrackState;
 use super::view::ViewState;
 use crate::frame::RectBudget;
 use crate::frame::filtered::{FilterView, Filtered};
+use crate::frame::lit::Lit;
 use crate::model::{ProcessIdx, TrackIdx, TrackKind};
 use crate::query::flow_chain::FlowChain;
 use crate::query::matcher::Matcher;
@@ -222,6 +223,21 @@ impl Timeline {
         self.overlays.set_filtered(filtered);
         self.rows.redraw();
         self.pinned.redraw();
+    }
+
+    /// Lights the part that the hovered row of a panel speaks of; `None` ends that. Draws again only if that differs,
+    /// and starts no query.
+    pub(crate) fn light(&mut self, lit: Option<Lit>) {
+        if self.overlays.set_lit(lit) {
+            self.rows.redraw();
+            self.pinned.redraw();
+        }
+    }
+
+    /// Returns whether spans are lit, and the row with an outline.
+    #[cfg(test)]
+    pub(crate) fn lit(&self) -> (bool, Option<RowIdx>) {
+        (self.overlays.lit_spans().is_some(), self.overlays.lit_row())
     }
 
     /// Returns whether the drawn matches are those of an earlier snapshot.

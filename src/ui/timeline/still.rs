@@ -24,6 +24,7 @@ impl Timeline {
         still.selection.select(self.selection.span());
         still.selection.set_scope(self.selection.scope().clone(), &self.snapshot);
         still.overlays = self.overlays.clone();
+        still.overlays.set_lit(None);
         still.derived = self.derived.still();
         still.derived_pane.wait_for_all();
         still.derived_scroll_points = self.derived_scroll_points;

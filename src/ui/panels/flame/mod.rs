@@ -453,6 +453,7 @@ impl FlamePanel {
             amounts: &amounts,
             theme,
             palette: view.timeline.palette(),
+            lit: view.context.lit,
         };
         let reveals = std::mem::take(&mut self.reveals);
         let shown = self.laid_out.show(ui, &canvas, reveals);

@@ -1,11 +1,13 @@
 //! Paints the bars of a flame graph that are in view.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use egui::{Align2, FontId, Painter, Rect, Response, Sense, Ui, pos2, vec2};
 
 use super::amounts::{Amounts, others_text};
 use super::state::{FlamePart, tree_of};
+use crate::frame::lit::{Lit, LitNames, LitSpans};
 use crate::query::Snapshot;
 use crate::query::flame::{FlameNodeIdx, FlamePicture, FoundFunctions, FunctionIdx, Measure};
 use crate::scene::color::Rgba;
@@ -62,6 +64,8 @@ pub(super) struct FlameCanvas<'a> {
     pub(super) amounts: &'a Amounts,
     pub(super) theme: &'a Theme,
     pub(super) palette: &'a Palette,
+    /// Where the hovered bar puts its spans, to be lit on the tracks.
+    pub(super) lit: &'a Cell<Option<Lit>>,
 }
 
 /// The bar under the pointer, and the response of the whole picture.
@@ -106,6 +110,9 @@ impl LaidOut {
         }
         response
             .widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, format!("Flame graph of {bars} bars")));
+        if let Some(lit) = pointed.and_then(|(part, content)| canvas.lit_by(part, content)) {
+            canvas.lit.set(Some(lit));
+        }
         FlameCanvasResponse { response, pointed }
     }
 
@@ -153,6 +160,18 @@ impl LaidOut {
 }
 
 impl FlameCanvas<'_> {
+    /// Returns the spans of a bar's function.
+    fn lit_by(&self, part: FlamePart, content: BarContent) -> Option<Lit> {
+        let node = match content {
+            BarContent::Node(node) if node != FlameNodeIdx::ROOT => node,
+            BarContent::Node(_) | BarContent::Others { .. } => return None,
+        };
+        let function = tree_of(self.picture, part)?.node(node).function;
+        let is_named = function != FunctionIdx::ROOT && function != FunctionIdx::OTHERS;
+        let text = is_named.then(|| self.picture.functions.text(self.snapshot, function))?;
+        Some(Lit::Spans(LitSpans::named(LitNames::Text(text.into()))))
+    }
+
     fn paint(&self, painter: &Painter, part: FlamePart, bar: &FlameBar, rect: Rect, is_pointed: bool) {
         let theme = self.theme;
         let (fill, ink, text) = match (bar.content, tree_of(self.picture, part)) {

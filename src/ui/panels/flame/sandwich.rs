@@ -75,6 +75,7 @@ impl Sandwich {
             amounts: &amounts,
             theme,
             palette: view.timeline.palette(),
+            lit: view.context.lit,
         };
         let shown = self.laid_out.show(ui, &canvas, std::mem::take(&mut self.reveals));
         let Some((part, content)) = shown.pointed else { return SandwichResponse::Nothing };

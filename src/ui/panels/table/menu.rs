@@ -2,9 +2,17 @@
 
 use egui::Ui;
 
-use super::{OpenMenu, Painting, Rows, copy};
+use super::{Painting, Rows, copy};
 use crate::ui::command::{AppCommand, Command};
 use crate::ui::panels::value_menu;
+
+/// The cell whose menu is open.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OpenMenu {
+    pub(super) slot: u64,
+    pub(super) row: u64,
+    pub(super) column: usize,
+}
 
 /// Shows what can be done with a value, and copies of the table. Returns the chosen commands.
 pub(super) fn show_menu(ui: &mut Ui, painting: &Painting<'_>, open: OpenMenu, rows: &dyn Rows) -> Vec<Command> {

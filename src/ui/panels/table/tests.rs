@@ -73,7 +73,9 @@ impl Screen {
         let screen_rect = Some(egui::Rect::from_min_size(pos2(0.0, 0.0), vec2(400.0, 300.0)));
         let input = egui::RawInput { screen_rect, events, ..egui::RawInput::default() };
         let (theme, tables) = (Theme::new(Shade::Dark), BTreeMap::new());
-        let context = PanelContext { theme: &theme, cells: Cells::default(), tables: &tables, dock_points: 310 };
+        let lit = Cell::new(None);
+        let context =
+            PanelContext { theme: &theme, cells: Cells::default(), tables: &tables, dock_points: 310, lit: &lit };
         let (table, rows) = (&mut self.table, &mut self.rows);
         let mut output = self.ctx.run_ui(input, |ui| {
             table.show(ui, columns, rows, &context.table("test", None));
