@@ -266,6 +266,8 @@ impl App {
             has_hits: tab.panels.has_hits(),
             has_past: timeline.is_some_and(Timeline::has_past),
             has_future: timeline.is_some_and(Timeline::has_future),
+            undoable: timeline.and_then(Timeline::undoable),
+            redoable: timeline.and_then(Timeline::redoable),
             has_hidden: arrangement.is_some_and(|arrangement| !arrangement.folded.hidden.is_empty()),
             settings: ShownSettings {
                 shade: self.preferences.shade,

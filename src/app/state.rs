@@ -453,7 +453,7 @@ impl App {
             tab.notes.remove(answers::RESTORED_SCOPE_NOTE);
         }
         if let Some(note) = note {
-            tab.notes.set(note);
+            tab.notes.reply(note);
         }
     }
 

@@ -194,6 +194,10 @@ pub(crate) enum TimelineCommand {
     Rows(RowCommand),
     Scope(ScopeCommand),
     Derived(DerivedCommand),
+    /// Undoes the last edit of markers, saved scopes, groups, derived, hidden, pinned or ordered tracks.
+    UndoEdit,
+    /// Does the last undone edit again.
+    RedoEdit,
 }
 
 /// A movement by a command.

@@ -111,7 +111,14 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     })
     .within("Export image"),
     entry(Menu::File, "Quit", &[ctrl(Key::Q)], When::Always, |_| Command::App(AppCommand::Quit)).section(),
-    entry(Menu::Edit, "Copy the span", &[COPY], When::Span, |_| Command::App(AppCommand::CopySpan)),
+    entry(Menu::Edit, "Undo", &[ctrl(Key::Z)], When::Undoable, |_| Command::Timeline(TimelineCommand::UndoEdit))
+        .hint("Of markers, saved scopes, groups, derived, hidden, pinned and ordered tracks")
+        .about(|state| state.undoable),
+    entry(Menu::Edit, "Redo", &[ctrl_shift(Key::Z), ctrl(Key::Y)], When::Redoable, |_| {
+        Command::Timeline(TimelineCommand::RedoEdit)
+    })
+    .about(|state| state.redoable),
+    entry(Menu::Edit, "Copy the span", &[COPY], When::Span, |_| Command::App(AppCommand::CopySpan)).section(),
     entry(Menu::Edit, "Copy the statistics as CSV", &[], When::Table, |_| {
         Command::App(AppCommand::CopyTable(Panel::Statistics.into()))
     }),
@@ -121,20 +128,24 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::Edit, "Search...", &[ctrl(Key::F)], When::Trace, |_| Command::Panel(PanelCommand::Search)).section(),
     entry(Menu::Edit, "Next hit", &[plain(Key::F3)], When::Hits, |_| {
         Command::Panel(PanelCommand::GoToHit { forward: true })
-    }),
+    })
+    .within("Go to hit"),
     entry(Menu::Edit, "Previous hit", &[shift(Key::F3)], When::Hits, |_| {
         Command::Panel(PanelCommand::GoToHit { forward: false })
-    }),
+    })
+    .within("Go to hit"),
     entry(Menu::Edit, "Add marker", &[plain(Key::M)], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Add))
     })
     .section(),
     entry(Menu::Edit, "Next marker", &[plain(Key::N)], When::Marks, |_| {
         Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Next(true)))
-    }),
+    })
+    .within("Go to marker"),
     entry(Menu::Edit, "Previous marker", &[shift(Key::N)], When::Marks, |_| {
         Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Next(false)))
-    }),
+    })
+    .within("Go to marker"),
     entry(Menu::Edit, "Measure between the last two", &[shift(Key::M)], When::Measurable, |_| {
         Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Measure))
     }),

@@ -175,7 +175,9 @@ fn is_of_text(key: KeyboardShortcut) -> bool {
     // Ctrl + Up goes to the start of the text, Ctrl + Down to its end.
     let moves_cursor = matches!(key.logical_key, Key::ArrowUp | Key::ArrowDown);
     let writes_text = !is_of_function && (key.modifiers.is_none() || key.modifiers == Modifiers::SHIFT);
-    writes_text || moves_cursor || [COPY, PASTE].contains(&key)
+    // A field undoes and redoes its own text.
+    let undoes = key.modifiers.command && matches!(key.logical_key, Key::Z | Key::Y);
+    writes_text || moves_cursor || undoes || [COPY, PASTE].contains(&key)
 }
 
 fn is_repeat(event: &Event) -> bool {

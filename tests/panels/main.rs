@@ -43,3 +43,4 @@ mod tabs;
 mod track_groups;
 mod track_order;
 mod track_statistics;
+mod undo;

@@ -114,11 +114,12 @@ impl CommandPalette {
                     painter.text(left, egui::Align2::LEFT_CENTER, menu, font.clone(), theme.weak_text).width();
                 let at = left + vec2(of_menu, 0.0);
                 let color = if is_enabled { theme.text } else { theme.weak_text };
-                painter.text(at, egui::Align2::LEFT_CENTER, entry.title, font.clone(), color);
+                painter.text(at, egui::Align2::LEFT_CENTER, entry.title_in(state), font.clone(), color);
                 let keys: Vec<_> = entry.keys.iter().map(|key| key_text(ui.ctx(), *key)).collect();
                 let right = rect.right_center() - vec2(10.0, 0.0);
                 painter.text(right, egui::Align2::RIGHT_CENTER, keys.join("   "), font, theme.weak_text);
-                let info = || egui::WidgetInfo::selected(egui::Role::Button, is_enabled, is_chosen, entry.title);
+                let title = entry.title_in(state);
+                let info = || egui::WidgetInfo::selected(egui::Role::Button, is_enabled, is_chosen, &*title);
                 response.widget_info(info);
                 if entry.with_hint(response, state).clicked() && is_enabled {
                     clicked = Some(*entry);
@@ -177,6 +178,8 @@ mod tests {
             has_past: false,
             has_future: false,
             has_hidden: false,
+            undoable: None,
+            redoable: None,
             settings: ShownSettings {
                 shade: None,
                 colors: crate::scene::palette::Colors::default(),

@@ -93,7 +93,7 @@ pub(crate) fn scrolled(ui: &mut Ui, entries: impl FnOnce(&mut Ui)) {
 fn show_entry(ui: &mut Ui, entry: &CommandEntry, state: &UiState) -> Option<Command> {
     let mut button = match entry.is_checked(state) {
         Some(is_checked) => Button::new((tick(is_checked), entry.title)),
-        None => Button::new(entry.title),
+        None => Button::new(entry.title_in(state)),
     };
     if let Some(key) = entry.keys.first() {
         button = button.shortcut_text(key_text(ui.ctx(), *key));

@@ -1,5 +1,7 @@
 //! An entry of the command table: its position in the menus, its keys, and when it is enabled.
 
+use std::borrow::Cow;
+
 use egui::{Key, KeyboardShortcut, Modifiers, Response};
 
 use super::menus::{Menu, MenuList};
@@ -63,6 +65,10 @@ pub(crate) struct UiState {
     /// Whether the view history has a later view.
     pub(crate) has_future: bool,
     pub(crate) has_hidden: bool,
+    /// The edit that the next undo takes back.
+    pub(crate) undoable: Option<&'static str>,
+    /// The edit that the next redo makes again.
+    pub(crate) redoable: Option<&'static str>,
     pub(crate) settings: ShownSettings,
     pub(crate) order: TrackOrder,
     pub(crate) has_bookmarks: bool,
@@ -108,6 +114,8 @@ pub(super) enum When {
     Past,
     Future,
     Hidden,
+    Undoable,
+    Redoable,
     Marks,
     Measurable,
     Utc,
@@ -182,6 +190,8 @@ impl When {
             Self::Past => &[has_trace, (state.has_past, "There is no earlier view")],
             Self::Future => &[has_trace, (state.has_future, "There is no later view")],
             Self::Hidden => &[has_trace, (state.has_hidden, "No track is hidden")],
+            Self::Undoable => &[has_trace, (state.undoable.is_some(), "Nothing was changed that can be undone")],
+            Self::Redoable => &[has_trace, (state.redoable.is_some(), "Nothing was undone")],
             Self::Marks => &[has_trace, (state.has_bookmarks, "Add a marker first")],
             Self::Measurable => &[has_trace, (state.can_measure, "Add or choose two markers first")],
             Self::Utc => &[has_trace, (state.has_utc, "The trace does not record the time of day")],
@@ -230,6 +240,8 @@ pub(crate) struct CommandEntry {
     pub(super) when: When,
     pub(super) command: fn(&UiState) -> Command,
     pub(super) checked: Option<fn(&UiState) -> bool>,
+    /// The object of the command in the present state, shown after its title.
+    about: Option<fn(&UiState) -> Option<&'static str>>,
     /// A dynamic list that follows it in its menu.
     pub(crate) followed_by: Option<MenuList>,
 }
@@ -251,6 +263,15 @@ impl CommandEntry {
     #[must_use]
     pub(crate) fn is_checked(&self, state: &UiState) -> Option<bool> {
         self.checked.map(|checked| checked(state))
+    }
+
+    /// Returns the title in menus, with what the command is about now.
+    #[must_use]
+    pub(crate) fn title_in(&self, state: &UiState) -> Cow<'static, str> {
+        match self.about.and_then(|about| about(state)) {
+            Some(about) => format!("{} {about}", self.title).into(),
+            None => self.title.into(),
+        }
     }
 
     /// Returns the command in the present state.
@@ -285,6 +306,10 @@ impl CommandEntry {
         Self { followed_by: Some(list), ..self }
     }
 
+    pub(super) const fn about(self, about: fn(&UiState) -> Option<&'static str>) -> Self {
+        Self { about: Some(about), ..self }
+    }
+
     pub(super) const fn checked(self, checked: fn(&UiState) -> bool) -> Self {
         Self { checked: Some(checked), ..self }
     }
@@ -313,6 +338,7 @@ pub(super) const fn entry(
         when,
         command,
         checked: None,
+        about: None,
         followed_by: None,
     }
 }

@@ -50,6 +50,15 @@ pub(crate) struct DerivedRow {
     pub(crate) state: DerivedState,
 }
 
+/// The definition of a derived track, which it is computed from.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct DerivedDefinition {
+    id: DerivedId,
+    name: String,
+    kind: DerivedKind,
+    scope: SelectedScope,
+}
+
 /// The state of a derived track.
 #[derive(Debug, Clone)]
 pub(crate) enum DerivedState {
@@ -167,6 +176,29 @@ impl DerivedRows {
 
     pub(super) fn remove(&mut self, id: DerivedId) {
         self.rows.retain(|row| row.id != id);
+    }
+
+    /// Returns the definitions of the tracks.
+    #[must_use]
+    pub(super) fn definitions(&self) -> Vec<DerivedDefinition> {
+        let definition = |row: &DerivedRow| DerivedDefinition {
+            id: row.id,
+            name: row.name.clone(),
+            kind: row.kind.clone(),
+            scope: row.scope.clone(),
+        };
+        self.rows.iter().map(definition).collect()
+    }
+
+    /// Replaces the tracks by earlier ones. Those that are there already keep their series, others are computed.
+    pub(super) fn set_definitions(&mut self, definitions: Vec<DerivedDefinition>) {
+        let mut before = std::mem::take(&mut self.rows);
+        for DerivedDefinition { id, name, kind, scope } in definitions {
+            let known = before.iter_mut().find(|row| row.id == id);
+            let state =
+                known.map_or(DerivedState::Waiting, |row| std::mem::replace(&mut row.state, DerivedState::Stopped));
+            self.rows.push(DerivedRow { id, name, kind, scope, state });
+        }
     }
 
     /// Returns the tracks for saving.

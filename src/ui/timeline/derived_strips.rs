@@ -64,11 +64,11 @@ impl Timeline {
         self.derived_pane.redraw();
     }
 
-    /// Returns a sentence if a command since the last call had no effect: a derived track, a group or a row of several
-    /// counters was refused, or there was no span to step to.
+    /// Returns a sentence about an edit that was undone since the last call, or about a command without effect: a
+    /// derived track, a group or a row of several counters was refused, or there was no span to step to.
     pub(crate) fn take_note(&mut self) -> Option<String> {
         if let Some(note) = self.note.take() {
-            return Some(note.to_owned());
+            return Some(note.into_owned());
         }
         match self.derived.take_refused() {
             Some(RefusedDerived::TooMany) => {

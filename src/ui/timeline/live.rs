@@ -86,7 +86,9 @@ impl Timeline {
             | TimelineCommand::Rows(_)
             | TimelineCommand::Scope(_)
             | TimelineCommand::Derived(_)
-            | TimelineCommand::Bookmark(_) => {}
+            | TimelineCommand::Bookmark(_)
+            | TimelineCommand::UndoEdit
+            | TimelineCommand::RedoEdit => {}
         }
     }
 

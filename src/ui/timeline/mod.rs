@@ -12,6 +12,8 @@ mod derived_pane;
 mod derived_scheduling;
 mod derived_strips;
 mod edge_snap;
+mod edit_history;
+mod edits;
 mod file_offset_drag;
 pub(crate) mod filter_field;
 mod flow_curves;

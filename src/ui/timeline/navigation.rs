@@ -22,12 +22,12 @@ impl Timeline {
         // A drag changes the scope without a command.
         self.view.note_scope(self.selection.scope());
         self.note_live(&command);
-        let job = self.run(command);
+        let job = self.run_undoable(command);
         self.view.note_scope(self.selection.scope());
         job
     }
 
-    fn run(&mut self, command: TimelineCommand) -> Option<ArrangeJob> {
+    pub(super) fn run(&mut self, command: TimelineCommand) -> Option<ArrangeJob> {
         match command {
             TimelineCommand::ShowFileMoved(moved) => self.move_file(moved),
             TimelineCommand::Select(row) => self.select(row),
@@ -42,6 +42,8 @@ impl Timeline {
             TimelineCommand::Scope(command) => self.change_scope(command),
             TimelineCommand::Derived(command) => self.change_derived(command),
             TimelineCommand::Bookmark(command) => return self.change_marks(&command),
+            TimelineCommand::UndoEdit => return self.undo_edit(),
+            TimelineCommand::RedoEdit => return self.redo_edit(),
         }
         None
     }
@@ -85,7 +87,7 @@ impl Timeline {
                     (None, NavigationStep::Parent) => self.scroll(-scroll_px),
                     (None, NavigationStep::Child) => self.scroll(scroll_px),
                     (None, _) => {
-                        self.note = Some("No unfolded track in view has a span: unfold a process or zoom out.");
+                        self.note = Some("No unfolded track in view has a span: unfold a process or zoom out.".into());
                     }
                 }
             }

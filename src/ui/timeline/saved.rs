@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::derived::SavedDerived;
+use super::edit_history::EditHistory;
 use super::named_scopes::{NAMED_SCOPES_MAX, NamedScope, SavedScope};
 use super::state::Timeline;
 use super::tracks::ArrangeJob;
@@ -139,6 +140,8 @@ impl Timeline {
     /// before all of it is sorted. Returns the layout to compute in the background.
     #[must_use]
     pub fn restore(&mut self, saved: SavedTimeline) -> Option<ArrangeJob> {
+        // Undoing an earlier edit would remove what is restored.
+        self.edits = EditHistory::default();
         self.overlays.restore(saved.marks, saved.ruler_origin);
         let scopes = self.selection.saved_mut();
         *scopes = merged_list(saved.scopes, &[], scopes, |a, b| a.name == b.name);

@@ -1,12 +1,14 @@
 //! The state of the timeline: the view, folded tracks and the selection. It queries the trace only through frames and
 //! picks, whose work is bounded by pixels.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use egui::{Pos2, Vec2};
 
 use super::derived::DerivedRows;
 use super::derived_pane::DerivedPane;
+use super::edit_history::EditHistory;
 use super::interaction::Interaction;
 use super::layout::TimelineLayout;
 use super::live_view::LiveView;
@@ -78,8 +80,10 @@ pub struct Timeline {
     pub(super) live: Option<LiveView>,
     /// The first start of a trace that has grown. The ruler keeps counting from it when the oldest rows are dropped.
     pub(super) first_start_ns: Option<i64>,
-    /// Why the last command had no effect, until it is shown.
-    pub(super) note: Option<&'static str>,
+    /// The effect of the last command, or why it had none, until it is shown.
+    pub(super) note: Option<Cow<'static, str>>,
+    /// The edits that can be undone.
+    pub(super) edits: EditHistory,
     /// Why the import ended before all was sorted, as a sentence.
     pub(super) interruption: Option<String>,
     /// Whether this is a copy for a picture, which has no controls.
@@ -134,6 +138,7 @@ impl Timeline {
             live: None,
             first_start_ns: None,
             note: None,
+            edits: EditHistory::default(),
             interruption: None,
             is_still: false,
         }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
+
 use super::track_ranks::TrackRanks;
 use crate::model::{ProcessIdx, TrackIdx, TrackSet};
 use crate::query::Snapshot;
@@ -44,6 +46,13 @@ pub(super) struct TrackState {
     to_header: Option<GroupKind>,
     /// The last counts of tracks for an order.
     ranks: Option<TrackRanks>,
+}
+
+/// How counters are drawn: their forms, and the rows that several share.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct CounterRowState {
+    forms: Vec<(TrackIdx, CounterForm)>,
+    overlays: Vec<CounterOverlay>,
 }
 
 /// A row beyond a limit.
@@ -155,6 +164,26 @@ impl TrackState {
 
     pub(super) fn hide(&mut self, track: TrackIdx) {
         self.arrangement.folded.hidden.insert(track);
+    }
+
+    /// Replaces the hidden tracks, before the rows are laid out.
+    pub(super) fn set_hidden(&mut self, hidden: FxHashSet<TrackIdx>) {
+        self.arrangement.folded.hidden = hidden;
+    }
+
+    /// Replaces the pinned tracks, before the rows are laid out.
+    pub(super) fn set_pinned(&mut self, pinned: Vec<TrackIdx>) {
+        self.arrangement.pinned = pinned;
+    }
+
+    pub(super) fn counter_rows(&self) -> CounterRowState {
+        let Arrangement { counters, overlays, .. } = &self.arrangement;
+        CounterRowState { forms: counters.clone(), overlays: overlays.clone() }
+    }
+
+    /// Draws counters as before, once the rows are laid out.
+    pub(super) fn set_counter_rows(&mut self, CounterRowState { forms, overlays }: CounterRowState) {
+        (self.arrangement.counters, self.arrangement.overlays) = (forms, overlays);
     }
 
     /// Unhides a track. Returns whether it was hidden.

@@ -1,0 +1,99 @@
+//! Undoes and redoes edits of the state that is saved with a trace: markers, saved scopes, derived tracks, groups of
+//! the user, and hidden, pinned and ordered tracks. The view and the selection have a history of their own.
+
+use super::edit_history::{Edit, Part, PartKind, Step};
+use super::state::Timeline;
+use super::tracks::ArrangeJob;
+use crate::ui::command::TimelineCommand;
+
+impl Timeline {
+    /// Returns what the next undo takes back.
+    #[must_use]
+    pub(crate) fn undoable(&self) -> Option<&'static str> {
+        self.edits.done.back().map(|step| step.edit.title)
+    }
+
+    /// Returns what the next redo does again.
+    #[must_use]
+    pub(crate) fn redoable(&self) -> Option<&'static str> {
+        self.edits.undone.last().map(|step| step.edit.title)
+    }
+
+    /// Runs a command, and records its edit, so that it can be undone.
+    #[must_use]
+    pub(super) fn run_undoable(&mut self, command: TimelineCommand) -> Option<ArrangeJob> {
+        let Some(edit) = Edit::from_command(&command) else { return self.run(command) };
+        let before = self.part(edit.kind);
+        let job = self.run(command);
+        // A command may have no effect.
+        if self.part(edit.kind) != before {
+            self.edits.record(edit, before);
+        }
+        job
+    }
+
+    #[must_use]
+    pub(super) fn undo_edit(&mut self) -> Option<ArrangeJob> {
+        let Step { edit, part } = self.edits.done.pop_back()?;
+        let now = self.part(edit.kind);
+        self.edits.undone.push(Step { edit, part: now });
+        self.note = Some(format!("Undone: {}.", edit.title).into());
+        self.set_part(part)
+    }
+
+    #[must_use]
+    pub(super) fn redo_edit(&mut self) -> Option<ArrangeJob> {
+        let Step { edit, part } = self.edits.undone.pop()?;
+        let now = self.part(edit.kind);
+        self.edits.done.push_back(Step { edit, part: now });
+        self.note = Some(format!("Done again: {}.", edit.title).into());
+        self.set_part(part)
+    }
+
+    fn part(&self, kind: PartKind) -> Part {
+        let arrangement = self.tracks.arrangement();
+        match kind {
+            PartKind::Bookmarks => Part::Bookmarks(self.overlays.bookmarks().clone()),
+            PartKind::Scopes => Part::Scopes(self.selection.saved().to_vec()),
+            PartKind::Derived => Part::Derived(self.derived.definitions()),
+            PartKind::Groups => {
+                Part::Groups(arrangement.custom_groups.clone(), arrangement.folded.custom_groups.clone())
+            }
+            PartKind::Hidden => Part::Hidden(arrangement.folded.hidden.clone()),
+            PartKind::Pinned => Part::Pinned(arrangement.pinned.clone()),
+            PartKind::Order => Part::Order(arrangement.order),
+            PartKind::Counters => Part::Counters(self.tracks.counter_rows()),
+        }
+    }
+
+    /// Replaces a part. Returns the layout to compute in the background.
+    fn set_part(&mut self, part: Part) -> Option<ArrangeJob> {
+        match part {
+            Part::Bookmarks(bookmarks) => {
+                *self.overlays.bookmarks_mut() = bookmarks;
+                return None;
+            }
+            Part::Scopes(scopes) => {
+                *self.selection.saved_mut() = scopes;
+                return None;
+            }
+            Part::Derived(definitions) => {
+                self.derived.set_definitions(definitions);
+                self.derived_pane.redraw();
+                return None;
+            }
+            Part::Groups(groups, folded) => {
+                self.tracks.edit_name(None);
+                self.tracks.set_groups(groups, folded);
+            }
+            Part::Hidden(hidden) => self.tracks.set_hidden(hidden),
+            Part::Pinned(pinned) => self.tracks.set_pinned(pinned),
+            Part::Order(order) => self.tracks.set_order(order),
+            Part::Counters(counters) => self.tracks.set_counter_rows(counters),
+        }
+        self.arrange()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,178 @@
+//! Every edit is undone and redone, and nothing else.
+
+use super::super::edit_history::STEPS_MAX;
+use super::super::saved::SavedTimeline;
+use super::*;
+use crate::frame::RectBudget;
+use crate::model::TrackIdx;
+use crate::query::derived::DerivedKind;
+use crate::scene::arrange::TrackOrder;
+use crate::scene::bookmarks::BookmarkId;
+use crate::scene::color::Shade;
+use crate::scene::counter_form::CounterForm;
+use crate::scene::custom_groups::CustomGroupId;
+use crate::scene::rows::GroupKind;
+use crate::scene::tests::threads;
+use crate::ui::command::{
+    BookmarkCommand, CustomGroupCommand, DerivedCommand, DerivedId, NavigationStep, RowCommand, ScopeCommand,
+};
+use crate::ui::questions::SelectedScope;
+use crate::ui::settings::Navigation;
+use crate::ui::theme::Theme;
+
+fn timeline() -> Timeline {
+    let snapshot = threads(&[("a", "one", 1), ("b", "two", 2), ("c", "three", 3)]);
+    Timeline::new(snapshot, RectBudget::SOFTWARE, &Theme::new(Shade::Dark), Navigation::default())
+}
+
+fn act(timeline: &mut Timeline, command: TimelineCommand) {
+    if let Some(job) = timeline.act(command) {
+        timeline.set_arranged(job.run());
+    }
+}
+
+fn mark(command: BookmarkCommand) -> TimelineCommand {
+    TimelineCommand::Bookmark(command)
+}
+
+fn rows(command: RowCommand) -> TimelineCommand {
+    TimelineCommand::Rows(command)
+}
+
+fn undo(timeline: &mut Timeline) {
+    act(timeline, TimelineCommand::UndoEdit);
+}
+
+fn redo(timeline: &mut Timeline) {
+    act(timeline, TimelineCommand::RedoEdit);
+}
+
+/// Returns commands that change every part of the saved state, with the parts.
+fn edits() -> Vec<(PartKind, TimelineCommand)> {
+    let track = TrackIdx(1);
+    let scope = |command| TimelineCommand::Scope(command);
+    let derived = |command| TimelineCommand::Derived(command);
+    let group = |command| rows(RowCommand::Group(command));
+    let of_track = SelectedScope { tracks: [track].into_iter().collect(), ..SelectedScope::default() };
+    vec![
+        (PartKind::Bookmarks, mark(BookmarkCommand::AddAt(5))),
+        (PartKind::Bookmarks, mark(BookmarkCommand::Rename(BookmarkId(1), "named".to_owned()))),
+        (PartKind::Bookmarks, mark(BookmarkCommand::AddAt(7))),
+        (PartKind::Bookmarks, mark(BookmarkCommand::Remove(BookmarkId(1)))),
+        (PartKind::Scopes, scope(ScopeCommand::Save("mine".to_owned()))),
+        (PartKind::Scopes, scope(ScopeCommand::Forget(0))),
+        (PartKind::Derived, derived(DerivedCommand::Add(DerivedKind::Rate, SelectedScope::default()))),
+        (PartKind::Derived, derived(DerivedCommand::Add(DerivedKind::Rate, of_track))),
+        (PartKind::Derived, derived(DerivedCommand::Rename(DerivedId(2), "named".to_owned()))),
+        (PartKind::Derived, derived(DerivedCommand::Remove(DerivedId(1)))),
+        (PartKind::Groups, group(CustomGroupCommand::GroupScope)),
+        (PartKind::Groups, group(CustomGroupCommand::Rename(CustomGroupId(1), "named".to_owned()))),
+        (PartKind::Groups, group(CustomGroupCommand::Ungroup(CustomGroupId(1)))),
+        (PartKind::Pinned, rows(RowCommand::TogglePin(track))),
+        (PartKind::Pinned, rows(RowCommand::TogglePin(track))),
+        (PartKind::Hidden, rows(RowCommand::Hide(GroupKind::Track(track)))),
+        (PartKind::Hidden, rows(RowCommand::ShowHidden)),
+        (PartKind::Hidden, rows(RowCommand::ShowOnlyScope)),
+        (PartKind::Order, rows(RowCommand::Order(TrackOrder::Name))),
+        (PartKind::Counters, rows(RowCommand::ShowCounterAs(track, CounterForm::Rate))),
+    ]
+}
+
+/// Returns the saved state without the view.
+fn saved(timeline: &Timeline) -> SavedTimeline {
+    let mut saved = timeline.to_keep();
+    (saved.start_ns, saved.end_ns, saved.scrolled_part) = (0, 0, 0.0);
+    saved
+}
+
+#[test]
+fn every_edit_is_undone_in_turn_and_done_again() {
+    let mut timeline = timeline();
+    let scope = SelectedScope { tracks: [TrackIdx(0), TrackIdx(1)].into_iter().collect(), ..SelectedScope::default() };
+    act(&mut timeline, TimelineCommand::Scope(ScopeCommand::Set(Box::new(scope))));
+    let mut states = vec![saved(&timeline)];
+    for (kind, command) in edits() {
+        let before = timeline.part(kind);
+        act(&mut timeline, command.clone());
+        assert!(timeline.part(kind) != before, "{command:?} has an effect");
+        states.push(saved(&timeline));
+    }
+    let last = states.len() - 1;
+    for state in states[..last].iter().rev() {
+        assert!(timeline.undoable().is_some());
+        undo(&mut timeline);
+        assert_eq!(saved(&timeline), *state);
+        assert!(timeline.take_note().is_some_and(|note| note.starts_with("Undone: ")));
+    }
+    assert_eq!(timeline.undoable(), None);
+    undo(&mut timeline);
+    for state in &states[1..] {
+        assert!(timeline.redoable().is_some());
+        redo(&mut timeline);
+        assert_eq!(saved(&timeline), *state);
+    }
+    assert_eq!(timeline.redoable(), None);
+}
+
+#[test]
+fn views_and_selections_are_no_edits_and_stay_when_one_is_undone() {
+    let mut timeline = timeline();
+    act(&mut timeline, rows(RowCommand::TogglePin(TrackIdx(0))));
+    act(&mut timeline, TimelineCommand::Step(NavigationStep::ZoomIn));
+    act(&mut timeline, rows(RowCommand::Filter("o".to_owned())));
+    act(&mut timeline, rows(RowCommand::ToggleFold(GroupKind::Track(TrackIdx(2)))));
+    let before = saved(&timeline);
+    assert_eq!(timeline.undoable(), Some("pinning of the track"));
+    undo(&mut timeline);
+    let after = saved(&timeline);
+    assert!(after.arrangement.pinned.is_empty());
+    assert_eq!(
+        (after.arrangement.filter, after.arrangement.folded),
+        (before.arrangement.filter, before.arrangement.folded)
+    );
+    assert_eq!(timeline.undoable(), None);
+}
+
+#[test]
+fn a_new_edit_drops_what_could_be_redone_and_one_without_effect_does_not() {
+    let mut timeline = timeline();
+    act(&mut timeline, mark(BookmarkCommand::AddAt(5)));
+    undo(&mut timeline);
+    act(&mut timeline, mark(BookmarkCommand::Remove(BookmarkId(9))));
+    assert_eq!((timeline.undoable(), timeline.redoable()), (None, Some("addition of the marker")));
+    act(&mut timeline, rows(RowCommand::TogglePin(TrackIdx(0))));
+    assert_eq!((timeline.undoable(), timeline.redoable()), (Some("pinning of the track"), None));
+}
+
+#[test]
+fn the_letters_of_a_name_are_one_step() {
+    let mut timeline = timeline();
+    act(&mut timeline, mark(BookmarkCommand::AddAt(5)));
+    for name in ["n", "na", "nam", "name"] {
+        act(&mut timeline, mark(BookmarkCommand::Rename(BookmarkId(1), name.to_owned())));
+    }
+    undo(&mut timeline);
+    assert_eq!(timeline.marks().all()[0].name, "Marker 1");
+    redo(&mut timeline);
+    assert_eq!(timeline.marks().all()[0].name, "name");
+}
+
+#[test]
+fn only_the_last_steps_are_kept() {
+    let mut timeline = timeline();
+    for ts_ns in 0..STEPS_MAX as i64 + 20 {
+        act(&mut timeline, mark(BookmarkCommand::AddAt(ts_ns)));
+    }
+    (0..STEPS_MAX + 20).for_each(|_| undo(&mut timeline));
+    assert_eq!(timeline.marks().all().len(), 20);
+    assert_eq!(timeline.undoable(), None);
+}
+
+#[test]
+fn a_restored_state_cannot_be_undone() {
+    let mut timeline = timeline();
+    act(&mut timeline, mark(BookmarkCommand::AddAt(5)));
+    let saved = timeline.to_keep();
+    assert!(timeline.restore(saved).is_none());
+    assert_eq!(timeline.undoable(), None);
+}
