@@ -75,6 +75,18 @@ fn a_hovered_span_of_a_list_has_an_outline_and_dims_nothing() {
 }
 
 #[test]
+fn a_hovered_bar_of_a_flame_graph_lights_the_spans_of_its_function() {
+    let mut session = opened(Panel::Flame);
+    let before = colors(&mut session);
+    let bar = in_dock(&session, "omega").expect("its bar");
+    point_at(&mut session, bar);
+    let lit = colors(&mut session);
+    assert!(lit[0] != before[0] && lit[1] == before[1], "{lit:?}");
+    point_at(&mut session, pos2(2.0, 2.0));
+    assert_eq!(colors(&mut session), before);
+}
+
+#[test]
 fn a_later_snapshot_of_a_trace_that_grows_is_lit_too() {
     let mut session = opened(Panel::Statistics);
     let row = in_dock(&session, "omega").expect("its row");

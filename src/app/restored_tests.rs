@@ -11,9 +11,11 @@ use crate::scene::arrange::Arrangement;
 use crate::scene::rows::GroupKind;
 use crate::store::{LaneKind, Row, Store, StoreWriter};
 use crate::ui::command::{
-    AppCommand, BookmarkCommand, Command, NavigationStep, RowCommand, ScopeCommand, TimelineCommand,
+    AppCommand, BookmarkCommand, Command, NavigationStep, PanelCommand, RowCommand, ScopeCommand, TimelineCommand,
 };
+use crate::ui::panel::Panel;
 use crate::ui::purpose::Purpose;
+use crate::ui::questions::SelectedScope;
 use crate::ui::timeline::saved::SavedTimeline;
 
 /// Returns a store of no more than the first of [`TWO_SPANS`], as a preview.
@@ -99,6 +101,40 @@ fn two_windows_of_a_trace_save_the_markers_and_scopes_of_both() {
     one.app.keep();
     let saved = folders.timeline(&sources).0.unwrap();
     assert_eq!(saved.marks.all().iter().map(|mark| mark.ts_ns).collect::<Vec<_>>(), [100_000, 300_000]);
+}
+
+#[test]
+fn a_window_that_has_not_changed_the_scope_and_the_panels_leaves_those_of_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let folders = Folders { config: folder.path().join("config"), state: folder.path().join("state") };
+    let sources = Sources::from(&file(folder.path(), "two.json", TWO_SPANS));
+    let opened = || {
+        let mut session = Session::with_folders(folders.clone());
+        session.app.show_trace(snapshot(TWO_SPANS), sources.clone(), false);
+        session.frame(Vec::new());
+        session
+    };
+    let shown = |session: &mut Session| {
+        let open = session.app.tab().panels.to_saved();
+        let scope = session.app.timeline_mut().unwrap().scope().clone();
+        (scope.range, open.panels().to_vec())
+    };
+    let (mut one, mut other) = (opened(), opened());
+    let scope = SelectedScope { range: Some((100_000, 300_000)), ..SelectedScope::default() };
+    one.app.act(Command::Timeline(TimelineCommand::Scope(ScopeCommand::Set(Box::new(scope)))));
+    one.app.act(Command::Panel(PanelCommand::Show(Panel::Counters)));
+    one.app.keep();
+    other.app.act(Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::AddAt(500_000))));
+    other.app.keep();
+    let expected = (Some((100_000, 300_000)), vec![Panel::Counters, Panel::Details]);
+    let mut third = opened();
+    assert_eq!(shown(&mut third), expected);
+    assert!(third.app.note().contains("Esc clears it"), "{}", third.app.note());
+    // A cleared scope is kept as well.
+    third.app.act(Command::Timeline(TimelineCommand::Scope(ScopeCommand::ClearTime)));
+    assert_eq!(third.app.note(), "");
+    third.app.keep();
+    assert_eq!(shown(&mut opened()), (None, expected.1));
 }
 
 #[test]

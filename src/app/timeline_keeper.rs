@@ -49,7 +49,7 @@ impl TimelineKeeper {
     pub(super) fn note_read(&mut self, state: SavedTimeline) {
         // A write that still runs has its own record.
         self.written = Arc::new(Mutex::new(LastWrite { number: 0, state }));
-        // What is restored is no change.
+        // A restored scope is no change.
         self.last_shown = None;
     }
 

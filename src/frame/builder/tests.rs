@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::super::filtered::DIMMED_OPACITY;
 use super::super::lit::{LitNames, LitSpans, LitTracks, UNLIT_OPACITY};
 use super::*;
 use crate::model::{ProcessIdx, TrackIdx};
@@ -273,12 +274,12 @@ fn spans_of_a_hovered_row_keep_their_colour_and_the_others_are_dimmed_less_than_
     let mut tiles = Tiles::default();
     tiles.prepare(&snapshot, view.buckets(), &lanes_in_view(&layout, &view));
     let palette = Palette::new(Shade::Dark);
-    let drawn = |lit: Option<&LitSpans>| {
+    let drawn_in = |filtered: Option<&Filtered>, lit: Option<&LitSpans>| {
         let options = FrameOptions {
             palette: &palette,
             rects: RectBudget::HARDWARE,
             scale: 1.0,
-            filtered: None,
+            filtered,
             lit,
             counters: &[],
             overlaid: &[],
@@ -288,6 +289,7 @@ fn spans_of_a_hovered_row_keep_their_colour_and_the_others_are_dimmed_less_than_
         let names: Vec<_> = frame.labels.iter().map(|label| snapshot.names().get(label.name).text).collect();
         (opacities, names)
     };
+    let drawn = |lit| drawn_in(None, lit);
     let dim = UNLIT_OPACITY;
     assert_eq!(drawn(None), (vec![255, 255, 255], vec!["a", "b", "a"]));
     let of_process = LitTracks::Process(snapshot.track(TrackIdx(1)).process);
@@ -301,4 +303,11 @@ fn spans_of_a_hovered_row_keep_their_colour_and_the_others_are_dimmed_less_than_
     ] {
         assert_eq!(drawn(Some(&lit)), (opacities.to_vec(), names), "{lit:?}");
     }
+    // A search dims more, and what it dims stays so unless it is lit.
+    let matcher = Matcher::new(&snapshot, &Filter::parse("name:a process:1").unwrap());
+    let search = Filtered::new(Arc::new(matcher));
+    let dimmed = DIMMED_OPACITY;
+    assert_eq!(drawn_in(Some(&search), None).0, [255, dimmed, dimmed]);
+    let lit = LitSpans::named(LitNames::Text("b".into()));
+    assert_eq!(drawn_in(Some(&search), Some(&lit)).0, [dim, 255, dimmed]);
 }

@@ -227,11 +227,12 @@ impl Rows for SampleRows {
     fn lit(&self, row: u64) -> Option<Lit> {
         let (lines, row) = self.row(row)?;
         let spans = match row.key {
-            SampleGroup::Function(FunctionIdx::ROOT | FunctionIdx::OTHERS) => return None,
-            SampleGroup::Function(_) => LitSpans::named(LitNames::Text(lines.name(row.key).into())),
             SampleGroup::Thread(track) => LitSpans::on(LitTracks::Like(track)),
+            SampleGroup::Function(function) if function != FunctionIdx::ROOT && function != FunctionIdx::OTHERS => {
+                LitSpans::named(LitNames::Text(lines.name(row.key).into()))
+            }
             // Rectangles know neither their module nor their event.
-            SampleGroup::Module(_) | SampleGroup::Event(_) => return None,
+            SampleGroup::Function(_) | SampleGroup::Module(_) | SampleGroup::Event(_) => return None,
         };
         Some(Lit::Spans(spans))
     }

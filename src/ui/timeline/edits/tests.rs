@@ -50,8 +50,8 @@ fn redo(timeline: &mut Timeline) {
 /// Returns commands that change every part of the saved state, with the parts.
 fn edits() -> Vec<(PartKind, TimelineCommand)> {
     let track = TrackIdx(1);
-    let scope = |command| TimelineCommand::Scope(command);
-    let derived = |command| TimelineCommand::Derived(command);
+    let scope = TimelineCommand::Scope;
+    let derived = TimelineCommand::Derived;
     let group = |command| rows(RowCommand::Group(command));
     let of_track = SelectedScope { tracks: [track].into_iter().collect(), ..SelectedScope::default() };
     vec![
