@@ -17,6 +17,7 @@ use crate::scene::color::Shade;
 use crate::scene::palette::Colors;
 
 /// The options of every import.
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 #[derive(Debug, Clone)]
 pub(super) struct Load {
     /// Whether the command line has no import option.

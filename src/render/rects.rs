@@ -336,17 +336,9 @@ mod tests {
         let color = |name: &str| {
             let (_, rest) = SHADER.split_once(&format!("const {name} = vec3<f32>(")).expect("a constant");
             let (channels, _) = rest.split_once(')').expect("an end");
-            let mut channels =
-                channels.split(", ").map(|channel| (channel.parse::<f64>().unwrap() * 255.0).round() as u8);
-            Rgba(
-                [(); 3]
-                    .map(|()| channels.next().unwrap())
-                    .into_iter()
-                    .chain([255])
-                    .collect::<Vec<u8>>()
-                    .try_into()
-                    .unwrap(),
-            )
+            let channel = |text: &str| (text.parse::<f64>().expect("a number") * 255.0).round() as u8;
+            let channels: Vec<u8> = channels.split(", ").map(channel).collect();
+            Rgba([channels[0], channels[1], channels[2], 255])
         };
         let (mark, outline) = (color("MARK"), color("MARK_OUTLINE"));
         for other in [outline, Shade::Dark.canvas(), Shade::Light.canvas()] {
