@@ -32,8 +32,8 @@ use crate::ui::panels::counter_lines::CounterLines;
 use crate::ui::panels::group_lines::GroupLines;
 use crate::ui::panels::table_order::{OrderedRows, TableData, TableSort};
 use crate::ui::questions::{
-    Answer, FlameAnswer, GroupFacts, HeatMapQuestion, NameQuery, NamedTrace, NeighbourHit,
-    PathsOf, PathsQuestion, PtrEq, Question, SampleQuestion, SchedulingAnswer, SchedulingQuestion, SelectedScope,
+    Answer, FlameAnswer, GroupFacts, HeatMapQuestion, NameQuery, NamedTrace, NeighbourHit, PathsOf, PathsQuestion,
+    PtrEq, Question, SampleQuestion, SchedulingAnswer, SchedulingQuestion, SelectedScope,
 };
 
 /// Number of longest spans listed for a group.
