@@ -143,8 +143,8 @@ impl ActiveShortcuts {
         meant.find(|(.., is_enabled)| *is_enabled).map(|(_, entry, _)| *entry)
     }
 
-    /// Returns why a press of Ctrl or Alt with a key has no effect. A plain key may be pressed by chance, and Ctrl + C is
-    /// of whatever has the focus.
+    /// Returns why a press of Ctrl or Alt with a key has no effect. A plain key may be pressed by chance, and Ctrl + C
+    /// is of whatever has the focus.
     fn disabled_reason(&self, event: &Event, state: &UiState) -> Option<Command> {
         if matches!(event, Event::Key { repeat: true, .. }) {
             return None;

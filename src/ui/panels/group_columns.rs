@@ -77,8 +77,9 @@ pub(super) struct Shares {
 }
 
 impl Shares {
-    /// Returns the shares of a number with a sum. Totals count nested spans twice, so their whole is the sum of the self
-    /// times, which is the time of the outermost spans. With a filter, self times lack the spans that it leaves out.
+    /// Returns the shares of a number with a sum. Totals count nested spans twice, so their whole is the sum of the
+    /// self times, which is the time of the outermost spans. With a filter, self times lack the spans that it leaves
+    /// out.
     pub(super) fn of(part: TotalsColumn, has_filter: bool) -> Self {
         let counts_nested = matches!(part, TotalsColumn::Total | TotalsColumn::Distinct);
         Self { part, whole: if counts_nested && !has_filter { TotalsColumn::Own } else { part } }
