@@ -77,12 +77,11 @@ pub(super) struct Shares {
 }
 
 impl Shares {
-    /// Returns the shares of a number with a sum. Totals count nested spans twice, so their whole is the sum of the
-    /// self times, which is the time of the outermost spans. With a filter, self times lack the spans that it leaves
-    /// out.
-    pub(super) fn of(part: TotalsColumn, has_filter: bool) -> Self {
+    /// Returns the shares of a number with a sum. Totals count nested spans twice, so their whole is the sum of self
+    /// times, which is the time of the outermost spans. If spans are left out, self times lack their time.
+    pub(super) fn of(part: TotalsColumn, omits_spans: bool) -> Self {
         let counts_nested = matches!(part, TotalsColumn::Total | TotalsColumn::Distinct);
-        Self { part, whole: if counts_nested && !has_filter { TotalsColumn::Own } else { part } }
+        Self { part, whole: if counts_nested && !omits_spans { TotalsColumn::Own } else { part } }
     }
 
     /// Returns whether the shares of all groups add up to one.
@@ -114,8 +113,8 @@ impl Shares {
                 "Total share",
                 "Total as a part of the self time of all groups, which is the time of the outermost spans. Nested \
                  spans count for each of their groups, so the shares may add up to more than 100 %.",
-                "Total as a part of the sum of all groups. The scope has a filter, so the time of the outermost spans \
-                 is unknown.",
+                "Total as a part of the sum of all groups. The filter of the scope or the argument of the groups leaves \
+                 spans out, so the time of the outermost spans is unknown.",
             ),
         };
         TableColumn { title, meaning: if self.has_sum() { of_sum } else { of_self }, ..column }
@@ -191,13 +190,13 @@ mod tests {
     #[test]
     fn the_share_column_says_what_it_is_a_share_of() {
         for number in SUMMED {
-            for has_filter in [false, true] {
-                let column = Shares::of(number, has_filter).column(COLUMNS[GroupColumn::Share.index()]);
+            for omits_spans in [false, true] {
+                let column = Shares::of(number, omits_spans).column(COLUMNS[GroupColumn::Share.index()]);
                 let name = number.name();
                 assert_eq!(column.title.to_lowercase(), format!("{name} share"));
-                assert!(column.meaning.len() > 20, "{name} {has_filter}");
+                assert!(column.meaning.len() > 20, "{name} {omits_spans}");
                 let mentions_sum = column.meaning.contains("more than 100 %");
-                assert_eq!(mentions_sum, !Shares::of(number, has_filter).has_sum(), "{name} {has_filter}");
+                assert_eq!(mentions_sum, !Shares::of(number, omits_spans).has_sum(), "{name} {omits_spans}");
             }
         }
     }

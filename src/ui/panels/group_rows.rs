@@ -33,14 +33,14 @@ pub(super) struct GroupRows {
     lines: OrderedTable<GroupLines>,
     by: GroupBy,
     pub(super) chosen: Option<SpanGroup>,
-    /// Whether the scope of the lines has a filter.
-    has_filter: bool,
+    /// Whether a filter or the key leaves spans out of the lines.
+    omits_spans: bool,
 }
 
 impl GroupRows {
-    /// Sets the lines of a scope; `has_filter` is whether that has a filter.
-    pub(super) fn set_lines(&mut self, lines: Arc<GroupLines>, has_filter: bool) {
-        self.has_filter = has_filter;
+    /// Sets the lines; `omits_spans` is whether a filter or the key leaves spans out.
+    pub(super) fn set_lines(&mut self, lines: Arc<GroupLines>, omits_spans: bool) {
+        self.omits_spans = omits_spans;
         self.lines.set_data(lines);
         self.update();
     }
@@ -182,7 +182,7 @@ impl GroupRows {
     fn shares(&self) -> Shares {
         let sorted = self.lines.sorted_by().map(|(column, _)| GroupColumn::at(column));
         let sorted = sorted.filter(|column| column.has_sum());
-        Shares::of(sorted.and_then(GroupColumn::number).unwrap_or(TotalsColumn::Total), self.has_filter)
+        Shares::of(sorted.and_then(GroupColumn::number).unwrap_or(TotalsColumn::Total), self.omits_spans)
     }
 
     fn cell_of(&self, column: usize, number: impl Fn(TotalsColumn) -> Number) -> TableCell<'_> {
@@ -336,7 +336,7 @@ mod tests {
     use crate::query::totals::{GrowingTotals, add_up};
 
     /// Returns the rows of a trace whose spans of `task` contain those of `read`, sorted by a column.
-    fn nested_rows(sorted_by: TotalsColumn, has_filter: bool) -> GroupRows {
+    fn nested_rows(sorted_by: TotalsColumn, omits_spans: bool) -> GroupRows {
         let snapshot = crate::scene::tests::snapshot(
             r#"[{"ph":"X","name":"task","pid":1,"tid":1,"ts":0,"dur":60},
             {"ph":"X","name":"read","pid":1,"tid":1,"ts":10,"dur":45},
@@ -346,7 +346,7 @@ mod tests {
         add_up(&snapshot, &Scope::default(), &growing, &Cancel::default(), &Progress::default()).unwrap();
         let lines = GroupLines::new(Arc::new(growing.so_far()), &snapshot, &Cancel::default()).unwrap();
         let mut rows = GroupRows::default();
-        rows.set_lines(Arc::new(lines), has_filter);
+        rows.set_lines(Arc::new(lines), omits_spans);
         rows.sort(GroupColumn::Number(sorted_by).index(), false);
         if let Some((lines, sort)) = rows.take_request() {
             rows.set_ordered(Arc::new(OrderedRows::new(lines, sort, &Cancel::default()).unwrap()));
@@ -368,7 +368,7 @@ mod tests {
     #[test]
     fn shares_of_totals_are_parts_of_the_time_of_the_outermost_spans() {
         let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-        for (sorted_by, has_filter, title, rows, total) in [
+        for (sorted_by, omits_spans, title, rows, total) in [
             (TotalsColumn::Total, false, "Total share", ["100.0 %", "45.0 %"], None),
             (TotalsColumn::Max, false, "Total share", ["100.0 %", "45.0 %"], None),
             (TotalsColumn::Distinct, false, "Distinct share", ["100.0 %", "45.0 %"], None),
@@ -377,7 +377,7 @@ mod tests {
             (TotalsColumn::Total, true, "Total share", ["69.0 %", "31.0 %"], Some("100.0 %")),
         ] {
             let expected = (title, texts(&rows), total.map(str::to_owned));
-            assert_eq!(shares(&nested_rows(sorted_by, has_filter)), expected, "{sorted_by:?} {has_filter}");
+            assert_eq!(shares(&nested_rows(sorted_by, omits_spans)), expected, "{sorted_by:?} {omits_spans}");
         }
     }
 }

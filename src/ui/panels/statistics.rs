@@ -157,9 +157,11 @@ impl StatisticsPanel {
     }
 
     fn set_lines(&mut self, lines: Arc<GroupLines>) {
-        let has_filter = self.question.as_ref().is_some_and(|(scope, _)| !scope.filter.is_empty());
+        // Spans without the argument of the groups are left out, but cover the others.
+        let omits_spans = matches!(self.by, GroupBy::Argument(_))
+            || self.question.as_ref().is_some_and(|(scope, _)| !scope.filter.is_empty());
         if *lines.totals().by() == self.by {
-            self.rows.set_lines(lines, has_filter);
+            self.rows.set_lines(lines, omits_spans);
         }
     }
 

@@ -2,12 +2,14 @@
 //! or a sandwich of one function; with search, edits and history.
 
 mod amounts;
+mod bounded_text;
 mod menu;
 mod picture;
 mod sandwich;
 mod state;
+#[cfg(test)]
+mod tests;
 
-use std::io::{self, Write};
 use std::sync::Arc;
 
 use egui::{Button, ComboBox, RichText, ScrollArea, Ui};
@@ -28,7 +30,7 @@ use crate::scene::flame::BarContent;
 use crate::scene::labels::shown;
 use crate::store::Summary;
 use crate::ui::chrome::menu_bar;
-use crate::ui::command::{COPY_BYTES_MAX, Command, PanelCommand};
+use crate::ui::command::{Command, PanelCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::Panel;
 use crate::ui::questions::{
@@ -40,6 +42,7 @@ use crate::ui::widgets::field;
 use crate::ui::widgets::reading_order::on_screen;
 pub(crate) use amounts::Amounts;
 use amounts::share_text;
+use bounded_text::BoundedText;
 use menu::BarLook;
 use picture::{FlameCanvas, LaidOut};
 pub(crate) use sandwich::{Sandwich, SandwichResponse};
@@ -512,26 +515,6 @@ impl FlamePanel {
     }
 }
 
-/// Text for the clipboard, which fails once it is longer than [`COPY_BYTES_MAX`].
-#[derive(Default)]
-struct BoundedText {
-    bytes: Vec<u8>,
-}
-
-impl Write for BoundedText {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.bytes.len() > COPY_BYTES_MAX {
-            return Err(io::ErrorKind::FileTooLarge.into());
-        }
-        self.bytes.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 /// Formats points, rounded up to two significant digits.
 fn points_text(points: f64) -> String {
     let hundredths = (points * 100.0).ceil();
@@ -599,36 +582,5 @@ impl DockPanel for FlamePanel {
             options.push("--spans".to_owned());
         }
         Some(PanelCommandLine { options, ..PanelCommandLine::new("flame") })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_failed_query_says_why_and_can_be_repeated() {
-        let mut panel = FlamePanel::default();
-        let asks = |panel: &mut FlamePanel| panel.ask(&SelectedScope::default()).is_some();
-        assert!(asks(&mut panel) && !asks(&mut panel));
-        panel.fail(QuestionKind::Samples, "of another panel");
-        assert!(!panel.is_stopped && panel.error.is_none());
-        panel.fail(QuestionKind::Paths, "it is damaged");
-        assert_eq!((panel.is_stopped, panel.error.as_deref()), (true, Some("it is damaged")));
-        // The button beside the message.
-        panel.question = None;
-        assert!(asks(&mut panel) && !panel.is_stopped && panel.error.is_none());
-    }
-
-    #[test]
-    fn a_function_of_another_panel_is_shown_with_the_event_of_that_panel() {
-        let mut panel = FlamePanel::default();
-        let event = SampleEvent { name: "faults".into(), unit: "count".into() };
-        for event in [Some(event), None] {
-            let key = FunctionKey { name: "f".into(), module: None };
-            panel.show_sandwich(SampledFunction { key, event: event.clone() });
-            panel.ask(&SelectedScope::default());
-            assert_eq!(panel.question.as_ref().map(|question| &question.of), Some(&PathsOf::Samples(event)));
-        }
     }
 }
