@@ -128,7 +128,6 @@ fn no_panel_of_another_scope_is_called_exact_or_copied() {
         assert!(!is_disabled(&session, "Copy"));
     }
     for key in [Key::T, Key::G, Key::L] {
-        session.give("Clear selection");
         session.press(Modifiers::COMMAND, key);
         session.until("the whole trace", |session| session.says("of the whole trace") && session.says("Label: exact"));
         // Another panel is shown while the scope changes.
@@ -147,5 +146,7 @@ fn no_panel_of_another_scope_is_called_exact_or_copied() {
             );
         }
         session.until("the scope", |session| session.says("Label: exact"));
+        session.give("Clear selection");
+        session.harness.run_steps(2);
     }
 }

@@ -101,6 +101,24 @@ fn shift_and_a_drag_select_time_and_the_tracks_that_it_crosses() {
 }
 
 #[test]
+fn a_filter_that_is_cut_is_whole_in_its_tip() {
+    let mut session = opened();
+    let from = on_track(&session, "main", 0.2);
+    session.drag_with(from, from + vec2(200.0, 0.0), Modifiers::SHIFT);
+    session.until("the scope", |session| session.says(TIME));
+    session.click("Filter of the scope");
+    let long = format!("name:{}", "x".repeat(200));
+    session.type_text(&long);
+    session.harness.run_steps(3);
+    let field = session.harness.get_by_label("Filter of the scope").rect();
+    assert!(field.width() > 400.0 && field.right() < SCREEN.x - 200.0, "{field}");
+    let is_tip = |text: &String| text.starts_with("Label") && text.contains(&long);
+    assert!(!session.node_texts().iter().any(is_tip));
+    session.harness.event(Event::PointerMoved(field.center()));
+    session.until("the tip", |session| session.node_texts().iter().any(is_tip));
+}
+
+#[test]
 fn the_ruler_selects_time_on_all_tracks_and_an_edge_on_the_rows_moves_alone() {
     let mut session = opened();
     click_head(&mut session, "main", CTRL);

@@ -80,7 +80,7 @@ fn the_key_to_copy_takes_the_row_that_has_the_keyboard_with_exact_numbers() {
     session.harness.event(Event::Copy);
     session.harness.step();
     let row = copied(&session).expect("a row");
-    assert!(row.starts_with("write\t2\t700000\t0.35"), "{row}");
+    assert!(row.starts_with("write\t2\t700000\t0.411765"), "{row}");
     assert!(row.contains("\t300000\t400000\t700000\t50000\t"), "{row}");
 }
 

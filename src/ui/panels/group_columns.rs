@@ -140,7 +140,7 @@ pub(super) const COLUMNS: [TableColumn; 2 + TotalsColumn::ALL.len()] = [
     number("Total")
         .meaning("Sum of the durations. A span inside another one of its group counts too, unlike in Distinct."),
     // The rows set its title and its meaning.
-    TableColumn::number("Share", 76.0).unsortable().meaning("Share of the whole."),
+    TableColumn::number("Share", 68.0).unsortable().meaning("Share of the whole."),
     number("Self").meaning("Sum of the durations without the time in which child spans run."),
     number("Mean"),
     quantile("p50").meaning("Median: half of the spans take at most this long. ~ marks a value within 1/32."),
@@ -153,7 +153,7 @@ pub(super) const COLUMNS: [TableColumn; 2 + TotalsColumn::ALL.len()] = [
     number("Deviation").meaning("Standard deviation of the durations, as a measure of how much they differ.").spare(5),
     quantile("p90").meaning("90 % of the spans take at most this long. ~ marks a value within 1/32.").spare(4),
     quantile("p95").meaning("95 % of the spans take at most this long. ~ marks a value within 1/32.").spare(6),
-    number("Unfinished").meaning("Number of spans without an end in the trace.").spare(1),
+    TableColumn::number("Unfinished", 70.0).meaning("Number of spans without an end in the trace.").spare(1),
 ];
 
 const fn number(title: &'static str) -> TableColumn {
@@ -162,7 +162,7 @@ const fn number(title: &'static str) -> TableColumn {
 
 /// Quantiles are durations of few letters, so that all columns fit in a window of 1280 points.
 const fn quantile(title: &'static str) -> TableColumn {
-    TableColumn::number(title, 72.0)
+    TableColumn::number(title, 70.0)
 }
 
 /// Column of the default sort order.
