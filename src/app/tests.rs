@@ -300,7 +300,7 @@ fn statistics_are_sorted_by_a_column_and_have_details_of_a_name() {
     assert!(session.click_text("Name"), "the head of the column");
     assert_eq!(order(&session), ["idle", "read", "work"]);
     assert!(session.click_text("read"));
-    session.until("the longest of that name", |session| session.shows("200 µs  at 0.000100000 s"));
+    session.until("the longest of that name", |session| session.shows("200.0 µs  at 0.000100000 s"));
     let folder = tempfile::tempdir().unwrap();
     let table = folder.path().join("table.csv");
     session.app.act(Command::App(AppCommand::Write(Purpose::Table(Panel::Statistics.into()), table.clone())));
