@@ -269,7 +269,7 @@ fn spans_of_a_hovered_row_keep_their_colour_and_the_others_are_dimmed_less_than_
     );
     let rows = arrange::tracks(&snapshot, &Arrangement::default(), None);
     let heights = RowHeights::at_scale(1.0);
-    let layout = RowLayout::new(rows, |lane| snapshot.lane(lane).kind, &Folded::default(), &heights);
+    let layout = RowLayout::new(rows, |lane| snapshot.lane(lane).kind, |_| None, &Folded::default(), &heights);
     let view = Viewport::covering(0, 100_000, 1000.0, 500.0);
     let mut tiles = Tiles::default();
     tiles.prepare(&snapshot, view.buckets(), &lanes_in_view(&layout, &view));
@@ -289,7 +289,7 @@ fn spans_of_a_hovered_row_keep_their_colour_and_the_others_are_dimmed_less_than_
         let names: Vec<_> = frame.labels.iter().map(|label| snapshot.names().get(label.name).text).collect();
         (opacities, names)
     };
-    let drawn = |lit| drawn_in(None, lit);
+    let drawn = |lit: Option<&LitSpans>| drawn_in(None, lit);
     let dim = UNLIT_OPACITY;
     assert_eq!(drawn(None), (vec![255, 255, 255], vec!["a", "b", "a"]));
     let of_process = LitTracks::Process(snapshot.track(TrackIdx(1)).process);
