@@ -27,9 +27,20 @@ pub(super) fn is_hardware_event(event: &[u8]) -> bool {
     }
 }
 
+/// Splits a text at its first space or tab. Returns the word before it, and the text from the next word on.
+pub(super) fn split_blank(text: &[u8]) -> (&[u8], &[u8]) {
+    let (word, rest) = text.split_at(memchr::memchr2(b' ', b'\t', text).unwrap_or(text.len()));
+    (word, rest.trim_ascii_start())
+}
+
+/// Returns the position of the last space or tab of a text.
+pub(super) fn last_blank(text: &[u8]) -> Option<usize> {
+    memchr::memrchr2(b' ', b'\t', text)
+}
+
 /// Strips the flags of `-F +misc`, as in `comm 12 K`.
 pub(super) fn without_misc(before: &[u8]) -> Option<&[u8]> {
-    let (text, misc) = before.split_at(memchr::memrchr(b' ', before)?);
+    let (text, misc) = before.split_at(last_blank(before)?);
     misc[1..].iter().all(|letter| b"KUHGgEMSp*".contains(letter)).then(|| text.trim_ascii_end())
 }
 

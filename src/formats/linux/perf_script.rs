@@ -11,13 +11,13 @@ use rustc_hash::FxHashMap;
 
 use self::header::{HeaderForm, ScriptHeader, is_task_line};
 use super::event_text::{KernelText, TextEvent};
-use super::perf_fields::{event_of_fields, is_hardware_event, is_machine_line, sampled_fields};
+use super::perf_fields::{event_of_fields, is_hardware_event, is_machine_line, sampled_fields, split_blank};
 use super::switch_records::{SwitchChange, SwitchRecord, SwitchRecords};
 use super::syscalls::SystemCall;
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
-use crate::formats::input::text::{parsed, split_word};
+use crate::formats::input::text::parsed;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::{ReadError, Reader};
@@ -93,6 +93,8 @@ struct PerfScript {
     /// Whether times are relative to the previous line; `now_ns` is their sum.
     is_delta: bool,
     form: HeaderForm,
+    /// Whether lines with two tabs continue a record such as `PERF_RECORD_NAMESPACES`.
+    is_in_record: bool,
     now_ns: i64,
     /// Generated negative thread ids by name, for lines without ids.
     unnumbered: FxHashMap<Box<[u8]>, i64>,
@@ -136,7 +138,7 @@ fn has_delta_times(head: &[u8]) -> bool {
 /// Parses `address symbol+offset (file)`; returns `None` for anything else.
 fn script_frame(text: &[u8]) -> Option<ScriptFrame> {
     let text = text.trim_ascii();
-    let (address, rest) = split_word(text);
+    let (address, rest) = split_blank(text);
     if address.is_empty() || !address.iter().all(u8::is_ascii_hexdigit) {
         return None;
     }
@@ -209,6 +211,10 @@ impl LineParser for PerfScript {
         if bytes.starts_with(b"#") {
             return self.comment(bytes);
         }
+        self.is_in_record &= bytes.starts_with(b"\t\t");
+        if self.is_in_record {
+            return;
+        }
         // Frames are indented by a tab. Spaces may also precede a program name, which may look like an address.
         let is_indented = bytes[0] == b'\t' || bytes[0] == b' ' && ScriptHeader::from_line(bytes).is_none();
         if is_machine_line(bytes) && (self.pending.is_some() || self.is_untimed()) {
@@ -233,6 +239,7 @@ impl LineParser for PerfScript {
         }
         if is_task_line(bytes) {
             self.sample(batch);
+            self.is_in_record = true;
             self.switch(line, batch);
             return count_lost_records(line, batch);
         }

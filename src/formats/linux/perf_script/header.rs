@@ -1,9 +1,10 @@
-//! Header lines of `perf script`: `comm pid/tid flags [cpu] time: period event: fields`, each of which `-F` may omit.
+//! Header lines of `perf script`: `comm pid/tid [cpu] flags time: period event: fields`, each of which `-F` may omit.
+//! Parts are separated by spaces, and in lines of simpleperf's `report_sample.py` also by tabs.
 
 use crate::formats::input::decimal::nanos_from_seconds;
 use crate::formats::input::lines::head_lines;
-use crate::formats::input::text::{parsed, split_word};
-use crate::formats::linux::perf_fields::without_misc;
+use crate::formats::input::text::parsed;
+use crate::formats::linux::perf_fields::{last_blank, split_blank, without_misc};
 
 /// The form of the header lines, which all have the same fields.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -69,25 +70,24 @@ impl<'a> ScriptHeader<'a> {
     /// Parses a line. `with_ids` makes the ids mandatory; `-F` may omit them.
     pub(super) fn parse(line: &'a [u8], with_ids: bool) -> Option<Self> {
         // Program names are arbitrary. The time is the first decimal number followed by a colon, with ids before it.
-        memchr::memmem::find_iter(line, b": ").chain(line.ends_with(b":").then(|| line.len() - 1)).find_map(|colon| {
+        memchr::memchr_iter(b':', line).filter(|colon| is_blank(line.get(colon + 1))).find_map(|colon| {
             let before = &line[..colon];
-            let (before, time) = before.split_at(memchr::memrchr(b' ', before).map_or(0, |space| space + 1));
+            let (before, time) = before.split_at(last_blank(before).map_or(0, |blank| blank + 1));
             memchr::memchr(b'.', time)?;
             let ts_ns = time[0].is_ascii_digit().then(|| nanos_from_seconds(time).ok().or(negative_ns(time)))??;
-            let (before, cpu) = split_cpu(before.trim_ascii_end());
-            let ids = task_ids(before).or_else(|| task_ids(without_misc(before)?));
+            let (before, cpu, ids) = cpu_and_ids(before.trim_ascii_end());
             let (comm, pid, tid) = match (ids, with_ids) {
                 (Some((comm, pid, tid)), _) => (comm, pid, Some(tid)),
                 (None, false) => (before, None, None),
                 (None, true) => return None,
             };
             let rest = line[colon + 1..].trim_ascii();
-            let (word, after) = split_word(rest);
+            let (word, after) = split_blank(rest);
             let (period, rest) = match parsed::<i64>(word) {
                 Some(period) => (u64::try_from(period).ok(), after),
                 None => (None, rest),
             };
-            let (event, fields) = split_word(rest);
+            let (event, fields) = split_blank(rest);
             // `-F` may omit the name and everything after it.
             let (event, fields) = match event.strip_suffix(b":").filter(|event| !event.is_empty()) {
                 Some(event) => (event, fields),
@@ -101,7 +101,7 @@ impl<'a> ScriptHeader<'a> {
     /// Parses a line without a time, such as `comm pid/tid [cpu] period event:`. Only the event is mandatory.
     pub(super) fn untimed(line: &'a [u8]) -> Option<Self> {
         let line = line.trim_ascii_end();
-        let (before, event) = line.strip_suffix(b":")?.split_at(memchr::memrchr(b' ', line)? + 1);
+        let (before, event) = line.strip_suffix(b":")?.split_at(last_blank(line)? + 1);
         let before = before.trim_ascii_end();
         (!event.is_empty() && !before.is_empty()).then(|| Self { event, ..Self::bare(before, true) })
     }
@@ -110,9 +110,8 @@ impl<'a> ScriptHeader<'a> {
     /// `has_ids`, a number after the name belongs to it.
     pub(super) fn bare(line: &'a [u8], has_ids: bool) -> Self {
         let (before, period) = split_period(line.trim_ascii_end());
-        let (before, cpu) = split_cpu(before);
-        let ids = || task_ids(before).or_else(|| task_ids(without_misc(before)?));
-        let ids = if has_ids { ids() } else { None };
+        let (before, cpu, ids) = cpu_and_ids(before);
+        let ids = ids.filter(|_| has_ids);
         let (comm, pid, tid) = ids.map_or((before, None, None), |(comm, pid, tid)| (comm, pid, Some(tid)));
         Self { comm: comm.trim_ascii(), pid, tid, cpu, ts_ns: 0, period, event: b"", fields: b"" }
     }
@@ -127,6 +126,29 @@ fn negative_ns(time: &[u8]) -> Option<i64> {
     let rest = nanos_from_seconds(&[b"0", &time[point..]].concat()).ok()?.unsigned_abs();
     let ns = seconds.checked_mul(NANOS)?.checked_add(rest)?.cast_signed();
     (ns < 0).then_some(ns)
+}
+
+/// Returns whether a colon ends its word: a blank or nothing follows.
+fn is_blank(next: Option<&u8>) -> bool {
+    next.is_none_or(|next| matches!(next, b' ' | b'\t'))
+}
+
+/// Name, process and thread of a header.
+type TaskIds<'a> = (&'a [u8], Option<i64>, i64);
+
+/// Splits off the CPU and then the ids, which the flags of `-F +misc` may follow: `comm 5/6 [001] U`. Returns the text
+/// before the CPU.
+fn cpu_and_ids(text: &[u8]) -> (&[u8], Option<u64>, Option<TaskIds<'_>>) {
+    let (before, cpu) = split_cpu(text);
+    if let Some(ids) = task_ids(before) {
+        return (before, cpu, Some(ids));
+    }
+    let Some((without, flagged_cpu)) = without_misc(before).map(split_cpu) else { return (before, cpu, None) };
+    match task_ids(without) {
+        Some(ids) => (without, cpu.or(flagged_cpu), Some(ids)),
+        None if flagged_cpu.is_some() => (without, flagged_cpu, None),
+        None => (before, cpu, None),
+    }
 }
 
 /// Splits off `[000]`. Thread names may end with a bracket or with a number in brackets, but not with three digits.
@@ -149,9 +171,9 @@ fn split_period(before: &[u8]) -> (&[u8], Option<u64>) {
     /// `perf` pads a period to this width, and an id to less.
     const PERIOD_WIDTH: usize = 10;
     let split = || {
-        let space = memchr::memrchr(b' ', before)?;
-        let period = u64::try_from(parsed::<i64>(&before[space + 1..])?).ok()?;
-        let rest = before[..space].trim_ascii_end();
+        let blank = last_blank(before)?;
+        let period = u64::try_from(parsed::<i64>(&before[blank + 1..])?).ok()?;
+        let rest = before[..blank].trim_ascii_end();
         let is_last = before.len() - rest.len() > PERIOD_WIDTH
             || split_cpu(rest).1.is_some()
             || task_ids(rest).is_some_and(|(_, pid, _)| pid.is_some());
@@ -161,8 +183,8 @@ fn split_period(before: &[u8]) -> (&[u8], Option<u64>) {
 }
 
 /// Splits `comm pid/tid` or `comm tid`. Without a name, ids that fill their five columns start the line.
-fn task_ids(text: &[u8]) -> Option<(&[u8], Option<i64>, i64)> {
-    let (comm, ids) = text.split_at(memchr::memrchr(b' ', text).map_or(0, |space| space + 1));
+fn task_ids(text: &[u8]) -> Option<TaskIds<'_>> {
+    let (comm, ids) = text.split_at(last_blank(text).map_or(0, |blank| blank + 1));
     let mut ids = ids.split(|&byte| byte == b'/');
     let first = parsed(ids.next()?)?;
     let (pid, tid) = match ids.next() {
@@ -179,6 +201,6 @@ pub(super) fn is_task_line(line: &[u8]) -> bool {
         return true;
     }
     let Some(colon) = memchr::memmem::find(line, b": PERF_RECORD_") else { return false };
-    let mut before = line[..colon].rsplit(|&byte| byte == b' ').filter(|word| !word.is_empty());
+    let mut before = line[..colon].rsplit(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty());
     before.next().is_some_and(|time| nanos_from_seconds(time).is_ok()) && before.next().is_some()
 }

@@ -1,5 +1,7 @@
 //! Tests of `perf script` text, on two recordings and on lines of every form.
 
+mod headers;
+
 use super::{looks_like_perf_script, script_frame};
 use crate::formats::testing::{data, read, read_path};
 use crate::model::{EventKind, Id, Loss, TrackKind};
