@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::console::{ConsoleSpans, looks_like_console};
+use super::cut_line::whole_spans;
 use super::json_request::{JsonDecoder, WITHOUT_SPANS, is_json_request, no_spans};
 use super::logged::{LoggedRequests, looks_like_logged};
 use crate::formats::format::{DataKind, Format, Opener};
@@ -100,6 +101,11 @@ impl LineParser for Requests {
         }
         if self.decoder.decode_text(line.bytes, line.pos(), batch).is_none() {
             batch.lose(line_loss(&line), line.pos());
+            if !line.has_end
+                && let Some(request) = whole_spans(line.bytes)
+            {
+                self.decoder.decode_text(&request, line.pos(), batch);
+            }
         }
     }
 

@@ -3,12 +3,14 @@
 //! These spans have no threads, and arrive in order of their ends. Each service becomes a process, and `layout`
 //! arranges its spans in rows. A span goes below its parent if it fits there, else on the first free row, with a flow
 //! from its parent. `json` and `proto` read files of requests, `sized` requests with their sizes, and `logged` requests
-//! in the log of a program; `json_request`, with its `json_messages`, and `proto_request` decode them. `console` reads
+//! in the log of a program; `json_request`, with its `json_messages`, and `proto_request` decode them, and
+//! `cut_line` closes a request that was cut. `console` reads
 //! the output of console exporters. `attributes` writes attributes, `services` names processes, and `received`
 //! concatenates requests received over HTTP.
 
 mod attributes;
 mod console;
+mod cut_line;
 pub(crate) mod fields;
 mod ids;
 pub(crate) mod json;
