@@ -162,7 +162,7 @@ losses! {
     /// Samples without a time or a weight.
     MissingWeight = Changed, "missing_weight", "The weight or time of a sample is not in the trace; it is shown as long as the one before, or for 1 ms.";
     /// A file of an archive in an unknown format.
-    UnknownMember = Lost, "unknown_member", "A file in the archive is in no known format; it is not shown.";
+    UnknownMember = Information, "unknown_member", "Files in the archive are in no known format; they are not shown.";
     /// A file of an archive that cannot be read.
     UnreadableMember = Lost, "unreadable_member", "A file in the archive cannot be read; unpack it and open it alone to see why.";
     /// One of several files, which cannot be read.
@@ -355,6 +355,15 @@ impl Losses {
         let (taken, left) = all.partition(|((file, _), _)| file.as_deref().is_some_and(&is_of));
         self.0 = left;
         Self(taken)
+    }
+
+    /// Counts the losses of a kind in all files as one entry without a file.
+    pub(crate) fn merge_files(&mut self, loss: Loss) {
+        let (merged, left) = std::mem::take(&mut self.0).into_iter().partition(|((_, kind), _)| *kind == loss);
+        self.0 = left;
+        for ((_, loss), entry) in BTreeMap::into_iter(merged) {
+            self.count_in(None, loss, &entry);
+        }
     }
 
     /// Returns the losses, by file and in table order.
