@@ -6,6 +6,7 @@
 
 mod call_graph;
 mod cycles;
+mod part_end;
 mod paths;
 mod read;
 

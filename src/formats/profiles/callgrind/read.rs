@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::call_graph::{CallGraph, CostEvent};
 use super::cycles::Cycles;
+use super::part_end::PartEnd;
 use super::paths::emit;
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::{LineReader, TextLine, head_lines};
@@ -72,8 +73,9 @@ impl StreamReader for Callgrind {
         let mut batch = BatchBuilder::new(context.chunk_limits);
         let mut parser = CallgrindParser::new(ProfileMemory::new(&path, context));
         let mut lines = LineReader::new(source, LINE_BYTES_MAX);
-        let mut count = 0u64;
+        let (mut count, mut end) = (0u64, 0);
         while let Some(line) = lines.next(&mut batch)? {
+            end = line.offset + line.bytes.len() as u64;
             parser.line(line, &mut batch)?;
             count += 1;
             if count.is_multiple_of(LINES_PER_CHECK) {
@@ -81,6 +83,7 @@ impl StreamReader for Callgrind {
             }
         }
         batch.lose_cut(lines.cut_at());
+        batch.lose_cut(parser.part_end.is_any_cut().then_some(end));
         let CallgrindParser { graph, events, .. } = parser;
         let cycles = Cycles::new(&graph);
         for (row, event) in events.iter().enumerate() {
@@ -141,6 +144,7 @@ struct CallgrindParser<'c> {
     called_file: Option<Box<[u8]>>,
     called: Option<u32>,
     next: NextLine,
+    part_end: PartEnd,
 }
 
 /// The meaning of the next cost line.
@@ -168,6 +172,7 @@ impl<'c> CallgrindParser<'c> {
             called_file: None,
             called: None,
             next: NextLine::OwnCost,
+            part_end: PartEnd::default(),
         }
     }
 
@@ -196,6 +201,7 @@ impl<'c> CallgrindParser<'c> {
 
     fn heading(&mut self, key: &[u8], value: &[u8], offset: u64) -> Result<(), ReadError> {
         let words = || value.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        self.part_end.heading(key, value);
         match key {
             // Each part of a file lists its events, usually the same.
             b"events" => {
@@ -303,7 +309,7 @@ impl<'c> CallgrindParser<'c> {
             self.memory.add(self.graph.call(current, called), line.offset)?;
         }
         let costs = words().skip(self.positions);
-        for (&event, cost) in self.columns.iter().zip(costs) {
+        for (column, (&event, cost)) in self.columns.iter().zip(costs).enumerate() {
             let cost = std::str::from_utf8(cost).ok().and_then(|cost| cost.parse::<u64>().ok());
             let Some((event, cost)) = event.zip(cost) else {
                 batch.lose(Loss::BadNumber, line.pos());
@@ -313,7 +319,12 @@ impl<'c> CallgrindParser<'c> {
                 NextLine::CallCost => {
                     self.called.is_none_or(|called| self.graph.add_call(current, called, event, cost))
                 }
-                _ => self.graph.add_own(current, event, cost),
+                _ => {
+                    if column == 0 {
+                        self.part_end.add_cost(cost);
+                    }
+                    self.graph.add_own(current, event, cost)
+                }
             };
             if !is_added {
                 batch.lose(Loss::BadNumber, line.pos());

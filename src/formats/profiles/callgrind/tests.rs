@@ -331,3 +331,23 @@ fn profiles_that_xdebug_appends_to_a_file_are_summed() {
     let expected = [("f (a.php)".to_owned(), 70), ("g (a.php)".to_owned(), 70)];
     assert_eq!((stacks(&reading, "Time_(10ns)"), reading.lost()), (expected.to_vec(), vec![]));
 }
+
+#[test]
+fn files_that_end_before_their_sums_are_truncated() {
+    let callgrind = "version: 1\ncreator: callgrind-3.19.0\npart: 1\npositions: line\nevents: Ir Dr\nsummary: 30 2\n\n\
+        fl=a.c\nfn=main\n1 10 1\nfn=f\n2 20 1\n\ntotals: 30 2\n";
+    let cachegrind = "desc: I1 cache: 32768 B\ncmd: ls\nevents: Ir\nfl=a.c\nfn=main\n7 100\n8 20\nsummary: 120\n";
+    for text in [callgrind.to_owned(), cachegrind.to_owned(), callgrind.repeat(2)] {
+        assert_eq!(read(&text).lost(), [], "{text}");
+    }
+    let part = &callgrind[..callgrind.find("fn=f").expect("there")];
+    let cut = [(Loss::Truncated, 1)];
+    for text in [part, &cachegrind[..cachegrind.find("8 20").expect("there")], &format!("{part}\n{callgrind}")] {
+        assert_eq!(read(text).lost(), cut, "{text}");
+    }
+    // Nothing is missing from a file that lacks only the sum at its end, and other tools write no sums.
+    let whole = &callgrind[..callgrind.find("totals").expect("there")];
+    for text in [whole, "version: 1\ncreator: x\nevents: Ir\nfn=main\n7 100\n"] {
+        assert_eq!(read(text).lost(), [], "{text}");
+    }
+}
