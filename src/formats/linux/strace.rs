@@ -220,6 +220,10 @@ impl Strace {
                 let (start_ns, result) = (ts_ns, (!result.is_empty()).then_some(result));
                 self.call(batch, &CompleteCall { tid, end_tid: tid, start_ns, dur_ns, name, args, result, pos });
             }
+            StraceEvent::Instant { name, args } => {
+                let (start_ns, end_tid) = (ts_ns, tid);
+                self.call(batch, &CompleteCall { tid, end_tid, start_ns, dur_ns: None, name, args, result: None, pos });
+            }
             StraceEvent::Begun { name, args } => self.wait(batch, tid, begun(name, args)),
             StraceEvent::PidChanged { name, args, new_id } => {
                 self.threads.exit(tid);

@@ -96,6 +96,11 @@ pub(super) enum StraceEvent<'a> {
         result: &'a [u8],
         dur_ns: Option<i64>,
     },
+    /// An event without an end that has arguments, such as a tracepoint of `perf trace`.
+    Instant {
+        name: &'a [u8],
+        args: &'a [u8],
+    },
     /// `--- signal ---` or `+++ exited with 0 +++`.
     Note(&'a [u8]),
     /// The end of a call that started before the recording; it has no times.
@@ -206,6 +211,10 @@ impl<'a> StraceEvent<'a> {
         }
         if rest.starts_with(b"--- ") || rest.starts_with(b"+++ ") {
             return Self::Note(note(rest));
+        }
+        // `ltrace` stops one thread at the breakpoint of a function while another steps over it.
+        if let Some(address) = rest.strip_prefix(b"unexpected breakpoint at ") {
+            return Self::Instant { name: b"unexpected breakpoint", args: address };
         }
         let Self::Begun { name, args: rest } = Self::begun_with_parameters(rest) else { return Self::Unknown };
         match CallRest::from_text(rest) {

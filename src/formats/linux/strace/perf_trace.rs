@@ -73,19 +73,34 @@ pub(super) fn begins_summary(line: &[u8]) -> bool {
 pub(super) fn is_of_summary(line: &[u8]) -> bool {
     let line = line.trim_ascii();
     let begins = |text: &[u8]| line.starts_with(text);
-    line.ends_with(b"%") || begins(b"syscall  ") || begins(b"(msec)") || begins(b"------")
+    // Page faults and time on CPUs follow the share of a thread.
+    let is_of_thread = || memchr::memmem::find(line, b" events, ").is_some();
+    line.ends_with(b"%") || is_of_thread() || begins(b"syscall  ") || begins(b"(msec)") || begins(b"------")
 }
 
 /// Returns whether this is a tracepoint or a probe, `group:event(fields)`; versions before 4.20 write `group:event:`.
 fn is_tracepoint(call: &[u8]) -> bool {
+    split_tracepoint(call).is_some() && call.ends_with(b")")
+}
+
+/// Splits a tracepoint or a probe into its name and the text of its fields.
+fn split_tracepoint(call: &[u8]) -> Option<(&[u8], &[u8])> {
     let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte == b'-';
-    let Some(colon) = memchr::memchr(b':', call).filter(|&colon| colon > 0) else { return false };
-    let event = &call[colon + 1..];
-    let end = event.iter().position(|byte| !is_of_name(byte)).unwrap_or(event.len());
-    call[..colon].iter().all(is_of_name)
-        && end > 0
-        && matches!(event.get(end), Some(b'(' | b':'))
-        && call.ends_with(b")")
+    let colon = memchr::memchr(b':', call).filter(|&colon| colon > 0)?;
+    let len = call[colon + 1..].iter().take_while(|byte| is_of_name(byte)).count();
+    let (name, fields) = call.split_at(colon + 1 + len);
+    let is_named = len > 0 && name[..colon].iter().all(is_of_name) && matches!(fields.first(), Some(b'(' | b':'));
+    is_named.then_some(())?;
+    let fields = fields.strip_prefix(b":").unwrap_or(fields);
+    // The bracket at the end has no counterpart in `group:event:fields)`.
+    let inside = fields.strip_prefix(b"(").unwrap_or(fields);
+    Some((name, inside.strip_suffix(b")").unwrap_or(inside).trim_ascii()))
+}
+
+/// Splits a page fault into its name and its function, address and file.
+fn split_fault(call: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (name, rest) = split_word(call);
+    (matches!(name, b"minfault" | b"majfault") && rest.starts_with(b"[")).then_some((name, rest))
 }
 
 /// Returns thread id, name and rest of `comm/12 call`, `12 call`, or a call alone. Names are arbitrary, so that a call
@@ -109,7 +124,8 @@ fn owner(text: &[u8]) -> (Option<i64>, &[u8], &[u8]) {
 
 /// Returns whether a text begins with a call, with the end of one, or with a page fault.
 fn begins_call(text: &[u8]) -> bool {
-    [&b"... [continued]: "[..], b"minfault [", b"majfault ["].iter().any(|begin| text.starts_with(begin))
+    text.starts_with(b"... [continued]: ")
+        || split_fault(text).is_some()
         || StraceEvent::begun(text) != StraceEvent::Unknown
 }
 
@@ -127,6 +143,10 @@ fn event(call: &[u8], dur_ns: Option<i64>) -> StraceEvent<'_> {
         let args = args.strip_suffix(b")").unwrap_or(args).trim_ascii_end();
         return StraceEvent::Begun { name, args };
     }
+    if let Some((name, args)) = split_tracepoint(call).or_else(|| split_fault(call)) {
+        // A truncated line has no closing bracket.
+        return if call.ends_with(b")") { StraceEvent::Instant { name, args } } else { StraceEvent::Unknown };
+    }
     match StraceEvent::from_text(call) {
         StraceEvent::Call { name, args, result, .. } => StraceEvent::Call { name, args, result, dur_ns },
         // A call whose result `perf trace` does not know, such as `getppid() =`.
@@ -136,7 +156,6 @@ fn event(call: &[u8], dur_ns: Option<i64>) -> StraceEvent<'_> {
             StraceEvent::Call { name, args: args.trim_ascii_end(), result: b"", dur_ns }
         }
         StraceEvent::Cut { .. } if !call.ends_with(b")") => StraceEvent::Unknown,
-        // Page faults and tracepoints.
         _ if !call.is_empty() => StraceEvent::Note(call),
         _ => StraceEvent::Unknown,
     }
@@ -187,13 +206,44 @@ mod tests {
             (2500, instant, zero, ""),
         ];
         assert_eq!(found, expected.map(|(us, kind, tid, stack)| (us, kind, tid, stack.to_owned())));
-        assert!(reading.events[0].name.starts_with("sched:sched_process_exec("), "{}", reading.events[0].name);
+        assert_eq!(reading.events[0].name, "sched:sched_process_exec");
+        assert!(reading.events[0].args.contains("/usr/bin/ls"), "{}", reading.events[0].args);
         assert_eq!(reading.lost(), [(Loss::Truncated, 1)]);
         for log in
             ["0.000 ls/7 started: now (ok)\n", "0.123456 std::find(x)\n", "1.500 ls/7 read(fd: 3)\n", "2.5 a:b(c)\n"]
         {
             assert_eq!(format_of(log.as_bytes()), None, "{log}");
         }
+    }
+
+    #[test]
+    fn tracepoints_and_page_faults_are_named_without_their_fields() {
+        let reading = read(
+            "     0.100 (         ): ls/7 sched:sched_switch(prev_comm: \"ls\", prev_pid: 7 (ls))\n\
+             \x20    0.200 ( 0.000 ms): ls/7 minfault [_start+0x0] => /usr/lib/ld.so@0x1ab70 (d.)\n\
+             \x20    0.300 (         ): sched:sched_switch:sh:55 [120] S ==> swapper/0:0 [120])\n\
+             \x20    0.400 ( 0.001 ms): ls/7 close(fd: 3)       = 0\n",
+        );
+        let found: Vec<_> = reading.events.iter().map(|event| (&*event.name, &*event.args)).collect();
+        let expected = [
+            ("sched:sched_switch", r#"{"args":"prev_comm: \"ls\", prev_pid: 7 (ls)"}"#),
+            ("minfault", r#"{"args":"[_start+0x0] => /usr/lib/ld.so@0x1ab70 (d.)"}"#),
+            ("sched:sched_switch", r#"{"args":"sh:55 [120] S ==> swapper/0:0 [120]"}"#),
+            ("close", r#"{"args":"fd: 3","ret":"0"}"#),
+        ];
+        assert_eq!((found, reading.lost()), (expected.to_vec(), vec![]));
+    }
+
+    #[test]
+    fn the_summary_of_threads_with_page_faults_is_no_damage() {
+        let reading = read(
+            "56109864.597 ( 0.000 ms): ls/7 minfault [elf_load+0x28a] => 0x558952a4d5c0 (?k)\n\n Summary of events:\n\n\
+             \x20ls (7), 102 events, 66.7%, 102 minfaults\n\n\
+             \x20  syscall            calls  errors  total       min       avg       max       stddev\n\
+             \x20                                    (msec)    (msec)    (msec)    (msec)        (%)\n\
+             \x20  --------------- --------  ------ -------- --------- --------- ---------     ------\n\n\n",
+        );
+        assert_eq!((reading.events.len(), reading.lost()), (1, vec![(Loss::IgnoredMetadata, 1)]));
     }
 
     #[test]
@@ -222,7 +272,7 @@ mod tests {
         let found: Vec<_> = calls.map(|event| (event.ts_ns / 1000, event.value / 1000, &*event.name)).collect();
         let expected = [
             (10_865, 56, "rt_sigreturn"),
-            (10_880, 0, "minfault [f+0x1] => 0x5 (d.)"),
+            (10_880, 0, "minfault"),
             (10_921, 13, "wait4"),
             (11_000, 10, "getppid"),
             (12_000, 500, "rt_sigreturn"),

@@ -226,7 +226,7 @@ fn calls_that_perf_trace_prints_are_spans_from_the_times_before_them() {
         of(EventKind::Complete),
         [(55_000, 17_000, "fcntl"), (100_000, 200_000, "nanosleep"), (120_000, 2_000, "close")]
     );
-    assert_eq!(of(EventKind::Instant), [(400_000, 0, "minfault [elf_load+0x28a] => 0x5574 (?k)")]);
+    assert_eq!(of(EventKind::Instant), [(400_000, 0, "minfault")]);
     let sample = reading.events.iter().find(|event| event.kind == EventKind::Sample).expect("a stack");
     assert_eq!((sample.ts_ns, &*sample.stack), (55_000, &["main".to_owned(), "brk".to_owned()][..]));
     let close = reading.events.iter().find(|event| event.name == "close").expect("a call");

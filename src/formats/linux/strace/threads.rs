@@ -131,7 +131,7 @@ impl LineThreads {
         match what {
             StraceEvent::Resumed { name, result, .. } => !(is_fork(name) && result == b"0") && is_in_call(name),
             StraceEvent::Again { name, .. } | StraceEvent::Cut { name, is_resumed: true, .. } => is_in_call(name),
-            StraceEvent::Note(_) => true,
+            StraceEvent::Note(_) | StraceEvent::Instant { .. } => true,
             _ => main_calls.next().is_none(),
         }
     }

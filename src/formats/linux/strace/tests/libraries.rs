@@ -14,6 +14,16 @@ fn calls_of_libraries_as_ltrace_names_them_are_calls() {
 }
 
 #[test]
+fn a_breakpoint_that_ltrace_did_not_expect_is_an_instant() {
+    let reading = read(
+        "7 1795925350.816775 rand(0x7f, 0x7f <unfinished ...>\n8 1795925350.817114 rand(0x7f) = 0x4 <0.004091>\n\
+         7 1795925350.821275 unexpected breakpoint at 0x55626ad1f1c5\n7 1795925350.821300 <... rand resumed> ) = 1\n",
+    );
+    assert_eq!((reading.names(), reading.lost()), (vec!["rand", "rand", "unexpected breakpoint"], vec![]));
+    assert_eq!(reading.events[2].args, r#"{"args":"0x55626ad1f1c5"}"#);
+}
+
+#[test]
 fn names_of_cpp_include_their_parameters() {
     for (name, args) in [
         ("std::ios_base::Init::Init()", "0x55bb, 0xffff"),
