@@ -25,11 +25,19 @@ pub(super) fn is_picture(head: &[u8]) -> bool {
     is_webp || beginnings.iter().any(|beginning| head.starts_with(beginning))
 }
 
-/// Returns whether this is a gperftools CPU profile: 64-bit words with 0, header length, version, period and 0.
+/// Returns whether this is a gperftools CPU profile: words with 0, header length, version, period and 0. They have the
+/// size and the byte order of the machine.
 pub(super) fn is_gperftools(head: &[u8]) -> bool {
-    let word = |index: usize| u64_at(head, 8 * index);
-    let period_us = word(3).unwrap_or(0);
-    [word(0), word(1), word(2), word(4)] == [Some(0), Some(3), Some(0), Some(0)] && (1..10_000_000).contains(&period_us)
+    let is_header = |word: &dyn Fn(usize) -> Option<u64>| {
+        let period_us = word(3).unwrap_or(0);
+        [word(0), word(1), word(2), word(4)] == [Some(0), Some(3), Some(0), Some(0)]
+            && (1..10_000_000).contains(&period_us)
+    };
+    let (long, short) = (|index: usize| u64_at(head, 8 * index), |index: usize| u32_at(head, 4 * index));
+    is_header(&|index| long(index))
+        || is_header(&|index| long(index).map(u64::swap_bytes))
+        || is_header(&|index| short(index).map(u64::from))
+        || is_header(&|index| short(index).map(|word| word.swap_bytes().into()))
 }
 
 /// Returns whether this is the header of an LLVM `XRay` log: version, kind, flags, clock frequency.
@@ -274,20 +282,6 @@ pub(super) fn is_trace_gc(head: &[u8]) -> bool {
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         digits > 0 && rest[digits..].starts_with(b":0x") && memchr::memmem::find(rest, b" ms: ").is_some()
     })
-}
-
-/// Returns whether the first line is of the log of Java's virtual machine: decorations in brackets, with a level and
-/// tags.
-pub(super) fn is_jvm_log(head: &[u8]) -> bool {
-    let first = head_lines(head).next().unwrap_or_default();
-    let mut decorations = first.split(|&byte| byte == b']').map_while(|text| text.strip_prefix(b"["));
-    let is_level =
-        |text: &[u8]| [&b"trace"[..], b"debug", b"info", b"warning", b"error"].contains(&text.trim_ascii_end());
-    let is_tag = |byte: &u8| byte.is_ascii_lowercase() || matches!(byte, b',' | b' ');
-    // Before the level is a time, at least.
-    decorations.next().is_some_and(|time| time.iter().any(u8::is_ascii_digit))
-        && decorations.by_ref().any(is_level)
-        && decorations.next().is_some_and(|tags| tags.iter().all(is_tag))
 }
 
 /// Returns whether this is a container of apitrace: a magic number and the size of a chunk, which has a megabyte

@@ -5,6 +5,7 @@
 mod bytes;
 mod compressed;
 mod folders;
+mod logs;
 mod names;
 mod printed;
 mod recordings;
@@ -86,8 +87,9 @@ fn refuse(mut source: Source, tables: &'static [&'static [UnsupportedFormat]]) -
         let mut pages = vec![0; DATABASE_BYTES];
         let len = source.read(&mut pages).unwrap_or(0);
         let more = source.fill(&mut pages[len..])?;
-        let has = |table: &&[u8]| memchr::memmem::find(&pages[..len + more], table).is_some();
-        let database = DATABASES.iter().find(|database| database.tables.iter().any(has));
+        let has = |table: &[u8]| memchr::memmem::find(&pages[..len + more], table).is_some();
+        let is_any = |tables: &[&[u8]]| tables.iter().any(|table| has(table));
+        let database = DATABASES.iter().find(|database| is_any(database.tables) && has(database.also));
         format = database.map(|database| (database.found, database.advice)).or(format);
     }
     let (kind, advice) = format.unwrap_or(("a trace of another tool", "convert it with that tool"));

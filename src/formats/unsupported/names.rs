@@ -4,9 +4,10 @@ use super::printed::OWN_TABLE;
 use super::table::{CTF, ETL, NSYS, OTF2, UTRACE};
 use crate::formats::linux::perf_data::THREADED;
 
-/// A database, detected by its tables.
+/// A database, detected by any of its tables, and by another one if `also` is not empty.
 pub(super) struct Database {
     pub(super) tables: &'static [&'static [u8]],
+    pub(super) also: &'static [u8],
     pub(super) found: &'static str,
     pub(super) advice: &'static str,
 }
@@ -35,12 +36,20 @@ const DOTTRACE: [&str; 2] =
 
 pub(super) const DATABASES: &[Database] = &[
     Database {
+        tables: &[b"CUPTI_ACTIVITY_KIND"],
+        also: b"StringTable",
+        found: "a profile of nvprof or the Visual Profiler",
+        advice: "convert it with nvprof2json: `nvprof2json.py CAPTURE > trace.json`, and open trace.json",
+    },
+    Database {
         tables: &[b"CUPTI_ACTIVITY_KIND", b"NVTX_EVENTS", b"TARGET_INFO_SESSION"],
+        also: b"",
         found: "a report of Nsight Systems as a database",
         advice: "convert it with nsys2json: `nsys2json -f CAPTURE -o trace.json`",
     },
     Database {
         tables: &[b"rocpd_"],
+        also: b"",
         found: "a profile of ROCm (rocpd)",
         advice: "convert it with `rocpd2pftrace -i CAPTURE`, and open the .pftrace",
     },

@@ -1,6 +1,7 @@
 //! Unsupported texts that tools print: tables, reports and logs. They are only tried after all other formats.
 
 use super::bytes::{first_element, first_line_has, has_line, has_word, is_dtrace_stacks};
+use super::logs::is_bpf_map;
 use super::table::Sniff::Head;
 use super::table::{GIT, MEMRAY, NSYS, PYINSTRUMENT, UnsupportedFormat};
 use crate::formats::input::lines::head_lines;
@@ -144,6 +145,26 @@ pub(super) const PRINTED: &[UnsupportedFormat] = &[
         sniff: Head(|head| memchr::memmem::find(&head[..head.len().min(64)], b"cyappi\nYFuncStats\n").is_some()),
         found: "a profile of yappi (ystat)",
         advice: "save it with `stats.save(FILE, type=\"callgrind\")`",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| has_word(head, b" function calls ") && has_word(head, b" ncalls  tottime  percall")),
+        found: "a report of Python's cProfile",
+        advice: "it contains sums without times; save the profile with `python -m cProfile -o FILE PROGRAM`, and convert it with `pyprof2calltree -i FILE -o callgrind.out`",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| has_line(head, b"Thread ID: ") && has_word(head, b"%self ")),
+        found: "a report of Ruby's ruby-prof",
+        advice: "it contains sums without times; record with its option `--printer=call_tree`, which writes the format of callgrind",
+    },
+    UnsupportedFormat {
+        sniff: Head(is_bpf_map),
+        found: "counts that bpftrace prints",
+        advice: "they are sums without times; count stacks, as `@[ustack] = count()`, and convert what it prints with `stackcollapse-bpftrace.pl`, of the FlameGraph scripts",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"sample:\n  event_type: ")),
+        found: "samples of simpleperf as text",
+        advice: "open the perf.data that they were made from",
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"allocator,num_allocations,size,")),

@@ -1,9 +1,10 @@
 //! Unsupported reports of profilers, compilers and virtual machines. They are only tried after all other formats.
 
 use super::bytes::{
-    first_element, first_line_has, has_line, has_word, is_apitrace, is_erlang_trace, is_jvm_log, is_line_profile,
-    is_perf_map, is_trace_gc,
+    first_element, first_line_has, has_line, has_word, is_apitrace, is_erlang_trace, is_line_profile, is_perf_map,
+    is_trace_gc,
 };
+use super::logs::is_jvm_log;
 use super::table::Sniff::Head;
 use super::table::{GIT, HYPERFINE, STACKPROF, UnsupportedFormat};
 
@@ -40,7 +41,7 @@ pub(super) const REPORTS: &[UnsupportedFormat] = &[
     },
     UnsupportedFormat {
         sniff: Head(is_jvm_log),
-        found: "a log of Java's virtual machine (-Xlog)",
+        found: "a log of Java's virtual machine (-Xlog, -XX:+PrintGC)",
         advice: "it has no stacks; record with async-profiler: `asprof -o collapsed -f stacks.txt PID`",
     },
     UnsupportedFormat {

@@ -8,6 +8,7 @@ use super::bytes::{
     is_gperftools, is_heaptrack, is_page_with, is_perf_stat, is_picture, is_pstats, is_stackprof, is_uftrace_text,
     is_windows_program, is_xplane, is_xray,
 };
+use super::logs::is_kernel_log;
 use crate::formats::linux::strace;
 
 /// A format that is detected and refused.
@@ -106,6 +107,14 @@ pub(super) const UNSUPPORTED: &[UnsupportedFormat] = &[
     },
     UnsupportedFormat { sniff: Head(is_gperftools), found: "a CPU profile of gperftools", advice: GO_TOOL_PPROF },
     UnsupportedFormat {
+        sniff: Head(|head| {
+            head.starts_with(b"--- symbol\n")
+                || head.starts_with(b"--- contention\n") && has_line(head, b"cycles/second")
+        }),
+        found: "a symbolised or contention profile of gperftools",
+        advice: "convert it with gperftools' `pprof --collapsed PROGRAM CAPTURE > stacks.txt` and open stacks.txt",
+    },
+    UnsupportedFormat {
         sniff: Head(is_go_text_profile),
         found: "a profile of Go as text (debug=1)",
         advice: "fetch it without `debug=1`: the profile at http://HOST/debug/pprof/heap, goroutine, block or mutex is read",
@@ -145,6 +154,11 @@ pub(super) const UNSUPPORTED: &[UnsupportedFormat] = &[
         sniff: Head(|head| head.starts_with(b"MMPD")),
         found: "a self-profile of rustc",
         advice: "convert it with `crox CAPTURE` of measureme, and open chrome_profiler.json",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| [&b"MMES"[..], b"MMSD", b"MMSI"].iter().any(|magic| head.starts_with(magic))),
+        found: "a self-profile of an old rustc (.events, .string_data)",
+        advice: "its version of measureme has a `crox` that converts the three files; newer compilers write one .mm_profdata",
     },
     UnsupportedFormat { sniff: Head(is_etl), found: ETL[0], advice: ETL[1] },
     UnsupportedFormat {
@@ -353,7 +367,7 @@ pub(super) const LATE: &[UnsupportedFormat] = &[
         advice: "open the perf.data that it was made from",
     },
     UnsupportedFormat {
-        sniff: Head(|head| head.starts_with(b"[    0.000000] ")),
+        sniff: Head(is_kernel_log),
         found: "a log of the kernel (dmesg)",
         advice: "it contains messages and no spans; `trace-cmd record -e all PROGRAM` records events",
     },

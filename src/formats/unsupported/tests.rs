@@ -75,6 +75,29 @@ const REFUSED: &[(&[u8], &str)] = &[
     ),
     (br#"{"interval" : 0.005, "counter-value" : "0.63", "event" : "task-clock", "event-runtime" : 63}"#, "perf stat"),
     (b"[    0.000000] Linux version 6.1\n", "dmesg"),
+    (b"[ 1234.567890] usb 1-1: new device\n", "dmesg"),
+    (b"[Sat Nov 28 12:34:03 2026] Linux version 6.18\n", "dmesg"),
+    (b"2024-01-02T03:04:05.678+0000: 0.123: [GC (Allocation Failure) [PSYoungGen: 65536K->10720K(76288K)]\n", "asprof"),
+    (b"Java HotSpot(TM) 64-Bit Server VM\nMemory: 4k page\n0.123: [Full GC (System.gc())  65536K->1K(2K)\n", "asprof"),
+    (b"[0.009s] Using G1\n[0.100s] GC(0) Pause Young (Normal) 23M->4M(256M) 3.456ms\n", "asprof"),
+    (b"[9ms] GC(0) Pause Young (Normal) 23M->4M(256M) 3.456ms\n", "asprof"),
+    (b"\n\n@[sshd]: 1\n@[kworker/0:1]: 15\n", "counts that bpftrace prints"),
+    (b"@bytes: 4096\n", "counts that bpftrace prints"),
+    (b"@usecs[read]: \n[2, 4)      1 |@@@@    |\n", "counts that bpftrace prints"),
+    (
+        b"         5 function calls in 0.000 seconds\n\n   Ordered by: standard name\n\n   ncalls  tottime  percall  cumtime\n",
+        "python -m cProfile -o",
+    ),
+    (b"Measure Mode: wall_time\nThread ID: 8\nTotal: 0.5\n\n %self      total      self  calls  name\n", "call_tree"),
+    (b"sample:\n  event_type: cpu-clock\n  time: 30102012\n", "simpleperf as text"),
+    (b"\0\0\0\0\x03\0\0\0\0\0\0\0\x10\x27\0\0\0\0\0\0", "CPU profile of gperftools"),
+    (
+        b"\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x27\x10\0\0\0\0\0\0\0\0",
+        "CPU profile of gperftools",
+    ),
+    (b"--- symbol\nbinary=/bin/w\n0x401136 main\n---\n--- profile\n\0", "pprof --collapsed"),
+    (b"--- contention\ncycles/second = 2993000000\nsampling period = 100\n", "pprof --collapsed"),
+    (b"MMES\x05\0\0\0", "measureme"),
     (b"@[kstack, ustack, comm]: \n@[\n   a+1\n]: 3\n", "stackcollapse-bpftrace.pl"),
     (b"memray\0\x0c\0\0\0", "memray"),
     (b"\x04\x22\x4d\x18\x40\x40\xc0\xbe\x69\0\0\xf9\x05memray\0\x0d\0\0\0", "memray flamegraph"),
@@ -395,7 +418,7 @@ fn unread_formats_in_the_docs_are_those_of_the_tables() {
 
 #[test]
 fn similar_files_are_not_refused() {
-    let texts: [&[u8]; 30] = [
+    let texts: [&[u8]; 36] = [
         b"go 1.22 is out, and so is the trace of it\n",
         b"v 1.2 is out\nand more\n",
         b"Attaching files to mails is easy\n",
@@ -426,6 +449,12 @@ fn similar_files_are_not_refused() {
         b"face 12 and more\nsecond line\n",
         b"<!-- a comment without an end\n",
         b"import times are long\n",
+        b"[Sat Nov 28 12:34:03 2026] [error] [client ::1] a log of Apache\n",
+        b"[    12.345] (II) a log of Xorg\n",
+        b"[0.009s] a step of a build\n",
+        b"@mentions: none\n",
+        b"sample:\n  event: a list\n",
+        b"--- symbol of a text\n",
     ];
     for text in texts {
         assert!(![FORMAT.name, LATE_FORMAT.name].map(Some).contains(&format_of(text)), "{text:?}");
@@ -523,6 +552,9 @@ fn tables_in_later_pages_of_a_database_are_found() {
     let file = file_of(&bytes);
     let error = crate::formats::sniff::open(file.path(), &ReadContext::default()).map(|_| ()).expect_err("refused");
     assert!(error.to_string().contains("Nsight Systems"), "{error}");
+    let tables = b"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(a) CREATE TABLE StringTable(_id_)";
+    let error = crate::formats::testing::read_bytes(&[SQLITE_HEAD, &tables[..]].concat()).expect_err("refused");
+    assert!(error.to_string().contains("nvprof2json"), "{error}");
 }
 
 const SQLITE_HEAD: &[u8] = bytes::SQLITE;
