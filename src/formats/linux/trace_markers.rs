@@ -1,12 +1,15 @@
 //! Markers that programs write to the kernel trace, in the format of Android's `atrace`. `B|pid|name` and `E` are
-//! spans, `I` and `N` instants, `C|pid|name|value` counters. `S` and `F`, `G` and `H` are asynchronous spans. Any other
+//! spans, `I` and `N` instants, `C|pid|name|value` counters. `S` and `F`, `G` and `H` are asynchronous spans. Chromium
+//! adds arguments and a category: `B|pid|name|key=value;key=value|category` and `C|pid|name|value|category`. Any other
 //! text is a message.
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::scheduler::Scheduler;
 use crate::formats::input::text::parsed;
+use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, NameIdx, SourcePos, TrackKey, TrackKind};
 
 /// The thread that wrote a marker, and the time.
@@ -39,14 +42,19 @@ pub(crate) fn marker(scheduler: &mut Scheduler, batch: &mut BatchBuilder, writte
         let key = key(TrackKind::Async, pid, Id::None, &String::from_utf8_lossy(track));
         TrackKey { slot: TrackKey::SLOT_NAMED, ..key }
     };
+    let (mut category, mut args) = (None, &b""[..]);
     let (track, kind, name, value) = match (kind, pid) {
-        (b"B", Some(_)) => (thread(), EventKind::Begin, rest, 0),
+        (b"B", Some(_)) => {
+            let mut name = rest;
+            if let Some(parts) = chromium_parts(rest) {
+                (name, args, category) = (parts.name, parts.args, Some(parts.category));
+            }
+            (thread(), EventKind::Begin, name, 0)
+        }
         (b"E", _) => (thread(), EventKind::End, &b""[..], 0),
         (b"I", Some(_)) => (thread(), EventKind::Instant, rest, 0),
         (b"C", Some(pid)) => {
-            let (name, value) = split_last(rest);
-            let value = std::str::from_utf8(value).ok().and_then(|value| value.trim().parse::<f64>().ok());
-            let Some(value) = value.filter(|value| value.is_finite()) else {
+            let Some((name, value)) = counter_value(rest).or_else(|| counter_value(split_last(rest).0)) else {
                 return batch.lose(Loss::BadCounter, pos);
             };
             let track = key(TrackKind::Counter, pid, Id::None, &String::from_utf8_lossy(name));
@@ -74,10 +82,46 @@ pub(crate) fn marker(scheduler: &mut Scheduler, batch: &mut BatchBuilder, writte
         }
         _ => (thread(), EventKind::Instant, text, 0),
     };
-    let (track, name) = (batch.track_with(&track), batch.name(name, None, pos));
+    let (track, name) = (batch.track_with(&track), batch.name(name, category, pos));
     let is_unnamed = matches!(kind, EventKind::End | EventKind::AsyncEnd) && name == NameIdx::EMPTY;
     let flags = if is_unnamed { EventFlags::UNNAMED } else { EventFlags::NONE };
-    batch.push(Event { value, flags, ..bare(ts_ns, kind, track, name) });
+    let detail = batch.batch.chunk.details.push(&Detail { args_json: write_args(args).finish(), ..Detail::default() });
+    batch.push(Event { value, flags, detail, ..bare(ts_ns, kind, track, name) });
+}
+
+/// The parts that Chromium adds to the name of a span.
+struct ChromiumParts<'a> {
+    name: &'a [u8],
+    /// Arguments as `key=value;key=value`; empty if there are none.
+    args: &'a [u8],
+    category: &'a [u8],
+}
+
+/// Splits `name|key=value;key=value|category`; returns `None` for other names, which may contain bars.
+fn chromium_parts(text: &[u8]) -> Option<ChromiumParts<'_>> {
+    let (before, category) = split_last(text);
+    let (name, args) = before.split_at(memchr::memrchr(b'|', before)?);
+    let args = &args[1..];
+    let has_args = args.is_empty() || args.split(|&byte| byte == b';').all(|arg| arg.contains(&b'='));
+    let is_category = !category.is_empty() && !category.iter().any(|byte| matches!(byte, b'=' | b' '));
+    (has_args && is_category && !name.is_empty()).then_some(ChromiumParts { name, args, category })
+}
+
+/// Writes the arguments `key=value;key=value`.
+fn write_args(text: &[u8]) -> ArgsWriter {
+    let mut args = ArgsWriter::default();
+    for arg in text.split(|&byte| byte == b';').filter(|arg| !arg.is_empty()) {
+        let (key, value) = arg.split_at(memchr::memchr(b'=', arg).unwrap_or(arg.len()));
+        args.text(&String::from_utf8_lossy(key), value.strip_prefix(b"=").unwrap_or(value));
+    }
+    args
+}
+
+/// Splits `name|value` of a counter.
+fn counter_value(text: &[u8]) -> Option<(&[u8], f64)> {
+    let (name, value) = split_last(text);
+    let value = std::str::from_utf8(value).ok()?.trim().parse::<f64>().ok()?;
+    value.is_finite().then_some((name, value))
 }
 
 fn key(kind: TrackKind, pid: i64, tid: Id, name: &str) -> TrackKey {

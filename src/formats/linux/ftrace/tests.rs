@@ -536,3 +536,26 @@ fn parts_of_a_page_that_are_no_trace_of_the_kernel_are_notes() {
         assert_eq!((threads(&old), old.lost()), (threads(&reading), vec![]));
     }
 }
+
+#[test]
+fn markers_of_chromium_have_arguments_and_categories() {
+    let line = |text: &str| format!("  CrMain-99 (   99) [000] ...1  100.000400: tracing_mark_write: {text}\n");
+    let texts = [
+        "B|99|RunTask|src=a;line=5|toplevel",
+        "C|99|mem-used|1234|v8",
+        "B|99|Idle||toplevel",
+        "B|99|a|b|c d",
+        "C|99|x|y",
+    ];
+    let reading = read(&texts.map(line).concat());
+    let found: Vec<_> =
+        reading.events.iter().map(|event| (&*event.name, event.category.as_deref(), &*event.args)).collect();
+    let expected = [
+        ("RunTask", Some("toplevel"), r#"{"src":"a","line":"5"}"#),
+        ("mem-used", None, ""),
+        ("Idle", Some("toplevel"), ""),
+        ("a|b|c d", None, ""),
+    ];
+    assert_eq!((found, reading.lost()), (expected.to_vec(), vec![(Loss::BadCounter, 1)]));
+    assert_eq!(f64::from_bits(reading.events[1].value), 1234.0);
+}
