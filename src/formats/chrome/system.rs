@@ -11,6 +11,9 @@ use crate::model::{Batch, Loss, SourcePos};
 /// Maximum length of an escape: a backslash, `u` and four digits.
 const ESCAPE_BYTES: usize = 6;
 
+/// Message about a text without any line of a kernel trace.
+const NOT_FTRACE: &str = "The text of systemTraceEvents is not a trace of the Linux kernel; it is not shown.";
+
 /// First UTF-16 unit that is the second half of a pair.
 const LOW_SURROGATES: u16 = 0xdc00;
 
@@ -165,6 +168,12 @@ impl SystemTrace {
     ) -> Result<Batch, ReadError> {
         if !self.is_at_start() {
             self.end_line(!is_cut);
+        }
+        let losses = &mut self.batch.batch.losses;
+        if !self.parser.has_event() && losses.count(Loss::BadRecord) > 0 {
+            // Programs may write any text here.
+            losses.remove(Loss::BadRecord);
+            losses.add_because(NOT_FTRACE, Loss::IgnoredMetadata, SourcePos::Offset(self.line_offset));
         }
         self.parser.finish(&mut Output::new(&mut self.batch, sink, context))?;
         Ok(self.sorted_batch())

@@ -4,8 +4,10 @@
 //! tracers scheduling. Function graphs as drawn by the kernel are in `function_graph`.
 
 mod switch_line;
+mod tracer_row;
 
 use self::switch_line::SwitchLine;
+use self::tracer_row::{is_tracer_row, write_row};
 use super::event_text::{KernelText, TextEvent};
 use super::function_graph::{FunctionGraph, GraphLine};
 use super::scheduler::{SchedulerTask, Switch};
@@ -78,6 +80,10 @@ pub(crate) struct Ftrace {
     has_viewer_data: bool,
     /// Whether the current part of the page has had an event. Other parts contain process lists.
     has_record: bool,
+    /// Whether any line was an event or a function.
+    has_event: bool,
+    /// Name of the tracer, from the heading.
+    tracer: Box<[u8]>,
     json: JsonParts,
     /// The event whose stack lines follow.
     stack: Option<StackOwner>,
@@ -323,19 +329,23 @@ impl LineParser for Ftrace {
             return;
         }
         if is_note(bytes) {
+            if let Some(tracer) = bytes.strip_prefix(b"# tracer:") {
+                self.tracer = tracer.trim_ascii().into();
+            }
             return;
         }
         self.end_stack(batch);
         let record = FtraceRecord::from_line(bytes);
         let drawn = if record.is_none() { GraphLine::from_line(bytes) } else { None };
         if let Some(drawn) = drawn {
+            self.has_event = true;
             return self.graph.add_line(&drawn, batch, line.pos());
         }
         let Some(record) = record.or_else(|| FtraceRecord::from_latency_line(bytes)) else {
             let is_other = self.page == Page::Inside && !self.has_record;
             return batch.lose(if is_other { Loss::IgnoredMetadata } else { line.loss() }, line.pos());
         };
-        (self.has_record, self.json.has_records) = (true, true);
+        (self.has_record, self.has_event, self.json.has_records) = (true, true, true);
         if let Some(tgid) = record.tgid {
             self.kernel.scheduler.learn_process(batch, record.tid, tgid);
         }
@@ -354,6 +364,8 @@ impl LineParser for Ftrace {
         self.kernel.scheduler.runs(batch, (ts_ns, Some(cpu)), tid);
         if let Some(switch) = SwitchLine::parse(record.event) {
             self.switch(&switch, cpu, &event, batch);
+        } else if is_tracer_row(record.event) && !matches!(&*self.tracer, b"" | b"nop") {
+            self.tracer_row(record.event, &event, batch);
         } else if record.is_function_call() {
             self.function_call(&event, batch);
         } else {
@@ -372,6 +384,11 @@ impl LineParser for Ftrace {
         }
     }
 
+    fn pause(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
+        self.graph.pause(out.batch);
+        Ok(())
+    }
+
     fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
         self.end_stack(out.batch);
         self.kernel.finish(out.batch);
@@ -381,6 +398,11 @@ impl LineParser for Ftrace {
 }
 
 impl Ftrace {
+    /// Returns whether any line was an event or a function.
+    pub(crate) fn has_event(&self) -> bool {
+        self.has_event
+    }
+
     /// Returns the text of a line, which in a page must be inside of trace data that is text.
     fn trace_text<'a>(&mut self, line: TextLine<'a>, batch: &mut BatchBuilder) -> Option<&'a [u8]> {
         let bytes = line.bytes;
@@ -417,9 +439,23 @@ impl Ftrace {
 
     /// Adds a called function as an instant. Functions may be named like tracepoints and system calls.
     fn function_call(&mut self, event: &TextEvent<'_>, batch: &mut BatchBuilder) {
-        self.kernel.name_task(batch, event);
         self.args.clear();
         self.args.text("fields", event.fields);
+        self.instant(event, batch);
+    }
+
+    /// Adds a row of a tracer as an instant with the name of the tracer.
+    fn tracer_row(&mut self, row: &[u8], event: &TextEvent<'_>, batch: &mut BatchBuilder) {
+        let name = std::mem::take(&mut self.tracer);
+        self.args.clear();
+        write_row(&name, row, &mut self.args);
+        self.instant(&TextEvent { name: &name, ..*event }, batch);
+        self.tracer = name;
+    }
+
+    /// Adds an instant with the arguments that were written.
+    fn instant(&mut self, event: &TextEvent<'_>, batch: &mut BatchBuilder) {
+        self.kernel.name_task(batch, event);
         if let Some(cpu) = event.cpu {
             self.args.number("cpu", cpu);
         }

@@ -3,10 +3,14 @@
 //!
 //! Without times, each call on a CPU starts where the previous one ended. Durations and nesting are exact, but idle
 //! time between calls is unknown, which is reported as one loss.
+//!
+//! Without tasks, the first switch of a CPU names the task of the calls before it, which wait for it.
+
+use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use super::function_calls::{FunctionCalls, FunctionMoment, GraphOwner};
+use super::function_calls::{FunctionCalls, FunctionMoment, FunctionSpan, GraphOwner};
 use super::thread_table::{push_kernel_name, short_name};
 use super::tracer_text::{comm_and_tid, function_dur_ns};
 use crate::formats::input::decimal::{nanos_from_micros, nanos_from_seconds};
@@ -14,7 +18,7 @@ use crate::formats::input::text::parsed;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
-use crate::model::{Event, EventKind, Loss, SourcePos, TrackKey};
+use crate::model::{Event, EventKind, Loss, SourcePos, TrackIdx, TrackKey};
 
 /// A parsed line of a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,10 +128,40 @@ fn is_duration(column: &[u8]) -> bool {
     column.is_empty() || column.ends_with(b"us")
 }
 
+/// Limit for calls that wait for the task of their CPU; calls beyond it belong to the CPU.
+const WAITING_BYTES_MAX: usize = 16 << 20;
+
+/// A call or a comment on a CPU whose task is not known yet.
+#[derive(Debug)]
+struct WaitingCall {
+    name: Box<[u8]>,
+    what: WaitingEvent,
+    pos: SourcePos,
+}
+
+impl WaitingCall {
+    fn bytes(&self) -> usize {
+        let args = match &self.what {
+            WaitingEvent::Call(_) => 0,
+            WaitingEvent::Comment { args, .. } => args.len(),
+        };
+        size_of::<Self>() + self.name.len() + args
+    }
+}
+
+#[derive(Debug)]
+enum WaitingEvent {
+    Call(FunctionSpan),
+    Comment { ts_ns: i64, args: Box<str> },
+}
+
 /// State of the graph up to the current line.
 #[derive(Debug, Default)]
 pub(crate) struct FunctionGraph {
     calls: FunctionCalls,
+    /// Ended calls by CPU, until its first switch names their task.
+    waiting: BTreeMap<u32, Vec<WaitingCall>>,
+    waiting_bytes: usize,
     /// Current task of each CPU, if known; `None` while the CPU is idle.
     running: FxHashMap<u32, Option<i64>>,
     named: FxHashMap<GraphOwner, Box<[u8]>>,
@@ -151,14 +185,23 @@ impl FunctionGraph {
             (None, _) => GraphOwner::Cpu(cpu),
         };
         let at = FunctionMoment { owner, cpu, ts_ns: drawn.ts_ns, pos };
+        let waits = drawn.task.is_none() && !self.running.contains_key(&cpu) && self.waiting_bytes < WAITING_BYTES_MAX;
+        let mut ended = Vec::new();
+        let emit = |name: &[u8], span: &FunctionSpan| {
+            if waits {
+                ended.push(WaitingCall { name: name.into(), what: WaitingEvent::Call(*span), pos });
+            } else {
+                span.add_span(name, batch.track_with(&owner.key()), batch);
+            }
+        };
         let added = match drawn.what {
             GraphEvent::Entry(name) => self.calls.enter(&at, name),
-            GraphEvent::Leaf(name, dur_ns) => self.calls.leaf(&at, name, dur_ns, |name, span| {
-                span.add_span(name, batch.track_with(&owner.key()), batch);
-            }),
-            GraphEvent::Exit(dur_ns) => self.calls.leave(&at, dur_ns, |name, span| {
-                span.add_span(name, batch.track_with(&owner.key()), batch);
-            }),
+            GraphEvent::Leaf(name, dur_ns) => self.calls.leaf(&at, name, dur_ns, emit),
+            GraphEvent::Exit(dur_ns) => self.calls.leave(&at, dur_ns, emit),
+            GraphEvent::Comment(text) if waits => {
+                ended.push(self.waiting_comment(&at, text));
+                Ok(())
+            }
             GraphEvent::Comment(text) => {
                 self.comment(&at, text, batch);
                 Ok(())
@@ -168,15 +211,51 @@ impl FunctionGraph {
         if let Err(loss) = added {
             batch.lose(loss, pos);
         }
+        if !ended.is_empty() {
+            self.waiting_bytes += ended.iter().map(WaitingCall::bytes).sum::<usize>();
+            self.waiting.entry(cpu).or_default().extend(ended);
+        }
+    }
+
+    /// Adds the calls that wait for the task of their CPU to the CPUs, since a live trace has no more lines yet.
+    pub(crate) fn pause(&mut self, batch: &mut BatchBuilder) {
+        for (cpu, calls) in std::mem::take(&mut self.waiting) {
+            self.add_waiting(calls, GraphOwner::Cpu(cpu), batch);
+        }
+    }
+
+    fn add_waiting(&mut self, calls: Vec<WaitingCall>, owner: GraphOwner, batch: &mut BatchBuilder) {
+        self.waiting_bytes -= calls.iter().map(WaitingCall::bytes).sum::<usize>();
+        let track = batch.track_with(&owner.key());
+        for WaitingCall { name, what, pos } in calls {
+            match what {
+                WaitingEvent::Call(span) => span.add_span(&name, track, batch),
+                WaitingEvent::Comment { ts_ns, args } => add_comment(&name, &args, (ts_ns, track), pos, batch),
+            }
+        }
     }
 
     /// Adds the functions that never ended.
     pub(crate) fn finish(&mut self, batch: &mut BatchBuilder) {
+        self.pause(batch);
         self.calls.finish(batch, GraphOwner::key);
     }
 
     /// Adds a comment, printed by the kernel or an event between functions, as an instant.
     fn comment(&mut self, at: &FunctionMoment, text: &[u8], batch: &mut BatchBuilder) {
+        let name = self.write_comment(at, text);
+        let place = (self.calls.time_ns(at), batch.track_with(&at.owner.key()));
+        add_comment(name, self.args.finish(), place, at.pos, batch);
+    }
+
+    fn waiting_comment(&mut self, at: &FunctionMoment, text: &[u8]) -> WaitingCall {
+        let name = self.write_comment(at, text).into();
+        let (ts_ns, args) = (self.calls.time_ns(at), self.args.finish().into());
+        WaitingCall { name, what: WaitingEvent::Comment { ts_ns, args }, pos: at.pos }
+    }
+
+    /// Writes the arguments of a comment. Returns its name.
+    fn write_comment<'t>(&mut self, at: &FunctionMoment, text: &'t [u8]) -> &'t [u8] {
         let (name, fields) = match memchr::memmem::find(text, b": ") {
             Some(colon) => (&text[..colon], text[colon + 2..].trim_ascii()),
             None => (text, &b""[..]),
@@ -186,10 +265,7 @@ impl FunctionGraph {
             self.args.text("fields", fields);
         }
         self.args.number("cpu", at.cpu.into());
-        let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
-        let detail = batch.batch.chunk.details.push(&detail);
-        let (track, name) = (batch.track_with(&at.owner.key()), batch.name(name, None, at.pos));
-        batch.push(Event { detail, ..bare(self.calls.time_ns(at), EventKind::Instant, track, name) });
+        name
     }
 
     fn switch(
@@ -204,6 +280,8 @@ impl FunctionGraph {
         // The first switch names the task of the functions recorded so far on this CPU.
         if !self.running.contains_key(&cpu) {
             self.calls.set_task(cpu, before);
+            let calls = self.waiting.remove(&cpu).unwrap_or_default();
+            self.add_waiting(calls, before, batch);
         }
         match self.name(cpu, after, batch, pos) {
             GraphOwner::Task(tid) => self.running.insert(cpu, Some(tid)),
@@ -226,6 +304,19 @@ impl FunctionGraph {
         }
         owner
     }
+}
+
+/// Adds a comment as an instant at a time of a track.
+fn add_comment(
+    name: &[u8],
+    args_json: &str,
+    (ts_ns, track): (i64, TrackIdx),
+    pos: SourcePos,
+    batch: &mut BatchBuilder,
+) {
+    let detail = batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() });
+    let name = batch.name(name, None, pos);
+    batch.push(Event { detail, ..bare(ts_ns, EventKind::Instant, track, name) });
 }
 
 #[cfg(test)]

@@ -90,7 +90,7 @@ fn the_object_form_finds_its_events_wherever_the_key_is() {
     let reading = read(&format!("\u{feff}\n{{{before}\"traceEvents\" : [{}]{after}}}\n", spans(2).join(",")));
     assert_eq!(reading.names(), ["s0", "s1", ""]);
     // The string is not a kernel trace.
-    assert_eq!(reading.lost(), [(Loss::BadRecord, 1)]);
+    assert_eq!(reading.lost(), [(Loss::IgnoredMetadata, 1)]);
 }
 
 #[test]

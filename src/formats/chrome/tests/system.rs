@@ -66,8 +66,10 @@ fn a_string_that_is_cut_anywhere_keeps_the_lines_before_the_cut() {
 }
 
 #[test]
-fn a_string_that_is_no_trace_costs_its_lines_and_other_values_are_counted() {
+fn a_string_that_is_no_trace_and_other_values_are_notes() {
     let with = |value: &str| read(&format!(r#"{{"traceEvents":[{{"ph":"i","ts":9}}],"systemTraceEvents":{value}}}"#));
-    assert_eq!(with(r#""no\ntrace \ud83d\u12""#).lost(), [(Loss::BadRecord, 2)]);
+    assert_eq!(with(r#""no\ntrace \ud83d\u12""#).lost(), [(Loss::IgnoredMetadata, 1)]);
+    let damaged = r#""no trace\n a-1 [000] 1.5: sched_waking: comm=b pid=2 prio=120 target_cpu=000\n""#;
+    assert_eq!(with(damaged).lost(), [(Loss::BadRecord, 1)]);
     assert_eq!(with(r#"{"type":"fuchsia","events":[]}"#).lost(), [(Loss::IgnoredPhase, 1)]);
 }

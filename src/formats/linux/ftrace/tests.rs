@@ -538,6 +538,22 @@ fn parts_of_a_page_that_are_no_trace_of_the_kernel_are_notes() {
 }
 
 #[test]
+fn rows_of_tracers_without_event_names_are_named_by_their_tracer() {
+    let reading = read(
+        "# tracer: osnoise\n#\n           <...>-859     [000] ....    81.637220: 1000000        190  99.98100       9     18      0   \
+         1007     18      1\n           <...>-859     [000] ....    82.637220: 1000000 odd\n",
+    );
+    let found: Vec<_> = reading.events.iter().map(|event| (&*event.name, &*event.args)).collect();
+    let columns = r#"{"runtime_us":1000000,"noise_us":190,"available_percent":99.98100,"max_single_us":9,"hw":18,"nmi":0,"irq":1007,"softirq":18,"thread":1,"cpu":0}"#;
+    let expected = [("osnoise", columns), ("osnoise", r#"{"fields":"1000000 odd","cpu":0}"#)];
+    assert_eq!((found, reading.lost()), (expected.to_vec(), vec![]));
+    let reading = read(
+        "# tracer: timerlat\n  <idle>-0  [001] d.h1.  54.029328: #1     context    irq timer_latency       932 ns\n",
+    );
+    assert_eq!((reading.names(), reading.lost()), (vec!["timerlat"], vec![]));
+}
+
+#[test]
 fn markers_of_chromium_have_arguments_and_categories() {
     let line = |text: &str| format!("  CrMain-99 (   99) [000] ...1  100.000400: tracing_mark_write: {text}\n");
     let texts = [

@@ -347,3 +347,24 @@ fn relative_times_are_whole_microseconds_in_the_latency_format() {
     let expected = [(0, 0, "_raw_spin_lock_irqsave"), (1000, 3_749_500, "set_track"), (2000, 100, "save")];
     assert_eq!((found, reading.lost()), (expected.to_vec(), vec![]));
 }
+
+#[test]
+fn calls_before_the_first_switch_of_a_cpu_are_of_the_task_that_leaves_it() {
+    let reading = read(
+        "# tracer: function_graph\n 0)               |  vfs_read() {\n 0)   0.500 us    |    rw_verify_area();\n\
+         \x200)               |      /* sched_waking: comm=a pid=7 */\n 1)   0.500 us    |  elsewhere();\n\
+         \x200) + 12.000 us   |  }\n ------------------------------------------\n 0)   cat-55   =>  bash-66\n\
+         \x20------------------------------------------\n\n 0) ! 150.000 us  |  schedule();\n",
+    );
+    let mut found: Vec<_> = seen(&reading).into_iter().map(|(.., name, thread)| (name, thread)).collect();
+    found.sort();
+    let expected = [
+        ("elsewhere", "CPU 1"),
+        ("rw_verify_area", "55"),
+        ("sched_waking", "55"),
+        ("schedule", "66"),
+        ("vfs_read", "55"),
+    ];
+    assert_eq!(found, expected.map(|(name, thread)| (name, thread.to_owned())));
+    assert_eq!(reading.lost(), [(Loss::NoTimes, 1)]);
+}
