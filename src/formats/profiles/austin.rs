@@ -1,7 +1,8 @@
 //! Samples of Python programs as `austin` prints them, one per line:
 //! `P<process>;T<interpreter>:<thread>;frames metric`. Frames are separated by semicolons, and each is
 //! `file:function:line`. The metric is the time since the previous sample of the thread in microseconds, or the bytes
-//! allocated. There are no timestamps: samples of a thread are consecutive from zero.
+//! allocated. Mode `full` has `time,idle,memory`: the time while the thread was not idle and the memory become samples
+//! of rows of their own. There are no timestamps: samples of a row are consecutive from zero.
 
 use rustc_hash::FxHashMap;
 
@@ -54,14 +55,35 @@ struct Sample<'a> {
     tid: Id,
     frames: &'a [u8],
     metric: i64,
+    full: Option<FullMetrics>,
+}
+
+/// The other metrics of mode `full`.
+#[derive(Debug, Clone, Copy)]
+struct FullMetrics {
+    is_idle: bool,
+    memory: i64,
+}
+
+/// The measure of a row of samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AustinRow {
+    /// The metric of the line.
+    Main,
+    Cpu,
+    Memory,
 }
 
 impl<'a> Sample<'a> {
     fn from_line(line: &'a [u8]) -> Option<Self> {
         let line = line.trim_ascii_end();
         let (stack, metric) = line.split_at(memchr::memrchr(b' ', line)?);
-        // Full metrics are `time,idle,memory`, of which the time is used.
-        let metric = metric[1..].split(|&byte| byte == b',').next().and_then(number)?;
+        let mut metrics = metric[1..].split(|&byte| byte == b',');
+        let metric = metrics.next().and_then(number)?;
+        let full = match (metrics.next(), metrics.next().and_then(number)) {
+            (Some(idle), Some(memory)) => Some(FullMetrics { is_idle: idle == b"1", memory }),
+            _ => None,
+        };
         let (process, rest) = split(stack, b';');
         let (thread, frames) = split(rest, b';');
         let pid = number(process.strip_prefix(b"P")?)?;
@@ -73,7 +95,7 @@ impl<'a> Sample<'a> {
             None if thread.is_empty() => return None,
             None => Id::Text(String::from_utf8_lossy(thread).into()),
         };
-        Some(Self { pid, tid, frames, metric })
+        Some(Self { pid, tid, frames, metric, full })
     }
 }
 
@@ -121,16 +143,47 @@ impl LineParser for Austin {
         if bytes.is_empty() || bytes.starts_with(b"#") {
             return;
         }
-        let sample = Sample::from_line(bytes);
-        let Some(Sample { pid, tid, frames, metric }) = sample else { return batch.lose(line.loss(), line.pos()) };
+        let Some(sample) = Sample::from_line(bytes) else { return batch.lose(line.loss(), line.pos()) };
         line.count_missing_end(batch);
         let is_memory = self.mode.as_deref() == Some("memory");
+        let Some(full) = sample.full.filter(|_| !is_memory) else {
+            let mode = self.mode.take();
+            let event = mode.as_deref().unwrap_or("time");
+            self.add(&sample, AustinRow::Main, (event, is_memory, sample.metric), line, batch);
+            self.mode = mode;
+            return;
+        };
+        self.add(&sample, AustinRow::Main, ("wall", false, sample.metric), line, batch);
+        if !full.is_idle {
+            self.add(&sample, AustinRow::Cpu, ("cpu", false, sample.metric), line, batch);
+        }
+        if full.memory != 0 {
+            self.add(&sample, AustinRow::Memory, ("memory", true, full.memory), line, batch);
+        }
+    }
+}
+
+impl Austin {
+    /// Adds a sample to a row of its thread: an event, whether it is memory, and its metric.
+    fn add(
+        &mut self,
+        sample: &Sample<'_>,
+        row: AustinRow,
+        (event, is_memory, metric): (&str, bool, i64),
+        line: TextLine<'_>,
+        batch: &mut BatchBuilder,
+    ) {
         if is_memory && metric < 0 {
             // Freed memory does not belong in an allocation profile.
             return batch.lose(Loss::IgnoredPhase, line.pos());
         }
         let weight = u64::try_from(metric).ok().and_then(|metric| metric.checked_mul(if is_memory { 1 } else { 1000 }));
         let Some(weight) = weight else { return batch.lose(Loss::BadNumber, line.pos()) };
+        let pid = sample.pid;
+        let tid = match row {
+            AustinRow::Main => sample.tid.clone(),
+            AustinRow::Cpu | AustinRow::Memory => Id::Text(format!("{} ({event})", sample.tid).into()),
+        };
         if !self.now_ns.contains_key(&(pid, tid.clone())) {
             if self.now_ns.len() >= THREADS_MAX {
                 return batch.lose(Loss::OverLimit, line.pos());
@@ -144,7 +197,7 @@ impl LineParser for Austin {
         let Some(next_ns) = ts_ns.checked_add_unsigned(weight) else { return batch.lose(Loss::BadTime, line.pos()) };
         *now_ns = next_ns;
         let mut stack = StackIdx::EMPTY;
-        let mut frames = frames.split(|&byte| byte == b';').filter(|frame| !frame.is_empty());
+        let mut frames = sample.frames.split(|&byte| byte == b';').filter(|frame| !frame.is_empty());
         for frame in frames.by_ref().take(STACK_FRAMES_MAX) {
             let name = batch.name(&title(frame), None, line.pos());
             stack = batch.batch.stacks.intern(stack, name);
@@ -154,7 +207,7 @@ impl LineParser for Austin {
         }
         self.args.clear();
         let unit = if is_memory { BYTES } else { NANOSECONDS };
-        self.args.measure(self.mode.as_deref().unwrap_or("time"), unit, weight);
+        self.args.measure(event, unit, weight);
         let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
         let detail = batch.batch.chunk.details.push(&detail);
         let key = TrackKey { slot: TrackKey::SLOT_UNTIMED, ..TrackKey::thread(Id::Number(pid), tid) };
@@ -218,6 +271,33 @@ mod tests {
         assert_eq!(reading.lost(), [(Loss::BadRecord, 1), (Loss::IgnoredPhase, 1), (Loss::UnendedLine, 1)]);
         assert_eq!(format_of(b"P1;T0:1;a.py:f:3 10\nP1;T0:1;a.py:f:3 10\n"), Some("Austin samples"));
         assert_eq!(format_of(b"main;f 10\n"), Some("Collapsed stacks"));
+    }
+
+    #[test]
+    fn time_on_the_cpu_and_memory_of_full_samples_are_rows_of_their_own() {
+        let reading = read(
+            "# austin: 3.6.0\n# mode: full\n\nP1;T11;a.py:f:2 100,1,0\nP1;T11;a.py:f:2 200,0,4096\nP1;T11;a.py:g:3 300,0,-9\n",
+        );
+        let mut found: Vec<_> = reading
+            .events
+            .iter()
+            .map(|event| {
+                let measure = SampleMeasure::from_args(&event.args);
+                (measure.event.into_owned(), event.ts_ns, measure.weight, event.track.tid.to_string())
+            })
+            .collect();
+        found.sort();
+        let expected = [
+            ("cpu", 0, 200_000, "11 (cpu)"),
+            ("cpu", 200_000, 300_000, "11 (cpu)"),
+            ("memory", 0, 4096, "11 (memory)"),
+            ("wall", 0, 100_000, "11"),
+            ("wall", 100_000, 200_000, "11"),
+            ("wall", 300_000, 300_000, "11"),
+        ];
+        let expected = expected.map(|(event, ts_ns, weight, tid)| (event.to_owned(), ts_ns, weight, tid.to_owned()));
+        assert_eq!(found, expected);
+        assert_eq!(reading.lost(), [(Loss::IgnoredPhase, 1)]);
     }
 
     #[test]

@@ -4,8 +4,9 @@
 //! written by `difffolded.pl`, become two rows: before and after. Such lines have each stack once, unlike the stacks of
 //! threads with numbers at the ends of their names. A few lines are no evidence.
 //!
-//! If any weight has decimals, as for tools that write milliseconds, all weights are shown in millionths. Decimals that
-//! the unit of the user cannot hold are cut off and counted as a loss.
+//! If any weight has decimals, as for tools that write milliseconds, all weights are shown in millionths, so that sums
+//! are exact. Decimals that the unit of the user cannot hold are cut off and counted as a loss. Negative weights, as of
+//! differences, are a row of decreases.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -122,8 +123,10 @@ fn split(line: &[u8]) -> Option<(&[u8], LineWeight)> {
     Some((if stack.is_empty() { NO_FRAMES.as_bytes() } else { stack }, weight))
 }
 
+/// The weight of a line, in millionths.
 enum LineWeight {
-    Negative,
+    /// Amount of a negative weight.
+    Decrease(u128),
     Millionths(u128),
 }
 
@@ -133,7 +136,8 @@ impl LineWeight {
             return Some(Self::Millionths(u128::from(whole) * MILLIONTHS));
         }
         let millionths = nanos_from_millis(text).ok()?;
-        Some(u128::try_from(millionths).map_or(Self::Negative, Self::Millionths))
+        let amount = u128::from(millionths.unsigned_abs());
+        Some(if millionths < 0 { Self::Decrease(amount) } else { Self::Millionths(amount) })
     }
 }
 
@@ -158,6 +162,14 @@ struct CollapsedRow {
     millionths: Option<u128>,
     /// Weight before, for lines with two weights.
     before_millionths: Option<u128>,
+    /// Sum of the negative weights.
+    less_millionths: Option<u128>,
+}
+
+impl CollapsedRow {
+    fn new(caller: Option<u32>) -> Self {
+        Self { caller, millionths: None, before_millionths: None, less_millionths: None }
+    }
 }
 
 impl LineParser for Collapsed {
@@ -166,7 +178,9 @@ impl LineParser for Collapsed {
             return;
         }
         let Some((stack, weight)) = split(line.bytes) else { return batch.lose(line.loss(), line.pos()) };
-        let LineWeight::Millionths(millionths) = weight else { return batch.lose(Loss::BadNumber, line.pos()) };
+        if self.is_difference && matches!(weight, LineWeight::Decrease(_)) {
+            return batch.lose(Loss::BadNumber, line.pos());
+        }
         let (stack, before) = match split(stack).filter(|_| self.is_difference) {
             Some((stack, LineWeight::Millionths(before))) => (stack, Some(before)),
             _ => (stack, None),
@@ -182,7 +196,11 @@ impl LineParser for Collapsed {
             }
         }
         if let Some(innermost) = caller.and_then(|row| self.rows.get_mut(row as usize)) {
-            *innermost.millionths.get_or_insert(0) += millionths;
+            let (sum, amount) = match weight {
+                LineWeight::Millionths(amount) => (&mut innermost.millionths, amount),
+                LineWeight::Decrease(amount) => (&mut innermost.less_millionths, amount),
+            };
+            *sum.get_or_insert(0) += amount;
             if let Some(before) = before {
                 *innermost.before_millionths.get_or_insert(0) += before;
             }
@@ -191,7 +209,13 @@ impl LineParser for Collapsed {
 
     fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
         if !self.is_difference {
-            return self.emit("stacks", -1, |row| row.millionths, out);
+            self.emit("stacks", -1, |row| row.millionths, out)?;
+            let has_decreases = self.rows.iter().any(|row| row.less_millionths.is_some());
+            return if has_decreases {
+                self.emit("stacks decrease", 0, |row| row.less_millionths, out)
+            } else {
+                Ok(())
+            };
         }
         self.emit("before", -2, |row| row.before_millionths, out)?;
         self.emit("after", -1, |row| row.millionths, out)
@@ -257,10 +281,10 @@ impl Collapsed {
         let row = row.ok_or(Loss::OverLimit)?;
         if !self.frames.push_titled(caller, name.0) {
             // The row exists without its caller, and no line ends in it.
-            self.rows.push(CollapsedRow { caller: None, millionths: None, before_millionths: None });
+            self.rows.push(CollapsedRow::new(None));
             return Err(Loss::DeepNesting);
         }
-        self.rows.push(CollapsedRow { caller, millionths: None, before_millionths: None });
+        self.rows.push(CollapsedRow::new(caller));
         self.row_index.insert(key, row);
         Ok(row)
     }

@@ -119,8 +119,8 @@ fn text_in_16_bits_with_lines_of_windows_reads_the_same() {
 fn lines_without_a_weight_are_counted_and_the_rest_is_shown() {
     let stacks = "a;b 1\n".repeat(1000);
     let reading = read(&format!("{stacks}no weight\na;b -1\na;b 99999999999999999999\n{stacks}a;b 1"));
-    assert_eq!(samples(&reading), lines(&[("a;b", 2001)]));
-    assert_eq!(reading.lost(), [(Loss::BadNumber, 1), (Loss::BadRecord, 2)]);
+    assert_eq!(samples(&reading), lines(&[("a;b", 2001), ("a;b", 1)]), "one is negative");
+    assert_eq!(reading.lost(), [(Loss::BadRecord, 2)]);
 }
 
 #[test]
@@ -238,4 +238,23 @@ fn a_few_lines_whose_names_end_in_numbers_are_no_difference() {
         seen("# by a tool\nmain;Worker 1 5\nmain;Pool 2 3\n"),
         lines(&[("main;Worker 1", 5), ("main;Pool 2", 3)])
     );
+}
+
+#[test]
+fn negative_weights_are_a_row_of_decreases() {
+    let reading = read("a;b -3\na;b -2.5\nc;d 4\na;b 1\n");
+    let of = |name: &str| {
+        let own = reading.events.iter().filter(|seen| SampleMeasure::from_args(&seen.args).event == name);
+        own.map(|seen| (seen.stack.join(";"), SampleMeasure::from_args(&seen.args).weight)).collect::<Vec<_>>()
+    };
+    assert_eq!(of("stacks"), lines(&[("a;b", 1), ("c;d", 4)]));
+    assert_eq!(of("stacks decrease"), lines(&[("a;b", 5_500_000)]));
+    assert_eq!(reading.lost(), []);
+}
+
+#[test]
+fn sums_of_weights_with_decimals_are_exact() {
+    let reading = read("a;b;c 10.5\na;b 5.25\na;b 0.1\na;b 0.2\n");
+    assert_eq!(samples(&reading), lines(&[("a;b;c", 10_500_000), ("a;b", 5_550_000)]));
+    assert_eq!((&*SampleMeasure::from_args(&reading.events[0].args).unit, reading.lost()), ("millionths", vec![]));
 }
