@@ -312,7 +312,7 @@ fn started_ns(started: Option<&RawValue>, pos: SourcePos, batch: &mut BatchBuild
     started_ns
 }
 
-/// Adds a page as a span up to its load event, with the content load event as an instant.
+/// Adds a page as a span up to its last known event: its load, or else the load of its content. Both are instants too.
 fn add_page(
     page: &HarPage<'_>,
     title: &str,
@@ -323,17 +323,19 @@ fn add_page(
 ) {
     let Some(start_ns) = started_ns(page.started_date_time, pos, batch) else { return };
     let timings = page.timings.as_ref();
-    let Some(load_ns) = timings.and_then(|timings| taken_ns(timings.on_load)) else { return };
+    let load_ns = timings.and_then(|timings| taken_ns(timings.on_load));
     let content_ns = timings.and_then(|timings| taken_ns(timings.on_content_load));
+    let Some(last_ns) = load_ns.or(content_ns) else { return };
     let point = |ns: i64, name: &str| Point {
         ts_ns: start_ns.saturating_add(ns),
         name: name.as_bytes().into(),
         args: "".into(),
     };
-    let points = content_ns.map(|ns| point(ns, "onContentLoad")).into_iter().chain([point(load_ns, "onLoad")]);
+    let content = content_ns.map(|ns| point(ns, "onContentLoad"));
+    let points = content.into_iter().chain(load_ns.map(|ns| point(ns, "onLoad")));
     layout.push(ServiceSpan {
         start_ns,
-        end_ns: start_ns.saturating_add(load_ns),
+        end_ns: start_ns.saturating_add(last_ns),
         id: span_id(b"page", page.id.as_bytes()),
         parent: None,
         service,

@@ -513,3 +513,18 @@ fn requests_that_never_ended_or_last_long_have_the_ends_that_are_known() {
     assert_eq!(of("open"), (false, 30 * 86_400 * 1_000_000_000));
     assert_eq!(reading.lost(), [(Loss::BadNumber, 1)]);
 }
+
+#[test]
+fn a_page_that_never_loaded_ends_with_the_load_of_its_content() {
+    let reading = read(
+        r#"{"log":{"version":"1.2","creator":{"name":"W"},"pages":[{"startedDateTime":"2024-03-10T10:00:00.000Z",
+        "id":"p1","title":"t","pageTimings":{"onContentLoad":120.5,"onLoad":-1}}],"entries":[]}}"#,
+    );
+    let page = reading.events.iter().find(|event| event.name == "t").expect("a page");
+    assert_eq!(page.value, 120_500_000);
+    assert!(
+        reading.names().contains(&"onContentLoad") && !reading.names().contains(&"onLoad"),
+        "{:?}",
+        reading.names()
+    );
+}

@@ -1,12 +1,15 @@
 //! Console messages, errors, events and program output of a Playwright trace. Each is a span of zero duration, so that
 //! its text can be long and it has its own row.
 
+use std::io::Read as _;
+
 use serde_json::value::RawValue;
 
 use super::wire::{
     CallMetadata, ConsoleText, CreatedMessage, MessageEvent, PageErrorEvent, PlaywrightLine, StackPosition,
 };
 use super::{CALL_BYTES, OPEN_BYTES_MAX, Playwright};
+use crate::formats::input::base64::Base64Reader;
 use crate::formats::input::text::without_colours;
 use crate::formats::json::text::without_escaped_colours;
 use crate::formats::otlp::layout::ServiceSpan;
@@ -14,18 +17,29 @@ use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
 use crate::model::{Loss, SourcePos};
 
+/// Returns the text of output that is not valid UTF-8, with replacement characters. Returns `None` for binary data.
+fn text_of_base64(base64: &str) -> Option<String> {
+    let mut bytes = Vec::new();
+    Base64Reader::new(base64.as_bytes()).read_to_end(&mut bytes).ok()?;
+    let is_binary = bytes.iter().any(|&byte| byte == 0);
+    (!is_binary).then(|| String::from_utf8_lossy(&bytes).into_owned())
+}
+
 impl Playwright {
     /// Adds a console message, or output of the program.
     pub(super) fn printed(&mut self, line: &PlaywrightLine<'_>, pos: SourcePos, batch: &mut BatchBuilder) {
         let is_console = line.kind == "console";
         let kind = if is_console { line.message_type.as_deref().unwrap_or("log") } else { &line.kind };
         let time = if is_console { line.time } else { line.timestamp };
-        let text = line.text.as_deref().map(|text| if is_console { text } else { text.trim_end_matches(['\n', '\r']) });
         let mut args = typed(kind);
-        if let Some(base64) = &line.base64 {
+        let decoded = line.base64.as_deref().and_then(text_of_base64);
+        if let (Some(base64), None) = (&line.base64, &decoded) {
             args.text("base64", base64.as_bytes());
         }
-        self.message(text.unwrap_or("console"), args, time, pos, batch);
+        let text = line.text.as_deref().or(decoded.as_deref());
+        let text = text.map(|text| if is_console { text } else { text.trim_end_matches(['\n', '\r']) });
+        let name = text.filter(|text| is_console || !text.is_empty());
+        self.message(name.unwrap_or(if is_console { "console" } else { kind }), args, time, pos, batch);
     }
 
     /// Adds an error of a test. It has no time of its own, and its line follows those of the failed call.

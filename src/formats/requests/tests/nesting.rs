@@ -24,6 +24,7 @@ fn calls_of_playwright_are_below_their_parents_and_its_output_is_shown() {
         before("POST", r#""outer""#, 8),
         r#"{"type":"stdout","timestamp":9,"text":"hello\n"}"#.to_owned(),
         r#"{"type":"stderr","timestamp":10,"base64":"AAE="}"#.to_owned(),
+        r#"{"type":"stderr","timestamp":10,"base64":"ZXJyCg=="}"#.to_owned(),
         after("GET", 11),
         after("POST", 12),
         after("outer", 13),
@@ -39,7 +40,8 @@ fn calls_of_playwright_are_below_their_parents_and_its_output_is_shown() {
     let arrows = reading.events.iter().filter(|event| event.kind == EventKind::FlowEnd);
     assert_eq!(arrows.map(|arrow| &*arrow.name).collect::<Vec<_>>(), ["POST"]);
     assert_eq!(shown(&reading, "hello").args, r#"{"type":"stdout"}"#);
-    assert_eq!(shown(&reading, "console").args, r#"{"type":"stderr","base64":"AAE="}"#);
+    assert_eq!(shown(&reading, "stderr").args, r#"{"type":"stderr","base64":"AAE="}"#);
+    assert_eq!(shown(&reading, "err").args, r#"{"type":"stderr"}"#);
     assert_eq!(shown(&reading, "no").args, r#"{"type":"test error"}"#);
     assert_eq!(reading.lost(), [(Loss::IgnoredPacket, 1)]);
     assert_eq!(read(header).lost(), [], "a trace without events");
