@@ -17,7 +17,7 @@ use super::syscalls::SystemCall;
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
-use crate::formats::input::text::parsed;
+use crate::formats::input::text::{parsed, split_word};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::{ReadError, Reader};
