@@ -1,6 +1,6 @@
 //! The heat map of the scope or of a name: its cells by pointer and keyboard, and the scope that they select.
 
-use egui::{Event, Key, Modifiers, Rect, pos2, vec2};
+use egui::{Key, Modifiers, Rect, pos2, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
 
 use crate::copied::copied;
