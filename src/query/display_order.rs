@@ -171,7 +171,84 @@ fn threads_of_beside(tracks: &[Track]) -> Vec<TrackIdx> {
 
 #[cfg(test)]
 mod tests {
-    use crate::model::ProcessIdx;
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::{GroupPath, Process, TrackKey};
+    use crate::query::track_groups::{GroupId, TrackGroups};
+
+    /// Builds tracks of `(kind, name, sort index, path)`, where the path has digits for names.
+    fn nested_tables(tracks: &[(TrackKind, u8, i64, &str)]) -> TrackTables {
+        let mut tables = TrackTables { processes: vec![Process::default()], ..TrackTables::default() };
+        for (&(kind, name, sort_index, path), index) in tracks.iter().zip(0..) {
+            let names: Vec<String> = path.chars().map(|letter| letter.to_string()).collect();
+            // One of four is the parent itself.
+            let own = (!path.is_empty() && name == 0).then(|| names.join(" / "));
+            let name: std::sync::Arc<str> = own.unwrap_or_else(|| format!("n{name}")).into();
+            let key = TrackKey { kind, pid: Id::None, tid: Id::None, name: (&*name).into(), slot: index };
+            tables.tracks.push(Track { key, process: ProcessIdx(0), name, sort_index });
+            if !path.is_empty() {
+                tables.groups.insert(TrackIdx(index), GroupPath::text(names.iter().map(String::as_str)));
+            }
+        }
+        tables
+    }
+
+    proptest! {
+        #[test]
+        fn tracks_of_each_group_are_together_the_parents_first_and_the_rest_by_their_first_tracks(
+            tracks in prop::collection::vec(
+                (prop_oneof![Just(TrackKind::Async), Just(TrackKind::Counter)], 0u8..4, 0i64..3, "[01]{0,3}"),
+                1..24,
+            ),
+        ) {
+            let tracks: Vec<_> = tracks.iter().map(|(kind, name, rank, path)| (*kind, *name, *rank, &**path)).collect();
+            let tables = nested_tables(&tracks);
+            let all: Vec<_> = (0..tracks.len() as u32).map(TrackIdx).collect();
+            let named = NamedGroups::new(&tables, &all);
+            let order = display_order(&tables, all.clone(), &named);
+            prop_assert_eq!(order.iter().copied().collect::<BTreeSet<_>>(), all.iter().copied().collect());
+            let groups = TrackGroups::new(&tables, &order, &named);
+            // The plain sort key of a track within a group.
+            let place = |track: TrackIdx| {
+                let of = &tables.tracks[track.index()];
+                let is_alike = |other: &&TrackIdx| {
+                    let other = &tables.tracks[other.index()];
+                    other.key.kind == TrackKind::Async && other.name == of.name
+                };
+                let is_async = of.key.kind == TrackKind::Async;
+                let lead = if is_async { all.iter().find(is_alike).copied() } else { Some(TrackIdx(0)) };
+                (of.sort_index, of.key.kind, lead, if is_async { of.key.slot } else { 0 }, track)
+            };
+            for group in groups.all().iter().filter(|group| group.is_named) {
+                let is_in = |&track: &TrackIdx| groups.above(track).any(|above| above.id == group.id);
+                let runs: Vec<_> = order.chunk_by(|one, next| is_in(one) == is_in(next)).filter(|run| is_in(&run[0])).collect();
+                prop_assert_eq!(runs.len(), 1, "{:?} is not together in {:?}", group, order);
+                prop_assert_eq!(runs[0].len(), group.tracks as usize);
+                let child = |track: TrackIdx| -> (Option<GroupId>, TrackIdx) {
+                    let inner = groups.above(track).find(|above| above.id.level == group.id.level + 1);
+                    inner.map_or((None, track), |inner| (Some(inner.id), inner.id.lead))
+                };
+                let units: Vec<_> = runs[0].chunk_by(|&one, &next| child(one) == child(next)).collect();
+                let distinct: BTreeSet<_> = units.iter().map(|unit| child(unit[0])).collect();
+                prop_assert_eq!(distinct.len(), units.len(), "an inner group is not together");
+                let path = tables.group(group.id.lead).unwrap().outermost(group.named_levels());
+                let places: Vec<_> = units.iter().map(|unit| {
+                    let track = &tables.tracks[unit[0].index()];
+                    let own_path = tables.group(unit[0]).unwrap();
+                    let is_own_name = match track.key.kind {
+                        TrackKind::Counter => *track.name == *own_path.name(),
+                        _ => path.is_name_of(&track.name),
+                    };
+                    let is_parent = child(unit[0]).0.is_none() && own_path == path && is_own_name;
+                    (!is_parent, unit.iter().map(|&track| place(track)).min())
+                }).collect();
+                prop_assert!(places.is_sorted(), "{:?} in {:?}", places, order);
+            }
+        }
+    }
 
     #[test]
     fn the_tracks_of_each_process_are_found_where_the_trace_orders_them() {

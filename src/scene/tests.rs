@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use super::arrange::{self, Arrangement, OVERLAYS_MAX, TrackOrder};
 use super::counter_overlay::{CounterOverlay, have_one_unit, overlaid_row};
 use super::rows::{Folded, GroupKind, RowHeights};
+use super::titles::{group_title, title_below, track_title};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::ingest::{self, CachePolicy, LoadOptions};
@@ -29,6 +30,34 @@ pub(crate) fn snapshot_of_bytes(trace: &[u8]) -> Snapshot {
     let options = LoadOptions { cache: CachePolicy::None, ..LoadOptions::default() };
     let loaded = ingest::open(file.path(), &options, &Cancel::default(), &Progress::default()).unwrap();
     Snapshot::new(loaded.store)
+}
+
+/// Returns the titles of the headers of groups, with colons, and of tracks as they are shown, indented by level.
+pub(crate) fn outline_of(snapshot: &Snapshot, arrangement: &Arrangement) -> Vec<String> {
+    let layout = arrange::layout(snapshot, arrangement, Some(&[]), &RowHeights::at_scale(1.0));
+    let indented = |level: usize, title: &str| format!("{}{title}", "  ".repeat(level));
+    let rows = layout.groups_within(0, layout.height_px()).into_iter().filter_map(|row| match row.kind {
+        GroupKind::Custom(_) | GroupKind::Process(_) => None,
+        GroupKind::Tracks(group) => {
+            let title = group_title(snapshot, &snapshot.group(group).expect("a group"));
+            Some(indented(group.level.into(), &format!("{title}:")))
+        }
+        GroupKind::Track(track) => {
+            let group = snapshot.group_of(track);
+            let title = title_below(snapshot, track, group.map_or(0, |group| group.named_levels()));
+            let title = title.unwrap_or_else(|| track_title(snapshot.track(track)).0);
+            Some(indented(snapshot.groups_of(track).count(), &title))
+        }
+    });
+    rows.collect()
+}
+
+/// Returns the same in trace order, with all groups unfolded.
+pub(crate) fn outline(snapshot: &Snapshot) -> Vec<String> {
+    let folded = snapshot.groups().iter().filter(|group| group.starts_folded());
+    let mut arrangement = Arrangement::default();
+    arrangement.folded.toggled_groups = folded.map(|group| group.id).collect();
+    outline_of(snapshot, &arrangement)
 }
 
 /// Builds a span of one microsecond for each `(process, thread, start)`, on threads named after both.

@@ -1,7 +1,7 @@
 //! Tests of the levels of groups: as shown, folded, sorted and summed up, and as written and read back.
 
 use super::encode::{Message, child, process};
-use super::groups::{counter, outline, outline_of, shown_trace, span, value};
+use super::groups::{counter, shown_trace, span, value};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::export::{ExportFormat, ExportOptions, export};
@@ -10,7 +10,7 @@ use crate::query::track_groups::GroupId;
 use crate::query::{Buckets, Cell, Snapshot};
 use crate::scene::arrange::{self, Arrangement, TrackOrder};
 use crate::scene::rows::{GroupKind, RowHeights, RowLayout};
-use crate::scene::tests::snapshot_of_bytes;
+use crate::scene::tests::{outline, outline_of, snapshot_of_bytes};
 use crate::scene::titles::group_path_title;
 use crate::store::{LaneIdx, LaneKind, RowIdx};
 use crate::tiles::summaries::TrackSummaries;

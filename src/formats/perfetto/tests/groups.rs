@@ -8,8 +8,7 @@ use crate::model::{Event, GroupPath, Id, Metadata, NameIdx, Names, Registry, Sta
 use crate::query::Snapshot;
 use crate::scene::arrange::{self, Arrangement, TrackOrder};
 use crate::scene::rows::{GroupKind, RowHeights, TrackRows};
-use crate::scene::tests::snapshot_of_bytes;
-use crate::scene::titles::{group_title, title_below, track_title};
+use crate::scene::tests::{outline, snapshot_of_bytes};
 
 const BEGIN: u64 = 1;
 const END: u64 = 2;
@@ -65,34 +64,6 @@ pub(super) fn shown_trace(packets: impl IntoIterator<Item = Message>) -> Snapsho
 
 fn names(snapshot: &Snapshot) -> Vec<&str> {
     snapshot.display_order().iter().map(|&track| &*snapshot.track(track).name).collect()
-}
-
-/// Returns the titles of the headers of groups, with colons, and of tracks as they are shown, indented by level.
-pub(super) fn outline_of(snapshot: &Snapshot, arrangement: &Arrangement) -> Vec<String> {
-    let layout = arrange::layout(snapshot, arrangement, Some(&[]), &RowHeights::at_scale(1.0));
-    let indented = |level: usize, title: &str| format!("{}{title}", "  ".repeat(level));
-    let rows = layout.groups_within(0, layout.height_px()).into_iter().filter_map(|row| match row.kind {
-        GroupKind::Custom(_) | GroupKind::Process(_) => None,
-        GroupKind::Tracks(group) => {
-            let title = group_title(snapshot, &snapshot.group(group).expect("a group"));
-            Some(indented(group.level.into(), &format!("{title}:")))
-        }
-        GroupKind::Track(track) => {
-            let group = snapshot.group_of(track);
-            let title = title_below(snapshot, track, group.map_or(0, |group| group.named_levels()));
-            let title = title.unwrap_or_else(|| track_title(snapshot.track(track)).0);
-            Some(indented(snapshot.groups_of(track).count(), &title))
-        }
-    });
-    rows.collect()
-}
-
-/// Returns the same in trace order, with all groups unfolded.
-pub(super) fn outline(snapshot: &Snapshot) -> Vec<String> {
-    let folded = snapshot.groups().iter().filter(|group| group.starts_folded());
-    let mut arrangement = Arrangement::default();
-    arrangement.folded.toggled_groups = folded.map(|group| group.id).collect();
-    outline_of(snapshot, &arrangement)
 }
 
 /// Returns a GPU with queues and a counter, a socket and a loader: the GPU's own span comes last.
