@@ -308,12 +308,14 @@ impl TrackTables {
         counter.and_then(|counter| unit_in_name(&counter.name)).unwrap_or_default()
     }
 
-    /// Returns the path of the group that the trace puts a track into. Only async tracks and counters have one.
+    /// Returns the path of the group that the trace puts a track into. Only async tracks, counters and threads have
+    /// one.
     #[must_use]
     pub(crate) fn group(&self, track: TrackIdx) -> Option<GroupPath<'_>> {
         let group = self.groups.get(track)?;
         let kind = self.tracks.get(track.index())?.key.kind;
-        matches!(kind, TrackKind::Async | TrackKind::Counter).then(|| GroupPath::new(group))
+        let is_possible = matches!(kind, TrackKind::Async | TrackKind::Counter | TrackKind::Thread);
+        is_possible.then(|| GroupPath::new(group))
     }
 
     /// Returns the name of a track with its unit in brackets, for formats without a field for it: `MemFree (bytes)`.

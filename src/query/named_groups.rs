@@ -60,10 +60,11 @@ impl NamedGroups {
             let Some(path) = tables.group(index) else { continue };
             let track = &tables.tracks[index.index()];
             // Nearly every track has the group of another one.
-            let known = numbers.get(&(track.process, &track.key.tid, path.as_str())).copied();
+            let thread = thread_of(track);
+            let known = numbers.get(&(track.process, thread, path.as_str())).copied();
             let group = known.unwrap_or_else(|| {
                 let with_outer = |outer: Option<u32>, (level, path): (u8, GroupPath<'a>)| {
-                    Some(*numbers.entry((track.process, &track.key.tid, path.as_str())).or_insert_with(|| {
+                    Some(*numbers.entry((track.process, thread, path.as_str())).or_insert_with(|| {
                         found.groups.push(NamedGroup { lead: index, outer, level, shown: None, is_group: false });
                         found.groups.len() as u32 - 1
                     }))
@@ -206,6 +207,11 @@ fn keep_first<K: Ord>(first: &mut TrackIdx, track: TrackIdx, key: &impl Fn(Track
     if track != *first && key(track) < key(*first) {
         *first = track;
     }
+}
+
+/// Returns the thread whose groups a track may be in. Threads are in groups of their process.
+fn thread_of(track: &Track) -> &Id {
+    if track.key.kind == TrackKind::Thread { &Id::None } else { &track.key.tid }
 }
 
 /// Returns whether a track has the name of its group. The name of a counter is not its path.

@@ -133,6 +133,6 @@ impl LineParser for ConsoleSpans {
         if let Some(pos) = self.pos {
             self.lose(Loss::Truncated, pos, out.batch);
         }
-        self.layout.flush(out)
+        self.layout.finish(out)
     }
 }

@@ -122,7 +122,7 @@ impl LineParser for Requests {
     }
 
     fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
-        self.decoder.layout.flush(out)
+        self.decoder.layout.finish(out)
     }
 }
 
@@ -141,7 +141,7 @@ impl StreamReader for OneRequest {
         if decoder.has_others_only() {
             return Err(no_spans(path));
         }
-        decoder.layout.flush(&mut Output::new(&mut batch, &mut *sink, context))?;
+        decoder.layout.finish(&mut Output::new(&mut batch, &mut *sink, context))?;
         document.count_rest(&mut batch.batch.losses)?;
         batch.flush(sink)
     }

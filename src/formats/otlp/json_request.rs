@@ -228,19 +228,22 @@ impl JsonDecoder {
         let end_ns = end.map_or(Ok(ServiceSpan::UNFINISHED_NS), |end| TimeUnit::Nanoseconds.nanos(end));
         let SpanResource { service, attributes: resource } = resource.clone();
         let id_of = |id: &str| span_id(trace_id.as_bytes(), id.as_bytes());
-        self.layout.push(ServiceSpan {
-            start_ns,
-            end_ns: end_or_unfinished(end_ns.ok(), pos, batch),
-            id: id_of(&own_id),
-            parent: parent.as_deref().map(id_of),
-            service,
-            name: span.name.as_bytes().into(),
-            args,
-            resource,
-            points,
-            is_failed: status == ERROR_STATUS,
-            pos,
-        });
+        self.layout.push_of_trace(
+            &trace_id,
+            ServiceSpan {
+                start_ns,
+                end_ns: end_or_unfinished(end_ns.ok(), pos, batch),
+                id: id_of(&own_id),
+                parent: parent.as_deref().map(id_of),
+                service,
+                name: span.name.as_bytes().into(),
+                args,
+                resource,
+                points,
+                is_failed: status == ERROR_STATUS,
+                pos,
+            },
+        );
     }
 
     /// Converts the events of a span.

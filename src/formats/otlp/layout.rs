@@ -4,6 +4,9 @@
 //! Spans are sorted by start, longer first. A span goes on the row of its parent if the parent is innermost there and
 //! does not end before it. Otherwise it goes on the first row of its service without an open span. A span that has not
 //! ended keeps its row to the end of the trace.
+//!
+//! The rows of a file with a few traces are of one trace each, and several rows of a trace are a group. This needs all
+//! spans at once, so it is not done while a trace grows, or if the buffer is full before the end.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -14,13 +17,14 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::links::{ChildEnd, SpanLinks, SpanPlace};
 use super::services::{ServiceKey, ServiceNames};
+use super::traces::{RootCandidate, TraceNumber, Traces};
 use crate::base::budget::Budget;
 use crate::base::budget_shares::BudgetShare;
 use crate::formats::ReadError;
 use crate::formats::input::lines::Output;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
-use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, SourcePos, TrackKey};
+use crate::model::{Event, EventFlags, EventKind, GroupPath, Id, Loss, Metadata, SourcePos, TrackKey};
 
 /// Approximate memory of a span without its texts.
 const SPAN_MEMORY_BYTES: usize = 160;
@@ -88,13 +92,23 @@ pub(crate) fn span_id(trace: &[u8], span: &[u8]) -> u64 {
 /// Spans that wait for the layout.
 #[derive(Debug, Default)]
 pub(crate) struct Layout {
-    spans: Vec<ServiceSpan>,
+    spans: Vec<WaitingSpan>,
     /// Indices of servers' halves, which have the ids of their clients' halves.
     shared: Vec<usize>,
     bytes: usize,
     services: Vec<Service>,
     names: ServiceNames,
     links: SpanLinks,
+    traces: Traces,
+    /// Whether some spans have rows already.
+    has_rows: bool,
+}
+
+/// A span that has no row yet, and its trace if that may be shown by itself.
+#[derive(Debug)]
+struct WaitingSpan {
+    trace: Option<TraceNumber>,
+    span: ServiceSpan,
 }
 
 #[derive(Debug, Default)]
@@ -102,6 +116,12 @@ struct Service {
     /// Attributes of its last resource, which rarely change.
     resource: Option<Arc<str>>,
     rows: Vec<SpanRow>,
+    common: FreeRows,
+}
+
+/// The rows of a service that one trace, or all of them, may use.
+#[derive(Debug, Default)]
+struct FreeRows {
     /// Rows with open spans, by the time at which they become free.
     busy: BinaryHeap<Reverse<(i64, usize)>>,
     free: BTreeSet<usize>,
@@ -147,30 +167,36 @@ impl Layout {
         last.clone().filter(|_| !attributes.is_empty())
     }
 
-    /// Adds a span to the next layout.
+    /// Adds a span without a trace id to the next layout.
     pub(crate) fn push(&mut self, span: ServiceSpan) {
+        self.push_of_trace("", span);
+    }
+
+    /// Adds a span to the next layout.
+    pub(crate) fn push_of_trace(&mut self, trace_id: &str, span: ServiceSpan) {
         let points = span.points.iter().map(|point| point.args.len() + point.name.len() + POINT_MEMORY_BYTES);
         self.bytes += SPAN_MEMORY_BYTES + span.name.len() + span.args.len() + points.sum::<usize>();
-        self.spans.push(span);
+        let trace = self.traces.number(trace_id);
+        self.spans.push(WaitingSpan { trace, span });
     }
 
     /// Adds the server's half of a span. The client's half, which has the same id, is its parent if it is in the trace.
-    pub(crate) fn push_shared(&mut self, span: ServiceSpan) {
+    pub(crate) fn push_shared(&mut self, trace_id: &str, span: ServiceSpan) {
         self.shared.push(self.spans.len());
-        self.push(span);
+        self.push_of_trace(trace_id, span);
     }
 
     /// Makes clients' halves the parents of servers' halves. Either may come first, and a server's half may be alone.
-    fn join_halves(&mut self, spans: &mut [ServiceSpan]) {
+    fn join_halves(&mut self, spans: &mut [WaitingSpan]) {
         let shared = std::mem::take(&mut self.shared);
         if shared.is_empty() {
             return;
         }
         let mut next_shared = shared.iter().copied().peekable();
         let others = spans.iter().enumerate().filter(|(index, _)| next_shared.next_if_eq(index).is_none());
-        let others: FxHashSet<u64> = others.map(|(_, span)| span.id).collect();
+        let others: FxHashSet<u64> = others.map(|(_, waiting)| waiting.span.id).collect();
         for index in shared {
-            let span = &mut spans[index];
+            let span = &mut spans[index].span;
             if others.contains(&span.id) {
                 span.parent = Some(span.id);
             }
@@ -187,17 +213,45 @@ impl Layout {
         if self.is_full(out.budget()) { self.flush(out) } else { Ok(()) }
     }
 
-    /// Lays out all buffered spans.
+    /// Lays out all buffered spans, since others may follow.
     pub(crate) fn flush(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
+        self.lay_out(false, out)?;
+        Ok(())
+    }
+
+    /// Lays out the last spans. If none has a row already, each of a few traces has rows of its own.
+    pub(crate) fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
+        if self.has_rows || !self.traces.are_shown() {
+            return self.flush(out);
+        }
+        let (spans, rows) = self.lay_out(true, out)?;
+        let titles = self.traces.titles(spans.iter().map(|&WaitingSpan { trace, ref span }| {
+            let (id, parent, name) = (span.id, span.parent, &*span.name);
+            RootCandidate { trace, id, parent, name }
+        }));
+        name_rows(&rows, &titles, &mut out.batch.batch.metadata);
+        Ok(())
+    }
+
+    /// Lays out all buffered spans, with rows of one trace each if `has_traces`. Returns the spans in order of start,
+    /// and the new rows of traces.
+    fn lay_out(
+        &mut self,
+        has_traces: bool,
+        out: &mut Output<'_>,
+    ) -> Result<(Vec<WaitingSpan>, Vec<RowOfTrace>), ReadError> {
         let mut spans = std::mem::take(&mut self.spans);
         self.bytes = 0;
+        self.has_rows |= !spans.is_empty();
         self.join_halves(&mut spans);
-        spans.sort_by_key(|span| (span.start_ns, Reverse(span.row_end_ns())));
-        let mut args = String::new();
+        spans.sort_by_key(|WaitingSpan { span, .. }| (span.start_ns, Reverse(span.row_end_ns())));
+        let (mut args, mut rows_of_traces) = (String::new(), Vec::new());
+        // By service and trace, of those that are shown by themselves.
+        let mut free_rows: FxHashMap<(u32, TraceNumber), FreeRows> = FxHashMap::default();
         // The place of each laid-out span, for its children.
         let mut places: FxHashMap<u64, SpanPlace> = FxHashMap::default();
-        for span in &spans {
-            let end_ns = span.row_end_ns();
+        for WaitingSpan { trace, span } in &spans {
+            let (end_ns, trace) = (span.row_end_ns(), trace.filter(|_| has_traces));
             let place_of = |id: u64| places.get(&id).copied().or_else(|| self.links.placed(id));
             let parent = span.parent.and_then(place_of);
             let service = &mut self.services[span.service as usize];
@@ -208,11 +262,15 @@ impl Layout {
             let rows_before = service.rows.len();
             let row = match below {
                 Some(parent) => parent.row,
-                None => service.free_row(span.start_ns, end_ns),
+                None => {
+                    let of_trace = trace.map(|trace| free_rows.entry((span.service, trace)).or_default());
+                    service.free_row(of_trace, span.start_ns, end_ns)
+                }
             };
             if service.rows.len() > rows_before {
                 let TrackKey { pid, tid, .. } = key(span.service, row);
                 out.batch.batch.metadata.push(Metadata::ThreadName { pid, tid, name: ROW_NAME.into() });
+                rows_of_traces.extend(trace.map(|trace| RowOfTrace { service: span.service, row, trace }));
             }
             service.rows[row].open.push((span.id, end_ns));
             let place = SpanPlace { service: span.service, row, start_ns: span.start_ns };
@@ -232,9 +290,9 @@ impl Layout {
             }
             out.flush_if_full()?;
         }
-        spans.iter().for_each(|span| self.links.place(span.id, places[&span.id]));
+        spans.iter().for_each(|WaitingSpan { span, .. }| self.links.place(span.id, places[&span.id]));
         self.services.iter_mut().for_each(Service::close_all);
-        Ok(())
+        Ok((spans, rows_of_traces))
     }
 }
 
@@ -252,15 +310,17 @@ impl SpanRow {
 }
 
 impl Service {
-    /// Returns the first row without an open span. Calls must be in order of start.
-    fn free_row(&mut self, start_ns: i64, end_ns: i64) -> usize {
-        while let Some(&Reverse((until_ns, row))) = self.busy.peek()
+    /// Returns the first row without an open span, of those of one trace or else of all. Calls must be in order of
+    /// start.
+    fn free_row(&mut self, of_trace: Option<&mut FreeRows>, start_ns: i64, end_ns: i64) -> usize {
+        let FreeRows { busy, free } = of_trace.unwrap_or(&mut self.common);
+        while let Some(&Reverse((until_ns, row))) = busy.peek()
             && until_ns <= start_ns
         {
-            self.busy.pop();
-            self.free.insert(row);
+            busy.pop();
+            free.insert(row);
         }
-        let index = self.free.pop_first().unwrap_or_else(|| {
+        let index = free.pop_first().unwrap_or_else(|| {
             self.rows.push(SpanRow { open: Vec::new(), last_end_ns: i64::MIN });
             self.rows.len() - 1
         });
@@ -268,22 +328,45 @@ impl Service {
         row.open.clear();
         row.last_end_ns = row.last_end_ns.max(end_ns);
         // Its children end no later.
-        self.busy.push(Reverse((end_ns, index)));
+        busy.push(Reverse((end_ns, index)));
         index
     }
 
     /// Closes all spans, since the next layout may start earlier.
     fn close_all(&mut self) {
         self.resource = None;
-        self.free.clear();
-        self.busy = self.rows.iter().zip(0..).map(|(row, index)| Reverse((row.last_end_ns, index))).collect();
+        self.common.free.clear();
+        self.common.busy = self.rows.iter().zip(0..).map(|(row, index)| Reverse((row.last_end_ns, index))).collect();
         // There may be a million services, each with a row.
         self.rows.iter_mut().for_each(|row| row.open = Vec::new());
         self.rows.shrink_to_fit();
     }
 }
 
-/// Name of every row: rows are not threads of the service.
+/// A row with the spans of one trace.
+#[derive(Debug, Clone, Copy)]
+struct RowOfTrace {
+    service: u32,
+    row: usize,
+    trace: TraceNumber,
+}
+
+/// Puts several rows of a trace in one service into a group, and gives a single one the title of its trace.
+fn name_rows(rows: &[RowOfTrace], titles: &[Arc<str>], metadata: &mut Vec<Metadata>) {
+    let mut counts: FxHashMap<(u32, TraceNumber), u32> = FxHashMap::default();
+    rows.iter().for_each(|row| *counts.entry((row.service, row.trace)).or_default() += 1);
+    metadata.extend(rows.iter().filter_map(|row| {
+        let (key, title) = (key(row.service, row.row), titles.get(row.trace as usize)?);
+        let is_alone = counts.get(&(row.service, row.trace)) == Some(&1);
+        Some(if is_alone {
+            Metadata::ThreadName { pid: key.pid, tid: key.tid, name: (**title).into() }
+        } else {
+            Metadata::TrackGroup { key, group: GroupPath::text([&**title]) }
+        })
+    }));
+}
+
+/// Name of the rows of a service, which are not threads.
 const ROW_NAME: &str = "Spans";
 
 /// Returns a number for a service, since services have no process ids.

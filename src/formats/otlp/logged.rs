@@ -78,6 +78,6 @@ impl LineParser for LoggedRequests {
     }
 
     fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
-        self.decoder.layout.flush(out)
+        self.decoder.layout.finish(out)
     }
 }

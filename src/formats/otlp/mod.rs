@@ -4,9 +4,9 @@
 //! arranges its spans in rows. A span goes below its parent if it fits there, else on the first free row, with a flow
 //! from its parent. `json` and `proto` read files of requests, `sized` requests with their sizes, and `logged` requests
 //! in the log of a program; `json_request`, with its `json_messages`, and `proto_request` decode them, and
-//! `cut_line` closes a request that was cut. `console` reads
-//! the output of console exporters. `attributes` writes attributes, `services` names processes, and `received`
-//! concatenates requests received over HTTP.
+//! `cut_line` closes a request that was cut. `console` reads the output of console exporters. `attributes` writes
+//! attributes, `services` names processes, `traces` names traces, and `received` concatenates requests received over
+//! HTTP.
 
 mod attributes;
 mod console;
@@ -24,6 +24,7 @@ mod proto_request;
 pub(crate) mod received;
 pub(crate) mod services;
 mod sized;
+mod traces;
 
 #[cfg(test)]
 mod tests;

@@ -104,7 +104,7 @@ impl StreamReader for Protobuf {
         if decoder.has_others && !decoder.has_spans {
             return Err(no_spans(path));
         }
-        layout.flush(&mut Output::new(&mut batch, &mut *sink, context))?;
+        layout.finish(&mut Output::new(&mut batch, &mut *sink, context))?;
         batch.lose_cut(input.source().cut_at());
         batch.flush(sink)
     }

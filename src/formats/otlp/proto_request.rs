@@ -200,7 +200,7 @@ impl ProtoDecoder {
             for span in fields.by_ref().filter(|field| field.number == scope_spans::SPANS) {
                 let scope = scope.as_deref().unwrap_or_default();
                 match self.span(span.value.bytes(), &resource, scope, pos, batch) {
-                    Ok(span) => layout.push(span),
+                    Ok((trace_id, span)) => layout.push_of_trace(&trace_id, span),
                     Err(Some(loss)) => batch.lose(loss, pos),
                     // Metrics and logs are skipped.
                     Err(None) => {}
@@ -223,7 +223,7 @@ impl ProtoDecoder {
         scope: &str,
         pos: SourcePos,
         batch: &mut BatchBuilder,
-    ) -> Result<ServiceSpan, Option<Loss>> {
+    ) -> Result<(String, ServiceSpan), Option<Loss>> {
         let Some(mut span) = ProtoSpan::read(bytes) else { return Err(Some(Loss::BadRecord)) };
         if span.start.is_none() && span.end == 0 && is_metric_or_log(bytes) {
             self.has_others = true;
@@ -234,12 +234,13 @@ impl ProtoDecoder {
         let end_ns = end_or_unfinished(i64::try_from(span.end).ok(), pos, batch);
         let parent = Some(span.parent).filter(|parent| parent.iter().any(|&byte| byte != 0));
         let (code, message) = status_of(span.status);
+        let trace_id = hex(span.trace);
         self.attributes.begin_span(&SpanTexts {
             scope,
             kind: kind_name(span.kind),
             status: status_name(code),
             message: &String::from_utf8_lossy(message),
-            trace_id: &hex(span.trace),
+            trace_id: &trace_id,
             span_id: &hex(span.id),
             parent_span_id: &hex(parent.unwrap_or_default()),
         });
@@ -254,7 +255,8 @@ impl ProtoDecoder {
         let (id, parent) = (span_id(span.trace, span.id), parent.map(|parent| span_id(span.trace, parent)));
         let SpanResource { service, attributes: resource } = resource.clone();
         let (name, is_failed) = (span.name.into(), code == status_code::STATUS_CODE_ERROR);
-        Ok(ServiceSpan { start_ns, end_ns, id, parent, service, name, args, resource, points, is_failed, pos })
+        let span = ServiceSpan { start_ns, end_ns, id, parent, service, name, args, resource, points, is_failed, pos };
+        Ok((trace_id, span))
     }
 
     /// Writes the links of a span, if it has any, and adds the attributes that they lack to `dropped`.

@@ -161,7 +161,7 @@ impl StreamReader for SizedRequests {
         if decoder.has_others_only() {
             return Err(no_spans(path));
         }
-        decoder.json.layout.flush(&mut Output::new(&mut batch, &mut *sink, context))?;
+        decoder.json.layout.finish(&mut Output::new(&mut batch, &mut *sink, context))?;
         batch.lose_cut(input.source().cut_at());
         batch.flush(sink)
     }

@@ -1,5 +1,6 @@
 //! Tests of both encodings, on a recording of a collector and on generated requests.
 
+mod by_trace;
 mod logged;
 mod odd_requests;
 mod sized;

@@ -71,13 +71,14 @@ fn nested_track(tables: &TrackTables, row: TrackIdx) -> Option<(GroupPath<'_>, &
     let (path, track) = (tables.group(row)?, tables.tracks.get(row.index())?);
     let is_below = |path: GroupPath<'_>| match track.key.kind {
         TrackKind::Counter => *track.name != *path.name(),
+        TrackKind::Async => path.below(&track.name).is_some(),
+        // The track of a thread is below that of its process.
         TrackKind::Global
         | TrackKind::Process
         | TrackKind::Thread
-        | TrackKind::Async
         | TrackKind::Samples
         | TrackKind::Cpu
-        | TrackKind::State => path.below(&track.name).is_some(),
+        | TrackKind::State => false,
     };
     let outer = || Some(path.levels()).filter(|&levels| levels > 1).map(|levels| path.outermost(levels - 1));
     let parent = Some(path).filter(|&path| is_below(path)).or_else(|| outer().filter(|&outer| is_below(outer)))?;

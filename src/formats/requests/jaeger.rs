@@ -363,19 +363,22 @@ fn add_span(
         let args = write_tags(&values(&log.fields).collect::<Vec<_>>()).into();
         points.push(Point { ts_ns, name: name.as_bytes().into(), args });
     }
-    layout.push(ServiceSpan {
-        start_ns,
-        end_ns,
-        id: span_id(span.trace_id.as_bytes(), span.span_id.as_bytes()),
-        parent: parent.map(|(trace, parent)| span_id(trace.as_bytes(), parent.as_bytes())),
-        service,
-        name: span.operation_name.as_bytes().into(),
-        args: write_tags(&args).into(),
-        resource: None,
-        points,
-        is_failed: span.tags.iter().any(Tag::is_error),
-        pos,
-    });
+    layout.push_of_trace(
+        &span.trace_id,
+        ServiceSpan {
+            start_ns,
+            end_ns,
+            id: span_id(span.trace_id.as_bytes(), span.span_id.as_bytes()),
+            parent: parent.map(|(trace, parent)| span_id(trace.as_bytes(), parent.as_bytes())),
+            service,
+            name: span.operation_name.as_bytes().into(),
+            args: write_tags(&args).into(),
+            resource: None,
+            points,
+            is_failed: span.tags.iter().any(Tag::is_error),
+            pos,
+        },
+    );
 }
 
 /// The value of a tag: plain text, or JSON.

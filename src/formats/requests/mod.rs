@@ -57,7 +57,7 @@ impl<D: SpanDecoder> StreamReader for SpanDocument<D> {
             }
             next = document.next_document()?;
         }
-        layout.flush(&mut Output::new(&mut batch, &mut *sink, context))?;
+        layout.finish(&mut Output::new(&mut batch, &mut *sink, context))?;
         if batch.batch.losses.count(Loss::Truncated) == 0 {
             document.count_rest(&mut batch.batch.losses)?;
         }
@@ -98,7 +98,7 @@ impl LineParser for SpanLines {
     }
 
     fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
-        self.layout.flush(out)
+        self.layout.finish(out)
     }
 }
 

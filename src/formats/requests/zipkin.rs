@@ -221,8 +221,8 @@ fn add_half(span: &ZipkinSpan<'_>, half: &Half<'_>, pos: SourcePos, layout: &mut
         pos,
     };
     if half.is_shared {
-        layout.push_shared(laid_out);
+        layout.push_shared(&span.trace_id, laid_out);
     } else {
-        layout.push(laid_out);
+        layout.push_of_trace(&span.trace_id, laid_out);
     }
 }

@@ -94,12 +94,13 @@ fn the_group_of_a_track_applies_whether_it_comes_before_or_after_the_events() {
     let counter = |name: &str| TrackKey { kind: TrackKind::Counter, name: name.into(), ..thread(1, 7) };
     let group = |key: TrackKey| Metadata::TrackGroup { key, group: "GPU".into() };
     registry.apply(&group(counter("early")));
-    registry.apply(&group(thread(1, 7)));
-    let keys = [counter("early"), counter("late"), counter("other"), thread(1, 7)];
+    let process = TrackKey::new(TrackKind::Process, Id::Number(1), Id::None);
+    registry.apply(&group(process.clone()));
+    let keys = [counter("early"), counter("late"), counter("other"), process];
     let tracks = keys.map(|key| registry.track(&key).unwrap());
     registry.apply(&group(counter("late")));
     let groups = tracks.map(|track| registry.tables().group(track).map(GroupPath::name));
-    assert_eq!(groups, [Some("GPU"), Some("GPU"), None, None], "a thread is in no group");
+    assert_eq!(groups, [Some("GPU"), Some("GPU"), None, None], "a process is in no group");
     registry.truncate_tracks(1);
     assert_eq!(registry.track(&counter("late")), Some(TrackIdx(1)));
     assert_eq!(registry.tables().group(TrackIdx(1)), None, "a sort that starts over has other tracks");

@@ -314,19 +314,22 @@ impl ConsoleSpan {
             points.push(Point { ts_ns: event.ts_ns, name, args: attributes.finish() });
         }
         let id_of = |id: &str| span_id(self.trace_id.as_bytes(), id.as_bytes());
-        layout.push(ServiceSpan {
-            start_ns: self.start_ns,
-            end_ns: end_or_unfinished(self.end_ns, pos, batch),
-            id: id_of(&self.id),
-            parent: parent.as_deref().map(id_of),
-            service,
-            name: self.name.as_bytes().into(),
-            args,
-            resource,
-            points,
-            is_failed: self.status == ERROR_STATUS,
-            pos,
-        });
+        layout.push_of_trace(
+            &self.trace_id,
+            ServiceSpan {
+                start_ns: self.start_ns,
+                end_ns: end_or_unfinished(self.end_ns, pos, batch),
+                id: id_of(&self.id),
+                parent: parent.as_deref().map(id_of),
+                service,
+                name: self.name.as_bytes().into(),
+                args,
+                resource,
+                points,
+                is_failed: self.status == ERROR_STATUS,
+                pos,
+            },
+        );
     }
 }
 
