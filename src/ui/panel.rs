@@ -109,6 +109,13 @@ impl OpenPanels {
         Self(open)
     }
 
+    /// Returns the panels of a trace that is opened for the first time: the details, which appear once a span is
+    /// selected.
+    #[must_use]
+    pub(crate) fn initial() -> Self {
+        Self(vec![Panel::Details])
+    }
+
     /// Returns the panels, the last activated one first.
     #[must_use]
     pub(crate) fn panels(&self) -> &[Panel] {

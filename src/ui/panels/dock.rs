@@ -180,9 +180,9 @@ pub(crate) struct Dock {
 }
 
 impl Default for Dock {
-    /// The details are open from the start: they appear once a span is selected.
     fn default() -> Self {
-        Self { open: vec![Panel::Details], recent: Vec::new(), is_full: false, dragged: None, revealed: None }
+        let open = OpenPanels::initial().panels().to_vec();
+        Self { open, recent: Vec::new(), is_full: false, dragged: None, revealed: None }
     }
 }
 

@@ -64,7 +64,11 @@ impl SavedTimeline {
                 merged_list(saved.custom_groups, &before.custom_groups, &now.custom_groups, has_same_tracks)
             },
             scope: merged_value(saved.scope, &before.scope, &now.scope),
-            panels: merged_value(saved.panels, &before.panels, &now.panels),
+            panels: {
+                // A window that has read no panels began with the initial ones.
+                let before = before.panels.clone().or_else(|| Some(OpenPanels::initial()));
+                merged_value(saved.panels, &before, &now.panels)
+            },
         }
     }
 
