@@ -80,8 +80,6 @@ pub(crate) struct Ftrace {
     has_viewer_data: bool,
     /// Whether the current part of the page has had an event. Other parts contain process lists.
     has_record: bool,
-    /// Whether any line was an event or a function.
-    has_event: bool,
     /// Name of the tracer, from the heading.
     tracer: Box<[u8]>,
     json: JsonParts,
@@ -115,7 +113,7 @@ struct JsonParts {
     /// Whether any has events.
     has_any: bool,
     current: PagePart,
-    /// Whether the page also has events as text.
+    /// Whether there are also events or functions as text.
     has_records: bool,
 }
 
@@ -338,14 +336,14 @@ impl LineParser for Ftrace {
         let record = FtraceRecord::from_line(bytes);
         let drawn = if record.is_none() { GraphLine::from_line(bytes) } else { None };
         if let Some(drawn) = drawn {
-            self.has_event = true;
+            self.json.has_records = true;
             return self.graph.add_line(&drawn, batch, line.pos());
         }
         let Some(record) = record.or_else(|| FtraceRecord::from_latency_line(bytes)) else {
             let is_other = self.page == Page::Inside && !self.has_record;
             return batch.lose(if is_other { Loss::IgnoredMetadata } else { line.loss() }, line.pos());
         };
-        (self.has_record, self.has_event, self.json.has_records) = (true, true, true);
+        (self.has_record, self.json.has_records) = (true, true);
         if let Some(tgid) = record.tgid {
             self.kernel.scheduler.learn_process(batch, record.tid, tgid);
         }
@@ -400,7 +398,7 @@ impl LineParser for Ftrace {
 impl Ftrace {
     /// Returns whether any line was an event or a function.
     pub(crate) fn has_event(&self) -> bool {
-        self.has_event
+        self.json.has_records
     }
 
     /// Returns the text of a line, which in a page must be inside of trace data that is text.

@@ -86,7 +86,7 @@ pub(crate) fn marker(scheduler: &mut Scheduler, batch: &mut BatchBuilder, writte
     let is_unnamed = matches!(kind, EventKind::End | EventKind::AsyncEnd) && name == NameIdx::EMPTY;
     let flags = if is_unnamed { EventFlags::UNNAMED } else { EventFlags::NONE };
     let detail = batch.batch.chunk.details.push(&Detail { args_json: write_args(args).finish(), ..Detail::default() });
-    batch.push(Event { value, flags, detail, ..bare(ts_ns, kind, track, name) });
+    batch.push(Event { value, detail, flags, ..bare(ts_ns, kind, track, name) });
 }
 
 /// The parts that Chromium adds to the name of a span.

@@ -315,16 +315,13 @@ impl<'c> CallgrindParser<'c> {
                 batch.lose(Loss::BadNumber, line.pos());
                 continue;
             };
-            let is_added = match next {
-                NextLine::CallCost => {
-                    self.called.is_none_or(|called| self.graph.add_call(current, called, event, cost))
+            let is_added = if next == NextLine::CallCost {
+                self.called.is_none_or(|called| self.graph.add_call(current, called, event, cost))
+            } else {
+                if column == 0 {
+                    self.part_end.add_cost(cost);
                 }
-                _ => {
-                    if column == 0 {
-                        self.part_end.add_cost(cost);
-                    }
-                    self.graph.add_own(current, event, cost)
-                }
+                self.graph.add_own(current, event, cost)
             };
             if !is_added {
                 batch.lose(Loss::BadNumber, line.pos());

@@ -21,8 +21,7 @@ use crate::model::{Loss, SourcePos};
 fn text_of_base64(base64: &str) -> Option<String> {
     let mut bytes = Vec::new();
     Base64Reader::new(base64.as_bytes()).read_to_end(&mut bytes).ok()?;
-    let is_binary = bytes.iter().any(|&byte| byte == 0);
-    (!is_binary).then(|| String::from_utf8_lossy(&bytes).into_owned())
+    (!bytes.contains(&0)).then(|| String::from_utf8_lossy(&bytes).into_owned())
 }
 
 impl Playwright {
