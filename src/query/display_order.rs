@@ -208,7 +208,8 @@ mod tests {
             let tables = nested_tables(&tracks);
             let all: Vec<_> = (0..tracks.len() as u32).map(TrackIdx).collect();
             let named = NamedGroups::new(&tables, &all);
-            let order = display_order(&tables, all.clone(), &named);
+            let threads = ThreadsOfTracks::new(&tables.tracks);
+            let order = display_order(&tables, all.clone(), &named, &threads);
             prop_assert_eq!(order.iter().copied().collect::<BTreeSet<_>>(), all.iter().copied().collect());
             let groups = TrackGroups::new(&tables, &order, &named);
             // The plain sort key of a track within a group.

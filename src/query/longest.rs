@@ -326,7 +326,7 @@ impl LongestSpans {
                 }
             }
             PartContent::Blocks { lane, extent, position, half: 0 } => {
-                self.queue_longest_of(lane, extent, position / 2)
+                self.queue_longest_of(lane, extent, position / 2);
             }
             PartContent::Blocks { lane, extent, position, half } => {
                 for position in [position - half, position + half] {
