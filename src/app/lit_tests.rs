@@ -13,8 +13,8 @@ const TIMELINE_POINTS: f32 = 330.0;
 
 /// Returns the position of a text in the dock.
 fn in_dock(session: &Session, text: &str) -> Option<Pos2> {
-    let texts = session.texts.iter().zip(&session.positions);
-    texts.filter(|(shown, at)| *shown == text && at.y > TIMELINE_POINTS).map(|(_, at)| *at).last()
+    let mut texts = session.texts.iter().zip(&session.positions).rev();
+    texts.find(|(shown, at)| *shown == text && at.y > TIMELINE_POINTS).map(|(_, at)| *at)
 }
 
 /// Opens a panel of the two spans, and waits for a row in it.

@@ -75,7 +75,7 @@ impl<'a> GroupPath<'a> {
 
     /// Returns the part of the path of a nested track that is below this group. `None` if the track is elsewhere.
     #[must_use]
-    pub(crate) fn below<'n>(self, track_name: &'n str) -> Option<&'n str> {
+    pub(crate) fn below(self, track_name: &str) -> Option<&str> {
         let below = self.after_names(track_name)?.strip_prefix(PATH_SEPARATOR)?;
         (!below.trim().is_empty()).then_some(below)
     }
@@ -88,7 +88,7 @@ impl<'a> GroupPath<'a> {
 
     /// Returns the rest of the path of a track after the names of the group. The path of a deeply nested track lacks
     /// the outermost names.
-    fn after_names<'n>(self, track_name: &'n str) -> Option<&'n str> {
+    fn after_names(self, track_name: &str) -> Option<&str> {
         let levels = self.levels();
         let may_skip = if levels == GROUP_LEVELS_MAX { levels - 1 } else { 0 };
         (0..=may_skip).find_map(|skipped| {

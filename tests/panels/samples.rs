@@ -286,7 +286,7 @@ fn menus_of_sampled_functions_lead_to_samples_and_not_to_sums_of_spans() {
     session.press(Modifiers::NONE, Key::CloseBracket);
     session.harness.run_steps(3);
     let canvas = session.harness.get_by_role(egui::Role::Canvas).rect();
-    let chart = session.harness.get_by_label("samples 1, unfolded").rect();
+    let chart = session.harness.get_by_label_contains("samples 1, unfolded").rect();
     session.right_click(egui::pos2(canvas.left() + canvas.width() * 0.3, chart.top() + 12.0));
     session.until("the menu", |session| session.says("Samples by function"));
     assert!(!session.says("Statistics of this name"));

@@ -22,12 +22,12 @@ fn opened(text: &str) -> Session {
     session
 }
 
-/// Returns the place of the first name of a track that starts with these letters.
+/// Returns the place of the first name of a track with these letters.
 fn head(session: &Session, name: &str) -> egui::Pos2 {
     let mut nodes = session.harness.root().children_recursive();
     let head = nodes.find(|node| {
         let label = node.accesskit_node().label().unwrap_or_default();
-        label.starts_with(name) && label.contains("folded")
+        label.contains(name) && label.contains("folded")
     });
     head.unwrap_or_else(|| panic!("no {name}:\n{}", session.node_texts().join("\n"))).rect().center()
 }

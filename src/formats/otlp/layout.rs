@@ -260,12 +260,11 @@ impl Layout {
                     && service.rows[parent.row].has_room_below(span.parent, span.start_ns, end_ns)
             });
             let rows_before = service.rows.len();
-            let row = match below {
-                Some(parent) => parent.row,
-                None => {
-                    let of_trace = trace.map(|trace| free_rows.entry((span.service, trace)).or_default());
-                    service.free_row(of_trace, span.start_ns, end_ns)
-                }
+            let row = if let Some(parent) = below {
+                parent.row
+            } else {
+                let of_trace = trace.map(|trace| free_rows.entry((span.service, trace)).or_default());
+                service.free_row(of_trace, span.start_ns, end_ns)
             };
             if service.rows.len() > rows_before {
                 let TrackKey { pid, tid, .. } = key(span.service, row);

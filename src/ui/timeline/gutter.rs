@@ -211,7 +211,6 @@ fn title_of(timeline: &Timeline, kind: GroupKind) -> (String, String) {
 fn short_title(timeline: &Timeline, kind: GroupKind, joint: Joint) -> Option<String> {
     let snapshot = &timeline.snapshot;
     match kind {
-        GroupKind::Custom(_) | GroupKind::Process(_) => None,
         GroupKind::Tracks(group) => snapshot.group(group).map(|group| group_title(snapshot, &group)),
         GroupKind::Track(track) if joint.with_above => {
             let track = snapshot.track(track);
@@ -221,7 +220,7 @@ fn short_title(timeline: &Timeline, kind: GroupKind, joint: Joint) -> Option<Str
             let levels = snapshot.group_of(track).map_or(0, |group| group.named_levels());
             title_below(snapshot, track, levels)
         }
-        GroupKind::Track(_) => None,
+        GroupKind::Custom(_) | GroupKind::Process(_) | GroupKind::Track(_) => None,
     }
 }
 

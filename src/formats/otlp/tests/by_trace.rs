@@ -138,9 +138,12 @@ fn requests_share_rows_if_there_are_very_many_or_one_or_if_others_may_follow() {
     assert_eq!(groups(&read_live(text.as_bytes(), &[100]).expect("a trace")), 0);
 }
 
+/// The spans of a row: start, end and name.
+type RowSpans = Vec<(i64, i64, String)>;
+
 /// Returns the spans of each row, by service.
-fn rows(reading: &Reading) -> Vec<(Id, Vec<(i64, i64, String)>)> {
-    let mut rows: BTreeMap<(Id, Id), Vec<(i64, i64, String)>> = BTreeMap::new();
+fn rows(reading: &Reading) -> Vec<(Id, RowSpans)> {
+    let mut rows: BTreeMap<(Id, Id), RowSpans> = BTreeMap::new();
     for (pid, tid, start_ns, end_ns, name) in sorted_spans(reading) {
         rows.entry((pid, tid)).or_default().push((start_ns, end_ns, name));
     }

@@ -19,6 +19,7 @@ const TITLE_POINTS_MIN: f32 = 48.0;
 
 /// Whether a row is of the same group or thread as the rows around it.
 #[derive(Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is about another neighbour")]
 pub(super) struct Joint {
     /// The header of its group is above it.
     pub(super) in_group: bool,
