@@ -132,10 +132,10 @@ pub(super) const QUANTILES: [(TotalsColumn, &str); 4] = [
 /// Width of a label of two names.
 pub(super) const PAIR_POINTS: f32 = 260.0;
 
-/// The columns of the table of spans by name. Labels have space for some thirty letters. The least used numbers are
+/// The columns of the table of spans by name. Labels have space for some 28 letters. The least used numbers are
 /// hidden where they do not fit.
 pub(super) const COLUMNS: [TableColumn; 2 + TotalsColumn::ALL.len()] = [
-    TableColumn::text("Name", 200.0),
+    TableColumn::text("Name", 186.0),
     number("Count"),
     number("Total")
         .meaning("Sum of the durations. A span inside another one of its group counts too, unlike in Distinct."),
