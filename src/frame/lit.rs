@@ -27,6 +27,7 @@ pub(crate) enum Lit {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LitNames {
     All,
+    /// One name, also of spans that failed.
     Name(NameIdx),
     /// All names with this text, such as that of a function.
     Text(Arc<str>),
@@ -90,7 +91,7 @@ impl LitSpans {
         let is_lit = is_on_track
             && match &self.names {
                 LitNames::All => true,
-                LitNames::Name(lit) => *lit == name,
+                LitNames::Name(lit) => *lit == names.regular(name),
                 LitNames::Text(text) => *names.get(name).text == **text,
                 LitNames::Category(category) => names.get(name).category == category.as_deref(),
             };

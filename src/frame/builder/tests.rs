@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::super::filtered::DIMMED_OPACITY;
 use super::super::lit::{LitNames, LitSpans, LitTracks, UNLIT_OPACITY};
 use super::*;
-use crate::model::{ProcessIdx, TrackIdx};
+use crate::model::{NameRow, ProcessIdx, TrackIdx};
 use crate::query::filter::Filter;
 use crate::query::matcher::Matcher;
 use crate::query::open_end::open_end;
@@ -194,13 +194,23 @@ fn failed_spans_are_marked_unless_a_filter_dims_them_and_never_hidden_by_others_
     tiles.prepare(&snapshot, view.buckets(), &lanes_in_view(&layout, &view));
     let matcher = Matcher::new(&snapshot, &Filter::parse("-is:failed").unwrap());
     let filtered = Filtered::new(Arc::new(matcher));
-    for (filtered, expected) in [(None, vec![(150.0, 300.0), (351.0, 352.0)]), (Some(&filtered), vec![])] {
+    // The statistics sum failures under the regular name, whose hovered row lights them.
+    let mut names = (0..snapshot.names().len() as u32).map(NameIdx);
+    let get = names.find(|&name| snapshot.names().get(name) == NameRow::new("GET", None)).unwrap();
+    let [lit, other] = [get, NameIdx::EMPTY].map(|name| LitSpans::named(LitNames::Name(name)));
+    let marks = vec![(150.0, 300.0), (351.0, 352.0)];
+    for (filtered, lit, expected) in [
+        (None, None, marks.clone()),
+        (Some(&filtered), None, vec![]),
+        (None, Some(&lit), marks),
+        (None, Some(&other), vec![]),
+    ] {
         let options = FrameOptions {
             palette: &palette,
             rects: RectBudget::HARDWARE,
             scale: 1.0,
             filtered,
-            lit: None,
+            lit,
             counters: &[],
             overlaid: &[],
         };

@@ -21,6 +21,10 @@ use crate::ui::command::{
 /// Limit for the steps that can be undone.
 pub(super) const STEPS_MAX: usize = 100;
 
+/// Limit for the hidden tracks in all steps that can be undone: some 20 MiB. Each step has all of them, and a trace may
+/// have a million.
+pub(super) const HIDDEN_MAX: usize = if cfg!(test) { 16 } else { 2 << 20 };
+
 /// The edit of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Edit {
@@ -65,6 +69,13 @@ pub(super) enum Part {
     Counters(CounterRowState),
 }
 
+impl Part {
+    /// Returns the number of hidden tracks.
+    fn hidden(&self) -> usize {
+        if let Self::Hidden(tracks) = self { tracks.len() } else { 0 }
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Step {
     pub(super) edit: Edit,
@@ -84,10 +95,11 @@ impl EditHistory {
         self.undone.clear();
         let continues = edit.renamed.is_some() && self.done.back().is_some_and(|last| last.edit == edit);
         if !continues {
-            if self.done.len() >= STEPS_MAX {
+            self.done.push_back(Step { edit, part: before });
+            let hidden = |done: &VecDeque<Step>| done.iter().map(|step| step.part.hidden()).sum::<usize>();
+            while self.done.len() > STEPS_MAX || self.done.len() > 1 && hidden(&self.done) > HIDDEN_MAX {
                 self.done.pop_front();
             }
-            self.done.push_back(Step { edit, part: before });
         }
     }
 }

@@ -169,6 +169,29 @@ fn only_the_last_steps_are_kept() {
 }
 
 #[test]
+fn steps_with_many_hidden_tracks_are_kept_within_a_limit() {
+    let names: Vec<String> = (0..20).map(|number| format!("thread {number}")).collect();
+    let tracks: Vec<_> = names.iter().map(|name| ("a", name.as_str(), 1)).collect();
+    let snapshot = threads(&tracks);
+    let mut timeline = Timeline::new(snapshot, RectBudget::SOFTWARE, &Theme::new(Shade::Dark), Navigation::default());
+    for track in 0..8 {
+        act(&mut timeline, rows(RowCommand::Hide(GroupKind::Track(TrackIdx(track)))));
+    }
+    // Steps restore 7, 6 and fewer tracks, of which 16 may be kept.
+    (0..8).for_each(|_| undo(&mut timeline));
+    assert_eq!(timeline.tracks.arrangement().folded.hidden.len(), 6);
+    (0..8).for_each(|_| redo(&mut timeline));
+    assert_eq!(timeline.tracks.arrangement().folded.hidden.len(), 8);
+    // The last step is kept whatever it restores.
+    for track in 8..18 {
+        act(&mut timeline, rows(RowCommand::Hide(GroupKind::Track(TrackIdx(track)))));
+    }
+    act(&mut timeline, rows(RowCommand::ShowHidden));
+    undo(&mut timeline);
+    assert_eq!(timeline.tracks.arrangement().folded.hidden.len(), 18);
+}
+
+#[test]
 fn a_restored_state_cannot_be_undone() {
     let mut timeline = timeline();
     act(&mut timeline, mark(BookmarkCommand::AddAt(5)));
