@@ -395,12 +395,15 @@ impl<'a> LaneSweep<'a> {
         };
         // The extent starts before that time, so one of its blocks does as well.
         let block = entered.directory().partition_point(|entry| entry.first_start_ns < ts_ns).saturating_sub(1);
-        self.enter_block(extent, entered, block, filter);
+        self.place_at(extent, entered, block, filter);
         let mut starts = [0; BLOCK_ROWS];
         entered.block(block).starts(&mut starts);
         let next = starts[..self.rows].partition_point(|&start_ns| start_ns < ts_ns);
-        self.next = next.checked_sub(1)?;
+        self.next = next.saturating_sub(1);
         self.decode_next(filter);
+        if next == 0 {
+            return None;
+        }
         let before = self.open_span();
         self.advance(filter);
         Some(before)
@@ -449,9 +452,8 @@ impl<'a> LaneSweep<'a> {
     fn load_more(&mut self, filter: &mut impl BlockFilter) {
         if self.next < self.rows {
             self.decode_next(filter);
-        } else if self.block + 1 < self.block_count {
-            self.block += 1;
-            self.decode(filter);
+        } else if let Some(extent) = self.current.filter(|_| self.block + 1 < self.block_count) {
+            self.enter_block(self.extent, extent, self.block + 1, filter);
         } else {
             self.enter(self.extent + 1, filter);
         }
@@ -469,19 +471,17 @@ impl<'a> LaneSweep<'a> {
         }
     }
 
-    fn enter_block(&mut self, index: usize, extent: Extent<'a>, block: usize, filter: &mut impl BlockFilter) {
-        (self.extent, self.block, self.block_count, self.current) = (index, block, extent.blocks(), Some(extent));
-        self.decode(filter);
+    fn enter_block(&mut self, extent: usize, entered: Extent<'a>, block: usize, filter: &mut impl BlockFilter) {
+        self.place_at(extent, entered, block, filter);
+        self.decode_next(filter);
     }
 
-    /// Starts with the first row of the current block.
-    fn decode(&mut self, filter: &mut impl BlockFilter) {
-        (self.rows, self.next) = (0, 0);
-        let Some(extent) = self.current else { return self.decoded.clear() };
-        let block = extent.block(self.block);
-        self.rows = block.rows();
+    /// Goes to the first row of a block, and decodes none of it.
+    fn place_at(&mut self, extent: usize, entered: Extent<'a>, block: usize, filter: &mut impl BlockFilter) {
+        (self.extent, self.block, self.block_count, self.current) = (extent, block, entered.blocks(), Some(entered));
+        let block = entered.block(block);
+        (self.rows, self.next) = (block.rows(), 0);
         self.passing = filter.rows(self.index, &block);
-        self.decode_next(filter);
     }
 
     /// Decodes the rows of the current block from `next` on, as many as may be decoded.
