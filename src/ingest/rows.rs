@@ -167,7 +167,7 @@ impl RowSink<'_> {
                 let end_ns = &mut queue.lane_ends_ns[lane.index()];
                 *end_ns = (*end_ns).max(row.start_ns.saturating_add_unsigned(row.value));
                 queue.batch.steps.push(RowStep::Row { lane, row });
-                if queue.batch.steps.len() >= STEPS { queue.send_parcel() } else { Ok(()) }
+                if queue.batch.steps.len() >= STEPS { queue.send_batch() } else { Ok(()) }
             }
         }
     }
@@ -181,7 +181,7 @@ impl RowSink<'_> {
                 queue.batch.blobs.extend_from_slice(blob);
                 queue.batch.steps.push(RowStep::Detail { bytes: blob.len() });
                 if queue.batch.blobs.len() >= BLOB_BYTES {
-                    queue.send_parcel()?;
+                    queue.send_batch()?;
                 }
                 Ok(queue.details.next(blob))
             }
@@ -206,7 +206,7 @@ impl RowSink<'_> {
                 Ok(writer.preview(meta))
             }
             RowTarget::OtherThread(queue) => {
-                queue.send_parcel()?;
+                queue.send_batch()?;
                 let (reply, preview) = bounded(1);
                 queue.messages.send(WriterMessage::Preview(Box::new(meta), reply)).map_err(|_| stopped())?;
                 preview.recv().map_err(|_| stopped())
@@ -218,14 +218,14 @@ impl RowSink<'_> {
     pub(crate) fn finish(self) -> io::Result<()> {
         match self.0 {
             RowTarget::SameThread(_) => Ok(()),
-            RowTarget::OtherThread(mut queue) => queue.send_parcel(),
+            RowTarget::OtherThread(mut queue) => queue.send_batch(),
         }
     }
 }
 
 impl Queue {
     /// Sends the batch to the writer, and takes an empty one.
-    fn send_parcel(&mut self) -> io::Result<()> {
+    fn send_batch(&mut self) -> io::Result<()> {
         let batch = std::mem::replace(&mut self.batch, self.spares.try_recv().unwrap_or_default());
         self.messages.send(WriterMessage::Write(batch)).map_err(|_| stopped())
     }

@@ -51,9 +51,7 @@ impl AxisUnit {
             Self::Mixed => None,
         }
     }
-}
 
-impl AxisUnit {
     /// Formats the length of a part of the axis; without a unit, it is just a part.
     #[must_use]
     pub(crate) fn part_text(&self, (from_ns, to_ns): (i64, i64)) -> String {

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::argument_path::ArgumentPath;
 use super::snapshot::Snapshot;
-use crate::model::{NameIdx, Track, TrackIdx};
+use crate::model::{Id, NameIdx, ProcessIdx, Track, TrackIdx, TrackKind};
 
 /// A grouping key that follows from the name of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -202,15 +202,18 @@ fn all_names(snapshot: &Snapshot) -> impl Iterator<Item = NameIdx> + use<> {
 pub(super) fn first_tracks(snapshot: &Snapshot) -> Vec<TrackIdx> {
     let mut first = FxHashMap::default();
     let tracks = snapshot.tracks().tracks.iter().zip((0..).map(TrackIdx));
-    let label = |track: &Track| (track.process, track.key.kind, track.key.tid.clone(), track.name.clone());
     tracks.map(|(track, idx)| *first.entry(label(track)).or_insert(idx)).collect()
 }
 
 /// Returns whether two tracks are in one group of [`first_tracks`].
 #[must_use]
 pub(crate) fn have_same_label(one: &Track, other: &Track) -> bool {
-    let label = |track: &Track| (track.process, track.key.kind, track.key.tid.clone(), track.name.clone());
     label(one) == label(other)
+}
+
+/// Returns the parts of a track by which [`first_tracks`] groups it.
+fn label(track: &Track) -> (ProcessIdx, TrackKind, &Id, &str) {
+    (track.process, track.key.kind, &track.key.tid, &track.name)
 }
 
 #[cfg(test)]
