@@ -13,7 +13,7 @@ use super::counter_form::CounterForm;
 use super::counter_overlay::CounterOverlay;
 use super::custom_groups::{CustomGroupId, CustomGroups};
 use super::rows::{Folded, GroupKind, RowHeights, RowLayout, RowSection, TrackRows};
-use super::titles::{command_line, process_title, track_title};
+use super::titles::{command_line, path_title, process_title, track_title};
 use crate::base::merged::{merged_list, merged_value};
 use crate::model::{Process, ProcessIdx, TrackIdx, TrackKind, TrackSet};
 use crate::query::Snapshot;
@@ -334,7 +334,7 @@ pub(crate) fn tracks(snapshot: &Snapshot, arrangement: &Arrangement, ranks: Opti
             let texts = [Some(&title), Some(&beside), thread_title.as_ref()];
             let texts = texts.map(|text| text.map(|text| text.to_lowercase()).unwrap_or_default());
             let custom = custom_group.and_then(|group| custom_titles.get(&group)).map(|title| title.to_lowercase());
-            let named = tables.group(index).map(|group| group.as_str().to_lowercase());
+            let named = tables.group(index).map(|group| path_title(group.names()).to_lowercase());
             let holds = |word: &String| {
                 let is_in_group = [&custom, &named].into_iter().flatten().any(|group| group.contains(word));
                 process.contains(word) || is_in_group || texts.iter().any(|text| text.contains(word))

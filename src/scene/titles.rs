@@ -67,7 +67,7 @@ pub(crate) fn group_title(snapshot: &Snapshot, group: &TrackGroup) -> String {
 #[must_use]
 pub(crate) fn group_path_title(snapshot: &Snapshot, group: &TrackGroup) -> String {
     match path_of(snapshot, group) {
-        Some(path) => shown(&joined(path.names())).into_owned(),
+        Some(path) => shown(&path_title(path.names())).into_owned(),
         None => group_title(snapshot, group),
     }
 }
@@ -87,7 +87,7 @@ pub(crate) fn title_below(snapshot: &Snapshot, track: TrackIdx, levels: usize) -
     let below = if track.key.kind == TrackKind::Counter {
         // The name of a counter is not its path, and counters of several parents may have one name.
         let is_repeated = |name: &&str| track.name.to_lowercase().starts_with(&name.to_lowercase());
-        joined(path.names().skip(levels).filter(|name| !is_repeated(name)).chain([&*track.name]))
+        path_title(path.names().skip(levels).filter(|name| !is_repeated(name)).chain([&*track.name]))
     } else if levels > 0 {
         let group = path.outermost(levels);
         let own = || Some(group.name()).filter(|_| group.is_name_of(&track.name));
@@ -105,7 +105,8 @@ pub(crate) fn is_of_parent(snapshot: &Snapshot, track: TrackIdx, levels: usize) 
     levels > 0 && path.is_some_and(|path| path.outermost(levels).is_name_of(&snapshot.track(track).name))
 }
 
-fn joined<'n>(names: impl Iterator<Item = &'n str>) -> String {
+/// Joins the names of levels of groups, as titles show them.
+pub(super) fn path_title<'n>(names: impl Iterator<Item = &'n str>) -> String {
     names.collect::<Vec<_>>().join(PATH_SEPARATOR)
 }
 

@@ -64,8 +64,10 @@ fn each_parent_is_a_header_below_that_of_its_parent_and_folds_with_all_within() 
     let members = |rows: &RowLayout, group| rows.tracks_of(GroupKind::Tracks(group)).len();
     assert_eq!([gpu, queue_1].map(|group| members(&rows, group)), [8, 3]);
     // The filter finds the tracks of an inner parent, below both headers.
-    let filtered = Arrangement { filter: "2 depth".to_owned(), ..Arrangement::default() };
-    assert_eq!(outline_of(&snapshot, &filtered), ["GPU:", "  Queue 2:", "    Depth"]);
+    for filter in ["2 depth", "queue 2 / depth"] {
+        let filtered = Arrangement { filter: filter.to_owned(), ..Arrangement::default() };
+        assert_eq!(outline_of(&snapshot, &filtered), ["GPU:", "  Queue 2:", "    Depth"], "{filter}");
+    }
 }
 
 #[test]
