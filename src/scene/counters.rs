@@ -363,9 +363,13 @@ mod tests {
         assert!(low > 45.0 && high == 10.0, "{low} {high}");
         let [low, high] = heights(Scale::for_values(1.56e6, 1.63e6));
         assert!(low < 12.5 && high == 10.0, "{low} {high}");
-        for constant in [0.0, 7.0, -1e300, 1e17, f64::MAX, f64::MIN] {
+        for constant in [0.0, 7.0, -1e300, 1e17] {
             let scale = Scale::fitted(constant, constant);
-            assert!(scale.bottom < scale.top && (scale.part(constant) - 0.5).abs() < 0.51, "{constant} {scale:?}");
+            assert!((scale.part(constant) - 0.5).abs() < 0.01, "{constant} {scale:?}");
+        }
+        for constant in [f64::MAX, f64::MIN] {
+            let scale = Scale::fitted(constant, constant);
+            assert!(scale.bottom < scale.top, "{constant} {scale:?}");
         }
         assert_eq!(Scale::fitted(f64::NAN, 1.0), Scale { bottom: -1.0, top: 1.0 });
     }
