@@ -24,7 +24,12 @@ struct Reply {
 impl Notes {
     /// Returns the text to show.
     pub(crate) fn text(&self) -> &str {
-        self.reply.as_ref().map_or(&self.lasting, |reply| &reply.text)
+        self.reply_text().unwrap_or(&self.lasting)
+    }
+
+    /// Returns the reply to a command, while it is shown.
+    pub(crate) fn reply_text(&self) -> Option<&str> {
+        self.reply.as_ref().map(|reply| &*reply.text)
     }
 
     /// Replaces all notes.

@@ -230,6 +230,8 @@ impl Panels {
             }
             PanelCommand::StatisticsOf(name) => {
                 self.dock.open(Panel::Statistics);
+                // The spans of a name that failed are in the row of its regular name.
+                let name = timeline.snapshot().names().regular(name);
                 let question = self.set.statistics.choose(name);
                 self.ask_if_any(question, timeline.snapshot(), wake);
             }

@@ -107,9 +107,10 @@ impl App {
             let live = tab.live_status();
             let of_order = tab.trace.as_ref().and_then(OpenTrace::order_note).filter(|_| tab.notes.text().is_empty());
             let of_selected = timeline.and_then(|timeline| tab.panels.note(timeline));
+            let of_trace = tab.notes.reply_text().or(of_selected.as_deref()).or(of_order.as_deref());
             let status = StatusLine {
                 trace_name: &tab.trace.as_ref().map(OpenTrace::title).unwrap_or_default(),
-                note: of_selected.as_deref().or(of_order.as_deref()).unwrap_or(tab.notes.text()),
+                note: of_trace.unwrap_or(tab.notes.text()),
                 palette: timeline.map(Timeline::palette),
                 interruption: timeline.and_then(Timeline::interruption),
                 live: live.as_ref(),

@@ -214,4 +214,11 @@ fn a_span_that_failed_is_marked_in_its_details_and_found_by_its_state() {
     session.until("the span that failed", |session| session.summary().contains("Selected: bad"));
     session.harness.run_steps(3);
     assert!(session.says("Failed"), "{}", session.node_texts().join("\n"));
+    // It is in the row of all spans of its name.
+    let at = session.harness.get_by_role(egui::Role::Canvas).rect();
+    let row = session.harness.get_by_label_contains("Spans 1").rect().top() + 12.0;
+    session.right_click(egui::pos2(at.left() + at.width() * 0.9, row));
+    session.click("Statistics of this name");
+    session.until("the durations of the name", |session| session.says("Durations (log scale)"));
+    assert!(session.says("5.000 µs at"), "{}", session.node_texts().join("\n"));
 }
