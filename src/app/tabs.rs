@@ -60,8 +60,12 @@ impl App {
             TabCommand::CloseAt(tab) => self.close_tab(tab),
             TabCommand::CloseOthers(tab) => self.close_others(tab),
             TabCommand::Reopen => {
-                if let Some(sources) = self.closed_tabs.pop_back() {
-                    self.open_in_tab(LoadSource::Files(sources));
+                // One that was opened again meanwhile would be imported anew.
+                while let Some(sources) = self.closed_tabs.pop_back() {
+                    if !self.tabs.iter().any(|tab| tab.is_of(&sources)) {
+                        self.open_in_tab(LoadSource::Files(sources));
+                        break;
+                    }
                 }
             }
             TabCommand::CopyPaths(tab) => {

@@ -194,7 +194,7 @@ pub(crate) enum TimelineCommand {
     Rows(RowCommand),
     Scope(ScopeCommand),
     Derived(DerivedCommand),
-    /// Undoes the last edit of markers, saved scopes, groups, derived, hidden, pinned or ordered tracks.
+    /// Undoes the last edit of markers, saved scopes, groups, derived, hidden, pinned or ordered tracks, or counters.
     UndoEdit,
     /// Does the last undone edit again.
     RedoEdit,
@@ -248,6 +248,8 @@ pub(crate) enum BookmarkCommand {
     Choose(BookmarkId),
     /// Selects a bookmark and scrolls to it.
     Go(BookmarkId),
+    /// Begins a name, so that its letters are one step to undo.
+    StartNaming,
     Rename(BookmarkId, String),
     Remove(BookmarkId),
     /// Selects the range between the two bookmarks added or selected last.
@@ -305,6 +307,8 @@ pub(crate) enum DerivedCommand {
     AddOfScope(DerivedKind),
     /// Adds the shares of time in scheduler states of a process, a thread or CPUs.
     AddScheduling(GroupKind),
+    /// Begins a name, so that its letters are one step to undo.
+    StartNaming,
     Rename(DerivedId, String),
     Remove(DerivedId),
     /// Cancels the computation of a derived track.

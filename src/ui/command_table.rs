@@ -6,7 +6,9 @@ mod menus;
 
 use egui::{Key, KeyboardShortcut, Modifiers};
 
-pub(crate) use entry::{CommandEntry, ShownSettings, UiState, reload_disabled, with_disabled_reason};
+pub(crate) use entry::{
+    CommandEntry, NO_MARKER, NO_UTC, ShownSettings, UiState, reload_disabled, with_disabled_reason,
+};
 use entry::{When, alt, ctrl, ctrl_shift, entry, plain, shift};
 pub(crate) use menus::{Menu, MenuList};
 
@@ -47,6 +49,14 @@ fn group(command: CustomGroupCommand) -> Command {
 fn derive(kind: DerivedKind) -> Command {
     Command::Timeline(TimelineCommand::Derived(DerivedCommand::AddOfScope(kind)))
 }
+
+/// The origins of the ruler with their titles, for the menus of the window and of the ruler.
+pub(crate) const RULER_ORIGINS: [(RulerOrigin, &str); 4] = [
+    (RulerOrigin::Start, "Ruler from the start of the trace"),
+    (RulerOrigin::Mark, "Ruler from the chosen marker"),
+    (RulerOrigin::Clock, "Ruler by the trace's clock"),
+    (RulerOrigin::Utc, "Ruler by the time of day (UTC)"),
+];
 
 /// Clipboard shortcuts, which a text field with the focus takes first.
 pub(crate) const COPY: KeyboardShortcut = ctrl(Key::C);
@@ -112,7 +122,9 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     .within("Export image"),
     entry(Menu::File, "Quit", &[ctrl(Key::Q)], When::Always, |_| Command::App(AppCommand::Quit)).section(),
     entry(Menu::Edit, "Undo", &[ctrl(Key::Z)], When::Undoable, |_| Command::Timeline(TimelineCommand::UndoEdit))
-        .hint("Of markers, saved scopes, groups, derived, hidden, pinned and ordered tracks")
+        .hint(
+            "Of markers, saved scopes, groups, derived, hidden, pinned and ordered tracks, and how counters are drawn",
+        )
         .about(|state| state.undoable),
     entry(Menu::Edit, "Redo", &[ctrl_shift(Key::Z), ctrl(Key::Y)], When::Redoable, |_| {
         Command::Timeline(TimelineCommand::RedoEdit)
@@ -222,22 +234,22 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::View, "Theme of the desktop", &[], When::Always, |_| Command::Setting(SettingCommand::Shade(None)))
         .checked(|state| state.settings.shade.is_none())
         .within("Theme"),
-    entry(Menu::View, "Ruler from the start of the trace", &[], When::Trace, |_| {
+    entry(Menu::View, RULER_ORIGINS[0].1, &[], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Origin(RulerOrigin::Start)))
     })
     .checked(|state| state.ruler_origin == RulerOrigin::Start)
     .within("Ruler"),
-    entry(Menu::View, "Ruler from the chosen marker", &[], When::Marks, |_| {
+    entry(Menu::View, RULER_ORIGINS[1].1, &[], When::Marks, |_| {
         Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Origin(RulerOrigin::Mark)))
     })
     .checked(|state| state.ruler_origin == RulerOrigin::Mark)
     .within("Ruler"),
-    entry(Menu::View, "Ruler by the trace's clock", &[], When::Trace, |_| {
+    entry(Menu::View, RULER_ORIGINS[2].1, &[], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Origin(RulerOrigin::Clock)))
     })
     .checked(|state| state.ruler_origin == RulerOrigin::Clock)
     .within("Ruler"),
-    entry(Menu::View, "Ruler by the time of day (UTC)", &[], When::Utc, |_| {
+    entry(Menu::View, RULER_ORIGINS[3].1, &[], When::Utc, |_| {
         Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Origin(RulerOrigin::Utc)))
     })
     .checked(|state| state.ruler_origin == RulerOrigin::Utc)

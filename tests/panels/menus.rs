@@ -385,7 +385,7 @@ fn the_menu_of_the_ruler_adds_a_marker_there_and_that_of_the_marker_names_it_and
     let ruler = session.harness.get_by_label_contains("Ruler: drag").rect();
     let at = pos2(ruler.left() + ruler.width() * 0.4, ruler.bottom() - 4.0);
     session.right_click(at);
-    let node = session.harness.get_by_label("Count from the chosen marker");
+    let node = session.harness.get_by_label("Ruler from the chosen marker");
     assert!(node.accesskit_node().is_disabled());
     assert!(!session.says("Clear the selected time"));
     session.click("Add marker here");
@@ -393,7 +393,7 @@ fn the_menu_of_the_ruler_adds_a_marker_there_and_that_of_the_marker_names_it_and
     let flag = session.harness.get_by_label("Marker 1").rect();
     assert!((flag.left() - at.x).abs() < 2.0, "{flag} at {at}");
     session.right_click(flag.center());
-    session.click("Name of the marker");
+    session.click("Name of Marker 1");
     session.harness.run_steps(2);
     session.type_text("deploy");
     session.harness.run_steps(3);
@@ -404,9 +404,9 @@ fn the_menu_of_the_ruler_adds_a_marker_there_and_that_of_the_marker_names_it_and
     assert!(!session.says("Count the ruler from here"), "the menu is closed");
     // The second click opens the menu at the new position.
     session.right_click(at + vec2(200.0, 0.0));
-    session.click("Count from the start of the trace");
+    session.click("Ruler from the start of the trace");
     session.harness.run_steps(3);
-    assert!(!session.says("Count from the start of the trace"));
+    assert!(!session.says("Ruler from the start of the trace"));
 }
 
 #[test]

@@ -131,6 +131,8 @@ pub(super) enum When {
     StillSpan,
 }
 
+pub(crate) const NO_MARKER: &str = "Add a marker first";
+pub(crate) const NO_UTC: &str = "The trace does not record the time of day";
 const NO_TRACE: &str = "No trace is open";
 const NO_SPAN: &str = "Select a span first";
 const NO_SCOPE: &str = "Select time or tracks first: Shift + drag on the timeline";
@@ -159,7 +161,7 @@ impl When {
         let conditions: &[(bool, &'static str)] = match self {
             Self::Always => &[],
             Self::Closable => &[(state.has_trace || state.is_busy || state.is_live || state.tabs > 1, NO_TRACE)],
-            Self::Reopenable => &[(state.has_closed_tab, "No tab with files was closed")],
+            Self::Reopenable => &[(state.has_closed_tab, "No closed tab is left to reopen")],
             Self::Tabs => &[(state.tabs > 1, "Only one tab is open")],
             Self::Trace => &[has_trace],
             Self::Times => &[has_trace, (state.has_times, "The trace has no times")],
@@ -192,9 +194,9 @@ impl When {
             Self::Hidden => &[has_trace, (state.has_hidden, "No track is hidden")],
             Self::Undoable => &[has_trace, (state.undoable.is_some(), "Nothing was changed that can be undone")],
             Self::Redoable => &[has_trace, (state.redoable.is_some(), "Nothing was undone")],
-            Self::Marks => &[has_trace, (state.has_bookmarks, "Add a marker first")],
+            Self::Marks => &[has_trace, (state.has_bookmarks, NO_MARKER)],
             Self::Measurable => &[has_trace, (state.can_measure, "Add or choose two markers first")],
-            Self::Utc => &[has_trace, (state.has_utc, "The trace does not record the time of day")],
+            Self::Utc => &[has_trace, (state.has_utc, NO_UTC)],
             Self::Export => &[has_export],
             Self::ExportScope => &[has_export, (state.has_scope, NO_SCOPE)],
             Self::ScopeTracks => {

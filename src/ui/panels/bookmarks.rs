@@ -1,17 +1,16 @@
 //! The list of bookmarks, with fields to rename and buttons to remove them.
 
-use egui::{RichText, Role, Ui, WidgetInfo, vec2};
+use egui::{RichText, Ui};
 
-use crate::scene::bookmarks::Bookmark;
-use crate::scene::labels::shown;
 use crate::ui::command::{BookmarkCommand, Command, TimelineCommand};
 use crate::ui::theme::Theme;
-use crate::ui::timeline::bookmarks::bookmark_time_text;
+use crate::ui::timeline::bookmarks::{bookmark_time_text, show_name_field};
 use crate::ui::timeline::state::Timeline;
-use crate::ui::widgets::field;
 
 /// Shows the markers with their names, times and distances.
 pub(crate) fn show(ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Vec<Command> {
+    /// A name has space for some twenty letters; the grid alone would size it by its heading.
+    const NAME_POINTS: f32 = 150.0;
     let mut commands = Vec::new();
     let marks = timeline.marks().all();
     if marks.is_empty() {
@@ -28,9 +27,7 @@ pub(crate) fn show(ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Vec<Comma
             ui.end_row();
             let mut before_ns = None;
             for mark in marks {
-                if let Some(name) = show_name(ui, mark, theme) {
-                    ask(BookmarkCommand::Rename(mark.id, name));
-                }
+                show_name_field(ui, mark, theme, NAME_POINTS).1.into_iter().for_each(&mut ask);
                 ui.label(bookmark_time_text(timeline, mark));
                 let before_ns = before_ns.replace(mark.ts_ns);
                 let gap = before_ns.and_then(|before_ns| unit.length_text(mark.ts_ns.abs_diff(before_ns)));
@@ -55,17 +52,4 @@ pub(crate) fn show(ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Vec<Comma
         });
     }
     commands
-}
-
-/// Shows the field with the name of a marker. Returns the name after a change.
-fn show_name(ui: &mut Ui, mark: &Bookmark, theme: &Theme) -> Option<String> {
-    /// A name has space for some twenty letters; the grid alone would size it by its heading.
-    const NAME_POINTS: f32 = 150.0;
-    let mut name = mark.name.clone();
-    let size = vec2(NAME_POINTS, ui.spacing().interact_size.y);
-    let response = field::add_sized(ui, size, &mut name, |field| {
-        field.id_salt(("marker", mark.id)).hint_text(mark.id.default_name()).background_color(theme.canvas)
-    });
-    response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, format!("Name of {}", shown(&mark.title()))));
-    response.changed().then_some(name)
 }

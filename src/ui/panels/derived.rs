@@ -157,6 +157,9 @@ fn show_row(ui: &mut Ui, row: &DerivedRow, theme: &Theme) -> Option<DerivedComma
         field.id_salt(("derived", row.id)).hint_text(&*on_screen(&shown(&described))).background_color(theme.canvas)
     });
     response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, format!("Name of {}", shown(&described))));
+    if response.gained_focus() {
+        chosen = Some(DerivedCommand::StartNaming);
+    }
     if response.changed() {
         chosen = Some(DerivedCommand::Rename(row.id, name));
     }

@@ -10,6 +10,7 @@ use crate::query::drawn_unit::AxisUnit;
 use crate::scene::bookmarks::{Bookmark, Bookmarks};
 use crate::scene::labels::{shorten_middle, shown};
 use crate::ui::command::{BookmarkCommand, Command, TimelineCommand};
+use crate::ui::command_table::with_disabled_reason;
 use crate::ui::settings::RulerOrigin;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::context_menu::context_menu;
@@ -37,6 +38,7 @@ impl Timeline {
                     self.show_time(ts_ns);
                 }
             }
+            BookmarkCommand::StartNaming => {}
             BookmarkCommand::Rename(id, name) => self.overlays.bookmarks_mut().rename(*id, name),
             BookmarkCommand::Remove(id) => self.overlays.bookmarks_mut().remove(*id),
             BookmarkCommand::Measure => return self.measure(self.overlays.bookmarks().measured()),
@@ -177,36 +179,53 @@ pub(super) fn show(
     commands
 }
 
+/// Shows the field for the name of a marker, and returns its commands. All of the name is selected first.
+pub(crate) fn show_name_field(
+    ui: &mut Ui,
+    mark: &Bookmark,
+    theme: &Theme,
+    width: f32,
+) -> (egui::Response, Vec<BookmarkCommand>) {
+    let mut name = mark.name.clone();
+    let size = vec2(width, ui.spacing().interact_size.y);
+    let response = field::add_sized(ui, size, &mut name, |field| {
+        field.id_salt(("marker", mark.id)).hint_text(mark.id.default_name()).background_color(theme.canvas)
+    });
+    let label = format!("Name of {}", shown(&mark.title()));
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, &label));
+    let mut commands = Vec::new();
+    if response.gained_focus() {
+        field::select_all(ui, &response, &name);
+        commands.push(BookmarkCommand::StartNaming);
+    }
+    if response.changed() {
+        commands.push(BookmarkCommand::Rename(mark.id, name));
+    }
+    (response, commands)
+}
+
 fn flag_menu(ui: &mut Ui, timeline: &Timeline, mark: &Bookmark, theme: &Theme, commands: &mut Vec<Command>) {
     /// Width of the field, for some twenty letters.
     const FIELD_POINTS: f32 = 180.0;
     let ask = |command| Command::Timeline(TimelineCommand::Bookmark(command));
-    let mut name = mark.name.clone();
-    let size = vec2(FIELD_POINTS, ui.spacing().interact_size.y);
-    let field = field::add_sized(ui, size, &mut name, |field| {
-        field.id_salt(("name", mark.id)).hint_text(mark.id.default_name()).background_color(theme.canvas)
-    });
-    field.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Name of the marker"));
-    if field.gained_focus() {
-        field::select_all(ui, &field, &name);
-    }
-    if field.changed() {
-        commands.push(ask(BookmarkCommand::Rename(mark.id, name)));
-    }
+    let (field, named) = show_name_field(ui, mark, theme, FIELD_POINTS);
+    commands.extend(named.into_iter().map(ask));
     if field.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter)) {
         ui.close();
     }
-    let mut entry = |ui: &mut Ui, text: &str, enabled: bool, chosen: &[BookmarkCommand]| {
-        if ui.add_enabled(enabled, egui::Button::new(text)).clicked() {
+    let mut entry = |ui: &mut Ui, text: &str, disabled_reason: Option<&str>, chosen: &[BookmarkCommand]| {
+        let response = ui.add_enabled(disabled_reason.is_none(), egui::Button::new(text));
+        if disabled_reason.into_iter().fold(response, with_disabled_reason).clicked() {
             commands.extend(chosen.iter().cloned().map(ask));
             ui.close();
         }
     };
-    let has_interval = timeline.overlays.bookmarks().interval_to(mark.id).is_some();
-    entry(ui, "Measure from the one before", has_interval, &[BookmarkCommand::MeasureTo(mark.id)]);
+    let is_first = timeline.overlays.bookmarks().interval_to(mark.id).is_none();
+    let reason = is_first.then_some("No marker is before this one");
+    entry(ui, "Measure from the one before", reason, &[BookmarkCommand::MeasureTo(mark.id)]);
     let count = [BookmarkCommand::Choose(mark.id), BookmarkCommand::Origin(RulerOrigin::Mark)];
-    entry(ui, "Count the ruler from here", true, &count);
-    entry(ui, "Remove", true, &[BookmarkCommand::Remove(mark.id)]);
+    entry(ui, "Count the ruler from here", None, &count);
+    entry(ui, "Remove", None, &[BookmarkCommand::Remove(mark.id)]);
 }
 
 /// Formats the position of a marker: its time, or the weight before it in a trace without times.

@@ -51,6 +51,7 @@ impl Timeline {
             DerivedCommand::Add(kind, scope) => self.derived.add(kind, scope, ""),
             DerivedCommand::AddOfScope(kind) => self.derived.add(kind, self.selection.scope().clone(), ""),
             DerivedCommand::AddScheduling(kind) => self.derive_scheduling(kind),
+            DerivedCommand::StartNaming => {}
             DerivedCommand::Rename(id, name) => {
                 if let Some(row) = self.derived.row_mut(id) {
                     name.trim_start().clone_into(&mut row.name);
@@ -243,6 +244,9 @@ fn menu(ui: &mut Ui, row: &DerivedRow, theme: &Theme) -> Vec<Command> {
         field.hint_text("A name for this track").desired_width(220.0).background_color(theme.canvas)
     });
     response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Name of the derived track"));
+    if response.gained_focus() {
+        chosen.push(derived(DerivedCommand::StartNaming));
+    }
     if response.changed() {
         chosen.push(derived(DerivedCommand::Rename(row.id, name)));
     }

@@ -1,7 +1,8 @@
 //! The edits of a timeline that can be undone and redone.
 //!
 //! A step keeps the part of the saved state that its edit has changed, as it was before. Other parts stay as they are
-//! when the step is undone, such as a track that a jump has unhidden since.
+//! when the step is undone, such as a track that a jump has unhidden since. The letters of a name are one step, which
+//! ends with another edit, an undo, or when a field for a name gets the focus.
 
 use std::collections::VecDeque;
 
@@ -88,19 +89,33 @@ pub(super) struct Step {
 pub(super) struct EditHistory {
     pub(super) done: VecDeque<Step>,
     pub(super) undone: Vec<Step>,
+    /// The name that is being typed, whose first letter is the last step.
+    typed: Option<Renamed>,
 }
 
 impl EditHistory {
-    pub(super) fn record(&mut self, edit: Edit, before: Part) {
+    /// Adds an edit that has changed a part from `before` to `now`.
+    pub(super) fn record(&mut self, edit: Edit, before: Part, now: &Part) {
         self.undone.clear();
-        let continues = edit.renamed.is_some() && self.done.back().is_some_and(|last| last.edit == edit);
-        if !continues {
-            self.done.push_back(Step { edit, part: before });
-            let hidden = |done: &VecDeque<Step>| done.iter().map(|step| step.part.hidden()).sum::<usize>();
-            while self.done.len() > STEPS_MAX || self.done.len() > 1 && hidden(&self.done) > HIDDEN_MAX {
-                self.done.pop_front();
+        if self.typed.is_some() && self.typed == edit.renamed {
+            // Typed back to the name of before, or undone in the field.
+            if self.done.back().is_some_and(|last| last.part == *now) {
+                self.done.pop_back();
+                self.typed = None;
             }
+            return;
         }
+        self.typed = edit.renamed;
+        self.done.push_back(Step { edit: edit.titled(&before, now), part: before });
+        let hidden = |done: &VecDeque<Step>| done.iter().map(|step| step.part.hidden()).sum::<usize>();
+        while self.done.len() > STEPS_MAX || self.done.len() > 1 && hidden(&self.done) > HIDDEN_MAX {
+            self.done.pop_front();
+        }
+    }
+
+    /// Ends the step of a name, if one is being typed.
+    pub(super) fn end_name(&mut self) {
+        self.typed = None;
     }
 }
 
@@ -130,6 +145,26 @@ impl Edit {
         Self { kind, title, renamed: None }
     }
 
+    /// Returns the edit with the title of its effect, which may be that of a toggle.
+    fn titled(self, before: &Part, now: &Part) -> Self {
+        match (before, now) {
+            (Part::Pinned(before), Part::Pinned(now)) if now.len() < before.len() => {
+                Self { title: "unpinning of the track", ..self }
+            }
+            _ => self,
+        }
+    }
+
+    /// Returns whether a command begins a name.
+    pub(super) fn starts_name(command: &TimelineCommand) -> bool {
+        matches!(
+            command,
+            TimelineCommand::Bookmark(BookmarkCommand::StartNaming)
+                | TimelineCommand::Derived(DerivedCommand::StartNaming)
+                | TimelineCommand::Rows(RowCommand::Group(CustomGroupCommand::StartNaming(_)))
+        )
+    }
+
     fn renaming(kind: PartKind, title: &'static str, renamed: Renamed) -> Self {
         Self { kind, title, renamed: Some(renamed) }
     }
@@ -143,7 +178,8 @@ impl Edit {
                 Self::renaming(PartKind::Bookmarks, "renaming of the marker", Renamed::Bookmark(*id))
             }
             BookmarkCommand::Remove(_) => Self::new(PartKind::Bookmarks, "removal of the marker"),
-            BookmarkCommand::Choose(_)
+            BookmarkCommand::StartNaming
+            | BookmarkCommand::Choose(_)
             | BookmarkCommand::Go(_)
             | BookmarkCommand::Measure
             | BookmarkCommand::MeasureTo(_)
@@ -157,14 +193,14 @@ impl Edit {
             RowCommand::TogglePin(_) | RowCommand::TogglePinOfSelected => {
                 Self::new(PartKind::Pinned, "pinning of the track")
             }
-            RowCommand::Hide(_) => Self::new(PartKind::Hidden, "hiding of the track"),
+            RowCommand::Hide(_) => Self::new(PartKind::Hidden, "hiding of tracks"),
             RowCommand::ShowOnlyScope => Self::new(PartKind::Hidden, "hiding of the other tracks"),
             RowCommand::ShowHidden => Self::new(PartKind::Hidden, "showing of the hidden tracks"),
             RowCommand::ShowCounterAs(..) | RowCommand::ShowCountersAs(_) => {
-                Self::new(PartKind::Counters, "form of the counter")
+                Self::new(PartKind::Counters, "form of counters")
             }
-            RowCommand::OverlayCounters { .. } => Self::new(PartKind::Counters, "joining of the counters"),
-            RowCommand::SeparateCounters(_) => Self::new(PartKind::Counters, "separation of the counters"),
+            RowCommand::OverlayCounters { .. } => Self::new(PartKind::Counters, "joining of counters"),
+            RowCommand::SeparateCounters(_) => Self::new(PartKind::Counters, "separation of counters"),
             RowCommand::Group(command) => return Self::from_group(command),
             RowCommand::Order(_) => Self::new(PartKind::Order, "order of the tracks"),
             RowCommand::ToggleFold(_)
@@ -214,7 +250,10 @@ impl Edit {
                 Self::renaming(PartKind::Derived, "renaming of the derived track", Renamed::Derived(*id))
             }
             DerivedCommand::Remove(_) => Self::new(PartKind::Derived, "removal of the derived track"),
-            DerivedCommand::Stop(_) | DerivedCommand::Make(_) | DerivedCommand::Export(_) => return None,
+            DerivedCommand::StartNaming
+            | DerivedCommand::Stop(_)
+            | DerivedCommand::Make(_)
+            | DerivedCommand::Export(_) => return None,
         })
     }
 }

@@ -1,5 +1,5 @@
 //! Undoes and redoes edits of the state that is saved with a trace: markers, saved scopes, derived tracks, groups of
-//! the user, and hidden, pinned and ordered tracks. The view and the selection have a history of their own.
+//! the user, hidden, pinned and ordered tracks, and how counters are drawn. The view and the selection have a history of their own.
 
 use super::edit_history::{Edit, Part, PartKind, Step};
 use super::state::Timeline;
@@ -22,18 +22,23 @@ impl Timeline {
     /// Runs a command, and records its edit, so that it can be undone.
     #[must_use]
     pub(super) fn run_undoable(&mut self, command: TimelineCommand) -> Option<ArrangeJob> {
+        if Edit::starts_name(&command) {
+            self.edits.end_name();
+        }
         let Some(edit) = Edit::from_command(&command) else { return self.run(command) };
         let before = self.part(edit.kind);
         let job = self.run(command);
+        let now = self.part(edit.kind);
         // A command may have no effect.
-        if self.part(edit.kind) != before {
-            self.edits.record(edit, before);
+        if now != before {
+            self.edits.record(edit, before, &now);
         }
         job
     }
 
     #[must_use]
     pub(super) fn undo_edit(&mut self) -> Option<ArrangeJob> {
+        self.edits.end_name();
         let Step { edit, part } = self.edits.done.pop_back()?;
         let now = self.part(edit.kind);
         self.edits.undone.push(Step { edit, part: now });
@@ -43,6 +48,7 @@ impl Timeline {
 
     #[must_use]
     pub(super) fn redo_edit(&mut self) -> Option<ArrangeJob> {
+        self.edits.end_name();
         let Step { edit, part } = self.edits.undone.pop()?;
         let now = self.part(edit.kind);
         self.edits.done.push_back(Step { edit, part: now });

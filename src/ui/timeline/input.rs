@@ -210,7 +210,7 @@ fn other_edge(timeline: &Timeline, layout: &TimelineLayout, at: Pos2) -> Option<
 
 /// Returns the edge near a point of the window, or else the time there, or the nearest end of the trace for a point
 /// beyond it. The end is that of a range with the instants at the last nanosecond.
-fn time_within(timeline: &Timeline, layout: &TimelineLayout, at: Pos2, edge: Option<SpanEdge>) -> i64 {
+pub(super) fn time_within(timeline: &Timeline, layout: &TimelineLayout, at: Pos2, edge: Option<SpanEdge>) -> i64 {
     let (start_ns, end_ns) = (timeline.snapshot.start_ns(), timeline.snapshot.end_ns().saturating_add(1));
     let ts_ns = edge.map_or_else(|| timeline.time_at(layout, at), |edge| edge.ts_ns);
     ts_ns.max(start_ns).min(end_ns.max(start_ns))

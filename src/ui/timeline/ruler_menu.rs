@@ -2,10 +2,11 @@
 
 use egui::{Button, Response, Ui};
 
+use super::input::time_within;
 use super::layout::TimelineLayout;
 use super::state::Timeline;
 use crate::ui::command::{AppCommand, BookmarkCommand, Command, ScopeCommand, TimelineCommand};
-use crate::ui::command_table::with_disabled_reason;
+use crate::ui::command_table::{NO_MARKER, NO_UTC, RULER_ORIGINS, with_disabled_reason};
 use crate::ui::settings::RulerOrigin;
 use crate::ui::widgets::context_menu::context_menu;
 
@@ -13,7 +14,8 @@ use crate::ui::widgets::context_menu::context_menu;
 pub(super) fn show(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, ruler: &Response) -> Option<Command> {
     let clicked_id = ruler.id.with("clicked time");
     if let Some(at) = ruler.interact_pointer_pos().filter(|_| ruler.secondary_clicked()) {
-        ui.data_mut(|data| data.insert_temp(clicked_id, timeline.time_at(layout, at)));
+        let edge = timeline.edge_near(ui, layout, at);
+        ui.data_mut(|data| data.insert_temp(clicked_id, time_within(timeline, layout, at, edge)));
     }
     let clicked_ns = ui.data(|data| data.get_temp::<i64>(clicked_id))?;
     context_menu(ruler).show(|ui| entries(timeline, ui, clicked_ns)).and_then(|shown| shown.inner)
@@ -32,18 +34,12 @@ fn entries(timeline: &Timeline, ui: &mut Ui, clicked_ns: i64) -> Option<Command>
         chosen = Some(Command::Timeline(TimelineCommand::Scope(ScopeCommand::ClearTime)));
     }
     ui.separator();
-    let has_marker = timeline.overlays.bookmarks().chosen().is_some();
-    let has_utc = timeline.snapshot.utc_offset_ns().is_some();
-    for (origin, title, disabled_reason) in [
-        (RulerOrigin::Start, "Count from the start of the trace", None),
-        (RulerOrigin::Mark, "Count from the chosen marker", (!has_marker).then_some("Add a marker first")),
-        (RulerOrigin::Clock, "Count by the trace's clock", None),
-        (
-            RulerOrigin::Utc,
-            "Count by the time of day (UTC)",
-            (!has_utc).then_some("The trace does not have the time of day"),
-        ),
-    ] {
+    for (origin, title) in RULER_ORIGINS {
+        let disabled_reason = match origin {
+            RulerOrigin::Mark if timeline.overlays.bookmarks().all().is_empty() => Some(NO_MARKER),
+            RulerOrigin::Utc if timeline.snapshot.utc_offset_ns().is_none() => Some(NO_UTC),
+            RulerOrigin::Start | RulerOrigin::Mark | RulerOrigin::Clock | RulerOrigin::Utc => None,
+        };
         let button = Button::selectable(timeline.overlays.ruler_origin() == origin, title);
         let response = ui.add_enabled(disabled_reason.is_none(), button);
         if disabled_reason.into_iter().fold(response, with_disabled_reason).clicked() {

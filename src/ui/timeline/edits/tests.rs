@@ -158,6 +158,39 @@ fn the_letters_of_a_name_are_one_step() {
 }
 
 #[test]
+fn each_name_is_a_step_and_one_that_is_typed_back_is_none() {
+    let mut timeline = timeline();
+    act(&mut timeline, mark(BookmarkCommand::AddAt(5)));
+    let rename = |timeline: &mut Timeline, names: &[&str]| {
+        act(timeline, mark(BookmarkCommand::StartNaming));
+        for name in names {
+            act(timeline, mark(BookmarkCommand::Rename(BookmarkId(1), (*name).to_owned())));
+        }
+    };
+    let name = |timeline: &Timeline| timeline.marks().all()[0].name.clone();
+    rename(&mut timeline, &["A"]);
+    rename(&mut timeline, &["A b", "A bc"]);
+    rename(&mut timeline, &["A b", "A bc"]);
+    undo(&mut timeline);
+    assert_eq!(name(&timeline), "A", "no step for the last");
+    // A name after an undo is a step of its own.
+    act(&mut timeline, mark(BookmarkCommand::Rename(BookmarkId(1), "B".to_owned())));
+    undo(&mut timeline);
+    assert_eq!(name(&timeline), "A");
+    undo(&mut timeline);
+    assert_eq!((name(&timeline).as_str(), timeline.undoable()), ("Marker 1", Some("addition of the marker")));
+}
+
+#[test]
+fn unpinning_is_called_that() {
+    let mut timeline = timeline();
+    for title in ["pinning of the track", "unpinning of the track"] {
+        act(&mut timeline, rows(RowCommand::TogglePin(TrackIdx(0))));
+        assert_eq!(timeline.undoable(), Some(title));
+    }
+}
+
+#[test]
 fn only_the_last_steps_are_kept() {
     let mut timeline = timeline();
     for ts_ns in 0..STEPS_MAX as i64 + 20 {
