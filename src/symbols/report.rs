@@ -18,10 +18,6 @@ use crate::query::scope::Scope;
 /// Shows the addresses of the kernel to all users: at 0 the first setting hides them where the second one is above 1.
 const HIDDEN_COMMAND: &str = "sudo sysctl kernel.kptr_restrict=0 kernel.perf_event_paranoid=1";
 
-/// Adds build-ids to a recording. Elsewhere, or after an update, perf would add those of another kernel.
-const BUILD_ID_COMMAND: &str =
-    "perf inject -b -i perf.data -o build-ids.data # on the recorded machine, with the same kernel running";
-
 /// The report of a module: counts, or the reason for missing names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ModuleReport {
@@ -117,12 +113,13 @@ fn command(
         | NameState::NoFunction
         | NameState::Ambiguous
         | NameState::Nameless
-        | NameState::Unwanted => None,
+        | NameState::Unwanted
+        // For data of a pipe, `perf inject -b` adds only the build-ids of programs.
+        | NameState::NoBuildId => None,
         NameState::Hidden => Some(HIDDEN_COMMAND.to_owned()),
         NameState::OutsideRoots => searched(Path::new(&*module.path).parent()?),
         // Tools that pack `.dwo` files differ too much to suggest one.
         NameState::SplitMissing => searched(split_folder?),
-        NameState::NoBuildId => Some(BUILD_ID_COMMAND.to_owned()),
         // Functions listed by a process itself cannot be fetched.
         _ if matches!(module.kind, ModuleKind::Jit(_)) => copied_list(module, traces),
         NameState::FunctionsOnly
@@ -165,8 +162,7 @@ mod tests {
         let known = |state| command((&module, id.as_ref()), (state, None), &traces);
         assert!(known(NameState::Hidden).unwrap().ends_with(" kernel.kptr_restrict=0 kernel.perf_event_paranoid=1"));
         assert_eq!(known(NameState::OtherBuild).unwrap(), "debuginfod-find debuginfo abcd");
-        assert_eq!([NameState::Complete, NameState::Unwanted].map(known), [None, None]);
-        assert_eq!(unknown(NameState::NoBuildId, None).unwrap(), BUILD_ID_COMMAND);
+        assert_eq!([NameState::Complete, NameState::Unwanted, NameState::NoBuildId].map(known), [None, None, None]);
         let list = Module { path: "/tmp/perf-7.map".into(), kind: ModuleKind::Jit(7), ..Module::default() };
         let jit = |state, traces: &[&Path]| command((&list, None), (state, None), traces);
         assert_eq!(jit(NameState::NoFile, &traces).unwrap(), "cp /tmp/perf-7.map /t # on the recorded machine");
