@@ -15,9 +15,11 @@ pub(crate) fn mistyped_key(filter: &Filter) -> Option<String> {
         let (key, sign, value) = (&text[..at], &text[at..=at], &text[at + 1..]);
         let meant = key_of_synonym(key).or_else(|| nearest(key, filter::keys()))?;
         let meant_sign = fitting_sign(meant, sign, value)?;
-        Some(format!(
-            "unknown key `{key}`, so `{key}{sign}` is taken as part of a name: did you mean `{meant}{meant_sign}`?"
-        ))
+        if (meant, meant_sign) == (key, sign) {
+            return None;
+        }
+        let reason = if filter::keys().any(|known| known == key) { "" } else { &*format!("unknown key `{key}`, so ") };
+        Some(format!("{reason}`{key}{sign}` is taken as part of a name: did you mean `{meant}{meant_sign}`?"))
     })
 }
 
@@ -71,6 +73,16 @@ mod tests {
         for words in ["cat:io", "std::vec", "a<b>", "read", "10:30"] {
             assert_eq!(hint(words), None, "{words}");
         }
+    }
+
+    #[test]
+    fn a_known_key_with_another_sign_is_not_called_unknown_and_never_means_itself() {
+        let hint = |word: &str| mistyped_key(&Filter::parse(word).expect("a filter"));
+        let expected = "`is=` is taken as part of a name: did you mean `is:`?";
+        assert_eq!(hint("is=failed").as_deref(), Some(expected));
+        assert_eq!(hint("is::failed"), None);
+        let unknown = hint("catt:io").unwrap_or_default();
+        assert!(unknown.starts_with("unknown key `catt`, so `catt:` is taken"), "{unknown}");
     }
 
     #[test]
