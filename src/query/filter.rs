@@ -248,6 +248,11 @@ fn words(text: &str) -> Result<Vec<Word<'_>>, FilterError> {
     words_after("", text)
 }
 
+/// Returns the words of a filter with their quotes.
+pub(super) fn written_words(text: &str) -> Result<Vec<&str>, FilterError> {
+    Ok(words(text)?.into_iter().map(|word| word.written).collect())
+}
+
 /// Splits a text that follows a key, or the whole text if the key is empty.
 fn words_after<'a>(key: &str, text: &'a str) -> Result<Vec<Word<'a>>, FilterError> {
     let mut words = Vec::new();

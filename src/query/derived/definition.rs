@@ -18,7 +18,7 @@ use std::fmt;
 
 use crate::base::units::{signed_time_ns, signed_time_text};
 use crate::query::argument_path::ArgumentPath;
-use crate::query::filter::{Filter, quoted};
+use crate::query::filter::{Filter, quoted, written_words};
 
 /// Limit for the bytes of a definition, as for a text field of the window.
 const TEXT_BYTES_MAX: usize = 64 * 1024;
@@ -141,8 +141,9 @@ impl DerivedTrack {
                 (Some(width.ok_or("every: expected a time above 0, such as every:1ms")?), rest[end..].trim())
             }
         };
-        if every_ns.is_some() && filter.split_whitespace().any(|word| word.starts_with("every:")) {
-            return Err(format!("`{filter}`: expected every: once; quotes make it a name"));
+        let words = written_words(filter).map_err(|error| error.to_string())?;
+        if let Some(word) = words.into_iter().find(|word| word.starts_with("every:")) {
+            return Err(format!("`{word}`: expected every: once, before the filter; quotes make it a name"));
         }
         Filter::parse(filter).map_err(|error| error.to_string())?;
         Ok(Self { kind, every_ns, filter: filter.to_owned() })
@@ -220,6 +221,8 @@ mod tests {
             ("sum:\"arg.bytes read\" every", sum(&["bytes read"]), None, "every"),
             ("sum:\"arg.a b.c\"", sum(&["a b", "c"]), None, ""),
             ("sum:arg.\"a b.c\".d x", sum(&["a b.c", "d"]), None, "x"),
+            ("rate is:failed \"every:1ms\"", DerivedKind::Rate, None, "is:failed \"every:1ms\""),
+            ("rate every:1s \"a every:1ms\"", DerivedKind::Rate, Some(1_000_000_000), "\"a every:1ms\""),
             ("busy cat:Running", DerivedKind::Busy, None, "cat:Running"),
             ("p99 every:1s name:p50", DerivedKind::Quantile(99), Some(1_000_000_000), "name:p50"),
             ("sum:counter.a.b process:7", DerivedKind::CounterSum("a.b".to_owned()), None, "process:7"),
@@ -241,7 +244,9 @@ mod tests {
             ("sum:", "sum:arg.KEY"),
             ("sum:arg.", "sum:arg.KEY"),
             ("sum:\"arg.x", "closing"),
-            ("count every:1us every:2us", "once"),
+            ("count every:1us every:2us", "`every:2us`: expected every: once"),
+            ("rate is:failed every:1ms", "`every:1ms`: expected every: once, before the filter; quotes make it a name"),
+            ("rate \"every:1us\" every:2us", "`every:2us`"),
             ("rate every:0", "above 0"),
             ("rate every:-1s", "above 0"),
             ("rate every:soon", "soon"),
