@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::harness::{folder, longspan, records, text};
+use crate::protobuf::{Message, message};
 use crate::recording::{MAPPED_AT, address, build_id, program, run};
 
 /// A program whose code addresses equal neither its file offsets nor its image offsets.
@@ -59,40 +60,6 @@ impl Moved {
     fn digits(&self) -> String {
         self.build_id.iter().fold(String::new(), |digits, byte| format!("{digits}{byte:02x}"))
     }
-}
-
-#[derive(Clone, Default)]
-struct Message(Vec<u8>);
-
-impl Message {
-    fn varint(&mut self, mut value: u64) {
-        while value >= 0x80 {
-            self.0.push(value as u8 | 0x80);
-            value >>= 7;
-        }
-        self.0.push(value as u8);
-    }
-
-    fn number(mut self, field: u64, value: u64) -> Self {
-        self.varint(field << 3);
-        self.varint(value);
-        self
-    }
-
-    fn bytes(mut self, field: u64, bytes: &[u8]) -> Self {
-        self.varint(field << 3 | 2);
-        self.varint(bytes.len() as u64);
-        self.0.extend(bytes);
-        self
-    }
-
-    fn message(self, field: u64, Self(bytes): &Self) -> Self {
-        self.bytes(field, bytes)
-    }
-}
-
-fn message() -> Message {
-    Message::default()
 }
 
 /// Stack 1 is main, outer. Stack 2 is an address in a missing file, called by main.

@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::harness::{data, folder, longspan, records, text};
+use crate::protobuf::message;
 
 /// Two threads: a with children b and c, and twice a with b.
 const SPANS: &str = r#"[{"name":"a","ph":"X","ts":0,"dur":100,"pid":1,"tid":1},
@@ -398,43 +399,27 @@ fn a_flame_graph_as_a_profile_has_the_weights_of_its_paths() {
     assert_eq!(listed.lines().count(), 2, "{listed}");
 }
 
-/// Encodes a protobuf field with a message or text.
-fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
-    assert!(number < 16 && bytes.len() < 1 << 14, "one byte of tag, two of length");
-    let len = bytes.len();
-    [&[number << 3 | 2, len as u8 | 0x80, (len >> 7) as u8][..], bytes].concat()
-}
-
-/// Encodes a packet field whose number may take two bytes.
-fn wide_field(number: u16, bytes: &[u8]) -> Vec<u8> {
-    let tag = number << 3 | 2;
-    let len = bytes.len();
-    [&[tag as u8 | 0x80, (tag >> 7) as u8, len as u8 | 0x80, (len >> 7) as u8][..], bytes].concat()
-}
-
 /// Samples of main and of main, f by cycles with a period of 1000, on two threads.
 fn perfetto_samples() -> Vec<u8> {
-    let number = |number: u8, value: u8| vec![number << 3, value];
-    let text = |iid: u8, text: &str| [number(1, iid), field(2, text.as_bytes())].concat();
-    let frame = |iid: u8, function: u8| [number(1, iid), number(2, function)].concat();
-    let interned = [
-        field(5, &text(1, "main")),
-        field(5, &text(2, "f")),
-        field(6, &frame(1, 1)),
-        field(6, &frame(2, 2)),
-        field(7, &[number(1, 1), number(2, 1)].concat()),
-        field(7, &[number(1, 2), number(2, 1), number(2, 2)].concat()),
-    ];
-    // Timebase: period 1000, HW_CPU_CYCLES.
-    let timebase = [&[1 << 3, 0xe8, 0x07][..], &number(4, 10)].concat();
-    let defaults = field(12, &field(1, &timebase));
-    let head = [number(10, 1), number(13, 1), field(12, &interned.concat()), wide_field(59, &defaults)];
-    let sample = |ts: u8, tid: u8, stack: u8| {
-        let sample = [number(2, 5), number(3, tid), number(4, stack)].concat();
-        field(1, &[number(8, ts), number(10, 1), wide_field(66, &sample)].concat())
+    let text = |iid: u64, text: &[u8]| message().number(1, iid).bytes(2, text);
+    let frame = |iid: u64, function: u64| message().number(1, iid).number(2, function);
+    let interned = message()
+        .message(5, &text(1, b"main"))
+        .message(5, &text(2, b"f"))
+        .message(6, &frame(1, 1))
+        .message(6, &frame(2, 2))
+        .message(7, &message().number(1, 1).number(2, 1))
+        .message(7, &message().number(1, 2).number(2, 1).number(2, 2));
+    // HW_CPU_CYCLES.
+    let timebase = message().number(1, 1000).number(4, 10);
+    let defaults = message().message(12, &message().message(1, &timebase));
+    let head = message().number(10, 1).number(13, 1).message(12, &interned).message(59, &defaults);
+    let sample = |ts_ns: u64, tid: u64, stack: u64| {
+        let sample = message().number(2, 5).number(3, tid).number(4, stack);
+        message().number(8, ts_ns).number(10, 1).message(66, &sample)
     };
-    let samples = [sample(1, 7, 1), sample(2, 7, 2), sample(3, 8, 2), sample(4, 7, 2), sample(5, 8, 1)];
-    [field(1, &head.concat()), samples.concat()].concat()
+    let packets = [head, sample(1, 7, 1), sample(2, 7, 2), sample(3, 8, 2), sample(4, 7, 2), sample(5, 8, 1)];
+    packets.iter().fold(message(), |trace, packet| trace.message(1, packet)).0
 }
 
 #[test]

@@ -24,6 +24,8 @@ mod perfetto;
 mod pictures;
 #[cfg(unix)]
 mod pipes;
+#[path = "../protobuf/mod.rs"]
+mod protobuf;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod raw_stacks;
 #[cfg(target_os = "linux")]

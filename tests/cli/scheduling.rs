@@ -8,59 +8,34 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::harness::{data, gunzip, longspan, records, text};
+use crate::protobuf::{Message, message};
 
-/// Encodes a protobuf field: its number and wire type, and the value.
-fn field(number: u64, kind: u64, value: &[u8]) -> Vec<u8> {
-    [&varint(number << 3 | kind)[..], value].concat()
+/// Encodes an event: a switch from a thread, with the bits of its state, to another.
+fn switch(ts_ns: u64, (from, bits): (u64, u64), (to, comm): (u64, &str)) -> Message {
+    let event = message().number(2, from).number(4, bits).bytes(5, comm.as_bytes()).number(6, to).number(7, 120);
+    message().number(1, ts_ns).message(4, &event)
 }
 
-fn varint(mut value: u64) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    while value >= 0x80 {
-        bytes.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    bytes.push(value as u8);
-    bytes
-}
-
-fn number(field_number: u64, value: u64) -> Vec<u8> {
-    field(field_number, 0, &varint(value))
-}
-
-fn message(field_number: u64, parts: &[Vec<u8>]) -> Vec<u8> {
-    let bytes = parts.concat();
-    field(field_number, 2, &[varint(bytes.len() as u64), bytes].concat())
-}
-
-fn name(field_number: u64, name: &str) -> Vec<u8> {
-    message(field_number, &[name.as_bytes().to_vec()])
-}
-
-/// Encodes a switch from a thread, with the bits of its state, to another.
-fn switch(ts_ns: u64, (from, bits): (u64, u64), (to, comm): (u64, &str)) -> Vec<u8> {
-    let event = [number(2, from), number(4, bits), name(5, comm), number(6, to), number(7, 120)];
-    message(2, &[number(1, ts_ns), message(4, &event)])
-}
-
-fn waking(ts_ns: u64, tid: u64) -> Vec<u8> {
-    message(2, &[number(1, ts_ns), message(20, &[number(2, tid)])])
+fn waking(ts_ns: u64, tid: u64) -> Message {
+    message().number(1, ts_ns).message(20, &message().number(2, tid))
 }
 
 /// Two CPUs that a tracer drains in sequence: thread 7 moves from CPU 0 to CPU 1.
 fn capture() -> Vec<u8> {
-    let process = message(2, &[number(1, 7), number(3, 5)]);
-    let cpu_0 = [
-        number(1, 0),
-        switch(1000, (0, 0), (7, "worker")),
-        switch(3000, (7, 1), (8, "other")),
-        switch(6000, (8, 0x100), (0, "swapper/0")),
-    ];
-    let cpu_1 =
-        [number(1, 1), waking(4000, 7), switch(4500, (0, 0), (7, "worker")), switch(9000, (7, 2), (0, "swapper/1"))];
-    [message(2, &[process]), message(1, &cpu_0), message(1, &cpu_1)]
-        .map(|packet| message(1, &[number(10, 1), packet]))
-        .concat()
+    let process = message().message(2, &message().number(1, 7).number(3, 5));
+    let cpu_0 = message()
+        .number(1, 0)
+        .message(2, &switch(1000, (0, 0), (7, "worker")))
+        .message(2, &switch(3000, (7, 1), (8, "other")))
+        .message(2, &switch(6000, (8, 0x100), (0, "swapper/0")));
+    let cpu_1 = message()
+        .number(1, 1)
+        .message(2, &waking(4000, 7))
+        .message(2, &switch(4500, (0, 0), (7, "worker")))
+        .message(2, &switch(9000, (7, 2), (0, "swapper/1")));
+    let packets = [(2, process), (1, cpu_0), (1, cpu_1)];
+    let packet = |(field, part): (u64, Message)| message().number(10, 1).message(field, &part);
+    packets.map(packet).iter().fold(message(), |trace, packet| trace.message(1, packet)).0
 }
 
 fn dump(file: &Path) -> Vec<Value> {

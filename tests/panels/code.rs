@@ -7,6 +7,7 @@ use egui_kittest::kittest::{NodeT, Queryable};
 
 use crate::copied::copied;
 use crate::frame::run_by_shell;
+use crate::protobuf::message;
 use crate::recording::{MAPPED_AT, address, build_id, program, recording};
 use crate::session::Session;
 
@@ -61,37 +62,24 @@ fn a_function_has_its_lines_and_instructions_with_their_samples() {
 
 /// Writes a pprof profile that names its functions: a stack in `inner`, which is inlined into `outer`.
 fn named_profile(folder: &Path, program: &Path) -> PathBuf {
-    let varint = |mut value: u64| {
-        let mut bytes = Vec::new();
-        while value >= 0x80 {
-            bytes.push(value as u8 | 0x80);
-            value >>= 7;
-        }
-        bytes.push(value as u8);
-        bytes
-    };
-    let number = |field: u64, value: u64| [varint(field << 3), varint(value)].concat();
-    let bytes =
-        |field: u64, bytes: &[u8]| [varint(field << 3 | 2), varint(bytes.len() as u64), bytes.to_vec()].concat();
-    let line = |function: u64| bytes(4, &number(1, function));
+    let line = |function: u64| message().number(1, function);
     let [code, caller] = [address(program, "outer") + 3, address(program, "main") + 5];
-    let location = |id: u64, address: u64, lines: &[u8]| {
-        bytes(4, &[number(1, id), number(2, 1), number(3, address), lines.to_vec()].concat())
-    };
-    let mapping = [(1, 1), (2, MAPPED_AT), (3, MAPPED_AT + 0x10_0000), (5, 3), (6, 4)];
-    let function = |id: u64| bytes(5, &[number(1, id), number(2, 4 + id)].concat());
+    let location = |id: u64, address: u64| message().number(1, id).number(2, 1).number(3, address);
+    let mapping = message().number(1, 1).number(2, MAPPED_AT).number(3, MAPPED_AT + 0x10_0000).number(5, 3);
+    let function = |id: u64| message().number(1, id).number(2, 4 + id);
     let texts = ["", "samples", "count", program.to_str().expect("text"), &build_id(program), "inner", "outer", "main"];
-    let profile = [
-        bytes(1, &[number(1, 1), number(2, 2)].concat()),
-        bytes(2, &[bytes(1, &[1, 2]), bytes(2, &[2])].concat()),
-        bytes(3, &mapping.map(|(field, value)| number(field, value)).concat()),
-        location(1, code, &[line(1), line(2)].concat()),
-        location(2, caller, &line(3)),
-        [1, 2, 3].map(function).concat(),
-        texts.map(|text| bytes(6, text.as_bytes())).concat(),
-    ];
+    let profile = message()
+        .message(1, &message().number(1, 1).number(2, 2))
+        .message(2, &message().bytes(1, &[1, 2]).bytes(2, &[2]))
+        .message(3, &mapping.number(6, 4))
+        .message(4, &location(1, code).message(4, &line(1)).message(4, &line(2)))
+        .message(4, &location(2, caller).message(4, &line(3)))
+        .message(5, &function(1))
+        .message(5, &function(2))
+        .message(5, &function(3));
+    let profile = texts.iter().fold(profile, |profile, text| profile.bytes(6, text.as_bytes()));
     let path = folder.join("named.pb");
-    std::fs::write(&path, profile.concat()).expect("written");
+    std::fs::write(&path, profile.0).expect("written");
     path
 }
 

@@ -28,6 +28,9 @@ mod picker;
 mod pinned;
 mod pointer;
 #[cfg(target_os = "linux")]
+#[path = "../protobuf/mod.rs"]
+mod protobuf;
+#[cfg(target_os = "linux")]
 #[path = "../recording/mod.rs"]
 mod recording;
 mod samples;
