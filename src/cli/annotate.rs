@@ -47,6 +47,8 @@ fn print_once(annotate: &Annotate, how: &Load) -> Result<(), CliError> {
     if let Some(by_address) = by_address(annotate, how)
         && is_sampled_by_name(&annotate.function, &snapshot, &histogram)
     {
+        // The second import needs the memory of the first.
+        drop((snapshot, histogram, scope));
         return print_once(annotate, &by_address);
     }
     let Some(event) = chosen_event(annotate.event.as_deref(), &snapshot, &histogram)? else {
@@ -59,7 +61,7 @@ fn print_once(annotate: &Annotate, how: &Load) -> Result<(), CliError> {
         Ok(function) => function,
         Err(NoFunction::Unknown) => {
             if is_sampled_by_name(&annotate.function, &snapshot, &histogram) {
-                say_no_addresses(&annotate.function);
+                say_named(&annotate.function, annotate, how);
             } else {
                 say(format_args!("{}: {}", annotate.function, NoFunction::Unknown));
             }
@@ -76,7 +78,7 @@ fn print_once(annotate: &Annotate, how: &Load) -> Result<(), CliError> {
     let Ok(code) = listed else { return Ok(()) }; // never cancelled
     let is_named_otherwise = code.sums.total.samples == 0 && is_sampled_by_name(&code.name, &snapshot, &histogram);
     if is_named_otherwise {
-        say_no_addresses(&code.name);
+        say_named(&code.name, annotate, how);
     } else if !how.is_again {
         let is_whole = annotate.scope.options().is_empty() && histogram.events().len() == 1;
         say_what_is_missing(&code, annotate.side, is_whole);
@@ -87,16 +89,24 @@ fn print_once(annotate: &Annotate, how: &Load) -> Result<(), CliError> {
 /// Returns how to read the sources by address, if they were read by name and some profile has both. Names and times of
 /// the scope would not be those of the profile by address.
 fn by_address(annotate: &Annotate, how: &Load) -> Option<Load> {
-    let is_profile = |file: &SourceFile| !file.input.is_open_file() && has_code_addresses(file.path());
-    let is_possible = !how.code_addresses && how.has_names && annotate.scope.is_by_track();
-    let is_there = is_possible && annotate.sources.files().iter().any(is_profile);
-    is_there.then(|| Load { code_addresses: true, ..how.clone() })
+    let is_possible = annotate.scope.is_by_track() && has_more_by_address(annotate, how);
+    is_possible.then(|| Load { code_addresses: true, ..how.clone() })
 }
 
-/// Reports that a function has samples without addresses: of profiles whose functions have names, only these are
-/// imported.
-fn say_no_addresses(function: &str) {
-    say(format_args!("{function}: its samples were imported by name, without addresses, so its code is unknown"));
+/// Returns whether some source was read by name, and can be read by address.
+fn has_more_by_address(annotate: &Annotate, how: &Load) -> bool {
+    !how.code_addresses && how.has_names && annotate.sources.files().iter().any(has_code_addresses)
+}
+
+/// Reports that the samples of a function have names instead of addresses, and the options that keep them from being
+/// read by address.
+fn say_named(function: &str, annotate: &Annotate, how: &Load) {
+    let rest = if !annotate.scope.is_by_track() && has_more_by_address(annotate, how) {
+        "; without --from, --to and --filter they are read by address"
+    } else {
+        ", so its code is unknown"
+    };
+    say(format_args!("{function}: its samples were imported by name{rest}"));
 }
 
 /// Returns whether the trace itself names a sampled function so, as profiles without addresses do.

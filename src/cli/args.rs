@@ -421,6 +421,7 @@ fn load(common: LowCommon) -> Result<Load, CliError> {
     Ok(Load {
         is_usual,
         memory_bytes: common.memory,
+        memory: common.memory.map_or_else(Memory::default, Memory::new),
         threads: common.threads.map_or_else(cores, usize::from).min(THREADS_MAX),
         cache: if common.no_cache { None } else { Some(cache_folder(common.cache)?) },
         progress,

@@ -6,7 +6,6 @@ use super::args::Load;
 use super::error::CliError;
 use super::messages::say;
 use super::progress_line::ProgressLine;
-use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::ingest::spool::is_read_once;
@@ -81,11 +80,17 @@ impl Load {
         // The cache has the store by name.
         let cache = self.cache.clone().filter(|_| !self.code_addresses);
         let cache = cache.map_or(CachePolicy::None, CachePolicy::Folder);
-        let memory = self.memory_bytes.map_or_else(Memory::default, Memory::new);
         let unwinding = SymbolUnwinding { folders: self.symbols.clone(), has_system: true };
         let unwind_files: Option<Arc<dyn UnwindFiles>> = Some(Arc::new(unwinding));
         let Self { threads, code_addresses, .. } = *self;
-        LoadOptions { memory, threads, cache, unwind_files, code_addresses, ..LoadOptions::default() }
+        LoadOptions {
+            memory: self.memory.clone(),
+            threads,
+            cache,
+            unwind_files,
+            code_addresses,
+            ..LoadOptions::default()
+        }
     }
 }
 

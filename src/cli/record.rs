@@ -14,7 +14,6 @@ use super::load::load_spooled;
 use super::messages::{say, show};
 use super::progress_line::{ProgressLine, replaced_line, with_prefix};
 use super::tail::{report, say_live};
-use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
 use crate::base::files::{self, FileKind};
 use crate::base::progress::Progress;
@@ -38,13 +37,12 @@ const LOG_EVERY: Duration = Duration::from_secs(1);
 pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
     check_output(record)?;
     let stop = Cancel::default();
-    let memory = how.memory_bytes.map_or_else(Memory::default, Memory::new);
     let folder = files::folder_of(&record.output);
     let spool = SpoolFiles::beside(&record.output, record.disk_cap);
     let left = spool.clone();
     signals::stop_first(stop.clone(), move || describe_spool(&left));
     let options = SessionOptions {
-        memory,
+        memory: how.memory.clone(),
         delay: record.delay,
         places_late: true,
         pace: Pace::Waits,

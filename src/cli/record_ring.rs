@@ -8,7 +8,6 @@ use super::error::CliError;
 use super::messages::say;
 use super::record::{RecordLine, check_output, nothing_recorded, publish, say_written};
 use super::tail::{report, say_live};
-use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
 use crate::base::{files, signals};
 use crate::live::follow::{FollowCounts, FollowOptions, FollowUpdate, Viewer, follow};
@@ -63,7 +62,7 @@ pub(super) fn write(record: &Record, part: Retention, how: &Load) -> Result<(), 
     });
     let options = FollowOptions {
         inputs: record.inputs.clone(),
-        memory: how.memory_bytes.map_or_else(Memory::default, Memory::new),
+        memory: how.memory.clone(),
         delay: record.delay,
         until: record.until.clone(),
         stop,

@@ -7,7 +7,6 @@ use super::load::{load, starting_over};
 use super::messages::say;
 use super::progress_line::ProgressLine;
 use super::stdout::to_stdout;
-use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::export::check;
@@ -93,5 +92,5 @@ pub(super) fn locator(sources: &Sources, how: &Load) -> Locator {
 
 /// Returns the limit for the bytes of debug information read per file.
 pub(super) fn symbol_bytes_max(how: &Load) -> u64 {
-    how.memory_bytes.map_or_else(Memory::default, Memory::new).limit_bytes() / 2
+    how.memory.limit_bytes() / 2
 }

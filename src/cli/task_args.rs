@@ -25,6 +25,8 @@ pub(super) struct Load {
     pub(crate) is_usual: bool,
     /// Memory limit of an import, if `--memory` is given.
     pub(crate) memory_bytes: Option<u64>,
+    /// Memory of that size, or of the default; all imports of the command share it.
+    pub(crate) memory: Memory,
     pub(crate) threads: usize,
     /// The cache folder; `None` for no cache.
     pub(crate) cache: Option<PathBuf>,

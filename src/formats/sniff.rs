@@ -10,6 +10,7 @@ use super::input::source::{Source, excerpt};
 use super::record_check::{RecordKind, checked};
 use super::{ReadContext, ReadError, Reader, unsupported};
 use crate::base::files::FileKind;
+use crate::model::SourceFile;
 
 /// All formats, the most specific first.
 pub const FORMATS: &[Format] = &[
@@ -88,8 +89,8 @@ pub(crate) fn format_name(path: &Path) -> Option<&'static str> {
 
 /// Returns whether a file is a profile whose frames may have both a name and an address; see
 /// [`ReadContext::code_addresses`]. False if it cannot be read again.
-pub(crate) fn has_code_addresses(path: &Path) -> bool {
-    format_name(path) == Some(super::profiles::pprof::FORMAT.name)
+pub(crate) fn has_code_addresses(file: &SourceFile) -> bool {
+    !file.input.is_open_file() && format_name(file.path()) == Some(super::profiles::pprof::FORMAT.name)
 }
 
 /// Returns whether a folder is a trace.

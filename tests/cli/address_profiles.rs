@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::harness::{folder, longspan, records, text};
+use crate::harness::{command, folder, longspan, records, text};
 use crate::protobuf::{Message, message};
 use crate::recording::{MAPPED_AT, address, build_id, program, run};
 
@@ -250,15 +250,28 @@ fn the_code_of_a_profile_with_names_is_that_of_its_addresses() {
             assert!(expected.stdout.lines().count() > 2, "{expected:?}");
         }
     }
-    // Without the file, with names alone, or in a part by time, there is no code.
+    // Without the file, or in a part by time, there is no code.
     let missing = |more: &[&str]| {
         let words = [&["annotate", "--no-cache", text(&named), "outer"][..], more].concat();
         let answer = longspan(&words);
         assert_eq!(answer.stdout.lines().count(), 1, "{answer:?}");
         answer.stderr
     };
+    let by_name = "outer: its samples were imported by name";
     for part in [["--from", "+0ns"], ["--filter", "dur<1s"]] {
-        assert!(missing(&part).contains("without addresses"), "{part:?}");
+        let remedy = format!("{by_name}; without --from, --to and --filter they are read by address");
+        assert!(missing(&part).contains(&remedy), "{part:?}: {}", missing(&part));
+    }
+    // A profile from a pipe or in an archive is not read again, whatever the scope.
+    let archive = folder.path().join("named.tar");
+    run(Command::new("tar").arg("-cf").arg(&archive).arg("-C").arg(folder.path()).arg("named.pb"));
+    for part in [&[][..], &["--from", "+0ns"]] {
+        for file in ["-", text(&archive)] {
+            let words = [&["annotate", "--no-cache", file, "outer"][..], part].concat();
+            let output = command(&words).stdin(fs::File::open(&named).expect("a file")).output().expect("an answer");
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(said.contains(&format!("{by_name}, so its code is unknown")), "{file} {part:?}: {said}");
+        }
     }
     fs::remove_file(&moved.path).expect("a file");
     assert!(missing(&[]).contains("its file was not found"), "{}", missing(&[]));

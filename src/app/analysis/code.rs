@@ -70,8 +70,7 @@ impl QueryContext<'_> {
 
     /// Reads the trace by address, if some file is a profile with names and addresses; `None` also if that fails.
     fn by_address(&self, query: &NameQuery) -> Option<Snapshot> {
-        let mut files = query.sources.files().iter().filter(|file| !file.input.is_open_file());
-        if !files.any(|file| has_code_addresses(file.path())) {
+        if !query.sources.files().iter().any(has_code_addresses) {
             return None;
         }
         let options = LoadOptions {
