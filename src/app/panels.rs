@@ -29,7 +29,9 @@ use crate::ui::panels::details::DetailsPanel;
 use crate::ui::panels::dock::Dock;
 use crate::ui::panels::dock_panel::{DockPanel, PanelView};
 use crate::ui::panels::scope_bar::{SCOPE_BAR_POINTS, ScopeBar};
-use crate::ui::questions::{Answer, HitsOf, NameQuery, NamedTrace, Question, QuestionKind, ResolvedNames};
+use crate::ui::questions::{
+    Answer, HitsOf, NameQuery, NamedTrace, Question, QuestionKind, ResolvedNames, TraceByAddress,
+};
 use crate::ui::timeline::state::Timeline;
 use moved::moved;
 use namesakes::Namesakes;
@@ -56,6 +58,8 @@ pub(super) struct Panels {
     name_query: Option<NameQuery>,
     /// The resolved names of the open trace.
     found: Option<ResolvedNames>,
+    /// The open trace by address, with names that the present query finds.
+    by_address: TraceByAddress,
 }
 
 impl Panels {
@@ -81,7 +85,7 @@ impl Panels {
 
     fn ask_again(&mut self, ask: impl Fn(&mut dyn DockPanel) -> Option<Question>, snapshot: &Snapshot, wake: &TabWake) {
         (self.analysis, self.namesakes) = (Analysis::default(), Namesakes::default());
-        (self.named, self.found) = (None, None);
+        (self.named, self.found, self.by_address) = (None, None, TraceByAddress::default());
         for panel in Panel::ALL {
             let question = ask(self.set.get_mut(panel));
             self.ask_if_any(question.filter(|_| self.dock.is_open(panel)), snapshot, wake);

@@ -2,7 +2,7 @@
 //! and passes each answer to its panel.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::frame::filtered::Filtered;
 use crate::model::{ProcessIdx, Sources, TrackSet};
@@ -187,6 +187,12 @@ pub(crate) struct SchedulingQuestion {
 #[derive(Debug)]
 pub(crate) struct PtrEq<T>(pub(crate) Arc<T>);
 
+impl<T: Default> Default for PtrEq<T> {
+    fn default() -> Self {
+        Self(Arc::default())
+    }
+}
+
 impl<T> Clone for PtrEq<T> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
@@ -260,10 +266,14 @@ pub(crate) struct CodeQuestion {
     pub(crate) request: CodeRequest,
     pub(crate) query: NameQuery,
     pub(crate) found: ResolvedNames,
+    pub(crate) by_address: TraceByAddress,
 }
 
 /// The resolved names of a trace's addresses.
 pub(crate) type ResolvedNames = PtrEq<TraceNames>;
+
+/// A trace by name that was imported again by address, with its names; empty until a query needs it.
+pub(crate) type TraceByAddress = PtrEq<OnceLock<(Snapshot, TraceNames)>>;
 
 /// The kind of a query. A query replaces an earlier one of its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -28,13 +28,18 @@ fn with_code_of(session: &mut Session, write: fn(&Path, &Path) -> PathBuf) -> Pa
     session.give("Samples");
     session.until("named rows", |session| session.says("outer, self 0"));
     session.harness.run_steps(2);
+    show_code_of(session, "outer");
+    folder
+}
+
+/// Shows the code of a function from the samples table, which is open.
+fn show_code_of(session: &mut Session, function: &str) {
     let rows = session.harness.query_all_by_role(egui::Role::ListItem);
-    let is_outer = |label: Option<String>| label.is_some_and(|label| label.starts_with("outer"));
-    let row = rows.into_iter().find(|row| is_outer(row.accesskit_node().label())).expect("a row");
+    let is_meant = |label: Option<String>| label.is_some_and(|label| label.starts_with(function));
+    let row = rows.into_iter().find(|row| is_meant(row.accesskit_node().label())).expect("a row");
     let rect = row.rect();
     session.right_click(rect.left_center() + vec2(12.0, 0.0));
     session.click("Show code");
-    folder
 }
 
 #[test]
@@ -92,6 +97,20 @@ fn a_function_that_a_profile_names_has_its_code_too() {
     session.until("the lines", |session| session.says(line));
     session.click("Assembly");
     session.until("the instructions", |session| session.says("lea eax, [rdi+1], self 1, total 1"));
+}
+
+#[test]
+fn a_profile_with_names_is_read_by_address_once() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let folder = with_code_of(&mut session, named_profile);
+    session.until("the lines", |session| session.says("3: __attribute__((noinline)) int outer"));
+    // Without the file, only what was read before has code.
+    std::fs::remove_file(folder.join("named.pb")).expect("a file");
+    session.give("Samples");
+    session.until("the functions", |session| session.says("main, self 0"));
+    session.harness.run_steps(2);
+    show_code_of(&mut session, "main");
+    session.until("other lines", |session| session.says("4: int main(int argc, char **argv)"));
 }
 
 #[test]

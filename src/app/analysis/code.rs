@@ -23,7 +23,7 @@ use crate::ui::questions::{CodeAnswer, CodeQuestion, NameQuery};
 impl QueryContext<'_> {
     /// Lists the code of a function with the samples of its event.
     pub(super) fn code(&self, question: &CodeQuestion) -> Result<CodeAnswer, Cancelled> {
-        let CodeQuestion { request, query, found } = question;
+        let CodeQuestion { request, query, found, by_address } = question;
         let scope = self.scope(&request.scope);
         let answer = self.code_in(self.snapshot, &found.0, &scope, question)?;
         // Times and names of the scope would not be those of the profile by address.
@@ -31,11 +31,14 @@ impl QueryContext<'_> {
         if answer.code.is_ok() || !is_by_track || !query.is_wanted {
             return Ok(answer);
         }
-        let Some(snapshot) = self.by_address(query) else { return Ok(answer) };
-        let frames = TraceFrames::from_snapshot(&snapshot);
-        let locator = locator(query);
-        let found = look_up(&snapshot, &frames, &locator, query.bytes_max, self.cancel, self.progress)?;
-        let by_address = self.code_in(&snapshot, &found, &scope, question)?;
+        let (snapshot, found) = match by_address.0.get() {
+            Some(known) => known,
+            None => match self.by_address(query)? {
+                Some(imported) => by_address.0.get_or_init(|| imported),
+                None => return Ok(answer),
+            },
+        };
+        let by_address = self.code_in(snapshot, found, &scope, question)?;
         Ok(if by_address.code.is_ok() { by_address } else { answer })
     }
 
@@ -68,10 +71,11 @@ impl QueryContext<'_> {
         Ok(CodeAnswer { code })
     }
 
-    /// Reads the trace by address, if some file is a profile with names and addresses; `None` also if that fails.
-    fn by_address(&self, query: &NameQuery) -> Option<Snapshot> {
+    /// Reads the trace by address and resolves its names, if some file is a profile with names and addresses. Returns
+    /// `None` also if that fails.
+    fn by_address(&self, query: &NameQuery) -> Result<Option<(Snapshot, TraceNames)>, Cancelled> {
         if !query.sources.files().iter().any(has_code_addresses) {
-            return None;
+            return Ok(None);
         }
         let options = LoadOptions {
             // The debug information of a file takes as much, after the load.
@@ -81,8 +85,13 @@ impl QueryContext<'_> {
             code_addresses: true,
             ..LoadOptions::default()
         };
-        let loaded = ingest::open(query.sources.clone(), &options, self.cancel, self.progress).ok()?;
-        Some(Snapshot::new(loaded.store))
+        let loaded = ingest::open(query.sources.clone(), &options, self.cancel, self.progress);
+        self.cancel.check()?;
+        let Ok(loaded) = loaded else { return Ok(None) };
+        let snapshot = Snapshot::new(loaded.store);
+        let frames = TraceFrames::from_snapshot(&snapshot);
+        let found = look_up(&snapshot, &frames, &locator(query), query.bytes_max, self.cancel, self.progress)?;
+        Ok(Some((snapshot, found)))
     }
 }
 

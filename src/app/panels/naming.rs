@@ -9,7 +9,7 @@ use crate::app::typed_path::absolute_folder;
 use crate::model::Sources;
 use crate::query::Snapshot;
 use crate::ui::panels::dock_panel::DockPanel as _;
-use crate::ui::questions::{CodeQuestion, CodeRequest, NameQuery, NamedTrace, Question};
+use crate::ui::questions::{CodeQuestion, CodeRequest, NameQuery, NamedTrace, Question, TraceByAddress};
 
 impl Panels {
     /// Returns the folders that are searched for the names of a trace; none if it has no addresses.
@@ -37,6 +37,7 @@ impl Panels {
     /// Resolves the names of the addresses of a trace, if it has any.
     pub(in crate::app) fn find_names(&mut self, query: NameQuery, snapshot: &Snapshot, wake: &TabWake) {
         self.name_query = Some(NameQuery { compares_stacks: false, ..query.clone() });
+        self.by_address = TraceByAddress::default();
         if query.is_wanted && !snapshot.tracks().modules.is_empty() {
             self.ask(Question::Names(query), snapshot, wake);
         }
@@ -55,7 +56,8 @@ impl Panels {
     /// Lists the code of a function, once names are resolved.
     pub(super) fn ask_code(&mut self, request: CodeRequest, snapshot: &Snapshot, wake: &TabWake) {
         if let (Some(query), Some(found)) = (self.name_query.clone(), self.found.clone()) {
-            self.ask(Question::Code(Box::new(CodeQuestion { request, query, found })), snapshot, wake);
+            let by_address = self.by_address.clone();
+            self.ask(Question::Code(Box::new(CodeQuestion { request, query, found, by_address })), snapshot, wake);
         }
     }
 
