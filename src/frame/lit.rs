@@ -14,7 +14,7 @@ use crate::store::lane::RowIdx;
 pub(super) const UNLIT_OPACITY: u8 = 110;
 const _: () = assert!(UNLIT_OPACITY > DIMMED_OPACITY);
 
-/// The part of a trace that the hovered row of a panel speaks of.
+/// The spans of the hovered row of a panel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Lit {
     /// The spans of a group, which keep their colour while the others are dimmed.

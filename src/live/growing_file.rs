@@ -245,7 +245,7 @@ impl ReadingThread {
                 continue;
             };
             is_deleted = false;
-            let Some(news) = file.why_replaced(&here) else { continue };
+            let Some(reason) = file.why_replaced(&here) else { continue };
             // Opening a FIFO would wait for a writer.
             let opened =
                 if here.is_file() { File::open(&self.path) } else { Err(io::Error::other("it is not a regular file")) };
@@ -254,13 +254,13 @@ impl ReadingThread {
                 Err(error) => {
                     // It may be gone again, or belong to another user.
                     if failed.replace(error.kind()) != Some(error.kind()) {
-                        let text = format!("{name}: {news}, which cannot be opened: {error}");
+                        let text = format!("{name}: {reason}, which cannot be opened: {error}");
                         (self.say)(SourceNote::lasting(text));
                     }
                     continue;
                 }
             };
-            let mut text = format!("{name}: {news}");
+            let mut text = format!("{name}: {reason}");
             failed = None;
             if file.replaced.is_some() {
                 text.push_str("; what is still written to the old one is not read");

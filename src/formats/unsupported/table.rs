@@ -111,7 +111,7 @@ pub(super) const UNSUPPORTED: &[UnsupportedFormat] = &[
             head.starts_with(b"--- symbol\n")
                 || head.starts_with(b"--- contention\n") && has_line(head, b"cycles/second")
         }),
-        found: "a symbolised or contention profile of gperftools",
+        found: "a symbolized or contention profile of gperftools",
         advice: "convert it with gperftools' `pprof --collapsed PROGRAM CAPTURE > stacks.txt` and open stacks.txt",
     },
     UnsupportedFormat {

@@ -13,18 +13,18 @@ use crate::live::feed::{self, SourceCount};
 use crate::live::source_note::Say;
 use crate::live::spool_files::SpoolFiles;
 
-/// A file in the hands of a writer, and what a reader has handed on of it.
+/// A file in the hands of a writer, and what a reader has read of it.
 struct WrittenFile {
     written: tempfile::NamedTempFile,
     file: GrowingFile,
-    handed: Vec<u8>,
+    read: Vec<u8>,
 }
 
 impl WrittenFile {
     fn new() -> Self {
         let written = tempfile::NamedTempFile::new().unwrap();
         let file = GrowingFile::new(File::open(written.path()).unwrap(), false);
-        Self { written, file, handed: Vec::new() }
+        Self { written, file, read: Vec::new() }
     }
 
     fn path(&self) -> &Path {
@@ -41,7 +41,7 @@ impl WrittenFile {
         self.append(text);
     }
 
-    /// Looks for news like the reading thread, and then reads to the end.
+    /// Looks for a replacement like the reading thread, and then reads to the end.
     #[track_caller]
     fn read(&mut self) {
         // A change has another time than the one before.
@@ -52,7 +52,7 @@ impl WrittenFile {
             if block.is_empty() {
                 return;
             }
-            self.handed.extend(block);
+            self.read.extend(block);
         }
     }
 
@@ -61,10 +61,10 @@ impl WrittenFile {
         self.file.why_replaced(&here)
     }
 
-    /// Returns everything that was handed on, after the session has ended.
+    /// Returns everything that was read, after the session has ended.
     fn end(mut self) -> String {
-        self.handed.extend(self.file.take_held());
-        String::from_utf8(self.handed).unwrap()
+        self.read.extend(self.file.take_held());
+        String::from_utf8(self.read).unwrap()
     }
 }
 
@@ -133,27 +133,27 @@ fn nothing_is_held_back_of_records_whose_end_stays() {
         let mut followed = WrittenFile::new();
         followed.append(text);
         followed.read();
-        assert_eq!(String::from_utf8_lossy(&followed.handed), text);
+        assert_eq!(String::from_utf8_lossy(&followed.read), text);
     }
     // More white space than a writer would overwrite.
     let mut followed = WrittenFile::new();
     followed.append(&format!("[{{}}]{}", "\n".repeat(HELD_BYTES_MAX)));
     followed.read();
-    assert_eq!(followed.handed.len(), 4 + HELD_BYTES_MAX);
+    assert_eq!(followed.read.len(), 4 + HELD_BYTES_MAX);
 }
 
 #[test]
 fn a_file_with_no_length_is_read_to_its_end() {
     let mut file = GrowingFile::new(File::open("/proc/self/limits").unwrap(), false);
-    let mut handed = Vec::new();
+    let mut read = Vec::new();
     loop {
         let block = file.read().unwrap();
         if block.is_empty() {
             break;
         }
-        handed.extend(block);
+        read.extend(block);
     }
-    assert_eq!(handed, fs::read("/proc/self/limits").unwrap());
+    assert_eq!(read, fs::read("/proc/self/limits").unwrap());
 }
 
 #[test]
@@ -183,9 +183,12 @@ fn a_file_that_is_rewritten_or_truncated_is_another_trace() {
             followed.append(&format!("{start}{}", record(7, len).replace('x', "y").replace("\"n\"", "\"m\"")));
             followed.append(if len % 2 == 0 { end } else { ",\n" });
             assert!(fs::metadata(followed.path()).unwrap().len() >= before);
-            assert!(followed.why_replaced().is_some_and(|news| news.contains("from its beginning")), "{start}{len}");
+            assert!(
+                followed.why_replaced().is_some_and(|reason| reason.contains("from its beginning")),
+                "{start}{len}"
+            );
             followed.written.as_file().set_len(3).unwrap();
-            assert!(followed.why_replaced().is_some_and(|news| news.contains("was truncated")));
+            assert!(followed.why_replaced().is_some_and(|reason| reason.contains("was truncated")));
         }
     }
 }
@@ -199,7 +202,7 @@ fn a_replaced_file_ends_with_the_end_that_was_held_back() {
     let mut other = tempfile::NamedTempFile::new_in(folder).unwrap();
     other.write_all(b"[\n{\"n\":9}\n]").unwrap();
     other.persist(followed.path()).unwrap();
-    assert!(followed.why_replaced().is_some_and(|news| news.contains("was replaced")));
+    assert!(followed.why_replaced().is_some_and(|reason| reason.contains("was replaced")));
     assert_eq!(followed.end(), "[\n{\"n\":0}\n]");
 }
 

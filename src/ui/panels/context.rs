@@ -18,7 +18,7 @@ pub(crate) struct PanelContext<'a> {
     pub(crate) tables: &'a BTreeMap<String, TableLayout>,
     /// The saved height of the dock, in points.
     pub(crate) dock_points: u16,
-    /// Where a panel puts what its hovered row speaks of, to be lit on the tracks.
+    /// Where a panel puts the spans of its hovered row, to be lit on the tracks.
     pub(crate) lit: &'a Cell<Option<Lit>>,
 }
 

@@ -103,7 +103,7 @@ pub(crate) trait Rows {
         None
     }
 
-    /// Returns the part of the trace that a row speaks of, to be lit on the tracks while the row is hovered.
+    /// Returns the spans of a row, to be lit on the tracks while the row is hovered.
     fn lit(&self, _row: u64) -> Option<Lit> {
         None
     }
@@ -150,7 +150,7 @@ pub(crate) struct TableLook<'a> {
     pub(crate) saved: Option<&'a TableLayout>,
     /// The reason for an empty table.
     pub(crate) absence: Option<&'a str>,
-    /// Where the table puts what its hovered row speaks of.
+    /// Where the table puts the spans of its hovered row.
     pub(crate) lit: Option<&'a Cell<Option<Lit>>>,
 }
 

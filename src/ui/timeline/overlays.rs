@@ -21,7 +21,7 @@ pub(super) struct Overlays {
     flows: Option<(RowIdx, Arc<FlowChain>)>,
     /// The filter whose matches have full colour; all others are dimmed.
     filtered: Option<Arc<Filtered>>,
-    /// The part that the hovered row of a panel speaks of.
+    /// The spans of the hovered row of a panel.
     lit: Option<Lit>,
     /// The hits of the search, for the minimap.
     hits: Option<Hits>,

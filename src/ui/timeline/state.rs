@@ -230,8 +230,8 @@ impl Timeline {
         self.pinned.redraw();
     }
 
-    /// Lights the part that the hovered row of a panel speaks of; `None` ends that. Draws again only if that differs,
-    /// and starts no query.
+    /// Lights the spans of the hovered row of a panel; `None` ends that. Draws again only if that differs, and starts
+    /// no query.
     pub(crate) fn light(&mut self, lit: Option<Lit>) {
         if self.overlays.set_lit(lit) {
             self.rows.redraw();
