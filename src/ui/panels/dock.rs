@@ -4,15 +4,14 @@
 use egui::epaint::text::FontsView;
 use egui::{Button, Frame, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, scroll_area};
 
-use super::elided::tip;
-use crate::scene::labels::{shorten_middle, shown};
+use super::elided::{short_scope, tip};
+use crate::scene::labels::shown;
 use crate::ui::command::{AppCommand, Command, PanelCommand, ScopeCommand, SettingCommand, TimelineCommand};
 use crate::ui::panel::{DockTab, OpenPanels, Panel};
 use crate::ui::purpose::Purpose;
 use crate::ui::questions::SelectedScope;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::letters::letter_width;
-use crate::ui::widgets::reading_order::on_screen;
 
 /// Share of the window that the timeline keeps.
 const TIMELINE_PART: f32 = 0.4;
@@ -29,9 +28,6 @@ const FULL_POINTS: f32 = 52.0;
 /// Width of the button that pins a panel, and of the one that selects the scope of a pinned panel, in points.
 const PIN_POINTS: f32 = 38.0;
 const USE_SCOPE_POINTS: f32 = 74.0;
-
-/// Limit for the letters of a scope in a tab.
-const PINNED_LETTERS_MAX: f32 = 36.0;
 
 /// Minimum height of the dock in points, if there is space: its tabs, a panel's toolbar, a table header and some rows.
 const POINTS_MIN: f32 = 140.0;
@@ -58,10 +54,7 @@ impl DockHead {
     fn title(&self) -> String {
         let gap = if self.count.is_empty() { "" } else { " " };
         let of = match &self.pin {
-            PinState::Pinned { title, .. } => {
-                let title = shown(title);
-                format!(" {}", on_screen(&shorten_middle(&title, PINNED_LETTERS_MAX, |_| 1.0).unwrap_or_default()))
-            }
+            PinState::Pinned { title, .. } => format!(" {}", short_scope(title)),
             PinState::None | PinState::Full | PinState::Free => String::new(),
         };
         format!("{}{of}{gap}{}", self.tab.panel.title(), self.count)
@@ -110,7 +103,8 @@ impl PinState {
             chosen = Some(Command::Panel(PanelCommand::TogglePin));
         }
         if let Self::Pinned { title, scope } = self {
-            let hint = format!("Selects the scope of this panel again: {}", title.trim_start_matches("of "));
+            let scope_text = tip(title.strip_prefix("of ").unwrap_or(title));
+            let hint = format!("Selects the scope of this panel again: {scope_text}");
             let button = ui.add_enabled(scope.is_some(), Button::new("Use scope"));
             let button = button.on_hover_text(hint).on_disabled_hover_text("This scope is selected");
             if let Some(scope) = scope.as_ref().filter(|_| button.clicked()) {

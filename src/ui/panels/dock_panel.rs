@@ -5,6 +5,7 @@ use egui::Ui;
 use super::PanelContext;
 use super::details::DetailsPanel;
 pub(crate) use super::dock::PanelTools;
+use super::elided::short_scope;
 use crate::base::csv::Cells;
 use crate::base::progress::Progress;
 use crate::export::values::TableSource;
@@ -47,11 +48,20 @@ impl<'a> PanelView<'a> {
         self.title_of(self.scope)
     }
 
+    /// Returns the width below which a panel reduces its toolbar, in points. The title of a pinned panel is longer than
+    /// that of the selected scope, for which `points` is.
+    #[must_use]
+    pub(crate) fn narrow_points(&self, points: f32) -> f32 {
+        /// Additional width of the title of a pinned panel.
+        const PINNED_POINTS: f32 = 180.0;
+        points + if self.pinned.is_some() { PINNED_POINTS } else { 0.0 }
+    }
+
     /// Describes a scope that the panel derives from its own.
     #[must_use]
     pub(crate) fn title_of(&self, scope: &SelectedScope) -> String {
         match self.pinned {
-            Some(title) => format!("{title}, pinned"),
+            Some(title) => format!("{}, pinned", short_scope(title)),
             None => scope.title(self.snapshot().axis_unit()),
         }
     }

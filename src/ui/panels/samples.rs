@@ -159,7 +159,7 @@ impl SamplesPanel {
         let (theme, scope) = (view.context.theme, view.scope());
         let progress = self.renewal.progress((view.progress)(QuestionKind::Samples));
         ui.label(RichText::new("Samples").strong());
-        if ui.available_width() >= NARROW_POINTS {
+        if ui.available_width() >= view.narrow_points(NARROW_POINTS) {
             ui.label(RichText::new(view.scope_title()).color(theme.weak_text));
         }
         for (by, title) in BY {

@@ -268,7 +268,7 @@ impl StatisticsPanel {
         let progress = progress.or_else(|| is_waiting.then_some(&begun));
         ui.horizontal(|ui| {
             let of = view.scope_title();
-            let is_narrow = ui.available_width() < NARROW_POINTS;
+            let is_narrow = ui.available_width() < view.narrow_points(NARROW_POINTS);
             let title = ui.label(RichText::new("Statistics").strong());
             if is_narrow {
                 title.on_hover_text(of);

@@ -218,7 +218,7 @@ impl FlamePanel {
         let (snapshot, scope, theme) = (view.snapshot(), view.scope(), view.context.theme);
         let progress = self.renewal.progress((view.progress)(QuestionKind::Paths));
         ui.label(RichText::new("Flame graph").strong());
-        if ui.available_width() >= NARROW_POINTS {
+        if ui.available_width() >= view.narrow_points(NARROW_POINTS) {
             ui.label(RichText::new(view.scope_title()).color(theme.weak_text));
         }
         if has_samples && snapshot.summary().spans == 0 && self.samples {
