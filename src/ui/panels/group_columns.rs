@@ -78,7 +78,8 @@ pub(super) struct Shares {
 
 impl Shares {
     /// Returns the shares of a number with a sum. Totals count nested spans twice, so their whole is the sum of self
-    /// times, which is the time of the outermost spans. If spans are left out, self times lack their time.
+    /// times. That is the time of the outermost spans, and more where children of one span overlap. If spans are left
+    /// out, self times lack their time.
     pub(super) fn of(part: TotalsColumn, omits_spans: bool) -> Self {
         let counts_nested = matches!(part, TotalsColumn::Total | TotalsColumn::Distinct);
         Self { part, whole: if counts_nested && !omits_spans { TotalsColumn::Own } else { part } }
@@ -96,8 +97,9 @@ impl Shares {
             TotalsColumn::Own => ("Self share", "", "Self time as a part of the self time of all groups."),
             TotalsColumn::Distinct => (
                 "Distinct share",
-                "Distinct time as a part of the self time of all groups, which is the time of the outermost spans. \
-                 Nested spans count for each of their groups, so the shares may add up to more than 100 %.",
+                "Distinct time as a part of the self time of all groups. That is the time of the outermost spans, and \
+                 more where children of one span overlap. Nested spans count for each of their groups, so the shares \
+                 may add up to more than 100 %.",
                 "Distinct time as a part of the sum of all groups.",
             ),
             TotalsColumn::Unfinished => ("Unfinished share", "", "Number as a part of the number of all groups."),
@@ -111,8 +113,9 @@ impl Shares {
             | TotalsColumn::P90
             | TotalsColumn::P95 => (
                 "Total share",
-                "Total as a part of the self time of all groups, which is the time of the outermost spans. Nested \
-                 spans count for each of their groups, so the shares may add up to more than 100 %.",
+                "Total as a part of the self time of all groups. That is the time of the outermost spans, and more \
+                 where children of one span overlap. Nested spans count for each of their groups, so the shares may \
+                 add up to more than 100 %.",
                 "Total as a part of the sum of all groups. The filter of the scope or the argument of the groups leaves \
                  spans out, so the time of the outermost spans is unknown.",
             ),

@@ -337,11 +337,14 @@ mod tests {
 
     /// Returns the rows of a trace whose spans of `task` contain those of `read`, sorted by a column.
     fn nested_rows(sorted_by: TotalsColumn, omits_spans: bool) -> GroupRows {
-        let snapshot = crate::scene::tests::snapshot(
-            r#"[{"ph":"X","name":"task","pid":1,"tid":1,"ts":0,"dur":60},
+        let nested = r#"[{"ph":"X","name":"task","pid":1,"tid":1,"ts":0,"dur":60},
             {"ph":"X","name":"read","pid":1,"tid":1,"ts":10,"dur":45},
-            {"ph":"X","name":"task","pid":1,"tid":1,"ts":60,"dur":40}]"#,
-        );
+            {"ph":"X","name":"task","pid":1,"tid":1,"ts":60,"dur":40}]"#;
+        rows_of(nested, sorted_by, omits_spans)
+    }
+
+    fn rows_of(json: &str, sorted_by: TotalsColumn, omits_spans: bool) -> GroupRows {
+        let snapshot = crate::scene::tests::snapshot(json);
         let growing = GrowingTotals::grouped(GroupBy::default());
         add_up(&snapshot, &Scope::default(), &growing, &Cancel::default(), &Progress::default()).unwrap();
         let lines = GroupLines::new(Arc::new(growing.so_far()), &snapshot, &Cancel::default()).unwrap();
@@ -379,5 +382,15 @@ mod tests {
             let expected = (title, texts(&rows), total.map(str::to_owned));
             assert_eq!(shares(&nested_rows(sorted_by, omits_spans)), expected, "{sorted_by:?} {omits_spans}");
         }
+    }
+
+    #[test]
+    fn overlapping_children_make_the_self_time_longer_than_the_outermost_span() {
+        let overlapping = r#"[{"ph":"X","name":"task","pid":1,"tid":1,"ts":0,"dur":100},
+            {"ph":"X","name":"first","pid":1,"tid":1,"ts":10,"dur":50},
+            {"ph":"X","name":"second","pid":1,"tid":1,"ts":40,"dur":50}]"#;
+        let (title, rows, _) = shares(&rows_of(overlapping, TotalsColumn::Total, false));
+        // The self time of all is 130, so the task of 100 does not have all of it.
+        assert_eq!((title, &*rows[0]), ("Total share", "76.9 %"));
     }
 }
