@@ -147,10 +147,16 @@ impl Panels {
         active.is_some_and(|tab| tab.pin.is_some() || self.pinned.can_pin(tab.panel))
     }
 
-    /// Pins the active panel to the selected scope. A pinned one is closed, and its kind opened for that scope.
+    /// Pins the active panel to the selected scope. A pinned one is closed, and its kind opened for the selected scope.
+    /// If that was not open, it has the settings of the pinned one.
     pub(super) fn toggle_pin(&mut self, timeline: &Timeline) {
         let Some(DockTab { panel, pin }) = self.dock.active(&self.open_tabs) else { return };
         if let Some(id) = pin {
+            if let Some(pinned) = self.pinned.get(id).filter(|_| !self.dock.is_open(panel)) {
+                self.set.renew_like(panel, &pinned.set);
+                // The queries of the replaced panel are cancelled.
+                drop(self.analysis.take_kinds(kinds_of(panel)));
+            }
             self.pinned.close(id);
             self.dock.open(panel);
             return;

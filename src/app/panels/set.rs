@@ -32,28 +32,40 @@ pub(super) struct PanelSet {
 impl PanelSet {
     /// Moves a panel into a set of its own. A new one with the same settings remains.
     pub(super) fn take(&mut self, panel: Panel) -> Self {
-        use std::mem::{replace, take};
         let mut own = Self::default();
-        match panel {
-            Panel::Details => own.details = take(&mut self.details),
-            Panel::Statistics => {
-                let next = self.statistics.with_same_settings();
-                own.statistics = replace(&mut self.statistics, next);
-            }
-            Panel::Spans => own.spans = take(&mut self.spans),
-            Panel::Counters => own.counters = take(&mut self.counters),
-            Panel::Scheduling => own.scheduling = take(&mut self.scheduling),
-            Panel::HeatMap => own.heat_map = take(&mut self.heat_map),
-            Panel::Flame => {
-                let next = self.flame.with_same_settings();
-                own.flame = replace(&mut self.flame, next);
-            }
-            Panel::Samples => own.samples = take(&mut self.samples),
-            Panel::Code => own.code = take(&mut self.code),
-            Panel::Symbols => own.symbols = take(&mut self.symbols),
-            Panel::Search => own.search = take(&mut self.search),
-        }
+        own.renew_like(panel, self);
+        self.swap(panel, &mut own);
         own
+    }
+
+    /// Replaces a panel by one without answers that has the settings of the panel of another set.
+    pub(super) fn renew_like(&mut self, panel: Panel, other: &Self) {
+        match panel {
+            Panel::Statistics => self.statistics = other.statistics.with_same_settings(),
+            Panel::Spans => self.spans = other.spans.with_same_settings(),
+            Panel::Counters => self.counters = other.counters.with_same_settings(),
+            Panel::Scheduling => self.scheduling = other.scheduling.with_same_settings(),
+            Panel::HeatMap => self.heat_map = other.heat_map.with_same_settings(),
+            Panel::Flame => self.flame = other.flame.with_same_settings(),
+            Panel::Samples => self.samples = other.samples.with_same_settings(),
+            // They are not pinned.
+            Panel::Details | Panel::Code | Panel::Symbols | Panel::Search => {}
+        }
+    }
+
+    fn swap(&mut self, panel: Panel, other: &mut Self) {
+        use std::mem::swap;
+        match panel {
+            Panel::Statistics => swap(&mut self.statistics, &mut other.statistics),
+            Panel::Spans => swap(&mut self.spans, &mut other.spans),
+            Panel::Counters => swap(&mut self.counters, &mut other.counters),
+            Panel::Scheduling => swap(&mut self.scheduling, &mut other.scheduling),
+            Panel::HeatMap => swap(&mut self.heat_map, &mut other.heat_map),
+            Panel::Flame => swap(&mut self.flame, &mut other.flame),
+            Panel::Samples => swap(&mut self.samples, &mut other.samples),
+            // They are not pinned.
+            Panel::Details | Panel::Code | Panel::Symbols | Panel::Search => {}
+        }
     }
 
     pub(super) fn get_mut(&mut self, panel: Panel) -> &mut dyn DockPanel {
@@ -70,5 +82,26 @@ impl PanelSet {
             Panel::Symbols => &mut self.symbols,
             Panel::Search => &mut self.search,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::groups::GroupBy;
+
+    #[test]
+    fn a_panel_that_is_moved_leaves_one_with_the_same_settings() {
+        let mut set = PanelSet::default();
+        set.statistics.group_by("thread".parse::<GroupBy>().unwrap());
+        set.spans.list_instants();
+        let statistics = set.statistics.command_line();
+        assert_ne!(StatisticsPanel::default().command_line(), statistics);
+        let own = set.take(Panel::Statistics);
+        assert_eq!([&own, &set].map(|set| set.statistics.command_line()), [statistics.clone(), statistics]);
+        // A list with instants has no command line.
+        assert!(SpansPanel::default().command_line().is_some());
+        let own = set.take(Panel::Spans);
+        assert_eq!([&own, &set].map(|set| set.spans.command_line()), [None, None]);
     }
 }

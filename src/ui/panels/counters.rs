@@ -65,6 +65,14 @@ impl CountersPanel {
         self.rows.lines.set_ordered(ordered);
     }
 
+    /// Returns a panel without an answer that has the same filter.
+    #[must_use]
+    pub(crate) fn with_same_settings(&self) -> Self {
+        let mut next = Self { words: self.words.clone(), ..Self::default() };
+        next.rows.lines.set_words(&next.words);
+        next
+    }
+
     fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
         let (theme, scope) = (view.context.theme, view.scope());
         let progress = self.renewal.progress((view.progress)(QuestionKind::Counters));
@@ -229,5 +237,30 @@ impl Rows for CounterRows {
 
     fn copies_all(&self) -> bool {
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::cancel::Cancel;
+    use crate::base::progress::Progress;
+    use crate::query::counters::counters;
+    use crate::query::scope::Scope;
+
+    #[test]
+    fn a_reopened_panel_has_the_filter_of_the_pinned_one_but_not_its_answer() {
+        let snapshot = crate::scene::tests::snapshot(
+            r#"[{"ph":"C","name":"queue","pid":1,"ts":10,"args":{"length":3}},
+            {"ph":"C","name":"heap","pid":1,"ts":10,"args":{"bytes":5}}]"#,
+        );
+        let found = counters(&snapshot, &Scope::default(), &Cancel::default(), &Progress::default()).unwrap();
+        let lines = Arc::new(CounterLines::new(&snapshot, found));
+        let mut panel = CountersPanel { words: "queue".to_owned(), ..CountersPanel::default() };
+        panel.set_counters(Arc::clone(&lines));
+        let mut reopened = panel.with_same_settings();
+        assert_eq!((&*reopened.words, reopened.rows.count(), &reopened.asked), ("queue", 0, &None));
+        reopened.set_counters(lines);
+        assert_eq!(reopened.rows.count(), 1);
     }
 }

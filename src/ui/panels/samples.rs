@@ -117,6 +117,17 @@ impl SamplesPanel {
         self.sandwich.set_answer(answer);
     }
 
+    /// Returns a panel without an answer that has the same event, grouping, filter and selected function.
+    #[must_use]
+    pub(crate) fn with_same_settings(&self) -> Self {
+        let chosen = self.chosen.as_ref().map(|(function, _)| (function.clone(), false));
+        let (event, words) = (self.event.clone(), self.words.clone());
+        let mut next = Self { by: self.by, event, words, chosen, ..Self::default() };
+        next.rows.chosen.clone_from(&self.rows.chosen);
+        next.rows.set_words(&next.words);
+        next
+    }
+
     fn choose(&mut self, function: FunctionKey, commands: &mut Vec<Command>) {
         commands.push(Command::Panel(PanelCommand::Highlight(name_word(&function.name))));
         self.rows.chosen = Some(function.clone());
@@ -414,6 +425,27 @@ impl DockPanel for SamplesPanel {
             QuestionKind::SampleOrder if !message.is_empty() => self.error = Some(message.to_owned()),
             QuestionKind::Sandwich => self.sandwich.fail(message),
             _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reopened_panel_has_the_grouping_event_and_filter_of_the_pinned_one_but_not_its_answer() {
+        let event = Some(SampleEvent { name: "faults".into(), unit: "count".into() });
+        for by in BY.map(|(by, _)| by).into_iter().chain([SampleBy::InvertedCallTree]) {
+            let mut panel =
+                SamplesPanel { by, event: event.clone(), words: "main".to_owned(), ..SamplesPanel::default() };
+            let function = FunctionKey { name: "f".into(), module: None };
+            panel.choose(function.clone(), &mut Vec::new());
+            assert!(panel.ask(&SelectedScope::default()).is_some());
+            let reopened = panel.with_same_settings();
+            assert_eq!((reopened.by, &reopened.event, &*reopened.words), (by, &event, "main"));
+            assert_eq!(reopened.chosen, Some((function, false)));
+            assert!(reopened.question.is_none());
         }
     }
 }

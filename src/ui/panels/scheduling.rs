@@ -82,6 +82,13 @@ impl SchedulingPanel {
         self.answer = Some(Arc::clone(answer));
     }
 
+    /// Returns a panel without an answer that shows the same table with the same filter and order.
+    #[must_use]
+    pub(crate) fn with_same_settings(&self) -> Self {
+        let (kind, words, process) = (self.kind, self.words.clone(), self.process);
+        Self { kind, words, process, rows: self.rows.with_same_order(), ..Self::default() }
+    }
+
     fn ask(&mut self, scope: &SelectedScope) -> Option<Command> {
         let (sorted_by, words) = (self.rows.sorted_by(), self.words.to_lowercase());
         let is_asked = |question: &SchedulingQuestion| {
@@ -228,5 +235,44 @@ impl DockPanel for SchedulingPanel {
         if kind == QuestionKind::Scheduling && !message.is_empty() {
             self.error = Some(message.to_owned());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::scheduling::Scheduling;
+    use crate::query::scheduling_order::SchedulingColumn;
+
+    #[test]
+    fn a_reopened_panel_has_the_table_filter_and_order_of_the_pinned_one_but_not_its_answer() {
+        for (kind, ..) in KINDS {
+            let process = Some(ProcessIdx(1));
+            let mut panel = SchedulingPanel { kind, words: "main".to_owned(), process, ..SchedulingPanel::default() };
+            panel.rows.set_kind(kind);
+            panel.rows.sort(0, true);
+            assert!(panel.ask(&SelectedScope::default()).is_some());
+            let reopened = panel.with_same_settings();
+            assert_eq!((reopened.kind, &*reopened.words, reopened.process), (kind, "main", process));
+            assert_eq!((reopened.rows.sorted_by(), reopened.question), (panel.rows.sorted_by(), None));
+        }
+    }
+
+    #[test]
+    fn an_answer_about_threads_is_not_current_for_the_table_of_cpus() {
+        let scope = SelectedScope::default();
+        let mut panel = SchedulingPanel::default();
+        panel.ask(&scope);
+        let answer = SchedulingAnswer {
+            scheduling: Arc::new(Scheduling::default()),
+            kind: ScheduledKind::Threads,
+            sorted_by: (SchedulingColumn::Name, true),
+            order: Arc::default(),
+            sum: None,
+        };
+        panel.set_answer(&Arc::new(answer), &crate::scene::tests::snapshot("[]"));
+        assert!(panel.is_current(&scope));
+        panel.kind = ScheduledKind::Cpus;
+        assert!(!panel.is_current(&scope));
     }
 }

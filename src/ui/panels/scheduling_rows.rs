@@ -162,6 +162,12 @@ impl SchedulingRows {
         self.answer = None;
     }
 
+    /// Returns no rows, to be sorted like these.
+    #[must_use]
+    pub(super) fn with_same_order(&self) -> Self {
+        Self { kind: self.kind, sorted_by: self.sorted_by, ..Self::default() }
+    }
+
     /// Switches to another table, which is empty until its answer arrives.
     pub(super) fn set_kind(&mut self, kind: ScheduledKind) {
         self.kind = kind;

@@ -106,6 +106,12 @@ impl SpansPanel {
         }
     }
 
+    /// Returns a panel without an answer that lists the same kind of rows in the same order.
+    #[must_use]
+    pub(crate) fn with_same_settings(&self) -> Self {
+        Self { order: self.order, ..Self::default() }
+    }
+
     /// Lists instants and samples as well, in time order.
     pub(crate) fn list_instants(&mut self) {
         self.order = SpanOrder::Events;
@@ -279,7 +285,7 @@ impl DockPanel for SpansPanel {
     }
 
     fn forget(&mut self) -> Option<Question> {
-        *self = Self { order: self.order, ..Self::default() };
+        *self = self.with_same_settings();
         None
     }
 
@@ -297,6 +303,21 @@ impl DockPanel for SpansPanel {
     fn fail(&mut self, kind: QuestionKind, message: &str) {
         if matches!(kind, QuestionKind::Spans | QuestionKind::Longest) && !message.is_empty() {
             self.error = Some(message.to_owned());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reopened_list_has_the_order_of_the_pinned_one_but_not_its_answer() {
+        for (order, _) in SpanOrder::ALL {
+            let mut panel = SpansPanel { order, ..SpansPanel::default() };
+            assert!(panel.ask(&SelectedScope::default()).is_some());
+            let reopened = panel.with_same_settings();
+            assert_eq!((reopened.order, reopened.question), (order, None));
         }
     }
 }

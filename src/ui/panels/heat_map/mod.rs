@@ -89,6 +89,12 @@ impl HeatMapPanel {
         self.selected = None;
     }
 
+    /// Returns a panel without a map that shows the spans of the same name.
+    #[must_use]
+    pub(crate) fn with_same_settings(&self) -> Self {
+        Self { name: self.name.clone(), ..Self::default() }
+    }
+
     pub(crate) fn set_map(&mut self, map: Arc<HeatMap>) {
         self.map = Some(map);
     }
@@ -394,7 +400,7 @@ impl DockPanel for HeatMapPanel {
     }
 
     fn forget(&mut self) -> Option<Question> {
-        *self = Self { name: self.name.take(), ..Self::default() };
+        *self = self.with_same_settings();
         None
     }
 
@@ -431,6 +437,16 @@ impl HeatMapPanel {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reopened_map_is_of_the_name_of_the_pinned_one() {
+        let mut panel = HeatMapPanel::default();
+        panel.choose("draw");
+        panel.set_map(Arc::new(HeatMap::empty(HeatMapAxis::new(0, 100, 10))));
+        let reopened = panel.with_same_settings();
+        assert!(reopened.map.is_none());
+        assert_eq!(reopened.name.map(|name| name.text), Some("draw".to_owned()));
+    }
 
     #[test]
     fn a_map_survives_the_growth_of_its_trace_but_not_another_trace() {
