@@ -296,12 +296,6 @@ impl Panels {
         }
     }
 
-    /// Returns whether the statistics table is shown.
-    #[must_use]
-    pub(super) fn shows_statistics(&self) -> bool {
-        self.dock.is_open(Panel::Statistics)
-    }
-
     /// Returns the table of a panel as shown, with tabs between cells.
     #[must_use]
     pub(super) fn copied(&mut self, tab: DockTab, snapshot: &Snapshot, cells: Cells) -> Option<String> {
@@ -314,20 +308,22 @@ impl Panels {
         self.shown_mut(tab)?.copied_part()
     }
 
-    /// Returns the whole table of a panel, to be exported or copied.
+    /// Returns the whole table of a panel, to be exported or copied; `None` if it is that of an earlier scope.
     #[must_use]
-    pub(super) fn table_of(&mut self, tab: DockTab, snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
-        self.shown_mut(tab)?.to_export(snapshot)
+    pub(super) fn table_of(&mut self, tab: DockTab, timeline: &Timeline) -> Option<Box<dyn TableSource>> {
+        let scope = self.scope_of(tab).unwrap_or_else(|| timeline.scope()).clone();
+        let panel = self.shown_mut(tab)?;
+        if panel.is_current(&scope) { panel.to_export(timeline.snapshot()) } else { None }
     }
 
-    /// Returns the shown flame graph, to be exported.
+    /// Returns the shown flame graph, to be exported; `None` if it is that of an earlier scope.
     #[must_use]
-    pub(super) fn flame_source(&self, tab: DockTab, snapshot: &Snapshot) -> Option<FlameSource> {
-        let set = match tab.pin {
-            None => &self.set,
-            Some(id) => &self.pinned.get(id)?.set,
+    pub(super) fn flame_source(&self, tab: DockTab, timeline: &Timeline) -> Option<FlameSource> {
+        let (flame, scope) = match tab.pin {
+            None => (&self.set.flame, timeline.scope()),
+            Some(id) => self.pinned.get(id).map(|pinned| (&pinned.set.flame, &pinned.scope))?,
         };
-        set.flame.to_export(snapshot)
+        if flame.is_current(scope) { flame.to_export(timeline.snapshot()) } else { None }
     }
 
     /// Returns the command line with the same result as a panel, without the trace and the scope.

@@ -256,7 +256,7 @@ impl App {
             has_span: timeline.is_some_and(|timeline| timeline.selected().is_some()),
             has_flow_before: timeline.is_some_and(|timeline| timeline.linked_by_flow(false).is_some()),
             has_flow_after: timeline.is_some_and(|timeline| timeline.linked_by_flow(true).is_some()),
-            has_table: tab.panels.shows_statistics(),
+            statistics: tab.panels.statistics_tab(),
             can_pin: tab.panels.can_toggle_pin(),
             is_pinned: tab.panels.is_pinned(),
             has_scope: timeline.is_some_and(|timeline| !timeline.scope().is_whole()),

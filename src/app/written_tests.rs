@@ -8,9 +8,10 @@ use crate::export::{self, ExportFormat, ExportOptions};
 use crate::ingest::{self, CachePolicy, LoadOptions};
 use crate::model::Sources;
 use crate::ui::chrome::progress::bytes_text;
-use crate::ui::command::{AppCommand, Command, PanelCommand};
-use crate::ui::panel::Panel;
+use crate::ui::command::{AppCommand, Command, PanelCommand, ScopeCommand, TimelineCommand};
+use crate::ui::panel::{DockTab, Panel, PinId};
 use crate::ui::purpose::Purpose;
+use crate::ui::questions::SelectedScope;
 
 #[test]
 fn an_export_contains_the_store_unless_it_is_compact() {
@@ -76,7 +77,7 @@ fn a_name_without_an_ending_gets_one_and_overwrites_no_file() {
     assert_eq!(write(export, "c.json"), None);
     assert_eq!(write(Purpose::Table(Panel::Statistics.into()), "table"), None);
     let uncounted = write(Purpose::Table(Panel::Counters.into()), "counters").unwrap_or_default();
-    assert!(uncounted.contains("The table has no rows yet."), "{uncounted}");
+    assert!(uncounted.contains("The table has no rows of this scope yet."), "{uncounted}");
     let mut names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
     assert_eq!(names, ["c.json", "c.longspan", "table.csv"]);
@@ -90,6 +91,42 @@ fn a_name_without_an_ending_gets_one_and_overwrites_no_file() {
         let message = write(purpose, name).unwrap_or_default();
         assert!(message.contains(said), "{name}: {message}");
     }
+}
+
+#[test]
+fn panels_write_no_rows_of_an_earlier_scope_and_none_if_they_were_closed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut session = Session::new();
+    session.app.show_trace(snapshot(TWO_SPANS), "two".into(), false);
+    for panel in [Panel::Statistics, Panel::Spans, Panel::Flame] {
+        session.app.act(Command::Panel(PanelCommand::Show(panel)));
+        (0..2).for_each(|_| session.frame(Vec::new()));
+        session.until("its answer", |session| !session.app.tab().panels.is_busy());
+    }
+    let has_rows = |session: &mut Session| {
+        let tab = session.app.tab_mut();
+        let timeline = &tab.trace.as_ref().unwrap().timeline;
+        let tables = [Panel::Statistics, Panel::Spans].map(|panel| tab.panels.table_of(panel.into(), timeline));
+        (tables.map(|table| table.is_some()), tab.panels.flame_source(Panel::Flame.into(), timeline).is_some())
+    };
+    assert_eq!(has_rows(&mut session), ([true; 2], true));
+    let scope = SelectedScope { range: Some((0, 100_000)), ..SelectedScope::default() };
+    session.app.act(Command::Timeline(TimelineCommand::Scope(ScopeCommand::Set(Box::new(scope)))));
+    assert_eq!(has_rows(&mut session), ([false; 2], false));
+    let closed = DockTab { panel: Panel::Statistics, pin: Some(PinId(1)) };
+    for (purpose, said) in [
+        (Purpose::Table(Panel::Spans.into()), "no rows of this scope yet"),
+        (Purpose::FlameGraph(Panel::Flame.into()), "no paths of this scope yet"),
+        (Purpose::Table(closed), "The panel was closed"),
+        (Purpose::FlameGraph(closed), "The panel was closed"),
+    ] {
+        session.app.act(Command::App(AppCommand::Write(purpose, folder.path().join("output"))));
+        let message = session.app.message().unwrap_or_default();
+        assert!(message.contains(said), "{purpose:?} {message}");
+    }
+    session.app.act(Command::App(AppCommand::CopyTable(Panel::Statistics.into())));
+    assert_eq!(session.app.note(), "The statistics of this scope are not counted: show them first.");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
 #[test]

@@ -131,8 +131,8 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     })
     .about(|state| state.redoable),
     entry(Menu::Edit, "Copy the span", &[COPY], When::Span, |_| Command::App(AppCommand::CopySpan)).section(),
-    entry(Menu::Edit, "Copy the statistics as CSV", &[], When::Table, |_| {
-        Command::App(AppCommand::CopyTable(Panel::Statistics.into()))
+    entry(Menu::Edit, "Copy the statistics as CSV", &[], When::Table, |state| {
+        Command::App(AppCommand::CopyTable(state.statistics.unwrap_or(Panel::Statistics.into())))
     }),
     entry(Menu::Edit, "Clear selection", &[plain(Key::Escape)], When::Clearable, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::ClearSelection))

@@ -169,6 +169,22 @@ impl Panels {
         }
     }
 
+    /// Returns whether a tab is that of a pinned panel that was closed.
+    #[must_use]
+    pub(in crate::app) fn is_closed(&self, tab: DockTab) -> bool {
+        tab.pin.is_some_and(|id| self.pinned.get(id).is_none())
+    }
+
+    /// Returns the tab of the statistics that commands refer to: the active one, or the first that is open.
+    #[must_use]
+    pub(in crate::app) fn statistics_tab(&self) -> Option<DockTab> {
+        let is_of_statistics = |tab: &DockTab| tab.panel == Panel::Statistics;
+        let active = self.dock.active(&self.open_tabs).filter(is_of_statistics);
+        let following = self.dock.is_open(Panel::Statistics).then(|| Panel::Statistics.into());
+        let mut pinned = self.pinned.list.iter().map(PinnedPanel::tab);
+        active.or(following).or_else(|| pinned.find(is_of_statistics))
+    }
+
     /// Returns the scope of a pinned panel.
     #[must_use]
     pub(in crate::app) fn scope_of(&self, tab: DockTab) -> Option<&SelectedScope> {

@@ -15,12 +15,15 @@ impl App {
         Some(trace.details.as_ref()?.as_text(trace.timeline.clock()))
     }
 
-    /// Returns the statistics table of a tab of the dock as CSV.
+    /// Returns the statistics table of a tab of the dock as CSV; shows a note if it is not counted.
     pub(super) fn statistics_csv(&mut self, shown: DockTab) -> Option<String> {
         let cells = self.cells();
         let tab = self.tab_mut();
-        let snapshot = tab.trace.as_ref()?.timeline.snapshot().clone();
-        Some(tab.panels.table_of(shown, &snapshot)?.to_csv(cells))
+        let table = tab.panels.table_of(shown, &tab.trace.as_ref()?.timeline);
+        if table.is_none() {
+            self.reply("The statistics of this scope are not counted: show them first.".to_owned());
+        }
+        Some(table?.to_csv(cells))
     }
 
     /// Returns the table of a panel as text; shows a note if that is only a part of it.

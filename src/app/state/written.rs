@@ -21,6 +21,9 @@ use crate::ui::purpose::{PictureSize, Purpose};
 use crate::ui::questions::SelectedScope;
 use crate::ui::timeline::derived::DerivedRow;
 
+/// The message for a panel that was closed while its file was chosen.
+const CLOSED: &str = "The panel was closed before its file was chosen. Open it and export it again.";
+
 impl App {
     /// Writes to a chosen file. Its extension determines the format; a name without one gets one.
     pub(super) fn write(&mut self, purpose: Purpose, path: PathBuf) {
@@ -73,8 +76,9 @@ impl App {
         let tab = self.tab_mut();
         let Some(trace) = &tab.trace else { return Ok(()) };
         let snapshot = trace.timeline.snapshot().clone();
-        let Some(table) = tab.panels.table_of(shown, &snapshot) else {
-            return Err("The table has no rows yet. Export it again when they are counted.".to_owned());
+        let Some(table) = tab.panels.table_of(shown, &trace.timeline) else {
+            let uncounted = "The table has no rows of this scope yet. Export it again when they are counted.";
+            return Err(if tab.panels.is_closed(shown) { CLOSED } else { uncounted }.to_owned());
         };
         let is_long = table.rows() > SHORT_ROWS_MAX;
         if is_long && !can_export {
@@ -99,8 +103,9 @@ impl App {
         check_free(path, &named)?;
         let tab = self.tab_mut();
         let Some(trace) = &tab.trace else { return Ok(()) };
-        let Some(source) = tab.panels.flame_source(shown, trace.timeline.snapshot()) else {
-            return Err("The graph has no paths yet. Export it again when they are counted.".to_owned());
+        let Some(source) = tab.panels.flame_source(shown, &trace.timeline) else {
+            let uncounted = "The graph has no paths of this scope yet. Export it again when they are counted.";
+            return Err(if tab.panels.is_closed(shown) { CLOSED } else { uncounted }.to_owned());
         };
         if format == FlameFormat::Pprof && source.is_inverted {
             return Err("Tools of pprof invert a profile themselves: choose Top-down, or another format.".to_owned());

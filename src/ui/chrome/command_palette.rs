@@ -166,7 +166,7 @@ mod tests {
             has_span: false,
             has_flow_before: false,
             has_flow_after: false,
-            has_table: false,
+            statistics: None,
             can_pin: false,
             is_pinned: false,
             has_scope_tracks: false,

@@ -11,6 +11,7 @@ use crate::scene::counter_overlay::CounterChoice;
 use crate::scene::palette::Colors;
 use crate::scene::rows::TrackDensity;
 use crate::ui::command::Command;
+use crate::ui::panel::DockTab;
 use crate::ui::settings::{Navigation, RulerOrigin};
 use crate::ui::widgets::spoken;
 
@@ -43,8 +44,8 @@ pub(crate) struct UiState {
     pub(crate) has_flow_before: bool,
     /// Whether a flow leads from the selected span to another one.
     pub(crate) has_flow_after: bool,
-    /// Whether the statistics table is shown.
-    pub(crate) has_table: bool,
+    /// The open tab of the statistics, preferably the active one.
+    pub(crate) statistics: Option<DockTab>,
     /// Whether the scope is restricted to some time, tracks or spans.
     pub(crate) has_scope: bool,
     /// Whether the scope is restricted to some time.
@@ -177,7 +178,7 @@ impl When {
             Self::FlowAfter => {
                 &[has_trace, (state.has_span, NO_SPAN), (state.has_flow_after, "No flow leaves the selected span")]
             }
-            Self::Table => &[has_trace, (state.has_table, "Open the statistics first")],
+            Self::Table => &[has_trace, (state.statistics.is_some(), "Open the statistics first")],
             Self::Pinnable => &[
                 has_trace,
                 (state.can_pin, "Open a panel of the scope first, such as the statistics; at most 8 are pinned"),

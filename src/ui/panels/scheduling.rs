@@ -196,7 +196,7 @@ impl DockPanel for SchedulingPanel {
     }
 
     fn is_current(&self, scope: &SelectedScope) -> bool {
-        self.answered.as_ref() == Some(scope)
+        self.answered.as_ref() == Some(scope) && self.answer.as_ref().is_some_and(|answer| answer.kind == self.kind)
     }
 
     fn copied(&self, _snapshot: &Snapshot, cells: Cells) -> Option<String> {
