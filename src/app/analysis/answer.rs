@@ -15,6 +15,7 @@ use crate::query::groups::GroupBy;
 use crate::query::heat_map::{HeatMap, coarse_heat_map, heat_map};
 use crate::query::longest::longest;
 use crate::query::over_time::over_time;
+use crate::query::pick::rows_starting;
 use crate::query::sample_table::SampleTable;
 use crate::query::scheduling::scheduling;
 use crate::query::scheduling_order::{ScheduledFilter, order};
@@ -23,6 +24,7 @@ use crate::query::search::{Hit, Hits, moved_hits, search};
 use crate::query::stacks::{self, CallPaths};
 use crate::query::totals::{GrowingTotals, add_up};
 use crate::store::lane::RowIdx;
+use crate::store::{LaneIdx, LaneKind};
 use crate::symbols::cache::NameCache;
 use crate::symbols::locate::{Locator, folder_problem};
 use crate::symbols::lookup::{TraceFrames, look_up, overlay};
@@ -168,7 +170,29 @@ impl QueryContext<'_> {
         let own = GrowingTotals::grouped(by);
         let growing = self.growing.unwrap_or(&own);
         add_up(self.snapshot, &self.scope(selected), growing, self.cancel, self.progress)?;
-        GroupLines::new(Arc::new(growing.so_far()), self.snapshot, self.cancel)
+        let lines = GroupLines::new(Arc::new(growing.so_far()), self.snapshot, self.cancel)?;
+        // A table without lines says whether there are instants instead.
+        let has_instants = lines.is_empty() && self.has_instants(selected)?;
+        Ok(lines.with_instants(has_instants))
+    }
+
+    /// Returns whether instants start in a scope. A scope with a filter may have only others.
+    fn has_instants(&self, selected: &SelectedScope) -> Result<bool, Cancelled> {
+        if !selected.filter.is_empty() {
+            return Ok(false);
+        }
+        for lane in (0..self.snapshot.store().lane_count()).map(LaneIdx) {
+            self.cancel.check()?;
+            let info = self.snapshot.lane(lane);
+            let rows = || match selected.range {
+                None => info.rows,
+                Some((from_ns, to_ns)) => rows_starting(self.snapshot, lane, from_ns, to_ns),
+            };
+            if info.kind == LaneKind::Instants && selected.tracks.contains(info.track) && rows() > 0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Returns the totals that a running query has counted so far.

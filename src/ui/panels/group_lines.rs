@@ -45,6 +45,8 @@ pub struct GroupLines {
     lines: Vec<GroupLine>,
     /// Sums of all lines, by column of numbers; `None` if no line has the number.
     sums: [Number; NUMBERS],
+    /// Whether instants start in the scope; only known without lines.
+    has_instants: bool,
 }
 
 /// Properties of the matching lines as a whole.
@@ -77,9 +79,22 @@ impl GroupLines {
             lines.push(GroupLine { group, row, is_sketched: sum.quantile_error() > 0.0, has_category: false });
         }
         lines.sort_unstable_by_key(|line| line.group);
-        let mut lines = Self { totals, snapshot: snapshot.clone(), lines, sums };
+        let mut lines = Self { totals, snapshot: snapshot.clone(), lines, sums, has_instants: false };
         lines.mark_categories(cancel)?;
         Ok(lines)
+    }
+
+    /// Records whether instants start in the scope.
+    pub(crate) fn with_instants(self, has_instants: bool) -> Self {
+        Self { has_instants, ..self }
+    }
+
+    pub(super) fn has_instants(&self) -> bool {
+        self.has_instants
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lines.is_empty()
     }
 
     pub(super) fn totals(&self) -> &Arc<Totals> {

@@ -112,6 +112,11 @@ impl GroupRows {
         self.lines.data().is_none_or(|lines| lines.all().is_empty())
     }
 
+    /// Returns whether a scope without spans has instants.
+    pub(super) fn has_instants(&self) -> bool {
+        self.lines.data().is_some_and(|lines| lines.has_instants())
+    }
+
     /// Returns whether quantiles of a visible row come from a sketch.
     pub(super) fn has_sketched(&self) -> bool {
         self.lines.facts().is_some_and(|facts| facts.has_sketched)

@@ -24,10 +24,7 @@ use crate::model::NameIdx;
 use crate::query::Snapshot;
 use crate::query::group_choice::GroupChoice;
 use crate::query::groups::{GroupBy, NameKey, OwnerKey, SpanGroup};
-use crate::query::pick::rows_starting;
 use crate::scene::labels::shown;
-use crate::store::LaneIdx;
-use crate::store::lane::LaneKind;
 use crate::store::live_lanes::LaneMoves;
 use crate::ui::command::{Command, PanelCommand};
 use crate::ui::command_line::PanelCommandLine;
@@ -90,8 +87,6 @@ pub(crate) struct StatisticsPanel {
     /// The group whose row is to be scrolled into view, and the generation of the rows that lack it.
     to_reveal: Option<(SpanGroup, Option<u64>)>,
     facts: Option<Arc<GroupFacts>>,
-    /// Whether the scope has instants; `None` until an empty table needs to know.
-    has_instants: Option<bool>,
     /// When partial totals were requested, and when they are next.
     asked_at: Option<Instant>,
     rests_until: Option<Instant>,
@@ -111,7 +106,6 @@ impl Default for StatisticsPanel {
             words: String::new(),
             to_reveal: None,
             facts: None,
-            has_instants: None,
             asked_at: None,
             rests_until: None,
         }
@@ -216,7 +210,6 @@ impl StatisticsPanel {
             self.facts = None;
             self.rows.expire();
         }
-        self.has_instants = None;
         (self.question, self.is_stopped, self.error, self.facts_error) = (question, false, None, None);
         // Values have other indices in other totals.
         if matches!(self.by, GroupBy::Argument(_)) {
@@ -295,7 +288,7 @@ impl StatisticsPanel {
         let has_facts = self.rows.chosen.is_some() && rect.width() > 700.0;
         let table = if has_facts { rect.with_max_x(rect.left() + rect.width() * 0.62) } else { rect };
         ui.scope_builder(egui::UiBuilder::new().max_rect(table), |ui| {
-            let absence = self.absence(snapshot, scope, ui.ctx()).filter(|_| progress.is_none());
+            let absence = self.absence(snapshot, ui.ctx()).filter(|_| progress.is_none());
             commands.extend(self.show_table(ui, absence.as_deref(), context));
         });
         // Runs after the table, which restores the saved sort order.
@@ -341,7 +334,7 @@ impl StatisticsPanel {
     }
 
     /// Returns the reason for an empty table, once all is counted.
-    fn absence(&mut self, snapshot: &Snapshot, scope: &SelectedScope, ctx: &egui::Context) -> Option<String> {
+    fn absence(&self, snapshot: &Snapshot, ctx: &egui::Context) -> Option<String> {
         self.rows.totals()?;
         if !self.rows.is_empty() {
             return None;
@@ -350,8 +343,8 @@ impl StatisticsPanel {
             return Some(format!("No {} matches.", group_word(&self.by).singular()));
         }
         let summary = snapshot.summary();
-        let has_instants = *self.has_instants.get_or_insert_with(|| has_instants(snapshot, scope));
-        let instants = has_instants.then(|| "Analyze > Spans > With instants lists the instants.".to_owned());
+        let instants =
+            self.rows.has_instants().then(|| "Analyze > Spans > With instants lists the instants.".to_owned());
         let samples =
             (summary.samples > 0).then(|| format!("The flame graph ({}) adds up samples.", key_of(ctx, "Flame graph")));
         let counters = (summary.counters > 0).then(|| "Analyze > Counters sums up their values.".to_owned());
@@ -482,19 +475,6 @@ impl DockPanel for StatisticsPanel {
         }
         Some(line)
     }
-}
-
-/// Returns whether instants start in a scope. A scope with a filter may have only others.
-fn has_instants(snapshot: &Snapshot, scope: &SelectedScope) -> bool {
-    let (from_ns, to_ns) = scope.range.unwrap_or((i64::MIN, i64::MAX));
-    let mut lanes = (0..snapshot.store().lane_count()).map(LaneIdx);
-    scope.filter.is_empty()
-        && lanes.any(|lane| {
-            let info = snapshot.lane(lane);
-            info.kind == LaneKind::Instants
-                && scope.tracks.contains(info.track)
-                && rows_starting(snapshot, lane, from_ns, to_ns) > 0
-        })
 }
 
 fn ask(question: Question) -> Command {
