@@ -166,6 +166,8 @@ pub(crate) struct Dock {
     open: Vec<Panel>,
     /// The tabs by last activation, latest first.
     recent: Vec<DockTab>,
+    /// Whether the user has opened or closed a panel.
+    is_changed: bool,
     is_full: bool,
     /// The height during a drag of the edge, in points.
     dragged: Option<f32>,
@@ -176,7 +178,7 @@ pub(crate) struct Dock {
 impl Default for Dock {
     fn default() -> Self {
         let open = OpenPanels::initial().panels().to_vec();
-        Self { open, recent: Vec::new(), is_full: false, dragged: None, revealed: None }
+        Self { open, recent: Vec::new(), is_changed: false, is_full: false, dragged: None, revealed: None }
     }
 }
 
@@ -197,7 +199,7 @@ impl Dock {
 
     /// Opens the saved panels, unless the user has already opened or closed one.
     pub(crate) fn restore(&mut self, saved: &OpenPanels) {
-        if self.open == Self::default().open {
+        if !self.is_changed {
             self.open = saved.panels().to_vec();
             self.recent = saved.panels().iter().copied().map(DockTab::from).collect();
         }
@@ -211,6 +213,7 @@ impl Dock {
 
     /// Opens a panel and activates it.
     pub(crate) fn open(&mut self, panel: Panel) {
+        self.is_changed = true;
         if !self.is_open(panel) {
             self.open.push(panel);
         }
@@ -225,6 +228,7 @@ impl Dock {
     }
 
     pub(crate) fn close(&mut self, panel: Panel) {
+        self.is_changed = true;
         self.open.retain(|other| *other != panel);
     }
 
@@ -240,6 +244,11 @@ impl Dock {
     pub(crate) fn activate(&mut self, tab: DockTab) {
         self.recent.retain(|other| *other != tab);
         self.recent.insert(0, tab);
+    }
+
+    /// Drops pinned tabs that are no longer among `open`, as their numbers are not reused.
+    fn forget_closed(&mut self, open: &[DockTab]) {
+        self.recent.retain(|tab| tab.pin.is_none() || open.contains(tab));
     }
 
     /// Returns the active tab among `open`: the one that was activated last.
@@ -282,6 +291,7 @@ impl Dock {
         content: impl FnOnce(&mut Ui, DockTab),
     ) -> Vec<Command> {
         let open: Vec<_> = heads.iter().map(|head| head.tab).collect();
+        self.forget_closed(&open);
         let Some(active) = self.active(&open) else {
             self.is_full = false;
             return Vec::new();
@@ -468,6 +478,20 @@ mod tests {
         other.open(Panel::Counters);
         other.restore(&dock.to_saved());
         assert!(other.is_open(Panel::Counters) && !other.is_open(Panel::Statistics));
+        let mut closed = Dock::default();
+        closed.open(Panel::Counters);
+        closed.close(Panel::Counters);
+        closed.restore(&dock.to_saved());
+        assert!(!closed.is_open(Panel::Statistics), "opened and closed while the trace was loaded");
+    }
+
+    #[test]
+    fn closed_pinned_tabs_are_forgotten_but_panels_that_may_open_again_are_not() {
+        let mut dock = Dock::default();
+        let pinned = [1, 2].map(|id| DockTab { panel: Panel::Statistics, pin: Some(PinId(id)) });
+        pinned.into_iter().chain([Panel::Details.into()]).for_each(|tab| dock.activate(tab));
+        dock.forget_closed(&pinned[1..]);
+        assert_eq!(dock.recent, [Panel::Details.into(), pinned[1]]);
     }
 
     #[test]
