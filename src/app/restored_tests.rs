@@ -72,13 +72,9 @@ fn a_saved_timeline_is_restored_after_a_preview_unless_the_user_has_moved_the_vi
 fn two_windows_of_a_trace_save_the_markers_and_scopes_of_both() {
     let folder = tempfile::tempdir().unwrap();
     let folders = Folders { config: folder.path().join("config"), state: folder.path().join("state") };
-    let sources = Sources::from(&file(folder.path(), "two.json", TWO_SPANS));
-    let opened = || {
-        let mut session = Session::with_folders(folders.clone());
-        session.app.show_trace(snapshot(TWO_SPANS), sources.clone(), false);
-        session.frame(Vec::new());
-        session
-    };
+    let trace = file(folder.path(), "two.json", TWO_SPANS);
+    let sources = Sources::from(&trace);
+    let opened = || Session::opened(&folders, &trace);
     let mark = |ts_ns| Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::AddAt(ts_ns)));
     let scope = |name: &str| Command::Timeline(TimelineCommand::Scope(ScopeCommand::Save(name.to_owned())));
     let (mut one, mut other) = (opened(), opened());
@@ -107,13 +103,8 @@ fn two_windows_of_a_trace_save_the_markers_and_scopes_of_both() {
 fn a_window_that_has_not_changed_the_scope_and_the_panels_leaves_those_of_another() {
     let folder = tempfile::tempdir().unwrap();
     let folders = Folders { config: folder.path().join("config"), state: folder.path().join("state") };
-    let sources = Sources::from(&file(folder.path(), "two.json", TWO_SPANS));
-    let opened = || {
-        let mut session = Session::with_folders(folders.clone());
-        session.app.show_trace(snapshot(TWO_SPANS), sources.clone(), false);
-        session.frame(Vec::new());
-        session
-    };
+    let trace = file(folder.path(), "two.json", TWO_SPANS);
+    let opened = || Session::opened(&folders, &trace);
     let shown = |session: &mut Session| {
         let open = session.app.tab().panels.to_saved();
         let scope = session.app.timeline_mut().unwrap().scope().clone();

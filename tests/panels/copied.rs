@@ -17,7 +17,7 @@ pub(crate) fn copied(session: &Session) -> Option<String> {
 }
 
 /// Copies the statistics as CSV, by the command palette.
-fn copied_as_csv(session: &mut Session) -> String {
+pub(crate) fn copied_as_csv(session: &mut Session) -> String {
     session.press(Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
     session.harness.step();
     session.type_text("copy the statistics");

@@ -3,6 +3,7 @@
 use egui::{Key, Modifiers, Vec2, pos2, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
 
+use crate::copied::{copied, copied_as_csv};
 use crate::session::Session;
 
 const SCREEN: Vec2 = vec2(1400.0, 800.0);
@@ -22,11 +23,9 @@ fn select_time(session: &mut Session, from: f32, to: f32) {
     session.drag(at(from), at(to));
 }
 
-fn copied(session: &Session) -> Option<String> {
-    session.harness.output().platform_output.commands.iter().find_map(|command| match command {
-        egui::OutputCommand::CopyText(text) => Some(text.clone()),
-        _ => None,
-    })
+/// Returns whether the shown panel, and not its tab, says that it is pinned.
+fn is_pinned(session: &Session) -> bool {
+    session.node_texts().iter().any(|text| text.ends_with(", pinned"))
 }
 
 fn is_disabled(session: &Session, label: &str) -> bool {
@@ -41,7 +40,7 @@ fn a_pinned_panel_keeps_its_scope_beside_one_of_the_selected_scope() {
     session.click("Pin panel");
     session.harness.run_steps(3);
     assert_eq!(tabs(&session), [ALL]);
-    assert!(session.says("of the whole trace, pinned") && session.says("3 names, Count 5"));
+    assert!(session.says("Label: of the whole trace, pinned") && session.says("3 names, Count 5"));
     assert!(is_disabled(&session, "Use scope"), "it is the selected one");
     // The last fifth has a part of two spans.
     select_time(&mut session, 0.8, 0.89);
@@ -50,7 +49,7 @@ fn a_pinned_panel_keeps_its_scope_beside_one_of_the_selected_scope() {
     session.press(Modifiers::COMMAND, Key::T);
     session.until("the part", |session| session.says("2 names, Count 2") && session.says("Label: exact"));
     assert_eq!(tabs(&session), ["Statistics panel", ALL]);
-    assert!(!session.says(", pinned\n"));
+    assert!(!is_pinned(&session), "{}", session.node_texts().join("\n"));
     session.click(ALL);
     session.harness.run_steps(3);
     assert!(session.says("3 names, Count 5") && session.says("Label: exact"), "{}", session.node_texts().join("\n"));
@@ -98,9 +97,78 @@ fn a_pinned_panel_has_its_own_queries_and_follows_the_scope_again() {
     session.press(Modifiers::COMMAND, Key::G);
     session.until("the whole graph", |session| session.says("of the whole trace") && session.says("Label: exact"));
     assert_eq!(tabs(&session), ["Statistics panel", "Flame graph panel", &flame]);
+    assert!(!is_pinned(&session));
     session.press(Modifiers::NONE, Key::F6);
     session.harness.run_steps(3);
-    assert!(session.says(", pinned"), "F6 goes to pinned panels too");
+    assert!(is_pinned(&session), "F6 goes to pinned panels too");
+}
+
+#[test]
+fn a_pinned_panel_that_follows_the_scope_again_leaves_the_settings_of_an_open_one_of_its_kind() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.press(Modifiers::COMMAND, Key::T);
+    session.until("the statistics", |session| session.says("3 names, Count 5") && session.says("Label: exact"));
+    session.click("Pin panel");
+    session.harness.run_steps(2);
+    session.press(Modifiers::COMMAND, Key::T);
+    session.until("a second one", |session| session.says("3 names, Count 5") && session.says("Label: exact"));
+    session.click(ALL);
+    session.harness.run_steps(2);
+    session.click("Group by");
+    session.harness.run_steps(3);
+    session.click("Thread");
+    session.until("the threads", |session| session.says("2 threads, Count 5") && session.says("Label: exact"));
+    session.click("Pin panel");
+    session.until("the names", |session| session.says("3 names, Count 5") && session.says("Label: exact"));
+    assert_eq!(tabs(&session), ["Statistics panel"]);
+}
+
+#[test]
+fn the_statistics_of_the_active_tab_are_copied_as_csv() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.press(Modifiers::COMMAND, Key::T);
+    session.until("the statistics", |session| session.says("3 names, Count 5") && session.says("Label: exact"));
+    session.click("Pin panel");
+    session.harness.run_steps(2);
+    // No other statistics are open.
+    assert_eq!(copied_as_csv(&mut session).lines().count(), 4);
+    select_time(&mut session, 0.8, 0.89);
+    session.press(Modifiers::COMMAND, Key::T);
+    session.until("the part", |session| session.says("2 names, Count 2") && session.says("Label: exact"));
+    assert_eq!(copied_as_csv(&mut session).lines().count(), 3);
+    session.click(ALL);
+    session.harness.run_steps(2);
+    assert_eq!(copied_as_csv(&mut session).lines().count(), 4);
+}
+
+#[test]
+fn a_long_filter_in_the_scope_of_a_pinned_panel_leaves_its_tools_in_view() {
+    for width in [900.0, 1400.0] {
+        let mut session = Session::with_capture(vec2(width, 800.0), 1.0);
+        session.press(Modifiers::COMMAND, Key::T);
+        session.until("the statistics", |session| session.says("3 names, Count 5") && session.says("Label: exact"));
+        select_time(&mut session, 0.1, 0.89);
+        session.harness.get_by_label("Filter of the scope").focus();
+        session.harness.step();
+        session.type_text(&format!("-{}", "n".repeat(150)));
+        session
+            .until("the filtered spans", |session| session.says("Label: of the scope") && session.says("Label: exact"));
+        for (key, tools) in [(Key::T, &["Group by", "Filter names"][..]), (Key::G, &["Options"]), (Key::E, &[])] {
+            if key != Key::T {
+                session.press(Modifiers::COMMAND, key);
+            }
+            session.harness.run_steps(3);
+            session.give("Pin panel");
+            session.harness.run_steps(3);
+            assert!(is_disabled(&session, "Use scope"), "{key:?} is pinned");
+            let close = session.harness.get_by_label("Close").rect();
+            assert!(close.left() > width - 100.0 && close.right() <= width, "{key:?} {width} {close}");
+            for tool in tools.iter().copied() {
+                let tool_rect = session.harness.get_by_label(tool).rect();
+                assert!(tool_rect.right() < close.left() || tool_rect.top() > close.bottom(), "{tool} {tool_rect}");
+            }
+        }
+    }
 }
 
 #[test]
