@@ -121,8 +121,9 @@ fn panels_write_no_rows_of_an_earlier_scope_and_none_if_they_were_closed() {
         (Purpose::FlameGraph(closed), "The panel was closed"),
     ] {
         session.app.act(Command::App(AppCommand::Write(purpose, folder.path().join("output"))));
-        let message = session.app.message().unwrap_or_default();
+        let message = session.app.message().map(str::to_owned).unwrap_or_default();
         assert!(message.contains(said), "{purpose:?} {message}");
+        session.app.act(Command::App(AppCommand::Dismiss));
     }
     session.app.act(Command::App(AppCommand::CopyTable(Panel::Statistics.into())));
     assert_eq!(session.app.note(), "The statistics of this scope are not counted: show them first.");
@@ -317,7 +318,7 @@ fn the_flame_graph_is_written_in_the_format_of_its_name() {
         message.map_or_else(|| Ok(std::fs::read(&path).unwrap()), Err)
     };
     let uncounted = write(&mut session, "a").unwrap_err();
-    assert!(uncounted.contains("The graph has no paths yet."), "{uncounted}");
+    assert!(uncounted.contains("The graph has no paths of this scope yet."), "{uncounted}");
     session.app.act(Command::Panel(PanelCommand::Show(Panel::Flame)));
     session.until("the graph", |session| session.shows("alpha"));
     let folded = String::from_utf8(write(&mut session, "a.folded").unwrap()).unwrap();
