@@ -71,7 +71,7 @@ fn a_text_field_undoes_its_own_text_and_no_edit() {
     session.harness.run_steps(2);
     session.type_text("main");
     session.harness.run_steps(3);
-    let has_text = |session: &Session| session.node_texts().iter().any(|text| text == "TextInput: Filter tracks, main");
+    let has_text = |session: &Session| session.node_texts().iter().any(|text| text == "TextInput: Filter tracksmain");
     undo(&mut session);
     assert!(has_marker(&session) && !has_text(&session));
     session.press(REDO, Key::Z);

@@ -30,6 +30,14 @@ impl Timeline {
         near.min_by(|a, b| distance(a.ts_ns).total_cmp(&distance(b.ts_ns)))
     }
 
+    /// Returns the time of an edge near a point of the window, or else the time there, or the nearest end of the trace
+    /// for a point beyond it. The end is that of a range with the instants at the last nanosecond.
+    pub(super) fn edge_or_time(&self, layout: &TimelineLayout, at: Pos2, edge: Option<SpanEdge>) -> i64 {
+        let (start_ns, end_ns) = (self.snapshot.start_ns(), self.snapshot.end_ns().saturating_add(1));
+        let ts_ns = edge.map_or_else(|| self.time_at(layout, at), |edge| edge.ts_ns);
+        ts_ns.max(start_ns).min(end_ns.max(start_ns))
+    }
+
     /// Returns the edge at which a marker is added: one near the pointer, or else the start of the selected span if
     /// that is under the pointer and its start is in view.
     pub(super) fn edge_to_mark(&self, ui: &Ui, layout: &TimelineLayout, at: Pos2) -> Option<SpanEdge> {

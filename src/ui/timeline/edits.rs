@@ -1,5 +1,6 @@
 //! Undoes and redoes edits of the state that is saved with a trace: markers, saved scopes, derived tracks, groups of
-//! the user, hidden, pinned and ordered tracks, and how counters are drawn. The view and the selection have a history of their own.
+//! the user, hidden, pinned and ordered tracks, and how counters are drawn. The view and the selection have a history
+//! of their own.
 
 use super::edit_history::{Edit, Part, PartKind, Step};
 use super::state::Timeline;

@@ -2,7 +2,7 @@
 
 use egui::{Event, EventFilter, Key, PointerButton, Pos2, Response, Ui, Vec2};
 
-use super::interaction::{Drag, ScopeDrag, SpanEdge};
+use super::interaction::{Drag, ScopeDrag};
 use super::layout::TimelineLayout;
 use super::minimap;
 use super::ruler_menu;
@@ -104,7 +104,7 @@ fn drag_from(
 ) -> Drag {
     let modifiers = press_modifiers(ui);
     let (moves_file, grip_ns) = (modifiers.command, timeline.time_at(layout, origin));
-    let from_ns = time_within(timeline, layout, origin, timeline.edge_near(ui, layout, origin));
+    let from_ns = timeline.edge_or_time(layout, origin, timeline.edge_near(ui, layout, origin));
     let edge = other_edge(timeline, layout, origin).filter(|_| !modifiers.any());
     match timeline.picked(layout, origin).group.map(|group| group.kind) {
         _ if response.dragged_by(PointerButton::Middle) && on_canvas => {
@@ -184,7 +184,7 @@ fn select_on_ruler(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, ru
             timeline.selection.select_tracks(TrackSet::ALL, &timeline.snapshot);
         }
         let fixed_ns =
-            edge.unwrap_or_else(|| time_within(timeline, layout, origin, timeline.edge_near(ui, layout, origin)));
+            edge.unwrap_or_else(|| timeline.edge_or_time(layout, origin, timeline.edge_near(ui, layout, origin)));
         timeline.interaction.begin_drag(Drag::Range(fixed_ns));
     }
     let at = released_at(ui).filter(|_| ruler.drag_stopped());
@@ -208,18 +208,10 @@ fn other_edge(timeline: &Timeline, layout: &TimelineLayout, at: Pos2) -> Option<
     (distance(nearest) <= REACH_POINTS).then_some(other_ns)
 }
 
-/// Returns the edge near a point of the window, or else the time there, or the nearest end of the trace for a point
-/// beyond it. The end is that of a range with the instants at the last nanosecond.
-pub(super) fn time_within(timeline: &Timeline, layout: &TimelineLayout, at: Pos2, edge: Option<SpanEdge>) -> i64 {
-    let (start_ns, end_ns) = (timeline.snapshot.start_ns(), timeline.snapshot.end_ns().saturating_add(1));
-    let ts_ns = edge.map_or_else(|| timeline.time_at(layout, at), |edge| edge.ts_ns);
-    ts_ns.max(start_ns).min(end_ns.max(start_ns))
-}
-
 /// Selects the time range from a time to a point of the window, within the trace; none if it is empty.
 fn select_to(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, (from_ns, at): (i64, Pos2)) {
     let edge = timeline.edge_near(ui, layout, at);
-    let to_ns = time_within(timeline, layout, at, edge);
+    let to_ns = timeline.edge_or_time(layout, at, edge);
     timeline.interaction.set_snapped(edge);
     let range: TimeRange = Some((from_ns.min(to_ns), from_ns.max(to_ns)));
     timeline.selection.select_range(range.filter(|(from_ns, to_ns)| from_ns < to_ns));

@@ -2,7 +2,6 @@
 
 use egui::{Button, Response, Ui};
 
-use super::input::time_within;
 use super::layout::TimelineLayout;
 use super::state::Timeline;
 use crate::ui::command::{AppCommand, BookmarkCommand, Command, ScopeCommand, TimelineCommand};
@@ -15,7 +14,7 @@ pub(super) fn show(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, ruler:
     let clicked_id = ruler.id.with("clicked time");
     if let Some(at) = ruler.interact_pointer_pos().filter(|_| ruler.secondary_clicked()) {
         let edge = timeline.edge_near(ui, layout, at);
-        ui.data_mut(|data| data.insert_temp(clicked_id, time_within(timeline, layout, at, edge)));
+        ui.data_mut(|data| data.insert_temp(clicked_id, timeline.edge_or_time(layout, at, edge)));
     }
     let clicked_ns = ui.data(|data| data.get_temp::<i64>(clicked_id))?;
     context_menu(ruler).show(|ui| entries(timeline, ui, clicked_ns)).and_then(|shown| shown.inner)
