@@ -27,6 +27,9 @@ pub(crate) const FORMAT: Format = Format {
 /// Limit for threads; samples of more threads are counted as lost.
 const THREADS_MAX: usize = 1 << 16;
 
+/// Event of the time of mode `full`.
+const WALL: &str = "wall";
+
 /// Returns whether the text starts with austin's heading, or with a sample.
 fn looks_like_austin(head: &[u8]) -> bool {
     let mut lines = head_lines(head).filter(|line| !line.trim_ascii().is_empty());
@@ -144,16 +147,19 @@ impl LineParser for Austin {
             return;
         }
         let Some(sample) = Sample::from_line(bytes) else { return batch.lose(line.loss(), line.pos()) };
+        let (is_memory, is_full) = ["memory", "full"].map(|mode| self.mode.as_deref() == Some(mode)).into();
+        if is_full && sample.full.is_none() && !line.has_end {
+            return batch.lose(line.loss(), line.pos());
+        }
         line.count_missing_end(batch);
-        let is_memory = self.mode.as_deref() == Some("memory");
         let Some(full) = sample.full.filter(|_| !is_memory) else {
             let mode = self.mode.take();
-            let event = mode.as_deref().unwrap_or("time");
+            let event = if is_full { WALL } else { mode.as_deref().unwrap_or("time") };
             self.add(&sample, AustinRow::Main, (event, is_memory, sample.metric), line, batch);
             self.mode = mode;
             return;
         };
-        self.add(&sample, AustinRow::Main, ("wall", false, sample.metric), line, batch);
+        self.add(&sample, AustinRow::Main, (WALL, false, sample.metric), line, batch);
         if !full.is_idle {
             self.add(&sample, AustinRow::Cpu, ("cpu", false, sample.metric), line, batch);
         }
@@ -298,6 +304,18 @@ mod tests {
         let expected = expected.map(|(event, ts_ns, weight, tid)| (event.to_owned(), ts_ns, weight, tid.to_owned()));
         assert_eq!(found, expected);
         assert_eq!(reading.lost(), [(Loss::IgnoredPhase, 1)]);
+    }
+
+    #[test]
+    fn a_full_sample_that_lacks_metrics_is_no_measure_of_its_own() {
+        let heading = "# austin: 3.6.0\n# mode: full\n\n";
+        for cut in ["P1;T11;a.py:f:2 200,0", "P1;T11;a.py:f:2 200,0,", "P1;T11;a.py:f:2 2"] {
+            let part = read(&format!("{heading}P1;T11;a.py:f:2 1,1,0\n{cut}"));
+            assert_eq!((part.events.len(), part.lost()), (1, vec![(Loss::Truncated, 1)]), "{cut}");
+            let whole = read(&format!("{heading}{cut}\n"));
+            let events: Vec<_> = whole.events.iter().map(|event| SampleMeasure::from_args(&event.args).event).collect();
+            assert_eq!((&*events, whole.lost()), (&["wall".into()][..], vec![]), "{cut}");
+        }
     }
 
     #[test]

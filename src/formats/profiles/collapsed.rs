@@ -231,7 +231,9 @@ impl Collapsed {
         weight_of: fn(&CollapsedRow) -> Option<u128>,
         out: &mut Output<'_>,
     ) -> Result<(), ReadError> {
-        let is_whole = self.rows.iter().filter_map(weight_of).all(|weight| weight.is_multiple_of(MILLIONTHS));
+        // All rows have the same unit, so that decreases can be compared.
+        let of_row = |row: &CollapsedRow| [row.millionths, row.before_millionths, row.less_millionths];
+        let is_whole = self.rows.iter().flat_map(of_row).flatten().all(|weight| weight.is_multiple_of(MILLIONTHS));
         let (unit, factor, divisor) = match self.unit.map(WeightUnit::shown) {
             Some((unit, factor)) => (unit, u128::from(factor), MILLIONTHS),
             None if is_whole => (SAMPLES, 1, MILLIONTHS),

@@ -1,5 +1,6 @@
 //! Finds files that end early. Costs have no end mark of their own, but the sums of a part do: callgrind writes one
-//! before the costs and one after them, and cachegrind one at the end of the file.
+//! before the costs and one after them, and cachegrind one at the end of the file. The sums of other tools are not
+//! exact: Xdebug and pyprof2calltree write the total of the root, and round each cost down.
 
 use crate::formats::input::text::parsed;
 
@@ -8,7 +9,9 @@ use crate::formats::input::text::parsed;
 pub(super) struct PartEnd {
     /// Whether only cachegrind writes such headings.
     is_cachegrind: Option<bool>,
-    /// Sum of the first kind of cost, if it is before the costs.
+    /// Whether a tool of Valgrind wrote the file, whose sums are exact.
+    is_valgrind: bool,
+    /// Exact sum of the first kind of cost, if it is before the costs.
     summary: Option<u64>,
     has_costs: bool,
     /// Whether a sum follows the costs.
@@ -23,15 +26,20 @@ impl PartEnd {
         match key {
             b"part" | b"events" if self.has_costs => {
                 self.has_cut_part |= self.is_cut();
-                *self = Self { is_cachegrind: Some(false), has_cut_part: self.has_cut_part, ..Self::default() };
+                let (is_valgrind, has_cut_part) = (self.is_valgrind, self.has_cut_part);
+                *self = Self { is_cachegrind: Some(false), is_valgrind, has_cut_part, ..Self::default() };
             }
             b"desc" if self.is_cachegrind.is_none() => self.is_cachegrind = Some(true),
-            b"version" | b"creator" | b"part" | b"positions" => self.is_cachegrind = Some(false),
-            b"summary" if !self.has_costs => {
+            b"creator" => {
+                self.is_valgrind = value.starts_with(b"callgrind-") || value.starts_with(b"cachegrind-");
+                self.is_cachegrind = Some(false);
+            }
+            b"version" | b"part" | b"positions" => self.is_cachegrind = Some(false),
+            b"summary" if !self.has_costs && self.is_valgrind => {
                 let first = value.split(u8::is_ascii_whitespace).next().unwrap_or_default();
                 self.summary = parsed(first);
             }
-            b"summary" | b"totals" => self.has_end = true,
+            b"summary" | b"totals" if self.has_costs => self.has_end = true,
             _ => {}
         }
     }

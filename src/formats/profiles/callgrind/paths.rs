@@ -26,6 +26,9 @@ const FRAMES_MAX: usize = 1 << 20;
 /// Limit for rounds: each follows the calls that the previous round left.
 const ROUNDS_MAX: usize = 32;
 
+/// Limit for the nodes of all trees of cycles of a cost, which take 24 bytes each.
+const TREE_NODES_MAX: usize = 1 << 20;
+
 /// Limit for the calls that are followed to build the trees of cycles of a cost: less than a second.
 const TREE_CALLS_MAX: usize = 1 << 24;
 
@@ -135,6 +138,8 @@ struct PathWalk<'g> {
     trees: Vec<CycleTree>,
     /// Index in `trees` by the function at which paths enter.
     tree_indices: FxHashMap<u32, u32>,
+    /// Nodes of all trees.
+    tree_nodes: usize,
     /// Calls followed for them.
     tree_calls: usize,
     /// Cost of each function without the calls within its cycle.
@@ -168,6 +173,7 @@ impl<'g> PathWalk<'g> {
             group_costs,
             trees: Vec::new(),
             tree_indices: FxHashMap::default(),
+            tree_nodes: 0,
             tree_calls: 0,
             outside,
             whole: left.iter().fold(0u64, |sum, &cost| sum.saturating_add(cost)),
@@ -194,11 +200,12 @@ impl<'g> PathWalk<'g> {
         if let Some(&tree) = self.tree_indices.get(&entry) {
             return Some(tree);
         }
-        if self.tree_calls >= TREE_CALLS_MAX {
+        if self.tree_nodes >= TREE_NODES_MAX || self.tree_calls >= TREE_CALLS_MAX {
             return None;
         }
         let tree = CycleTree::new(entry, self.graph, self.cycles, &self.outside);
         let calls = |node: &CycleNode| 1 + self.graph.functions[node.function as usize].calls.len();
+        self.tree_nodes += tree.nodes.len();
         self.tree_calls += tree.nodes.iter().map(calls).sum::<usize>();
         let index = self.trees.len() as u32;
         self.trees.push(tree);
@@ -304,5 +311,28 @@ impl<'g> PathWalk<'g> {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trees_of_cycles_with_few_calls_are_limited_by_their_nodes() {
+        const FUNCTIONS: u32 = 1 << 14;
+        let mut graph = CallGraph::default();
+        graph.set_events(1);
+        for function in 0..FUNCTIONS {
+            graph.function(&function.to_le_bytes());
+        }
+        for function in 0..FUNCTIONS {
+            graph.call(function, (function + 1) % FUNCTIONS);
+        }
+        let cycles = Cycles::new(&graph);
+        let mut walk = PathWalk::new(&graph, &cycles, 0);
+        let trees = (0..FUNCTIONS).take_while(|&entry| walk.tree(entry).is_some()).count();
+        assert_eq!(trees, TREE_NODES_MAX / FUNCTIONS as usize);
+        assert!(walk.tree(0).is_some(), "it exists");
     }
 }

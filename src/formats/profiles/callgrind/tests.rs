@@ -345,9 +345,24 @@ fn files_that_end_before_their_sums_are_truncated() {
     for text in [part, &cachegrind[..cachegrind.find("8 20").expect("there")], &format!("{part}\n{callgrind}")] {
         assert_eq!(read(text).lost(), cut, "{text}");
     }
-    // Nothing is missing from a file that lacks only the sum at its end, and other tools write no sums.
+    // Nothing is missing from a file that lacks only the sum at its end, and not all tools write sums.
     let whole = &callgrind[..callgrind.find("totals").expect("there")];
     for text in [whole, "version: 1\ncreator: x\nevents: Ir\nfn=main\n7 100\n"] {
         assert_eq!(read(text).lost(), [], "{text}");
     }
+}
+
+#[test]
+fn profiles_whose_sums_are_rounded_totals_are_whole() {
+    let pyprof2calltree = "event: ns : Nanoseconds\nevents: ns\nsummary: 30\nfl=a.py\nfn=main\n1 9\ncfl=a.py\ncfn=f\n\
+        calls=1 5\n1 20\nfl=a.py\nfn=f\n5 19\n";
+    let xdebug = "version: 1\ncreator: xdebug 3.1.2 (PHP 8.0.0)\ncmd: /t.php\npart: 1\npositions: line\n\n\
+        events: Time_(10ns) Memory_(bytes)\n\nfl=(1) /t.php\nfn=(1) {main}\n\nsummary: 1234 5678\n\n1 1200 5000\n";
+    for text in [pyprof2calltree.to_owned(), xdebug.to_owned(), xdebug.repeat(2)] {
+        assert_eq!(read(&text).lost(), [], "{text}");
+    }
+    // Each part of callgrind has an exact sum, and only the first part names the tool.
+    let callgrind = "version: 1\ncreator: callgrind-3.19.0\npart: 1\nevents: Ir\nsummary: 30\n\nfn=f\n1 30\ntotals: 30\n\
+        \npart: 2\nevents: Ir\nsummary: 50\n\nfn=f\n1 49\n";
+    assert_eq!(read(callgrind).lost(), [(Loss::Truncated, 1)]);
 }

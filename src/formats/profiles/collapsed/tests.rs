@@ -247,8 +247,11 @@ fn negative_weights_are_a_row_of_decreases() {
         let own = reading.events.iter().filter(|seen| SampleMeasure::from_args(&seen.args).event == name);
         own.map(|seen| (seen.stack.join(";"), SampleMeasure::from_args(&seen.args).weight)).collect::<Vec<_>>()
     };
-    assert_eq!(of("stacks"), lines(&[("a;b", 1), ("c;d", 4)]));
+    // All weights have the unit that the decimals need.
+    assert_eq!(of("stacks"), lines(&[("a;b", 1_000_000), ("c;d", 4_000_000)]));
     assert_eq!(of("stacks decrease"), lines(&[("a;b", 5_500_000)]));
+    let units = reading.events.iter().map(|seen| SampleMeasure::from_args(&seen.args).unit);
+    assert!(units.into_iter().all(|unit| unit == "millionths"));
     assert_eq!(reading.lost(), []);
 }
 

@@ -270,7 +270,11 @@ impl<'m> ProfileTables<'m> {
         modules: &mut MappedModules,
         batch: &mut BatchBuilder,
     ) -> Option<LocationFrame<'m>> {
-        let location = self.locations.get(&id).filter(|location| self.reads_addresses && location.address != 0)?;
+        // Most profiles are read by their names, and this is called for each frame of each sample.
+        if !self.reads_addresses {
+            return None;
+        }
+        let location = self.locations.get(&id).filter(|location| location.address != 0)?;
         let mapping = self.mappings.get(&location.mapping)?;
         let has_file = !self.file(mapping).0.is_empty();
         has_file.then(|| LocationFrame::Address(self.address(location, modules, batch)))
