@@ -22,6 +22,8 @@ pub(super) struct SystemTrace {
     parser: Ftrace,
     batch: BatchBuilder,
     line: Vec<u8>,
+    /// Offset of the string in the trace; `None` before its first byte.
+    string_offset: Option<u64>,
     /// Offset of the line in the trace.
     line_offset: u64,
     is_too_long: bool,
@@ -37,6 +39,7 @@ impl SystemTrace {
             parser: Ftrace::default(),
             batch: BatchBuilder::new(context.chunk_limits),
             line: Vec::new(),
+            string_offset: None,
             line_offset: 0,
             is_too_long: false,
             escape: Vec::new(),
@@ -46,6 +49,7 @@ impl SystemTrace {
 
     /// Appends raw text of the string, which starts at `offset` of the trace.
     pub(super) fn add_text(&mut self, text: &[u8], offset: u64) {
+        self.string_offset.get_or_insert(offset);
         for (&byte, offset) in text.iter().zip(offset..) {
             if self.is_at_start() && self.escape.is_empty() {
                 self.line_offset = offset;
@@ -173,7 +177,8 @@ impl SystemTrace {
         if !self.parser.has_event() && losses.count(Loss::BadRecord) > 0 {
             // Programs may write any text here.
             losses.remove(Loss::BadRecord);
-            losses.add_because(NOT_FTRACE, Loss::IgnoredMetadata, SourcePos::Offset(self.line_offset));
+            let pos = SourcePos::Offset(self.string_offset.unwrap_or(self.line_offset));
+            losses.add_because(NOT_FTRACE, Loss::IgnoredMetadata, pos);
         }
         self.parser.finish(&mut Output::new(&mut self.batch, sink, context))?;
         Ok(self.sorted_batch())

@@ -406,10 +406,10 @@ impl Ftrace {
         let bytes = line.bytes;
         let has = |text: &str| memchr::memmem::find(bytes, text.as_bytes()).is_some();
         // The first line of the string in an old page is empty; the viewer of today has a pattern for it.
-        let begins_old = bytes.trim_ascii_end().ends_with(b"linuxPerfData = \"\\");
+        let begins_old = || bytes.trim_ascii_end().ends_with(b"linuxPerfData = \"\\");
         match self.page {
             Page::None => return Some(bytes),
-            Page::Outside if has("<script") && has("trace-data") || begins_old => {
+            Page::Outside if has("<script") && has("trace-data") || begins_old() => {
                 (self.page, self.has_trace, self.has_record) = (Page::Inside, true, false);
                 self.json.current = PagePart::Text;
                 return None;

@@ -90,6 +90,8 @@ struct PerfScript {
     pending: Option<Pending>,
     frames: Vec<ScriptFrame>,
     args: ArgsWriter,
+    /// Buffer for the source lines of the frames.
+    lines: Vec<u8>,
     /// Whether times are relative to the previous line; `now_ns` is their sum.
     is_delta: bool,
     form: HeaderForm,
@@ -205,13 +207,13 @@ fn switch_change(line: &[u8]) -> Option<(&[u8], SwitchChange)> {
 impl LineParser for PerfScript {
     fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
         let bytes = line.bytes;
+        self.is_in_record &= bytes.starts_with(b"\t\t");
         if bytes.trim_ascii().is_empty() {
             return self.sample(batch);
         }
         if bytes.starts_with(b"#") {
             return self.comment(bytes);
         }
-        self.is_in_record &= bytes.starts_with(b"\t\t");
         if self.is_in_record {
             return;
         }
@@ -276,7 +278,11 @@ impl PerfScript {
         let Some((before, change)) = switch_change(line.bytes) else { return };
         let header = ScriptHeader::from_line(before.trim_ascii_end()).filter(|_| !self.is_delta);
         let Some(ScriptHeader { comm, pid, tid: Some(tid), cpu, ts_ns, .. }) = header else {
-            return batch.lose_value(Loss::IgnoredPacket, LossValue::text(b"switch without a time"), line.pos());
+            if change != SwitchChange::Exit {
+                let value = LossValue::text(b"switch without a time or a thread");
+                batch.lose_value(Loss::IgnoredPacket, value, line.pos());
+            }
+            return;
         };
         if !line.has_end {
             return batch.lose(line.loss(), line.pos());
@@ -410,9 +416,14 @@ impl PerfScript {
         if self.frames.iter().all(|frame| frame.line.is_empty()) {
             return;
         }
-        let lines: Vec<&[u8]> = self.frames.iter().map(|frame| &*frame.line).collect();
+        self.lines.clear();
+        for frame in &self.frames {
+            self.lines.extend_from_slice(&frame.line);
+            self.lines.push(b';');
+        }
+        self.lines.pop();
         // A list would make all reading of the weights slower.
-        self.args.text("lines", &lines.join(&b';'));
+        self.args.text("lines", &self.lines);
     }
 
     /// Adds the pending sample, whose stack is complete.

@@ -54,9 +54,15 @@ pub(crate) fn marker(scheduler: &mut Scheduler, batch: &mut BatchBuilder, writte
         (b"E", _) => (thread(), EventKind::End, &b""[..], 0),
         (b"I", Some(_)) => (thread(), EventKind::Instant, rest, 0),
         (b"C", Some(pid)) => {
-            let Some((name, value)) = counter_value(rest).or_else(|| counter_value(split_last(rest).0)) else {
-                return batch.lose(Loss::BadCounter, pos);
+            let with_category = || {
+                let (before, last) = split_last(rest);
+                let is_number = parsed_f64(last).is_some();
+                let (name, value) = counter_value(before).filter(|_| is_category(last) && !is_number)?;
+                Some((name, value, Some(last)))
             };
+            let counter = counter_value(rest).map(|(name, value)| (name, value, None)).or_else(with_category);
+            let Some((name, value, last)) = counter else { return batch.lose(Loss::BadCounter, pos) };
+            category = last;
             let track = key(TrackKind::Counter, pid, Id::None, &String::from_utf8_lossy(name));
             (track, EventKind::Counter, name, value.to_bits())
         }
@@ -103,8 +109,11 @@ fn chromium_parts(text: &[u8]) -> Option<ChromiumParts<'_>> {
     let (name, args) = before.split_at(memchr::memrchr(b'|', before)?);
     let args = &args[1..];
     let has_args = args.is_empty() || args.split(|&byte| byte == b';').all(|arg| arg.contains(&b'='));
-    let is_category = !category.is_empty() && !category.iter().any(|byte| matches!(byte, b'=' | b' '));
-    (has_args && is_category && !name.is_empty()).then_some(ChromiumParts { name, args, category })
+    (has_args && is_category(category) && !name.is_empty()).then_some(ChromiumParts { name, args, category })
+}
+
+fn is_category(text: &[u8]) -> bool {
+    !text.is_empty() && !text.iter().any(|byte| matches!(byte, b'=' | b' '))
 }
 
 /// Writes the arguments `key=value;key=value`.
@@ -120,8 +129,13 @@ fn write_args(text: &[u8]) -> ArgsWriter {
 /// Splits `name|value` of a counter.
 fn counter_value(text: &[u8]) -> Option<(&[u8], f64)> {
     let (name, value) = split_last(text);
-    let value = std::str::from_utf8(value).ok()?.trim().parse::<f64>().ok()?;
-    value.is_finite().then_some((name, value))
+    let value = parsed_f64(value).filter(|value| value.is_finite())?;
+    Some((name, value))
+}
+
+/// Parses a number, which may be infinite or none, as `NaN`.
+fn parsed_f64(text: &[u8]) -> Option<f64> {
+    std::str::from_utf8(text).ok()?.trim().parse().ok()
 }
 
 fn key(kind: TrackKind, pid: i64, tid: Id, name: &str) -> TrackKey {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::formats::testing::read_live;
+use crate::model::SourcePos;
 
 const TEXT: &str = "# tracer: nop\n#\n  sh-10    (   10) [000] ...1  1.000000: tracing_mark_write: B|10|h\u{e9} \"x\"\\y\n\
     sh-10    (   10) [000] ...1  1.000500: tracing_mark_write: E|10\n\
@@ -68,7 +69,10 @@ fn a_string_that_is_cut_anywhere_keeps_the_lines_before_the_cut() {
 #[test]
 fn a_string_that_is_no_trace_and_other_values_are_notes() {
     let with = |value: &str| read(&format!(r#"{{"traceEvents":[{{"ph":"i","ts":9}}],"systemTraceEvents":{value}}}"#));
-    assert_eq!(with(r#""no\ntrace \ud83d\u12""#).lost(), [(Loss::IgnoredMetadata, 1)]);
+    let text = with(r#""no\ntrace \ud83d\u12""#);
+    assert_eq!(text.lost(), [(Loss::IgnoredMetadata, 1)]);
+    let start = r#"{"traceEvents":[{"ph":"i","ts":9}],"systemTraceEvents":""#.len() as u64;
+    assert_eq!(text.losses.iter().next().map(|lost| lost.first), Some(SourcePos::Offset(start)));
     let damaged = r#""no trace\n a-1 [000] 1.5: sched_waking: comm=b pid=2 prio=120 target_cpu=000\n""#;
     assert_eq!(with(damaged).lost(), [(Loss::BadRecord, 1)]);
     assert_eq!(with(r#"{"type":"fuchsia","events":[]}"#).lost(), [(Loss::IgnoredPhase, 1)]);

@@ -562,16 +562,20 @@ fn markers_of_chromium_have_arguments_and_categories() {
         "B|99|Idle||toplevel",
         "B|99|a|b|c d",
         "C|99|x|y",
+        "C|99|heap|7|NaN",
+        "C|99|heap|7|",
+        "C|99|heap|7|a b",
+        "C|99|heap|7|a=b",
     ];
     let reading = read(&texts.map(line).concat());
     let found: Vec<_> =
         reading.events.iter().map(|event| (&*event.name, event.category.as_deref(), &*event.args)).collect();
     let expected = [
         ("RunTask", Some("toplevel"), r#"{"src":"a","line":"5"}"#),
-        ("mem-used", None, ""),
+        ("mem-used", Some("v8"), ""),
         ("Idle", Some("toplevel"), ""),
         ("a|b|c d", None, ""),
     ];
-    assert_eq!((found, reading.lost()), (expected.to_vec(), vec![(Loss::BadCounter, 1)]));
+    assert_eq!((found, reading.lost()), (expected.to_vec(), vec![(Loss::BadCounter, 5)]));
     assert_eq!(f64::from_bits(reading.events[1].value), 1234.0);
 }

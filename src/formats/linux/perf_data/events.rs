@@ -43,9 +43,6 @@ const SWITCH_OUT: u16 = 1 << 13;
 /// Flag of a switch record: the thread that leaves could go on.
 const SWITCH_OUT_PREEMPT: u16 = 1 << 14;
 
-/// The tracepoint that says more than switch records.
-const SCHED_SWITCH: &str = "sched:sched_switch";
-
 /// Limit for remembered thread names, which new threads inherit.
 const NAMED_THREADS_MAX: usize = 1 << 20;
 
@@ -183,8 +180,7 @@ impl PerfEventBuilder {
 
     /// Handles a switch that perf recorded itself. Counts one without a time or a thread.
     fn switch(&mut self, header: &PerfHeader, record: PerfRecord<'_>, pos: SourcePos, batch: &mut BatchBuilder) {
-        let is_tracepoint = |attr: &Attr| attr.kind == attr_type::TRACEPOINT && attr.name == SCHED_SWITCH;
-        if header.attrs.iter().any(is_tracepoint) {
+        if header.has_sched_switch() {
             self.switches.see_tracepoint();
         }
         let change = match (record.misc & SWITCH_OUT != 0, record.misc & SWITCH_OUT_PREEMPT != 0) {
@@ -193,7 +189,7 @@ impl PerfEventBuilder {
             (true, true) => SwitchChange::Preempted,
         };
         if !self.change(header, record, change, pos, batch) {
-            batch.lose_value(Loss::IgnoredPacket, LossValue::text(b"switch without a time"), pos);
+            batch.lose_value(Loss::IgnoredPacket, LossValue::text(b"switch without a time or a thread"), pos);
         }
     }
 

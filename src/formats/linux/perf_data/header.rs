@@ -56,6 +56,8 @@ const FEATURE_BITS: u64 = 256;
 pub(super) struct PerfHeader {
     pub(super) attrs: Vec<Attr>,
     pub(super) by_id: FxHashMap<u64, usize>,
+    /// Number of the attributes of the tracepoint of context switches.
+    sched_switches: usize,
     pub(super) tracepoints: Tracepoints,
     /// Machine type as in `uname -m`; empty if unknown.
     pub(super) machine: String,
@@ -172,7 +174,13 @@ impl PerfHeader {
         let Some(attr) = Attr::read(attr) else { return };
         let (ids, _) = ids.as_chunks::<8>();
         self.by_id.extend(ids.iter().map(|id| (u64::from_le_bytes(*id), self.attrs.len())));
+        self.sched_switches += usize::from(attr.is_sched_switch());
         self.attrs.push(attr);
+    }
+
+    /// Returns whether an event is the tracepoint of context switches.
+    pub(super) fn has_sched_switch(&self) -> bool {
+        self.sched_switches > 0
     }
 
     /// Parses the machine type from its feature section.
@@ -199,7 +207,9 @@ impl PerfHeader {
             let (ids, _) = ids.as_chunks::<8>();
             for id in ids {
                 if let Some(attr) = self.by_id.get(&u64::from_le_bytes(*id)).and_then(|&at| self.attrs.get_mut(at)) {
+                    self.sched_switches -= usize::from(attr.is_sched_switch());
                     attr.name = String::from_utf8_lossy(name).into_owned();
+                    self.sched_switches += usize::from(attr.is_sched_switch());
                 }
             }
         }
@@ -226,6 +236,7 @@ impl PerfHeader {
                 attr.name.clone_from(&tracepoint.name);
             }
         }
+        self.sched_switches = self.attrs.iter().filter(|attr| attr.is_sched_switch()).count();
         whole
     }
 }

@@ -151,6 +151,9 @@ pub(super) struct Attr {
     pub(super) name: String,
 }
 
+/// The tracepoint of context switches, which says more than switch records.
+const SCHED_SWITCH: &str = "sched:sched_switch";
+
 impl Attr {
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let mut front = PerfBytes(bytes);
@@ -175,6 +178,10 @@ impl Attr {
             is_of_command,
             name,
         })
+    }
+
+    pub(super) fn is_sched_switch(&self) -> bool {
+        self.kind == attr_type::TRACEPOINT && self.name == SCHED_SWITCH
     }
 
     /// Returns the unit of periods, whatever the name of the event is.

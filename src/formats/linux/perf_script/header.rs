@@ -75,7 +75,7 @@ impl<'a> ScriptHeader<'a> {
             let (before, time) = before.split_at(last_blank(before).map_or(0, |blank| blank + 1));
             memchr::memchr(b'.', time)?;
             let ts_ns = time[0].is_ascii_digit().then(|| nanos_from_seconds(time).ok().or(negative_ns(time)))??;
-            let (before, cpu, ids) = cpu_and_ids(before.trim_ascii_end());
+            let (before, cpu, ids) = cpu_and_ids(before.trim_ascii_end(), true);
             let (comm, pid, tid) = match (ids, with_ids) {
                 (Some((comm, pid, tid)), _) => (comm, pid, Some(tid)),
                 (None, false) => (before, None, None),
@@ -110,8 +110,7 @@ impl<'a> ScriptHeader<'a> {
     /// `has_ids`, a number after the name belongs to it.
     pub(super) fn bare(line: &'a [u8], has_ids: bool) -> Self {
         let (before, period) = split_period(line.trim_ascii_end());
-        let (before, cpu, ids) = cpu_and_ids(before);
-        let ids = ids.filter(|_| has_ids);
+        let (before, cpu, ids) = cpu_and_ids(before, has_ids);
         let (comm, pid, tid) = ids.map_or((before, None, None), |(comm, pid, tid)| (comm, pid, Some(tid)));
         Self { comm: comm.trim_ascii(), pid, tid, cpu, ts_ns: 0, period, event: b"", fields: b"" }
     }
@@ -137,14 +136,15 @@ fn is_blank(next: Option<&u8>) -> bool {
 type TaskIds<'a> = (&'a [u8], Option<i64>, i64);
 
 /// Splits off the CPU and then the ids, which the flags of `-F +misc` may follow: `comm 5/6 [001] U`. Returns the text
-/// before the CPU.
-fn cpu_and_ids(text: &[u8]) -> (&[u8], Option<u64>, Option<TaskIds<'_>>) {
+/// before the CPU. Without `has_ids`, only flags that follow a CPU are split off.
+fn cpu_and_ids(text: &[u8], has_ids: bool) -> (&[u8], Option<u64>, Option<TaskIds<'_>>) {
+    let ids_of = |text| task_ids(text).filter(|_| has_ids);
     let (before, cpu) = split_cpu(text);
-    if let Some(ids) = task_ids(before) {
+    if let Some(ids) = ids_of(before) {
         return (before, cpu, Some(ids));
     }
     let Some((without, flagged_cpu)) = without_misc(before).map(split_cpu) else { return (before, cpu, None) };
-    match task_ids(without) {
+    match ids_of(without) {
         Some(ids) => (without, cpu.or(flagged_cpu), Some(ids)),
         None if flagged_cpu.is_some() => (without, flagged_cpu, None),
         None => (before, cpu, None),

@@ -13,6 +13,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::CPUS_MAX;
 use super::carried_stacks::CarriedStacks;
 use super::task_state::TaskState;
 use crate::formats::output::args::ArgsWriter;
@@ -20,9 +21,6 @@ use crate::formats::output::batch::BatchBuilder;
 use crate::model::args::Detail;
 use crate::model::sample_measure::{NANOSECONDS, OFF_CPU};
 use crate::model::{Loss, SourcePos, StackIdx, TrackKey};
-
-/// Limit for CPUs.
-const CPUS_MAX: usize = 1 << 16;
 
 /// Limit for threads that wait at once.
 const WAITS_MAX: usize = 1 << 20;

@@ -1,5 +1,6 @@
 //! Tests of header lines of other forms, and of lines that continue a record.
 
+use super::super::ScriptHeader;
 use crate::formats::testing::read;
 use crate::model::{EventKind, Id, Loss, TrackKind};
 
@@ -53,4 +54,35 @@ fn lines_that_continue_a_record_are_no_lost_records() {
     );
     assert_eq!((reading.events.len(), reading.lost()), (1, vec![(Loss::BadRecord, 1)]));
     assert_eq!(reading.events[0].stack, ["main"]);
+}
+
+#[test]
+fn lines_after_the_end_of_a_record_are_counted() {
+    let sample = "sh 7 1.000002: 250000 cpu-clock: \n\t           14645 main+0x25 (/bin/sh)\n\n";
+    for end in ["\n", "# a comment\n"] {
+        let reading =
+            read(&format!("sh 7 1.000001: PERF_RECORD_COMM: sh:7/7\n{end}\t\tlost line\n\t\tanother\n{sample}"));
+        assert_eq!((reading.events.len(), reading.lost()), (1, vec![(Loss::BadRecord, 2)]), "{end}");
+    }
+}
+
+#[test]
+fn exits_without_a_thread_are_no_lost_switches() {
+    let sample = "sh 7/7 [000]     1.000001:      1 cpu-clock: \n\t21f8298 main (/bin/w)\n\n";
+    let exit = read(&format!("{sample}sh     1.2: PERF_RECORD_EXIT(7:8):(1:1)\n"));
+    assert_eq!((exit.events.len(), exit.lost()), (1, vec![]));
+    let switch = read(&format!("{sample}sh     1.2: PERF_RECORD_SWITCH OUT\n"));
+    assert_eq!((switch.events.len(), switch.lost()), (1, vec![(Loss::IgnoredPacket, 1)]));
+}
+
+#[test]
+fn names_of_text_without_ids_keep_their_last_letters() {
+    let parts = |text: &'static str, has_ids| {
+        let ScriptHeader { comm, tid, cpu, .. } = ScriptHeader::bare(text.as_bytes(), has_ids);
+        (String::from_utf8_lossy(comm), tid, cpu)
+    };
+    assert_eq!(parts("pool 3 K", false), ("pool 3 K".into(), None, None));
+    assert_eq!(parts("pool 3 [001]", false), ("pool 3".into(), None, Some(1)));
+    assert_eq!(parts("pool 3 [001] K", false), ("pool 3".into(), None, Some(1)));
+    assert_eq!(parts("pool 3 K", true), ("pool".into(), Some(3), None));
 }
