@@ -359,9 +359,10 @@ impl Losses {
 
     /// Counts the losses of a kind in all files as one entry without a file.
     pub(crate) fn merge_files(&mut self, loss: Loss) {
-        let (merged, left) = std::mem::take(&mut self.0).into_iter().partition(|((_, kind), _)| *kind == loss);
+        let all = std::mem::take(&mut self.0).into_iter();
+        let (merged, left): (BTreeMap<_, _>, _) = all.partition(|((_, kind), _)| *kind == loss);
         self.0 = left;
-        for ((_, loss), entry) in BTreeMap::into_iter(merged) {
+        for (_, entry) in merged {
             self.count_in(None, loss, &entry);
         }
     }

@@ -14,7 +14,7 @@ use super::ids::{SPAN_BYTES, TRACE_BYTES, id_text};
 use super::json_messages::{
     JsonAnyValue, JsonScope, JsonSpan, LoneSpan, ParsedSpan, Request, Resource, ResourceAttribute,
 };
-use super::layout::{Layout, Point, ServiceSpan, end_or_unfinished, span_id};
+use super::layout::{Layout, Point, ServiceSpan, end_or_unfinished, span_ids};
 use crate::formats::ReadError;
 use crate::formats::input::lines::Output;
 use crate::formats::json::document::{Document, JsonExtent, TimeUnit};
@@ -227,14 +227,14 @@ impl JsonDecoder {
         let end = span.end_time_unix_nano.filter(|end| end.get() != r#""""#);
         let end_ns = end.map_or(Ok(ServiceSpan::UNFINISHED_NS), |end| TimeUnit::Nanoseconds.nanos(end));
         let SpanResource { service, attributes: resource } = resource.clone();
-        let id_of = |id: &str| span_id(trace_id.as_bytes(), id.as_bytes());
+        let (id, parent) = span_ids(trace_id.as_bytes(), own_id.as_bytes(), parent.as_deref().map(str::as_bytes));
         self.layout.push_of_trace(
             &trace_id,
             ServiceSpan {
                 start_ns,
                 end_ns: end_or_unfinished(end_ns.ok(), pos, batch),
-                id: id_of(&own_id),
-                parent: parent.as_deref().map(id_of),
+                id,
+                parent,
                 service,
                 name: span.name.as_bytes().into(),
                 args,

@@ -89,6 +89,11 @@ pub(crate) fn span_id(trace: &[u8], span: &[u8]) -> u64 {
     xxh3_64(&[&(trace.len() as u64).to_le_bytes(), trace, span].concat())
 }
 
+/// Hashes the ids of a span and of its parent.
+pub(super) fn span_ids(trace: &[u8], own: &[u8], parent: Option<&[u8]>) -> (u64, Option<u64>) {
+    (span_id(trace, own), parent.map(|parent| span_id(trace, parent)))
+}
+
 /// Spans that wait for the layout.
 #[derive(Debug, Default)]
 pub(crate) struct Layout {

@@ -9,7 +9,7 @@ use super::fields::{
     scope_spans, span, status, status_code,
 };
 use super::ids::{SPAN_BYTES, TRACE_BYTES, hex};
-use super::layout::{Layout, Point, ServiceSpan, end_or_unfinished, span_id};
+use super::layout::{Layout, Point, ServiceSpan, end_or_unfinished, span_ids};
 use crate::formats::output::args::{push_double, push_quoted};
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
@@ -252,7 +252,7 @@ impl ProtoDecoder {
         let args = self.attributes.finish();
         let points = self.points(bytes, &mut span.dropped, pos, batch);
         count_dropped(span.dropped, pos, batch);
-        let (id, parent) = (span_id(span.trace, span.id), parent.map(|parent| span_id(span.trace, parent)));
+        let (id, parent) = span_ids(span.trace, span.id, parent);
         let SpanResource { service, attributes: resource } = resource.clone();
         let (name, is_failed) = (span.name.into(), code == status_code::STATUS_CODE_ERROR);
         let span = ServiceSpan { start_ns, end_ns, id, parent, service, name, args, resource, points, is_failed, pos };

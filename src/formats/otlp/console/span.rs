@@ -7,7 +7,8 @@ use crate::base::time::epoch_nanos;
 use crate::formats::otlp::attributes::{
     Attributes, ERROR_STATUS, SERVICE_NAME, ServiceTexts, SpanResource, SpanTexts, WriteJson, kind_name,
 };
-use crate::formats::otlp::layout::{Layout, Point, ServiceSpan, end_or_unfinished, span_id};
+use crate::formats::otlp::fields::status_code;
+use crate::formats::otlp::layout::{Layout, Point, ServiceSpan, end_or_unfinished, span_ids};
 use crate::formats::output::batch::BatchBuilder;
 use crate::model::{Loss, SourcePos};
 
@@ -260,6 +261,7 @@ impl ConsoleSpan {
         let parent = value.get("parentId").and_then(Value::as_str).map(str::to_owned);
         let parent = parent.or_else(|| Some(text_at(value, "/parentSpanContext/spanId")));
         let (events, bad_events) = events(value, "/events", event);
+        let is_error = value.pointer("/status/code").and_then(Value::as_u64) == Some(status_code::STATUS_CODE_ERROR);
         Some(Self {
             trace_id: value.get("traceId")?.as_str()?.to_owned(),
             id: text_at(value, "/id"),
@@ -271,8 +273,7 @@ impl ConsoleSpan {
             kind: kind_name(value.get("kind").and_then(Value::as_u64).unwrap_or(0).saturating_add(KINDS_BEGIN_AT))
                 .to_owned(),
             scope: text_at(value, "/instrumentationScope/name"),
-            status: if value.pointer("/status/code").and_then(Value::as_u64) == Some(2) { "ERROR" } else { "" }
-                .to_owned(),
+            status: if is_error { ERROR_STATUS } else { "" }.to_owned(),
             status_message: text_at(value, "/status/message"),
             attributes: members(value.get("attributes")),
             events,
@@ -313,14 +314,15 @@ impl ConsoleSpan {
             let name = event.name.as_bytes().into();
             points.push(Point { ts_ns: event.ts_ns, name, args: attributes.finish() });
         }
-        let id_of = |id: &str| span_id(self.trace_id.as_bytes(), id.as_bytes());
+        let parent = parent.as_deref().map(str::as_bytes);
+        let (id, parent) = span_ids(self.trace_id.as_bytes(), self.id.as_bytes(), parent);
         layout.push_of_trace(
             &self.trace_id,
             ServiceSpan {
                 start_ns: self.start_ns,
                 end_ns: end_or_unfinished(self.end_ns, pos, batch),
-                id: id_of(&self.id),
-                parent: parent.as_deref().map(id_of),
+                id,
+                parent,
                 service,
                 name: self.name.as_bytes().into(),
                 args,
