@@ -4,61 +4,76 @@
 
 use crate::formats::input::text::parsed;
 
-/// The headings and costs of the current part.
+/// Checks whether each part of a file has its end.
 #[derive(Debug, Default)]
 pub(super) struct PartEnd {
-    /// Whether only cachegrind writes such headings.
-    is_cachegrind: Option<bool>,
-    /// Whether a tool of Valgrind wrote the file, whose sums are exact.
-    is_valgrind: bool,
+    tool: Tool,
+    part: Part,
+    has_cut_part: bool,
+}
+
+/// The tool that wrote a file, by its headings.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Tool {
+    #[default]
+    Unknown,
+    /// Only cachegrind begins with a description of the caches.
+    Cachegrind,
+    Callgrind,
+    Other,
+}
+
+/// The headings and costs of the current part.
+#[derive(Debug, Default)]
+struct Part {
     /// Exact sum of the first kind of cost, if it is before the costs.
     summary: Option<u64>,
     has_costs: bool,
     /// Whether a sum follows the costs.
     has_end: bool,
     sum: u64,
-    has_cut_part: bool,
 }
 
 impl PartEnd {
     /// Reads a heading.
     pub(super) fn heading(&mut self, key: &[u8], value: &[u8]) {
         match key {
-            b"part" | b"events" if self.has_costs => {
-                self.has_cut_part |= self.is_cut();
-                let (is_valgrind, has_cut_part) = (self.is_valgrind, self.has_cut_part);
-                *self = Self { is_cachegrind: Some(false), is_valgrind, has_cut_part, ..Self::default() };
+            b"part" | b"events" if self.part.has_costs => {
+                self.has_cut_part = self.is_any_cut();
+                self.part = Part::default();
+                if self.tool != Tool::Callgrind {
+                    self.tool = Tool::Other;
+                }
             }
-            b"desc" if self.is_cachegrind.is_none() => self.is_cachegrind = Some(true),
-            b"creator" => {
-                self.is_valgrind = value.starts_with(b"callgrind-") || value.starts_with(b"cachegrind-");
-                self.is_cachegrind = Some(false);
-            }
-            b"version" | b"part" | b"positions" => self.is_cachegrind = Some(false),
-            b"summary" if !self.has_costs && self.is_valgrind => {
+            b"desc" if self.tool == Tool::Unknown => self.tool = Tool::Cachegrind,
+            b"creator" => self.tool = if value.starts_with(b"callgrind-") { Tool::Callgrind } else { Tool::Other },
+            b"version" | b"part" | b"positions" if self.tool != Tool::Callgrind => self.tool = Tool::Other,
+            b"summary" if !self.part.has_costs && self.tool == Tool::Callgrind => {
                 let first = value.split(u8::is_ascii_whitespace).next().unwrap_or_default();
-                self.summary = parsed(first);
+                self.part.summary = parsed(first);
             }
-            b"summary" | b"totals" if self.has_costs => self.has_end = true,
+            b"summary" | b"totals" if self.part.has_costs => self.part.has_end = true,
             _ => {}
         }
     }
 
     /// Adds own cost of the first kind.
     pub(super) fn add_cost(&mut self, cost: u64) {
-        self.has_costs = true;
-        self.sum = self.sum.saturating_add(cost);
+        self.part.has_costs = true;
+        self.part.sum = self.part.sum.saturating_add(cost);
     }
 
     /// Returns whether the file, or a part of it, ends before the last costs.
     pub(super) fn is_any_cut(&self) -> bool {
-        self.has_cut_part || self.is_cut()
+        self.has_cut_part || self.part.is_cut(self.tool)
     }
+}
 
-    fn is_cut(&self) -> bool {
+impl Part {
+    fn is_cut(&self, tool: Tool) -> bool {
         if self.has_end || !self.has_costs {
             return false;
         }
-        self.summary.map_or(self.is_cachegrind == Some(true), |summary| self.sum < summary)
+        self.summary.map_or(tool == Tool::Cachegrind, |summary| self.sum < summary)
     }
 }
