@@ -133,7 +133,7 @@ pub(super) enum LowProgress {
 /// The commands, in the order of the help text.
 #[derive(Debug, Subcommand)]
 pub(super) enum LowCommand {
-    /// Make, sort, index and show a demo trace; with no display, draw it into a PNG file
+    /// Generate, sort, index and show a demo trace; with no display, draw it into a PNG file
     #[command(after_help = examples("demo"))]
     Demo(LowDemo),
     /// Print the contents of a trace, and how it was loaded
@@ -578,7 +578,7 @@ mod tests {
 
     /// Appends the help of a command, then that of its subcommands.
     fn write_help(command: &clap::Command, text: &mut String) {
-        let name = command.get_bin_name().unwrap_or_default();
+        let name = command.get_bin_name().unwrap_or(command.get_name());
         let help = command.clone().term_width(110).render_long_help().to_string();
         let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
         writeln!(text, "### {name}\n\n```text\n{}\n```\n", lines.join("\n").trim()).unwrap();

@@ -74,7 +74,8 @@ pub(super) enum LowFormat {
     /// Spans only, as comma-separated text
     Csv,
     #[value(
-        help = "A folder of tables for DuckDB, Spark and the like: spans, instants, counters, flows, tracks, losses"
+        help = "A folder of tables for DuckDB, Spark and the like: spans, instants, counters, samples, stacks, flows, \
+            tracks, losses"
     )]
     Parquet,
 }

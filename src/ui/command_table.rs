@@ -80,7 +80,7 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::File, "Export sorted trace...", &[ctrl(Key::S)], When::Export, |_| {
         Command::App(AppCommand::Choose(Purpose::Export(ExportFormat::NATIVE)))
     })
-    .hint("With its index: opens in half the time, but is two to ten times as large")
+    .hint("With its index: opens faster, but is two to ten times as large")
     .within("Export")
     .section(),
     entry(Menu::File, "Export sorted trace, compact...", &[], When::Export, |_| {
@@ -326,7 +326,7 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::Go, "Parent span", &[plain(Key::ArrowUp)], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::Parent))
     }),
-    entry(Menu::Go, "Longest span inside", &[plain(Key::ArrowDown)], When::Trace, |_| {
+    entry(Menu::Go, "Longest child", &[plain(Key::ArrowDown)], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::Child))
     }),
     entry(Menu::Go, "Previous of this name", &[ctrl(Key::ArrowUp)], When::Span, |_| {

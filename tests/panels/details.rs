@@ -220,5 +220,5 @@ fn a_span_that_failed_is_marked_in_its_details_and_found_by_its_state() {
     session.right_click(egui::pos2(at.left() + at.width() * 0.9, row));
     session.click("Statistics of this name");
     session.until("the durations of the name", |session| session.says("Durations (log scale)"));
-    session.until("its longest span", |session| session.says("5.000 µs at"));
+    session.until("its longest span", |session| session.says("5.000 µs  at"));
 }

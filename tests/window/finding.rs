@@ -176,7 +176,7 @@ fn the_question_mark_shows_the_keys_and_escape_puts_them_away() {
     for key in ["question", "F1"] {
         window.key(key);
         window.until_said("Mouse and held keys");
-        assert!(window.says("Longest span inside") && window.says("Select time and the tracks that it crosses"));
+        assert!(window.says("Longest child") && window.says("Select time and the tracks that it crosses"));
         window.key("Escape");
         window.until_unsaid("Mouse and held keys");
     }

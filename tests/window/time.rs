@@ -234,7 +234,10 @@ fn the_wheel_zooms_and_ctrl_scrolls_where_that_is_chosen_and_it_stays_chosen() {
 fn views_on_the_way(window: &Window<'_>) -> BTreeSet<String> {
     let mut seen = BTreeSet::new();
     for key in ["plus", "Home"] {
+        let before = window.until_said("Timeline of ");
         window.key(key);
+        let other = |window: &Window<'_>| Some(window.until_said("Timeline of ")).filter(|view| *view != before);
+        seen.insert(window.until("another view", other));
         let mut since = Instant::now();
         while since.elapsed() < Duration::from_millis(400) {
             if seen.insert(window.until_said("Timeline of ")) {
