@@ -84,7 +84,8 @@ pub mod ingest {
     pub use crate::ingest::load::{CachePolicy, Ledgers, LoadError, LoadOptions, Loaded};
     pub use crate::ingest::pipeline::{open, open_with_previews};
     pub mod heads {
-        pub use crate::ingest::heads::{HeadTable, OpenRun, Origin, SortedRun};
+        pub use crate::ingest::heads::{HeadTable, SortedRun};
+        pub use crate::ingest::open_run::{OpenRun, Origin};
     }
     pub mod merge {
         pub use crate::ingest::merge::{MergeContext, merge};

@@ -7,94 +7,16 @@
 //! list with a cursor suffices.
 //!
 //! With more than a few hundred open runs, a move in the array costs more than in a heap. The latest runs are then in a
-//! heap.
+//! heap. If the first run changes with nearly each event, the next events of all runs are sorted at once.
 //!
 //! This module does no I/O.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::model::{Chunk, Details, Event};
-
-use super::spill::SpilledRun;
-use crate::base::budget::Charge;
-
-/// The position of an event in the sorted order: by time, then by chunk, then by position in the chunk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Key {
-    pub(crate) ts_ns: i64,
-    /// Number of the chunk in the trace.
-    pub(crate) chunk: u32,
-}
-
-/// A sorted run of events during the merge: a loaded chunk, or the current block of a run in the spill file.
-#[derive(Debug)]
-pub struct OpenRun {
-    /// The events with their details.
-    pub chunk: Chunk,
-    /// The chunks of the trace that the events come from.
-    pub origin: Origin,
-    /// Index of the next event to emit.
-    pub next: usize,
-    /// The remaining blocks of the run, to read after this one.
-    pub rest: Option<SpilledRun>,
-    /// The charge of this run to the budget.
-    pub charge: Charge,
-}
-
-/// The chunk numbers of events, which break ties in time.
-#[derive(Debug)]
-pub enum Origin {
-    /// All events come from one chunk.
-    One(u32),
-    /// The chunk number of each event, in the same order.
-    Each(Vec<u32>),
-}
-
-impl OpenRun {
-    fn key(&self) -> Option<Key> {
-        self.key_at(self.next)
-    }
-
-    fn key_at(&self, position: usize) -> Option<Key> {
-        let ts_ns = self.chunk.events.get(position)?.ts_ns;
-        Some(Key { ts_ns, chunk: self.origin_at(position) })
-    }
-
-    /// Returns the chunk number of an event.
-    #[must_use]
-    pub(crate) fn origin_at(&self, position: usize) -> u32 {
-        match &self.origin {
-            Origin::One(chunk) => *chunk,
-            Origin::Each(chunks) => chunks.get(position).copied().unwrap_or(0),
-        }
-    }
-
-    /// Returns the first position from `next` on whose key is not below `limit`.
-    ///
-    /// Uses a galloping search: the run may be one event in a random trace, or the whole chunk in a sorted one.
-    fn end_below(&self, limit: Key) -> usize {
-        let below = |position: usize| self.key_at(position).is_some_and(|key| key < limit);
-        let (mut start, mut step) = (self.next, 1);
-        while below(start + step - 1) {
-            start += step;
-            step *= 2;
-        }
-        // All positions before `start` are below the limit, and the result is within the last step.
-        let end = (start + step - 1).min(self.chunk.events.len());
-        first_not(start..end, below)
-    }
-}
-
-/// Returns the first position in `range` that is not `below`; all earlier positions are.
-fn first_not(range: std::ops::Range<usize>, below: impl Fn(usize) -> bool) -> usize {
-    let (mut start, mut end) = (range.start, range.end);
-    while start < end {
-        let middle = usize::midpoint(start, end);
-        if below(middle) { start = middle + 1 } else { end = middle }
-    }
-    start
-}
+use super::gather::{Gathered, RUNS_MAX};
+use super::open_run::{Key, OpenRun};
+use crate::model::Event;
 
 /// The open runs, ordered by their heads. The first ones are in an array; the others are in a heap, which only traces
 /// with thousands of small chunks need.
@@ -106,6 +28,9 @@ pub struct HeadTable {
     far: BinaryHeap<Reverse<(Key, usize)>>,
     runs: Vec<Option<OpenRun>>,
     free: Vec<usize>,
+    gathered: Gathered,
+    /// Number of short runs that were emitted one after another.
+    short_runs: usize,
     moves: u64,
     open_max: usize,
 }
@@ -115,30 +40,59 @@ pub struct HeadTable {
 pub struct SortedRun<'a> {
     /// The events, sorted by time.
     pub events: &'a [Event],
-    /// The details of the events.
-    pub(crate) details: &'a Details,
-    /// Maps offsets in `events` to chunk numbers.
-    run: &'a OpenRun,
-    start: usize,
+    source: RunSource<'a>,
 }
 
-impl SortedRun<'_> {
+/// Where the events of a sorted run come from.
+#[derive(Debug)]
+enum RunSource<'a> {
+    /// One run, from a position on.
+    One { run: &'a OpenRun, start: usize },
+    /// All of the open runs.
+    All { gathered: &'a Gathered, runs: &'a [Option<OpenRun>] },
+}
+
+impl<'a> SortedRun<'a> {
     /// Returns the sort key of its last event.
     #[must_use]
     pub(crate) fn last_key(&self) -> Option<Key> {
-        self.run.key_at((self.start + self.events.len()).checked_sub(1)?)
+        self.key_at(self.events.len().checked_sub(1)?)
     }
 
     /// Returns the chunk number of the event at `offset`.
     #[must_use]
     pub(crate) fn origin(&self, offset: usize) -> u32 {
-        self.run.origin_at(self.start + offset)
+        self.key_at(offset).map_or(0, |key| key.chunk)
+    }
+
+    /// Returns the encoded details of the event at `offset`; empty if it has none.
+    #[must_use]
+    pub(crate) fn blob(&self, offset: usize) -> &'a [u8] {
+        let detail = self.events[offset].detail;
+        if detail == 0 {
+            return &[];
+        }
+        let run = match self.source {
+            RunSource::One { run, .. } => Some(run),
+            RunSource::All { gathered, runs } => gathered.slot_at(offset).and_then(|slot| runs[slot].as_ref()),
+        };
+        run.map_or(&[], |run| run.chunk.details.blob(detail))
+    }
+
+    fn key_at(&self, offset: usize) -> Option<Key> {
+        match self.source {
+            RunSource::One { run, start } => run.key_at(start + offset),
+            RunSource::All { gathered, .. } => gathered.key_at(offset),
+        }
     }
 }
 
 impl HeadTable {
     /// Maximum length of the array; beyond it, moves cost more than in a heap.
     const NEAR_MAX: usize = 256;
+
+    /// Runs of fewer events are short. A run in the array costs as much as a few events in a gathered run.
+    const SHORT_RUN: usize = 4;
 
     /// Adds a run; an empty one is dropped.
     pub fn insert(&mut self, run: OpenRun) {
@@ -191,6 +145,11 @@ impl HeadTable {
         limit: Option<Key>,
         emit: impl FnOnce(SortedRun<'_>) -> R,
     ) -> Option<(R, Option<OpenRun>)> {
+        if self.is_interleaved() && self.gather(limit) {
+            let (gathered, runs) = (&self.gathered, &*self.runs);
+            let run = SortedRun { events: gathered.events(), source: RunSource::All { gathered, runs } };
+            return Some((emit(run), None));
+        }
         let &(_, slot) = self.heads.last()?;
         let second = match self.heads.len().checked_sub(2) {
             Some(index) => Some(self.heads[index].0),
@@ -203,8 +162,13 @@ impl HeadTable {
         // advances.
         let end = end.max(run.next + 1);
         let start = run.next;
-        let result = emit(SortedRun { events: &run.chunk.events[start..end], details: &run.chunk.details, run, start });
+        let result = emit(SortedRun { events: &run.chunk.events[start..end], source: RunSource::One { run, start } });
         run.next = end;
+        if end - start < Self::SHORT_RUN {
+            self.short_runs += 1;
+        } else {
+            self.short_runs = 0;
+        }
         if let Some(key) = run.key() {
             self.replace_first(key, slot);
             return Some((result, None));
@@ -220,6 +184,31 @@ impl HeadTable {
         self.far.clear();
         self.free.clear();
         std::mem::take(&mut self.runs).into_iter().flatten().collect()
+    }
+
+    /// Returns whether to gather: after as many short runs as pay for visiting all runs.
+    fn is_interleaved(&self) -> bool {
+        self.short_runs >= self.runs.len().max(2 * Self::SHORT_RUN) && self.runs.len() <= RUNS_MAX
+    }
+
+    /// Gathers the next events of all runs before `limit`, and orders the heads anew. Returns whether there are any.
+    fn gather(&mut self, limit: Option<Key>) -> bool {
+        self.short_runs = 0;
+        self.gathered.gather(&mut self.runs, limit);
+        if self.gathered.events().is_empty() {
+            return false;
+        }
+        let open = self.open();
+        self.moves += open as u64;
+        self.heads.clear();
+        self.far.clear();
+        let heads = self.runs.iter().enumerate().filter_map(|(slot, run)| Some((run.as_ref()?.key()?, slot)));
+        self.heads.extend(heads);
+        self.heads.sort_unstable_by_key(|&head| Reverse(head));
+        if open > Self::NEAR_MAX {
+            self.far.extend(self.heads.drain(..open - Self::NEAR_MAX).map(Reverse));
+        }
+        true
     }
 
     fn is_far(&self, key: Key) -> bool {
@@ -261,9 +250,10 @@ impl HeadTable {
 
 #[cfg(test)]
 mod tests {
+    use super::super::open_run::Origin;
     use super::*;
     use crate::base::budget::Budget;
-    use crate::model::{EventFlags, EventKind, NameIdx, TrackIdx};
+    use crate::model::{Chunk, EventFlags, EventKind, NameIdx, TrackIdx};
 
     fn run(chunk: u32, times: impl Iterator<Item = i64>) -> OpenRun {
         let event = |ts_ns| Event {
@@ -286,22 +276,27 @@ mod tests {
         }
     }
 
-    /// Returns all keys in emission order, and the moves per event.
-    fn emitted(runs: Vec<OpenRun>) -> (Vec<Key>, u64) {
+    /// Returns all keys in emission order, the moves of heads, and the number of emitted runs.
+    fn emitted(runs: Vec<OpenRun>, limit_after: impl Fn(Key) -> Option<Key>) -> (Vec<Key>, u64, usize) {
         let mut table = HeadTable::default();
         let expected_open = runs.len();
         runs.into_iter().for_each(|run| table.insert(run));
         assert_eq!((table.open(), table.open_max()), (expected_open, expected_open));
-        let mut keys = Vec::new();
-        while table.open() > 0 {
+        let (mut keys, mut emissions) = (Vec::new(), 0);
+        while let Some(first) = table.first() {
+            let limit = limit_after(first);
             let keys_of = |run: SortedRun<'_>| {
                 let key = |(offset, event): (usize, &Event)| Key { ts_ns: event.ts_ns, chunk: run.origin(offset) };
-                run.events.iter().enumerate().map(key).collect::<Vec<_>>()
+                let keys: Vec<_> = run.events.iter().enumerate().map(key).collect();
+                assert_eq!(run.last_key(), keys.last().copied());
+                keys
             };
-            keys.extend(table.advance(None, keys_of).unwrap().0);
+            let emitted = table.advance(limit, keys_of).unwrap().0;
+            assert!(!emitted.is_empty() && limit.is_none_or(|limit| *emitted.last().unwrap() < limit), "{limit:?}");
+            keys.extend(emitted);
+            emissions += 1;
         }
-        let moves = table.moves() / keys.len().max(1) as u64;
-        (keys, moves)
+        (keys, table.moves(), emissions)
     }
 
     #[test]
@@ -309,13 +304,58 @@ mod tests {
         for count in [1, 2, 255, 256, 257, 3000] {
             for step in [1, 7919] {
                 let times = |chunk: u32| (0..9).map(move |k| i64::from(chunk) * step % 1013 + k * step);
-                let (keys, moves) = emitted((0..count).map(|chunk| run(chunk, times(chunk))).collect());
+                let (keys, moves, _) = emitted((0..count).map(|chunk| run(chunk, times(chunk))).collect(), |_| None);
                 let mut expected: Vec<Key> =
                     (0..count).flat_map(|chunk| times(chunk).map(move |ts_ns| Key { ts_ns, chunk })).collect();
                 expected.sort();
+                let moves = moves / keys.len() as u64;
                 assert_eq!(keys, expected, "{count} runs with steps of {step}");
                 assert!(moves <= HeadTable::NEAR_MAX as u64, "{count} runs: {moves} heads for each event");
             }
         }
+    }
+
+    /// Times in a random order, of which some are equal, also in other runs.
+    fn random_times(seed: u32, count: usize) -> Vec<i64> {
+        let mut state = u64::from(seed) + 1;
+        let next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 44) as i64 - (1 << 19)
+        };
+        let mut times: Vec<i64> = std::iter::repeat_with(next).take(count).collect();
+        times.sort_unstable();
+        times
+    }
+
+    #[test]
+    fn interleaved_runs_are_emitted_thousands_of_events_at_a_time() {
+        const EACH: usize = 4000;
+        for count in [4, 100, 300] {
+            // Each run is given up to a limit just after it, as if a chunk began there.
+            for limit in [None, Some(1 << 16)] {
+                let runs = (0..count).map(|chunk| run(chunk, random_times(chunk, EACH).into_iter())).collect();
+                let (keys, moves, emissions) = emitted(runs, |first| {
+                    limit.map(|limit| Key { ts_ns: first.ts_ns.saturating_add(limit), chunk: 0 })
+                });
+                let mut expected: Vec<Key> = (0..count)
+                    .flat_map(|chunk| random_times(chunk, EACH).into_iter().map(move |ts_ns| Key { ts_ns, chunk }))
+                    .collect();
+                expected.sort();
+                assert!(keys == expected, "{count} runs");
+                let events = keys.len();
+                // Each event alone would move half of the heads.
+                assert!(moves * 4 < (events * count as usize) as u64, "{moves} of {events} events");
+                assert!(emissions * 20 < events, "{emissions} emissions of {events} events");
+            }
+        }
+    }
+
+    #[test]
+    fn runs_that_end_one_after_another_cost_no_visit_of_all_for_each_event() {
+        // Each run has two events: one that is soon the first of all, and one at the end.
+        let times = |chunk: u32| [i64::from(chunk), 1 << 40].into_iter();
+        let (keys, moves, _) = emitted((0..1000).map(|chunk| run(chunk, times(chunk))).collect(), |_| None);
+        assert_eq!(keys.len(), 2000);
+        assert!(moves < 2000 * 64, "{moves}");
     }
 }

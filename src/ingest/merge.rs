@@ -9,7 +9,8 @@
 use std::io;
 use std::thread;
 
-use super::heads::{HeadTable, Key, OpenRun, Origin, SortedRun};
+use super::heads::{HeadTable, SortedRun};
+use super::open_run::{Key, OpenRun, Origin};
 use super::prefetch::{AheadLimits, Prefetch};
 use super::spill::{BLOCK_DETAIL_BYTES, BLOCK_EVENTS, SpillFile, SpilledBlock, SpilledRun};
 use crate::base::budget::Budget;
@@ -255,7 +256,7 @@ fn spill_all(table: &mut HeadTable, context: &MergeContext<'_>) -> io::Result<Op
             for (offset, event) in run.events.iter().enumerate() {
                 let detail = match event.detail {
                     0 => 0,
-                    detail => block.details.push_blob(run.details.blob(detail)),
+                    _ => block.details.push_blob(run.blob(offset)),
                 };
                 block.events.push(crate::model::Event { detail, ..*event });
                 origins.push(run.origin(offset));

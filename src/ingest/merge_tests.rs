@@ -82,9 +82,9 @@ fn try_merge(
     let context = MergeContext { cancel: &cancel, budget: &budget, spill: &spill, threads };
     let mut sorted = Vec::new();
     let stats = merge(source, heads, &context, |run| {
-        for event in run.events {
+        for (offset, event) in run.events.iter().enumerate() {
             if event.value.is_multiple_of(3) {
-                assert_eq!(run.details.blob(event.detail), event.value.to_le_bytes());
+                assert_eq!(run.blob(offset), event.value.to_le_bytes());
             }
             sorted.push((event.ts_ns, event.value));
         }
@@ -199,6 +199,7 @@ fn a_capture_in_random_order_stays_within_the_budget_and_spills_each_event_about
     assert_eq!(sorted, stable_sort(&times));
     assert!(stats.open_max <= 10, "{stats:?}");
     assert!(spilled > 0 && spilled < 24 * chunk_bytes, "{spilled} of {}", 24 * chunk_bytes);
+    assert!(stats.head_moves < sorted.len() as u64, "{stats:?}");
 }
 
 #[test]

@@ -2,9 +2,9 @@
 //!
 //! [`pipeline`] combines the parts. [`assemble`] maps a reader's batches to common tables, and [`chunk_cache`] stores
 //! their chunks; a chunked trace is read directly. [`merge`](mod@merge) emits all events in time order: [`heads`] picks
-//! the next chunk, [`prefetch`] loads ahead, and [`spill`] stores the chunks beyond the budget. [`nest`] pairs and
-//! places spans ([`lanes`], [`ties`], [`tie_sort`], [`asyncs`], [`pending_ends`]), converts samples to flame charts
-//! ([`flame`]), and writes rows through [`rows`].
+//! the next of the open runs ([`open_run`]), [`gather`] sorts interleaved ones, [`prefetch`] loads ahead, and [`spill`]
+//! stores the chunks beyond the budget. [`nest`] pairs and places spans ([`lanes`], [`ties`], [`tie_sort`], [`asyncs`],
+//! [`pending_ends`]), converts samples to flame charts ([`flame`]), and writes rows through [`rows`].
 //!
 //! [`store_target`] is the cache if it is writable. [`import_store`] imports the store of a sorted trace instead.
 //! [`spool`] copies input from pipes to a file.
@@ -13,6 +13,7 @@ pub(crate) mod assemble;
 pub(crate) mod asyncs;
 pub(crate) mod chunk_cache;
 pub(crate) mod flame;
+mod gather;
 pub(crate) mod heads;
 mod import_store;
 mod lane_index;
@@ -22,6 +23,7 @@ mod ledger_budget;
 pub(crate) mod load;
 pub(crate) mod merge;
 pub(crate) mod nest;
+pub(crate) mod open_run;
 mod open_span;
 pub(crate) mod pending_ends;
 pub(crate) mod pipeline;

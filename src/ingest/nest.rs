@@ -125,13 +125,13 @@ impl<'a> Nester<'a> {
     /// # Errors
     /// Returns any I/O error of a write of the store or of the spill file.
     pub fn add_run(&mut self, run: &SortedRun<'_>) -> io::Result<()> {
-        let mut events = run.events.iter().peekable();
-        while let Some(event) = events.next() {
-            let blob = if event.detail == 0 { &[] } else { run.details.blob(event.detail) };
+        let mut events = run.events.iter().enumerate().peekable();
+        while let Some((offset, event)) = events.next() {
+            let blob = run.blob(offset);
             if self.tied.ts_ns().is_some_and(|ts_ns| ts_ns != event.ts_ns) {
                 self.nest_tied()?;
             }
-            let alone = events.peek().is_some_and(|next| next.ts_ns != event.ts_ns);
+            let alone = events.peek().is_some_and(|(_, next)| next.ts_ns != event.ts_ns);
             if self.tied.ts_ns().is_none() && (alone || event.flags.has(EventFlags::PLACED)) {
                 self.event(event, blob)?;
             } else {

@@ -10,8 +10,9 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::heads::{HeadTable, OpenRun, Origin};
+use super::heads::HeadTable;
 use super::nest::{Nested, Nester};
+use super::open_run::{OpenRun, Origin};
 use super::spill::SpillFile;
 use crate::base::budget::Budget;
 use crate::base::files;

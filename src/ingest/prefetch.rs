@@ -7,7 +7,7 @@ use std::thread::Scope;
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 
-use super::heads::Key;
+use super::open_run::Key;
 use crate::base::threads::start_scoped;
 use crate::formats::{ChunkSource, ReadError};
 use crate::model::Chunk;
