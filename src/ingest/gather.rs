@@ -6,15 +6,22 @@
 use super::open_run::{Key, OpenRun};
 use crate::model::Event;
 
-/// The number of events to gather: their copies stay in the cache of a core.
+/// The intended number of events to gather: their copies stay in the cache of a core.
 const EVENTS: usize = 16 * 1024;
+
+/// Maximum number of events to gather.
+const EVENTS_MAX: usize = 2 * EVENTS;
 
 /// Maximum number of runs to gather from: with more, each would contribute only a few events.
 pub(super) const RUNS_MAX: usize = EVENTS / 16;
 
-/// Events of many runs, sorted by key. Takes less than 2 MiB.
+/// Events of many runs, sorted by key. Takes less than 3 MiB.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
+    /// Maximum number of events from one run. It adapts: a spilled run may have a hundred times the events of others.
+    each_max: usize,
+    /// Ends of the events to take, by the slots of the runs.
+    ends: Vec<usize>,
     /// Copies of the events, run by run.
     copies: Vec<Event>,
     /// Slots of the runs of these copies.
@@ -46,25 +53,45 @@ impl CopyKey {
 }
 
 impl Gathered {
-    /// Takes and sorts the next events of all runs before `limit`, from each about as many. Takes none if a run has
-    /// only one left that is the first of all, so that no run is used up.
+    /// Takes and sorts the next events of all runs before `limit`, at most [`EVENTS_MAX`]. Uses no run up. The first run
+    /// must have two events left, so that there is one to take.
     pub(super) fn gather(&mut self, runs: &mut [Option<OpenRun>], limit: Option<Key>) {
         (self.copies.clear(), self.slots.clear(), self.order.clear(), self.events.clear());
-        let open = runs.iter().flatten().count();
-        let each = EVENTS / open.max(1);
-        let last_of_each = runs.iter().flatten().filter_map(|run| run.key_ahead(each));
-        let Some(end) = last_of_each.chain(limit).min() else { return };
-        for (slot, run) in runs.iter_mut().enumerate() {
+        self.each_max = self.each_max.clamp(EVENTS / runs.len().max(1), EVENTS);
+        let mut count = self.find_ends(runs, limit);
+        while count > EVENTS_MAX {
+            self.each_max /= 2;
+            count = self.find_ends(runs, limit);
+        }
+        if count < EVENTS / 2 {
+            self.each_max *= 2;
+        }
+        for ((slot, run), &to) in runs.iter_mut().enumerate().zip(&self.ends) {
             let Some(run) = run else { continue };
-            let (from, to) = (run.next, run.end_below(end));
-            let keys = (from..to).filter_map(|position| run.key_at(position));
+            let keys = (run.next..to).filter_map(|position| run.key_at(position));
             self.order.extend(keys.zip(self.copies.len()..).map(|(key, copy)| CopyKey::new(key, copy)));
-            self.copies.extend_from_slice(&run.chunk.events[from..to]);
+            self.copies.extend_from_slice(&run.chunk.events[run.next..to]);
             self.slots.resize(self.copies.len(), slot as u32);
             run.next = to;
         }
         self.order.sort_unstable(); // all keys differ
         self.events.extend(self.order.iter().map(|order| self.copies[order.copy()]));
+    }
+
+    /// Finds the events before a key to which no run has more than `each_max`, and returns their number.
+    fn find_ends(&mut self, runs: &[Option<OpenRun>], limit: Option<Key>) -> usize {
+        let last_of_each = runs.iter().flatten().filter_map(|run| run.key_ahead(self.each_max));
+        let end = last_of_each.chain(limit).min();
+        self.ends.clear();
+        let end_of = |run: &OpenRun| end.map_or(run.next, |end| run.end_below(end));
+        self.ends.extend(runs.iter().map(|run| run.as_ref().map_or(0, end_of)));
+        let counts = runs.iter().zip(&self.ends).map(|(run, end)| run.as_ref().map_or(0, |run| end - run.next));
+        counts.sum()
+    }
+
+    /// Returns how often an event comes from another run, or from a later part of it, than the previous one.
+    pub(super) fn switches(&self) -> usize {
+        self.order.windows(2).filter(|pair| pair[0].copy() + 1 != pair[1].copy()).count()
     }
 
     pub(super) fn events(&self) -> &[Event] {

@@ -164,11 +164,8 @@ impl HeadTable {
         let start = run.next;
         let result = emit(SortedRun { events: &run.chunk.events[start..end], source: RunSource::One { run, start } });
         run.next = end;
-        if end - start < Self::SHORT_RUN {
-            self.short_runs += 1;
-        } else {
-            self.short_runs = 0;
-        }
+        let is_short = end - start < Self::SHORT_RUN;
+        self.short_runs = if is_short { self.short_runs + 1 } else { 0 };
         if let Some(key) = run.key() {
             self.replace_first(key, slot);
             return Some((result, None));
@@ -186,17 +183,22 @@ impl HeadTable {
         std::mem::take(&mut self.runs).into_iter().flatten().collect()
     }
 
-    /// Returns whether to gather: after as many short runs as pay for visiting all runs.
+    /// Returns whether to gather: after as many short runs as pay for visiting all runs, and until runs are long again.
     fn is_interleaved(&self) -> bool {
         self.short_runs >= self.runs.len().max(2 * Self::SHORT_RUN) && self.runs.len() <= RUNS_MAX
     }
 
-    /// Gathers the next events of all runs before `limit`, and orders the heads anew. Returns whether there are any.
+    /// Gathers the next events of all runs before `limit`, and orders the heads anew. Returns whether there are any: a
+    /// run of which one event is left must be emitted alone.
     fn gather(&mut self, limit: Option<Key>) -> bool {
-        self.short_runs = 0;
-        self.gathered.gather(&mut self.runs, limit);
-        if self.gathered.events().is_empty() {
+        let first = self.heads.last().and_then(|&(_, slot)| self.runs[slot].as_ref());
+        if first.is_none_or(|run| run.key_at(run.next + 1).is_none()) {
             return false;
+        }
+        self.gathered.gather(&mut self.runs, limit);
+        let gathered = self.gathered.events().len();
+        if gathered < self.runs.len() || self.gathered.switches() * Self::SHORT_RUN < gathered {
+            self.short_runs = 0;
         }
         let open = self.open();
         self.moves += open as u64;
