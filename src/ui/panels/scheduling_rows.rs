@@ -28,19 +28,16 @@ enum Field {
     Idle,
 }
 
-const ON_CPU: Field = Field::Sorted(SchedulingColumn::Time(ThreadState::Running));
+const RUNNING: Field = Field::Sorted(SchedulingColumn::Time(ThreadState::Running));
 
 /// The columns of the thread table, with their content.
 const THREADS: [(TableColumn, Field); 12] = [
     (TableColumn::text("Thread", 150.0), Field::Sorted(SchedulingColumn::Name)),
     (TableColumn::text("TID", 58.0).unsortable(), Field::Id),
     (TableColumn::text("Process", 110.0), Field::Sorted(SchedulingColumn::Process)),
-    (time("On CPU"), ON_CPU),
+    (time("On CPU"), RUNNING),
     SHARE,
-    (
-        time("Runnable").meaning("Time in which it was ready to run and waited for a CPU."),
-        Field::Sorted(SchedulingColumn::Time(ThreadState::Runnable)),
-    ),
+    RUNNABLE,
     SLEEPING,
     UNINTERRUPTIBLE,
     OTHER,
@@ -52,12 +49,9 @@ const THREADS: [(TableColumn, Field); 12] = [
 const PROCESSES: [(TableColumn, Field); 11] = [
     (TableColumn::text("Process", 150.0), Field::Sorted(SchedulingColumn::Name)),
     (TableColumn::number("Threads", 60.0), Field::Sorted(SchedulingColumn::Threads)),
-    (time("On CPU"), ON_CPU),
+    (time("On CPU"), RUNNING),
     SHARE,
-    (
-        time("Runnable").meaning("Time in which it was ready to run and waited for a CPU."),
-        Field::Sorted(SchedulingColumn::Time(ThreadState::Runnable)),
-    ),
+    RUNNABLE,
     SLEEPING,
     UNINTERRUPTIBLE,
     OTHER,
@@ -68,7 +62,7 @@ const PROCESSES: [(TableColumn, Field); 11] = [
 
 const CPUS: [(TableColumn, Field); 6] = [
     (TableColumn::text("CPU", 120.0), Field::Sorted(SchedulingColumn::Name)),
-    (time("Busy"), ON_CPU),
+    (time("Busy"), RUNNING),
     SHARE,
     (time("Idle").unsortable(), Field::Idle),
     SLICES,
@@ -78,6 +72,10 @@ const CPUS: [(TableColumn, Field); 6] = [
 const SHARE: (TableColumn, Field) = (
     TableColumn::number("Utilisation", 74.0).unsortable().meaning("Time on CPU as a share of the time of the scope."),
     Field::Share,
+);
+const RUNNABLE: (TableColumn, Field) = (
+    time("Runnable").meaning("Time in which it was ready to run and waited for a CPU."),
+    Field::Sorted(SchedulingColumn::Time(ThreadState::Runnable)),
 );
 const SLEEPING: (TableColumn, Field) = (
     time("Sleeping").meaning("Time of waits that a signal can end."),
@@ -140,7 +138,7 @@ fn field(kind: ScheduledKind, column: usize) -> Option<Field> {
 
 /// Returns the column of the default sort order, largest first: the running time.
 pub(super) fn first_sorted(kind: ScheduledKind) -> Option<usize> {
-    (0..columns(kind).len()).find(|&column| field(kind, column) == Some(ON_CPU))
+    (0..columns(kind).len()).find(|&column| field(kind, column) == Some(RUNNING))
 }
 
 /// The rows of the current table.
