@@ -68,27 +68,44 @@ fn members(value: Option<&Value>) -> Vec<(String, Value)> {
     }
 }
 
+/// Returns a time that is printed as text.
+fn text_time(time: &Value) -> Option<i64> {
+    epoch_nanos(time.as_str()?)
+}
+
 /// Returns the end of a span; `None` if it could not be read.
 fn end_time(end: Option<&Value>) -> Option<i64> {
     match end {
         None | Some(Value::Null) => Some(ServiceSpan::UNFINISHED_NS),
         Some(Value::String(text)) if text == ZERO_TIME_OF_GO => Some(ServiceSpan::UNFINISHED_NS),
-        Some(end) => epoch_nanos(end.as_str()?),
+        Some(end) => text_time(end),
     }
 }
+
+/// The keys of the time, the name and the attributes of an event in Python and PHP.
+const EVENT_KEYS: [&str; 3] = ["timestamp", "name", "attributes"];
 
 /// Returns the elements of the array at a JSON pointer.
 fn items<'v>(value: &'v Value, pointer: &str) -> &'v [Value] {
     value.pointer(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// Returns the events at a JSON pointer, and the number of those that have no valid time.
-fn events(value: &Value, pointer: &str, event: impl Fn(&Value) -> Option<ConsoleEvent>) -> (Vec<ConsoleEvent>, u64) {
+/// Returns the events at a JSON pointer, and the number of those that have no valid time. Their time, name and
+/// attributes are under these keys.
+fn events(
+    value: &Value,
+    pointer: &str,
+    [time, name, attributes]: [&str; 3],
+    ts_ns: impl Fn(&Value) -> Option<i64>,
+) -> (Vec<ConsoleEvent>, u64) {
     let printed = items(value, pointer).iter().filter(|item| item.is_object());
     let (mut events, mut bad_events) = (Vec::new(), 0);
     for item in printed {
-        match event(item) {
-            Some(event) => events.push(event),
+        match item.get(time).and_then(&ts_ns) {
+            Some(ts_ns) => {
+                let name = item.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+                events.push(ConsoleEvent { ts_ns, name, attributes: members(item.get(attributes)) });
+            }
             None => bad_events += 1,
         }
     }
@@ -159,21 +176,17 @@ impl ConsoleSpan {
     }
 
     fn from_python(value: &Value) -> Option<Self> {
-        let event = |event: &Value| {
-            let ts_ns = epoch_nanos(event.get("timestamp")?.as_str()?)?;
-            Some(ConsoleEvent { ts_ns, name: text_at(event, "/name"), attributes: members(event.get("attributes")) })
-        };
         let resource = value.get("resource");
         let resource = resource.and_then(|resource| resource.get("attributes")).or(resource);
         let kind = text_at(value, "/kind");
-        let (events, bad_events) = events(value, "/events", event);
+        let (events, bad_events) = events(value, "/events", EVENT_KEYS, text_time);
         Some(Self {
             trace_id: text_at(value, "/context/trace_id").trim_start_matches("0x").to_owned(),
             id: text_at(value, "/context/span_id").trim_start_matches("0x").to_owned(),
             parent: value.get("parent_id").and_then(Value::as_str).map(|id| id.trim_start_matches("0x").to_owned()),
             name: text_at(value, "/name"),
             resource: members(resource),
-            start_ns: epoch_nanos(value.get("start_time")?.as_str()?)?,
+            start_ns: text_time(value.get("start_time")?)?,
             end_ns: end_time(value.get("end_time")),
             kind: kind.strip_prefix("SpanKind.").unwrap_or(&kind).to_owned(),
             scope: String::new(),
@@ -188,11 +201,7 @@ impl ConsoleSpan {
     }
 
     fn from_php(value: &Value) -> Option<Self> {
-        let event = |event: &Value| {
-            let ts_ns = event.get("timestamp")?.as_i64()?;
-            Some(ConsoleEvent { ts_ns, name: text_at(event, "/name"), attributes: members(event.get("attributes")) })
-        };
-        let (events, bad_events) = events(value, "/events", event);
+        let (events, bad_events) = events(value, "/events", EVENT_KEYS, Value::as_i64);
         let kind = text_at(value, "/kind");
         let end_ns = match value.get("end") {
             None | Some(Value::Null) => Some(ServiceSpan::UNFINISHED_NS),
@@ -219,19 +228,15 @@ impl ConsoleSpan {
     }
 
     fn from_go(value: &Value) -> Option<Self> {
-        let event = |event: &Value| {
-            let ts_ns = epoch_nanos(event.get("Time")?.as_str()?)?;
-            Some(ConsoleEvent { ts_ns, name: text_at(event, "/Name"), attributes: members(event.get("Attributes")) })
-        };
         let scope = text_at(value, "/InstrumentationScope/Name");
-        let (events, bad_events) = events(value, "/Events", event);
+        let (events, bad_events) = events(value, "/Events", ["Time", "Name", "Attributes"], text_time);
         Some(Self {
             trace_id: text_at(value, "/SpanContext/TraceID"),
             id: text_at(value, "/SpanContext/SpanID"),
             parent: Some(text_at(value, "/Parent/SpanID")),
             name: text_at(value, "/Name"),
             resource: members(value.get("Resource")),
-            start_ns: epoch_nanos(value.get("StartTime")?.as_str()?)?,
+            start_ns: text_time(value.get("StartTime")?)?,
             end_ns: end_time(value.get("EndTime")),
             kind: kind_name(value.get("SpanKind").and_then(Value::as_u64).unwrap_or(0)).to_owned(),
             scope: if scope.is_empty() { text_at(value, "/InstrumentationLibrary/Name") } else { scope },
@@ -249,18 +254,16 @@ impl ConsoleSpan {
         /// Offset to the numbers of OTLP, where 0 means unspecified.
         const KINDS_BEGIN_AT: u64 = 1;
         let nanos_from_micros_at = |key: &str| Some((value.get(key)?.as_f64()? * 1000.0).round() as i64);
-        let event = |event: &Value| {
-            let time = items(event, "/time");
-            let ts_ns = time.first()?.as_i64()?.checked_mul(1_000_000_000)?.checked_add(time.get(1)?.as_i64()?)?;
-            Some(ConsoleEvent { ts_ns, name: text_at(event, "/name"), attributes: members(event.get("attributes")) })
-        };
+        // Seconds and nanoseconds.
+        let pair_time =
+            |time: &Value| time.get(0)?.as_i64()?.checked_mul(1_000_000_000)?.checked_add(time.get(1)?.as_i64()?);
         // Microseconds since 1970 are exact only as integers.
         let start = value.get("timestamp")?;
         let start_ns = start.as_i64().and_then(|start| start.checked_mul(1000));
         let start_ns = start_ns.or_else(|| nanos_from_micros_at("timestamp"))?;
         let parent = value.get("parentId").and_then(Value::as_str).map(str::to_owned);
         let parent = parent.or_else(|| Some(text_at(value, "/parentSpanContext/spanId")));
-        let (events, bad_events) = events(value, "/events", event);
+        let (events, bad_events) = events(value, "/events", ["time", "name", "attributes"], pair_time);
         let is_error = value.pointer("/status/code").and_then(Value::as_u64) == Some(status_code::STATUS_CODE_ERROR);
         Some(Self {
             trace_id: value.get("traceId")?.as_str()?.to_owned(),
