@@ -4,10 +4,11 @@ use serde::Deserialize;
 
 use super::console::{ConsoleSpans, looks_like_console};
 use super::cut_line::whole_spans;
-use super::json_request::{JsonDecoder, WITHOUT_SPANS, is_json_request, no_spans};
-use super::logged::{LoggedRequests, looks_like_logged};
+use super::json_lines::JsonLines;
+use super::json_request::{JsonDecoder, is_json_request, no_spans};
+use super::logged::{decode_logged_line, looks_like_logged};
 use crate::formats::format::{DataKind, Format, Opener};
-use crate::formats::input::lines::{LineParser, Output, TextLine};
+use crate::formats::input::lines::{Output, TextLine};
 use crate::formats::input::source::Source;
 use crate::formats::json::document::Document;
 use crate::formats::json::outline::Outline;
@@ -55,11 +56,11 @@ fn open(mut source: Source, context: &ReadContext) -> Result<Reader, ReadError> 
         return Ok(crate::formats::input::lines::open(source, ConsoleSpans::default()));
     }
     if !is_json_request(source.head()) && !is_wrapped(source.head()) && looks_like_logged(source.head()) {
-        return Ok(crate::formats::input::lines::open(source, LoggedRequests::default()));
+        return Ok(crate::formats::input::lines::open(source, JsonLines::new(decode_logged_line)));
     }
     if source.is_live() {
         // A pretty-printed document is written at once, not live.
-        return Ok(crate::formats::input::lines::open(source, Requests::default()));
+        return Ok(crate::formats::input::lines::open(source, JsonLines::new(decode_line)));
     }
     if is_wrapped(source.head()) {
         return Ok(Reader::Stream(Box::new(OneRequest { source: Some(source) })));
@@ -77,7 +78,7 @@ fn open(mut source: Source, context: &ReadContext) -> Result<Reader, ReadError> 
         is_by_line
     };
     if is_by_line {
-        return Ok(crate::formats::input::lines::open(source, Requests::default()));
+        return Ok(crate::formats::input::lines::open(source, JsonLines::new(decode_line)));
     }
     Ok(Reader::Stream(Box::new(OneRequest { source: Some(source) })))
 }
@@ -85,44 +86,18 @@ fn open(mut source: Source, context: &ReadContext) -> Result<Reader, ReadError> 
 /// A longer first line is the only one: collectors write requests of a few MiB at most.
 const LINE_BYTES_USUAL: usize = 4 << 20;
 
-/// Parses a file with one request per line.
-#[derive(Default)]
-struct Requests {
-    decoder: JsonDecoder,
-}
-
-impl LineParser for Requests {
-    /// Limit for a line; the largest usual requests have a few MiB.
-    const LINE_BYTES_MAX: usize = 64 << 20;
-
-    fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
-        if line.bytes.trim_ascii().is_empty() {
-            return;
+/// Decodes a line that is a request.
+fn decode_line(line: TextLine<'_>, decoder: &mut JsonDecoder, batch: &mut BatchBuilder) {
+    if line.bytes.trim_ascii().is_empty() {
+        return;
+    }
+    if decoder.decode_text(line.bytes, line.pos(), batch).is_none() {
+        batch.lose(line_loss(&line), line.pos());
+        if !line.has_end
+            && let Some(request) = whole_spans(line.bytes)
+        {
+            decoder.decode_text(&request, line.pos(), batch);
         }
-        if self.decoder.decode_text(line.bytes, line.pos(), batch).is_none() {
-            batch.lose(line_loss(&line), line.pos());
-            if !line.has_end
-                && let Some(request) = whole_spans(line.bytes)
-            {
-                self.decoder.decode_text(&request, line.pos(), batch);
-            }
-        }
-    }
-
-    fn after_line(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
-        self.decoder.layout.flush_if_full(out)
-    }
-
-    fn pause(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
-        self.decoder.layout.flush(out)
-    }
-
-    fn refusal(&self) -> Option<&'static str> {
-        self.decoder.has_others_only().then_some(WITHOUT_SPANS)
-    }
-
-    fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
-        self.decoder.layout.finish(out)
     }
 }
 

@@ -4,9 +4,8 @@
 
 use memchr::memmem;
 
-use super::json_request::{JsonDecoder, WITHOUT_SPANS};
-use crate::formats::ReadError;
-use crate::formats::input::lines::{LineParser, Output, TextLine};
+use super::json_request::JsonDecoder;
+use crate::formats::input::lines::TextLine;
 use crate::formats::input::source::HEAD_BYTES;
 use crate::formats::json::outline::Outline;
 use crate::formats::json::scan::Scanner;
@@ -41,43 +40,17 @@ fn is_request(text: &[u8]) -> bool {
         || outline.count_of(&requests) > 0
 }
 
-/// Parses requests between the other lines of a log.
-#[derive(Default)]
-pub(super) struct LoggedRequests {
-    decoder: JsonDecoder,
-}
-
-impl LineParser for LoggedRequests {
-    /// Limit for a line, as in files of requests.
-    const LINE_BYTES_MAX: usize = 64 << 20;
-
-    fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
-        let Some(text) = request_in(line.bytes) else {
-            let is_other = !line.bytes.trim_ascii().is_empty() && memmem::find(line.bytes, EXPORTERS).is_none();
-            return batch.batch.losses.add_many(Loss::IgnoredMetadata, line.pos(), u64::from(is_other));
-        };
-        // A logger may write more after the request.
-        let text = Scanner::new(text, 0).value(0).map_or(text, |value| value.text);
-        match self.decoder.decode_text(text, line.pos(), batch) {
-            Some(true) => {}
-            None if is_request(text) => batch.lose(line_loss(&TextLine { bytes: text, ..line }), line.pos()),
-            _ => batch.lose(Loss::IgnoredMetadata, line.pos()),
-        }
-    }
-
-    fn after_line(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
-        self.decoder.layout.flush_if_full(out)
-    }
-
-    fn pause(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
-        self.decoder.layout.flush(out)
-    }
-
-    fn refusal(&self) -> Option<&'static str> {
-        self.decoder.has_others_only().then_some(WITHOUT_SPANS)
-    }
-
-    fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
-        self.decoder.layout.finish(out)
+/// Decodes the request in a line of a log; other lines are counted.
+pub(super) fn decode_logged_line(line: TextLine<'_>, decoder: &mut JsonDecoder, batch: &mut BatchBuilder) {
+    let Some(text) = request_in(line.bytes) else {
+        let is_other = !line.bytes.trim_ascii().is_empty() && memmem::find(line.bytes, EXPORTERS).is_none();
+        return batch.batch.losses.add_many(Loss::IgnoredMetadata, line.pos(), u64::from(is_other));
+    };
+    // A logger may write more after the request.
+    let text = Scanner::new(text, 0).value(0).map_or(text, |value| value.text);
+    match decoder.decode_text(text, line.pos(), batch) {
+        Some(true) => {}
+        None if is_request(text) => batch.lose(line_loss(&TextLine { bytes: text, ..line }), line.pos()),
+        _ => batch.lose(Loss::IgnoredMetadata, line.pos()),
     }
 }

@@ -14,6 +14,7 @@ mod cut_line;
 pub(crate) mod fields;
 mod ids;
 pub(crate) mod json;
+mod json_lines;
 mod json_messages;
 mod json_request;
 pub(crate) mod layout;
