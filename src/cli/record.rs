@@ -12,7 +12,7 @@ use super::export::written_things;
 use super::live_rows::duration;
 use super::load::load_spooled;
 use super::messages::{say, show};
-use super::progress_line::{ProgressLine, replaced_line, with_prefix};
+use super::progress_line::{ProgressLine, as_f64, replaced_line, with_prefix};
 use super::tail::{report, say_live};
 use crate::base::cancel::Cancel;
 use crate::base::files::{self, FileKind};
@@ -215,11 +215,6 @@ fn text_of(counts: &SessionCounts, rate: Option<f64>) -> String {
     };
     let (rows, bytes) = (with_prefix(as_f64(counts.rows)), with_prefix(as_f64(counts.bytes)));
     format!("Recording {rows}rows{rate}, {bytes}B{late}")
-}
-
-#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
-fn as_f64(count: u64) -> f64 {
-    count as f64
 }
 
 #[cfg(test)]
