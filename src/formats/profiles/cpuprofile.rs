@@ -3,7 +3,7 @@
 //! end of the profile. The `(root)` node is omitted from stacks, since all have it. Without samples, the hit counts of
 //! nodes are weights.
 
-use super::v8_calls::{Calls, TimedSamples, V8CallNode};
+use super::v8_calls::{Calls, TimedSamples, V8CallNode, name_track};
 use super::v8_head;
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::source::Source;
@@ -11,7 +11,7 @@ use crate::formats::json::document::{Document, Element, JsonExtent, TableCharge,
 use crate::formats::json::sniff::{has_key, looks_like_json};
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::{Id, Loss, Metadata, SourcePos, TrackKey};
+use crate::model::{Loss, SourcePos};
 
 /// V8 CPU profiles, as saved by Chrome and Node.js.
 pub(crate) const FORMAT: Format = Format {
@@ -107,14 +107,6 @@ fn profile_extent(document: &Document) -> Result<JsonExtent, ReadError> {
     let [nodes, profile, result] = document.pick(whole, ["nodes", "profile", "result"])?;
     let result = result.map_or(Ok([None]), |result| document.pick(result, ["profile"]))?[0];
     Ok(if nodes.is_some() { whole } else { profile.or(result).unwrap_or(whole) })
-}
-
-/// Names the thread of the samples, which a profile does not name. Returns the key of its track.
-fn name_track(batch: &mut BatchBuilder) -> TrackKey {
-    let (pid, tid) = (Id::None, Id::Number(1));
-    let (name, same_tid) = ("JavaScript".into(), tid.clone());
-    batch.batch.metadata.push(Metadata::ThreadName { pid: pid.clone(), tid: same_tid, name });
-    TrackKey { slot: TrackKey::SLOT_UNTIMED, ..TrackKey::thread(pid, tid) }
 }
 
 /// Reads the call tree.

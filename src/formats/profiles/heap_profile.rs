@@ -5,12 +5,12 @@
 use super::frames::FrameTable;
 use super::pprof::tables::{ProfileMemory, read_message};
 use super::v8_calls::CallFrame;
-use super::v8_tree::{ReadStop, V8TreeBuilder, read_members, read_object, read_tree};
+use super::v8_tree::{ReadStop, V8TreeBuilder, number, read_document, read_object, read_tree};
 use super::weighed::WeighedRow;
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::source::Source;
 use crate::formats::json::outline::Outline;
-use crate::formats::json::scan::{Broken, Scanner};
+use crate::formats::json::scan::Scanner;
 use crate::formats::json::sniff::looks_like_json;
 use crate::formats::json::text::parse;
 use crate::formats::output::batch::BatchBuilder;
@@ -58,18 +58,7 @@ impl StreamReader for HeapProfile {
         let (text, cut_at) = read_message(&mut source, &mut memory)?;
         let mut batch = BatchBuilder::new(context.chunk_limits);
         let mut tree = HeapTree { nodes: Vec::new(), memory };
-        let mut scanner = Scanner::new(&text, 0);
-        let document = read_members(&mut scanner, &mut batch, |key, scanner, batch| {
-            read_member(key, 0, &mut tree, scanner, batch)
-        });
-        match document {
-            Ok(()) => {}
-            Err(ReadStop::Read(error)) => return Err(error),
-            Err(ReadStop::Broken(Broken::Incomplete)) => {
-                batch.lose(Loss::Truncated, SourcePos::Offset(cut_at.unwrap_or(text.len() as u64)));
-            }
-            Err(ReadStop::Broken(_)) => batch.lose(Loss::BadRecord, SourcePos::Offset(scanner.pos as u64)),
-        }
+        read_document(&text, cut_at, &mut batch, |key, scanner, batch| read_member(key, 0, &mut tree, scanner, batch))?;
         tree.emit(&mut batch, sink, context)?;
         batch.flush(sink)
     }
@@ -131,13 +120,10 @@ impl V8TreeBuilder for HeapTree<'_> {
                 self.memory.add(title.as_ref().map_or(0, String::len), scanner.pos as u64)?;
                 node.title = title.map(Into::into);
             }
-            b"selfSize" => {
-                let bytes = std::str::from_utf8(value.text).ok().and_then(|text| text.parse::<f64>().ok());
-                match bytes.filter(|bytes| (0.0..9e15).contains(bytes)) {
-                    Some(bytes) => node.self_bytes = bytes as u64,
-                    None => batch.lose(Loss::BadNumber, pos),
-                }
-            }
+            b"selfSize" => match number(&value) {
+                Some(bytes) => node.self_bytes = bytes,
+                None => batch.lose(Loss::BadNumber, pos),
+            },
             _ => {}
         }
         Ok(())

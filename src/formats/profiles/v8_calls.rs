@@ -12,7 +12,7 @@ use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError};
 use crate::model::args::Detail;
 use crate::model::sample_measure::{NANOSECONDS, SAMPLES};
-use crate::model::{Loss, SourcePos, TrackKey};
+use crate::model::{Id, Loss, Metadata, SourcePos, TrackKey};
 
 /// Default sampling interval of V8.
 const USUAL_INTERVAL_NS: i64 = 1_000_000;
@@ -146,6 +146,14 @@ impl Calls {
         let row = *self.rows.get(&node)?;
         Some(row.map_or_else(Default::default, |row| self.frames.stack(row, batch, pos)))
     }
+}
+
+/// Names the thread of the samples, which a profile does not name. Returns the key of its track.
+pub(super) fn name_track(batch: &mut BatchBuilder) -> TrackKey {
+    let (pid, tid) = (Id::None, Id::Number(1));
+    let named = Metadata::ThreadName { pid: pid.clone(), tid: tid.clone(), name: "JavaScript".into() };
+    batch.batch.metadata.push(named);
+    TrackKey { slot: TrackKey::SLOT_UNTIMED, ..TrackKey::thread(pid, tid) }
 }
 
 /// The samples of a profile, whose weights are the times between them.

@@ -6,8 +6,8 @@
 use std::path::PathBuf;
 
 use super::pprof::tables::{ProfileMemory, read_message};
-use super::v8_calls::{CallFrame, Calls, TimedSamples, V8CallNode};
-use super::v8_tree::{ReadStop, V8TreeBuilder, read_members, read_tree};
+use super::v8_calls::{CallFrame, Calls, TimedSamples, V8CallNode, name_track};
+use super::v8_tree::{ReadStop, V8TreeBuilder, number, read_document, read_tree};
 use crate::formats::input::source::Source;
 use crate::formats::json::document::TimeUnit;
 use crate::formats::json::outline::Outline;
@@ -15,7 +15,7 @@ use crate::formats::json::scan::{Broken, JsonValue, Scanner};
 use crate::formats::json::text::{Repairs, decode};
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::{Id, Loss, Metadata, SourcePos, TrackKey};
+use crate::model::{Loss, SourcePos};
 
 /// Returns whether this is JSON with such a tree.
 pub(super) fn has_tree(head: &[u8]) -> bool {
@@ -60,17 +60,8 @@ impl StreamReader for HeadProfile {
         let mut batch = BatchBuilder::new(context.chunk_limits);
         let (nodes, samples, times_ns) = (Vec::new(), None, Vec::new());
         let mut document = HeadDocument { nodes, samples, times_ns, start_ns: None, end_ns: None, memory };
-        let mut scanner = Scanner::new(&text, 0);
-        let mut is_cut = false;
-        match read_members(&mut scanner, &mut batch, |key, scanner, batch| document.read_member(key, scanner, batch)) {
-            Ok(()) => {}
-            Err(ReadStop::Read(error)) => return Err(error),
-            Err(ReadStop::Broken(Broken::Incomplete)) => {
-                is_cut = true;
-                batch.lose(Loss::Truncated, SourcePos::Offset(cut_at.unwrap_or(text.len() as u64)));
-            }
-            Err(ReadStop::Broken(_)) => batch.lose(Loss::BadRecord, SourcePos::Offset(scanner.pos as u64)),
-        }
+        let is_cut =
+            read_document(&text, cut_at, &mut batch, |key, scanner, batch| document.read_member(key, scanner, batch))?;
         let mut calls = document.take_calls(&mut batch);
         if document.samples.is_none() && !is_cut {
             return calls.emit_hits(&mut batch, sink, context);
@@ -139,10 +130,7 @@ impl HeadDocument<'_> {
         sink: &mut dyn BatchSink,
         context: &ReadContext,
     ) -> Result<(), ReadError> {
-        let (pid, tid) = (Id::None, Id::Number(1));
-        let named = Metadata::ThreadName { pid: pid.clone(), tid: tid.clone(), name: "JavaScript".into() };
-        batch.batch.metadata.push(named);
-        let key = TrackKey { slot: TrackKey::SLOT_UNTIMED, ..TrackKey::thread(pid, tid) };
+        let key = name_track(batch);
         let samples = self.samples.as_deref().unwrap_or_default();
         // The time before the first sample is no interval.
         let first_ns = self.times_ns.iter().flatten().next().copied();
@@ -245,16 +233,11 @@ fn read_array(
     }
 }
 
-/// Parses an integer within the exact range of JavaScript numbers.
-fn number(value: &JsonValue<'_>) -> Option<u64> {
-    let number: f64 = std::str::from_utf8(value.text).ok()?.parse().ok()?;
-    (0.0..9e15).contains(&number).then_some(number as u64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::formats::testing::{read, read_bytes, read_cut};
+    use crate::model::TrackKey;
 
     const PROFILE: &str = r#"{"typeId":"CPU","uid":"1","title":"x","head":{"functionName":"(root)","url":"","lineNumber":0,
         "callUID":1,"bailoutReason":"","id":1,"scriptId":0,"hitCount":0,"children":[

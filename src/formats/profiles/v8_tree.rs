@@ -2,7 +2,7 @@
 //! limited by the text.
 
 use crate::formats::ReadError;
-use crate::formats::json::scan::{Broken, Scanner};
+use crate::formats::json::scan::{Broken, JsonValue, Scanner};
 use crate::formats::output::batch::BatchBuilder;
 use crate::model::{Loss, SourcePos};
 
@@ -39,18 +39,31 @@ pub(super) trait V8TreeBuilder {
     ) -> Result<(), ReadStop>;
 }
 
-/// Reads the members of the object that a document is, and counts what follows it. `member` reads each value.
-pub(super) fn read_members(
-    scanner: &mut Scanner<'_>,
+/// Reads the members of the object that a document is; `member` reads each value. Counts an early end, damage, and
+/// data after the object. `cut_at` is the offset of the cut in a truncated file. Returns whether the text ends early.
+pub(super) fn read_document(
+    text: &[u8],
+    cut_at: Option<u64>,
     batch: &mut BatchBuilder,
     member: impl FnMut(&[u8], &mut Scanner<'_>, &mut BatchBuilder) -> Result<(), ReadStop>,
-) -> Result<(), ReadStop> {
+) -> Result<bool, ReadError> {
+    let mut scanner = Scanner::new(text, 0);
     scanner.skip_mark();
-    read_object(scanner, batch, member)?;
-    if scanner.peek().is_ok() {
-        batch.lose(Loss::TrailingData, SourcePos::Offset(scanner.pos as u64));
-    }
-    Ok(())
+    let (loss, offset) = match read_object(&mut scanner, batch, member) {
+        Ok(()) if scanner.peek().is_err() => return Ok(false),
+        Ok(()) => (Loss::TrailingData, scanner.pos as u64),
+        Err(ReadStop::Read(error)) => return Err(error),
+        Err(ReadStop::Broken(Broken::Incomplete)) => (Loss::Truncated, cut_at.unwrap_or(text.len() as u64)),
+        Err(ReadStop::Broken(_)) => (Loss::BadRecord, scanner.pos as u64),
+    };
+    batch.lose(loss, SourcePos::Offset(offset));
+    Ok(loss == Loss::Truncated)
+}
+
+/// Parses an integer within the exact range of JavaScript numbers.
+pub(super) fn number(value: &JsonValue<'_>) -> Option<u64> {
+    let number: f64 = std::str::from_utf8(value.text).ok()?.parse().ok()?;
+    (0.0..9e15).contains(&number).then_some(number as u64)
 }
 
 /// Reads the members of the object at the scanner. `member` reads each value.
