@@ -5,6 +5,7 @@
 use rustc_hash::FxHashMap;
 
 use super::args::args_detail;
+use super::buffer_header::{header_u32, next_header};
 use super::event_check::EventCheck;
 use super::wire::{AUTO_BUFFER_HEADER_BYTES, AUTO_HEADER_BYTES, AutoEvent, AutoEventKind, NoEvent, VERSION_BUFFERS};
 use crate::formats::input::byte_reader::ByteReader;
@@ -135,25 +136,14 @@ impl FunctionNames {
 impl AutoParser<'_> {
     /// Reads all buffers. After a damaged event, the rest of its buffer is skipped.
     fn buffers(&mut self) -> Result<(), ReadError> {
-        loop {
-            if self.input.would_wait(AUTO_BUFFER_HEADER_BYTES) {
-                self.batch.flush_if_any(self.sink)?;
-            }
-            if self.input.is_at_end()? {
-                return Ok(());
-            }
-            let pos = SourcePos::Offset(self.input.offset());
-            let Some(header) = self.input.take_bytes(AUTO_BUFFER_HEADER_BYTES)? else {
-                self.batch.lose(Loss::Truncated, pos);
-                return Ok(());
-            };
-            let number = |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().unwrap_or([0; 4]));
-            let (len, tid) = (u64::from(number(0)), number(4));
+        while let Some(header) = next_header(&mut self.input, AUTO_BUFFER_HEADER_BYTES, &mut self.batch, self.sink)? {
+            let (len, tid) = (u64::from(header_u32(header, 0)), header_u32(header, 4));
             // The header continues with the maximum depth of the thread, which the spans already show.
             let ticks = u64::from_le_bytes(header[8..16].try_into().unwrap_or([0; 8]));
             (self.builder.tid, self.builder.ticks, self.builder.address) = (tid, ticks, 0);
             self.buffer(len)?;
         }
+        Ok(())
     }
 
     fn buffer(&mut self, len: u64) -> Result<(), ReadError> {

@@ -7,6 +7,7 @@
 
 mod args;
 mod auto;
+mod buffer_header;
 mod event_check;
 pub(crate) mod read;
 mod wire;

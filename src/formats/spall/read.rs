@@ -1,6 +1,7 @@
 //! Reads the manual format of Spall and emits its events.
 
 use super::args::args_detail;
+use super::buffer_header::{header_u32, next_header};
 use super::event_check::EventCheck;
 use super::wire::{
     BUFFER_HEADER_BYTES, EVENT_BYTES_MAX, HEADER_BYTES, MAGIC, MAGIC_AUTOMATIC, NoEvent, SpallEventKind, SpallTime,
@@ -185,25 +186,14 @@ impl SpallParser<'_> {
     fn buffers(&mut self) -> Result<(), ReadError> {
         let has_process = self.version == VERSION_BUFFERS;
         let header_bytes = if has_process { BUFFER_HEADER_BYTES } else { THREAD_BUFFER_HEADER_BYTES };
-        loop {
-            if self.input.would_wait(header_bytes) {
-                self.batch.flush_if_any(self.sink)?;
-            }
-            if self.input.is_at_end()? {
-                return Ok(());
-            }
-            let pos = SourcePos::Offset(self.input.offset());
-            let Some(header) = self.input.take_bytes(header_bytes)? else {
-                self.batch.lose(Loss::Truncated, pos);
-                return Ok(());
-            };
-            let number = |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().unwrap_or([0; 4]));
+        while let Some(header) = next_header(&mut self.input, header_bytes, &mut self.batch, self.sink)? {
             // The header continues with the first time. Some tracers write 0, and every event has its own time.
-            let (len, tid) = (u64::from(number(0)), number(4));
-            let pid = if has_process { Id::Number(number(8).into()) } else { Id::None };
+            let (len, tid) = (u64::from(header_u32(header, 0)), header_u32(header, 4));
+            let pid = if has_process { Id::Number(header_u32(header, 8).into()) } else { Id::None };
             (self.builder.tid, self.builder.pid) = (tid, pid);
             self.buffer(len)?;
         }
+        Ok(())
     }
 
     fn buffer(&mut self, len: u64) -> Result<(), ReadError> {
