@@ -45,6 +45,35 @@ pub enum EventKind {
     State,
 }
 
+impl EventKind {
+    /// All kinds, each at the index of its byte.
+    pub(crate) const ALL: [Self; 15] = [
+        Self::Complete,
+        Self::Begin,
+        Self::End,
+        Self::Instant,
+        Self::Counter,
+        Self::AsyncBegin,
+        Self::AsyncEnd,
+        Self::AsyncInstant,
+        Self::AsyncStepInto,
+        Self::AsyncStepPast,
+        Self::FlowStart,
+        Self::FlowStep,
+        Self::FlowEnd,
+        Self::Sample,
+        Self::State,
+    ];
+}
+
+const _: () = {
+    let mut kind = 0;
+    while kind < EventKind::ALL.len() {
+        assert!(EventKind::ALL[kind] as usize == kind, "the index of each kind is its byte");
+        kind += 1;
+    }
+};
+
 /// Rare properties of an event, as bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Pod, Zeroable)]
 #[repr(transparent)]
@@ -243,24 +272,6 @@ const _: () = assert!(size_of::<Event>() == 32, "no padding, and two to a cache 
 mod tests {
     use super::*;
 
-    const KINDS: [EventKind; 15] = [
-        EventKind::Complete,
-        EventKind::Begin,
-        EventKind::End,
-        EventKind::Instant,
-        EventKind::Counter,
-        EventKind::AsyncBegin,
-        EventKind::AsyncEnd,
-        EventKind::AsyncInstant,
-        EventKind::AsyncStepInto,
-        EventKind::AsyncStepPast,
-        EventKind::FlowStart,
-        EventKind::FlowStep,
-        EventKind::FlowEnd,
-        EventKind::Sample,
-        EventKind::State,
-    ];
-
     #[test]
     fn payloads_return_the_values_given_to_constructors() {
         let at = Event::at(5, TrackIdx(1), NameIdx(2));
@@ -281,7 +292,7 @@ mod tests {
     fn a_value_and_flags_mean_one_thing_for_each_kind() {
         let flags = EventFlags::NONE;
         let payload = |kind, flags| Event { kind, flags, value: 3, ..Event::at(0, TrackIdx(0), NameIdx(0)) }.payload();
-        for kind in KINDS {
+        for kind in EventKind::ALL {
             // Flags of other kinds have no effect.
             let own = match kind {
                 EventKind::Complete | EventKind::Begin => EventFlags::UNFINISHED,

@@ -22,33 +22,6 @@ pub(super) const PLANES: usize = 32;
 /// Events per block; their columns take 10 KiB, a part of the first-level cache.
 const BLOCK_EVENTS: usize = 256;
 
-/// All event kinds, indexed by their byte.
-pub(super) const KINDS: [EventKind; 15] = [
-    EventKind::Complete,
-    EventKind::Begin,
-    EventKind::End,
-    EventKind::Instant,
-    EventKind::Counter,
-    EventKind::AsyncBegin,
-    EventKind::AsyncEnd,
-    EventKind::AsyncInstant,
-    EventKind::AsyncStepInto,
-    EventKind::AsyncStepPast,
-    EventKind::FlowStart,
-    EventKind::FlowStep,
-    EventKind::FlowEnd,
-    EventKind::Sample,
-    EventKind::State,
-];
-
-const _: () = {
-    let mut kind = 0;
-    while kind < KINDS.len() {
-        assert!(KINDS[kind] as usize == kind, "the index of each kind is its byte");
-        kind += 1;
-    }
-};
-
 /// Which planes are stored, and the bytes of the constant planes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PlaneLayout {
@@ -135,7 +108,7 @@ impl PlaneLayout {
                     start += count;
                 }
             });
-            if let Some(&unknown) = words[KIND][..rows].iter().find(|&&kind| kind >= KINDS.len() as u32) {
+            if let Some(&unknown) = words[KIND][..rows].iter().find(|&&kind| kind >= EventKind::ALL.len() as u32) {
                 return Err(unknown);
             }
             events.extend((0..rows).map(|row| before.event(&words, row)));
@@ -191,7 +164,7 @@ impl PreviousEvent {
             name: NameIdx(word(NAME)),
             detail: self.detail(word(DETAIL)),
             depth: (word(DEPTH) & 0xffff) as u16,
-            kind: KINDS[word(KIND) as usize % KINDS.len()],
+            kind: EventKind::ALL[word(KIND) as usize % EventKind::ALL.len()],
             flags: EventFlags(byte_at(word(FLAGS), 0)),
         }
     }

@@ -2,7 +2,6 @@
 
 use proptest::prelude::*;
 
-use super::super::planes::KINDS;
 use super::*;
 use crate::model::args::Detail;
 use crate::model::{EventFlags, EventKind, NameIdx, TrackIdx};
@@ -15,11 +14,11 @@ prop_compose! {
         name in prop_oneof![any::<u32>(), 0u32..300],
         detail in prop_oneof![any::<u32>(), 0u32..5],
         depth in prop_oneof![any::<u16>(), 0u16..4],
-        kind in 0..KINDS.len(),
+        kind in 0..EventKind::ALL.len(),
         flags: u8,
     ) -> Event {
         let (track, name, flags) = (TrackIdx(track), NameIdx(name), EventFlags(flags));
-        Event { ts_ns, value, track, name, detail, depth, kind: KINDS[kind], flags }
+        Event { ts_ns, value, track, name, detail, depth, kind: EventKind::ALL[kind], flags }
     }
 }
 
