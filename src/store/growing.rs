@@ -25,7 +25,7 @@ use super::lane::{DetailRef, LaneIdx, LaneKind};
 use super::lane_builder::LaneBuilder;
 use super::live_lanes::{LiveLanes, StoreNumber};
 use super::overview::OverviewShape;
-use super::read::{HELD_EXTENT, HeldExtent, Store, StoreTables};
+use super::read::{HELD_EXTENT, HeldExtent, Store, StoreLedgers, StoreTables};
 use super::table::Table;
 use super::writer::next_lane;
 use crate::base::disk::SystemDisk;
@@ -237,9 +237,7 @@ impl GrowingStore {
             overview: 0..0,
             signatures: Table::Held(signatures),
             meta,
-            ledger: None,
-            samples: None,
-            paths: None,
+            ledgers: StoreLedgers::default(),
         };
         let store = Store::from_tables(tables, Path::new(PATH));
         let store = store.ok_or_else(|| io::Error::other("a lane belongs to no track"))?;

@@ -73,9 +73,15 @@ pub(super) struct StoreTables {
     pub overview: Range<usize>,
     pub signatures: Table<u64>,
     pub meta: Meta,
-    pub ledger: Option<Ledger>,
-    pub samples: Option<SampleLedger>,
-    pub paths: Option<PathLedger>,
+    pub ledgers: StoreLedgers,
+}
+
+/// The ledgers of a store; a store that is too small for them, or still grows, has none.
+#[derive(Debug, Default)]
+pub(super) struct StoreLedgers {
+    spans: Option<Ledger>,
+    samples: Option<SampleLedger>,
+    paths: Option<PathLedger>,
 }
 
 impl Store {
@@ -116,27 +122,16 @@ impl Store {
         let extents = extents.ok_or_else(|| damaged("table of extents"))?;
         let forests = forests.ok_or_else(|| damaged("table of forests"))?;
         let signatures = signatures.ok_or_else(|| damaged("table of signatures"))?;
-        let ledger = section(Section::Ledger, "ledger")?;
-        let ledger = open_ledger(ledger, Ledger::new).map_err(|_| damaged("ledger"))?;
+        let spans = section(Section::Ledger, "ledger")?;
+        let spans = open_ledger(spans, Ledger::new).map_err(|_| damaged("ledger"))?;
         let samples = section(Section::Samples, "ledger of samples")?;
         let samples = open_ledger(samples, SampleLedger::new).map_err(|_| damaged("ledger of samples"))?;
         let paths = section(Section::Paths, "ledger of paths")?;
         let paths = open_ledger(paths, PathLedger::new).map_err(|_| damaged("ledger of paths"))?;
+        let ledgers = StoreLedgers { spans, samples, paths };
         let held_extents = Vec::new();
-        let tables = StoreTables {
-            map,
-            held_extents,
-            lanes,
-            extents,
-            forests,
-            details,
-            overview,
-            signatures,
-            meta,
-            ledger,
-            samples,
-            paths,
-        };
+        let tables =
+            StoreTables { map, held_extents, lanes, extents, forests, details, overview, signatures, meta, ledgers };
         Self::from_tables(tables, path).ok_or_else(|| damaged("table of lanes"))
     }
 
@@ -153,27 +148,19 @@ impl Store {
             let start = usize::try_from(offset).map_err(io::Error::other)?;
             Ok(start..start + usize::try_from(bytes).map_err(io::Error::other)?)
         };
-        let lanes = Table::mapped(&map, range(Section::Lanes)?).ok_or_else(no_table)?;
-        let extents = Table::mapped(&map, range(Section::Extents)?).ok_or_else(no_table)?;
-        let forests = Table::mapped(&map, range(Section::Forests)?).ok_or_else(no_table)?;
-        let signatures = Table::mapped(&map, range(Section::Signatures)?).ok_or_else(no_table)?;
         let details = map.get(range(Section::Details)?).ok_or_else(no_table)?;
         let details = details.chunks_exact(size_of::<DetailBlock>()).map(bytemuck::pod_read_unaligned).collect();
-        let (overview, held_extents) = (range(Section::Overview)?, Vec::new());
-        let (ledger, samples, paths) = (None, None, None);
         let tables = StoreTables {
-            map,
-            held_extents,
-            lanes,
-            extents,
-            forests,
+            held_extents: Vec::new(),
+            lanes: Table::mapped(&map, range(Section::Lanes)?).ok_or_else(no_table)?,
+            extents: Table::mapped(&map, range(Section::Extents)?).ok_or_else(no_table)?,
+            forests: Table::mapped(&map, range(Section::Forests)?).ok_or_else(no_table)?,
             details,
-            overview,
-            signatures,
+            overview: range(Section::Overview)?,
+            signatures: Table::mapped(&map, range(Section::Signatures)?).ok_or_else(no_table)?,
             meta,
-            ledger,
-            samples,
-            paths,
+            ledgers: StoreLedgers::default(),
+            map,
         };
         Self::from_tables(tables, path).ok_or_else(no_table)
     }
@@ -223,7 +210,7 @@ impl Store {
     /// Returns the ledger of sums by name, if the store has one.
     #[must_use]
     pub(crate) fn ledger(&self) -> Option<&Ledger> {
-        self.tables.ledger.as_ref()
+        self.tables.ledgers.spans.as_ref()
     }
 
     /// Calls `each` for the items of a node of the ledger; see [`Ledger::read`].
@@ -235,7 +222,7 @@ impl Store {
     /// Returns the sample ledger, by stack and track, if the store has one.
     #[must_use]
     pub(crate) fn sample_ledger(&self) -> Option<&SampleLedger> {
-        self.tables.samples.as_ref()
+        self.tables.ledgers.samples.as_ref()
     }
 
     /// Calls `each_track` and `each_stack` for the samples of a node; see [`SampleLedger::read`].
@@ -252,7 +239,7 @@ impl Store {
     /// Returns the path ledger, by call path, if the store has one.
     #[must_use]
     pub(crate) fn path_ledger(&self) -> Option<&PathLedger> {
-        self.tables.paths.as_ref()
+        self.tables.ledgers.paths.as_ref()
     }
 
     /// Decodes the paths of a pruned node; `None` if it is damaged.
@@ -309,9 +296,9 @@ impl Store {
 
     /// Iterates over the trees of all ledgers.
     fn ledgers(&self) -> impl Iterator<Item = &Ledger> {
-        let of_samples = self.tables.samples.as_ref().map(SampleLedger::trees);
-        let of_paths = self.tables.paths.as_ref().map(PathLedger::trees);
-        self.tables.ledger.iter().chain(of_samples).chain(of_paths)
+        let of_samples = self.tables.ledgers.samples.as_ref().map(SampleLedger::trees);
+        let of_paths = self.tables.ledgers.paths.as_ref().map(PathLedger::trees);
+        self.tables.ledgers.spans.iter().chain(of_samples).chain(of_paths)
     }
 
     /// Reads every part that was not read yet, and returns the number of damaged parts of the whole file.

@@ -18,7 +18,7 @@ use super::iforest;
 use super::lane::LaneKind;
 use super::lane_builder::LaneBuilder;
 use super::overview::{OverviewBucket, OverviewShape};
-use super::read::{Store, StoreTables};
+use super::read::{Store, StoreLedgers, StoreTables};
 use super::signature;
 use super::table::Table;
 use crate::base::mapped::Mapped;
@@ -126,9 +126,7 @@ pub(super) fn preview(
             overview: 0..0,
             signatures,
             meta,
-            ledger: None,
-            samples: None,
-            paths: None,
+            ledgers: StoreLedgers::default(),
         },
         Path::new(""),
     )
