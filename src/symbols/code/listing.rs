@@ -18,7 +18,7 @@ use crate::symbols::functions::FunctionTable;
 use crate::symbols::locate::Locator;
 use crate::symbols::lookup::{Frame, INLINED};
 use crate::symbols::names::{AddressNames, FunctionName};
-use crate::symbols::resolve::names_of;
+use crate::symbols::resolve::Resolver;
 use crate::symbols::search::{MatchingFile, ModuleSearch};
 use crate::symbols::sources::{SourceFolders, SourceProblem};
 
@@ -135,7 +135,7 @@ pub(crate) fn list(
 ) -> Result<FunctionCode, Cancelled> {
     let module = &samples.snapshot.tracks().modules[function.module as usize];
     let locator = &samples.found.locator(function.module as usize, locator);
-    let listed = ListedFunction { samples, function, locator, bytes_max, cancel };
+    let listed = ListedFunction { samples, function, resolver: Resolver { locator, bytes_max, cancel } };
     let FunctionSums { whole, without_line, mut lines } = listed.sums()?;
     let built = samples.found.modules.get(function.module as usize).and_then(|names| names.built());
     let assembly = match ModuleCode::open(module, locator, bytes_max, cancel)? {
@@ -181,16 +181,14 @@ enum FunctionPart<'a> {
 struct ListedFunction<'a> {
     samples: CodeSamples<'a>,
     function: &'a FunctionChoice,
-    locator: &'a Locator,
-    bytes_max: u64,
-    cancel: &'a Cancel,
+    resolver: Resolver<'a>,
 }
 
 impl ListedFunction<'_> {
     /// Returns the samples of the function, and of its lines.
     fn sums(&self) -> Result<FunctionSums, Cancelled> {
         let mut parts: KeyRows<FunctionPart<'_>> = KeyRows::new();
-        let sums = self.samples.sums(self.cancel, |frame, is_innermost, rows| {
+        let sums = self.samples.sums(self.resolver.cancel, |frame, is_innermost, rows| {
             if frame.module != self.function.module {
                 return;
             }
@@ -219,7 +217,7 @@ impl ListedFunction<'_> {
     fn assembly(&self, code: &ModuleCode) -> Result<Result<(Assembly, AddressNames), NoAssembly>, Cancelled> {
         let Some((whole, symbol)) = self.most_sampled(code)? else { return Ok(Err(NoAssembly::NoSymbol)) };
         let Some((path, decoded)) = code.decode(&whole) else { return Ok(Err(NoAssembly::NoCode)) };
-        let sums = self.samples.sums(self.cancel, |frame, is_innermost, rows| {
+        let sums = self.samples.sums(self.resolver.cancel, |frame, is_innermost, rows| {
             if frame.module == self.function.module
                 && let Some(row) = code.linked(frame).and_then(|address| row_at(&decoded, address))
             {
@@ -228,7 +226,7 @@ impl ListedFunction<'_> {
         })?;
         let Some(best) = code.search.best() else { return Ok(Err(NoAssembly::NoCode)) };
         let pairs: Vec<_> = decoded.iter().map(|it| (it.range.start, it.range.start)).collect();
-        let names = names_of(best, &pairs, &code.functions, self.locator, self.bytes_max, self.cancel)?.names;
+        let names = self.resolver.names_of(best, &pairs, &code.functions)?.names;
         let line = |(row, decoded): (usize, DecodedInstruction)| {
             let functions: Vec<FunctionName<'_>> = names.get(decoded.range.start).into_iter().flatten().collect();
             let innermost = functions.first().copied().unwrap_or_default();
@@ -256,7 +254,7 @@ impl ListedFunction<'_> {
     /// Returns bounds and name of the compiled function with the most samples of the listed one, the first one on ties.
     fn most_sampled(&self, code: &ModuleCode) -> Result<Option<(Range<u64>, String)>, Cancelled> {
         let mut starts: KeyRows<u64> = KeyRows::new();
-        let sums = self.samples.sums(self.cancel, |frame, is_innermost, rows| {
+        let sums = self.samples.sums(self.resolver.cancel, |frame, is_innermost, rows| {
             let is_in = frame.module == self.function.module
                 && self.samples.functions(frame).any(|it| it.name == self.function.name);
             let compiled = |address| code.functions.range_at(address);
