@@ -1,5 +1,6 @@
-//! Numbers in tables: four significant digits and one unit, aligned at the decimal point. Tooltips and copies have the
-//! exact value. Durations and shares are rounded to the nearest, so that the same value is the same text in all tables.
+//! Numbers in tables: four significant digits and one unit. Durations, whose units differ, end where the units of their
+//! column begin; other numbers are aligned at the decimal point. Tooltips and copies have the exact value. Durations
+//! and shares are rounded to the nearest, so that the same value is the same text in all tables.
 
 use egui::text::{LayoutJob, TextFormat};
 use egui::{Color32, FontId, Painter, Rect, pos2};
@@ -32,8 +33,7 @@ struct NumberParts {
 /// Number of digits to show of a duration.
 const SIGNIFICANT_DIGITS: usize = 4;
 
-/// The widest fraction and unit, which determine the position of the decimal point in the column.
-const FRACTION_MAX: &str = ".000";
+/// The widest unit of durations.
 const UNIT_MAX: &str = "ms";
 
 /// Gap between a number and its unit, in points.
@@ -91,19 +91,19 @@ impl TableNumber {
         }
     }
 
-    /// Paints the number into a cell. Decimal points and units of a column are aligned.
+    /// Paints the number into a cell. The ends of durations, other decimal points, and units are aligned in a column.
     pub(super) fn paint(self, painter: &Painter, cell: Rect, font: &FontId, (color, unit_color): (Color32, Color32)) {
         let NumberParts { whole, fraction, unit } = self.parts();
         let width = |text: &str| {
             painter.fonts_mut(|fonts| text.chars().map(|letter| fonts.glyph_width(font, letter)).sum::<f32>())
         };
+        let (whole_points, used_points) = (width(&whole), width(&fraction));
         let (fraction_points, unit_points) = match self {
             Self::Count(_) => (0.0, 0.0),
-            Self::Duration(_) => (width(FRACTION_MAX), width(UNIT_MAX) + UNIT_GAP),
+            Self::Duration(_) => (used_points, width(UNIT_MAX) + UNIT_GAP),
             Self::Value(_) => (width(".00"), width("M") + UNIT_GAP),
             Self::Share { .. } => (width(".0"), width("%") + UNIT_GAP),
         };
-        let (whole_points, used_points) = (width(&whole), width(&fraction));
         let point_x = cell.right() - unit_points - fraction_points;
         let aligned = point_x - whole_points;
         // A number without space left of the point uses that right of it.
@@ -263,8 +263,8 @@ mod tests {
         assert_eq!((above.text(), above.copied()), ("150.0 %".to_owned(), "1.500000".to_owned()));
     }
 
-    /// Returns the right end of a number that is painted into a cell from 0, and the left end.
-    fn painted_ends(number: TableNumber, width: f32) -> (f32, f32) {
+    /// Paints a number into a cell that starts at 0. Returns its left end, and the end of each letter.
+    fn painted(number: TableNumber, width: f32) -> (f32, Vec<(char, f32)>) {
         let ctx = egui::Context::default();
         let cell = Rect::from_min_size(pos2(0.0, 0.0), egui::vec2(width, 19.0));
         let mut output = ctx.run_ui(egui::RawInput::default(), |ui| {
@@ -276,18 +276,40 @@ mod tests {
             egui::Shape::Text(text) => Some(text),
             _ => None,
         });
-        text.map(|text| (text.pos.x, text.pos.x + text.galley.size().x)).expect("a text")
+        let text = text.expect("a text");
+        let glyphs = text.galley.rows.iter().flat_map(|row| &row.glyphs);
+        (text.pos.x, glyphs.map(|glyph| (glyph.chr, text.pos.x + glyph.max_x())).collect())
     }
 
     #[test]
-    fn a_number_without_a_fraction_uses_the_space_of_a_fraction_before_its_unit_is_cut() {
+    fn a_number_that_is_too_wide_for_its_column_keeps_its_first_digits() {
         let hours = TableNumber::Duration(277_777 * u128::from(HOUR_NS));
-        let (left, right) = painted_ends(hours, 68.0);
-        assert!(left >= 0.0 && right <= 68.0, "{left} to {right}");
-        // Too wide: the first digits stay.
-        assert_eq!(painted_ends(hours, 20.0).0, 0.0);
-        let (_, aligned) = painted_ends(TableNumber::Duration(416_812_345), 68.0);
-        assert!((67.0..=68.0).contains(&aligned), "{aligned}");
+        let (left, letters) = painted(hours, 68.0);
+        assert!(left >= 0.0 && letters.iter().all(|&(_, end)| end <= 68.0), "{left}, {letters:?}");
+        assert_eq!(painted(hours, 20.0).0, 0.0);
+        // A value without a fraction uses the space of one.
+        assert!(painted(TableNumber::Value(-123_456_789.0), 50.0).0 >= 0.0);
+    }
+
+    #[test]
+    fn durations_of_different_units_end_at_the_same_position() {
+        let ends = [999, 5_667, 487_400, 206_900_000, 1_163_000_000, 6_833_826_000_000_000].map(|ns| {
+            let (_, letters) = painted(TableNumber::Duration(ns), 82.0);
+            let units = letters.iter().position(|(letter, _)| letter.is_alphabetic()).expect("a unit");
+            let widest = letters.last().expect("a letter").1;
+            assert!(widest <= 82.0, "{letters:?}");
+            letters[units - 1].1.round()
+        });
+        assert!(ends.iter().all(|&end| end == ends[0]), "{ends:?}");
+    }
+
+    #[test]
+    fn decimal_points_of_values_are_aligned() {
+        let ends = [3.0, 2.5, -12.25].map(|value| {
+            let (_, letters) = painted(TableNumber::Value(value), 82.0);
+            letters.iter().take_while(|(letter, _)| *letter != '.').last().expect("a digit").1.round()
+        });
+        assert!(ends.iter().all(|&end| end == ends[0]), "{ends:?}");
     }
 
     proptest! {
