@@ -23,8 +23,7 @@ fn with_code_of(session: &mut Session, write: fn(&Path, &Path) -> PathBuf) -> Pa
     let folder = session.capture.parent().expect("a folder").to_path_buf();
     let program = program(&folder, "");
     let path = write(&folder, &program);
-    session.harness.state_mut().open_files(&[path]);
-    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.open(&[path]);
     session.give("Samples");
     session.until("named rows", |session| session.says("outer, self 0"));
     session.harness.run_steps(2);

@@ -31,9 +31,7 @@ pub(crate) fn copied_as_csv(session: &mut Session) -> String {
 /// Opens a session with a selected request, and closes the search.
 fn with_request() -> Session {
     let mut session = Session::with_capture(SCREEN, 1.0);
-    session.press(Modifiers::COMMAND, Key::F);
-    session.harness.step();
-    session.type_text("request");
+    session.search("request");
     session.press(Modifiers::NONE, Key::Enter);
     session.until("the request", |session| session.summary().contains("Selected: request"));
     session
@@ -98,8 +96,7 @@ fn the_copied_statistics_are_byte_for_byte_those_of_the_command_line() {
     let many = (0..300).map(|at| span("many", 1000 + at * 10, 1 + at % 7));
     let spans: Vec<_> = ties.chain(many).collect();
     std::fs::write(&path, format!("[{}]", spans.join(","))).expect("written");
-    session.harness.state_mut().open_files(std::slice::from_ref(&path));
-    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.open(std::slice::from_ref(&path));
     session.press(Modifiers::COMMAND, Key::T);
     session.until("the whole answer", |session| session.says("exact"));
     let printed = crate::frame::run_by_shell(&format!("longspan stats '{}'", path.display()));
@@ -110,10 +107,7 @@ fn the_copied_statistics_are_byte_for_byte_those_of_the_command_line() {
 #[test]
 fn cells_that_a_spreadsheet_takes_for_formulas_are_marked_if_that_is_preferred() {
     let mut session = Session::empty(SCREEN, 1.0);
-    let path = session.capture.with_file_name("formula.json");
-    std::fs::write(&path, r#"[{"ph":"X","name":"=1+1","cat":"-x","pid":1,"tid":1,"ts":0,"dur":5}]"#).expect("written");
-    session.harness.state_mut().open_files(&[path]);
-    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.open_text("formula.json", r#"[{"ph":"X","name":"=1+1","cat":"-x","pid":1,"tid":1,"ts":0,"dur":5}]"#);
     session.press(Modifiers::COMMAND, Key::T);
     session.until("the line", |session| session.harness.query_all_by_role(egui::Role::ListItem).count() == 1);
     assert!(copied_as_csv(&mut session).contains("\n=1+1,-x,1,"));
@@ -135,7 +129,7 @@ fn paths_that_are_pasted_are_opened_together_and_what_is_none_is_said() {
     let address = format!("file://{}", second.display()).replace(' ', "%20");
     let lines = format!("{}\n{address}\n\nnothing\n", session.capture.display());
     session.harness.event(Event::Paste(lines));
-    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.until_timeline();
     assert_eq!(session.harness.state().title(), "capture.json and a copy.json - Longspan");
     assert!(session.summary().contains("Timeline of 6 tracks"), "{}", session.summary());
     assert_eq!(session.harness.state().note(), "Of 3 lines that were copied, 2 name a file; the others were left out.");
@@ -177,7 +171,7 @@ fn of_thousands_of_pasted_paths_those_that_are_there_are_opened_and_every_other_
     let missing: Vec<_> = (0..26_000).map(|number| format!("/none/such/trace {number}.json")).collect();
     let lines = format!("{}\n{}\n", missing.join("\n"), session.capture.display());
     session.harness.event(Event::Paste(lines));
-    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.until_timeline();
     let message = session.harness.state().message().expect("what is not there").to_owned();
     assert_eq!(message.lines().count(), missing.len());
     let is_listed = |path: &String, line: &str| line.starts_with(&format!("{path}: "));
@@ -190,9 +184,7 @@ fn of_thousands_of_pasted_paths_those_that_are_there_are_opened_and_every_other_
 #[test]
 fn a_thread_without_a_name_has_the_same_words_in_the_details_as_beside_the_timeline() {
     let mut session = Session::with_capture(SCREEN, 1.0);
-    session.press(Modifiers::COMMAND, Key::F);
-    session.harness.step();
-    session.type_text("write");
+    session.search("write");
     session.press(Modifiers::NONE, Key::Enter);
     session.until("the span", |session| session.summary().contains("Selected: write"));
     session.press(Modifiers::NONE, Key::Escape);

@@ -72,10 +72,7 @@ fn a_click_on_a_counter_shows_the_value_its_change_and_its_duration_and_keys_ste
 #[test]
 fn counters_have_their_range_their_mean_over_time_their_change_and_their_rate() {
     let mut session = Session::empty(SCREEN, 1.0);
-    let path = session.capture.with_file_name("counters.json");
-    std::fs::write(&path, TRACE).expect("written");
-    session.harness.state_mut().open_files(&[path]);
-    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.open_text("counters.json", TRACE);
     session.give("Counters");
     session.until("the rows", |session| session.harness.query_all_by_role(egui::Role::ListItem).count() == 2);
     assert!(session.says("from 2 to 6, mean 4.4"), "{}", session.node_texts().join("\n"));

@@ -33,9 +33,7 @@ fn opened() -> Session {
 
 /// Returns the labels of the headers, from top to bottom, without whether they are in the scope.
 fn heads(session: &Session) -> Vec<String> {
-    let nodes = session.node_texts().into_iter();
-    let heads = nodes.filter_map(|text| text.strip_prefix("Button: ").map(str::to_owned));
-    heads.filter(|text| text.ends_with("folded")).map(|text| text.replace("in the scope, ", "")).collect()
+    session.head_labels().into_iter().map(|label| label.replace("in the scope, ", "")).collect()
 }
 
 fn head_at(session: &Session, label: &str) -> Pos2 {
@@ -108,10 +106,7 @@ fn selected_tracks_of_two_processes_become_one_head_that_folds_and_the_trace_kee
     let folded: Vec<_> = heads(&session).into_iter().take(2).collect();
     assert_eq!(folded, ["Pool 2 tracks, folded".to_owned(), web.clone()]);
     // After a restart it is as it was.
-    let mut again = session.started_again(SCREEN);
-    let path = again.capture.with_file_name("groups.json");
-    again.harness.state_mut().open_files(&[path]);
-    again.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    let mut again = session.opened_again(SCREEN, "groups.json");
     again.harness.run_steps(3);
     assert_eq!(heads(&again)[..2], folded);
     from_menu(&mut again, "Pool 2 tracks", "Ungroup");

@@ -19,7 +19,6 @@ fn opened() -> Session {
     let writes = (0..50).map(|number| call(1, number * 200, "write"));
     let lines: Vec<_> = reads.chain(writes).collect();
     session.open_text("calls.json", &format!("[{}]", lines.join(",")));
-    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
     session.harness.run_steps(3);
     session
 }

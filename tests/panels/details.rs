@@ -52,9 +52,7 @@ fn the_exact_duration_and_the_end_of_a_span_are_in_its_details() {
     );
     session.harness.run_steps(3);
     session.give("Next span");
-    session.press(Modifiers::COMMAND, Key::F);
-    session.harness.step();
-    session.type_text("long");
+    session.search("long");
     session.press(Modifiers::NONE, Key::Enter);
     session.until("the span", |session| session.summary().contains("Selected: long"));
     session.press(Modifiers::NONE, Key::Escape);
@@ -207,9 +205,7 @@ fn a_span_that_failed_is_marked_in_its_details_and_found_by_its_state() {
     session.until("the first span", |session| session.summary().contains("Selected: good"));
     session.harness.run_steps(3);
     assert!(!session.says("Failed"), "{}", session.node_texts().join("\n"));
-    session.press(Modifiers::COMMAND, Key::F);
-    session.harness.step();
-    session.type_text("is:failed");
+    session.search("is:failed");
     session.press(Modifiers::NONE, Key::Enter);
     session.until("the span that failed", |session| session.summary().contains("Selected: bad"));
     session.harness.run_steps(3);

@@ -67,10 +67,7 @@ fn the_height_is_kept_and_leaves_the_timeline_two_fifths_of_the_window() {
     session.drag(before, before - vec2(0.0, 100.0));
     let higher = edge(&session);
     assert!((before.y - higher.y - 100.0).abs() < 6.0, "{before} {higher}");
-    let mut again = session.started_again(SCREEN);
-    let capture = again.capture.clone();
-    again.harness.state_mut().open_files(&[capture]);
-    again.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    let mut again = session.opened_again(SCREEN, "capture.json");
     again.press(Modifiers::COMMAND, Key::G);
     again.harness.run_steps(3);
     assert!((edge(&again).y - higher.y).abs() < 2.0, "{} {higher}", edge(&again));
@@ -84,9 +81,7 @@ fn the_height_is_kept_and_leaves_the_timeline_two_fifths_of_the_window() {
 #[test]
 fn a_panel_in_full_has_all_of_the_room_until_escape() {
     let mut session = Session::with_capture(SCREEN, 1.0);
-    session.press(Modifiers::COMMAND, Key::F);
-    session.harness.step();
-    session.type_text("request");
+    session.search("request");
     session.press(Modifiers::NONE, Key::Enter);
     session.until("the request", |session| session.summary().contains("Selected: request"));
     session.press(Modifiers::NONE, Key::Escape);

@@ -76,7 +76,7 @@ fn several_files_that_were_opened_are_one_click_away_with_their_offsets() {
     let mut session = session.started_again(SCREEN);
     session.harness.step();
     session.click("capture.json and other.json");
-    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.until_timeline();
     assert!(session.summary().contains("Timeline of 4 tracks"), "{}", session.summary());
     let start_ns = session.harness.state_mut().timeline_mut().expect("a timeline").snapshot().start_ns();
     assert_eq!(start_ns, -2_000_000_000);

@@ -40,9 +40,7 @@ fn a_search_by_the_keyboard_counts_and_reads_out_each_hit() {
 #[test]
 fn a_hit_that_the_tabulator_leads_to_is_gone_to_with_enter() {
     let mut session = Session::with_capture(SCREEN, 1.0);
-    session.press(Modifiers::COMMAND, Key::F);
-    session.harness.step();
-    session.type_text("read");
+    session.search("read");
     session.until("the hits", |session| session.says("ListItem: read"));
     let second = "read, main, at 0.000500000 s, 100 µs";
     for _ in 0..30 {
@@ -59,9 +57,7 @@ fn a_hit_that_the_tabulator_leads_to_is_gone_to_with_enter() {
 #[test]
 fn a_search_that_finds_nothing_or_cannot_be_meant_says_so() {
     let mut session = Session::with_capture(SCREEN, 1.0);
-    session.press(Modifiers::COMMAND, Key::F);
-    session.harness.step();
-    session.type_text("nobody");
+    session.search("nobody");
     session.until("no hits", |session| session.says("Label: No hits") && session.says("List: No hits"));
     session.type_text(" dur>soon");
     session.until("what is wrong", |session| session.says("expected a number of"));
@@ -147,9 +143,7 @@ fn a_filter_of_tracks_that_a_jump_has_cleared_is_one_click_away() {
     session.click("Filter tracks");
     session.type_text("queue");
     session.until("the counter alone", |session| !session.says("main 1, unfolded"));
-    session.press(Modifiers::COMMAND, Key::F);
-    session.harness.step();
-    session.type_text("request");
+    session.search("request");
     session.press(Modifiers::NONE, Key::Enter);
     session.until("the span", |session| session.summary().contains("Selected: request"));
     session.until("what was cleared", |session| session.says("Filter cleared: restore queue"));
@@ -193,10 +187,7 @@ fn without_a_selection_the_first_key_selects_the_span_in_the_middle_of_the_view(
     }
     // If no span is visible, nothing is selected, and nothing fails.
     let mut session = Session::empty(SCREEN, 1.0);
-    let path = session.capture.with_file_name("instants.json");
-    std::fs::write(&path, r#"[{"ph":"i","name":"a","pid":1,"tid":1,"ts":5,"s":"t"}]"#).expect("written");
-    session.harness.state_mut().open_files(&[path]);
-    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.open_text("instants.json", r#"[{"ph":"i","name":"a","pid":1,"tid":1,"ts":5,"s":"t"}]"#);
     session.press(Modifiers::NONE, Key::CloseBracket);
     session.harness.run_steps(3);
     assert!(session.summary().contains("Nothing selected."), "{}", session.summary());
@@ -210,7 +201,7 @@ fn a_capture_that_was_opened_is_one_click_away_when_the_window_opens_again() {
     assert!(session.says("KiB  ·  just now") || session.says(" B  ·  just now"), "{}", session.node_texts().join("\n"));
     assert!(session.says("open") && session.says("all commands") && session.says("all keys"), "three keys");
     session.click("capture.json");
-    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.until_timeline();
     assert!(session.summary().contains("Timeline of 3 tracks"), "{}", session.summary());
 }
 
@@ -235,9 +226,7 @@ fn a_low_welcome_page_scrolls_to_its_last_line() {
 #[test]
 fn the_next_hit_after_the_last_is_the_first_and_the_panel_says_so() {
     let mut session = Session::with_capture(SCREEN, 1.0);
-    session.press(Modifiers::COMMAND, Key::F);
-    session.harness.step();
-    session.type_text("read");
+    session.search("read");
     session.until("the hits", |session| session.says("Label: 2 hits"));
     let (next, previous) = (Modifiers::NONE, Modifiers::SHIFT);
     for (direction, said) in [
@@ -291,9 +280,7 @@ fn losses_stand_by_severity_and_the_badge_counts_what_is_lost() {
 #[test]
 fn escape_closes_the_windows_before_it_lets_go_of_the_selection() {
     let mut session = Session::with_capture(SCREEN, 1.0);
-    session.press(Modifiers::COMMAND, Key::F);
-    session.harness.step();
-    session.type_text("request");
+    session.search("request");
     session.press(Modifiers::NONE, Key::Enter);
     session.until("the request", |session| session.summary().contains("Selected: request"));
     session.press(Modifiers::NONE, Key::Escape);
@@ -327,10 +314,7 @@ fn the_flame_graph_of_samples_is_of_one_event_which_is_chosen() {
     ];
     let frames = r#"{"spin":{"name":"spin"},"touch":{"name":"touch"}}"#;
     let trace = format!(r#"{{"stackFrames":{frames},"traceEvents":[{}]}}"#, rows.join(","));
-    std::fs::write(&session.capture, trace).expect("written");
-    let capture = session.capture.clone();
-    session.harness.state_mut().open_files(&[capture]);
-    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.open_text("capture.json", &trace);
     session.press(Modifiers::COMMAND, Key::G);
     session.until("the event", |session| session.says("clock (ns)"));
     session.until("one bar", |session| session.says("Flame graph of 1 bars"));
@@ -347,9 +331,7 @@ fn the_flame_graph_of_samples_is_of_one_event_which_is_chosen() {
 #[test]
 fn the_hits_of_a_search_are_copied_as_a_table() {
     let mut session = Session::with_capture(SCREEN, 1.0);
-    session.press(Modifiers::COMMAND, Key::F);
-    session.harness.step();
-    session.type_text("read");
+    session.search("read");
     session.until("the hits", |session| session.says("ListItem: read"));
     session.harness.run_steps(2);
     session.click("Copy");
@@ -367,9 +349,7 @@ fn the_bar_of_the_search_has_room_for_its_hits_with_large_text_on_a_dense_screen
     for _ in 0..3 {
         session.give("Larger text");
     }
-    session.press(Modifiers::COMMAND, Key::F);
-    session.harness.step();
-    session.type_text("read");
+    session.search("read");
     session.press(Modifiers::NONE, Key::Enter);
     session.until("a hit", |session| session.says("1 of 1\u{2009}500 hits"));
     session.harness.run_steps(3);
@@ -391,9 +371,7 @@ fn the_bar_of_the_search_has_room_for_its_hits_with_large_text_on_a_dense_screen
 fn the_error_of_a_search_is_beside_its_buttons_and_in_the_list() {
     for width in [700.0, 1024.0, 1280.0] {
         let mut session = Session::with_capture(vec2(width, 700.0), 1.0);
-        session.press(Modifiers::COMMAND, Key::F);
-        session.harness.step();
-        session.type_text("dur>=5:00");
+        session.search("dur>=5:00");
         session.until("what is wrong", |session| session.says("expected a number of"));
         session.harness.run_steps(2);
         let errors = session.harness.query_all_by_label_contains("expected a number of");
@@ -430,9 +408,7 @@ fn the_words_of_the_last_search_are_replaced_by_typing() {
 #[test]
 fn the_longest_hits_come_first_where_that_is_chosen_and_are_copied_and_written_so() {
     let mut session = Session::with_capture(SCREEN, 1.0);
-    session.press(Modifiers::COMMAND, Key::F);
-    session.harness.step();
-    session.type_text("cat:io");
+    session.search("cat:io");
     session.until("the hits", |session| session.says("ListItem: write"));
     session.click("Longest");
     let first_words = |session: &Session| -> Vec<String> {
@@ -466,9 +442,7 @@ fn the_longest_hits_come_first_where_that_is_chosen_and_are_copied_and_written_s
 #[test]
 fn a_mistyped_key_of_a_search_is_told_where_nothing_matches() {
     let mut session = Session::with_capture(SCREEN, 1.0);
-    session.press(Modifiers::COMMAND, Key::F);
-    session.harness.step();
-    session.type_text("durr>1ms");
+    session.search("durr>1ms");
     session.until("the key that is meant", |session| session.says("did you mean `dur>`?"));
 }
 

@@ -10,14 +10,6 @@ use crate::session::Session;
 
 const SCREEN: egui::Vec2 = vec2(1280.0, 800.0);
 
-fn with_table() -> Session {
-    let mut session = Session::with_capture(SCREEN, 1.0);
-    session.press(Modifiers::COMMAND, Key::T);
-    session.until("the lines", |session| session.harness.query_all_by_role(egui::Role::ListItem).count() == 3);
-    session.harness.run_steps(2);
-    session
-}
-
 /// Returns the output of a shell for a line that starts with `longspan`.
 pub(crate) fn run_by_shell(line: &str) -> String {
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_longspan"));
@@ -32,7 +24,7 @@ pub(crate) fn run_by_shell(line: &str) -> String {
 
 #[test]
 fn a_right_click_on_a_head_hides_and_shows_columns_and_they_are_kept() {
-    let mut session = with_table();
+    let mut session = Session::with_statistics(SCREEN);
     let has_head = |session: &Session, head: &str| session.harness.query_by_label(head).is_some();
     assert!(has_head(&session, "Distinct") && has_head(&session, "p90"));
     let head = session.harness.get_by_label("Mean").rect().center();
@@ -48,10 +40,7 @@ fn a_right_click_on_a_head_hides_and_shows_columns_and_they_are_kept() {
         let has_columns = |table: String| !table.contains("Distinct") && table.contains("\tp95 (ns)\tUnfinished\n");
         copied(session).is_some_and(has_columns)
     });
-    let mut again = session.started_again(SCREEN);
-    let capture = again.capture.clone();
-    again.harness.state_mut().open_files(&[capture]);
-    again.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    let mut again = session.opened_again(SCREEN, "capture.json");
     // The panel is open again, as the trace was left.
     again.until("the lines", |session| session.harness.query_all_by_role(egui::Role::ListItem).count() == 3);
     assert!(!has_head(&again, "Distinct") && has_head(&again, "p95"));
@@ -64,7 +53,7 @@ fn a_right_click_on_a_head_hides_and_shows_columns_and_they_are_kept() {
 
 #[test]
 fn the_command_that_is_copied_prints_the_same_table() {
-    let mut session = with_table();
+    let mut session = Session::with_statistics(SCREEN);
     session.give("Copy the statistics as CSV");
     session.click("Copy as command");
     let line = copied(&session).expect("a command");
@@ -87,9 +76,7 @@ fn the_command_that_is_copied_prints_the_same_table() {
 #[test]
 fn the_command_of_a_search_counts_its_hits() {
     let mut session = Session::with_capture(SCREEN, 1.0);
-    session.press(Modifiers::COMMAND, Key::F);
-    session.harness.step();
-    session.type_text("-cat:net dur>=100us");
+    session.search("-cat:net dur>=100us");
     session.until("the hits", |session| session.harness.query_by_label("Copy as command").is_some());
     session.click("Copy as command");
     let line = copied(&session).expect("a command");
@@ -100,17 +87,14 @@ fn the_command_of_a_search_counts_its_hits() {
 
 #[test]
 fn a_panel_says_how_exact_its_numbers_are() {
-    let mut session = with_table();
+    let mut session = Session::with_statistics(SCREEN);
     session.until("the state", |session| session.says("Label: exact"));
     assert!(session.harness.query_by_label("p50").is_some());
     // More spans of a name than the panel stores individually.
     let mut session = Session::empty(SCREEN, 1.0);
-    let path = session.capture.with_file_name("many.json");
     let span = |k: u32| format!(r#"{{"ph":"X","name":"tick","pid":1,"tid":1,"ts":{},"dur":{}}}"#, k * 10, 1 + k % 7);
     let spans: Vec<String> = (0..300).map(span).collect();
-    std::fs::write(&path, format!("[{}]", spans.join(","))).expect("written");
-    session.harness.state_mut().open_files(&[path]);
-    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.open_text("many.json", &format!("[{}]", spans.join(",")));
     session.press(Modifiers::COMMAND, Key::T);
     session.until("the line", |session| session.harness.query_all_by_role(egui::Role::ListItem).count() == 1);
     session.until("the error", |session| session.says("Label: exact, ~p to within 1/32"));

@@ -17,25 +17,17 @@ const ENGINE: &str = "GPU / Queue 1 / Engine 2 tracks";
 fn with_queues(size: Vec2) -> Session {
     let mut session = Session::empty(size, 1.0);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/nested_tracks.pftrace.gz");
-    session.harness.state_mut().open_files(&[path]);
-    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.open(&[path]);
     session.harness.run_steps(3);
     session
 }
 
-/// Returns the labels of the headers and tracks, from top to bottom.
-fn heads(session: &Session) -> Vec<String> {
-    let texts = session.node_texts().into_iter();
-    let heads = texts.filter_map(|text| text.strip_prefix("Button: ").map(str::to_owned));
-    heads.filter(|text| text.ends_with("folded")).collect()
-}
-
 fn count(session: &Session, start: &str) -> usize {
-    heads(session).iter().filter(|head| head.starts_with(start)).count()
+    session.head_labels().iter().filter(|head| head.starts_with(start)).count()
 }
 
 fn toggle(session: &mut Session, head: &str) {
-    let is_unfolded = heads(session).contains(&format!("{head}, unfolded"));
+    let is_unfolded = session.head_labels().contains(&format!("{head}, unfolded"));
     session.click(&format!("{head}, {}", if is_unfolded { "unfolded" } else { "folded" }));
     session.harness.run_steps(8);
 }
@@ -46,10 +38,10 @@ fn an_outer_header_folds_all_within_and_an_inner_one_its_part() {
     let queue = ["Engine 2 tracks", "Engine / Copy", "Engine / Draw", "Depth"];
     let all = |queue_number: usize| queue.map(|head| format!("GPU / Queue {queue_number} / {head}"));
     for head in all(1).into_iter().chain(all(2)).chain([GPU, QUEUES[0], QUEUES[1]].map(str::to_owned)) {
-        assert_eq!(count(&session, &head), 1, "{head} in {:?}", heads(&session));
+        assert_eq!(count(&session, &head), 1, "{head} in {:?}", session.head_labels());
     }
     toggle(&mut session, ENGINE);
-    assert_eq!(count(&session, "GPU / Queue 1 / Engine / "), 0, "{:?}", heads(&session));
+    assert_eq!(count(&session, "GPU / Queue 1 / Engine / "), 0, "{:?}", session.head_labels());
     assert_eq!(count(&session, "GPU / Queue 2 / Engine / "), 2);
     toggle(&mut session, QUEUES[0]);
     assert_eq!((count(&session, "GPU / Queue 1 / "), count(&session, "GPU / Queue 2 / ")), (0, 4));
@@ -71,7 +63,7 @@ fn an_inner_group_is_a_scope_a_filter_and_is_hidden() {
     session.until("its spans", |session| session.says("4 tracks") && session.says("ListItem: submit 1"));
     assert!(!session.says("ListItem: submit 2") && !session.says("ListItem: frame"));
     // The groups around it have a part of the scope too, and its tracks all.
-    assert_eq!(count(&session, "GPU 8 tracks, in the scope"), 1, "{:?}", heads(&session));
+    assert_eq!(count(&session, "GPU 8 tracks, in the scope"), 1, "{:?}", session.head_labels());
     assert_eq!(count(&session, "GPU / Queue 2 4 tracks, in the scope"), 0);
     session.right_click(head);
     session.click("Copy the name");
@@ -79,7 +71,12 @@ fn an_inner_group_is_a_scope_a_filter_and_is_hidden() {
     session.right_click(head);
     session.click("Hide the group");
     session.harness.run_steps(2);
-    assert_eq!((count(&session, "GPU / Queue 1"), count(&session, "GPU 4 tracks")), (0, 1), "{:?}", heads(&session));
+    assert_eq!(
+        (count(&session, "GPU / Queue 1"), count(&session, "GPU 4 tracks")),
+        (0, 1),
+        "{:?}",
+        session.head_labels()
+    );
 }
 
 #[test]
@@ -88,9 +85,7 @@ fn a_hit_unfolds_all_groups_around_it() {
     toggle(&mut session, ENGINE.replace('1', "2").as_str());
     toggle(&mut session, QUEUES[1]);
     toggle(&mut session, GPU);
-    session.press(Modifiers::COMMAND, Key::F);
-    session.harness.step();
-    session.type_text("name:\"draw mesh\" track:\"Queue 2 / Engine\"");
+    session.search("name:\"draw mesh\" track:\"Queue 2 / Engine\"");
     session.until("the hits", |session| session.says("40 hits"));
     session.press(Modifiers::NONE, Key::Enter);
     session.until("its track", |session| count(session, "GPU / Queue 2 / Engine / Draw") == 1);
@@ -121,5 +116,5 @@ fn the_header_of_the_innermost_group_stays_at_the_top_with_the_names_of_those_ar
             seen.push(*label);
         }
     }
-    assert_eq!(seen.get(..4), Some(&[GPU, QUEUES[0], ENGINE, QUEUES[0]][..]), "{seen:?} {:?}", heads(&session));
+    assert_eq!(seen.get(..4), Some(&[GPU, QUEUES[0], ENGINE, QUEUES[0]][..]), "{seen:?} {:?}", session.head_labels());
 }

@@ -65,9 +65,7 @@ fn a_category_has_its_sum_its_facts_and_its_spans() {
 #[test]
 fn an_argument_of_a_span_is_a_key_from_the_menu_of_its_value() {
     let mut session = Session::with_capture(SCREEN, 1.0);
-    session.press(Modifiers::COMMAND, Key::F);
-    session.harness.step();
-    session.type_text("request");
+    session.search("request");
     session.press(Modifiers::NONE, Key::Enter);
     session.until("its details", |session| session.says("/index.html"));
     let value = session.harness.get_by_label("/index.html").rect().center();
@@ -107,9 +105,7 @@ fn a_value_is_found_and_grouped_by_any_key() {
     let text = format!("[{}]", spans.collect::<Vec<_>>().join(","));
     let mut session = Session::empty(SCREEN, 1.0);
     session.open_text("keys.json", &text);
-    session.press(Modifiers::COMMAND, Key::F);
-    session.harness.step();
-    session.type_text("call");
+    session.search("call");
     session.press(Modifiers::NONE, Key::Enter);
     session.until("its details", |session| session.says("7 hits") && session.says("alpha"));
     for (_, value, _, spans) in values {

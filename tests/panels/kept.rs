@@ -9,10 +9,7 @@ const SCREEN: egui::Vec2 = vec2(1280.0, 800.0);
 
 fn open_again(session: Session) -> Session {
     // The window disappears, as in a crash.
-    let mut again = session.started_again(SCREEN);
-    let capture = again.capture.clone();
-    again.harness.state_mut().open_files(&[capture]);
-    again.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    let mut again = session.opened_again(SCREEN, "capture.json");
     again.harness.run_steps(3);
     again
 }

@@ -220,12 +220,9 @@ fn version_licence_and_graphics_card_are_in_the_help_and_not_in_the_line_at_the_
 #[test]
 fn the_process_of_the_tracks_in_view_stays_at_the_top_until_the_next_one_pushes_it_out() {
     let mut session = Session::empty(SCREEN, 1.0);
-    let path = session.capture.with_file_name("threads.json");
     let span = |pid: u32, tid: u32| format!(r#"{{"ph":"X","name":"a","pid":{pid},"tid":{tid},"ts":{tid},"dur":9}}"#);
     let spans: Vec<String> = [1, 2].into_iter().flat_map(|pid| (0..60).map(move |tid| span(pid, tid))).collect();
-    std::fs::write(&path, format!("[{}]", spans.join(","))).expect("written");
-    session.harness.state_mut().open_files(&[path]);
-    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.open_text("threads.json", &format!("[{}]", spans.join(",")));
     session.harness.run_steps(3);
     let header = |session: &Session, pid: u32| session.harness.get_by_label(&format!("Process {pid}, unfolded")).rect();
     let top = header(&session, 1).top();
@@ -457,8 +454,7 @@ fn a_trace_that_has_changed_on_disk_can_be_reloaded_and_a_copied_command_says_th
     };
     let has_changed = |session: &Session| session.says("has changed since it was opened");
     write("a");
-    session.harness.state_mut().open_files(std::slice::from_ref(&capture));
-    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.open(std::slice::from_ref(&capture));
     session.press(Modifiers::COMMAND, Key::T);
     session.until("the span", |session| session.says("ListItem: a"));
     session.click("Copy as command");

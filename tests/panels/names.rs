@@ -45,17 +45,14 @@ fn no_panel_says_a_control_character_of_a_name() {
     for path in &paths {
         std::fs::write(path, trace()).expect("written");
     }
-    session.harness.state_mut().open_files(&paths);
-    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.open(&paths);
     let title = session.harness.state().title();
     assert!(title.contains("fake line") && !title.chars().any(is_control), "{title:?}");
     assert_harmless(&session, "the timeline");
     session.press(Modifiers::COMMAND, Key::T);
     session.until("the lines", |session| session.harness.query_all_by_role(egui::Role::ListItem).count() > 0);
     assert_harmless(&session, "statistics");
-    session.press(Modifiers::COMMAND, Key::F);
-    session.harness.step();
-    session.type_text("fake");
+    session.search("fake");
     session.until("the hits", |session| session.says("Label: 6 hits"));
     assert_harmless(&session, "the search");
     session.press(Modifiers::NONE, Key::Enter);

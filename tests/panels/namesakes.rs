@@ -21,9 +21,7 @@ const READS: &str = r#"[
 fn with_selected(name: &str) -> Session {
     let mut session = Session::empty(SCREEN, 1.0);
     session.open_text("reads.json", READS);
-    session.press(Modifiers::COMMAND, Key::F);
-    session.harness.step();
-    session.type_text(&format!("/^{name}$/"));
+    session.search(&format!("/^{name}$/"));
     session.press(Modifiers::NONE, Key::Enter);
     session.until(name, |session| session.summary().contains(&format!("Selected: {name},")));
     session.press(Modifiers::NONE, Key::Escape);

@@ -297,9 +297,7 @@ fn back_and_forward_restore_the_rows_in_view() {
     page_down(&mut session, 2);
     let before = first_names(&session);
     // The whole trace is in view, so the jump only scrolls.
-    session.press(Modifiers::COMMAND, Key::F);
-    session.harness.step();
-    session.type_text("p15t20e");
+    session.search("p15t20e");
     session.until("the hit", |session| session.says("1 hit"));
     session.press(Modifiers::NONE, Key::F3);
     session.until("the span", |session| session.summary().contains("Selected: p15t20e"));

@@ -26,10 +26,7 @@ fn with_samples() -> Session {
     let frames = r#"{"main":{"name":"main","category":"app"},"spin":{"name":"spin","category":"app","parent":"main"},
         "spin2":{"name":"spin","category":"app","parent":"spin"},"wait":{"name":"wait","category":"libc","parent":"main"}}"#;
     let trace = format!(r#"{{"stackFrames":{frames},"traceEvents":[{}]}}"#, rows.join(","));
-    std::fs::write(&session.capture, trace).expect("written");
-    let capture = session.capture.clone();
-    session.harness.state_mut().open_files(&[capture]);
-    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.open_text("capture.json", &trace);
     session.press(Modifiers::COMMAND, Key::E);
     rows_are(
         &mut session,
@@ -299,9 +296,7 @@ fn menus_of_sampled_functions_lead_to_samples_and_not_to_sums_of_spans() {
 fn the_details_of_a_sample_and_of_a_frame_name_their_module() {
     let mut session = with_samples();
     session.press(Modifiers::COMMAND, Key::E);
-    session.press(Modifiers::COMMAND, Key::F);
-    session.harness.step();
-    session.type_text("wait");
+    session.search("wait");
     // A sample first, then a bar.
     for row in ["Depth0", "Depth1"] {
         session.press(Modifiers::NONE, Key::Enter);

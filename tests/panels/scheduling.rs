@@ -27,10 +27,7 @@ fn rows(session: &Session) -> Vec<String> {
 
 fn opened(text: &str) -> Session {
     let mut session = Session::empty(SCREEN, 1.0);
-    let path = session.capture.with_file_name("trace.txt");
-    std::fs::write(&path, text).expect("written");
-    session.harness.state_mut().open_files(&[path]);
-    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.open_text("trace.txt", text);
     session.give("Scheduling");
     session
 }

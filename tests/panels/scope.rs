@@ -175,9 +175,7 @@ fn the_menu_of_a_span_selects_what_is_inside_it_and_escape_takes_back_one_layer_
     assert!(session.says(TIME) && session.says(TRACKS) && session.says(FILTER) && session.says("within:#"));
     until_statistics(&mut session, &["read"]);
     // The search is limited to the scope.
-    session.press(Modifiers::COMMAND, Key::F);
-    session.harness.step();
-    session.type_text("r");
+    session.search("r");
     session.until("the hits in the scope", |session| session.says("2 hits"));
     session.press(Modifiers::COMMAND, Key::T);
     session.harness.get_by_label("Filter names").focus();
@@ -289,10 +287,7 @@ fn a_scope_is_saved_under_a_name_kept_with_the_trace_and_forgotten() {
     session.harness.run_steps(2);
     assert!(session.says("Label: main of server 1"));
     session.give("Close the tab");
-    let mut again = session.started_again(SCREEN);
-    let capture = again.capture.clone();
-    again.harness.state_mut().open_files(&[capture]);
-    again.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    let mut again = session.opened_again(SCREEN, "capture.json");
     again.harness.run_steps(2);
     saved(&mut again);
     assert!(again.says("the main thread"), "{}", again.node_texts().join("\n"));

@@ -105,16 +105,37 @@ impl Session {
             r#"[{"ph":"X","name":"other","pid":9,"tid":9,"ts":0,"dur":1000000},{"ph":"E","pid":9,"tid":9,"ts":1}]"#;
         std::fs::write(&other, spans).expect("written");
         let files = [session.capture.clone(), other];
-        session.harness.state_mut().open_files(&files);
-        session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+        session.open(&files);
         session
     }
 
-    /// Opens a trace with this content.
+    /// Opens traces, and waits for the timeline.
+    #[track_caller]
+    pub(crate) fn open(&mut self, files: &[PathBuf]) {
+        self.harness.state_mut().open_files(files);
+        self.until_timeline();
+    }
+
+    /// Opens a trace with this content, in the folder of the session.
+    #[track_caller]
     pub(crate) fn open_text(&mut self, name: &str, text: &str) {
-        let path = self.folder.path().join(name);
+        let path = self.capture.with_file_name(name);
         std::fs::write(&path, text).expect("written");
-        self.harness.state_mut().open_files(&[path]);
+        self.open(&[path]);
+    }
+
+    /// Restarts the application with its saved state, and opens a trace in the folder of the session.
+    #[track_caller]
+    pub(crate) fn opened_again(self, size: Vec2, name: &str) -> Self {
+        let mut again = self.started_again(size);
+        let path = again.capture.with_file_name(name);
+        again.open(&[path]);
+        again
+    }
+
+    /// Waits until the window shows a timeline.
+    #[track_caller]
+    pub(crate) fn until_timeline(&mut self) {
         self.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
     }
 
@@ -122,8 +143,16 @@ impl Session {
     pub(crate) fn with_capture(size: Vec2, pixels_per_point: f32) -> Self {
         let mut session = Self::empty(size, pixels_per_point);
         let capture = session.capture.clone();
-        session.harness.state_mut().open_files(&[capture]);
-        session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+        session.open(&[capture]);
+        session
+    }
+
+    /// Creates a session with the trace and its statistics.
+    pub(crate) fn with_statistics(size: Vec2) -> Self {
+        let mut session = Self::with_capture(size, 1.0);
+        session.press(Modifiers::COMMAND, Key::T);
+        session.until("the lines", |session| session.harness.query_all_by_role(egui::Role::ListItem).count() == 3);
+        session.harness.run_steps(2);
         session
     }
 
@@ -172,6 +201,20 @@ impl Session {
             format!("{:?}: {}{}", node.role(), text(node.label()), text(node.value()))
         });
         texts.collect()
+    }
+
+    /// Returns the labels of the headers that fold, from top to bottom: of groups and of tracks.
+    pub(crate) fn head_labels(&self) -> Vec<String> {
+        let texts = self.node_texts().into_iter();
+        let buttons = texts.filter_map(|text| text.strip_prefix("Button: ").map(str::to_owned));
+        buttons.filter(|label| label.ends_with("folded")).collect()
+    }
+
+    /// Opens the search, and types into its field.
+    pub(crate) fn search(&mut self, query: &str) {
+        self.press(Modifiers::COMMAND, Key::F);
+        self.harness.step();
+        self.type_text(query);
     }
 
     /// Runs a command by its name in the command palette.

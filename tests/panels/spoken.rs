@@ -32,9 +32,7 @@ fn a_selected_span_the_count_of_hits_and_the_chosen_command_are_spoken() {
     session.harness.run_steps(2);
     assert_spoken(&session, "Selected: ");
     assert!(!spoken(&session).iter().any(|said| said.contains("Nothing selected.")));
-    session.press(Modifiers::COMMAND, Key::F);
-    session.harness.step();
-    session.type_text("name:request");
+    session.search("name:request");
     session.until("the hits", |session| spoken(session).iter().any(|said| said.contains(" hit")));
     session.press(Modifiers::NONE, Key::Escape);
     session.press(Modifiers::COMMAND | Modifiers::SHIFT, Key::P);

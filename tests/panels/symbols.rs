@@ -17,8 +17,7 @@ fn opened(session: &mut Session) -> String {
     let folder = session.capture.parent().expect("a folder").to_path_buf();
     let program = program(&folder, "");
     let path = recording(&folder, &program);
-    session.harness.state_mut().open_files(&[path]);
-    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.open(&[path]);
     session.give("Symbols");
     session.until("the rows", |session| session.harness.query_all_by_role(egui::Role::ListItem).count() == 2);
     build_id(&program)
@@ -52,8 +51,7 @@ fn symbols_that_are_located_later_name_the_open_trace() {
     let kept = folder.join("kept");
     std::fs::create_dir_all(&kept).expect("made");
     std::fs::rename(&program, kept.join("work")).expect("moved");
-    session.harness.state_mut().open_files(&[path]);
-    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.open(&[path]);
     session.give("Symbols");
     session.until("the rows", |session| session.says("/work, no file, 3 samples, debuginfod-find"));
     session.click("Folder with symbols");
@@ -102,8 +100,7 @@ fn stacks_are_unwound_again_when_their_files_are_located() {
     let kept = folder.join("kept");
     std::fs::create_dir_all(&kept).expect("made");
     std::fs::rename(&program, kept.join("deep")).expect("moved");
-    session.harness.state_mut().open_files(&[path]);
-    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.open(&[path]);
     session.give("Flame graph");
     // The innermost frame, and the mark of a cut stack.
     session.until("a cut stack", |session| session.says("Flame graph of 2 bars"));

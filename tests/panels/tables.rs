@@ -9,15 +9,6 @@ use crate::session::Session;
 
 const SCREEN: egui::Vec2 = vec2(1280.0, 800.0);
 
-/// Opens a session with the statistics table.
-fn with_table() -> Session {
-    let mut session = Session::with_capture(SCREEN, 1.0);
-    session.press(Modifiers::COMMAND, Key::T);
-    session.until("the lines", |session| session.harness.query_all_by_role(egui::Role::ListItem).count() == 3);
-    session.harness.run_steps(2);
-    session
-}
-
 fn left_of(session: &Session, head: &str) -> f32 {
     session.harness.get_by_label(head).rect().left()
 }
@@ -30,7 +21,7 @@ fn name_of(session: &Session, row: &str) -> Pos2 {
 
 #[test]
 fn a_column_is_as_wide_as_the_hand_made_it_and_so_it_is_with_the_next_start() {
-    let mut session = with_table();
+    let mut session = Session::with_statistics(SCREEN);
     let edge = session.harness.get_by_label("Width of Name").rect().center();
     let before = left_of(&session, "Count");
     session.drag(edge, edge - vec2(60.0, 0.0));
@@ -38,10 +29,7 @@ fn a_column_is_as_wide_as_the_hand_made_it_and_so_it_is_with_the_next_start() {
     let after = left_of(&session, "Count");
     assert!((before - after - 60.0).abs() < 2.0, "{before} {after}");
     session.click("Name");
-    let mut again = session.started_again(SCREEN);
-    let capture = again.capture.clone();
-    again.harness.state_mut().open_files(&[capture]);
-    again.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    let mut again = session.opened_again(SCREEN, "capture.json");
     // The panel is open again, as the trace was left.
     again.until("the lines", |session| session.harness.query_all_by_role(egui::Role::ListItem).count() == 3);
     assert!((left_of(&again, "Count") - after).abs() < 2.0, "{after} {}", left_of(&again, "Count"));
@@ -52,7 +40,7 @@ fn a_column_is_as_wide_as_the_hand_made_it_and_so_it_is_with_the_next_start() {
 
 #[test]
 fn arrows_home_and_end_lead_from_row_to_row_and_enter_chooses() {
-    let mut session = with_table();
+    let mut session = Session::with_statistics(SCREEN);
     session.click("request");
     let summary = session.summary();
     for (key, row) in [
@@ -75,7 +63,7 @@ fn arrows_home_and_end_lead_from_row_to_row_and_enter_chooses() {
 
 #[test]
 fn the_key_to_copy_takes_the_row_that_has_the_keyboard_with_exact_numbers() {
-    let mut session = with_table();
+    let mut session = Session::with_statistics(SCREEN);
     session.click("write");
     session.harness.event(Event::Copy);
     session.harness.step();
@@ -86,7 +74,7 @@ fn the_key_to_copy_takes_the_row_that_has_the_keyboard_with_exact_numbers() {
 
 #[test]
 fn a_right_click_offers_what_can_be_done_with_a_value() {
-    let mut session = with_table();
+    let mut session = Session::with_statistics(SCREEN);
     let name = name_of(&session, "read");
     session.right_click(name);
     assert!(!session.says("Group by this key"), "no entry leads nowhere");
@@ -107,7 +95,7 @@ fn a_right_click_offers_what_can_be_done_with_a_value() {
 
 #[test]
 fn a_total_adds_up_what_is_shown() {
-    let mut session = with_table();
+    let mut session = Session::with_statistics(SCREEN);
     assert!(session.says("3 names, Count 5, Total 2.000 ms, Self 1.700 ms"), "{}", session.node_texts().join("\n"));
     session.click("Filter names");
     session.type_text("write");
@@ -116,7 +104,7 @@ fn a_total_adds_up_what_is_shown() {
 
 #[test]
 fn shares_say_what_they_are_shares_of() {
-    let mut session = with_table();
+    let mut session = Session::with_statistics(SCREEN);
     let meaning = |session: &mut Session, title: &str| {
         let head = session.harness.get_by_label(title).rect().center();
         session.harness.event(Event::PointerMoved(head));
@@ -140,15 +128,12 @@ fn shares_say_what_they_are_shares_of() {
 fn a_name_of_five_hundred_letters_is_on_one_line_and_whole_in_its_tip() {
     let long = "very_long_name_".repeat(34);
     let mut session = Session::empty(SCREEN, 1.0);
-    let path = session.capture.with_file_name("long.json");
     let span = |ts: u64, name: &str| {
         let args = json!({ name: name, "plain": name });
         json!({"ph": "X", "name": name, "cat": name, "pid": 1, "tid": 1, "ts": ts, "dur": 5, "args": args})
     };
     let trace = json!([span(0, &long), span(10, "short")]);
-    std::fs::write(&path, trace.to_string()).expect("written");
-    session.harness.state_mut().open_files(&[path]);
-    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.open_text("long.json", &trace.to_string());
     session.press(Modifiers::COMMAND, Key::T);
     session.until("the lines", |session| session.harness.query_all_by_role(egui::Role::ListItem).count() == 2);
     session.harness.run_steps(2);
@@ -175,7 +160,7 @@ fn a_name_of_five_hundred_letters_is_on_one_line_and_whole_in_its_tip() {
 
 #[test]
 fn a_tip_is_beside_the_pointer_and_not_at_the_start_of_its_row() {
-    let mut session = with_table();
+    let mut session = Session::with_statistics(SCREEN);
     let row = name_of(&session, "request");
     let column = session.harness.get_by_label("Mean").rect();
     let at = egui::pos2(column.right() - 10.0, row.y);
@@ -189,7 +174,7 @@ fn a_tip_is_beside_the_pointer_and_not_at_the_start_of_its_row() {
 
 #[test]
 fn a_head_whose_title_is_not_plain_says_what_its_numbers_are() {
-    let mut session = with_table();
+    let mut session = Session::with_statistics(SCREEN);
     let head = session.harness.get_by_label("Distinct").rect().center();
     session.harness.event(Event::PointerMoved(head));
     let meaning = "Time in which at least one span of the group is open on its track: recursion counts once.";

@@ -24,45 +24,32 @@ fn trace(promises: u32) -> String {
 
 fn with_groups(promises: u32) -> Session {
     let mut session = Session::empty(SCREEN, 1.0);
-    let path = session.capture.with_file_name("groups.json");
-    std::fs::write(&path, trace(promises)).expect("written");
-    session.harness.state_mut().open_files(&[path]);
-    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.open_text("groups.json", &trace(promises));
     session.harness.run_steps(3);
     session
-}
-
-/// Returns the labels of the track headers, from top to bottom.
-fn heads(session: &Session) -> Vec<String> {
-    let texts = session.node_texts().into_iter();
-    let heads = texts.filter_map(|text| text.strip_prefix("Button: ").map(str::to_owned));
-    heads.filter(|text| text.ends_with("folded")).collect()
 }
 
 #[test]
 fn many_promises_are_one_row_that_a_click_unfolds_and_another_folds_again() {
     let mut session = with_groups(40);
-    let folded = heads(&session);
+    let folded = session.head_labels();
     let wanted = ["PROMISE 40 tracks, folded", "TIMER 5 tracks, unfolded", "Counters 4 tracks, unfolded"];
     for head in wanted {
         assert_eq!(folded.iter().filter(|text| *text == head).count(), 1, "{head} in {folded:?}");
     }
-    let shown = |session: &Session, name: &str| heads(session).iter().filter(|text| **text == *name).count();
+    let shown = |session: &Session, name: &str| session.head_labels().iter().filter(|text| **text == *name).count();
     assert_eq!((shown(&session, "PROMISE, unfolded"), shown(&session, "TIMER, unfolded")), (0, 5));
     session.click("PROMISE 40 tracks, folded");
     session.harness.run_steps(2);
-    assert!(shown(&session, "PROMISE, unfolded") > 5, "{:?}", heads(&session));
+    assert!(shown(&session, "PROMISE, unfolded") > 5, "{:?}", session.head_labels());
     session.click("PROMISE 40 tracks, unfolded");
     session.harness.run_steps(2);
     session.click("TIMER 5 tracks, unfolded");
     session.harness.run_steps(8);
     assert_eq!((shown(&session, "PROMISE, unfolded"), shown(&session, "TIMER, unfolded")), (0, 0));
-    let mut again = session.started_again(SCREEN);
-    let path = again.capture.with_file_name("groups.json");
-    again.harness.state_mut().open_files(&[path]);
-    again.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    let mut again = session.opened_again(SCREEN, "groups.json");
     again.harness.run_steps(3);
-    assert_eq!(shown(&again, "TIMER 5 tracks, folded"), 1, "{:?}", heads(&again));
+    assert_eq!(shown(&again, "TIMER 5 tracks, folded"), 1, "{:?}", again.head_labels());
 }
 
 #[test]
@@ -88,9 +75,7 @@ fn a_group_is_a_scope_and_is_hidden_and_a_search_unfolds_it() {
     assert!(session.says("40 hidden tracks"), "{:?}", session.node_texts());
     session.press(Modifiers::NONE, Key::Escape);
     session.press(Modifiers::NONE, Key::Escape);
-    session.press(Modifiers::COMMAND, Key::F);
-    session.harness.step();
-    session.type_text("name:PROMISE");
+    session.search("name:PROMISE");
     session.until("the hits", |session| session.says("40 hits"));
     session.press(Modifiers::NONE, Key::Enter);
     // The other tracks stay hidden.
@@ -111,11 +96,12 @@ fn the_headers_of_a_process_and_of_its_group_stay_at_the_top_and_the_menu_of_a_t
     let rect = |session: &Session, label: &str| session.harness.get_by_label(label).rect();
     let canvas = session.harness.get_by_role(egui::Role::Canvas).rect();
     let [process, group] = ["Process 7, unfolded", "PROMISE 60 tracks, unfolded"].map(|label| rect(&session, label));
-    assert_eq!(process.top(), canvas.top(), "{:?}", heads(&session));
+    assert_eq!(process.top(), canvas.top(), "{:?}", session.head_labels());
     assert_eq!(group.top(), process.bottom());
     let tracks: Vec<_> = session.harness.query_all_by_label("PROMISE, unfolded").map(|node| node.rect()).collect();
     assert!(tracks.iter().all(|track| track.top() >= group.bottom()), "no name is below the headers");
     session.right_click(tracks[tracks.len() / 2].center());
     session.click("Fold its group");
-    session.until("the folded group", |session| heads(session).contains(&"PROMISE 60 tracks, folded".to_owned()));
+    session
+        .until("the folded group", |session| session.head_labels().contains(&"PROMISE 60 tracks, folded".to_owned()));
 }

@@ -1,7 +1,6 @@
 //! Orders of tracks that are counted in the background: busy time, and hits of the search.
 
 use egui::{Key, Modifiers, Vec2};
-use egui_kittest::kittest::Queryable;
 
 use crate::session::Session;
 
@@ -37,9 +36,7 @@ fn tracks_are_ordered_by_counts_that_come_later_and_the_order_follows_the_search
     session.give("Order by hits of the search");
     session.until("the reason", |session| session.says("Tracks are in trace order until a search has hits"));
     until_ordered(&mut session, [1, 2, 3]);
-    session.press(Modifiers::COMMAND, Key::F);
-    session.harness.step();
-    session.type_text("short");
+    session.search("short");
     until_ordered(&mut session, [2, 3, 1]);
     assert!(!session.says("Tracks are in trace order"));
     session.press(Modifiers::COMMAND, Key::A);
@@ -48,12 +45,7 @@ fn tracks_are_ordered_by_counts_that_come_later_and_the_order_follows_the_search
     session.press(Modifiers::NONE, Key::Escape);
     until_ordered(&mut session, [1, 2, 3]);
     // The order is kept with the trace, and waits for the next search.
-    let mut again = session.started_again(SCREEN);
-    let path = again.capture.with_file_name("order.json");
-    again.harness.state_mut().open_files(&[path]);
-    again.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
-    again.press(Modifiers::COMMAND, Key::F);
-    again.harness.step();
-    again.type_text("short");
+    let mut again = session.opened_again(SCREEN, "order.json");
+    again.search("short");
     until_ordered(&mut again, [2, 3, 1]);
 }

@@ -88,10 +88,7 @@ fn an_undone_edit_is_saved_with_the_trace() {
     session.wait_for_the_write();
     undo(&mut session);
     session.wait_for_the_write();
-    let mut again = session.started_again(SCREEN);
-    let capture = again.capture.clone();
-    again.harness.state_mut().open_files(&[capture]);
-    again.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    let mut again = session.opened_again(SCREEN, "capture.json");
     again.harness.run_steps(3);
     assert!(!has_marker(&again));
     assert!(!again.offers("Undo"), "nothing was changed since it was opened");
