@@ -351,13 +351,7 @@ impl Panels {
                 return None;
             }
         };
-        let (set, analysis) = match pin {
-            None => (&mut self.set, &mut self.analysis),
-            Some(pin) => {
-                let pinned = self.pinned.get_mut(pin)?;
-                (&mut pinned.set, &mut pinned.analysis)
-            }
-        };
+        let (set, analysis) = self.askers(pin)?;
         match answer {
             Answer::Hits(hits) => self.show_hits(hits, timeline, wake),
             Answer::Page(HitsOf::Search, first, hits) => set.search.set_page(first, hits),
@@ -394,6 +388,14 @@ impl Panels {
             Answer::Names(named) => self.named = Some(named),
         }
         None
+    }
+
+    /// Returns the panels that show answers, with their queries: those of the dock, or a pinned one.
+    fn askers(&mut self, pin: Option<PinId>) -> Option<(&mut PanelSet, &mut Analysis)> {
+        match pin {
+            None => Some((&mut self.set, &mut self.analysis)),
+            Some(pin) => self.pinned.get_mut(pin).map(|pinned| (&mut pinned.set, &mut pinned.analysis)),
+        }
     }
 
     /// Passes the error of a query to the panels, or to the pinned one that asked.

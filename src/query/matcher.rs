@@ -91,17 +91,9 @@ impl Matcher {
                     });
                 }
                 Test::Duration(range) if term.negated => matcher.not_durations.push(range.clone()),
-                Test::Duration(range) => {
-                    let (least, most) =
-                        (range.start().max(matcher.durations.start()), range.end().min(matcher.durations.end()));
-                    matcher.durations = *least..=*most;
-                }
+                Test::Duration(range) => matcher.durations = intersection(range, &matcher.durations),
                 Test::Start(range) if term.negated => matcher.not_starts.push(range.clone()),
-                Test::Start(range) => {
-                    let (least, most) =
-                        (range.start().max(matcher.starts.start()), range.end().min(matcher.starts.end()));
-                    matcher.starts = *least..=*most;
-                }
+                Test::Start(range) => matcher.starts = intersection(range, &matcher.starts),
                 Test::Inside(test) => {
                     let names = NameSet::new(&names_passing(snapshot, test));
                     matcher.inside.push(Arc::new(Inside::named(snapshot, names, term.negated)));
@@ -340,6 +332,10 @@ fn names_passing(snapshot: &Snapshot, test: &TextTest) -> Vec<bool> {
         passing[frame.index()] |= functions.iter().any(|line| passing[line.function.index()]);
     }
     passing
+}
+
+fn intersection<T: Copy + Ord>(one: &RangeInclusive<T>, other: &RangeInclusive<T>) -> RangeInclusive<T> {
+    *one.start().max(other.start())..=*one.end().min(other.end())
 }
 
 /// Intersects the kept indices of `0..count` with those for which `holds` returns true.

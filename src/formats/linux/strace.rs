@@ -207,14 +207,7 @@ impl Strace {
         }
         let is_shown = record.what != StraceEvent::Skipped;
         self.last_call = Some(LastCall { tid, start_ns: ts_ns, pos, is_shown });
-        let begun = |name: &[u8], args: &[u8]| UnfinishedCall {
-            tid,
-            start_ns: ts_ns,
-            name: name.into(),
-            args: args.into(),
-            pos,
-            inner_end_ns: ts_ns,
-        };
+        let begun = |name: &[u8], args: &[u8]| UnfinishedCall::begin(tid, ts_ns, name, args, pos);
         match record.what {
             StraceEvent::Call { name, args, result, dur_ns } => {
                 let (start_ns, result) = (ts_ns, (!result.is_empty()).then_some(result));

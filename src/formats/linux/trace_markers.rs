@@ -33,15 +33,9 @@ pub(crate) fn marker(scheduler: &mut Scheduler, batch: &mut BatchBuilder, writte
     {
         scheduler.learn_process(batch, tid, pid);
     }
-    let thread = || {
-        let pid = scheduler.process(tid).or(pid).unwrap_or(tid);
-        key(TrackKind::Thread, pid, Id::Number(tid), "")
-    };
-    let asynchronous = |pid| key(TrackKind::Async, pid, Id::None, "");
-    let named_track = |pid, track: &[u8]| {
-        let key = key(TrackKind::Async, pid, Id::None, &String::from_utf8_lossy(track));
-        TrackKey { slot: TrackKey::SLOT_NAMED, ..key }
-    };
+    let thread = || key(TrackKind::Thread, scheduler.process(tid).or(pid).unwrap_or(tid), Id::Number(tid), b"");
+    let asynchronous = |pid, name: &[u8]| key(TrackKind::Async, pid, Id::None, name);
+    let named_track = |pid, track| TrackKey { slot: TrackKey::SLOT_NAMED, ..asynchronous(pid, track) };
     let (mut category, mut args) = (None, &b""[..]);
     let (track, kind, name, value) = match (kind, pid) {
         (b"B", Some(_)) => {
@@ -54,22 +48,15 @@ pub(crate) fn marker(scheduler: &mut Scheduler, batch: &mut BatchBuilder, writte
         (b"E", _) => (thread(), EventKind::End, &b""[..], 0),
         (b"I", Some(_)) => (thread(), EventKind::Instant, rest, 0),
         (b"C", Some(pid)) => {
-            let with_category = || {
-                let (before, last) = split_last(rest);
-                let is_number = parsed_f64(last).is_some();
-                let (name, value) = counter_value(before).filter(|_| is_category(last) && !is_number)?;
-                Some((name, value, Some(last)))
-            };
-            let counter = counter_value(rest).map(|(name, value)| (name, value, None)).or_else(with_category);
-            let Some((name, value, last)) = counter else { return batch.lose(Loss::BadCounter, pos) };
-            category = last;
-            let track = key(TrackKind::Counter, pid, Id::None, &String::from_utf8_lossy(name));
-            (track, EventKind::Counter, name, value.to_bits())
+            let Some(counter) = counter_parts(rest) else { return batch.lose(Loss::BadCounter, pos) };
+            category = counter.category;
+            let track = key(TrackKind::Counter, pid, Id::None, counter.name);
+            (track, EventKind::Counter, counter.name, counter.value.to_bits())
         }
         (b"S" | b"F", Some(pid)) => {
             let (name, cookie) = split_last(rest);
             let begun = if kind == b"S" { EventKind::AsyncBegin } else { EventKind::AsyncEnd };
-            (asynchronous(pid), begun, name, async_id(pid, name, cookie))
+            (asynchronous(pid, b""), begun, name, async_id(pid, name, cookie))
         }
         // These have a named track: `G|pid|track|name|cookie`, `H|pid|track|cookie`.
         (b"G", Some(pid)) => {
@@ -83,8 +70,8 @@ pub(crate) fn marker(scheduler: &mut Scheduler, batch: &mut BatchBuilder, writte
         }
         (b"N", Some(pid)) => {
             let (track, name) = split_first(rest);
-            let alone = key(TrackKind::Async, pid, Id::None, &String::from_utf8_lossy(track));
-            (TrackKey { slot: TrackKey::SLOT_ALONE, ..alone }, EventKind::Instant, name, 0)
+            let track = TrackKey { slot: TrackKey::SLOT_ALONE, ..asynchronous(pid, track) };
+            (track, EventKind::Instant, name, 0)
         }
         _ => (thread(), EventKind::Instant, text, 0),
     };
@@ -126,6 +113,24 @@ fn write_args(text: &[u8]) -> ArgsWriter {
     args
 }
 
+/// The parts of a counter. Chromium adds the category.
+struct CounterParts<'a> {
+    name: &'a [u8],
+    value: f64,
+    category: Option<&'a [u8]>,
+}
+
+/// Splits `name|value` or `name|value|category`.
+fn counter_parts(text: &[u8]) -> Option<CounterParts<'_>> {
+    if let Some((name, value)) = counter_value(text) {
+        return Some(CounterParts { name, value, category: None });
+    }
+    let (before, last) = split_last(text);
+    let is_number = parsed_f64(last).is_some();
+    let (name, value) = counter_value(before).filter(|_| is_category(last) && !is_number)?;
+    Some(CounterParts { name, value, category: Some(last) })
+}
+
 /// Splits `name|value` of a counter.
 fn counter_value(text: &[u8]) -> Option<(&[u8], f64)> {
     let (name, value) = split_last(text);
@@ -138,8 +143,8 @@ fn parsed_f64(text: &[u8]) -> Option<f64> {
     std::str::from_utf8(text).ok()?.trim().parse().ok()
 }
 
-fn key(kind: TrackKind, pid: i64, tid: Id, name: &str) -> TrackKey {
-    TrackKey { kind, pid: Id::Number(pid), tid, name: name.into(), slot: 0 }
+fn key(kind: TrackKind, pid: i64, tid: Id, name: &[u8]) -> TrackKey {
+    TrackKey { kind, pid: Id::Number(pid), tid, name: String::from_utf8_lossy(name).into(), slot: 0 }
 }
 
 fn async_id(pid: i64, name: &[u8], cookie: &[u8]) -> u64 {

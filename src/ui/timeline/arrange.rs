@@ -4,6 +4,7 @@
 use super::state::Timeline;
 use super::tracks::{ArrangeJob, ArrangeResult, Arranged};
 use crate::model::{TrackIdx, TrackSet};
+use crate::scene::counter_form::CounterForm;
 use crate::scene::counter_overlay::{CounterOverlay, counter_lane};
 use crate::scene::rows::{GroupKind, TrackDensity};
 use crate::ui::command::RowCommand;
@@ -41,18 +42,11 @@ impl Timeline {
                 }
                 self.rows_changed();
             }
-            RowCommand::ShowCounterAs(track, form) => {
-                self.tracks.show_counter_as(track, form);
-                self.rows.redraw();
-                self.pinned.redraw();
-            }
+            RowCommand::ShowCounterAs(track, form) => self.show_counters_as(&[track], form),
             RowCommand::ShowCountersAs(form) => {
-                let tracks = self.scope().tracks.clone();
-                for track in tracks.iter().filter(|&track| counter_lane(&self.snapshot, track).is_some()) {
-                    self.tracks.show_counter_as(track, form);
-                }
-                self.rows.redraw();
-                self.pinned.redraw();
+                let tracks = self.scope().tracks.iter();
+                let counters = tracks.filter(|&track| counter_lane(&self.snapshot, track).is_some());
+                self.show_counters_as(&counters.collect::<Vec<_>>(), form);
             }
             RowCommand::OverlayCounters { of, is_stacked } => {
                 if self.overlay_counters(of, is_stacked) {
@@ -76,6 +70,14 @@ impl Timeline {
             RowCommand::FocusFilter => self.tracks.focus_filter(),
         }
         None
+    }
+
+    fn show_counters_as(&mut self, counters: &[TrackIdx], form: CounterForm) {
+        for &counter in counters {
+            self.tracks.show_counter_as(counter, form);
+        }
+        self.rows.redraw();
+        self.pinned.redraw();
     }
 
     /// Counters with all that share their rows.

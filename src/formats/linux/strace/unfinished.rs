@@ -32,6 +32,11 @@ pub(super) struct UnfinishedCall {
 }
 
 impl UnfinishedCall {
+    /// Begins a call in which no other nests so far.
+    pub(super) fn begin(tid: i64, start_ns: i64, name: &[u8], args: &[u8], pos: SourcePos) -> Self {
+        Self { tid, start_ns, name: name.into(), args: args.into(), pos, inner_end_ns: start_ns }
+    }
+
     /// Returns the duration of a call that a line resumes. The duration that `ltrace` prints may exclude the calls that
     /// nest in it; then the call lasts until the line.
     pub(super) fn dur_ns(&self, printed_ns: Option<i64>, line_ns: i64) -> Option<i64> {
