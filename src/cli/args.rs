@@ -1,7 +1,5 @@
 //! Validates the parsed command line: fills in defaults, compiles expressions, rejects contradictions. Touches no file.
 
-use std::ffi::OsStr;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,20 +11,20 @@ use super::last_argument::split_last;
 use super::live_args::{Follow, follow_args, listen_args, live_filter, live_sources};
 use super::live_rows::LiveRowFormat;
 use super::low_args::{
-    LowAnnotate, LowArgs, LowBench, LowCells, LowCommand, LowCommon, LowExport, LowFlame, LowMan, LowOffsets,
-    LowProgress, LowRecord, LowRender, LowRows, LowSearch, LowSpans, LowStats, LowSymbols, LowSynth, LowTrace,
-    LowWindow,
+    LowAnnotate, LowArgs, LowBench, LowCommand, LowCommon, LowExport, LowFlame, LowMan, LowOffsets, LowRecord,
+    LowRender, LowRows, LowSearch, LowSpans, LowStats, LowSymbols, LowSynth, LowWindow,
 };
 use super::low_cache::{LowCacheAction, LowCacheClear};
-use super::low_choices::{
-    LowColorBy, LowFlameFormat, LowFormat, LowHues, LowRowFormat, LowTheme, LowTrackKind, LowUnit,
-};
+use super::low_choices::{LowColorBy, LowFlameFormat, LowFormat, LowHues, LowTheme};
 use super::low_live::{LowLive, LowRetention, LowTail, LowTailFormat};
-use super::low_scope::LowScope;
 use super::low_stats::LowStatsOf;
 use super::messages::say;
 pub(super) use super::question_args::{Annotate, Flame, PathSource, Search, SpanChoice, Spans, Stats, Symbols};
-use super::scope::{ScopeArgs, TimeBounds};
+use super::scope::ScopeArgs;
+use super::shared_args::{
+    cache_folder, cells_of, check_memory, csv_safe_is_for_csv, expression, filter, load, refuse_terminal, row_format,
+    scope_args, sources, to_write, trace,
+};
 pub(super) use super::task_args::{Bench, Export, Load, Record, Render, ShowProgress, SynthArgs, TailArgs};
 use crate::base::budget::Memory;
 use crate::base::csv::Cells;
@@ -37,14 +35,10 @@ use crate::export::format::ends_in_gz;
 use crate::export::output::{STDOUT, is_stdout};
 use crate::export::table::RowFormat;
 use crate::live::arrivals::LiveInput;
-use crate::model::{Input, SourceFile, Sources};
-use crate::query::filter::{Filter, regex_reason};
+use crate::model::Sources;
 use crate::query::flame::FlameView;
-use crate::query::scope::TrackChoice;
 use crate::scene::color::Shade;
 use crate::scene::palette::{ColorBy, Colors, Hues};
-use crate::store::cache::Cache;
-use crate::symbols::locate::folder_problem;
 use crate::symbols::sources::SourceMap;
 
 /// A validated command with its arguments.
@@ -262,86 +256,6 @@ fn annotate(low: LowAnnotate) -> Result<CliCommand, CliError> {
     Ok(CliCommand::Annotate { annotate, load: load(common)? })
 }
 
-fn row_format(format: LowRowFormat, cells: LowCells) -> Result<RowFormat, CliError> {
-    match format {
-        LowRowFormat::Csv => Ok(RowFormat::Csv(cells_of(cells, Path::new(STDOUT)))),
-        LowRowFormat::Jsonl if cells.csv_safe => Err(csv_safe_is_for_csv()),
-        LowRowFormat::Jsonl => Ok(RowFormat::JsonLines),
-    }
-}
-
-fn csv_safe_is_for_csv() -> CliError {
-    CliError::Usage("--csv-safe requires --format csv: spreadsheets evaluate formulas only in CSV".to_owned())
-}
-
-/// Cells of a file keep their bytes; on a terminal, control characters are escaped.
-fn cells_of(low: LowCells, output: &Path) -> Cells {
-    Cells { spreadsheet_safe: low.csv_safe, escaped: is_terminal(output) }
-}
-
-fn is_terminal(output: &Path) -> bool {
-    is_stdout(output) && std::io::stdout().is_terminal()
-}
-
-/// Rejects a terminal as output: names are written verbatim, and a terminal would interpret control characters.
-fn refuse_terminal(output: &Path, remedy: &str) -> Result<(), CliError> {
-    if is_terminal(output) {
-        let message = format!("stdout is a terminal, and this format is for files and pipes: {remedy}");
-        return Err(CliError::Usage(message));
-    }
-    Ok(())
-}
-
-fn trace(low: LowTrace) -> Result<Sources, CliError> {
-    if low.files.iter().any(|file| file.as_os_str().is_empty()) {
-        return Err(CliError::Usage("FILE is empty: give a path, or - for stdin".to_owned()));
-    }
-    sources(low.files, low.offsets)
-}
-
-/// Returns the output path: `-` is stdout.
-fn to_write(output: PathBuf) -> PathBuf {
-    if output == Path::new("-") { STDOUT.into() } else { output }
-}
-
-/// Returns the files with their offsets.
-fn sources(files: Vec<PathBuf>, LowOffsets { offsets, unit }: LowOffsets) -> Result<Sources, CliError> {
-    let input = |path: PathBuf| if path == Path::new("-") { Input::stdin() } else { path.into() };
-    let mut files: Vec<SourceFile> =
-        files.into_iter().map(|path| SourceFile { input: input(path), offset_ns: 0 }).collect();
-    if files.iter().filter(|file| file.input == Input::stdin()).count() > 1 {
-        return Err(CliError::Usage("stdin can be read only once, but - is given more than once".to_owned()));
-    }
-    let mut moved = vec![false; files.len()];
-    for (file, offset_ns) in offsets {
-        let is_path = |source: &SourceFile| source.input == input(PathBuf::from(&file));
-        let is_name = |source: &SourceFile| source.path().file_name() == Some(OsStr::new(&file));
-        // The path of one FILE may equal the file name of another.
-        let has_path = files.iter().any(is_path);
-        let is_meant = |&row: &usize| if has_path { is_path(&files[row]) } else { is_name(&files[row]) };
-        let meant: Vec<usize> = (0..files.len()).filter(is_meant).collect();
-        let problem = match meant[..] {
-            [position] if !moved[position] => {
-                (files[position].offset_ns, moved[position]) = (offset_ns, true);
-                continue;
-            }
-            [_] => "the file has an offset already",
-            [] => "no FILE has that name",
-            _ if has_path => "that FILE is given more than once; give one of them by another path, such as a link",
-            _ => "several FILEs have that name; give the path of one",
-        };
-        return Err(CliError::Usage(format!("--offset {file}: {problem}")));
-    }
-    Ok(Sources::new(files).with_weight_unit(unit.map(LowUnit::weight_unit)))
-}
-
-/// Minimum memory limit of an import. Readers use fixed shares of it for tables of names and stack frames, plus a block
-/// per format: less is not enough even for small traces.
-const MEMORY_BYTES_MIN: u64 = 8 << 20;
-
-/// Limit for worker threads. More are no faster, and the system may refuse to start them.
-const THREADS_MAX: usize = 256;
-
 fn tail(low: LowTail) -> Result<TailArgs, CliError> {
     let LowTail { live, filter: text, until, format, memory } = low;
     let filter = live_filter("--filter", text)?.unwrap_or_default();
@@ -373,14 +287,6 @@ fn record(low: LowRecord) -> Result<CliCommand, CliError> {
     Ok(CliCommand::Record { record, load: load(common)? })
 }
 
-fn check_memory(memory: Option<u64>) -> Result<(), CliError> {
-    if let Some(given) = memory.filter(|given| *given < MEMORY_BYTES_MIN) {
-        let least = MEMORY_BYTES_MIN >> 20;
-        return Err(CliError::Usage(format!("--memory {given}: a load needs at least {least} MiB")));
-    }
-    Ok(())
-}
-
 /// Returns the running sources, and how long their events wait for each other, if given.
 fn live_inputs(low: LowLive) -> Result<(Vec<LiveInput>, Option<Duration>), CliError> {
     let LowLive { sources: paths, command, delay } = low;
@@ -392,44 +298,6 @@ fn live_inputs(low: LowLive) -> Result<(Vec<LiveInput>, Option<Duration>), CliEr
         return Err(CliError::Usage(message.to_owned()));
     }
     Ok((inputs, delay.map(Duration::from_nanos)))
-}
-
-fn load(common: LowCommon) -> Result<Load, CliError> {
-    let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    // A dumb terminal shows escape sequences as text.
-    let can_overwrite = std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|name| name != "dumb");
-    let progress = match common.progress {
-        LowProgress::Never => ShowProgress::Not,
-        _ if can_overwrite => ShowProgress::Line,
-        LowProgress::Always => ShowProgress::Log,
-        LowProgress::Auto => ShowProgress::Not,
-    };
-    check_memory(common.memory)?;
-    // A folder that is missing is only reported, but a file in its place is a usage error.
-    for (path, problem) in common.symbols.iter().filter_map(|path| Some((path, folder_problem(path)?))) {
-        if path.try_exists().unwrap_or(true) {
-            return Err(CliError::Usage(format!("--symbols {problem}")));
-        }
-        say(format_args!("--symbols {problem}"));
-    }
-    let is_usual = common.memory.is_none()
-        && common.threads.is_none()
-        && common.cache.is_none()
-        && !common.no_cache
-        && common.symbols.is_empty()
-        && !common.no_symbols;
-    Ok(Load {
-        is_usual,
-        memory_bytes: common.memory,
-        memory: common.memory.map_or_else(Memory::default, Memory::new),
-        threads: common.threads.map_or_else(cores, usize::from).min(THREADS_MAX),
-        cache: if common.no_cache { None } else { Some(cache_folder(common.cache)?) },
-        progress,
-        symbols: common.symbols,
-        has_names: !common.no_symbols,
-        is_again: false,
-        code_addresses: false,
-    })
 }
 
 fn colors(by: LowColorBy, hues: LowHues) -> Colors {
@@ -444,31 +312,6 @@ fn colors(by: LowColorBy, hues: LowHues) -> Colors {
         LowHues::Colorblind => Hues::ColorBlind,
     };
     Colors { by, hues }
-}
-
-fn scope_args(low: LowScope) -> Result<ScopeArgs, CliError> {
-    let LowScope { from, to, track, process, thread, kind, filter: query } = low;
-    let range = TimeBounds { from, to };
-    range.check()?;
-    let tracks = TrackChoice {
-        track: expression("--track", track)?,
-        process: expression("--process", process)?,
-        thread: expression("--thread", thread)?,
-        kinds: kind.into_iter().map(LowTrackKind::kind).collect(),
-    };
-    let filter = filter("--filter", query.as_deref().unwrap_or_default())?;
-    Ok(ScopeArgs { range, tracks, filter, name: None, query_terms: 0 })
-}
-
-fn filter(option: &str, text: &str) -> Result<Filter, CliError> {
-    Filter::parse(text).map_err(|error| CliError::Usage(format!("{option}: {error}")))
-}
-
-fn expression(option: &str, text: Option<String>) -> Result<Option<Regex>, CliError> {
-    let compile = |text: String| {
-        Regex::new(&text).map_err(|error| CliError::Usage(format!("{option}: {}", regex_reason(&error))))
-    };
-    text.map(compile).transpose()
 }
 
 fn export(low: LowExport) -> Result<CliCommand, CliError> {
@@ -572,12 +415,6 @@ fn written_format(output: &Path, given: Option<LowFormat>) -> Result<ExportForma
             ExportFormat::from_output(output).map_err(|error| CliError::Usage(format!("{error}, or a --format")))?
         }
     })
-}
-
-fn cache_folder(given: Option<PathBuf>) -> Result<PathBuf, CliError> {
-    given
-        .or_else(Cache::default_folder)
-        .ok_or_else(|| CliError::Usage("this user has no cache folder; give --cache DIR or --no-cache".into()))
 }
 
 #[cfg(test)]

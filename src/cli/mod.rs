@@ -42,6 +42,7 @@ mod sample_stats;
 mod scheduling_stats;
 mod scope;
 mod search;
+mod shared_args;
 mod spans;
 mod stats;
 mod stdout;
