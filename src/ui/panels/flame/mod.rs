@@ -9,22 +9,21 @@ mod sandwich;
 mod state;
 #[cfg(test)]
 mod tests;
+mod tools;
 
 use std::sync::Arc;
 
-use egui::{Button, ComboBox, RichText, ScrollArea, Ui};
+use egui::{ComboBox, RichText, ScrollArea, Ui};
 
 use super::answer_state::{Exactness, show_counting, show_exactness, show_folded, show_stopped};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
-use super::elided::{elided, tip};
 use super::renewal::Renewal;
 use crate::base::csv::Cells;
 use crate::base::progress::Progress;
-use crate::base::time::grouped_digits;
 use crate::export::flame::{FlameSource, write_folded};
 use crate::model::sample_measure::{NANOSECONDS, SAMPLES};
 use crate::query::Snapshot;
-use crate::query::flame::{FlameNodeIdx, FlameShape, FoundFunctions, FunctionIdx, FunctionKey, Measure};
+use crate::query::flame::{FlameNodeIdx, FlameShape, FoundFunctions, FunctionKey, Measure};
 use crate::query::samples::{SampleEvent, SampleSum};
 use crate::scene::flame::BarContent;
 use crate::scene::labels::shown;
@@ -38,7 +37,6 @@ use crate::ui::questions::{
 };
 use crate::ui::theme::Theme;
 use crate::ui::widgets::context_menu::context_menu;
-use crate::ui::widgets::field;
 use crate::ui::widgets::reading_order::on_screen;
 pub(crate) use amounts::Amounts;
 use amounts::share_text;
@@ -47,9 +45,6 @@ use menu::BarLook;
 use picture::{FlameCanvas, LaidOut};
 pub(crate) use sandwich::{Sandwich, SandwichResponse};
 use state::{FlameHistory, FlamePart, keys_of, node_of, tree_of};
-
-/// Maximum width of a name in the breadcrumbs, in points.
-const STEP_POINTS: f32 = 160.0;
 
 /// Below this width the toolbar is reduced.
 const NARROW_POINTS: f32 = 760.0;
@@ -302,99 +297,6 @@ impl FlamePanel {
         });
     }
 
-    /// Shows the toolbar of the picture.
-    fn show_tools(&mut self, ui: &mut Ui, snapshot: &Snapshot, theme: &Theme) {
-        for (is_back, text, hint) in [(true, "Back", "The previous view"), (false, "Forward", "The next view")] {
-            let button = ui.add_enabled(self.history.can_step(is_back), Button::new(text).small());
-            if button.on_hover_text(hint).clicked() {
-                self.history.step(is_back);
-            }
-        }
-        self.show_shapes(ui, snapshot);
-        let amounts = self.answer.as_ref().map(|answer| Amounts::new(&answer.paths));
-        let weight = amounts.filter(Amounts::has_weight).map(|amounts| amounts.weight_title());
-        ui.menu_button("Options", |ui| {
-            menu_bar::scrolled(ui, |ui| menu::options_menu(ui, weight, &mut self.look, &mut self.history));
-        });
-        self.show_search(ui, snapshot, theme);
-        menu::edits_menu(ui, &mut self.history);
-        self.show_way(ui, snapshot);
-    }
-
-    fn show_shapes(&mut self, ui: &mut Ui, snapshot: &Snapshot) {
-        let shape = self.history.current.view.shape.clone();
-        let is_sandwich = matches!(shape, FlameShape::Sandwich(_));
-        let mut wanted = None;
-        for (is_on, text, hint) in [
-            (shape == FlameShape::TopDown, "Top-down", "From the outermost function to its callees"),
-            (shape == FlameShape::Inverted, "Inverted", "From the innermost function to its callers"),
-            (is_sandwich, "Sandwich", "One function between its callers and its callees"),
-        ] {
-            if ui.selectable_label(is_on, text).on_hover_text(hint).clicked() && !is_on {
-                wanted = Some(text);
-            }
-        }
-        match wanted {
-            Some("Top-down") => self.history.set_shape(FlameShape::TopDown),
-            Some("Inverted") => self.history.set_shape(FlameShape::Inverted),
-            Some(_) => {
-                if let Some(function) = self.hottest(snapshot) {
-                    self.history.set_shape(FlameShape::Sandwich(function));
-                }
-            }
-            None => {}
-        }
-    }
-
-    /// Returns the function of the bar that fills the width, or else the one with the largest self weight.
-    fn hottest(&self, snapshot: &Snapshot) -> Option<FunctionKey> {
-        if let Some(key) = self.root_path(snapshot, FlamePart::Tree).last() {
-            return Some(key.clone());
-        }
-        let picture = &self.answer.as_ref()?.picture;
-        let measure = self.history.current.view.measure;
-        let function = if self.history.current.view.shape == FlameShape::Inverted {
-            picture.tree.node(*picture.tree.children(FlameNodeIdx::ROOT).first()?).function
-        } else {
-            let sums = picture.tree.sums_by(picture.functions.len(), FunctionIdx::index);
-            picture.functions.all().max_by_key(|function| measure.amount(sums[function.index()].own))?
-        };
-        Some(picture.functions.key(snapshot, function))
-    }
-
-    /// Shows the search field, and the share of the paths with a match.
-    fn show_search(&mut self, ui: &mut Ui, snapshot: &Snapshot, theme: &Theme) {
-        // Escape clears the search first, and only then the scope.
-        let keys = egui::EventFilter { escape: true, horizontal_arrows: true, ..egui::EventFilter::default() };
-        let width = if ui.available_width() < 400.0 { 90.0 } else { 140.0 };
-        let response = field::add(ui, &mut self.words, |field| {
-            field.hint_text("Find functions").desired_width(width).background_color(theme.canvas).event_filter(keys)
-        });
-        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Find functions"));
-        let leaves =
-            response.has_focus() && ui.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Escape));
-        if leaves {
-            self.words.clear();
-            response.surrender_focus();
-        }
-        if response.changed() || leaves {
-            self.search(snapshot);
-        }
-        let (Some(answer), Some(found)) = (&self.answer, &self.found) else {
-            if !self.words.trim().is_empty() && self.answer.is_some() {
-                ui.label(RichText::new("no expression").color(theme.error));
-            }
-            return;
-        };
-        let measure = self.history.current.view.measure;
-        let whole = measure.amount(answer.picture.whole);
-        let functions = if found.functions == 1 { "function" } else { "functions" };
-        let share = share_text(measure.amount(found.sum), whole);
-        let text = format!("{share} in {} {functions}", grouped_digits(found.functions as u64));
-        let hint = format!("{}: each path once", Amounts::new(&answer.paths).text(found.sum));
-        ui.label(text).on_hover_text(hint);
-    }
-
     /// Returns the path of the bar that fills the width. It ends with the deepest bar in the answer. Another scope may
     /// lack the rest of the path, which stays in the history for scopes that have it.
     fn root_path(&self, snapshot: &Snapshot, part: FlamePart) -> &[FunctionKey] {
@@ -402,29 +304,6 @@ impl FlamePanel {
         let tree = self.answer.as_ref().and_then(|answer| Some((&answer.picture, tree_of(&answer.picture, part)?)));
         let depth = tree.map(|(picture, tree)| tree.path(node_of(snapshot, picture, tree, path)).len());
         &path[..depth.unwrap_or(path.len())]
-    }
-
-    /// Shows the breadcrumbs: the ancestors of the bar that fills the width.
-    fn show_way(&mut self, ui: &mut Ui, snapshot: &Snapshot) {
-        for part in [FlamePart::Tree, FlamePart::Callers] {
-            let path = self.root_path(snapshot, part).to_vec();
-            if path.is_empty() {
-                continue;
-            }
-            let first = path.len().saturating_sub(5);
-            let steps = std::iter::once(0).chain(first.max(1)..path.len());
-            for len in steps {
-                if ui.available_width() < STEP_POINTS {
-                    break;
-                }
-                let text = if len == 0 { "All".to_owned() } else { shown(&path[len - 1].name).into_owned() };
-                let font = egui::TextStyle::Small.resolve(ui.style());
-                let short = elided(ui.painter(), &text, STEP_POINTS, &font).into_owned();
-                if ui.small_button(on_screen(&short)).on_hover_text(tip(&text)).clicked() {
-                    self.history.zoom(part, path[..len].to_vec());
-                }
-            }
-        }
     }
 
     fn show_bars(&mut self, ui: &mut Ui, view: &PanelView<'_>, commands: &mut Vec<Command>) {
