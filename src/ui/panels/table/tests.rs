@@ -9,6 +9,8 @@ use super::*;
 use crate::scene::color::Shade;
 use crate::ui::command::COPY_BYTES_MAX;
 use crate::ui::panels::PanelContext;
+use crate::ui::panels::number::TableNumber;
+use crate::ui::panels::value_menu::PanelValue;
 
 /// Rows that count reads of their cells.
 #[derive(Default)]
