@@ -23,7 +23,7 @@ use crate::store::lane::RowIdx;
 use crate::store::live_lanes::LaneMoves;
 use crate::ui::command::{Command, PanelCommand};
 use crate::ui::command_line::PanelCommandLine;
-use crate::ui::panel::{DockTab, OpenPanels, Panel, PinId};
+use crate::ui::panel::{DockTab, Panel, PinId, SavedPanels};
 use crate::ui::panels::PanelContext;
 use crate::ui::panels::details::DetailsPanel;
 use crate::ui::panels::dock::Dock;
@@ -161,15 +161,26 @@ impl Panels {
         self.analysis.is_busy() || self.pinned.is_busy()
     }
 
-    /// Returns the open panels, to be saved with the trace.
+    /// Returns the open panels and the search, to be saved with the trace.
     #[must_use]
-    pub(super) fn to_saved(&self) -> OpenPanels {
-        self.dock.to_saved()
+    pub(super) fn to_saved(&self) -> SavedPanels {
+        let (open, search) = (self.dock.to_saved(), self.set.search.to_saved());
+        // A search bar without a text would only take space.
+        let open = if search.text.is_empty() { open.without(Panel::Search) } else { open };
+        SavedPanels { open, search }
     }
 
-    /// Opens the saved panels. The shown one starts its query in the next frame, the others when they are shown.
-    pub(super) fn restore(&mut self, saved: &OpenPanels) {
-        self.dock.restore(saved);
+    /// Opens the saved panels, and searches in `timeline` for the saved text. The shown panel starts its query in the
+    /// next frame, the others when they are shown. The view and the selection stay.
+    pub(super) fn restore(&mut self, saved: SavedPanels, timeline: &Timeline, wake: &TabWake) {
+        // The user may be about to type.
+        let had_search = self.is_searching();
+        let SavedPanels { open, search } = saved;
+        self.dock.restore(&if search.text.is_empty() { open.without(Panel::Search) } else { open });
+        if !had_search {
+            let question = self.set.search.restore(search, timeline.scope(), self.is_searching());
+            self.ask_if_any(question, timeline.snapshot(), wake);
+        }
     }
 
     /// Returns whether the dock is maximised.

@@ -3,9 +3,7 @@
 
 use super::open_trace::{OpenTrace, SavedState};
 use crate::query::Snapshot;
-use crate::query::pick::row_at;
 use crate::query::track_map::TrackMap;
-use crate::store::lane::{LaneIdx, RowIdx};
 use crate::ui::timeline::saved::SavedTimeline;
 
 /// A trace and its timeline, before its files are imported again.
@@ -16,15 +14,13 @@ pub(super) struct Reimport {
     /// Whether the saved state of the trace is not in the timeline yet, since only a part was sorted.
     needs_saved: bool,
     has_view: bool,
-    selected: Option<RowIdx>,
 }
 
 impl Reimport {
     pub(super) fn new(trace: &OpenTrace) -> Self {
         let earlier = trace.timeline.snapshot().clone();
         let needs_saved = trace.saved == SavedState::Pending;
-        let selected = trace.timeline.selected();
-        Self { earlier, saved: trace.timeline.to_keep(), needs_saved, has_view: false, selected }
+        Self { earlier, saved: trace.timeline.to_keep(), needs_saved, has_view: false }
     }
 
     /// Returns the state for another attempt, after one that did not complete.
@@ -36,20 +32,6 @@ impl Reimport {
     pub(super) fn view(&mut self) -> Option<SavedTimeline> {
         let has_view = std::mem::replace(&mut self.has_view, true);
         (!has_view).then(|| self.saved.view())
-    }
-
-    /// Returns the row of the whole trace that was selected before, if it is still there at the same time.
-    pub(super) fn selected_in(&self, now: &Snapshot) -> Option<RowIdx> {
-        let selected = self.selected?;
-        let (earlier_lane, earlier_row) = (self.earlier.lane(selected.lane), self.earlier.row(selected));
-        let depth = selected.lane.0.checked_sub(self.earlier.lanes_of(earlier_lane.track).start)?;
-        let lanes = now.lanes_of(TrackMap::new(&self.earlier, now).track(earlier_lane.track)?);
-        let lane = LaneIdx(lanes.start.checked_add(depth).filter(|lane| lanes.contains(lane))?);
-        let row = row_at(now, lane, earlier_row.start_ns, 0).filter(|_| now.lane(lane).kind == earlier_lane.kind)?;
-        let found = now.row(row);
-        let is_same = (found.start_ns, found.dur_ns) == (earlier_row.start_ns, earlier_row.dur_ns)
-            && now.names().get(found.name).text == self.earlier.names().get(earlier_row.name).text;
-        is_same.then_some(row)
     }
 
     /// Returns the states for the whole trace. `read` is the saved one.

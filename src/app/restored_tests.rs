@@ -106,7 +106,7 @@ fn a_window_that_has_not_changed_the_scope_and_the_panels_leaves_those_of_anothe
     let trace = file(folder.path(), "two.json", TWO_SPANS);
     let opened = || Session::opened(&folders, &trace);
     let shown = |session: &mut Session| {
-        let open = session.app.tab().panels.to_saved();
+        let open = session.app.tab().panels.to_saved().open;
         let scope = session.app.timeline_mut().unwrap().scope().clone();
         (scope.range, open.panels().to_vec())
     };

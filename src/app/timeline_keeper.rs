@@ -9,7 +9,8 @@ use super::background::spawn;
 use super::open_trace::OpenTrace;
 use super::preferences::Folders;
 use crate::model::Sources;
-use crate::ui::panel::OpenPanels;
+use crate::store::lane::RowIdx;
+use crate::ui::panel::SavedPanels;
 use crate::ui::questions::SelectedScope;
 use crate::ui::timeline::saved::SavedTimeline;
 
@@ -21,8 +22,8 @@ const DELAY_S: f64 = 0.8;
 pub(super) struct TimelineKeeper {
     /// The view of the previous frame: its first and last nanosecond, and its scroll offset.
     last_view: Option<(i64, i64, f64)>,
-    /// The scope of the previous frame, which a drag changes without a command, and the open panels.
-    last_shown: Option<(SelectedScope, OpenPanels)>,
+    /// The scope of the previous frame, which a drag changes without a command, the selected row and the panels.
+    last_shown: Option<(SelectedScope, Option<RowIdx>, SavedPanels)>,
     /// Time of the first unsaved change, in seconds of the window's clock.
     changed_s: Option<f64>,
     is_changed: bool,
@@ -49,7 +50,7 @@ impl TimelineKeeper {
     pub(super) fn note_read(&mut self, state: SavedTimeline) {
         // A write that still runs has its own record.
         self.written = Arc::new(Mutex::new(LastWrite { number: 0, state }));
-        // A restored scope is no change.
+        // Restored state is no change.
         self.last_shown = None;
     }
 
@@ -68,7 +69,7 @@ impl TimelineKeeper {
     /// changes.
     pub(super) fn save_if_due(
         &mut self,
-        (trace, panels): (&OpenTrace, &OpenPanels),
+        (trace, panels): (&OpenTrace, &SavedPanels),
         folders: &Folders,
         now_s: f64,
     ) -> Option<f64> {
@@ -89,7 +90,7 @@ impl TimelineKeeper {
 
     /// Saves unsaved changes at once, before the trace is closed. Without any, another window may have saved newer
     /// ones.
-    pub(super) fn finish(&mut self, trace: &OpenTrace, panels: &OpenPanels, folders: &Folders) {
+    pub(super) fn finish(&mut self, trace: &OpenTrace, panels: &SavedPanels, folders: &Folders) {
         let is_unsaved = self.has_changed(trace, panels) || self.changed_s.is_some();
         if is_unsaved && trace.is_whole() {
             self.write(trace, panels, folders)();
@@ -103,24 +104,25 @@ impl TimelineKeeper {
     }
 
     /// Returns whether anything has changed since the last call.
-    fn has_changed(&mut self, trace: &OpenTrace, panels: &OpenPanels) -> bool {
+    fn has_changed(&mut self, trace: &OpenTrace, panels: &SavedPanels) -> bool {
         let view = trace.timeline.view_position();
         let has_moved = self.last_view.replace(view).is_some_and(|before| before != view);
         let scope = trace.timeline.scope();
-        let is_same = |(before, open): &(SelectedScope, OpenPanels)| before == scope && open == panels;
-        let shows_same = self.last_shown.as_ref().map(is_same);
+        let selected = trace.timeline.selected();
+        let shows_same = self.last_shown.as_ref().map(|last| (&last.0, last.1, &last.2) == (scope, selected, panels));
         if shows_same != Some(true) {
-            self.last_shown = Some((scope.clone(), panels.clone()));
+            self.last_shown = Some((scope.clone(), selected, panels.clone()));
         }
         std::mem::take(&mut self.is_changed) || has_moved || shows_same == Some(false)
     }
 
-    fn write(&mut self, trace: &OpenTrace, panels: &OpenPanels, folders: &Folders) -> impl FnOnce() + Send + use<> {
+    fn write(&mut self, trace: &OpenTrace, panels: &SavedPanels, folders: &Folders) -> impl FnOnce() + Send + use<> {
         self.writes += 1;
         let (number, written, folders) = (self.writes, Arc::clone(&self.written), folders.clone());
         let failed = Arc::clone(&self.failed);
         let sources: Sources = trace.sources.clone();
-        let state = SavedTimeline { panels: Some(panels.clone()), ..trace.timeline.to_keep() };
+        let SavedPanels { open, search } = panels.clone();
+        let state = SavedTimeline { panels: Some(open), search, ..trace.timeline.to_keep() };
         move || {
             let Ok(mut written) = written.lock() else { return };
             if written.number >= number {

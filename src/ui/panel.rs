@@ -91,7 +91,7 @@ impl Panel {
 
 /// The open panels, saved until the trace is opened again: the last activated one first.
 ///
-/// Search and code are left out, because the text and the function that they show are not saved.
+/// The code is left out, because the function that it shows is not saved.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(from = "Vec<String>", into = "Vec<String>")]
 pub(crate) struct OpenPanels(Vec<Panel>);
@@ -99,9 +99,8 @@ pub(crate) struct OpenPanels(Vec<Panel>);
 impl OpenPanels {
     /// Collects open panels, the last activated one first.
     pub(crate) fn new(panels: impl IntoIterator<Item = Panel>) -> Self {
-        let is_saved = |panel: &Panel| !matches!(panel, Panel::Search | Panel::Code);
         let mut open = Vec::new();
-        for panel in panels.into_iter().filter(is_saved) {
+        for panel in panels.into_iter().filter(|panel| *panel != Panel::Code) {
             if !open.contains(&panel) {
                 open.push(panel);
             }
@@ -114,6 +113,13 @@ impl OpenPanels {
     #[must_use]
     pub(crate) fn initial() -> Self {
         Self(vec![Panel::Details])
+    }
+
+    /// Returns the panels without one of them.
+    #[must_use]
+    pub(crate) fn without(mut self, panel: Panel) -> Self {
+        self.0.retain(|other| *other != panel);
+        self
     }
 
     /// Returns the panels, the last activated one first.
@@ -137,17 +143,51 @@ impl From<OpenPanels> for Vec<String> {
     }
 }
 
+/// The search panel in its saved form.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct SavedSearch {
+    /// The typed filter; empty if it is too long to be saved.
+    pub(crate) text: String,
+    /// Whether the longest hits are listed instead of all in time order.
+    pub(crate) is_longest: bool,
+}
+
+impl SavedSearch {
+    /// Limit for the text. A part of a longer one would be another filter, so it is not saved.
+    const TEXT_BYTES_MAX: usize = 4096;
+
+    #[must_use]
+    pub(crate) fn new(text: &str, is_longest: bool) -> Self {
+        let text = if text.len() <= Self::TEXT_BYTES_MAX { text.to_owned() } else { String::new() };
+        Self { text, is_longest }
+    }
+}
+
+/// The saved state of the panels of a trace.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct SavedPanels {
+    pub(crate) open: OpenPanels,
+    pub(crate) search: SavedSearch,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_search_that_is_too_long_is_not_saved_in_part() {
+        let text = |length| SavedSearch::new(&"a".repeat(length), false).text.len();
+        assert_eq!([0, 7, 4096, 4097, 1 << 20].map(text), [0, 7, 4096, 0, 0]);
+    }
 
     #[test]
     fn open_panels_are_saved_by_name_and_unknown_ones_are_skipped() {
         let all = OpenPanels::new(Panel::ALL);
         let text = serde_json::to_string(&all).unwrap();
         assert_eq!(serde_json::from_str::<OpenPanels>(&text).unwrap(), all);
-        let edited = r#"["statistics","teleport","search","statistics","details"]"#;
+        let edited = r#"["statistics","teleport","code","hits","statistics","details"]"#;
         let read: OpenPanels = serde_json::from_str(edited).unwrap();
-        assert_eq!(read.panels(), [Panel::Statistics, Panel::Details]);
+        assert_eq!(read.panels(), [Panel::Statistics, Panel::Search, Panel::Details]);
     }
 }

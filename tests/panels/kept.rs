@@ -65,6 +65,109 @@ fn the_scope_and_the_open_panels_return_with_the_trace_and_escape_clears_the_sco
 }
 
 #[test]
+fn the_selected_span_and_the_search_return_with_the_trace_and_so_does_their_end() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.press(Modifiers::COMMAND, Key::F);
+    session.harness.step();
+    session.type_text("read dur<150us");
+    session.until("the hit", |session| session.says("1 hit"));
+    session.press(Modifiers::NONE, Key::Enter);
+    let selects = |session: &Session| session.summary().contains("Selected: read, 100 µs");
+    session.until("the selected hit", selects);
+    session.click("Longest");
+    session.harness.run_steps(5);
+    let before = session.summary();
+    session.wait_for_the_write();
+    let mut again = open_again(session);
+    again.until("the same hit", |session| session.says("1 hit") && session.says("1 of the hits that are spans"));
+    assert_eq!(again.summary(), before, "the view and the selected span");
+    assert!(again.says("read dur<150us") && !again.harness.get_by_label("Search").is_focused());
+    // One layer at a time, as before the trace was closed.
+    again.press(Modifiers::NONE, Key::Escape);
+    again.until("no search", |session| session.harness.query_by_label("Search").is_none());
+    assert!(selects(&again), "{}", again.summary());
+    again.press(Modifiers::NONE, Key::Escape);
+    again.harness.run_steps(3);
+    again.wait_for_the_write();
+    let mut last = open_again(again);
+    assert!(last.summary().contains("Nothing selected"), "{}", last.summary());
+    assert!(last.harness.query_by_label("Search").is_none());
+    // The text waits for the next search.
+    last.press(Modifiers::COMMAND, Key::F);
+    last.until("the hits of the last text", |session| session.says("1 hit") && session.says("read dur<150us"));
+    // It is selected, so that typing replaces it.
+    last.type_text("write");
+    last.until("the hits of another text", |session| session.says("2 hits"));
+    assert!(!last.says("dur<150us"), "{}", last.node_texts().join("\n"));
+}
+
+#[test]
+fn a_reload_keeps_the_search_and_the_selected_span_unless_the_file_no_longer_has_it() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.press(Modifiers::COMMAND, Key::F);
+    session.harness.step();
+    session.type_text("write");
+    session.until("the hits", |session| session.says("2 hits"));
+    session.press(Modifiers::NONE, Key::Enter);
+    session.until("the first hit", |session| session.summary().contains("Selected: write, 400 µs"));
+    let capture = session.capture.clone();
+    let text = std::fs::read_to_string(&capture).expect("the trace");
+    let more = text.replacen('[', r#"[{"ph":"X","name":"write","pid":0,"tid":0,"ts":0,"dur":1},"#, 1);
+    std::fs::write(&capture, &more).expect("written");
+    session.give("Reload");
+    session.until("another hit on another track", |session| session.says("3 hits"));
+    assert!(session.summary().contains("Selected: write, 400 µs"), "{}", session.summary());
+    std::fs::write(&capture, more.replace("\"dur\":400", "\"dur\":401")).expect("written");
+    session.give("Reload");
+    session.until("no selected span", |session| session.summary().contains("Nothing selected"));
+    session.until("the hits of the same text", |session| session.says("3 hits") && session.says("Searchwrite"));
+}
+
+#[test]
+fn a_selected_span_that_is_out_of_view_does_not_scroll_the_restored_view() {
+    let span = |thread: u32| {
+        let name =
+            format!(r#"{{"ph":"M","name":"thread_name","pid":1,"tid":{thread},"args":{{"name":"worker {thread}"}}}}"#);
+        format!(r#"{name},{{"ph":"X","name":"job {thread}","pid":1,"tid":{thread},"ts":{thread},"dur":500}}"#)
+    };
+    let mut session = Session::empty(SCREEN, 1.0);
+    let events = (1..80).map(span).collect::<Vec<_>>().join(",");
+    std::fs::write(&session.capture, format!("[{events}]")).expect("written");
+    let capture = session.capture.clone();
+    session.harness.state_mut().open_files(&[capture]);
+    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    let heads = |session: &Session| {
+        let heads = session.harness.root().children_recursive().filter_map(|node| {
+            let label = node.accesskit_node().label()?;
+            label.starts_with("worker").then(|| (label, node.rect().top().round()))
+        });
+        heads.collect::<Vec<_>>()
+    };
+    // A span in the middle of the trace is selected, in the middle of the view, and at the edge of it.
+    for scrolled in [0, 1, 3] {
+        session.press(Modifiers::COMMAND, Key::F);
+        session.harness.step();
+        session.type_text("\"job 40\"");
+        session.until("the hit", |session| session.says("1 hit"));
+        session.press(Modifiers::NONE, Key::Enter);
+        session.until("the selected span", |session| session.summary().contains("Selected: job 40"));
+        session.press(Modifiers::NONE, Key::Escape);
+        for _ in 0..scrolled {
+            session.press(Modifiers::NONE, Key::PageUp);
+            session.harness.run_steps(5);
+        }
+        session.harness.run_steps(5);
+        let before = heads(&session);
+        assert!(!before.is_empty());
+        session.wait_for_the_write();
+        session = open_again(session);
+        session.harness.run_steps(5);
+        assert!(session.summary().contains("Selected: job 40"), "{}", session.summary());
+        assert_eq!(heads(&session), before, "{scrolled} pages");
+    }
+}
+
+#[test]
 fn a_change_while_another_is_written_is_not_lost_and_a_window_that_is_left_alone_writes_nothing() {
     let mut session = Session::with_capture(SCREEN, 1.0);
     session.harness.run_steps(3);

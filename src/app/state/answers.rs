@@ -382,9 +382,7 @@ impl App {
     /// Restores the saved state of a timeline. Files that are imported again keep theirs, also where it is not saved.
     fn restore(&mut self, at: usize, trace: &mut OpenTrace, saved: Option<SavedTimeline>) {
         let tab = &mut self.tabs[at];
-        if let Some(panels) = saved.as_ref().and_then(|saved| saved.panels.as_ref()) {
-            tab.panels.restore(panels);
-        }
+        let panels = saved.as_ref().and_then(SavedTimeline::saved_panels);
         let selects_saved = trace.timeline.scope().is_whole() && saved.as_ref().is_some_and(|it| !it.scope.is_whole());
         let states = match tab.reimport.take() {
             Some(mut reimport) if !trace.is_whole() => {
@@ -392,18 +390,16 @@ impl App {
                 tab.reimport = Some(reimport);
                 [view, None]
             }
-            Some(reimport) => {
-                if trace.timeline.selected().is_none() {
-                    trace.timeline.select(reimport.selected_in(trace.timeline.snapshot()));
-                }
-                reimport.into_states(trace.timeline.snapshot(), saved)
-            }
+            Some(reimport) => reimport.into_states(trace.timeline.snapshot(), saved),
             None => [saved, None],
         };
         for state in states.into_iter().flatten() {
             if let Some(job) = trace.timeline.restore(state) {
                 tasks::arrange(job, &tab.wake);
             }
+        }
+        if let Some(panels) = panels {
+            tab.panels.restore(panels, &trace.timeline, &tab.wake);
         }
         if selects_saved && !trace.timeline.scope().is_whole() {
             tab.notes.add(RESTORED_SCOPE_NOTE);

@@ -470,8 +470,8 @@ mod tests {
         dock.activate(Panel::Statistics.into());
         let mut again = Dock::default();
         again.restore(&dock.to_saved());
-        let tabs = [Panel::Statistics, Panel::Flame];
-        assert!(tabs.iter().all(|panel| again.is_open(*panel)) && !again.is_open(Panel::Search));
+        let tabs = [Panel::Statistics, Panel::Flame, Panel::Search];
+        assert!(tabs.iter().all(|panel| again.is_open(*panel)));
         assert_eq!(again.active(&tabs.map(DockTab::from)), Some(Panel::Statistics.into()));
         assert_eq!(again.to_saved(), dock.to_saved());
         let mut other = Dock::default();

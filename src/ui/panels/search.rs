@@ -22,6 +22,7 @@ use crate::store::lane::RowIdx;
 use crate::store::live_lanes::LaneMoves;
 use crate::ui::command::{Command, DERIVE_CHOICES, DerivedCommand, PanelCommand, TimelineCommand};
 use crate::ui::command_line::PanelCommandLine;
+use crate::ui::panel::SavedSearch;
 use crate::ui::questions::{HitsOf, NeighbourHit, Question, QuestionKind, SelectedScope};
 use crate::ui::theme::Theme;
 use crate::ui::widgets::field;
@@ -120,6 +121,25 @@ impl SearchPanel {
     pub(crate) fn highlight(&mut self, text: String) -> Option<Question> {
         self.text = text;
         self.question()
+    }
+
+    /// Returns the text and the order, to be saved with the trace.
+    #[must_use]
+    pub(crate) fn to_saved(&self) -> SavedSearch {
+        SavedSearch::new(&self.text, self.order == HitOrder::Longest)
+    }
+
+    /// Restores the saved search of a scope, unless the user has typed one. Returns the query of an open panel; that of
+    /// a closed one starts when it is opened.
+    pub(crate) fn restore(&mut self, saved: SavedSearch, scope: &SelectedScope, is_open: bool) -> Option<Question> {
+        if !self.text.is_empty() || saved.text.is_empty() {
+            return None;
+        }
+        self.order = if saved.is_longest { HitOrder::Longest } else { HitOrder::Time };
+        self.scope = scope.clone();
+        let question = self.highlight(saved.text);
+        self.is_closed = !is_open;
+        question.filter(|_| is_open)
     }
 
     /// Returns the hits of the last search.

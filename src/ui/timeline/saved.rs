@@ -1,11 +1,12 @@
 //! The part of a timeline that is saved until its trace is opened again: view, arrangement of rows, bookmarks, scopes,
-//! derived tracks and groups of the user.
+//! the selected span, derived tracks and groups of the user. The open panels and the search are saved with it.
 
 use serde::{Deserialize, Serialize};
 
 use super::derived::SavedDerived;
 use super::edit_history::EditHistory;
 use super::named_scopes::{NAMED_SCOPES_MAX, NamedScope, SavedScope};
+use super::saved_span::{SavedSpan, read_if_known};
 use super::state::Timeline;
 use super::tracks::ArrangeJob;
 use crate::base::merged::{merged_list, merged_value};
@@ -14,7 +15,7 @@ use crate::scene::arrange::Arrangement;
 use crate::scene::bookmarks::Bookmarks;
 use crate::scene::custom_groups::{CustomGroups, SavedCustomGroup};
 use crate::scene::palette::{ColorBy, Colors};
-use crate::ui::panel::OpenPanels;
+use crate::ui::panel::{OpenPanels, SavedPanels, SavedSearch};
 use crate::ui::settings::RulerOrigin;
 
 /// The saved state of a timeline.
@@ -38,8 +39,13 @@ pub struct SavedTimeline {
     pub(crate) custom_groups: Vec<SavedCustomGroup>,
     /// The current scope; the whole trace in files of versions that did not save it.
     pub(crate) scope: SavedScope,
+    /// The selected span.
+    #[serde(deserialize_with = "read_if_known")]
+    pub(crate) selected: Option<SavedSpan>,
     /// The open panels; `None` in files of versions that did not save them.
     pub(crate) panels: Option<OpenPanels>,
+    /// The typed search, whether its panel is open or not.
+    pub(crate) search: SavedSearch,
 }
 
 impl SavedTimeline {
@@ -64,6 +70,8 @@ impl SavedTimeline {
                 merged_list(saved.custom_groups, &before.custom_groups, &now.custom_groups, has_same_tracks)
             },
             scope: merged_value(saved.scope, &before.scope, &now.scope),
+            selected: merged_value(saved.selected, &before.selected, &now.selected),
+            search: merged_value(saved.search, &before.search, &now.search),
             panels: {
                 // A window that has read no panels began with the initial ones.
                 let before = before.panels.clone().or_else(|| Some(OpenPanels::initial()));
@@ -84,6 +92,12 @@ impl SavedTimeline {
             scope: self.scope.mapped_or_of_all(map),
             ..self
         }
+    }
+
+    /// Returns the saved panels; `None` in files of versions that did not save them.
+    #[must_use]
+    pub(crate) fn saved_panels(&self) -> Option<SavedPanels> {
+        Some(SavedPanels { open: self.panels.clone()?, search: self.search.clone() })
     }
 
     /// Returns the state without bookmarks, ruler and colours, which [`Self::view`] has.
@@ -108,7 +122,7 @@ impl SavedTimeline {
 }
 
 impl Timeline {
-    /// Returns the state to save, without the panels.
+    /// Returns the state to save, without the panels and the search.
     #[must_use]
     pub fn to_keep(&self) -> SavedTimeline {
         let view = self.view.target();
@@ -129,7 +143,9 @@ impl Timeline {
                 custom_groups.to_saved(|group| folded.custom_groups.contains(&group))
             },
             scope: SavedScope::new(self.selection.scope()),
+            selected: self.selection.span().map(|row| SavedSpan::new(&self.snapshot, row)),
             panels: None,
+            search: SavedSearch::default(),
         }
     }
 
@@ -152,6 +168,10 @@ impl Timeline {
         scopes.truncate(NAMED_SCOPES_MAX);
         if self.selection.scope().is_whole() {
             self.selection.set_scope(saved.scope.to_scope(self.snapshot.tracks().tracks.len()), &self.snapshot);
+        }
+        if self.selection.span().is_none() {
+            // The restored view stays, even if the span is not in it.
+            self.selection.select(saved.selected.and_then(|span| span.find_in(&self.snapshot)));
         }
         self.derived.restore(&saved.derived, &self.snapshot);
         let is_unmoved = self.view.is_untouched();

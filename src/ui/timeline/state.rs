@@ -507,6 +507,7 @@ impl Timeline {
     pub(super) fn fit(&mut self, layout: &TimelineLayout) {
         let size_px = layout.canvas.size() * layout.scale;
         let (width_px, height_px) = (f64::from(size_px.x).round(), f64::from(size_px.y).round());
+        let was_sized = self.scale > 0.0;
         #[expect(clippy::float_cmp, reason = "the same scale gives the same bits")]
         if self.scale != layout.scale {
             self.scale = layout.scale;
@@ -517,7 +518,10 @@ impl Timeline {
             let (_, end_px_before) = self.view.now().pixels_in_view();
             self.view.resize(width_px, height_px);
             self.scroll(0.0);
-            self.keep_selected_in_view(end_px_before);
+            // A restored view stays as it was, even if the selected span is not in it.
+            if was_sized {
+                self.keep_selected_in_view(end_px_before);
+            }
         }
         self.view.show_waiting();
     }
