@@ -48,6 +48,7 @@ Only rows that match all terms of a filter, such as 'dur>1ms cat:io in:RunTask -
                                         `worker` that starts at 1.5 ms; within:#17/2@1500 is for
                                         the track that `dump` numbers 17
   is:failed                             spans that failed, as the trace states
+  has:args  has:flow  has:stack         with arguments, a point of a flow, a call stack of a sample
   -cat:io                               the term after the minus does not match
   \"a b\"  cat:\"a b\"                   quotes keep blanks and special characters
 

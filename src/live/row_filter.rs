@@ -1,9 +1,11 @@
 //! A filter of rows that are not in a store yet. Terms that need a store are rejected: those about the spans above a
-//! row.
+//! row, and about flows.
 
+use super::pairs::RowValue;
 use super::session::SourceRow;
 use crate::model::TrackKind;
-use crate::query::filter::{Filter, Term, Test};
+use crate::model::args::has_members;
+use crate::query::filter::{Filter, RowData, Term, Test};
 
 /// A filter of rows as they arrive.
 #[derive(Debug, Clone, Default)]
@@ -13,8 +15,9 @@ impl LiveFilter {
     /// Creates a filter. Returns a sentence about the first term that cannot be tested row by row.
     pub(crate) fn new(filter: Filter) -> Result<Self, String> {
         let needs_store = |term: &Term| match term.test {
-            Test::Inside(_) => Some("in:"),
-            Test::Within(_) => Some("within:"),
+            Test::Inside(_) => Some(("in:", "children")),
+            Test::Within(_) => Some(("within:", "children")),
+            Test::Has(RowData::Flow) => Some(("has:flow", "flows")),
             Test::Name(_)
             | Test::Category(_)
             | Test::Failed
@@ -22,11 +25,12 @@ impl LiveFilter {
             | Test::Process(_)
             | Test::Duration(_)
             | Test::Start(_)
-            | Test::Argument { .. } => None,
+            | Test::Argument { .. }
+            | Test::Has(RowData::Arguments | RowData::Stack) => None,
         };
         match filter.terms.iter().find_map(needs_store) {
-            Some(word) => Err(format!(
-                "{word} needs a complete trace, because a span may be written after its children: record the trace, \
+            Some((word, others)) => Err(format!(
+                "{word} needs a complete trace, because a span may be written after its {others}: record the trace, \
                  and search the recording"
             )),
             None => Ok(Self(filter)),
@@ -57,7 +61,9 @@ fn holds(test: &Test, source_row: &SourceRow<'_>) -> bool {
             let args = serde_json::from_str(&row.args).unwrap_or_default();
             path.find(&args).is_some_and(|value| test.holds_value(value))
         }
+        Test::Has(RowData::Arguments) => has_members(&row.args),
+        Test::Has(RowData::Stack) => matches!(&row.value, RowValue::Sample(stack) if !stack.is_empty()),
         // Rejected by `new`.
-        Test::Inside(_) | Test::Within(_) => false,
+        Test::Inside(_) | Test::Within(_) | Test::Has(RowData::Flow) => false,
     }
 }

@@ -27,6 +27,13 @@ pub struct Detail<'a> {
     pub args_json: &'a str,
 }
 
+/// Returns whether a JSON object, or an empty text, has a member. A text that is no object has content to show.
+#[must_use]
+pub(crate) fn has_members(args_json: &str) -> bool {
+    // An object without members has only braces and blanks.
+    args_json.contains(|c: char| !c.is_whitespace() && c != '{' && c != '}')
+}
+
 /// The details of a chunk's events: blobs in one buffer, addressed by row.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Details {

@@ -14,6 +14,7 @@
 //! | `in:RunTask`, `in:/^Run/`, `in:~rntsk` | that start within such a span above them on their track |
 //! | `within:main/2@1500` | that start within the span of depth 2 on track `main` that starts at 1500 ns |
 //! | `is:failed` | that failed, as the trace states |
+//! | `has:args`, `has:flow`, `has:stack` | with arguments, with a point of a flow, samples with a call stack |
 //! | `-cat:io` | that the rest does not match |
 //! | `"a b"`, `cat:"a b"` | the quoted text literally, with blanks and marks |
 //!
@@ -79,10 +80,43 @@ pub enum Test {
     },
     /// Whether it failed, as the trace states.
     Failed,
+    /// Whether it has data of a kind.
+    Has(RowData),
     /// Tests the names of the spans that are open above the row at its start; one must match.
     Inside(TextTest),
     /// A certain span above it that is open at its start.
     Within(SpanPosition),
+}
+
+/// Data that a row may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowData {
+    /// At least one argument.
+    Arguments,
+    /// A point of a flow, which starts, passes or ends there.
+    Flow,
+    /// A call stack of a sample.
+    Stack,
+}
+
+impl RowData {
+    const ALL: [Self; 3] = [Self::Arguments, Self::Flow, Self::Stack];
+
+    /// Returns the word for it after [`HAS_KEY`].
+    #[must_use]
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Arguments => "args",
+            Self::Flow => "flow",
+            Self::Stack => "stack",
+        }
+    }
+
+    /// Parses the value after [`HAS_KEY`], with its mark.
+    fn from_value(value: &str) -> Option<Self> {
+        let word = value.strip_prefix(':')?;
+        Self::ALL.into_iter().find(|data| data.word() == word)
+    }
 }
 
 /// The position of a span, in the form that a person can type.
@@ -320,6 +354,9 @@ impl Term {
         if let Some(expected) = at.and_then(|at| expected_operator(key, &marks[at..])) {
             return Err(failed(expected));
         }
+        if let Some(data) = RowData::from_value(value).filter(|_| key == HAS_KEY) {
+            return Ok(Self { negated, test: Test::Has(data) });
+        }
         let test = match key {
             "dur" => Test::Duration(durations(value).map_err(failed)?),
             "start" if value.starts_with(['<', '=', '>']) => Test::Start(starts(value).map_err(failed)?),
@@ -410,9 +447,12 @@ const STATE_KEY: &str = "is";
 /// The only state, after its key.
 const FAILED_VALUE: &str = ":failed";
 
+/// The key of the test of whether a row has data.
+const HAS_KEY: &str = "has";
+
 /// Returns all keys, except for those of arguments.
 pub(crate) fn keys() -> impl Iterator<Item = &'static str> {
-    TIME_KEYS.into_iter().chain(TEXT_KEYS).chain([STATE_KEY])
+    TIME_KEYS.into_iter().chain(TEXT_KEYS).chain([STATE_KEY, HAS_KEY])
 }
 
 /// Returns the expected form of a word whose operator does not fit its key, such as `dur!=0` and `cat=io`, or whose key
@@ -424,6 +464,7 @@ fn expected_operator(key: &str, operator: &str) -> Option<String> {
         _ if TIME_KEYS.contains(&field) => format!("{field}>, {field}>=, {field}<, {field}<= or {field}= and a time"),
         _ if TEXT_KEYS.contains(&field) => format!("{field}: and a text"),
         STATE_KEY if !operator.starts_with("::") => return expected_state(key, operator),
+        HAS_KEY if !operator.starts_with("::") => return expected_data(key, operator),
         _ if field.starts_with("arg.") => format!("{field}= and a value, or {field}: and a text"),
         _ => return expected_case(key, operator),
     };
@@ -440,6 +481,14 @@ fn expected_operator(key: &str, operator: &str) -> Option<String> {
 fn expected_state(key: &str, operator: &str) -> Option<String> {
     let is_test = key != STATE_KEY || !operator.starts_with(':') || operator == FAILED_VALUE;
     (!is_test).then(|| format!("expected {STATE_KEY}{FAILED_VALUE}; quotes make it a name"))
+}
+
+/// Returns the expected form of a word such as `has:colour`, which is not the test of data.
+fn expected_data(key: &str, operator: &str) -> Option<String> {
+    let is_test = key != HAS_KEY || !operator.starts_with(':') || RowData::from_value(operator).is_some();
+    let [arguments, flow, stack] = RowData::ALL.map(RowData::word);
+    let forms = format!("{HAS_KEY}:{arguments}, {HAS_KEY}:{flow} or {HAS_KEY}:{stack}");
+    (!is_test).then(|| format!("expected {forms}; quotes make it a name"))
 }
 
 /// Returns the expected form of a word whose key is known in small letters, if it can hardly be a name, as `Cat:io` and

@@ -4,12 +4,13 @@ use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use super::argument_path::ArgumentPath;
-use super::filter::{Filter, Test, TextTest};
+use super::filter::{Filter, RowData, Test, TextTest};
+use super::flow_rows::FlowRows;
 use super::inside::Inside;
 use super::name_set::{NameSet, mask_of};
 use super::snapshot::Snapshot;
-use crate::model::args::Detail;
-use crate::model::{NameIdx, Names, TrackIdx};
+use crate::model::args::{Detail, has_members};
+use crate::model::{NameIdx, Names, StackIdx, TrackIdx};
 use crate::store::block::{BLOCK_ROWS, Block};
 use crate::store::details::DetailReader;
 use crate::store::{DetailRef, LaneIdx, LaneKind};
@@ -30,6 +31,10 @@ pub struct Matcher {
     not_starts: Vec<RangeInclusive<i64>>,
     /// Terms about spans above a row, of which one must be open, or none.
     inside: Vec<Arc<Inside>>,
+    /// Whether rows must have a flow or not, by a term each.
+    flows: Vec<(bool, Arc<FlowRows>)>,
+    /// Whether rows must have a call stack or not, by a term each.
+    stacks: Vec<bool>,
     arguments: Vec<ArgumentTest>,
     /// Whether `names` tells spans that failed from others, which the sums of a ledger do not.
     is_by_failure: bool,
@@ -45,6 +50,8 @@ impl Default for Matcher {
             starts: i64::MIN..=i64::MAX,
             not_starts: Vec::new(),
             inside: Vec::new(),
+            flows: Vec::new(),
+            stacks: Vec::new(),
             arguments: Vec::new(),
             is_by_failure: false,
         }
@@ -53,9 +60,18 @@ impl Default for Matcher {
 
 #[derive(Debug, Clone)]
 struct ArgumentTest {
-    path: ArgumentPath,
-    test: TextTest,
+    /// The test of one argument; `None` if any will do.
+    value: Option<(ArgumentPath, TextTest)>,
     negated: bool,
+}
+
+/// The position of a block of rows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BlockPosition {
+    pub(crate) lane: LaneIdx,
+    pub(crate) kind: LaneKind,
+    /// The first row of the block in its lane.
+    pub(crate) first_row: u64,
 }
 
 impl Matcher {
@@ -107,9 +123,20 @@ impl Matcher {
                     matcher.inside.push(Arc::new(inside));
                 }
                 Test::Argument { path, test } => {
-                    let (path, test, negated) = (path.clone(), test.clone(), term.negated);
-                    matcher.arguments.push(ArgumentTest { path, test, negated });
+                    let value = Some((path.clone(), test.clone()));
+                    matcher.arguments.push(ArgumentTest { value, negated: term.negated });
                 }
+                Test::Has(RowData::Arguments) => {
+                    matcher.arguments.push(ArgumentTest { value: None, negated: term.negated });
+                }
+                Test::Has(RowData::Flow) => {
+                    if !term.negated {
+                        let may_match = |track| FlowRows::may_be_on(snapshot, TrackIdx(track));
+                        narrow(&mut tracks, snapshot.tracks().tracks.len(), may_match);
+                    }
+                    matcher.flows.push((!term.negated, Arc::new(FlowRows::new(snapshot))));
+                }
+                Test::Has(RowData::Stack) => matcher.stacks.push(!term.negated),
             }
         }
         matcher.names = names.map(|names| NameSet::new(&names));
@@ -135,7 +162,7 @@ impl Matcher {
     /// Restricts matches to rows whose argument passes a test of its text.
     #[must_use]
     pub(crate) fn and_argument(mut self, path: &ArgumentPath, test: TextTest) -> Self {
-        self.arguments.push(ArgumentTest { path: path.clone(), test, negated: false });
+        self.arguments.push(ArgumentTest { value: Some((path.clone(), test)), negated: false });
         self
     }
 
@@ -143,7 +170,8 @@ impl Matcher {
     #[must_use]
     pub(crate) fn and_no_argument(mut self, path: &ArgumentPath) -> Self {
         // Every value contains the letters of an empty text.
-        self.arguments.push(ArgumentTest { path: path.clone(), test: TextTest::Letters(Vec::new()), negated: true });
+        let every_value = TextTest::Letters(Vec::new());
+        self.arguments.push(ArgumentTest { value: Some((path.clone(), every_value)), negated: true });
         self
     }
 
@@ -191,10 +219,11 @@ impl Matcher {
     }
 
     /// Returns whether matching depends on more than track, regular name and duration: on failures, starts, arguments,
-    /// or spans above.
+    /// flows, stacks, or spans above.
     #[must_use]
     pub(crate) fn reads_more_than_names(&self) -> bool {
-        self.is_by_failure || !self.arguments.is_empty() || !self.inside.is_empty() || !self.are_all_starts()
+        let has_data = !self.arguments.is_empty() || !self.flows.is_empty() || !self.stacks.is_empty();
+        self.is_by_failure || has_data || !self.inside.is_empty() || !self.are_all_starts()
     }
 
     /// Returns whether matching depends on whether spans failed.
@@ -233,16 +262,16 @@ impl Matcher {
 
     /// Returns a bit per matching row of a block.
     ///
-    /// Equivalent to testing every term on each row's name, duration, arguments and spans above it.
+    /// Equivalent to testing every term on each row's name, duration, arguments, flows, stack and spans above it.
     #[must_use]
     pub(crate) fn rows_of(
         &self,
         block: &Block<'_>,
-        (lane, kind): (LaneIdx, LaneKind),
+        position: BlockPosition,
         snapshot: &Snapshot,
         reader: &mut DetailReader,
     ) -> u64 {
-        let mut mask = self.rows_but_arguments(block, (lane, kind), snapshot);
+        let mut mask = self.rows_but_arguments(block, position, snapshot);
         if !self.arguments.is_empty() {
             let mut left = mask;
             while left != 0 {
@@ -271,12 +300,8 @@ impl Matcher {
 
     /// Returns a bit per row of a block that matches if its arguments do.
     #[must_use]
-    pub(crate) fn rows_but_arguments(
-        &self,
-        block: &Block<'_>,
-        (lane, kind): (LaneIdx, LaneKind),
-        snapshot: &Snapshot,
-    ) -> u64 {
+    pub(crate) fn rows_but_arguments(&self, block: &Block<'_>, position: BlockPosition, snapshot: &Snapshot) -> u64 {
+        let BlockPosition { lane, kind, first_row } = position;
         let mut mask = u64::MAX >> (BLOCK_ROWS - block.rows());
         if let Some(names) = &self.names {
             mask &= names.rows_of(block);
@@ -296,6 +321,14 @@ impl Matcher {
                 if mask == 0 { 0 } else { mask & inside.rows_of(snapshot, lane, &starts[..block.rows()]) }
             });
         }
+        for &is_wanted in &self.stacks {
+            let with_stack = if mask == 0 { 0 } else { rows_with_stack(block, kind) };
+            mask &= if is_wanted { with_stack } else { !with_stack };
+        }
+        for (is_wanted, flows) in &self.flows {
+            let with_flow = if mask == 0 { 0 } else { flows.rows_of(snapshot, lane, first_row, block.rows()) };
+            mask &= if *is_wanted { with_flow } else { !with_flow };
+        }
         mask
     }
 
@@ -314,10 +347,25 @@ impl Matcher {
 
 impl ArgumentTest {
     fn holds(&self, args_json: &str) -> bool {
-        let args = serde_json::from_str(args_json).unwrap_or_default();
-        let passes = self.path.find(&args).is_some_and(|value| self.test.holds_value(value));
+        let passes = match &self.value {
+            Some((path, test)) => {
+                let args = serde_json::from_str(args_json).unwrap_or_default();
+                path.find(&args).is_some_and(|value| test.holds_value(value))
+            }
+            None => has_members(args_json),
+        };
         passes != self.negated
     }
+}
+
+/// Returns a bit per row of a block that is a sample with a call stack.
+fn rows_with_stack(block: &Block<'_>, kind: LaneKind) -> u64 {
+    if kind != LaneKind::Samples {
+        return 0;
+    }
+    let mut values = [0; BLOCK_ROWS];
+    block.values(&mut values);
+    mask_of(&values[..block.rows()], |&value| StackIdx::from_value(value) != StackIdx::EMPTY)
 }
 
 /// Returns whether each name passes a test. A frame with inlined functions passes by its whole name or by one of them.

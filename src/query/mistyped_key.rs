@@ -81,6 +81,9 @@ mod tests {
         let expected = "`is=` is taken as part of a name: did you mean `is:`?";
         assert_eq!(hint("is=failed").as_deref(), Some(expected));
         assert_eq!(hint("is::failed"), None);
+        let expected = "`has=` is taken as part of a name: did you mean `has:`?";
+        assert_eq!(hint("has=flow").as_deref(), Some(expected));
+        assert_eq!(hint("hash:5"), None);
         let unknown = hint("catt:io").unwrap_or_default();
         assert!(unknown.starts_with("unknown key `catt`, so `catt:` is taken"), "{unknown}");
     }

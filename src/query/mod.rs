@@ -17,6 +17,8 @@ pub(crate) mod filter;
 pub(crate) mod filtered;
 pub(crate) mod flame;
 pub(crate) mod flow_chain;
+mod flow_points;
+mod flow_rows;
 pub(crate) mod group_choice;
 pub(crate) mod groups;
 pub(crate) mod heat_map;

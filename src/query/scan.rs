@@ -6,7 +6,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::cursor::LaneCursor;
-use super::matcher::Matcher;
+use super::matcher::{BlockPosition, Matcher};
 use super::scope::Scope;
 use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
@@ -209,7 +209,7 @@ impl<'a> LaneScan<'a> {
         if in_scope == 0 {
             return None;
         }
-        let mask = self.matcher.rows_of(&block, (self.index, self.kind), self.snapshot, reader) & in_scope;
+        let mask = self.matcher.rows_of(&block, self.position(first_row), self.snapshot, reader) & in_scope;
         (mask != 0).then_some(BlockHits { block, first_row, mask })
     }
 
@@ -251,9 +251,10 @@ impl<'a> LaneScan<'a> {
         let first_row = self.lane.extents()[extent].first_row;
         for (index, entry) in extent_data.directory().iter().enumerate() {
             let block = extent_data.block(index);
-            let in_scope = self.in_scope(first_row + u64::from(entry.first_row), block.rows());
+            let first_row = first_row + u64::from(entry.first_row);
+            let in_scope = self.in_scope(first_row, block.rows());
             if in_scope != 0 {
-                let mask = self.matcher.rows_but_arguments(&block, (self.index, self.kind), self.snapshot) & in_scope;
+                let mask = self.matcher.rows_but_arguments(&block, self.position(first_row), self.snapshot) & in_scope;
                 let slots = (0..BLOCK_ROWS).filter(|slot| mask >> slot & 1 != 0);
                 details.extend(slots.map(|slot| DetailRef(block.detail(slot))));
             }
@@ -265,6 +266,10 @@ impl<'a> LaneScan<'a> {
     pub(crate) fn count_details(&self, details: &[DetailRef], reader: &mut DetailReader) -> u64 {
         let matching = details.iter().filter(|detail| self.matcher.has_arguments(**detail, self.snapshot, reader));
         matching.count() as u64
+    }
+
+    fn position(&self, first_row: u64) -> BlockPosition {
+        BlockPosition { lane: self.index, kind: self.kind, first_row }
     }
 
     /// Returns a bit per row of a block that is in scope.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
-use super::filter::{Filter, Test};
+use super::filter::{Filter, RowData, Test};
 use super::filtered;
 use super::matcher::Matcher;
 use super::rows::SortedRows;
@@ -15,14 +15,14 @@ use crate::base::cancel::Cancel;
 use crate::base::disk::SystemDisk;
 use crate::base::progress::Progress;
 use crate::model::args::Detail;
-use crate::model::{Id, NameIdx, NameRow, Names, Registry, TrackIdx, TrackKey, TrackKind};
+use crate::model::{Id, NameIdx, NameRow, Names, Registry, StackIdx, Stacks, TrackIdx, TrackKey, TrackKind};
 use crate::query::ledger_traces::RandomSequence;
 use crate::store::details::DetailReader;
 use crate::store::ledger::LedgerShape;
 use crate::store::ledger_build::LedgerContext;
 use crate::store::path_ledger::PathShape;
 use crate::store::sample_ledger::SampleShape;
-use crate::store::{DetailRef, LaneKind, Meta, Row, Store, StoreWriter, Summary};
+use crate::store::{DetailRef, LaneIdx, LaneKind, Meta, Row, Store, StoreWriter, Summary};
 
 /// Builds lanes of a few tracks with spans that do not overlap. One name in a hundred is rare.
 fn trace(lanes: usize, rows_per_lane: usize, seed: u64) -> Snapshot {
@@ -61,8 +61,9 @@ fn trace_with_ledger(lanes: usize, [spans, instants]: [usize; 2], seed: u64, led
             // Names change in phases, so that extents differ, plus a rare one.
             let name = if below(700) == 0 { 59 } else { (row / 3000 * 7) as u64 % 50 + below(8) };
             let args = format!(r#"{{"k":{},"in":{{"s":"text {}"}},"x.y z":{}}}"#, below(5), below(3), below(4));
+            let args = if row % 7 == 0 { "{ }" } else { &args };
             let mut blob = Vec::new();
-            Detail { args_json: &args, ..Detail::default() }.encode_into(&mut blob);
+            Detail { args_json: args, ..Detail::default() }.encode_into(&mut blob);
             let detail = if below(3) == 0 { writer.push_detail(&blob).unwrap().0 } else { 0 };
             // The names of failures follow the others.
             let is_failed = kind == LaneKind::Spans && row % 5 == 0;
@@ -88,10 +89,10 @@ fn trace_with_ledger(lanes: usize, [spans, instants]: [usize; 2], seed: u64, led
 }
 
 /// Tests a row term by term, with nothing precomputed.
-fn passes(snapshot: &Snapshot, filter: &Filter, track: TrackIdx, row: &Row, reader: &mut DetailReader) -> bool {
+fn passes(snapshot: &Snapshot, filter: &Filter, lane: LaneIdx, row: &Row, reader: &mut DetailReader) -> bool {
     filter.terms.iter().all(|term| {
         let name = snapshot.names().get(NameIdx(row.name));
-        let track = snapshot.track(track);
+        let track = snapshot.track(snapshot.lane(lane).track);
         let holds = match &term.test {
             Test::Name(test) => test.holds(name.text),
             Test::Category(test) => name.category.is_some_and(|category| test.holds(category)),
@@ -107,6 +108,13 @@ fn passes(snapshot: &Snapshot, filter: &Filter, track: TrackIdx, row: &Row, read
                 let value = value.get(path.dotted()).or(nested).cloned();
                 value.is_some_and(|value| test.holds(&value.as_str().map_or(value.to_string(), str::to_owned)))
             }
+            Test::Has(RowData::Arguments) => {
+                let blob = snapshot.store().detail(DetailRef(row.detail), reader);
+                let value: serde_json::Value = serde_json::from_str(Detail::decode(blob).args_json).unwrap_or_default();
+                value.as_object().is_some_and(|members| !members.is_empty())
+            }
+            Test::Has(RowData::Stack) => snapshot.lane(lane).kind == LaneKind::Samples && row.value != 0,
+            Test::Has(RowData::Flow) => unreachable!("flow_rows/tests.rs has an oracle of it"),
             Test::Inside(_) | Test::Within(_) => unreachable!("inside_tests.rs has an oracle of them"),
         };
         holds != term.negated
@@ -116,7 +124,7 @@ fn passes(snapshot: &Snapshot, filter: &Filter, track: TrackIdx, row: &Row, read
 fn scanned(snapshot: &Snapshot, filter: &Filter, range: (Option<i64>, Option<i64>)) -> Vec<Hit> {
     let mut reader = DetailReader::default();
     let mut hits: Vec<Hit> = SortedRows::new(snapshot, snapshot.event_lanes(), range.0, range.1)
-        .filter(|row| passes(snapshot, filter, snapshot.lane(row.index.lane).track, &row.row, &mut reader))
+        .filter(|row| passes(snapshot, filter, row.index.lane, &row.row, &mut reader))
         .map(|row| Hit {
             start_ns: row.row.start_ns,
             row: row.index,
@@ -128,7 +136,7 @@ fn scanned(snapshot: &Snapshot, filter: &Filter, range: (Option<i64>, Option<i64
     hits
 }
 
-const FILTERS: [&str; 22] = [
+const FILTERS: [&str; 26] = [
     "",
     "is:failed",
     "-is:failed task",
@@ -151,6 +159,10 @@ const FILTERS: [&str; 22] = [
     "start>=100us start<400us dur>100",
     "-start>200us cat:io",
     "start<0",
+    "has:args",
+    "-has:args dur>100ns",
+    "has:stack",
+    "-has:stack has:args \"Task 59\"",
 ];
 
 fn whole(range: (Option<i64>, Option<i64>)) -> Scope {
@@ -247,15 +259,18 @@ fn profile() -> Snapshot {
     let disk = std::sync::Arc::new(SystemDisk);
     let mut writer = StoreWriter::on(disk, file.try_clone().unwrap(), 1 << 24).unwrap();
     let samples = writer.add_lane(thread, LaneKind::Samples, 0).unwrap();
-    for start_ns in [0, 10] {
-        writer.push(samples, Row { start_ns, value: 0, detail: 0, name: read }).unwrap();
+    let mut stacks = Stacks::default();
+    let stack = stacks.intern(StackIdx::EMPTY, NameIdx(read));
+    for (start_ns, value) in [(0, u64::from(stack.0)), (10, 0)] {
+        writer.push(samples, Row { start_ns, value, detail: 0, name: read }).unwrap();
     }
     for (depth, name) in [main, read].into_iter().enumerate() {
         let bars = writer.add_lane(chart, LaneKind::Spans, depth as u16).unwrap();
         writer.push(bars, Row { start_ns: 0, value: 20, detail: 0, name }).unwrap();
     }
     let summary = Summary { end_ns: 20, ..Summary::default() };
-    let meta = Meta { names: names.into(), tracks: registry.tables().clone(), summary, ..Meta::default() };
+    let tracks = registry.tables().clone();
+    let meta = Meta { names: names.into(), stacks: stacks.into(), tracks, summary, ..Meta::default() };
     writer.finish(&meta).unwrap();
     Snapshot::new(Store::from_file(&file, "test".as_ref()).unwrap().into())
 }
@@ -273,6 +288,10 @@ fn the_bars_of_samples_are_found_where_they_are_seen_and_not_where_events_are_li
     assert_eq!((found("main", false), found("main", true)), (vec![], vec![(0, 20)]));
     assert_eq!((found("read", false), found("read", true)), (vec![(0, 0), (10, 0)], vec![(0, 0), (0, 20), (10, 0)]));
     assert_eq!((found("dur>5ns", false), found("dur>5ns", true)), (vec![], vec![(0, 20), (0, 20)]));
+    // One sample has a stack, and the bars have none of their own.
+    assert_eq!((found("has:stack", false), found("has:stack", true)), (vec![(0, 0)], vec![(0, 0)]));
+    let others = vec![(0, 20), (0, 20), (10, 0)];
+    assert_eq!((found("-has:stack", false), found("-has:stack", true)), (vec![(10, 0)], others));
     let spans = Scope { spans_only: true, ..Scope::default() };
     assert_eq!(spans.lanes(&snapshot, &Matcher::new(&snapshot, &Filter::default())).count(), 0, "nothing to add up");
 }

@@ -32,7 +32,7 @@ use self::values::ValueTable;
 pub(crate) use self::values::{GroupValue, VALUE_TEXT_BYTES_MAX, VALUES_MAX};
 use super::argument_path::ArgumentPath;
 use super::groups::{GroupBy, Grouping, SpanGroup};
-use super::matcher::Matcher;
+use super::matcher::{BlockPosition, Matcher};
 use super::plan::{Plan, PlanSource, Sweep, each_sweep};
 use super::scope::Scope;
 use super::snapshot::Snapshot;
@@ -247,8 +247,9 @@ impl<'a> MatchingRows<'a> {
 }
 
 impl BlockFilter for MatchingRows<'_> {
-    fn rows(&mut self, lane: LaneIdx, block: &Block<'_>) -> u64 {
-        self.matcher.rows_of(block, (lane, LaneKind::Spans), self.snapshot, &mut self.reader)
+    fn rows(&mut self, lane: LaneIdx, first_row: u64, block: &Block<'_>) -> u64 {
+        let position = BlockPosition { lane, kind: LaneKind::Spans, first_row };
+        self.matcher.rows_of(block, position, self.snapshot, &mut self.reader)
     }
 }
 
@@ -259,8 +260,8 @@ struct RowsByValue<'a, 'v> {
 }
 
 impl BlockFilter for RowsByValue<'_, '_> {
-    fn rows(&mut self, lane: LaneIdx, block: &Block<'_>) -> u64 {
-        self.rows.rows(lane, block)
+    fn rows(&mut self, lane: LaneIdx, first_row: u64, block: &Block<'_>) -> u64 {
+        self.rows.rows(lane, first_row, block)
     }
 
     fn regroup(&mut self, block: &Block<'_>, passing: u64, names: &mut [u64; BLOCK_ROWS]) {

@@ -24,16 +24,17 @@ pub(crate) use self::by_path::PathSweep;
 
 /// Selects the rows that a sweep sums. All others still cover their parents.
 pub(crate) trait BlockFilter {
-    /// Returns a bit per passing row of a block, the first row lowest. Bits beyond its rows are ignored.
-    fn rows(&mut self, lane: LaneIdx, block: &Block<'_>) -> u64;
+    /// Returns a bit per passing row of a block, the first row lowest. Bits beyond its rows are ignored. `first_row` is
+    /// that of the block in its lane.
+    fn rows(&mut self, lane: LaneIdx, first_row: u64, block: &Block<'_>) -> u64;
 
     /// Replaces the names of passing rows by the keys to sum by. Keeps the names by default.
     fn regroup(&mut self, _block: &Block<'_>, _passing: u64, _names: &mut [u64; BLOCK_ROWS]) {}
 }
 
 impl<F: BlockFilter> BlockFilter for &mut F {
-    fn rows(&mut self, lane: LaneIdx, block: &Block<'_>) -> u64 {
-        (**self).rows(lane, block)
+    fn rows(&mut self, lane: LaneIdx, first_row: u64, block: &Block<'_>) -> u64 {
+        (**self).rows(lane, first_row, block)
     }
 
     fn regroup(&mut self, block: &Block<'_>, passing: u64, names: &mut [u64; BLOCK_ROWS]) {
@@ -45,7 +46,7 @@ impl<F: BlockFilter> BlockFilter for &mut F {
 pub(crate) struct EveryRow;
 
 impl BlockFilter for EveryRow {
-    fn rows(&mut self, _: LaneIdx, _: &Block<'_>) -> u64 {
+    fn rows(&mut self, _: LaneIdx, _: u64, _: &Block<'_>) -> u64 {
         u64::MAX
     }
 }
@@ -479,9 +480,10 @@ impl<'a> LaneSweep<'a> {
     /// Goes to the first row of a block, and decodes none of it.
     fn place_at(&mut self, extent: usize, entered: Extent<'a>, block: usize, filter: &mut impl BlockFilter) {
         (self.extent, self.block, self.block_count, self.current) = (extent, block, entered.blocks(), Some(entered));
+        let first_row = self.lane.extents()[extent].first_row + u64::from(entered.directory()[block].first_row);
         let block = entered.block(block);
         (self.rows, self.next) = (block.rows(), 0);
-        self.passing = filter.rows(self.index, &block);
+        self.passing = filter.rows(self.index, first_row, &block);
     }
 
     /// Decodes the rows of the current block from `next` on, as many as may be decoded.

@@ -146,7 +146,8 @@ fn a_filter_means_the_same_for_a_stream_as_for_a_file() {
     let path = folder.path().join("trace.json");
     let stream = chrome(200);
     fs::write(&path, &stream).expect("written");
-    for query in ["work", "-work", "cat:c", "arg.i=17", "arg.i:1 thread:2", "dur>4us", "process:1 -dur<5us", "~st"] {
+    let queries = ["work", "-work", "cat:c", "arg.i=17", "arg.i:1 thread:2", "dur>4us", "process:1 -dur<5us", "~st"];
+    for query in queries.into_iter().chain(["has:args", "-has:args", "has:stack", "-has:stack work"]) {
         let filter = format!("--filter={query}");
         let spans = ["spans", text(&path), "--no-cache", "--format", "jsonl", &filter];
         let expected = longspan(&spans).done().lines().count();
@@ -176,6 +177,8 @@ fn a_filter_means_the_same_for_a_stream_as_for_a_file() {
     assert!(found.contains("thread_state"), "{found}");
     let refused = longspan(&["tail", "-", "--filter", "in:work"]).failed(2);
     assert!(refused.contains("in: needs a complete trace"), "{refused}");
+    let refused = longspan(&["tail", "-", "--filter", "has:flow"]).failed(2);
+    assert!(refused.contains("has:flow needs a complete trace"), "{refused}");
 }
 
 #[test]

@@ -166,6 +166,27 @@ fn the_only_state_is_failed_and_other_words_with_that_key_are_refused() {
 }
 
 #[test]
+fn data_that_a_row_may_have_is_tested_and_other_words_with_that_key_are_refused() {
+    for (word, data, negated) in [
+        ("has:args", RowData::Arguments, false),
+        ("has:flow", RowData::Flow, false),
+        ("-has:flow", RowData::Flow, true),
+        ("has:stack", RowData::Stack, false),
+    ] {
+        let term = only(word);
+        assert!(matches!(term.test, Test::Has(found) if found == data) && term.negated == negated, "{word}: {term:?}");
+    }
+    for word in ["has:arg", "has:", "-has:flows", "has:flow:"] {
+        let error = Filter::parse(word).expect_err(word);
+        assert_eq!(error.problem, "expected has:args, has:flow or has:stack; quotes make it a name");
+    }
+    assert_name("has::args", &["has::args"], &["args"]);
+    assert_name("has=x", &["has=x"], &["x"]);
+    assert_name("has", &["hash"], &["ha"]);
+    assert_name("\"has:args\"", &["has:args"], &["args"]);
+}
+
+#[test]
 fn durations_are_exact_to_the_nanosecond() {
     let range = |text: &str| match only(text).test {
         Test::Duration(range) => (*range.start(), *range.end()),

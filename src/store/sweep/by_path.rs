@@ -254,7 +254,7 @@ mod tests {
     struct LeavesOnly;
 
     impl BlockFilter for LeavesOnly {
-        fn rows(&mut self, _: LaneIdx, block: &Block<'_>) -> u64 {
+        fn rows(&mut self, _: LaneIdx, _: u64, block: &Block<'_>) -> u64 {
             (0..block.rows()).filter(|&row| block.name(row) == LEAF).map(|row| 1_u64 << row).sum()
         }
     }

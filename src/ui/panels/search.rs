@@ -29,7 +29,7 @@ use crate::ui::widgets::field;
 use crate::ui::widgets::spoken;
 
 /// An example of each kind of search term; see [`Filter`].
-const EXAMPLES: [(&str, &str); 12] = [
+const EXAMPLES: [(&str, &str); 13] = [
     ("read", "names that have these letters, in any case"),
     ("/^read_(all|some)$/", "names that match the regular expression"),
     ("~rdall", "names that have these letters in this order"),
@@ -41,6 +41,7 @@ const EXAMPLES: [(&str, &str); 12] = [
     ("arg.url:index", "an argument that has these letters"),
     ("arg.url=/index.html", "an argument that is exactly this"),
     ("is:failed", "spans that failed, which have a red mark"),
+    ("has:flow", "spans at which a flow starts, passes or ends; also has:args, has:stack"),
     ("-cat:io", "everything that cat:io does not match"),
 ];
 
