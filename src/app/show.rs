@@ -60,6 +60,9 @@ impl App {
         remember_press(ui.ctx());
         keep_for_field(ui, &state);
         self.close_window_by_key(ui);
+        if let Some(timeline) = self.timeline_mut() {
+            timeline.cancel_row_drag_by_key(ui);
+        }
         commands.extend(pressed(ui, &state));
         self.show_menu_bar(ui, frame, &state, &mut commands);
         if self.tabs.len() > 1 {
@@ -269,6 +272,7 @@ impl App {
             has_future: timeline.is_some_and(Timeline::has_future),
             undoable: timeline.and_then(Timeline::undoable),
             redoable: timeline.and_then(Timeline::redoable),
+            has_moves: arrangement.is_some_and(|arrangement| !arrangement.moves.is_empty()),
             has_hidden: arrangement.is_some_and(|arrangement| !arrangement.folded.hidden.is_empty()),
             settings: ShownSettings {
                 shade: self.preferences.shade,

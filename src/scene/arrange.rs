@@ -1,6 +1,7 @@
 //! Sorts and filters tracks. Visits every track, so a window does it in the background for many tracks; [`super::rows`]
 //! lays out the result.
 
+pub(crate) mod moves;
 mod sort;
 
 use std::borrow::Cow;
@@ -22,6 +23,7 @@ use crate::query::longest::longest_of_lane;
 use crate::query::track_groups::TrackGroup;
 use crate::query::track_map::TrackMap;
 use crate::store::lane::LaneIdx;
+use moves::RowMoves;
 use sort::{Candidate, sort};
 
 /// The order of processes, and of the tracks within each.
@@ -66,8 +68,10 @@ pub(crate) struct Arrangement {
     /// is visible.
     #[serde(skip)]
     pub(crate) folded_in_filter: FxHashSet<GroupKind>,
-    /// Pinned tracks, which stay at the top, in the order in which they were pinned.
+    /// Pinned tracks, which stay at the top, in the order in which they were pinned or moved.
     pub(crate) pinned: Vec<TrackIdx>,
+    /// Rows that the user has moved, which has an effect in trace order.
+    pub(crate) moves: RowMoves,
     /// Counters that are not drawn as values above zero.
     pub(crate) counters: Vec<(TrackIdx, CounterForm)>,
     /// Counters that share a row.
@@ -90,6 +94,7 @@ impl Arrangement {
             folded: Folded::merged(saved.folded, &before.folded, &now.folded),
             folded_in_filter: now.folded_in_filter.clone(),
             pinned: merged_list(saved.pinned, &before.pinned, &now.pinned, |a, b| a == b),
+            moves: merged_value(saved.moves, &before.moves, &now.moves),
             counters: merged_list(saved.counters, &before.counters, &now.counters, |a, b| a.0 == b.0),
             overlays: merged_list(saved.overlays, &before.overlays, &now.overlays, |a, b| a.lead() == b.lead()),
             custom_groups: now.custom_groups.clone(),
@@ -107,6 +112,7 @@ impl Arrangement {
             folded: self.folded.mapped(map),
             folded_in_filter: FxHashSet::default(),
             pinned: self.pinned.iter().filter_map(|&track| map.track(track)).collect(),
+            moves: self.moves.mapped(map),
             counters: counters.filter_map(|&(track, form)| Some((map.track(track)?, form))).collect(),
             overlays: self.overlays.iter().filter_map(|overlay| overlay.mapped(map)).collect(),
             custom_groups: CustomGroups::default(),
@@ -311,11 +317,12 @@ pub(crate) fn pinned_layout(snapshot: &Snapshot, arrangement: &Arrangement, heig
 /// order needs, they are in trace order.
 #[must_use]
 pub(crate) fn tracks(snapshot: &Snapshot, arrangement: &Arrangement, ranks: Option<&[u64]>) -> Vec<TrackRows> {
-    let Arrangement { order, filter, custom_groups, .. } = arrangement;
+    let Arrangement { order, filter, custom_groups, moves, .. } = arrangement;
     let order = if order.is_ranked() && ranks.is_none() { TrackOrder::Trace } else { *order };
     let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
     if order == TrackOrder::Trace && words.is_empty() && custom_groups.is_empty() {
-        return snapshot.display_order().iter().map(|&track| rows_of(snapshot, track)).collect();
+        let tracks = snapshot.display_order().iter().map(|&track| rows_of(snapshot, track));
+        return moves.apply(snapshot, tracks.collect());
     }
     let tables = snapshot.tracks();
     let (custom_group_of, custom_titles) = (custom_groups.by_track(), titles_of(custom_groups));
@@ -353,7 +360,8 @@ pub(crate) fn tracks(snapshot: &Snapshot, arrangement: &Arrangement, ranks: Opti
         });
     }
     sort(snapshot, order, &custom_titles, &mut candidates);
-    candidates.into_iter().map(|candidate| candidate.rows).collect()
+    let tracks = candidates.into_iter().map(|candidate| candidate.rows).collect();
+    if order == TrackOrder::Trace { moves.apply(snapshot, tracks) } else { tracks }
 }
 
 /// Returns the names of groups.

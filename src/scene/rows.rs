@@ -3,6 +3,7 @@
 //! Folding, unfolding and hiding take O(log n) per affected track, and a frame only searches the layout. So a million
 //! lanes cost a frame no more than ten.
 
+mod extents;
 mod heads;
 mod heights;
 mod lanes;

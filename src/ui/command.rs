@@ -13,6 +13,7 @@ use crate::model::{NameIdx, Sources, TrackIdx};
 use crate::query::derived::DerivedKind;
 use crate::query::groups::GroupBy;
 use crate::scene::arrange::TrackOrder;
+use crate::scene::arrange::moves::MovedRow;
 use crate::scene::bookmarks::BookmarkId;
 use crate::scene::color::Shade;
 use crate::scene::counter_form::CounterForm;
@@ -194,7 +195,8 @@ pub(crate) enum TimelineCommand {
     Rows(RowCommand),
     Scope(ScopeCommand),
     Derived(DerivedCommand),
-    /// Undoes the last edit of markers, saved scopes, groups, derived, hidden, pinned or ordered tracks, or counters.
+    /// Undoes the last edit of markers, saved scopes, groups, counters, or derived, hidden, pinned, moved or ordered
+    /// tracks.
     UndoEdit,
     /// Does the last undone edit again.
     RedoEdit,
@@ -367,6 +369,20 @@ pub(crate) enum RowCommand {
     SeparateCounters(Option<GroupKind>),
     Group(CustomGroupCommand),
     Order(TrackOrder),
+    /// Puts a row beside another one.
+    Move(MovedRow),
+    /// Puts a pinned track beside another one.
+    MovePinned {
+        track: TrackIdx,
+        beside: TrackIdx,
+        is_after: bool,
+    },
+    /// Moves a row up by one place, or down if `true`.
+    Step(GroupKind, bool),
+    /// Moves the track of the selected span up by one place, or down if `true`.
+    StepOfSelected(bool),
+    /// Puts all moved rows back into the order of the trace.
+    ForgetMoves,
     /// Shows only rows whose names contain these words.
     Filter(String),
     /// Moves the keyboard focus into the filter field.

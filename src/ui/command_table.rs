@@ -458,6 +458,21 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     .checked(|state| state.order == TrackOrder::Hits)
     .hint("Most hits first; in trace order until a search has hits")
     .within("Order"),
+    entry(Menu::Rows, "Move track up", &[alt(Key::ArrowUp)], When::Span, |_| {
+        Command::Timeline(TimelineCommand::Rows(RowCommand::StepOfSelected(false)))
+    })
+    .hint("That of the selected span, among those below the same header; or drag its name")
+    .within("Order"),
+    entry(Menu::Rows, "Move track down", &[alt(Key::ArrowDown)], When::Span, |_| {
+        Command::Timeline(TimelineCommand::Rows(RowCommand::StepOfSelected(true)))
+    })
+    .hint("That of the selected span, among those below the same header; or drag its name")
+    .within("Order"),
+    entry(Menu::Rows, "Reset moved tracks", &[], When::Moved, |_| {
+        Command::Timeline(TimelineCommand::Rows(RowCommand::ForgetMoves))
+    })
+    .hint("Puts the moved processes, groups and tracks back where the trace has them")
+    .within("Order"),
     entry(Menu::Rows, "Overlay counters", &[plain(Key::O)], When::Overlayable, |_| counters(false))
         .hint("Draws the two to eight counters of the scope in one row, with one scale for each unit")
         .within("Counters"),
@@ -536,6 +551,7 @@ pub(crate) const GESTURES: &[(&str, &str)] = &[
     ("Alt while dragging", "Select time without snapping to edges"),
     ("Drag on the ruler, middle drag", "Select time on all tracks; a drag on an edge moves it"),
     ("Shift + drag across names", "Select their tracks"),
+    ("Drag a name", "Move its row among those below the same header, in trace order; elsewhere scroll"),
     ("Ctrl + click on a name", "Add the tracks to the scope, or remove them"),
     ("Ctrl + drag", "Move the tracks of a file in time, where several are open"),
     ("Wheel", "Scroll the tracks, or zoom: see View > Navigation"),

@@ -44,6 +44,7 @@ mod symbols;
 mod tables;
 mod tabs;
 mod track_groups;
+mod track_moves;
 mod track_order;
 mod track_statistics;
 mod undo;

@@ -178,6 +178,7 @@ mod tests {
             has_past: false,
             has_future: false,
             has_hidden: false,
+            has_moves: false,
             undoable: None,
             redoable: None,
             settings: ShownSettings {

@@ -66,6 +66,7 @@ pub(crate) struct UiState {
     /// Whether the view history has a later view.
     pub(crate) has_future: bool,
     pub(crate) has_hidden: bool,
+    pub(crate) has_moves: bool,
     /// The edit that the next undo takes back.
     pub(crate) undoable: Option<&'static str>,
     /// The edit that the next redo makes again.
@@ -115,6 +116,8 @@ pub(super) enum When {
     Past,
     Future,
     Hidden,
+    /// The user has moved processes, groups or tracks.
+    Moved,
     Undoable,
     Redoable,
     Marks,
@@ -193,6 +196,7 @@ impl When {
             Self::Past => &[has_trace, (state.has_past, "There is no earlier view")],
             Self::Future => &[has_trace, (state.has_future, "There is no later view")],
             Self::Hidden => &[has_trace, (state.has_hidden, "No track is hidden")],
+            Self::Moved => &[has_trace, (state.has_moves, "No track is moved")],
             Self::Undoable => &[has_trace, (state.undoable.is_some(), "Nothing was changed that can be undone")],
             Self::Redoable => &[has_trace, (state.redoable.is_some(), "Nothing was undone")],
             Self::Marks => &[has_trace, (state.has_bookmarks, NO_MARKER)],

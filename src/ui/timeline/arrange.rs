@@ -4,6 +4,7 @@
 use super::state::Timeline;
 use super::tracks::{ArrangeJob, ArrangeResult, Arranged};
 use crate::model::{TrackIdx, TrackSet};
+use crate::scene::arrange::moves::RowMoves;
 use crate::scene::counter_form::CounterForm;
 use crate::scene::counter_overlay::{CounterOverlay, counter_lane};
 use crate::scene::rows::{GroupKind, TrackDensity};
@@ -61,6 +62,16 @@ impl Timeline {
             RowCommand::Group(command) => return self.change_groups(command),
             RowCommand::Order(order) => {
                 self.tracks.set_order(order);
+                return self.arrange();
+            }
+            RowCommand::Move(moved) => return self.move_row(moved),
+            RowCommand::MovePinned { track, beside, is_after } => return self.move_pinned(track, beside, is_after),
+            RowCommand::Step(kind, down) => return self.step_row(kind, down),
+            RowCommand::StepOfSelected(down) => {
+                return self.step_row(GroupKind::Track(self.tracks.row_of(self.selected_track()?)), down);
+            }
+            RowCommand::ForgetMoves => {
+                self.tracks.set_moves(RowMoves::default());
                 return self.arrange();
             }
             RowCommand::Filter(words) => {
@@ -252,7 +263,7 @@ impl Timeline {
         }
     }
 
-    fn lay_out_pinned(&mut self) {
+    pub(super) fn lay_out_pinned(&mut self) {
         let layout = self.tracks.pinned_layout(&self.snapshot, self.scale());
         self.pinned.set_layout(layout);
     }

@@ -13,6 +13,7 @@ use super::named_scopes::NamedScope;
 use super::tracks::CounterRowState;
 use crate::model::TrackIdx;
 use crate::scene::arrange::TrackOrder;
+use crate::scene::arrange::moves::RowMoves;
 use crate::scene::bookmarks::{BookmarkId, Bookmarks};
 use crate::scene::custom_groups::{CustomGroupId, CustomGroups};
 use crate::ui::command::{
@@ -53,6 +54,7 @@ pub(super) enum PartKind {
     Hidden,
     Pinned,
     Order,
+    Moves,
     Counters,
 }
 
@@ -67,6 +69,8 @@ pub(super) enum Part {
     Hidden(FxHashSet<TrackIdx>),
     Pinned(Vec<TrackIdx>),
     Order(TrackOrder),
+    /// The moved rows, and the pinned tracks in their order.
+    Moves(RowMoves, Vec<TrackIdx>),
     Counters(CounterRowState),
 }
 
@@ -203,6 +207,11 @@ impl Edit {
             RowCommand::SeparateCounters(_) => Self::new(PartKind::Counters, "separation of counters"),
             RowCommand::Group(command) => return Self::from_group(command),
             RowCommand::Order(_) => Self::new(PartKind::Order, "order of the tracks"),
+            RowCommand::Move(_)
+            | RowCommand::MovePinned { .. }
+            | RowCommand::Step(..)
+            | RowCommand::StepOfSelected(_) => Self::new(PartKind::Moves, "move of the row"),
+            RowCommand::ForgetMoves => Self::new(PartKind::Moves, "return of the moved rows"),
             RowCommand::ToggleFold(_)
             | RowCommand::ToggleFoldOfSelected
             | RowCommand::FoldAll(_)

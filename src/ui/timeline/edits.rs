@@ -1,6 +1,6 @@
 //! Undoes and redoes edits of the state that is saved with a trace: markers, saved scopes, derived tracks, groups of
-//! the user, hidden, pinned and ordered tracks, and how counters are drawn. The view and the selection have a history
-//! of their own.
+//! the user, hidden, pinned, moved and ordered tracks, and how counters are drawn. The view and the selection have a
+//! history of their own.
 
 use super::edit_history::{Edit, Part, PartKind, Step};
 use super::state::Timeline;
@@ -69,6 +69,7 @@ impl Timeline {
             PartKind::Hidden => Part::Hidden(arrangement.folded.hidden.clone()),
             PartKind::Pinned => Part::Pinned(arrangement.pinned.clone()),
             PartKind::Order => Part::Order(arrangement.order),
+            PartKind::Moves => Part::Moves(arrangement.moves.clone(), arrangement.pinned.clone()),
             PartKind::Counters => Part::Counters(self.tracks.counter_rows()),
         }
     }
@@ -96,6 +97,10 @@ impl Timeline {
             Part::Hidden(hidden) => self.tracks.set_hidden(hidden),
             Part::Pinned(pinned) => self.tracks.set_pinned(pinned),
             Part::Order(order) => self.tracks.set_order(order),
+            Part::Moves(moves, pinned) => {
+                self.tracks.set_moves(moves);
+                self.tracks.set_pinned(pinned);
+            }
             Part::Counters(counters) => self.tracks.set_counter_rows(counters),
         }
         self.arrange()

@@ -10,6 +10,7 @@ use super::layout::TimelineLayout;
 use super::pane::ShownPane;
 use super::state::Timeline;
 use super::thread_rows::continues_thread;
+use super::tracks::OTHER_ORDER;
 use crate::model::TrackKind;
 use crate::query::track_groups::GroupId;
 use crate::scene::labels::{shorten_middle, shown};
@@ -65,6 +66,21 @@ pub(super) fn show(timeline: &Timeline, ui: &mut Ui, layout: &TimelineLayout, th
         }
     }
     commands
+}
+
+/// Returns the row whose name is at a point of the window, and whether it is a pinned one. Sticky headers cover names.
+pub(super) fn head_at(timeline: &Timeline, layout: &TimelineLayout, at: Pos2) -> Option<(GroupKind, bool)> {
+    let [pinned, rows] = timeline.panes(layout);
+    let is_pinned = pinned.gutter.contains(at);
+    let shown = if is_pinned { pinned } else { rows };
+    if !shown.gutter.contains(at) {
+        return None;
+    }
+    let sticky = sticky_headers(timeline, &shown, &shown.groups());
+    let sticky = sticky.iter().find(|(_, rect)| rect.contains(at)).map(|(header, _)| header.kind);
+    let y_px = shown.y_px_at(at.y);
+    let below = || shown.pane.layout.groups_within(y_px, y_px + 1).first().map(|group| group.kind);
+    Some((sticky.or_else(below)?, is_pinned))
 }
 
 /// Returns the sticky headers with their positions, the outer one first: that of the process at the top, and that of
@@ -238,6 +254,9 @@ fn tip(timeline: &Timeline, kind: GroupKind, title: &str, beside: &str) -> Strin
     }
     lines.push(if timeline.is_folded(kind) { "Click to unfold" } else { "Click to fold" }.to_owned());
     lines.push("Ctrl + click: into the scope, or out of it".to_owned());
+    if timeline.is_in_trace_order() && !matches!(kind, GroupKind::Custom(_)) {
+        lines.push("Drag to move it up or down".to_owned());
+    }
     lines.join("\n")
 }
 
@@ -261,6 +280,13 @@ pub(super) fn choices(timeline: &Timeline, kind: GroupKind) -> Vec<RowChoice> {
     if let GroupKind::Track(track) = kind {
         let pin = if timeline.tracks.is_pinned(track) { "Unpin the track" } else { "Pin the track to the top" };
         choices.push(RowChoice::new(pin, RowCommand::TogglePin(track)));
+    }
+    if !matches!(kind, GroupKind::Custom(_)) {
+        let is_pinned = matches!(kind, GroupKind::Track(track) if timeline.tracks.is_pinned(track));
+        let is_possible = is_pinned || timeline.is_in_trace_order();
+        let steps = [("Move up", false), ("Move down", true)];
+        let steps = steps.map(|(text, down)| RowChoice::new(text, RowCommand::Step(kind, down)));
+        choices.extend(steps.map(|step| step.enabled_if(is_possible, OTHER_ORDER)));
     }
     if matches!(kind, GroupKind::Track(_))
         && let Some(group) = timeline.groups_around(kind).next()

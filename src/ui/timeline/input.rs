@@ -80,6 +80,11 @@ fn drag(
             select_to(timeline, ui, layout, (drag.from_ns, at));
             select_crossed(timeline, layout, &drag, at);
         }
+        (Drag::Row(drag), Some(at)) if !on_canvas => {
+            commands.extend(timeline.drag_row(ui, layout, (drag, at, response.drag_stopped())));
+        }
+        (Drag::Cancelled, Some(_)) if response.drag_stopped() => timeline.interaction.begin_drag(Drag::Pan),
+        (Drag::Row(_) | Drag::Cancelled, _) => {}
         (Drag::File(..), _) if on_canvas && ui.input(|input| input.key_pressed(Key::Escape)) => {
             // The end of a file drag would import the file again.
             timeline.interaction.begin_drag(Drag::Pan);
@@ -114,6 +119,9 @@ fn drag_from(
         _ if modifiers.shift => {
             let drag = ScopeDrag { from_ns, from_y: origin.y, scroll_px: timeline.view.now().scroll_px() };
             if on_canvas { Drag::Scope(drag) } else { Drag::Tracks(drag) }
+        }
+        _ if !on_canvas && !modifiers.any() && response.dragged_by(PointerButton::Primary) => {
+            timeline.row_drag_at(layout, origin).map_or(Drag::Pan, Drag::Row)
         }
         _ if edge.is_some() && on_canvas => edge.map_or(Drag::Pan, Drag::Range),
         Some(kind) if moves_file && on_canvas && timeline.file_of(kind).is_some() => Drag::File(kind, grip_ns),

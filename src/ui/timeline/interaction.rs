@@ -8,6 +8,7 @@ use egui::{Key, Pos2, Rangef, Vec2};
 use crate::scene::minimap::Grip;
 use crate::scene::rows::GroupKind;
 use crate::store::lane::RowIdx;
+use crate::ui::command::RowCommand;
 
 /// The action of a drag.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,6 +22,26 @@ pub(super) enum Drag {
     Tracks(ScopeDrag),
     /// Moves the file of these rows, gripped at this time.
     File(GroupKind, i64),
+    /// Moves a row among those below the same header.
+    Row(RowDrag),
+    /// Does nothing until the button is released.
+    Cancelled,
+}
+
+/// The row that a drag moves.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct RowDrag {
+    pub(super) kind: GroupKind,
+    /// Whether it is moved among the pinned rows.
+    pub(super) is_pinned: bool,
+}
+
+/// Where a dragged row will be put.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct RowDrop {
+    pub(super) command: RowCommand,
+    /// Height of the line between the rows, from the top of all rows.
+    pub(super) line_px: u64,
 }
 
 /// The start of a drag that selects time and tracks.
@@ -75,6 +96,7 @@ pub(super) struct Interaction {
     map_grip: Option<Grip>,
     scroll_grip: Option<ScrollGrip>,
     moved_file: Option<FileOffsetDrag>,
+    row_drop: Option<RowDrop>,
     clicked: Option<ClickTarget>,
     /// The position of the pointer on the rows.
     pointer_x_px: Option<f64>,
@@ -91,6 +113,7 @@ impl Default for Interaction {
             map_grip: None,
             scroll_grip: None,
             moved_file: None,
+            row_drop: None,
             clicked: None,
             pointer_x_px: None,
             snapped: None,
@@ -158,6 +181,15 @@ impl Interaction {
         self.moved_file = moved;
     }
 
+    /// Returns where the dragged row will be put.
+    pub(super) fn row_drop(&self) -> Option<&RowDrop> {
+        self.row_drop.as_ref()
+    }
+
+    pub(super) fn set_row_drop(&mut self, dropped: Option<RowDrop>) {
+        self.row_drop = dropped;
+    }
+
     /// Returns the target of the last right click.
     pub(super) fn clicked(&self) -> Option<ClickTarget> {
         self.clicked
@@ -186,5 +218,8 @@ impl Interaction {
     /// Drops the rows and files of an earlier snapshot of the trace.
     pub(super) fn forget_rows(&mut self) {
         (self.moved_file, self.clicked, self.snapped) = (None, None, None);
+        if matches!(self.drag, Drag::Row(_)) {
+            (self.drag, self.row_drop) = (Drag::Cancelled, None);
+        }
     }
 }

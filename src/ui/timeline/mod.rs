@@ -31,6 +31,7 @@ mod pane;
 mod range;
 mod ranked_order;
 mod row_anchor;
+mod row_moves;
 mod ruler;
 pub(crate) mod ruler_clock;
 mod ruler_labels;
@@ -106,6 +107,7 @@ impl Timeline {
         drop(flags);
         minimap::show(self, ui, &layout, theme);
         commands.extend(gutter::show(self, ui, &layout, theme));
+        self.paint_row_drag(ui, &layout, theme);
         commands.extend(self.show_derived_names(ui, &layout, theme));
         if !self.is_still {
             scroll_bar::show(self, ui, &layout, theme);

@@ -273,6 +273,14 @@ impl ShownPane<'_> {
         band(self.canvas, self.scale, self.view.y_on_canvas(top_px), height_px)
     }
 
+    /// Returns the distance of a height in the window from the top of all rows.
+    pub(super) fn y_px_at(&self, y: f32) -> u64 {
+        let (top_px, _) = self.view.pixels_in_view();
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative; a float saturates")]
+        let below_top_px = ((y - self.canvas.top()).max(0.0) * self.scale) as u64;
+        top_px + below_top_px
+    }
+
     pub(super) fn groups(&self) -> Vec<Group> {
         let (top_px, bottom_px) = self.view.pixels_in_view();
         self.pane.layout.groups_within(top_px, bottom_px)

@@ -8,6 +8,7 @@ use super::track_ranks::TrackRanks;
 use crate::model::{ProcessIdx, TrackIdx, TrackSet};
 use crate::query::Snapshot;
 use crate::query::track_groups::TrackGroup;
+use crate::scene::arrange::moves::{MovedRow, RowMoves};
 use crate::scene::arrange::{self, Arrangement, TrackOrder, toggle};
 use crate::scene::counter_form::CounterForm;
 use crate::scene::counter_overlay::CounterOverlay;
@@ -18,6 +19,9 @@ use crate::tiles::summaries::TrackSummaries;
 
 /// Up to this many tracks are laid out within a frame, more in the background: a thousand take 0.5 ms.
 const TRACKS_AT_ONCE: usize = 2000;
+
+/// Why rows cannot be moved in another order.
+pub(super) const OTHER_ORDER: &str = "Rows are moved in trace order: see Tracks > Order";
 
 /// The arrangement of the tracks, and pending layouts.
 #[derive(Default)]
@@ -283,6 +287,36 @@ impl TrackState {
         self.arrangement.pinned.retain(|&pinned| pinned != track);
         if self.arrangement.pinned.len() == before {
             self.arrangement.pinned.push(track);
+        }
+    }
+
+    /// Moves a row. Returns false and changes nothing if there are too many moves.
+    pub(super) fn move_row(&mut self, moved: MovedRow) -> bool {
+        self.arrangement.moves.add(moved)
+    }
+
+    /// Replaces the moves of rows, before these are laid out.
+    pub(super) fn set_moves(&mut self, moves: RowMoves) {
+        self.arrangement.moves = moves;
+    }
+
+    /// Returns the pinned track before or after another one.
+    pub(super) fn pinned_neighbour(&self, track: TrackIdx, after: bool) -> Option<TrackIdx> {
+        let pinned = &self.arrangement.pinned;
+        let at = pinned.iter().position(|&pinned| pinned == track)?;
+        let beside = if after { at.checked_add(1) } else { at.checked_sub(1) };
+        beside.and_then(|at| pinned.get(at)).copied()
+    }
+
+    /// Moves a pinned track beside another one.
+    pub(super) fn move_pinned(&mut self, track: TrackIdx, beside: TrackIdx, is_after: bool) {
+        let mut pinned = self.arrangement.pinned.clone();
+        pinned.retain(|&pinned| pinned != track);
+        if let Some(at) = pinned.iter().position(|&pinned| pinned == beside)
+            && pinned.len() < self.arrangement.pinned.len()
+        {
+            pinned.insert(at + usize::from(is_after), track);
+            self.arrangement.pinned = pinned;
         }
     }
 

@@ -4,7 +4,7 @@ use super::super::edit_history::STEPS_MAX;
 use super::super::saved::SavedTimeline;
 use super::*;
 use crate::frame::RectBudget;
-use crate::model::TrackIdx;
+use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::derived::DerivedKind;
 use crate::scene::arrange::TrackOrder;
 use crate::scene::bookmarks::BookmarkId;
@@ -70,6 +70,9 @@ fn edits() -> Vec<(PartKind, TimelineCommand)> {
         (PartKind::Groups, group(CustomGroupCommand::Ungroup(CustomGroupId(1)))),
         (PartKind::Pinned, rows(RowCommand::TogglePin(track))),
         (PartKind::Pinned, rows(RowCommand::TogglePin(track))),
+        (PartKind::Moves, rows(RowCommand::Step(GroupKind::Process(ProcessIdx(1)), false))),
+        (PartKind::Moves, rows(RowCommand::Step(GroupKind::Process(ProcessIdx(1)), true))),
+        (PartKind::Moves, rows(RowCommand::ForgetMoves)),
         (PartKind::Hidden, rows(RowCommand::Hide(GroupKind::Track(track)))),
         (PartKind::Hidden, rows(RowCommand::ShowHidden)),
         (PartKind::Hidden, rows(RowCommand::ShowOnlyScope)),

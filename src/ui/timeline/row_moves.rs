@@ -1,0 +1,241 @@
+//! Moves processes, groups and tracks among those below the same header, by a drag of their names or by commands. Only
+//! the rows around the pointer are looked at, however many there are.
+
+use std::ops::Range;
+
+use egui::{CursorIcon, Pos2, Rect, Stroke, Ui};
+
+use super::gutter::head_at;
+use super::interaction::{Drag, RowDrag, RowDrop};
+use super::layout::TimelineLayout;
+use super::state::Timeline;
+use super::tracks::{ArrangeJob, OTHER_ORDER};
+use crate::model::TrackIdx;
+use crate::scene::arrange::TrackOrder;
+use crate::scene::arrange::moves::{MOVES_MAX, MovableRow, MovedRow};
+use crate::scene::rows::GroupKind;
+use crate::ui::command::{Command, RowCommand, TimelineCommand};
+use crate::ui::theme::Theme;
+
+impl Timeline {
+    /// Returns the drag that a press on a name starts; `None` if its row cannot be moved.
+    pub(super) fn row_drag_at(&self, layout: &TimelineLayout, at: Pos2) -> Option<RowDrag> {
+        let (kind, is_pinned) = head_at(self, layout, at)?;
+        let is_movable = is_pinned || self.is_in_trace_order() && !matches!(kind, GroupKind::Custom(_));
+        is_movable.then_some(RowDrag { kind, is_pinned })
+    }
+
+    /// Drags a row to the pointer, and scrolls at the edges. Returns the command that moves it once the drag ends.
+    pub(super) fn drag_row(
+        &mut self,
+        ui: &Ui,
+        layout: &TimelineLayout,
+        (drag, at, ends): (RowDrag, Pos2, bool),
+    ) -> Option<Command> {
+        let gutter = if drag.is_pinned { layout.pinned_gutter } else { layout.gutter };
+        let at = gutter.clamp(at);
+        let dropped = self.drop_at(layout, drag, at.y);
+        if ends {
+            self.interaction.begin_drag(Drag::Pan);
+            self.interaction.set_row_drop(None);
+            return dropped.map(|dropped| Command::Timeline(TimelineCommand::Rows(dropped.command)));
+        }
+        self.interaction.set_row_drop(dropped);
+        ui.ctx().set_cursor_icon(CursorIcon::Grabbing);
+        self.scroll_at_edges(ui, layout, gutter, at);
+        None
+    }
+
+    /// Ends the drag of a row without moving it, if Escape is pressed.
+    pub(crate) fn cancel_row_drag_by_key(&mut self, ui: &Ui) {
+        if matches!(self.interaction.drag(), Drag::Row(_))
+            && ui.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Escape))
+        {
+            self.interaction.begin_drag(Drag::Cancelled);
+            self.interaction.set_row_drop(None);
+        }
+    }
+
+    /// Scrolls while the pointer is near the upper or lower edge, the faster the nearer.
+    fn scroll_at_edges(&mut self, ui: &Ui, layout: &TimelineLayout, gutter: Rect, at: Pos2) {
+        const EDGE_POINTS: f32 = 24.0;
+        const POINTS_PER_SECOND: f32 = 600.0;
+        /// A slow frame counts as this long.
+        const SECONDS_MAX: f32 = 0.1;
+        let edge = EDGE_POINTS.min(gutter.height() / 4.0);
+        let (above, below) = (gutter.top() + edge - at.y, at.y - (gutter.bottom() - edge));
+        let part = if above > 0.0 { -above / edge } else { below.max(0.0) / edge };
+        if part == 0.0 {
+            return;
+        }
+        let points = part * POINTS_PER_SECOND * ui.input(|input| input.stable_dt).min(SECONDS_MAX);
+        self.scroll_at(layout, gutter.center(), f64::from(points * self.scale()));
+        ui.ctx().request_repaint();
+    }
+
+    /// Returns where a row would be put at a height in the window; `None` if it would stay.
+    fn drop_at(&self, layout: &TimelineLayout, drag: RowDrag, y: f32) -> Option<RowDrop> {
+        let [pinned, rows] = self.panes(layout);
+        let shown = if drag.is_pinned { pinned } else { rows };
+        let y_px = shown.y_px_at(y).min(shown.pane.layout.height_px().saturating_sub(1));
+        let GroupKind::Track(track) = drag.kind else { return self.row_drop_at(drag.kind, y_px) };
+        if drag.is_pinned { self.pinned_drop_at(track, y_px) } else { self.row_drop_at(drag.kind, y_px) }
+    }
+
+    fn row_drop_at(&self, dragged: GroupKind, y_px: u64) -> Option<RowDrop> {
+        let layout = &self.rows.layout;
+        let mut at = layout.groups_within(y_px, y_px + 1).first().copied()?;
+        if Some(at.kind) == self.parent_of(dragged) {
+            // On the header of all these rows: before the first one.
+            let below_px = at.top_px + u64::from(at.height_px);
+            at = layout.groups_within(below_px, below_px + 1).first().copied()?;
+        }
+        let sibling = self.sibling_at(dragged, at.kind)?;
+        let (own, other) = (self.unit_extent_px(dragged)?, self.unit_extent_px(sibling)?);
+        let is_after = y_px >= other.start.midpoint(other.end);
+        let line_px = if is_after { other.end } else { other.start };
+        // At its own edges it stays.
+        if own.start == line_px || own.end == line_px {
+            return None;
+        }
+        Some(RowDrop { command: RowCommand::Move(self.row_move(dragged, sibling, is_after)?), line_px })
+    }
+
+    fn pinned_drop_at(&self, dragged: TrackIdx, y_px: u64) -> Option<RowDrop> {
+        let layout = &self.pinned.layout;
+        let GroupKind::Track(beside) = layout.groups_within(y_px, y_px + 1).first()?.kind else { return None };
+        let own = layout.extent_px(GroupKind::Track(dragged))?;
+        let other = layout.extent_px(GroupKind::Track(beside))?;
+        let is_after = y_px >= other.start.midpoint(other.end);
+        let line_px = if is_after { other.end } else { other.start };
+        let stays = own.start == line_px || own.end == line_px;
+        (!stays).then_some(RowDrop { command: RowCommand::MovePinned { track: dragged, beside, is_after }, line_px })
+    }
+
+    fn row_move(&self, row: GroupKind, beside: GroupKind, is_after: bool) -> Option<MovedRow> {
+        let [row, beside] = [row, beside].map(|kind| MovableRow::from_kind(&self.snapshot, kind));
+        Some(MovedRow { row: row?, beside: beside?, is_after })
+    }
+
+    /// Returns the header right above a row; `None` for a header of the outermost level.
+    fn parent_of(&self, kind: GroupKind) -> Option<GroupKind> {
+        match kind {
+            GroupKind::Custom(_) | GroupKind::Process(_) => None,
+            GroupKind::Tracks(_) | GroupKind::Track(_) => {
+                Some(self.groups_around(kind).next().unwrap_or_else(|| self.header_of(kind)))
+            }
+        }
+    }
+
+    /// Returns the row below the same header as `row` that is or contains `at`.
+    fn sibling_at(&self, row: GroupKind, at: GroupKind) -> Option<GroupKind> {
+        let parent = self.parent_of(row);
+        let mut around = std::iter::once(at).chain(self.groups_around(at)).chain([self.header_of(at)]);
+        around.find(|&kind| self.parent_of(kind) == parent && !matches!(kind, GroupKind::Custom(_)))
+    }
+
+    /// Returns the pixels of a row with all that moves with it.
+    fn unit_extent_px(&self, kind: GroupKind) -> Option<Range<u64>> {
+        /// States are above the events of a thread, samples below.
+        const BESIDE_MAX: usize = 2;
+        let layout = &self.rows.layout;
+        let mut extent = layout.extent_px(kind)?;
+        let GroupKind::Track(track) = kind else { return Some(extent) };
+        let (thread, parent) = (self.snapshot.thread_of(track), self.parent_of(kind));
+        let extent_at = |y_px: u64| {
+            let other = layout.groups_within(y_px, y_px + 1).first()?.kind;
+            let GroupKind::Track(track) = other else { return None };
+            let is_same = self.snapshot.thread_of(track) == thread && self.parent_of(other) == parent;
+            is_same.then(|| layout.extent_px(other)).flatten()
+        };
+        for _ in 0..BESIDE_MAX {
+            let above = extent.start.checked_sub(1).and_then(extent_at);
+            extent.start = above.map_or(extent.start, |above| above.start);
+            extent.end = extent_at(extent.end).map_or(extent.end, |below| below.end);
+        }
+        Some(extent)
+    }
+
+    /// Returns the move of a row by one place; `None` if it is the first or last below its header.
+    fn step_of(&self, kind: GroupKind, down: bool) -> Option<MovedRow> {
+        let own = self.unit_extent_px(kind)?;
+        let y_px = if down { own.end } else { own.start.checked_sub(1)? };
+        let next = self.rows.layout.groups_within(y_px, y_px + 1).first()?.kind;
+        self.row_move(kind, self.sibling_at(kind, next)?, down)
+    }
+
+    /// Moves a row by one place: a pinned one among those, others in trace order.
+    pub(super) fn step_row(&mut self, kind: GroupKind, down: bool) -> Option<ArrangeJob> {
+        let pinned = match kind {
+            GroupKind::Track(track) => self.tracks.pinned_neighbour(track, down).map(|beside| (track, beside)),
+            GroupKind::Custom(_) | GroupKind::Process(_) | GroupKind::Tracks(_) => None,
+        };
+        let is_pinned = matches!(kind, GroupKind::Track(track) if self.tracks.is_pinned(track));
+        if let Some((track, beside)) = pinned {
+            return self.move_pinned(track, beside, down);
+        }
+        if !is_pinned && !self.is_in_trace_order() {
+            self.note = Some(OTHER_ORDER.into());
+            return None;
+        }
+        match self.step_of(kind, down).filter(|_| !is_pinned) {
+            Some(moved) => self.move_row(moved),
+            None => {
+                let place = if down { "last" } else { "first" };
+                self.note = Some(format!("This row is the {place} one that it can be moved among.").into());
+                None
+            }
+        }
+    }
+
+    /// Moves a row beside another one.
+    pub(super) fn move_row(&mut self, moved: MovedRow) -> Option<ArrangeJob> {
+        if !self.tracks.move_row(moved) {
+            let text = format!("At most {MOVES_MAX} rows are moved: Tracks > Order > Reset moved tracks makes room.");
+            self.note = Some(text.into());
+            return None;
+        }
+        self.arrange()
+    }
+
+    /// Moves a pinned track beside another one.
+    pub(super) fn move_pinned(&mut self, track: TrackIdx, beside: TrackIdx, is_after: bool) -> Option<ArrangeJob> {
+        self.tracks.move_pinned(track, beside, is_after);
+        self.lay_out_pinned();
+        None
+    }
+
+    pub(super) fn is_in_trace_order(&self) -> bool {
+        self.tracks.arrangement().order == TrackOrder::Trace
+    }
+
+    /// Marks the dragged row, and paints the line where it will be.
+    pub(super) fn paint_row_drag(&self, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {
+        const LINE_POINTS: f32 = 2.0;
+        const MARK_OPACITY: f32 = 0.15;
+        let Drag::Row(drag) = self.interaction.drag() else { return };
+        let [pinned, rows] = self.panes(layout);
+        let shown = if drag.is_pinned { pinned } else { rows };
+        let band = |range: Range<u64>| {
+            let height_px = u32::try_from(range.end - range.start).unwrap_or(u32::MAX);
+            shown.band(range.start, height_px)
+        };
+        let extent =
+            if drag.is_pinned { shown.pane.layout.extent_px(drag.kind) } else { self.unit_extent_px(drag.kind) };
+        if let Some(rect) = extent.map(band) {
+            let mark = Rect::from_x_y_ranges(shown.gutter.x_range(), rect.y_range());
+            ui.painter_at(shown.gutter).rect_filled(mark, 0.0, theme.accent.gamma_multiply(MARK_OPACITY));
+        }
+        if let Some(dropped) = self.interaction.row_drop() {
+            let y = band(dropped.line_px..dropped.line_px).top();
+            // A line at an edge stays visible.
+            let half = LINE_POINTS / 2.0;
+            let y = y.clamp(shown.gutter.top() + half, (shown.gutter.bottom() - half).max(shown.gutter.top() + half));
+            let across = shown.gutter.union(shown.canvas);
+            ui.painter_at(across).hline(across.x_range(), y, Stroke::new(LINE_POINTS, theme.accent));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
