@@ -65,7 +65,7 @@ impl FlowRows {
             return 0;
         }
         let mask = match self.track_bits(snapshot, track) {
-            Some(bits) => bits.from_row(lane, first_row),
+            Some(bits) => bits.mask_from(lane, first_row),
             None => around_block(snapshot, lane, first_row, rows as u64),
         };
         mask & (u64::MAX >> (WORD_ROWS as usize - rows.clamp(1, WORD_ROWS as usize)))
@@ -100,7 +100,7 @@ impl RowBits {
     }
 
     /// Returns the bits of 64 rows.
-    fn from_row(&self, lane: LaneIdx, first_row: u64) -> u64 {
+    fn mask_from(&self, lane: LaneIdx, first_row: u64) -> u64 {
         let Some(words) = self.0.get(&lane) else { return 0 };
         let word = |at: u64| usize::try_from(at).ok().and_then(|at| words.get(at)).copied().unwrap_or(0);
         let (at, shift) = (first_row / WORD_ROWS, first_row % WORD_ROWS);

@@ -231,7 +231,7 @@ proptest! {
             // A header extends to the end of the last row below it.
             let tracks = layout.tracks_of(group.kind);
             let is_below = |other: &&Group| layout.tracks_of(other.kind).iter().all(|track| tracks.contains(track));
-            let last = groups.iter().filter(is_below).next_back();
+            let last = groups.iter().rfind(is_below);
             let own_px = group.top_px + u64::from(group.height_px);
             let end_px = last.map_or(own_px, |last| last.top_px + u64::from(last.height_px));
             prop_assert_eq!(layout.extent_px(group.kind), Some(group.top_px..end_px.max(own_px)), "{:?}", group);

@@ -178,14 +178,12 @@ impl Timeline {
             self.note = Some(OTHER_ORDER.into());
             return None;
         }
-        match self.step_of(kind, down).filter(|_| !is_pinned) {
-            Some(moved) => self.move_row(moved),
-            None => {
-                let place = if down { "last" } else { "first" };
-                self.note = Some(format!("This row is the {place} one that it can be moved among.").into());
-                None
-            }
+        if let Some(moved) = self.step_of(kind, down).filter(|_| !is_pinned) {
+            return self.move_row(moved);
         }
+        let place = if down { "last" } else { "first" };
+        self.note = Some(format!("This row is the {place} one that it can be moved among.").into());
+        None
     }
 
     /// Moves a row beside another one.
