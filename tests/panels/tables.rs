@@ -177,7 +177,7 @@ fn a_head_whose_title_is_not_plain_says_what_its_numbers_are() {
     let mut session = Session::with_statistics(SCREEN);
     let head = session.harness.get_by_label("Distinct").rect().center();
     session.harness.event(Event::PointerMoved(head));
-    let meaning = "Time in which at least one span of the group is open on its track: recursion counts once.";
+    let meaning = "Time in which at least one span of the group is open on its track, only the part within the scope";
     session.until("the tip", |session| session.says(meaning));
 }
 

@@ -140,22 +140,37 @@ pub(super) const PAIR_POINTS: f32 = 260.0;
 pub(super) const COLUMNS: [TableColumn; 2 + TotalsColumn::ALL.len()] = [
     TableColumn::text("Name", 186.0),
     number("Count"),
-    number("Total")
-        .meaning("Sum of the durations. A span inside another one of its group counts too, unlike in Distinct."),
+    number("Total").meaning(
+        "Sum of the durations, only the part within the scope. A span inside another one of its group counts too, \
+             unlike in Distinct.",
+    ),
     // The rows set its title and its meaning.
     TableColumn::number("Share", 68.0).unsortable().meaning("Share of the whole."),
-    number("Self").meaning("Sum of the durations without the time in which child spans run."),
-    number("Mean"),
-    quantile("p50").meaning("Median: half of the spans take at most this long. ~ marks a value within 1/32."),
-    quantile("p99").meaning("99 % of the spans take at most this long. ~ marks a value within 1/32."),
-    number("Min").spare(2),
-    number("Max"),
+    number("Self")
+        .meaning("Sum of the durations without the time in which child spans run, only the part within the scope."),
+    number("Mean").meaning("Mean duration of whole spans, also of those that reach beyond the scope."),
+    quantile("p50").meaning("Median of whole spans: half of them take at most this long. ~ marks a value within 1/32."),
+    quantile("p99").meaning("99 % of the spans, as a whole, take at most this long. ~ marks a value within 1/32."),
+    number("Min").meaning("Shortest duration of whole spans, also of those that reach beyond the scope.").spare(2),
+    number("Max").meaning(
+        "Longest duration of whole spans, also of those that reach beyond the scope. So it may be more than the total, \
+         which is clipped to the scope.",
+    ),
     number("Distinct")
-        .meaning("Time in which at least one span of the group is open on its track: recursion counts once.")
+        .meaning(
+            "Time in which at least one span of the group is open on its track, only the part within the scope: \
+             recursion counts once.",
+        )
         .spare(3),
-    number("Deviation").meaning("Standard deviation of the durations, as a measure of how much they differ.").spare(5),
-    quantile("p90").meaning("90 % of the spans take at most this long. ~ marks a value within 1/32.").spare(4),
-    quantile("p95").meaning("95 % of the spans take at most this long. ~ marks a value within 1/32.").spare(6),
+    number("Deviation")
+        .meaning("Standard deviation of the durations of whole spans, as a measure of how much they differ.")
+        .spare(5),
+    quantile("p90")
+        .meaning("90 % of the spans, as a whole, take at most this long. ~ marks a value within 1/32.")
+        .spare(4),
+    quantile("p95")
+        .meaning("95 % of the spans, as a whole, take at most this long. ~ marks a value within 1/32.")
+        .spare(6),
     TableColumn::number("Unfinished", 70.0).meaning("Number of spans without an end in the trace.").spare(1),
 ];
 
@@ -177,9 +192,21 @@ mod tests {
 
     #[test]
     fn every_number_whose_title_is_not_plain_has_a_meaning() {
-        let plain = ["Name", "Count", "Mean", "Min", "Max"];
+        let plain = ["Name", "Count"];
         let without = COLUMNS.iter().filter(|column| column.meaning.is_empty()).map(|column| column.title);
         assert_eq!(without.collect::<Vec<_>>(), plain);
+    }
+
+    #[test]
+    fn each_number_of_durations_says_whether_it_is_clipped_to_the_scope() {
+        let clipped = [TotalsColumn::Total, TotalsColumn::Own, TotalsColumn::Distinct];
+        for number in TotalsColumn::ALL.into_iter().filter(|&number| !GroupColumn::Number(number).is_count()) {
+            let column = COLUMNS[GroupColumn::Number(number).index()];
+            let is_clipped = column.meaning.contains("only the part within the scope");
+            assert_eq!(is_clipped, clipped.contains(&number), "{}", column.title);
+            let is_whole = column.meaning.contains("whole");
+            assert_eq!(is_whole, !is_clipped, "{}", column.title);
+        }
     }
 
     #[test]
