@@ -13,7 +13,7 @@ use self::rows::{CodeRows, columns};
 use super::answer_state::show_progress;
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::elided::{elided, tip};
-use super::table::TableView;
+use super::table::{Rows, TableView};
 use crate::base::csv::Cells;
 use crate::export::code_table::{CodeSide, CodeTable};
 use crate::export::values::TableSource;
@@ -45,6 +45,8 @@ pub(crate) struct CodePanel {
     code: Option<Arc<FunctionCode>>,
     rows: CodeRows,
     tables: [TableView; 2],
+    /// Whether each table has scrolled to the row with the most samples, which it does once per function.
+    is_revealed: [bool; 2],
     /// A source folder, as typed.
     folder: String,
     source_maps: Vec<(String, SourceMap)>,
@@ -65,6 +67,7 @@ impl Default for CodePanel {
             code: None,
             rows: CodeRows::default(),
             tables: TABLES.map(|name| TableView::new(name, ROW_POINTS, None)),
+            is_revealed: [false; 2],
             folder: String::new(),
             source_maps: Vec::new(),
             preferred: Vec::new(),
@@ -114,6 +117,15 @@ impl CodePanel {
     fn clear(&mut self) {
         self.code = None;
         self.rows = CodeRows::default();
+        self.is_revealed = [false; 2];
+    }
+
+    /// Scrolls to the row with the most samples when the table of a function is shown first.
+    fn reveal_hottest(&mut self) {
+        let side = self.side as usize;
+        if self.rows.count() > 0 && !std::mem::replace(&mut self.is_revealed[side], true) {
+            self.rows.hottest().into_iter().for_each(|row| self.tables[side].reveal(row));
+        }
     }
 
     fn ask(&mut self, view: &PanelView<'_>) -> Option<Command> {
@@ -249,6 +261,7 @@ impl DockPanel for CodePanel {
         let is_running = (view.progress)(QuestionKind::Code).is_some();
         let absence = self.absence(view.snapshot()).filter(|_| !is_running && self.error.is_none());
         let look = view.context.table(TABLES[side], absence);
+        self.reveal_hottest();
         let response = self.tables[side].show(ui, columns(self.side), &mut self.rows, &look);
         commands.extend(response.commands);
         if let Some(row) = response.clicked {
@@ -297,6 +310,12 @@ impl DockPanel for CodePanel {
         None
     }
 
+    fn renew(&mut self) -> Option<Question> {
+        // The listing keeps its scroll position until the next one arrives.
+        self.request = None;
+        None
+    }
+
     fn fail(&mut self, kind: QuestionKind, message: &str) {
         if kind == QuestionKind::Code && !message.is_empty() {
             self.error = Some(message.to_owned());
@@ -316,6 +335,25 @@ fn unopened_folder(code: &FunctionCode) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::symbols::code::test_code::{test_code, test_sums};
+
+    #[test]
+    fn a_table_scrolls_to_its_hottest_row_once_per_function() {
+        let mut panel = CodePanel::default();
+        panel.reveal_hottest();
+        assert_eq!(panel.is_revealed, [false; 2], "there is no row yet");
+        let code = CodeAnswer { code: Ok(test_code(test_sums(3, 4)).into()) };
+        for _ in 0..2 {
+            panel.set_answer(&code);
+            panel.reveal_hottest();
+            assert_eq!(panel.is_revealed, [true, false]);
+            // The trace has grown, or the scope has changed.
+            panel.renew();
+            assert_eq!(panel.is_revealed, [true, false]);
+        }
+        panel.forget();
+        assert_eq!(panel.is_revealed, [false; 2]);
+    }
 
     #[test]
     fn folders_of_the_preferences_are_parsed_once_even_if_one_is_wrong() {

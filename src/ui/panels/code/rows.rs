@@ -98,6 +98,15 @@ impl CodeRows {
         self.chosen = Some(row);
     }
 
+    /// Returns the first of the rows with the most self weight, or of those with the most total weight if none has any.
+    /// Returns `None` without samples.
+    pub(super) fn hottest(&self) -> Option<u64> {
+        let weight = |row: &CodeRow| row.sums.map(|sums| (sums.own.weight, sums.total.weight)).unwrap_or_default();
+        let rows = (0..).zip(self.rows.iter().map(weight)).filter(|&(_, weight)| weight > (0, 0));
+        // The maximum of several equal ones is the last.
+        rows.max_by_key(|&(row, weight)| (weight, std::cmp::Reverse(row))).map(|(row, _)| row)
+    }
+
     /// Describes the function and its samples in a sentence.
     pub(super) fn title(&self, name: &str, side: CodeSide) -> String {
         let Some(code) = &self.code else { return name.to_owned() };
@@ -240,5 +249,24 @@ mod tests {
         assert!(rows.spoken(1).starts_with("7: "), "{}", rows.spoken(1));
         rows.set_code(&test_code(OwnAndTotal::default()).into(), CodeSide::Source);
         assert_eq!(rows.count(), 2);
+    }
+
+    #[test]
+    fn the_hottest_row_is_the_first_with_the_most_self_weight_or_else_with_the_most_total_weight() {
+        let rows = |weights: &[(u64, u64)]| {
+            let row = |&(own, total): &(u64, u64)| CodeRow {
+                text: String::new(),
+                position: String::new(),
+                sums: Some(test_sums(own, total)),
+                callee: String::new(),
+                inlined: String::new(),
+                line: String::new(),
+            };
+            let head = CodeRow { sums: None, ..row(&(0, 0)) };
+            CodeRows { rows: std::iter::once(head).chain(weights.iter().map(row)).collect(), ..CodeRows::default() }
+        };
+        assert_eq!(rows(&[(1, 9), (3, 3), (3, 3), (2, 8)]).hottest(), Some(2));
+        assert_eq!(rows(&[(0, 1), (0, 5)]).hottest(), Some(2));
+        assert_eq!(rows(&[(0, 0), (0, 0)]).hottest(), None);
     }
 }
