@@ -24,6 +24,7 @@ pub(super) fn show_total(ui: &Ui, painting: &Painting<'_>, rect: Rect, rows: &dy
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, spoken.join(", ")));
     let Some(at) = response.hover_pos() else { return };
     if let Some(TableCell::Number(number)) = rows.total(painting.column_at(rect, at.x)) {
-        response.on_hover_text(number.exact());
+        // The response is as wide as the table, so a tooltip below it would be far from the number.
+        response.on_hover_text_at_pointer(number.exact());
     }
 }
