@@ -236,7 +236,7 @@ impl StatisticsPanel {
                     chosen = Some(keys.clone());
                 }
             }
-            ui.weak("by an argument: the menu of its value");
+            ui.weak("by an argument: right-click its value in Details");
         });
         let mut info = WidgetInfo::labeled(Role::ComboBox, true, "Group by");
         info.current_text_value = Some(title);
