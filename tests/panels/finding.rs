@@ -271,8 +271,9 @@ fn losses_stand_by_severity_and_the_badge_counts_what_is_lost() {
     assert!(headings.map(place).is_sorted(), "{texts:?}");
     // Without losses there is no warning, and an intact trace has no button.
     let mut session = shown(changed);
-    session.click("Import issues");
-    session.until("the list", |session| session.says("Nothing is lost.") && session.says("Shown with changes"));
+    session.click("1 import issue");
+    let is_shown = "Every event that was read is shown, some with changes.";
+    session.until("the list", |session| session.says(is_shown) && session.says("Shown with changes"));
     let session = shown(r#",{"ph":"X","name":"early","pid":1,"tid":7,"ts":10,"dur":10}"#);
     assert!(!session.node_texts().iter().any(|node| node.starts_with("Button") && node.contains("mport issue")));
 }

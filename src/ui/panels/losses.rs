@@ -33,11 +33,19 @@ impl IssueCount {
         self.lost == 0 && self.changed == 0
     }
 
+    /// Returns the number of issues: of those with lost data, or else of those that are shown with changes.
+    fn title(self) -> String {
+        match if self.lost > 0 { self.lost } else { self.changed } {
+            1 => "1 import issue".to_owned(),
+            count => format!("{} import issues", grouped_digits(count)),
+        }
+    }
+
     /// Returns a sentence with both numbers.
     pub(super) fn text(self) -> String {
         let Self { lost, changed } = self;
         match (lost, changed) {
-            (0, _) => format!("Nothing is lost; {} shown with changes", events(changed)),
+            (0, _) => format!("{} shown with changes", events(changed)),
             (_, 0) => format!("{} lost or shown in part", events(lost)),
             _ => format!("{} lost or shown in part; {} shown with changes", events(lost), events(changed)),
         }
@@ -47,12 +55,11 @@ impl IssueCount {
 /// Shows the button in the status bar, with the number of losses; none for information only.
 pub(crate) fn badge(ui: &mut Ui, losses: &Losses, theme: &Theme) -> Option<Command> {
     let count = IssueCount::new(losses, None);
-    let text = match count.lost {
-        _ if count.is_empty() => return None,
-        0 => RichText::new("Import issues").color(theme.weak_text),
-        1 => RichText::new("1 import issue").color(theme.warning),
-        lost => RichText::new(format!("{} import issues", grouped_digits(lost))).color(theme.warning),
-    };
+    if count.is_empty() {
+        return None;
+    }
+    let color = if count.lost > 0 { theme.warning } else { theme.weak_text };
+    let text = RichText::new(count.title()).color(color);
     // The fill of a focused button would leave too little contrast; the outline shows the focus.
     let button = egui::Button::new(text).small().fill(theme.raised);
     let clicked = ui.add(button).on_hover_text(count.text()).clicked();
@@ -77,7 +84,7 @@ pub(crate) fn list(ui: &mut Ui, losses: &Losses, clock: RulerClock, theme: &Them
     if losses.is_empty() {
         ui.label("No import issues: every event of the trace is shown.");
     } else if losses.count_of(Severity::Lost) == 0 {
-        ui.label("Nothing is lost.");
+        ui.label("Every event that was read is shown, some with changes.");
     }
     let page = page(ui, losses.iter().count());
     egui::ScrollArea::vertical().max_height(360.0).show(ui, |ui| {
@@ -160,5 +167,14 @@ mod tests {
         assert_eq!(count, IssueCount { lost: 1, changed: 1 });
         assert_eq!(count.text(), "1 event lost or shown in part; 1 event shown with changes");
         assert!(IssueCount::new(&losses, Some("other.json")).is_empty());
+    }
+
+    #[test]
+    fn issues_without_lost_events_are_counted_and_do_not_claim_that_the_recorder_lost_nothing() {
+        let mut losses = Losses::default();
+        losses.add_many(Loss::LostSwitch, SourcePos::Offset(0), 1200);
+        let count = IssueCount::new(&losses, None);
+        assert_eq!(count.title(), "1\u{2009}200 import issues");
+        assert_eq!(count.text(), "1\u{2009}200 events shown with changes");
     }
 }
