@@ -101,16 +101,16 @@ mod tests {
     #[test]
     fn a_passing_note_is_cleared_and_leaves_others() {
         let mut notes = Notes::default();
-        notes.set_passing("4 of 8 functions have names".to_owned());
+        notes.set_passing("4 of 8 addresses have names".to_owned());
         notes.clear_passing();
         assert_eq!(notes.text(), "");
-        notes.set_passing("4 of 8 functions have names".to_owned());
+        notes.set_passing("4 of 8 addresses have names".to_owned());
         notes.add("A file was written");
         notes.clear_passing();
         assert_eq!(notes.text(), "A file was written");
-        notes.passing = "4 of 8 functions have names".to_owned();
-        notes.add("4 of 8 functions have names");
-        assert_eq!(notes.text(), "A file was written. 4 of 8 functions have names");
+        notes.passing = "4 of 8 addresses have names".to_owned();
+        notes.add("4 of 8 addresses have names");
+        assert_eq!(notes.text(), "A file was written. 4 of 8 addresses have names");
         notes.clear_passing();
         assert_eq!(notes.text(), "A file was written");
         notes.set_passing("The trace is sorted again".to_owned());
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn a_reply_hides_the_lasting_note_for_ten_seconds_of_frames() {
         let mut notes = Notes::default();
-        notes.set_passing("4 of 8 functions have names".to_owned());
+        notes.set_passing("4 of 8 addresses have names".to_owned());
         assert_eq!(notes.expire(5.0), None);
         notes.reply("The command is copied.".to_owned());
         // The window may be idle between the command and the next frame.
@@ -131,7 +131,7 @@ mod tests {
         // The next reply has its own time.
         notes.reply("The table is copied.".to_owned());
         assert_eq!((notes.expire(108.0), notes.text()), (Some(10.0), "The table is copied."));
-        assert_eq!((notes.expire(118.0), notes.text()), (None, "4 of 8 functions have names"));
+        assert_eq!((notes.expire(118.0), notes.text()), (None, "4 of 8 addresses have names"));
         // Later notes are shown at once.
         notes.reply("The table is copied.".to_owned());
         notes.set("3 spans written".to_owned());

@@ -70,7 +70,7 @@ pub(super) fn load_with_names(sources: &Sources, how: &Load) -> Result<Snapshot,
     let (all, named) = frames.counts(&trace_names).into_iter().fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
     if named < all && !how.is_again {
         say(format_args!(
-            "{sources}: {named} of {all} functions have names; `longspan symbols` lists the modules without symbols"
+            "{sources}: {named} of {all} addresses have names; `longspan symbols` lists the modules without symbols"
         ));
     }
     Ok(snapshot.with_overlay(shown.map(Into::into)))

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::lookup::{TraceFrames, TraceNames};
 use super::state::NameState;
@@ -74,6 +74,21 @@ pub(crate) fn report(
     let mut rows: Vec<_> = modules.iter().enumerate().map(row).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.samples));
     Ok(rows)
+}
+
+/// Counts the functions in stacks that have no module.
+pub(crate) fn functions_without_module(snapshot: &Snapshot) -> u64 {
+    let (names, modules) = (snapshot.raw_names(), &snapshot.tracks().modules);
+    let categories: FxHashSet<&str> = modules.iter().map(|module| &*module.category).collect();
+    let mut is_known = vec![false; names.len()];
+    let mut count = 0;
+    for name in snapshot.raw_stacks().rows().iter().map(|row| row.name) {
+        let Some(is_known) = is_known.get_mut(name.index()) else { continue };
+        let is_again = std::mem::replace(is_known, true);
+        let has_module = || names.get(name).category.is_some_and(|category| categories.contains(category));
+        count += u64::from(!is_again && !has_module());
+    }
+    count
 }
 
 /// Counts the samples with a frame in each module.
@@ -167,5 +182,17 @@ mod tests {
         let jit = |state, traces: &[&Path]| command((&list, None), (state, None), traces);
         assert_eq!(jit(NameState::NoFile, &traces).unwrap(), "cp /tmp/perf-7.map /t # on the recorded machine");
         assert_eq!(jit(NameState::Ambiguous, &traces), None);
+    }
+
+    #[test]
+    fn functions_without_a_module_are_counted_once() {
+        let frames =
+            r#"{"main":{"name":"main"},"spin":{"name":"spin","parent":"main"},"wait":{"name":"wait","parent":"main"}}"#;
+        let sample =
+            |frame: &str, ts: u32| format!(r#"{{"ph":"P","name":"s","pid":1,"tid":1,"ts":{ts},"sf":"{frame}"}}"#);
+        let samples = [sample("spin", 1), sample("wait", 2), sample("spin", 3)].join(",");
+        let snapshot =
+            crate::scene::tests::snapshot(&format!(r#"{{"stackFrames":{frames},"traceEvents":[{samples}]}}"#));
+        assert_eq!(functions_without_module(&snapshot), 3);
     }
 }

@@ -390,6 +390,8 @@ pub struct NamedTrace {
     /// Modules, those with the most samples first.
     pub(crate) modules: Arc<Vec<ModuleReport>>,
     /// Whether the trace has stacks that would change with the files present now.
+    /// Number of functions in stacks that have no module, so that no file can name them.
+    pub(crate) without_module: u64,
     pub(crate) has_other_stacks: bool,
     /// A folder that cannot be searched, with the error.
     pub(crate) missing_folder: Option<(PathBuf, String)>,

@@ -36,7 +36,7 @@ fn functions_have_their_names_unless_the_user_says_not_to() {
     let raw = folded(&[file, "--no-symbols"]);
     assert!(raw.iter().all(|path| path.starts_with("work+0x")), "{raw:?}");
     let stats = longspan(&["stats", "--no-cache", file]);
-    assert!(stats.stderr.contains("2 of 3 functions have names"), "{}", stats.stderr);
+    assert!(stats.stderr.contains("2 of 3 addresses have names"), "{}", stats.stderr);
     let stats = stats.done();
     assert!(stats.contains(",inner,2,2,2,2\n") && stats.contains(",main,0,3,0,3\n"), "{stats}");
     assert!(longspan(&["dump", "--no-cache", file]).done().contains(r#""stack":["inner","outer","main"]"#));

@@ -32,7 +32,7 @@ fn modules_have_their_samples_the_reason_why_names_are_missing_and_the_command_t
     assert!(session.says("/work, named, 3 samples"), "{texts}");
     let row = format!("libmissing.so, no file, 1 samples, debuginfod-find debuginfo {missing}");
     assert!(session.says(&row), "{texts}");
-    assert!(session.says("2 of 3 functions have names; 1 file lacks names"), "{texts}");
+    assert!(session.says("2 of 3 addresses have names; 1 file lacks names"), "{texts}");
     session.click("Copy");
     let table = copied(&session).expect("a table");
     assert!(table.contains(&digits) && table.contains(&missing), "{table}");

@@ -28,7 +28,7 @@ use crate::store::{LaneIdx, LaneKind};
 use crate::symbols::cache::NameCache;
 use crate::symbols::locate::{Locator, folder_problem};
 use crate::symbols::lookup::{TraceFrames, look_up, overlay};
-use crate::symbols::report::report;
+use crate::symbols::report::{functions_without_module, report};
 use crate::symbols::unwind::SymbolUnwinding;
 use crate::ui::panels::counter_lines::CounterLines;
 use crate::ui::panels::group_lines::GroupLines;
@@ -258,13 +258,14 @@ impl QueryContext<'_> {
         let overlay = overlay(snapshot, &frames, &found, cancel)?.map(Arc::new);
         let traces: Vec<_> = paths().collect();
         let modules = report(snapshot, &frames, &found, &traces, cancel, progress)?;
+        let without_module = functions_without_module(snapshot);
         let missing_folder = query.folders.iter().find_map(|folder| Some((folder.clone(), folder_problem(folder)?)));
         let unwinding = SymbolUnwinding { folders: query.folders.clone(), has_system: true };
         let has_other_stacks = query.compares_stacks && !unwinding.are_same(&query.sources, &snapshot.tracks().unwound);
         let located = query.folders.first().filter(|_| query.compares_stacks && !has_other_stacks);
         let unused_folder = located.filter(|folder| !found.uses_folder(folder)).cloned();
         let (found, modules) = (PtrEq(Arc::new(found)), Arc::new(modules));
-        Ok(NamedTrace { overlay, found, modules, has_other_stacks, missing_folder, unused_folder })
+        Ok(NamedTrace { overlay, found, modules, without_module, has_other_stacks, missing_folder, unused_folder })
     }
 }
 

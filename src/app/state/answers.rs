@@ -48,14 +48,14 @@ fn show_names(tab: &mut Tab, named: &NamedTrace) {
     tab.trace = Some(trace);
 }
 
-/// Returns the note on functions without names. It concerns samples: other stacks, such as those of waits, are in no
+/// Returns the note on addresses without names. It concerns samples: other stacks, such as those of waits, are in no
 /// panel of samples.
 fn naming_note(modules: &[ModuleReport]) -> Option<String> {
     let sampled = modules.iter().filter(|module| module.samples > 0);
     let (named, all) = sampled.fold((0, 0), |sum, module| (sum.0 + module.named, sum.1 + module.frames));
     (named < all).then(|| {
         format!(
-            "{} of {} functions have names: Analyze > Symbols lists the files without symbols",
+            "{} of {} addresses have names: Analyze > Symbols lists the files without symbols",
             grouped_digits(named),
             grouped_digits(all)
         )
@@ -418,7 +418,7 @@ mod tests {
     use crate::symbols::state::NameState;
 
     #[test]
-    fn functions_without_samples_are_not_said_to_lack_names() {
+    fn addresses_without_samples_are_not_said_to_lack_names() {
         let module = |samples, frames, named| ModuleReport {
             module: 0,
             samples,
@@ -431,6 +431,6 @@ mod tests {
         };
         assert_eq!(naming_note(&[module(0, 3, 0), module(7, 2, 2)]), None);
         let note = naming_note(&[module(0, 3, 0), module(7, 2, 1)]).unwrap();
-        assert!(note.starts_with("1 of 2 functions have names: "), "{note}");
+        assert!(note.starts_with("1 of 2 addresses have names: "), "{note}");
     }
 }

@@ -11,6 +11,7 @@ use super::number::TableNumber;
 use super::table::{Rows, TableCell, TableView};
 use super::table_column::{NUMBER_POINTS, TableColumn};
 use crate::base::csv::Cells;
+use crate::base::time::grouped_digits;
 use crate::export::symbol_table::SymbolTable;
 use crate::export::values::TableSource;
 use crate::query::Snapshot;
@@ -81,6 +82,7 @@ impl SymbolsPanel {
     /// Shows the modules of a trace.
     pub(crate) fn set_modules(&mut self, named: &NamedTrace, snapshot: &Snapshot) {
         self.rows.set_modules(&named.modules, snapshot);
+        self.rows.without_module = named.without_module;
         let missing = named.missing_folder.as_ref().map(|(_, problem)| shown(problem).into_owned());
         let unused = named.unused_folder.as_ref().map(|folder| format!("nothing found in {}", folder.display()));
         self.error = missing.or_else(|| Some(shown(&unused?).into_owned()));
@@ -238,6 +240,8 @@ impl ModuleLine {
 #[derive(Debug, Default)]
 struct ModuleRows {
     lines: Vec<ModuleLine>,
+    /// Number of functions that have no module.
+    without_module: u64,
     sorted_by: Option<(usize, bool)>,
     /// The module of the clicked row.
     chosen: Option<usize>,
@@ -255,7 +259,7 @@ impl ModuleRows {
         &self.lines[row as usize]
     }
 
-    /// Returns a sentence with the number of resolved functions.
+    /// Returns a sentence with the number of addresses that have names, and of functions that have no address.
     fn summary(&self) -> String {
         let sum = |number: fn(&ModuleReport) -> u64| self.lines.iter().map(|line| number(&line.report)).sum::<u64>();
         let (named, frames) = (sum(|report| report.named), sum(|report| report.frames));
@@ -277,7 +281,13 @@ impl ModuleRows {
             |report| report.named == report.frames && report.state != NameState::Complete,
             ["has names without inlined functions", "have names without inlined functions"],
         );
-        format!("{named} of {frames} functions have names{lacking}{plain}")
+        let without_module = match self.without_module {
+            0 => String::new(),
+            1 => "; 1 function has no file".to_owned(),
+            count => format!("; {} functions have no file", grouped_digits(count)),
+        };
+        let [named, frames] = [named, frames].map(grouped_digits);
+        format!("{named} of {frames} addresses have names{lacking}{plain}{without_module}")
     }
 }
 
