@@ -40,6 +40,29 @@ fn an_export_contains_the_store_unless_it_is_compact() {
 }
 
 #[test]
+fn an_export_of_the_scope_counts_the_spans_that_flows_connect_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let span = |name: &str, tid: u32, ts: u32, dur: u32| {
+        format!(r#"{{"ph":"X","name":"{name}","pid":1,"tid":{tid},"ts":{ts},"dur":{dur}}}"#)
+    };
+    let flow = |ph: &str, tid: u32, ts: u32| {
+        format!(r#"{{"ph":"{ph}","bp":"e","name":"f","cat":"c","id":1,"pid":1,"tid":{tid},"ts":{ts}}}"#)
+    };
+    let spans = [span("source", 1, 0, 10), span("parent", 2, 0, 90), span("sink", 2, 20, 10), span("other", 2, 95, 1)];
+    let events = [spans.join(","), flow("s", 1, 5), flow("f", 2, 25)].join(",");
+    let mut session = Session::new();
+    session.app.show_trace(snapshot(&format!("[{events}]")), "flows".into(), false);
+    let tracks = [crate::model::TrackIdx(0)].into_iter().collect();
+    let scope = SelectedScope { tracks, ..SelectedScope::default() };
+    session.app.act(Command::Timeline(TimelineCommand::Scope(ScopeCommand::Set(Box::new(scope)))));
+    let output = folder.path().join("part.longspan");
+    session.app.handle(TaskEvent::Chosen(DialogChoice::Chosen(Purpose::ExportSelected, vec![output])));
+    session.finish_tasks();
+    let note = session.app.note();
+    assert!(note.starts_with("1 span and 2 spans connected by flows, in "), "{note}");
+}
+
+#[test]
 fn an_export_says_that_values_above_those_of_its_format_are_its_maximum() {
     let folder = tempfile::tempdir().unwrap();
     let samples = r#"{"cpu":0,"tid":1,"ts":1,"name":"c","sf":"1","weight":15000000000000000000}"#;

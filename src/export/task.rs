@@ -12,12 +12,15 @@ use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::{Progress, Stage};
 use crate::model::{Event, EventKind, TrackTables};
 use crate::query::Snapshot;
+use crate::store::LaneKind;
 
 /// The counts of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ExportReport {
     /// Spans written, including unfinished ones.
     pub spans: u64,
+    /// Those of them outside of the exported part, which flows connect to it, and their ancestors.
+    pub connected_spans: u64,
     /// Instants written, including those of async tracks.
     pub instants: u64,
     /// Counter values written, including those of derived tracks.
@@ -53,6 +56,7 @@ impl ExportReport {
     pub(super) fn plus(self, other: Self) -> Self {
         Self {
             spans: self.spans + other.spans,
+            connected_spans: self.connected_spans + other.connected_spans,
             instants: self.instants + other.instants,
             counters: self.counters + other.counters,
             flows: self.flows + other.flows,
@@ -96,7 +100,8 @@ impl Task<'_> {
         excerpt: &Excerpt,
         mut take: impl FnMut(&Event, &[u8]) -> Result<(), SinkError>,
     ) -> Result<ExportReport, SinkError> {
-        let mut report = ExportReport::default();
+        let connected = excerpt.outside.iter().filter(|row| row.kind == LaneKind::Spans).count();
+        let mut report = ExportReport { connected_spans: connected as u64, ..ExportReport::default() };
         let mut count = |event: &Event, blob: &[u8]| -> Result<(), SinkError> {
             take(event, blob)?;
             report.count(event.kind);

@@ -18,7 +18,7 @@ use crate::model::Sources;
 use crate::query::Snapshot;
 use crate::symbols::report::ModuleReport;
 use crate::ui::chrome::progress::bytes_text;
-use crate::ui::chrome::status_bar::events_text;
+use crate::ui::chrome::status_bar::{counted, events_text};
 use crate::ui::command::{AppCommand, Command, TimelineCommand};
 use crate::ui::purpose::Purpose;
 use crate::ui::questions::{Answer, NamedTrace, QuestionKind};
@@ -192,7 +192,12 @@ impl App {
                 if tab.follow.is_none() && export.is_some_and(|export| export.scope.is_whole()) {
                     tab.forget_only_copy();
                 }
-                let events = events_text(report.spans, report.samples, (report.instants, report.counters));
+                let spans = report.spans.saturating_sub(report.connected_spans);
+                let events = events_text(spans, report.samples, (report.instants, report.counters));
+                let connected = match report.connected_spans {
+                    0 => String::new(),
+                    count => format!(" and {} connected by flows,", counted(count, "span")),
+                };
                 let bytes = bytes_text(report.bytes);
                 let left_out = match report.samples_left_out {
                     0 => String::new(),
@@ -201,7 +206,8 @@ impl App {
                 };
                 let capped = capped_text(report.values_capped).map(|text| format!("; {text}")).unwrap_or_default();
                 let unsorted = if is_partial { "; the rest was not sorted" } else { "" };
-                tab.notes.set(format!("{events} in {bytes} written to {}{left_out}{capped}{unsorted}", path.display()));
+                let written = format!("{events}{connected} in {bytes} written to {}", path.display());
+                tab.notes.set(written + &left_out + &capped + unsorted);
             }
             // The next frame imports the trace again, and then restarts the export.
             Err(TaskError::Damaged(_)) if tab.trace.as_ref().is_some_and(|open| !open.is_mended) => {}
