@@ -224,6 +224,22 @@ fn a_low_welcome_page_scrolls_to_its_last_line() {
 }
 
 #[test]
+fn the_palette_shows_why_the_chosen_command_is_not_available() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    session.press(Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
+    session.harness.step();
+    session.type_text("Flame graph");
+    session.press(Modifiers::NONE, Key::Enter);
+    session.harness.step();
+    let reason = "Label: No trace is open";
+    assert!(session.says(reason), "{}", session.node_texts().join("\n"));
+    session.press(Modifiers::COMMAND, Key::A);
+    session.type_text("Open");
+    session.harness.step();
+    assert!(!session.says(reason), "{}", session.node_texts().join("\n"));
+}
+
+#[test]
 fn the_next_hit_after_the_last_is_the_first_and_the_panel_says_so() {
     let mut session = Session::with_capture(SCREEN, 1.0);
     session.search("read");

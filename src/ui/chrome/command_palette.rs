@@ -121,6 +121,9 @@ impl CommandPalette {
                 let title = entry.title_in(state);
                 let info = || egui::WidgetInfo::selected(egui::Role::Button, is_enabled, is_chosen, &*title);
                 response.widget_info(info);
+                if let Some(reason) = entry.disabled_reason(state).filter(|_| is_chosen) {
+                    show_reason(ui, reason, theme);
+                }
                 if entry.with_hint(response, state).clicked() && is_enabled {
                     clicked = Some(*entry);
                 }
@@ -128,6 +131,14 @@ impl CommandPalette {
         });
         clicked
     }
+}
+
+/// Shows below the chosen entry why it is not available, since Enter does nothing.
+fn show_reason(ui: &mut Ui, reason: &str, theme: &Theme) {
+    ui.horizontal(|ui| {
+        ui.add_space(10.0);
+        ui.add(egui::Label::new(RichText::new(reason).small().color(theme.warning)).wrap());
+    });
 }
 
 /// Returns the commands whose names contain every word; those that start with the first word come first. Disabled
