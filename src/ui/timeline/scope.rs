@@ -24,7 +24,7 @@ impl Timeline {
 
     /// Returns whether a track, or any track of a process or group, is in the scope.
     pub(super) fn is_in_scope(&self, kind: GroupKind) -> bool {
-        self.selection.has_group(kind, &self.tracks.arrangement().custom_groups)
+        self.selection.has_group(kind, &self.tracks.arrangement().custom_groups, &self.snapshot)
     }
 
     /// Runs a command of the scope.

@@ -12,6 +12,12 @@ use crate::scene::rows::GroupKind;
 use crate::store::lane::RowIdx;
 use crate::ui::questions::{SelectedScope, TimeRange};
 
+/// Returns whether tracks include one, or the thread whose samples it draws.
+fn has_rows_of(tracks: &TrackSet, track: TrackIdx, snapshot: &Snapshot) -> bool {
+    let is_chart = || snapshot.track(track).key.kind.is_derived();
+    tracks.contains(track) || is_chart() && tracks.contains(snapshot.thread_of(track))
+}
+
 /// Three independent layers of selection.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Selection {
@@ -55,12 +61,12 @@ impl Selection {
     }
 
     /// Returns whether a track, or any track of a process or group, is in the scope.
-    pub(super) fn has_group(&self, kind: GroupKind, custom_groups: &CustomGroups) -> bool {
+    pub(super) fn has_group(&self, kind: GroupKind, custom_groups: &CustomGroups, snapshot: &Snapshot) -> bool {
         match kind {
             GroupKind::Custom(group) => {
                 custom_groups.get(group).is_some_and(|group| group.tracks.intersects(&self.scope.tracks))
             }
-            GroupKind::Track(track) => self.scope.tracks.contains(track),
+            GroupKind::Track(track) => has_rows_of(&self.scope.tracks, track, snapshot),
             GroupKind::Process(process) => self.scope.tracks.is_all() || self.processes.contains(&process),
             GroupKind::Tracks(group) => self.scope.tracks.is_all() || self.groups.contains(&group),
         }
@@ -93,9 +99,9 @@ impl Selection {
     /// Adds tracks to the scope, or removes them if all of them are in it. If none is left, the scope has all tracks.
     pub(super) fn toggle_tracks(&mut self, group: &[TrackIdx], snapshot: &Snapshot) {
         let before = self.scope.tracks.clone();
-        let removes = !before.is_all() && group.iter().all(|&track| before.contains(track));
+        let removes = !before.is_all() && group.iter().all(|&track| has_rows_of(&before, track, snapshot));
         let group: TrackSet = group.iter().copied().collect();
-        let others = before.iter().filter(|&track| !group.contains(track));
+        let others = before.iter().filter(|&track| !has_rows_of(&group, track, snapshot));
         let added = if removes { TrackSet::from_iter([]) } else { group.clone() };
         let tracks: TrackSet = others.chain(added.iter()).collect();
         self.select_tracks(if tracks.is_empty() { TrackSet::ALL } else { tracks }, snapshot);

@@ -93,3 +93,34 @@ fn a_chart_of_samples_stands_for_the_track_with_the_samples() {
         assert_eq!(timeline.tracks_with_rows_of(GroupKind::Track(chart)), added);
     }
 }
+
+#[test]
+fn the_samples_row_of_a_thread_in_the_scope_is_in_it_too() {
+    let sample = |tid: u32, ts: u32| {
+        let args = r#"{"event":"clock","unit":"ns","period":1000}"#;
+        format!(r#"{{"ph":"P","name":"s","pid":1,"tid":{tid},"ts":{ts},"sf":"spin","args":{args}}}"#)
+    };
+    let span = |tid: u32| format!(r#"{{"ph":"X","name":"a","pid":1,"tid":{tid},"ts":0,"dur":9}}"#);
+    let rows = [span(1), span(2), sample(1, 1), sample(2, 3)].join(",");
+    let mut timeline =
+        timeline(snapshot(&format!(r#"{{"stackFrames":{{"spin":{{"name":"spin"}}}},"traceEvents":[{rows}]}}"#)));
+    let tracks = timeline.snapshot.display_order().to_vec();
+    let tid = |timeline: &Timeline, track: TrackIdx| timeline.snapshot.track(track).key.tid.to_string();
+    let is_chart = |timeline: &Timeline, track: TrackIdx| timeline.snapshot.track(track).key.kind.is_derived();
+    let find = |tid_text: &str, chart: bool| {
+        let is_it = |track: &TrackIdx| tid(&timeline, *track) == tid_text && is_chart(&timeline, *track) == chart;
+        GroupKind::Track(tracks.iter().copied().find(is_it).unwrap())
+    };
+    let (thread, chart, others) = (find("1", false), find("1", true), [find("2", false), find("2", true)]);
+    timeline.change_scope(ScopeCommand::Only(thread));
+    assert!(timeline.is_in_scope(thread) && timeline.is_in_scope(chart));
+    assert!(!others.iter().any(|&other| timeline.is_in_scope(other)));
+    // Both rows stand for the thread, so each takes it out of the scope.
+    for row in [chart, thread] {
+        timeline.change_scope(ScopeCommand::Only(others[0]));
+        timeline.change_scope(ScopeCommand::Toggle(thread));
+        timeline.change_scope(ScopeCommand::Toggle(row));
+        assert!(!timeline.is_in_scope(thread) && !timeline.is_in_scope(chart));
+        assert!(others.iter().all(|&other| timeline.is_in_scope(other)));
+    }
+}
