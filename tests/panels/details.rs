@@ -170,6 +170,36 @@ fn of_many_flows_the_first_are_shown_with_their_delays_and_the_number_of_the_oth
 }
 
 #[test]
+fn a_flow_from_another_process_names_it_and_one_of_its_own_does_not() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let span = |name: &str, pid: i64, tid: i64| json!({"ph": "X", "name": name, "pid": pid, "tid": tid, "ts": pid + tid, "dur": 9});
+    let flow = |ph: &str, id: i64, pid: i64, tid: i64, ts: i64| json!({"ph": ph, "bp": "e", "name": "f", "cat": "c", "id": id, "pid": pid, "tid": tid, "ts": ts});
+    let process = |pid: i64, name: &str| json!({"ph": "M", "name": "process_name", "pid": pid, "args": {"name": name}});
+    let trace = json!([
+        process(1, "front"),
+        process(2, "shop"),
+        span("sink", 1, 1),
+        span("near", 1, 2),
+        span("far", 2, 1),
+        flow("s", 1, 1, 2, 4),
+        flow("f", 1, 1, 1, 6),
+        flow("s", 2, 2, 1, 5),
+        flow("f", 2, 1, 1, 7)
+    ]);
+    session.open_text("flows.json", &trace.to_string());
+    session.harness.run_steps(3);
+    session.search("sink");
+    session.press(Modifiers::NONE, Key::Enter);
+    session.until("the flows", |session| session.says("Incoming flows"));
+    let texts = session.node_texts();
+    let link =
+        |name: &str| texts.iter().find(|text| text.starts_with("Link: +") && text.contains(name)).expect("a link");
+    assert!(link("far  ·  ").ends_with(" of shop 2"), "{}", link("far"));
+    assert!(!link("near  ·  ").contains(" of "), "{}", link("near"));
+    assert!(session.says("Label: Top level of its track"), "{texts:?}");
+}
+
+#[test]
 fn the_spans_of_a_distributed_trace_are_one_click_away() {
     let mut session = Session::empty(vec2(1280.0, 800.0), 1.0);
     let span = |id: &str, trace: &str, ts: u64| {

@@ -11,7 +11,7 @@ use super::elided::{elided, tip};
 use super::number::TableNumber;
 use super::value_menu::{self, PanelValue};
 use crate::base::time::{grouped_digits, signed_interval_text, utc_clock_text, utc_day_text};
-use crate::model::{Id, NameIdx, Process, StackIdx, Track};
+use crate::model::{Id, NameIdx, Process, ProcessIdx, StackIdx, Track};
 use crate::query::cursor::LaneCursor;
 use crate::query::describe::trace_filter;
 use crate::query::drawn_unit::DrawnUnit;
@@ -124,8 +124,7 @@ impl DetailsPanel {
         });
         let children = children.collect();
         let track = snapshot.track(description.track);
-        let process = snapshot.tracks().processes.get(track.process.index());
-        let process = process.filter(|process| process.pid != Id::None || !process.name.is_empty());
+        let process = named_process(snapshot, track.process);
         let utc_offset_ns = snapshot.utc_offset_ns();
         let trace_filter = trace_filter(&description.args_json).filter(|filter| filter.len() <= FIELD_BYTES_MAX);
         Some(Self {
@@ -153,10 +152,15 @@ impl DetailsPanel {
 
     /// Sets the flows of the row.
     pub(crate) fn set_flows(&mut self, snapshot: &Snapshot, chain: &FlowChain) {
+        let process_of = |row: RowIdx| snapshot.track(snapshot.lane(row.lane).track).process;
+        let own_process = process_of(self.row);
         let other_end = |other: RowIdx| {
             let track = distinct_title(snapshot, snapshot.lane(other.lane).track);
             let name = named(snapshot.names().get(snapshot.row(other).name).text);
-            (format!("{name}  ·  {track}"), other)
+            // Each process may have a track of this title.
+            let process = named_process(snapshot, process_of(other)).filter(|_| process_of(other) != own_process);
+            let of = process.map(|process| format!(" of {}", named(&process_title(process)))).unwrap_or_default();
+            (format!("{name}  ·  {track}{of}"), other)
         };
         let delayed = |&(link, other): &(FlowLink, RowIdx)| {
             let (text, row) = other_end(other);
@@ -326,7 +330,7 @@ impl DetailsPanel {
             heading(ui, theme, "Ancestors");
         }
         if self.stack.is_empty() && self.ancestors.is_empty() {
-            ui.label(RichText::new("Top level").color(theme.weak_text));
+            ui.label(RichText::new("Top level of its track").color(theme.weak_text));
         }
         self.ancestors.iter().rev().for_each(|(name, row)| link(ui, name, *row));
         if !self.children.is_empty() {
@@ -445,6 +449,12 @@ fn heading(ui: &mut Ui, theme: &Theme, text: &str) {
 
 fn named(text: &str) -> String {
     on_screen(&shown_name(text)).into_owned()
+}
+
+/// Returns a process that has a name or an id.
+fn named_process(snapshot: &Snapshot, process: ProcessIdx) -> Option<&Process> {
+    let process = snapshot.tracks().processes.get(process.index())?;
+    Some(process).filter(|process| process.pid != Id::None || !process.name.is_empty())
 }
 
 /// Returns the name of a track with its id, or its title beside the timeline if it has no name.
