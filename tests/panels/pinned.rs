@@ -163,6 +163,10 @@ fn a_long_filter_in_the_scope_of_a_pinned_panel_leaves_its_tools_in_view() {
             assert!(is_disabled(&session, "Use scope"), "{key:?} is pinned");
             let close = session.harness.get_by_label("Close").rect();
             assert!(close.left() > width - 100.0 && close.right() <= width, "{key:?} {width} {close}");
+            // The title uses the free space; the tab stays short.
+            let title = session.node_texts().into_iter().find(|text| text.ends_with(", pinned"));
+            let letters = title.map_or(0, |title| title.chars().filter(|&letter| letter == 'n').count());
+            assert!(width < 1000.0 || letters > 40, "{key:?}: {letters} letters");
             for tool in tools.iter().copied() {
                 let tool_rect = session.harness.get_by_label(tool).rect();
                 assert!(tool_rect.right() < close.left() || tool_rect.top() > close.bottom(), "{tool} {tool_rect}");

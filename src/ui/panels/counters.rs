@@ -7,7 +7,7 @@ use egui::{RichText, Ui};
 
 use super::answer_state::{Exactness, show_counting, show_exactness, show_sorting};
 use super::counter_lines::{COLUMNS, CounterColumn, CounterLine, CounterLines};
-use super::dock_panel::{DockPanel, PanelTools, PanelView};
+use super::dock_panel::{DockPanel, PanelTools, PanelView, TITLE_POINTS};
 use super::number::TableNumber;
 use super::renewal::Renewal;
 use super::table::{Rows, TableCell, TableView};
@@ -97,7 +97,7 @@ impl CountersPanel {
                     show_exactness(ui, Exactness::Exact, view.snapshot(), theme);
                 }
                 let filter = if scope.filter.is_empty() { "" } else { ", ignoring its filter" };
-                let text = view.scope_title() + filter;
+                let text = view.scope_title(view.spare_points(ui, TITLE_POINTS)) + filter;
                 ui.add(egui::Label::new(RichText::new(text).color(theme.weak_text)).truncate());
             });
         });

@@ -4,7 +4,7 @@
 use egui::epaint::text::FontsView;
 use egui::{Button, Frame, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, scroll_area};
 
-use super::elided::{short_scope, tip};
+use super::elided::{SCOPE_LETTERS, short_scope, tip};
 use crate::scene::labels::shown;
 use crate::ui::command::{AppCommand, Command, PanelCommand, ScopeCommand, SettingCommand, TimelineCommand};
 use crate::ui::panel::{DockTab, OpenPanels, Panel};
@@ -54,7 +54,7 @@ impl DockHead {
     fn title(&self) -> String {
         let gap = if self.count.is_empty() { "" } else { " " };
         let of = match &self.pin {
-            PinState::Pinned { title, .. } => format!(" {}", short_scope(title)),
+            PinState::Pinned { title, .. } => format!(" {}", short_scope(title, SCOPE_LETTERS)),
             PinState::None | PinState::Full | PinState::Free => String::new(),
         };
         format!("{}{of}{gap}{}", self.tab.panel.title(), self.count)

@@ -5,7 +5,7 @@ use egui::Ui;
 use super::PanelContext;
 use super::details::DetailsPanel;
 pub(crate) use super::dock::PanelTools;
-use super::elided::short_scope;
+use super::elided::{SCOPE_LETTERS, short_scope};
 use crate::base::csv::Cells;
 use crate::base::progress::Progress;
 use crate::export::values::TableSource;
@@ -15,6 +15,9 @@ use crate::ui::command::Command;
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::questions::{Question, QuestionKind, SelectedScope};
 use crate::ui::timeline::state::Timeline;
+
+/// Width of a short title that takes the rest of its line, in points; see [`PanelView::spare_points`].
+pub(super) const TITLE_POINTS: f32 = 200.0;
 
 /// The part of a frame that every panel sees: the timeline, the selected span, and running queries.
 #[derive(Clone, Copy)]
@@ -42,10 +45,17 @@ impl<'a> PanelView<'a> {
         self.scope
     }
 
-    /// Describes the scope, for the title of a panel.
+    /// Describes the scope, for the title of a panel. The title of a pinned panel is longer if `spare_points` of its
+    /// line are free beside a short one.
     #[must_use]
-    pub(crate) fn scope_title(&self) -> String {
-        self.title_of(self.scope)
+    pub(crate) fn scope_title(&self, spare_points: f32) -> String {
+        self.title_of(self.scope, spare_points)
+    }
+
+    /// Returns the free width beside a short title, in points, of a line that is complete at a width of `points`.
+    #[must_use]
+    pub(crate) fn spare_points(&self, ui: &Ui, points: f32) -> f32 {
+        ui.available_width() - self.narrow_points(points)
     }
 
     /// Returns the width below which a panel reduces its toolbar, in points. The title of a pinned panel is longer than
@@ -59,9 +69,12 @@ impl<'a> PanelView<'a> {
 
     /// Describes a scope that the panel derives from its own.
     #[must_use]
-    pub(crate) fn title_of(&self, scope: &SelectedScope) -> String {
+    pub(crate) fn title_of(&self, scope: &SelectedScope, spare_points: f32) -> String {
+        /// Width of a wide letter.
+        const LETTER_POINTS: f32 = 9.0;
+        let letters = SCOPE_LETTERS + spare_points.max(0.0) / LETTER_POINTS;
         match self.pinned {
-            Some(title) => format!("{}, pinned", short_scope(title)),
+            Some(title) => format!("{}, pinned", short_scope(title, letters)),
             None => scope.title(self.snapshot().axis_unit()),
         }
     }

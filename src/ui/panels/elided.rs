@@ -11,8 +11,8 @@ use crate::ui::widgets::reading_order::on_screen;
 /// Limit for the letters of a name in a tooltip: some fifteen lines. Copies have the rest.
 const TIP_LETTERS_MAX: f32 = 1200.0;
 
-/// Limit for the letters of the scope of a pinned panel, in its tab and in its title.
-const SCOPE_LETTERS_MAX: f32 = 36.0;
+/// Limit for the letters of the scope of a pinned panel in its tab, and in its title if that has little room.
+pub(super) const SCOPE_LETTERS: f32 = 36.0;
 
 /// The separator of a label of two parts, such as a name and its category.
 pub(super) const LABEL_SEPARATOR: &str = "  ·  ";
@@ -60,10 +60,11 @@ pub(super) fn tip(text: &str) -> String {
     on_screen(&shown(&shorten_middle(text, TIP_LETTERS_MAX, |_| 1.0).unwrap_or_default())).into_owned()
 }
 
-/// Returns the description of a scope for a title, with control characters escaped. A long one lacks its middle.
+/// Returns the description of a scope for a title, with control characters escaped. One of more than `letters` lacks
+/// its middle.
 #[must_use]
-pub(super) fn short_scope(text: &str) -> String {
-    on_screen(&shorten_middle(&shown(text), SCOPE_LETTERS_MAX, |_| 1.0).unwrap_or_default()).into_owned()
+pub(super) fn short_scope(text: &str, letters: f32) -> String {
+    on_screen(&shorten_middle(&shown(text), letters, |_| 1.0).unwrap_or_default()).into_owned()
 }
 
 #[cfg(test)]
@@ -72,6 +73,7 @@ mod tests {
 
     #[test]
     fn the_title_of_a_scope_is_short_and_has_no_control_characters() {
+        let short_scope = |text: &str| short_scope(text, SCOPE_LETTERS);
         assert_eq!(short_scope("of the whole trace"), "of the whole trace");
         let long = short_scope(&format!("of {}end", "n".repeat(500)));
         assert!(long.starts_with("of nn") && long.ends_with("nend") && long.chars().count() == 36, "{long}");
@@ -79,6 +81,8 @@ mod tests {
             let text = short_scope(&format!("of a{control}b"));
             assert!(text.starts_with("of a\\") && !text.contains(control), "{text}");
         }
+        let name = format!("of {}", "n".repeat(80));
+        assert_eq!(super::short_scope(&name, 100.0), name, "where there is room");
     }
 
     #[test]

@@ -171,7 +171,8 @@ impl SamplesPanel {
         let progress = self.renewal.progress((view.progress)(QuestionKind::Samples));
         ui.label(RichText::new("Samples").strong());
         if ui.available_width() >= view.narrow_points(NARROW_POINTS) {
-            ui.label(RichText::new(view.scope_title()).color(theme.weak_text));
+            let title = view.scope_title(view.spare_points(ui, NARROW_POINTS));
+            ui.label(RichText::new(title).color(theme.weak_text));
         }
         for (by, title) in BY {
             let is_chosen = self.by == by || by.is_call_tree() && self.by.is_call_tree();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use egui::{RichText, Ui};
 
 use super::answer_state::{Exactness, show_counting, show_exactness};
-use super::dock_panel::{DockPanel, PanelTools, PanelView};
+use super::dock_panel::{DockPanel, PanelTools, PanelView, TITLE_POINTS};
 use super::renewal::Renewal;
 use super::scheduling_rows::{SchedulingRows, columns, first_sorted};
 use super::scope_bar::part;
@@ -136,7 +136,7 @@ impl SchedulingPanel {
                 }
                 if ui.max_rect().width() >= NARROW_POINTS {
                     let filter = if scope.filter.is_empty() { "" } else { ", without its span filter" };
-                    let text = view.scope_title() + filter;
+                    let text = view.scope_title(view.spare_points(ui, TITLE_POINTS)) + filter;
                     ui.add(egui::Label::new(RichText::new(text).color(theme.weak_text)).truncate());
                 }
             });

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use egui::{RichText, Ui};
 
 use super::answer_state::{Exactness, show_counting, show_exactness};
-use super::dock_panel::{DockPanel, PanelTools, PanelView};
+use super::dock_panel::{DockPanel, PanelTools, PanelView, TITLE_POINTS};
 use super::hit_list::{HitList, ListContent, ListRows};
 use super::hit_table::{HitExport, HitTableRows};
 use super::longest_list::LongestList;
@@ -190,7 +190,8 @@ impl SpansPanel {
                 } else if progress.is_none() && is_current {
                     show_exactness(ui, Exactness::Exact, snapshot, theme);
                 }
-                let text = format!("{} {}", self.count_text(progress.is_some()), view.scope_title());
+                let title = view.scope_title(view.spare_points(ui, TITLE_POINTS));
+                let text = format!("{} {title}", self.count_text(progress.is_some()));
                 ui.add(egui::Label::new(RichText::new(text).color(theme.weak_text)).truncate());
             });
         });

@@ -260,7 +260,7 @@ impl StatisticsPanel {
         let is_waiting = !self.rows.is_counted() && !self.is_stopped && self.error.is_none();
         let progress = progress.or_else(|| is_waiting.then_some(&begun));
         ui.horizontal(|ui| {
-            let of = view.scope_title();
+            let of = view.scope_title(view.spare_points(ui, NARROW_POINTS));
             let is_narrow = ui.available_width() < view.narrow_points(NARROW_POINTS);
             let title = ui.label(RichText::new("Statistics").strong());
             if is_narrow {

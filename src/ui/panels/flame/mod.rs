@@ -214,7 +214,8 @@ impl FlamePanel {
         let progress = self.renewal.progress((view.progress)(QuestionKind::Paths));
         ui.label(RichText::new("Flame graph").strong());
         if ui.available_width() >= view.narrow_points(NARROW_POINTS) {
-            ui.label(RichText::new(view.scope_title()).color(theme.weak_text));
+            let title = view.scope_title(view.spare_points(ui, NARROW_POINTS));
+            ui.label(RichText::new(title).color(theme.weak_text));
         }
         if has_samples && snapshot.summary().spans == 0 && self.samples {
             self.show_events(ui);

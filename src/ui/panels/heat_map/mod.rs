@@ -14,7 +14,7 @@ use self::cursor::CellHand;
 use self::picture::{HeatLayout, HeatPicture};
 use self::scope::CellBounds;
 use super::answer_state::{Exactness, show_counting, show_cut, show_exactness};
-use super::dock_panel::{DockPanel, PanelTools, PanelView};
+use super::dock_panel::{DockPanel, PanelTools, PanelView, TITLE_POINTS};
 use super::elided::tip;
 use crate::base::csv::Cells;
 use crate::base::time::{duration_text, grouped_digits};
@@ -190,7 +190,7 @@ impl HeatMapPanel {
                 ui.add(Label::new(RichText::new(counted_text(&map)).color(theme.text)).truncate());
             }
             if ui.available_width() >= NARROW_POINTS / 4.0 && ui.max_rect().width() >= NARROW_POINTS {
-                let text = format!("{}, the part in view", view.title_of(scope));
+                let text = format!("{}, the part in view", view.title_of(scope, view.spare_points(ui, TITLE_POINTS)));
                 ui.add(Label::new(RichText::new(text).color(theme.weak_text)).truncate());
             }
         });
