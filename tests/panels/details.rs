@@ -218,6 +218,12 @@ fn the_spans_of_a_distributed_trace_are_one_click_away() {
     session.click("Spans of this trace");
     session.until("the hits", |session| session.says("hits") || session.says("1 hit"));
     assert!(session.says("arg.trace_id="), "{}", session.node_texts().join("\n"));
+    // The cursor is at the end of the filter, so that typing extends it.
+    session.harness.step();
+    session.type_text(" dur>1us");
+    session.harness.step();
+    let is_extended = |text: &String| text.contains("arg.trace_id=") && text.ends_with(" dur>1us");
+    assert!(session.node_texts().iter().any(is_extended), "{}", session.node_texts().join("\n"));
 }
 
 #[test]

@@ -53,6 +53,8 @@ enum HitOrder {
     Longest,
 }
 
+    /// Whether the next frame moves the cursor to the end of the text.
+    extends: bool,
 impl HitOrder {
     const ALL: [(Self, &'static str); 2] = [(Self::Time, "By time"), (Self::Longest, "Longest")];
 }
@@ -81,6 +83,7 @@ pub(crate) struct SearchPanel {
     awaits_hits: Option<Question>,
     scope: SelectedScope,
 }
+            extends: false,
 
 impl Default for SearchPanel {
     fn default() -> Self {
@@ -114,7 +117,7 @@ impl SearchPanel {
     /// Replaces the typed filter, and gives the keyboard to the field. Returns its query, unless that is invalid or
     /// empty.
     pub(crate) fn set_text(&mut self, text: String) -> Option<Question> {
-        self.focuses = true;
+        (self.focuses, self.selects, self.extends) = (true, false, true);
         self.highlight(text)
     }
 
@@ -305,6 +308,9 @@ impl SearchPanel {
         }
         if std::mem::take(&mut self.selects) {
             field::select_all(ui, &response, &self.text);
+        }
+        if std::mem::take(&mut self.extends) {
+            field::move_to_end(ui, &response, &self.text);
         }
         // Escape clears this field; otherwise it would drop the focus and clear the selection too.
         let filter = egui::EventFilter { escape: true, horizontal_arrows: true, ..egui::EventFilter::default() };

@@ -71,8 +71,17 @@ pub(crate) fn select_all(ui: &Ui, field: &Response, text: &str) {
 
 /// Selects the first letters of a field's text.
 pub(crate) fn select_first(ui: &Ui, field: &Response, letters: usize) {
+    set_cursor(ui, field, CCursorRange::two(CCursor::new(0), CCursor::new(letters)));
+}
+
+/// Moves the cursor to the end of a field's text, so that typing extends it.
+pub(crate) fn move_to_end(ui: &Ui, field: &Response, text: &str) {
+    set_cursor(ui, field, CCursorRange::one(CCursor::new(text.chars().count())));
+}
+
+fn set_cursor(ui: &Ui, field: &Response, range: CCursorRange) {
     let mut state = TextEditState::load(ui.ctx(), field.id).unwrap_or_default();
-    state.cursor.set_char_range(Some(CCursorRange::two(CCursor::new(0), CCursor::new(letters))));
+    state.cursor.set_char_range(Some(range));
     state.store(ui.ctx(), field.id);
 }
 
