@@ -375,7 +375,8 @@ impl Panels {
             Answer::HeatMap(map) => set.heat_map.set_map(map),
             Answer::HeatMapSketch(map) => set.heat_map.set_sketch(map),
             Answer::Scheduling(answer) => set.scheduling.set_answer(&answer, timeline.snapshot()),
-            Answer::NumberOf(row, number) => set.spans.reveal_number(row, number),
+            Answer::NumberOf(HitsOf::Search, row, number) => set.search.set_number(row, number),
+            Answer::NumberOf(HitsOf::Spans, row, number) => set.spans.reveal_number(row, number),
             Answer::Neighbour(found) => return set.search.set_neighbour(found),
             Answer::Namesake(found) => {
                 let (row, further) = self.namesakes.accept_answer(found, (timeline.selected(), timeline.snapshot()));
@@ -468,6 +469,7 @@ impl Panels {
             QuestionKind::Search,
             QuestionKind::Page,
             QuestionKind::LongestHits,
+            QuestionKind::HitNumber,
             QuestionKind::Neighbour,
             QuestionKind::Pixels,
         ];

@@ -104,8 +104,8 @@ pub(crate) enum Question {
     HeatMap(Box<HeatMapQuestion>),
     /// A first answer for the heat map from sketches, which arrives sooner.
     HeatMapSketch(Box<HeatMapQuestion>),
-    /// The index of a row among the spans of [`Question::Spans`].
-    NumberOf(RowIdx),
+    /// The index of a row among the hits of a search or the spans of [`Question::Spans`].
+    NumberOf(HitsOf, RowIdx),
     /// The next hit after or before a position.
     Neighbour {
         forward: bool,
@@ -289,6 +289,7 @@ pub enum QuestionKind {
     HeatMap,
     HeatMapSketch,
     NumberOf,
+    HitNumber,
     Neighbour,
     Namesake,
     Totals,
@@ -338,7 +339,7 @@ pub enum Answer {
     HeatMap(Arc<HeatMap>),
     HeatMapSketch(Arc<HeatMap>),
     /// The index of a row, if it is among the spans.
-    NumberOf(RowIdx, Option<u64>),
+    NumberOf(HitsOf, RowIdx, Option<u64>),
     /// Answers [`Question::Neighbour`]; `None` if there are no hits.
     Neighbour(Option<NeighbourHit>),
     Namesake(Option<Hit>),
@@ -389,9 +390,9 @@ pub struct NamedTrace {
     pub(crate) found: ResolvedNames,
     /// Modules, those with the most samples first.
     pub(crate) modules: Arc<Vec<ModuleReport>>,
-    /// Whether the trace has stacks that would change with the files present now.
     /// Number of functions in stacks that have no module, so that no file can name them.
     pub(crate) without_module: u64,
+    /// Whether the trace has stacks that would change with the files present now.
     pub(crate) has_other_stacks: bool,
     /// A folder that cannot be searched, with the error.
     pub(crate) missing_folder: Option<(PathBuf, String)>,
@@ -432,7 +433,8 @@ impl Question {
             Self::Scheduling(_) => QuestionKind::Scheduling,
             Self::HeatMap(_) => QuestionKind::HeatMap,
             Self::HeatMapSketch(_) => QuestionKind::HeatMapSketch,
-            Self::NumberOf(_) => QuestionKind::NumberOf,
+            Self::NumberOf(HitsOf::Search, _) => QuestionKind::HitNumber,
+            Self::NumberOf(HitsOf::Spans, _) => QuestionKind::NumberOf,
             Self::Neighbour { .. } => QuestionKind::Neighbour,
             Self::Namesake { .. } => QuestionKind::Namesake,
             Self::Totals(..) => QuestionKind::Totals,

@@ -224,6 +224,25 @@ fn a_low_welcome_page_scrolls_to_its_last_line() {
 }
 
 #[test]
+fn the_number_of_the_hit_is_that_of_the_selected_span_however_it_was_selected() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.search("read");
+    session.until("the hits", |session| session.says("ListItem: read"));
+    session.press(Modifiers::NONE, Key::Enter);
+    session.until("the first hit", |session| session.says("Label: 1 of 2 hits"));
+    session.harness.run_steps(2);
+    let second = session.harness.get_by_label("read, main, at 0.000500000 s, 100 µs").rect();
+    session.left_click(second.left_center() + vec2(20.0, 0.0));
+    session.until("the second hit", |session| session.summary().contains("Selected: read, 100 µs"));
+    session.until("its number", |session| session.says("Label: 2 of 2 hits"));
+    // A span that is no hit has no number.
+    session.press(Modifiers::NONE, Key::ArrowUp);
+    session.give("Parent span");
+    session.until("the parent", |session| session.summary().contains("Selected: request"));
+    session.until("no number", |session| session.says("Label: 2 hits"));
+}
+
+#[test]
 fn the_palette_shows_why_the_chosen_command_is_not_available() {
     let mut session = Session::empty(SCREEN, 1.0);
     session.press(Modifiers::COMMAND | Modifiers::SHIFT, Key::P);

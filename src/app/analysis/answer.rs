@@ -66,7 +66,7 @@ impl QueryContext<'_> {
                 Some(Answer::LongestHits(Arc::new(self.longest(&text, &scope, count)?)))
             }
             Question::Page(of, first, count) => self.page(first, count).map(|hits| Answer::Page(of, first, hits)),
-            Question::NumberOf(row) => self.hits.map(|hits| Answer::NumberOf(row, self.number_of(hits, row))),
+            Question::NumberOf(of, row) => self.hits.map(|hits| Answer::NumberOf(of, row, self.number_of(hits, row))),
             Question::Neighbour { forward, from } => {
                 self.hits.map(|hits| Answer::Neighbour(self.neighbour(hits, from, forward)))
             }

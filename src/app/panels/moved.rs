@@ -16,9 +16,9 @@ pub(super) fn moved(answer: Answer, moves: &LaneMoves) -> Answer {
         Answer::Page(of, first, hits) => Answer::Page(of, first, moved_hits(&hits, moves)),
         Answer::Longest(hits) => Answer::Longest(Arc::new(moved_hits(&hits, moves))),
         Answer::LongestHits(hits) => Answer::LongestHits(Arc::new(moved_hits(&hits, moves))),
-        Answer::NumberOf(row, number) => match moves.row(row) {
-            Some(moved) => Answer::NumberOf(moved, number),
-            None => Answer::NumberOf(row, None),
+        Answer::NumberOf(of, row, number) => match moves.row(row) {
+            Some(moved) => Answer::NumberOf(of, moved, number),
+            None => Answer::NumberOf(of, row, None),
         },
         Answer::Neighbour(found) => {
             Answer::Neighbour(found.and_then(|found| Some(NeighbourHit { hit: found.hit.moved(moves)?, ..found })))

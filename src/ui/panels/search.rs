@@ -1,10 +1,15 @@
 //! The search panel: a field with the number of hits, a list of hits by time or duration, and buttons to the next and
 //! previous one.
 
+mod examples;
+mod unanswered;
+
 use std::sync::Arc;
 
 use egui::{Event, Key, Modifiers, RichText, Ui};
 
+use self::examples::show_examples;
+use self::unanswered::UnansweredNeighbour;
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::elided::tip;
 use super::hit_list::{HitList, ListContent, ListRows};
@@ -28,23 +33,6 @@ use crate::ui::theme::Theme;
 use crate::ui::widgets::field;
 use crate::ui::widgets::spoken;
 
-/// An example of each kind of search term; see [`Filter`].
-const EXAMPLES: [(&str, &str); 13] = [
-    ("read", "names that have these letters, in any case"),
-    ("/^read_(all|some)$/", "names that match the regular expression"),
-    ("~rdall", "names that have these letters in this order"),
-    ("\"a b\"", "the quoted text, taken literally"),
-    ("dur>1ms", "spans that take longer; also <, <=, >=, ="),
-    ("thread:worker", "tracks by name or id; also process:, cat:"),
-    ("in:RunTask", "spans inside a span of that name"),
-    ("within:main/2@1500", "spans inside the one of depth 2 on main that starts at 1500 ns"),
-    ("arg.url:index", "an argument that has these letters"),
-    ("arg.url=/index.html", "an argument that is exactly this"),
-    ("is:failed", "spans that failed, which have a red mark"),
-    ("has:flow", "spans at which a flow starts, passes or ends; also has:args, has:stack"),
-    ("-cat:io", "everything that cat:io does not match"),
-];
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum HitOrder {
     #[default]
@@ -53,8 +41,6 @@ enum HitOrder {
     Longest,
 }
 
-    /// Whether the next frame moves the cursor to the end of the text.
-    extends: bool,
 impl HitOrder {
     const ALL: [(Self, &'static str); 2] = [(Self::Time, "By time"), (Self::Longest, "Longest")];
 }
@@ -67,6 +53,8 @@ pub(crate) struct SearchPanel {
     focuses: bool,
     /// Whether the next frame selects the text.
     selects: bool,
+    /// Whether the next frame moves the cursor to the end of the text.
+    extends: bool,
     /// Whether it was closed since its last query.
     is_closed: bool,
     error: Option<String>,
@@ -79,11 +67,15 @@ pub(crate) struct SearchPanel {
     has_asked_longest: bool,
     list: HitList,
     current: Option<NeighbourHit>,
-    /// The query to run when the hits arrive: a fast typist presses Enter before that.
-    awaits_hits: Option<Question>,
+    /// A selected row and its number among the hits.
+    number: Option<(RowIdx, u64)>,
+    /// The last selected row whose number was queried.
+    asked_number: Option<RowIdx>,
+    /// The query for a neighbour that has no answer yet. It runs once the hits arrive, as a fast typist presses Enter
+    /// before that, and again if the hits are counted again before its answer.
+    unanswered: Option<UnansweredNeighbour>,
     scope: SelectedScope,
 }
-            extends: false,
 
 impl Default for SearchPanel {
     fn default() -> Self {
@@ -91,6 +83,7 @@ impl Default for SearchPanel {
             text: String::new(),
             focuses: false,
             selects: false,
+            extends: false,
             is_closed: false,
             error: None,
             hint: None,
@@ -100,7 +93,9 @@ impl Default for SearchPanel {
             has_asked_longest: false,
             list: HitList::new("hits", None),
             current: None,
-            awaits_hits: None,
+            number: None,
+            asked_number: None,
+            unanswered: None,
             scope: SelectedScope::default(),
         }
     }
@@ -155,7 +150,8 @@ impl SearchPanel {
     /// Drops the hits, which ends the dimming. The text stays for the next time.
     pub(crate) fn close(&mut self) {
         self.is_closed = true;
-        (self.hits, self.current, self.awaits_hits) = (None, None, None);
+        (self.hits, self.current, self.unanswered) = (None, None, None);
+        (self.number, self.asked_number) = (None, None);
     }
 
     /// Returns the reason for an empty list, and an action to take. The bar may cut the error of a filter.
@@ -187,14 +183,16 @@ impl SearchPanel {
 
     /// Sets the hits, and returns the query that waited for them.
     pub(crate) fn set_hits(&mut self, hits: Hits) -> Option<Question> {
-        (self.current, self.has_asked_longest) = (None, false);
+        (self.current, self.has_asked_longest, self.asked_number) = (None, false, None);
         // The hits of a trace that has grown keep the scroll position.
         if self.hits.replace(hits).is_some() {
             self.list.renew();
         } else {
             self.list.restart();
         }
-        self.awaits_hits.take()
+        let has_hits = self.hits.as_ref().is_some_and(|hits| hits.total() > 0);
+        self.unanswered = self.unanswered.filter(|_| has_hits);
+        self.unanswered.map(UnansweredNeighbour::question)
     }
 
     /// Sets the loaded page of the list, whose first hit has the index `first`.
@@ -212,6 +210,7 @@ impl SearchPanel {
 
     /// Makes a hit current, and returns its row.
     pub(crate) fn set_neighbour(&mut self, hit: Option<NeighbourHit>) -> Option<RowIdx> {
+        self.unanswered = None;
         let current = hit?;
         self.current = Some(current);
         match self.order {
@@ -227,8 +226,9 @@ impl SearchPanel {
 
     /// Returns the query for the text; `None` if the text is invalid or empty.
     fn question(&mut self) -> Option<Question> {
-        (self.hits, self.awaits_hits, self.is_closed) = (None, None, false);
+        (self.hits, self.unanswered, self.is_closed) = (None, None, false);
         (self.hint, self.longest, self.has_asked_longest) = (None, LongestList::default(), false);
+        (self.number, self.asked_number) = (None, None);
         match Filter::parse(&self.text) {
             Ok(filter) => {
                 (self.error, self.hint) = (None, mistyped_key(&filter));
@@ -349,7 +349,8 @@ impl SearchPanel {
                 commands.extend(self.neighbour(true, from).map(ask));
             }
         });
-        self.show_state(ui, progress, theme);
+        commands.extend(self.ask_number(from.1).map(ask));
+        self.show_state(ui, from.1, progress, theme);
     }
 
     /// Shows the menu that derives a track from the search.
@@ -371,7 +372,7 @@ impl SearchPanel {
         chosen.map(|command| Command::Timeline(TimelineCommand::Derived(command)))
     }
 
-    fn show_state(&self, ui: &mut Ui, progress: Option<&Progress>, theme: &Theme) {
+    fn show_state(&self, ui: &mut Ui, selected: Option<RowIdx>, progress: Option<&Progress>, theme: &Theme) {
         if let Some(error) = &self.error {
             spoken::announce(&ui.add(egui::Label::new(RichText::new(error).color(theme.error)).truncate()));
         } else if let Some(progress) = progress.filter(|_| self.hits.is_none()) {
@@ -381,9 +382,11 @@ impl SearchPanel {
             let so_far = if is_known { "" } else { " so far" };
             ui.label(RichText::new(format!("{}{so_far}", hits_text(view.events))).color(theme.weak_text));
         } else if let Some(hits) = &self.hits {
-            let text = match &self.current {
-                Some(NeighbourHit { number, wrapped, .. }) => {
-                    let wrapped = match wrapped {
+            let current = self.current.filter(|current| Some(current.hit.row) == selected);
+            let number = self.number.filter(|(row, _)| Some(*row) == selected).map(|(_, number)| number);
+            let text = match current.map(|current| current.number).or(number) {
+                Some(number) => {
+                    let wrapped = match current.and_then(|current| current.wrapped) {
                         Some(true) => " (from the start)",
                         Some(false) => " (from the end)",
                         None => "",
@@ -441,31 +444,48 @@ impl SearchPanel {
     /// Queries the hit after or before `from`, or else the first or last one. While hits are still being counted, it
     /// does so once that is done.
     pub(crate) fn neighbour(&mut self, forward: bool, from: (i64, Option<RowIdx>)) -> Option<Question> {
-        let question = Question::Neighbour { forward, from };
+        let unanswered = UnansweredNeighbour { forward, from };
         let Some(hits) = &self.hits else {
-            self.awaits_hits = Some(question);
+            self.unanswered = Some(unanswered);
             return None;
         };
-        (hits.total() > 0).then_some(question)
+        self.unanswered = Some(unanswered).filter(|_| hits.total() > 0);
+        self.unanswered.map(UnansweredNeighbour::question)
+    }
+
+    /// Queries the number of the selected row among the hits, once, unless it is that of the last neighbour.
+    fn ask_number(&mut self, selected: Option<RowIdx>) -> Option<Question> {
+        let row = selected.filter(|_| self.hits.as_ref().is_some_and(|hits| hits.total() > 0))?;
+        let is_known = self.current.is_some_and(|current| current.hit.row == row);
+        let is_asked = is_known || self.asked_number == Some(row);
+        self.asked_number = Some(row);
+        (!is_asked).then_some(Question::NumberOf(HitsOf::Search, row))
+    }
+
+    /// Sets the number of a row among the hits; `None` if it is no hit.
+    pub(crate) fn set_number(&mut self, row: RowIdx, number: Option<u64>) {
+        self.number = number.map(|number| (row, number));
     }
 }
 
 impl DockPanel for SearchPanel {
     fn forget(&mut self) -> Option<Question> {
-        let is_closed = self.is_closed;
+        let (is_closed, unanswered) = (self.is_closed, self.unanswered);
         *self = Self { text: std::mem::take(&mut self.text), order: self.order, ..Self::default() };
         let question = self.question();
-        self.is_closed = is_closed;
+        let unanswered = unanswered.map(UnansweredNeighbour::without_row).filter(|_| question.is_some());
+        (self.is_closed, self.unanswered) = (is_closed, unanswered);
         question
     }
 
     fn renew(&mut self) -> Option<Question> {
-        let (hits, awaits_hits, is_closed) = (self.hits.take(), self.awaits_hits.take(), self.is_closed);
+        let (hits, unanswered, is_closed) = (self.hits.take(), self.unanswered, self.is_closed);
         let (longest, has_asked_longest) = (std::mem::take(&mut self.longest), self.has_asked_longest);
+        let number = self.number;
         let question = self.question();
-        (self.hits, self.awaits_hits, self.is_closed) = (hits, awaits_hits, is_closed);
+        (self.hits, self.unanswered, self.is_closed) = (hits, unanswered, is_closed);
         // The longest hits are queried again once the new hits arrive.
-        (self.longest, self.has_asked_longest) = (longest, has_asked_longest);
+        (self.longest, self.has_asked_longest, self.number) = (longest, has_asked_longest, number);
         question
     }
 
@@ -473,12 +493,18 @@ impl DockPanel for SearchPanel {
         self.list.move_rows(moves);
         let moved = |current: NeighbourHit| Some(NeighbourHit { hit: current.hit.moved(moves)?, ..current });
         self.current = self.current.and_then(moved);
+        self.number = self.number.and_then(|(row, number)| Some((moves.row(row)?, number)));
+        self.asked_number = self.asked_number.and_then(|row| moves.row(row));
+        self.unanswered = self.unanswered.map(|unanswered| unanswered.moved(moves));
         self.longest.move_rows(moves);
     }
 
     fn fail(&mut self, kind: QuestionKind, message: &str) {
         if matches!(kind, QuestionKind::Search | QuestionKind::LongestHits) && !message.is_empty() {
             self.error = Some(message.to_owned());
+        }
+        if kind == QuestionKind::Neighbour {
+            self.unanswered = None;
         }
     }
 
@@ -545,24 +571,6 @@ impl DockPanel for SearchPanel {
     }
 }
 
-/// Shows the search terms with their meanings. A click inserts the term.
-fn show_examples(ui: &mut Ui, theme: &Theme) -> Option<Command> {
-    let mut chosen = None;
-    // Line height of text, not of buttons.
-    ui.spacing_mut().interact_size.y = ui.text_style_height(&egui::TextStyle::Body);
-    ui.label("Type above what to look for. A hit matches all words.");
-    egui::Grid::new("examples").num_columns(2).spacing([16.0, 2.0]).show(ui, |ui| {
-        for (word, meaning) in EXAMPLES {
-            if ui.link(RichText::new(word).monospace()).clicked() {
-                chosen = Some(word);
-            }
-            ui.label(RichText::new(meaning).color(theme.weak_text));
-            ui.end_row();
-        }
-    });
-    chosen.map(|word| Command::Panel(PanelCommand::SearchFor(word.to_owned())))
-}
-
 fn show_close(ui: &mut Ui) -> Option<Command> {
     let is_closed = ui.button("Close").on_hover_text("Esc").clicked();
     is_closed.then_some(Command::Panel(PanelCommand::CloseSearch))
@@ -587,3 +595,6 @@ fn modifiers_of_enter(event: &Event) -> Option<Modifiers> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -161,7 +161,7 @@ impl SpansPanel {
             return None;
         }
         if self.is_by_time() {
-            return Some(Question::NumberOf(row));
+            return Some(Question::NumberOf(HitsOf::Spans, row));
         }
         self.list.reveal(self.longest.position(row)?);
         None

@@ -1,0 +1,29 @@
+//! Queries that are repeated when the hits are counted again.
+
+use super::*;
+use crate::base::cancel::Cancel;
+use crate::query::scope::Scope;
+use crate::query::search::search;
+use crate::scene::tests::snapshot;
+
+/// A snapshot or names may arrive at any moment after Enter, and the panel searches again.
+#[test]
+fn a_neighbour_without_an_answer_is_queried_again_whenever_the_hits_are() {
+    let snapshot = snapshot(r#"[{"ph":"X","name":"read","pid":1,"tid":1,"ts":0,"dur":1}]"#);
+    let hits = || search(&snapshot, &Scope::default(), &Cancel::default(), &Progress::default()).unwrap();
+    let is_neighbour = |question: Option<Question>| matches!(question, Some(Question::Neighbour { .. }));
+    let renewals: [fn(&mut SearchPanel) -> Option<Question>; 2] = [SearchPanel::forget, SearchPanel::renew];
+    for renew in renewals {
+        let mut panel = SearchPanel::default();
+        assert!(panel.highlight("read".to_owned()).is_some());
+        assert!(panel.neighbour(true, (0, None)).is_none(), "there are no hits yet");
+        assert!(renew(&mut panel).is_some());
+        assert!(is_neighbour(panel.set_hits(hits())), "pressed before the hits");
+        assert!(renew(&mut panel).is_some());
+        assert!(is_neighbour(panel.set_hits(hits())), "the query was cancelled");
+        let hit = hits().from(i64::MIN).next().unwrap();
+        assert!(panel.set_neighbour(Some(NeighbourHit { number: 0, hit, wrapped: None })).is_some());
+        assert!(renew(&mut panel).is_some());
+        assert!(panel.set_hits(hits()).is_none(), "it was answered");
+    }
+}

@@ -1,0 +1,29 @@
+//! A query for a neighbour that has no answer yet.
+
+use crate::store::lane::RowIdx;
+use crate::store::live_lanes::LaneMoves;
+use crate::ui::questions::Question;
+
+/// A query for the hit after or before a position; see [`Question::Neighbour`].
+#[derive(Debug, Clone, Copy)]
+pub(super) struct UnansweredNeighbour {
+    pub(super) forward: bool,
+    pub(super) from: (i64, Option<RowIdx>),
+}
+
+impl UnansweredNeighbour {
+    pub(super) fn question(self) -> Question {
+        Question::Neighbour { forward: self.forward, from: self.from }
+    }
+
+    /// Returns the query for another trace, in which the row has another index: from its time on.
+    pub(super) fn without_row(self) -> Self {
+        Self { from: (self.from.0, None), ..self }
+    }
+
+    /// Returns the query with the row where it is after lanes have moved.
+    pub(super) fn moved(self, moves: &LaneMoves) -> Self {
+        let (ts_ns, row) = self.from;
+        Self { from: (ts_ns, row.and_then(|row| moves.row(row))), ..self }
+    }
+}
