@@ -61,7 +61,7 @@ impl App {
         keep_for_field(ui, &state);
         self.close_window_by_key(ui);
         if let Some(timeline) = self.timeline_mut() {
-            timeline.cancel_row_drag_by_key(ui);
+            timeline.cancel_drag_by_key(ui);
         }
         commands.extend(pressed(ui, &state));
         self.show_menu_bar(ui, frame, &state, &mut commands);

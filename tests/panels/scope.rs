@@ -101,6 +101,50 @@ fn shift_and_a_drag_select_time_and_the_tracks_that_it_crosses() {
 }
 
 #[test]
+fn escape_during_a_drag_restores_the_scope_of_before_and_leaves_no_view_in_the_history() {
+    let mut session = opened();
+    let shift = (PointerButton::Primary, Modifiers::SHIFT);
+    session.drag_with(on_track(&session, "main", 0.3), on_track(&session, "main", 0.7), Modifiers::SHIFT);
+    let before = range(&mut session).expect("a range");
+    assert!(session.says("Label: main of server 1"));
+    let ruler = session.harness.get_by_label("Ruler: drag to select time").rect();
+    let on_ruler = |part: f32| pos2(ruler.left() + ruler.width() * part, ruler.center().y);
+    let head_at = |session: &Session, track: &str| session.harness.get_by_label(&head(session, track)).rect().center();
+    let drags = [
+        (on_track(&session, "Thread 2", 0.1), on_track(&session, "main", 0.9), shift),
+        (head_at(&session, "Thread 2"), head_at(&session, "main") + vec2(0.0, 8.0), shift),
+        (on_ruler(0.1), on_ruler(0.2), (PointerButton::Primary, Modifiers::NONE)),
+        (on_track(&session, "main", 0.1), on_track(&session, "main", 0.9), (PointerButton::Middle, Modifiers::NONE)),
+    ];
+    for (from, to, with) in drags {
+        session.harness.event_modifiers(Event::PointerMoved(from), with.1);
+        session.harness.step();
+        button(&mut session, from, with, true);
+        for at in [from.lerp(to, 0.5), to] {
+            session.harness.event_modifiers(Event::PointerMoved(at), with.1);
+            session.harness.run_steps(5);
+        }
+        let is_changed = range(&mut session) != Some(before) || !session.says("Label: main of server 1");
+        assert!(is_changed, "the drag from {from} changes the scope");
+        session.press(with.1, Key::Escape);
+        session.harness.event_modifiers(Event::PointerMoved(to + vec2(5.0, 0.0)), with.1);
+        session.harness.step();
+        button(&mut session, to, with, false);
+        session.harness.run_steps(5);
+        assert_eq!(range(&mut session), Some(before));
+        assert!(session.says("Label: main of server 1"), "{}", session.node_texts().join("\n"));
+    }
+    session.press(Modifiers::ALT, Key::ArrowLeft);
+    session.harness.run_steps(5);
+    assert_eq!(range(&mut session), None, "the view before the scope is the last one");
+    session.press(Modifiers::ALT, Key::ArrowRight);
+    session.harness.run_steps(5);
+    assert_eq!(range(&mut session), Some(before));
+    session.press(Modifiers::NONE, Key::Escape);
+    assert_eq!(range(&mut session), None, "without a drag, Escape clears the scope");
+}
+
+#[test]
 fn a_filter_that_is_cut_is_whole_in_its_tip() {
     let mut session = opened();
     let from = on_track(&session, "main", 0.2);

@@ -32,6 +32,9 @@ pub(super) fn pointer(
     }
     let ruler = ui.interact(layout.ruler, ui.scope_id().with("ruler"), egui::Sense::click_and_drag());
     select_on_ruler(timeline, ui, layout, &ruler);
+    if !ui.input(|input| input.pointer.any_down()) {
+        timeline.interaction.take_scope_before();
+    }
     commands.extend(ruler_menu::show(timeline, ui, layout, &ruler));
     wheel(timeline, ui, layout);
     if canvas.hover_pos().is_some_and(|at| other_edge(timeline, layout, at).is_some()) {
@@ -66,8 +69,12 @@ fn drag(
 ) {
     let origin = ui.input(|input| input.pointer.press_origin()).unwrap_or(layout.canvas.center());
     if response.drag_started() {
+        let before = timeline.scope().clone();
         let drag = drag_from(timeline, ui, layout, response, (origin, on_canvas));
         timeline.interaction.begin_drag(drag);
+        if matches!(drag, Drag::Range(_) | Drag::Tracks(_) | Drag::Scope(_)) {
+            timeline.interaction.keep_scope(before);
+        }
     }
     let is_held = response.dragged() || response.drag_stopped();
     let held_at = released_at(ui).or(response.interact_pointer_pos()).filter(|_| is_held);
@@ -188,6 +195,7 @@ fn select_on_ruler(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, ru
     let origin = ui.input(|input| input.pointer.press_origin());
     if let Some(origin) = origin.filter(|_| ruler.drag_started()) {
         let edge = other_edge(timeline, layout, origin);
+        timeline.interaction.keep_scope(timeline.selection.scope().clone());
         if edge.is_none() {
             timeline.selection.select_tracks(TrackSet::ALL, &timeline.snapshot);
         }
@@ -201,6 +209,9 @@ fn select_on_ruler(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, ru
         select_to(timeline, ui, layout, (fixed_ns, at));
     } else if ruler.clicked() {
         timeline.selection.select_range(None);
+    }
+    if ruler.drag_stopped() {
+        timeline.interaction.begin_drag(Drag::Pan);
     }
     ruler.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Slider, true, "Ruler: drag to select time"));
 }

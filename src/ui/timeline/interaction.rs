@@ -9,6 +9,7 @@ use crate::scene::minimap::Grip;
 use crate::scene::rows::GroupKind;
 use crate::store::lane::RowIdx;
 use crate::ui::command::RowCommand;
+use crate::ui::questions::SelectedScope;
 
 /// The action of a drag.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -88,6 +89,8 @@ pub(super) struct SpanEdge {
 
 pub(super) struct Interaction {
     drag: Drag,
+    /// The scope at the start of a drag that changes it, until the button is released.
+    scope_before: Option<SelectedScope>,
     /// Last positions of a drag, for its velocity: two are enough at any frame rate.
     positions: History<Pos2>,
     /// Held keys that move the view.
@@ -108,6 +111,7 @@ impl Default for Interaction {
     fn default() -> Self {
         Self {
             drag: Drag::Pan,
+            scope_before: None,
             positions: History::new(2..100, 0.1),
             held_keys: Vec::new(),
             map_grip: None,
@@ -130,6 +134,21 @@ impl Interaction {
     pub(super) fn begin_drag(&mut self, drag: Drag) {
         self.drag = drag;
         self.positions.clear();
+    }
+
+    /// Keeps the scope of before a drag that changes it.
+    pub(super) fn keep_scope(&mut self, before: SelectedScope) {
+        self.scope_before = Some(before);
+    }
+
+    /// Returns whether a drag is changing the scope.
+    pub(super) fn is_changing_scope(&self) -> bool {
+        self.scope_before.is_some()
+    }
+
+    /// Returns the scope of before the drag, and drops it.
+    pub(super) fn take_scope_before(&mut self) -> Option<SelectedScope> {
+        self.scope_before.take()
     }
 
     /// Adds a position of the drag, for its velocity.

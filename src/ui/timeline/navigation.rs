@@ -20,11 +20,18 @@ impl Timeline {
     #[must_use]
     pub(crate) fn act(&mut self, command: TimelineCommand) -> Option<ArrangeJob> {
         // A drag changes the scope without a command.
-        self.view.note_scope(self.selection.scope());
+        self.note_scope();
         self.note_live(&command);
         let job = self.run_undoable(command);
-        self.view.note_scope(self.selection.scope());
+        self.note_scope();
         job
+    }
+
+    /// Records a change of the scope in the history, unless a drag that Escape may take back is changing it.
+    fn note_scope(&mut self) {
+        if !self.interaction.is_changing_scope() {
+            self.view.note_scope(self.selection.scope());
+        }
     }
 
     pub(super) fn run(&mut self, command: TimelineCommand) -> Option<ArrangeJob> {
@@ -114,7 +121,7 @@ impl Timeline {
 
     /// Advances animations before a frame.
     pub(super) fn advance(&mut self, ui: &Ui) {
-        self.view.note_scope(self.selection.scope());
+        self.note_scope();
         if let Some(down_px) = self.view.advance(ui) {
             self.scroll(down_px);
         }

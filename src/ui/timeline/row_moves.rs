@@ -46,13 +46,16 @@ impl Timeline {
         None
     }
 
-    /// Ends the drag of a row without moving it, if Escape is pressed.
-    pub(crate) fn cancel_row_drag_by_key(&mut self, ui: &Ui) {
-        if matches!(self.interaction.drag(), Drag::Row(_))
-            && ui.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Escape))
-        {
+    /// Ends a drag that moves a row or changes the scope, if Escape is pressed. The row stays, and the scope is that of
+    /// before the drag.
+    pub(crate) fn cancel_drag_by_key(&mut self, ui: &Ui) {
+        let is_cancellable = matches!(self.interaction.drag(), Drag::Row(_)) || self.interaction.is_changing_scope();
+        if is_cancellable && ui.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Escape)) {
             self.interaction.begin_drag(Drag::Cancelled);
             self.interaction.set_row_drop(None);
+            if let Some(before) = self.interaction.take_scope_before() {
+                self.selection.set_scope(before, &self.snapshot);
+            }
         }
     }
 
