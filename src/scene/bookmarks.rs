@@ -64,8 +64,17 @@ impl Bookmarks {
         self.chosen[0].and_then(|id| self.get(id))
     }
 
-    /// Adds a bookmark and selects it, unless there are too many.
+    /// Adds a bookmark and selects it, unless there are too many. Selects one of exactly this time instead, if there is
+    /// one.
     pub(crate) fn add(&mut self, ts_ns: i64) {
+        match self.all.iter().find(|mark| mark.ts_ns == ts_ns).map(|mark| mark.id) {
+            Some(id) => self.choose(id),
+            None => self.insert(ts_ns),
+        }
+    }
+
+    /// Adds a bookmark and selects it, unless there are too many. Saved traces may have several of one time.
+    fn insert(&mut self, ts_ns: i64) {
         if self.all.len() >= Self::COUNT_MAX {
             return;
         }
@@ -154,7 +163,7 @@ impl Bookmarks {
     fn add_if(&mut self, is_wanted: bool, ts_ns: i64) -> Option<BookmarkId> {
         let made = self.made;
         if is_wanted {
-            self.add(ts_ns);
+            self.insert(ts_ns);
         }
         (self.made > made).then_some(BookmarkId(self.made))
     }
@@ -174,12 +183,24 @@ mod tests {
     #[test]
     fn bookmarks_are_sorted_by_time() {
         let mut marks = Bookmarks::default();
-        [50, 10, 30, 30].into_iter().for_each(|ts_ns| marks.add(ts_ns));
+        [50, 10, 30].into_iter().for_each(|ts_ns| marks.add(ts_ns));
         let times: Vec<_> = marks.all().iter().map(|mark| mark.ts_ns).collect();
-        assert_eq!(times, [10, 30, 30, 50]);
+        assert_eq!(times, [10, 30, 50]);
         assert_eq!(marks.next(30, true).map(|mark| mark.ts_ns), Some(50));
         assert_eq!(marks.next(30, false).map(|mark| mark.ts_ns), Some(10));
         assert_eq!(marks.next(50, true), None);
+    }
+
+    #[test]
+    fn a_bookmark_added_again_at_its_time_is_selected_and_no_second_one_is_made() {
+        let mut marks = Bookmarks::default();
+        [50, 10, 50, 50].into_iter().for_each(|ts_ns| marks.add(ts_ns));
+        assert_eq!(marks.all().iter().map(|mark| mark.ts_ns).collect::<Vec<_>>(), [10, 50]);
+        assert_eq!(marks.chosen().map(|mark| mark.id), Some(BookmarkId(1)));
+        assert_eq!(marks.measured(), Some((10, 50)));
+        // The next one is numbered without a gap.
+        marks.add(60);
+        assert_eq!(marks.chosen().map(|mark| mark.name.as_str()), Some("Marker 3"));
     }
 
     #[test]
@@ -208,7 +229,7 @@ mod tests {
     fn bookmarks_of_two_windows_are_merged_and_each_changes_its_own() {
         let marked = |marks: &Bookmarks, times: &[i64]| {
             let mut marks = marks.clone();
-            times.iter().for_each(|&ts_ns| marks.add(ts_ns));
+            times.iter().for_each(|&ts_ns| marks.insert(ts_ns));
             marks
         };
         let texts = |marks: &Bookmarks| {

@@ -21,6 +21,7 @@ mod hand;
 mod heat_map;
 mod kept;
 mod live;
+mod markers;
 mod menus;
 mod names;
 mod namesakes;

@@ -118,24 +118,36 @@ pub(crate) struct Flag<'a> {
 pub(super) fn flags<'a>(timeline: &'a Timeline, ui: &Ui, layout: &TimelineLayout) -> Vec<Flag<'a>> {
     /// Maximum width of a name.
     const NAME_POINTS: f32 = 120.0;
+    /// Space beside a name on its flag.
+    const PADDING_POINTS: f32 = 9.0;
+    /// Gap between a flag and the next one.
+    const GAP_POINTS: f32 = 1.0;
+    /// Minimum width of a flag, to click on.
+    const WIDTH_POINTS_MIN: f32 = 4.0;
     const HEIGHT: f32 = 16.0;
     let font = FontId::proportional(TEXT_POINTS);
     let mut flags = Vec::new();
-    for mark in timeline.overlays.bookmarks().all() {
-        let x_px = timeline.view.now().x_from_time(mark.ts_ns).round();
+    let marks = timeline.overlays.bookmarks().all();
+    for (mark, next) in marks.iter().zip(marks.iter().skip(1).map(Some).chain([None])) {
+        let x_of = |mark: &Bookmark| timeline.view.now().x_from_time(mark.ts_ns).round();
+        let x_px = x_of(mark);
         if x_px < -f64::from(NAME_POINTS * timeline.scale()) || x_px > timeline.view.now().width_px() {
             continue;
         }
+        // A flag ends at the next one, which would cover the rest of its name.
+        let free = next.map_or(f32::INFINITY, |next| as_f32(x_of(next) - x_px) / timeline.scale() - GAP_POINTS);
+        let room = NAME_POINTS.min(free - PADDING_POINTS);
         let title = mark.title();
         let shown = shown(&title);
         let (name, width) = ui.fonts_mut(|fonts| {
-            let name = shorten_middle(&shown, NAME_POINTS, |letter| letter_width(fonts, &font, letter));
+            let name = shorten_middle(&shown, room, |letter| letter_width(fonts, &font, letter));
             let name = name.unwrap_or_default().into_owned();
             let width: f32 = name.chars().map(|letter| letter_width(fonts, &font, letter)).sum();
             (name, width)
         });
         let left = layout.ruler.left() + as_f32(x_px) / timeline.scale();
-        let rect = Rect::from_min_size(pos2(left, layout.ruler.top() + 2.0), vec2(width + 9.0, HEIGHT));
+        let width = (width + PADDING_POINTS).min(free).max(WIDTH_POINTS_MIN);
+        let rect = Rect::from_min_size(pos2(left, layout.ruler.top() + 2.0), vec2(width, HEIGHT));
         flags.push(Flag { mark, name, rect });
     }
     flags
