@@ -75,6 +75,14 @@ pub(super) enum Part {
 }
 
 impl Part {
+    /// Returns whether an edit has changed the part since `before`. The selection of a marker is no edit.
+    pub(super) fn is_edited_since(&self, before: &Self) -> bool {
+        if let (Self::Bookmarks(before), Self::Bookmarks(now)) = (before, self) {
+            return before.all() != now.all();
+        }
+        self != before
+    }
+
     /// Returns the number of hidden tracks.
     fn hidden(&self) -> usize {
         if let Self::Hidden(tracks) = self { tracks.len() } else { 0 }

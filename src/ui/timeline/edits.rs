@@ -5,6 +5,7 @@
 use super::edit_history::{Edit, Part, PartKind, Step};
 use super::state::Timeline;
 use super::tracks::ArrangeJob;
+use crate::scene::custom_groups::CustomGroupId;
 use crate::ui::command::TimelineCommand;
 
 impl Timeline {
@@ -31,7 +32,7 @@ impl Timeline {
         let job = self.run(command);
         let now = self.part(edit.kind);
         // A command may have no effect.
-        if now != before {
+        if now.is_edited_since(&before) {
             self.edits.record(edit, before, &now);
         }
         job
@@ -92,6 +93,11 @@ impl Timeline {
             }
             Part::Groups(groups, folded) => {
                 self.tracks.edit_name(None);
+                // A fold is no edit, so groups that remain keep theirs.
+                let now = self.tracks.arrangement();
+                let remains = |group: &CustomGroupId| now.custom_groups.get(*group).is_some();
+                let mut folded: Vec<_> = folded.into_iter().filter(|group| !remains(group)).collect();
+                folded.extend(now.folded.custom_groups.iter().filter(|group| groups.get(**group).is_some()));
                 self.tracks.set_groups(groups, folded);
             }
             Part::Hidden(hidden) => self.tracks.set_hidden(hidden),

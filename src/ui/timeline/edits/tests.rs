@@ -185,6 +185,46 @@ fn each_name_is_a_step_and_one_that_is_typed_back_is_none() {
 }
 
 #[test]
+fn undoing_a_name_of_a_group_leaves_it_folded() {
+    let mut timeline = timeline();
+    let scope = SelectedScope { tracks: [TrackIdx(0), TrackIdx(1)].into_iter().collect(), ..SelectedScope::default() };
+    act(&mut timeline, TimelineCommand::Scope(ScopeCommand::Set(Box::new(scope))));
+    let (id, group) = (CustomGroupId(1), |command| rows(RowCommand::Group(command)));
+    let toggle = || rows(RowCommand::ToggleFold(GroupKind::Custom(id)));
+    act(&mut timeline, group(CustomGroupCommand::GroupScope));
+    act(&mut timeline, group(CustomGroupCommand::Rename(id, "named".to_owned())));
+    act(&mut timeline, toggle());
+    let state = |timeline: &Timeline| {
+        let title = timeline.tracks.arrangement().custom_groups.get(id).map(|group| group.title().to_string());
+        (title, timeline.is_folded(GroupKind::Custom(id)))
+    };
+    let [unnamed, named] = ["Group 1", "named"].map(|title| Some(title.to_owned()));
+    undo(&mut timeline);
+    assert_eq!(state(&timeline), (unnamed, true));
+    act(&mut timeline, toggle());
+    redo(&mut timeline);
+    assert_eq!(state(&timeline), (named.clone(), false));
+    // A group that returns is folded as it was.
+    act(&mut timeline, toggle());
+    act(&mut timeline, group(CustomGroupCommand::Ungroup(id)));
+    undo(&mut timeline);
+    assert_eq!(state(&timeline), (named, true));
+}
+
+#[test]
+fn selecting_a_marker_by_adding_it_again_is_no_edit() {
+    let mut timeline = timeline();
+    for ts_ns in [5, 7, 5] {
+        act(&mut timeline, mark(BookmarkCommand::AddAt(ts_ns)));
+    }
+    assert_eq!(timeline.marks().chosen().map(|mark| mark.ts_ns), Some(5));
+    undo(&mut timeline);
+    assert_eq!(timeline.marks().all().iter().map(|mark| mark.ts_ns).collect::<Vec<_>>(), [5], "the last addition");
+    undo(&mut timeline);
+    assert_eq!((timeline.marks().all().len(), timeline.undoable()), (0, None));
+}
+
+#[test]
 fn unpinning_is_called_that() {
     let mut timeline = timeline();
     for title in ["pinning of the track", "unpinning of the track"] {
