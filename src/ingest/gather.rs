@@ -56,7 +56,10 @@ impl Gathered {
     /// Takes and sorts the next events of all runs before `limit`, at most [`EVENTS_MAX`]. Uses no run up. The first
     /// run must have two events left, so that there is one to take.
     pub(super) fn gather(&mut self, runs: &mut [Option<OpenRun>], limit: Option<Key>) {
-        (self.copies.clear(), self.slots.clear(), self.order.clear(), self.events.clear());
+        self.copies.clear();
+        self.slots.clear();
+        self.order.clear();
+        self.events.clear();
         self.each_max = self.each_max.clamp(EVENTS / runs.len().max(1), EVENTS);
         let mut count = self.find_ends(runs, limit);
         while count > EVENTS_MAX {

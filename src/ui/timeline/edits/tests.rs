@@ -10,7 +10,7 @@ use crate::scene::arrange::TrackOrder;
 use crate::scene::bookmarks::BookmarkId;
 use crate::scene::color::Shade;
 use crate::scene::counter_form::CounterForm;
-use crate::scene::custom_groups::CustomGroupId;
+use crate::scene::custom_groups::{CustomGroup, CustomGroupId};
 use crate::scene::rows::GroupKind;
 use crate::scene::tests::threads;
 use crate::ui::command::{
@@ -195,7 +195,7 @@ fn undoing_a_name_of_a_group_leaves_it_folded() {
     act(&mut timeline, group(CustomGroupCommand::Rename(id, "named".to_owned())));
     act(&mut timeline, toggle());
     let state = |timeline: &Timeline| {
-        let title = timeline.tracks.arrangement().custom_groups.get(id).map(|group| group.title().to_string());
+        let title = timeline.tracks.arrangement().custom_groups.get(id).map(CustomGroup::title);
         (title, timeline.is_folded(GroupKind::Custom(id)))
     };
     let [unnamed, named] = ["Group 1", "named"].map(|title| Some(title.to_owned()));
