@@ -136,8 +136,10 @@ fn a_held_key_repeats_a_step_but_adds_one_marker_and_opens_one_panel() {
         (0..FRAMES).for_each(|_| session.frame(Vec::new()));
     };
     let mut session = with_alpha_selected();
-    hold(&mut session, Modifiers::NONE, Key::M);
-    hold(&mut session, Modifiers::NONE, Key::M);
+    for row in [0, 1] {
+        session.app.act(Command::Timeline(TimelineCommand::Select(Some(RowIdx { lane: LaneIdx(0), row }))));
+        hold(&mut session, Modifiers::NONE, Key::M);
+    }
     assert_eq!(session.app.timeline_mut().unwrap().marks().all().len(), 2, "one for each press");
     hold(&mut session, Modifiers::COMMAND, Key::T);
     assert!(session.shows("Statistics"), "an even number of toggles would close it");

@@ -1,6 +1,6 @@
 //! The state of a timeline is saved soon after a change, so that it survives a crash.
 
-use egui::{Key, Modifiers, vec2};
+use egui::{Event, Key, Modifiers, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
 
 use crate::session::Session;
@@ -171,7 +171,10 @@ fn a_selected_span_that_is_out_of_view_does_not_scroll_the_restored_view() {
 fn a_change_while_another_is_written_is_not_lost_and_a_window_that_is_left_alone_writes_nothing() {
     let mut session = Session::with_capture(SCREEN, 1.0);
     session.harness.run_steps(3);
-    for _ in 0..3 {
+    let at = session.harness.get_by_role(egui::Role::Canvas).rect().left_bottom();
+    for right in [100.0, 200.0, 300.0] {
+        session.harness.event(Event::PointerMoved(at + vec2(right, -5.0)));
+        session.harness.step();
         session.press(Modifiers::NONE, Key::M);
         session.harness.run_steps(5);
     }
