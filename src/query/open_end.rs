@@ -25,15 +25,30 @@ pub struct OpenEnd {
 /// CPUs and states of threads end with the scheduling of their file instead.
 #[must_use]
 pub(crate) fn open_end(snapshot: &Snapshot, lane: LaneIdx) -> Option<OpenEnd> {
-    let (info, stored, to_ns) = (snapshot.lane(lane), snapshot.store().lane(lane), snapshot.end_ns());
-    let row = info.rows.checked_sub(1)?;
-    if info.kind != LaneKind::Spans || info.end_ns >= to_ns || !stored.is_unfinished(row) {
-        return None;
-    }
-    if matches!(snapshot.track(info.track).key.kind, TrackKind::Cpu | TrackKind::State | TrackKind::Samples) {
-        return None;
-    }
+    let row = open_row(snapshot, lane)?;
     let span = LaneCursor::new(snapshot.store(), lane).span(row)?;
-    let row = RowIdx { lane, row };
+    let (row, to_ns) = (RowIdx { lane, row }, snapshot.end_ns());
     Some(OpenEnd { row, name: span.name, dur_ns: span.dur_ns, from_ns: span.end_ns(), to_ns })
+}
+
+/// Returns the row of the span that is open at the end of a lane. Reads no rows.
+fn open_row(snapshot: &Snapshot, lane: LaneIdx) -> Option<u64> {
+    let (info, stored) = (snapshot.lane(lane), snapshot.store().lane(lane));
+    let row = info.rows.checked_sub(1)?;
+    if info.kind != LaneKind::Spans || info.end_ns >= snapshot.end_ns() || !stored.is_unfinished(row) {
+        return None;
+    }
+    let kind = snapshot.track(info.track).key.kind;
+    (!matches!(kind, TrackKind::Cpu | TrackKind::State | TrackKind::Samples)).then_some(row)
+}
+
+/// Returns the open span of some lanes whose part without events is longest, the outermost one first. Reads one row.
+#[must_use]
+pub(crate) fn longest_open_end(snapshot: &Snapshot, lanes: impl Iterator<Item = LaneIdx>) -> Option<OpenEnd> {
+    let open = lanes.filter(|&lane| open_row(snapshot, lane).is_some());
+    let longest = open.min_by_key(|&lane| {
+        let info = snapshot.lane(lane);
+        (info.end_ns, info.depth, lane)
+    });
+    open_end(snapshot, longest?)
 }

@@ -18,6 +18,7 @@ use super::rebucket::TileCell;
 use super::source::{TileOwner, TileSource};
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::{ProcessIdx, TrackIdx, TrackKind, TrackSet};
+use crate::query::open_end::{OpenEnd, longest_open_end};
 use crate::query::track_groups::GroupId;
 use crate::query::{Buckets, Cell, CounterCell, ReadCount, RowCount, Snapshot, pixels};
 use crate::scene::custom_groups::{CustomGroupId, CustomGroups};
@@ -47,6 +48,8 @@ struct LaneSummary {
     /// Indices into `lanes` of this summary; `None` for all of them.
     indices: Option<Vec<u32>>,
     info: LaneInfo,
+    /// The open span whose part without events is longest.
+    open_end: Option<OpenEnd>,
     /// The precomputed answer for buckets of the whole trace.
     precomputed: Option<(Buckets, Vec<Cell>)>,
 }
@@ -103,7 +106,7 @@ impl TrackSummaries {
         Ok(Self { snapshot: snapshot.clone(), processes, groups, custom_groups: FxHashMap::default() })
     }
 
-    /// Summarises the groups that the user has made. Reads no rows.
+    /// Summarises the groups that the user has made. Reads one row of a group at most.
     #[must_use]
     pub(crate) fn from_custom_groups(snapshot: &Snapshot, groups: &CustomGroups) -> Self {
         let summary_of = |tracks: &TrackSet| {
@@ -131,6 +134,18 @@ impl TrackSummaries {
         let index = usize::try_from(row >> ROW_BITS).ok()?;
         let ranked = self.get(owner)?.lanes.get(index)?;
         Some(self.snapshot.lane(ranked.lane).track)
+    }
+
+    /// Returns the track of a lane.
+    #[must_use]
+    pub(crate) fn track_of_lane(&self, lane: LaneIdx) -> Option<TrackIdx> {
+        Some(self.snapshot.lane(lane).track)
+    }
+
+    /// Returns the open span of an owner whose part without events is longest. It is computed once, with the summary.
+    #[must_use]
+    pub(crate) fn open_end(&self, owner: TileOwner) -> Option<&OpenEnd> {
+        self.get(owner)?.open_end.as_ref()
     }
 
     /// Returns whether the spans of a track are thread states.
@@ -200,7 +215,7 @@ impl LaneSummary {
     fn new(snapshot: &Snapshot, lanes: &Arc<Vec<RankedLane>>, indices: Option<Vec<u32>>) -> Option<Self> {
         let first = lanes.first()?.lane;
         let info = LaneInfo { kind: LaneKind::Spans, depth: 0, rows: 0, ..snapshot.lane(first) };
-        let mut summary = Self { lanes: Arc::clone(lanes), indices, info, precomputed: None };
+        let mut summary = Self { lanes: Arc::clone(lanes), indices, info, open_end: None, precomputed: None };
         for index in 0..summary.len() {
             let (_, ranked) = summary.ranked(index)?;
             let info = &mut summary.info;
@@ -210,6 +225,8 @@ impl LaneSummary {
             };
             info.rows = info.rows.saturating_add(snapshot.lane(ranked.lane).rows);
         }
+        let lanes = (0..summary.len()).filter_map(|index| Some(summary.ranked(index)?.1.lane));
+        summary.open_end = longest_open_end(snapshot, lanes);
         Some(summary)
     }
 
@@ -432,6 +449,32 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(40))]
+        /// The oracle is a loop over the open ends of all lanes.
+        #[test]
+        fn the_open_end_of_a_process_is_the_longest_of_its_lanes(
+            events in prop::collection::vec((0_u32..3, 0_u32..6, 0_i64..400, any::<bool>()), 1..60),
+        ) {
+            let mut lines: Vec<_> = events
+                .iter()
+                .map(|(process, thread, start, has_end)| {
+                    let phase = if *has_end { r#""X","dur":7"# } else { r#""B""# };
+                    format!(r#"{{"ph":{phase},"name":"n","pid":{process},"tid":{process}{thread},"ts":{start}}}"#)
+                })
+                .collect();
+            lines.push(r#"{"ph":"X","name":"last","pid":9,"tid":99,"ts":0,"dur":500}"#.to_owned());
+            let snapshot = snapshot(&format!("[{}]", lines.join(",")));
+            let buckets = Buckets { first: 0, count: 400, width_log2: 14 };
+            let summaries = TrackSummaries::from_snapshot(&snapshot, buckets, &Cancel::default()).unwrap();
+            for process in (0..snapshot.tracks().processes.len() as u32).map(ProcessIdx) {
+                let lanes = snapshot.event_lanes();
+                let lanes = lanes.filter(|&lane| snapshot.track(snapshot.lane(lane).track).process == process);
+                let open = lanes.filter_map(|lane| crate::query::open_end::open_end(&snapshot, lane));
+                let longest = open.map(|open| open.to_ns - open.from_ns).max();
+                let found = summaries.open_end(TileOwner::Process(process));
+                prop_assert_eq!(found.map(|open| open.to_ns - open.from_ns), longest);
+            }
+        }
+
         #[test]
         fn each_bucket_has_the_longest_span_of_all_tracks_however_many_are_precomputed(
             // Some overlap others of their thread without nesting: the longer may be in the deeper lane.

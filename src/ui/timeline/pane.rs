@@ -9,7 +9,7 @@ use super::layout::as_f32;
 use super::layout::band;
 use super::span_names::{SpanName, span_names};
 use super::thread_rows::continues_thread;
-use crate::frame::summary_strip::{self, Lighting, SummaryBand};
+use crate::frame::summary_strip::{self, Lighting, StripColors, SummaryBand};
 use crate::frame::{self, FrameOptions, TimelineFrame};
 use crate::query::Snapshot;
 use crate::query::counters::drawn_until_ns;
@@ -253,7 +253,8 @@ impl SummaryTiles {
         frame.pending += tiles.pending();
         let mut cells = Vec::new();
         let lit = options.lit.map(|spans| Lighting { spans, snapshot });
-        let look = (snapshot.names(), options.palette, lit);
+        let FrameOptions { palette, filtered, .. } = options;
+        let colors = StripColors { names: snapshot.names(), palette, filtered, lit };
         for (group, owner) in folded {
             tiles.spans(owner, buckets, &mut cells);
             let y0 = view.y_on_canvas(group.top_px);
@@ -262,7 +263,7 @@ impl SummaryTiles {
             let free = (height * FREE_PART).round();
             let band = SummaryBand { y0: y0 + free, y1: y0 + height - free, column_px: frame.column_px };
             let summary = (owner, &*self.heads);
-            summary_strip::rects(view, (buckets, &cells), band, summary, look, &mut frame.rects);
+            summary_strip::rects(view, (buckets, &cells), band, summary, colors, &mut frame.rects);
         }
     }
 }
