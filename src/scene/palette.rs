@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::color::{Rgba, Shade, rgba_from_oklch};
+use super::color::{Rgba, Shade, contrast, rgba_from_oklch};
 use crate::model::NameRow;
 
 /// The property of a span that determines its colour.
@@ -51,6 +51,8 @@ pub struct Palette {
     grey: Rgba,
     states: StateColors,
     series: [Rgba; SERIES],
+    /// The background.
+    canvas: Rgba,
     /// The colour of text on the background.
     canvas_text: Rgba,
 }
@@ -58,6 +60,9 @@ pub struct Palette {
 /// Opacity of a span after the last event of its track: visible on dark and light backgrounds, and paler than any
 /// dimmed span.
 pub(crate) const OPEN_END_OPACITY: u8 = 0x48;
+
+/// Opacity, from 0 to 1, of the veil over spans outside the scope. It has the colour of the background.
+pub(crate) const VEIL_OPACITY: f32 = 0.45;
 
 /// Number of curves of one row with distinct colours.
 const SERIES: usize = 8;
@@ -108,6 +113,7 @@ impl Palette {
             grey,
             states: StateColors::on(shade),
             series: series(shade),
+            canvas: shade.canvas(),
             canvas_text: shade.text(),
         }
     }
@@ -116,6 +122,20 @@ impl Palette {
     #[must_use]
     pub(crate) fn canvas_text(&self) -> Rgba {
         self.canvas_text
+    }
+
+    /// Returns the colour of a name above the veil, on a span of this colour whose name is `text` without the veil. It
+    /// is as dim as the span where that is readable.
+    #[must_use]
+    pub(crate) fn veiled_text(&self, fill: Rgba, text: Rgba) -> Rgba {
+        /// WCAG 2 asks for 3; the background may be darker than that of the palette.
+        const CONTRAST_MIN: f64 = 3.5;
+        let veil = f64::from(VEIL_OPACITY);
+        let fill = mixed(self.canvas, fill, f64::from(fill.0[3]) / 255.0);
+        let fill = mixed(fill, self.canvas, veil);
+        let bright = fill.text_on();
+        let dim = [mixed(text, self.canvas, veil), mixed(bright, fill, veil)];
+        dim.into_iter().find(|text| contrast(*text, fill) >= CONTRAST_MIN).unwrap_or(bright)
     }
 
     /// Returns the fill colour that stands for a text, chosen by its hash.

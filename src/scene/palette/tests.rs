@@ -1,7 +1,6 @@
 //! Colours must be visible on their background, carry text, and be distinguishable, even without one kind of cone.
 
 use super::*;
-use crate::scene::color::contrast;
 
 const SHADES: [Shade; 2] = [Shade::Dark, Shade::Light];
 const HUES: [Hues; 2] = [Hues::Usual, Hues::ColorBlind];
@@ -78,6 +77,23 @@ fn names_of_spans_without_an_end_are_readable_on_every_pale_colour() {
         let fill = mixed(shade.canvas(), color, f64::from(OPEN_END_OPACITY) / 255.0);
         let contrast = contrast(fill, Palette::new(shade).canvas_text());
         assert!(contrast >= 4.5, "{color:?} on {shade:?}: {contrast}");
+    }
+}
+
+#[test]
+fn names_outside_the_scope_are_readable_on_every_veiled_colour() {
+    let black = Rgba::opaque(0, 0, 0);
+    let veil = f64::from(VEIL_OPACITY);
+    for (color, shade) in every_color() {
+        let pale = color.with_opacity(OPEN_END_OPACITY);
+        let pale_fill = mixed(shade.canvas(), color, f64::from(OPEN_END_OPACITY) / 255.0);
+        let palette = Palette::new(shade);
+        let names = [(color, color, color.text_on()), (pale, pale_fill, palette.canvas_text())];
+        let grounds = [shade.canvas()].into_iter().chain((shade == Shade::Dark).then_some(black));
+        for (ground, (fill, drawn, text)) in grounds.flat_map(|ground| names.map(|name| (ground, name))) {
+            let contrast = contrast(mixed(drawn, ground, veil), palette.veiled_text(fill, text));
+            assert!(contrast >= 3.0, "{fill:?} on {ground:?}: {contrast}");
+        }
     }
 }
 

@@ -96,7 +96,7 @@ impl Timeline {
         } else {
             unsorted::paint(self, ui, &layout, theme);
         }
-        range::paint(self, ui, &layout, theme);
+        range::paint_edges(self, ui, &layout, theme);
         self.paint_snap(ui, &layout, theme);
         commands.extend(bookmarks::show(self, &flags, ui, &layout, theme));
         commands.extend(length.and_then(|length| length.show(ui, &layout, theme)));
@@ -180,11 +180,12 @@ impl Timeline {
         }
         // Names are above the curves, which cross the selected span and its children.
         flow_curves::paint(self, ui, layout, theme);
+        range::paint_veil(self, ui, layout, theme);
         for shown in self.panes(layout) {
             if shown.canvas.height() <= 0.0 {
                 continue;
             }
-            shown.paint_names(ui);
+            shown.paint_names(ui, self.scope());
             if let Some(row) = self.selection.hovered().filter(|hovered| Some(*hovered) != self.selection.span()) {
                 shown.paint_outline(ui, &self.snapshot, (row, row.lane), Stroke::new(1.0, theme.hover));
             }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use egui::{Align2, FontId, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
+use egui::{Align2, Color32, FontId, Rangef, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
 
 use super::layout::as_f32;
 use super::layout::band;
@@ -22,6 +22,7 @@ use crate::tiles::live::{FrameQuery, LiveTiles};
 use crate::tiles::loader::LoaderPool;
 use crate::tiles::summaries::TrackSummaries;
 use crate::tiles::{TileOwner, TileSource};
+use crate::ui::questions::SelectedScope;
 use crate::ui::theme::{LABEL_POINTS, Theme};
 
 /// The rows of one canvas, with their tiles and the last frame.
@@ -320,15 +321,30 @@ impl ShownPane<'_> {
         ui.painter_at(self.canvas).add(rects.shape(self.canvas));
     }
 
-    /// Paints the names on spans.
-    pub(super) fn paint_names(&self, ui: &Ui) {
-        let painter = ui.painter_at(self.canvas);
+    /// Paints the names on spans, above the veil over what is outside the scope.
+    pub(super) fn paint_names(&self, ui: &Ui, scope: &SelectedScope) {
+        let inside = scope.range.map(|(from_ns, to_ns)| self.x_of(from_ns)..=self.x_of(to_ns));
+        let canvas = self.canvas.x_range();
+        let [left, inside, right] = inside.map_or([Rangef::NOTHING, canvas, Rangef::NOTHING], |inside| {
+            let (from, to) = inside.into_inner();
+            [Rangef::new(canvas.min, from), Rangef::new(from, to), Rangef::new(to, canvas.max)]
+        });
         let Some(drawn) = &self.pane.drawn else { return };
         let labels = drawn.shifted.as_ref().map_or(&drawn.labels, |(_, labels)| labels);
         let font = FontId::proportional(LABEL_POINTS);
         for label in labels {
             let at = self.canvas.min + vec2(label.x, label.y) / self.scale;
-            painter.text(at, Align2::LEFT_CENTER, &label.text, font.clone(), label.color);
+            let painter = ui.painter();
+            let galley = painter.layout_no_wrap(label.text.clone(), font.clone(), Color32::PLACEHOLDER);
+            let rect = Align2::LEFT_CENTER.anchor_size(at, galley.size());
+            let color_inside = if scope.tracks.contains(label.track) { label.color } else { label.veiled_color };
+            // A name may extend beyond the time of the scope.
+            for (part, color) in [(left, label.veiled_color), (inside, color_inside), (right, label.veiled_color)] {
+                if part.intersects(rect.x_range()) {
+                    let clip = Rect::from_x_y_ranges(part, self.canvas.y_range()).intersect(self.canvas);
+                    ui.painter_at(clip).galley(rect.min, Arc::clone(&galley), color);
+                }
+            }
         }
     }
 

@@ -8,13 +8,11 @@ use super::layout::TimelineLayout;
 use super::layout::as_f32;
 use super::ruler_labels::beside_others;
 use super::state::Timeline;
+use crate::scene::palette::VEIL_OPACITY;
 use crate::ui::command::{Command, PanelCommand};
 use crate::ui::command_table::key_of;
 use crate::ui::panel::Panel;
 use crate::ui::theme::Theme;
-
-/// Opacity, from 0 to 1, of the veil over what is outside the scope.
-const VEIL: f32 = 0.45;
 
 /// Veils the tracks in view that are outside the scope, within a horizontal range of the window.
 fn veil_tracks(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme, x: std::ops::RangeInclusive<f32>) {
@@ -26,33 +24,42 @@ fn veil_tracks(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Th
             let band = shown.band(group.top_px, group.height_px);
             let veil = Rect::from_x_y_ranges(x.clone(), band.y_range()).intersect(shown.canvas);
             if veil.is_positive() {
-                ui.painter_at(shown.canvas).rect_filled(veil, 0.0, theme.canvas.gamma_multiply(VEIL));
+                ui.painter_at(shown.canvas).rect_filled(veil, 0.0, theme.canvas.gamma_multiply(VEIL_OPACITY));
             }
         }
     }
 }
 
-/// Paints the scope, if it is in view.
-pub(super) fn paint(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {
-    let Some((from_ns, to_ns)) = timeline.selection.range() else {
+/// Returns the edges of the selected time in the window, clamped to just outside the canvas.
+fn edges(timeline: &Timeline, layout: &TimelineLayout) -> Option<[f32; 2]> {
+    let (from_ns, to_ns) = timeline.selection.range()?;
+    Some([from_ns, to_ns].map(|ts_ns| {
+        let x_px = timeline.view.now().x_from_time(ts_ns).clamp(-10.0, timeline.view.now().width_px() + 10.0);
+        layout.ruler.left() + as_f32(x_px.round()) / timeline.scale()
+    }))
+}
+
+/// Veils what is outside the scope, below the names of spans.
+pub(super) fn paint_veil(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {
+    let Some([left, right]) = edges(timeline, layout) else {
         veil_tracks(timeline, ui, layout, theme, layout.canvas.left()..=layout.canvas.right());
         return;
     };
-    let x_of = |ts_ns| {
-        let x_px = timeline.view.now().x_from_time(ts_ns).clamp(-10.0, timeline.view.now().width_px() + 10.0);
-        layout.ruler.left() + as_f32(x_px.round()) / timeline.scale()
-    };
-    let (left, right) = (x_of(from_ns), x_of(to_ns));
-    let rows = layout.rows();
-    let painter = ui.painter_at(rows.union(layout.ruler));
     veil_tracks(timeline, ui, layout, theme, left..=right);
-    // Dims the time outside the selected range.
+    let rows = layout.rows();
     for beside in [rows.left()..=left, right..=rows.right()] {
         let shade = Rect::from_x_y_ranges(beside, rows.y_range());
         if shade.width() > 0.0 {
-            painter.rect_filled(shade, 0.0, theme.canvas.gamma_multiply(VEIL));
+            ui.painter_at(rows).rect_filled(shade, 0.0, theme.canvas.gamma_multiply(VEIL_OPACITY));
         }
     }
+}
+
+/// Paints the edges of the selected time, and its part of the ruler.
+pub(super) fn paint_edges(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {
+    let Some([left, right]) = edges(timeline, layout) else { return };
+    let rows = layout.rows();
+    let painter = ui.painter_at(rows.union(layout.ruler));
     let edge = Stroke::new(1.0, theme.accent);
     for x in [left, right] {
         painter.vline(x, layout.ruler.top()..=rows.bottom(), edge);

@@ -3,6 +3,7 @@
 use egui::{Color32, FontId, Ui};
 
 use crate::frame::TimelineFrame;
+use crate::model::TrackIdx;
 use crate::query::Snapshot;
 use crate::scene::labels::{shorten_label, shown_name};
 use crate::ui::theme::{LABEL_POINTS, color32};
@@ -17,7 +18,10 @@ pub(super) struct SpanName {
     /// Vertical centre, in pixels of the canvas.
     pub(crate) y: f32,
     pub(crate) text: String,
+    pub(crate) track: TrackIdx,
     pub(crate) color: Color32,
+    /// Its colour outside the scope.
+    pub(crate) veiled_color: Color32,
 }
 
 /// Lays out the names on spans, each with its duration if there is space, shortened if there is not.
@@ -45,7 +49,8 @@ pub(super) fn span_names(ui: &Ui, frame: &TimelineFrame, snapshot: &Snapshot, sc
             let fits = cut == name && used + dur.chars().map(&mut advance).sum::<f32>() <= room;
             let cut = on_screen(&cut);
             let text = if fits { format!("{cut}{dur}") } else { cut.into_owned() };
-            texts.push(SpanName { x: label.x0, y: label.y, text, color: color32(label.color) });
+            let (color, veiled_color) = (color32(label.color), color32(label.veiled_color));
+            texts.push(SpanName { x: label.x0, y: label.y, text, track: label.track, color, veiled_color });
         }
         texts
     })
