@@ -116,6 +116,19 @@ fn a_click_on_the_sticky_header_folds_its_process_and_the_next_click_unfolds_it(
 }
 
 #[test]
+fn a_click_beside_a_sticky_header_selects_no_span_that_it_covers() {
+    let mut session = with_processes(3, 60);
+    page_down(&mut session, 1);
+    let header = head(&session, "Process 1, unfolded").expect("a sticky header");
+    let x = canvas(&session).left() + canvas(&session).width() * 0.08;
+    // All threads of the process have a span at that time.
+    session.left_click(pos2(x, header.center().y));
+    assert!(!session.summary().contains("Selected"), "{}", session.summary());
+    session.left_click(pos2(x, header.bottom() + 60.0));
+    assert!(session.summary().contains("Selected: p1t"), "{}", session.summary());
+}
+
+#[test]
 fn folding_and_unfolding_all_keeps_the_process_at_the_top() {
     // Many tracks are laid out in the background, few at once.
     for (processes, threads) in [(100, 10), (100, 25)] {

@@ -7,8 +7,8 @@ use egui::{Color32, Id, Painter, Pos2, Rect, Sense, Stroke, Ui, pos2, vec2};
 use super::counter_rows::{RowChoice, paint_legend};
 use super::custom_groups::show_name_field;
 use super::layout::TimelineLayout;
-use super::pane::ShownPane;
 use super::state::Timeline;
+use super::sticky_headers::sticky_headers;
 use super::thread_rows::continues_thread;
 use super::tracks::OTHER_ORDER;
 use crate::model::TrackKind;
@@ -27,7 +27,7 @@ use crate::ui::theme::Theme;
 use crate::ui::widgets::context_menu::context_menu;
 use crate::ui::widgets::press::click_modifiers;
 use crate::ui::widgets::reading_order::on_screen;
-use name::{INDENT, Joint, NAME_POINTS, Name, indent, is_header};
+use name::{INDENT, Joint, NAME_POINTS, Name, indent};
 
 /// Shows the names in view, and returns the commands of their buttons.
 pub(super) fn show(timeline: &Timeline, ui: &mut Ui, layout: &TimelineLayout, theme: &Theme) -> Vec<Command> {
@@ -76,58 +76,10 @@ pub(super) fn head_at(timeline: &Timeline, layout: &TimelineLayout, at: Pos2) ->
     if !shown.gutter.contains(at) {
         return None;
     }
-    let sticky = sticky_headers(timeline, &shown, &shown.groups());
-    let sticky = sticky.iter().find(|(_, rect)| rect.contains(at)).map(|(header, _)| header.kind);
+    let sticky = timeline.header_over(&shown, at.y).map(|header| header.kind);
     let y_px = shown.y_px_at(at.y);
     let below = || shown.pane.layout.groups_within(y_px, y_px + 1).first().map(|group| group.kind);
     Some((sticky.or_else(below)?, is_pinned))
-}
-
-/// Returns the sticky headers with their positions, the outer one first: that of the process at the top, and that of
-/// the innermost group below it.
-fn sticky_headers(timeline: &Timeline, shown: &ShownPane<'_>, groups: &[Group]) -> Vec<(Group, Rect)> {
-    let mut sticky = Vec::new();
-    let outer = groups.first().map(|group| timeline.header_of(group.kind));
-    let is_outside = |group: &Group| is_header(group.kind) && Some(group.kind) != outer;
-    let top = shown.gutter.top();
-    sticky.extend(
-        outer.and_then(|kind| sticky_header(timeline, shown, kind, top, groups.iter().find(|group| is_outside(group)))),
-    );
-    let free_top = sticky.last().map_or(top, |(_, rect): &(Group, Rect)| rect.bottom());
-    let is_below = |group: &&Group| shown.band(group.top_px, group.height_px).bottom() > free_top;
-    let mut rest = groups.iter().skip_while(|group| !is_below(group)).peekable();
-    let inner = rest.peek().and_then(|group| unfolded_group(timeline, group.kind));
-    let is_within = |group: &Group| {
-        Some(group.kind) == inner || timeline.groups_around(group.kind).any(|outer| Some(outer) == inner)
-    };
-    let next = rest.find(|group| !is_within(group));
-    sticky.extend(inner.and_then(|kind| sticky_header(timeline, shown, kind, free_top, next)));
-    sticky
-}
-
-/// Returns the innermost unfolded group that a row is in, or the row itself if it is the header of one.
-fn unfolded_group(timeline: &Timeline, kind: GroupKind) -> Option<GroupKind> {
-    let is_unfolded_group = matches!(kind, GroupKind::Tracks(_)) && !timeline.is_folded(kind);
-    if is_unfolded_group { Some(kind) } else { timeline.groups_around(kind).next() }
-}
-
-/// Returns a header at `free_top` if it would be out of view, with its position. The next header pushes it out.
-fn sticky_header(
-    timeline: &Timeline,
-    shown: &ShownPane<'_>,
-    kind: GroupKind,
-    free_top: f32,
-    next: Option<&Group>,
-) -> Option<(Group, Rect)> {
-    let header = shown.pane.layout.group_of(kind)?;
-    let band = shown.band(header.top_px, header.height_px);
-    // A folded one is only its header.
-    if band.top() >= free_top || timeline.is_folded(kind) {
-        return None;
-    }
-    let next_top = next.map(|next| shown.band(next.top_px, next.height_px).top());
-    let top = next_top.map_or(free_top, |next_top| free_top.min(next_top - band.height()));
-    Some((header, Rect::from_x_y_ranges(shown.gutter.x_range(), top..=top + band.height())))
 }
 
 /// Shows the name of a group, clipped to `clip`.

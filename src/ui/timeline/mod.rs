@@ -43,6 +43,7 @@ mod scroll_bar;
 mod selection;
 mod span_names;
 pub(crate) mod state;
+mod sticky_headers;
 mod still;
 mod thread_rows;
 mod tooltip;
@@ -197,6 +198,7 @@ impl Timeline {
                 let drawn = (row, self.drawn_lane(row.lane));
                 shown.paint_outline(ui, &self.snapshot, drawn, Stroke::new(2.0, theme.selection));
             }
+            sticky_headers::paint_bands(self, ui, &shown, theme);
         }
         painter.vline(layout.gutter.right(), layout.all.y_range(), Stroke::new(1.0, theme.line));
         painter.hline(layout.all.x_range(), layout.ruler.bottom(), Stroke::new(1.0, theme.line));

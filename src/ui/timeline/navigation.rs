@@ -311,10 +311,13 @@ impl Timeline {
         }
     }
 
-    /// Returns the scroll offset at which a row is in the middle; `None` if it is in view or not laid out.
+    /// Returns the scroll offset at which a row is in the middle; `None` if it is in view or not laid out. A row under
+    /// a sticky header is out of view.
     fn scroll_offset_of(&self, row: RowIdx) -> Option<f64> {
-        let layout_row = self.rows.layout.row_of(row.lane, self.snapshot.lane(row.lane).track)?;
+        let track = self.snapshot.lane(row.lane).track;
+        let layout_row = self.rows.layout.row_of(row.lane, track)?;
         let (first_px, end_px) = self.view.now().pixels_in_view();
+        let first_px = first_px + self.sticky_height_px(track);
         let is_in_view = layout_row.top_px >= first_px && layout_row.top_px + u64::from(layout_row.height_px) <= end_px;
         #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
         (!is_in_view).then(|| layout_row.top_px as f64 - self.view.now().height_px() / 2.0)

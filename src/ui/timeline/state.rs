@@ -462,7 +462,10 @@ impl Timeline {
         if layout.derived.is_positive() && layout.derived.contains(at) {
             return Picked { lane: None, group: None, ..picked };
         }
-        picked
+        match self.header_over(&shown, at.y) {
+            Some(header) => Picked { lane: None, group: Some(header), ..picked },
+            None => picked,
+        }
     }
 
     /// Returns the time at a point of the window.

@@ -2,6 +2,7 @@
 
 use egui::{Align2, FontId, Rect, Shape, Stroke, Ui, pos2, vec2};
 
+use super::super::sticky_headers::is_header;
 use crate::scene::labels::shorten_middle;
 use crate::scene::rows::{Group, GroupKind};
 use crate::ui::theme::{LABEL_POINTS, Theme};
@@ -133,11 +134,6 @@ impl Name<'_> {
             (fitted.unwrap_or_default().into_owned(), note_fits)
         })
     }
-}
-
-/// Returns whether the name of a group is a header, which has a background.
-pub(super) fn is_header(kind: GroupKind) -> bool {
-    matches!(kind, GroupKind::Custom(_) | GroupKind::Process(_))
 }
 
 fn note_font() -> FontId {
