@@ -64,8 +64,8 @@ pub(crate) struct Label {
     pub(crate) dur_ns: Option<u64>,
     /// A text colour that is readable on the span.
     pub(crate) color: Rgba,
-    /// A text colour that is readable on the span outside the scope.
-    pub(crate) veiled_color: Rgba,
+    /// The colour of the span.
+    pub(crate) fill: Rgba,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -311,9 +311,8 @@ impl Drawing<'_> {
         let y = f32::midpoint(self.lane.y0, self.lane.y1);
         #[expect(clippy::cast_possible_truncation, reason = "pixels on the canvas are exact in an f32")]
         let (x0, x1) = (x0 as f32, x1 as f32);
-        let veiled_color = self.options.palette.veiled_text(fill, color);
         let (name, track, dur_ns) = (run.name, self.track, Some(run.dur_ns));
-        Some(Label { x0, x1, y, name, track, dur_ns, color, veiled_color })
+        Some(Label { x0, x1, y, name, track, dur_ns, color, fill })
     }
 
     /// Continues an open span to the end of the trace, pale, since it may have ended earlier. Its name is there unless

@@ -186,7 +186,7 @@ impl Timeline {
             if shown.canvas.height() <= 0.0 {
                 continue;
             }
-            shown.paint_names(ui, self.scope());
+            shown.paint_names(ui, self.scope(), self.palette());
             if let Some(row) = self.selection.hovered().filter(|hovered| Some(*hovered) != self.selection.span()) {
                 shown.paint_outline(ui, &self.snapshot, (row, row.lane), Stroke::new(1.0, theme.hover));
             }

@@ -15,6 +15,7 @@ use crate::query::Snapshot;
 use crate::query::counters::drawn_until_ns;
 use crate::render::Rects;
 use crate::render::rects::Layer;
+use crate::scene::palette::Palette;
 use crate::scene::rows::{Group, GroupKind, RowLayout};
 use crate::scene::viewport::Viewport;
 use crate::store::lane::{LaneIdx, LaneKind, RowIdx};
@@ -23,7 +24,7 @@ use crate::tiles::loader::LoaderPool;
 use crate::tiles::summaries::TrackSummaries;
 use crate::tiles::{TileOwner, TileSource};
 use crate::ui::questions::SelectedScope;
-use crate::ui::theme::{LABEL_POINTS, Theme};
+use crate::ui::theme::{LABEL_POINTS, Theme, color32};
 
 /// The rows of one canvas, with their tiles and the last frame.
 pub(super) struct Pane {
@@ -322,7 +323,7 @@ impl ShownPane<'_> {
     }
 
     /// Paints the names on spans, above the veil over what is outside the scope.
-    pub(super) fn paint_names(&self, ui: &Ui, scope: &SelectedScope) {
+    pub(super) fn paint_names(&self, ui: &Ui, scope: &SelectedScope, palette: &Palette) {
         let inside = scope.range.map(|(from_ns, to_ns)| self.x_of(from_ns)..=self.x_of(to_ns));
         let canvas = self.canvas.x_range();
         let [left, inside, right] = inside.map_or([Rangef::NOTHING, canvas, Rangef::NOTHING], |inside| {
@@ -337,10 +338,12 @@ impl ShownPane<'_> {
             let painter = ui.painter();
             let galley = painter.layout_no_wrap(label.text.clone(), font.clone(), Color32::PLACEHOLDER);
             let rect = Align2::LEFT_CENTER.anchor_size(at, galley.size());
-            let color_inside = if scope.tracks.contains(label.track) { label.color } else { label.veiled_color };
+            let is_in_tracks = scope.tracks.contains(label.track);
             // A name may extend beyond the time of the scope.
-            for (part, color) in [(left, label.veiled_color), (inside, color_inside), (right, label.veiled_color)] {
+            for (part, is_in_scope) in [(left, false), (inside, is_in_tracks), (right, false)] {
                 if part.intersects(rect.x_range()) {
+                    let color = if is_in_scope { label.color } else { palette.veiled_text(label.fill, label.color) };
+                    let color = color32(color);
                     let clip = Rect::from_x_y_ranges(part, self.canvas.y_range()).intersect(self.canvas);
                     ui.painter_at(clip).galley(rect.min, Arc::clone(&galley), color);
                 }

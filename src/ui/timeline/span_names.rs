@@ -1,12 +1,13 @@
 //! The names on spans, shortened to fit. They are laid out once per frame and painted as often as it is shown.
 
-use egui::{Color32, FontId, Ui};
+use egui::{FontId, Ui};
 
 use crate::frame::TimelineFrame;
 use crate::model::TrackIdx;
 use crate::query::Snapshot;
+use crate::scene::color::Rgba;
 use crate::scene::labels::{shorten_label, shown_name};
-use crate::ui::theme::{LABEL_POINTS, color32};
+use crate::ui::theme::LABEL_POINTS;
 use crate::ui::widgets::letters::letter_width;
 use crate::ui::widgets::reading_order::on_screen;
 
@@ -19,9 +20,9 @@ pub(super) struct SpanName {
     pub(crate) y: f32,
     pub(crate) text: String,
     pub(crate) track: TrackIdx,
-    pub(crate) color: Color32,
-    /// Its colour outside the scope.
-    pub(crate) veiled_color: Color32,
+    pub(crate) color: Rgba,
+    /// The colour of the span.
+    pub(crate) fill: Rgba,
 }
 
 /// Lays out the names on spans, each with its duration if there is space, shortened if there is not.
@@ -49,8 +50,8 @@ pub(super) fn span_names(ui: &Ui, frame: &TimelineFrame, snapshot: &Snapshot, sc
             let fits = cut == name && used + dur.chars().map(&mut advance).sum::<f32>() <= room;
             let cut = on_screen(&cut);
             let text = if fits { format!("{cut}{dur}") } else { cut.into_owned() };
-            let (color, veiled_color) = (color32(label.color), color32(label.veiled_color));
-            texts.push(SpanName { x: label.x0, y: label.y, text, track: label.track, color, veiled_color });
+            let (color, fill) = (label.color, label.fill);
+            texts.push(SpanName { x: label.x0, y: label.y, text, track: label.track, color, fill });
         }
         texts
     })
