@@ -105,7 +105,7 @@ fn push_open_end(
         wide: true,
         unfinished: x1 >= to_x,
     };
-    let color = colors.color_of(&part(from_x, to_x), summaries.track_of_lane(open.row.lane), summaries);
+    let color = colors.color_of(&part(from_x, to_x), Some(summaries.track_of_lane(open.row.lane)), summaries);
     let pale = color.with_opacity(color.0[3].min(OPEN_END_OPACITY));
     let mut x0 = from_x;
     let ends = runs.iter().map(|run| (run.x0, run.x1)).chain([(to_x, to_x)]);

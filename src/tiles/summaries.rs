@@ -138,8 +138,8 @@ impl TrackSummaries {
 
     /// Returns the track of a lane.
     #[must_use]
-    pub(crate) fn track_of_lane(&self, lane: LaneIdx) -> Option<TrackIdx> {
-        Some(self.snapshot.lane(lane).track)
+    pub(crate) fn track_of_lane(&self, lane: LaneIdx) -> TrackIdx {
+        self.snapshot.lane(lane).track
     }
 
     /// Returns the open span of an owner whose part without events is longest. It is computed once, with the summary.

@@ -124,7 +124,7 @@ mod tests {
                 let (mut last_name, mut bands) = (None, Vec::new());
                 for (index, clipped) in output.shapes.iter().enumerate() {
                     match &clipped.shape {
-                        egui::Shape::Text(text) if text.galley.job.text.starts_with("x") => last_name = Some(index),
+                        egui::Shape::Text(text) if text.galley.job.text.starts_with('x') => last_name = Some(index),
                         egui::Shape::Rect(rect) if rect.fill == theme.header && clipped.clip_rect.left() > 50.0 => {
                             bands.push((index, rect.rect.intersect(clipped.clip_rect), clipped.clip_rect));
                         }
