@@ -136,6 +136,6 @@ fn a_run_on_a_cpu_leads_to_its_waker_and_to_its_state() {
     }
     session.until("the waker", |session| session.says("Woken by"));
     assert!(session.says("busy  ·  CPU 0") && session.says("Same run"), "{}", session.node_texts().join("\n"));
-    session.click("Running  ·  calm of busy 7");
+    session.click("Running  ·  calm");
     session.until("its state", |session| session.says("busy 7") && session.says("Running  ·  busy"));
 }

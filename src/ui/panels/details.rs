@@ -157,8 +157,9 @@ impl DetailsPanel {
         let other_end = |other: RowIdx| {
             let track = distinct_title(snapshot, snapshot.lane(other.lane).track);
             let name = named(snapshot.names().get(snapshot.row(other).name).text);
-            // Each process may have a track of this title.
-            let process = named_process(snapshot, process_of(other)).filter(|_| process_of(other) != own_process);
+            // Each process may have a track of this title, unless that is its own name.
+            let process = named_process(snapshot, process_of(other))
+                .filter(|process| process_of(other) != own_process && *process.name != *track);
             let of = process.map(|process| format!(" of {}", named(&process_title(process)))).unwrap_or_default();
             (format!("{name}  ·  {track}{of}"), other)
         };
