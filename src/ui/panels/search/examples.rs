@@ -5,7 +5,7 @@ use egui::{RichText, Ui};
 use crate::ui::command::{Command, PanelCommand};
 use crate::ui::theme::Theme;
 
-/// An example of each kind of search term; see [`Filter`].
+/// An example of each kind of search term; see [`Filter`](crate::query::filter::Filter).
 const EXAMPLES: [(&str, &str); 13] = [
     ("read", "names that have these letters, in any case"),
     ("/^read_(all|some)$/", "names that match the regular expression"),
