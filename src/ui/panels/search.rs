@@ -1,6 +1,7 @@
 //! The search panel: a field with the number of hits, a list of hits by time or duration, and buttons to the next and
 //! previous one.
 
+mod absence;
 mod examples;
 mod unanswered;
 
@@ -152,24 +153,6 @@ impl SearchPanel {
         self.is_closed = true;
         (self.hits, self.current, self.unanswered) = (None, None, None);
         (self.number, self.asked_number) = (None, None);
-    }
-
-    /// Returns the reason for an empty list, and an action to take. The bar may cut the error of a filter.
-    #[must_use]
-    fn absence(&self) -> Option<String> {
-        if let Some(error) = &self.error {
-            return Some(error.clone());
-        }
-        match &self.hits {
-            Some(hits) if hits.total() == 0 => Some(match &self.hint {
-                Some(hint) => format!("Nothing matches this filter: {hint}"),
-                None => "Nothing matches this filter: shorten it above.".to_owned(),
-            }),
-            Some(_) if self.longest.hits().is_some_and(|hits| hits.is_empty()) => {
-                Some("No hit is a span, so none has a duration.".to_owned())
-            }
-            _ => None,
-        }
     }
 
     /// Searches in another scope from now on. Returns the query if the scope has changed.

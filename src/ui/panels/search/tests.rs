@@ -27,3 +27,17 @@ fn a_neighbour_without_an_answer_is_queried_again_whenever_the_hits_are() {
         assert!(panel.set_hits(hits()).is_none(), "it was answered");
     }
 }
+
+#[test]
+fn a_filter_without_hits_in_the_scope_leads_to_a_wider_scope() {
+    let snapshot = snapshot(r#"[{"ph":"X","name":"read","pid":1,"tid":1,"ts":5,"dur":1}]"#);
+    let mut panel = SearchPanel::default();
+    assert!(panel.highlight("read".to_owned()).is_some());
+    let scope = SelectedScope { range: Some((0, 1000)), ..SelectedScope::default() };
+    assert!(panel.set_scope(&scope).is_some());
+    let of_range = Scope { to_ns: Some(1000), ..Scope::default() };
+    let hits = search(&snapshot, &of_range, &Cancel::default(), &Progress::default()).unwrap();
+    assert_eq!(hits.total(), 0);
+    assert!(panel.set_hits(hits).is_none());
+    assert!(panel.absence().is_some_and(|absence| absence.contains("widen the scope")));
+}

@@ -1,0 +1,24 @@
+//! Why a search lists no hits.
+
+use super::SearchPanel;
+
+impl SearchPanel {
+    /// Returns the reason for an empty list, and an action to take. The bar may cut the error of a filter.
+    #[must_use]
+    pub(super) fn absence(&self) -> Option<String> {
+        if let Some(error) = &self.error {
+            return Some(error.clone());
+        }
+        match &self.hits {
+            Some(hits) if hits.total() == 0 => Some(match &self.hint {
+                Some(hint) => format!("Nothing matches this filter: {hint}"),
+                None if self.scope.is_whole() => "Nothing matches this filter: shorten it above.".to_owned(),
+                None => "Nothing in the scope matches this filter: widen the scope, or shorten the filter.".to_owned(),
+            }),
+            Some(_) if self.longest.hits().is_some_and(|hits| hits.is_empty()) => {
+                Some("No hit is a span, so none has a duration.".to_owned())
+            }
+            _ => None,
+        }
+    }
+}
