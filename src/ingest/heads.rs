@@ -252,6 +252,7 @@ impl HeadTable {
 
 #[cfg(test)]
 mod tests {
+    use super::super::gather::EVENTS_MAX;
     use super::super::open_run::Origin;
     use super::*;
     use crate::base::budget::Budget;
@@ -294,6 +295,7 @@ mod tests {
                 keys
             };
             let emitted = table.advance(limit, keys_of).unwrap().0;
+            assert!(emitted.len() <= EVENTS_MAX, "{} events at once", emitted.len());
             assert!(!emitted.is_empty() && limit.is_none_or(|limit| *emitted.last().unwrap() < limit), "{limit:?}");
             keys.extend(emitted);
             emissions += 1;
@@ -333,7 +335,7 @@ mod tests {
     fn interleaved_runs_are_emitted_thousands_of_events_at_a_time() {
         const EACH: usize = 4000;
         for count in [4, 100, 300] {
-            // Each run is given up to a limit just after it, as if a chunk began there.
+            // With a limit, each call emits only events soon after the first one, as if a chunk began there.
             for limit in [None, Some(1 << 16)] {
                 let runs = (0..count).map(|chunk| run(chunk, random_times(chunk, EACH).into_iter())).collect();
                 let (keys, moves, emissions) = emitted(runs, |first| {
@@ -350,6 +352,21 @@ mod tests {
                 assert!(emissions * 20 < events, "{emissions} emissions of {events} events");
             }
         }
+    }
+
+    #[test]
+    fn a_dense_run_makes_gathered_runs_neither_short_nor_too_long_once_all_are_dense() {
+        const RUNS: u32 = 250;
+        let count = |chunk: u32| if chunk == 0 { 200_000 } else { 400 };
+        // The times of the second part are after those of the first one.
+        let later = |ts_ns: i64| ts_ns + (1 << 20);
+        let times = |chunk: u32| {
+            random_times(chunk, count(chunk)).into_iter().chain(random_times(chunk, 400).into_iter().map(later))
+        };
+        let (keys, _, emissions) = emitted((0..RUNS).map(|chunk| run(chunk, times(chunk))).collect(), |_| None);
+        assert!(keys.is_sorted());
+        assert_eq!(keys.len(), (0..RUNS).map(|chunk| count(chunk) + 400).sum::<usize>());
+        assert!(emissions * 100 < keys.len(), "{emissions} emissions of {} events", keys.len());
     }
 
     #[test]

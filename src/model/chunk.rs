@@ -85,12 +85,8 @@ impl Chunk {
 /// Returns the events sorted by time, those of one time in their order. Sorts times with positions, which takes a
 /// fifth of the time of sorting events in random order: a comparison of two numbers moves 16 bytes instead of 32.
 fn sorted_by_time(events: &[Event]) -> impl Iterator<Item = Event> + use<'_> {
-    let key = |(position, event): (usize, &Event)| {
-        // Flipping the sign bit orders negative times first.
-        let ts = event.ts_ns as u64 ^ (1 << 63);
-        u128::from(ts) << 64 | position as u128
-    };
-    let mut order: Vec<u128> = events.iter().enumerate().map(key).collect();
+    let key = |(position, event): (usize, &Event)| i128::from(event.ts_ns) << 64 | position as i128;
+    let mut order: Vec<i128> = events.iter().enumerate().map(key).collect();
     order.sort_unstable();
     order.into_iter().map(|key| events[key as u64 as usize])
 }
