@@ -370,7 +370,7 @@ impl Term {
             "name" if value.starts_with(':') => Test::Name(text_test(&value[1..], is_quoted).map_err(failed)?),
             "in" if value.starts_with(':') => Test::Inside(text_test(&value[1..], is_quoted).map_err(failed)?),
             "within" if value.starts_with(':') => Test::Within(SpanPosition::parse(&value[1..]).map_err(failed)?),
-            STATE_KEY if value == FAILED_VALUE => Test::Failed,
+            STATE_KEY if value.strip_prefix(':') == Some(FAILED) => Test::Failed,
             // Function names contain marks of their own: `std::read`, `a<b>`.
             _ => Test::Name(text_test(text, is_quoted).map_err(failed)?),
         };
@@ -444,8 +444,8 @@ const TEXT_KEYS: [&str; 8] = ["cat", "category", "thread", "track", "process", "
 /// The key of the test of a state.
 const STATE_KEY: &str = "is";
 
-/// The only state, after its key.
-const FAILED_VALUE: &str = ":failed";
+/// The only state.
+const FAILED: &str = "failed";
 
 /// The key of the test of whether a row has data.
 const HAS_KEY: &str = "has";
@@ -463,8 +463,10 @@ fn expected_operator(key: &str, operator: &str) -> Option<String> {
     let form = match field {
         _ if TIME_KEYS.contains(&field) => format!("{field}>, {field}>=, {field}<, {field}<= or {field}= and a time"),
         _ if TEXT_KEYS.contains(&field) => format!("{field}: and a text"),
-        STATE_KEY if !operator.starts_with("::") => return expected_state(key, operator),
-        HAS_KEY if !operator.starts_with("::") => return expected_data(key, operator),
+        STATE_KEY if !operator.starts_with("::") => return expected_value(STATE_KEY, &[FAILED], key, operator),
+        HAS_KEY if !operator.starts_with("::") => {
+            return expected_value(HAS_KEY, &RowData::ALL.map(RowData::word), key, operator);
+        }
         _ if field.starts_with("arg.") => format!("{field}= and a value, or {field}: and a text"),
         _ => return expected_case(key, operator),
     };
@@ -476,19 +478,15 @@ fn expected_operator(key: &str, operator: &str) -> Option<String> {
     (!fits).then(|| format!("expected {form}; a minus before it excludes, and quotes make it a name"))
 }
 
-/// Returns the expected form of a word such as `is:broken`, which is not the test of a state. Names may contain other
+/// Returns the expected form of a word such as `is:broken`, whose key has only some values. Names may contain other
 /// marks after the key.
-fn expected_state(key: &str, operator: &str) -> Option<String> {
-    let is_test = key != STATE_KEY || !operator.starts_with(':') || operator == FAILED_VALUE;
-    (!is_test).then(|| format!("expected {STATE_KEY}{FAILED_VALUE}; quotes make it a name"))
-}
-
-/// Returns the expected form of a word such as `has:colour`, which is not the test of data.
-fn expected_data(key: &str, operator: &str) -> Option<String> {
-    let is_test = key != HAS_KEY || !operator.starts_with(':') || RowData::from_value(operator).is_some();
-    let [arguments, flow, stack] = RowData::ALL.map(RowData::word);
-    let forms = format!("{HAS_KEY}:{arguments}, {HAS_KEY}:{flow} or {HAS_KEY}:{stack}");
-    (!is_test).then(|| format!("expected {forms}; quotes make it a name"))
+fn expected_value(own_key: &str, values: &[&str], key: &str, operator: &str) -> Option<String> {
+    let is_value = |value: &str| values.contains(&value);
+    let is_test = key != own_key || operator.strip_prefix(':').is_none_or(is_value);
+    let forms: Vec<_> = values.iter().map(|value| format!("{own_key}:{value}")).collect();
+    let (last, others) = forms.split_last()?;
+    let others = if others.is_empty() { String::new() } else { format!("{} or ", others.join(", ")) };
+    (!is_test).then(|| format!("expected {others}{last}; quotes make it a name"))
 }
 
 /// Returns the expected form of a word whose key is known in small letters, if it can hardly be a name, as `Cat:io` and

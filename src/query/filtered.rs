@@ -49,7 +49,7 @@ pub fn longest(
     let forest = scan.lane().forest::<LongestNs>();
     let mut reader = DetailReader::default();
     for extent in scan.extents() {
-        cancel.check()?;
+        scan.prepare(cancel)?;
         let next_ns = records.get(extent + 1).map(|next| next.first_start_ns);
         if best.has_longer(records[extent].first_start_ns, next_ns, forest.get(2 * extent)) {
             continue;

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
 use super::cursor::LaneCursor;
-use super::flow_points::{FlowRow, flow_row, lanes_of_kind, span_of};
+use super::flow_points::{FlowRow, PointRange, each_point, flow_row, span_of};
 use super::snapshot::Snapshot;
 use super::span_sweep::SpanSweep;
 use super::wakings::run_links;
@@ -190,27 +190,15 @@ fn within_span(snapshot: &Snapshot, row: RowIdx, ts_ns: i64) -> i64 {
 
 /// Returns the flows with a point that belongs to a span.
 pub(super) fn flows_of(snapshot: &Snapshot, row: RowIdx) -> FxHashSet<u64> {
-    let track = snapshot.lane(row.lane).track;
     let mut flows = FxHashSet::default();
-    let mut lanes = lanes_of_kind(snapshot, track, LaneKind::Flows).peekable();
-    if lanes.peek().is_none() {
-        return flows;
-    }
-    let span = snapshot.row(row);
-    // A point that binds to the next span lies between the previous span and this one; a departure of the last span
-    // lies between this and the next.
-    let mut around = LaneCursor::new(snapshot.store(), row.lane);
-    let before_ns = row.row.checked_sub(1).and_then(|before| around.span(before)).map(|before| before.start_ns);
-    let after_ns = around.span(row.row + 1).map_or(i64::MAX, |after| after.start_ns.max(span.end_ns()));
-    let mut sweep = SpanSweep::new(snapshot, track);
-    for lane in lanes {
-        let mut cursor = LaneCursor::new(snapshot.store(), lane);
-        let from = cursor.first_from(before_ns.unwrap_or(i64::MIN)).row;
-        let to = cursor.first_from(after_ns.saturating_add(1)).row;
-        let near = (from..to.min(from + NEAR_MAX)).filter_map(|number| flow_row(&mut cursor, number, track));
-        let own = near.filter(|point| span_of(snapshot, &mut sweep, point) == Some(row));
-        flows.extend(own.map(|point| point.flow));
-    }
+    let range = PointRange { lane_max: NEAR_MAX, ..PointRange::around(snapshot, row.lane, row.row..row.row + 1) };
+    let take = |point: &FlowRow, of: RowIdx| {
+        if of == row {
+            flows.insert(point.flow);
+        }
+    };
+    // A limited number of points needs no cancellation.
+    each_point(snapshot, snapshot.lane(row.lane).track, range, &Cancel::default(), take).ok();
     flows
 }
 

@@ -1,8 +1,11 @@
-//! Finds the span that a point of a flow belongs to.
+//! Finds the points of flows on a track, and the span that each belongs to.
+
+use std::ops::Range;
 
 use super::cursor::LaneCursor;
 use super::snapshot::Snapshot;
 use super::span_sweep::SpanSweep;
+use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::{NameIdx, TrackIdx};
 use crate::store::flow::{FlowBound, FlowPoint, FlowRole};
 use crate::store::{LaneIdx, LaneKind, RowIdx};
@@ -17,9 +20,75 @@ pub(super) struct FlowRow {
     pub(super) point: FlowPoint,
 }
 
-/// Returns the lanes of a track with rows of a kind. Late points of a running trace have lanes of their own.
+/// The points of a track to visit.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PointRange {
+    pub(super) from_ns: i64,
+    /// Included.
+    pub(super) to_ns: i64,
+    /// Limit for the points of each lane.
+    pub(super) lane_max: u64,
+}
+
+impl PointRange {
+    /// All points of a track.
+    pub(super) const ALL: Self = Self { from_ns: i64::MIN, to_ns: i64::MAX, lane_max: u64::MAX };
+
+    /// Returns the range of all points that may belong to some rows of a lane.
+    ///
+    /// A point that binds to the next span lies between the previous one and the first; a departure of the last one
+    /// lies between it and the next.
+    pub(super) fn around(snapshot: &Snapshot, lane: LaneIdx, rows: Range<u64>) -> Self {
+        let mut cursor = LaneCursor::new(snapshot.store(), lane);
+        let before = rows.start.checked_sub(1).and_then(|row| cursor.span(row));
+        let last = cursor.span(rows.end.saturating_sub(1));
+        let after = cursor.span(rows.end);
+        let from_ns = before.map_or(i64::MIN, |before| before.start_ns);
+        let to_ns = after.zip(last).map_or(i64::MAX, |(after, last)| after.start_ns.max(last.end_ns()));
+        Self { from_ns, to_ns, ..Self::ALL }
+    }
+}
+
+/// Passes each point of a track in a range with the row that it belongs to. Returns an error if cancelled.
+pub(super) fn each_point(
+    snapshot: &Snapshot,
+    track: TrackIdx,
+    range: PointRange,
+    cancel: &Cancel,
+    mut take: impl FnMut(&FlowRow, RowIdx),
+) -> Result<(), Cancelled> {
+    /// Points between two checks for cancellation: about a millisecond.
+    const POINTS_AT_ONCE: u64 = 4096;
+    let mut sweep = SpanSweep::new(snapshot, track);
+    for lane in lanes_of_kind(snapshot, track, LaneKind::Flows) {
+        let mut cursor = LaneCursor::new(snapshot.store(), lane);
+        let from = cursor.first_from(range.from_ns).row;
+        let to = range.to_ns.checked_add(1).map_or(cursor.lane().rows(), |after_ns| cursor.first_from(after_ns).row);
+        for number in from..to.min(from.saturating_add(range.lane_max)) {
+            if number.is_multiple_of(POINTS_AT_ONCE) {
+                cancel.check()?;
+            }
+            let Some(point) = flow_row(&mut cursor, number, track) else { continue };
+            if let Some(row) = span_of(snapshot, &mut sweep, &point) {
+                take(&point, row);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the lanes of a track with rows of a kind, found by a binary search: a track may have 65,536 lanes. Late
+/// points of a running trace have lanes of their own.
 pub(super) fn lanes_of_kind(snapshot: &Snapshot, track: TrackIdx, kind: LaneKind) -> impl Iterator<Item = LaneIdx> {
-    snapshot.lanes_of(track).map(LaneIdx).filter(move |&lane| snapshot.lane(lane).kind == kind)
+    let first_from = |is_at: fn(LaneKind, LaneKind) -> bool| {
+        let Range { mut start, mut end } = snapshot.lanes_of(track);
+        while start < end {
+            let middle = start.midpoint(end);
+            if is_at(snapshot.lane(LaneIdx(middle)).kind, kind) { end = middle } else { start = middle + 1 }
+        }
+        start
+    };
+    (first_from(|at, kind| at >= kind)..first_from(|at, kind| at > kind)).map(LaneIdx)
 }
 
 /// Returns a point of a lane of flows.

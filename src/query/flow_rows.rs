@@ -8,20 +8,22 @@
 //!
 //! The naive way searches, for each row, the points of its track around it.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rustc_hash::FxHashMap;
 
-use super::cursor::LaneCursor;
-use super::flow_points::{flow_row, lanes_of_kind, span_of};
+use super::flow_points::{PointRange, each_point, lanes_of_kind};
 use super::snapshot::Snapshot;
-use super::span_sweep::SpanSweep;
+use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::TrackIdx;
 use crate::store::{LaneIdx, LaneKind, RowIdx};
 
 /// Limit for the cached bits of one term: 32 MiB, for 268 million rows of tracks with flows.
 const KEPT_BYTES_MAX: usize = 32 << 20;
+
+/// Number of locks: more than threads, so that few wait for another track.
+const LOCKS: usize = 64;
 
 /// Rows per word of bits.
 const WORD_ROWS: u64 = u64::BITS as u64;
@@ -31,6 +33,8 @@ const WORD_ROWS: u64 = u64::BITS as u64;
 pub(super) struct FlowRows {
     /// By track, computed on first use; `None` if the bits exceed the limit.
     tracks: Box<[OnceLock<Option<Box<RowBits>>>]>,
+    /// Locked while the bits of a track are computed, by the index of the track.
+    computing: [Mutex<()>; LOCKS],
     kept_bytes: AtomicUsize,
     kept_max: usize,
 }
@@ -48,7 +52,8 @@ impl FlowRows {
     /// Caches at most `kept_max` bytes.
     pub(super) fn with_kept_max(snapshot: &Snapshot, kept_max: usize) -> Self {
         let tracks = (0..snapshot.tracks().tracks.len()).map(|_| OnceLock::new()).collect();
-        Self { tracks, kept_bytes: AtomicUsize::new(0), kept_max }
+        let computing = [const { Mutex::new(()) }; LOCKS];
+        Self { tracks, computing, kept_bytes: AtomicUsize::new(0), kept_max }
     }
 
     /// Returns whether rows of a track may have flows.
@@ -71,22 +76,44 @@ impl FlowRows {
         mask & (u64::MAX >> (WORD_ROWS as usize - rows.clamp(1, WORD_ROWS as usize)))
     }
 
+    /// Computes the bits of a track, if they are not known. Otherwise [`Self::rows_of`] does, which cannot be
+    /// cancelled.
+    ///
+    /// # Errors
+    /// Returns an error if cancelled.
+    pub(super) fn prepare(&self, snapshot: &Snapshot, track: TrackIdx, cancel: &Cancel) -> Result<(), Cancelled> {
+        let Some(cell) = self.tracks.get(track.index()) else { return Ok(()) };
+        if cell.get().is_none() {
+            let lock = &self.computing[track.index() % self.computing.len()];
+            // The sweep does not wait for other threads, so others may wait for it.
+            let _computing = lock.lock().unwrap_or_else(PoisonError::into_inner);
+            if cell.get().is_none() {
+                cell.set(self.bits(snapshot, track, cancel)?).ok(); // only one thread is here
+            }
+        }
+        Ok(())
+    }
+
     /// Returns the bits of a track, unless all of them would be too many.
     fn track_bits(&self, snapshot: &Snapshot, track: TrackIdx) -> Option<&RowBits> {
-        // The closure does not wait for other threads, so others may wait for it.
-        let bits = self.tracks.get(track.index())?.get_or_init(|| {
-            let words = snapshot.lanes_of(track).map(|lane| words_of(snapshot, LaneIdx(lane)));
-            let bytes = words.sum::<usize>().saturating_mul(size_of::<u64>());
-            if bytes > self.kept_max.saturating_sub(self.kept_bytes.load(Ordering::Relaxed)) {
-                return None;
-            }
-            let mut bits = RowBits::default();
-            each_row(snapshot, track, (i64::MIN, i64::MAX), |row| bits.set(snapshot, row));
-            let kept = bits.0.values().map(|words| size_of_val(&**words)).sum();
-            self.kept_bytes.fetch_add(kept, Ordering::Relaxed);
-            Some(Box::new(bits))
-        });
-        bits.as_deref()
+        self.prepare(snapshot, track, &Cancel::default()).ok()?;
+        self.tracks.get(track.index())?.get()?.as_deref()
+    }
+
+    /// Sweeps the points of a track; `None` if the bits would be too many.
+    fn bits(&self, snapshot: &Snapshot, track: TrackIdx, cancel: &Cancel) -> Result<Option<Box<RowBits>>, Cancelled> {
+        let words = snapshot.lanes_of(track).map(|lane| words_of(snapshot, LaneIdx(lane)));
+        let bytes_max = words.sum::<usize>().saturating_mul(size_of::<u64>());
+        // Reserved first: threads sweep several tracks at once.
+        if self.kept_bytes.fetch_add(bytes_max, Ordering::Relaxed).saturating_add(bytes_max) > self.kept_max {
+            self.kept_bytes.fetch_sub(bytes_max, Ordering::Relaxed);
+            return Ok(None);
+        }
+        let mut bits = RowBits::default();
+        let swept = each_point(snapshot, track, PointRange::ALL, cancel, |_, row| bits.set(snapshot, row));
+        let kept = if swept.is_ok() { bits.0.values().map(|words| size_of_val(&**words)).sum() } else { 0 };
+        self.kept_bytes.fetch_sub(bytes_max.saturating_sub(kept), Ordering::Relaxed);
+        swept.map(|()| Some(Box::new(bits)))
     }
 }
 
@@ -117,37 +144,14 @@ fn words_of(snapshot: &Snapshot, lane: LaneIdx) -> usize {
 
 /// Returns a bit per row with a flow of a part of a lane, from the points around it.
 fn around_block(snapshot: &Snapshot, lane: LaneIdx, first_row: u64, rows: u64) -> u64 {
-    let mut cursor = LaneCursor::new(snapshot.store(), lane);
-    // A point that binds to the next span lies between the previous one and the first; a departure of the last one lies
-    // between it and the next.
-    let before = first_row.checked_sub(1).and_then(|row| cursor.span(row));
-    let last = cursor.span((first_row + rows).saturating_sub(1));
-    let after = cursor.span(first_row + rows);
-    let to_ns = after.zip(last).map_or(i64::MAX, |(after, last)| after.start_ns.max(last.end_ns()));
     let mut mask = 0;
-    let from_ns = before.map_or(i64::MIN, |before| before.start_ns);
-    each_row(snapshot, snapshot.lane(lane).track, (from_ns, to_ns), |row| {
+    let range = PointRange::around(snapshot, lane, first_row..first_row + rows);
+    let swept = each_point(snapshot, snapshot.lane(lane).track, range, &Cancel::default(), |_, row| {
         if row.lane == lane && (first_row..first_row + rows).contains(&row.row) {
             mask |= 1 << (row.row - first_row);
         }
     });
-    mask
-}
-
-/// Passes the row of each point on a track from `from_ns` to `to_ns`, both included.
-fn each_row(snapshot: &Snapshot, track: TrackIdx, (from_ns, to_ns): (i64, i64), mut take: impl FnMut(RowIdx)) {
-    let mut sweep = SpanSweep::new(snapshot, track);
-    for lane in lanes_of_kind(snapshot, track, LaneKind::Flows) {
-        let mut cursor = LaneCursor::new(snapshot.store(), lane);
-        let from = cursor.first_from(from_ns).row;
-        let to = to_ns.checked_add(1).map_or(cursor.lane().rows(), |after_ns| cursor.first_from(after_ns).row);
-        for number in from..to {
-            let point = flow_row(&mut cursor, number, track);
-            if let Some(row) = point.and_then(|point| span_of(snapshot, &mut sweep, &point)) {
-                take(row);
-            }
-        }
-    }
+    swept.map_or(0, |()| mask) // never cancelled
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use super::flow_rows::FlowRows;
 use super::inside::Inside;
 use super::name_set::{NameSet, mask_of};
 use super::snapshot::Snapshot;
+use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::args::{Detail, has_members};
 use crate::model::{NameIdx, Names, StackIdx, TrackIdx};
 use crate::store::block::{BLOCK_ROWS, Block};
@@ -134,7 +135,8 @@ impl Matcher {
                         let may_match = |track| FlowRows::may_be_on(snapshot, TrackIdx(track));
                         narrow(&mut tracks, snapshot.tracks().tracks.len(), may_match);
                     }
-                    matcher.flows.push((!term.negated, Arc::new(FlowRows::new(snapshot))));
+                    let known = matcher.flows.first().map(|(_, flows)| Arc::clone(flows));
+                    matcher.flows.push((!term.negated, known.unwrap_or_else(|| FlowRows::new(snapshot).into())));
                 }
                 Test::Has(RowData::Stack) => matcher.stacks.push(!term.negated),
             }
@@ -185,6 +187,15 @@ impl Matcher {
     #[must_use]
     pub(crate) fn is_by_name(&self) -> bool {
         self.are_all_durations() && !self.reads_more_than_names()
+    }
+
+    /// Computes what the tests of flows need of a track. Otherwise the first block does, which cannot be cancelled.
+    ///
+    /// # Errors
+    /// Returns an error if cancelled.
+    pub(crate) fn prepare(&self, snapshot: &Snapshot, track: TrackIdx, cancel: &Cancel) -> Result<(), Cancelled> {
+        // All terms share the rows.
+        self.flows.first().map_or(Ok(()), |(_, flows)| flows.prepare(snapshot, track, cancel))
     }
 
     /// Returns whether rows of a track may match.

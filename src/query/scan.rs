@@ -52,7 +52,7 @@ pub(crate) fn judge_extents<'a, E: From<Cancelled> + Send>(
         let rows_in = |extents: &[usize]| extents.iter().map(|&extent| scan.rows_in(extent)).sum::<u64>();
         progress.advance((scan.rows.end - scan.rows.start).saturating_sub(rows_in(&extents)));
         extents.par_chunks(at_once).try_for_each(|extents| {
-            cancel.check()?;
+            scan.prepare(cancel)?;
             judge(scan, extents)?;
             progress.advance(rows_in(extents));
             Ok(())
@@ -119,6 +119,12 @@ impl<'a> LaneScan<'a> {
     pub(crate) fn from_rows(snapshot: &'a Snapshot, matcher: &'a Matcher, index: LaneIdx, rows: Range<u64>) -> Self {
         let lane = snapshot.store().lane(index);
         Self { snapshot, matcher, lane, kind: lane.info().kind, index, rows }
+    }
+
+    /// Checks for cancellation, and computes what the matcher needs of the track; see [`Matcher::prepare`].
+    pub(crate) fn prepare(&self, cancel: &Cancel) -> Result<(), Cancelled> {
+        cancel.check()?;
+        self.matcher.prepare(self.snapshot, self.lane.info().track, cancel)
     }
 
     #[must_use]

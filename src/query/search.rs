@@ -193,7 +193,7 @@ fn counted(
     // Skipped rows count as done.
     progress.advance((scan.rows.end - scan.rows.start).saturating_sub(judged));
     let parts = extents.par_chunks(EXTENTS_AT_ONCE).map(|extents| {
-        cancel.check()?;
+        scan.prepare(cancel)?;
         let mut reader = DetailReader::default();
         let counts = extents.iter().map(|&extent| (extent, scan.count(extent, &mut reader)));
         let counts: Vec<(usize, u64)> = counts.filter(|(_, count)| *count > 0).collect();

@@ -6,12 +6,15 @@ use rustc_hash::FxHashSet;
 use super::*;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
+use crate::query::cursor::LaneCursor;
 use crate::query::filter::Filter;
 use crate::query::flow_chain::flows_of;
+use crate::query::flow_points::{flow_row, span_of};
 use crate::query::ledger_traces::RandomSequence;
 use crate::query::matcher::Matcher;
 use crate::query::scope::Scope;
 use crate::query::search::search;
+use crate::query::span_sweep::SpanSweep;
 use crate::query::totals::{GrowingTotals, add_up};
 use crate::scene::tests::snapshot;
 
@@ -54,7 +57,7 @@ fn rows_of_kind(snapshot: &Snapshot, kinds: &[LaneKind]) -> Vec<RowIdx> {
 
 fn has_flow(snapshot: &Snapshot, row: RowIdx) -> bool {
     let track = snapshot.lane(row.lane).track;
-    let lanes = lanes_of_kind(snapshot, track, LaneKind::Flows);
+    let lanes = snapshot.lanes_of(track).map(LaneIdx).filter(|&lane| snapshot.lane(lane).kind == LaneKind::Flows);
     let mut points = lanes.flat_map(|lane| (0..snapshot.lane(lane).rows).map(move |number| (lane, number)));
     points.any(|(lane, number)| {
         let point = flow_row(&mut LaneCursor::new(snapshot.store(), lane), number, track).unwrap();
@@ -64,6 +67,21 @@ fn has_flow(snapshot: &Snapshot, row: RowIdx) -> bool {
 
 fn scope_of(snapshot: &Snapshot, text: &str) -> Scope {
     Scope::from_matcher(Matcher::new(snapshot, &Filter::parse(text).unwrap()))
+}
+
+#[test]
+fn a_cancelled_sweep_leaves_no_bits_and_reserves_no_memory() {
+    let snapshot = trace(60, 7);
+    let rows = FlowRows::new(&snapshot);
+    let track = TrackIdx(0);
+    let cancel = Cancel::default();
+    cancel.cancel();
+    assert!(rows.prepare(&snapshot, track, &cancel).is_err());
+    assert_eq!(rows.kept_bytes.load(Ordering::Relaxed), 0);
+    rows.prepare(&snapshot, track, &Cancel::default()).unwrap();
+    assert!(rows.kept_bytes.load(Ordering::Relaxed) > 0);
+    let scope = scope_of(&snapshot, "has:flow");
+    assert!(search(&snapshot, &scope, &cancel, &Progress::default()).is_err());
 }
 
 proptest! {
