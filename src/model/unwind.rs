@@ -47,6 +47,14 @@ pub enum StackEnd {
 }
 
 impl StackEnd {
+    const ALL: [Self; 6] = [Self::Whole, Self::BytesEnd, Self::NoFile, Self::NoRules, Self::Damaged, Self::TooDeep];
+
+    /// Returns whether a frame is the mark of an incomplete stack, and no function.
+    #[must_use]
+    pub(crate) fn is_mark(frame: &str) -> bool {
+        Self::ALL.into_iter().any(|end| end.mark() == Some(frame))
+    }
+
     /// Returns the outermost frame of an incomplete stack; `None` for a complete one.
     #[must_use]
     pub fn mark(self) -> Option<&'static str> {

@@ -10,7 +10,8 @@ use super::state::NameState;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::Progress;
 use crate::base::shell;
-use crate::model::{BuildId, Module, ModuleKind};
+use crate::model::unwind::StackEnd;
+use crate::model::{BuildId, Module, ModuleKind, NameIdx};
 use crate::query::Snapshot;
 use crate::query::samples::SampleHistogram;
 use crate::query::scope::Scope;
@@ -76,19 +77,28 @@ pub(crate) fn report(
     Ok(rows)
 }
 
-/// Counts the functions in stacks that have no module.
-pub(crate) fn functions_without_module(snapshot: &Snapshot) -> u64 {
+/// Counts the functions in stacks that have no module. Returns an error if cancelled.
+pub(crate) fn functions_without_module(snapshot: &Snapshot, cancel: &Cancel) -> Result<u64, Cancelled> {
+    /// Stack rows between two checks for cancellation: less than a millisecond.
+    const ROWS_AT_ONCE: usize = 1 << 16;
     let (names, modules) = (snapshot.raw_names(), &snapshot.tracks().modules);
     let categories: FxHashSet<&str> = modules.iter().map(|module| &*module.category).collect();
+    let is_function_without_module = |name: NameIdx| {
+        let name = names.get(name);
+        let has_module = name.category.is_some_and(|category| categories.contains(category));
+        !has_module && !StackEnd::is_mark(name.text)
+    };
     let mut is_known = vec![false; names.len()];
     let mut count = 0;
-    for name in snapshot.raw_stacks().rows().iter().map(|row| row.name) {
-        let Some(is_known) = is_known.get_mut(name.index()) else { continue };
-        let is_again = std::mem::replace(is_known, true);
-        let has_module = || names.get(name).category.is_some_and(|category| categories.contains(category));
-        count += u64::from(!is_again && !has_module());
+    for rows in snapshot.raw_stacks().rows().chunks(ROWS_AT_ONCE) {
+        cancel.check()?;
+        for name in rows.iter().map(|row| row.name) {
+            let Some(is_known) = is_known.get_mut(name.index()) else { continue };
+            let is_again = std::mem::replace(is_known, true);
+            count += u64::from(!is_again && is_function_without_module(name));
+        }
     }
-    count
+    Ok(count)
 }
 
 /// Counts the samples with a frame in each module.
@@ -193,6 +203,6 @@ mod tests {
         let samples = [sample("spin", 1), sample("wait", 2), sample("spin", 3)].join(",");
         let snapshot =
             crate::scene::tests::snapshot(&format!(r#"{{"stackFrames":{frames},"traceEvents":[{samples}]}}"#));
-        assert_eq!(functions_without_module(&snapshot), 3);
+        assert_eq!(functions_without_module(&snapshot, &Cancel::default()).unwrap(), 3);
     }
 }

@@ -273,7 +273,7 @@ pub(crate) struct CodeQuestion {
 pub(crate) type ResolvedNames = PtrEq<TraceNames>;
 
 /// A trace by name that was imported again by address, with its names; empty until a query needs it.
-pub(crate) type TraceByAddress = PtrEq<OnceLock<(Snapshot, TraceNames)>>;
+pub(crate) type TraceByAddress = PtrEq<OnceLock<Option<(Snapshot, TraceNames)>>>;
 
 /// The kind of a query. A query replaces an earlier one of its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -114,7 +114,9 @@ impl QueryContext<'_> {
     fn number_of(&self, hits: &Hits, row: RowIdx) -> Option<u64> {
         let start_ns = self.snapshot.row(row).start_ns;
         let row = hits.snapshot().lane_moves_since(self.snapshot)?.row(row)?;
-        let mut tied = (0u64..).zip(hits.from(start_ns).take_while(|hit| hit.start_ns == start_ns));
+        // A million hits may start at one time.
+        let tied = hits.from(start_ns).take_while(|hit| hit.start_ns == start_ns && !self.cancel.is_cancelled());
+        let mut tied = (0u64..).zip(tied);
         let before = tied.find(|(_, hit)| hit.row == row).map(|(before, _)| before);
         before.map(|before| hits.rank(start_ns) + before)
     }
@@ -258,7 +260,7 @@ impl QueryContext<'_> {
         let overlay = overlay(snapshot, &frames, &found, cancel)?.map(Arc::new);
         let traces: Vec<_> = paths().collect();
         let modules = report(snapshot, &frames, &found, &traces, cancel, progress)?;
-        let without_module = functions_without_module(snapshot);
+        let without_module = functions_without_module(snapshot, self.cancel)?;
         let missing_folder = query.folders.iter().find_map(|folder| Some((folder.clone(), folder_problem(folder)?)));
         let unwinding = SymbolUnwinding { folders: query.folders.clone(), has_system: true };
         let has_other_stacks = query.compares_stacks && !unwinding.are_same(&query.sources, &snapshot.tracks().unwound);

@@ -31,13 +31,10 @@ impl QueryContext<'_> {
         if answer.code.is_ok() || !is_by_track || !query.is_wanted {
             return Ok(answer);
         }
-        let (snapshot, found) = match by_address.0.get() {
-            Some(known) => known,
-            None => match self.by_address(query)? {
-                Some(imported) => by_address.0.get_or_init(|| imported),
-                None => return Ok(answer),
-            },
-        };
+        if by_address.0.get().is_none() {
+            by_address.0.set(self.by_address(query)?).ok(); // another query may have done so
+        }
+        let Some(Some((snapshot, found))) = by_address.0.get() else { return Ok(answer) };
         let by_address = self.code_in(snapshot, found, &scope, question)?;
         Ok(if by_address.code.is_ok() { by_address } else { answer })
     }
@@ -78,7 +75,7 @@ impl QueryContext<'_> {
             return Ok(None);
         }
         let options = LoadOptions {
-            // The debug information of a file takes as much, after the load.
+            // The debug information of a file takes as much beside it.
             memory: Memory::new(query.bytes_max),
             cache: CachePolicy::None,
             ledgers: Ledgers::IfCached,
