@@ -10,7 +10,6 @@ use super::load::{load, starting_over};
 use super::messages::{counted, say};
 use super::progress_line::ProgressLine;
 use super::symbols::load_with_names;
-use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::base::shell;
@@ -65,9 +64,10 @@ fn write_once(wanted: &Export, how: &Load) -> Result<(), CliError> {
 }
 
 /// Returns the number of written rows of each kind.
-fn counts(written: &ExportReport) -> [(u64, &'static str); 5] {
+fn counts(written: &ExportReport) -> [(u64, &'static str); 6] {
     [
-        (written.spans, "span"),
+        (written.spans.saturating_sub(written.connected_spans), "span"),
+        (written.connected_spans, "connected span"),
         (written.instants, "instant"),
         (written.counters, "counter value"),
         (written.flows, "flow point"),
@@ -121,7 +121,7 @@ fn derived(
     progress: &Progress,
 ) -> Result<Vec<DerivedCounter>, CliError> {
     let folder = how.cache.clone().filter(|folder| folder.is_dir()).unwrap_or_else(std::env::temp_dir);
-    let room = DerivedRoom::new(folder, how.memory_bytes.unwrap_or(Memory::DEFAULT_BYTES));
+    let room = DerivedRoom::new(folder, how.memory.limit_bytes());
     let make = |track: &DerivedTrack| {
         refuse_unknown_counter(track, snapshot)?;
         // Filters from the command line are valid.
