@@ -18,7 +18,7 @@ pub(super) enum LowCacheAction {
     /// Print the cached traces with their sizes
     #[command(after_help = examples("cache list"))]
     List(LowCacheFolder),
-    /// Delete all cached traces and symbols, and what killed processes left
+    /// Delete all cached traces, symbols and demos, and temporary files of killed processes
     #[command(after_help = examples("cache clear"))]
     Clear(LowCacheClear),
 }
