@@ -497,8 +497,9 @@ impl Panels {
             _ => self.set.search.hits(),
         };
         if question.kind() == QuestionKind::Search {
-            // They would be those of the earlier text.
-            self.analysis.stop(QuestionKind::LongestHits);
+            // They would be about the hits of the earlier text or scope.
+            let earlier = [QuestionKind::LongestHits, QuestionKind::HitNumber, QuestionKind::Neighbour];
+            earlier.into_iter().for_each(|kind| self.analysis.stop(kind));
         }
         self.analysis.ask(id, question, snapshot, hits, wake);
     }

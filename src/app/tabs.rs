@@ -64,9 +64,10 @@ impl App {
                 while let Some(sources) = self.closed_tabs.pop_back() {
                     if !self.tabs.iter().any(|tab| tab.is_of(&sources)) {
                         self.open_in_tab(LoadSource::Files(sources));
-                        break;
+                        return None;
                     }
                 }
+                self.reply("All closed tabs are open again.".to_owned());
             }
             TabCommand::CopyPaths(tab) => {
                 let paths: Vec<_> = self.tabs.get(tab)?.paths().map(|path| path.display().to_string()).collect();

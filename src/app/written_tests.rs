@@ -149,7 +149,7 @@ fn panels_write_no_rows_of_an_earlier_scope_and_none_if_they_were_closed() {
         session.app.act(Command::App(AppCommand::Dismiss));
     }
     session.app.act(Command::App(AppCommand::CopyTable(Panel::Statistics.into())));
-    assert_eq!(session.app.note(), "The statistics of this scope are not counted: show them first.");
+    assert_eq!(session.app.note(), "The statistics of this scope are not counted yet.");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 

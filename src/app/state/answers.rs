@@ -27,7 +27,7 @@ use crate::ui::timeline::saved::SavedTimeline;
 use crate::ui::timeline::state::Timeline;
 
 /// Why a part of a trace is veiled right after it was opened. Shown until the scope is cleared.
-pub(super) const RESTORED_SCOPE_NOTE: &str = "The scope was restored: Esc clears it";
+pub(super) const RESTORED_SCOPE_NOTE: &str = "The scope was restored: the crosses in its bar clear it";
 
 /// Shows resolved names, with the same view and selection.
 fn show_names(tab: &mut Tab, named: &NamedTrace) {

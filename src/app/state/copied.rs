@@ -21,7 +21,7 @@ impl App {
         let tab = self.tab_mut();
         let table = tab.panels.table_of(shown, &tab.trace.as_ref()?.timeline);
         if table.is_none() {
-            self.reply("The statistics of this scope are not counted: show them first.".to_owned());
+            self.reply("The statistics of this scope are not counted yet.".to_owned());
         }
         Some(table?.to_csv(cells))
     }

@@ -135,7 +135,7 @@ impl PanelTools {
                 return;
             }
             let button = ui.add_enabled(is_enabled, Button::new(text)).on_hover_text(hint);
-            if button.on_disabled_hover_text("The rows of this scope are not counted").clicked() {
+            if button.on_disabled_hover_text("The rows of this scope are not counted yet").clicked() {
                 chosen = Some(Command::App(command));
                 ui.close();
             }

@@ -84,7 +84,8 @@ pub(crate) fn list(ui: &mut Ui, losses: &Losses, clock: RulerClock, theme: &Them
     if losses.is_empty() {
         ui.label("No import issues: every event of the trace is shown.");
     } else if losses.count_of(Severity::Lost) == 0 {
-        ui.label("Every event that was read is shown, some with changes.");
+        let changes = if losses.count_of(Severity::Changed) > 0 { ", some with changes" } else { "" };
+        ui.label(format!("Every event that was read is shown{changes}."));
     }
     let page = page(ui, losses.iter().count());
     egui::ScrollArea::vertical().max_height(360.0).show(ui, |ui| {

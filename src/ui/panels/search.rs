@@ -464,11 +464,12 @@ impl DockPanel for SearchPanel {
     fn renew(&mut self) -> Option<Question> {
         let (hits, unanswered, is_closed) = (self.hits.take(), self.unanswered, self.is_closed);
         let (longest, has_asked_longest) = (std::mem::take(&mut self.longest), self.has_asked_longest);
-        let number = self.number;
+        let numbers = (self.number, self.asked_number);
         let question = self.question();
         (self.hits, self.unanswered, self.is_closed) = (hits, unanswered, is_closed);
         // The longest hits are queried again once the new hits arrive.
-        (self.longest, self.has_asked_longest, self.number) = (longest, has_asked_longest, number);
+        (self.longest, self.has_asked_longest) = (longest, has_asked_longest);
+        (self.number, self.asked_number) = numbers;
         question
     }
 
