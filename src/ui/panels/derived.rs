@@ -148,21 +148,14 @@ impl DerivedPanel {
     }
 }
 
-fn show_row(ui: &mut Ui, row: &DerivedRow, theme: &Theme) -> Option<DerivedCommand> {
+fn show_row(ui: &mut Ui, row: &DerivedRow, theme: &Theme) -> Vec<DerivedCommand> {
     const NAME_POINTS: f32 = 260.0;
-    let mut chosen = None;
-    let (mut name, described) = (row.name.clone(), row.described());
-    let size = vec2(NAME_POINTS, ui.spacing().interact_size.y);
-    let response = field::add_sized(ui, size, &mut name, |field| {
-        field.id_salt(("derived", row.id)).hint_text(&*on_screen(&shown(&described))).background_color(theme.canvas)
-    });
-    response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, format!("Name of {}", shown(&described))));
-    if response.gained_focus() {
-        chosen = Some(DerivedCommand::StartNaming);
-    }
-    if response.changed() {
-        chosen = Some(DerivedCommand::Rename(row.id, name));
-    }
+    let described = shown(&row.described()).into_owned();
+    let (hint, label) = (on_screen(&described), format!("Name of {described}"));
+    let at = (("derived", row.id), vec2(NAME_POINTS, ui.spacing().interact_size.y));
+    let (response, renamed) = field::add_name(ui, at, (&row.name, &hint, &label), theme.canvas);
+    let mut chosen: Vec<_> = response.gained_focus().then_some(DerivedCommand::StartNaming).into_iter().collect();
+    chosen.extend(renamed.map(|name| DerivedCommand::Rename(row.id, name)));
     let (text, button, command) = match &row.state {
         DerivedState::Waiting => ("waiting", "Stop", DerivedCommand::Stop(row.id)),
         DerivedState::Making(_) => ("counting", "Stop", DerivedCommand::Stop(row.id)),
@@ -173,10 +166,10 @@ fn show_row(ui: &mut Ui, row: &DerivedRow, theme: &Theme) -> Option<DerivedComma
     ui.label(RichText::new(text).color(theme.weak_text));
     ui.horizontal(|ui| {
         if ui.button(button).clicked() {
-            chosen = Some(command);
+            chosen.push(command);
         }
         if ui.button("Remove").clicked() {
-            chosen = Some(DerivedCommand::Remove(row.id));
+            chosen.push(DerivedCommand::Remove(row.id));
         }
     });
     chosen

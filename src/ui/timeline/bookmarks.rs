@@ -191,28 +191,20 @@ pub(super) fn show(
     commands
 }
 
-/// Shows the field for the name of a marker, and returns its commands. All of the name is selected first.
+/// Shows the field for the name of a marker, and returns its commands.
 pub(crate) fn show_name_field(
     ui: &mut Ui,
     mark: &Bookmark,
     theme: &Theme,
     width: f32,
 ) -> (egui::Response, Vec<BookmarkCommand>) {
-    let mut name = mark.name.clone();
     let size = vec2(width, ui.spacing().interact_size.y);
-    let response = field::add_sized(ui, size, &mut name, |field| {
-        field.id_salt(("marker", mark.id)).hint_text(mark.id.default_name()).background_color(theme.canvas)
-    });
-    let label = format!("Name of {}", shown(&mark.title()));
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, &label));
-    let mut commands = Vec::new();
-    if response.gained_focus() {
-        field::select_all(ui, &response, &name);
-        commands.push(BookmarkCommand::StartNaming);
-    }
-    if response.changed() {
-        commands.push(BookmarkCommand::Rename(mark.id, name));
-    }
+    let (hint, label) = (mark.id.default_name(), format!("Name of {}", shown(&mark.title())));
+    let (response, renamed) =
+        field::add_name(ui, (("marker", mark.id), size), (&mark.name, &hint, &label), theme.canvas);
+    let started = response.gained_focus().then_some(BookmarkCommand::StartNaming);
+    let renamed = renamed.map(|name| BookmarkCommand::Rename(mark.id, name));
+    let commands = started.into_iter().chain(renamed).collect();
     (response, commands)
 }
 

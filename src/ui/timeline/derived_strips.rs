@@ -237,19 +237,16 @@ const COPY_OPTION: &str = "Copy as an option of export";
 
 /// Shows the menu of a derived track.
 fn menu(ui: &mut Ui, row: &DerivedRow, theme: &Theme) -> Vec<Command> {
+    const FIELD_POINTS: f32 = 220.0;
     let derived = |command| Command::Timeline(TimelineCommand::Derived(command));
     let mut chosen = Vec::new();
-    let mut name = row.name.clone();
-    let response = field::add(ui, &mut name, |field| {
-        field.hint_text("A name for this track").desired_width(220.0).background_color(theme.canvas)
-    });
-    response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Name of the derived track"));
+    let size = vec2(FIELD_POINTS, ui.spacing().interact_size.y);
+    let texts = (&*row.name, "A name for this track", "Name of the derived track");
+    let (response, renamed) = field::add_name(ui, (("derived", row.id), size), texts, theme.canvas);
     if response.gained_focus() {
         chosen.push(derived(DerivedCommand::StartNaming));
     }
-    if response.changed() {
-        chosen.push(derived(DerivedCommand::Rename(row.id, name)));
-    }
+    chosen.extend(renamed.map(|name| derived(DerivedCommand::Rename(row.id, name))));
     if let Some((from_ns, to_ns)) = row.scope.range {
         ui.label(
             RichText::new(format!("of {}", duration_text(to_ns.abs_diff(from_ns)))).small().color(theme.weak_text),

@@ -6,7 +6,9 @@ use std::ops::Range;
 
 use egui::text::{CCursor, CCursorRange, CharIndex};
 use egui::text_edit::TextEditState;
-use egui::{Color32, EventFilter, Id, Key, Modifiers, Response, Role, TextBuffer, TextEdit, Ui, Vec2, WidgetInfo};
+use egui::{
+    AsIdSalt, Color32, EventFilter, Id, Key, Modifiers, Response, Role, TextBuffer, TextEdit, Ui, Vec2, WidgetInfo,
+};
 
 use super::letters::text_width;
 
@@ -48,6 +50,24 @@ pub(crate) fn add_table_filter(ui: &mut Ui, words: &mut String, label: &str, wid
         response.surrender_focus();
     }
     response.changed() || leaves
+}
+
+/// Shows the field of a name, all of which is selected first. Returns the name if it was changed.
+pub(crate) fn add_name(
+    ui: &mut Ui,
+    (id, size): (impl AsIdSalt, Vec2),
+    (name, hint, label): (&str, &str, &str),
+    background: Color32,
+) -> (Response, Option<String>) {
+    let mut name = name.to_owned();
+    let response =
+        add_sized(ui, size, &mut name, |field| field.id_salt(id).hint_text(hint).background_color(background));
+    response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, label));
+    if response.gained_focus() {
+        select_all(ui, &response, &name);
+    }
+    let changed = response.changed().then_some(name);
+    (response, changed)
 }
 
 /// Returns the width of a field that grows with its text from `least` points as far as there is room, and whether the
