@@ -46,7 +46,7 @@ fn the_scope_and_the_open_panels_return_with_the_trace_and_escape_clears_the_sco
     session.wait_for_the_write();
     let mut again = open_again(session);
     assert!(shows_scope(&again), "{}", again.node_texts().join("\n"));
-    let note = "The scope was restored: Esc clears it";
+    let note = "The scope was restored: the crosses in its bar clear it";
     assert!(again.says(note), "{}", again.node_texts().join("\n"));
     let tabs = |session: &Session| {
         let tabs = session.harness.query_all_by_role(egui::Role::Tab).map(|tab| {
@@ -67,9 +67,7 @@ fn the_scope_and_the_open_panels_return_with_the_trace_and_escape_clears_the_sco
 #[test]
 fn the_selected_span_and_the_search_return_with_the_trace_and_so_does_their_end() {
     let mut session = Session::with_capture(SCREEN, 1.0);
-    session.press(Modifiers::COMMAND, Key::F);
-    session.harness.step();
-    session.type_text("read dur<150us");
+    session.search("read dur<150us");
     session.until("the hit", |session| session.says("1 hit"));
     session.press(Modifiers::NONE, Key::Enter);
     let selects = |session: &Session| session.summary().contains("Selected: read, 100 µs");
@@ -104,9 +102,7 @@ fn the_selected_span_and_the_search_return_with_the_trace_and_so_does_their_end(
 #[test]
 fn a_reload_keeps_the_search_and_the_selected_span_unless_the_file_no_longer_has_it() {
     let mut session = Session::with_capture(SCREEN, 1.0);
-    session.press(Modifiers::COMMAND, Key::F);
-    session.harness.step();
-    session.type_text("write");
+    session.search("write");
     session.until("the hits", |session| session.says("2 hits"));
     session.press(Modifiers::NONE, Key::Enter);
     session.until("the first hit", |session| session.summary().contains("Selected: write, 400 µs"));
@@ -125,17 +121,7 @@ fn a_reload_keeps_the_search_and_the_selected_span_unless_the_file_no_longer_has
 
 #[test]
 fn a_selected_span_that_is_out_of_view_does_not_scroll_the_restored_view() {
-    let span = |thread: u32| {
-        let name =
-            format!(r#"{{"ph":"M","name":"thread_name","pid":1,"tid":{thread},"args":{{"name":"worker {thread}"}}}}"#);
-        format!(r#"{name},{{"ph":"X","name":"job {thread}","pid":1,"tid":{thread},"ts":{thread},"dur":500}}"#)
-    };
-    let mut session = Session::empty(SCREEN, 1.0);
-    let events = (1..80).map(span).collect::<Vec<_>>().join(",");
-    std::fs::write(&session.capture, format!("[{events}]")).expect("written");
-    let capture = session.capture.clone();
-    session.harness.state_mut().open_files(&[capture]);
-    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    let mut session = Session::with_workers(SCREEN);
     let heads = |session: &Session| {
         let heads = session.harness.root().children_recursive().filter_map(|node| {
             let label = node.accesskit_node().label()?;
@@ -145,12 +131,7 @@ fn a_selected_span_that_is_out_of_view_does_not_scroll_the_restored_view() {
     };
     // A span in the middle of the trace is selected, in the middle of the view, and at the edge of it.
     for scrolled in [0, 1, 3] {
-        session.press(Modifiers::COMMAND, Key::F);
-        session.harness.step();
-        session.type_text("\"job 40\"");
-        session.until("the hit", |session| session.says("1 hit"));
-        session.press(Modifiers::NONE, Key::Enter);
-        session.until("the selected span", |session| session.summary().contains("Selected: job 40"));
+        session.select_hit("\"job 40\"", "Selected: job 40");
         session.press(Modifiers::NONE, Key::Escape);
         for _ in 0..scrolled {
             session.press(Modifiers::NONE, Key::PageUp);

@@ -32,13 +32,22 @@ fn is_disabled(session: &Session, label: &str) -> bool {
     session.harness.get_by_label(label).accesskit_node().is_disabled()
 }
 
-#[test]
-fn a_pinned_panel_keeps_its_scope_beside_one_of_the_selected_scope() {
-    let mut session = Session::with_capture(SCREEN, 1.0);
-    session.press(Modifiers::COMMAND, Key::T);
-    session.until("the statistics", |session| session.says("3 names, Count 5") && session.says("Label: exact"));
+fn until_counted(session: &mut Session, rows: &str) {
+    session.until(rows, |session| session.says(rows) && session.says("Label: exact"));
+}
+
+/// Returns a session with the statistics of the whole trace, counted and pinned.
+fn with_pinned() -> Session {
+    let mut session = Session::with_statistics(SCREEN);
+    until_counted(&mut session, "3 names, Count 5");
     session.click("Pin panel");
     session.harness.run_steps(3);
+    session
+}
+
+#[test]
+fn a_pinned_panel_keeps_its_scope_beside_one_of_the_selected_scope() {
+    let mut session = with_pinned();
     assert_eq!(tabs(&session), [ALL]);
     assert!(session.says("Label: of the whole trace, pinned") && session.says("3 names, Count 5"));
     assert!(is_disabled(&session, "Use scope"), "it is the selected one");
@@ -47,7 +56,7 @@ fn a_pinned_panel_keeps_its_scope_beside_one_of_the_selected_scope() {
     session.harness.run_steps(5);
     assert!(session.says("3 names, Count 5") && session.says("Label: exact"), "nothing is counted again");
     session.press(Modifiers::COMMAND, Key::T);
-    session.until("the part", |session| session.says("2 names, Count 2") && session.says("Label: exact"));
+    until_counted(&mut session, "2 names, Count 2");
     assert_eq!(tabs(&session), ["Statistics panel", ALL]);
     assert!(!is_pinned(&session), "{}", session.node_texts().join("\n"));
     session.click(ALL);
@@ -72,20 +81,16 @@ fn a_pinned_panel_keeps_its_scope_beside_one_of_the_selected_scope() {
 
 #[test]
 fn a_pinned_panel_has_its_own_queries_and_follows_the_scope_again() {
-    let mut session = Session::with_capture(SCREEN, 1.0);
-    session.press(Modifiers::COMMAND, Key::T);
-    session.until("the statistics", |session| session.says("3 names, Count 5") && session.says("Label: exact"));
-    session.click("Pin panel");
-    session.harness.run_steps(2);
+    let mut session = with_pinned();
     // Another grouping is counted for the scope of the panel.
     select_time(&mut session, 0.8, 0.89);
     session.click("Group by");
     session.harness.run_steps(3);
     session.click("Thread");
-    session.until("the threads", |session| session.says("2 threads, Count 5") && session.says("Label: exact"));
+    until_counted(&mut session, "2 threads, Count 5");
     session.click("Pin panel");
     // The panel follows the scope again with its grouping.
-    session.until("the scope", |session| session.says("2 threads, Count 2") && session.says("Label: exact"));
+    until_counted(&mut session, "2 threads, Count 2");
     assert_eq!(tabs(&session), ["Statistics panel"]);
     session.press(Modifiers::COMMAND, Key::G);
     session.until("the graph", |session| session.says("Label: exact"));
@@ -105,36 +110,28 @@ fn a_pinned_panel_has_its_own_queries_and_follows_the_scope_again() {
 
 #[test]
 fn a_pinned_panel_that_follows_the_scope_again_leaves_the_settings_of_an_open_one_of_its_kind() {
-    let mut session = Session::with_capture(SCREEN, 1.0);
+    let mut session = with_pinned();
     session.press(Modifiers::COMMAND, Key::T);
-    session.until("the statistics", |session| session.says("3 names, Count 5") && session.says("Label: exact"));
-    session.click("Pin panel");
-    session.harness.run_steps(2);
-    session.press(Modifiers::COMMAND, Key::T);
-    session.until("a second one", |session| session.says("3 names, Count 5") && session.says("Label: exact"));
+    until_counted(&mut session, "3 names, Count 5");
     session.click(ALL);
     session.harness.run_steps(2);
     session.click("Group by");
     session.harness.run_steps(3);
     session.click("Thread");
-    session.until("the threads", |session| session.says("2 threads, Count 5") && session.says("Label: exact"));
+    until_counted(&mut session, "2 threads, Count 5");
     session.click("Pin panel");
-    session.until("the names", |session| session.says("3 names, Count 5") && session.says("Label: exact"));
+    until_counted(&mut session, "3 names, Count 5");
     assert_eq!(tabs(&session), ["Statistics panel"]);
 }
 
 #[test]
 fn the_statistics_of_the_active_tab_are_copied_as_csv() {
-    let mut session = Session::with_capture(SCREEN, 1.0);
-    session.press(Modifiers::COMMAND, Key::T);
-    session.until("the statistics", |session| session.says("3 names, Count 5") && session.says("Label: exact"));
-    session.click("Pin panel");
-    session.harness.run_steps(2);
+    let mut session = with_pinned();
     // No other statistics are open.
     assert_eq!(copied_as_csv(&mut session).lines().count(), 4);
     select_time(&mut session, 0.8, 0.89);
     session.press(Modifiers::COMMAND, Key::T);
-    session.until("the part", |session| session.says("2 names, Count 2") && session.says("Label: exact"));
+    until_counted(&mut session, "2 names, Count 2");
     assert_eq!(copied_as_csv(&mut session).lines().count(), 3);
     session.click(ALL);
     session.harness.run_steps(2);
@@ -146,7 +143,7 @@ fn a_long_filter_in_the_scope_of_a_pinned_panel_leaves_its_tools_in_view() {
     for width in [900.0, 1400.0] {
         let mut session = Session::with_capture(vec2(width, 800.0), 1.0);
         session.press(Modifiers::COMMAND, Key::T);
-        session.until("the statistics", |session| session.says("3 names, Count 5") && session.says("Label: exact"));
+        until_counted(&mut session, "3 names, Count 5");
         select_time(&mut session, 0.1, 0.89);
         session.harness.get_by_label("Filter of the scope").focus();
         session.harness.step();

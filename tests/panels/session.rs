@@ -156,6 +156,18 @@ impl Session {
         session
     }
 
+    /// Creates a session with a trace of 79 threads, `worker N` with the span `job N`, of which a part is in view.
+    pub(crate) fn with_workers(size: Vec2) -> Self {
+        let events = (1..80).map(|thread: u32| {
+            let name = format!(r#""name":"thread_name","args":{{"name":"worker {thread}"}}"#);
+            let ids = format!(r#""pid":1,"tid":{thread}"#);
+            format!(r#"{{"ph":"M",{name},{ids}}},{{"ph":"X","name":"job {thread}",{ids},"ts":{thread},"dur":500}}"#)
+        });
+        let mut session = Self::empty(size, 1.0);
+        session.open_text("capture.json", &format!("[{}]", events.collect::<Vec<_>>().join(",")));
+        session
+    }
+
     /// Draws frames and handles events until `done`.
     #[track_caller]
     pub(crate) fn until(&mut self, what: &str, done: impl Fn(&Self) -> bool) {
@@ -215,6 +227,15 @@ impl Session {
         self.press(Modifiers::COMMAND, Key::F);
         self.harness.step();
         self.type_text(query);
+    }
+
+    /// Selects the only hit of a query. The search stays open.
+    #[track_caller]
+    pub(crate) fn select_hit(&mut self, query: &str, selected: &str) {
+        self.search(query);
+        self.until("the hit", |session| session.says("1 hit"));
+        self.press(Modifiers::NONE, Key::Enter);
+        self.until("the selected span", |session| session.summary().contains(selected));
     }
 
     /// Runs a command by its name in the command palette.

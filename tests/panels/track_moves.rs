@@ -18,15 +18,8 @@ fn session() -> Session {
             events.push(format!(r#"{{"ph":"X","name":"span {thread}",{ids},"ts":0,"dur":1000}}"#));
         }
     }
-    let session = Session::empty(SCREEN, 1.0);
-    std::fs::write(&session.capture, format!("[{}]", events.join(","))).expect("written");
-    opened(session)
-}
-
-fn opened(mut session: Session) -> Session {
-    let capture = session.capture.clone();
-    session.harness.state_mut().open_files(&[capture]);
-    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    let mut session = Session::empty(SCREEN, 1.0);
+    session.open_text("capture.json", &format!("[{}]", events.join(",")));
     session.harness.run_steps(3);
     session
 }
@@ -73,7 +66,7 @@ fn a_name_is_dragged_up_and_down_and_that_is_one_step_which_is_saved() {
     let down = ["one", "one a", "one c", "one b", "two", "two a", "two b", "two c"];
     assert_eq!(order(&session), down);
     session.press(Modifiers::COMMAND, Key::Z);
-    assert!(session.says("Undone: move of the row."), "{}", session.node_texts().join("\n"));
+    assert!(session.says("Undone: move of the track."), "{}", session.node_texts().join("\n"));
     assert_eq!(order(&session), up);
     session.press(Modifiers::COMMAND | Modifiers::SHIFT, Key::Z);
     assert_eq!(order(&session), down);
@@ -82,7 +75,8 @@ fn a_name_is_dragged_up_and_down_and_that_is_one_step_which_is_saved() {
     let swapped = ["two", "two a", "two b", "two c", "one", "one a", "one c", "one b"];
     assert_eq!(order(&session), swapped);
     session.wait_for_the_write();
-    let mut again = opened(session.started_again(SCREEN));
+    let mut again = session.opened_again(SCREEN, "capture.json");
+    again.harness.run_steps(3);
     assert_eq!(order(&again), swapped);
     again.give("Reload");
     again.harness.run_steps(10);
@@ -100,12 +94,7 @@ fn a_track_stays_below_its_header_and_escape_ends_a_drag_without_a_move() {
     session.drag(head(&session, "one a"), head(&session, "one b") - vec2(0.0, 5.0));
     assert_eq!(order(&session), BEFORE, "the gap right below it");
     // A span is selected, which Escape must not clear.
-    session.press(Modifiers::COMMAND, Key::F);
-    session.harness.step();
-    session.type_text("\"span a\" thread:one");
-    session.until("the hit", |session| session.says("1 hit"));
-    session.press(Modifiers::NONE, Key::Enter);
-    session.until("the selected span", |session| session.summary().contains("Selected: span a"));
+    session.select_hit("\"span a\" thread:one", "Selected: span a");
     session.press(Modifiers::NONE, Key::Escape);
     session.harness.run_steps(2);
     let (from, to) = (head(&session, "one c"), head(&session, "one a") - vec2(0.0, 5.0));
@@ -130,19 +119,14 @@ fn a_track_stays_below_its_header_and_escape_ends_a_drag_without_a_move() {
 #[test]
 fn a_drag_in_another_order_scrolls_and_commands_and_menus_move_a_track_too() {
     let mut session = session();
-    session.press(Modifiers::COMMAND, Key::F);
-    session.harness.step();
-    session.type_text("\"span b\" thread:one");
-    session.until("the hit", |session| session.says("1 hit"));
-    session.press(Modifiers::NONE, Key::Enter);
-    session.until("the selected span", |session| session.summary().contains("Selected: span b"));
+    session.select_hit("\"span b\" thread:one", "Selected: span b");
     session.press(Modifiers::NONE, Key::Escape);
     session.press(Modifiers::ALT, Key::ArrowUp);
     session.harness.run_steps(2);
     assert_eq!(order(&session)[..4], ["one", "one b", "one a", "one c"]);
     session.press(Modifiers::ALT, Key::ArrowUp);
     session.harness.run_steps(2);
-    assert!(session.says("This row is the first one"), "{}", session.node_texts().join("\n"));
+    assert!(session.says("It is already the first one"), "{}", session.node_texts().join("\n"));
     session.right_click(head(&session, "one b"));
     session.click("Move down");
     session.harness.run_steps(3);
@@ -153,7 +137,42 @@ fn a_drag_in_another_order_scrolls_and_commands_and_menus_move_a_track_too() {
     assert_eq!(order(&session)[..4], ["one", "one a", "one b", "one c"]);
     session.give("Move track up");
     session.harness.run_steps(2);
-    assert!(session.says("Rows are moved in trace order"), "{}", session.node_texts().join("\n"));
+    assert!(session.says("Tracks are moved in trace order"), "{}", session.node_texts().join("\n"));
+}
+
+#[test]
+fn a_step_of_a_track_that_is_not_shown_says_so_and_a_lone_pinned_one_moves_below() {
+    let mut session = session();
+    session.select_hit("\"span b\" thread:one", "Selected: span b");
+    session.press(Modifiers::NONE, Key::Escape);
+    session.left_click(head(&session, "one"));
+    session.press(Modifiers::ALT, Key::ArrowUp);
+    session.harness.run_steps(2);
+    assert!(session.says("The track is not shown"), "{}", session.node_texts().join("\n"));
+    session.left_click(head(&session, "one"));
+    session.right_click(head(&session, "one b"));
+    session.click("Pin the track to the top");
+    session.harness.run_steps(3);
+    session.press(Modifiers::ALT, Key::ArrowUp);
+    session.harness.run_steps(3);
+    assert_eq!(order(&session)[..5], ["one b", "one", "one b", "one a", "one c"]);
+}
+
+#[test]
+fn repeated_steps_keep_the_track_in_view() {
+    let mut session = Session::with_workers(SCREEN);
+    session.select_hit("\"job 2\"", "Selected: job 2");
+    session.press(Modifiers::NONE, Key::Escape);
+    session.harness.run_steps(3);
+    for _ in 0..60 {
+        session.press(Modifiers::ALT, Key::ArrowDown);
+        session.harness.run_steps(2);
+    }
+    session.harness.run_steps(20);
+    let canvas = session.harness.get_by_role(egui::Role::Canvas).rect();
+    let at = head(&session, "worker 2");
+    assert!(canvas.y_range().contains(at.y), "{at} {canvas}");
+    assert!(order(&session).iter().all(|name| name != "worker 3"), "it was scrolled");
 }
 
 #[test]
@@ -176,15 +195,8 @@ fn pinned_names_are_dragged_among_each_other() {
 
 #[test]
 fn a_drag_at_the_edge_scrolls_to_rows_that_are_out_of_view() {
-    let mut session = Session::empty(SCREEN, 1.0);
-    let span = |thread: u32| {
-        let name =
-            format!(r#"{{"ph":"M","name":"thread_name","pid":1,"tid":{thread},"args":{{"name":"worker {thread}"}}}}"#);
-        format!(r#"{name},{{"ph":"X","name":"job","pid":1,"tid":{thread},"ts":{thread},"dur":500}}"#)
-    };
-    let events = (1..80).map(span).collect::<Vec<_>>().join(",");
-    std::fs::write(&session.capture, format!("[{events}]")).expect("written");
-    session = opened(session);
+    let mut session = Session::with_workers(SCREEN);
+    session.harness.run_steps(3);
     let from = head(&session, "worker 2");
     let edge = Pos2::new(from.x, 790.0);
     session.harness.event(Event::PointerMoved(from));

@@ -68,7 +68,14 @@ impl Timeline {
             RowCommand::MovePinned { track, beside, is_after } => return self.move_pinned(track, beside, is_after),
             RowCommand::Step(kind, down) => return self.step_row(kind, down),
             RowCommand::StepOfSelected(down) => {
-                return self.step_row(GroupKind::Track(self.tracks.row_of(self.selected_track()?)), down);
+                let kind = GroupKind::Track(self.tracks.row_of(self.selected_track()?));
+                // Repeated steps would move it out of view.
+                self.tracks.set_to_reveal(self.selection.span());
+                let job = self.step_row(kind, down);
+                if job.is_none() {
+                    self.tracks.take_reveal();
+                }
+                return job;
             }
             RowCommand::ForgetMoves => {
                 self.tracks.set_moves(RowMoves::default());

@@ -218,8 +218,8 @@ impl Edit {
             RowCommand::Move(_)
             | RowCommand::MovePinned { .. }
             | RowCommand::Step(..)
-            | RowCommand::StepOfSelected(_) => Self::new(PartKind::Moves, "move of the row"),
-            RowCommand::ForgetMoves => Self::new(PartKind::Moves, "return of the moved rows"),
+            | RowCommand::StepOfSelected(_) => Self::new(PartKind::Moves, "move of the track"),
+            RowCommand::ForgetMoves => Self::new(PartKind::Moves, "reset of the moved tracks"),
             RowCommand::ToggleFold(_)
             | RowCommand::ToggleFoldOfSelected
             | RowCommand::FoldAll(_)

@@ -100,7 +100,7 @@ fn show_group(
     let (title, beside) = title_of(timeline, group.kind);
     let folded = timeline.is_folded(group.kind);
     let hovered = response.contains_pointer();
-    let pinned = matches!(group.kind, GroupKind::Track(track) if timeline.tracks.is_pinned(track));
+    let pinned = timeline.is_pinned(group.kind);
     let buttons = if hovered || pinned { Buttons::from_kind(group.kind, pinned, hovered) } else { Buttons::default() };
     // The headers of outer groups are out of view above a sticky one, so it has their names.
     let level = if joint.is_sticky { level_of(timeline, group.kind).min(1) } else { level_of(timeline, group.kind) };
@@ -206,7 +206,7 @@ fn tip(timeline: &Timeline, kind: GroupKind, title: &str, beside: &str) -> Strin
     }
     lines.push(if timeline.is_folded(kind) { "Click to unfold" } else { "Click to fold" }.to_owned());
     lines.push("Ctrl + click: into the scope, or out of it".to_owned());
-    if timeline.is_in_trace_order() && !matches!(kind, GroupKind::Custom(_)) {
+    if timeline.is_movable(kind, timeline.is_pinned(kind)) {
         lines.push("Drag to move it up or down".to_owned());
     }
     lines.join("\n")
@@ -234,8 +234,7 @@ pub(super) fn choices(timeline: &Timeline, kind: GroupKind) -> Vec<RowChoice> {
         choices.push(RowChoice::new(pin, RowCommand::TogglePin(track)));
     }
     if !matches!(kind, GroupKind::Custom(_)) {
-        let is_pinned = matches!(kind, GroupKind::Track(track) if timeline.tracks.is_pinned(track));
-        let is_possible = is_pinned || timeline.is_in_trace_order();
+        let is_possible = timeline.is_movable(kind, timeline.is_pinned(kind));
         let steps = [("Move up", false), ("Move down", true)];
         let steps = steps.map(|(text, down)| RowChoice::new(text, RowCommand::Step(kind, down)));
         choices.extend(steps.map(|step| step.enabled_if(is_possible, OTHER_ORDER)));

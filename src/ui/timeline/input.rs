@@ -1,6 +1,6 @@
 //! Pointer and keys on the timeline: drag, wheel, pinch, click, held keys. Changes the view; returns other commands.
 
-use egui::{Event, EventFilter, Key, PointerButton, Pos2, Response, Ui, Vec2};
+use egui::{Event, EventFilter, InputState, Key, PointerButton, Pos2, Response, Ui, Vec2};
 
 use super::interaction::{Drag, ScopeDrag};
 use super::layout::TimelineLayout;
@@ -33,7 +33,8 @@ pub(super) fn pointer(
     let ruler = ui.interact(layout.ruler, ui.scope_id().with("ruler"), egui::Sense::click_and_drag());
     select_on_ruler(timeline, ui, layout, &ruler);
     if !ui.input(|input| input.pointer.any_down()) {
-        timeline.interaction.take_scope_before();
+        // Also if the button was released where the timeline did not see it.
+        timeline.interaction.end_drag();
     }
     commands.extend(ruler_menu::show(timeline, ui, layout, &ruler));
     wheel(timeline, ui, layout);
@@ -54,6 +55,32 @@ pub(super) fn pointer(
         // Both clicks may come in one slow frame, before the first has selected anything.
         if canvas.double_clicked() {
             commands.push(Command::Timeline(TimelineCommand::ZoomToSpan));
+        }
+    }
+}
+
+impl Timeline {
+    /// Ends a drag without its effect, if Escape is pressed: the row or the file stays, and the scope is that of before
+    /// the drag.
+    pub(crate) fn cancel_drag_by_key(&mut self, ui: &Ui) {
+        let (is_row, is_file) = match self.interaction.drag() {
+            Drag::Row(_) => (true, false),
+            Drag::File(..) => (false, true),
+            Drag::Pan | Drag::Range(_) | Drag::Scope(_) | Drag::Tracks(_) | Drag::Cancelled => (false, false),
+        };
+        let is_cancellable = is_row || is_file || self.interaction.is_changing_scope();
+        // Ctrl or Shift may be held since the start of the drag.
+        let escape = |input: &mut InputState| input.consume_key(input.modifiers, Key::Escape);
+        if is_cancellable && ui.input_mut(escape) {
+            let before = self.interaction.take_scope_before();
+            self.interaction.begin_drag(Drag::Cancelled);
+            self.interaction.set_row_drop(None);
+            if is_file {
+                self.move_file(None);
+            }
+            if let Some(before) = before {
+                self.selection.set_scope(before, &self.snapshot);
+            }
         }
     }
 }
@@ -90,13 +117,7 @@ fn drag(
         (Drag::Row(drag), Some(at)) if !on_canvas => {
             commands.extend(timeline.drag_row(ui, layout, (drag, at, response.drag_stopped())));
         }
-        (Drag::Cancelled, Some(_)) if response.drag_stopped() => timeline.interaction.begin_drag(Drag::Pan),
         (Drag::Row(_) | Drag::Cancelled, _) => {}
-        (Drag::File(..), _) if on_canvas && ui.input(|input| input.key_pressed(Key::Escape)) => {
-            // The end of a file drag would import the file again.
-            timeline.interaction.begin_drag(Drag::Pan);
-            timeline.move_file(None);
-        }
         (Drag::File(kind, from_ns), Some(at)) if on_canvas => {
             let by_ns = timeline.to_the_pixel(timeline.time_at(layout, at).saturating_sub(from_ns));
             ui.ctx().set_cursor_icon(egui::CursorIcon::ResizeHorizontal);
@@ -209,9 +230,6 @@ fn select_on_ruler(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, ru
         select_to(timeline, ui, layout, (fixed_ns, at));
     } else if ruler.clicked() {
         timeline.selection.select_range(None);
-    }
-    if ruler.drag_stopped() {
-        timeline.interaction.begin_drag(Drag::Pan);
     }
     ruler.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Slider, true, "Ruler: drag to select time"));
 }

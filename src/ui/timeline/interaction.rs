@@ -136,6 +136,11 @@ impl Interaction {
         self.positions.clear();
     }
 
+    /// Ends the drag, once no button is down.
+    pub(super) fn end_drag(&mut self) {
+        (self.drag, self.scope_before, self.row_drop) = (Drag::Pan, None, None);
+    }
+
     /// Keeps the scope of before a drag that changes it.
     pub(super) fn keep_scope(&mut self, before: SelectedScope) {
         self.scope_before = Some(before);
@@ -237,8 +242,5 @@ impl Interaction {
     /// Drops the rows and files of an earlier snapshot of the trace.
     pub(super) fn forget_rows(&mut self) {
         (self.moved_file, self.clicked, self.snapped) = (None, None, None);
-        if matches!(self.drag, Drag::Row(_)) {
-            (self.drag, self.row_drop) = (Drag::Cancelled, None);
-        }
     }
 }

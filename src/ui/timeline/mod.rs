@@ -60,6 +60,7 @@ use self::layout::{GUTTER_PART_MAX, TimelineLayout};
 use self::ruler::PointerTime;
 use self::state::Timeline;
 use crate::frame::FrameOptions;
+use crate::scene::rows::GroupKind;
 use crate::scene::ruler::Ruler;
 use crate::tiles::loader::FRAME_PATIENCE;
 use crate::ui::command::Command;
@@ -186,7 +187,8 @@ impl Timeline {
             if shown.canvas.height() <= 0.0 {
                 continue;
             }
-            shown.paint_names(ui, self.scope(), self.palette());
+            let has_track = |track| self.is_in_scope(GroupKind::Track(track));
+            shown.paint_names(ui, &self.palette, self.scope().range, has_track);
             if let Some(row) = self.selection.hovered().filter(|hovered| Some(*hovered) != self.selection.span()) {
                 shown.paint_outline(ui, &self.snapshot, (row, row.lane), Stroke::new(1.0, theme.hover));
             }

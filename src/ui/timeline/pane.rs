@@ -11,6 +11,7 @@ use super::span_names::{SpanName, span_names};
 use super::thread_rows::continues_thread;
 use crate::frame::summary_strip::{self, Lighting, StripColors, SummaryBand};
 use crate::frame::{self, FrameOptions, TimelineFrame};
+use crate::model::TrackIdx;
 use crate::query::Snapshot;
 use crate::query::counters::drawn_until_ns;
 use crate::render::Rects;
@@ -23,7 +24,7 @@ use crate::tiles::live::{FrameQuery, LiveTiles};
 use crate::tiles::loader::LoaderPool;
 use crate::tiles::summaries::TrackSummaries;
 use crate::tiles::{TileOwner, TileSource};
-use crate::ui::questions::SelectedScope;
+use crate::ui::questions::TimeRange;
 use crate::ui::theme::{LABEL_POINTS, Theme, color32};
 
 /// The rows of one canvas, with their tiles and the last frame.
@@ -322,9 +323,16 @@ impl ShownPane<'_> {
         ui.painter_at(self.canvas).add(rects.shape(self.canvas));
     }
 
-    /// Paints the names on spans, above the veil over what is outside the scope.
-    pub(super) fn paint_names(&self, ui: &Ui, scope: &SelectedScope, palette: &Palette) {
-        let inside = scope.range.map(|(from_ns, to_ns)| self.x_of(from_ns)..=self.x_of(to_ns));
+    /// Paints the names on spans, above the veil over what is outside the selected time and the tracks for which
+    /// `has_track` returns true.
+    pub(super) fn paint_names(
+        &self,
+        ui: &Ui,
+        palette: &Palette,
+        range: TimeRange,
+        has_track: impl Fn(TrackIdx) -> bool,
+    ) {
+        let inside = range.map(|(from_ns, to_ns)| self.x_of(from_ns)..=self.x_of(to_ns));
         let canvas = self.canvas.x_range();
         let [left, inside, right] = inside.map_or([Rangef::NOTHING, canvas, Rangef::NOTHING], |inside| {
             let (from, to) = inside.into_inner();
@@ -338,7 +346,7 @@ impl ShownPane<'_> {
             let painter = ui.painter();
             let galley = painter.layout_no_wrap(label.text.clone(), font.clone(), Color32::PLACEHOLDER);
             let rect = Align2::LEFT_CENTER.anchor_size(at, galley.size());
-            let is_in_tracks = scope.tracks.contains(label.track);
+            let is_in_tracks = has_track(label.track);
             // A name may extend beyond the time of the scope.
             for (part, is_in_scope) in [(left, false), (inside, is_in_tracks), (right, false)] {
                 if part.intersects(rect.x_range()) {

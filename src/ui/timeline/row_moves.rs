@@ -9,6 +9,7 @@ use super::gutter::head_at;
 use super::interaction::{Drag, RowDrag, RowDrop};
 use super::layout::TimelineLayout;
 use super::state::Timeline;
+use super::sticky_headers::sticky_headers;
 use super::tracks::{ArrangeJob, OTHER_ORDER};
 use crate::model::TrackIdx;
 use crate::scene::arrange::TrackOrder;
@@ -21,8 +22,17 @@ impl Timeline {
     /// Returns the drag that a press on a name starts; `None` if its row cannot be moved.
     pub(super) fn row_drag_at(&self, layout: &TimelineLayout, at: Pos2) -> Option<RowDrag> {
         let (kind, is_pinned) = head_at(self, layout, at)?;
-        let is_movable = is_pinned || self.is_in_trace_order() && !matches!(kind, GroupKind::Custom(_));
-        is_movable.then_some(RowDrag { kind, is_pinned })
+        self.is_movable(kind, is_pinned).then_some(RowDrag { kind, is_pinned })
+    }
+
+    /// Returns whether a row can be moved, among the pinned ones or below its header.
+    pub(super) fn is_movable(&self, kind: GroupKind, is_pinned: bool) -> bool {
+        is_pinned || self.is_in_trace_order() && !matches!(kind, GroupKind::Custom(_))
+    }
+
+    /// Returns whether a row is a pinned track.
+    pub(super) fn is_pinned(&self, kind: GroupKind) -> bool {
+        matches!(kind, GroupKind::Track(track) if self.tracks.is_pinned(track))
     }
 
     /// Drags a row to the pointer, and scrolls at the edges. Returns the command that moves it once the drag ends.
@@ -36,27 +46,12 @@ impl Timeline {
         let at = gutter.clamp(at);
         let dropped = self.drop_at(layout, drag, at.y);
         if ends {
-            self.interaction.begin_drag(Drag::Pan);
-            self.interaction.set_row_drop(None);
             return dropped.map(|dropped| Command::Timeline(TimelineCommand::Rows(dropped.command)));
         }
         self.interaction.set_row_drop(dropped);
         ui.ctx().set_cursor_icon(CursorIcon::Grabbing);
         self.scroll_at_edges(ui, layout, gutter, at);
         None
-    }
-
-    /// Ends a drag that moves a row or changes the scope, if Escape is pressed. The row stays, and the scope is that of
-    /// before the drag.
-    pub(crate) fn cancel_drag_by_key(&mut self, ui: &Ui) {
-        let is_cancellable = matches!(self.interaction.drag(), Drag::Row(_)) || self.interaction.is_changing_scope();
-        if is_cancellable && ui.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Escape)) {
-            self.interaction.begin_drag(Drag::Cancelled);
-            self.interaction.set_row_drop(None);
-            if let Some(before) = self.interaction.take_scope_before() {
-                self.selection.set_scope(before, &self.snapshot);
-            }
-        }
     }
 
     /// Scrolls while the pointer is near the upper or lower edge, the faster the nearer.
@@ -80,6 +75,8 @@ impl Timeline {
     fn drop_at(&self, layout: &TimelineLayout, drag: RowDrag, y: f32) -> Option<RowDrop> {
         let [pinned, rows] = self.panes(layout);
         let shown = if drag.is_pinned { pinned } else { rows };
+        // Sticky headers cover the rows below them.
+        let y = sticky_headers(self, &shown, &shown.groups()).last().map_or(y, |(_, rect)| y.max(rect.bottom()));
         let y_px = shown.y_px_at(y).min(shown.pane.layout.height_px().saturating_sub(1));
         let GroupKind::Track(track) = drag.kind else { return self.row_drop_at(drag.kind, y_px) };
         if drag.is_pinned { self.pinned_drop_at(track, y_px) } else { self.row_drop_at(drag.kind, y_px) }
@@ -167,32 +164,36 @@ impl Timeline {
         self.row_move(kind, self.sibling_at(kind, next)?, down)
     }
 
-    /// Moves a row by one place: a pinned one among those, others in trace order.
+    /// Moves a row by one place: a pinned one among those, or else in trace order.
     pub(super) fn step_row(&mut self, kind: GroupKind, down: bool) -> Option<ArrangeJob> {
         let pinned = match kind {
             GroupKind::Track(track) => self.tracks.pinned_neighbour(track, down).map(|beside| (track, beside)),
             GroupKind::Custom(_) | GroupKind::Process(_) | GroupKind::Tracks(_) => None,
         };
-        let is_pinned = matches!(kind, GroupKind::Track(track) if self.tracks.is_pinned(track));
         if let Some((track, beside)) = pinned {
             return self.move_pinned(track, beside, down);
         }
-        if !is_pinned && !self.is_in_trace_order() {
+        let is_pinned = self.is_pinned(kind);
+        if !self.is_movable(kind, is_pinned) {
             self.note = Some(OTHER_ORDER.into());
             return None;
         }
-        if let Some(moved) = self.step_of(kind, down).filter(|_| !is_pinned) {
+        if self.is_in_trace_order() && self.unit_extent_px(kind).is_none() {
+            self.note = Some("The track is not shown: unfold its group, or clear the filter of tracks.".into());
+            return None;
+        }
+        if let Some(moved) = self.step_of(kind, down).filter(|_| self.is_in_trace_order()) {
             return self.move_row(moved);
         }
         let place = if down { "last" } else { "first" };
-        self.note = Some(format!("This row is the {place} one that it can be moved among.").into());
+        self.note = Some(format!("It is already the {place} one.").into());
         None
     }
 
     /// Moves a row beside another one.
     pub(super) fn move_row(&mut self, moved: MovedRow) -> Option<ArrangeJob> {
         if !self.tracks.move_row(moved) {
-            let text = format!("At most {MOVES_MAX} rows are moved: Tracks > Order > Reset moved tracks makes room.");
+            let text = format!("At most {MOVES_MAX} moves are kept: Tracks > Order > Reset moved tracks makes room.");
             self.note = Some(text.into());
             return None;
         }

@@ -21,7 +21,7 @@ use crate::tiles::summaries::TrackSummaries;
 const TRACKS_AT_ONCE: usize = 2000;
 
 /// Why rows cannot be moved in another order.
-pub(super) const OTHER_ORDER: &str = "Rows are moved in trace order: see Tracks > Order";
+pub(super) const OTHER_ORDER: &str = "Tracks are moved in trace order: see Tracks > Order";
 
 /// The arrangement of the tracks, and pending layouts.
 #[derive(Default)]
@@ -104,10 +104,15 @@ impl TrackState {
 
     /// Scrolls to a row after the next layout, whose filter is cleared.
     pub(super) fn reveal_when_laid_out(&mut self, row: RowIdx) {
-        self.to_reveal = Some(row);
+        self.set_to_reveal(Some(row));
         if !self.arrangement.filter.is_empty() {
             self.cleared_filter = std::mem::take(&mut self.arrangement.filter);
         }
+    }
+
+    /// Scrolls to a row after the next layout, if it is out of view.
+    pub(super) fn set_to_reveal(&mut self, row: Option<RowIdx>) {
+        self.to_reveal = row;
     }
 
     /// Returns the filter that a jump has cleared; may be empty.

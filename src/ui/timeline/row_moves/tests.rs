@@ -77,19 +77,19 @@ fn a_row_is_dropped_where_the_line_is_and_only_below_its_header() {
 fn steps_down_and_up_lead_through_all_places_and_end_at_the_edges() {
     let snapshot = two_processes();
     for row in rows(&timeline(&snapshot)) {
-        let mut moved = timeline(&snapshot);
-        let before = rows(&moved);
-        let siblings = before.iter().filter(|&&other| moved.parent_of(other) == moved.parent_of(row)).count();
-        for (down, steps) in [(true, siblings), (false, siblings)] {
+        let (plain, mut moved) = (timeline(&snapshot), timeline(&snapshot));
+        let siblings: Vec<_> =
+            rows(&plain).into_iter().filter(|&other| plain.parent_of(other) == plain.parent_of(row)).collect();
+        let position = siblings.iter().position(|&other| other == row).unwrap();
+        for (down, places) in [(true, siblings.len() - position), (false, siblings.len())] {
             let mut seen = vec![rows(&moved)];
-            for _ in 0..steps {
+            for _ in 0..siblings.len() {
                 assert!(moved.step_row(row, down).is_none());
                 seen.push(rows(&moved));
             }
             assert!(moved.note.take().is_some_and(|note| note.contains(if down { "last" } else { "first" })));
             seen.dedup();
-            let is_first_way = down;
-            assert!(seen.len() <= siblings && (!is_first_way || !seen.is_empty()), "{row:?}: {}", seen.len());
+            assert_eq!(seen.len(), places, "{row:?}");
         }
         let first = rows(&moved).into_iter().find(|&other| moved.parent_of(other) == moved.parent_of(row));
         assert_eq!(first, Some(row), "up to the top");
