@@ -29,8 +29,8 @@ pub struct HeadTable {
     runs: Vec<Option<OpenRun>>,
     free: Vec<usize>,
     gathered: Gathered,
-    /// Number of short runs that were emitted one after another.
-    short_runs: usize,
+    /// Number of events that could have been gathered in the time of the runs so far; long runs are cheaper.
+    gatherable: usize,
     moves: u64,
     open_max: usize,
 }
@@ -91,8 +91,8 @@ impl HeadTable {
     /// Maximum length of the array; beyond it, moves cost more than in a heap.
     const NEAR_MAX: usize = 256;
 
-    /// Runs of fewer events are short. A run in the array costs as much as a few events in a gathered run.
-    const SHORT_RUN: usize = 4;
+    /// Number of gathered events that cost as much as a run in the array.
+    const RUN_COST: usize = 4;
 
     /// Adds a run; an empty one is dropped.
     pub fn insert(&mut self, run: OpenRun) {
@@ -164,8 +164,7 @@ impl HeadTable {
         let start = run.next;
         let result = emit(SortedRun { events: &run.chunk.events[start..end], source: RunSource::One { run, start } });
         run.next = end;
-        let is_short = end - start < Self::SHORT_RUN;
-        self.short_runs = if is_short { self.short_runs + 1 } else { 0 };
+        self.gatherable = (self.gatherable + Self::RUN_COST).saturating_sub(end - start);
         if let Some(key) = run.key() {
             self.replace_first(key, slot);
             return Some((result, None));
@@ -183,9 +182,10 @@ impl HeadTable {
         std::mem::take(&mut self.runs).into_iter().flatten().collect()
     }
 
-    /// Returns whether to gather: after as many short runs as pay for visiting all runs, and until runs are long again.
+    /// Returns whether to gather: once short runs have cost as much as a visit of all runs, and until runs are long
+    /// again.
     fn is_interleaved(&self) -> bool {
-        self.short_runs >= self.runs.len().max(2 * Self::SHORT_RUN) && self.runs.len() <= RUNS_MAX
+        self.gatherable >= 2 * self.runs.len().max(2 * Self::RUN_COST) && self.runs.len() <= RUNS_MAX
     }
 
     /// Gathers the next events of all runs before `limit`, and orders the heads anew. Returns whether there are any: a
@@ -197,8 +197,8 @@ impl HeadTable {
         }
         self.gathered.gather(&mut self.runs, limit);
         let gathered = self.gathered.events().len();
-        if gathered < self.runs.len() || self.gathered.switches() * Self::SHORT_RUN < gathered {
-            self.short_runs = 0;
+        if gathered < self.runs.len() || self.gathered.switches() * Self::RUN_COST < gathered {
+            self.gatherable = 0;
         }
         let open = self.open();
         self.moves += open as u64;
