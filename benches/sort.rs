@@ -104,11 +104,8 @@ impl Capture {
                 let block = Chunk { events: events.to_vec(), ..Chunk::default() };
                 spill.write(&block, &[])
             });
-            let mut rest = SpilledRun(blocks.collect::<io::Result<Vec<_>>>()?.into_iter());
-            let chunk = match rest.0.next() {
-                Some(first) => spill.read(first)?.0,
-                None => Chunk::default(),
-            };
+            let mut rest = SpilledRun::new(blocks.collect::<io::Result<Vec<_>>>()?);
+            let (chunk, _) = rest.read_next(&spill)?.unwrap_or_default();
             let origin = Origin::One(index as u32);
             Ok(OpenRun { chunk, origin, next: 0, rest: Some(rest), charge: budget.charge(0) })
         });
@@ -123,9 +120,9 @@ fn emit_all(runs: Vec<OpenRun>, spill: &SpillFile, sink: Sink<'_>) -> io::Result
     while let Some((emitted, used_up)) = table.advance(None, |run| sink(&run)) {
         emitted?;
         if let Some(OpenRun { rest: Some(mut rest), origin, charge, .. }) = used_up
-            && let Some(block) = rest.0.next()
+            && let Some((chunk, _)) = rest.read_next(spill)?
         {
-            table.insert(OpenRun { chunk: spill.read(block)?.0, origin, next: 0, rest: Some(rest), charge });
+            table.insert(OpenRun { chunk, origin, next: 0, rest: Some(rest), charge });
         }
     }
     Ok(())

@@ -94,7 +94,8 @@ pub mod ingest {
         pub use crate::ingest::nest::Nester;
     }
     pub mod spill {
-        pub use crate::ingest::spill::{BLOCK_EVENTS, SpillFile, SpilledRun};
+        pub use crate::ingest::spill::{BLOCK_EVENTS, SpillFile};
+        pub use crate::ingest::spill_pool::SpilledRun;
     }
 }
 pub mod model {

@@ -12,7 +12,8 @@ use std::thread;
 use super::heads::{HeadTable, SortedRun};
 use super::open_run::{Key, OpenRun, Origin};
 use super::prefetch::{AheadLimits, Prefetch};
-use super::spill::{BLOCK_DETAIL_BYTES, BLOCK_EVENTS, SpillFile, SpilledBlock, SpilledRun};
+use super::spill::{BLOCK_DETAIL_BYTES, BLOCK_EVENTS, SpillFile};
+use super::spill_pool::{RunWriter, SpillPool, SpilledRun};
 use crate::base::budget::Budget;
 use crate::base::budget_shares::BudgetShare;
 use crate::base::cancel::{Cancel, Cancelled};
@@ -91,6 +92,7 @@ pub fn merge<E>(
         let limits = AheadLimits { chunks: context.threads + 2, bytes };
         let mut prefetch = Prefetch::start(scope, source, &order, context.threads, limits);
         let mut unopened = order.iter().copied().peekable();
+        let pool = SpillPool::new(scope, context.spill, context.threads);
         let mut runs = OpenRuns::new(heads, context);
         loop {
             let promised = unopened.peek().copied();
@@ -100,7 +102,7 @@ pub fn merge<E>(
                     context.cancel.check()?;
                     unopened.next();
                     let Some(loaded) = prefetch.take_next() else { break };
-                    runs.open(promised, loaded)?;
+                    runs.open(promised, loaded, &pool)?;
                 }
                 _ => {
                     let emitted = &mut runs.emitted;
@@ -112,7 +114,12 @@ pub fn merge<E>(
                     result.map_err(MergeError::Sink)?;
                     if let Some(next) = finished.and_then(|run| reopen(run, context).transpose()) {
                         context.cancel.check()?;
-                        runs.table.insert(next.map_err(MergeError::Spill)?);
+                        let mut next = next.map_err(MergeError::Spill)?;
+                        // Before that, chunks to open need the memory.
+                        if let Some(rest) = next.rest.as_mut().filter(|_| promised.is_none()) {
+                            rest.read_ahead(&pool, context.budget);
+                        }
+                        runs.table.insert(next);
                     }
                 }
             }
@@ -148,7 +155,12 @@ impl<'a> OpenRuns<'a> {
     }
 
     /// Opens a chunk whose header promises the key `promised`. If it exceeds the budget, spills all others first.
-    fn open<E>(&mut self, promised: Key, loaded: Result<Chunk, ReadError>) -> Result<(), MergeError<E>> {
+    fn open<E>(
+        &mut self,
+        promised: Key,
+        loaded: Result<Chunk, ReadError>,
+        pool: &SpillPool<'_, '_>,
+    ) -> Result<(), MergeError<E>> {
         let chunk_index = promised.chunk as usize;
         let chunk = match loaded {
             Ok(chunk) => chunk,
@@ -171,8 +183,8 @@ impl<'a> OpenRuns<'a> {
         let (table, budget) = (&mut self.table, self.context.budget);
         let memory_bytes = chunk.memory_bytes();
         if table.open() > 0 && budget.try_charge(memory_bytes, BudgetShare::OpenRuns.fraction()).is_none() {
-            let run = spill_all(table, self.context).map_err(MergeError::Spill)?;
-            table.insert(run);
+            let run = spill_all(table, self.context, pool).map_err(MergeError::Spill)?;
+            run.into_iter().for_each(|run| table.insert(run));
         }
         let charge = budget.charge(memory_bytes);
         let origin = Origin::One(promised.chunk);
@@ -226,30 +238,34 @@ fn count_disorder(chunk: &Chunk, newest_before_ns: i64, stats: &mut MergeStats) 
 
 /// Reads the next block of a run, if any.
 fn reopen(run: OpenRun, context: &MergeContext<'_>) -> io::Result<Option<OpenRun>> {
-    let OpenRun { rest: Some(mut rest), charge, .. } = run else { return Ok(None) };
+    let OpenRun { rest: Some(rest), charge, .. } = run else { return Ok(None) };
     drop(charge);
-    let Some(block) = rest.0.next() else { return Ok(None) };
-    open_block(block, rest, context).map(Some)
+    open_next(rest, context)
 }
 
-fn open_block(block: SpilledBlock, rest: SpilledRun, context: &MergeContext<'_>) -> io::Result<OpenRun> {
-    let (chunk, origins) = context.spill.read(block)?;
-    let charge = context.budget.charge(chunk.memory_bytes() + origins.len() as u64 * 4);
-    Ok(OpenRun { chunk, origin: Origin::Each(origins), next: 0, rest: Some(rest), charge })
+fn open_next(mut rest: SpilledRun, context: &MergeContext<'_>) -> io::Result<Option<OpenRun>> {
+    let Some((chunk, origins)) = rest.read_next(context.spill)? else { return Ok(None) };
+    let charge = context.budget.charge(chunk.memory_bytes() + size_of_val(&*origins) as u64);
+    Ok(Some(OpenRun { chunk, origin: Origin::Each(origins), next: 0, rest: Some(rest), charge }))
 }
 
-/// Merges the remaining events of the loaded chunks into one run in the spill file, and opens its first block.
+/// Merges the remaining events of the loaded chunks into one run in the spill file, and opens its first block. Returns
+/// `None` if there are no events.
 ///
 /// Spilled runs are left alone, since each has only one block in memory. If these blocks take more memory than the
 /// loaded chunks, they are merged too. This bounds their number, like later passes of an external merge sort.
-fn spill_all(table: &mut HeadTable, context: &MergeContext<'_>) -> io::Result<OpenRun> {
+fn spill_all(
+    table: &mut HeadTable,
+    context: &MergeContext<'_>,
+    pool: &SpillPool<'_, '_>,
+) -> io::Result<Option<OpenRun>> {
     let mut loaded = HeadTable::default();
     let (chunks, runs): (Vec<_>, Vec<_>) = table.drain().into_iter().partition(|run| run.rest.is_none());
     let bytes = |runs: &[OpenRun]| runs.iter().map(|run| run.charge.bytes()).sum::<u64>();
     let merge_runs = bytes(&runs) > bytes(&chunks);
     chunks.into_iter().for_each(|chunk| loaded.insert(chunk));
     runs.into_iter().for_each(|run| if merge_runs { loaded.insert(run) } else { table.insert(run) });
-    let mut blocks = Vec::new();
+    let mut writer = RunWriter::new(pool);
     let (mut block, mut origins) = (Chunk::default(), Vec::new());
     while loaded.open() > 0 {
         let Some((written, used_up)) = loaded.advance(None, |run| {
@@ -261,9 +277,7 @@ fn spill_all(table: &mut HeadTable, context: &MergeContext<'_>) -> io::Result<Op
                 block.events.push(crate::model::Event { detail, ..*event });
                 origins.push(run.origin(offset));
                 if block.events.len() == BLOCK_EVENTS || block.details.bytes.len() >= BLOCK_DETAIL_BYTES {
-                    blocks.push(context.spill.write(&block, &origins)?);
-                    block = Chunk::default();
-                    origins.clear();
+                    writer.push(std::mem::take(&mut block), std::mem::take(&mut origins))?;
                 }
             }
             io::Result::Ok(())
@@ -277,17 +291,7 @@ fn spill_all(table: &mut HeadTable, context: &MergeContext<'_>) -> io::Result<Op
         }
     }
     if !block.events.is_empty() {
-        blocks.push(context.spill.write(&block, &origins)?);
+        writer.push(block, origins)?;
     }
-    let mut rest = SpilledRun(blocks.into_iter());
-    match rest.0.next() {
-        Some(first) => open_block(first, rest, context),
-        None => Ok(OpenRun {
-            chunk: Chunk::default(),
-            origin: Origin::Each(Vec::new()),
-            next: 0,
-            rest: None,
-            charge: context.budget.charge(0),
-        }),
-    }
+    open_next(writer.finish()?, context)
 }

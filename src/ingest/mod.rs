@@ -31,6 +31,7 @@ pub(crate) mod prefetch;
 mod previews;
 pub(crate) mod rows;
 pub(crate) mod spill;
+pub(crate) mod spill_pool;
 pub(crate) mod spool;
 mod steps;
 pub(crate) mod store_target;

@@ -1,6 +1,6 @@
 //! The sorted runs of a merge while they are open.
 
-use super::spill::SpilledRun;
+use super::spill_pool::SpilledRun;
 use crate::base::budget::Charge;
 use crate::model::Chunk;
 

@@ -34,11 +34,16 @@ pub struct SpilledBlock {
     offset: u64,
     chunk_bytes: u32,
     origins: u32,
+    /// In memory, with the origins.
+    memory_bytes: u64,
 }
 
-/// The remaining blocks of a run, in order.
-#[derive(Debug)]
-pub struct SpilledRun(pub std::vec::IntoIter<SpilledBlock>);
+impl SpilledBlock {
+    /// Returns the memory size of the block once it is read.
+    pub(super) fn memory_bytes(&self) -> u64 {
+        self.memory_bytes
+    }
+}
 
 impl SpillFile {
     /// Creates an empty, unnamed file in `folder`.
@@ -69,7 +74,9 @@ impl SpillFile {
         bytes.extend_from_slice(bytemuck::cast_slice(origins));
         let offset = self.end.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         self.disk.write_all_at(&self.file, &bytes, offset)?;
-        Ok(SpilledBlock { offset, chunk_bytes, origins: u32::try_from(origins.len()).map_err(io::Error::other)? })
+        let memory_bytes = chunk.memory_bytes() + size_of_val(origins) as u64;
+        let origins = u32::try_from(origins.len()).map_err(io::Error::other)?;
+        Ok(SpilledBlock { offset, chunk_bytes, origins, memory_bytes })
     }
 
     /// Reads a block back, with the chunk number of each event; see [`Self::write`].
