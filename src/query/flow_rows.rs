@@ -8,13 +8,11 @@
 //!
 //! The naive way searches, for each row, the points of its track around it.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
-
 use rustc_hash::FxHashMap;
 
 use super::flow_points::{PointRange, each_point, lanes_of_kind};
 use super::snapshot::Snapshot;
+use super::track_cache::TrackCache;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::TrackIdx;
 use crate::store::{LaneIdx, LaneKind, RowIdx};
@@ -22,22 +20,12 @@ use crate::store::{LaneIdx, LaneKind, RowIdx};
 /// Limit for the cached bits of one term: 32 MiB, for 268 million rows of tracks with flows.
 const KEPT_BYTES_MAX: usize = 32 << 20;
 
-/// Number of locks: more than threads, so that few wait for another track.
-const LOCKS: usize = 64;
-
 /// Rows per word of bits.
 const WORD_ROWS: u64 = u64::BITS as u64;
 
 /// The rows that have flows.
 #[derive(Debug)]
-pub(super) struct FlowRows {
-    /// By track, computed on first use; `None` if the bits exceed the limit.
-    tracks: Box<[OnceLock<Option<Box<RowBits>>>]>,
-    /// Locked while the bits of a track are computed, by the index of the track.
-    computing: [Mutex<()>; LOCKS],
-    kept_bytes: AtomicUsize,
-    kept_max: usize,
-}
+pub(super) struct FlowRows(TrackCache<RowBits>);
 
 /// A bit per row of each lane that has one with a flow.
 #[derive(Debug, Default)]
@@ -49,11 +37,9 @@ impl FlowRows {
         Self::with_kept_max(snapshot, KEPT_BYTES_MAX)
     }
 
-    /// Caches at most `kept_max` bytes.
-    pub(super) fn with_kept_max(snapshot: &Snapshot, kept_max: usize) -> Self {
-        let tracks = (0..snapshot.tracks().tracks.len()).map(|_| OnceLock::new()).collect();
-        let computing = [const { Mutex::new(()) }; LOCKS];
-        Self { tracks, computing, kept_bytes: AtomicUsize::new(0), kept_max }
+    /// Caches at most `max_bytes`.
+    pub(super) fn with_kept_max(snapshot: &Snapshot, max_bytes: usize) -> Self {
+        Self(TrackCache::new(snapshot, max_bytes))
     }
 
     /// Returns whether rows of a track may have flows.
@@ -69,7 +55,7 @@ impl FlowRows {
         if !Self::may_be_on(snapshot, track) {
             return 0;
         }
-        let mask = match self.track_bits(snapshot, track) {
+        let mask = match self.bits(snapshot, track, &Cancel::default()).ok().flatten() {
             Some(bits) => bits.mask_from(lane, first_row),
             None => around_block(snapshot, lane, first_row, rows as u64),
         };
@@ -82,38 +68,27 @@ impl FlowRows {
     /// # Errors
     /// Returns an error if cancelled.
     pub(super) fn prepare(&self, snapshot: &Snapshot, track: TrackIdx, cancel: &Cancel) -> Result<(), Cancelled> {
-        let Some(cell) = self.tracks.get(track.index()) else { return Ok(()) };
-        if cell.get().is_none() {
-            let lock = &self.computing[track.index() % self.computing.len()];
-            // The sweep does not wait for other threads, so others may wait for it.
-            let _computing = lock.lock().unwrap_or_else(PoisonError::into_inner);
-            if cell.get().is_none() {
-                cell.set(self.bits(snapshot, track, cancel)?).ok(); // only one thread is here
-            }
-        }
-        Ok(())
+        self.bits(snapshot, track, cancel).map(drop)
     }
 
-    /// Returns the bits of a track, unless all of them would be too many.
-    fn track_bits(&self, snapshot: &Snapshot, track: TrackIdx) -> Option<&RowBits> {
-        self.prepare(snapshot, track, &Cancel::default()).ok()?;
-        self.tracks.get(track.index())?.get()?.as_deref()
+    /// Returns the bits of a track; `None` if the bits of all tracks would be too many.
+    fn bits(&self, snapshot: &Snapshot, track: TrackIdx, cancel: &Cancel) -> Result<Option<&RowBits>, Cancelled> {
+        self.0.get_or_compute(track, || self.swept(snapshot, track, cancel))
     }
 
     /// Sweeps the points of a track; `None` if the bits would be too many.
-    fn bits(&self, snapshot: &Snapshot, track: TrackIdx, cancel: &Cancel) -> Result<Option<Box<RowBits>>, Cancelled> {
+    fn swept(&self, snapshot: &Snapshot, track: TrackIdx, cancel: &Cancel) -> Result<Option<RowBits>, Cancelled> {
         let words = snapshot.lanes_of(track).map(|lane| words_of(snapshot, LaneIdx(lane)));
         let bytes_max = words.sum::<usize>().saturating_mul(size_of::<u64>());
         // Reserved first: threads sweep several tracks at once.
-        if self.kept_bytes.fetch_add(bytes_max, Ordering::Relaxed).saturating_add(bytes_max) > self.kept_max {
-            self.kept_bytes.fetch_sub(bytes_max, Ordering::Relaxed);
+        if !self.0.reserve(bytes_max) {
             return Ok(None);
         }
         let mut bits = RowBits::default();
         let swept = each_point(snapshot, track, PointRange::ALL, cancel, |_, row| bits.set(snapshot, row));
         let kept = if swept.is_ok() { bits.0.values().map(|words| size_of_val(&**words)).sum() } else { 0 };
-        self.kept_bytes.fetch_sub(bytes_max.saturating_sub(kept), Ordering::Relaxed);
-        swept.map(|()| Some(Box::new(bits)))
+        self.0.release(bytes_max.saturating_sub(kept));
+        swept.map(|()| Some(bits))
     }
 }
 

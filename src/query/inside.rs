@@ -3,15 +3,13 @@
 //!
 //! Per track, the matching spans become a step function of time: the smallest open depth. A row is inside if that depth
 //! is smaller than its own. Each row thus costs one binary search for any number of lanes. The function of a track is
-//! computed on first use, and cached while all of them fit in [`STEPS_KEPT_MAX`]. For a track with more, it is computed
+//! computed on first use, and cached while all of them fit in [`KEPT_BYTES_MAX`]. For a track with more, it is computed
 //! for the time of one block.
 //!
 //! The naive way searches, for each row, the lanes above it for the span that is open at its start.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustc_hash::FxHashMap;
 
@@ -19,12 +17,14 @@ use super::cursor::LaneCursor;
 use super::filter::SpanPosition;
 use super::name_set::NameSet;
 use super::snapshot::Snapshot;
+use super::track_cache::TrackCache;
+use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::TrackIdx;
 use crate::store::block::{BLOCK_ROWS, Block};
 use crate::store::{Lane, LaneIdx, LaneKind};
 
-/// Limit for the cached steps of one term: 32 MiB.
-const STEPS_KEPT_MAX: usize = 1 << 21;
+/// Limit for the cached steps of one term.
+const KEPT_BYTES_MAX: usize = 32 << 20;
 
 /// The depth if no span is open: deeper than every row, including those below all spans.
 const NONE_OPEN: u32 = u32::MAX;
@@ -50,10 +50,17 @@ enum Above {
 #[derive(Debug)]
 struct Named {
     names: NameSet,
-    /// By track, computed on first use; `None` if there are too many steps.
-    tracks: Box<[OnceLock<Option<Box<OpenDepths>>>]>,
-    kept_steps: AtomicUsize,
-    kept_max: usize,
+    tracks: TrackCache<OpenDepths>,
+}
+
+/// The part of a track above a depth, and within a range of time.
+#[derive(Debug, Clone, Copy)]
+struct TrackPart {
+    track: TrackIdx,
+    depth: u32,
+    first_ns: i64,
+    /// Included.
+    last_ns: i64,
 }
 
 /// A span that may be open at a time.
@@ -68,21 +75,24 @@ struct OpenAncestor {
 /// The smallest depth of open spans as a step function of time.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct OpenDepths {
-    /// Start and depth of each step; [`NONE_OPEN`] before the first.
-    steps: Vec<(i64, u32)>,
+    /// [`NONE_OPEN`] before the first step.
+    steps: Vec<DepthStep>,
 }
+
+/// Start and depth of a step.
+type DepthStep = (i64, u32);
 
 impl Inside {
     /// Matches spans with one of the names.
     #[must_use]
     pub(super) fn named(snapshot: &Snapshot, names: NameSet, negated: bool) -> Self {
-        Self::with_kept_max(snapshot, names, negated, STEPS_KEPT_MAX)
+        Self::with_kept_max(snapshot, names, negated, KEPT_BYTES_MAX)
     }
 
-    /// Matches spans with one of the names, and caches at most `kept_max` steps.
-    pub(super) fn with_kept_max(snapshot: &Snapshot, names: NameSet, negated: bool, kept_max: usize) -> Self {
-        let tracks = (0..snapshot.tracks().tracks.len()).map(|_| OnceLock::new()).collect();
-        Self { negated, above: Above::Named(Named { names, tracks, kept_steps: AtomicUsize::new(0), kept_max }) }
+    /// Matches spans with one of the names, and caches at most `max_bytes`.
+    pub(super) fn with_kept_max(snapshot: &Snapshot, names: NameSet, negated: bool, max_bytes: usize) -> Self {
+        let tracks = TrackCache::new(snapshot, max_bytes);
+        Self { negated, above: Above::Named(Named { names, tracks }) }
     }
 
     /// Matches the span at a position. Among several that start there, the last: only it may have a duration.
@@ -118,6 +128,18 @@ impl Inside {
         }
     }
 
+    /// Computes the steps of a track, if they are not known. Otherwise [`Self::rows_of`] does, which cannot be
+    /// cancelled.
+    ///
+    /// # Errors
+    /// Returns an error if cancelled.
+    pub(super) fn prepare(&self, snapshot: &Snapshot, track: TrackIdx, cancel: &Cancel) -> Result<(), Cancelled> {
+        match &self.above {
+            Above::Named(named) => named.track_depths(snapshot, track, cancel).map(drop),
+            Above::At(_) => Ok(()),
+        }
+    }
+
     /// Returns a bit per row that matches, given its lane and the sorted starts.
     #[must_use]
     pub(super) fn rows_of(&self, snapshot: &Snapshot, lane: LaneIdx, starts: &[i64]) -> u64 {
@@ -133,37 +155,40 @@ impl Inside {
 
 impl Named {
     fn rows_of(&self, snapshot: &Snapshot, track: TrackIdx, depth: u32, starts: &[i64]) -> u64 {
-        if let Some(open) = self.lane_depths(snapshot, track) {
+        let never = Cancel::default();
+        if let Ok(Some(open)) = self.track_depths(snapshot, track, &never) {
             return open.rows_below(starts, depth);
         }
         let (Some(&first_ns), Some(&last_ns)) = (starts.first(), starts.last()) else { return 0 };
-        let spans = self.spans(snapshot, track, depth, (first_ns, last_ns), usize::MAX);
+        let range = TrackPart { track, depth, first_ns, last_ns };
+        let spans = self.spans(snapshot, range, usize::MAX, &never).ok().flatten();
         spans.map_or(0, |spans| OpenDepths::from_spans(&spans).rows_below(starts, depth))
     }
 
     /// Returns the open spans of a whole track, unless there are too many.
-    fn lane_depths(&self, snapshot: &Snapshot, track: TrackIdx) -> Option<&OpenDepths> {
-        // The closure does not wait for other threads, so others may wait for it.
-        let open = self.tracks.get(track.index())?.get_or_init(|| {
-            let left = self.kept_max.saturating_sub(self.kept_steps.load(Ordering::Relaxed));
-            let spans = self.spans(snapshot, track, NONE_OPEN, (i64::MIN, i64::MAX), left)?;
-            let open = OpenDepths::from_spans(&spans);
-            self.kept_steps.fetch_add(open.steps.len(), Ordering::Relaxed);
-            Some(Box::new(open))
-        });
-        open.as_deref()
-    }
-
-    /// Returns the matching spans above a depth that may be open from `first_ns` to `last_ns`; `None` if there are more
-    /// than `spans_max`.
-    fn spans(
+    fn track_depths(
         &self,
         snapshot: &Snapshot,
         track: TrackIdx,
-        depth: u32,
-        (first_ns, last_ns): (i64, i64),
+        cancel: &Cancel,
+    ) -> Result<Option<&OpenDepths>, Cancelled> {
+        self.tracks.get_or_compute(track, || {
+            let spans_max = self.tracks.left_bytes() / size_of::<DepthStep>();
+            let all = TrackPart { track, depth: NONE_OPEN, first_ns: i64::MIN, last_ns: i64::MAX };
+            let spans = self.spans(snapshot, all, spans_max, cancel)?;
+            let open = spans.map(|spans| OpenDepths::from_spans(&spans));
+            Ok(open.filter(|open| self.tracks.reserve(size_of_val(&*open.steps))))
+        })
+    }
+
+    /// Returns the matching spans that may be open in a part of a track; `None` if there are more than `spans_max`.
+    fn spans(
+        &self,
+        snapshot: &Snapshot,
+        TrackPart { track, depth, first_ns, last_ns }: TrackPart,
         spans_max: usize,
-    ) -> Option<Vec<OpenAncestor>> {
+        cancel: &Cancel,
+    ) -> Result<Option<Vec<OpenAncestor>>, Cancelled> {
         let mut spans = Vec::new();
         for lane in snapshot.lanes_of(track).map(LaneIdx) {
             let info = snapshot.lane(lane);
@@ -181,6 +206,7 @@ impl Named {
                 if rows.start >= end_row || rows.end <= first_row || !self.names.may_be_in(signature) {
                     continue;
                 }
+                cancel.check()?;
                 let Some(extent_data) = lane.extent(extent) else { continue };
                 for (block, entry) in extent_data.directory().iter().enumerate() {
                     let block_row = rows.start + u64::from(entry.first_row);
@@ -190,11 +216,11 @@ impl Named {
                     self.push_named(&extent_data.block(block), (info.depth, block_row), lane, &mut spans);
                 }
                 if spans.len() > spans_max {
-                    return None;
+                    return Ok(None);
                 }
             }
         }
-        Some(spans)
+        Ok(Some(spans))
     }
 
     /// Adds the spans of a block with a matching name, at the depth of their lane. `first_row` is that of the block.

@@ -189,11 +189,13 @@ impl Matcher {
         self.are_all_durations() && !self.reads_more_than_names()
     }
 
-    /// Computes what the tests of flows need of a track. Otherwise the first block does, which cannot be cancelled.
+    /// Computes what the tests of flows and of spans above need of a track. Otherwise the first block does, which
+    /// cannot be cancelled.
     ///
     /// # Errors
     /// Returns an error if cancelled.
     pub(crate) fn prepare(&self, snapshot: &Snapshot, track: TrackIdx, cancel: &Cancel) -> Result<(), Cancelled> {
+        self.inside.iter().try_for_each(|inside| inside.prepare(snapshot, track, cancel))?;
         // All terms share the rows.
         self.flows.first().map_or(Ok(()), |(_, flows)| flows.prepare(snapshot, track, cancel))
     }

@@ -1,0 +1,56 @@
+//! Finds a track with stacks of a scope, to show them in time order.
+
+use super::scan::LaneScan;
+use super::scope::Scope;
+use super::snapshot::Snapshot;
+use crate::model::TrackIdx;
+use crate::store::LaneKind;
+
+/// Returns the first track with spans in the scope, or with the bars of sampled stacks. Reads at most a few blocks of
+/// each of 64 lanes. If none of these has rows in the time of the scope, returns the first one.
+#[must_use]
+pub(crate) fn first_track_with_stacks(snapshot: &Snapshot, scope: &Scope, are_sampled: bool) -> Option<TrackIdx> {
+    const READ_LANES_MAX: usize = 64;
+    let scope = Scope { with_charts: are_sampled, ..scope.clone() };
+    let has_stacks = |track| snapshot.track(track).key.kind.is_derived() == are_sampled;
+    let lanes = || {
+        let lanes = scope.lanes(snapshot, &scope.matcher);
+        lanes.filter(|&lane| {
+            let info = snapshot.lane(lane);
+            info.kind == LaneKind::Spans && has_stacks(info.track)
+        })
+    };
+    let has_rows = |lane: &_| !LaneScan::new(snapshot, &scope.matcher, &scope, *lane).rows.is_empty();
+    let lane = lanes().take(READ_LANES_MAX).find(has_rows).or_else(|| lanes().next())?;
+    Some(snapshot.lane(lane).track)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::filter::Filter;
+    use crate::query::matcher::Matcher;
+    use crate::scene::tests::snapshot;
+
+    #[test]
+    fn a_track_without_rows_in_the_scope_is_passed_over_and_samples_have_their_own() {
+        let snapshot = snapshot(
+            r#"[{"ph":"i","name":"i","pid":1,"tid":1,"ts":5},{"ph":"X","name":"f","pid":1,"tid":2,"ts":10,"dur":5},
+            {"ph":"X","name":"g","pid":1,"tid":3,"ts":20,"dur":5},{"ph":"P","name":"s","pid":1,"tid":4,"ts":21}]"#,
+        );
+        let found = |from_ns, filter, are_sampled| {
+            let matcher = Matcher::new(&snapshot, &Filter::parse(filter).unwrap());
+            let scope = Scope::from_range(from_ns, None).matching(matcher);
+            let track = first_track_with_stacks(&snapshot, &scope, are_sampled)?;
+            Some(snapshot.track(track).key.tid.to_string())
+        };
+        let track = |tid: &str| Some(tid.to_owned());
+        assert_eq!(found(None, "", false), track("2"));
+        assert_eq!(found(Some(14_000), "", false), track("2"), "it reaches into the scope");
+        assert_eq!(found(Some(15_000), "", false), track("3"));
+        assert_eq!(found(Some(90_000), "", false), track("2"), "none has rows");
+        assert_eq!(found(None, "thread:3", false), track("3"));
+        assert_eq!(found(None, "", true), track("4"));
+        assert_eq!(found(None, "thread:3", true), None);
+    }
+}
