@@ -68,6 +68,31 @@ fn a_graph_is_top_down_or_inverted_and_back_leads_to_the_view_before() {
 }
 
 #[test]
+fn time_order_shows_the_scope_on_the_first_track_that_has_rows_in_it() {
+    let mut session = Session::with_workers(SCREEN);
+    session.harness.run_steps(3);
+    // A worker runs from as many microseconds on as its number, for 500: the last ones are alone at the end.
+    let ruler = session.harness.get_by_label("Ruler: drag to select time").rect();
+    let on_ruler = |part: f32| pos2(ruler.left() + ruler.width() * part, ruler.center().y);
+    session.drag(on_ruler(0.92), on_ruler(0.935));
+    let timeline = |session: &mut Session| {
+        let timeline = session.harness.state_mut().timeline_mut().expect("a timeline");
+        (timeline.range().expect("a range"), (timeline.view().start_ns(), timeline.view().end_ns()))
+    };
+    let ((from_ns, to_ns), _) = timeline(&mut session);
+    let first = (from_ns / 1000 - 499).to_string();
+    assert!(!session.head_labels().iter().any(|label| label.starts_with(&format!("worker {first}"))), "out of view");
+    session.press(Modifiers::COMMAND, Key::G);
+    session.until("the graph", |session| session.says("Label: exact"));
+    session.click("Time order");
+    session.harness.run_steps(60);
+    let (_, (start_ns, end_ns)) = timeline(&mut session);
+    assert!(start_ns.abs_diff(from_ns) <= 1000 && end_ns.abs_diff(to_ns) <= 1000, "{start_ns}..{end_ns}");
+    let heads = session.head_labels();
+    assert!(heads.iter().any(|label| label.starts_with(&format!("worker {first}"))), "{first}: {heads:?}");
+}
+
+#[test]
 fn a_search_says_the_share_of_the_paths_that_have_it() {
     let mut session = with_graph();
     session.click("Find functions");

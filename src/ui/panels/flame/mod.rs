@@ -199,7 +199,7 @@ impl FlamePanel {
         }
         commands.extend(self.ask(view.scope()));
         ui.horizontal(|ui| self.show_head(ui, view, has_samples, &mut commands));
-        ui.horizontal(|ui| self.show_tools(ui, snapshot, view.context.theme));
+        ui.horizontal(|ui| self.show_tools(ui, view, &mut commands));
         // A dock too low for the bars scrolls; otherwise they would be cut at the top. Each view has its own position.
         let id = ("flame", &self.history.current.view.shape);
         ScrollArea::vertical().id_salt(id).auto_shrink(false).min_scrolled_height(0.0).show(ui, |ui| {

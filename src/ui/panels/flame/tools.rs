@@ -10,9 +10,12 @@ use super::menu;
 use super::state::FlamePart;
 use crate::base::time::grouped_digits;
 use crate::query::Snapshot;
+use crate::query::first_track::first_track_with_stacks;
 use crate::query::flame::{FlameNodeIdx, FlameShape, FunctionIdx, FunctionKey};
 use crate::scene::labels::shown;
 use crate::ui::chrome::menu_bar;
+use crate::ui::command::{Command, TimelineCommand};
+use crate::ui::panels::dock_panel::PanelView;
 use crate::ui::panels::elided::{elided, tip};
 use crate::ui::theme::Theme;
 use crate::ui::widgets::field;
@@ -23,7 +26,8 @@ const STEP_POINTS: f32 = 160.0;
 
 impl FlamePanel {
     /// Shows the toolbar of the picture.
-    pub(super) fn show_tools(&mut self, ui: &mut Ui, snapshot: &Snapshot, theme: &Theme) {
+    pub(super) fn show_tools(&mut self, ui: &mut Ui, view: &PanelView<'_>, commands: &mut Vec<Command>) {
+        let (snapshot, theme) = (view.snapshot(), view.context.theme);
         for (is_back, text, hint) in [(true, "Back", "The previous view"), (false, "Forward", "The next view")] {
             let button = ui.add_enabled(self.history.can_step(is_back), Button::new(text).small());
             if button.on_hover_text(hint).clicked() {
@@ -31,6 +35,10 @@ impl FlamePanel {
             }
         }
         self.show_shapes(ui, snapshot);
+        let button = ui.selectable_label(false, "Time order");
+        if button.on_hover_text("The stacks on their track, in the order of time").clicked() {
+            commands.extend(self.time_order(view));
+        }
         let amounts = self.answer.as_ref().map(|answer| Amounts::new(&answer.paths));
         let weight = amounts.filter(Amounts::has_weight).map(|amounts| amounts.weight_title());
         ui.menu_button("Options", |ui| {
@@ -64,6 +72,15 @@ impl FlamePanel {
             }
             None => {}
         }
+    }
+
+    /// Returns the commands that show the stacks of the scope on their track.
+    fn time_order(&self, view: &PanelView<'_>) -> Vec<Command> {
+        let (snapshot, selected) = (view.snapshot(), view.scope());
+        let scope = selected.with_filter(snapshot, "");
+        let track = first_track_with_stacks(snapshot, &scope, self.samples);
+        let range = selected.range.map(|(from_ns, to_ns)| TimelineCommand::ShowSlice(from_ns, to_ns));
+        range.into_iter().chain(track.map(TimelineCommand::ShowTrack)).map(Command::Timeline).collect()
     }
 
     /// Returns the function of the bar that fills the width, or else the one with the largest self weight.
