@@ -14,12 +14,12 @@ use crate::base::budget::Memory;
 use crate::base::cancel::Cancelled;
 use crate::base::threads;
 use crate::formats::input::source::{HEAD_BYTES, LONG_HEAD_BYTES, Source};
-use crate::formats::live::{ArrivalKey, NotLive, StreamState, head_limit, open_live, recognise_live};
+use crate::formats::live::{ArrivalKey, LiveFormat, NotLive, StreamState, head_limit, open_live, recognise_live};
 use crate::formats::{BatchSink, ChunkLimits, ReadContext, ReadError};
 use crate::model::args::Detail;
 use crate::model::{
-    Batch, Details, Event, EventFlags, EventKind, Losses, Metadata, NameIdx, NameRow, Payload, StackIdx, Stacks,
-    TrackKey,
+    Batch, Details, Event, EventFlags, EventKind, Loss, Losses, Metadata, NameIdx, NameRow, Payload, SourcePos,
+    StackIdx, Stacks, TrackKey,
 };
 
 /// Events per batch: few, because the first event of a batch waits for the others.
@@ -205,7 +205,7 @@ impl Feed {
     }
 
     /// Returns the first bytes of the trace and its format; `None` if it ends without a byte.
-    fn recognise(&self) -> Result<Option<(Vec<u8>, &'static crate::formats::live::LiveFormat)>, FeedError> {
+    fn recognise(&self) -> Result<Option<(Vec<u8>, &'static LiveFormat)>, FeedError> {
         let lost = |_| ReadError::from(Cancelled);
         let mut arrivals = self.arrivals.lock().map_err(lost)?;
         let mut head = Vec::new();
@@ -354,7 +354,18 @@ impl BatchSink for FeedSink<'_> {
         let mut rows = vec![Arc::clone(&self.nameless)];
         let mut events: Vec<Event> = batch.chunk.events;
         // The time to which a span lasts is that of a trace that has ended.
-        events.retain(|event| event.track.index() < tracks.len() && !event.is_last_time());
+        events.retain(|event| !event.is_last_time());
+        let mut losses = Losses::default();
+        events.retain(|event| {
+            let has_track = event.track.index() < tracks.len();
+            if !has_track {
+                losses.add(Loss::BadRecord, SourcePos::Time(event.ts_ns));
+            }
+            has_track
+        });
+        if !losses.is_empty() {
+            self.send(FeedItem::Losses(losses))?;
+        }
         events.iter_mut().for_each(|event| event.name = self.row_of(event.name, &mut rows));
         let tables = Arc::new(LiveTables { names: rows, tracks });
         let events = self.split_batch(&events, &batch.chunk.details, &batch.stacks, &tables);

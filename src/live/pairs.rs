@@ -1,10 +1,13 @@
 //! Pairs ordered events into rows: begins with their ends, and everything with the names known so far. Open spans are
 //! bounded, and unpaired events are counted. Does not nest: the parent of a span may arrive later.
 
+mod open_spans;
+
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use self::open_spans::OpenSpans;
 use super::feed::{LiveEvent, LiveName};
 use crate::model::args::Detail;
 use crate::model::{
@@ -192,7 +195,7 @@ pub(crate) type EachOpen<'a> = dyn FnMut(&Arc<TrackKey>, i64, &Arc<LiveName>, Ro
 #[derive(Debug, Default)]
 pub(crate) struct LivePairs {
     /// Has no entry for tracks without open spans.
-    open: FxHashMap<OpenKey, Vec<WaitingBegin>>,
+    open: FxHashMap<OpenKey, OpenSpans>,
     /// The steps of the ids in `open`.
     steps: FxHashMap<u64, AsyncSteps>,
     states: FxHashMap<Arc<TrackKey>, EnteredState>,
@@ -274,7 +277,7 @@ impl LivePairs {
                 self.states.insert(Arc::clone(&new_key), state);
             }
             if let Some(mut open) = self.open.remove(&OpenKey::Track(Arc::clone(&old_key))) {
-                open.iter_mut().for_each(|begin| begin.track = Arc::clone(&new_key));
+                open.set_track(&new_key);
                 self.open.insert(OpenKey::Track(Arc::clone(&new_key)), open);
             }
             self.moved.insert(old_key, new_key);
@@ -284,7 +287,7 @@ impl LivePairs {
     /// Passes the open spans to `out`, sorted by start, at the end of the stream.
     pub(crate) fn finish(&mut self, out: &mut dyn FnMut(LiveRow)) {
         let unended = std::mem::take(&mut self.open).into_iter();
-        let begins = unended.flat_map(|(_, open)| open);
+        let begins = unended.flat_map(|(_, mut open)| open.cut(0));
         let mut rows: Vec<LiveRow> = begins.map(WaitingBegin::unended).collect();
         self.steps.clear();
         rows.iter().for_each(|row| self.losses.add(Loss::UnmatchedBegin, SourcePos::Time(row.ts_ns)));
@@ -300,7 +303,8 @@ impl LivePairs {
 
     /// Calls `each` for all open spans and states: track, start, name and position.
     pub(crate) fn each_open(&self, each: &mut EachOpen<'_>) {
-        self.open.values().flatten().for_each(|begin| each(&begin.track, begin.start_ns, &begin.name, begin.order));
+        let begins = self.open.values().flat_map(OpenSpans::begins);
+        begins.for_each(|begin| each(&begin.track, begin.start_ns, &begin.name, begin.order));
         self.states.iter().for_each(|(track, entered)| each(track, entered.since_ns, &entered.name, entered.order));
     }
 
@@ -351,7 +355,17 @@ impl LivePairs {
                 let start_ns = std::mem::replace(&mut steps.start_ns, ts_ns);
                 out(WaitingBegin { start_ns, ..event }.ended(ts_ns, "", None));
             }
-            _ => out(LiveRow { value: RowValue::Instant, ..event.unended() }),
+            EventKind::AsyncInstant
+            | EventKind::Complete
+            | EventKind::Begin
+            | EventKind::End
+            | EventKind::Instant
+            | EventKind::Counter
+            | EventKind::FlowStart
+            | EventKind::FlowStep
+            | EventKind::FlowEnd
+            | EventKind::Sample
+            | EventKind::State => out(LiveRow { value: RowValue::Instant, ..event.unended() }),
         }
         if self.open.contains_key(&key) {
             self.steps.insert(id, steps);
@@ -370,14 +384,13 @@ impl LivePairs {
         out: &mut dyn FnMut(LiveRow),
     ) {
         let Some(open) = self.open.get_mut(key) else { return self.lose(Loss::UnmatchedEnd, ts_ns) };
-        let innermost = open.len() - 1;
-        let named = name.map_or(Some(innermost), |name| open.iter().rposition(|begin| *begin.name.text == *name));
+        let innermost = open.begins().len() - 1;
+        let named = name.map_or(Some(innermost), |name| open.last_of(name, |_| true));
         let Some(first) = named else { return self.lose(Loss::UnmatchedEnd, ts_ns) };
         // A span that begins when the named one ends is not its child, in either order of the events.
-        let is_tied = open[first + 1..].iter().all(|begin| begin.start_ns >= ts_ns);
+        let is_tied = open.begins()[first + 1..].iter().all(|begin| begin.start_ns >= ts_ns);
         let is_mismatched = first != innermost && !is_tied;
-        let mut ended: Vec<WaitingBegin> =
-            if is_tied { vec![open.remove(first)] } else { open.drain(first..).collect() };
+        let mut ended = if is_tied { vec![open.remove(first)] } else { open.cut(first) };
         self.open_count -= ended.len();
         if open.is_empty() {
             self.open.remove(key);
@@ -406,10 +419,10 @@ impl LivePairs {
         out: &mut dyn FnMut(LiveRow),
     ) {
         let open = self.open.get_mut(key);
-        let is_named = |begin: &WaitingBegin| name.is_none_or(|name| *begin.name.text == *name);
-        let position = |open: &Vec<WaitingBegin>| {
-            let own = open.iter().rposition(|begin| begin.track.pid == *pid && is_named(begin));
-            own.or_else(|| open.iter().rposition(is_named))
+        let is_own = |begin: &WaitingBegin| begin.track.pid == *pid;
+        let position = |open: &OpenSpans| match name {
+            Some(name) => open.last_of(name, is_own).or_else(|| open.last_of(name, |_| true)),
+            None => open.begins().iter().rposition(is_own).or_else(|| open.begins().len().checked_sub(1)),
         };
         let Some((open, position)) = open.and_then(|open| position(open).map(|position| (open, position))) else {
             return self.lose(Loss::UnmatchedEnd, ts_ns);

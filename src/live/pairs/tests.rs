@@ -142,3 +142,46 @@ fn an_end_of_an_async_id_ends_the_span_of_its_process_first() {
     let (rows, losses) = rows(events.map(of_process));
     assert_eq!((rows, losses.total()), (vec![(1, 2, "a".into()), (2, 3, "a".into())], 0));
 }
+
+#[test]
+fn open_spans_find_names_as_a_scan_does_also_after_many_were_open() {
+    let begin = |number: usize| WaitingBegin {
+        track: track(1),
+        start_ns: number as i64,
+        name: Arc::new(LiveName::new((number % 37).to_string().into(), None)),
+        args: Box::default(),
+        order: RowOrder::default(),
+    };
+    let (mut open, mut oracle) = (OpenSpans::default(), Vec::new());
+    let mut random = 1usize;
+    for number in 0..4000 {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let choice = random >> 40;
+        let name = (choice % 41).to_string();
+        let scanned = oracle.iter().rposition(|other: &i64| (other % 37).to_string() == name);
+        assert_eq!(open.last_of(&name, |_| true), scanned);
+        match (choice / 41 % 8, scanned) {
+            (0, Some(position)) => assert_eq!(open.remove(position).start_ns, oracle.remove(position)),
+            (1, Some(position)) if number % 5 == 0 => {
+                let cut: Vec<i64> = open.cut(position).iter().map(|begin| begin.start_ns).collect();
+                assert_eq!(cut, oracle.split_off(position));
+            }
+            _ => {
+                open.push(begin(number));
+                oracle.push(number as i64);
+            }
+        }
+        assert_eq!(open.begins().len(), oracle.len());
+    }
+}
+
+#[test]
+fn ends_of_names_that_are_not_open_visit_few_open_spans() {
+    const COUNT: i64 = 20_000;
+    let begins = (0..COUNT).map(|ts_ns| event(EventKind::Begin, ts_ns, 1, "begun"));
+    let ends = (COUNT..2 * COUNT).map(|ts_ns| event(EventKind::End, ts_ns, 1, "other"));
+    open_spans::VISITED.set(0);
+    let (_, losses) = rows(begins.chain(ends));
+    assert_eq!(losses.count(Loss::UnmatchedEnd), COUNT as u64);
+    assert!(open_spans::VISITED.get() < COUNT as u64, "{}", open_spans::VISITED.get());
+}
