@@ -93,12 +93,13 @@ fn owner(names: &LiveNames, track: &TrackKey, pid: &Id) -> String {
     }
 }
 
-/// Formats a duration with three decimals, in a suitable unit.
-#[expect(clippy::cast_precision_loss, reason = "six digits are shown")]
+/// Formats a duration with three decimals, in a suitable unit. Further digits are truncated, as in the window. All
+/// decimals are kept, so that they line up.
 pub(super) fn duration(ns: u64) -> String {
     let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
     match units.into_iter().find(|(unit_ns, _)| ns >= *unit_ns) {
-        Some((unit_ns, unit)) => format!("{:.3} {unit}", ns as f64 / unit_ns as f64),
+        // The remainder times a thousand fits: it is below 10^12.
+        Some((unit_ns, unit)) => format!("{}.{:03} {unit}", ns / unit_ns, ns % unit_ns * 1000 / unit_ns),
         None => format!("{ns} ns"),
     }
 }
@@ -210,6 +211,12 @@ mod tests {
     fn line(name: &str, track: (TrackKind, &str), value: RowValue) -> String {
         let track = TrackKey { kind: track.0, pid: Id::Number(1), tid: Id::None, name: track.1.into(), slot: 0 };
         written(LiveRowFormat::Text, name, track, value, "")
+    }
+
+    #[test]
+    fn a_duration_is_never_longer_than_it_is() {
+        let texts = [0, 999, 1000, 1_999, 999_999_999, u64::MAX].map(duration);
+        assert_eq!(texts, ["0 ns", "999 ns", "1.000 us", "1.999 us", "999.999 ms", "18446744073.709 s"]);
     }
 
     #[test]
