@@ -24,6 +24,9 @@ const EXTENSION: &str = "names";
 /// Size limit of one file, for some million addresses. More are resolved again.
 const FILE_BYTES_MAX: u64 = 64 << 20;
 
+/// Size limit of the content of one file: compression reaches about a third.
+const CONTENT_BYTES_MAX: usize = 4 * FILE_BYTES_MAX as usize;
+
 /// Size limit of all files; the oldest are deleted first.
 const FOLDER_BYTES_MAX: u64 = 512 << 20;
 
@@ -65,14 +68,16 @@ impl NameCache {
         if xxh3_64(packed) != u64::from_le_bytes(*sum) {
             return None;
         }
-        // Compression reaches about a third, so the limit follows from that of the file.
-        let bytes = zstd::bulk::decompress(packed, FILE_BYTES_MAX as usize * 4).ok()?;
+        let bytes = zstd::bulk::decompress(packed, CONTENT_BYTES_MAX).ok()?;
         postcard::from_bytes(&bytes).ok()
     }
 
     /// Stores the names of a build. Errors are ignored: the names are resolved again.
     pub(super) fn put(&self, build_id: &BuildId, kind: ModuleKind, names: &KeptNames) {
         let Ok(bytes) = postcard::to_stdvec(names) else { return };
+        if bytes.len() > CONTENT_BYTES_MAX {
+            return;
+        }
         let Ok(packed) = zstd::bulk::compress(&bytes, 1) else { return };
         let file = [&MAGIC[..], &xxh3_64(&packed).to_le_bytes(), &packed].concat();
         if file.len() as u64 > FILE_BYTES_MAX || self.make_folder().is_err() {
