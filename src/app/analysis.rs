@@ -106,7 +106,7 @@ impl Analysis {
             let answer = guarded(|| work(&cancel, &progress).map_err(|_| TaskError::Cancelled));
             wake(TabEvent::Answered(id, kind, answer.map(Box::new)));
         };
-        if let Err(error) = spawn("question", work) {
+        if let Err(error) = spawn("query", work) {
             failed(TabEvent::Answered(id, kind, Err(error)));
         }
     }

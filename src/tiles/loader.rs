@@ -58,7 +58,7 @@ pub(crate) struct LoaderPool(Arc<ThreadPool>);
 impl LoaderPool {
     /// Starts `count` threads. Returns an error if the system cannot start them.
     pub(crate) fn start(count: usize) -> Result<Self, ThreadPoolBuildError> {
-        let named = ThreadPoolBuilder::new().thread_name(|number| format!("ask {number}"));
+        let named = ThreadPoolBuilder::new().thread_name(|number| format!("tiles {number}"));
         Ok(Self(Arc::new(named.num_threads(count.max(1)).build()?)))
     }
 

@@ -231,7 +231,7 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     })
     .checked(|state| state.settings.shade == Some(Shade::Light))
     .within("Theme"),
-    entry(Menu::View, "Theme of the desktop", &[], When::Always, |_| Command::Setting(SettingCommand::Shade(None)))
+    entry(Menu::View, "Follow system theme", &[], When::Always, |_| Command::Setting(SettingCommand::Shade(None)))
         .checked(|state| state.settings.shade.is_none())
         .within("Theme"),
     entry(Menu::View, RULER_ORIGINS[0].1, &[], When::Trace, |_| {
@@ -487,7 +487,7 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::Rows, "Show counters as values", &[], When::ScopeCounters, |_| counter_form(CounterForm::Value))
         .within("Counters"),
     entry(Menu::Rows, "Fit scales of counters", &[], When::ScopeCounters, |_| counter_form(CounterForm::Fitted))
-        .hint("From the least to the most in view instead of from zero")
+        .hint("From the smallest to the largest value in view, instead of from zero")
         .within("Counters"),
     entry(Menu::Rows, "Show counters as changes", &[], When::ScopeCounters, |_| counter_form(CounterForm::Change))
         .hint("The difference from the previous value")
@@ -523,7 +523,7 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::Analyze, "Heat map", &[], When::Trace, |_| Command::Panel(PanelCommand::Toggle(Panel::HeatMap)))
         .hint("How long spans take, by when they start: latency over time"),
     entry(Menu::Analyze, "Scheduling", &[], When::Trace, |_| Command::Panel(PanelCommand::Toggle(Panel::Scheduling)))
-        .hint("Time of threads, processes and CPUs: running, ready and waiting"),
+        .hint("Time of threads, processes and CPUs: running, runnable and waiting"),
     entry(Menu::Analyze, "Code", &[], When::Trace, |_| Command::Panel(PanelCommand::Toggle(Panel::Code)))
         .hint("Source lines and instructions of a function with its samples")
         .section(),

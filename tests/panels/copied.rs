@@ -112,7 +112,7 @@ fn cells_that_a_spreadsheet_takes_for_formulas_are_marked_if_that_is_preferred()
     session.until("the line", |session| session.harness.query_all_by_role(egui::Role::ListItem).count() == 1);
     assert!(copied_as_csv(&mut session).contains("\n=1+1,-x,1,"));
     session.give("Preferences");
-    session.until("the preferences", |session| session.says("Text like a formula in CSV"));
+    session.until("the preferences", |session| session.says("Formula-like text in CSV"));
     session.harness.run_steps(3);
     session.click("Marked");
     assert!(copied_as_csv(&mut session).contains("\n'=1+1,'-x,1,"));

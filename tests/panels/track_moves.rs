@@ -137,7 +137,7 @@ fn a_drag_in_another_order_scrolls_and_commands_and_menus_move_a_track_too() {
     assert_eq!(order(&session)[..4], ["one", "one a", "one b", "one c"]);
     session.give("Move track up");
     session.harness.run_steps(2);
-    assert!(session.says("Tracks are moved in trace order"), "{}", session.node_texts().join("\n"));
+    assert!(session.says("Tracks can be moved only in trace order"), "{}", session.node_texts().join("\n"));
 }
 
 #[test]

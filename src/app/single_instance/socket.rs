@@ -89,7 +89,7 @@ impl SingleInstance {
         // The folder already keeps others out.
         fs::set_permissions(&self.socket, Permissions::from_mode(0o600))?;
         let wake = Arc::clone(wake);
-        spawn("take over", move || {
+        spawn("single instance", move || {
             for stream in listener.incoming().flatten() {
                 // One after the other, half a second each. The other process takes silence for a failure.
                 answer(stream, &wake).ok();

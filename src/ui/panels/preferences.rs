@@ -39,10 +39,10 @@ pub(crate) fn show(
         let is_narrow = ui.ctx().content_rect().width() < TWO_COLUMNS_POINTS;
         Grid::new("preferences").num_columns(if is_narrow { 1 } else { 2 }).spacing([20.0, 8.0]).show(ui, |ui| {
             let lines = &mut Lines { ui, theme, commands: &mut commands, is_narrow };
-            lines.begin("Look");
-            show_look(lines, state);
-            lines.begin("Movement");
-            show_movement(lines, state.settings.navigation);
+            lines.begin("Appearance");
+            show_appearance(lines, state);
+            lines.begin("Navigation");
+            show_navigation(lines, state.settings.navigation);
             lines.begin("Traces");
             show_imports(lines, sizes, second_start);
             show_sources(lines, source_folders);
@@ -107,7 +107,7 @@ impl Lines<'_> {
     }
 }
 
-fn show_look(lines: &mut Lines, state: &UiState) {
+fn show_appearance(lines: &mut Lines, state: &UiState) {
     let shades = [(Some(Shade::Dark), "Dark"), (Some(Shade::Light), "Light"), (None, "Follow system")];
     lines
         .choose(("Theme", ""), state.settings.shade, &shades, |chosen| Command::Setting(SettingCommand::Shade(chosen)));
@@ -148,9 +148,9 @@ fn show_look(lines: &mut Lines, state: &UiState) {
     });
 }
 
-fn show_movement(lines: &mut Lines, navigation: Navigation) {
+fn show_navigation(lines: &mut Lines, navigation: Navigation) {
     let wheels = [(Wheel::Scrolls, "Scrolls the tracks"), (Wheel::Zooms, "Zooms")];
-    lines.choose(("The wheel", "Ctrl + wheel does the other"), navigation.wheel, &wheels, |wheel| {
+    lines.choose(("Mouse wheel", "Ctrl + wheel does the other"), navigation.wheel, &wheels, |wheel| {
         Command::Setting(SettingCommand::Navigation(Navigation { wheel, ..navigation }))
     });
     let on_off = [(true, "On"), (false, "Off")];
@@ -166,8 +166,8 @@ fn show_imports(lines: &mut Lines, sizes: Sizes, second_start: SecondStart) {
     const MIB: u64 = 1 << 20;
     const GIB: u64 = 1 << 30;
     let starts = [(SecondStart::Tab, "In a tab here"), (SecondStart::Window, "In a new window")];
-    let why = "With a double click, or from the command line";
-    let title = "A trace that is opened elsewhere";
+    let why = "By a double click in a file manager, or from the command line";
+    let title = "Traces from other programs";
     lines.choose((title, why), second_start, &starts, |chosen| Command::Setting(SettingCommand::SecondStart(chosen)));
     let size = |ui: &mut Ui, bytes: u64, unit: u64, suffix: &str| {
         let mut units = bytes / unit;
@@ -257,7 +257,7 @@ fn new_source_folder(folders: &[String], typed: &str) -> Result<String, String> 
 fn show_tables(lines: &mut Lines, csv_safe: bool) {
     let values = [(false, "Kept as it is"), (true, "Marked")];
     let why = "Marked: an apostrophe before = + - @, for spreadsheets";
-    lines.choose(("Text like a formula in CSV", why), csv_safe, &values, |chosen| {
+    lines.choose(("Formula-like text in CSV", why), csv_safe, &values, |chosen| {
         Command::Setting(SettingCommand::CsvSafe(chosen))
     });
 }

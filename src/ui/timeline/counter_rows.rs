@@ -22,7 +22,7 @@ use crate::ui::widgets::reading_order::on_screen;
 
 /// Why counters do not share a row.
 const FEW: &str = "A row has two to eight counters";
-const FEW_IN_SCOPE: &str = "Select two to eight counters first, to stack them of one unit: Ctrl + click on their names";
+const FEW_IN_SCOPE: &str = "Select two to eight counters first (of one unit to stack them): Ctrl + click their names";
 const OF_ONE_UNIT: &str = "A stack has two to eight counters of one unit";
 const NONE_SHARED: &str = "Each has a row of its own already";
 

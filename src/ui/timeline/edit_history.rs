@@ -211,7 +211,7 @@ impl Edit {
             RowCommand::ShowCounterAs(..) | RowCommand::ShowCountersAs(_) => {
                 Self::new(PartKind::Counters, "form of counters")
             }
-            RowCommand::OverlayCounters { .. } => Self::new(PartKind::Counters, "joining of counters"),
+            RowCommand::OverlayCounters { .. } => Self::new(PartKind::Counters, "overlay of counters"),
             RowCommand::SeparateCounters(_) => Self::new(PartKind::Counters, "separation of counters"),
             RowCommand::Group(command) => return Self::from_group(command),
             RowCommand::Order(_) => Self::new(PartKind::Order, "order of the tracks"),

@@ -54,7 +54,7 @@ impl Timeline {
         let Step { edit, part } = self.edits.undone.pop()?;
         let now = self.part(edit.kind);
         self.edits.done.push_back(Step { edit, part: now });
-        self.note = Some(format!("Done again: {}.", edit.title).into());
+        self.note = Some(format!("Redone: {}.", edit.title).into());
         self.set_part(part)
     }
 

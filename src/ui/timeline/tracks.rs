@@ -21,7 +21,7 @@ use crate::tiles::summaries::TrackSummaries;
 const TRACKS_AT_ONCE: usize = 2000;
 
 /// Why rows cannot be moved in another order.
-pub(super) const OTHER_ORDER: &str = "Tracks are moved in trace order: see Tracks > Order";
+pub(super) const OTHER_ORDER: &str = "Tracks can be moved only in trace order: see Tracks > Order";
 
 /// The arrangement of the tracks, and pending layouts.
 #[derive(Default)]
