@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::counter_form::CounterForm;
 use super::counter_overlay::CounterOverlay;
-use super::custom_groups::{CustomGroupId, CustomGroups};
+use super::custom_groups::CustomGroups;
 use super::rows::{Folded, GroupKind, RowHeights, RowLayout, RowSection, TrackRows};
 use super::titles::{command_line, path_title, process_title, track_title};
 use crate::base::merged::{merged_list, merged_value};
@@ -24,7 +24,7 @@ use crate::query::track_groups::TrackGroup;
 use crate::query::track_map::TrackMap;
 use crate::store::lane::LaneIdx;
 use moves::RowMoves;
-use sort::{Candidate, sort};
+use sort::{Candidate, CustomSection, CustomSections, sort};
 
 /// The order of processes, and of the tracks within each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -325,7 +325,7 @@ pub(crate) fn tracks(snapshot: &Snapshot, arrangement: &Arrangement, ranks: Opti
         return moves.apply(snapshot, tracks.collect());
     }
     let tables = snapshot.tracks();
-    let (custom_group_of, custom_titles) = (custom_groups.by_track(), titles_of(custom_groups));
+    let (custom_group_of, custom_sections) = (custom_groups.by_track(), sections_of(custom_groups));
     let mut process_texts: FxHashMap<ProcessIdx, String> = FxHashMap::default();
     let mut candidates = Vec::new();
     for &index in snapshot.display_order() {
@@ -340,7 +340,8 @@ pub(crate) fn tracks(snapshot: &Snapshot, arrangement: &Arrangement, ranks: Opti
                 .or_insert_with(|| searched_text(&tables.processes[track.process.index()]));
             let texts = [Some(&title), Some(&beside), thread_title.as_ref()];
             let texts = texts.map(|text| text.map(|text| text.to_lowercase()).unwrap_or_default());
-            let custom = custom_group.and_then(|group| custom_titles.get(&group)).map(|title| title.to_lowercase());
+            let custom =
+                custom_group.and_then(|group| custom_sections.get(&group)).map(|section| section.title.to_lowercase());
             let named = tables.group(index).map(|group| path_title(group.names()).to_lowercase());
             let holds = |word: &String| {
                 let is_in_group = [&custom, &named].into_iter().flatten().any(|group| group.contains(word));
@@ -359,14 +360,14 @@ pub(crate) fn tracks(snapshot: &Snapshot, arrangement: &Arrangement, ranks: Opti
             None => candidate,
         });
     }
-    sort(snapshot, order, &custom_titles, &mut candidates);
+    sort(snapshot, order, &custom_sections, &mut candidates);
     let tracks = candidates.into_iter().map(|candidate| candidate.rows).collect();
     if order == TrackOrder::Trace { moves.apply(snapshot, tracks) } else { tracks }
 }
 
-/// Returns the names of groups.
-fn titles_of(groups: &CustomGroups) -> FxHashMap<CustomGroupId, String> {
-    groups.all().iter().map(|group| (group.id, group.title())).collect()
+fn sections_of(groups: &CustomGroups) -> CustomSections {
+    let sections = groups.all().iter().enumerate();
+    sections.map(|(position, group)| (group.id, CustomSection { position, title: group.title() })).collect()
 }
 
 fn rows_of(snapshot: &Snapshot, track: TrackIdx) -> TrackRows {

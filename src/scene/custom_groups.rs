@@ -29,13 +29,15 @@ pub(crate) struct CustomGroup {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct SavedCustomGroup {
+    /// The number of its default name; 0 if unknown.
+    number: u32,
     name: String,
     pub(crate) is_folded: bool,
     /// Runs of neighbouring tracks, both ends included.
     tracks: Vec<(u32, u32)>,
 }
 
-/// The groups of a trace, in the order in which they were made. No group is empty.
+/// The groups of a trace, in the order in which they were made or moved. No group is empty.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct CustomGroups(Vec<CustomGroup>);
 
@@ -136,10 +138,32 @@ impl CustomGroups {
         self.0.retain(|group| group.id != id);
     }
 
+    /// Moves a group before or after another one.
+    pub(crate) fn move_beside(&mut self, id: CustomGroupId, beside: CustomGroupId, is_after: bool) {
+        let Some(from) = self.0.iter().position(|group| group.id == id).filter(|_| id != beside) else { return };
+        let group = self.0.remove(from);
+        let to = self.0.iter().position(|group| group.id == beside);
+        self.0.insert(to.map_or(from, |to| to + usize::from(is_after)), group);
+    }
+
     pub(crate) fn rename(&mut self, id: CustomGroupId, name: &str) {
         if let Some(group) = self.0.iter_mut().find(|group| group.id == id) {
             group.name = name.chars().take(NAME_LETTERS_MAX).collect();
         }
+    }
+
+    /// Gives a group the number that it had, unless another one has it. Returns its id.
+    fn renumber(&mut self, id: CustomGroupId, number: u32) -> CustomGroupId {
+        /// Larger numbers are those of files that were edited by hand.
+        const NUMBER_MAX: u32 = 1_000_000;
+        let wanted = CustomGroupId(number);
+        if !(1..=NUMBER_MAX).contains(&number) || self.get(wanted).is_some() {
+            return id;
+        }
+        if let Some(group) = self.0.iter_mut().find(|group| group.id == id) {
+            group.id = wanted;
+        }
+        wanted
     }
 
     /// Returns the same groups with other indices of their tracks. Tracks without one are left out.
@@ -155,6 +179,7 @@ impl CustomGroups {
     #[must_use]
     pub(crate) fn to_saved(&self, is_folded: impl Fn(CustomGroupId) -> bool) -> Vec<SavedCustomGroup> {
         let saved = |group: &CustomGroup| SavedCustomGroup {
+            number: group.id.0,
             name: group.name.clone(),
             is_folded: is_folded(group.id),
             tracks: group.tracks.runs(),
@@ -167,12 +192,13 @@ impl CustomGroups {
     #[must_use]
     pub(crate) fn from_saved(saved: Vec<SavedCustomGroup>, track_count: usize) -> (Self, Vec<CustomGroupId>) {
         let (mut groups, mut folded) = (Self::default(), Vec::new());
-        for SavedCustomGroup { name, is_folded, tracks } in saved {
+        for SavedCustomGroup { number, name, is_folded, tracks } in saved {
             let mut tracks = TrackSet::from_runs(track_count, &tracks);
             for group in &groups.0 {
                 tracks = tracks.without(&group.tracks);
             }
             if let Some(id) = groups.make(tracks) {
+                let id = groups.renumber(id, number);
                 groups.rename(id, &name);
                 folded.extend(is_folded.then_some(id));
             }
@@ -197,7 +223,7 @@ mod tests {
         /// The oracle is a table with the group of each track.
         #[test]
         fn a_track_is_in_the_group_that_it_was_put_into_last(
-            steps in prop::collection::vec((0_u8..4, prop::collection::vec(0u32..30, 0..8), 0u32..6), 0..24),
+            steps in prop::collection::vec((0_u8..5, prop::collection::vec(0u32..30, 0..8), 0u32..6), 0..24),
         ) {
             let mut groups = CustomGroups::default();
             let mut of_track: BTreeMap<u32, CustomGroupId> = BTreeMap::new();
@@ -213,6 +239,18 @@ mod tests {
                         let is_known = groups.get(id).is_some();
                         groups.add(id, &set(&tracks));
                         of_track.extend(tracks.iter().filter(|_| is_known).map(|&track| (track, id)));
+                    }
+                    4 => {
+                        let order: Vec<_> = groups.all().iter().map(|group| group.id).collect();
+                        let beside = CustomGroupId(tracks.len() as u32);
+                        groups.move_beside(id, beside, tracks.contains(&0));
+                        let mut expected: Vec<_> = order.iter().copied().filter(|other| *other != id).collect();
+                        match expected.iter().position(|other| *other == beside) {
+                            Some(at) if order.contains(&id) => expected.insert(at + usize::from(tracks.contains(&0)), id),
+                            _ => expected = order,
+                        }
+                        let moved: Vec<_> = groups.all().iter().map(|group| group.id).collect();
+                        prop_assert_eq!(moved, expected);
                     }
                     2 => {
                         groups.leave(&set(&tracks));
@@ -235,6 +273,8 @@ mod tests {
             let (back, folded) = CustomGroups::from_saved(serde_json::from_str(&text).unwrap(), 30);
             let tracks = |groups: &CustomGroups| groups.all().iter().map(|group| group.tracks.runs()).collect::<Vec<_>>();
             prop_assert_eq!(tracks(&back), tracks(&groups));
+            let titles = |groups: &CustomGroups| groups.all().iter().map(CustomGroup::title).collect::<Vec<_>>();
+            prop_assert_eq!(titles(&back), titles(&groups));
             let was_folded = groups.all().iter().filter(|group| group.id.0 % 2 == 1).count();
             prop_assert_eq!(folded.len(), was_folded);
         }

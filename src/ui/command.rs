@@ -334,6 +334,12 @@ pub(crate) enum CustomGroupCommand {
     Leave(TrackIdx),
     /// Drops a group; its tracks return to their processes.
     Ungroup(CustomGroupId),
+    /// Moves a group before or after another one.
+    Move {
+        group: CustomGroupId,
+        beside: CustomGroupId,
+        is_after: bool,
+    },
     /// Shows the field of a group's name.
     StartNaming(CustomGroupId),
     Rename(CustomGroupId, String),

@@ -145,3 +145,34 @@ fn a_group_is_renamed_and_is_a_scope_for_statistics_and_for_hiding_the_others() 
     session.harness.run_steps(3);
     assert!(!session.says("Second"), "{:?}", session.node_texts());
 }
+
+#[test]
+fn groups_are_dragged_among_themselves_and_keep_their_numbers() {
+    let mut session = opened();
+    for track in 1..4 {
+        grouped(&mut session, &[track], "");
+        session.press(Modifiers::NONE, Key::Escape);
+    }
+    let groups = |session: &Session| {
+        let heads = heads(session).into_iter().filter_map(|head| head.strip_prefix("Group ").map(str::to_owned));
+        heads.map(|head| head[..1].to_owned()).collect::<String>()
+    };
+    assert_eq!(groups(&session), "123");
+    let (from, to) = (head_at(&session, "Group 3 1 track"), head_at(&session, "Group 1 1 track"));
+    session.drag(from, to - Vec2::new(0.0, 5.0));
+    assert_eq!(groups(&session), "312");
+    from_menu(&mut session, "Group 1 1 track", "Move down");
+    assert_eq!(groups(&session), "321");
+    session.press(Modifiers::COMMAND, Key::Z);
+    session.harness.run_steps(3);
+    assert_eq!(groups(&session), "312");
+    from_menu(&mut session, "Group 2 1 track", "Move down");
+    assert!(session.says("It is already the last one."), "{}", session.node_texts().join("\n"));
+    // A group is not moved below a process.
+    let (from, to) = (head_at(&session, "Group 3 1 track"), head_at(&session, "worker 5 5"));
+    session.drag(from, to);
+    assert_eq!(groups(&session), "312");
+    session.wait_for_the_write();
+    let again = session.opened_again(SCREEN, "groups.json");
+    assert_eq!(groups(&again), "312");
+}

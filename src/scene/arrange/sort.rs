@@ -35,35 +35,45 @@ enum Unit {
     Thread(TrackIdx),
 }
 
+/// A group of the user among the others.
+#[derive(Debug)]
+pub(super) struct CustomSection {
+    pub(super) position: usize,
+    pub(super) title: String,
+}
+
+pub(super) type CustomSections = FxHashMap<CustomGroupId, CustomSection>;
+
 /// The units that a track is in, outermost first.
 type Units = SmallVec<[Unit; 3]>;
 
 /// Sorts tracks stably, so that equal ones stay in trace order.
-pub(super) fn sort(
-    snapshot: &Snapshot,
-    order: TrackOrder,
-    custom_titles: &FxHashMap<CustomGroupId, String>,
-    tracks: &mut [Candidate],
-) {
+pub(super) fn sort(snapshot: &Snapshot, order: TrackOrder, custom_sections: &CustomSections, tracks: &mut [Candidate]) {
     match order {
-        // Groups of the user come first, in the order in which they were made. Processes stay as they are.
-        TrackOrder::Trace => {
-            tracks.sort_by_key(|track| (track.rows.custom_group.is_none(), track.rows.custom_group));
+        // Groups of the user come first, in their own order. Processes stay as they are.
+        TrackOrder::Trace => tracks.sort_by_key(|track| custom_place(custom_sections, track)),
+        TrackOrder::Name => sort_by_name(snapshot, custom_sections, tracks),
+        TrackOrder::FirstEvent => {
+            sort_by(snapshot, (custom_sections, tracks), |track| track.first_ns, i64::min, |first_ns| first_ns)
         }
-        TrackOrder::Name => sort_by_name(snapshot, custom_titles, tracks),
-        TrackOrder::FirstEvent => sort_by(snapshot, tracks, |track| track.first_ns, i64::min, |first_ns| first_ns),
-        TrackOrder::Activity => sort_by(snapshot, tracks, |track| track.events, |a, b| a + b, Reverse),
-        TrackOrder::Longest => sort_by(snapshot, tracks, |track| track.longest_ns, u64::max, Reverse),
+        TrackOrder::Activity => {
+            sort_by(snapshot, (custom_sections, tracks), |track| track.events, |a, b| a + b, Reverse)
+        }
+        TrackOrder::Longest => {
+            sort_by(snapshot, (custom_sections, tracks), |track| track.longest_ns, u64::max, Reverse)
+        }
         TrackOrder::Busy | TrackOrder::Hits => {
-            sort_by(snapshot, tracks, |track| track.rank, u64::saturating_add, Reverse);
+            sort_by(snapshot, (custom_sections, tracks), |track| track.rank, u64::saturating_add, Reverse);
         }
     }
 }
 
-fn sort_by_name(snapshot: &Snapshot, custom_titles: &FxHashMap<CustomGroupId, String>, tracks: &mut [Candidate]) {
+fn sort_by_name(snapshot: &Snapshot, custom_sections: &CustomSections, tracks: &mut [Candidate]) {
     let processes = &snapshot.tracks().processes;
     let title_of = |section: RowSection| match section {
-        RowSection::Custom(group) => custom_titles.get(&group).cloned().unwrap_or_default(),
+        RowSection::Custom(group) => {
+            custom_sections.get(&group).map(|section| section.title.clone()).unwrap_or_default()
+        }
         RowSection::Process(process) => process_title(&processes[process.index()]),
     };
     let keys: FxHashMap<RowSection, Vec<Piece>> =
@@ -98,7 +108,7 @@ fn title_among_siblings(snapshot: &Snapshot, track: &Candidate) -> (bool, String
 /// Sorts by a value per track: sections by the combined value of their tracks, then groups and threads likewise.
 fn sort_by<T: Copy, K: Ord>(
     snapshot: &Snapshot,
-    tracks: &mut [Candidate],
+    (custom_sections, tracks): (&CustomSections, &mut [Candidate]),
     of: impl Fn(&Candidate) -> T,
     combine: impl Fn(T, T) -> T,
     key: impl Fn(T) -> K,
@@ -125,9 +135,14 @@ fn sort_by<T: Copy, K: Ord>(
         };
         let places: SmallVec<[_; 3]> = units_of(snapshot, track).into_iter().map(place_of).collect();
         // As in trace order, groups of the user come before processes.
-        let of_user = (track.rows.custom_group.is_none(), track.rows.custom_group);
-        (key(section_sum), of_user, section_position, places)
+        (key(section_sum), custom_place(custom_sections, track), section_position, places)
     });
+}
+
+/// Returns a key that orders groups of the user among each other, before the rest.
+fn custom_place(sections: &CustomSections, track: &Candidate) -> (bool, usize) {
+    let section = track.rows.custom_group.and_then(|group| sections.get(&group));
+    (section.is_none(), section.map_or(0, |section| section.position))
 }
 
 /// Returns the groups of a track, outermost first, and then its thread.

@@ -40,6 +40,9 @@ impl Timeline {
                 self.tracks.change_groups(|groups| groups.leave(&TrackSet::from_iter([track])));
             }
             CustomGroupCommand::Ungroup(group) => self.tracks.change_groups(|groups| groups.dissolve(group)),
+            CustomGroupCommand::Move { group, beside, is_after } => {
+                self.tracks.change_groups(|groups| groups.move_beside(group, beside, is_after));
+            }
             CustomGroupCommand::StartNaming(group) => {
                 self.tracks.edit_name(Some(group));
                 return None;

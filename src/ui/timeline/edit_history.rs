@@ -16,6 +16,7 @@ use crate::scene::arrange::TrackOrder;
 use crate::scene::arrange::moves::RowMoves;
 use crate::scene::bookmarks::{BookmarkId, Bookmarks};
 use crate::scene::custom_groups::{CustomGroupId, CustomGroups};
+use crate::scene::rows::GroupKind;
 use crate::ui::command::{
     BookmarkCommand, CustomGroupCommand, DerivedCommand, DerivedId, RowCommand, ScopeCommand, TimelineCommand,
 };
@@ -215,6 +216,7 @@ impl Edit {
             RowCommand::SeparateCounters(_) => Self::new(PartKind::Counters, "separation of counters"),
             RowCommand::Group(command) => return Self::from_group(command),
             RowCommand::Order(_) => Self::new(PartKind::Order, "order of the tracks"),
+            RowCommand::Step(GroupKind::Custom(_), _) => Self::new(PartKind::Groups, "move of the group"),
             RowCommand::Move(_)
             | RowCommand::MovePinned { .. }
             | RowCommand::Step(..)
@@ -236,6 +238,7 @@ impl Edit {
                 Self::new(PartKind::Groups, "removal from the group")
             }
             CustomGroupCommand::Ungroup(_) => Self::new(PartKind::Groups, "removal of the group"),
+            CustomGroupCommand::Move { .. } => Self::new(PartKind::Groups, "move of the group"),
             CustomGroupCommand::Rename(id, _) => {
                 Self::renaming(PartKind::Groups, "renaming of the group", Renamed::Group(*id))
             }

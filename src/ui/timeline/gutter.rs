@@ -206,7 +206,7 @@ fn tip(timeline: &Timeline, kind: GroupKind, title: &str, beside: &str) -> Strin
     }
     lines.push(if timeline.is_folded(kind) { "Click to unfold" } else { "Click to fold" }.to_owned());
     lines.push("Ctrl + click: into the scope, or out of it".to_owned());
-    if timeline.is_movable(kind, timeline.is_pinned(kind)) {
+    if timeline.is_movable(timeline.is_pinned(kind)) {
         lines.push("Drag to move it up or down".to_owned());
     }
     lines.join("\n")
@@ -233,12 +233,10 @@ pub(super) fn choices(timeline: &Timeline, kind: GroupKind) -> Vec<RowChoice> {
         let pin = if timeline.tracks.is_pinned(track) { "Unpin the track" } else { "Pin the track to the top" };
         choices.push(RowChoice::new(pin, RowCommand::TogglePin(track)));
     }
-    if !matches!(kind, GroupKind::Custom(_)) {
-        let is_possible = timeline.is_movable(kind, timeline.is_pinned(kind));
-        let steps = [("Move up", false), ("Move down", true)];
-        let steps = steps.map(|(text, down)| RowChoice::new(text, RowCommand::Step(kind, down)));
-        choices.extend(steps.map(|step| step.enabled_if(is_possible, OTHER_ORDER)));
-    }
+    let is_possible = timeline.is_movable(timeline.is_pinned(kind));
+    let steps = [("Move up", false), ("Move down", true)];
+    let steps = steps.map(|(text, down)| RowChoice::new(text, RowCommand::Step(kind, down)));
+    choices.extend(steps.map(|step| step.enabled_if(is_possible, OTHER_ORDER)));
     if matches!(kind, GroupKind::Track(_))
         && let Some(group) = timeline.groups_around(kind).next()
     {

@@ -15,19 +15,19 @@ use crate::model::TrackIdx;
 use crate::scene::arrange::TrackOrder;
 use crate::scene::arrange::moves::{MOVES_MAX, MovableRow, MovedRow};
 use crate::scene::rows::GroupKind;
-use crate::ui::command::{Command, RowCommand, TimelineCommand};
+use crate::ui::command::{Command, CustomGroupCommand, RowCommand, TimelineCommand};
 use crate::ui::theme::Theme;
 
 impl Timeline {
     /// Returns the drag that a press on a name starts; `None` if its row cannot be moved.
     pub(super) fn row_drag_at(&self, layout: &TimelineLayout, at: Pos2) -> Option<RowDrag> {
         let (kind, is_pinned) = head_at(self, layout, at)?;
-        self.is_movable(kind, is_pinned).then_some(RowDrag { kind, is_pinned })
+        self.is_movable(is_pinned).then_some(RowDrag { kind, is_pinned })
     }
 
-    /// Returns whether a row can be moved, among the pinned ones or below its header.
-    pub(super) fn is_movable(&self, kind: GroupKind, is_pinned: bool) -> bool {
-        is_pinned || self.is_in_trace_order() && !matches!(kind, GroupKind::Custom(_))
+    /// Returns whether rows can be moved, among the pinned ones or below their header.
+    pub(super) fn is_movable(&self, is_pinned: bool) -> bool {
+        is_pinned || self.is_in_trace_order()
     }
 
     /// Returns whether a row is a pinned track.
@@ -98,7 +98,7 @@ impl Timeline {
         if own.start == line_px || own.end == line_px {
             return None;
         }
-        Some(RowDrop { command: RowCommand::Move(self.row_move(dragged, sibling, is_after)?), line_px })
+        Some(RowDrop { command: self.row_move(dragged, sibling, is_after)?, line_px })
     }
 
     fn pinned_drop_at(&self, dragged: TrackIdx, y_px: u64) -> Option<RowDrop> {
@@ -112,9 +112,12 @@ impl Timeline {
         (!stays).then_some(RowDrop { command: RowCommand::MovePinned { track: dragged, beside, is_after }, line_px })
     }
 
-    fn row_move(&self, row: GroupKind, beside: GroupKind, is_after: bool) -> Option<MovedRow> {
+    fn row_move(&self, row: GroupKind, beside: GroupKind, is_after: bool) -> Option<RowCommand> {
+        if let (GroupKind::Custom(group), GroupKind::Custom(beside)) = (row, beside) {
+            return Some(RowCommand::Group(CustomGroupCommand::Move { group, beside, is_after }));
+        }
         let [row, beside] = [row, beside].map(|kind| MovableRow::from_kind(&self.snapshot, kind));
-        Some(MovedRow { row: row?, beside: beside?, is_after })
+        Some(RowCommand::Move(MovedRow { row: row?, beside: beside?, is_after }))
     }
 
     /// Returns the header right above a row; `None` for a header of the outermost level.
@@ -127,11 +130,13 @@ impl Timeline {
         }
     }
 
-    /// Returns the row below the same header as `row` that is or contains `at`.
+    /// Returns the row below the same header as `row` that is or contains `at`. The groups of the user are above all
+    /// processes.
     fn sibling_at(&self, row: GroupKind, at: GroupKind) -> Option<GroupKind> {
-        let parent = self.parent_of(row);
+        let is_custom = |kind| matches!(kind, GroupKind::Custom(_));
+        let place = |kind| (self.parent_of(kind), is_custom(kind));
         let mut around = std::iter::once(at).chain(self.groups_around(at)).chain([self.header_of(at)]);
-        around.find(|&kind| self.parent_of(kind) == parent && !matches!(kind, GroupKind::Custom(_)))
+        around.find(|&kind| place(kind) == place(row))
     }
 
     /// Returns the pixels of a row with all that moves with it.
@@ -157,7 +162,7 @@ impl Timeline {
     }
 
     /// Returns the move of a row by one place; `None` if it is the first or last below its header.
-    fn step_of(&self, kind: GroupKind, down: bool) -> Option<MovedRow> {
+    fn step_of(&self, kind: GroupKind, down: bool) -> Option<RowCommand> {
         let own = self.unit_extent_px(kind)?;
         let y_px = if down { own.end } else { own.start.checked_sub(1)? };
         let next = self.rows.layout.groups_within(y_px, y_px + 1).first()?.kind;
@@ -174,7 +179,7 @@ impl Timeline {
             return self.move_pinned(track, beside, down);
         }
         let is_pinned = self.is_pinned(kind);
-        if !self.is_movable(kind, is_pinned) {
+        if !self.is_movable(is_pinned) {
             self.note = Some(OTHER_ORDER.into());
             return None;
         }
@@ -183,7 +188,7 @@ impl Timeline {
             return None;
         }
         if let Some(moved) = self.step_of(kind, down).filter(|_| self.is_in_trace_order()) {
-            return self.move_row(moved);
+            return self.change_rows(moved);
         }
         let place = if down { "last" } else { "first" };
         self.note = Some(format!("It is already the {place} one.").into());

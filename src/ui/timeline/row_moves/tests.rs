@@ -34,6 +34,26 @@ fn two_processes() -> Snapshot {
     snapshot(&format!("[{}]", events.join(",")))
 }
 
+/// Returns timelines without and with groups of the user, of some threads of the second process.
+fn timelines(snapshot: &Snapshot) -> [Timeline; 2] {
+    let (plain, mut grouped) = (timeline(snapshot), timeline(snapshot));
+    let second = snapshot.tracks_of_process(snapshot.track(*snapshot.display_order().last().unwrap()).process);
+    for tracks in second.chunks(2).take(3) {
+        grouped.tracks.change_groups(|groups| groups.make(tracks.iter().copied().collect())).unwrap();
+    }
+    assert!(grouped.arrange().is_none());
+    [plain, grouped]
+}
+
+/// Returns the rows that a row can be moved among, with itself.
+fn siblings(timeline: &Timeline, row: GroupKind) -> Vec<GroupKind> {
+    let is_custom = |kind: GroupKind| matches!(kind, GroupKind::Custom(_));
+    let is_sibling = |other: &GroupKind| {
+        timeline.parent_of(*other) == timeline.parent_of(row) && is_custom(*other) == is_custom(row)
+    };
+    rows(timeline).into_iter().filter(is_sibling).collect()
+}
+
 /// Returns the row that is moved to each pixel of all rows, as a list of rows with what comes before and after it.
 fn dropped_everywhere(timeline: &Timeline, dragged: GroupKind) -> Vec<(u64, RowDrop)> {
     let height_px = timeline.rows.layout.height_px();
@@ -43,43 +63,47 @@ fn dropped_everywhere(timeline: &Timeline, dragged: GroupKind) -> Vec<(u64, RowD
 #[test]
 fn a_row_is_dropped_where_the_line_is_and_only_below_its_header() {
     let snapshot = two_processes();
-    let plain = timeline(&snapshot);
-    for dragged in rows(&plain) {
-        let own = plain.unit_extent_px(dragged).unwrap();
-        let mut lines = Vec::new();
-        for (y_px, RowDrop { command, line_px }) in dropped_everywhere(&plain, dragged) {
-            let RowCommand::Move(moved) = command else { panic!("{command:?}") };
-            lines.push(line_px);
-            assert!(line_px != own.start && line_px != own.end, "{dragged:?} at {y_px} stays");
-            if lines.len() > 1 && lines[lines.len() - 2] == line_px {
-                continue;
+    for (kind, plain) in timelines(&snapshot).into_iter().enumerate() {
+        for dragged in rows(&plain) {
+            let own = plain.unit_extent_px(dragged).unwrap();
+            let mut lines = Vec::new();
+            for (y_px, RowDrop { command, line_px }) in dropped_everywhere(&plain, dragged) {
+                lines.push(line_px);
+                assert!(line_px != own.start && line_px != own.end, "{dragged:?} at {y_px} stays");
+                if lines.len() > 1 && lines[lines.len() - 2] == line_px {
+                    continue;
+                }
+                let [without, with] = timelines(&snapshot);
+                let mut after = if kind == 0 { without } else { with };
+                assert!(after.change_rows(command).is_none());
+                let height_px = own.end - own.start;
+                // The rows before the line move up if the row came from above them.
+                let top_px = if line_px > own.start { line_px - height_px } else { line_px };
+                assert_eq!(after.unit_extent_px(dragged), Some(top_px..top_px + height_px), "{dragged:?} at {y_px}");
+                assert_eq!(after.parent_of(dragged), plain.parent_of(dragged));
+                let (mut before, mut now) = (rows(&plain), rows(&after));
+                assert_ne!(before, now);
+                [&mut before, &mut now].into_iter().for_each(|rows| rows.sort_by_key(|kind| format!("{kind:?}")));
+                assert_eq!(before, now, "no row is lost");
             }
-            let mut after = timeline(&snapshot);
-            assert!(after.move_row(moved).is_none());
-            let height_px = own.end - own.start;
-            // The rows before the line move up if the row came from above them.
-            let top_px = if line_px > own.start { line_px - height_px } else { line_px };
-            assert_eq!(after.unit_extent_px(dragged), Some(top_px..top_px + height_px), "{dragged:?} at {y_px}");
-            assert_eq!(after.parent_of(dragged), plain.parent_of(dragged));
-            let (mut before, mut now) = (rows(&plain), rows(&after));
-            assert_ne!(before, now);
-            [&mut before, &mut now].into_iter().for_each(|rows| rows.sort_by_key(|kind| format!("{kind:?}")));
-            assert_eq!(before, now, "no row is lost");
+            lines.dedup();
+            // There is a line at each gap but the two around the row.
+            assert_eq!(lines.len(), siblings(&plain, dragged).len() - 1, "{dragged:?}");
         }
-        lines.dedup();
-        let siblings = rows(&plain).into_iter().filter(|&other| plain.parent_of(other) == plain.parent_of(dragged));
-        // There is a line at each gap but the two around the row.
-        assert_eq!(lines.len(), siblings.count() - 1, "{dragged:?}");
     }
 }
 
 #[test]
 fn steps_down_and_up_lead_through_all_places_and_end_at_the_edges() {
     let snapshot = two_processes();
-    for row in rows(&timeline(&snapshot)) {
-        let (plain, mut moved) = (timeline(&snapshot), timeline(&snapshot));
-        let siblings: Vec<_> =
-            rows(&plain).into_iter().filter(|&other| plain.parent_of(other) == plain.parent_of(row)).collect();
+    for (kind, row) in timelines(&snapshot)
+        .iter()
+        .enumerate()
+        .flat_map(|(kind, timeline)| rows(timeline).into_iter().map(move |row| (kind, row)))
+    {
+        let [without, with] = timelines(&snapshot);
+        let mut moved = if kind == 0 { without } else { with };
+        let siblings = siblings(&moved, row);
         let position = siblings.iter().position(|&other| other == row).unwrap();
         for (down, places) in [(true, siblings.len() - position), (false, siblings.len())] {
             let mut seen = vec![rows(&moved)];
@@ -91,8 +115,7 @@ fn steps_down_and_up_lead_through_all_places_and_end_at_the_edges() {
             seen.dedup();
             assert_eq!(seen.len(), places, "{row:?}");
         }
-        let first = rows(&moved).into_iter().find(|&other| moved.parent_of(other) == moved.parent_of(row));
-        assert_eq!(first, Some(row), "up to the top");
+        assert_eq!(self::siblings(&moved, row)[0], row, "up to the top");
     }
 }
 
