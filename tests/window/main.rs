@@ -1,23 +1,23 @@
 //! Tests of the real window with keys, wheel, mouse and dropped files, checked by pixels and the accessibility tree.
-//! Each test has its own X server in memory. Nothing is skipped: a missing tool is a failure that names `.ci/setup`.
+//! Each test has its own X server in memory. No test is skipped: a missing tool is a failure that names `.ci/setup`.
 //! The table in `promises` lists each promise of the window and its tests.
 #![cfg(target_os = "linux")] // an X server, a bus
 
+mod accessibility;
+mod analysis;
 mod clipboard;
-mod finding;
-mod hand;
-mod kept;
-mod kinds;
+mod jobs;
 mod live;
-mod moves;
+mod navigation;
 mod open;
-mod picture;
+mod pan_zoom;
+mod persistence;
 mod portal;
 mod promises;
-mod rows;
-mod second;
+mod screenshot;
+mod second_instance;
 mod session;
-mod time;
-mod told;
+mod time_ranges;
+mod track_kinds;
+mod tracks;
 mod wayland;
-mod work;

@@ -9,8 +9,8 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::picture::{CANVAS, Color, Picture, Place};
-use crate::told::Reader;
+use crate::accessibility::ScreenReader;
+use crate::screenshot::{CANVAS, Color, Rect, Screenshot};
 
 /// Far more than anything here takes, also on a busy machine.
 const LIMIT: Duration = Duration::from_mins(2);
@@ -19,8 +19,8 @@ const PAUSE: Duration = Duration::from_millis(25);
 /// A window has finished its work if it is idle and unchanged for this long.
 const STILL: Duration = Duration::from_millis(200);
 
-/// Only one session at a time: two software renderers slow each other down, and some tests measure times.
-pub(crate) static TURN: Mutex<()> = Mutex::new(());
+/// Allows one session at a time: two software renderers slow each other down, and some tests measure times.
+pub(crate) static SESSION_LOCK: Mutex<()> = Mutex::new(());
 
 /// Windows without frames in the upper left corner, so that window coordinates are screen coordinates.
 const MANAGER_SETTINGS: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
@@ -46,9 +46,9 @@ pub(crate) struct Session {
     _server: Process,
     display: String,
     /// The screen reader, if the test has one.
-    pub reader: Option<Reader>,
+    pub reader: Option<ScreenReader>,
     pub folder: tempfile::TempDir,
-    _turn: MutexGuard<'static, ()>,
+    _lock: MutexGuard<'static, ()>,
 }
 
 impl Session {
@@ -57,31 +57,31 @@ impl Session {
     }
 
     /// Creates a session with a screen reader.
-    pub(crate) fn with_reader() -> Self {
+    pub(crate) fn with_screen_reader() -> Self {
         let mut session = Self::new();
-        session.reader = Some(Reader::new(&session));
+        session.reader = Some(ScreenReader::new(&session));
         session
     }
 
     pub(crate) fn with_screen(width: usize, height: usize) -> Self {
-        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = SESSION_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = tempfile::tempdir().expect("a folder for temporary files");
-        let mut words = isolated("Xvfb", folder.path());
-        words.args(["-displayfd", "1", "-screen", "0", &format!("{width}x{height}x24")]);
-        words.args(["-nolisten", "tcp", "-noreset", "-fbdir"]);
-        let mut server = started(words.arg(folder.path()).stdout(Stdio::piped()).stderr(Stdio::null()));
+        let mut args = isolated_command("Xvfb", folder.path());
+        args.args(["-displayfd", "1", "-screen", "0", &format!("{width}x{height}x24")]);
+        args.args(["-nolisten", "tcp", "-noreset", "-fbdir"]);
+        let mut server = spawn(args.arg(folder.path()).stdout(Stdio::piped()).stderr(Stdio::null()));
         let mut number = String::new();
         let stdout = server.0.stdout.take().expect("a pipe");
-        BufReader::new(stdout).read_line(&mut number).expect("the X server says its number");
+        BufReader::new(stdout).read_line(&mut number).expect("the X server prints its number");
         assert!(!number.trim().is_empty(), "the X server does not start");
         let display = format!(":{}", number.trim());
         let settings = folder.path().join("openbox.xml");
         std::fs::write(&settings, MANAGER_SETTINGS).expect("written");
-        let mut words = isolated("openbox", folder.path());
-        words.arg("--sm-disable").arg("--config-file").arg(&settings).env("DISPLAY", &display);
-        let manager = started(words.stderr(Stdio::null()));
-        let session = Self { _manager: manager, _server: server, display, reader: None, folder, _turn: turn };
-        until("the window manager runs", || {
+        let mut args = isolated_command("openbox", folder.path());
+        args.arg("--sm-disable").arg("--config-file").arg(&settings).env("DISPLAY", &display);
+        let manager = spawn(args.stderr(Stdio::null()));
+        let session = Self { _manager: manager, _server: server, display, reader: None, folder, _lock: lock };
+        wait_for("the window manager runs", || {
             session.tool("xprop", &["-root", "_NET_SUPPORTING_WM_CHECK"]).contains("window id").then_some(())
         });
         session
@@ -103,9 +103,9 @@ impl Session {
     }
 
     /// Returns the command of the program with these arguments, in this session.
-    pub(crate) fn command(&self, words: &[&str]) -> Command {
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = self.program(env!("CARGO_BIN_EXE_longspan"));
-        command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Programs for dialogs may be installed: this `PATH` is a missing folder, so none is found.
         command.env("WINIT_X11_SCALE_FACTOR", "1").env("PATH", self.folder.path().join("no programs"));
         command.envs(self.reader.iter().map(|reader| ("DBUS_SESSION_BUS_ADDRESS", &reader.address)));
@@ -114,27 +114,27 @@ impl Session {
     }
 
     /// Opens the window with these arguments and waits for its first frame.
-    pub(crate) fn open(&self, words: &[&str]) -> Window<'_> {
-        self.open_by(&mut self.command(words))
+    pub(crate) fn open(&self, args: &[&str]) -> Window<'_> {
+        self.open_command(&mut self.command(args))
     }
 
     /// Like [`Self::open`], with a modified command.
-    pub(crate) fn open_by(&self, command: &mut Command) -> Window<'_> {
-        self.open_lit_by(command, CANVAS)
+    pub(crate) fn open_command(&self, command: &mut Command) -> Window<'_> {
+        self.open_command_on_canvas(command, CANVAS)
     }
 
-    /// Like [`Self::open_by`], with another canvas colour.
-    pub(crate) fn open_lit_by(&self, command: &mut Command, canvas: Color) -> Window<'_> {
+    /// Like [`Self::open_command`], with another canvas colour.
+    pub(crate) fn open_command_on_canvas(&self, command: &mut Command, canvas: Color) -> Window<'_> {
         let began = Instant::now();
-        let mut process = started(command);
+        let mut process = spawn(command);
         let stderr = process.0.stderr.take();
         let pid = process.0.id().to_string();
         let screen = self.folder.path().join("Xvfb_screen0");
         let mut window =
-            Window { session: self, process, stderr, screen, id: String::new(), first_picture: Duration::ZERO };
-        window.until("the first picture", |window| (window.look().count(canvas) > 1000).then_some(()));
-        window.first_picture = began.elapsed();
-        window.id = window.until("the window has the keyboard", |window| {
+            Window { session: self, process, stderr, screen, id: String::new(), first_frame: Duration::ZERO };
+        window.wait_for("the first frame", |window| (window.screenshot().count(canvas) > 1000).then_some(()));
+        window.first_frame = began.elapsed();
+        window.id = window.wait_for("the window has the keyboard focus", |window| {
             let ids = window.session.tool("xdotool", &["search", "--onlyvisible", "--pid", &pid]);
             let id = ids.lines().last()?.to_owned();
             (window.session.tool("xdotool", &["getwindowfocus"]).trim() == id).then_some(id)
@@ -144,14 +144,14 @@ impl Session {
 
     /// Returns the command of another program on this display.
     pub(crate) fn program(&self, name: &str) -> Command {
-        let mut command = isolated(name, self.folder.path());
+        let mut command = isolated_command(name, self.folder.path());
         command.env("DISPLAY", self.display());
         command
     }
 
     /// Runs a tool on this display and returns its output.
-    pub(crate) fn tool(&self, name: &str, words: &[&str]) -> String {
-        match self.program(name).args(words).output() {
+    pub(crate) fn tool(&self, name: &str, args: &[&str]) -> String {
+        match self.program(name).args(args).output() {
             Ok(output) => String::from_utf8_lossy(&output.stdout).into_owned(),
             Err(error) => panic!("{name}: {error}; `.ci/setup` installs it"),
         }
@@ -165,22 +165,22 @@ pub(crate) struct Window<'a> {
     screen: PathBuf,
     id: String,
     /// Time from the start of the program to the first visible pixels.
-    pub first_picture: Duration,
+    pub first_frame: Duration,
 }
 
 impl Window<'_> {
-    pub(crate) fn look(&self) -> Picture {
-        Picture::of_screen(&self.screen).expect("the X server keeps its screen in a file")
+    pub(crate) fn screenshot(&self) -> Screenshot {
+        Screenshot::of_screen(&self.screen).expect("the X server writes its screen to a file")
     }
 
     /// Returns the screen after the program has finished its work. On a busy machine, the screen may also be unchanged
     /// because the program waits for the CPU.
     #[track_caller]
-    pub(crate) fn settled(&self) -> Picture {
-        let mut last = self.look();
+    pub(crate) fn settled(&self) -> Screenshot {
+        let mut last = self.screenshot();
         let mut since = Instant::now();
-        self.until("the picture stays", |window| {
-            let now = window.look();
+        self.wait_for("a stable screen", |window| {
+            let now = window.screenshot();
             if now != last || window.is_working() {
                 (last, since) = (now, Instant::now());
             }
@@ -200,14 +200,14 @@ impl Window<'_> {
 
     /// Polls the window until `find` returns something. A failure names the condition and saves a screenshot.
     #[track_caller]
-    pub(crate) fn until<T>(&self, what: &str, mut find: impl FnMut(&Self) -> Option<T>) -> T {
+    pub(crate) fn wait_for<T>(&self, what: &str, mut find: impl FnMut(&Self) -> Option<T>) -> T {
         let began = Instant::now();
         loop {
             if let Some(found) = find(self) {
                 return found;
             }
             if began.elapsed() > LIMIT {
-                self.give_up(what);
+                self.fail(what);
             }
             std::thread::sleep(PAUSE);
         }
@@ -215,17 +215,23 @@ impl Window<'_> {
 
     /// Waits for an area of this colour.
     #[track_caller]
-    pub(crate) fn until_found(&self, what: &str, color: crate::picture::Color) -> Place {
-        self.until(what, |window| window.look().find(color))
+    pub(crate) fn wait_for_color(&self, what: &str, color: crate::screenshot::Color) -> Rect {
+        self.wait_for(what, |window| window.screenshot().find(color))
     }
 
     #[track_caller]
-    pub(crate) fn give_up(&self, what: &str) -> ! {
-        let path = picture_of_failure(what);
-        self.look().save(&path);
-        let told =
-            self.session.reader.iter().flat_map(Reader::nodes).map(|told| told.name).collect::<Vec<_>>().join("\n");
-        panic!("waited in vain: {what}; the screen is in {}\n{told}", path.display());
+    pub(crate) fn fail(&self, what: &str) -> ! {
+        let path = failure_screenshot(what);
+        self.screenshot().save(&path);
+        let names = self
+            .session
+            .reader
+            .iter()
+            .flat_map(ScreenReader::nodes)
+            .map(|node| node.name)
+            .collect::<Vec<_>>()
+            .join("\n");
+        panic!("timed out waiting for: {what}; the screenshot is {}\n{names}", path.display());
     }
 
     pub(crate) fn title(&self) -> String {
@@ -233,12 +239,12 @@ impl Window<'_> {
     }
 
     #[track_caller]
-    pub(crate) fn until_title(&self, title: &str) {
-        self.until(&format!("the title {title}"), |window| (window.title() == title).then_some(()));
+    pub(crate) fn wait_for_title(&self, title: &str) {
+        self.wait_for(&format!("the title {title}"), |window| (window.title() == title).then_some(()));
     }
 
-    pub(crate) fn xdotool(&self, words: &[&str]) -> String {
-        self.session.tool("xdotool", words)
+    pub(crate) fn xdotool(&self, args: &[&str]) -> String {
+        self.session.tool("xdotool", args)
     }
 
     pub(crate) fn key(&self, keys: &str) {
@@ -246,18 +252,18 @@ impl Window<'_> {
     }
 
     /// Replaces the text of the focused field, and confirms.
-    pub(crate) fn enter(&self, text: &str) {
+    pub(crate) fn enter_text(&self, text: &str) {
         self.xdotool(&["key", "ctrl+a"]);
         self.xdotool(&["type", "--delay", "4", text]);
         self.key("Return");
     }
 
-    pub(crate) fn point(&self, (x, y): (usize, usize)) {
+    pub(crate) fn move_pointer(&self, (x, y): (usize, usize)) {
         self.xdotool(&["mousemove", &x.to_string(), &y.to_string()]);
     }
 
     pub(crate) fn click(&self, at: (usize, usize)) {
-        self.point(at);
+        self.move_pointer(at);
         self.xdotool(&["click", "1"]);
     }
 
@@ -268,22 +274,22 @@ impl Window<'_> {
 
     /// Like [`Self::drag`], with another button.
     pub(crate) fn drag_with(&self, button: &str, from: (usize, usize), to: (usize, usize)) {
-        self.pull_with(button, from, to);
+        self.drag_without_release(button, from, to);
         self.xdotool(&["mouseup", button]);
     }
 
     /// Presses at `from` and moves to `to` slowly, without the release.
-    pub(crate) fn pull_with(&self, button: &str, from: (usize, usize), to: (usize, usize)) {
+    pub(crate) fn drag_without_release(&self, button: &str, from: (usize, usize), to: (usize, usize)) {
         /// With this number, the first step is within the tolerance of a click.
         const STEPS: usize = 20;
-        self.point(from);
+        self.move_pointer(from);
         self.xdotool(&["mousedown", button]);
         let between = |part: usize, a: usize, b: usize| (a * (STEPS - part) + b * part) / STEPS;
         for part in 1..=STEPS {
-            let before = self.look();
-            self.point((between(part, from.0, to.0), between(part, from.1, to.1)));
-            // A hand is slower than a frame, so wait until the time under the pointer is shown.
-            self.until("the pointer is followed", |window| (window.look() != before).then_some(()));
+            let before = self.screenshot();
+            self.move_pointer((between(part, from.0, to.0), between(part, from.1, to.1)));
+            // Users drag slower than one step per frame, so wait until the time under the pointer is shown.
+            self.wait_for("a frame after the pointer moved", |window| (window.screenshot() != before).then_some(()));
         }
         self.settled();
     }
@@ -293,8 +299,8 @@ impl Window<'_> {
     }
 
     pub(crate) fn size(&self) -> (usize, usize) {
-        let told = self.xdotool(&["getwindowgeometry", "--shell", &self.id]);
-        let number = |name: &str| told.lines().find_map(|line| line.strip_prefix(name)?.parse().ok());
+        let geometry = self.xdotool(&["getwindowgeometry", "--shell", &self.id]);
+        let number = |name: &str| geometry.lines().find_map(|line| line.strip_prefix(name)?.parse().ok());
         (number("WIDTH=").expect("a width"), number("HEIGHT=").expect("a height"))
     }
 
@@ -309,14 +315,14 @@ impl Window<'_> {
         self.ended()
     }
 
-    /// Answers the question whether to quit although data is lost, and returns the same once the program ends.
+    /// Confirms to quit although data is lost. Returns the exit status and the text on stderr.
     #[track_caller]
     pub(crate) fn discard(self) -> (Option<i32>, String) {
-        // The program may be busy meanwhile, with what is discarded.
+        // The program may still be busy with the discarded data.
         let mut last = None;
-        let button = self.until("the button", |window| {
-            let place = window.place_now("Quit anyway")?;
-            (last.replace(place) == Some(place)).then_some(place)
+        let button = self.wait_for("the button", |window| {
+            let rect = window.current_rect("Quit anyway")?;
+            (last.replace(rect) == Some(rect)).then_some(rect)
         });
         self.click(button.middle());
         self.ended()
@@ -330,34 +336,34 @@ impl Window<'_> {
                 break status;
             }
             if began.elapsed() > LIMIT {
-                self.give_up("the program ends");
+                self.fail("the program ends");
             }
             std::thread::sleep(PAUSE);
         };
-        let mut said = String::new();
+        let mut text = String::new();
         if let Some(mut stderr) = self.stderr.take() {
-            stderr.read_to_string(&mut said).expect("a pipe");
+            stderr.read_to_string(&mut text).expect("a pipe");
         }
-        (status.code(), said)
+        (status.code(), text)
     }
 }
 
 /// Waits until `find` returns something, without a window.
 #[track_caller]
-pub(crate) fn until<T: Debug>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn wait_for<T: Debug>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
     let began = Instant::now();
     loop {
         if let Some(found) = find() {
             return found;
         }
-        assert!(began.elapsed() <= LIMIT, "waited in vain: {what}");
+        assert!(began.elapsed() <= LIMIT, "timed out waiting for: {what}");
         std::thread::sleep(PAUSE);
     }
 }
 
 /// Returns the path for the screenshot of a failure. A condition may contain a path, or exceed the length of file
 /// names.
-fn picture_of_failure(what: &str) -> PathBuf {
+fn failure_screenshot(what: &str) -> PathBuf {
     let letter = |letter: char| if letter.is_alphanumeric() { letter } else { '_' };
     let name: String = what.chars().map(letter).take(60).collect();
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.png"))
@@ -365,18 +371,18 @@ fn picture_of_failure(what: &str) -> PathBuf {
 
 /// Returns a command with a clean environment, except the paths of programs and libraries. The files of its user are in
 /// `folder`.
-pub(crate) fn isolated(program: &str, folder: &Path) -> Command {
+pub(crate) fn isolated_command(program: &str, folder: &Path) -> Command {
     let mut command = Command::new(program);
     command.env_clear();
-    let kept = ["PATH", "LD_LIBRARY_PATH"].into_iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
-    command.envs(kept).env("HOME", folder).env("LC_ALL", "C.UTF-8").env("TZ", "UTC");
-    for (name, place) in [
+    let inherited = ["PATH", "LD_LIBRARY_PATH"].into_iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+    command.envs(inherited).env("HOME", folder).env("LC_ALL", "C.UTF-8").env("TZ", "UTC");
+    for (variable, subfolder) in [
         ("XDG_CACHE_HOME", "cache"),
         ("XDG_CONFIG_HOME", "config"),
         ("XDG_DATA_HOME", "data"),
         ("XDG_STATE_HOME", "state"),
     ] {
-        command.env(name, folder.join(place));
+        command.env(variable, folder.join(subfolder));
     }
     command.env("XDG_RUNTIME_DIR", folder);
     // All machines draw alike, with a software renderer, since pixels are compared.
@@ -396,16 +402,16 @@ fn software_driver() -> Option<PathBuf> {
 }
 
 #[test]
-fn the_picture_of_a_failure_has_a_name_that_a_file_can_have() {
+fn the_screenshot_of_a_failure_has_a_valid_file_name() {
     for what in ["the title /a/b.json - Longspan", "..", &"long ".repeat(100), "\u{1b}[2J/\0"] {
-        let path = picture_of_failure(what);
+        let path = failure_screenshot(what);
         assert_eq!(path.parent(), Some(Path::new(env!("CARGO_TARGET_TMPDIR"))), "{what}");
-        std::fs::write(&path, "a picture").unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        std::fs::write(&path, "an image").unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         std::fs::remove_file(path).expect("it is there");
     }
 }
 
-pub(crate) fn started(command: &mut Command) -> Process {
+pub(crate) fn spawn(command: &mut Command) -> Process {
     let name = command.get_program().to_string_lossy().into_owned();
     Process(command.spawn().unwrap_or_else(|error| panic!("{name}: {error}; `.ci/setup` installs it")))
 }

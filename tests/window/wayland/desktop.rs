@@ -7,7 +7,7 @@ use crate::open::TWO_SPANS;
 use crate::session::{Session, text};
 
 #[test]
-fn a_desktop_matches_the_window_with_its_entry_on_wayland_and_under_x() {
+fn the_window_matches_its_desktop_entry_on_wayland_and_x11() {
     let sway = Sway::new();
     let client = sway.open(&[]);
     let tree = client.tree();

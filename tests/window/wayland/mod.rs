@@ -15,8 +15,8 @@ use std::process::{Command, Output, Stdio};
 use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::picture::{CANVAS, Picture};
-use crate::session::{Process, TURN, started, until};
+use crate::screenshot::{CANVAS, Screenshot};
+use crate::session::{Process, SESSION_LOCK, spawn, wait_for};
 use pointer::Pointer;
 
 /// More than anything here takes, also on a busy machine.
@@ -51,17 +51,17 @@ pub(crate) struct Sway {
     runtime: tempfile::TempDir,
     /// The home folder of the program.
     pub home: tempfile::TempDir,
-    _turn: MutexGuard<'static, ()>,
+    _lock: MutexGuard<'static, ()>,
 }
 
 impl Sway {
     pub(crate) fn new() -> Self {
         check_tools();
-        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = SESSION_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
         let home = tempfile::tempdir().expect("a folder for temporary files");
-        fs::set_permissions(home.path(), Permissions::from_mode(0o700)).expect("the folder is ours");
+        fs::set_permissions(home.path(), Permissions::from_mode(0o700)).expect("the folder belongs to this user");
         let runtime = tempfile::tempdir().expect("a folder for temporary files");
-        fs::set_permissions(runtime.path(), Permissions::from_mode(0o700)).expect("the folder is ours");
+        fs::set_permissions(runtime.path(), Permissions::from_mode(0o700)).expect("the folder belongs to this user");
         let settings = runtime.path().join("config");
         fs::write(&settings, SETTINGS).expect("written");
         let is_root = fs::metadata(runtime.path()).expect("it was just made").uid() == 0;
@@ -81,8 +81,8 @@ impl Sway {
         command.env("HOME", runtime.path()).env("XDG_RUNTIME_DIR", runtime.path());
         command.env("SWAYSOCK", runtime.path().join("ipc"));
         command.envs([("WLR_BACKENDS", "headless"), ("WLR_RENDERER", "pixman"), ("WLR_LIBINPUT_NO_DEVICES", "1")]);
-        let process = started(&mut command);
-        until("the compositor runs", || {
+        let process = spawn(&mut command);
+        wait_for("the compositor runs", || {
             let mut command = client("swaymsg", runtime.path(), home.path());
             let outputs = command.args(["-t", "get_outputs"]).output().expect("swaymsg runs").stdout;
             let is_ready = socket_in(runtime.path()).exists() && outputs.windows(8).any(|part| part == b"HEADLESS");
@@ -90,10 +90,10 @@ impl Sway {
         });
         // Both are kept, because a window misses the first keys of a new keyboard.
         let mut command = client("wtype", runtime.path(), home.path());
-        let keyboard = started(command.args(["-s", "2000000000"]));
+        let keyboard = spawn(command.args(["-s", "2000000000"]));
         let pointer = RefCell::new(Pointer::new(&socket_in(runtime.path()), SIZE));
-        let sway = Self { pointer, _keyboard: keyboard, process, runtime, home, _turn: turn };
-        until("a keyboard", || sway.swaymsg(&["-t", "get_inputs"]).contains("\"keyboard\"").then_some(()));
+        let sway = Self { pointer, _keyboard: keyboard, process, runtime, home, _lock: lock };
+        wait_for("a keyboard", || sway.swaymsg(&["-t", "get_inputs"]).contains("\"keyboard\"").then_some(()));
         sway
     }
 
@@ -110,40 +110,40 @@ impl Sway {
     }
 
     /// Returns the command of the program with these arguments.
-    pub(crate) fn command(&self, words: &[&str]) -> Command {
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = self.client(env!("CARGO_BIN_EXE_longspan"));
-        command.args(words).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.args(args).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
 
     /// Opens the window and waits for its first frame.
-    pub(crate) fn open(&self, words: &[&str]) -> Client<'_> {
-        self.open_by(&mut self.command(words))
+    pub(crate) fn open(&self, args: &[&str]) -> Client<'_> {
+        self.open_command(&mut self.command(args))
     }
 
-    pub(crate) fn open_by(&self, command: &mut Command) -> Client<'_> {
-        let client = Client { sway: self, process: started(command) };
-        client.until("the first picture", |client| (client.sway.look().count(CANVAS) > 1000).then_some(()));
+    pub(crate) fn open_command(&self, command: &mut Command) -> Client<'_> {
+        let client = Client { sway: self, process: spawn(command) };
+        client.wait_for("the first frame", |client| (client.sway.screenshot().count(CANVAS) > 1000).then_some(()));
         client
     }
 
     /// Returns the output of a tool.
-    pub(crate) fn tool(&self, name: &str, words: &[&str]) -> String {
-        String::from_utf8_lossy(&self.output(name, words).stdout).into_owned()
+    pub(crate) fn tool(&self, name: &str, args: &[&str]) -> String {
+        String::from_utf8_lossy(&self.output(name, args).stdout).into_owned()
     }
 
-    fn output(&self, name: &str, words: &[&str]) -> Output {
-        self.client(name).args(words).output().unwrap_or_else(|error| panic!("{name}: {error}"))
+    fn output(&self, name: &str, args: &[&str]) -> Output {
+        self.client(name).args(args).output().unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    pub(crate) fn swaymsg(&self, words: &[&str]) -> String {
-        self.tool("swaymsg", words)
+    pub(crate) fn swaymsg(&self, args: &[&str]) -> String {
+        self.tool("swaymsg", args)
     }
 
     /// Takes a screenshot of the output.
-    pub(crate) fn look(&self) -> Picture {
+    pub(crate) fn screenshot(&self) -> Screenshot {
         let taken = self.output("grim", &["-t", "ppm", "-"]);
-        Picture::of_ppm(&taken.stdout).expect("grim takes a picture of the output")
+        Screenshot::of_ppm(&taken.stdout).expect("grim writes a PPM image of the output")
     }
 
     /// Copies a text to the clipboard, as the MIME type `kind`.
@@ -158,10 +158,10 @@ impl Sway {
 
     /// Presses and releases a key, with modifiers.
     pub(crate) fn key(&self, modifiers: &[&str], key: &str) {
-        let mut words: Vec<&str> = modifiers.iter().flat_map(|modifier| ["-M", modifier]).collect();
-        words.extend(["-k", key]);
-        words.extend(modifiers.iter().flat_map(|modifier| ["-m", modifier]));
-        self.tool("wtype", &words);
+        let mut args: Vec<&str> = modifiers.iter().flat_map(|modifier| ["-M", modifier]).collect();
+        args.extend(["-k", key]);
+        args.extend(modifiers.iter().flat_map(|modifier| ["-m", modifier]));
+        self.tool("wtype", &args);
     }
 
     pub(crate) fn click(&self, at: (usize, usize)) {
@@ -177,7 +177,7 @@ pub(crate) struct Client<'a> {
 
 impl Client<'_> {
     #[track_caller]
-    pub(crate) fn until<T>(&self, what: &str, mut find: impl FnMut(&Self) -> Option<T>) -> T {
+    pub(crate) fn wait_for<T>(&self, what: &str, mut find: impl FnMut(&Self) -> Option<T>) -> T {
         let began = Instant::now();
         loop {
             if let Some(found) = find(self) {
@@ -186,8 +186,8 @@ impl Client<'_> {
             if began.elapsed() > LIMIT {
                 let path =
                     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.png", what.replace([' ', '/'], "_")));
-                self.sway.look().save(&path);
-                panic!("waited in vain: {what}; the screen is in {}", path.display());
+                self.sway.screenshot().save(&path);
+                panic!("timed out waiting for: {what}; the screenshot is {}", path.display());
             }
             std::thread::sleep(PAUSE);
         }
@@ -199,9 +199,9 @@ impl Client<'_> {
     }
 
     #[track_caller]
-    pub(crate) fn until_title(&self, title: &str) {
+    pub(crate) fn wait_for_title(&self, title: &str) {
         let field = format!("\"name\": \"{title}\"");
-        self.until(&format!("the title {title}"), |client| client.tree().contains(&field).then_some(()));
+        self.wait_for(&format!("the title {title}"), |client| client.tree().contains(&field).then_some(()));
     }
 
     /// Returns whether the program has ended.
@@ -216,7 +216,7 @@ impl Client<'_> {
     pub(crate) fn end(mut self) -> (std::process::ExitStatus, String) {
         let began = Instant::now();
         while self.process.0.try_wait().expect("a child").is_none() {
-            assert!(began.elapsed() < LIMIT, "waited in vain: the program ends");
+            assert!(began.elapsed() < LIMIT, "timed out waiting for the end of the program");
             std::thread::sleep(PAUSE);
         }
         let status = self.process.0.wait().expect("a child");
@@ -227,8 +227,8 @@ impl Client<'_> {
     /// Like [`Self::end`], and asserts that the program ended well.
     #[track_caller]
     pub(crate) fn assert_ends_well(self, how: &str) {
-        let (status, said) = self.end();
-        assert!(status.code() == Some(0) && said.is_empty(), "{how}: {status}: {said}");
+        let (status, stderr) = self.end();
+        assert!(status.code() == Some(0) && stderr.is_empty(), "{how}: {status}: {stderr}");
     }
 }
 

@@ -23,16 +23,16 @@ pub(crate) fn span_color(name: &str) -> Color {
     [red, green, blue]
 }
 
-/// An area of the screen: the first column and row, and those after the last.
+/// An area of the screen, in pixels. `right` and `bottom` are exclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Rect {
     pub left: usize,
     pub top: usize,
     pub right: usize,
     pub bottom: usize,
 }
 
-impl Place {
+impl Rect {
     pub(crate) fn middle(self) -> (usize, usize) {
         (usize::midpoint(self.left, self.right), usize::midpoint(self.top, self.bottom))
     }
@@ -46,9 +46,9 @@ impl Place {
     }
 }
 
-/// The whole screen in the format of the X server, since tests read few of its pixels.
+/// The whole screen, in the format of the X server, since tests read few of its pixels.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Picture {
+pub(crate) struct Screenshot {
     pub width: usize,
     pub height: usize,
     line_bytes: usize,
@@ -57,7 +57,7 @@ pub(crate) struct Picture {
     bytes: Vec<u8>,
 }
 
-impl Picture {
+impl Screenshot {
     /// Reads the screen file of the X server: an XWD file of 32-bit pixels, blue first.
     pub(crate) fn of_screen(path: &Path) -> Option<Self> {
         let bytes = fs::read(path).ok()?;
@@ -93,18 +93,18 @@ impl Picture {
         [self.bytes[at + 2], self.bytes[at + 1], self.bytes[at]]
     }
 
-    pub(crate) fn whole(&self) -> Place {
-        Place { left: 0, top: 0, right: self.width, bottom: self.height }
+    pub(crate) fn whole(&self) -> Rect {
+        Rect { left: 0, top: 0, right: self.width, bottom: self.height }
     }
 
     /// Returns the bounding box of all pixels of exactly this colour.
-    pub(crate) fn find(&self, color: Color) -> Option<Place> {
-        self.find_within(self.whole(), color)
+    pub(crate) fn find(&self, color: Color) -> Option<Rect> {
+        self.find_in(self.whole(), color)
     }
 
     /// Like [`Self::find`], within a part of the screen.
-    pub(crate) fn find_within(&self, part: Place, color: Color) -> Option<Place> {
-        let mut found: Option<Place> = None;
+    pub(crate) fn find_in(&self, part: Rect, color: Color) -> Option<Rect> {
+        let mut found: Option<Rect> = None;
         let [red, green, blue] = color;
         for y in part.top..part.bottom.min(self.height) {
             let line = self.start + y * self.line_bytes;
@@ -113,27 +113,27 @@ impl Picture {
             let Some(first) = line.chunks_exact(4).position(has) else { continue };
             let last = line.chunks_exact(4).rposition(has).unwrap_or(first);
             let (left, right) = (part.left + first, part.left + last + 1);
-            let known = found.get_or_insert(Place { left, top: y, right, bottom: y + 1 });
-            known.left = known.left.min(left);
-            known.right = known.right.max(right);
-            known.bottom = y + 1;
+            let bounds = found.get_or_insert(Rect { left, top: y, right, bottom: y + 1 });
+            bounds.left = bounds.left.min(left);
+            bounds.right = bounds.right.max(right);
+            bounds.bottom = y + 1;
         }
         found
     }
 
-    /// Like [`Self::find_within`], but for areas: a single pixel may have a colour by chance, as a mix of others.
-    pub(crate) fn find_area(&self, part: Place, color: Color) -> Option<Place> {
+    /// Like [`Self::find_in`], but for areas: a single pixel may have a colour by chance, as a mix of others.
+    pub(crate) fn find_area(&self, part: Rect, color: Color) -> Option<Rect> {
         /// Smaller than the area above the text of a button.
         const AREA: (usize, usize) = (12, 3);
-        let mut found: Option<Place> = None;
+        let mut found: Option<Rect> = None;
         for y in part.top..part.bottom - AREA.1 {
             for x in part.left..part.right - AREA.0 {
                 let mut area = (y..y + AREA.1).flat_map(|y| (x..x + AREA.0).map(move |x| (x, y)));
                 if area.all(|(x, y)| self.at(x, y) == color) {
-                    let known = found.get_or_insert(Place { left: x, top: y, right: x, bottom: y });
-                    known.left = known.left.min(x);
-                    known.right = known.right.max(x + AREA.0);
-                    known.bottom = y + AREA.1;
+                    let bounds = found.get_or_insert(Rect { left: x, top: y, right: x, bottom: y });
+                    bounds.left = bounds.left.min(x);
+                    bounds.right = bounds.right.max(x + AREA.0);
+                    bounds.bottom = y + AREA.1;
                 }
             }
         }
@@ -141,7 +141,7 @@ impl Picture {
     }
 
     /// Returns whether another image differs in a part of the screen.
-    pub(crate) fn differs(&self, other: &Self, part: Place) -> bool {
+    pub(crate) fn differs(&self, other: &Self, part: Rect) -> bool {
         (part.top..part.bottom).any(|y| (part.left..part.right).any(|x| self.at(x, y) != other.at(x, y)))
     }
 
@@ -155,10 +155,10 @@ impl Picture {
 
     /// Writes the image to a file, to analyse a failure.
     pub(crate) fn save(&self, path: &Path) {
-        let file = fs::File::create(path).expect("the folder of the tests can be written");
+        let file = fs::File::create(path).expect("the folder for screenshots is writable");
         let mut encoder = png::Encoder::new(file, self.width as u32, self.height as u32);
         encoder.set_color(png::ColorType::Rgb);
-        let mut writer = encoder.write_header().expect("a picture");
-        writer.write_image_data(&self.pixels().flatten().collect::<Vec<_>>()).expect("a picture");
+        let mut writer = encoder.write_header().expect("an image");
+        writer.write_image_data(&self.pixels().flatten().collect::<Vec<_>>()).expect("an image");
     }
 }
