@@ -37,8 +37,8 @@ impl Moved {
         let table = run(Command::new("readelf").arg("-lW").arg(&self.path));
         let rows = table.lines().filter_map(|line| line.trim().strip_prefix("LOAD"));
         let row = |row: &str| {
-            let words: Vec<u64> = row.split_whitespace().take(4).map(number).collect();
-            [words[0], words[1], words[3]]
+            let args: Vec<u64> = row.split_whitespace().take(4).map(number).collect();
+            [args[0], args[1], args[3]]
         };
         rows.map(row).collect()
     }
@@ -160,15 +160,15 @@ fn gecko(moved: &Moved) -> String {
     )
 }
 
-fn folded(words: &[&str]) -> Vec<String> {
-    let text = longspan(&[&["flame", "--no-cache"], words].concat()).done();
+fn folded(args: &[&str]) -> Vec<String> {
+    let text = longspan(&[&["flame", "--no-cache"], args].concat()).done();
     let mut all: Vec<String> = text.lines().map(str::to_owned).collect();
     all.sort();
     all
 }
 
 #[test]
-fn frames_of_other_recorders_have_the_names_of_their_addresses() {
+fn frames_of_other_recorders_are_symbolized_by_their_addresses() {
     let folder = folder();
     let moved = Moved::compile(folder.path());
     assert!(moved.offset(moved.linked[0]) != moved.in_image(moved.linked[0]), "the two are to differ");
@@ -233,7 +233,7 @@ fn modules_of(file: &Path) -> [Vec<Vec<String>>; 3] {
 }
 
 #[test]
-fn the_code_of_a_profile_with_names_is_that_of_its_addresses() {
+fn a_profile_with_function_names_is_annotated_by_its_addresses() {
     let folder = folder();
     let moved = Moved::compile(folder.path());
     let [unnamed, named] = [false, true].map(|has_names| {
@@ -252,10 +252,10 @@ fn the_code_of_a_profile_with_names_is_that_of_its_addresses() {
     }
     // Without the file, or in a part by time, there is no code.
     let missing = |more: &[&str]| {
-        let words = [&["annotate", "--no-cache", text(&named), "outer"][..], more].concat();
-        let answer = longspan(&words);
-        assert_eq!(answer.stdout.lines().count(), 1, "{answer:?}");
-        answer.stderr
+        let args = [&["annotate", "--no-cache", text(&named), "outer"][..], more].concat();
+        let result = longspan(&args);
+        assert_eq!(result.stdout.lines().count(), 1, "{result:?}");
+        result.stderr
     };
     let by_name = "outer: its samples were imported by name";
     for part in [["--from", "+0ns"], ["--filter", "dur<1s"]] {
@@ -267,10 +267,10 @@ fn the_code_of_a_profile_with_names_is_that_of_its_addresses() {
     run(Command::new("tar").arg("-cf").arg(&archive).arg("-C").arg(folder.path()).arg("named.pb"));
     for part in [&[][..], &["--from", "+0ns"]] {
         for file in ["-", text(&archive)] {
-            let words = [&["annotate", "--no-cache", file, "outer"][..], part].concat();
-            let output = command(&words).stdin(fs::File::open(&named).expect("a file")).output().expect("an answer");
-            let said = String::from_utf8_lossy(&output.stderr);
-            assert!(said.contains(&format!("{by_name}, so its code is unknown")), "{file} {part:?}: {said}");
+            let args = [&["annotate", "--no-cache", file, "outer"][..], part].concat();
+            let output = command(&args).stdin(fs::File::open(&named).expect("a file")).output().expect("an answer");
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            assert!(stderr.contains(&format!("{by_name}, so its code is unknown")), "{file} {part:?}: {stderr}");
         }
     }
     fs::remove_file(&moved.path).expect("a file");
@@ -293,8 +293,8 @@ fn modules_of_functions_and_addresses_survive_pprof_and_perfetto() {
         // Addresses are looked up after the export, functions before.
         for symbols in [&[][..], &["--symbolized"]] {
             let (recorded, native) = (at(name), at("native.longspan"));
-            let words = ["export", "--no-cache", text(&recorded), "-o", text(&native)];
-            longspan(&[&words[..], symbols].concat()).done();
+            let args = ["export", "--no-cache", text(&recorded), "-o", text(&native)];
+            longspan(&[&args[..], symbols].concat()).done();
             let expected = modules_of(&native);
             assert!(expected[0].iter().any(|row| row[0] == "moved"), "{name}: {expected:?}");
             for other in ["other.pb.gz", "other.pftrace"] {

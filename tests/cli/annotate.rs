@@ -113,8 +113,8 @@ fn added_up<K: Ord + Clone>(samples: &[Vec<u64>], keys: impl Fn(u64) -> Vec<(K, 
 /// Returns the lines of `work` or `mixed` at an address by addr2line, and whether each is innermost.
 fn lines_of(program: &Path, function: &str, address: u64) -> Vec<(u32, bool)> {
     let arguments = ["-i", "-f", "-e", text(program), &format!("{address:#x}")];
-    let answer = run(Command::new("addr2line").args(arguments));
-    let lines: Vec<&str> = answer.lines().collect();
+    let output = run(Command::new("addr2line").args(arguments));
+    let lines: Vec<&str> = output.lines().collect();
     let levels = lines.chunks(2).enumerate().filter(|(_, level)| level[0] == function);
     let line = |level: &[&str]| {
         let number = level[1].rsplit(':').next().expect("a line").split(' ').next().expect("a number");
@@ -123,8 +123,8 @@ fn lines_of(program: &Path, function: &str, address: u64) -> Vec<(u32, bool)> {
     levels.map(|(level, lines)| (line(lines), level == 0)).filter(|&(line, _)| line > 0).collect()
 }
 
-fn table(words: &[&str]) -> Vec<Vec<String>> {
-    records(&longspan(&[&["annotate", "--no-cache"], words].concat()).done())
+fn table(args: &[&str]) -> Vec<Vec<String>> {
+    records(&longspan(&[&["annotate", "--no-cache"], args].concat()).done())
 }
 
 fn number(text: &str) -> u64 {
@@ -132,7 +132,7 @@ fn number(text: &str) -> u64 {
 }
 
 #[test]
-fn instructions_are_those_of_objdump_with_the_sums_of_dump() {
+fn instructions_match_objdump_and_their_samples_match_dump() {
     let folder = folder();
     let program = compile(folder.path(), PROGRAM);
     let file = record(folder.path(), &program);
@@ -202,7 +202,7 @@ fn llvm_objdump(program: &Path, function: &str) -> Vec<(u64, String)> {
 }
 
 #[test]
-fn instructions_of_aarch64_are_those_of_llvm() {
+fn instructions_of_aarch64_match_llvm_objdump() {
     /// The image is mapped where it was linked, and its first segment starts at file offset 0.
     const LINKED_AT: u64 = 0x1_0000;
     let folder = folder();
@@ -248,7 +248,7 @@ fn instructions_of_aarch64_are_those_of_llvm() {
 }
 
 #[test]
-fn lines_have_the_sums_of_dump_by_addr2line_and_texts_of_named_folders_alone() {
+fn line_samples_match_addr2line_and_source_text_comes_only_from_given_folders() {
     let (folder, elsewhere) = (folder(), folder());
     let program = compile(elsewhere.path(), PROGRAM);
     let file = record(folder.path(), &program);
@@ -256,7 +256,7 @@ fn lines_have_the_sums_of_dump_by_addr2line_and_texts_of_named_folders_alone() {
     let symbols = ["--symbols", text(elsewhere.path())];
     let map = format!("/build/x={}", text(elsewhere.path()));
     for function in ["work", "mixed", "main"] {
-        let words = [&symbols[..], &[text(&file), function]].concat();
+        let args = [&symbols[..], &[text(&file), function]].concat();
         let mut known = BTreeMap::new();
         for &address in samples.iter().flatten() {
             known.entry(address).or_insert_with(|| lines_of(&program, function, address));
@@ -267,13 +267,13 @@ fn lines_have_the_sums_of_dump_by_addr2line_and_texts_of_named_folders_alone() {
             all.filter(|(_, sums)| *sums != (0, 0)).collect()
         };
         // The recorded path is not below a given folder.
-        let answer = longspan(&[&["annotate", "--no-cache"], &words[..]].concat());
-        assert!(answer.stderr.contains("/build/x/work.c: not opened"), "{}", answer.stderr);
-        assert!(answer.stderr.contains("--source-map /build/x"), "{}", answer.stderr);
-        let bare = records(&answer.done());
+        let output = longspan(&[&["annotate", "--no-cache"], &args[..]].concat());
+        assert!(output.stderr.contains("/build/x/work.c: not opened"), "{}", output.stderr);
+        assert!(output.stderr.contains("--source-map /build/x"), "{}", output.stderr);
+        let bare = records(&output.done());
         assert_eq!(sums(&bare), expected, "{function}");
         assert!(bare.iter().all(|row| row[6].is_empty()));
-        let shown = table(&[&["--source-map", &map, "--source"], &words[..]].concat());
+        let shown = table(&[&["--source-map", &map, "--source"], &args[..]].concat());
         assert_eq!(sums(&shown), expected, "{function}");
         let lines: Vec<&str> = PROGRAM.split('\n').collect();
         for row in &shown {
@@ -283,8 +283,8 @@ fn lines_have_the_sums_of_dump_by_addr2line_and_texts_of_named_folders_alone() {
     }
     // Lines of a source file that was changed after the build may be others.
     let annotate = || {
-        let words = [&symbols[..], &[text(&file), "work", "--source-map", &map]].concat();
-        longspan(&[&["annotate", "--no-cache"], &words[..]].concat()).stderr
+        let args = [&symbols[..], &[text(&file), "work", "--source-map", &map]].concat();
+        longspan(&[&["annotate", "--no-cache"], &args[..]].concat()).stderr
     };
     let source = elsewhere.path().join("work.c");
     assert!(!annotate().contains("newer"), "{}", annotate());
@@ -293,14 +293,14 @@ fn lines_have_the_sums_of_dump_by_addr2line_and_texts_of_named_folders_alone() {
     changed.set_modified(later).expect("changed");
     assert!(annotate().contains(&format!("{}: newer than the program", text(&source))), "{}", annotate());
     // A part of the time has a part of the samples.
-    let words = [&symbols[..], &[text(&file), "work", "--to", "+5us", "--format", "json"]].concat();
-    let rows = longspan(&[&["annotate", "--no-cache"], &words[..]].concat()).done();
+    let args = [&symbols[..], &[text(&file), "work", "--to", "+5us", "--format", "json"]].concat();
+    let rows = longspan(&[&["annotate", "--no-cache"], &args[..]].concat()).done();
     let rows = rows.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
     assert_eq!(rows.map(|row| row["self_samples"].as_u64().expect("a number")).sum::<u64>(), 5);
 }
 
 #[test]
-fn a_source_with_a_relative_path_is_found_below_a_named_folder() {
+fn a_source_with_a_relative_path_is_found_below_a_given_folder() {
     let (folder, elsewhere) = (folder(), folder());
     let (source, program) = (elsewhere.path().join("work.c"), elsewhere.path().join("work"));
     fs::write(&source, PROGRAM).expect("written");
@@ -309,30 +309,30 @@ fn a_source_with_a_relative_path_is_found_below_a_named_folder() {
     run(Command::new("gcc").current_dir(elsewhere.path()).args(compile).args([&source, Path::new("-o"), &program]));
     let file = record(folder.path(), &program);
     let symbols = ["annotate", "--no-cache", "--symbols", text(elsewhere.path()), text(&file), "work"];
-    let answer = longspan(&symbols);
-    assert!(answer.stderr.contains("lib/work.c: not opened"), "{}", answer.stderr);
-    assert!(answer.stderr.contains("(--source-map DIR: the folder of its sources)"), "{}", answer.stderr);
+    let output = longspan(&symbols);
+    assert!(output.stderr.contains("lib/work.c: not opened"), "{}", output.stderr);
+    assert!(output.stderr.contains("(--source-map DIR: the folder of its sources)"), "{}", output.stderr);
     let rows = records(&longspan(&[&symbols[..], &["--source-map", text(elsewhere.path())]].concat()).done());
     assert!(rows.iter().any(|row| row[6].contains("int work(int n)")), "{rows:?}");
 }
 
 #[test]
-fn a_function_at_a_return_address_alone_is_not_sampled() {
+fn a_function_that_starts_at_a_return_address_has_no_samples() {
     let folder = folder();
     let program = recorded_program(folder.path(), "");
     // The call of `main` ends where `outer` begins.
     let (main, outer) = (address(&program, "main"), address(&program, "outer"));
     let maps = [RecordedMap { start: MAPPED_AT, path: text(&program), build_id: &build_id(&program) }];
     let file = written(folder.path(), &maps, &[&[main, outer]]);
-    let annotate = |words: &[&str]| longspan(&[&["annotate", "--no-cache", text(&file), "outer"], words].concat());
-    let answer = annotate(&[]);
-    assert!(answer.stderr.contains("outer: no sampled function has this name"), "{}", answer.stderr);
-    let answer = annotate(&["--from", "+0"]);
-    assert!(answer.stderr.contains("outer: the function has no samples in this part"), "{}", answer.stderr);
+    let annotate = |args: &[&str]| longspan(&[&["annotate", "--no-cache", text(&file), "outer"], args].concat());
+    let output = annotate(&[]);
+    assert!(output.stderr.contains("outer: no sampled function has this name"), "{}", output.stderr);
+    let output = annotate(&["--from", "+0"]);
+    assert!(output.stderr.contains("outer: the function has no samples in this part"), "{}", output.stderr);
 }
 
 #[test]
-fn instructions_are_offered_only_where_there_are_some() {
+fn assembly_is_suggested_only_for_functions_with_instructions() {
     let folder = folder();
     fs::write(folder.path().join("perf-7.map"), format!("{MAPPED_AT:x} 100 compiled\n")).expect("written");
     let (source, program) = (folder.path().join("bare.c"), folder.path().join("bare"));
@@ -345,9 +345,9 @@ fn instructions_are_offered_only_where_there_are_some() {
     ];
     let file = written(folder.path(), &maps, &[&[MAPPED_AT + 0x10], &[bare + work]]);
     for (function, has_hint) in [("compiled", false), ("work", true)] {
-        let answer = longspan(&["annotate", "--no-cache", text(&file), function]);
-        assert!(answer.stderr.contains("no debug information has its lines"), "{}", answer.stderr);
-        assert_eq!(answer.stderr.contains("--assembly lists instructions"), has_hint, "{}", answer.stderr);
+        let output = longspan(&["annotate", "--no-cache", text(&file), function]);
+        assert!(output.stderr.contains("no debug information has its lines"), "{}", output.stderr);
+        assert_eq!(output.stderr.contains("--assembly lists instructions"), has_hint, "{}", output.stderr);
         assert_eq!(table(&["--assembly", text(&file), function]).is_empty(), !has_hint);
     }
 }
@@ -357,43 +357,43 @@ fn missing_functions_modules_and_code_are_reported() {
     let folder = folder();
     let program = compile(folder.path(), PROGRAM);
     let file = record(folder.path(), &program);
-    let annotate = |words: &[&str]| longspan(&[&["annotate", "--no-cache", text(&file)], words].concat());
-    let answer = annotate(&["nothing"]);
-    assert!(answer.stderr.contains("no sampled function has this name"), "{}", answer.stderr);
-    assert_eq!(answer.done().lines().count(), 1);
+    let annotate = |args: &[&str]| longspan(&[&["annotate", "--no-cache", text(&file)], args].concat());
+    let output = annotate(&["nothing"]);
+    assert!(output.stderr.contains("no sampled function has this name"), "{}", output.stderr);
+    assert_eq!(output.done().lines().count(), 1);
     assert_eq!(annotate(&["work", "--module", "libc.so.6"]).done().lines().count(), 1);
     annotate(&["work", "--source-map", "=x"]).failed(2);
     annotate(&["work", "--no-symbols"]).failed(2);
     annotate(&["work", "--assembly", "--source"]).failed(2);
     // A debug file has line numbers but no code.
     let id = build_id(&program);
-    let kept = folder.path().join(".build-id").join(&id[..2]);
-    fs::create_dir_all(&kept).expect("made");
-    let debug_file = kept.join(format!("{}.debug", &id[2..]));
+    let debug_folder = folder.path().join(".build-id").join(&id[..2]);
+    fs::create_dir_all(&debug_folder).expect("made");
+    let debug_file = debug_folder.join(format!("{}.debug", &id[2..]));
     run(Command::new("objcopy").arg("--only-keep-debug").args([&program, &debug_file]));
     fs::remove_file(&program).expect("removed");
-    let answer = annotate(&["work", "--assembly"]);
-    assert!(answer.stderr.contains("a debug file has none"), "{}", answer.stderr);
-    assert_eq!(answer.done().lines().count(), 1);
+    let output = annotate(&["work", "--assembly"]);
+    assert!(output.stderr.contains("a debug file has none"), "{}", output.stderr);
+    assert_eq!(output.done().lines().count(), 1);
     assert!(annotate(&["work"]).done().lines().count() > 4);
 }
 
 #[test]
-fn a_function_without_samples_in_a_part_is_not_reported_as_unknown() {
+fn a_function_without_samples_in_the_range_is_not_reported_as_unknown() {
     let folder = folder();
     let program = recorded_program(folder.path(), "");
     let file = recording(folder.path(), &program);
     for side in ["--source", "--assembly"] {
         // The last sample is of another function.
-        let answer = longspan(&["annotate", "--no-cache", side, "--from", "3us", text(&file), "outer"]);
-        assert!(answer.stderr.contains("outer: the function has no samples in this part"), "{}", answer.stderr);
-        assert!(!answer.stderr.contains("debug info") && !answer.stderr.contains("table of symbols"));
-        assert_eq!(answer.done().lines().count(), 1);
+        let output = longspan(&["annotate", "--no-cache", side, "--from", "3us", text(&file), "outer"]);
+        assert!(output.stderr.contains("outer: the function has no samples in this part"), "{}", output.stderr);
+        assert!(!output.stderr.contains("debug info") && !output.stderr.contains("table of symbols"));
+        assert_eq!(output.done().lines().count(), 1);
     }
 }
 
 #[test]
-fn no_source_file_is_opened_because_a_program_names_it() {
+fn no_source_file_outside_given_folders_is_opened() {
     let (folder, outside) = (folder(), folder());
     let secret = outside.path().join("secret.c");
     fs::write(&secret, "secret\n").expect("written");

@@ -10,7 +10,7 @@ use flate2::write::GzEncoder;
 use crate::harness::{data, folder, longspan, records, text};
 
 #[test]
-fn files_that_are_not_traces_are_refused_with_path_position_and_content() {
+fn files_that_are_not_traces_are_refused_with_path_offset_and_content() {
     let folder = folder();
     let cases: &[(&str, &[u8], &[&str])] = &[
         ("empty.json", b"", &["empty"]),
@@ -41,7 +41,7 @@ fn files_that_are_not_traces_are_refused_with_path_position_and_content() {
 const BAD_LOG: &str = "# ninja log v5\nnothing\nmore\n";
 
 #[test]
-fn a_file_of_bad_records_is_refused_alone_beside_others_and_in_archives() {
+fn a_file_without_a_valid_record_is_refused_alone_with_others_and_in_archives() {
     let folder = folder();
     let write = |name: &str, content: &[u8]| {
         let path = folder.path().join(name);
@@ -63,17 +63,17 @@ fn a_file_of_bad_records_is_refused_alone_beside_others_and_in_archives() {
         }
     }
     // Beside a file with events, it is an import issue.
-    let answer = longspan(&["info", "--no-cache", text(&bad), text(&good)]);
-    assert!(answer.stderr.contains(lost), "{}", answer.stderr);
-    answer.done();
+    let output = longspan(&["info", "--no-cache", text(&bad), text(&good)]);
+    assert!(output.stderr.contains(lost), "{}", output.stderr);
+    output.done();
     // A file without records is a trace without events.
-    let answer = longspan(&["info", "--no-cache", text(&empty)]);
-    assert!(answer.stderr.contains("no_events"), "{}", answer.stderr);
-    answer.done();
+    let output = longspan(&["info", "--no-cache", text(&empty)]);
+    assert!(output.stderr.contains("no_events"), "{}", output.stderr);
+    output.done();
 }
 
 #[test]
-fn a_slip_in_the_name_of_a_command_is_said_and_opens_no_window() {
+fn a_mistyped_command_is_an_error_and_opens_no_window() {
     let folder = folder();
     let trace = folder.path().join("trace.json");
     fs::write(&trace, r#"[{"ph":"X","name":"a","ts":0,"dur":1}]"#).expect("written");
@@ -93,7 +93,7 @@ fn paths_that_are_not_files_are_refused() {
 }
 
 #[test]
-fn a_capture_that_ends_anywhere_shows_what_came_before() {
+fn a_trace_truncated_at_any_byte_shows_the_events_before() {
     let folder = folder();
     let path = folder.path().join("cut.json");
     let whole = fs::read(data("pyspy_chrome.json")).expect("test data");
@@ -108,14 +108,14 @@ fn a_capture_that_ends_anywhere_shows_what_came_before() {
 }
 
 #[test]
-fn a_cut_gzip_keeps_what_came_out_and_says_so() {
+fn a_truncated_gzip_shows_the_events_before_and_reports_it() {
     let folder = folder();
     let path = folder.path().join("cut.json.gz");
     let whole = fs::read(data("jax.trace.json.gz")).expect("test data");
     fs::write(&path, &whole[..whole.len() / 2]).expect("written");
-    let answer = longspan(&["spans", "--no-cache", text(&path)]);
-    assert!(answer.stderr.contains("truncated"), "{}", answer.stderr);
-    assert!(records(&answer.done()).len() > 1000);
+    let output = longspan(&["spans", "--no-cache", text(&path)]);
+    assert!(output.stderr.contains("truncated"), "{}", output.stderr);
+    assert!(records(&output.done()).len() > 1000);
 }
 
 #[test]
@@ -128,14 +128,14 @@ fn a_million_brackets_do_not_overflow_the_stack() {
     ] {
         let path = folder.path().join(name);
         fs::write(&path, content).expect("written");
-        let answer = longspan(&["info", "--no-cache", text(&path)]);
-        assert!(matches!(answer.status, Some(0 | 1)), "{name}: {answer:?}");
-        assert!(!answer.stderr.contains("panicked") && !answer.stderr.is_empty(), "{name}: {answer:?}");
+        let output = longspan(&["info", "--no-cache", text(&path)]);
+        assert!(matches!(output.status, Some(0 | 1)), "{name}: {output:?}");
+        assert!(!output.stderr.contains("panicked") && !output.stderr.is_empty(), "{name}: {output:?}");
     }
 }
 
 #[test]
-fn damaged_events_are_counted_and_their_neighbours_shown() {
+fn damaged_events_are_counted_and_all_others_are_shown() {
     let folder = folder();
     let path = folder.path().join("damaged.json");
     let cases: &[(&str, &str)] = &[
@@ -157,9 +157,9 @@ fn damaged_events_are_counted_and_their_neighbours_shown() {
     for (damaged, loss) in cases {
         let event = |ts: u32, name: &str| format!(r#"{{"ph":"X","pid":1,"tid":2,"ts":{ts},"dur":1,"name":"{name}"}}"#);
         fs::write(&path, format!("[{},\n{damaged},\n{}]", event(1, "before"), event(9, "after"))).expect("written");
-        let answer = longspan(&["spans", "--no-cache", text(&path)]);
-        assert!(answer.stderr.contains(loss), "{damaged}: no {loss} in {}", answer.stderr);
-        let spans = answer.done();
+        let output = longspan(&["spans", "--no-cache", text(&path)]);
+        assert!(output.stderr.contains(loss), "{damaged}: no {loss} in {}", output.stderr);
+        let spans = output.done();
         assert!(spans.contains(",before,") && spans.contains(",after,"), "{damaged}: {spans}");
     }
 }
@@ -169,13 +169,13 @@ fn bytes_that_are_not_utf8_are_replaced_and_counted() {
     let folder = folder();
     let path = folder.path().join("latin1.json");
     fs::write(&path, b"[{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1,\"name\":\"caf\xe9\"}]").expect("written");
-    let answer = longspan(&["spans", "--no-cache", text(&path)]);
-    assert!(answer.stderr.contains("bad_utf8"), "{}", answer.stderr);
-    assert!(answer.done().contains("caf\u{fffd}"));
+    let output = longspan(&["spans", "--no-cache", text(&path)]);
+    assert!(output.stderr.contains("bad_utf8"), "{}", output.stderr);
+    assert!(output.done().contains("caf\u{fffd}"));
 }
 
 #[test]
-fn a_small_file_that_unpacks_to_a_gigabyte_takes_no_gigabyte() {
+fn a_small_file_that_unpacks_to_a_gigabyte_is_read_in_bounded_memory() {
     let folder = folder();
     let path = folder.path().join("bomb.json.gz");
     let mut gzip = GzEncoder::new(fs::File::create(&path).expect("created"), Compression::fast());
@@ -185,13 +185,13 @@ fn a_small_file_that_unpacks_to_a_gigabyte_takes_no_gigabyte() {
         gzip.write_all(&zeros).expect("written");
     }
     gzip.finish().expect("written");
-    let answer = longspan(&["spans", "--no-cache", "--memory", "64MiB", text(&path)]);
-    assert!(!answer.stderr.is_empty(), "something was lost");
-    assert!(answer.done().contains(",first,"));
+    let output = longspan(&["spans", "--no-cache", "--memory", "64MiB", text(&path)]);
+    assert!(!output.stderr.is_empty(), "something was lost");
+    assert!(output.done().contains(",first,"));
 }
 
 #[test]
-fn no_flipped_byte_is_worse_than_a_loss() {
+fn any_flipped_byte_costs_at_most_a_counted_loss() {
     let folder = folder();
     let native = folder.path().join("small.longspan");
     longspan(&["synth", "-o", text(&native), "--spans", "2000", "--threads", "2"]).done();
@@ -206,17 +206,17 @@ fn no_flipped_byte_is_worse_than_a_loss() {
             let place = if round % 2 == 0 { whole.len() * round / 40 } else { round * 3 % whole.len() };
             damaged[place] ^= 1 << (round % 8);
             fs::write(&path, &damaged).expect("written");
-            let answer = longspan(&["dump", "--no-cache", text(&path)]);
-            assert!(matches!(answer.status, Some(0 | 1)), "byte {place}: {answer:?}");
-            assert!(!answer.stderr.contains("panicked"), "byte {place}: {}", answer.stderr);
-            assert!(answer.status == Some(0) || answer.stderr.contains("flipped"), "byte {place}: {}", answer.stderr);
+            let output = longspan(&["dump", "--no-cache", text(&path)]);
+            assert!(matches!(output.status, Some(0 | 1)), "byte {place}: {output:?}");
+            assert!(!output.stderr.contains("panicked"), "byte {place}: {}", output.stderr);
+            assert!(output.status == Some(0) || output.stderr.contains("flipped"), "byte {place}: {}", output.stderr);
         }
     }
 }
 
 #[test]
-fn an_option_that_takes_a_number_says_which() {
-    for (words, expected) in [
+fn an_invalid_number_of_an_option_is_an_error_with_the_expected_range() {
+    for (args, expected) in [
         (&["spans", "x.json", "--limit", "abc"][..], "expected a whole number, found `abc`"),
         (&["spans", "x.json", "--longest", "-1"], "expected a whole number, found `-1`"),
         (&["spans", "x.json", "--limit", "99999999999999999999"], "which exceeds 64 bits"),
@@ -225,17 +225,17 @@ fn an_option_that_takes_a_number_says_which() {
         (&["synth", "-o", "x.json", "--spans", "1", "--seed", "x"], "expected a whole number, found `x`"),
         (&["bench", "x.json", "--frames", "1"], "expected a whole number from 2 to 1000000, found `1`"),
     ] {
-        let message = longspan(words).failed(2);
-        assert!(message.contains(expected), "{words:?}: {message}");
+        let message = longspan(args).failed(2);
+        assert!(message.contains(expected), "{args:?}: {message}");
     }
 }
 
 #[test]
-fn a_search_without_hits_says_how_a_word_was_understood() {
+fn a_search_without_hits_explains_how_the_filter_was_parsed() {
     let folder = folder();
     let file = folder.path().join("one.json");
     fs::write(&file, r#"[{"ph":"X","pid":1,"tid":1,"ts":0,"dur":5,"name":"n"}]"#).expect("written");
-    let search = |words: &str| longspan(&["search", "--no-cache", text(&file), words]);
+    let search = |args: &str| longspan(&["search", "--no-cache", text(&file), args]);
     let missed = search("duration>1us");
     assert!(missed.stderr.contains("did you mean `dur>`"), "{}", missed.stderr);
     assert_eq!(missed.done(), "0\n");

@@ -10,12 +10,12 @@ use serde_json::Value;
 
 use crate::harness::{command, data, folder, longspan, records, spans_of, text, wait};
 
-const CAPTURE: &str = "tracing_chrome_threads.json.gz";
+const TRACE_FILE: &str = "tracing_chrome_threads.json.gz";
 
 #[test]
-fn wrong_usage_is_2_and_help_is_0() {
-    let file = data(CAPTURE);
-    for words in [
+fn wrong_usage_exits_with_status_2_and_help_with_0() {
+    let file = data(TRACE_FILE);
+    for args in [
         &["frobnicate", "--hard"][..],
         &["info"],
         &["info", "--memory", "lots", text(&file)],
@@ -27,15 +27,15 @@ fn wrong_usage_is_2_and_help_is_0() {
         &["export", text(&file)],
         &["cache"],
     ] {
-        longspan(words).failed(2);
+        longspan(args).failed(2);
     }
-    for words in [&["--help"][..], &["--version"], &["help"], &["spans", "--help"], &["cache", "clear", "--help"]] {
-        assert!(!longspan(words).done().is_empty());
+    for args in [&["--help"][..], &["--version"], &["help"], &["spans", "--help"], &["cache", "clear", "--help"]] {
+        assert!(!longspan(args).done().is_empty());
     }
 }
 
 #[test]
-fn the_version_is_short_for_scripts_and_has_the_build_for_reports() {
+fn the_short_version_is_one_line_and_the_long_one_has_the_build() {
     assert_eq!(longspan(&["-V"]).done().trim(), concat!("longspan ", env!("CARGO_PKG_VERSION")));
     let long = longspan(&["--version"]).done();
     let build =
@@ -48,7 +48,8 @@ fn the_version_is_short_for_scripts_and_has_the_build_for_reports() {
 #[test]
 fn info_has_every_key_that_scripts_read() {
     let info: Value =
-        serde_json::from_str(&longspan(&["info", "--no-cache", "--json", text(&data(CAPTURE))]).done()).expect("JSON");
+        serde_json::from_str(&longspan(&["info", "--no-cache", "--json", text(&data(TRACE_FILE))]).done())
+            .expect("JSON");
     let keys = |object: &Value| object.as_object().expect("an object").keys().cloned().collect::<Vec<_>>().join(" ");
     assert_eq!(
         keys(&info),
@@ -58,7 +59,7 @@ fn info_has_every_key_that_scripts_read() {
     assert_eq!(keys(&info["load"]), "seconds peak_budget_bytes chunks chunks_open_max head_moves spilled_bytes cached");
     assert_eq!(info["format"], "Chrome JSON");
     assert_eq!((&info["spans"], &info["instants"]), (&Value::from(5400), &Value::from(5160)));
-    assert_eq!(info["source_bytes"].as_u64(), Some(fs::metadata(data(CAPTURE)).expect("there").len()));
+    assert_eq!(info["source_bytes"].as_u64(), Some(fs::metadata(data(TRACE_FILE)).expect("there").len()));
     let late = info["late_events"].as_u64().expect("a number");
     assert!(late > 0 && info["max_lateness_ns"].as_u64() > Some(0), "its events are not in order");
 }
@@ -66,9 +67,9 @@ fn info_has_every_key_that_scripts_read() {
 #[test]
 fn losses_are_on_stderr_and_in_info() {
     let file = data("ugly.json");
-    let answer = longspan(&["info", "--no-cache", "--json", text(&file)]);
-    let stderr = answer.stderr.clone();
-    let info: Value = serde_json::from_str(&answer.done()).expect("JSON");
+    let output = longspan(&["info", "--no-cache", "--json", text(&file)]);
+    let stderr = output.stderr.clone();
+    let info: Value = serde_json::from_str(&output.done()).expect("JSON");
     let losses = info["losses"].as_array().expect("a list");
     assert!(losses.len() >= 3, "{losses:?}");
     for loss in losses {
@@ -80,8 +81,8 @@ fn losses_are_on_stderr_and_in_info() {
 }
 
 #[test]
-fn options_choose_the_rows_that_a_filter_over_all_rows_chooses() {
-    let file = data(CAPTURE);
+fn options_select_the_same_rows_as_a_filter_over_all_rows() {
+    let file = data(TRACE_FILE);
     let all = records(&spans_of(&file));
     let ts = |row: &Vec<String>| row[0].parse::<i64>().expect("a time");
     let end = |row: &Vec<String>| ts(row) + row[1].parse::<i64>().expect("a duration");
@@ -121,9 +122,9 @@ fn options_choose_the_rows_that_a_filter_over_all_rows_chooses() {
 }
 
 #[test]
-fn json_lines_say_the_same_as_the_table() {
-    for capture in [CAPTURE, "ugly.json"] {
-        let file = data(capture);
+fn json_lines_have_the_same_values_as_the_table() {
+    for trace in [TRACE_FILE, "ugly.json"] {
+        let file = data(trace);
         let rows = records(&spans_of(&file));
         let lines = longspan(&["spans", "--no-cache", "--format", "jsonl", text(&file)]).done();
         let columns = ["ts", "dur", "depth", "name", "category", "pid", "tid", "process", "thread", "track"];
@@ -136,31 +137,31 @@ fn json_lines_say_the_same_as_the_table() {
                 plain => plain.to_string(),
             })
         });
-        assert_eq!(objects.map(Vec::from).collect::<Vec<_>>(), rows, "{capture}");
+        assert_eq!(objects.map(Vec::from).collect::<Vec<_>>(), rows, "{trace}");
     }
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_is_no_failure() {
-    let capture = data("viztracer_ring.json.gz");
-    for words in [
-        ["dump", "--no-cache", text(&capture)].as_slice(),
-        &["export", "--no-cache", text(&capture), "--format", "chrome", "-o", "-"],
+fn a_closed_output_pipe_is_not_a_failure() {
+    let trace = data("viztracer_ring.json.gz");
+    for args in [
+        ["dump", "--no-cache", text(&trace)].as_slice(),
+        &["export", "--no-cache", text(&trace), "--format", "chrome", "-o", "-"],
         &["synth", "--spans", "100000", "--format", "chrome", "-o", "-"],
     ] {
-        let mut child = command(words).spawn().expect("the program starts");
+        let mut child = command(args).spawn().expect("the program starts");
         let mut first = String::new();
         BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut first).expect("a line");
         assert!(first.starts_with('{'), "{first}");
         // The pipe is closed here, with megabytes still to come.
-        assert_eq!(wait(&mut child, words), Some(0), "{words:?}");
+        assert_eq!(wait(&mut child, args), Some(0), "{args:?}");
     }
 }
 
 #[test]
-fn a_kept_store_answers_as_the_capture_did_until_the_capture_changes() {
+fn a_cached_store_gives_the_same_results_until_the_trace_changes() {
     let folder = folder();
-    let (cache, file) = (folder.path().join("cache"), folder.path().join("capture.json"));
+    let (cache, file) = (folder.path().join("cache"), folder.path().join("trace.json"));
     let event = |name: &str| format!(r#"[{{"ph":"X","pid":1,"tid":1,"ts":1,"dur":1,"name":"{name}"}}]"#);
     fs::write(&file, event("first")).expect("written");
     let info = || {
@@ -173,7 +174,7 @@ fn a_kept_store_answers_as_the_capture_did_until_the_capture_changes() {
     assert!(spans().contains(",first,"));
 
     fs::write(&file, event("other")).expect("written");
-    assert!(spans().contains(",other,"), "the capture changed");
+    assert!(spans().contains(",other,"), "the trace has changed");
 
     let list = longspan(&["cache", "list", "--cache", text(&cache)]).done();
     assert!(list.lines().count() >= 2, "{list}");
@@ -182,17 +183,17 @@ fn a_kept_store_answers_as_the_capture_did_until_the_capture_changes() {
 }
 
 #[test]
-fn a_cache_that_cannot_be_used_is_said_and_does_without() {
+fn an_unusable_cache_is_reported_and_not_used() {
     let folder = folder();
     let not_a_folder = folder.path().join("file");
     fs::write(&not_a_folder, "x").expect("written");
-    let answer = longspan(&["info", "--cache", text(&not_a_folder), text(&data("ugly.json"))]);
-    assert!(answer.stderr.contains("cannot be used"), "{}", answer.stderr);
-    assert!(answer.done().contains("spans"));
+    let output = longspan(&["info", "--cache", text(&not_a_folder), text(&data("ugly.json"))]);
+    assert!(output.stderr.contains("cannot be used"), "{}", output.stderr);
+    assert!(output.done().contains("spans"));
 }
 
 #[test]
-fn progress_is_shown_when_asked_for_and_never_on_stdout() {
+fn progress_is_shown_on_request_and_never_on_stdout() {
     let file = data("ugly.json");
     let shown = longspan(&["spans", "--no-cache", "--progress", "always", text(&file)]);
     assert!(shown.stderr.lines().any(|line| line.starts_with("Done in ")), "{}", shown.stderr);
@@ -203,7 +204,7 @@ fn progress_is_shown_when_asked_for_and_never_on_stdout() {
 
 #[test]
 #[cfg(unix)]
-fn the_commands_of_the_readme_do_what_they_say() {
+fn the_commands_of_the_readme_work() {
     let folder = folder();
     fs::copy(data("go_trace.json"), folder.path().join("trace.json")).expect("a copy");
     let program = Path::new(env!("CARGO_BIN_EXE_longspan")).parent().expect("a folder");
@@ -225,7 +226,7 @@ fn the_commands_of_the_readme_do_what_they_say() {
 }
 
 #[test]
-fn completions_and_the_manual_know_every_command() {
+fn completions_and_the_manual_have_every_command() {
     let help = longspan(&["--help"]).done();
     let (_, commands) = help.split_once("Commands:\n").expect("a list of commands");
     let commands = commands.lines().take_while(|line| !line.is_empty());

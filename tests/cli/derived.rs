@@ -59,9 +59,9 @@ fn counters(file: &Path) -> BTreeMap<String, Vec<(i64, f64)>> {
 
 fn export(file: &Path, output: &Path, derived: &[&str], more: &[&str]) -> String {
     let derived = derived.iter().flat_map(|track| ["--derive", track]);
-    let words = ["export", "--no-cache", text(file), "-o", text(output)].into_iter().chain(derived);
-    let answer = longspan(&words.chain(more.iter().copied()).collect::<Vec<_>>());
-    answer.stderr.clone() + &answer.done()
+    let args = ["export", "--no-cache", text(file), "-o", text(output)].into_iter().chain(derived);
+    let result = longspan(&args.chain(more.iter().copied()).collect::<Vec<_>>());
+    result.stderr.clone() + &result.done()
 }
 
 /// Computes the changes per step from the start of the trace.
@@ -80,7 +80,7 @@ fn steps(every: i64, value: impl Fn(&[Call], i64) -> f64) -> Vec<(i64, f64)> {
 }
 
 #[test]
-fn every_format_that_has_counters_has_those_that_are_derived() {
+fn every_export_format_with_counters_has_derived_counters() {
     let folder = folder();
     let file = trace(folder.path());
     let tracks = [
@@ -132,8 +132,8 @@ fn every_format_that_has_counters_has_those_that_are_derived() {
     expected.insert(format!("{} (ns)", tracks[6]), steps(300_000, |calls, _| p90(calls)));
     for name in ["out.longspan", "out.json", "out.json.gz", "out.pftrace"] {
         let output = folder.path().join(name);
-        let said = export(&file, &output, &tracks, &[]);
-        assert!(said.contains("cat:none' has no rows"), "{said}");
+        let stderr = export(&file, &output, &tracks, &[]);
+        assert!(stderr.contains("cat:none' has no rows"), "{stderr}");
         assert_eq!(counters(&output), expected, "{name}");
         // The rows equal those of the trace. Perfetto's format has tracks for overlapping spans.
         let spans = |file: &Path| {
@@ -151,7 +151,7 @@ fn every_format_that_has_counters_has_those_that_are_derived() {
 }
 
 #[test]
-fn counters_of_a_scope_are_of_its_rows_and_tables_have_them() {
+fn derived_counters_of_a_scope_count_its_rows_and_are_in_tables() {
     let folder = folder();
     let file = trace(folder.path());
     let output = folder.path().join("part.json");
@@ -166,8 +166,8 @@ fn counters_of_a_scope_are_of_its_rows_and_tables_have_them() {
     assert_eq!(counters(&output)["count every:100us"], expected);
     for more in [&[][..], &["--by-process"]] {
         let tables = folder.path().join(format!("tables{}.parquet", more.len()));
-        let said = export(&file, &tables, &["count", "rate"], more);
-        assert!(said.contains("as Parquet tables"), "{said}");
+        let stderr = export(&file, &tables, &["count", "rate"], more);
+        assert!(stderr.contains("as Parquet tables"), "{stderr}");
     }
 }
 
@@ -191,7 +191,7 @@ fn invalid_derived_tracks_are_refused_before_the_trace_is_read() {
 }
 
 #[test]
-fn a_negative_sum_of_counters_does_not_become_zero_in_the_last_step_of_a_range() {
+fn a_negative_sum_of_counters_stays_negative_in_the_last_step_of_a_range() {
     let folder = folder();
     let (file, out) = (folder.path().join("negative.json"), folder.path().join("out.longspan"));
     let value = |ts: i64, value: i64| format!(r#"{{"ph":"C","ts":{ts},"name":"t","pid":1,"args":{{"c":{value}}}}}"#);
@@ -202,8 +202,8 @@ fn a_negative_sum_of_counters_does_not_become_zero_in_the_last_step_of_a_range()
         (&["--from", "5us", "--to", "12us"], &[(5_000, -10.0)]),
     ] {
         let derive = ["--derive", r#"sum:counter."t c" every:10us"#, "--format", "native"];
-        let words = ["export", "--no-cache", text(&file), "-o", text(&out)];
-        longspan(&[&words[..], &derive, range].concat()).done();
+        let args = ["export", "--no-cache", text(&file), "-o", text(&out)];
+        longspan(&[&args[..], &derive, range].concat()).done();
         let found = counters(&out);
         let (_, sums) = found.iter().find(|(name, _)| name.starts_with("sum")).unwrap_or_else(|| panic!("{found:?}"));
         assert_eq!(sums, expected, "{range:?}");
@@ -211,7 +211,7 @@ fn a_negative_sum_of_counters_does_not_become_zero_in_the_last_step_of_a_range()
 }
 
 #[test]
-fn the_sum_of_an_unknown_counter_is_refused_with_the_one_that_is_meant() {
+fn the_sum_of_an_unknown_counter_is_refused_with_the_nearest_name() {
     let folder = folder();
     let file = folder.path().join("counters.json");
     let value = |name: &str, ts: u32| format!(r#"{{"ph":"C","name":"{name}","pid":1,"ts":{ts},"args":{{"v":5}}}}"#);

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 /// Runs a program in its own home folder, isolated from the desktop of the machine.
-fn run(home: &Path, program: &str, words: &[&str]) -> Output {
+fn run(home: &Path, program: &str, args: &[&str]) -> Output {
     let mut command = Command::new(program);
-    command.args(words).env("HOME", home).env("XDG_DATA_HOME", home.join("data"));
+    command.args(args).env("HOME", home).env("XDG_DATA_HOME", home.join("data"));
     command.env("XDG_CONFIG_HOME", home.join("config")).env("XDG_CURRENT_DESKTOP", "GNOME");
     let system = format!("{}:/usr/local/share:/usr/share", home.join("system").display());
     command.env("XDG_DATA_DIRS", system).env("LC_ALL", "C.UTF-8");
@@ -15,20 +15,20 @@ fn run(home: &Path, program: &str, words: &[&str]) -> Output {
 
 /// Returns the default program for a MIME type, by xdg-mime.
 fn default_for(home: &Path, kind: &str) -> String {
-    said(&run(home, "xdg-mime", &["query", "default", kind])).trim_end().to_owned()
+    stdout_of(&run(home, "xdg-mime", &["query", "default", kind])).trim_end().to_owned()
 }
 
-fn said(output: &Output) -> String {
+fn stdout_of(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// Returns the MIME type of a file, like file managers.
 fn kind_of(home: &Path, path: &Path) -> String {
-    said(&run(home, "gio", &["info", "-a", "standard::content-type", &path.to_string_lossy()]))
+    stdout_of(&run(home, "gio", &["info", "-a", "standard::content-type", &path.to_string_lossy()]))
 }
 
 /// Installs a system-wide program for some MIME types.
-fn with_program_of_system(home: &Path, name: &str, kinds: &[&str]) {
+fn install_system_program(home: &Path, name: &str, kinds: &[&str]) {
     let folder = home.join("system/applications");
     std::fs::create_dir_all(&folder).expect("a folder");
     let entry =
@@ -41,25 +41,25 @@ fn with_program_of_system(home: &Path, name: &str, kinds: &[&str]) {
 }
 
 #[test]
-fn plain_json_and_gzip_are_offered_to_longspan_and_stay_with_what_opened_them() {
+fn json_and_gzip_files_can_be_opened_with_longspan_and_keep_their_default_program() {
     let home = tempfile::tempdir().expect("a folder for temporary files");
-    with_program_of_system(home.path(), "editor", &["text/plain"]);
-    with_program_of_system(home.path(), "archiver", &["application/gzip"]);
+    install_system_program(home.path(), "editor", &["text/plain"]);
+    install_system_program(home.path(), "archiver", &["application/gzip"]);
     let longspan = env!("CARGO_BIN_EXE_longspan");
     let installed = run(home.path(), longspan, &["--install-desktop"]);
     assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stderr));
     for (kind, before) in [("application/json", "editor.desktop"), ("application/gzip", "archiver.desktop")] {
-        let programs = said(&run(home.path(), "gio", &["mime", kind]));
+        let programs = stdout_of(&run(home.path(), "gio", &["mime", kind]));
         let default = programs.lines().next().unwrap_or_default();
         assert!(default.ends_with(before), "{kind}: {programs}");
         assert!(programs.contains("longspan.desktop"), "{kind}: {programs}");
     }
-    let own = said(&run(home.path(), "gio", &["mime", "application/vnd.spall.trace"]));
+    let own = stdout_of(&run(home.path(), "gio", &["mime", "application/vnd.spall.trace"]));
     assert!(own.lines().next().is_some_and(|line| line.ends_with("longspan.desktop")), "{own}");
 }
 
 #[test]
-fn traces_and_profiles_of_any_name_are_known_by_their_content_and_have_an_icon() {
+fn traces_without_an_extension_have_a_mime_type_by_content_and_an_icon() {
     let home = tempfile::tempdir().expect("a folder for temporary files");
     let installed = run(home.path(), env!("CARGO_BIN_EXE_longspan"), &["--install-desktop"]);
     assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stderr));
@@ -85,7 +85,7 @@ fn traces_and_profiles_of_any_name_are_known_by_their_content_and_have_an_icon()
         std::fs::write(&path, content).expect("written");
         let info = kind_of(home.path(), &path);
         assert!(info.contains(&format!("content-type: {kind}\n")), "{name}: {info}");
-        let icon = said(&run(home.path(), "gio", &["info", "-a", "standard::icon", &path.to_string_lossy()]));
+        let icon = stdout_of(&run(home.path(), "gio", &["info", "-a", "standard::icon", &path.to_string_lossy()]));
         let is_ours = kind.starts_with("application/vnd.");
         assert_eq!(icon.contains("application-vnd.longspan.trace,"), is_ours, "{name}: {icon}");
     }
@@ -94,9 +94,9 @@ fn traces_and_profiles_of_any_name_are_known_by_their_content_and_have_an_icon()
 }
 
 #[test]
-fn a_double_click_opens_a_capture_after_the_install_and_no_longer_after_it_is_undone() {
+fn traces_open_by_a_double_click_after_the_install_and_not_after_the_uninstall() {
     let home = tempfile::tempdir().expect("a folder for temporary files");
-    with_program_of_system(home.path(), "editor", &["application/json", "application/gzip"]);
+    install_system_program(home.path(), "editor", &["application/json", "application/gzip"]);
     let longspan = env!("CARGO_BIN_EXE_longspan");
     let installed = run(home.path(), longspan, &["--install-desktop"]);
     assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stderr));
@@ -119,7 +119,7 @@ fn a_double_click_opens_a_capture_after_the_install_and_no_longer_after_it_is_un
         let info = kind_of(home.path(), &path);
         assert!(info.contains(&format!("content-type: {kind}\n")), "{name}: {info}");
         if kind.contains("vnd") {
-            let program = said(&run(home.path(), "gio", &["mime", kind]));
+            let program = stdout_of(&run(home.path(), "gio", &["mime", kind]));
             assert!(program.contains("longspan.desktop"), "{kind}: {program}");
             assert_eq!(default_for(home.path(), kind), "longspan.desktop", "{kind}");
         } else {
@@ -131,13 +131,14 @@ fn a_double_click_opens_a_capture_after_the_install_and_no_longer_after_it_is_un
     let written =
         run(home.path(), longspan, &["synth", "-o", &unnamed.to_string_lossy(), "--spans", "10", "--format", "native"]);
     assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
-    let info = said(&run(home.path(), "gio", &["info", "-a", "standard::content-type", &unnamed.to_string_lossy()]));
+    let info =
+        stdout_of(&run(home.path(), "gio", &["info", "-a", "standard::content-type", &unnamed.to_string_lossy()]));
     assert!(info.contains("application/vnd.longspan.trace"), "{info}");
-    let told = said(&run(home.path(), "xdg-mime", &["query", "filetype", &unnamed.to_string_lossy()]));
-    assert_eq!(told.trim_end(), "application/vnd.longspan.trace");
+    let kind = stdout_of(&run(home.path(), "xdg-mime", &["query", "filetype", &unnamed.to_string_lossy()]));
+    assert_eq!(kind.trim_end(), "application/vnd.longspan.trace");
     let undone = run(home.path(), longspan, &["--uninstall-desktop"]);
     assert!(undone.status.success(), "{}", String::from_utf8_lossy(&undone.stderr));
-    let program = said(&run(home.path(), "gio", &["mime", "application/vnd.longspan.trace"]));
+    let program = stdout_of(&run(home.path(), "gio", &["mime", "application/vnd.longspan.trace"]));
     assert!(!program.contains("longspan.desktop"), "{program}");
     assert_eq!(default_for(home.path(), "application/vnd.longspan.trace"), "");
     assert!(!home.path().join("data/applications/longspan.desktop").exists());

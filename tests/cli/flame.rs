@@ -25,8 +25,8 @@ fn folded(words: &[&str]) -> BTreeMap<String, u64> {
     folded_paths(&[&["--no-cache"], words].concat())
 }
 
-fn folded_paths(words: &[&str]) -> BTreeMap<String, u64> {
-    let lines = longspan(&[&["flame"], words].concat()).done();
+fn folded_paths(args: &[&str]) -> BTreeMap<String, u64> {
+    let lines = longspan(&[&["flame"], args].concat()).done();
     let split = |line: &str| {
         let (path, weight) = line.rsplit_once(' ').expect("a weight");
         (path.to_owned(), weight.parse().expect("a number"))
@@ -39,7 +39,7 @@ fn paths<const N: usize>(paths: [(&str, u64); N]) -> BTreeMap<String, u64> {
 }
 
 #[test]
-fn paths_of_spans_have_their_own_time_in_any_scope_and_from_both_ends() {
+fn call_paths_have_their_self_time_in_any_scope_top_down_and_bottom_up() {
     let folder = folder();
     let file = spans(folder.path());
     let file = text(&file);
@@ -54,7 +54,7 @@ fn paths_of_spans_have_their_own_time_in_any_scope_and_from_both_ends() {
     assert_ne!(part, all);
     let inverted = paths([("a", 85_000), ("b,x;a", 50_000), ("<c> & \"d\";a", 5_000)]);
     assert_eq!(folded(&[file, "--inverted"]), inverted);
-    assert_eq!(folded(&[file, "--filter", "name:b"]), paths([("a;b,x", 50_000)]), "the span around has no time");
+    assert_eq!(folded(&[file, "--filter", "name:b"]), paths([("a;b,x", 50_000)]), "the parent has no time");
     assert_eq!(folded(&[file, "--filter", "name:a"]), paths([("a", 140_000)]), "what it calls is its own time");
     longspan(&["flame", "--no-cache", file, "--format", "pprof", "--inverted"]).failed(2);
     assert_eq!(folded(&[file, "--samples"]), BTreeMap::new());
@@ -62,7 +62,7 @@ fn paths_of_spans_have_their_own_time_in_any_scope_and_from_both_ends() {
 
 /// Lines that begin with `# ` are comments.
 #[test]
-fn paths_whose_first_name_begins_like_a_comment_are_read_back() {
+fn folded_paths_that_begin_like_a_comment_are_read_back() {
     let folder = folder();
     let file = folder.path().join("comments.json");
     let span = |name: &str, ts: u32| {
@@ -116,23 +116,26 @@ fn by_path(tree: &Value) -> BTreeMap<Vec<String>, [u64; 2]> {
 }
 
 #[test]
-fn paths_that_hardly_repeat_lack_no_more_than_is_said_and_nothing_if_all_are_counted() {
+fn paths_that_rarely_repeat_lack_at_most_the_stated_amount_and_nothing_with_all_counted() {
     let folder = folder();
     let file = folder.path().join("made.longspan");
     longspan(&["synth", "-o", text(&file), "--spans", "300000", "--threads", "3"]).done();
     // Only stores in the cache have a ledger of paths.
     let cache = folder.path().join("cache");
     let cached = ["flame", "--cache", text(&cache), text(&file)];
-    let tree = |words: &[&str]| {
-        let words = [&cached[..], &["--format", "json"], words].concat();
-        let answer = longspan(&words);
-        let stderr = answer.stderr.clone();
-        (serde_json::from_str::<Value>(&answer.done()).expect("JSON"), stderr)
+    let tree = |args: &[&str]| {
+        let args = [&cached[..], &["--format", "json"], args].concat();
+        let output = longspan(&args);
+        let stderr = output.stderr.clone();
+        (serde_json::from_str::<Value>(&output.done()).expect("JSON"), stderr)
     };
-    let (exact, said) = tree(&["--exact"]);
-    assert!(exact["missing"] == 0 && !said.contains("[others]"), "{said}");
-    let (pruned, said) = tree(&[]);
-    assert!(said.contains("small paths are [others], with their exact sum: no path lacks more than 0.0"), "{said}");
+    let (exact, message) = tree(&["--exact"]);
+    assert!(exact["missing"] == 0 && !message.contains("[others]"), "{message}");
+    let (pruned, message) = tree(&[]);
+    assert!(
+        message.contains("small paths are [others], with their exact sum: no path lacks more than 0.0"),
+        "{message}"
+    );
     let missing = pruned["missing"].as_u64().expect("a number");
     let (exact, pruned) = (by_path(&exact), by_path(&pruned));
     let whole = exact[&vec![]][0];
@@ -145,8 +148,11 @@ fn paths_that_hardly_repeat_lack_no_more_than_is_said_and_nothing_if_all_are_cou
         assert!(known <= *total && *total <= known + missing, "{path:?}: {known} of {total}");
     }
     assert!(pruned.keys().all(|path| path.last().is_some_and(|name| name == "[others]") || exact.contains_key(path)));
-    let (_, said) = tree(&["--inverted"]);
-    assert!(said.contains(" % of the total is in small paths, which are [others]; --exact counts all spans"), "{said}");
+    let (_, message) = tree(&["--inverted"]);
+    assert!(
+        message.contains(" % of the total is in small paths, which are [others]; --exact counts all spans"),
+        "{message}"
+    );
     let svg = longspan(&[&cached[..], &["--format", "svg"]].concat()).done();
     assert!(svg.contains("small paths are [others]: no bar lacks more than 0."));
     let folded = longspan(&cached).done();
@@ -180,7 +186,7 @@ fn titles_of_xml(xml: &str) -> (usize, Vec<String>) {
 }
 
 #[test]
-fn a_picture_is_one_file_of_xml_with_a_tooltip_on_each_bar() {
+fn an_svg_flame_graph_is_one_file_with_a_tooltip_per_frame() {
     let folder = folder();
     let file = spans(folder.path());
     let svg = longspan(&["flame", "--no-cache", text(&file), "--format", "svg"]).done();
@@ -209,7 +215,7 @@ fn sums(file: &Path) -> Sums {
 }
 
 #[test]
-fn sums_of_three_events_of_perf_are_those_of_perf_report() {
+fn sums_of_three_perf_events_match_perf_report() {
     let sums = sums(&data("perf_events.data.gz"));
     // `perf report --stdio -F sample,period`, the header of each event.
     for (event, unit, samples, weight) in
@@ -226,9 +232,9 @@ fn sums_of_three_events_of_perf_are_those_of_perf_report() {
 }
 
 #[test]
-fn an_event_is_chosen_by_its_name_and_no_two_are_added_up() {
+fn an_event_is_selected_by_name_and_two_are_never_added() {
     let file = data("perf_events.data.gz");
-    let weight = |words: &[&str]| folded(&[&[text(&file)], words].concat()).values().sum::<u64>();
+    let weight = |args: &[&str]| folded(&[&[text(&file)], args].concat()).values().sum::<u64>();
     assert_eq!(weight(&["--event", "cpu-clock"]), 84_084_084);
     assert_eq!(weight(&["--event", "page-faults (count)"]), 6577);
     assert_eq!(weight(&["--event", "page-faults", "--inverted"]), 6577);
@@ -245,29 +251,29 @@ fn an_event_is_chosen_by_its_name_and_no_two_are_added_up() {
     let two = folder.path().join("two.txt");
     std::fs::write(&two, script).expect("written");
     let in_range = |event: &str| {
-        let words = ["flame", "--no-cache", text(&two), "--event", event, "--from", "4s", "--to", "6s"];
-        let run = longspan(&words);
+        let args = ["flame", "--no-cache", text(&two), "--event", event, "--from", "4s", "--to", "6s"];
+        let run = longspan(&args);
         (run.status, run.stdout.clone(), run.stderr.clone())
     };
-    let (status, printed, told) = in_range("page-faults");
-    assert_eq!((status, printed.as_str()), (Some(0), ""), "{told}");
-    assert!(told.contains("no samples in this part"), "{told}");
+    let (status, printed, message) = in_range("page-faults");
+    assert_eq!((status, printed.as_str()), (Some(0), ""), "{message}");
+    assert!(message.contains("no samples in this part"), "{message}");
     assert_eq!(in_range("cycles").1.lines().count(), 1);
     assert_eq!(in_range("instructions").0, Some(2));
-    let told = longspan(&["dump", "--no-cache", "--no-symbols", text(&file)]).done();
-    let of_events = |event: &str| told.lines().filter(|line| line.contains(event)).count();
+    let dump = longspan(&["dump", "--no-cache", "--no-symbols", text(&file)]).done();
+    let of_events = |event: &str| dump.lines().filter(|line| line.contains(event)).count();
     assert_eq!(of_events("page-faults"), 48);
 }
 
 #[test]
-fn spans_of_a_trace_of_samples_says_what_lists_them() {
-    let answer = longspan(&["spans", "--no-cache", text(&data("perf_events.data.gz"))]);
-    assert!(answer.stderr.contains("this trace has 191 samples and no spans: `longspan stats`"), "{}", answer.stderr);
-    assert_eq!(answer.done().lines().count(), 1);
+fn spans_of_a_trace_of_samples_suggests_the_command_that_lists_them() {
+    let output = longspan(&["spans", "--no-cache", text(&data("perf_events.data.gz"))]);
+    assert!(output.stderr.contains("this trace has 191 samples and no spans: `longspan stats`"), "{}", output.stderr);
+    assert_eq!(output.done().lines().count(), 1);
 }
 
 #[test]
-fn stats_of_a_trace_of_samples_are_of_functions_that_match_and_the_same_as_lines_of_json() {
+fn stats_of_samples_list_matching_functions_with_the_same_values_in_json_lines() {
     let file = data("go_cpu.pprof");
     let table = records(&longspan(&["stats", "--no-cache", text(&file), "--name", "^sort"]).done());
     assert!(table.len() > 10 && table.iter().all(|record| record[2].starts_with("sort")));
@@ -275,7 +281,7 @@ fn stats_of_a_trace_of_samples_are_of_functions_that_match_and_the_same_as_lines
     let partition = ["cpu", "ns", "sort.partition", "600000000", "730000000"];
     assert!(table.iter().any(|record| record[..5] == partition), "{table:?}");
     let lines = longspan(&["stats", "--no-cache", text(&file), "--name", "^sort", "--format", "jsonl"]).done();
-    let told: Vec<Vec<String>> = lines
+    let json_rows: Vec<Vec<String>> = lines
         .lines()
         .map(|line| {
             let object: Value = serde_json::from_str(line).expect("JSON");
@@ -285,15 +291,15 @@ fn stats_of_a_trace_of_samples_are_of_functions_that_match_and_the_same_as_lines
                 .into()
         })
         .collect();
-    assert_eq!(told, table);
+    assert_eq!(json_rows, table);
 }
 
 #[test]
-fn profiles_come_back_from_a_native_trace_and_samples_of_perf_become_one() {
+fn profiles_survive_a_native_export_and_perf_samples_become_a_profile() {
     let folder = folder();
     let at = |name: &str| folder.path().join(name);
-    for (capture, exports) in [("go_cpu.pprof", 2), ("perf_events.data.gz", 1)] {
-        let file = data(capture);
+    for (trace, exports) in [("go_cpu.pprof", 2), ("perf_events.data.gz", 1)] {
+        let file = data(trace);
         let expected = sums(&file);
         let (native, profile) = (at("out.longspan"), at("out.pb.gz"));
         longspan(&["export", "--no-cache", text(&file), "-o", text(&native)]).done();
@@ -307,7 +313,7 @@ fn profiles_come_back_from_a_native_trace_and_samples_of_perf_become_one() {
             };
             sums.iter().map(|(event, functions)| (event.clone(), of_event(functions))).collect::<Vec<_>>()
         };
-        assert_eq!(weights(&found), weights(&expected), "{capture}");
+        assert_eq!(weights(&found), weights(&expected), "{trace}");
         if exports == 2 {
             let again = at("again.pprof");
             longspan(&["export", "--no-cache", text(&profile), "-o", text(&again)]).done();
@@ -315,8 +321,8 @@ fn profiles_come_back_from_a_native_trace_and_samples_of_perf_become_one() {
         }
     }
     let spans = spans(folder.path());
-    let refused = longspan(&["export", "--no-cache", text(&spans), "-o", text(&at("none.pb.gz"))]).failed(1);
-    assert!(refused.contains("has no samples") && !at("none.pb.gz").exists(), "{refused}");
+    let message = longspan(&["export", "--no-cache", text(&spans), "-o", text(&at("none.pb.gz"))]).failed(1);
+    assert!(message.contains("has no samples") && !at("none.pb.gz").exists(), "{message}");
     let part = at("part.pprof");
     longspan(&["export", "--no-cache", text(&data("perf_events.data.gz")), "-o", text(&part), "--thread", "2616"])
         .done();
@@ -325,7 +331,7 @@ fn profiles_come_back_from_a_native_trace_and_samples_of_perf_become_one() {
 }
 
 #[test]
-fn collapsed_stacks_come_back_as_they_were_read_in_the_unit_of_samples() {
+fn collapsed_stacks_are_exported_as_they_were_read_in_the_unit_of_samples() {
     let path = data("pyspy_collapsed.txt");
     let written = fs::read_to_string(&path).expect("the test data");
     let mut expected: Vec<&str> = written.lines().collect();
@@ -351,20 +357,20 @@ fn collapsed_stacks_come_back_as_they_were_read_in_the_unit_of_samples() {
 }
 
 /// Returns a flame graph as a pprof profile.
-fn written_profile(words: &[&str]) -> Vec<u8> {
-    let words = [&["flame", "--no-cache", "--format", "pprof"], words].concat();
-    let output = crate::harness::command(&words).output().expect("it runs");
+fn written_profile(args: &[&str]) -> Vec<u8> {
+    let args = [&["flame", "--no-cache", "--format", "pprof"], args].concat();
+    let output = crate::harness::command(&args).output().expect("it runs");
     assert!(output.status.success());
     output.stdout
 }
 
 /// Returns the lines of a flame graph.
-fn folded_lines(words: &[&str]) -> Vec<String> {
-    longspan(&[&["flame", "--no-cache"], words].concat()).done().lines().map(str::to_owned).collect()
+fn folded_lines(args: &[&str]) -> Vec<String> {
+    longspan(&[&["flame", "--no-cache"], args].concat()).done().lines().map(str::to_owned).collect()
 }
 
 #[test]
-fn a_picture_of_any_names_is_valid_xml() {
+fn an_svg_flame_graph_of_any_names_is_valid_xml() {
     let folder = folder();
     let file = folder.path().join("names.json");
     let names = ["a\u{1}b", "a\u{fffe}b", "a\u{ffff}b", "<a & \"b\">"];
@@ -380,21 +386,21 @@ fn a_picture_of_any_names_is_valid_xml() {
 }
 
 #[test]
-fn a_flame_graph_as_a_profile_has_the_weights_of_its_paths() {
+fn a_flame_graph_exported_as_pprof_has_the_weights_of_its_paths() {
     let folder = folder();
     let file = folder.path().join("flame.pprof");
-    let written = |words: &[&str]| {
-        fs::write(&file, written_profile(words)).expect("written");
-        folded(&[text(&file), "--event", words.last().expect("a word")])
+    let written = |args: &[&str]| {
+        fs::write(&file, written_profile(args)).expect("written");
+        folded(&[text(&file), "--event", args.last().expect("a word")])
     };
-    let capture = data("perf_events.data.gz");
-    let expected = folded(&[text(&capture), "--event", "cpu-clock"]);
-    assert_eq!(written(&[text(&capture), "--event", "cpu-clock"]), expected);
+    let trace = data("perf_events.data.gz");
+    let expected = folded(&[text(&trace), "--event", "cpu-clock"]);
+    assert_eq!(written(&[text(&trace), "--event", "cpu-clock"]), expected);
     // The event `samples` of a Go profile is a count already.
     let profile = data("go_cpu.pprof");
-    let words = [text(&profile), "--event", "samples"];
-    let expected = folded(&words);
-    assert_eq!(written(&words), expected);
+    let args = [text(&profile), "--event", "samples"];
+    let expected = folded(&args);
+    assert_eq!(written(&args), expected);
     let listed = longspan(&["stats", "--no-cache", "--samples=event", text(&file)]).done();
     assert_eq!(listed.lines().count(), 2, "{listed}");
 }
@@ -423,7 +429,7 @@ fn perfetto_samples() -> Vec<u8> {
 }
 
 #[test]
-fn samples_of_perfetto_become_a_profile_with_their_threads_as_labels() {
+fn perfetto_samples_exported_as_pprof_have_threads_as_labels() {
     let folder = folder();
     let (trace, profile) = (folder.path().join("samples.pftrace"), folder.path().join("samples.pb.gz"));
     fs::write(&trace, perfetto_samples()).expect("written");
@@ -445,7 +451,7 @@ fn samples_of_perfetto_become_a_profile_with_their_threads_as_labels() {
 }
 
 #[test]
-fn views_of_the_command_line_are_those_of_a_plain_fold() {
+fn flame_views_match_a_naive_fold() {
     let folder = folder();
     let file = spans(folder.path());
     let file = text(&file);
@@ -455,12 +461,12 @@ fn views_of_the_command_line_are_those_of_a_plain_fold() {
     assert_eq!(folded(&[file, "--focus", "b;x", "--inverted", "--count"]), paths([("b,x", 2)]));
     assert_eq!(folded(&[file, "--count"]), paths([("a", 2), ("a;b,x", 2), ("a;<c> & \"d\"", 1)]));
     for (option, name) in [("--focus", "b"), ("--hide", "A"), ("--merge", "no"), ("--collapse-recursion-of", "x")] {
-        let answer = longspan(&["flame", "--no-cache", file, option, name]);
-        assert!(answer.stderr.contains(&format!("{name}: no function has this name")), "{}", answer.stderr);
+        let output = longspan(&["flame", "--no-cache", file, option, name]);
+        assert!(output.stderr.contains(&format!("{name}: no function has this name")), "{}", output.stderr);
     }
-    let answer = longspan(&["flame", "--no-cache", file, "--collapse-module", "m", "--hide", "a", "--hide", "b;x"]);
-    assert_eq!(answer.stderr.lines().count(), 1, "{}", answer.stderr);
-    assert!(answer.stderr.contains("m: no function is in this module"), "{}", answer.stderr);
+    let output = longspan(&["flame", "--no-cache", file, "--collapse-module", "m", "--hide", "a", "--hide", "b;x"]);
+    assert_eq!(output.stderr.lines().count(), 1, "{}", output.stderr);
+    assert!(output.stderr.contains("m: no function is in this module"), "{}", output.stderr);
     // Real addresses: each path by module has the sum of its addresses.
     let perf = data("perf_events.data.gz");
     let by_module = folded(&[text(&perf), "--by-module", "--collapse-recursion"]);
@@ -482,26 +488,26 @@ fn views_of_the_command_line_are_those_of_a_plain_fold() {
 }
 
 #[test]
-fn a_function_is_also_named_without_its_parameters() {
+fn a_function_also_matches_without_its_parameters() {
     let folder = folder();
     let file = folder.path().join("stacks.txt");
     fs::write(&file, "main;f(int) 1\nmain;f(int);g(int) 2\nmain;g(char) 4\n").expect("written");
     let file = text(&file);
     assert_eq!(folded(&[file, "--focus", "f"]), paths([("f(int)", 1), ("f(int);g(int)", 2)]));
     assert_eq!(folded(&[file, "--hide", "f"]), paths([("main;g(char)", 4)]));
-    let answer = longspan(&["flame", "--no-cache", file, "--focus", "g"]);
+    let output = longspan(&["flame", "--no-cache", file, "--focus", "g"]);
     let several = "g: several functions have this name: `g(char)`, `g(int)`";
-    assert!(answer.stderr.contains(several), "{}", answer.stderr);
-    assert_eq!(answer.done(), "");
+    assert!(output.stderr.contains(several), "{}", output.stderr);
+    assert_eq!(output.done(), "");
 }
 
 #[test]
-fn functions_of_the_kernel_in_a_text_of_perf_are_merged_into_their_callers() {
+fn functions_of_the_kernel_in_a_perf_text_are_merged_into_their_callers() {
     let folder = folder();
     let file = folder.path().join("perf.txt");
-    let text_of_perf = "a 8 1.000001: 5 cycles: \n\tff1 ksys_read+0x9 ([kernel.kallsyms])\n\tff2 ext4_read+0x1 ([ext4])\n\
+    let perf_text = "a 8 1.000001: 5 cycles: \n\tff1 ksys_read+0x9 ([kernel.kallsyms])\n\tff2 ext4_read+0x1 ([ext4])\n\
                         \t57 read+0x9 (/usr/lib/libc.so.6)\n\t56 main+0x9 (/bin/a)\n\n";
-    fs::write(&file, text_of_perf).expect("written");
+    fs::write(&file, perf_text).expect("written");
     let file = text(&file);
     assert_eq!(folded(&[file]), paths([("main;read;ext4_read;ksys_read", 5)]));
     assert_eq!(folded(&[file, "--merge-kernel"]), paths([("main;read", 5)]));
@@ -510,7 +516,7 @@ fn functions_of_the_kernel_in_a_text_of_perf_are_merged_into_their_callers() {
 }
 
 #[test]
-fn ranges_of_many_samples_are_those_of_a_plain_fold_also_after_an_export() {
+fn ranges_of_many_samples_match_a_naive_fold_also_after_an_export() {
     let folder = folder();
     // Enough samples for a ledger: three threads, one with a tenth of the samples, and every fifth sample of another
     // event.
@@ -557,13 +563,13 @@ fn ranges_of_many_samples_are_those_of_a_plain_fold_also_after_an_export() {
 }
 
 #[test]
-fn an_empty_flame_graph_says_why() {
+fn an_empty_flame_graph_is_explained() {
     let folder = folder();
     let [spans, stacks] = ["spans.json", "stacks.folded"].map(|name| folder.path().join(name));
     fs::write(&spans, r#"[{"ph":"X","pid":1,"tid":1,"ts":1,"dur":0,"name":"a"}]"#).expect("written");
     fs::write(&stacks, "main;foo 5\n").expect("written");
-    let answer = longspan(&["flame", "--no-cache", text(&spans)]);
-    assert!(answer.stdout.is_empty() && answer.stderr.contains("--count counts them"), "{answer:?}");
-    let answer = longspan(&["flame", "--no-cache", "--focus", "foo", "--hide", "foo", text(&stacks)]);
-    assert!(answer.stdout.is_empty() && answer.stderr.contains("no path passes all of --focus"), "{answer:?}");
+    let output = longspan(&["flame", "--no-cache", text(&spans)]);
+    assert!(output.stdout.is_empty() && output.stderr.contains("--count counts them"), "{output:?}");
+    let output = longspan(&["flame", "--no-cache", "--focus", "foo", "--hide", "foo", text(&stacks)]);
+    assert!(output.stdout.is_empty() && output.stderr.contains("no path passes all of --focus"), "{output:?}");
 }

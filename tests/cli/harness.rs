@@ -10,14 +10,14 @@ const TIME_LIMIT: Duration = Duration::from_mins(2);
 
 /// The result of a command.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct CommandResult {
     /// The exit status; `None` if a signal ended it.
     pub status: Option<i32>,
     pub stdout: String,
     pub stderr: String,
 }
 
-impl Answer {
+impl CommandResult {
     /// Returns stdout, and asserts success.
     #[track_caller]
     pub(crate) fn done(self) -> String {
@@ -36,12 +36,12 @@ impl Answer {
 
 /// Returns the command for these arguments. It has no display, no cache except a given one, and no settings of the
 /// user's session, language or graphics card.
-pub(crate) fn command(words: &[&str]) -> Command {
+pub(crate) fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_longspan"));
     command.env_clear();
-    let kept = ["PATH", "LD_LIBRARY_PATH", "TMPDIR"].into_iter();
-    command.envs(kept.filter_map(|name| Some((name, std::env::var_os(name)?))));
-    command.args(words).env("HOME", "/nonexistent").env("XDG_CACHE_HOME", "/nonexistent").env("LC_ALL", "C.UTF-8");
+    let inherited = ["PATH", "LD_LIBRARY_PATH", "TMPDIR"].into_iter();
+    command.envs(inherited.filter_map(|name| Some((name, std::env::var_os(name)?))));
+    command.args(args).env("HOME", "/nonexistent").env("XDG_CACHE_HOME", "/nonexistent").env("LC_ALL", "C.UTF-8");
     // Required to start programs on Windows.
     command.envs(std::env::var_os("SystemRoot").map(|root| ("SystemRoot", root)));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -50,12 +50,12 @@ pub(crate) fn command(words: &[&str]) -> Command {
 
 /// Runs the program to its end.
 #[track_caller]
-pub(crate) fn longspan(words: &[&str]) -> Answer {
-    let mut child = command(words).spawn().expect("the program starts");
+pub(crate) fn longspan(args: &[&str]) -> CommandResult {
+    let mut child = command(args).spawn().expect("the program starts");
     let stdout = drain(child.stdout.take().expect("a pipe"));
     let stderr = drain(child.stderr.take().expect("a pipe"));
-    let status = wait(&mut child, words);
-    Answer { status, stdout: stdout.join().expect("read"), stderr: stderr.join().expect("read") }
+    let status = wait(&mut child, args);
+    CommandResult { status, stdout: stdout.join().expect("read"), stderr: stderr.join().expect("read") }
 }
 
 /// Waits for the end of a child, and kills it if it hangs.

@@ -11,8 +11,8 @@ use crate::harness::{data, folder, longspan, records, spans_of, text};
 type Cells = BTreeMap<(i64, i64, u64, u64), u64>;
 
 fn heat_map(file: &Path, options: &[&str]) -> Cells {
-    let words = [&["stats", "--no-cache", "--no-symbols", text(file)], options].concat();
-    let csv = longspan(&words).done();
+    let args = [&["stats", "--no-cache", "--no-symbols", text(file)], options].concat();
+    let csv = longspan(&args).done();
     assert!(csv.starts_with("from,to,least,most,count\n"), "{csv}");
     let rows = records(&csv);
     let cell = |row: &Vec<String>| {
@@ -52,7 +52,7 @@ fn folded<'a>(spans: impl Iterator<Item = &'a (i64, u64, String)>, (from, to): (
 }
 
 #[test]
-fn cells_are_those_of_a_fold_over_the_listed_spans() {
+fn cells_match_a_fold_over_the_listed_spans() {
     for file in ["go_trace.json", "perf_sched.data.gz", "ugly_ends.json", "tracing_chrome_threads.json.gz"] {
         let file = data(file);
         let (spans, start, end) = spans(&file);
@@ -72,7 +72,7 @@ fn cells_are_those_of_a_fold_over_the_listed_spans() {
 
 /// The filter of a cell matches exactly its spans.
 #[test]
-fn a_filter_of_the_bounds_of_a_cell_counts_its_spans() {
+fn a_filter_by_the_bounds_of_a_cell_matches_its_spans() {
     let file = data("go_trace.json");
     let cells = heat_map(&file, &["--heat-map=9x2"]);
     for ((from, to, least, most), count) in cells {
@@ -83,7 +83,7 @@ fn a_filter_of_the_bounds_of_a_cell_counts_its_spans() {
 }
 
 #[test]
-fn zero_lengths_names_and_wrong_grids_are_told_apart() {
+fn empty_spans_name_filters_and_invalid_grids_are_handled() {
     let folder = folder();
     let file = folder.path().join("zero.json");
     let spans = [
@@ -95,15 +95,15 @@ fn zero_lengths_names_and_wrong_grids_are_told_apart() {
     ];
     std::fs::write(&file, format!("[{}]", spans.join(","))).expect("written");
     let found = heat_map(&file, &["--heat-map=3x1"]);
-    // Of 9,001 ns: the open span is from 3,000 to 9,000.
+    // The trace has 9,001 ns, and the open span is from 3,000 to 9,000.
     assert_eq!(found, Cells::from([((0, 3001, 0, 0), 2), ((0, 3001, 1, 1), 1), ((0, 3001, 4096, 8191), 1)]));
     assert_eq!(heat_map(&file, &["--heat-map=1", "--name", "^one$"]), Cells::from([((0, 9001, 1, 1), 1)]));
     let line = longspan(&["stats", "--no-cache", "--heat-map=1", "--name", "^one$", "--format", "jsonl", text(&file)]);
     assert_eq!(line.done(), "{\"from\":0,\"to\":9001,\"least\":1,\"most\":1,\"count\":1}\n");
     for wrong in ["0", "5000", "10x3", "10x", "x4", "a"] {
-        let refused = longspan(&["stats", &format!("--heat-map={wrong}"), text(&file)]).failed(2);
-        assert!(refused.contains("1 to 4096 parts"), "{refused}");
+        let message = longspan(&["stats", &format!("--heat-map={wrong}"), text(&file)]).failed(2);
+        assert!(message.contains("1 to 4096 parts"), "{message}");
     }
-    let refused = longspan(&["stats", "--heat-map", "--counters", text(&file)]).failed(2);
-    assert!(refused.contains("cannot be used with"), "{refused}");
+    let message = longspan(&["stats", "--heat-map", "--counters", text(&file)]).failed(2);
+    assert!(message.contains("cannot be used with"), "{message}");
 }

@@ -1,4 +1,4 @@
-//! Traces that are large in one dimension: memory, order and results are like those of small ones.
+//! Traces that are large in one dimension have the memory use, order and results of small ones.
 
 use std::fs;
 use std::io::{BufWriter, Write};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::harness::{folder, longspan, spans_of, text};
 
 #[test]
-fn neither_threads_nor_memory_change_an_answer() {
+fn results_do_not_depend_on_threads_or_memory() {
     let folder = folder();
     let file = folder.path().join("disordered.longspan");
     longspan(&["synth", "-o", text(&file), "--spans", "400000", "--disorder", "0.3", "--seed", "7"]).done();
@@ -37,7 +37,7 @@ fn the_same_seed_gives_the_same_bytes() {
 }
 
 #[test]
-fn a_million_names_are_a_million_names() {
+fn a_million_distinct_names_are_all_kept() {
     const NAMES: usize = 1_000_000;
     let folder = folder();
     let file = folder.path().join("names.json");
@@ -56,7 +56,7 @@ fn a_million_names_are_a_million_names() {
 }
 
 #[test]
-fn paths_of_a_deep_recursion_are_cut_with_a_note_where_each_is_written_as_a_whole() {
+fn folded_paths_beyond_2048_frames_are_cut_with_a_note_and_json_has_all_frames() {
     let folder = folder();
     let file = folder.path().join("deep.json");
     let span =

@@ -19,7 +19,7 @@ use crate::harness::{command, folder, longspan, text, wait};
 /// Far more than any wait of a test takes.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A running command that listens, with its lines on stderr so far.
+/// A running command that listens, with its lines on stderr.
 struct Listening {
     child: Child,
     said: Receiver<String>,
@@ -41,7 +41,7 @@ impl Listening {
 
     /// Waits for a line on stderr.
     #[track_caller]
-    fn until_said(&mut self, words: &str) -> String {
+    fn wait_for_line(&mut self, words: &str) -> String {
         if let Some(heard) = self.heard.iter().find(|line| line.contains(words)) {
             return heard.clone();
         }
@@ -56,7 +56,7 @@ impl Listening {
 
     /// Returns the port for requests.
     fn port(&mut self) -> u16 {
-        let line = self.until_said("listening for OTLP at http://127.0.0.1:");
+        let line = self.wait_for_line("listening for OTLP at http://127.0.0.1:");
         let port = line.split("127.0.0.1:").nth(1).and_then(|rest| rest.split('/').next());
         port.and_then(|port| port.parse().ok()).expect("a port")
     }
@@ -95,12 +95,12 @@ fn connect(socket: &Path) -> UnixStream {
 }
 
 #[test]
-fn each_connection_to_a_socket_is_a_source_in_its_own_format() {
+fn each_socket_connection_is_a_source_with_its_own_format() {
     let folder = folder();
     let socket = folder.path().join("made/by it.sock");
     let source = format!("unix:{}", socket.display());
     let mut listening = Listening::start(&["tail", &source, "--format", "jsonl"]);
-    listening.until_said("listening at unix:");
+    listening.wait_for_line("listening at unix:");
     let mode = fs::metadata(socket.parent().expect("a folder")).expect("there").permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
     // A second program cannot listen at the same address.
@@ -127,7 +127,7 @@ fn each_connection_to_a_socket_is_a_source_in_its_own_format() {
     }
     found.sort();
     assert_eq!(found, ["of json", "read", "whole"]);
-    listening.until_said("unrecognised format");
+    listening.wait_for_line("unrecognised format");
     let pid = listening.child.id().to_string();
     assert!(Command::new("kill").args(["-INT", &pid]).status().expect("kill").success());
     assert!(wait(&mut listening.child, &["tail"]).is_some());
@@ -135,14 +135,14 @@ fn each_connection_to_a_socket_is_a_source_in_its_own_format() {
 }
 
 #[test]
-fn a_hundred_connections_at_once_lose_nothing_and_one_who_is_slow_holds_up_nobody() {
+fn a_hundred_concurrent_connections_lose_nothing_and_a_slow_one_blocks_no_other() {
     const CONNECTIONS: u64 = 100;
     const SPANS: u64 = 200;
     let folder = folder();
     let socket = private(folder.path()).join("s");
     let (source, out) = (format!("unix:{}", socket.display()), folder.path().join("out.longspan"));
     let mut listening = Listening::start(&["record", &source, "-o", text(&out)]);
-    listening.until_said("listening at");
+    listening.wait_for_line("listening at");
     let _silent = connect(&socket);
     // A client that sends no trace does not affect the others.
     connect(&socket).write_all(b"plain text\n").expect("sent");
@@ -159,9 +159,9 @@ fn a_hundred_connections_at_once_lose_nothing_and_one_who_is_slow_holds_up_nobod
     });
     writers.collect::<Vec<_>>().into_iter().for_each(|writer| writer.join().expect("sent"));
     // All data is there, although the program is interrupted immediately.
-    let (_, said) = listening.end();
-    assert!(said.iter().any(|line| line.contains("20000 spans written")), "{said:?}");
-    let left = said.iter().find_map(|line| line.strip_suffix(": is not a trace; the file is kept")).expect("said");
+    let (_, stderr) = listening.end();
+    assert!(stderr.iter().any(|line| line.contains("20000 spans written")), "{stderr:?}");
+    let left = stderr.iter().find_map(|line| line.strip_suffix(": is not a trace; the file is kept")).expect("said");
     let left = left.strip_prefix("longspan: ").expect("a path");
     assert_eq!(fs::read(left).expect("there"), b"plain text\n");
     let counts = longspan(&["stats", text(&out), "--no-cache", "--format", "jsonl"]).done();
@@ -170,34 +170,34 @@ fn a_hundred_connections_at_once_lose_nothing_and_one_who_is_slow_holds_up_nobod
 }
 
 #[test]
-fn a_folder_that_others_enter_and_other_things_in_the_way_are_refused() {
+fn a_socket_folder_open_to_others_and_an_occupied_path_are_refused() {
     let folder = folder();
     let open = folder.path().join("open");
     fs::DirBuilder::new().mode(0o755).create(&open).expect("made");
-    let refused = longspan(&["tail", &format!("unix:{}", open.join("s").display())]).failed(1);
-    assert!(refused.contains("can be entered by others: `chmod 700`"), "{refused}");
+    let message = longspan(&["tail", &format!("unix:{}", open.join("s").display())]).failed(1);
+    assert!(message.contains("can be entered by others: `chmod 700`"), "{message}");
     let taken = private(folder.path()).join("file");
     fs::write(&taken, "mine").expect("written");
-    let refused = longspan(&["tail", &format!("unix:{}", taken.display())]).failed(1);
-    assert!(refused.contains("something else is at this path"), "{refused}");
+    let message = longspan(&["tail", &format!("unix:{}", taken.display())]).failed(1);
+    assert!(message.contains("something else is at this path"), "{message}");
     assert_eq!(fs::read(&taken).expect("there"), b"mine");
     // The socket of a killed program is free to use.
     let socket = taken.with_file_name("left");
     drop(std::os::unix::net::UnixListener::bind(&socket).expect("bound"));
     assert!(socket.exists());
     let mut listening = Listening::start(&["tail", &format!("unix:{}", socket.display())]);
-    listening.until_said("listening at");
+    listening.wait_for_line("listening at");
     listening.end();
     for wrong in ["otlp:x", "otlp:70000"] {
         assert!(longspan(&["tail", wrong]).failed(2).contains("expected a port"), "{wrong}");
     }
-    let refused = longspan(&["tail", "unix:"]).failed(2);
-    assert!(refused.contains("unix: expected the path of a socket"), "{refused}");
+    let message = longspan(&["tail", "unix:"]).failed(2);
+    assert!(message.contains("unix: expected the path of a socket"), "{message}");
 }
 
 /// Runs as root only, since only root can become another user.
 #[test]
-fn a_program_of_another_user_is_refused_even_where_files_let_it_in() {
+fn a_program_of_another_user_is_refused_even_if_file_permissions_allow_it() {
     let id = Command::new("id").arg("-u").output().expect("id").stdout;
     if id != b"0\n" {
         return;
@@ -209,7 +209,7 @@ fn a_program_of_another_user_is_refused_even_where_files_let_it_in() {
     shell.args(["-c", script, env!("CARGO_BIN_EXE_longspan"), text(&socket)]);
     shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut listening = Listening::of(shell);
-    listening.until_said("listening at");
+    listening.wait_for_line("listening at");
     let python = "import os, socket, sys\nos.chdir(sys.argv[1])\nos.setuid(65534)\ns = socket.socket(socket.AF_UNIX)\n\
         s.connect('s')\ntry:\n s.sendall(b'[{\"ph\":\"i\",\"name\":\"x\",\"pid\":1,\"tid\":1,\"ts\":1},')\n\
         except BrokenPipeError: pass";
@@ -217,7 +217,7 @@ fn a_program_of_another_user_is_refused_even_where_files_let_it_in() {
     fs::set_permissions(parent, fs::Permissions::from_mode(0o755)).expect("changed");
     let status = Command::new("python3").args(["-c", python, parent]).status().expect("python3");
     assert!(status.success());
-    listening.until_said("of user 65534 was refused");
+    listening.wait_for_line("of user 65534 was refused");
     assert_eq!(listening.end().0, "");
 }
 
@@ -240,10 +240,10 @@ fn request(names: &[String]) -> String {
 fn send(stream: &mut TcpStream, bytes: &[u8]) -> (u16, String) {
     stream.set_read_timeout(Some(PATIENCE)).expect("set");
     stream.write_all(bytes).ok(); // a server that refuses does not read to the end
-    answer(stream)
+    read_response(stream)
 }
 
-fn answer(stream: &mut TcpStream) -> (u16, String) {
+fn read_response(stream: &mut TcpStream) -> (u16, String) {
     let mut got = Vec::new();
     let mut step = [0; 4096];
     loop {
@@ -276,7 +276,7 @@ fn to(port: u16) -> TcpStream {
 }
 
 #[test]
-fn exporters_are_answered_as_they_expect_and_their_spans_come_in_order() {
+fn otlp_exporters_get_valid_responses_and_their_spans_are_in_order() {
     let mut listening = Listening::start(&["tail", "otlp:0", "--format", "jsonl"]);
     let port = listening.port();
     let names = |text: &str| [format!("{text} 1"), format!("{text} 2")];
@@ -300,7 +300,7 @@ fn exporters_are_answered_as_they_expect_and_their_spans_come_in_order() {
         slow.write_all(piece).expect("sent");
         std::thread::sleep(Duration::from_millis(1));
     }
-    assert_eq!(answer(&mut slow).0, 200);
+    assert_eq!(read_response(&mut slow).0, 200);
     // Compressed, and sent only after the server asks for it.
     let gzip = |bytes: &[u8]| {
         let mut gzip =
@@ -335,7 +335,7 @@ fn exporters_are_answered_as_they_expect_and_their_spans_come_in_order() {
     let message = field(0x0a, &[resource, field(0x12, &field(0x12, &span.concat()))].concat());
     let (status, whole) = send(&mut to(port), &post(port, "Content-Type: application/x-protobuf\r\n", &message));
     assert!(status == 200 && whole.contains("Content-Length: 0\r\n"), "{whole}");
-    let (printed, said) = listening.end();
+    let (printed, stderr) = listening.end();
     let mut found: Vec<String> =
         rows(&printed).iter().map(|row| format!("{} {}", row["process"], row["name"]).replace('"', "")).collect();
     found.sort();
@@ -346,7 +346,7 @@ fn exporters_are_answered_as_they_expect_and_their_spans_come_in_order() {
         .collect();
     expected.push("bank proto".to_owned());
     expected.sort();
-    assert_eq!(found, expected, "{said:?}");
+    assert_eq!(found, expected, "{stderr:?}");
 }
 
 /// Creates a request with a span of ten seconds, and an event one second after its start.
@@ -361,22 +361,22 @@ fn batch(name: &str, end_s: u64) -> String {
 }
 
 #[test]
-fn batches_of_several_programs_are_late_only_where_the_user_has_them_wait_less() {
+fn batches_of_several_programs_are_late_only_with_a_shorter_wait() {
     let send_batch = |port: u16, name: &str, end_s: u64| {
         assert_eq!(send(&mut to(port), &post(port, JSON, batch(name, end_s).as_bytes())).0, 200);
     };
     let folder = folder();
     let out = folder.path().join("out.longspan");
-    for words in [&["tail", "otlp:0", "--format", "jsonl"][..], &["record", "otlp:0", "-o", text(&out)]] {
-        let mut listening = Listening::start(words);
+    for args in [&["tail", "otlp:0", "--format", "jsonl"][..], &["record", "otlp:0", "-o", text(&out)]] {
+        let mut listening = Listening::start(args);
         let port = listening.port();
         send_batch(port, "first", 1_700_000_020);
         std::thread::sleep(Duration::from_millis(500));
         send_batch(port, "second", 1_700_000_017);
-        let (printed, said) = listening.end();
-        assert!(!said.iter().any(|line| line.contains("late")), "{words:?} {said:?}");
+        let (printed, stderr) = listening.end();
+        assert!(!stderr.iter().any(|line| line.contains("late")), "{args:?} {stderr:?}");
         let found: Vec<String> = rows(&printed).iter().map(|row| row["name"].to_string().replace('"', "")).collect();
-        assert!(words[0] == "record" || found == ["second", "within second", "first", "within first"], "{found:?}");
+        assert!(args[0] == "record" || found == ["second", "within second", "first", "within first"], "{found:?}");
     }
     let mut listening = Listening::start(&["tail", "otlp:0", "--format", "jsonl", "--delay", "20ms"]);
     let port = listening.port();
@@ -416,7 +416,7 @@ fn an_exporter_of_another_user_is_refused_at_both_addresses() {
     let id = Command::new("id").arg("-u").output().expect("id").stdout;
     if id == b"0\n" {
         assert_eq!(statuses("65534"), "HTTP/1.1 403\nHTTP/1.1 403\n");
-        listening.until_said("an exporter of user 65534 was refused");
+        listening.wait_for_line("an exporter of user 65534 was refused");
     }
     assert_eq!(rows(&listening.end().0).len(), 2);
 }
@@ -466,7 +466,7 @@ fn requests_that_are_not_local_exports_are_refused_with_their_status() {
     // A client that sends all of a refused body still gets the response.
     let (status, whole) = send(&mut to(port), &post(port, JSON, &vec![b' '; 24 << 20]));
     assert_eq!(status, 413, "{whole}");
-    listening.until_said("OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf");
+    listening.wait_for_line("OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf");
     // Valid clients are still served, also with a query.
     assert_eq!(send(&mut to(port), good.replace("/v1/traces", "/v1/traces?x=1").as_bytes()).0, 200);
     // Listens only on loopback addresses.
@@ -483,7 +483,7 @@ fn requests_that_are_not_local_exports_are_refused_with_their_status() {
 }
 
 #[test]
-fn slow_and_silent_connections_end_and_others_are_served_meanwhile() {
+fn slow_and_silent_connections_time_out_while_others_are_served() {
     let mut listening = Listening::start(&["tail", "otlp:0", "--format", "jsonl"]);
     let port = listening.port();
     let began = Instant::now();
@@ -513,7 +513,7 @@ fn slow_and_silent_connections_end_and_others_are_served_meanwhile() {
 }
 
 #[test]
-fn under_pressure_exporters_are_told_to_come_back_and_nothing_is_lost_or_doubled() {
+fn under_load_exporters_are_asked_to_retry_and_no_span_is_lost_or_duplicated() {
     let mut listening = Listening::start(&["tail", "otlp:0", "--format", "jsonl", "--memory", "8MiB"]);
     let port = listening.port();
     // Its output is not read.

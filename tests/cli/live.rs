@@ -45,7 +45,7 @@ fn fifo(folder: &Path, name: &str) -> PathBuf {
 
 /// Waits until a condition holds; panics after [`PATIENCE`].
 #[track_caller]
-fn until(mut holds: impl FnMut() -> bool) {
+fn wait_until(mut holds: impl FnMut() -> bool) {
     let began = Instant::now();
     while !holds() {
         assert!(began.elapsed() < PATIENCE, "it takes too long");
@@ -55,8 +55,8 @@ fn until(mut holds: impl FnMut() -> bool) {
 
 /// Writes bytes in pieces to stdin, and returns status, stdout and stderr.
 #[track_caller]
-fn fed(words: &[&str], bytes: &[u8], piece: usize) -> (Option<i32>, String, String) {
-    let mut child = command(words).stdin(Stdio::piped()).spawn().expect("the program starts");
+fn fed(args: &[&str], bytes: &[u8], piece: usize) -> (Option<i32>, String, String) {
+    let mut child = command(args).stdin(Stdio::piped()).spawn().expect("the program starts");
     let mut input = child.stdin.take().expect("a pipe");
     let bytes = bytes.to_vec();
     let writer = std::thread::spawn(move || {
@@ -66,10 +66,10 @@ fn fed(words: &[&str], bytes: &[u8], piece: usize) -> (Option<i32>, String, Stri
             }
         }
     });
-    let answer = child.wait_with_output().expect("it ends");
+    let output = child.wait_with_output().expect("it ends");
     writer.join().expect("written");
     let text = |bytes| String::from_utf8(bytes).expect("text");
-    (answer.status.code(), text(answer.stdout), text(answer.stderr))
+    (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
 /// Returns start, duration and name of each span and instant in JSON lines, sorted.
@@ -108,21 +108,21 @@ fn chrome(count: u64) -> String {
 }
 
 #[test]
-fn a_stream_has_the_rows_of_the_finished_file_however_it_is_cut() {
+fn a_stream_has_the_rows_of_the_finished_file_with_any_write_sizes() {
     let folder = folder();
     let native = folder.path().join("made.longspan");
     longspan(&["synth", "-o", text(&native), "--spans", "20000"]).done();
     let others = ["strace_ttt.txt.gz", "ugly.json", "ftrace.txt.gz", "ninja_log.txt", "otlp.jsonl.gz"].map(data);
-    for capture in others.into_iter().chain([native]) {
-        let name = text(&capture);
-        let mut bytes = fs::read(&capture).expect("test data");
-        if capture.extension().is_some_and(|extension| extension == "gz") {
+    for trace in others.into_iter().chain([native]) {
+        let name = text(&trace);
+        let mut bytes = fs::read(&trace).expect("test data");
+        if trace.extension().is_some_and(|extension| extension == "gz") {
             let unpacked = folder.path().join("unpacked");
             let file = File::create(&unpacked).expect("made");
-            assert!(Command::new("zcat").arg(&capture).stdout(file).status().expect("zcat").success());
+            assert!(Command::new("zcat").arg(&trace).stdout(file).status().expect("zcat").success());
             bytes = fs::read(unpacked).expect("there");
         }
-        let expected = slices(&longspan(&["dump", text(&capture), "--no-cache"]).done());
+        let expected = slices(&longspan(&["dump", text(&trace), "--no-cache"]).done());
         for piece in [1000, 1 << 20] {
             let (status, found, errors) = fed(&["tail", "-", "--format", "jsonl"], &bytes, piece);
             assert_eq!(status, Some(0), "{name}: {errors}");
@@ -175,10 +175,10 @@ fn a_filter_means_the_same_for_a_stream_as_for_a_file() {
     let (_, found, errors) = fed(&["tail", "-", "--format", "jsonl", "--filter=thread:app"], sched.as_bytes(), 500);
     assert_eq!(expected.trim(), found.lines().count().to_string(), "{errors}");
     assert!(found.contains("thread_state"), "{found}");
-    let refused = longspan(&["tail", "-", "--filter", "in:work"]).failed(2);
-    assert!(refused.contains("in: needs a complete trace"), "{refused}");
-    let refused = longspan(&["tail", "-", "--filter", "has:flow"]).failed(2);
-    assert!(refused.contains("has:flow needs a complete trace"), "{refused}");
+    let message = longspan(&["tail", "-", "--filter", "in:work"]).failed(2);
+    assert!(message.contains("in: needs a complete trace"), "{message}");
+    let message = longspan(&["tail", "-", "--filter", "has:flow"]).failed(2);
+    assert!(message.contains("has:flow needs a complete trace"), "{message}");
 }
 
 #[test]
@@ -215,12 +215,12 @@ fn several_sources_are_put_on_one_timeline_in_order() {
 }
 
 #[test]
-fn the_output_of_a_command_is_read_and_its_failure_is_told() {
+fn the_output_of_a_command_is_read_and_its_failure_is_reported() {
     let line = "echo '7 1795166531.000001 read(3) = 0 <0.000010>'; echo '7 1795166531.000002 wri'";
-    let answer = longspan(&["tail", "--", "sh", "-c", &format!("{line}; exit 3")]);
-    assert!(answer.stderr.contains("sh: ended with exit status: 3"), "{}", answer.stderr);
-    assert!(answer.stderr.contains("1 truncated") || answer.stderr.contains("1 bad_record"), "{}", answer.stderr);
-    assert_eq!(answer.done().lines().count(), 1);
+    let output = longspan(&["tail", "--", "sh", "-c", &format!("{line}; exit 3")]);
+    assert!(output.stderr.contains("sh: ended with exit status: 3"), "{}", output.stderr);
+    assert!(output.stderr.contains("1 truncated") || output.stderr.contains("1 bad_record"), "{}", output.stderr);
+    assert_eq!(output.done().lines().count(), 1);
     let missing = longspan(&["tail", "--", "/nonexistent/program"]).failed(1);
     assert!(missing.contains("/nonexistent/program: cannot be started"), "{missing}");
     // Ctrl+C ends a command that does not exit by itself, and the program.
@@ -239,7 +239,7 @@ fn anonymous_kib(child: &Child) -> u64 {
 }
 
 #[test]
-fn a_flood_waits_for_a_slow_reader_in_bounded_memory_and_nothing_is_dropped() {
+fn a_fast_source_waits_for_a_slow_reader_in_bounded_memory_without_drops() {
     const SPANS: u64 = 200_000;
     let mut child = command(&["tail", "-", "--format", "jsonl", "--memory", "8MiB"])
         .stdin(Stdio::piped())
@@ -273,13 +273,13 @@ fn a_flood_waits_for_a_slow_reader_in_bounded_memory_and_nothing_is_dropped() {
 }
 
 #[test]
-fn a_recording_is_the_finished_file_sorted_and_leaves_nothing_beside_it() {
+fn a_recording_equals_the_sorted_file_and_leaves_no_other_file() {
     let folder = folder();
     let (path, out) = (folder.path().join("trace.json"), folder.path().join("out.longspan"));
     let stream = chrome(3000);
     fs::write(&path, &stream).expect("written");
-    let words = ["record", "-", "-o", text(&out), "--progress", "always"];
-    let (status, _, errors) = fed(&words, stream.as_bytes(), 10_000);
+    let args = ["record", "-", "-o", text(&out), "--progress", "always"];
+    let (status, _, errors) = fed(&args, stream.as_bytes(), 10_000);
     assert_eq!(status, Some(0), "{errors}");
     assert!(errors.contains("Recording 6.00 krows") && errors.contains("6000 spans written"), "{errors}");
     assert!(spans_of(&out) == spans_of(&path));
@@ -288,26 +288,26 @@ fn a_recording_is_the_finished_file_sorted_and_leaves_nothing_beside_it() {
     assert_eq!(names.len(), 2, "{names:?}");
     // A format that cannot be read live is still recorded.
     let profile = data("pyspy.speedscope.json");
-    let (status, _, errors) = fed(&words, &fs::read(&profile).expect("there"), 1 << 16);
+    let (status, _, errors) = fed(&args, &fs::read(&profile).expect("there"), 1 << 16);
     assert!(status == Some(0) && errors.contains("It is recorded, and not counted"), "{errors}");
     // After a failure, the old output and all received bytes are kept.
     let whole = fs::read(&out).expect("written");
-    let (status, _, errors) = fed(&words, b"plain text\n", 100);
+    let (status, _, errors) = fed(&args, b"plain text\n", 100);
     assert!(status == Some(1) && errors.contains("all received data is kept"), "{errors}");
     let spool = folder.path().join("out.longspan.spool");
     assert_eq!((fs::read(&out).expect("there"), fs::read(&spool).expect("kept")), (whole, b"plain text\n".to_vec()));
-    let (status, _, errors) = fed(&words, stream.as_bytes(), 10_000);
+    let (status, _, errors) = fed(&args, stream.as_bytes(), 10_000);
     assert!(status == Some(1) && errors.contains("an earlier recording left it there"), "{errors}");
     // So is the file of any other source.
     let second = folder.path().join("out.longspan.2.spool");
     fs::rename(&spool, &second).expect("renamed");
-    let refused = longspan(&["record", text(&path), text(&path), "-o", text(&out)]).failed(1);
+    let message = longspan(&["record", text(&path), text(&path), "-o", text(&out)]).failed(1);
     let expected = format!("{}: cannot write the received data: an earlier recording left it there", text(&second));
-    assert!(refused.contains(&expected) && !spool.exists(), "{refused}");
+    assert!(message.contains(&expected) && !spool.exists(), "{message}");
 }
 
 #[test]
-fn a_native_stream_that_is_damaged_or_cut_loses_only_that() {
+fn a_damaged_or_truncated_native_stream_loses_only_the_affected_part() {
     let folder = folder();
     let native = folder.path().join("made.longspan");
     longspan(&["synth", "-o", text(&native), "--spans", "300000"]).done();
@@ -325,21 +325,24 @@ fn a_native_stream_that_is_damaged_or_cut_loses_only_that() {
 }
 
 #[test]
-fn a_recording_that_the_disk_cuts_short_is_written_and_fails() {
+fn a_recording_stopped_by_a_full_disk_is_saved_and_fails() {
     let folder = folder();
     let (path, out) = (folder.path().join("trace.json"), folder.path().join("out.longspan"));
     fs::write(&path, chrome(20_000)).expect("written");
     let script = format!("ulimit -f 1000; exec {} record -o {} -- cat {}", program(), text(&out), text(&path));
     let output = Command::new("sh").args(["-c", &script]).env("HOME", "/nonexistent").output().expect("it ends");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("cannot write the received data") && said.contains("the recording ended early"), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(
+        stderr.contains("cannot write the received data") && stderr.contains("the recording ended early"),
+        "{stderr}"
+    );
     assert!(spans_of(&out).lines().count() > 5000);
 }
 
 /// Needs a small disk in a user namespace; prints a message if the system does not allow one.
 #[test]
-fn a_recording_that_has_no_room_to_be_sorted_says_so_and_keeps_everything() {
+fn a_recording_without_disk_space_for_the_sort_reports_it_and_keeps_all_events() {
     let folder = folder();
     let (path, disk) = (folder.path().join("trace.json"), folder.path().join("disk"));
     fs::write(&path, chrome(20_000)).expect("written");
@@ -357,26 +360,27 @@ fn a_recording_that_has_no_room_to_be_sorted_says_so_and_keeps_everything() {
     let found = ["-m", "-rm"].into_iter().map(on_small_disk).find(is_mounted);
     let Some(output) = found else {
         // Written directly, since the test harness would capture the output of a macro.
-        let told = b"a_recording_that_has_no_room_to_be_sorted: NOT RUN, this system lets nobody mount a small disk\n";
-        std::io::stderr().write_all(told).expect("stderr");
+        let notice =
+            b"a_recording_without_disk_space_for_the_sort: NOT RUN, this system allows no mount of a small disk\n";
+        std::io::stderr().write_all(notice).expect("stderr");
         return;
     };
-    let said = String::from_utf8_lossy(&output.stderr);
+    let stderr = String::from_utf8_lossy(&output.stderr);
     let printed = String::from_utf8_lossy(&output.stdout).replace(' ', "\n");
     let rows = longspan(&["spans", text(&path), "--no-cache"]).done().lines().count();
     let expected = ["status", "1", "out.longspan.spool", &rows.to_string()];
-    assert_eq!(printed.split_whitespace().collect::<Vec<_>>(), expected, "{said}");
-    assert!(said.contains("it is not sorted") && said.contains("all received data is kept"), "{said}");
+    assert_eq!(printed.split_whitespace().collect::<Vec<_>>(), expected, "{stderr}");
+    assert!(stderr.contains("it is not sorted") && stderr.contains("all received data is kept"), "{stderr}");
 }
 
 #[test]
-fn a_recording_that_is_killed_has_everything_that_was_counted() {
+fn a_killed_recording_has_all_events_that_were_counted() {
     let folder = folder();
     for round in 0..5 {
         let (pipe, out) =
             (fifo(folder.path(), &format!("pipe{round}")), folder.path().join(format!("{round}.longspan")));
-        let words = ["record", text(&pipe), "-o", text(&out), "--progress", "always"];
-        let mut child = command(&words).spawn().expect("it starts");
+        let args = ["record", text(&pipe), "-o", text(&out), "--progress", "always"];
+        let mut child = command(&args).spawn().expect("it starts");
         let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
         let writer = std::thread::spawn(move || {
             let mut file = File::options().write(true).open(pipe).expect("the other end");
@@ -411,7 +415,7 @@ fn a_recording_that_is_killed_has_everything_that_was_counted() {
 
 /// In a terminal, Ctrl+C also reaches the recorded program, but output and other signals do not.
 #[test]
-fn a_program_in_a_terminal_is_asked_to_end_when_its_recording_does() {
+fn a_program_on_a_terminal_is_terminated_when_its_recording_ends() {
     const APP: &str = r#"trap 'echo asked > "$1"; exit 0' INT; echo '['; n=0
         while [ $n -lt 600 ]; do
             echo "{\"ph\":\"X\",\"name\":\"n$n\",\"pid\":1,\"tid\":1,\"ts\":$n,\"dur\":1},"; n=$((n+1)); sleep 0.1
@@ -429,27 +433,27 @@ fn a_program_in_a_terminal_is_asked_to_end_when_its_recording_does() {
     );
     let mut script = Command::new("script");
     script.args(["--quiet", "--return", "--command", &line, "/dev/null"]).env("SHELL", "/bin/sh").stdin(Stdio::null());
-    let said = script.output().expect("`script` runs; `.ci/setup` installs it");
-    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stdout));
-    assert!(asked.exists(), "{}", String::from_utf8_lossy(&said.stdout));
+    let stderr = script.output().expect("`script` runs; `.ci/setup` installs it");
+    assert!(stderr.status.success(), "{}", String::from_utf8_lossy(&stderr.stdout));
+    assert!(asked.exists(), "{}", String::from_utf8_lossy(&stderr.stdout));
     assert!(spans_of(&out).lines().count() > 4);
 }
 
 #[test]
-fn a_recording_ends_with_a_row_a_signal_or_a_cap_and_is_whole() {
+fn a_recording_stopped_by_a_row_a_signal_or_a_limit_is_complete() {
     let folder = folder();
     let (path, out) = (folder.path().join("growing.json"), folder.path().join("out.longspan"));
     fs::write(&path, chrome(100)).expect("written");
     let record = ["record", text(&path), "-o", text(&out)];
-    let answer = longspan(&[&record[..], &["--until", "arg.i=50"]].concat());
-    assert!(answer.stderr.contains("a row passes --until"), "{}", answer.stderr);
-    answer.done();
+    let output = longspan(&[&record[..], &["--until", "arg.i=50"]].concat());
+    assert!(output.stderr.contains("a row passes --until"), "{}", output.stderr);
+    output.done();
     let spans = spans_of(&out).lines().count();
     assert!((102..=201).contains(&spans), "{spans}");
     // A file is followed until a signal arrives.
     let mut child = command(&[&record[..], &["--progress", "always"]].concat()).spawn().expect("it starts");
     let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
-    until(|| lines.next().expect("a line").expect("text").contains("Recording 200 rows"));
+    wait_until(|| lines.next().expect("a line").expect("text").contains("Recording 200 rows"));
     interrupt(&child);
     assert_eq!(wait(&mut child, &record), Some(0));
     assert_eq!(spans_of(&out), spans_of(&path));
@@ -466,22 +470,22 @@ fn a_recording_ends_with_a_row_a_signal_or_a_cap_and_is_whole() {
 
 /// A shell makes background processes ignore Ctrl+C, so one of the two does.
 #[test]
-fn all_that_a_command_has_started_ends_with_the_recording() {
+fn all_processes_of_a_command_end_with_the_recording() {
     const SPAN: &str = r#"[{"ph":"X","name":"a","pid":1,"tid":1,"ts":0,"dur":1},"#;
     let folder = folder();
     let (out, pids) = (folder.path().join("out.longspan"), folder.path().join("pids"));
     let script = r#"sleep 600 & echo $! > "$1"
         sh -c 'echo $$ >> "$1"; echo "$2"; sleep 601; true' sh "$1" "$2"; true"#;
-    let words = ["record", "-o", text(&out), "--until", "name:a", "--", "sh", "-c", script, "sh", text(&pids), SPAN];
+    let args = ["record", "-o", text(&out), "--until", "name:a", "--", "sh", "-c", script, "sh", text(&pids), SPAN];
     let began = Instant::now();
-    let answer = longspan(&words);
+    let output = longspan(&args);
     assert!(began.elapsed() < Duration::from_mins(1), "the recording waits for nobody");
-    answer.done();
+    output.done();
     let started = fs::read_to_string(&pids).expect("written");
     assert_eq!(started.lines().count(), 2, "{started}");
     for pid in started.lines() {
         let runs = || fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z"));
-        until(|| !runs());
+        wait_until(|| !runs());
     }
 }
 
@@ -494,7 +498,7 @@ fn disk_bytes(child: &Child) -> u64 {
 }
 
 #[test]
-fn a_ring_keeps_the_last_part_whole_counts_the_rest_and_gives_the_disk_back() {
+fn a_ring_buffer_recording_keeps_the_last_part_counts_the_rest_and_frees_disk_space() {
     const SPANS: u64 = 150_000;
     let folder = folder();
     let out = folder.path().join("out.longspan");
@@ -520,15 +524,15 @@ fn a_ring_keeps_the_last_part_whole_counts_the_rest_and_gives_the_disk_back() {
             std::thread::sleep(Duration::from_millis(20));
         }
         writer.join().expect("written");
-        let mut said = String::new();
-        child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
-        assert_eq!(wait(&mut child, &words), Some(0), "{said}");
-        let gone = said.lines().find_map(|line| line.strip_suffix(" oldest rows were dropped (--keep)"));
+        let mut stderr = String::new();
+        child.stderr.take().expect("a pipe").read_to_string(&mut stderr).expect("text");
+        assert_eq!(wait(&mut child, &words), Some(0), "{stderr}");
+        let gone = stderr.lines().find_map(|line| line.strip_suffix(" oldest rows were dropped (--keep)"));
         let gone: u64 = gone.and_then(|line| line.strip_prefix("longspan: ")?.parse().ok()).expect("said");
         let opened = longspan(&["dump", text(&out), "--no-cache"]);
         assert!(!opened.stderr.contains("sorted again"), "the sorted store is used: {}", opened.stderr);
         let kept = slices(&opened.done());
-        assert_eq!(kept.len() as u64 + gone, SPANS, "{said}");
+        assert_eq!(kept.len() as u64 + gone, SPANS, "{stderr}");
         // The last spans of each thread, without a gap.
         for thread in 0..4 {
             let of_thread = kept.iter().map(|(start_ns, ..)| start_ns / 1_000_000).filter(|span| span % 4 == thread);
@@ -546,12 +550,12 @@ fn a_ring_keeps_the_last_part_whole_counts_the_rest_and_gives_the_disk_back() {
     assert_eq!(fs::read_dir(folder.path()).expect("there").count(), 1, "nothing beside it");
     for wrong in ["0s", "-5s", "0", "soon"] {
         let keep = format!("--keep={wrong}");
-        let refused = longspan(&["record", "-", "-o", text(&out), &keep]).failed(2);
-        assert!(refused.contains("expected a time such as 30min, or bytes such as 20GB"), "{refused}");
+        let message = longspan(&["record", "-", "-o", text(&out), &keep]).failed(2);
+        assert!(message.contains("expected a time such as 30min, or bytes such as 20GB"), "{message}");
     }
     for name in ["out.json", "out.json.gz", "out.csv", "out.pftrace", "out.parquet"] {
-        let refused = longspan(&["record", "-", "-o", text(&folder.path().join(name))]).failed(2);
-        assert!(refused.contains("write other formats with `longspan export`"), "{refused}");
+        let message = longspan(&["record", "-", "-o", text(&folder.path().join(name))]).failed(2);
+        assert!(message.contains("write other formats with `longspan export`"), "{message}");
     }
 }
 
@@ -564,7 +568,7 @@ fn recordings_of_killed_windows_are_listed_and_deleted_only_by_option() {
     let spool = left.join("received.spool");
     fs::write(&spool, chrome(10)).expect("written");
     File::create(left.join("lock")).expect("made");
-    let all = |words: &[&str]| longspan(&[words, &["--cache", text(&cache)]].concat());
+    let all = |args: &[&str]| longspan(&[args, &["--cache", text(&cache)]].concat());
     let listed = all(&["cache", "list"]).done();
     assert!(listed.contains(text(&spool)) && listed.contains("followed, but not sorted"), "{listed}");
     let cleared = all(&["cache", "clear"]);

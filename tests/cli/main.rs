@@ -13,17 +13,18 @@ mod flame;
 mod golden;
 mod harness;
 mod heat_map;
+mod images;
 mod large;
 #[cfg(target_os = "linux")] // sockets, proc
 mod listen;
 #[cfg(target_os = "linux")] // signals, named pipes
 mod live;
+mod multiple_files;
 mod off_cpu;
-mod people;
 mod perfetto;
-mod pictures;
 #[cfg(unix)]
 mod pipes;
+mod popular_tools;
 #[path = "../protobuf/mod.rs"]
 mod protobuf;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -41,6 +42,5 @@ mod symbols;
 #[cfg(target_os = "linux")] // `script` of util-linux
 mod terminal;
 mod time_of_day;
-mod together;
 #[cfg(target_os = "linux")] // the tracer
 mod uftrace;

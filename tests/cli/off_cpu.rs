@@ -6,8 +6,8 @@ use std::fs;
 use crate::harness::{folder, longspan, records, text};
 
 /// Returns folded stacks, by path.
-fn folded(words: &[&str]) -> BTreeMap<String, u64> {
-    let lines = longspan(&[&["flame", "--no-cache"], words].concat()).done();
+fn folded(args: &[&str]) -> BTreeMap<String, u64> {
+    let lines = longspan(&[&["flame", "--no-cache"], args].concat()).done();
     let split = |line: &str| {
         let (path, weight) = line.rsplit_once(' ').expect("a weight");
         (path.to_owned(), weight.parse().expect("a number"))
@@ -16,7 +16,7 @@ fn folded(words: &[&str]) -> BTreeMap<String, u64> {
 }
 
 #[test]
-fn switches_with_stacks_are_a_flame_graph_of_times_off_cpu_and_their_states_are_spans() {
+fn switches_with_stacks_give_an_off_cpu_flame_graph_and_spans_of_thread_states() {
     let switch = |micros: u32, [previous, next]: [(&str, u32); 2], function: &str| {
         let (name, tid) = previous;
         let (next_name, next_tid) = next;

@@ -15,7 +15,7 @@ type Counted = BTreeMap<String, u64>;
 /// Returns the content of a dump, with all times moved. With `with_tracks`, slices include their thread or track name.
 /// Samples have only the arguments that `is_json` or the protobuf supports. States are compared by the letters that all
 /// formats have.
-fn told(file: &Path, with_tracks: bool, later_ns: i64, is_json: bool) -> Counted {
+fn counted(file: &Path, with_tracks: bool, later_ns: i64, is_json: bool) -> Counted {
     let dump = longspan(&["dump", "--no-cache", "--no-symbols", text(file)]).done();
     let lines: Vec<Value> = dump.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
     let of = |kind: &'static str| lines.iter().filter(move |line| line["t"] == kind);
@@ -100,29 +100,29 @@ const WITH_TRACKS: [&str; 8] = [
 ];
 
 #[test]
-fn exported_traces_read_back_the_same() {
+fn exported_traces_are_read_back_the_same() {
     let folder = folder();
-    let captures = fs::read_dir(data("")).expect("the test data").map(|entry| entry.expect("an entry").path());
-    let captures: Vec<_> = captures.filter(|path| path.is_file()).collect();
-    assert!(captures.len() > 20);
-    for source in &captures {
-        let capture = source.file_name().expect("a name").to_string_lossy();
+    let traces = fs::read_dir(data("")).expect("the test data").map(|entry| entry.expect("an entry").path());
+    let traces: Vec<_> = traces.filter(|path| path.is_file()).collect();
+    assert!(traces.len() > 20);
+    for source in &traces {
+        let trace = source.file_name().expect("a name").to_string_lossy();
         for output in ["out.pftrace", "out.json"] {
             let (is_json, output) = (output.ends_with("json"), folder.path().join(output));
             longspan(&["export", "--no-cache", text(source), "-o", text(&output)]).done();
-            let with_tracks = WITH_TRACKS.contains(&&*capture) && !is_json;
+            let with_tracks = WITH_TRACKS.contains(&&*trace) && !is_json;
             // Times of the protobuf start at 0, and one trace starts before it.
-            let later_ns = if capture == "ugly.json" && !is_json { 5000 } else { 0 };
-            let mut expected = told(source, with_tracks, later_ns, is_json);
-            let found = told(&output, with_tracks, 0, is_json);
-            assert!(expected.len() > 2, "{capture}");
+            let later_ns = if trace == "ugly.json" && !is_json { 5000 } else { 0 };
+            let mut expected = counted(source, with_tracks, later_ns, is_json);
+            let found = counted(&output, with_tracks, 0, is_json);
+            assert!(expected.len() > 2, "{trace}");
             if is_json {
                 // Chrome JSON cannot express a flow point on an async track; all others are there.
                 expected.retain(|text, _| {
                     !(text.starts_with("flow") && text.ends_with("\"AnimationFrame::Presentation\""))
                 });
             }
-            assert_same(&format!("{capture} as {}", output.display()), &found, &expected);
+            assert_same(&format!("{trace} as {}", output.display()), &found, &expected);
         }
     }
 }

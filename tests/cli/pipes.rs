@@ -9,15 +9,15 @@ use crate::harness::{command, data, folder, longspan, spans_of, text};
 
 /// Runs a command with this trace on stdin, and returns status, stdout and stderr.
 #[track_caller]
-fn fed(words: &[&str], bytes: &[u8]) -> (Option<i32>, String, String) {
-    let mut child = command(words).stdin(Stdio::piped()).spawn().expect("the program starts");
+fn fed(args: &[&str], bytes: &[u8]) -> (Option<i32>, String, String) {
+    let mut child = command(args).stdin(Stdio::piped()).spawn().expect("the program starts");
     let mut input = child.stdin.take().expect("a pipe");
     let bytes = bytes.to_vec();
     let writer = std::thread::spawn(move || input.write_all(&bytes).ok());
-    let answer = child.wait_with_output().expect("it ends");
+    let output = child.wait_with_output().expect("it ends");
     writer.join().expect("written");
     let text = |bytes| String::from_utf8(bytes).expect("text");
-    (answer.status.code(), text(answer.stdout), text(answer.stderr))
+    (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
 fn fifo(folder: &Path) -> PathBuf {
@@ -27,12 +27,12 @@ fn fifo(folder: &Path) -> PathBuf {
 }
 
 #[test]
-fn each_command_takes_a_pipe_as_it_takes_the_file() {
+fn each_command_gives_the_same_result_for_a_pipe_as_for_a_file() {
     let folder = folder();
-    let capture = data("go_trace.json");
-    let bytes = fs::read(&capture).expect("test data");
+    let trace = data("go_trace.json");
+    let bytes = fs::read(&trace).expect("test data");
     for command in [["spans"].as_slice(), &["dump"], &["stats"], &["spans", "--limit", "3"]] {
-        let expected = longspan(&[command, &["--no-cache", text(&capture)]].concat()).done();
+        let expected = longspan(&[command, &["--no-cache", text(&trace)]].concat()).done();
         for name in ["-", "/dev/stdin"] {
             let (status, found, errors) = fed(&[command, &["--no-cache", name]].concat(), &bytes);
             assert_eq!((status, found == expected), (Some(0), true), "{command:?} {name}: {errors}");
@@ -43,23 +43,23 @@ fn each_command_takes_a_pipe_as_it_takes_the_file() {
     assert!(summary.contains(&format!("\"source_bytes\":{}", bytes.len())), "{summary}");
     let output = folder.path().join("out.longspan");
     assert_eq!(fed(&["export", "--no-cache", "-", "-o", text(&output)], &bytes).0, Some(0));
-    assert_eq!(spans_of(&output), spans_of(&capture));
+    assert_eq!(spans_of(&output), spans_of(&trace));
 }
 
 #[test]
-fn formats_that_are_read_by_position_or_twice_come_through_a_pipe_too() {
+fn formats_with_random_access_or_two_passes_are_read_from_a_pipe() {
     let folder = folder();
     let native = folder.path().join("made.longspan");
     longspan(&["synth", "-o", text(&native), "--spans", "20000"]).done();
-    for capture in [native, data("chromium.pftrace.gz"), data("perf.data.gz"), data("viztracer_ring.json.gz")] {
-        let (status, found, errors) = fed(&["spans", "--no-cache", "-"], &fs::read(&capture).expect("there"));
+    for trace in [native, data("chromium.pftrace.gz"), data("perf.data.gz"), data("viztracer_ring.json.gz")] {
+        let (status, found, errors) = fed(&["spans", "--no-cache", "-"], &fs::read(&trace).expect("there"));
         assert_eq!(status, Some(0), "{errors}");
-        assert!(found == spans_of(&capture), "{}", capture.display());
+        assert!(found == spans_of(&trace), "{}", trace.display());
     }
 }
 
 #[test]
-fn a_fifo_is_read_once_and_is_called_by_its_name_and_nothing_is_kept() {
+fn a_fifo_is_read_once_and_named_by_its_path_and_not_cached() {
     let folder = folder();
     let (pipe, cache) = (fifo(folder.path()), folder.path().join("cache"));
     let expected = spans_of(&data("ugly.json"));
@@ -68,16 +68,16 @@ fn a_fifo_is_read_once_and_is_called_by_its_name_and_nothing_is_kept() {
         let bytes = fs::read(data("ugly.json")).expect("test data");
         File::options().write(true).open(to).expect("a pipe").write_all(&bytes).expect("written");
     });
-    let answer = longspan(&["spans", "--cache", text(&cache), text(&pipe)]);
+    let output = longspan(&["spans", "--cache", text(&cache), text(&pipe)]);
     writer.join().expect("written");
-    assert!(answer.stderr.contains(&format!("{}: ", text(&pipe))), "{}", answer.stderr);
-    assert_eq!(answer.done(), expected);
+    assert!(output.stderr.contains(&format!("{}: ", text(&pipe))), "{}", output.stderr);
+    assert_eq!(output.done(), expected);
     let left: Vec<_> = fs::read_dir(&cache).expect("a folder").collect();
     assert!(left.is_empty(), "nobody can ask for it again: {left:?}");
 }
 
 #[test]
-fn a_pipe_and_a_file_are_shown_on_one_timeline() {
+fn a_pipe_and_a_file_share_one_timeline() {
     let (one, two) = (data("ugly.json"), data("go_trace.json"));
     let expected = longspan(&["info", "--json", "--no-cache", text(&one), text(&two)]).done();
     let (status, found, errors) =
@@ -112,93 +112,93 @@ fn errors_in_piped_data_name_the_given_path() {
 }
 
 #[test]
-fn a_file_that_stands_for_stdin_is_read_where_it_is() {
-    let capture = data("ugly.json");
-    let file = File::open(&capture).expect("test data");
-    let answer = command(&["spans", "--no-cache", "-"]).stdin(file).output().expect("it ends");
-    assert_eq!(String::from_utf8(answer.stdout).expect("text"), spans_of(&capture));
+fn a_file_redirected_to_stdin_is_read_in_place() {
+    let trace = data("ugly.json");
+    let file = File::open(&trace).expect("test data");
+    let output = command(&["spans", "--no-cache", "-"]).stdin(file).output().expect("it ends");
+    assert_eq!(String::from_utf8(output.stdout).expect("text"), spans_of(&trace));
 }
 
 #[test]
-fn an_export_to_stdout_equals_that_to_a_file_and_messages_go_to_stderr() {
+fn an_export_to_stdout_equals_one_to_a_file_and_messages_go_to_stderr() {
     let folder = folder();
-    let capture = data("go_trace.json");
+    let trace = data("go_trace.json");
     for format in ["native", "chrome", "perfetto", "csv"] {
         let file = folder.path().join(format);
-        let words = ["export", "--no-cache", text(&capture), "--format", format, "-o"];
-        longspan(&[&words[..], &[text(&file)]].concat()).done();
+        let args = ["export", "--no-cache", text(&trace), "--format", format, "-o"];
+        longspan(&[&args[..], &[text(&file)]].concat()).done();
         for name in ["-", "/dev/stdout"] {
-            let answer = command(&[&words[..], &[name]].concat()).output().expect("it ends");
-            assert!(answer.status.success(), "{answer:?}");
-            assert!(answer.stdout == fs::read(&file).expect("written"), "{format} to {name}");
-            assert!(String::from_utf8_lossy(&answer.stderr).contains(": 303 spans"), "{format} to {name}");
+            let output = command(&[&args[..], &[name]].concat()).output().expect("it ends");
+            assert!(output.status.success(), "{output:?}");
+            assert!(output.stdout == fs::read(&file).expect("written"), "{format} to {name}");
+            assert!(String::from_utf8_lossy(&output.stderr).contains(": 303 spans"), "{format} to {name}");
         }
     }
     let made = longspan(&["synth", "--spans", "100", "--format", "chrome", "-o", "-"]).done();
     assert!(made.starts_with("{\"displayTimeUnit\""), "{made}");
-    let refused = longspan(&["export", text(&capture), "--format", "parquet", "-o", "-"]).failed(2);
-    assert!(refused.contains("Parquet is a folder of tables, which cannot be written to stdout"), "{refused}");
+    let message = longspan(&["export", text(&trace), "--format", "parquet", "-o", "-"]).failed(2);
+    assert!(message.contains("Parquet is a folder of tables, which cannot be written to stdout"), "{message}");
     // The harness runs all commands with an empty stdin.
     let empty = longspan(&["info", "--no-cache", "-"]).failed(1);
     assert!(empty.contains("/dev/stdin: the file is empty"), "{empty}");
 }
 
 #[test]
-fn tables_that_were_exported_are_named_with_what_to_open_instead() {
+fn exported_tables_are_refused_with_advice_on_what_to_open() {
     let folder = folder();
     let at = |name: &str| folder.path().join(name);
-    let capture = data("go_trace.json");
+    let trace = data("go_trace.json");
     let outputs = [("t.csv", "(CSV)"), ("t.parquet", "a folder of tables"), ("t.parquet/spans.parquet", "Parquet")];
     for (output, kind) in outputs {
         if !output.contains('/') {
-            longspan(&["export", "--no-cache", text(&capture), "-o", text(&at(output))]).done();
+            longspan(&["export", "--no-cache", text(&trace), "-o", text(&at(output))]).done();
         }
-        let refused = longspan(&["info", "--no-cache", text(&at(output))]).failed(1);
-        assert!(refused.contains(kind) && refused.contains("open the trace that it was made from"), "{refused}");
+        let message = longspan(&["info", "--no-cache", text(&at(output))]).failed(1);
+        assert!(message.contains(kind) && message.contains("open the trace that it was made from"), "{message}");
     }
     let by_process = at("by.parquet");
-    longspan(&["export", "--no-cache", text(&capture), "-o", text(&by_process), "--by-process"]).done();
+    longspan(&["export", "--no-cache", text(&trace), "-o", text(&by_process), "--by-process"]).done();
     assert!(longspan(&["info", "--no-cache", text(&by_process)]).failed(1).contains("a folder of tables"));
 }
 
 #[test]
-fn a_file_that_the_shell_opened_as_stdout_keeps_what_it_holds_and_takes_what_comes_after() {
+fn a_file_appended_by_the_shell_keeps_its_content_before_the_output() {
     let folder = folder();
     let path = folder.path().join("log");
     fs::write(&path, "before\n").expect("written");
     let log = File::options().append(true).open(&path).expect("there");
-    let capture = data("ugly.json");
+    let trace = data("ugly.json");
     for name in ["-", "/dev/stdout", "/dev/fd/1"] {
-        let words = ["export", "--no-cache", text(&capture), "--format", "csv", "-o", name];
-        assert!(command(&words).stdout(log.try_clone().expect("open")).status().expect("it ends").success());
+        let args = ["export", "--no-cache", text(&trace), "--format", "csv", "-o", name];
+        assert!(command(&args).stdout(log.try_clone().expect("open")).status().expect("it ends").success());
     }
-    let once = longspan(&["export", "--no-cache", text(&capture), "--format", "csv", "-o", "-"]).done();
+    let once = longspan(&["export", "--no-cache", text(&trace), "--format", "csv", "-o", "-"]).done();
     let held = fs::read_to_string(&path).expect("text");
     assert!(once.starts_with("ts,dur,") && held == format!("before\n{}", once.repeat(3)), "{held}");
 }
 
 #[test]
-fn a_capture_that_is_also_stdout_is_not_written_into() {
+fn a_trace_that_is_also_stdout_is_not_overwritten() {
     let folder = folder();
-    let capture = folder.path().join("capture.json");
-    fs::copy(data("ugly.json"), &capture).expect("written");
-    let same = File::options().append(true).open(&capture).expect("there");
-    let answer = command(&["export", "--no-cache", text(&capture), "-o", "-"]).stdout(same).output().expect("it ends");
-    assert_eq!(answer.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&answer.stderr).contains("is an open trace"), "{answer:?}");
-    assert_eq!(fs::read(&capture).expect("there"), fs::read(data("ugly.json")).expect("test data"));
+    let trace = folder.path().join("trace.json");
+    fs::copy(data("ugly.json"), &trace).expect("written");
+    let same = File::options().append(true).open(&trace).expect("there");
+    let output = command(&["export", "--no-cache", text(&trace), "-o", "-"]).stdout(same).output().expect("it ends");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("is an open trace"), "{output:?}");
+    assert_eq!(fs::read(&trace).expect("there"), fs::read(data("ugly.json")).expect("test data"));
 }
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_file_without_a_length_is_read_to_its_end() {
+fn a_file_that_reports_no_size_is_read_to_its_end() {
     // The command line of the process itself, whose first argument is the trace.
     use std::os::unix::process::CommandExt;
     let mut reader = command(&["spans", "--no-cache", "/proc/self/cmdline"]);
-    let answer =
+    let output =
         reader.arg0(r#"[{"ph":"X","name":"alpha","pid":1,"tid":1,"ts":1,"dur":2}] "#).output().expect("it ends");
-    let (rows, errors) = (String::from_utf8_lossy(&answer.stdout), String::from_utf8_lossy(&answer.stderr));
-    assert!(answer.status.success() && rows.contains("alpha"), "{rows}{errors}");
+    let (rows, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && rows.contains("alpha"), "{rows}{errors}");
     for (path, expected) in [
         ("/proc/cpuinfo", "/proc/cpuinfo: byte 0: unrecognised file format"),
         ("/proc/self/mem", "/proc/self/mem: cannot read at byte 0: Input/output error"),
@@ -218,8 +218,8 @@ fn paths_that_are_neither_files_nor_pipes_are_named_by_their_kind() {
     let socket = folder.path().join("socket");
     let _listener = std::os::unix::net::UnixListener::bind(&socket).expect("a socket");
     for (path, kind) in [(folder.path(), "a folder"), (Path::new("/dev/zero"), "a device"), (&socket, "a socket")] {
-        for words in [["info", "--no-cache"], ["dump", "--no-cache"]] {
-            let message = longspan(&[&words[..], &[text(path)]].concat()).failed(1);
+        for args in [["info", "--no-cache"], ["dump", "--no-cache"]] {
+            let message = longspan(&[&args[..], &[text(path)]].concat()).failed(1);
             assert!(message.contains(&format!("{}: not a file but {kind}", text(path))), "{message}");
         }
     }
@@ -236,7 +236,7 @@ fn query_threads(process: u32) -> usize {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn queries_and_ledgers_have_no_more_threads_than_asked_for() {
+fn queries_and_ledgers_use_no_more_threads_than_requested() {
     let cores = std::thread::available_parallelism().expect("Linux").get();
     for (options, expected) in [(["--threads", "1"].as_slice(), 1), (&["--threads", "1000"], cores), (&[], cores)] {
         let mut child =

@@ -10,8 +10,8 @@ use crate::harness::{data, folder, longspan, text};
 use crate::recording::raw_stack::{RawRecording, RecordedCode, recorded, written};
 
 /// Returns the stacks of the samples of a recording, innermost frame first.
-fn stacks(words: &[&str]) -> Vec<Vec<String>> {
-    let dumped = longspan(&[&["dump"], words].concat()).done();
+fn stacks(args: &[&str]) -> Vec<Vec<String>> {
+    let dumped = longspan(&[&["dump"], args].concat()).done();
     let rows = dumped.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
     let samples = rows.filter(|row| row["t"] == "sample");
     let names = |row: Value| {
@@ -22,7 +22,7 @@ fn stacks(words: &[&str]) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn callers_are_those_that_the_unwinder_of_gcc_finds() {
+fn callers_match_the_unwinder_of_gcc() {
     for options in [&["-O2"][..], &["-O0"], &["-O2", "-no-pie", "-fomit-frame-pointer"], &["-O1", "-static"]] {
         let folder = folder();
         let (_, recording) = recorded(folder.path(), options);
@@ -39,7 +39,7 @@ fn callers_are_those_that_the_unwinder_of_gcc_finds() {
 }
 
 #[test]
-fn a_stack_that_is_cut_says_so_where_it_is_cut() {
+fn a_truncated_stack_is_marked_at_its_end() {
     let folder = folder();
     let (_, whole) = recorded(folder.path(), &["-O2"]);
     let frames = whole.frames();
@@ -66,28 +66,28 @@ fn a_stack_that_is_cut_says_so_where_it_is_cut() {
 }
 
 #[test]
-fn files_that_are_located_later_unwind_a_kept_trace_again_and_it_is_said() {
-    let (folder, kept, cache) = (folder(), folder(), folder());
+fn files_located_later_unwind_a_cached_trace_again_with_a_message() {
+    let (folder, symbol_folder, cache) = (folder(), folder(), folder());
     let (program, recording) = recorded(folder.path(), &["-O2"]);
     let file = written(folder.path(), &[&recording]);
-    let moved = kept.path().join("deep");
+    let moved = symbol_folder.path().join("deep");
     fs::copy(&program, &moved).expect("copied");
     fs::remove_file(&program).expect("removed");
-    let words = ["--cache", text(cache.path()), "--no-symbols", text(&file)];
+    let args = ["--cache", text(cache.path()), "--no-symbols", text(&file)];
     let first = RawRecording::frames(&recording).remove(0);
     let cut = vec![vec![first, "[stack cut: no file of the module]".to_owned()]];
     for _ in 0..2 {
-        assert_eq!(stacks(&words), cut);
+        assert_eq!(stacks(&args), cut);
     }
-    let answer = longspan(&["info", "--cache", text(cache.path()), text(&file)]);
-    assert!(answer.stderr.contains("1 raw_stack"), "{}", answer.stderr);
+    let output = longspan(&["info", "--cache", text(cache.path()), text(&file)]);
+    assert!(output.stderr.contains("1 raw_stack"), "{}", output.stderr);
     // Another build is not used.
     let other = self::folder();
     let (other_program, _) = recorded(other.path(), &["-O1"]);
     let wrong = text(other_program.parent().expect("a folder"));
     longspan(&["info", "--cache", text(cache.path()), text(&file), "--symbols", wrong]).done();
-    assert_eq!(stacks(&words), cut);
-    let located = ["info", "--cache", text(cache.path()), text(&file), "--symbols", text(kept.path())];
+    assert_eq!(stacks(&args), cut);
+    let located = ["info", "--cache", text(cache.path()), text(&file), "--symbols", text(symbol_folder.path())];
     let again = longspan(&located);
     assert!(
         again.stderr.contains("is sorted again, because files for unwinding its stacks have changed"),
@@ -97,14 +97,14 @@ fn files_that_are_located_later_unwind_a_kept_trace_again_and_it_is_said() {
     let second = longspan(&located);
     assert!(!second.stderr.contains("sorted again"), "{}", second.stderr);
     let whole = vec![recording.frames()];
-    assert_eq!(stacks(&words), whole);
+    assert_eq!(stacks(&args), whole);
     // The stacks stay the same without the folder, since the build is the same.
     fs::remove_file(&moved).expect("removed");
-    assert_eq!(stacks(&words), whole);
+    assert_eq!(stacks(&args), whole);
 }
 
 #[test]
-fn no_file_outside_the_roots_is_opened_for_a_stack() {
+fn no_file_outside_the_searched_folders_is_opened_to_unwind_a_stack() {
     let (folder, outside) = (folder(), folder());
     let (program, recording) = recorded(outside.path(), &["-O2"]);
     let file = written(folder.path(), &[&recording]);
@@ -116,7 +116,7 @@ fn no_file_outside_the_roots_is_opened_for_a_stack() {
 }
 
 #[test]
-fn mappings_and_stacks_of_damage_end_in_an_answer() {
+fn damaged_mappings_and_stacks_give_a_result_or_an_error() {
     let folder = folder();
     let (_, recording) = recorded(folder.path(), &["-O2"]);
     let mut state = 7u64;
@@ -164,7 +164,7 @@ fn printed(script: &str) -> Vec<(usize, Vec<u64>)> {
 }
 
 #[test]
-fn stacks_of_a_recording_are_those_that_perf_script_prints() {
+fn stacks_of_a_recording_match_perf_script() {
     let folder = folder();
     let mut program = Vec::new();
     let packed = fs::File::open(data("expected/perf_dwarf_program.gz")).expect("a program");

@@ -8,27 +8,27 @@ use crate::harness::{data, folder, longspan, records, spans_of, text};
 const OUTPUTS: [&str; 3] = ["out.longspan", "out.json", "out.json.gz"];
 
 #[test]
-fn an_exported_capture_holds_the_same_spans() {
+fn an_exported_trace_has_the_same_spans() {
     let folder = folder();
-    let captures =
+    let traces =
         ["ugly.json", "ugly_ends.json", "go_trace.json", "tracing_chrome_async.json.gz", "viztracer_ring.json.gz"];
-    for capture in captures {
-        let expected = spans_of(&data(capture));
+    for trace in traces {
+        let expected = spans_of(&data(trace));
         for output in OUTPUTS {
             let output = folder.path().join(output);
-            longspan(&["export", "--no-cache", text(&data(capture)), "-o", text(&output)]).done();
-            assert_same_lines(&format!("{capture} as {}", output.display()), &expected, &spans_of(&output));
+            longspan(&["export", "--no-cache", text(&data(trace)), "-o", text(&output)]).done();
+            assert_same_lines(&format!("{trace} as {}", output.display()), &expected, &spans_of(&output));
             // Exports the sorted output once more.
             let again = folder.path().join("again.longspan");
             longspan(&["export", "--no-cache", text(&output), "-o", text(&again)]).done();
-            assert_same_lines(&format!("{capture} twice"), &expected, &spans_of(&again));
+            assert_same_lines(&format!("{trace} twice"), &expected, &spans_of(&again));
         }
     }
 }
 
 /// With sorted, nearly sorted and shuffled events.
 #[test]
-fn a_generated_capture_is_the_same_in_every_format() {
+fn a_generated_trace_is_the_same_in_every_format() {
     let folder = folder();
     for disorder in ["0", "0.1", "1"] {
         let [native, others @ ..] = ["made.longspan", "made.json", "made.json.gz", "made.pftrace"].map(|name| {
@@ -49,13 +49,13 @@ fn a_generated_capture_is_the_same_in_every_format() {
 }
 
 #[test]
-fn a_table_of_spans_is_what_is_listed_with_arguments_and_marks() {
+fn an_exported_table_of_spans_matches_the_list_with_arguments_and_an_outside_column() {
     let folder = folder();
     let output = folder.path().join("spans.csv");
-    for (capture, range) in [("ugly.json", [].as_slice()), ("go_trace.json", &["--from", "+1ms", "--to", "+3ms"])] {
-        let capture = data(capture);
-        let words = [&["export", "--no-cache", text(&capture), "-o", text(&output)], range].concat();
-        longspan(&words).done();
+    for (trace, range) in [("ugly.json", [].as_slice()), ("go_trace.json", &["--from", "+1ms", "--to", "+3ms"])] {
+        let trace = data(trace);
+        let args = [&["export", "--no-cache", text(&trace), "-o", text(&output)], range].concat();
+        longspan(&args).done();
         let exported = fs::read_to_string(&output).expect("there");
         assert!(exported.starts_with("ts,dur,depth,name,category,pid,tid,process,thread,track,outside,args\n"));
         let mut found = records(&exported);
@@ -63,16 +63,16 @@ fn a_table_of_spans_is_what_is_listed_with_arguments_and_marks() {
         assert!(found.iter().any(|record| record[11].starts_with('{')));
         assert_eq!(found.iter().any(|record| record[10] == "true"), !range.is_empty());
         found.iter_mut().for_each(|record| record.truncate(10));
-        let listed = longspan(&[&["spans", "--no-cache", text(&capture)], range].concat()).done();
+        let listed = longspan(&[&["spans", "--no-cache", text(&trace)], range].concat()).done();
         assert_eq!(found, records(&listed));
     }
 }
 
 #[test]
-fn a_part_holds_what_reaches_into_it_and_nothing_else() {
+fn a_partial_export_has_exactly_the_overlapping_rows() {
     let folder = folder();
-    let capture = data("tracing_chrome_threads.json.gz");
-    let all = records(&spans_of(&capture));
+    let trace = data("tracing_chrome_threads.json.gz");
+    let all = records(&spans_of(&trace));
     let ts = |row: &Vec<String>| row[0].parse::<i64>().expect("a time");
     let end = |row: &Vec<String>| ts(row) + row[1].parse::<i64>().expect("a duration");
     let (from, to) = (ts(&all[all.len() / 3]), ts(&all[all.len() / 2]));
@@ -80,12 +80,12 @@ fn a_part_holds_what_reaches_into_it_and_nothing_else() {
     let (from, to) = (from.to_string(), to.to_string());
     for output in OUTPUTS {
         let output = folder.path().join(output);
-        let words = ["export", "--no-cache", text(&capture), "-o", text(&output), "--from", &from, "--to", &to];
-        longspan(&words).done();
+        let args = ["export", "--no-cache", text(&trace), "-o", text(&output), "--from", &from, "--to", &to];
+        longspan(&args).done();
         let expected: Vec<_> = all.iter().filter(within).cloned().collect();
         assert_eq!(sorted(records(&spans_of(&output))), sorted(expected), "{}", output.display());
 
-        longspan(&["export", "--no-cache", text(&capture), "-o", text(&output), "--track", "^w\"2$"]).done();
+        longspan(&["export", "--no-cache", text(&trace), "-o", text(&output), "--track", "^w\"2$"]).done();
         let expected: Vec<_> = all.iter().filter(|row| row[8] == "w\"2").cloned().collect();
         assert!(!expected.is_empty() && expected.len() < all.len());
         assert_eq!(sorted(records(&spans_of(&output))), sorted(expected), "{}", output.display());
@@ -93,15 +93,15 @@ fn a_part_holds_what_reaches_into_it_and_nothing_else() {
 }
 
 #[test]
-fn the_capture_itself_is_never_written_over() {
+fn the_input_trace_is_never_overwritten() {
     let folder = folder();
-    let capture = folder.path().join("capture.json");
+    let trace = folder.path().join("trace.json");
     let content = fs::read(data("ugly.json")).expect("test data");
-    fs::write(&capture, &content).expect("written");
-    longspan(&["export", "--no-cache", text(&capture), "-o", text(&capture)]).failed(1);
+    fs::write(&trace, &content).expect("written");
+    longspan(&["export", "--no-cache", text(&trace), "-o", text(&trace)]).failed(1);
     let nowhere = folder.path().join("no/such/folder.json");
-    longspan(&["export", "--no-cache", text(&capture), "-o", text(&nowhere)]).failed(1);
-    assert_eq!(fs::read(&capture).expect("there"), content);
+    longspan(&["export", "--no-cache", text(&trace), "-o", text(&nowhere)]).failed(1);
+    assert_eq!(fs::read(&trace).expect("there"), content);
     assert_eq!(folder.path().read_dir().expect("readable").count(), 1, "nothing is left behind");
 }
 
@@ -119,9 +119,9 @@ fn sorted(mut rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
     rows
 }
 
-/// An example is a selection without matches.
+/// Such an export is, for example, a selection without matches.
 #[test]
-fn a_capture_of_nothing_is_one_that_opens() {
+fn an_export_of_an_empty_trace_can_be_opened() {
     let folder = folder();
     let empty = folder.path().join("empty.json");
     fs::write(&empty, "[]").expect("written");
@@ -152,7 +152,7 @@ const COUNTERS: [(&str, &str, &str); 2] = [
 ];
 
 #[test]
-fn the_unit_of_a_counter_goes_through_every_format() {
+fn the_unit_of_a_counter_survives_every_format() {
     let folder = folder();
     for ((name, text_of_trace, counter), unit) in COUNTERS.into_iter().zip(["bytes", "kHz"]) {
         let mut from = folder.path().join(name);
@@ -184,7 +184,7 @@ fn the_unit_of_a_counter_goes_through_every_format() {
 
 /// The weights of a profile without times are neither durations nor times after its export.
 #[test]
-fn a_profile_without_times_has_none_after_any_export() {
+fn a_profile_without_times_has_no_times_after_any_export() {
     let folder = folder();
     let collapsed = folder.path().join("stacks.folded");
     fs::write(&collapsed, "main;work;parse 5\nmain;work;draw 3\nmain;idle 2\n").expect("written");

@@ -53,7 +53,7 @@ fn dump(file: &Path) -> Vec<Value> {
 }
 
 #[test]
-fn samples_are_counted_and_dumped_leaf_first_and_their_chart_is_not() {
+fn samples_are_counted_and_dumped_leaf_first_without_their_flame_chart() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = sampled(folder.path());
     let info = info(&file);
@@ -106,7 +106,7 @@ fn a_chrome_export_has_samples_with_frames_that_name_their_callers() {
         dump(&file).iter().filter(|line| line["t"] == "sample").map(|line| line["stack"].clone()).collect();
     assert_eq!(exported, dumped);
     // Another load gives the same result, except for thread numbers.
-    let told = |file: &Path| {
+    let sample_rows = |file: &Path| {
         let dumped = dump(file);
         let tid = |line: &Value| {
             let thread = dumped.iter().find(|thread| thread["t"] == "thread" && thread["utid"] == line["utid"]);
@@ -115,17 +115,17 @@ fn a_chrome_export_has_samples_with_frames_that_name_their_callers() {
         let samples = dumped.iter().filter(|line| line["t"] == "sample");
         samples.map(|line| json!([line["ts"], tid(line), line["stack"], line["args"]])).collect::<Vec<_>>()
     };
-    assert_eq!((told(&out), told(&out).len()), (told(&file), 40));
+    assert_eq!((sample_rows(&out), sample_rows(&out).len()), (sample_rows(&file), 40));
 }
 
 #[test]
-fn collapsed_stacks_are_in_the_unit_that_is_named_and_each_unit_is_kept_by_itself() {
+fn collapsed_stacks_have_the_requested_unit_and_units_stay_separate() {
     let folder = tempfile::tempdir().expect("a folder");
     let (file, cache) = (folder.path().join("stacks.txt"), folder.path().join("cache"));
     std::fs::write(&file, "main;f 3\nmain;g 2\n").expect("written");
     let stats = |unit: &[&str]| {
-        let words = [&["stats", "--samples", "--cache", text(&cache), text(&file)], unit].concat();
-        let rows = longspan(&words).done();
+        let args = [&["stats", "--samples", "--cache", text(&cache), text(&file)], unit].concat();
+        let rows = longspan(&args).done();
         rows.lines().nth(1).expect("a row").to_owned()
     };
     for _ in 0..2 {
@@ -148,7 +148,7 @@ fn samples_are_summed_by_module_thread_and_event_with_recursion_counted_once() {
         "3": { "name": "callback", "category": "app", "parent": "2" },
         "4": { "name": "lost" },
     });
-    // Threads and innermost frames.
+    // These are threads and innermost frames.
     let taken = [(7, "1"), (7, "2"), (7, "3"), (8, "3"), (8, "4")];
     let sample = |(number, (tid, frame))| json!({ "cpu": 0, "tid": tid, "ts": number, "name": "cycles", "weight": 10, "sf": frame });
     let samples: Vec<Value> = taken.into_iter().enumerate().map(sample).collect();
@@ -181,7 +181,7 @@ fn samples_are_summed_by_module_thread_and_event_with_recursion_counted_once() {
 }
 
 #[test]
-fn samples_of_austin_last_as_long_as_their_lines_say_also_the_last_of_a_thread() {
+fn austin_samples_last_as_long_as_stated_also_the_last_of_a_thread() {
     let folder = tempfile::tempdir().expect("a folder");
     let (file, profile) = (folder.path().join("austin.txt"), folder.path().join("p.pb.gz"));
     let samples = "P1;T1;/a.py:f:1 100\nP1;T1;/a.py:g:1 300\nP1;T2;/a.py:h:1 50\n";
@@ -202,23 +202,23 @@ fn samples_of_austin_last_as_long_as_their_lines_say_also_the_last_of_a_thread()
 }
 
 #[test]
-fn samples_that_a_pprof_profile_has_no_room_for_are_counted() {
+fn samples_that_pprof_cannot_represent_are_counted() {
     let folder = folder();
     let [file, output] = ["events.perf", "out.pb.gz"].map(|name| folder.path().join(name));
     let sample =
         |number: u32| format!("app 10/10 1.{number:06}: 1 event{}:\n\t1000 main+0x1 (/bin/app)\n\n", number % 80);
     fs::write(&file, (0..240).map(sample).collect::<String>()).expect("written");
-    let answer = longspan(&["export", "--no-cache", text(&file), "-o", text(&output)]);
-    assert!(answer.stderr.contains(": 192 samples written"), "{}", answer.stderr);
-    assert!(answer.stderr.contains("48 samples of events beyond the first 64 are not written"), "{}", answer.stderr);
-    answer.done();
-    let words = ["export", "--no-cache", text(&file), "-o", text(&output), "--filter", "arg.event=event79"];
-    let answer = longspan(&words);
-    assert!(answer.stderr.contains(": 3 samples written") && !answer.stderr.contains("beyond"), "{}", answer.stderr);
+    let result = longspan(&["export", "--no-cache", text(&file), "-o", text(&output)]);
+    assert!(result.stderr.contains(": 192 samples written"), "{}", result.stderr);
+    assert!(result.stderr.contains("48 samples of events beyond the first 64 are not written"), "{}", result.stderr);
+    result.done();
+    let args = ["export", "--no-cache", text(&file), "-o", text(&output), "--filter", "arg.event=event79"];
+    let result = longspan(&args);
+    assert!(result.stderr.contains(": 3 samples written") && !result.stderr.contains("beyond"), "{}", result.stderr);
 }
 
 #[test]
-fn an_export_names_all_that_it_wrote() {
+fn an_export_reports_every_kind_of_row_that_it_wrote() {
     let folder = folder();
     let [file, chrome, csv] = ["in.json", "out.json", "out.csv"].map(|name| folder.path().join(name));
     let records = [
@@ -227,13 +227,13 @@ fn an_export_names_all_that_it_wrote() {
         r#"{"ph":"C","pid":1,"ts":2,"name":"c","args":{"v":2}}"#,
     ];
     fs::write(&file, format!("[{}]", records.join(","))).expect("written");
-    let said = |output: &Path| longspan(&["export", "--no-cache", text(&file), "-o", text(output)]).stderr;
-    assert!(said(&chrome).contains(": 1 instant, 2 counter values written, "), "{}", said(&chrome));
-    assert!(said(&csv).contains("this trace has no spans"), "{}", said(&csv));
+    let stderr_of = |output: &Path| longspan(&["export", "--no-cache", text(&file), "-o", text(output)]).stderr;
+    assert!(stderr_of(&chrome).contains(": 1 instant, 2 counter values written, "), "{}", stderr_of(&chrome));
+    assert!(stderr_of(&csv).contains("this trace has no spans"), "{}", stderr_of(&csv));
 }
 
 #[test]
-fn a_line_of_no_frames_is_no_module_in_brackets() {
+fn a_line_without_frames_is_not_a_module_in_brackets() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("stacks.txt");
     fs::write(&file, "main;run 3\n[no frames] 2\n").expect("written");
@@ -243,7 +243,7 @@ fn a_line_of_no_frames_is_no_module_in_brackets() {
 }
 
 #[test]
-fn samples_without_a_stack_have_one_name_in_every_command() {
+fn samples_without_a_stack_have_the_same_name_in_every_command() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = sampled(folder.path());
     for (by, row) in [("function", ",[no frames],"), ("function-module", ",[no frames],,"), ("module", ",[no frames],")]
@@ -268,13 +268,13 @@ fn a_profile_of_bytes_has_no_times() {
     for (unit, time) in
         [("bytes", "none, samples have weights only"), ("ns", "0.000000000 s to 0.000002048 s, 2.048 µs")]
     {
-        let answer = longspan(&["info", "--no-cache", "--unit", unit, text(&file)]);
-        assert!(answer.stdout.contains(&format!("time         {time}\n")), "{}", answer.stdout);
+        let output = longspan(&["info", "--no-cache", "--unit", unit, text(&file)]);
+        assert!(output.stdout.contains(&format!("time         {time}\n")), "{}", output.stdout);
     }
 }
 
 #[test]
-fn weights_above_those_of_a_format_are_its_maximum_and_reported() {
+fn weights_beyond_the_maximum_of_a_format_are_clamped_and_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("heavy.json");
     let sample =
@@ -290,14 +290,14 @@ fn weights_above_those_of_a_format_are_its_maximum_and_reported() {
     assert!(back.contains(",f,9223372036854775807,9223372036854775807,"), "{back}");
     // The sum is above 64 bits too.
     let total = "the total (count) is written as 2^64 - 1, the maximum\n";
-    for words in [&["stats", "--samples"][..], &["flame", "--samples"]] {
-        let answer = longspan(&[words, &["--no-cache", text(&file)]].concat());
-        assert!(answer.stderr.contains(total) && answer.stdout.contains("18446744073709551615"), "{}", answer.stderr);
+    for args in [&["stats", "--samples"][..], &["flame", "--samples"]] {
+        let output = longspan(&[args, &["--no-cache", text(&file)]].concat());
+        assert!(output.stderr.contains(total) && output.stdout.contains("18446744073709551615"), "{}", output.stderr);
     }
 }
 
 #[test]
-fn a_function_without_a_name_gets_no_address_in_a_perfetto_trace() {
+fn an_unnamed_function_has_no_address_in_a_perfetto_export() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("nameless.json");
     let frames = r#"{"1":{"name":"","category":"/d/app"},"2":{"name":"f","category":"/d/app","parent":1}}"#;

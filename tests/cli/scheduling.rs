@@ -21,7 +21,7 @@ fn waking(ts_ns: u64, tid: u64) -> Message {
 }
 
 /// Two CPUs that a tracer drains in sequence: thread 7 moves from CPU 0 to CPU 1.
-fn capture() -> Vec<u8> {
+fn scheduling_trace() -> Vec<u8> {
     let process = message().message(2, &message().number(1, 7).number(3, 5));
     let cpu_0 = message()
         .number(1, 0)
@@ -44,10 +44,10 @@ fn dump(file: &Path) -> Vec<Value> {
 }
 
 #[test]
-fn runs_and_states_are_dumped_with_their_threads_and_kept_by_a_native_export() {
+fn runs_and_thread_states_are_dumped_and_survive_a_native_export() {
     let folder = tempfile::tempdir().expect("a folder");
     let (file, out) = (folder.path().join("sched.pftrace"), folder.path().join("out.longspan"));
-    fs::write(&file, capture()).expect("written");
+    fs::write(&file, scheduling_trace()).expect("written");
     let dumped = dump(&file);
     let of = |kind: &str| dumped.iter().filter(|line| line["t"] == kind).cloned().collect::<Vec<_>>();
     let utid = |tid: u64| {
@@ -102,7 +102,7 @@ fn scheduling(file: &Path, options: &[&str]) -> BTreeMap<(String, String), Vec<S
 /// Compares with `perf sched timehist --summary` of the same trace: the number, total and maximum of runs per thread,
 /// in microseconds. Fractions of a microsecond are truncated or rounded.
 #[test]
-fn times_on_cpus_are_those_of_perf_sched_timehist() {
+fn cpu_times_match_perf_sched_timehist() {
     let expected = fs::read_to_string(data("expected/perf_sched.data.gz.timehist.txt")).expect("the summary of perf");
     let found = scheduling(&data("perf_sched.data.gz"), &["--scheduling"]);
     let of_tid: BTreeMap<&str, &Vec<String>> = found.iter().map(|((_, tid), row)| (tid.as_str(), row)).collect();
@@ -157,14 +157,14 @@ fn times_on_cpus_are_those_of_perf_sched_timehist() {
 }
 
 #[test]
-fn scheduling_is_of_the_scope_and_clipped_to_its_range() {
+fn scheduling_statistics_are_limited_to_the_scope_and_clipped_to_its_range() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("sched.pftrace");
-    fs::write(&file, capture()).expect("written");
+    fs::write(&file, scheduling_trace()).expect("written");
     let key = |name: &str, tid: &str| (name.to_owned(), tid.to_owned());
     let whole = scheduling(&file, &["--scheduling"]);
     let row = |text: &str| text.split(',').map(str::to_owned).collect::<Vec<_>>();
-    // Of 8000 ns. The process is 5, which has no name.
+    // The range has 8000 ns. The process is 5, which has no name.
     assert_eq!(whole[&key("worker", "7")], row(",5,6500,500,1000,0,0,2,4500,500,0.8125"));
     assert_eq!(whole[&key("other", "8")], row("other,8,3000,3000,0,0,0,1,3000,3000,0.375"));
     let part = scheduling(&file, &["--scheduling", "--from", "2500", "--to", "5000", "--thread", "worker"]);
@@ -183,17 +183,17 @@ fn scheduling_is_of_the_scope_and_clipped_to_its_range() {
 }
 
 #[test]
-fn a_trace_without_scheduling_says_so_and_prints_the_head_alone() {
-    let answer = longspan(&["stats", "--no-cache", "--scheduling=cpu", text(&data("go_trace.json"))]);
-    assert!(answer.stderr.contains("this trace has no scheduling data"), "{}", answer.stderr);
-    assert_eq!(answer.done(), "cpu,busy,idle,slices,longest_run,utilisation\n");
-    let refused = longspan(&["stats", "--scheduling", "--by", "name", text(&data("go_trace.json"))]).failed(2);
-    assert!(refused.contains("cannot be used with"), "{refused}");
+fn a_trace_without_scheduling_prints_only_the_header_and_a_message() {
+    let output = longspan(&["stats", "--no-cache", "--scheduling=cpu", text(&data("go_trace.json"))]);
+    assert!(output.stderr.contains("this trace has no scheduling data"), "{}", output.stderr);
+    assert_eq!(output.done(), "cpu,busy,idle,slices,longest_run,utilisation\n");
+    let message = longspan(&["stats", "--scheduling", "--by", "name", text(&data("go_trace.json"))]).failed(2);
+    assert!(message.contains("cannot be used with"), "{message}");
 }
 
 /// Each wakeup of a waiting thread is in the dump with its waker, as in the output of `perf script`.
 #[test]
-fn wakers_are_those_of_the_lines_of_perf_script() {
+fn wakers_match_perf_script() {
     let script = gunzip(&data("perf_sched_script.txt.gz"));
     let mut wakings: BTreeSet<(i64, i64, i64)> = BTreeSet::new();
     for line in script.lines().filter(|line| line.contains(" sched:sched_wak")) {
@@ -226,7 +226,7 @@ fn wakers_are_those_of_the_lines_of_perf_script() {
 
 /// The states of a thread without the runs on CPUs are slices, so that no time is lost.
 #[test]
-fn a_perfetto_export_of_one_thread_has_all_of_its_time_on_cpus() {
+fn a_perfetto_export_of_one_thread_has_all_of_its_cpu_time() {
     let folder = tempfile::tempdir().expect("a folder");
     let (file, out) = (data("perf_sched_script.txt.gz"), folder.path().join("out.pftrace"));
     let rows = scheduling(&file, &["--scheduling", "--thread", "7238"]);
@@ -247,7 +247,7 @@ fn a_perfetto_export_of_one_thread_has_all_of_its_time_on_cpus() {
 
 /// Several files: the threads and processes of each have the times and names that they have alone.
 #[test]
-fn scheduling_of_a_file_does_not_change_with_other_files() {
+fn scheduling_of_a_file_does_not_depend_on_other_files() {
     let (perf, ftrace) = (data("perf_sched_script.txt.gz"), data("ftrace.txt.gz"));
     for [first, second] in [[&perf, &ftrace], [&ftrace, &perf]] {
         for kind in ["--scheduling", "--scheduling=process"] {
@@ -256,8 +256,8 @@ fn scheduling_of_a_file_does_not_change_with_other_files() {
                 rows.into_iter().map(|(key, mut row)| (key, row.drain(..row.len() - 1).collect::<Vec<_>>())).collect()
             };
             let alone = without_utilisation(scheduling(second, &[kind]));
-            let words = ["stats", "--no-cache", "--no-symbols", kind, text(first), text(second)];
-            let both = records(&longspan(&words).done());
+            let args = ["stats", "--no-cache", "--no-symbols", kind, text(first), text(second)];
+            let both = records(&longspan(&args).done());
             let pid_column = if kind == "--scheduling" { 3 } else { 1 };
             let of_second = both.into_iter().filter_map(|mut row| {
                 let (pid, file) = row[pid_column].split_once(" in ")?;
@@ -272,7 +272,7 @@ fn scheduling_of_a_file_does_not_change_with_other_files() {
 
 /// The process of a thread is in its own lines only, so that a switch to it or a wakeup may come before.
 #[test]
-fn a_thread_that_is_switched_to_before_its_process_is_known_is_one_thread() {
+fn a_thread_that_runs_before_its_process_is_known_is_one_thread() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("trace.txt");
     let switch = |line: &str, from: (&str, u64, &str), to: (&str, u64)| {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::harness::{Answer, folder, longspan, records, spans_of, text};
+use crate::harness::{CommandResult, folder, longspan, records, spans_of, text};
 
 /// Writes two processes with threads of the same names, one with the id of the other's thread. Times are in
 /// microseconds.
@@ -37,7 +37,7 @@ fn trace(folder: &Path) -> PathBuf {
     path
 }
 
-fn run(command: &str, file: &Path, options: &[&str]) -> Answer {
+fn run(command: &str, file: &Path, options: &[&str]) -> CommandResult {
     let query = if command == "search" { &[""][..] } else { &[] };
     longspan(&[&[command, "--no-cache", text(file)], query, options].concat())
 }
@@ -50,9 +50,9 @@ fn spans(file: &Path, options: &[&str]) -> Vec<Vec<String>> {
 /// Returns the spans of an exported scope, without those from outside it.
 fn exported(file: &Path, options: &[&str], folder: &Path) -> Vec<Vec<String>> {
     let output = folder.join("part.csv");
-    let answer = run("export", file, &[options, &["-o", text(&output)]].concat());
-    assert!(answer.stderr.contains("spans written"), "{}", answer.stderr);
-    answer.done();
+    let result = run("export", file, &[options, &["-o", text(&output)]].concat());
+    assert!(result.stderr.contains("spans written"), "{}", result.stderr);
+    result.done();
     let csv = fs::read_to_string(&output).expect("written");
     // The last column marks spans from outside.
     records(&csv).into_iter().map(|row| row[..10].to_vec()).collect()
@@ -68,7 +68,7 @@ fn counts(rows: &[Vec<String>]) -> BTreeSet<(String, u64)> {
 }
 
 #[test]
-fn every_command_means_the_same_part_by_the_same_options() {
+fn every_command_has_the_same_scope_for_the_same_options() {
     let folder = folder();
     let file = trace(folder.path());
     let all = records(&spans_of(&file));
@@ -132,7 +132,7 @@ fn every_command_means_the_same_part_by_the_same_options() {
 }
 
 #[test]
-fn a_kind_selects_its_tracks_alone_and_with_the_other_options() {
+fn a_track_kind_selects_its_tracks_alone_and_with_other_options() {
     let folder = folder();
     let file = folder.path().join("sched.txt");
     let switch = |ts: u32, from: u32, to: u32| {
@@ -160,8 +160,8 @@ fn a_kind_selects_its_tracks_alone_and_with_the_other_options() {
     assert_eq!(of_kind(&json, "thread"), 120);
     let missing = run("spans", &json, &["--kind", "async"]);
     assert!(missing.stderr.contains("nothing matches --kind async"), "{}", missing.stderr);
-    let refused = run("spans", &json, &["--kind", "thing"]).failed(2);
-    assert!(refused.contains("--kind"), "{refused}");
+    let message = run("spans", &json, &["--kind", "thing"]).failed(2);
+    assert!(message.contains("--kind"), "{message}");
 }
 
 /// Returns the number of spans on tracks of a kind.
@@ -170,11 +170,11 @@ fn of_kind(file: &Path, kind: &str) -> usize {
 }
 
 #[test]
-fn search_counts_instants_too_and_takes_its_words_with_the_filter() {
+fn search_counts_instants_too_and_combines_its_words_with_the_filter() {
     let folder = folder();
     let file = trace(folder.path());
-    let count = |words: &[&str]| {
-        longspan(&[&["search", "--no-cache", text(&file)], words].concat())
+    let count = |args: &[&str]| {
+        longspan(&[&["search", "--no-cache", text(&file)], args].concat())
             .done()
             .trim()
             .parse::<u64>()
@@ -186,14 +186,14 @@ fn search_counts_instants_too_and_takes_its_words_with_the_filter() {
     assert_eq!(count(&["Paint in:Idle"]), 24);
     assert_eq!(count(&["--", "-Paint"]), 80);
     assert_eq!(count(&["Paint", "--from", "1s"]), 0);
-    let refused = longspan(&["search", "--no-cache", text(&file), "dur>soon"]).failed(2);
-    assert!(refused.contains("QUERY") && refused.contains("dur>soon"), "{refused}");
-    let refused = longspan(&["search", "--no-cache", text(&file)]).failed(2);
-    assert!(refused.starts_with("longspan: QUERY is missing: it is the last argument"), "{refused}");
+    let message = longspan(&["search", "--no-cache", text(&file), "dur>soon"]).failed(2);
+    assert!(message.contains("QUERY") && message.contains("dur>soon"), "{message}");
+    let message = longspan(&["search", "--no-cache", text(&file)]).failed(2);
+    assert!(message.starts_with("longspan: QUERY is missing: it is the last argument"), "{message}");
 }
 
 #[test]
-fn an_export_of_a_filter_has_its_spans_and_instants_and_no_counters() {
+fn a_filtered_export_has_matching_spans_and_instants_and_no_counters() {
     let folder = folder();
     let file = trace(folder.path());
     let part = folder.path().join("part.json");
@@ -208,10 +208,10 @@ fn an_export_of_a_filter_has_its_spans_and_instants_and_no_counters() {
 }
 
 #[test]
-fn a_part_with_nothing_in_it_is_empty_and_says_why() {
+fn an_empty_scope_gives_no_rows_and_explains_why() {
     let folder = folder();
     let file = trace(folder.path());
-    for (options, said) in [
+    for (options, stderr) in [
         (&["--process", "^Nobody$"][..], "--process ^Nobody$"),
         (&["--process", "2"], "--process 2"),
         (&["--thread", "^3$"], "--thread ^3$"),
@@ -222,7 +222,7 @@ fn a_part_with_nothing_in_it_is_empty_and_says_why() {
         (&["--filter", "thread:main nothing"], ""),
         (&["--filter", "within:main/7@0"], ""),
     ] {
-        let answers = ["spans", "stats", "search", "export", "render"].map(|command| {
+        let outputs = ["spans", "stats", "search", "export", "render"].map(|command| {
             let output = folder.path().join(if command == "render" { "x.png" } else { "x.csv" });
             let write = ["-o", text(&output), "--size", "64x64"];
             let write = match command {
@@ -233,11 +233,11 @@ fn a_part_with_nothing_in_it_is_empty_and_says_why() {
             };
             Some((command, run(command, &file, &[options, write].concat())))
         });
-        for (command, answer) in answers.into_iter().flatten() {
-            assert!(answer.stderr.contains(said), "{command} {options:?}: {}", answer.stderr);
+        for (command, result) in outputs.into_iter().flatten() {
+            assert!(result.stderr.contains(stderr), "{command} {options:?}: {}", result.stderr);
             // The header, or the number of hits.
             let empty = usize::from(["spans", "stats", "search"].contains(&command));
-            let stdout = answer.done();
+            let stdout = result.done();
             assert_eq!(stdout.lines().count(), empty, "{command} {options:?}: {stdout}");
             assert!(command != "search" || stdout == "0\n", "{stdout}");
         }
@@ -245,7 +245,7 @@ fn a_part_with_nothing_in_it_is_empty_and_says_why() {
 }
 
 #[test]
-fn words_that_cannot_be_meant_are_wrong_usage_for_each_command() {
+fn invalid_scope_options_are_wrong_usage_for_each_command() {
     let folder = folder();
     let file = trace(folder.path());
     for options in [
@@ -268,8 +268,8 @@ fn words_that_cannot_be_meant_are_wrong_usage_for_each_command() {
                 "export" => &write[..],
                 _ => &[],
             };
-            let refused = run(command, &file, &[options, write].concat()).failed(2);
-            assert!(refused.contains(options[options.len() - 2]), "{command} {options:?}: {refused}");
+            let message = run(command, &file, &[options, write].concat()).failed(2);
+            assert!(message.contains(options[options.len() - 2]), "{command} {options:?}: {message}");
             assert!(!output.exists());
         }
     }
@@ -277,14 +277,14 @@ fn words_that_cannot_be_meant_are_wrong_usage_for_each_command() {
 
 #[test]
 #[cfg(feature = "window")]
-fn a_picture_of_a_part_shows_other_tracks_and_dims_what_does_not_pass() {
+fn an_image_of_a_scope_shows_other_tracks_and_dims_filtered_spans() {
     let folder = folder();
     let file = trace(folder.path());
     let picture = |name: &str, options: &[&str]| {
         let output = folder.path().join(name);
         let size = ["--size", "400x300", "-o", text(&output)];
         run("render", &file, &[options, &size].concat()).done();
-        fs::read(&output).expect("a picture")
+        fs::read(&output).expect("an image")
     };
     let whole = picture("whole.png", &[]);
     assert!(whole == picture("again.png", &["--process", "."]), "all tracks");
@@ -292,12 +292,12 @@ fn a_picture_of_a_part_shows_other_tracks_and_dims_what_does_not_pass() {
     let mut pictures: Vec<_> = parts.iter().map(|options| picture("part.png", options)).collect();
     pictures.push(whole);
     for (place, one) in pictures.iter().enumerate() {
-        assert!(pictures[..place].iter().all(|other| other != one), "picture {place} is another");
+        assert!(pictures[..place].iter().all(|other| other != one), "image {place} differs from all before");
     }
 }
 
 #[test]
-fn a_process_is_found_by_its_command_line_and_by_the_short_name_of_the_window() {
+fn a_process_matches_its_command_line_and_the_short_name_in_the_window() {
     let folder = folder();
     let file = folder.path().join("chrome.json");
     let process = |pid: u32, name: &str| {

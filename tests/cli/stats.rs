@@ -21,10 +21,10 @@ fn sums(rows: &[Vec<String>]) -> BTreeMap<(String, String), (u64, u64, u64, u64)
 }
 
 #[test]
-fn totals_are_sums_over_the_listed_spans_with_the_most_time_first() {
+fn totals_are_sums_over_the_listed_spans_sorted_by_time() {
     let file = data("go_trace.json");
     let spans = records(&spans_of(&file));
-    assert!(spans.iter().all(|row| row[1] != "-1"), "this capture has all its ends");
+    assert!(spans.iter().all(|row| row[1] != "-1"), "this trace has no unfinished spans");
     for filter in ["", "dur>10us", "-go"] {
         let listed = longspan(&["spans", "--no-cache", "--filter", filter, text(&file)]).done();
         let mut expected = sums(&records(&listed));
@@ -50,32 +50,32 @@ fn totals_are_sums_over_the_listed_spans_with_the_most_time_first() {
 }
 
 #[test]
-fn an_empty_table_says_why_on_stderr() {
+fn an_empty_table_is_explained_on_stderr() {
     let (spans, samples) = (data("go_trace.json"), data("go_cpu.pprof"));
-    let said = |words: &[&str], file: &Path| {
-        let answer = longspan(&[words, &["--no-cache", text(file)]].concat());
-        assert_eq!(answer.status, Some(0), "{words:?}: {answer:?}");
-        assert!(answer.stdout.lines().count() <= 1, "{words:?}: {answer:?}");
-        answer.stderr
+    let stderr_of = |args: &[&str], file: &Path| {
+        let output = longspan(&[args, &["--no-cache", text(file)]].concat());
+        assert_eq!(output.status, Some(0), "{args:?}: {output:?}");
+        assert!(output.stdout.lines().count() <= 1, "{args:?}: {output:?}");
+        output.stderr
     };
-    for words in [&["stats"][..], &["spans"], &["spans", "--longest", "5"], &["flame"], &["stats", "--heat-map"]] {
-        let nothing = said(&[words, &["--filter", "name:no_such_name"]].concat(), &spans);
-        assert!(nothing.contains("no spans in this part: none matches --filter\n"), "{words:?}: {nothing}");
+    for args in [&["stats"][..], &["spans"], &["spans", "--longest", "5"], &["flame"], &["stats", "--heat-map"]] {
+        let nothing = stderr_of(&[args, &["--filter", "name:no_such_name"]].concat(), &spans);
+        assert!(nothing.contains("no spans in this part: none matches --filter\n"), "{args:?}: {nothing}");
     }
-    let nothing = said(&["spans", "--name", "zz", "--kind", "thread"], &spans);
+    let nothing = stderr_of(&["spans", "--name", "zz", "--kind", "thread"], &spans);
     assert!(nothing.contains("none matches --kind thread and --name zz\n"), "{nothing}");
-    let nothing = said(&["stats", "--counters", "--kind", "state"], &data("chromium.pftrace.gz"));
+    let nothing = stderr_of(&["stats", "--counters", "--kind", "state"], &data("chromium.pftrace.gz"));
     assert!(nothing.contains("--kind state"), "{nothing}");
-    for words in [&["spans", "--limit", "0"][..], &["spans", "--longest", "0"]] {
-        assert!(!said(words, &spans).contains("no spans"), "{words:?}");
+    for args in [&["spans", "--limit", "0"][..], &["spans", "--longest", "0"]] {
+        assert!(!stderr_of(args, &spans).contains("no spans"), "{args:?}");
     }
-    let nothing = said(&["flame", "--event", "x"], &spans);
+    let nothing = stderr_of(&["flame", "--event", "x"], &spans);
     assert!(nothing.contains("this trace has no samples"), "{nothing}");
-    for words in [&["spans"][..], &["stats", "--by", "thread"], &["stats", "--heat-map"]] {
-        let nothing = said(words, &samples);
-        assert!(nothing.contains("samples and no spans: `longspan stats`"), "{words:?}: {nothing}");
+    for args in [&["spans"][..], &["stats", "--by", "thread"], &["stats", "--heat-map"]] {
+        let nothing = stderr_of(args, &samples);
+        assert!(nothing.contains("samples and no spans: `longspan stats`"), "{args:?}: {nothing}");
     }
-    let nothing = said(&["stats", "--counters"], &samples);
+    let nothing = stderr_of(&["stats", "--counters"], &samples);
     assert!(nothing.contains("this trace has no counters"), "{nothing}");
 }
 
@@ -129,7 +129,7 @@ fn groups_are_sums_of(file: &Path) {
 }
 
 #[test]
-fn groups_of_an_argument_are_its_values_and_unfinished_spans_are_told_apart() {
+fn groups_of_an_argument_are_its_values_with_unfinished_spans_separate() {
     let folder = folder();
     let file = folder.path().join("args.json");
     let spans = [
@@ -156,7 +156,7 @@ fn groups_of_an_argument_are_its_values_and_unfinished_spans_are_told_apart() {
 }
 
 #[test]
-fn a_key_with_dots_is_one_key_or_a_member_of_an_object_for_filters_groups_and_sums() {
+fn a_key_with_dots_is_a_key_or_an_object_member_in_filters_groups_and_sums() {
     let folder = folder();
     let file = folder.path().join("keys.json");
     let spans = [
@@ -190,7 +190,7 @@ fn a_key_with_dots_is_one_key_or_a_member_of_an_object_for_filters_groups_and_su
 }
 
 #[test]
-fn a_filter_lists_the_spans_that_each_of_its_words_allows() {
+fn a_filter_lists_the_spans_that_match_all_of_its_conditions() {
     let file = data("go_trace.json");
     let all = records(&spans_of(&file));
     let long = |row: &&Vec<String>| row[1].parse::<u64>().is_ok_and(|dur| dur > 10_000);
@@ -199,12 +199,12 @@ fn a_filter_lists_the_spans_that_each_of_its_words_allows() {
     let has_name = |row: &&Vec<String>| row[3].to_lowercase().contains(&name.to_lowercase());
     let expected: Vec<_> = all.iter().filter(long).filter(has_name).cloned().collect();
     assert_eq!(records(&listed), expected);
-    let refused = longspan(&["spans", "--no-cache", "--filter", "dur>soon", text(&file)]).failed(2);
-    assert!(refused.contains("dur>soon") && refused.contains("nanoseconds"), "{refused}");
+    let message = longspan(&["spans", "--no-cache", "--filter", "dur>soon", text(&file)]).failed(2);
+    assert!(message.contains("dur>soon") && message.contains("nanoseconds"), "{message}");
 }
 
 #[test]
-fn values_beyond_the_limit_are_others_and_are_counted() {
+fn values_beyond_the_group_limit_are_counted_as_others() {
     let folder = folder();
     let file = folder.path().join("values.json");
     let span = |number: u32| {
@@ -212,7 +212,7 @@ fn values_beyond_the_limit_are_others_and_are_counted() {
     };
     let spans: Vec<String> = (0..(1 << 16) + 5).map(span).collect();
     fs::write(&file, format!("[{}]", spans.join(","))).expect("written");
-    let answer = longspan(&["stats", "--no-cache", "--by", "arg:k", text(&file)]);
-    assert!(answer.stderr.contains("5 spans are in `others`"), "{}", answer.stderr);
-    assert_eq!(records(&answer.done()).len(), (1 << 16) + 1);
+    let output = longspan(&["stats", "--no-cache", "--by", "arg:k", text(&file)]);
+    assert!(output.stderr.contains("5 spans are in `others`"), "{}", output.stderr);
+    assert_eq!(records(&output.done()).len(), (1 << 16) + 1);
 }

@@ -10,21 +10,21 @@ use crate::harness::{folder, longspan, records, text};
 use crate::recording::{KERNEL_AT, MAPPED_AT, RecordedMap, address, build_id, program, recording, run, written};
 
 /// Runs `symbols`, and returns state, named frames and command of the modules whose name ends in `module`.
-fn state(words: &[&str], module: &str) -> [String; 3] {
-    let text = longspan(&[&["symbols", "--no-cache"], words].concat()).done();
+fn state(args: &[&str], module: &str) -> [String; 3] {
+    let text = longspan(&[&["symbols", "--no-cache"], args].concat()).done();
     assert!(text.starts_with("module,build_id,samples,frames,named,state,verified,file,command\n"), "{text}");
     let table = records(&text);
     let row = table.iter().find(|row| row[0].ends_with(module)).unwrap_or_else(|| panic!("{table:?}"));
     [row[5].clone(), row[4].clone(), row[8].clone()]
 }
 
-fn folded(words: &[&str]) -> Vec<String> {
-    let text = longspan(&[&["flame", "--no-cache"], words].concat()).done();
+fn folded(args: &[&str]) -> Vec<String> {
+    let text = longspan(&[&["flame", "--no-cache"], args].concat()).done();
     text.lines().map(str::to_owned).collect()
 }
 
 #[test]
-fn functions_have_their_names_unless_the_user_says_not_to() {
+fn functions_are_symbolized_unless_symbols_are_turned_off() {
     let folder = folder();
     let program = program(folder.path(), "");
     let file = recording(folder.path(), &program);
@@ -41,10 +41,10 @@ fn functions_have_their_names_unless_the_user_says_not_to() {
     assert!(stats.contains(",inner,2,2,2,2\n") && stats.contains(",main,0,3,0,3\n"), "{stats}");
     assert!(longspan(&["dump", "--no-cache", file]).done().contains(r#""stack":["inner","outer","main"]"#));
     // Exports contain recorded names, unless symbolized names are requested.
-    for (words, expected) in [(&["--symbolized"][..], true), (&[], false)] {
+    for (args, expected) in [(&["--symbolized"][..], true), (&[], false)] {
         for output in ["out.json", "out.pftrace", "out.longspan", "out.pb.gz"] {
             let output = folder.path().join(output);
-            longspan(&[&["export", "--no-cache", file, "-o", text(&output)], words].concat()).done();
+            longspan(&[&["export", "--no-cache", file, "-o", text(&output)], args].concat()).done();
             let mut all = folded(&[text(&output), "--no-symbols"]);
             all.sort();
             assert_eq!(all == named, expected, "{}: {all:?}", output.display());
@@ -61,7 +61,7 @@ fn a_frame_with_inlined_functions_matches_the_exact_name_of_each() {
     let folder = folder();
     let program = program(folder.path(), "");
     let file = recording(folder.path(), &program);
-    let words = [
+    let counts = [
         ("name:/^inner$/", "2"),
         ("name:/^outer$/", "2"),
         ("name:/^outer \u{203a} inner$/", "2"),
@@ -69,7 +69,7 @@ fn a_frame_with_inlined_functions_matches_the_exact_name_of_each() {
         ("name:/^inner$/ -name:/^outer$/", "0"),
         ("name:/^main$/", "0"),
     ];
-    for (filter, count) in words {
+    for (filter, count) in counts {
         assert_eq!(longspan(&["search", "--no-cache", text(&file), "--", filter]).done().trim(), count, "{filter}");
         let stats = ["stats", "--no-cache", "--samples", text(&file), &format!("--filter={filter}")];
         let rows = records(&longspan(&stats).done());
@@ -79,12 +79,12 @@ fn a_frame_with_inlined_functions_matches_the_exact_name_of_each() {
 }
 
 #[test]
-fn the_modules_say_why_names_are_missing_and_what_brings_them() {
+fn the_module_list_explains_missing_symbols_and_suggests_a_command() {
     let folder = folder();
     let program = program(folder.path(), "");
     let (digits, file) = (build_id(&program), recording(folder.path(), &program));
     let file = text(&file);
-    let work = |words: &[&str]| state(&[&[file], words].concat(), "/work");
+    let work = |args: &[&str]| state(&[&[file], args].concat(), "/work");
     let fetch = format!("debuginfod-find debuginfo {digits}");
     assert_eq!(work(&[]), ["named", "2", ""]);
     assert_eq!(work(&["--no-symbols"]), ["not searched", "0", ""]);
@@ -93,18 +93,18 @@ fn the_modules_say_why_names_are_missing_and_what_brings_them() {
     let missing = format!("debuginfod-find debuginfo {}", "ab".repeat(20));
     assert_eq!(state(&[file], "libmissing.so"), ["no file", "0", &missing]);
 
-    let kept = folder.path().join("kept");
-    fs::create_dir_all(&kept).expect("made");
-    fs::copy(&program, kept.join("work")).expect("copied");
+    let symbol_folder = folder.path().join("symbols");
+    fs::create_dir_all(&symbol_folder).expect("made");
+    fs::copy(&program, symbol_folder.join("work")).expect("copied");
     run(Command::new("strip").arg("-g").arg(&program));
     assert_eq!(work(&[]), ["no debug info", "2", &fetch]);
     run(Command::new("strip").arg(&program));
     assert_eq!(work(&[]), ["stripped", "0", &fetch]);
-    assert_eq!(work(&["--symbols", text(&kept)]), ["named", "2", ""]);
+    assert_eq!(work(&["--symbols", text(&symbol_folder)]), ["named", "2", ""]);
     // Another program at the path is not used for symbols.
     crate::recording::program(folder.path(), "int other(int x) { return x + 1; }");
     assert_eq!(work(&[]), ["other build", "0", &fetch]);
-    assert_eq!(work(&["--symbols", text(&kept)]), ["named", "2", ""]);
+    assert_eq!(work(&["--symbols", text(&symbol_folder)]), ["named", "2", ""]);
     fs::remove_file(&program).expect("removed");
     assert_eq!(work(&[]), ["no file", "0", &fetch]);
     // A trace in another folder: the program is outside the searched folders.
@@ -122,7 +122,7 @@ fn the_modules_say_why_names_are_missing_and_what_brings_them() {
 }
 
 #[test]
-fn a_module_without_a_recorded_build_id_is_fetched_by_that_of_its_file() {
+fn a_module_without_a_recorded_build_id_is_fetched_by_the_build_id_of_its_file() {
     let folder = folder();
     let program = program(folder.path(), "");
     let maps = [RecordedMap { start: MAPPED_AT, path: text(&program), build_id: "" }];
@@ -137,7 +137,7 @@ fn map<'a>(path: &'a str, build_id: &'a str) -> [RecordedMap<'a>; 1] {
 }
 
 #[test]
-fn a_program_built_after_one_of_several_traces_is_no_file_of_that_one() {
+fn a_program_built_after_one_of_several_traces_is_not_used_for_that_trace() {
     let outer = folder();
     let [old, new, other] = ["old", "new", "other"].map(|name| outer.path().join(name));
     [&old, &new, &other].into_iter().for_each(|folder| fs::create_dir(folder).expect("made"));
@@ -177,14 +177,14 @@ fn a_trace_without_addresses_has_no_modules() {
     let folder = folder();
     let file = folder.path().join("spans.json");
     fs::write(&file, r#"[{"name":"a","ph":"X","ts":0,"dur":1,"pid":1,"tid":1}]"#).expect("written");
-    let answer = longspan(&["symbols", "--no-cache", text(&file)]);
-    assert!(answer.stderr.contains("no frame has an address"), "{}", answer.stderr);
-    assert_eq!(answer.done().lines().count(), 1);
+    let output = longspan(&["symbols", "--no-cache", text(&file)]);
+    assert!(output.stderr.contains("no frame has an address"), "{}", output.stderr);
+    assert_eq!(output.done().lines().count(), 1);
     longspan(&["symbols", "--no-cache", text(&file), "--symbols", "/", "--no-symbols"]).failed(2);
 }
 
 #[test]
-fn a_function_that_the_kernel_interrupts_at_its_first_byte_has_its_own_name() {
+fn a_function_interrupted_at_its_first_byte_has_its_own_name() {
     let folder = folder();
     let program = program(folder.path(), "");
     let (outer, main) = (address(&program, "outer"), address(&program, "main") + 5);
@@ -203,12 +203,12 @@ fn a_function_that_the_kernel_interrupts_at_its_first_byte_has_its_own_name() {
 
 /// Returns the files that a command opens and the programs that it starts, by strace.
 #[cfg(target_os = "linux")]
-pub(crate) fn opened(folder: &Path, words: &[&str]) -> Vec<String> {
+pub(crate) fn opened(folder: &Path, args: &[&str]) -> Vec<String> {
     let log = folder.join("strace.log");
     let calls = "--trace=open,openat,openat2,creat,execve,connect";
     let output = Command::new("strace")
         .args(["-f", "-qq", "-s", "4096", calls, "-o", text(&log), env!("CARGO_BIN_EXE_longspan")])
-        .args(words)
+        .args(args)
         .env("HOME", "/nonexistent")
         .output()
         .expect("strace, which .ci/setup installs");
@@ -222,7 +222,7 @@ pub(crate) fn opened(folder: &Path, words: &[&str]) -> Vec<String> {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn no_file_outside_the_roots_is_opened_whatever_a_recording_names() {
+fn no_file_outside_the_searched_folders_is_opened_for_any_recorded_path() {
     use std::os::unix::fs::symlink;
     let (folder, outside) = (folder(), folder());
     let inside = |name: &str| folder.path().join(name);
@@ -261,8 +261,8 @@ fn no_file_outside_the_roots_is_opened_whatever_a_recording_names() {
     let stacks: Vec<&[u64]> = stacks.iter().map(|stack| &stack[..]).collect();
     let file = written(folder.path(), &maps, &stacks);
 
-    let words = ["symbols", "--no-cache", text(&file)];
-    let all = opened(folder.path(), &words);
+    let args = ["symbols", "--no-cache", text(&file)];
+    let all = opened(folder.path(), &args);
     assert!(all.iter().any(|path| path == text(&file)) && all.iter().any(|path| path == text(&stripped)), "{all:?}");
     let is_refused = |path: &&String| {
         path.starts_with(text(outside.path())) || paths[5..].contains(&path.as_str()) || path.contains("/folder/")
@@ -271,27 +271,27 @@ fn no_file_outside_the_roots_is_opened_whatever_a_recording_names() {
     let programs = all.iter().filter(|path| *path == env!("CARGO_BIN_EXE_longspan")).count();
     assert_eq!(programs, 1, "no other program is started: {all:?}");
     // The folder that the user gave is searched, so the test sees the files opened there.
-    let given = opened(folder.path(), &[&words[..], &["--symbols", text(outside.path())]].concat());
+    let given = opened(folder.path(), &[&args[..], &["--symbols", text(outside.path())]].concat());
     assert!(given.iter().any(|path| path.starts_with(text(outside.path()))), "{given:?}");
 }
 
 /// The folders and links of `perf archive`: build-ids link to files below the recorded paths.
 #[cfg(target_os = "linux")]
 #[test]
-fn an_archive_of_perf_says_how_it_becomes_a_folder_that_names_functions() {
+fn a_perf_archive_is_refused_with_the_command_that_unpacks_it() {
     let (folder, elsewhere) = (folder(), folder());
     let program = program(folder.path(), "");
     let (file, digits) = (recording(folder.path(), &program), build_id(&program));
-    let kept = elsewhere.path().join("kept");
+    let archived = elsewhere.path().join("archived");
     let below = format!("home/ann/work/{digits}");
-    fs::create_dir_all(kept.join(&below)).expect("made");
-    fs::rename(&program, kept.join(&below).join("elf")).expect("moved");
-    let links = kept.join(".build-id").join(&digits[..2]);
+    fs::create_dir_all(archived.join(&below)).expect("made");
+    fs::rename(&program, archived.join(&below).join("elf")).expect("moved");
+    let links = archived.join(".build-id").join(&digits[..2]);
     fs::create_dir_all(&links).expect("made");
     std::os::unix::fs::symlink(format!("../../{below}"), links.join(&digits[2..])).expect("linked");
     let archive = elsewhere.path().join("perf data.tar.gz");
-    run(Command::new("tar").arg("-czf").arg(&archive).arg("-C").arg(&kept).args([".build-id", "home"]));
-    fs::remove_dir_all(&kept).expect("removed");
+    run(Command::new("tar").arg("-czf").arg(&archive).arg("-C").arg(&archived).args([".build-id", "home"]));
+    fs::remove_dir_all(&archived).expect("removed");
     let message = longspan(&["symbols", "--no-cache", text(&file), "--symbols", text(&archive)]).failed(2);
     let command = message.split("name the folder: ").nth(1).expect("a command").lines().next().expect("a line");
     run(Command::new("sh").args(["-c", command]));
@@ -304,7 +304,7 @@ fn an_archive_of_perf_says_how_it_becomes_a_folder_that_names_functions() {
 /// A trace in Spall's automatic format: `main` is entered and calls `inner`.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_folder_that_may_not_be_entered_is_refused_with_the_reason() {
+fn an_inaccessible_folder_is_refused_with_the_reason() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = folder();
     let file = recording(folder.path(), &program(folder.path(), ""));
@@ -332,7 +332,7 @@ fn a_folder_that_may_not_be_entered_is_refused_with_the_reason() {
 }
 
 #[test]
-fn spans_of_instrumented_functions_have_their_names() {
+fn spans_of_instrumented_functions_are_symbolized() {
     let folder = folder();
     let program = program(folder.path(), "");
     let path = text(&program).as_bytes();
@@ -346,7 +346,7 @@ fn spans_of_instrumented_functions_have_their_names() {
     let file = folder.path().join("auto.spall");
     let path_len = u16::try_from(path.len()).expect("a path").to_le_bytes();
     fs::write(&file, [&header, &path_len[..], path, &buffer].concat()).expect("written");
-    let stats = |words: &[&str]| longspan(&[&["stats", "--no-cache", text(&file)], words].concat()).done();
+    let stats = |args: &[&str]| longspan(&[&["stats", "--no-cache", text(&file)], args].concat()).done();
     let named = stats(&[]);
     assert!(named.contains("main") && named.contains("outer") && !named.contains("work+0x"), "{named}");
     let raw = stats(&["--no-symbols"]);
@@ -355,7 +355,7 @@ fn spans_of_instrumented_functions_have_their_names() {
 }
 
 #[test]
-fn two_programs_of_one_file_name_are_two_modules() {
+fn two_programs_with_one_file_name_are_two_modules() {
     let outer = folder();
     let [first, second] = ["d1", "d2"].map(|name| {
         let folder = outer.path().join(name);
@@ -370,7 +370,7 @@ fn two_programs_of_one_file_name_are_two_modules() {
         .map(|(start, path, build_id)| RecordedMap { start, path: text(path), build_id });
     let main = [address(&first, "main") + 5, address(&second, "main") + 5 + starts[1] - starts[0]];
     let file = written(outer.path(), &maps, &[&[main[0]], &[main[1]], &[main[1]]]);
-    let run = |words: &[&str]| longspan(&[words, &["--no-cache", text(&file)]].concat());
+    let run = |args: &[&str]| longspan(&[args, &["--no-cache", text(&file)]].concat());
     let rows = |by: &str| {
         let table = run(&["stats", by]).done();
         records(&table).into_iter().map(|row| row[2..row.len() - 4].join(" ")).collect::<Vec<_>>()
@@ -386,7 +386,7 @@ fn two_programs_of_one_file_name_are_two_modules() {
     ] {
         assert_eq!(flame(module), paths);
     }
-    let annotate = |words: &[&str]| longspan(&[&["annotate", "--no-cache", text(&file), "main"], words].concat());
+    let annotate = |args: &[&str]| longspan(&[&["annotate", "--no-cache", text(&file), "main"], args].concat());
     let several = annotate(&[]);
     assert!(several.stderr.contains("/d1/work, `main` of "), "{}", several.stderr);
     for (module, samples) in [("d1/work", "1"), (text(&second), "2")] {
@@ -396,16 +396,16 @@ fn two_programs_of_one_file_name_are_two_modules() {
 }
 
 #[test]
-fn a_folder_that_does_not_exist_is_named_on_stderr() {
+fn a_missing_symbol_folder_is_named_on_stderr() {
     let folder = folder();
     let file = recording(folder.path(), &program(folder.path(), ""));
     let missing = folder.path().join("none");
     let message = |option: &str| format!("longspan: {option} {}: no such folder\n", text(&missing));
-    let answer = longspan(&["symbols", "--no-cache", text(&file), "--symbols", text(&missing)]);
-    assert_eq!(answer.stderr, message("--symbols"));
-    answer.done();
+    let output = longspan(&["symbols", "--no-cache", text(&file), "--symbols", text(&missing)]);
+    assert_eq!(output.stderr, message("--symbols"));
+    output.done();
     let map = format!("/build={}", text(&missing));
-    let answer = longspan(&["annotate", "--no-cache", text(&file), "main", "--source-map", &map]);
-    assert!(answer.stderr.contains(&message("--source-map")), "{}", answer.stderr);
-    answer.done();
+    let output = longspan(&["annotate", "--no-cache", text(&file), "main", "--source-map", &map]);
+    assert!(output.stderr.contains(&message("--source-map")), "{}", output.stderr);
+    output.done();
 }

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use longspan::facade::base::escape::is_control;
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, command, folder, longspan, records, text, wait};
+use crate::harness::{CommandResult, command, folder, longspan, records, text, wait};
 
 /// Sets the title, writes the clipboard, sets red, clears the screen, starts a new line, reverses the text direction,
 /// and starts a C1 sequence.
@@ -66,8 +66,8 @@ fn quoted(word: &str) -> String {
 }
 
 /// Returns the combined output of a command on a terminal, unchanged, and its status.
-fn on_terminal(words: &[&str]) -> (i32, String) {
-    let program = [env!("CARGO_BIN_EXE_longspan")].into_iter().chain(words.iter().copied());
+fn on_terminal(args: &[&str]) -> (i32, String) {
+    let program = [env!("CARGO_BIN_EXE_longspan")].into_iter().chain(args.iter().copied());
     let line: Vec<String> = program.map(quoted).collect();
     let mut script = Command::new("script");
     script.args(["--quiet", "--return", "--command", &format!("stty raw -echo; exec {}", line.join(" ")), "/dev/null"]);
@@ -86,7 +86,7 @@ fn controls(shown: &str) -> Vec<String> {
 }
 
 #[test]
-fn no_command_puts_a_control_character_of_a_name_on_a_terminal() {
+fn no_command_prints_control_characters_of_names_to_a_terminal() {
     let folder = folder();
     let [trace, archive, garbage, missing] = evil_files(folder.path());
     let cache = folder.path().join(evil_name("cache"));
@@ -147,17 +147,17 @@ fn no_command_puts_a_control_character_of_a_name_on_a_terminal() {
 }
 
 #[test]
-fn files_and_pipes_get_the_bytes_of_names_and_json_reads_back_the_same() {
+fn files_and_pipes_get_the_exact_bytes_of_names_and_json_decodes_to_them() {
     let folder = folder();
     let [trace, ..] = evil_files(folder.path());
     let trace = text(&trace);
     let rows = records(&longspan(&["spans", "--no-cache", trace]).done());
     assert!(rows.iter().any(|row| row[3] == EVIL && row[4] == EVIL && row[7] == EVIL && row[8] == EVIL), "{rows:?}");
-    for words in [&["spans", "--format", "jsonl"][..], &["stats", "--format", "jsonl"], &["dump"]] {
-        let lines = longspan(&[words, &["--no-cache", trace]].concat()).done();
-        assert_eq!(controls(&lines), [""; 0], "{words:?}: {lines}");
+    for args in [&["spans", "--format", "jsonl"][..], &["stats", "--format", "jsonl"], &["dump"]] {
+        let lines = longspan(&[args, &["--no-cache", trace]].concat()).done();
+        assert_eq!(controls(&lines), [""; 0], "{args:?}: {lines}");
         let objects: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-        assert!(objects.iter().any(|object| object["name"] == EVIL), "{words:?}: {lines}");
+        assert!(objects.iter().any(|object| object["name"] == EVIL), "{args:?}: {lines}");
     }
     let stderr = longspan(&["info", "--no-cache", trace]).stderr;
     assert!(stderr.lines().count() >= 2 && controls(&stderr).is_empty(), "{stderr}");
@@ -168,7 +168,7 @@ fn files_and_pipes_get_the_bytes_of_names_and_json_reads_back_the_same() {
 }
 
 #[test]
-fn cells_that_a_spreadsheet_takes_for_formulas_are_marked_on_request_only() {
+fn cells_that_look_like_formulas_are_escaped_only_on_request() {
     let folder = folder();
     let [trace, ..] = evil_files(folder.path());
     let (trace, output) = (text(&trace), folder.path().join("safe.csv"));
@@ -176,13 +176,13 @@ fn cells_that_a_spreadsheet_takes_for_formulas_are_marked_on_request_only() {
         let cells = records(csv).into_iter().flatten().filter(|cell| cell.parse::<f64>().is_err());
         cells.filter(|cell| cell.starts_with(['=', '+', '-', '@', '\t'])).count()
     };
-    for words in [&["spans"][..], &["stats"]] {
-        let as_it_is = longspan(&[words, &["--no-cache", trace]].concat()).done();
-        let safe = longspan(&[words, &["--no-cache", "--csv-safe", trace]].concat()).done();
+    for args in [&["spans"][..], &["stats"]] {
+        let as_it_is = longspan(&[args, &["--no-cache", trace]].concat()).done();
+        let safe = longspan(&[args, &["--no-cache", "--csv-safe", trace]].concat()).done();
         assert!(starts(&as_it_is) >= 2, "{as_it_is}");
         assert_eq!(starts(&safe), 0, "{safe}");
         assert_eq!(safe.replace("'=1+1,'@x", "=1+1,@x"), as_it_is);
-        longspan(&[words, &["--no-cache", "--csv-safe", "--format", "jsonl", trace]].concat()).failed(2);
+        longspan(&[args, &["--no-cache", "--csv-safe", "--format", "jsonl", trace]].concat()).failed(2);
     }
     longspan(&["export", "--no-cache", "--csv-safe", "-o", text(&output), trace]).done();
     let safe = fs::read_to_string(&output).expect("written");
@@ -191,7 +191,7 @@ fn cells_that_a_spreadsheet_takes_for_formulas_are_marked_on_request_only() {
 
 /// A file name from shell expansion is as hostile as the file.
 #[test]
-fn a_word_that_is_no_text_is_shown_without_control_characters() {
+fn an_argument_that_is_not_utf8_is_printed_without_control_characters() {
     use std::os::unix::ffi::OsStrExt as _;
     let mut child = command(&["info"]);
     child.arg(std::ffi::OsStr::from_bytes(b"--\x1b]0;x\x07\xff\x9b")).stdin(Stdio::null());
@@ -199,6 +199,6 @@ fn a_word_that_is_no_text_is_shown_without_control_characters() {
     let status = wait(&mut child, &["info"]);
     let output = child.wait_with_output().expect("read");
     let stderr = String::from_utf8(output.stderr).expect("the program writes UTF-8");
-    let answer = Answer { status, stdout: String::new(), stderr };
-    assert_eq!(controls(&answer.failed(2)), [""; 0]);
+    let result = CommandResult { status, stdout: String::new(), stderr };
+    assert_eq!(controls(&result.failed(2)), [""; 0]);
 }

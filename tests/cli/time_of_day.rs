@@ -8,14 +8,14 @@ use serde_json::Value;
 use crate::harness::{data, folder, longspan, text};
 
 /// Returns the start of a trace in nanoseconds of UTC since 1970.
-fn began(words: &[&str]) -> Option<i64> {
-    let info = longspan(&[&["info", "--json", "--no-cache"], words].concat()).done();
+fn began(args: &[&str]) -> Option<i64> {
+    let info = longspan(&[&["info", "--json", "--no-cache"], args].concat()).done();
     let info: Value = serde_json::from_str(&info).expect("JSON");
     Some(info["start_ns"].as_i64().expect("a time") + info["utc_offset_ns"].as_i64()?)
 }
 
 #[test]
-fn real_captures_tell_when_they_began_or_nothing_of_it() {
+fn real_traces_have_the_correct_time_of_day_or_none() {
     for (name, expected) in [
         // The first snapshot of its clocks, and its first event on its own clock: 1795169362568453984 of UTC were
         // 4033302265140.
@@ -31,24 +31,24 @@ fn real_captures_tell_when_they_began_or_nothing_of_it() {
     ] {
         assert_eq!(began(&[text(&data(name))]), expected, "{name}");
     }
-    let told = longspan(&["info", text(&data("otlp.jsonl.gz")), "--no-cache"]).done();
-    assert!(told.contains("\nbegan        2026-11-20 09:30:08.097 UTC\n"), "{told}");
+    let info = longspan(&["info", text(&data("otlp.jsonl.gz")), "--no-cache"]).done();
+    assert!(info.contains("\nbegan        2026-11-20 09:30:08.097 UTC\n"), "{info}");
 }
 
 #[test]
-fn the_time_of_day_is_kept_by_an_export_and_by_a_move() {
+fn the_time_of_day_survives_an_export_and_an_offset() {
     let folder = folder();
-    let capture = data("chromium.pftrace.gz");
-    let expected = began(&[text(&capture)]);
+    let trace = data("chromium.pftrace.gz");
+    let expected = began(&[text(&trace)]);
     let native = folder.path().join("same.longspan");
-    longspan(&["export", text(&capture), "-o", text(&native), "--no-cache"]).done();
+    longspan(&["export", text(&trace), "-o", text(&native), "--no-cache"]).done();
     assert_eq!(began(&[text(&native)]), expected);
     assert_eq!(began(&[text(&native), "--offset", "same.longspan=-90s"]), expected);
     // The first file with a time of day counts.
     let other = data("go_trace.json");
     let together = [text(&other), text(&native), "--offset", "same.longspan=-4000s"];
-    let first_ns = began(&together).expect("told");
-    let from_zero_ns = expected.expect("told") - first_ns;
+    let first_ns = began(&together).expect("the time of day");
+    let from_zero_ns = expected.expect("the time of day") - first_ns;
     assert!((32_000_000_000..33_000_000_000).contains(&from_zero_ns), "{from_zero_ns}");
 }
 
@@ -63,7 +63,7 @@ fn gecko(folder: &Path, product: &str) -> std::path::PathBuf {
 }
 
 #[test]
-fn a_browsers_profile_counts_from_its_start_and_nobody_elses_is_believed_to() {
+fn only_browser_profiles_count_times_from_their_start() {
     let folder = folder();
     let firefox = gecko(folder.path(), "Firefox");
     assert_eq!(began(&[text(&firefox)]), Some(1_795_165_362_250_500_000));

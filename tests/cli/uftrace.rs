@@ -33,9 +33,9 @@ int main(void) {
 
 /// Returns start, duration, thread and name of each call. Those that never return have no duration.
 fn spans(trace: &str) -> Vec<(i64, Option<i64>, String, String)> {
-    let answer = longspan(&["spans", "--kind", "thread", trace]);
+    let output = longspan(&["spans", "--kind", "thread", trace]);
     let mut rows = Vec::new();
-    for mut row in records(&answer.done()) {
+    for mut row in records(&output.done()) {
         let (ts, dur, tid, name) = (row[0].parse(), row[1].parse(), row.remove(6), row.remove(3));
         if !name.starts_with("linux:") {
             let returns = !matches!(&*name, "main" | "leave" | "exit");
@@ -47,7 +47,7 @@ fn spans(trace: &str) -> Vec<(i64, Option<i64>, String, String)> {
 }
 
 #[test]
-fn calls_are_those_of_the_export_of_uftrace_itself() {
+fn calls_match_the_export_of_uftrace() {
     let folder = folder();
     let (source, program, recorded) =
         (folder.path().join("calls.c"), folder.path().join("calls"), folder.path().join("recorded"));

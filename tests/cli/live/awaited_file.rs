@@ -4,18 +4,18 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::time::Duration;
 
-use super::{chrome, interrupt, until};
+use super::{chrome, interrupt, wait_until};
 use crate::harness::{command, folder, longspan, text, wait};
 
 #[test]
-fn a_file_that_does_not_exist_yet_is_followed_once_it_does() {
+fn a_file_that_does_not_exist_yet_is_followed_once_it_is_created() {
     let folder = folder();
     let path = folder.path().join("later.json");
     let tail = ["tail", text(&path), "--format", "jsonl", "--until", "arg.i=50"];
     let mut child = command(&tail).spawn().expect("it starts");
     let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
-    let said = lines.next().expect("a line").expect("text");
-    assert!(said.ends_with("later.json: does not exist yet; waiting for it"), "{said}");
+    let stderr = lines.next().expect("a line").expect("text");
+    assert!(stderr.ends_with("later.json: does not exist yet; waiting for it"), "{stderr}");
     // The name may appear before its content, as with a shell redirection.
     let mut file = File::create(&path).expect("created");
     std::thread::sleep(Duration::from_millis(200));
@@ -27,17 +27,17 @@ fn a_file_that_does_not_exist_yet_is_followed_once_it_does() {
 }
 
 #[test]
-fn a_wait_for_a_file_ends_with_a_signal_and_a_folder_that_is_missing_is_an_error() {
+fn a_wait_for_a_file_ends_with_a_signal_and_a_missing_folder_is_an_error() {
     let folder = folder();
     let (path, out) = (folder.path().join("never.json"), folder.path().join("out.longspan"));
     let record = ["record", text(&path), "-o", text(&out)];
     let mut child = command(&record).spawn().expect("it starts");
     let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
-    until(|| lines.next().expect("a line").expect("text").contains("waiting for it"));
+    wait_until(|| lines.next().expect("a line").expect("text").contains("waiting for it"));
     interrupt(&child);
-    let said = lines.map_while(Result::ok).collect::<String>();
-    assert_eq!(wait(&mut child, &record), Some(1), "{said}");
-    assert!(said.contains("no data was received"), "{said}");
+    let stderr = lines.map_while(Result::ok).collect::<String>();
+    assert_eq!(wait(&mut child, &record), Some(1), "{stderr}");
+    assert!(stderr.contains("no data was received"), "{stderr}");
     assert!(!out.exists());
     let lost = longspan(&["tail", text(&folder.path().join("no-folder/trace.json"))]);
     assert_eq!(lost.status, Some(1), "{}", lost.stderr);
@@ -46,9 +46,9 @@ fn a_wait_for_a_file_ends_with_a_signal_and_a_folder_that_is_missing_is_an_error
     let path = folder.path().join("later");
     let mut child = command(&["tail", text(&path)]).spawn().expect("it starts");
     let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
-    until(|| lines.next().expect("a line").expect("text").contains("waiting for it"));
+    wait_until(|| lines.next().expect("a line").expect("text").contains("waiting for it"));
     fs::create_dir(&path).expect("made");
-    let said = lines.map_while(Result::ok).collect::<String>();
-    assert_eq!(wait(&mut child, &["tail"]), Some(1), "{said}");
-    assert!(said.contains("is a folder"), "{said}");
+    let stderr = lines.map_while(Result::ok).collect::<String>();
+    assert_eq!(wait(&mut child, &["tail"]), Some(1), "{stderr}");
+    assert!(stderr.contains("is a folder"), "{stderr}");
 }

@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use super::{fed, slices, until};
+use super::{fed, slices, wait_until};
 use crate::harness::{command, data, folder, longspan, text};
 
 /// Returns the number of rows of each kind.
@@ -73,7 +73,7 @@ fn the_last_packet_is_shown_while_the_recorder_is_silent() {
     let count = || memchr::memchr_iter(b'\n', &received.lock().expect("no panic")).count();
     for sent in 1..4 {
         input.write_all(&packet(sent)).expect("it reads");
-        until(|| count() >= usize::from(sent));
+        wait_until(|| count() >= usize::from(sent));
     }
     drop(input);
     assert!(child.wait().expect("it ends").success());

@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{interrupt, until};
+use super::{interrupt, wait_until};
 use crate::harness::{command, folder, longspan, text, wait};
 
 #[test]
-fn rows_of_a_file_that_grows_come_while_it_is_written_and_ctrl_c_ends_with_status_0() {
+fn rows_of_a_growing_file_are_printed_while_it_is_written_and_ctrl_c_exits_with_0() {
     let folder = folder();
     let path = folder.path().join("growing.json");
     let mut file = File::create(&path).expect("made");
@@ -23,7 +23,7 @@ fn rows_of_a_file_that_grows_come_while_it_is_written_and_ctrl_c_ends_with_statu
     let mut row = || serde_json::from_str::<Value>(&rows.next().expect("a row").expect("text")).expect("JSON");
     writeln!(file, "[").expect("written");
     for span in 0..5 {
-        // Half a record first: it is neither shown nor lost.
+        // The first half of a record is neither shown nor lost.
         write!(file, "{{\"name\":\"a{span}\",\"ph\":\"X\",\"ts\":{}", span * 100).expect("written");
         file.flush().expect("written");
         std::thread::sleep(Duration::from_millis(60));
@@ -31,7 +31,7 @@ fn rows_of_a_file_that_grows_come_while_it_is_written_and_ctrl_c_ends_with_statu
         let found = row();
         assert_eq!((found["name"].as_str(), found["dur"].as_i64()), (Some(&*format!("a{span}")), Some(7_000)));
     }
-    // Another trace under the same name, and then fewer bytes than before.
+    // Another trace has the same name, and later fewer bytes than before.
     let other = folder.path().join("other");
     fs::write(&other, "[\n{\"name\":\"new\",\"ph\":\"i\",\"ts\":1,\"pid\":1,\"tid\":1},\n").expect("written");
     // A record right before the replacement is read as well.
@@ -48,17 +48,17 @@ fn rows_of_a_file_that_grows_come_while_it_is_written_and_ctrl_c_ends_with_statu
     std::thread::sleep(Duration::from_millis(300));
     interrupt(&child);
     assert_eq!(wait(&mut child, &["tail"]), Some(0));
-    let mut said = String::new();
-    child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
+    let mut stderr = String::new();
+    child.stderr.take().expect("a pipe").read_to_string(&mut stderr).expect("text");
     for news in [
         "was replaced; the new file is another trace",
         "was truncated; the new data",
         "was deleted or moved",
         "which cannot be opened: it is not a regular file",
     ] {
-        assert!(said.contains(news), "{news}: {said}");
+        assert!(stderr.contains(news), "{news}: {stderr}");
     }
-    assert!(!said.contains("is not read"), "{said}");
+    assert!(!stderr.contains("is not read"), "{stderr}");
 }
 
 /// Returns whether a program has opened the file that is at a path now.
@@ -68,17 +68,17 @@ fn has_open(child: &Child, path: &Path) -> bool {
 }
 
 #[test]
-fn a_replaced_file_shares_neither_open_spans_nor_names_with_the_one_before() {
+fn a_replaced_file_shares_no_open_spans_or_names_with_the_old_one() {
     let folder = folder();
     let path = folder.path().join("rotated.json");
     let name = r#"{"ph":"M","name":"thread_name","pid":1,"tid":1,"args":{"name":"old main"}}"#;
     fs::write(&path, format!("[{name},\n{{\"ph\":\"B\",\"name\":\"old\",\"pid\":1,\"tid\":1,\"ts\":0}}"))
         .expect("written");
-    let kept = folder.path().join("kept.longspan");
-    let mut recorder = command(&["record", "--keep=1GB", "-o", text(&kept), text(&path)]).spawn().expect("it starts");
+    let out = folder.path().join("out.longspan");
+    let mut recorder = command(&["record", "--keep=1GB", "-o", text(&out), text(&path)]).spawn().expect("it starts");
     let mut child = command(&["tail", text(&path), "--format", "jsonl"]).spawn().expect("it starts");
     let all_read = || {
-        until(|| [&child, &recorder].iter().all(|child| has_open(child, &path)));
+        wait_until(|| [&child, &recorder].iter().all(|child| has_open(child, &path)));
         std::thread::sleep(Duration::from_millis(300));
     };
     all_read();
@@ -96,12 +96,12 @@ fn a_replaced_file_shares_neither_open_spans_nor_names_with_the_one_before() {
     let row = |name: &str| rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("{name}: {found}"));
     assert_eq!((row("old")["dur"].as_i64(), row("old")["thread"].as_str()), (Some(-1), Some("old main")));
     assert_eq!((row("new")["dur"].as_i64(), row("new")["thread"].as_str()), (Some(2_000_000), Some("")));
-    let spans = longspan(&["spans", text(&kept), "--no-cache", "--format", "csv"]).done();
+    let spans = longspan(&["spans", text(&out), "--no-cache", "--format", "csv"]).done();
     assert!(spans.contains("new") && spans.contains("old main") && spans.contains("rotated.json (2)"), "{spans}");
 }
 
 #[test]
-fn a_replaced_file_whose_writer_goes_on_does_not_hide_the_new_one() {
+fn a_new_file_is_followed_although_the_old_one_is_still_written() {
     let folder = folder();
     let path = folder.path().join("rotated.json");
     let span = |name: &str, ts: u64| {
@@ -110,7 +110,7 @@ fn a_replaced_file_whose_writer_goes_on_does_not_hide_the_new_one() {
     let mut old = File::create(&path).expect("made");
     write!(old, "[{}", span("old", 0)).expect("written");
     let mut child = command(&["tail", text(&path), "--format", "jsonl"]).spawn().expect("it starts");
-    until(|| has_open(&child, &path));
+    wait_until(|| has_open(&child, &path));
     let (is_done, found) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(String::new())));
     let old_writer = std::thread::spawn({
         let is_done = Arc::clone(&is_done);
@@ -137,7 +137,7 @@ fn a_replaced_file_whose_writer_goes_on_does_not_hide_the_new_one() {
     let other = folder.path().join("other");
     fs::write(&other, format!("[{}", span("new", 5))).expect("written");
     fs::rename(&other, &path).expect("renamed");
-    until(|| found.lock().expect("no panic").contains("\"new\""));
+    wait_until(|| found.lock().expect("no panic").contains("\"new\""));
     interrupt(&child);
     is_done.store(true, Ordering::Relaxed);
     let mut errors = String::new();
@@ -153,7 +153,7 @@ fn a_replaced_file_whose_writer_goes_on_does_not_hide_the_new_one() {
 }
 
 #[test]
-fn a_file_that_is_still_being_read_is_recorded_to_its_end_when_the_recording_stops() {
+fn a_stopped_recording_reads_a_file_to_its_end() {
     const SPANS: u64 = 1_500_000;
     let folder = folder();
     let (path, recorded) = (folder.path().join("large.json"), folder.path().join("recorded.longspan"));
@@ -167,12 +167,12 @@ fn a_file_that_is_still_being_read_is_recorded_to_its_end_when_the_recording_sto
     write!(writer, "]").expect("written");
     drop(writer);
     let mut child = command(&["record", "-o", text(&recorded), text(&path)]).spawn().expect("it starts");
-    until(|| has_open(&child, &path));
+    wait_until(|| has_open(&child, &path));
     std::thread::sleep(Duration::from_millis(200));
     interrupt(&child);
-    let mut said = String::new();
-    child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
-    assert_eq!(wait(&mut child, &["record"]), Some(0), "{said}");
-    assert!(!said.contains("truncated"), "{said}");
+    let mut stderr = String::new();
+    child.stderr.take().expect("a pipe").read_to_string(&mut stderr).expect("text");
+    assert_eq!(wait(&mut child, &["record"]), Some(0), "{stderr}");
+    assert!(!stderr.contains("truncated"), "{stderr}");
     assert_eq!(longspan(&["search", text(&recorded), "--no-cache", "work"]).done().trim(), SPANS.to_string());
 }

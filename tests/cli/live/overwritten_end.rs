@@ -4,11 +4,11 @@ use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::time::Duration;
 
-use super::{interrupt, until};
+use super::{interrupt, wait_until};
 use crate::harness::{command, folder, spans_of, text, wait};
 
 #[test]
-fn a_document_whose_end_is_overwritten_is_one_trace_without_a_gap() {
+fn a_json_document_whose_end_is_overwritten_is_followed_without_a_gap() {
     for (start, end) in [("[\n", "\n]"), ("{\"traceEvents\":[\n", "\n]}\n")] {
         for filler in [0, 300] {
             let folder = folder();
@@ -24,18 +24,18 @@ fn a_document_whose_end_is_overwritten_is_one_trace_without_a_gap() {
             let spool = folder.path().join("out.longspan.spool");
             let spooled = |record: &str| fs::read_to_string(&spool).is_ok_and(|spool| spool.ends_with(record));
             for number in 1..6 {
-                until(|| spooled(&record(number - 1)));
-                // The reader has seen the end, and looks at the time of the file.
+                wait_until(|| spooled(&record(number - 1)));
+                // The reader is at the end, and checks the modification time of the file.
                 std::thread::sleep(Duration::from_millis(120));
                 file.seek(SeekFrom::End(-(end.len() as i64))).expect("there");
                 write!(file, ",\n{}{end}", record(number)).expect("written");
             }
-            until(|| spooled(&record(5)));
+            wait_until(|| spooled(&record(5)));
             interrupt(&child);
-            let mut said = String::new();
-            child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
-            assert_eq!(wait(&mut child, &words), Some(0), "{said}");
-            assert!(said.starts_with("longspan: ") && said.lines().count() == 1, "only the result: {said}");
+            let mut stderr = String::new();
+            child.stderr.take().expect("a pipe").read_to_string(&mut stderr).expect("text");
+            assert_eq!(wait(&mut child, &words), Some(0), "{stderr}");
+            assert!(stderr.starts_with("longspan: ") && stderr.lines().count() == 1, "only the result: {stderr}");
             assert_eq!(spans_of(&out), spans_of(&path));
             assert_eq!(spans_of(&out).lines().count(), 7);
         }

@@ -1,14 +1,14 @@
-//! The names of the sources of a recording, and its output, which is none of them.
+//! The sources of a recording by name, and outputs that a recording refuses.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write as _;
 use std::process::Stdio;
 
-use super::{chrome, fifo, until};
+use super::{chrome, fifo, wait_until};
 use crate::harness::{command, folder, longspan, records, spans_of, text, wait};
 
-/// A program may still write to the source: it would be replaced at the end.
+/// A program may still write to the source, which would be replaced at the end.
 #[test]
 fn a_recording_never_replaces_its_source_and_fails_at_once_if_it_cannot_be_written() {
     let folder = folder();
@@ -28,16 +28,16 @@ fn a_recording_never_replaces_its_source_and_fails_at_once_if_it_cannot_be_writt
     ] {
         let (other, source, output) = (at("other.json"), at(source), at(output));
         for keep in [&[][..], &["--keep", "1min"]] {
-            let words = [&["record", text(&other), text(&source), "-o", text(&output)], keep].concat();
-            let refused = longspan(&words).failed(1);
-            assert!(refused.contains("is an open trace; choose another file"), "{refused}");
+            let args = [&["record", text(&other), text(&source), "-o", text(&output)], keep].concat();
+            let message = longspan(&args).failed(1);
+            assert!(message.contains("is an open trace; choose another file"), "{message}");
         }
     }
     assert_eq!(fs::read(at("trace.longspan")).expect("there"), chrome(100).as_bytes());
     let source = at("trace.longspan");
     for keep in [&[][..], &["--keep", "1min"]] {
-        let words = [&["record", text(&source), "-o", text(folder.path())], keep].concat();
-        assert!(longspan(&words).failed(1).contains("is a folder"));
+        let args = [&["record", text(&source), "-o", text(folder.path())], keep].concat();
+        assert!(longspan(&args).failed(1).contains("is a folder"));
     }
     assert_eq!(fs::read_dir(folder.path()).expect("there").count(), 5, "nothing is left beside it");
 }
@@ -55,25 +55,25 @@ fn a_recording_of_several_sources_names_them_as_other_commands_do() {
     assert_eq!(pids(&spans_of(&out)), expected);
 }
 
-/// The bytes of a pipe are nowhere else.
+/// The bytes of a pipe exist nowhere else, so they must not be removed.
 #[test]
-fn the_data_of_a_source_that_cannot_be_read_is_left_beside_the_recording() {
+fn the_data_of_an_unreadable_source_is_kept_beside_the_recording() {
     let folder = folder();
     let [first, second] = ["first", "second"].map(|name| fifo(folder.path(), name));
     let out = folder.path().join("out.longspan");
     let garbage = vec![0xe7; 5000];
     let writers = [(first.clone(), garbage.clone()), (second.clone(), chrome(10).into_bytes())]
         .map(|(path, bytes)| std::thread::spawn(move || fs::write(path, bytes).expect("written")));
-    let answer = longspan(&["record", text(&first), text(&second), "-o", text(&out)]);
+    let output = longspan(&["record", text(&first), text(&second), "-o", text(&out)]);
     writers.into_iter().for_each(|writer| writer.join().expect("written"));
-    let said = answer.stderr.lines().find_map(|line| line.strip_suffix(": cannot be read; the file is kept"));
-    let left = said.and_then(|line| line.strip_prefix("longspan: ")).unwrap_or_else(|| panic!("{}", answer.stderr));
+    let line = output.stderr.lines().find_map(|line| line.strip_suffix(": cannot be read; the file is kept"));
+    let left = line.and_then(|line| line.strip_prefix("longspan: ")).unwrap_or_else(|| panic!("{}", output.stderr));
     assert_eq!(fs::read(left).expect("there"), garbage);
     assert_eq!(spans_of(&out).lines().count(), 21);
     assert_eq!(fs::read_dir(folder.path()).expect("there").count(), 4, "nothing else is left");
 }
 
-/// Nobody reads a pipe while the recording runs, and the files beside it would be in its folder.
+/// A pipe is not read while the recording runs, and the spool files would be in its folder.
 #[test]
 fn a_recording_into_a_pipe_or_a_device_is_refused_at_once() {
     let folder = folder();
@@ -83,64 +83,65 @@ fn a_recording_into_a_pipe_or_a_device_is_refused_at_once() {
     fs::write(&source, chrome(10)).expect("written");
     for keep in [&[][..], &["--keep", "1min"]] {
         for (output, kind) in [(text(&pipe), "a pipe"), (text(&link), "a pipe"), ("/dev/null", "a device")] {
-            let words = [&["record", text(&source), "-o", output], keep].concat();
-            let refused = longspan(&words).failed(1);
+            let args = [&["record", text(&source), "-o", output], keep].concat();
+            let message = longspan(&args).failed(1);
             assert!(
-                refused.contains(&format!("{output}: is {kind}: a recording is kept in files beside")),
-                "{refused}"
+                message.contains(&format!("{output}: is {kind}: a recording is kept in files beside")),
+                "{message}"
             );
         }
     }
     assert_eq!(fs::read_dir(folder.path()).expect("there").count(), 3, "nothing is left beside it");
 }
 
-/// The bytes that follow would be lost as well, whichever source they are of.
+/// Later bytes would be lost as well, from any source.
 #[test]
-fn a_recording_whose_disk_is_used_up_ends_although_other_sources_still_run() {
+fn a_recording_on_a_full_disk_ends_although_other_sources_still_run() {
     let folder = folder();
     let (idle, path, out) =
         (fifo(folder.path(), "idle"), folder.path().join("trace.json"), folder.path().join("out.longspan"));
     fs::write(&path, chrome(1000)).expect("written");
     // A pipe that is open for both has no end.
     let _writer = fs::OpenOptions::new().read(true).write(true).open(&idle).expect("opened");
-    let answer = longspan(&["record", text(&idle), text(&path), "-o", text(&out), "--disk-cap", "9000"]);
-    for said in ["the recording ends, because received data cannot be written", "the 9000 bytes of --disk-cap are used"]
+    let output = longspan(&["record", text(&idle), text(&path), "-o", text(&out), "--disk-cap", "9000"]);
+    for message in
+        ["the recording ends, because received data cannot be written", "the 9000 bytes of --disk-cap are used"]
     {
-        assert!(answer.stderr.contains(said), "{}", answer.stderr);
+        assert!(output.stderr.contains(message), "{}", output.stderr);
     }
-    answer.done();
+    output.done();
     assert!(spans_of(&out).lines().count() > 50);
 }
 
 #[test]
-fn a_file_of_an_earlier_recording_is_refused_before_anybody_can_connect() {
+fn a_file_of_an_earlier_recording_is_refused_before_listening() {
     let folder = folder();
     let out = folder.path().join("out.longspan");
     fs::write(folder.path().join("out.longspan.spool"), "").expect("written");
-    let refused = longspan(&["record", "otlp:0", "-o", text(&out)]).failed(1);
-    assert!(refused.contains("out.longspan.spool") && refused.contains("an earlier recording left it"), "{refused}");
-    assert!(!refused.contains("listening"), "{refused}");
+    let message = longspan(&["record", "otlp:0", "-o", text(&out)]).failed(1);
+    assert!(message.contains("out.longspan.spool") && message.contains("an earlier recording left it"), "{message}");
+    assert!(!message.contains("listening"), "{message}");
 }
 
 #[test]
-fn received_data_that_another_program_removes_is_an_error_that_names_its_file() {
+fn received_data_removed_by_another_program_is_an_error_that_names_its_file() {
     for writes_more in [true, false] {
         let folder = folder();
         let (out, spool) = (folder.path().join("out.longspan"), folder.path().join("out.longspan.spool"));
-        let words = ["record", "-", "-o", text(&out)];
-        let mut child = command(&words).stdin(Stdio::piped()).spawn().expect("it starts");
+        let args = ["record", "-", "-o", text(&out)];
+        let mut child = command(&args).stdin(Stdio::piped()).spawn().expect("it starts");
         let mut input = child.stdin.take().expect("a pipe");
         input.write_all(chrome(1000).as_bytes()).expect("written");
-        until(|| fs::metadata(&spool).is_ok_and(|file| file.len() > 0));
+        wait_until(|| fs::metadata(&spool).is_ok_and(|file| file.len() > 0));
         fs::remove_file(&spool).expect("removed");
         if writes_more {
             // The reader may end at any of these bytes.
             input.write_all(chrome(100_000).as_bytes()).ok();
         }
         drop(input);
-        let mut said = String::new();
-        std::io::Read::read_to_string(child.stderr.as_mut().expect("a pipe"), &mut said).expect("text");
-        assert_eq!(wait(&mut child, &words), Some(1), "{said}");
-        assert!(said.contains("out.longspan.spool: ") && said.contains("it was removed"), "{said}");
+        let mut stderr = String::new();
+        std::io::Read::read_to_string(child.stderr.as_mut().expect("a pipe"), &mut stderr).expect("text");
+        assert_eq!(wait(&mut child, &args), Some(1), "{stderr}");
+        assert!(stderr.contains("out.longspan.spool: ") && stderr.contains("it was removed"), "{stderr}");
     }
 }

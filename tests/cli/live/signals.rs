@@ -5,12 +5,12 @@ use std::io::{Read, Write};
 use std::process::Command;
 use std::time::Duration;
 
-use super::{chrome, fifo, signal, until};
+use super::{chrome, fifo, signal, wait_until};
 use crate::harness::{command, folder, longspan, spans_of, text, wait};
 
 /// `timeout` sends its signal twice: to the program, and to its process group.
 #[test]
-fn several_signals_at_once_are_one_request_to_end() {
+fn several_signals_at_once_are_one_request_to_stop() {
     let folder = folder();
     let (pipe, json, out) =
         (fifo(folder.path(), "pipe"), folder.path().join("a.json"), folder.path().join("out.longspan"));
@@ -20,49 +20,49 @@ fn several_signals_at_once_are_one_request_to_end() {
     let mut input = File::options().write(true).open(&pipe).expect("the other end");
     input.write_all(chrome(100).as_bytes()).expect("written");
     let spool = folder.path().join("out.longspan.spool");
-    until(|| fs::metadata(&spool).is_ok_and(|spool| spool.len() == chrome(100).len() as u64));
+    wait_until(|| fs::metadata(&spool).is_ok_and(|spool| spool.len() == chrome(100).len() as u64));
     let pid = child.id().to_string();
-    // Different ones, since equal ones may arrive as one.
+    // The signals differ, since equal ones may arrive as one.
     let script = r#"kill -TERM "$0"; kill -INT "$0"; kill -HUP "$0""#;
     assert!(Command::new("sh").args(["-c", script, &pid]).status().expect("sh").success());
-    let mut said = String::new();
-    child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
-    assert_eq!(wait(&mut child, &record), Some(0), "{said}");
-    assert!(said.contains("200 spans written"), "{said}");
+    let mut stderr = String::new();
+    child.stderr.take().expect("a pipe").read_to_string(&mut stderr).expect("text");
+    assert_eq!(wait(&mut child, &record), Some(0), "{stderr}");
+    assert!(stderr.contains("200 spans written"), "{stderr}");
     assert_eq!(spans_of(&out), spans_of(&json));
 }
 
 #[test]
-fn a_later_signal_ends_the_program_and_says_what_is_left() {
+fn a_later_signal_ends_the_program_and_names_the_remaining_files() {
     let folder = folder();
     let (out, spool) = (folder.path().join("out.longspan"), folder.path().join("out.longspan.spool"));
-    // A program that takes its time to end.
+    // The program ends slowly.
     let script = r#"trap "" INT TERM; echo '[{"ph":"X","name":"a","pid":1,"tid":1,"ts":0,"dur":1},'; exec sleep 4"#;
     let record = ["record", "-o", text(&out), "--until", "name:never", "--", "sh", "-c", script];
     let ring = ["record", "-o", text(&out), "--keep", "1min", "--progress", "always", "--", "sh", "-c", script];
-    for (words, is_ring) in [(&record[..], false), (&ring, true)] {
-        let mut child = command(words).spawn().expect("it starts");
-        let mut said = String::new();
+    for (args, is_ring) in [(&record[..], false), (&ring, true)] {
+        let mut child = command(args).spawn().expect("it starts");
+        let mut message = String::new();
         let mut stderr = child.stderr.take().expect("a pipe");
         if is_ring {
             let mut step = [0; 1];
-            while !said.contains("Recording 1 row") {
+            while !message.contains("Recording 1 row") {
                 stderr.read_exact(&mut step).expect("a byte");
-                said.push(char::from(step[0]));
+                message.push(char::from(step[0]));
             }
         } else {
-            until(|| fs::metadata(&spool).is_ok_and(|spool| spool.len() > 50));
+            wait_until(|| fs::metadata(&spool).is_ok_and(|spool| spool.len() > 50));
         }
         signal(&child, "-TERM");
         std::thread::sleep(Duration::from_millis(700));
         signal(&child, "-TERM");
-        stderr.read_to_string(&mut said).expect("text");
-        assert_eq!(wait(&mut child, words), None, "{said}");
-        assert!(!out.exists(), "{said}");
+        stderr.read_to_string(&mut message).expect("text");
+        assert_eq!(wait(&mut child, args), None, "{message}");
+        assert!(!out.exists(), "{message}");
         if is_ring {
-            assert!(said.contains("out.longspan: is not written, and nothing is kept"), "{said}");
+            assert!(message.contains("out.longspan: is not written, and nothing is kept"), "{message}");
         } else {
-            assert!(said.contains(&format!("all received data is kept: {}", text(&spool))), "{said}");
+            assert!(message.contains(&format!("all received data is kept: {}", text(&spool))), "{message}");
             assert_eq!(longspan(&["spans", text(&spool), "--no-cache"]).done().lines().count(), 2);
             fs::remove_file(&spool).expect("there");
         }

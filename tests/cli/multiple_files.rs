@@ -1,4 +1,4 @@
-//! Several files on one timeline: the sum of the single files, each moved by its offset.
+//! Several files on one timeline: the events of all files, each moved by its offset.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -34,7 +34,7 @@ fn column(csv: &str, column: usize) -> std::collections::BTreeSet<String> {
 }
 
 #[test]
-fn several_files_hold_what_each_holds_alone_moved_by_its_offset() {
+fn several_files_have_the_events_of_each_moved_by_its_offset() {
     let folder = folder();
     let native = folder.path().join("made.longspan");
     longspan(&["synth", "-o", text(&native), "--spans", "3000", "--threads", "3", "--format", "native"]).done();
@@ -45,23 +45,23 @@ fn several_files_hold_what_each_holds_alone_moved_by_its_offset() {
         counted(&spans_of(file), *offset_ns, &mut expected);
     }
     for order in [files.clone(), files.iter().rev().cloned().collect()] {
-        let mut words = vec!["spans".to_owned(), "--no-cache".to_owned()];
+        let mut args = vec!["spans".to_owned(), "--no-cache".to_owned()];
         for (file, offset_ns) in &order {
-            words.push(text(file).to_owned());
+            args.push(text(file).to_owned());
             if *offset_ns != 0 {
                 let name = file.file_name().expect("a file").to_string_lossy();
-                words.extend(["--offset".to_owned(), format!("{name}={offset_ns}ns")]);
+                args.extend(["--offset".to_owned(), format!("{name}={offset_ns}ns")]);
             }
         }
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
         let mut found = Spans::new();
-        counted(&longspan(&words).done(), 0, &mut found);
+        counted(&longspan(&args).done(), 0, &mut found);
         assert!(found == expected, "{} kinds of spans, not {}", found.len(), expected.len());
     }
 }
 
 #[test]
-fn processes_of_equal_ids_stay_two_and_a_file_that_is_there_twice_is_two() {
+fn processes_with_equal_ids_stay_separate_also_of_a_file_given_twice() {
     let file = data("viztracer_ring.json.gz");
     let alone = spans_of(&file);
     let both = longspan(&["spans", text(&file), text(&file), "--no-cache"]).done();
@@ -74,7 +74,7 @@ fn processes_of_equal_ids_stay_two_and_a_file_that_is_there_twice_is_two() {
 }
 
 #[test]
-fn a_file_alone_can_be_moved_and_keeps_its_ids() {
+fn a_single_file_can_have_an_offset_and_keeps_its_ids() {
     let file = data("go_trace.json");
     let (mut expected, mut found) = (Spans::new(), Spans::new());
     let alone = spans_of(&file);
@@ -86,30 +86,30 @@ fn a_file_alone_can_be_moved_and_keeps_its_ids() {
 }
 
 #[test]
-fn events_shifted_beyond_the_end_of_time_are_counted_and_all_others_shown() {
+fn events_shifted_beyond_the_time_range_are_counted_and_all_others_are_shown() {
     let folder = folder();
     let file = folder.path().join("a.json");
     fs::write(&file, r#"[{"name":"x","ph":"X","ts":1,"dur":1,"pid":1},{"name":"y","ph":"X","ts":-5,"dur":1,"pid":1}]"#)
         .expect("written");
-    let answer = longspan(&["spans", text(&file), "--offset", "a.json=9223372036854775000", "--no-cache"]);
-    assert!(answer.stderr.contains("1 bad_time"), "{}", answer.stderr);
-    let csv = answer.done();
+    let output = longspan(&["spans", text(&file), "--offset", "a.json=9223372036854775000", "--no-cache"]);
+    assert!(output.stderr.contains("1 bad_time"), "{}", output.stderr);
+    let csv = output.done();
     assert_eq!(column(&csv, 3), ["y".to_owned()].into());
     assert_eq!(column(&csv, 0), ["9223372036854770000".to_owned()].into());
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_named_with_the_reason_and_the_others_are_shown() {
+fn an_unreadable_file_is_named_with_the_reason_and_the_others_are_shown() {
     let folder = folder();
     let bad = folder.path().join("notes.txt");
-    fs::write(&bad, "no capture at all").expect("written");
+    fs::write(&bad, "not a trace").expect("written");
     let good = data("ninja_log.txt");
     for files in [[text(&bad), text(&good)], [text(&good), text(&bad)]] {
-        let answer = longspan(&["spans", files[0], files[1], "--no-cache"]);
-        let told = answer.stderr.lines().find(|line| line.contains("unreadable_file")).expect("told").to_owned();
-        assert!(told.starts_with("longspan: notes.txt: 1 unreadable_file"), "{told}");
-        assert!(told.contains("unrecognised file format"), "{told}");
-        let (csv, alone) = (answer.done(), spans_of(&good));
+        let output = longspan(&["spans", files[0], files[1], "--no-cache"]);
+        let loss = output.stderr.lines().find(|line| line.contains("unreadable_file")).expect("a loss").to_owned();
+        assert!(loss.starts_with("longspan: notes.txt: 1 unreadable_file"), "{loss}");
+        assert!(loss.contains("unrecognised file format"), "{loss}");
+        let (csv, alone) = (output.done(), spans_of(&good));
         assert_eq!(records(&csv).len(), records(&alone).len());
         assert_eq!(column(&csv, 5), column(&alone, 5), "the first that can be read keeps its ids");
     }
@@ -121,7 +121,7 @@ fn a_file_that_cannot_be_read_is_named_with_the_reason_and_the_others_are_shown(
 }
 
 #[test]
-fn losses_say_which_file_they_are_in_also_those_that_are_found_by_nesting() {
+fn losses_name_their_file_also_those_detected_by_nesting() {
     let folder = folder();
     let write = |name: &str, json: &str| -> PathBuf {
         let path = folder.path().join(name);
@@ -131,18 +131,18 @@ fn losses_say_which_file_they_are_in_also_those_that_are_found_by_nesting() {
     let ends =
         write("ends.json", r#"[{"ph":"E","ts":5,"pid":1,"tid":1},{"name":"a","ph":"X","ts":1,"dur":1,"pid":1}]"#);
     let cut = write("cut.json", r#"[{"name":"b","ph":"X","ts":1,"dur":1,"pid":1,"tid":1},{"name""#);
-    let words = ["info", text(&ends), text(&cut), "--offset", "ends.json=100", "--json", "--no-cache"];
-    let info: serde_json::Value = serde_json::from_str(&longspan(&words).done()).expect("JSON");
+    let args = ["info", text(&ends), text(&cut), "--offset", "ends.json=100", "--json", "--no-cache"];
+    let info: serde_json::Value = serde_json::from_str(&longspan(&args).done()).expect("JSON");
     let losses: Vec<_> = info["losses"].as_array().expect("losses").iter().collect();
-    let told: Vec<_> =
+    let losses: Vec<_> =
         losses.iter().map(|loss| ["file", "name", "first"].map(|key| loss[key].as_str().unwrap_or("null"))).collect();
-    let cut_at = told.first().map_or("", |loss| loss[2]);
-    assert_eq!(told, [["cut.json", "truncated", cut_at], ["ends.json", "unmatched_end", "5100 ns"]]);
+    let cut_at = losses.first().map_or("", |loss| loss[2]);
+    assert_eq!(losses, [["cut.json", "truncated", cut_at], ["ends.json", "unmatched_end", "5100 ns"]]);
     assert_eq!((&info["spans"], &info["processes"]), (&2.into(), &2.into()));
 }
 
 #[test]
-fn no_source_is_written_over() {
+fn no_source_is_overwritten() {
     let folder = folder();
     let copy = |name: &str| -> PathBuf {
         let path = folder.path().join(name);
@@ -155,8 +155,8 @@ fn no_source_is_written_over() {
     fs::hard_link(&two, &linked).expect("linked");
     for output in [&one, &two, &linked] {
         let message = {
-            let words = ["export", text(&one), text(&two), "-o", text(output), "--format", "native", "--no-cache"];
-            longspan(&words).failed(1)
+            let args = ["export", text(&one), text(&two), "-o", text(output), "--format", "native", "--no-cache"];
+            longspan(&args).failed(1)
         };
         assert!(message.contains("is an open trace"), "{message}");
     }
@@ -167,9 +167,9 @@ fn no_source_is_written_over() {
 fn an_export_of_several_files_has_the_same_events() {
     let folder = folder();
     let files = ["go_trace.json", "ninja_log.txt"].map(data);
-    let spans = |words: &[&str]| {
+    let spans = |args: &[&str]| {
         let mut found = Spans::new();
-        counted(&longspan(words).done(), 0, &mut found);
+        counted(&longspan(args).done(), 0, &mut found);
         found
     };
     let expected = spans(&["spans", text(&files[0]), text(&files[1]), "--no-cache"]);
@@ -203,8 +203,8 @@ fn exports_of_several_files_keep_the_times_of_each_cpu_and_thread() {
     let (first, second) = (file("a.txt", 1, "a"), file("b.txt", 2, "b"));
     let scheduling = |kind: &str, files: &[&Path]| {
         let files = files.iter().map(|file| text(file));
-        let words: Vec<&str> = ["stats", "--no-cache", kind].into_iter().chain(files).collect();
-        let table = longspan(&words).done();
+        let args: Vec<&str> = ["stats", "--no-cache", kind].into_iter().chain(files).collect();
+        let table = longspan(&args).done();
         // Names of CPUs and processes differ in formats without files.
         let mut times: Vec<Vec<String>> =
             table.lines().skip(1).map(|row| row.split(',').rev().take(4).map(str::to_owned).collect()).collect();
@@ -227,14 +227,14 @@ fn exports_of_several_files_keep_the_times_of_each_cpu_and_thread() {
 }
 
 #[test]
-fn a_kept_store_is_of_these_files_in_this_order_with_these_offsets() {
+fn a_cached_store_is_used_only_for_the_same_files_order_and_offsets() {
     let folder = folder();
     let cache = folder.path().join("cache");
     let is_kept = |files: &[&Path], offsets: &[&str]| {
-        let mut words = vec!["info", "--json", "--cache", text(&cache)];
-        words.extend(files.iter().map(|file| text(file)));
-        words.extend(offsets.iter().flat_map(|offset| ["--offset", offset]));
-        let info: serde_json::Value = serde_json::from_str(&longspan(&words).done()).expect("JSON");
+        let mut args = vec!["info", "--json", "--cache", text(&cache)];
+        args.extend(files.iter().map(|file| text(file)));
+        args.extend(offsets.iter().flat_map(|offset| ["--offset", offset]));
+        let info: serde_json::Value = serde_json::from_str(&longspan(&args).done()).expect("JSON");
         info["load"]["cached"].as_bool().expect("a flag")
     };
     let [one, two] = ["go_trace.json", "ninja_log.txt"].map(data);
@@ -293,10 +293,10 @@ fn files_that_share_a_clock_sync_are_moved_to_one_clock() {
     let at = |times: [i64; 4]| ["a", "b", "c", "d"].map(str::to_owned).into_iter().zip(times).collect::<Vec<_>>();
     // 4500 in the second file is 1000 in the first, and 10 in the third is 9000 in the second.
     let moved = [1_500, 1_100, 5_510, 80];
-    let answer = longspan(&[&["spans", "--no-cache"], &files[..]].concat());
+    let output = longspan(&[&["spans", "--no-cache"], &files[..]].concat());
     let note = r#"b.json is moved by -3.5ms, to where its clock sync "x" is in the files before it."#;
-    assert!(answer.stderr.contains(note) && !answer.stderr.contains("d.json"), "{}", answer.stderr);
-    assert_eq!(starts(&answer.done()), at(moved));
+    assert!(output.stderr.contains(note) && !output.stderr.contains("d.json"), "{}", output.stderr);
+    assert_eq!(starts(&output.done()), at(moved));
     // A given offset is added.
     let with_offset = [&["spans", "--no-cache", "--offset", "b.json=1ms"], &files[..]].concat();
     assert_eq!(starts(&longspan(&with_offset).done()), at([1_500, 2_100, 5_510, 80]));
@@ -316,7 +316,7 @@ fn files_that_share_a_clock_sync_are_moved_to_one_clock() {
 }
 
 #[test]
-fn a_file_that_a_clock_sync_would_move_beyond_the_end_of_time_stays_where_it_is() {
+fn a_file_that_a_clock_sync_would_move_out_of_the_time_range_is_not_moved() {
     let folder = folder();
     let sync = |ts: &str| format!(r#"{{"name":"clock_sync","ph":"c","ts":{ts},"pid":1,"args":{{"sync_id":"x"}}}}"#);
     let files = ["9223372036854775", "0"].map(|ts| {
@@ -325,18 +325,18 @@ fn a_file_that_a_clock_sync_would_move_beyond_the_end_of_time_stays_where_it_is(
         fs::write(&path, format!("[{},{span}]", sync(ts))).expect("written");
         path
     });
-    let answer = longspan(&["spans", "--no-cache", text(&files[0]), text(&files[1])]);
-    assert!(answer.stderr.contains("0.json cannot be moved by "), "{}", answer.stderr);
-    assert_eq!(column(&answer.done(), 0), ["5000".to_owned(), "9223372036854775000".to_owned()].into());
+    let output = longspan(&["spans", "--no-cache", text(&files[0]), text(&files[1])]);
+    assert!(output.stderr.contains("0.json cannot be moved by "), "{}", output.stderr);
+    assert_eq!(column(&output.done(), 0), ["5000".to_owned(), "9223372036854775000".to_owned()].into());
 }
 
 #[test]
-fn of_files_that_cannot_be_read_each_is_named_with_its_reason() {
+fn each_unreadable_file_is_named_with_its_reason() {
     let folder = folder();
     let bad: Vec<_> = (0..3).map(|number| folder.path().join(format!("notes {number}.txt"))).collect();
-    bad.iter().for_each(|path| fs::write(path, "no capture at all").expect("written"));
-    let words = [&["info"], &bad.iter().map(|path| text(path)).collect::<Vec<_>>()[..], &["--no-cache"]].concat();
-    let message = longspan(&words).failed(1);
+    bad.iter().for_each(|path| fs::write(path, "not a trace").expect("written"));
+    let args = [&["info"], &bad.iter().map(|path| text(path)).collect::<Vec<_>>()[..], &["--no-cache"]].concat();
+    let message = longspan(&args).failed(1);
     assert!(message.contains("3 files cannot be read") && message.lines().count() == 4, "{message}");
     let message = longspan(&["info", "/none/a", text(&bad[0]), "/none/b", "--no-cache"]).failed(1);
     assert!(message.contains("/none/a: ") && message.contains("/none/b: "), "{message}");
@@ -344,7 +344,7 @@ fn of_files_that_cannot_be_read_each_is_named_with_its_reason() {
 }
 
 #[test]
-fn an_id_selects_the_processes_and_threads_of_every_file_that_have_it() {
+fn an_id_selects_processes_and_threads_of_every_file() {
     let folder = folder();
     let [server, client] = ["server.json", "client.json"].map(|name| folder.path().join(name));
     let span = |id: u32| format!(r#"{{"ph":"X","pid":{id},"tid":{id},"ts":1,"dur":2,"name":"read"}}"#);
@@ -358,7 +358,7 @@ fn an_id_selects_the_processes_and_threads_of_every_file_that_have_it() {
         ("--thread", "7", "2"),
         ("--thread", "1", "0"),
     ] {
-        let words = ["search", "--no-cache", text(&server), text(&client), option, expression, ""];
-        assert_eq!(longspan(&words).done().trim(), expected, "{option} {expression}");
+        let args = ["search", "--no-cache", text(&server), text(&client), option, expression, ""];
+        assert_eq!(longspan(&args).done().trim(), expected, "{option} {expression}");
     }
 }

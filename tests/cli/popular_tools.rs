@@ -30,16 +30,16 @@ const FILES: &[(&str, Expected)] = &[
     ("austin.txt.gz", Read(&[("samples", 36)])),
     ("callgrind.out.gz", Read(&[("spans", 0)])),
     ("node-heap-prof.heapprofile.gz", Read(&[("spans", 0)])),
-    // With pages and sources.
+    // This one has pages and sources.
     ("pw-trace.zip", Attached(&[("spans", 16), ("instants", 12), ("processes", 3)])),
-    // Truncated in its last line.
+    // This one is truncated in its last line.
     ("xdebug-trace.xt.gz", Cut(&[("spans", 736)])),
     ("atrace.txt", Read(&[("spans", 1)])),
     ("atrace.z", Read(&[("spans", 1)])),
     ("g.txt", Read(&[("spans", 1)])),
     ("sj_small.json", Read(&[("spans", 4)])),
     ("sj_arg.json", Read(&[("spans", 4)])),
-    // Written by hand in the style of dotnet-trace, ONNX Runtime and PyTorch.
+    // These are written by hand in the style of dotnet-trace, ONNX Runtime and PyTorch.
     ("dotnet.chromium.json", Read(&[("spans", 3), ("processes", 1)])),
     ("dotnet.speedscope.json", Read(&[("spans", 3)])),
     ("onnx.json", Read(&[("spans", 2)])),
@@ -59,17 +59,17 @@ const FILES: &[(&str, Expected)] = &[
 ];
 
 #[test]
-fn files_that_people_have_are_read_without_a_warning_or_refused_with_their_name() {
+fn files_of_popular_tools_are_read_without_a_warning_or_refused_by_name() {
     for (file, expected) in FILES {
-        let answer = longspan(&["info", "--no-cache", "--json", text(&data(&format!("people/{file}")))]);
+        let output = longspan(&["info", "--no-cache", "--json", text(&data(&format!("people/{file}")))]);
         match expected {
-            Refused(words) => {
-                let message = answer.failed(1);
-                assert!(words.iter().all(|word| message.contains(word)), "{file}: {message}");
+            Refused(args) => {
+                let message = output.failed(1);
+                assert!(args.iter().all(|word| message.contains(word)), "{file}: {message}");
             }
             Attached(counts) => {
-                assert_eq!(answer.stderr, "", "{file}");
-                let info: Value = serde_json::from_str(&answer.done()).expect("JSON");
+                assert_eq!(output.stderr, "", "{file}");
+                let info: Value = serde_json::from_str(&output.done()).expect("JSON");
                 for (key, count) in *counts {
                     assert_eq!(info[key], Value::from(*count), "{file}: {key} in {info}");
                 }
@@ -77,11 +77,11 @@ fn files_that_people_have_are_read_without_a_warning_or_refused_with_their_name(
             Read(counts) | Cut(counts) => {
                 let is_cut = matches!(expected, Cut(_));
                 assert_eq!(
-                    answer.stderr.lines().filter(|line| line.contains("truncated")).count(),
+                    output.stderr.lines().filter(|line| line.contains("truncated")).count(),
                     usize::from(is_cut)
                 );
-                assert_eq!(answer.stderr.lines().count(), usize::from(is_cut), "{file}: {}", answer.stderr);
-                let info: Value = serde_json::from_str(&answer.done()).expect("JSON");
+                assert_eq!(output.stderr.lines().count(), usize::from(is_cut), "{file}: {}", output.stderr);
+                let info: Value = serde_json::from_str(&output.done()).expect("JSON");
                 for (key, count) in *counts {
                     assert_eq!(info[key], Value::from(*count), "{file}: {key} in {info}");
                 }
@@ -92,7 +92,7 @@ fn files_that_people_have_are_read_without_a_warning_or_refused_with_their_name(
 }
 
 #[test]
-fn a_flow_at_the_time_of_an_instant_leaves_that_instant_instead_of_the_span_around_it() {
+fn a_flow_at_the_time_of_an_instant_binds_to_the_instant_not_to_its_parent() {
     let dump = longspan(&["dump", "--no-cache", text(&data("people/fl.json"))]).done();
     let lines: Vec<Value> = dump.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let id = |name: &str| lines.iter().find(|line| line["name"] == name).map(|line| line["id"].clone());
@@ -102,7 +102,7 @@ fn a_flow_at_the_time_of_an_instant_leaves_that_instant_instead_of_the_span_arou
 }
 
 #[test]
-fn every_file_of_the_folder_has_its_row() {
+fn every_file_of_the_folder_has_a_row_in_the_table() {
     let files = data("people").read_dir().expect("a folder").map(|entry| entry.expect("an entry").file_name());
     let mut files: Vec<_> = files.map(|name| name.to_string_lossy().into_owned()).collect();
     files.sort_unstable();
