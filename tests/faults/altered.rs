@@ -6,24 +6,24 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use crate::harness::{Random, files, folder, json_capture, longspan, moments, native_capture};
+use crate::harness::{Random, files, folder, json_trace, longspan, moments, native_trace};
 
 fn text(path: &Path) -> &str {
     path.to_str().expect("paths of tests are text")
 }
 
-struct Kept {
+struct CachedStore {
     cache: PathBuf,
     store: PathBuf,
     bytes: Vec<u8>,
 }
 
-impl Kept {
-    /// Returns the cached store of `capture`.
-    fn of(capture: &Path, cache: PathBuf) -> Self {
-        let output = longspan(&["info", text(capture), "--cache", text(&cache)]).output().expect("it ends");
+impl CachedStore {
+    /// Returns the cached store of `trace`.
+    fn of(trace: &Path, cache: PathBuf) -> Self {
+        let output = longspan(&["info", text(trace), "--cache", text(&cache)]).output().expect("it ends");
         assert!(output.status.success(), "{output:?}");
-        let store = files(&cache).pop().expect("a kept store");
+        let store = files(&cache).pop().expect("a cached store");
         let bytes = fs::read(&store).expect("there");
         Self { cache, store, bytes }
     }
@@ -57,11 +57,11 @@ fn result(words: &[&str], output: &Output, out: &Path) -> Vec<u8> {
 }
 
 #[test]
-fn every_command_sorts_a_damaged_store_again_and_writes_what_it_would_have_written() {
+fn every_command_rebuilds_a_damaged_store_and_writes_the_same_output() {
     let folder = folder();
-    let (capture, out) = (native_capture(folder.path(), 1500), folder.path().join("out"));
-    let kept = Kept::of(&capture, folder.path().join("cache"));
-    let load = [text(&capture), "--cache", text(&kept.cache)];
+    let (trace, out) = (native_trace(folder.path(), 1500), folder.path().join("out"));
+    let cached = CachedStore::of(&trace, folder.path().join("cache"));
+    let load = [text(&trace), "--cache", text(&cached.cache)];
     let mut commands: Vec<Vec<&str>> = vec![
         [&["info", "--json"], &load[..]].concat(),
         [&["spans"], &load[..]].concat(),
@@ -77,27 +77,27 @@ fn every_command_sorts_a_damaged_store_again_and_writes_what_it_would_have_writt
     }
     let mut random = Random(11);
     let (mut sorted_again, mut streamed) = (0, 0);
-    for words in &commands {
-        fs::write(&kept.store, &kept.bytes).expect("written");
-        let whole = longspan(words).output().expect("it ends");
-        assert!(whole.status.success(), "{words:?}: {}", message(&whole));
-        let expected = result(words, &whole, &out);
+    for args in &commands {
+        fs::write(&cached.store, &cached.bytes).expect("written");
+        let whole = longspan(args).output().expect("it ends");
+        assert!(whole.status.success(), "{args:?}: {}", message(&whole));
+        let expected = result(args, &whole, &out);
         // Each image takes as long as ten tables.
-        let places = if matches!(words[0], "render" | "bench") { moments(3).min(60) } else { moments(10).min(300) };
+        let places = if matches!(args[0], "render" | "bench") { moments(3).min(60) } else { moments(10).min(300) };
         for _ in 0..places {
             fs::write(&out, "old").expect("written");
-            kept.alter(random.below(kept.bytes.len() as u64) as usize);
-            let output = longspan(words).output().expect("it ends");
+            cached.alter(random.below(cached.bytes.len() as u64) as usize);
+            let output = longspan(args).output().expect("it ends");
             if output.status.code() == Some(1) {
                 // Some of the output was written before the damage was detected.
-                assert!(["spans", "dump"].contains(&words[0]), "{words:?}: {}", message(&output));
+                assert!(["spans", "dump"].contains(&args[0]), "{args:?}: {}", message(&output));
                 assert!(message(&output).contains("the output is incomplete"), "{}", message(&output));
-                assert!(!output.stdout.is_empty() && expected.starts_with(&output.stdout) && !kept.store.exists());
+                assert!(!output.stdout.is_empty() && expected.starts_with(&output.stdout) && !cached.store.exists());
                 streamed += 1;
                 continue;
             }
-            assert!(output.status.success(), "{words:?}: {}", message(&output));
-            assert!(result(words, &output, &out) == expected, "{words:?}: {}", message(&output));
+            assert!(output.status.success(), "{args:?}: {}", message(&output));
+            assert!(result(args, &output, &out) == expected, "{args:?}: {}", message(&output));
             sorted_again += u64::from(message(&output).contains("is sorted again"));
         }
     }
@@ -105,17 +105,17 @@ fn every_command_sorts_a_damaged_store_again_and_writes_what_it_would_have_writt
 }
 
 #[test]
-fn a_damaged_store_is_streamed_whole_or_ends_with_an_error() {
+fn a_damaged_store_is_streamed_completely_or_ends_with_an_error() {
     let folder = folder();
-    let capture = json_capture(folder.path(), 30_000);
-    let kept = Kept::of(&capture, folder.path().join("cache"));
-    let words = ["export", text(&capture), "--cache", text(&kept.cache), "--format", "csv", "-o", "-"];
-    let expected = longspan(&words).output().expect("it ends").stdout;
+    let trace = json_trace(folder.path(), 30_000);
+    let cached = CachedStore::of(&trace, folder.path().join("cache"));
+    let args = ["export", text(&trace), "--cache", text(&cached.cache), "--format", "csv", "-o", "-"];
+    let expected = longspan(&args).output().expect("it ends").stdout;
     assert!(expected.len() > 1 << 20, "more than a buffer");
     let (mut whole, mut cut) = (0, 0);
     for part in 1..20 {
-        kept.alter(kept.bytes.len() * part / 20);
-        let output = longspan(&words).output().expect("it ends");
+        cached.alter(cached.bytes.len() * part / 20);
+        let output = longspan(&args).output().expect("it ends");
         match output.status.code() {
             Some(0) => {
                 assert!(output.stdout == expected, "part {part}: {}", message(&output));
@@ -128,28 +128,28 @@ fn a_damaged_store_is_streamed_whole_or_ends_with_an_error() {
             }
             other => panic!("{other:?}: {}", message(&output)),
         }
-        assert!(longspan(&words).output().expect("it ends").stdout == expected, "the next start is right");
+        assert!(longspan(&args).output().expect("it ends").stdout == expected, "the next start is right");
     }
     assert!(whole > 0 && cut > 0, "{whole} whole, {cut} cut");
 }
 
 #[test]
-fn a_damaged_store_that_cannot_be_removed_is_left_and_done_without() {
+fn a_damaged_store_that_cannot_be_removed_is_not_used() {
     let folder = folder();
-    let (capture, out) = (native_capture(folder.path(), 1500), folder.path().join("out.csv"));
-    let kept = Kept::of(&capture, folder.path().join("cache"));
-    let words = ["export", text(&capture), "--cache", text(&kept.cache), "-o", text(&out)];
-    assert!(longspan(&words).status().expect("it ends").success());
+    let (trace, out) = (native_trace(folder.path(), 1500), folder.path().join("out.csv"));
+    let cached = CachedStore::of(&trace, folder.path().join("cache"));
+    let args = ["export", text(&trace), "--cache", text(&cached.cache), "-o", text(&out)];
+    assert!(longspan(&args).status().expect("it ends").success());
     let expected = fs::read(&out).expect("written");
-    kept.alter(kept.bytes.len() / 4);
+    cached.alter(cached.bytes.len() / 4);
     // With this flag, even root cannot remove files from the folder.
-    let has_flag = std::process::Command::new("chattr").args(["+i", text(&kept.cache)]).status();
+    let has_flag = std::process::Command::new("chattr").args(["+i", text(&cached.cache)]).status();
     if !has_flag.is_ok_and(|status| status.success()) {
-        fs::set_permissions(&kept.cache, std::os::unix::fs::PermissionsExt::from_mode(0o500)).expect("changed");
+        fs::set_permissions(&cached.cache, std::os::unix::fs::PermissionsExt::from_mode(0o500)).expect("changed");
     }
-    let output = longspan(&words).output().expect("it ends");
-    std::process::Command::new("chattr").args(["-i", text(&kept.cache)]).status().ok();
-    fs::set_permissions(&kept.cache, std::os::unix::fs::PermissionsExt::from_mode(0o700)).expect("changed");
+    let output = longspan(&args).output().expect("it ends");
+    std::process::Command::new("chattr").args(["-i", text(&cached.cache)]).status().ok();
+    fs::set_permissions(&cached.cache, std::os::unix::fs::PermissionsExt::from_mode(0o700)).expect("changed");
     assert!(output.status.success(), "{}", message(&output));
     assert!(fs::read(&out).expect("written") == expected, "{}", message(&output));
     assert!(message(&output).contains("is sorted again"), "{}", message(&output));

@@ -46,9 +46,9 @@ fn write_gz_gz(path: &Path, parts: &[(&[u8], u64)]) {
 /// Returns the output of `info --json` with 1 GiB of address space and little memory.
 #[track_caller]
 fn info(path: &Path) -> Value {
-    let words = ["info", "--json", "--no-cache", "--memory", "64MiB", "--threads", "2"];
-    let words = [&words[..], &[path.to_str().expect("text")]].concat();
-    let output = limited("ulimit -v 1048576; ulimit -t 120", &words).output().expect("the program starts");
+    let args = ["info", "--json", "--no-cache", "--memory", "64MiB", "--threads", "2"];
+    let args = [&args[..], &[path.to_str().expect("text")]].concat();
+    let output = limited("ulimit -v 1048576; ulimit -t 120", &args).output().expect("the program starts");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{}: {stderr}", output.status);
     serde_json::from_slice(&output.stdout).expect("JSON")
@@ -67,7 +67,7 @@ fn archive(folder: &Path, ending: &str, bytes: &[u8]) -> PathBuf {
 }
 
 #[test]
-fn a_long_name_entry_of_8_gb_ends_the_archive_without_being_read() {
+fn a_long_name_entry_of_8_gb_ends_the_archive_unread() {
     let folder = folder();
     let (path, claimed) = (folder.path().join("a.tar.gz.gz"), 8 << 30);
     for kind in *b"LxKg5" {
@@ -79,7 +79,7 @@ fn a_long_name_entry_of_8_gb_ends_the_archive_without_being_read() {
 }
 
 #[test]
-fn a_name_beyond_64_kib_is_cut_and_counted_and_the_files_after_it_are_read() {
+fn a_name_beyond_64_kib_is_truncated_and_counted_and_later_files_are_read() {
     let folder = folder();
     let name = vec![b'n'; 100 << 20];
     let long = padded([header("long", name.len() as u64, b'L'), name].concat());
@@ -90,7 +90,7 @@ fn a_name_beyond_64_kib_is_cut_and_counted_and_the_files_after_it_are_read() {
 }
 
 #[test]
-fn records_beyond_their_bound_are_counted_and_the_file_after_them_is_read() {
+fn records_beyond_their_limit_are_counted_and_the_next_file_is_read() {
     let folder = folder();
     let value = vec![b'v'; 3 << 20];
     let record = [format!("{} comment=", value.len() + 17).into_bytes(), value, b"\n".to_vec()].concat();
@@ -101,7 +101,7 @@ fn records_beyond_their_bound_are_counted_and_the_file_after_them_is_read() {
 }
 
 #[test]
-fn a_file_of_an_archive_that_unpacks_to_far_more_than_it_is_ends_the_archive() {
+fn an_archived_file_that_unpacks_beyond_the_limit_ends_the_archive() {
     let folder = folder();
     let path = folder.path().join("a.tar.gz.gz");
     let (before, bomb) = (file("a.json", TRACE), header("bomb.json", 3 << 30, b'0'));
@@ -111,7 +111,7 @@ fn a_file_of_an_archive_that_unpacks_to_far_more_than_it_is_ends_the_archive() {
 }
 
 #[test]
-fn compressed_text_that_unpacks_to_a_million_times_its_size_is_cut_and_counted() {
+fn text_that_unpacks_to_a_million_times_its_size_is_truncated_and_counted() {
     let folder = folder();
     let path = folder.path().join("a.json.gz.gz");
     let start: &[u8] = br#"[{"ph":"X","name":"n","pid":1,"tid":1,"ts":1,"dur":2},"#;
@@ -156,7 +156,7 @@ fn list_end(count: u16, bytes: u32, offset: u32) -> Vec<u8> {
 }
 
 #[test]
-fn a_zip_archive_whose_files_overlap_ends_with_what_it_can_hold() {
+fn a_zip_archive_with_overlapping_files_ends_at_the_unpacked_limit() {
     let folder = folder();
     // One file of 10 KiB that is listed 1,000 times, in an archive of less than 70 KiB.
     let content = [TRACE, &vec![b' '; 10 << 10]].concat();
@@ -185,20 +185,20 @@ fn a_list_of_many_long_names_takes_no_more_memory_than_one() {
     out.write_all(&list_end(30_001, u32::try_from(bytes).expect("less than 4 GiB"), first.len() as u32))
         .expect("written");
     out.into_inner().expect("written");
-    let words = ["info", "--json", "--no-cache", "--memory", "64MiB", path.to_str().expect("text")];
-    let (peaks, info) = Peaks::of(longspan(&words));
+    let args = ["info", "--json", "--no-cache", "--memory", "64MiB", path.to_str().expect("text")];
+    let (peaks, info) = Peaks::of(longspan(&args));
     assert_eq!((&info["spans"], info["losses"].as_array().map(Vec::len)), (&1.into(), Some(0)), "{info}");
     assert!(peaks.resident_kib < 80_000, "{peaks:?} for a list of {bytes} bytes");
 }
 
 #[test]
-fn claims_of_a_list_beyond_the_archive_are_an_error_that_says_where() {
+fn zip_directory_positions_beyond_the_archive_are_an_error() {
     let folder = folder();
     let first = stored(b"a.json", TRACE);
     for (bytes, offset) in [(u32::MAX - 1, 0), (46, u32::MAX - 1), (0, 0)] {
         let path = archive(folder.path(), "zip", &[first.clone(), list_end(9, bytes, offset)].concat());
-        let words = ["info", "--no-cache", path.to_str().expect("text")];
-        let output = limited("ulimit -v 1048576", &words).output().expect("the program starts");
+        let args = ["info", "--no-cache", path.to_str().expect("text")];
+        let output = limited("ulimit -v 1048576", &args).output().expect("the program starts");
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{stderr}");
         assert!(stderr.contains("expected a zip archive, found no central directory"), "{stderr}");

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use longspan::facade::store::Store;
 use longspan::facade::store::cache::Cache;
 
-use crate::harness::{Random, files, folder, lines, load, longspan, native_capture, options};
+use crate::harness::{Random, files, folder, lines, load, longspan, native_trace, options};
 
 const KILLS: u32 = 500;
 
@@ -15,20 +15,20 @@ const KILLS: u32 = 500;
 const TIME_LIMIT: Duration = Duration::from_secs(15);
 
 #[test]
-fn no_kill_leaves_a_store_that_is_not_the_right_one() {
+fn a_kill_at_any_moment_leaves_the_correct_store_or_none() {
     let folder = folder();
-    let (capture, cache) = (native_capture(folder.path(), 3000), folder.path().join("cache"));
-    let words = ["info", "--cache", cache.to_str().expect("text"), capture.to_str().expect("text")];
-    let expected = lines(&load(&capture, &options(None)).expect("loads").store);
+    let (trace, cache) = (native_trace(folder.path(), 3000), folder.path().join("cache"));
+    let args = ["info", "--cache", cache.to_str().expect("text"), trace.to_str().expect("text")];
+    let expected = lines(&load(&trace, &options(None)).expect("loads").store);
     let began = Instant::now();
-    assert!(longspan(&words).output().expect("the program starts").status.success());
+    assert!(longspan(&args).output().expect("the program starts").status.success());
     let mut longest_wait = began.elapsed();
     Cache::open(&cache).expect("a cache").clear().expect("cleared");
 
     let (mut random, mut killed, mut left_building, mut left_store) = (Random(3), 0, 0, 0);
     let began = Instant::now();
     for _ in 0..KILLS {
-        let mut child = longspan(&words).spawn().expect("the program starts");
+        let mut child = longspan(&args).spawn().expect("the program starts");
         std::thread::sleep(Duration::from_micros(random.below(longest_wait.as_micros() as u64)));
         child.kill().expect("a child");
         let was_killed = child.wait().expect("a child").code().is_none();
@@ -50,8 +50,8 @@ fn no_kill_leaves_a_store_that_is_not_the_right_one() {
         }
     }
     assert!(killed > 20 && left_building > 0, "{killed} killed, {left_building} while writing, {left_store} done");
-    assert!(longspan(&words).output().expect("the program starts").status.success());
-    let kept = files(&cache);
-    assert!(kept.len() == 1 && kept[0].extension().is_some_and(|kind| kind == "lsstore"), "{kept:?}");
-    assert_eq!(lines(&Arc::new(Store::open(&kept[0]).expect("whole"))), expected);
+    assert!(longspan(&args).output().expect("the program starts").status.success());
+    let stores = files(&cache);
+    assert!(stores.len() == 1 && stores[0].extension().is_some_and(|kind| kind == "lsstore"), "{stores:?}");
+    assert_eq!(lines(&Arc::new(Store::open(&stores[0]).expect("whole"))), expected);
 }

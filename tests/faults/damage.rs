@@ -62,7 +62,7 @@ fn rows(snapshot: &Snapshot) -> Vec<(SortedRow, Vec<u8>)> {
 
 /// Returns the cells of each lane at some zooms, and the rows at some points.
 fn views(snapshot: &Snapshot) -> Vec<(LaneIdx, String)> {
-    let mut answers = Vec::new();
+    let mut results = Vec::new();
     for lane in (0..snapshot.store().lane_count()).map(LaneIdx) {
         for width_log2 in [2, 5, 9, 13] {
             let buckets = Buckets::covering(-100, END_NS + 100, 1 << width_log2);
@@ -72,20 +72,20 @@ fn views(snapshot: &Snapshot) -> Vec<(LaneIdx, String)> {
             } else {
                 pixels::longest(snapshot, lane, buckets, &mut cells);
             }
-            answers.push((lane, format!("{cells:?}{values:?}")));
+            results.push((lane, format!("{cells:?}{values:?}")));
         }
         for ts_ns in (0..END_NS).step_by(500) {
-            answers.push((lane, format!("{:?}", pick::row_at(snapshot, lane, ts_ns, 100))));
+            results.push((lane, format!("{:?}", pick::row_at(snapshot, lane, ts_ns, 100))));
         }
         for row in [0, 100, 399] {
-            answers.push((lane, format!("{:?}", describe::describe(snapshot, RowIdx { lane, row }))));
+            results.push((lane, format!("{:?}", describe::describe(snapshot, RowIdx { lane, row }))));
         }
     }
-    answers
+    results
 }
 
 #[test]
-fn any_altered_byte_is_found_before_it_misleads() {
+fn any_altered_byte_is_detected_before_it_gives_a_wrong_result() {
     let folder = folder();
     let path = folder.path().join("store.lsstore");
     small_store(&path);
@@ -129,7 +129,7 @@ fn any_altered_byte_is_found_before_it_misleads() {
 }
 
 #[test]
-fn a_store_that_is_cut_anywhere_does_not_open() {
+fn a_store_truncated_at_any_byte_does_not_open() {
     let folder = folder();
     let path = folder.path().join("store.lsstore");
     small_store(&path);

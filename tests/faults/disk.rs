@@ -17,7 +17,7 @@ use longspan::facade::model::Sources;
 use longspan::facade::store::Store;
 use longspan::facade::store::cache::Cache;
 
-use crate::harness::{Random, files, folder, json_capture, lines, load, native_capture, options};
+use crate::harness::{Random, files, folder, json_trace, lines, load, native_trace, options};
 
 const NO_SPACE: i32 = 28;
 const BROKEN_MEDIUM: i32 = 5;
@@ -74,11 +74,11 @@ fn on(disk: Arc<dyn Disk>, cache: &Path) -> LoadOptions {
 }
 
 /// Repeats the load of `capture`, each time with the next request failing.
-fn refuse_each_request_of(capture: &Path) {
+fn refuse_each_request_of(trace: &Path) {
     let folder = folder();
     let cache = folder.path().join("cache");
     let counting = Arc::new(Refusing::new(u64::MAX, false, 0));
-    let expected = lines(&load(capture, &on(counting.clone(), &cache)).expect("loads").store);
+    let expected = lines(&load(trace, &on(counting.clone(), &cache)).expect("loads").store);
     Cache::open(&cache).expect("a cache").clear().expect("cleared");
     let requests = counting.requests.load(Ordering::Relaxed);
     assert!(requests >= 7, "spill, store, syncs, rename: {requests} requests");
@@ -87,7 +87,7 @@ fn refuse_each_request_of(capture: &Path) {
     for refused in 0..requests {
         for (for_good, os_error) in [(false, NO_SPACE), (true, BROKEN_MEDIUM)] {
             let refusing = Arc::new(Refusing::new(refused, for_good, os_error));
-            let error = match load(capture, &on(refusing, &cache)) {
+            let error = match load(trace, &on(refusing, &cache)) {
                 Err(error) => error,
                 // Name texts stay in memory if they cannot be spilled. All other failures end the load.
                 Ok(loaded) => {
@@ -110,30 +110,30 @@ fn refuse_each_request_of(capture: &Path) {
             }
         }
     }
-    assert_eq!(lines(&load(capture, &options(Some(&cache))).expect("loads").store), expected);
+    assert_eq!(lines(&load(trace, &options(Some(&cache))).expect("loads").store), expected);
     assert!(ignored <= requests / 2, "{ignored} of {requests} refused requests were ignored");
 }
 
 #[test]
-fn each_refused_request_of_a_native_load_is_an_error_that_says_where_and_why() {
+fn each_failed_disk_request_of_a_native_load_is_an_error_with_path_and_reason() {
     let folder = folder();
-    refuse_each_request_of(&native_capture(folder.path(), 3000));
+    refuse_each_request_of(&native_trace(folder.path(), 3000));
 }
 
 #[test]
-fn each_refused_request_of_a_json_load_is_an_error_that_says_where_and_why() {
+fn each_failed_disk_request_of_a_json_load_is_an_error_with_path_and_reason() {
     let folder = folder();
-    refuse_each_request_of(&json_capture(folder.path(), 3000));
+    refuse_each_request_of(&json_trace(folder.path(), 3000));
 }
 
 #[test]
-fn previews_stay_readable_after_the_load_that_gave_them_has_failed() {
+fn previews_stay_readable_after_their_load_has_failed() {
     let folder = folder();
-    let (capture, cache) = (native_capture(folder.path(), 300_000), folder.path().join("cache"));
-    let expected = lines(&load(&capture, &options(None)).expect("loads").store);
+    let (trace, cache) = (native_trace(folder.path(), 300_000), folder.path().join("cache"));
+    let expected = lines(&load(&trace, &options(None)).expect("loads").store);
     // Slow enough for previews. Only the sync at the end fails.
     let counting = Arc::new(Refusing::new(u64::MAX, false, 0));
-    load(&capture, &on(counting.clone(), &cache)).expect("loads");
+    load(&trace, &on(counting.clone(), &cache)).expect("loads");
     Cache::open(&cache).expect("a cache").clear().expect("cleared");
     let last = counting.requests.load(Ordering::Relaxed) - 1;
     let slow = Refusing { slowness: Duration::from_millis(3), ..Refusing::new(last, true, NO_SPACE) };
@@ -141,7 +141,7 @@ fn previews_stay_readable_after_the_load_that_gave_them_has_failed() {
     let (cancel, progress) = (Cancel::default(), Progress::default());
     let mut take = |preview| previews.push(preview);
     let failed = ingest::open_with_previews(
-        &Sources::from(&capture),
+        &Sources::from(&trace),
         &on(Arc::new(slow), &cache),
         &cancel,
         &progress,
@@ -209,23 +209,23 @@ fn image(requests: &[Request], moment: usize, random: &mut Random) -> Vec<u8> {
     let mut image = Vec::new();
     for (place, request) in requests[..moment].iter().enumerate() {
         let Request::Write { offset, bytes } = request else { continue };
-        let kept = if place < durable { bytes.len() } else { random.below(2 * bytes.len() as u64) as usize };
-        let kept = &bytes[..kept.min(bytes.len())];
-        let (start, end) = (*offset as usize, *offset as usize + kept.len());
+        let written = if place < durable { bytes.len() } else { random.below(2 * bytes.len() as u64) as usize };
+        let written = &bytes[..written.min(bytes.len())];
+        let (start, end) = (*offset as usize, *offset as usize + written.len());
         image.resize(image.len().max(end), 0);
-        image[start..end].copy_from_slice(kept);
+        image[start..end].copy_from_slice(written);
     }
     image
 }
 
 #[test]
-fn a_power_cut_at_any_moment_leaves_the_whole_store_or_one_that_does_not_open() {
+fn a_power_loss_at_any_moment_leaves_a_complete_store_or_one_that_does_not_open() {
     let folder = folder();
-    let (capture, cache) = (native_capture(folder.path(), 20_000), folder.path().join("cache"));
+    let (trace, cache) = (native_trace(folder.path(), 20_000), folder.path().join("cache"));
     let remembering = Arc::new(Remembering::default());
     // Enough memory that nothing is spilled, so all requests are for the store.
     let options = LoadOptions { memory: Memory::new(1 << 26), ..on(remembering.clone(), &cache) };
-    let expected = lines(&load(&capture, &options).expect("loads").store);
+    let expected = lines(&load(&trace, &options).expect("loads").store);
     let requests = remembering.0.lock().expect("no test panics with it").clone();
     let renamed = requests.iter().position(|request| matches!(request, Request::Rename)).expect("published");
     assert!(matches!(requests[renamed - 1], Request::Sync), "what gets its name is durable");

@@ -91,16 +91,16 @@ pub(crate) fn options(cache: Option<&Path>) -> LoadOptions {
     LoadOptions { memory: Memory::new(1 << 16), threads: 2, cache, disk: Arc::new(Hasty), ..LoadOptions::default() }
 }
 
-pub(crate) fn load(capture: &Path, options: &LoadOptions) -> Result<Loaded, LoadError> {
-    ingest::open(capture, options, &Cancel::default(), &Progress::default())
+pub(crate) fn load(trace: &Path, options: &LoadOptions) -> Result<Loaded, LoadError> {
+    ingest::open(trace, options, &Cancel::default(), &Progress::default())
 }
 
 /// Number of events per chunk of native traces: few, so that a small trace has many chunks.
 pub(crate) const CHUNK_EVENTS: usize = 500;
 
 /// Writes a native trace with one of everything that a trace can contain.
-pub(crate) fn native_capture(folder: &Path, spans: u64) -> PathBuf {
-    let path = folder.join(format!("capture-{spans}.longspan"));
+pub(crate) fn native_trace(folder: &Path, spans: u64) -> PathBuf {
+    let path = folder.join(format!("trace-{spans}.longspan"));
     let synth = Synth::new(SynthOptions { spans, threads: 5, disorder: 0.1, ..SynthOptions::demo() });
     let mut writer = NativeWriter::new(File::create(&path).expect("created"), false).expect("written");
     writer.write_tables(synth.names(), synth.tracks()).expect("written");
@@ -121,8 +121,8 @@ pub(crate) fn native_capture(folder: &Path, spans: u64) -> PathBuf {
 }
 
 /// Writes a JSON trace with nearly sorted spans that have arguments.
-pub(crate) fn json_capture(folder: &Path, spans: u64) -> PathBuf {
-    let path = folder.join(format!("capture-{spans}.json"));
+pub(crate) fn json_trace(folder: &Path, spans: u64) -> PathBuf {
+    let path = folder.join(format!("trace-{spans}.json"));
     let mut text = b"[".to_vec();
     for k in 0..spans {
         let (ts, tid, comma) = (k * 10 + (k * 7919) % 97, k % 3, if k == 0 { "" } else { ",\n" });
@@ -167,25 +167,25 @@ pub(crate) fn moments(few: u64) -> u64 {
 }
 
 /// Returns the command of the real program with these arguments.
-pub(crate) fn longspan(words: &[&str]) -> Command {
-    quiet(Command::new(env!("CARGO_BIN_EXE_longspan")), words)
+pub(crate) fn longspan(args: &[&str]) -> Command {
+    quiet(Command::new(env!("CARGO_BIN_EXE_longspan")), args)
 }
 
 /// Like [`longspan`], but with default signal handlers, since the parent may ignore some signals, as nohup does.
-pub(crate) fn signalled(words: &[&str]) -> Command {
+pub(crate) fn signalled(args: &[&str]) -> Command {
     let mut command = Command::new("env");
     command.args(["--default-signal=HUP,INT,TERM", env!("CARGO_BIN_EXE_longspan")]);
-    quiet(command, words)
+    quiet(command, args)
 }
 
 /// Like [`longspan`], with limits that a shell sets first.
-pub(crate) fn limited(limits: &str, words: &[&str]) -> Command {
+pub(crate) fn limited(limits: &str, args: &[&str]) -> Command {
     let mut command = Command::new("bash");
     command.args(["-c", &format!("{limits}; exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_longspan")]);
-    quiet(command, words)
+    quiet(command, args)
 }
 
-fn quiet(mut command: Command, words: &[&str]) -> Command {
-    command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+fn quiet(mut command: Command, args: &[&str]) -> Command {
+    command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

@@ -9,15 +9,15 @@ use longspan::facade::base::budget::Memory;
 use longspan::facade::formats::native::wire::{ChunkHeader, ChunkKind, FileHeader};
 use longspan::facade::ingest::CachePolicy;
 
-use crate::harness::{Line, folder, is_part_of, lines, load, native_capture, options};
+use crate::harness::{Line, folder, is_part_of, lines, load, native_trace, options};
 
 const HEADER_BYTES: usize = size_of::<ChunkHeader>();
 
 /// Returns the headers of a trace with their offsets.
-fn headers(capture: &[u8]) -> Vec<(usize, ChunkHeader)> {
+fn headers(trace: &[u8]) -> Vec<(usize, ChunkHeader)> {
     let mut found = Vec::new();
     let mut offset = FileHeader::BYTES as usize;
-    while let Some(bytes) = capture.get(offset..offset + HEADER_BYTES) {
+    while let Some(bytes) = trace.get(offset..offset + HEADER_BYTES) {
         let header: ChunkHeader = bytemuck::pod_read_unaligned(bytes);
         if !header.is_whole() {
             break;
@@ -40,7 +40,7 @@ fn sorted(mut lines: Vec<Line>) -> Vec<Line> {
 /// counted loss for all missing ones. Bits that match `hides_others` may cost other chunks too, but must be counted.
 fn flip_each_bit(kind: ChunkKind, alter: impl Fn(&mut Vec<u8>, usize, usize), hides_others: impl Fn(usize) -> bool) {
     let folder = folder();
-    let whole_file = fs::read(native_capture(folder.path(), 1500)).expect("written");
+    let whole_file = fs::read(native_trace(folder.path(), 1500)).expect("written");
     let file = folder.path().join("altered.longspan");
     let memory = longspan::facade::ingest::LoadOptions {
         memory: Memory::new(1 << 26),
@@ -72,39 +72,39 @@ fn flip_each_bit(kind: ChunkKind, alter: impl Fn(&mut Vec<u8>, usize, usize), hi
     }
 }
 
-fn flip(capture: &mut [u8], offset: usize, bit: usize) {
-    capture[offset + bit / 8] ^= 1 << (bit % 8);
+fn flip(trace: &mut [u8], offset: usize, bit: usize) {
+    trace[offset + bit / 8] ^= 1 << (bit % 8);
 }
 
 /// Flips a bit and updates the checksum. Removes the directory, which has a copy of the header.
-fn lie(capture: &mut Vec<u8>, offset: usize, bit: usize) {
-    flip(capture, offset, bit);
-    let mut header: ChunkHeader = bytemuck::pod_read_unaligned(&capture[offset..offset + HEADER_BYTES]);
+fn lie(trace: &mut Vec<u8>, offset: usize, bit: usize) {
+    flip(trace, offset, bit);
+    let mut header: ChunkHeader = bytemuck::pod_read_unaligned(&trace[offset..offset + HEADER_BYTES]);
     header.seal();
-    capture[offset..offset + HEADER_BYTES].copy_from_slice(bytemuck::bytes_of(&header));
-    let directory = headers(capture).into_iter().rfind(|(_, header)| header.kind() == Some(ChunkKind::Directory));
+    trace[offset..offset + HEADER_BYTES].copy_from_slice(bytemuck::bytes_of(&header));
+    let directory = headers(trace).into_iter().rfind(|(_, header)| header.kind() == Some(ChunkKind::Directory));
     if let Some((directory, _)) = directory {
-        capture.truncate(directory);
+        trace.truncate(directory);
     }
 }
 
 #[test]
-fn a_flipped_bit_in_the_header_of_events_costs_at_most_that_chunk_and_is_counted() {
-    flip_each_bit(ChunkKind::Events, |capture, offset, bit| flip(capture, offset, bit), |_| false);
+fn a_flipped_bit_in_an_event_chunk_header_costs_at_most_that_chunk_and_is_counted() {
+    flip_each_bit(ChunkKind::Events, |trace, offset, bit| flip(trace, offset, bit), |_| false);
 }
 
 #[test]
-fn a_flipped_bit_in_the_header_of_tables_is_counted() {
-    flip_each_bit(ChunkKind::Tables, |capture, offset, bit| flip(capture, offset, bit), |_| false);
+fn a_flipped_bit_in_a_table_chunk_header_is_counted() {
+    flip_each_bit(ChunkKind::Tables, |trace, offset, bit| flip(trace, offset, bit), |_| false);
 }
 
 #[test]
-fn a_flipped_bit_in_the_header_of_the_directory_is_counted() {
-    flip_each_bit(ChunkKind::Directory, |capture, offset, bit| flip(capture, offset, bit), |_| false);
+fn a_flipped_bit_in_the_directory_chunk_header_is_counted() {
+    flip_each_bit(ChunkKind::Directory, |trace, offset, bit| flip(trace, offset, bit), |_| false);
 }
 
 #[test]
-fn a_header_of_events_that_lies_under_a_right_checksum_is_counted() {
+fn a_false_event_chunk_header_with_a_valid_checksum_is_counted() {
     // Without a directory, the sequence number and the length of this chunk determine the positions of later ones.
     let field = |start: usize| start * 8..(start + 4) * 8;
     let (sequence, length) = (field(offset_of!(ChunkHeader, sequence)), field(offset_of!(ChunkHeader, payload_bytes)));

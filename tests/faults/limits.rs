@@ -48,11 +48,11 @@ fn many_threads(folder: &Path, threads: u32, rounds: u32) -> PathBuf {
 }
 
 #[test]
-fn a_load_needs_no_more_than_2_gib_of_addresses_and_64_files() {
+fn a_load_needs_at_most_2_gib_of_address_space_and_64_files() {
     let folder = folder();
-    let (capture, cache) = (many_threads(folder.path(), 5000, 30), folder.path().join("cache"));
-    let words = ["info", "--json", "--cache", cache.to_str().expect("text"), capture.to_str().expect("text")];
-    let output = limited("ulimit -n 64; ulimit -v 2097152", &words).output().expect("the program starts");
+    let (trace, cache) = (many_threads(folder.path(), 5000, 30), folder.path().join("cache"));
+    let args = ["info", "--json", "--cache", cache.to_str().expect("text"), trace.to_str().expect("text")];
+    let output = limited("ulimit -n 64; ulimit -v 2097152", &args).output().expect("the program starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let info: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(info["spans"], 5000 * 30 * 2);
@@ -94,11 +94,11 @@ impl Peaks {
 }
 
 #[test]
-fn eighty_thousand_threads_take_few_maps_few_files_and_bounded_memory() {
+fn eighty_thousand_threads_need_few_maps_few_files_and_bounded_memory() {
     let folder = folder();
-    let capture = many_threads(folder.path(), MANY_THREADS, 3);
-    let words = ["info", "--json", "--no-cache", capture.to_str().expect("text")];
-    let (peaks, info) = Peaks::of(longspan(&words));
+    let trace = many_threads(folder.path(), MANY_THREADS, 3);
+    let args = ["info", "--json", "--no-cache", trace.to_str().expect("text")];
+    let (peaks, info) = Peaks::of(longspan(&args));
     assert_eq!((&info["spans"], &info["threads"]), (&(MANY_THREADS * 6).into(), &MANY_THREADS.into()));
     let lanes = info["lanes"].as_u64().expect("a number");
     assert!(peaks.maps < 1000 && peaks.files < 64, "{peaks:?}");

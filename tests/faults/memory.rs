@@ -14,11 +14,11 @@ use longspan::facade::synth::{Synth, SynthOptions};
 
 use crate::harness::{CHUNK_EVENTS, Line, folder, lines, load, options};
 
-/// One trace here fits into the half of it that open chunks may take, but four do not fit into all of it.
+/// Open chunks may take half of this memory. One trace fits into that half, but four do not fit into all of it.
 const MEMORY_BYTES: u64 = 12 << 20;
 
 /// Writes a shuffled trace: all chunks are open at once unless they are spilled.
-fn shuffled_capture(folder: &Path, seed: u64) -> PathBuf {
+fn shuffled_trace(folder: &Path, seed: u64) -> PathBuf {
     let path = folder.join(format!("shuffled-{seed}.longspan"));
     let synth = Synth::new(SynthOptions { spans: 120_000, threads: 5, disorder: 1.0, seed, ..SynthOptions::default() });
     let mut writer = NativeWriter::new(File::create(&path).expect("created"), false).expect("written");
@@ -38,38 +38,38 @@ fn sharing(memory: &Memory) -> LoadOptions {
     LoadOptions { memory: memory.clone(), threads: 1, ..options(None) }
 }
 
-fn loaded(capture: &Path, memory: &Memory) -> (Vec<Line>, LoadStats) {
-    let store = load(capture, &sharing(memory)).expect("loads").store;
+fn loaded(trace: &Path, memory: &Memory) -> (Vec<Line>, LoadStats) {
+    let store = load(trace, &sharing(memory)).expect("loads").store;
     (lines(&store), Snapshot::new(store).summary().load.clone())
 }
 
 #[test]
-fn a_load_beside_one_that_holds_nearly_all_spills_and_comes_to_the_same() {
+fn a_load_beside_another_that_uses_nearly_all_memory_spills_with_the_same_result() {
     let folder = folder();
-    let capture = shuffled_capture(folder.path(), 1);
-    let (expected, alone) = loaded(&capture, &Memory::new(MEMORY_BYTES));
+    let trace = shuffled_trace(folder.path(), 1);
+    let (expected, alone) = loaded(&trace, &Memory::new(MEMORY_BYTES));
     assert_eq!(alone.spilled_bytes, 0, "alone it fits");
     let memory = Memory::new(MEMORY_BYTES);
     let other = memory.budget();
     let charge = other.charge(MEMORY_BYTES - (1 << 20));
-    let (found, beside) = loaded(&capture, &memory);
+    let (found, beside) = loaded(&trace, &memory);
     assert!(found == expected);
     assert!(beside.spilled_bytes > 0);
     assert!(beside.peak_budget_bytes < alone.peak_budget_bytes, "{} bytes", beside.peak_budget_bytes);
     drop((other, charge));
-    assert_eq!(loaded(&capture, &memory).1.spilled_bytes, 0, "all is given back");
+    assert_eq!(loaded(&trace, &memory).1.spilled_bytes, 0, "all is given back");
 }
 
 #[test]
-fn several_loads_at_once_hold_no_more_than_their_memory() {
+fn concurrent_loads_stay_within_their_memory_budget() {
     let folder = folder();
-    let captures: Vec<PathBuf> = (1..=4).map(|seed| shuffled_capture(folder.path(), seed)).collect();
-    let alone: Vec<_> = captures.iter().map(|capture| loaded(capture, &Memory::new(MEMORY_BYTES))).collect();
+    let traces: Vec<PathBuf> = (1..=4).map(|seed| shuffled_trace(folder.path(), seed)).collect();
+    let alone: Vec<_> = traces.iter().map(|trace| loaded(trace, &Memory::new(MEMORY_BYTES))).collect();
     let together: u64 = alone.iter().map(|(_, stats)| stats.peak_budget_bytes).sum();
     assert!(together > MEMORY_BYTES, "{together} bytes");
     let memory = Memory::new(MEMORY_BYTES);
     let found: Vec<_> = thread::scope(|scope| {
-        let loads = captures.iter().map(|capture| scope.spawn(|| loaded(capture, &memory)));
+        let loads = traces.iter().map(|trace| scope.spawn(|| loaded(trace, &memory)));
         loads.collect::<Vec<_>>().into_iter().map(|load| load.join().expect("no panic")).collect()
     });
     for ((found, _), (expected, _)) in found.iter().zip(&alone) {

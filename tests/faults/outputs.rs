@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::harness::{files, folder, json_capture, limited, longspan, moments};
+use crate::harness::{files, folder, json_trace, limited, longspan, moments};
 
 /// Far more than any command here takes.
 const TIME_LIMIT: Duration = Duration::from_mins(1);
@@ -36,101 +36,101 @@ fn message(output: &Output) -> String {
 }
 
 /// Returns every command, and whether its result goes to stdout.
-fn commands(capture: &str, folder: &Path) -> Vec<(Vec<String>, bool)> {
+fn commands(trace: &str, folder: &Path) -> Vec<(Vec<String>, bool)> {
     let at = |name: &str| text(&folder.join(name)).to_owned();
     let cache = at("cache");
     let mut commands = vec![
         (vec!["--help"], true),
         (vec!["export", "--help"], true),
         (vec!["--version"], true),
-        (vec!["info", capture, "--cache", &cache], true),
-        (vec!["info", "--json", capture, "--no-cache", "--progress", "always"], true),
-        (vec!["spans", capture, "--cache", &cache], true),
-        (vec!["spans", capture, "--cache", &cache, "--format", "jsonl"], true),
-        (vec!["stats", capture, "--cache", &cache], true),
-        (vec!["stats", capture, "--samples", "--cache", &cache], true),
-        (vec!["stats", capture, "--scheduling=cpu", "--cache", &cache], true),
-        (vec!["stats", capture, "--heat-map=2000x32", "--cache", &cache], true),
-        (vec!["flame", capture, "--cache", &cache], true),
-        (vec!["flame", capture, "--cache", &cache, "--format", "svg"], true),
-        (vec!["flame", capture, "--cache", &cache, "--format", "json"], true),
-        (vec!["flame", capture, "--cache", &cache, "--format", "pprof"], true),
-        (vec!["search", capture, "a", "--cache", &cache], true),
-        (vec!["symbols", capture, "--cache", &cache], true),
-        (vec!["annotate", capture, "main", "--cache", &cache], true),
+        (vec!["info", trace, "--cache", &cache], true),
+        (vec!["info", "--json", trace, "--no-cache", "--progress", "always"], true),
+        (vec!["spans", trace, "--cache", &cache], true),
+        (vec!["spans", trace, "--cache", &cache, "--format", "jsonl"], true),
+        (vec!["stats", trace, "--cache", &cache], true),
+        (vec!["stats", trace, "--samples", "--cache", &cache], true),
+        (vec!["stats", trace, "--scheduling=cpu", "--cache", &cache], true),
+        (vec!["stats", trace, "--heat-map=2000x32", "--cache", &cache], true),
+        (vec!["flame", trace, "--cache", &cache], true),
+        (vec!["flame", trace, "--cache", &cache, "--format", "svg"], true),
+        (vec!["flame", trace, "--cache", &cache, "--format", "json"], true),
+        (vec!["flame", trace, "--cache", &cache, "--format", "pprof"], true),
+        (vec!["search", trace, "a", "--cache", &cache], true),
+        (vec!["symbols", trace, "--cache", &cache], true),
+        (vec!["annotate", trace, "main", "--cache", &cache], true),
         // One line per module; this trace has none.
-        (vec!["symbols", capture, "--cache", &cache, "--format", "jsonl"], false),
-        (vec!["dump", capture, "--cache", &cache], true),
-        (vec!["export", capture, "--cache", &cache, "--format", "native", "-o", "-"], true),
-        (vec!["export", capture, "--cache", &cache, "--format", "csv", "-o", "/dev/stdout"], true),
+        (vec!["symbols", trace, "--cache", &cache, "--format", "jsonl"], false),
+        (vec!["dump", trace, "--cache", &cache], true),
+        (vec!["export", trace, "--cache", &cache, "--format", "native", "-o", "-"], true),
+        (vec!["export", trace, "--cache", &cache, "--format", "csv", "-o", "/dev/stdout"], true),
         (vec!["synth", "--spans", "1000", "-o", "-"], true),
         (vec!["synth", "--spans", "1000", "--format", "perfetto", "-o", "-"], true),
-        (vec!["bench", capture, "--cache", &cache, "--frames", "2"], true),
+        (vec!["bench", trace, "--cache", &cache, "--frames", "2"], true),
         (vec!["cache", "list", "--cache", &cache], true),
         (vec!["completions", "bash"], true),
         (vec!["man"], true),
         (vec!["man", "stats"], true),
     ];
     // A file and the output of `listen` are followed forever; the output of a command ends with it.
-    commands.push((vec!["tail", "--", "cat", capture], true));
-    commands.push((vec!["tail", "--format", "jsonl", "--", "cat", capture], true));
+    commands.push((vec!["tail", "--", "cat", trace], true));
+    commands.push((vec!["tail", "--format", "jsonl", "--", "cat", trace], true));
     let recorded = at("recorded.longspan");
-    commands.push((vec!["record", "-o", &recorded, "--", "cat", capture], false));
+    commands.push((vec!["record", "-o", &recorded, "--", "cat", trace], false));
     let (exported, generated, cleared, picture) = (at("out.json"), at("out.longspan"), at("cleared"), at("out.png"));
-    commands.push((vec!["export", capture, "--cache", &cache, "-o", &exported], false));
+    commands.push((vec!["export", trace, "--cache", &cache, "-o", &exported], false));
     commands.push((vec!["synth", "--spans", "1000", "-o", &generated], false));
     commands.push((vec!["cache", "clear", "--cache", &cleared], true));
     if cfg!(feature = "window") {
-        commands.push((vec!["render", capture, "--cache", &cache, "--size", "64x64", "-o", &picture], false));
+        commands.push((vec!["render", trace, "--cache", &cache, "--size", "64x64", "-o", &picture], false));
     }
     let owned = |words: Vec<&str>| words.into_iter().map(str::to_owned).collect();
     commands.into_iter().map(|(words, prints)| (owned(words), prints)).collect()
 }
 
 #[test]
-fn every_command_survives_a_stdin_stdout_or_stderr_that_is_closed_full_or_broken() {
+fn every_command_survives_a_closed_full_or_broken_stdin_stdout_or_stderr() {
     let folder = folder();
-    let capture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/ugly.json");
-    for (words, prints) in commands(text(&capture), folder.path()) {
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/ugly.json");
+    for (args, prints) in commands(text(&trace), folder.path()) {
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
         for state in ["exec <&-", "exec >&-", "exec 2>&-", "exec >/dev/full", "exec 2>/dev/full"] {
-            let output = ended(limited(state, &words));
+            let output = ended(limited(state, &args));
             let fails = state == "exec >/dev/full" && prints;
-            assert_eq!(output.status.code(), Some(i32::from(fails)), "{words:?} with {state}: {}", message(&output));
-            assert!(!fails || message(&output).contains("No space left"), "{words:?}: {}", message(&output));
+            assert_eq!(output.status.code(), Some(i32::from(fails)), "{args:?} with {state}: {}", message(&output));
+            assert!(!fails || message(&output).contains("No space left"), "{args:?}: {}", message(&output));
         }
         for is_stdout in [true, false] {
             let (reader, writer) = std::io::pipe().expect("a pipe");
             drop(reader);
-            let mut command = longspan(&words);
+            let mut command = longspan(&args);
             let _ = if is_stdout { command.stdout(writer) } else { command.stderr(writer) };
             let output = ended(command);
-            assert_eq!(output.status.code(), Some(0), "{words:?}, stdout: {is_stdout}: {}", message(&output));
+            assert_eq!(output.status.code(), Some(0), "{args:?}, stdout: {is_stdout}: {}", message(&output));
         }
     }
 }
 
 #[test]
-fn a_generated_capture_that_cannot_be_written_ends_the_command_in_every_format() {
+fn an_unwritable_generated_trace_is_an_error_in_every_format() {
     for format in ["native", "chrome", "perfetto"] {
         for disorder in ["0", "1"] {
-            let words = ["synth", "-o", "/dev/full", "--spans", "400000", "--format", format, "--disorder", disorder];
-            let output = ended(longspan(&words));
-            assert_eq!(output.status.code(), Some(1), "{words:?}");
+            let args = ["synth", "-o", "/dev/full", "--spans", "400000", "--format", format, "--disorder", disorder];
+            let output = ended(longspan(&args));
+            assert_eq!(output.status.code(), Some(1), "{args:?}");
             assert!(message(&output).contains("/dev/full: cannot write: No space left"), "{}", message(&output));
         }
     }
 }
 
 #[test]
-fn an_output_that_the_disk_refuses_at_any_length_leaves_the_old_file_and_nothing_else() {
+fn a_disk_that_fills_up_at_any_output_size_leaves_only_the_old_file() {
     let folder = folder();
     let at = |name: &str| folder.path().join(name);
-    let (capture, cache, target, link) = (json_capture(folder.path(), 4000), at("cache"), at("target"), at("link"));
+    let (trace, cache, target, link) = (json_trace(folder.path(), 4000), at("cache"), at("target"), at("link"));
     symlink("target", &link).expect("a link");
     let parquet = at("parquet");
     fs::create_dir(&parquet).expect("made");
-    let export = ["export", text(&capture), "--cache", text(&cache), "-o", text(&link), "--format"];
+    let export = ["export", text(&trace), "--cache", text(&cache), "-o", text(&link), "--format"];
     let synth = ["synth", "--spans", "20000", "-o", text(&link), "--format"];
     let mut works = vec![];
     for format in ["native", "chrome", "perfetto", "csv"] {
@@ -138,9 +138,9 @@ fn an_output_that_the_disk_refuses_at_any_length_leaves_the_old_file_and_nothing
     }
     works.push([&synth[..], &["native"]].concat());
     works.push([&synth[..], &["chrome"]].concat());
-    longspan(&["info", text(&capture), "--cache", text(&cache)]).status().expect("it ends");
-    for words in works {
-        assert!(longspan(&words).status().expect("it ends").success());
+    longspan(&["info", text(&trace), "--cache", text(&cache)]).status().expect("it ends");
+    for args in works {
+        assert!(longspan(&args).status().expect("it ends").success());
         let whole = fs::read(&target).expect("written");
         let whole_kib = whole.len() as u64 / 1024 + 1;
         let steps = moments(6).min(64);
@@ -149,21 +149,21 @@ fn an_output_that_the_disk_refuses_at_any_length_leaves_the_old_file_and_nothing
             fs::set_permissions(&target, fs::Permissions::from_mode(0o600)).expect("changed");
             // The signal of a failed write must not end the program.
             let limit_kib = whole_kib * step / steps;
-            let output = ended(limited(&format!("ulimit -f {limit_kib}"), &words));
+            let output = ended(limited(&format!("ulimit -f {limit_kib}"), &args));
             let held = fs::read(&target).expect("there");
             if limit_kib < whole_kib {
-                assert_eq!(output.status.code(), Some(1), "{words:?} in {limit_kib} KiB: {}", message(&output));
+                assert_eq!(output.status.code(), Some(1), "{args:?} in {limit_kib} KiB: {}", message(&output));
                 assert!(message(&output).contains("File too large"), "{}", message(&output));
-                assert!(held == b"old", "{words:?} in {limit_kib} KiB");
+                assert!(held == b"old", "{args:?} in {limit_kib} KiB");
             } else {
-                assert!(output.status.success() && held == whole, "{words:?}: {}", message(&output));
+                assert!(output.status.success() && held == whole, "{args:?}: {}", message(&output));
             }
             assert_eq!(fs::metadata(&target).expect("there").mode() & 0o777, 0o600);
             assert!(fs::symlink_metadata(&link).expect("there").is_symlink());
             assert_eq!(files(folder.path()).len(), 5, "{:?}", files(folder.path()));
         }
     }
-    let tables = ["export", text(&capture), "--cache", text(&cache), "-o", text(&parquet)];
+    let tables = ["export", text(&trace), "--cache", text(&cache), "-o", text(&parquet)];
     for step in 0..8 {
         let output = ended(limited(&format!("ulimit -f {step}"), &tables));
         assert_eq!(output.status.code(), Some(1), "{}", message(&output));
@@ -172,17 +172,17 @@ fn an_output_that_the_disk_refuses_at_any_length_leaves_the_old_file_and_nothing
 }
 
 #[test]
-fn a_load_that_the_disk_refuses_at_any_length_is_an_error_and_leaves_nothing() {
+fn a_disk_that_fills_up_at_any_point_of_a_load_is_an_error_and_leaves_no_file() {
     let folder = folder();
     // More than half of the budget, so that events are spilled.
-    let (capture, cache) = (json_capture(folder.path(), 150_000), folder.path().join("cache"));
-    let words = ["info", "--cache", text(&cache), text(&capture), "--memory", "8MiB"];
-    assert!(longspan(&words).status().expect("it ends").success());
-    let kept_kib = fs::metadata(&files(&cache)[0]).expect("kept").len() / 1024;
+    let (trace, cache) = (json_trace(folder.path(), 150_000), folder.path().join("cache"));
+    let args = ["info", "--cache", text(&cache), text(&trace), "--memory", "8MiB"];
+    assert!(longspan(&args).status().expect("it ends").success());
+    let store_kib = fs::metadata(&files(&cache)[0]).expect("a cached store").len() / 1024;
     longspan(&["cache", "clear", "--cache", text(&cache)]).status().expect("it ends");
     let steps = moments(12).min(64);
     for step in 0..steps {
-        let output = ended(limited(&format!("ulimit -f {}", kept_kib * step / steps), &words));
+        let output = ended(limited(&format!("ulimit -f {}", store_kib * step / steps), &args));
         assert_eq!(output.status.code(), Some(1), "{}", message(&output));
         assert!(message(&output).contains("File too large"), "{}", message(&output));
         assert!(files(&cache).is_empty(), "{:?}", files(&cache));
@@ -190,13 +190,13 @@ fn a_load_that_the_disk_refuses_at_any_length_is_an_error_and_leaves_nothing() {
 }
 
 #[test]
-fn a_replaced_file_keeps_its_owner_where_that_is_allowed() {
+fn a_replaced_file_keeps_its_owner_if_permitted() {
     let folder = folder();
-    let (capture, out) = (json_capture(folder.path(), 10), folder.path().join("out.csv"));
+    let (trace, out) = (json_trace(folder.path(), 10), folder.path().join("out.csv"));
     fs::write(&out, "old").expect("written");
     fs::set_permissions(&out, fs::Permissions::from_mode(0o640)).expect("changed");
     let owner = std::os::unix::fs::chown(&out, Some(12345), Some(12346)).map_or(None, |()| Some((12345, 12346)));
-    assert!(longspan(&["export", text(&capture), "--no-cache", "-o", text(&out)]).status().expect("it ends").success());
+    assert!(longspan(&["export", text(&trace), "--no-cache", "-o", text(&out)]).status().expect("it ends").success());
     let metadata = fs::metadata(&out).expect("there");
     let owner = owner.unwrap_or((metadata.uid(), metadata.gid()));
     assert_eq!((metadata.mode() & 0o777, metadata.uid(), metadata.gid()), (0o640, owner.0, owner.1));
@@ -204,11 +204,11 @@ fn a_replaced_file_keeps_its_owner_where_that_is_allowed() {
 }
 
 #[test]
-fn a_result_on_a_stdout_that_is_a_full_file_is_an_error() {
+fn a_result_written_to_a_full_disk_is_an_error() {
     let folder = folder();
-    let (capture, out) = (json_capture(folder.path(), 4000), folder.path().join("out"));
-    let mut command = limited("ulimit -f 8", &["spans", text(&capture), "--cache", text(&folder.path().join("c"))]);
-    longspan(&["info", text(&capture), "--cache", text(&folder.path().join("c"))]).status().expect("it ends");
+    let (trace, out) = (json_trace(folder.path(), 4000), folder.path().join("out"));
+    let mut command = limited("ulimit -f 8", &["spans", text(&trace), "--cache", text(&folder.path().join("c"))]);
+    longspan(&["info", text(&trace), "--cache", text(&folder.path().join("c"))]).status().expect("it ends");
     command.stdout(Stdio::from(File::create(&out).expect("made")));
     let output = ended(command);
     assert_eq!(output.status.code(), Some(1));

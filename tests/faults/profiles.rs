@@ -16,7 +16,7 @@ const MEMORY: &str = "16MiB";
 const RESIDENT_KIB_MAX: u64 = 60 << 10;
 
 /// Minimum bytes of each trace: four times the memory budget.
-const CAPTURE_BYTES_MIN: u64 = 64 << 20;
+const TRACE_BYTES_MIN: u64 = 64 << 20;
 
 /// A profile with repeated elements: the text before, the elements with commas between them, and the text after.
 struct Shape {
@@ -113,7 +113,7 @@ fn write(folder: &Path, shape: &Shape) -> (PathBuf, u64) {
     let path = folder.join(shape.name);
     let mut out = BufWriter::new(File::create(&path).expect("created"));
     let bytes: usize = shape.arrays.iter().map(|(_, element)| element.len() + 1).sum();
-    let count = CAPTURE_BYTES_MIN.div_ceil(bytes as u64);
+    let count = TRACE_BYTES_MIN.div_ceil(bytes as u64);
     let mut time = 0;
     for (before, element) in shape.arrays {
         out.write_all(before.as_bytes()).expect("written");
@@ -133,14 +133,14 @@ fn write(folder: &Path, shape: &Shape) -> (PathBuf, u64) {
 }
 
 #[test]
-fn profiles_of_many_times_the_memory_load_within_it() {
+fn profiles_larger_than_the_memory_budget_load_within_it() {
     for shape in &SHAPES {
         let folder = folder();
-        let (capture, events) = write(folder.path(), shape);
+        let (trace, events) = write(folder.path(), shape);
         // Stores in a cache get ledgers, which take memory as well.
         let cache = folder.path().join("cache");
-        let [cache, capture] = [&cache, &capture].map(|path| path.to_str().expect("text"));
-        let (peaks, info) = Peaks::of(longspan(&["info", "--json", "--cache", cache, "--memory", MEMORY, capture]));
+        let [cache, trace] = [&cache, &trace].map(|path| path.to_str().expect("text"));
+        let (peaks, info) = Peaks::of(longspan(&["info", "--json", "--cache", cache, "--memory", MEMORY, trace]));
         let found = &info[if shape.is_sampled { "samples" } else { "spans" }];
         assert_eq!(*found, events, "{}: {info}", shape.name);
         assert_eq!(info["losses"], serde_json::json!([]), "{}", shape.name);

@@ -85,7 +85,7 @@ fn count() -> u64 {
 }
 
 fn json(folder: &Path, events: impl Iterator<Item = String>) -> Vec<PathBuf> {
-    let path = folder.join("capture.json");
+    let path = folder.join("trace.json");
     let mut out = BufWriter::new(File::create(&path).expect("created"));
     for (number, event) in events.enumerate() {
         write!(out, "{}{event}", if number == 0 { "[" } else { ",\n" }).expect("written");
@@ -149,7 +149,7 @@ fn long_names(folder: &Path, count: u64) -> Vec<PathBuf> {
 
 /// The same in the native format, which has all names before the first event.
 fn native_names(folder: &Path, count: u64) -> Vec<PathBuf> {
-    let path = folder.join("capture.longspan");
+    let path = folder.join("trace.longspan");
     let (mut names, mut registry, mut chunk) = (Names::default(), Registry::default(), Chunk::default());
     let (kind, pid, tid) = (TrackKind::Thread, Id::Number(1), Id::Number(1));
     let track = registry.track(&TrackKey { kind, pid, tid, name: "".into(), slot: 0 }).expect("room");
@@ -166,7 +166,7 @@ fn native_names(folder: &Path, count: u64) -> Vec<PathBuf> {
     vec![path]
 }
 
-/// On sixteen threads, so that each has fewer open spans than a track has lanes.
+/// The spans are on sixteen threads, so that each has fewer open spans than a track has lanes.
 fn open_spans(folder: &Path, count: u64) -> Vec<PathBuf> {
     let begin =
         |k| format!(r#"{{"ph":"B","pid":1,"tid":{},"ts":{},"name":"work","args":{{"number":{k}}}}}"#, k % 16, k * 10);
@@ -222,7 +222,7 @@ fn table_of_frames(folder: &Path, events: impl Iterator<Item = String>) -> Vec<P
     };
     let frames: Vec<_> = (0..10_000).map(frame).collect();
     let events: Vec<_> = events.collect();
-    let path = folder.join("capture.json");
+    let path = folder.join("trace.json");
     let text = format!(r#"{{"stackFrames":{{{}}},"traceEvents":[{}]}}"#, frames.join(",\n"), events.join(",\n"));
     fs::write(&path, text).expect("written");
     vec![path]
@@ -333,7 +333,7 @@ fn long_services(folder: &Path, count: u64) -> Vec<PathBuf> {
     text(folder, "requests.jsonl", (1..=count).map(request))
 }
 
-fn small_capture(k: u64) -> String {
+fn small_trace(k: u64) -> String {
     format!(r#"[{{"ph":"X","pid":{k},"tid":1,"ts":1,"dur":5,"name":"work"}}]"#)
 }
 
@@ -341,7 +341,7 @@ fn members(folder: &Path, count: u64) -> Vec<PathBuf> {
     let path = folder.join("members.tar");
     let mut archive = tar::Builder::new(BufWriter::new(File::create(&path).expect("created")));
     for k in 0..count {
-        let text = small_capture(k);
+        let text = small_trace(k);
         let mut header = tar::Header::new_ustar();
         header.set_size(text.len() as u64);
         archive.append_data(&mut header, format!("m{k}.json"), text.as_bytes()).expect("written");
@@ -353,7 +353,7 @@ fn members(folder: &Path, count: u64) -> Vec<PathBuf> {
 fn files(folder: &Path, count: u64) -> Vec<PathBuf> {
     let write = |k| {
         let path = folder.join(format!("f{k}.json"));
-        fs::write(&path, small_capture(k)).expect("written");
+        fs::write(&path, small_trace(k)).expect("written");
         path
     };
     (0..count).map(write).collect()
@@ -366,9 +366,9 @@ fn anonymous_bytes(words: &[&str]) -> (u64, serde_json::Value) {
 }
 
 /// Returns the peak, and the first part of the output, which may have hundreds of megabytes.
-fn peak_bytes(words: &[&str]) -> (u64, String) {
+fn peak_bytes(args: &[&str]) -> (u64, String) {
     // Also limits the address space to 2 GiB. A larger allocation must end in an error, not in an abort.
-    let mut child = limited("ulimit -v 2097152", words).spawn().expect("the program starts");
+    let mut child = limited("ulimit -v 2097152", args).spawn().expect("the program starts");
     let (status, mut stdout) = (format!("/proc/{}/status", child.id()), child.stdout.take().expect("a pipe"));
     let printed = std::thread::spawn(move || {
         let mut text = String::new();
@@ -405,7 +405,7 @@ fn bytes_of(command: Command, paths: &[PathBuf], memory: &str) -> u64 {
 }
 
 #[test]
-fn anonymous_memory_stays_within_the_promise_for_every_shape() {
+fn anonymous_memory_stays_within_the_documented_limit_for_every_shape() {
     for shape in SHAPES {
         let (folder, count) = (folder(), (count() / shape.divisor).max(1));
         let paths = (shape.write)(folder.path(), count);
@@ -434,7 +434,7 @@ fn anonymous_memory_stays_within_the_promise_for_every_shape() {
 }
 
 #[test]
-fn an_event_with_64_mib_of_arguments_is_shown_without_them_and_they_are_counted() {
+fn an_event_with_64_mib_of_arguments_is_shown_without_them_and_counted() {
     let folder = folder();
     let text = "x".repeat(64 << 20);
     let event = format!(r#"{{"ph":"X","pid":1,"tid":1,"ts":1,"dur":5,"name":"work","args":{{"text":"{text}"}}}}"#);
@@ -450,7 +450,7 @@ fn an_event_with_64_mib_of_arguments_is_shown_without_them_and_they_are_counted(
 }
 
 #[test]
-fn a_budget_that_no_load_can_keep_is_refused_with_the_least_that_works() {
+fn a_memory_limit_below_the_minimum_is_refused_with_the_minimum() {
     let folder = folder();
     let path = threads(folder.path(), 10).remove(0);
     let output = limited("true", &["info", "--memory", "4MiB", path.to_str().expect("text")]).output().expect("runs");

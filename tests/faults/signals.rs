@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::harness::{Random, files, folder, json_capture, limited, longspan, moments, native_capture, signalled};
+use crate::harness::{Random, files, folder, json_trace, limited, longspan, moments, native_trace, signalled};
 use crate::outputs::ended;
 
 const ENDING: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
@@ -43,14 +43,14 @@ fn a_signal_at_any_moment_leaves_no_temporary_file() {
     let work = folder.path().join("work");
     fs::create_dir(&work).expect("made");
     let at = |name: &str| work.join(name);
-    let capture = json_capture(folder.path(), 6000);
-    let zip = at("capture.zip");
-    archive(&capture, &zip);
+    let trace = json_trace(folder.path(), 6000);
+    let zip = at("trace.zip");
+    archive(&trace, &zip);
     let (cache, out, tables) = (at("cache"), at("out.json"), at("tables.parquet"));
-    let load = ["info", text(&capture), "--cache", text(&cache)];
+    let load = ["info", text(&trace), "--cache", text(&cache)];
     let unpack = ["info", text(&zip), "--cache", text(&cache)];
-    let export = ["export", text(&capture), "--cache", text(&cache), "-o", text(&out)];
-    let folders = ["export", text(&capture), "--cache", text(&cache), "-o", text(&tables)];
+    let export = ["export", text(&trace), "--cache", text(&cache), "-o", text(&out)];
+    let folders = ["export", text(&trace), "--cache", text(&cache), "-o", text(&tables)];
     let synth = ["synth", "--spans", "60000", "-o", text(&out)];
     let mut random = Random(5);
     let mut ended_by_signal = 0;
@@ -86,13 +86,13 @@ fn a_signal_at_any_moment_leaves_no_temporary_file() {
 /// Creates a zip archive with one file.
 fn archive(file: &Path, archive: &Path) {
     let mut zip = zip::ZipWriter::new(File::create(archive).expect("made"));
-    zip.start_file("capture.json", zip::write::SimpleFileOptions::default()).expect("written");
+    zip.start_file("trace.json", zip::write::SimpleFileOptions::default()).expect("written");
     zip.write_all(&fs::read(file).expect("there")).expect("written");
     zip.finish().expect("written");
 }
 
 #[test]
-fn a_wait_for_a_pipe_says_so_and_ends_by_a_signal_without_a_trace() {
+fn a_wait_for_a_pipe_is_reported_and_a_signal_ends_it_without_leftovers() {
     let folder = folder();
     let (pipe, cache) = (folder.path().join("pipe"), folder.path().join("cache"));
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
@@ -100,10 +100,10 @@ fn a_wait_for_a_pipe_says_so_and_ends_by_a_signal_without_a_trace() {
         let mut child = start(&["info", source, "--cache", text(&cache)], folder.path());
         // `wait` closes the child's stdin, and the end of input would race with the signal.
         let _input = child.stdin.take();
-        let mut said = String::new();
-        BufReader::new(child.stderr.as_mut().expect("a pipe")).read_line(&mut said).expect("text");
+        let mut stderr = String::new();
+        BufReader::new(child.stderr.as_mut().expect("a pipe")).read_line(&mut stderr).expect("text");
         let name = if source == "-" { "/dev/stdin" } else { source };
-        assert_eq!(said, format!("longspan: waiting for {name}: no data received yet\n"));
+        assert_eq!(stderr, format!("longspan: waiting for {name}: no data received yet\n"));
         send(&child, signal);
         assert_eq!(child.wait().expect("a child").signal(), Some(signal.as_raw()));
         assert!(files(&cache).is_empty(), "{:?}", files(&cache));
@@ -111,35 +111,35 @@ fn a_wait_for_a_pipe_says_so_and_ends_by_a_signal_without_a_trace() {
 }
 
 #[test]
-fn a_signal_that_is_to_be_ignored_stays_ignored() {
+fn an_ignored_signal_stays_ignored() {
     let folder = folder();
     let cache = folder.path().join("cache");
     let mut command = limited("trap '' HUP INT", &["info", "-", "--cache", text(&cache)]);
     let mut child = command.stdin(Stdio::piped()).spawn().expect("the program starts");
     // The message about the wait appears after the handlers are installed.
-    let mut said = String::new();
-    BufReader::new(child.stderr.as_mut().expect("a pipe")).read_line(&mut said).expect("text");
+    let mut stderr = String::new();
+    BufReader::new(child.stderr.as_mut().expect("a pipe")).read_line(&mut stderr).expect("text");
     send(&child, Signal::HUP);
     send(&child, Signal::INT);
-    let json = fs::read(json_capture(folder.path(), 10)).expect("there");
+    let json = fs::read(json_trace(folder.path(), 10)).expect("there");
     child.stdin.take().expect("a pipe").write_all(&json).expect("it still reads");
     let output = child.wait_with_output().expect("a child");
     assert!(output.status.success() && output.stdout.starts_with(b"spans"), "{output:?}");
 }
 
 #[test]
-fn leftovers_of_a_kill_are_removed_at_the_next_start_or_clear_and_files_in_use_stay() {
+fn leftovers_of_a_kill_are_removed_at_the_next_start_or_clear_but_files_in_use_stay() {
     let folder = folder();
     let work = folder.path().join("work");
     fs::create_dir(&work).expect("made");
-    let (capture, cache, out) = (json_capture(folder.path(), 40_000), work.join("cache"), work.join("out.json"));
-    let load = ["info", text(&capture), "--cache", text(&cache)];
-    let export = ["export", text(&capture), "--cache", text(&cache), "-o", text(&out)];
+    let (trace, cache, out) = (json_trace(folder.path(), 40_000), work.join("cache"), work.join("out.json"));
+    let load = ["info", text(&trace), "--cache", text(&cache)];
+    let export = ["export", text(&trace), "--cache", text(&cache), "-o", text(&out)];
     let clear = ["cache", "clear", "--cache", text(&cache)];
-    let halted = |words: &[&str], place: &Path| {
+    let halted = |args: &[&str], place: &Path| {
         // Stops it while it has a temporary file; few attempts miss it.
         for _ in 0..200 {
-            let mut child = start(words, &work);
+            let mut child = start(args, &work);
             while leftovers(place).is_empty() && child.try_wait().expect("a child").is_none() {
                 std::thread::sleep(Duration::from_micros(200));
             }
@@ -157,7 +157,7 @@ fn leftovers_of_a_kill_are_removed_at_the_next_start_or_clear_and_files_in_use_s
             files(&cache).iter().for_each(|store| fs::remove_file(store).expect("removed"));
             leftovers(place).iter().for_each(|name| fs::remove_file(place.join(name)).expect("removed"));
         }
-        panic!("no {words:?} was stopped while it had a temporary file")
+        panic!("no {args:?} was stopped while it had a temporary file")
     };
     for next in [&load[..], &clear] {
         let mut child = halted(&load, &cache);
@@ -179,14 +179,14 @@ fn leftovers_of_a_kill_are_removed_at_the_next_start_or_clear_and_files_in_use_s
 }
 
 #[test]
-fn a_store_that_is_cut_while_it_is_read_is_an_error_that_names_it() {
+fn a_store_truncated_while_it_is_read_is_an_error_that_names_it() {
     let folder = folder();
-    let (capture, cache) = (native_capture(folder.path(), 100_000), folder.path().join("cache"));
-    let words = ["spans", text(&capture), "--cache", text(&cache)];
-    let expected = longspan(&words).output().expect("it ends").stdout;
-    let store: PathBuf = files(&cache).pop().expect("a kept store");
+    let (trace, cache) = (native_trace(folder.path(), 100_000), folder.path().join("cache"));
+    let args = ["spans", text(&trace), "--cache", text(&cache)];
+    let expected = longspan(&args).output().expect("it ends").stdout;
+    let store: PathBuf = files(&cache).pop().expect("a cached store");
     for threads in ["1", "4"] {
-        let mut command = longspan(&[&words[..], &["--threads", threads]].concat());
+        let mut command = longspan(&[&args[..], &["--threads", threads]].concat());
         let mut child = command.spawn().expect("the program starts");
         let mut out = child.stdout.take().expect("a pipe");
         let mut head = [0; 1000];
@@ -200,15 +200,15 @@ fn a_store_that_is_cut_while_it_is_read_is_an_error_that_names_it() {
         let message = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{}: {message}", output.status);
         assert!(message.contains(text(&store)) && message.contains("was cut from"), "{message}");
-        assert!(longspan(&words).output().expect("it ends").stdout == expected, "the next start sorts again");
+        assert!(longspan(&args).output().expect("it ends").stdout == expected, "the next start sorts again");
     }
 }
 
 #[test]
-fn a_second_clear_and_a_list_beside_loads_end_well() {
+fn cache_clear_and_list_succeed_during_loads() {
     let folder = folder();
-    let (capture, cache) = (native_capture(folder.path(), 3000), folder.path().join("cache"));
-    let load = ["info", text(&capture), "--cache", text(&cache)];
+    let (trace, cache) = (native_trace(folder.path(), 3000), folder.path().join("cache"));
+    let load = ["info", text(&trace), "--cache", text(&cache)];
     let others = ["list", "clear", "list", "clear"];
     for _ in 0..moments(5) {
         let loads = [0, 1].map(|_| longspan(&load).spawn().expect("the program starts"));

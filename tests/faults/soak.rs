@@ -26,9 +26,9 @@ fn anonymous_kib(child: &Child) -> u64 {
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
-fn start(words: &[&str]) -> Child {
+fn start(args: &[&str]) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_longspan"));
-    command.args(words).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.args(args).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().expect("it starts")
 }
 
@@ -81,7 +81,7 @@ fn spans_of(path: &Path) -> u64 {
 }
 
 #[test]
-fn a_recording_that_runs_for_long_holds_no_more_and_has_every_span() {
+fn a_long_recording_has_constant_memory_and_every_span() {
     let folder = folder();
     let out = folder.path().join("out.longspan");
     let mut child = start(&["record", "-o", out.to_str().expect("text"), "--memory", MEMORY, "-"]);
@@ -92,7 +92,7 @@ fn a_recording_that_runs_for_long_holds_no_more_and_has_every_span() {
 }
 
 #[test]
-fn a_ring_that_runs_for_long_holds_no_more_in_memory_and_on_disk() {
+fn a_long_ring_buffer_recording_has_constant_memory_and_disk_usage() {
     let folder = folder();
     let out = folder.path().join("out.longspan");
     // Trace time, in which a few hundred thousand calls take ten seconds.
@@ -101,7 +101,7 @@ fn a_ring_that_runs_for_long_holds_no_more_in_memory_and_on_disk() {
     let (spans, most_kib) = feed(&mut child);
     assert!(child.wait().expect("it ends").success());
     assert_steady(most_kib);
-    // Whole extents are dropped, so more than the requested time is kept.
-    let kept = spans_of(&out);
-    assert!(kept > 1000 && kept <= spans, "{kept} of {spans}");
+    // Whole extents are dropped, so more than the requested time is retained.
+    let retained = spans_of(&out);
+    assert!(retained > 1000 && retained <= spans, "{retained} of {spans}");
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use longspan::facade::ingest::LoadError;
 use longspan::facade::store::LaneKind;
 
-use crate::harness::{Line, Random, files, folder, is_part_of, json_capture, lines, load, native_capture, options};
+use crate::harness::{Line, Random, files, folder, is_part_of, json_trace, lines, load, native_trace, options};
 
 /// Number of moments at which a trace is changed, spread over the load.
 const MOMENTS: u32 = 24;
@@ -21,29 +21,29 @@ const EARLY_ENDS_MAX: u32 = 10 * MOMENTS;
 /// Far more than a load takes here.
 const TIME_LIMIT: Duration = Duration::from_mins(1);
 
-fn cut(capture: &Path, random: &mut Random) {
-    let file = OpenOptions::new().write(true).open(capture).expect("opens");
+fn cut(trace: &Path, random: &mut Random) {
+    let file = OpenOptions::new().write(true).open(trace).expect("opens");
     let bytes = file.metadata().expect("is there").len();
     file.set_len(random.below(bytes)).expect("cut");
 }
 
-fn overwrite(capture: &Path, random: &mut Random) {
+fn overwrite(trace: &Path, random: &mut Random) {
     let other = vec![b'7'; random.below(300_000) as usize];
-    fs::write(capture, other).expect("overwritten");
+    fs::write(trace, other).expect("overwritten");
 }
 
-fn replace(capture: &Path, random: &mut Random) {
-    let other = capture.with_extension("other");
+fn replace(trace: &Path, random: &mut Random) {
+    let other = trace.with_extension("other");
     fs::write(&other, vec![b' '; random.below(1000) as usize]).expect("written");
-    fs::rename(other, capture).expect("replaced");
+    fs::rename(other, trace).expect("replaced");
 }
 
 /// Loads a trace while `change` modifies it, at many moments.
-fn change_during_loads(capture: &Path, change: fn(&Path, &mut Random)) {
+fn change_during_loads(trace: &Path, change: fn(&Path, &mut Random)) {
     let folder = folder();
-    let (whole, cache) = (fs::read(capture).expect("readable"), folder.path().join("cache"));
+    let (whole, cache) = (fs::read(trace).expect("readable"), folder.path().join("cache"));
     let began = Instant::now();
-    let expected = lines(&load(capture, &options(None)).expect("loads").store);
+    let expected = lines(&load(trace, &options(None)).expect("loads").store);
     let mut shortest = began.elapsed();
     let mut random = Random(7);
     let (mut changed, mut early_ends) = (0, 0);
@@ -73,7 +73,7 @@ fn change_during_loads(capture: &Path, change: fn(&Path, &mut Random)) {
                 // The array of a JSON trace may end after any record.
                 let is_part = || is_part_of(&found, &expected);
                 assert!(is_counted || is_part(), "{} of {} rows", found.len(), expected.len());
-                assert!(is_plausible(&found, &expected), "spans that the capture never had");
+                assert!(is_plausible(&found, &expected), "spans that the trace never had");
             }
             // The error depends on which part of the change is seen first.
             Err(LoadError::Read(error)) => assert!(error.to_string().contains("victim"), "{error}"),
@@ -93,25 +93,25 @@ fn is_plausible(found: &[Line], expected: &[Line]) -> bool {
 }
 
 #[test]
-fn a_native_capture_may_be_cut_while_it_is_read() {
+fn a_native_trace_may_be_truncated_while_it_is_read() {
     let folder = folder();
-    change_during_loads(&native_capture(folder.path(), 20_000), cut);
+    change_during_loads(&native_trace(folder.path(), 20_000), cut);
 }
 
 #[test]
-fn a_native_capture_may_be_overwritten_while_it_is_read() {
+fn a_native_trace_may_be_overwritten_while_it_is_read() {
     let folder = folder();
-    change_during_loads(&native_capture(folder.path(), 20_000), overwrite);
+    change_during_loads(&native_trace(folder.path(), 20_000), overwrite);
 }
 
 #[test]
-fn a_json_capture_may_be_cut_while_it_is_read() {
+fn a_json_trace_may_be_truncated_while_it_is_read() {
     let folder = folder();
-    change_during_loads(&json_capture(folder.path(), 20_000), cut);
+    change_during_loads(&json_trace(folder.path(), 20_000), cut);
 }
 
 #[test]
-fn a_json_capture_may_be_replaced_while_it_is_read() {
+fn a_json_trace_may_be_replaced_while_it_is_read() {
     let folder = folder();
-    change_during_loads(&json_capture(folder.path(), 20_000), replace);
+    change_during_loads(&json_trace(folder.path(), 20_000), replace);
 }
