@@ -156,7 +156,7 @@ fn ugly(folder: &Path) -> Snapshot {
 }
 
 #[test]
-fn spans_come_back_with_their_parents_and_all_that_belongs_to_them() {
+fn the_table_of_spans_equals_the_trace_with_parents_and_arguments() {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, snapshot) in [("a", demo(folder.path(), 30_000)), ("b", ugly(folder.path()))] {
         let output = folder.path().join(name);
@@ -174,7 +174,7 @@ fn spans_come_back_with_their_parents_and_all_that_belongs_to_them() {
 }
 
 #[test]
-fn the_other_tables_say_what_happened_where() {
+fn tables_of_instants_counters_and_flows_refer_to_their_spans() {
     let folder = tempfile::tempdir().expect("a folder");
     let snapshot = ugly(folder.path());
     let output = folder.path().join("out");
@@ -250,11 +250,15 @@ fn samples_refer_to_their_stacks() {
     let found: Vec<_> = samples.iter().map(frames).collect();
     let expected = [("5", "\"main\""), ("6", ""), ("7", "\"read\" \"main\"")];
     assert_eq!(found, expected.map(|(ts, frames)| (ts.to_owned(), frames.to_owned())));
-    assert_eq!(rows(&output.join("tracks.parquet")).len(), 1, "the chart of the samples is no track of the capture");
+    assert_eq!(
+        rows(&output.join("tracks.parquet")).len(),
+        1,
+        "the flame chart of the samples is not a track of the trace"
+    );
 }
 
 #[test]
-fn row_groups_know_their_times_so_that_a_query_can_leave_them_out() {
+fn row_groups_have_time_statistics_so_that_queries_can_skip_them() {
     let folder = tempfile::tempdir().expect("a folder");
     let output = folder.path().join("out");
     let report = export_to(&demo(folder.path(), 260_000), &output, &ExportOptions::whole(WHOLE));
@@ -285,7 +289,7 @@ fn counters_are_found_by_name_in_every_format() {
 }
 
 #[test]
-fn by_process_every_row_is_in_the_files_of_its_process() {
+fn partitions_by_process_have_every_row_of_their_process() {
     let folder = tempfile::tempdir().expect("a folder");
     let snapshot = demo(folder.path(), 30_000);
     let (whole, parts) = (folder.path().join("whole"), folder.path().join("parts"));
@@ -320,7 +324,7 @@ fn by_process_every_row_is_in_the_files_of_its_process() {
 }
 
 #[test]
-fn a_part_marks_what_stands_outside_of_it() {
+fn a_partial_export_marks_rows_outside_its_range() {
     let folder = tempfile::tempdir().expect("a folder");
     let snapshot = demo(folder.path(), 60_000);
     let lanes = (0..snapshot.store().lane_count()).map(LaneIdx);
@@ -348,7 +352,7 @@ fn a_part_marks_what_stands_outside_of_it() {
 }
 
 #[test]
-fn an_export_that_is_stopped_leaves_nothing_and_what_is_there_is_not_replaced() {
+fn a_cancelled_export_leaves_no_file_and_existing_files_are_not_replaced() {
     let folder = tempfile::tempdir().expect("a folder");
     let snapshot = demo(folder.path(), 60_000);
     let output = folder.path().join("out");

@@ -164,7 +164,7 @@ fn demo(folder: &Path, spans: u64, disorder: f64) -> PathBuf {
 }
 
 #[test]
-fn the_demo_comes_back_the_same_from_every_format() {
+fn the_demo_survives_an_export_to_every_format() {
     let folder = tempfile::tempdir().expect("a folder");
     let snapshot = load(&demo(folder.path(), 150_000, 0.05));
     let expected = seen(&snapshot);
@@ -179,7 +179,7 @@ fn the_demo_comes_back_the_same_from_every_format() {
 }
 
 #[test]
-fn a_generated_capture_is_the_same_as_chrome_json_and_in_our_own_format() {
+fn a_generated_trace_is_the_same_as_chrome_json_and_in_the_native_format() {
     let folder = tempfile::tempdir().expect("a folder");
     let native = demo(folder.path(), 60_000, 0.02);
     let json = folder.path().join("json");
@@ -190,7 +190,7 @@ fn a_generated_capture_is_the_same_as_chrome_json_and_in_our_own_format() {
 }
 
 #[test]
-fn a_flow_that_leaves_between_spans_is_in_what_began_last_where_perfetto_would_drop_it() {
+fn a_flow_between_spans_binds_to_the_last_begun_span_where_perfetto_would_drop_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("json");
     let text = r#"[
@@ -289,7 +289,7 @@ fn unusual_values_survive_an_export() {
 }
 
 #[test]
-fn losses_go_with_a_capture_of_our_own_and_are_not_counted_twice() {
+fn losses_are_in_a_native_export_and_are_not_counted_twice() {
     let folder = tempfile::tempdir().expect("a folder");
     let snapshot = ugly(folder.path());
     assert!(snapshot.losses().count(Loss::Overlap) > 0 && snapshot.losses().count(Loss::UnmatchedBegin) > 0);
@@ -301,16 +301,16 @@ fn losses_go_with_a_capture_of_our_own_and_are_not_counted_twice() {
 
 /// Uses the traces of the reader's own tests.
 #[test]
-fn captures_of_real_tracers_come_back_the_same() {
+fn traces_of_real_tracers_survive_an_export() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
-    let mut captures = 0;
+    let mut traces = 0;
     for entry in fs::read_dir(folder).expect("the data of the tests") {
         let path = entry.expect("an entry").path();
         let name = path.file_name().expect("a name").to_string_lossy().into_owned();
         if !name.contains(".json") {
             continue;
         }
-        captures += 1;
+        traces += 1;
         let snapshot = load(&path);
         let expected = seen(&snapshot);
         for format in &FORMATS[..2] {
@@ -318,7 +318,7 @@ fn captures_of_real_tracers_come_back_the_same() {
             assert_same(&seen(&back), &expected, &format!("{name} as {format:?}"));
         }
     }
-    assert!(captures > 4);
+    assert!(traces > 4);
 }
 
 /// Oracle: selects the rows of a partial export. These are the rows that overlap the range, and the last value of each
@@ -360,7 +360,7 @@ fn part_of(all: &[Seen], range: (i64, i64), is_wanted: impl Fn(&Seen) -> bool) -
 }
 
 #[test]
-fn a_part_of_a_capture_stands_by_itself() {
+fn a_partial_export_is_a_complete_trace() {
     let folder = tempfile::tempdir().expect("a folder");
     let snapshot = load(&demo(folder.path(), 100_000, 0.0));
     let all = seen(&snapshot);
@@ -390,7 +390,7 @@ fn a_part_of_a_capture_stands_by_itself() {
 }
 
 #[test]
-fn rows_outside_of_an_exported_part_are_marked() {
+fn rows_outside_the_exported_range_are_marked() {
     let folder = tempfile::tempdir().expect("a folder");
     let snapshot = ugly(folder.path());
     let path = folder.path().join("part.json");
@@ -410,7 +410,7 @@ fn rows_outside_of_an_exported_part_are_marked() {
 }
 
 #[test]
-fn the_last_moment_of_time_is_part_of_a_capture() {
+fn events_at_the_maximum_time_are_exported() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("in.json");
     let last = r#"[{"ph":"X","name":"last","pid":1,"tid":1,"ts":9223372036854775.807,"dur":0},
@@ -425,7 +425,7 @@ fn the_last_moment_of_time_is_part_of_a_capture() {
 }
 
 #[test]
-fn a_perfetto_trace_too_long_to_begin_at_0_is_refused() {
+fn a_trace_too_long_for_perfetto_times_from_0_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let both_ends = |first: &str| {
         let path = folder.path().join("in.json");
@@ -447,7 +447,7 @@ fn on_tracks(snapshot: &Snapshot, expression: &str) -> Scope {
 }
 
 #[test]
-fn only_tracks_that_were_asked_for_are_written() {
+fn only_requested_tracks_are_exported() {
     let folder = tempfile::tempdir().expect("a folder");
     let snapshot = load(&demo(folder.path(), 60_000, 0.0));
     let all = seen(&snapshot);
@@ -470,7 +470,7 @@ fn only_tracks_that_were_asked_for_are_written() {
 }
 
 #[test]
-fn chrome_json_is_in_order_of_time_with_parents_before_their_children() {
+fn chrome_json_is_sorted_by_time_with_parents_before_children() {
     let folder = tempfile::tempdir().expect("a folder");
     let snapshot = load(&demo(folder.path(), 60_000, 0.1));
     let path = folder.path().join("out.json");
@@ -491,7 +491,7 @@ fn chrome_json_is_in_order_of_time_with_parents_before_their_children() {
 }
 
 #[test]
-fn the_capture_itself_is_never_written_over() {
+fn the_input_trace_is_never_overwritten() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = demo(folder.path(), 10_000, 0.0);
     let snapshot = load(&path);
@@ -508,7 +508,7 @@ fn the_capture_itself_is_never_written_over() {
 }
 
 #[test]
-fn an_export_that_is_stopped_or_that_finds_no_room_leaves_no_file() {
+fn a_cancelled_export_and_a_full_disk_leave_no_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let snapshot = load(&demo(folder.path(), 60_000, 0.0));
     let output = folder.path().join("out");
@@ -540,7 +540,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn captures_that_make_little_sense_come_back_the_same(records in prop::collection::vec(any_record(), 0..40)) {
+    fn random_traces_survive_an_export(records in prop::collection::vec(any_record(), 0..40)) {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("in.json");
         fs::write(&path, format!("[{}]", records.join(",\n"))).expect("written");
@@ -578,7 +578,7 @@ fn as_json_says(mut rows: Vec<Seen>) -> Vec<Seen> {
 }
 
 #[test]
-fn a_flow_that_passes_between_spans_is_not_written_before_its_start() {
+fn a_flow_between_spans_is_not_written_before_its_start() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("json");
     let text = r#"[{"ph":"X","name":"to","pid":123,"tid":1,"ts":70,"dur":5},{"ph":"X","name":"from","pid":7,"tid":1,"ts":73,"dur":54},

@@ -39,7 +39,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn spans_and_empty_ones_of_their_time_keep_their_depth(
+    fn empty_spans_at_the_time_of_others_keep_their_depth(
         steps in prop::collection::vec((0..8u8, 0..2usize, prop::sample::select(vec![0, 0, 0, 1])), 0..60),
     ) {
         let folder = tempfile::tempdir().expect("a folder");
@@ -79,7 +79,7 @@ fn with_empty_spans_side_by_side(spans: &[Seen]) -> Vec<Seen> {
 
 /// The end of a begin in Chrome JSON ends what is open inside of it.
 #[test]
-fn a_span_that_never_ends_stays_unfinished_inside_one_that_begins_with_another() {
+fn an_unfinished_span_stays_unfinished_in_a_parent_that_begins_with_another() {
     let record = |ph: &str, ts: u32, name: &str, dur: u32| {
         format!(r#"{{"ph":"{ph}","pid":1,"tid":2,"ts":{ts},"dur":{dur},"name":"{name}"}}"#)
     };
@@ -99,7 +99,7 @@ fn a_span_that_never_ends_stays_unfinished_inside_one_that_begins_with_another()
 }
 
 #[test]
-fn a_thousand_spans_of_a_thread_that_overlap_keep_their_ends_in_a_perfetto_trace() {
+fn a_thousand_overlapping_spans_of_a_thread_keep_their_ends_in_a_perfetto_trace() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("in.json");
     // Each span ends after the ones that began before it.
@@ -120,7 +120,7 @@ fn a_thousand_spans_of_a_thread_that_overlap_keep_their_ends_in_a_perfetto_trace
 }
 
 #[test]
-fn a_span_that_never_ends_keeps_its_duration_in_a_part() {
+fn an_unfinished_span_keeps_its_duration_in_a_partial_export() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("json");
     let text = r#"[{"ph":"B","name":"open","pid":1,"tid":1,"ts":0},{"ph":"B","name":"inner","pid":1,"tid":1,"ts":45},
@@ -141,7 +141,7 @@ fn a_span_that_never_ends_keeps_its_duration_in_a_part() {
 }
 
 #[test]
-fn a_span_that_one_inside_of_it_outlasts_stays_around_it() {
+fn a_span_that_its_child_outlasts_stays_the_parent() {
     let record = |ph: &str, ts: u32, name: &str, dur: u32| {
         format!(r#"{{"ph":"{ph}","pid":1,"tid":2,"ts":{ts},"dur":{dur},"name":"{name}"}}"#)
     };
@@ -168,7 +168,7 @@ fn a_span_that_one_inside_of_it_outlasts_stays_around_it() {
 }
 
 #[test]
-fn an_async_span_without_an_end_keeps_its_length_in_a_part() {
+fn an_unfinished_async_span_keeps_its_duration_in_a_partial_export() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("in.json");
     let text = r#"[{"ph":"b","pid":1,"cat":"net","name":"fetch","id":1,"ts":10},

@@ -88,7 +88,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn runs_of_one_time_come_back_from_every_format(
+    fn runs_at_one_time_survive_every_format(
         steps in prop::collection::vec((0..2usize, 0..4u32, prop::sample::select(vec![0, 0, 0, 7])), 1..40),
     ) {
         check(&switches(&steps), &expected_runs(&steps));
@@ -98,7 +98,7 @@ proptest! {
 /// An empty run before a run that lasts to the end once came after it in its lane, and a native export of it was taken
 /// for a damaged one.
 #[test]
-fn an_empty_run_before_one_without_an_end_keeps_its_place() {
+fn an_empty_run_before_an_unfinished_one_keeps_its_order() {
     let text = "# tracer: nop\n#\n\
         <idle>-0 [001] d..2 1.000100: sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> \
         next_comm=t5 next_pid=15 next_prio=120\n\
@@ -145,7 +145,7 @@ fn scheduling(snapshot: &Snapshot) -> Vec<(i64, u64, String, Option<String>, boo
 }
 
 #[test]
-fn states_keep_their_names_and_lengths_in_every_format_whole_and_in_part() {
+fn thread_states_keep_names_and_durations_in_full_and_partial_exports_of_every_format() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("in.txt");
     fs::write(&path, STATES).expect("written");

@@ -36,7 +36,7 @@ fn rows(loaded: &Loaded) -> Vec<String> {
     let snapshot = Snapshot::new(loaded.store.clone());
     let lanes = (0..loaded.store.lane_count()).map(LaneIdx);
     let mut reader = DetailReader::default();
-    let mut told = Vec::new();
+    let mut lines = Vec::new();
     for row in SortedRows::new(&snapshot, lanes, None, None) {
         let lane = snapshot.lane(row.index.lane);
         let detail = match row.kind {
@@ -44,11 +44,11 @@ fn rows(loaded: &Loaded) -> Vec<String> {
             _ => loaded.store.detail(DetailRef(row.row.detail), &mut reader).to_vec(),
         };
         let (start_ns, value, name) = (row.row.start_ns, row.row.value, row.row.name);
-        told.push(format!("{lane:?} {} {start_ns} {value} {name} {} {detail:?}", row.index.row, row.unfinished));
+        lines.push(format!("{lane:?} {} {start_ns} {value} {name} {} {detail:?}", row.index.row, row.unfinished));
     }
     let meta = loaded.store.meta();
-    told.push(format!("{:?} {:?}", meta.tracks, meta.losses));
-    told
+    lines.push(format!("{:?} {:?}", meta.tracks, meta.losses));
+    lines
 }
 
 fn assert_same(a: &Loaded, b: &Loaded, name: &str) {
@@ -73,8 +73,8 @@ fn used_store(loaded: &Loaded) -> bool {
 }
 
 /// Loads the exports with and without a store. Also returns the path of the former.
-fn both(capture: &Path, folder: &Path) -> (Loaded, Loaded, PathBuf) {
-    let (first, output) = (load(capture), folder.join("carrying.longspan"));
+fn both(trace: &Path, folder: &Path) -> (Loaded, Loaded, PathBuf) {
+    let (first, output) = (load(trace), folder.join("carrying.longspan"));
     let compact = folder.join("compact.longspan");
     exported(&first, &output, CARRYING);
     exported(&first, &compact, COMPACT);
@@ -98,9 +98,9 @@ fn store_part(bytes: &[u8]) -> DirectoryEntry {
 }
 
 #[test]
-fn every_kept_capture_opens_by_its_store_as_by_its_events() {
+fn every_test_trace_loads_from_its_included_store_as_from_its_events() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut captures = 0;
+    let mut traces = 0;
     for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data")).expect("the data of the tests")
     {
         let path = entry.expect("an entry").path();
@@ -117,13 +117,13 @@ fn every_kept_capture_opens_by_its_store_as_by_its_events() {
         let again = folder.path().join("again.longspan");
         exported(&carrying, &again, CARRYING);
         assert!(fs::read(&again).unwrap() == fs::read(&output).unwrap(), "{name}");
-        captures += 1;
+        traces += 1;
     }
-    assert!(captures > 25, "{captures} captures");
+    assert!(traces > 25, "{traces} captures");
 }
 
 #[test]
-fn a_store_that_is_damaged_on_its_way_is_left_and_nothing_is_missing() {
+fn a_damaged_included_store_is_ignored_and_no_event_is_missing() {
     let folder = tempfile::tempdir().expect("a folder");
     let (carrying, compact, output) = both(&synthetic(folder.path(), 30_000), folder.path());
     assert!(used_store(&carrying) && !used_store(&compact) && rows(&carrying) == rows(&compact));
@@ -149,7 +149,7 @@ fn carry(of: &Loaded, parts: &[Vec<u8>], output: &Path) -> Loaded {
 }
 
 #[test]
-fn only_a_whole_store_of_the_trace_is_imported() {
+fn only_a_complete_store_of_the_same_trace_is_imported() {
     let folder = tempfile::tempdir().expect("a folder");
     let first = load(&synthetic(folder.path(), 300_000));
     let parts: Vec<Vec<u8>> = first.store.carried_parts().map(|part| part.expect("whole")).collect();
@@ -166,7 +166,7 @@ fn only_a_whole_store_of_the_trace_is_imported() {
 }
 
 #[test]
-fn a_part_of_a_capture_and_a_capture_beside_others_carry_and_use_no_store() {
+fn a_partial_export_has_no_store_and_several_files_use_none() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = synthetic(folder.path(), 5_000);
     let (first, part, whole) = (load(&path), folder.path().join("part.longspan"), folder.path().join("whole.longspan"));
