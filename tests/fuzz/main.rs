@@ -33,7 +33,7 @@ fn corpus(target: &Target) -> Vec<(String, Vec<u8>)> {
 fn run(target: &'static Target) {
     let inputs = corpus(target);
     assert!(!inputs.is_empty(), "{} has no input", target.name);
-    let (tell, told) = channel();
+    let (sender, receiver) = channel();
     let worker = std::thread::spawn(move || {
         let mut mutator = Mutator::new(target.name);
         let damaged = (0..DAMAGED_INPUTS).map(|number| {
@@ -42,7 +42,7 @@ fn run(target: &'static Target) {
             (format!("{name}, damage {number}"), mutator.damaged(input, other))
         });
         for (name, input) in inputs.iter().cloned().chain(damaged) {
-            tell.send((name.clone(), input.clone())).expect("the test waits");
+            sender.send((name.clone(), input.clone())).expect("the test waits");
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| (target.check)(&input))) {
                 println!("{}: {name}: see {}", target.name, keep(target, &input).display());
                 resume_unwind(panic);
@@ -51,7 +51,7 @@ fn run(target: &'static Target) {
     });
     let mut last = (String::new(), Vec::new());
     loop {
-        match told.recv_timeout(TIME_LIMIT) {
+        match receiver.recv_timeout(TIME_LIMIT) {
             Ok(next) => last = next,
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) => {
@@ -88,7 +88,7 @@ fn resident_kib_max() -> u64 {
 /// Runs the command on every input in a separate process, to detect allocations of claimed sizes.
 #[cfg(target_os = "linux")]
 #[test]
-fn every_input_ends_in_an_answer_or_an_error_with_2_gib_of_addresses() {
+fn every_input_ends_in_a_result_or_an_error_with_2_gib_of_address_space() {
     let mut inputs = 0;
     for target in TARGETS {
         for (name, input) in corpus(target) {

@@ -153,7 +153,7 @@ fn plain(event: &Seen) -> Option<Plain> {
 pub(super) fn check(bytes: &[u8]) {
     let reading = check_reading("Chrome JSON", bytes);
     let Ok(mut expected) = slowly(bytes) else { return };
-    let reading = reading.expect("valid JSON with a list of events is a capture");
+    let reading = reading.expect("valid JSON with a list of events is a trace");
     let mut found: Vec<Plain> = reading.events.iter().filter_map(plain).collect();
     found.sort();
     expected.sort();

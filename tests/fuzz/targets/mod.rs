@@ -85,12 +85,12 @@ macro_rules! with_targets {
 macro_rules! list {
     (
         parts { $($part:ident: $check:expr;)* }
-        of_window { $($kept:ident: $check_kept:expr;)* }
+        of_window { $($window_part:ident: $window_check:expr;)* }
         readers { $($reader:ident: $format:literal;)* }
     ) => {
         pub(crate) const TARGETS: &[Target] = &[
             $(Target { name: stringify!($part), check: $check },)*
-            $(#[cfg(feature = "window")] Target { name: stringify!($kept), check: $check_kept },)*
+            $(#[cfg(feature = "window")] Target { name: stringify!($window_part), check: $window_check },)*
             $(Target { name: stringify!($reader), check: |bytes| reading::check($format, bytes) },)*
         ];
     };

@@ -16,10 +16,10 @@ pub(super) fn check(bytes: &[u8]) {
     if let Some(expected) = check_reading("Longspan trace", bytes) {
         let file = file_of(bytes);
         let context = ReadContext::default();
-        let capture = read::open(file.path(), &context).expect("as before");
-        let written = file_of(&write(&capture));
+        let trace = read::open(file.path(), &context).expect("as before");
+        let written = file_of(&write(&trace));
         let back = read::open(written.path(), &context).expect("what was written");
-        assert_eq!(capture.tracks, back.tracks);
+        assert_eq!(trace.tracks, back.tracks);
         let mut back = reading::read(Reader::Chunks(Box::new(back)), &context).expect("what was written");
         // The export contains no damage, so the losses may differ.
         back.losses.clone_from(&expected.losses);
@@ -43,14 +43,14 @@ pub(super) fn check(bytes: &[u8]) {
 }
 
 /// Writes a trace with the same tables and all chunks that can be loaded.
-fn write(capture: &ChunkedTrace) -> Vec<u8> {
+fn write(trace: &ChunkedTrace) -> Vec<u8> {
     let mut writer = NativeWriter::new(Vec::new(), false).expect("into memory");
-    writer.write_tables(&capture.names, &capture.tracks).expect("into memory");
-    writer.write_stacks(&capture.stacks).expect("into memory");
-    for number in 0..capture.source.heads().len() {
-        if let Ok(chunk) = capture.source.load(number) {
+    writer.write_tables(&trace.names, &trace.tracks).expect("into memory");
+    writer.write_stacks(&trace.stacks).expect("into memory");
+    for number in 0..trace.source.heads().len() {
+        if let Ok(chunk) = trace.source.load(number) {
             writer.write_chunk(&chunk).expect("into memory");
         }
     }
-    writer.finish(&capture.losses).expect("into memory")
+    writer.finish(&trace.losses).expect("into memory")
 }

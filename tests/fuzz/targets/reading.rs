@@ -143,15 +143,15 @@ pub(super) fn read(reader: Reader, context: &ReadContext) -> Result<Reading, Rea
             stream.read(&mut sink, context)?;
             sink.reading
         }
-        Reader::Chunks(capture) => read_chunks(&capture),
+        Reader::Chunks(trace) => read_chunks(&trace),
     };
     reading.events.sort_by_key(|event| event.ts_ns);
     Ok(reading)
 }
 
 /// Reads every chunk that can be loaded.
-fn read_chunks(capture: &ChunkedTrace) -> Reading {
-    let ChunkedTrace { source, names, tracks, stacks, losses, .. } = capture;
+fn read_chunks(trace: &ChunkedTrace) -> Reading {
+    let ChunkedTrace { source, names, tracks, stacks, losses, .. } = trace;
     let mut reading = Reading { losses: losses.clone(), ..Reading::default() };
     for (number, head) in source.heads().iter().enumerate() {
         let Ok(chunk) = source.load(number) else { continue };

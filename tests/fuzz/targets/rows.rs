@@ -36,10 +36,10 @@ pub(super) fn load(path: &Path, threads: usize, budget_bytes: u64) -> Result<Sna
 }
 
 /// Sorts a trace into a cached store, and returns the bytes of its file.
-pub(super) fn kept_store(path: &Path, folder: &Path) -> Vec<u8> {
+pub(super) fn cached_store(path: &Path, folder: &Path) -> Vec<u8> {
     let options = LoadOptions { cache: CachePolicy::Folder(folder.to_owned()), ..LoadOptions::default() };
-    let loaded = ingest::open(path, &options, &Cancel::default(), &Progress::default()).expect("a capture");
-    std::fs::read(loaded.store.path()).expect("a store that is kept")
+    let loaded = ingest::open(path, &options, &Cancel::default(), &Progress::default()).expect("a trace");
+    std::fs::read(loaded.store.path()).expect("a cached store")
 }
 
 /// Returns all rows of a trace, by time.

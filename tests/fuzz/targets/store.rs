@@ -13,11 +13,11 @@ use super::rows;
 
 /// A small store with one of everything, and its rows.
 static WHOLE: LazyLock<(Vec<u8>, Vec<rows::Row>)> = LazyLock::new(|| {
-    let capture = file_of(include_bytes!("../corpus/load/ugly.json"));
-    let mut written = rows::rows(&rows::load(capture.path(), 1, 256 << 20).expect("a capture"));
+    let trace = file_of(include_bytes!("../corpus/load/ugly.json"));
+    let mut written = rows::rows(&rows::load(trace.path(), 1, 256 << 20).expect("a trace"));
     written.sort();
     let folder = tempfile::tempdir().expect("a folder for temporary files");
-    (rows::kept_store(capture.path(), folder.path()), written)
+    (rows::cached_store(trace.path(), folder.path()), written)
 });
 
 pub(super) fn check(bytes: &[u8]) {

@@ -61,9 +61,9 @@ pub(super) fn check(bytes: &[u8]) {
     std::fs::write(folder.path().join("jit-7.dump"), bytes).expect("written");
     named(folder.path(), "/tmp/perf-7.map", ModuleKind::Jit(7), &offsets);
     let id = "ab".repeat(20);
-    let kept = folder.path().join(".build-id").join(&id[..2]).join(&id[2..]);
-    std::fs::create_dir_all(&kept).expect("made");
-    std::fs::write(kept.join("kallsyms"), bytes).expect("written");
+    let cached = folder.path().join(".build-id").join(&id[..2]).join(&id[2..]);
+    std::fs::create_dir_all(&cached).expect("made");
+    std::fs::write(cached.join("kallsyms"), bytes).expect("written");
     let addresses: Vec<u64> = (0..0x400).step_by(31).map(|offset| KERNEL_AT + offset).collect();
     named(folder.path(), "[kernel.kallsyms]", ModuleKind::Kernel, &addresses);
 }

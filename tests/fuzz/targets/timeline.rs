@@ -21,10 +21,10 @@ static SNAPSHOT: LazyLock<Snapshot> = LazyLock::new(|| {
 });
 
 pub(super) fn check(bytes: &[u8]) {
-    let Ok(kept) = serde_json::from_slice::<SavedTimeline>(bytes) else { return };
+    let Ok(saved) = serde_json::from_slice::<SavedTimeline>(bytes) else { return };
     let theme = Theme::new(Shade::Dark);
     let mut timeline = Timeline::new(SNAPSHOT.clone(), RectBudget::SOFTWARE, &theme, Navigation::default());
-    if let Some(arranging) = timeline.restore(kept) {
+    if let Some(arranging) = timeline.restore(saved) {
         let _arranged = arranging.run();
     }
     let again = timeline.to_keep();
