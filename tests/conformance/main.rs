@@ -91,8 +91,8 @@ fn dump(case: &Case) -> Vec<String> {
     let bytes: Vec<u8> = digits.map(|pair| u8::from_str_radix(pair, 16).expect("a byte")).collect();
     let mut file = tempfile::NamedTempFile::new().expect("a file");
     file.write_all(&bytes).expect("written");
-    let words = ["dump", "--no-cache", "--progress", "never"];
-    let output = Command::new(env!("CARGO_BIN_EXE_longspan")).args(words).arg(file.path()).output().expect("runs");
+    let args = ["dump", "--no-cache", "--progress", "never"];
+    let output = Command::new(env!("CARGO_BIN_EXE_longspan")).args(args).arg(file.path()).output().expect("runs");
     assert!(output.status.success(), "{}: {}", case.name, String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("text").lines().map(str::to_owned).collect()
 }
@@ -105,19 +105,19 @@ fn rows(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn each_case_is_answered_as_perfetto_does_or_cites_why_not() {
+fn each_case_has_the_result_of_perfetto_or_cites_a_rule() {
     let mut python = Command::new("python3");
     python.arg(root().join("query.py")).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut python = python.spawn().expect("python3, which .ci/setup installs");
     let mut questions = python.stdin.take().expect("a pipe");
-    let mut answers = BufReader::new(python.stdout.take().expect("a pipe")).lines();
+    let mut outputs = BufReader::new(python.stdout.take().expect("a pipe")).lines();
     let cited = |case: &str| RULES.iter().find(|(_, cases)| cases.contains(&case)).map(|(name, _)| *name);
     let (mut wrong, mut passed) = (Vec::new(), BTreeMap::<String, u32>::new());
     for case in cases() {
         let is_chrome = case.kind == "chrome-json";
         let question = json!({"dump": dump(&case), "query": case.query, "strip": !is_chrome});
         writeln!(questions, "{question}").expect("written");
-        let answer = answers.next().expect("an answer").expect("read");
+        let answer = outputs.next().expect("an answer").expect("read");
         let answer: Option<String> = serde_json::from_str(&answer).expect("a text");
         let answer = answer.unwrap_or_default();
         let is_same = rows(&answer) == rows(&case.expected);
@@ -137,7 +137,7 @@ fn each_case_is_answered_as_perfetto_does_or_cites_why_not() {
 }
 
 #[test]
-fn each_rule_has_its_paragraph_and_each_cited_case_is_one_of_the_kept() {
+fn each_rule_is_documented_and_each_cited_case_exists() {
     let docs = std::fs::read_to_string(root().join("../../docs/formats.md")).expect("the document");
     assert!(RULES.len() <= 12, "{} rules", RULES.len());
     for (rule, _) in RULES {

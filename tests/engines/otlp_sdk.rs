@@ -35,20 +35,20 @@ for service, compression in [("shop", Compression.NoCompression), ("bank", Compr
 "#;
 
 #[test]
-fn exports_of_the_sdk_are_recorded_with_times_and_parents() {
+fn spans_of_the_sdk_are_recorded_with_times_and_parents() {
     let python = python("otlp.txt");
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("out.longspan");
     let mut record = Command::new(env!("CARGO_BIN_EXE_longspan"));
     record.args(["record", "otlp:0", "-o"]).arg(&out).stdin(Stdio::null()).stderr(Stdio::piped());
     let mut record = record.spawn().expect("it starts");
-    let mut said = BufReader::new(record.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
-    let line = said.find(|line| line.contains("listening for OTLP")).expect("it listens");
+    let mut stderr = BufReader::new(record.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
+    let line = stderr.find(|line| line.contains("listening for OTLP")).expect("it listens");
     let port = line.split("127.0.0.1:").nth(1).and_then(|rest| rest.split('/').next()).expect("a port");
     let sent = output_of(Command::new(&python).args(["-c", APP, port]));
     assert!(Command::new("kill").args(["-INT", &record.id().to_string()]).status().expect("kill").success());
-    let said: Vec<String> = said.collect();
-    assert!(record.wait().expect("it ends").success(), "{said:?}");
+    let stderr: Vec<String> = stderr.collect();
+    assert!(record.wait().expect("it ends").success(), "{stderr:?}");
     let rows = longspan(&["dump"], &[&out]);
     let rows: Vec<Value> = rows.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let slices: Vec<&Value> = rows.iter().filter(|row| row["t"] == "slice").collect();

@@ -51,17 +51,17 @@ fn counts_of_engine(file: &Path) -> Counts {
         "SELECT ts, dur, ifnull(name, '') FROM slice",
         "SELECT o.ts, i.ts FROM flow JOIN slice o ON slice_out = o.id JOIN slice i ON slice_in = i.id",
     ]);
-    let answers = output_of(&mut node);
-    let answers: Vec<Vec<Vec<String>>> =
-        answers.lines().map(|line| serde_json::from_str(line).expect("rows")).collect();
-    let mut told = Counts::default();
-    for row in &answers[0] {
-        told.slice(&row[0], &row[1], &row[2]);
+    let outputs = output_of(&mut node);
+    let outputs: Vec<Vec<Vec<String>>> =
+        outputs.lines().map(|line| serde_json::from_str(line).expect("rows")).collect();
+    let mut counts = Counts::default();
+    for row in &outputs[0] {
+        counts.slice(&row[0], &row[1], &row[2]);
     }
-    for row in &answers[1] {
-        told.flow([row[0].clone(), row[1].clone()]);
+    for row in &outputs[1] {
+        counts.flow([row[0].clone(), row[1].clone()]);
     }
-    told
+    counts
 }
 
 /// Returns the slices and flows that Longspan finds in a file.
@@ -70,17 +70,17 @@ fn counts_of_longspan(file: &Path) -> Counts {
     let lines: Vec<Value> = dump.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
     let of = |kind: &'static str| lines.iter().filter(move |line| line["t"] == kind);
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
-    let mut told = Counts::default();
+    let mut counts = Counts::default();
     let mut places = BTreeMap::new();
     for slice in of("slice") {
         let name = text(&slice["name"]);
         places.insert(slice["id"].to_string(), slice["ts"].to_string());
-        told.slice(&slice["ts"].to_string(), &slice["dur"].to_string(), &name);
+        counts.slice(&slice["ts"].to_string(), &slice["dur"].to_string(), &name);
     }
     for flow in of("flow") {
-        told.flow(["out", "in"].map(|end| places[&flow[end].to_string()].clone()));
+        counts.flow(["out", "in"].map(|end| places[&flow[end].to_string()].clone()));
     }
-    told
+    counts
 }
 
 #[track_caller]
@@ -94,15 +94,15 @@ fn assert_same(what: &str, found: &Counted, expected: &Counted) {
 }
 
 /// Exports a trace in both Perfetto formats, and compares with the engine.
-fn assert_opens(capture: &Path, formats: &[&str]) {
+fn assert_opens(trace: &Path, formats: &[&str]) {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
-    let expected = counts_of_longspan(capture);
+    let expected = counts_of_longspan(trace);
     assert!(!expected.slices.is_empty());
     for format in formats {
         let output = folder.path().join(format!("out.{format}"));
-        longspan(&["export", "-o", output.to_str().expect("text")], &[capture]);
+        longspan(&["export", "-o", output.to_str().expect("text")], &[trace]);
         let found = counts_of_engine(&output);
-        let what = format!("{} as {format}", capture.display());
+        let what = format!("{} as {format}", trace.display());
         assert_same(&what, &found.slices, &expected.slices);
         if *format == "json" {
             // There, flow points on async tracks are on their threads.
@@ -116,16 +116,16 @@ fn assert_opens(capture: &Path, formats: &[&str]) {
 const BOTH: &[&str] = &["pftrace", "json"];
 
 #[test]
-fn perfetto_engine_finds_all_that_a_generated_capture_has() {
+fn perfetto_engine_finds_all_slices_and_flows_of_a_generated_trace() {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
-    let capture = folder.path().join("demo.longspan");
+    let trace = folder.path().join("demo.longspan");
     let synth = Synth::new(SynthOptions { spans: 20_000, ..SynthOptions::demo() });
-    write::write_native(&synth, File::create(&capture).expect("a file")).expect("written");
-    assert_opens(&capture, BOTH);
+    write::write_native(&synth, File::create(&trace).expect("a file")).expect("written");
+    assert_opens(&trace, BOTH);
 }
 
 #[test]
-fn perfetto_engine_finds_all_that_is_generated_in_its_format() {
+fn perfetto_engine_finds_all_slices_and_flows_generated_in_its_format() {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
     let output = folder.path().join("made.pftrace");
     let made = Command::new(env!("CARGO_BIN_EXE_longspan"))
@@ -137,16 +137,16 @@ fn perfetto_engine_finds_all_that_is_generated_in_its_format() {
 }
 
 #[test]
-fn perfetto_engine_finds_all_that_real_captures_have() {
-    let captures = [
+fn perfetto_engine_finds_all_slices_and_flows_of_real_traces() {
+    let traces = [
         "chromium.pftrace.gz",
         "jax.trace.json.gz",
         "tracing_chrome_async.json.gz",
         "viztracer_ring.json.gz",
         "samply.json.gz",
     ];
-    for capture in captures {
-        assert_opens(&data(capture), BOTH);
+    for trace in traces {
+        assert_opens(&data(trace), BOTH);
     }
     // Most flows leave between slices. The engine uses the slice or instant that began last, Longspan not always.
     let go_trace = data("go_trace.json");
@@ -168,13 +168,13 @@ fn perfetto_engine_finds_all_that_real_captures_have() {
 #[test]
 fn perfetto_engine_reads_derived_counters() {
     let folder = tempfile::tempdir().expect("a folder");
-    let capture = data("viztracer_ring.json.gz");
+    let trace = data("viztracer_ring.json.gz");
     let tracks = ["rate every:100us", "concurrency name:a", "max-duration every:1ms"];
     for format in BOTH {
         let output = folder.path().join(format!("out.{format}"));
         let derived = tracks.iter().flat_map(|track| ["--derive", track]);
-        let words = ["export", "-o", output.to_str().expect("text")].into_iter().chain(derived);
-        longspan(&words.collect::<Vec<_>>(), &[&capture]);
+        let args = ["export", "-o", output.to_str().expect("text")].into_iter().chain(derived);
+        longspan(&args.collect::<Vec<_>>(), &[&trace]);
         let mut expected = Counted::new();
         for line in longspan(&["dump"], &[&output]).lines() {
             let line: Value = serde_json::from_str(line).expect("a line of JSON");

@@ -6,22 +6,22 @@ use crate::tables::stats;
 use crate::tools::{longspan, output_of, python, sql_blocks, write_requests};
 
 #[test]
-fn spark_reads_a_folder_of_captures_with_the_command_of_the_documents() {
+fn spark_reads_a_folder_of_traces_with_the_documented_command() {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
-    let (mut count, mut self_ns, mut captures) = (0, 0, Vec::new());
+    let (mut count, mut self_ns, mut traces) = (0, 0, Vec::new());
     for (name, requests) in [("one", 40), ("two", 25), ("three", 3)] {
-        let capture = folder.path().join(format!("{name}.json"));
-        write_requests(&capture, requests);
+        let trace = folder.path().join(format!("{name}.json"));
+        write_requests(&trace, requests);
         let tables = folder.path().join(format!("traces/{name}.parquet"));
         std::fs::create_dir_all(folder.path().join("traces")).expect("a folder");
-        longspan(&["export", "-o", tables.to_str().expect("text")], &[&capture]);
-        for (spans, own_ns) in stats(&capture).into_values() {
+        longspan(&["export", "-o", tables.to_str().expect("text")], &[&trace]);
+        for (spans, own_ns) in stats(&trace).into_values() {
             count += spans;
             self_ns += own_ns;
         }
-        captures.push((format!("{name}.parquet"), 2 * requests));
+        traces.push((format!("{name}.parquet"), 2 * requests));
     }
-    captures.sort();
+    traces.sort();
     let commands = sql_blocks("python");
     assert_eq!(commands.len(), 1);
     let script = format!(
@@ -33,9 +33,9 @@ fn spark_reads_a_folder_of_captures_with_the_command_of_the_documents() {
         commands[0]
     );
     let mut spark = Command::new(python("spark.txt"));
-    let answers = output_of(spark.current_dir(folder.path()).args(["-c", &script]));
-    let rows: Vec<&str> = answers.lines().filter_map(|line| line.strip_prefix("row ")).collect();
-    let mut expected: Vec<String> = captures.iter().map(|(name, spans)| format!("{name} {spans}")).collect();
+    let outputs = output_of(spark.current_dir(folder.path()).args(["-c", &script]));
+    let rows: Vec<&str> = outputs.lines().filter_map(|line| line.strip_prefix("row ")).collect();
+    let mut expected: Vec<String> = traces.iter().map(|(name, spans)| format!("{name} {spans}")).collect();
     // Requests are roots: their total time is that of all their children.
     expected.push(format!("{} {self_ns}", count / 2));
     assert_eq!(rows, expected);

@@ -7,8 +7,8 @@ use std::process::Command;
 use crate::tools::{longspan, output_of, python, sql_blocks, write_requests};
 
 /// Returns self time by name from `stats`: name, spans, nanoseconds.
-pub(crate) fn stats(capture: &Path) -> BTreeMap<String, (u64, u64)> {
-    let csv = longspan(&["stats"], &[capture]);
+pub(crate) fn stats(trace: &Path) -> BTreeMap<String, (u64, u64)> {
+    let csv = longspan(&["stats"], &[trace]);
     let row = |line: &str| {
         let cells: Vec<&str> = line.split(',').collect();
         let number = |cell: usize| cells[cell].parse().expect("a number");
@@ -18,27 +18,27 @@ pub(crate) fn stats(capture: &Path) -> BTreeMap<String, (u64, u64)> {
 }
 
 #[test]
-fn duckdb_answers_the_questions_of_the_readme() {
+fn duckdb_runs_the_documented_queries() {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
-    let capture = folder.path().join("requests.json");
-    write_requests(&capture, 40);
-    longspan(&["export", "-o", folder.path().join("trace.parquet").to_str().expect("text")], &[&capture]);
+    let trace = folder.path().join("requests.json");
+    write_requests(&trace, 40);
+    longspan(&["export", "-o", folder.path().join("trace.parquet").to_str().expect("text")], &[&trace]);
     let ask = "import duckdb, json, sys\nfor query in sys.argv[1].split(';'):\n    if query.strip():\n        \
         print(json.dumps(duckdb.sql(query).fetchall(), default=float))";
     let queries = sql_blocks("sql");
     assert_eq!(queries.len(), 1);
     let mut duckdb = Command::new(python("requirements.txt"));
-    let answers = output_of(duckdb.current_dir(folder.path()).args(["-c", ask, queries[0]]));
-    let answers: Vec<serde_json::Value> =
-        answers.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let outputs = output_of(duckdb.current_dir(folder.path()).args(["-c", ask, queries[0]]));
+    let outputs: Vec<serde_json::Value> =
+        outputs.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
 
-    let mut by_self_time: Vec<_> = stats(&capture).into_iter().collect();
+    let mut by_self_time: Vec<_> = stats(&trace).into_iter().collect();
     by_self_time.sort_by_key(|(_, (_, self_ns))| std::cmp::Reverse(*self_ns));
     let expected: Vec<_> = by_self_time
         .into_iter()
         .map(|(name, (count, self_ns))| serde_json::json!([name, count, self_ns as f64 / 1e6]))
         .collect();
-    assert_eq!(answers[0], serde_json::Value::Array(expected));
+    assert_eq!(outputs[0], serde_json::Value::Array(expected));
 
     // The longest span of each second, from the durations of `write_requests`.
     let mut longest: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
@@ -48,24 +48,24 @@ fn duckdb_answers_the_questions_of_the_readme() {
     }
     let expected =
         longest.into_iter().map(|(second, (dur, page))| serde_json::json!([second, format!("/page/{page}"), dur]));
-    assert_eq!(answers[1], serde_json::Value::Array(expected.collect()));
+    assert_eq!(outputs[1], serde_json::Value::Array(expected.collect()));
 }
 
 #[test]
 fn duckdb_and_pyarrow_read_processes_as_partitions() {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
-    let capture = crate::tools::data("go_trace.json");
+    let trace = crate::tools::data("go_trace.json");
     let tables = folder.path().join("trace.parquet");
-    longspan(&["export", "--by-process", "-o", tables.to_str().expect("text")], &[&capture]);
+    longspan(&["export", "--by-process", "-o", tables.to_str().expect("text")], &[&trace]);
     let ask = "import duckdb, pyarrow.parquet, pyarrow.dataset, sys
 glob = sys.argv[1] + '/spans/*/*.parquet'
 print(*duckdb.sql(f\"SELECT count(*), sum(dur)::BIGINT FROM read_parquet('{glob}', hive_partitioning = true)\").fetchall()[0])
 spans = pyarrow.dataset.dataset(sys.argv[1] + '/spans', partitioning = 'hive').to_table()
 print(spans.num_rows, sum(spans.column('dur').to_pylist()))";
-    let answers = output_of(Command::new(python("requirements.txt")).args(["-c", ask]).arg(&tables));
-    let spans = longspan(&["spans"], &[&capture]);
+    let outputs = output_of(Command::new(python("requirements.txt")).args(["-c", ask]).arg(&tables));
+    let spans = longspan(&["spans"], &[&trace]);
     let durations: Vec<i64> =
         spans.lines().skip(1).map(|line| line.split(',').nth(1).expect("a cell").parse().expect("a number")).collect();
     let expected = format!("{} {}", durations.len(), durations.iter().sum::<i64>());
-    assert_eq!(answers.lines().collect::<Vec<_>>(), [expected.as_str(), &expected]);
+    assert_eq!(outputs.lines().collect::<Vec<_>>(), [expected.as_str(), &expected]);
 }

@@ -39,9 +39,9 @@ pub(crate) fn python(requirements: &str) -> PathBuf {
 
 /// Runs the program with these arguments, without a cache.
 #[track_caller]
-pub(crate) fn longspan(words: &[&str], paths: &[&Path]) -> String {
+pub(crate) fn longspan(args: &[&str], paths: &[&Path]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_longspan"));
-    output_of(command.args(words).args(["--no-cache", "--progress", "never"]).args(paths))
+    output_of(command.args(args).args(["--no-cache", "--progress", "never"]).args(paths))
 }
 
 /// Returns the path of a file of the test data.

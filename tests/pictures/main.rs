@@ -63,18 +63,18 @@ fn ran_without_choices(test: &str) -> bool {
 }
 
 #[test]
-fn real_captures_look_as_they_did() {
-    if ran_without_choices("real_captures_look_as_they_did") {
+fn real_traces_are_drawn_as_in_the_reference_images() {
+    if ran_without_choices("real_traces_are_drawn_as_in_the_reference_images") {
         return;
     }
     let updates = std::env::var_os("UPDATE_SNAPSHOTS").is_some();
     let mut problems = Vec::new();
-    for (name, capture, range_ms, size_px, scale, shade) in VIEWS {
-        let pixels = draw(capture, range_ms, size_px, scale, shade);
-        let kept = folder("tests/pictures/kept").join(format!("{name}.png"));
+    for (name, trace, range_ms, size_px, scale, shade) in VIEWS {
+        let pixels = draw(trace, range_ms, size_px, scale, shade);
+        let reference = folder("tests/pictures/kept").join(format!("{name}.png"));
         if updates {
-            write(&kept, &pixels);
-        } else if let Err(problem) = compare(&pixels, &kept) {
+            write(&reference, &pixels);
+        } else if let Err(problem) = compare(&pixels, &reference) {
             let drawn = folder("target/pictures").join(format!("{name}.png"));
             write(&drawn, &pixels);
             problems.push(format!("{name}: {problem}; as drawn: {}", drawn.display()));
@@ -85,7 +85,7 @@ fn real_captures_look_as_they_did() {
 
 /// Tests the comparison, which must detect a visible difference.
 #[test]
-fn a_picture_with_one_span_of_another_colour_is_another() {
+fn an_image_with_one_span_of_another_colour_differs() {
     let same = Pixels { width: 100, height: 100, rgba: vec![40; 40_000] };
     let mut other = Pixels { width: 100, height: 100, rgba: vec![40; 40_000] };
     assert_eq!(difference(&same.rgba, &other.rgba), 0);
@@ -96,11 +96,11 @@ fn a_picture_with_one_span_of_another_colour_is_another() {
     assert!(different_ppm(10, &same) > DIFFERENT_PPM_MAX);
 }
 
-fn draw(capture: &str, range_ms: Option<(f64, f64)>, size_px: [u32; 2], scale: f32, shade: Shade) -> Pixels {
-    let path = folder("tests/data").join(capture);
+fn draw(trace: &str, range_ms: Option<(f64, f64)>, size_px: [u32; 2], scale: f32, shade: Shade) -> Pixels {
+    let path = folder("tests/data").join(trace);
     let options = LoadOptions { cache: CachePolicy::None, ..LoadOptions::default() };
     let loaded = ingest::open(&path, &options, &Cancel::default(), &Progress::default());
-    let snapshot = Snapshot::new(loaded.unwrap_or_else(|error| panic!("{capture}: {error}")).store);
+    let snapshot = Snapshot::new(loaded.unwrap_or_else(|error| panic!("{trace}: {error}")).store);
     let at = |ms: f64| snapshot.start_ns() + (ms * 1e6) as i64;
     let (from_ns, to_ns) = (range_ms.map(|(from, _)| at(from)), range_ms.map(|(_, to)| at(to)));
     let options = PictureOptions {
@@ -108,7 +108,7 @@ fn draw(capture: &str, range_ms: Option<(f64, f64)>, size_px: [u32; 2], scale: f
         scale,
         scope: Scope::from_range(from_ns, to_ns),
         shade,
-        title: capture.to_owned(),
+        title: trace.to_owned(),
         ..PictureOptions::default()
     };
     render(snapshot, &options).unwrap_or_else(|error| panic!("{error}; `.ci/setup` installs what is missing"))
@@ -122,17 +122,20 @@ fn folder(name: &str) -> PathBuf {
 
 /// Compares an image with the reviewed one. Returns an error with the number of different pixels if it exceeds the
 /// limit.
-fn compare(pixels: &Pixels, kept: &Path) -> Result<(), String> {
-    let file = File::open(kept).map_err(|error| format!("{}: {error}", kept.display()))?;
+fn compare(pixels: &Pixels, reference: &Path) -> Result<(), String> {
+    let file = File::open(reference).map_err(|error| format!("{}: {error}", reference.display()))?;
     let mut reader = png::Decoder::new(BufReader::new(file)).read_info().map_err(|error| error.to_string())?;
     let mut bytes = vec![0; reader.output_buffer_size().ok_or("too large")?];
     let info = reader.next_frame(&mut bytes).map_err(|error| error.to_string())?;
     if (info.width, info.height) != (pixels.width, pixels.height) {
-        return Err(format!("{}x{} pixels, kept are {}x{}", pixels.width, pixels.height, info.width, info.height));
+        return Err(format!(
+            "{}x{} pixels, the reference image has {}x{}",
+            pixels.width, pixels.height, info.width, info.height
+        ));
     }
     let different = difference(&pixels.rgba, &bytes);
     if different_ppm(different, pixels) > DIFFERENT_PPM_MAX {
-        return Err(format!("{different} pixels differ from {}", kept.display()));
+        return Err(format!("{different} pixels differ from {}", reference.display()));
     }
     Ok(())
 }
