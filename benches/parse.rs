@@ -76,7 +76,7 @@ fn main() {
     // Cargo passes `--bench`; a number is a number of events, any other word a trace to read.
     let argument = std::env::args().skip(1).find(|argument| !argument.starts_with("--"));
     if let Some(path) = argument.as_deref().filter(|argument| argument.parse::<u64>().is_err()) {
-        let bytes = std::fs::metadata(path).expect("a capture").len();
+        let bytes = std::fs::metadata(path).expect("a trace").len();
         return measure_ours(Path::new(path), bytes);
     }
     let events = argument.and_then(|count| count.parse().ok()).unwrap_or(DEFAULT_EVENTS);
@@ -104,7 +104,7 @@ fn measure_ours(path: &Path, bytes: u64) {
         report(&format!("longspan, {threads} parsing"), bytes, || {
             let context = ReadContext { threads, ..ReadContext::default() };
             let mut count = Count::default();
-            match sniff::open(path, &context).expect("a capture") {
+            match sniff::open(path, &context).expect("a trace") {
                 Reader::Stream(mut reader) => reader.read(&mut count, &context).expect("read"),
                 Reader::Chunks(_) => panic!("Chrome JSON is a stream"),
             }

@@ -94,11 +94,11 @@ fn measure(snapshot: &Snapshot, end_ns: i64, zoom: i64) {
         pixels::longest_in_order(snapshot, lane, view, &mut cells);
         black_box(&cells);
     });
-    let mut answers = Vec::new();
+    let mut results = Vec::new();
     let scan_ns = best_ns(&mut |lane, view| {
-        answers.clear();
-        scan(snapshot, lane, view, &mut answers);
-        black_box(&answers);
+        results.clear();
+        scan(snapshot, lane, view, &mut results);
+        black_box(&results);
     });
     println!(
         "{:<10}{:>16.2}{as_asked_ns:>16.1}{forest_ns:>16.1}{in_order_ns:>16.1}{:>24}{:>12.2}",
@@ -110,7 +110,7 @@ fn measure(snapshot: &Snapshot, end_ns: i64, zoom: i64) {
 }
 
 /// The brute-force baseline: reads every row in view, in all extents that may contain one.
-fn scan(snapshot: &Snapshot, lane: LaneIdx, view: Buckets, answers: &mut Vec<(i64, u64)>) {
+fn scan(snapshot: &Snapshot, lane: LaneIdx, view: Buckets, results: &mut Vec<(i64, u64)>) {
     let (start_ns, end_ns) = (view.start_ns(view.first), view.start_ns(view.end()));
     let lane = snapshot.store().lane(lane);
     let mut longest: Vec<Option<(u64, u64)>> = vec![None; view.count as usize];
@@ -123,20 +123,20 @@ fn scan(snapshot: &Snapshot, lane: LaneIdx, view: Buckets, answers: &mut Vec<(i6
         let Some(extent) = lane.extent(index) else { continue };
         decoded.clear();
         (0..extent.blocks()).for_each(|block| extent.block(block).decode(&mut decoded));
-        for (row, kept) in (record.first_row..).zip(&decoded) {
-            let row_end_ns = kept.start_ns.saturating_add_unsigned(kept.value);
-            if row_end_ns <= start_ns && kept.start_ns < start_ns || kept.start_ns >= end_ns {
+        for (row, stored) in (record.first_row..).zip(&decoded) {
+            let row_end_ns = stored.start_ns.saturating_add_unsigned(stored.value);
+            if row_end_ns <= start_ns && stored.start_ns < start_ns || stored.start_ns >= end_ns {
                 continue;
             }
-            let last = (row_end_ns - 1).max(kept.start_ns).min(end_ns - 1);
-            for bucket in view.bucket_at(kept.start_ns.max(start_ns))..=view.bucket_at(last) {
+            let last = (row_end_ns - 1).max(stored.start_ns).min(end_ns - 1);
+            for bucket in view.bucket_at(stored.start_ns.max(start_ns))..=view.bucket_at(last) {
                 let best = &mut longest[(bucket - view.first) as usize];
-                if best.is_none_or(|(dur_ns, _)| kept.value > dur_ns) {
-                    *best = Some((kept.value, row));
+                if best.is_none_or(|(dur_ns, _)| stored.value > dur_ns) {
+                    *best = Some((stored.value, row));
                 }
             }
         }
     }
     let found = longest.iter().zip(view.first..);
-    answers.extend(found.filter_map(|(best, bucket)| best.map(|(_, row)| (bucket, row))));
+    results.extend(found.filter_map(|(best, bucket)| best.map(|(_, row)| (bucket, row))));
 }

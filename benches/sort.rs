@@ -26,7 +26,7 @@ const SPANS: u64 = 2_000_000;
 const ROUNDS: usize = 3;
 
 /// A trace in memory, encoded as in its file.
-struct Capture {
+struct EncodedTrace {
     synth: Synth,
     heads: Vec<ChunkHead>,
     chunks: Vec<Vec<u8>>,
@@ -34,7 +34,7 @@ struct Capture {
 
 type Sink<'a> = &'a mut dyn FnMut(&SortedRun<'_>) -> io::Result<()>;
 
-impl ChunkSource for Capture {
+impl ChunkSource for EncodedTrace {
     fn heads(&self) -> &[ChunkHead] {
         &self.heads
     }
@@ -44,7 +44,7 @@ impl ChunkSource for Capture {
     }
 }
 
-impl Capture {
+impl EncodedTrace {
     fn new(options: SynthOptions) -> Self {
         let synth = Synth::new(options);
         let (mut heads, mut chunks) = (Vec::new(), Vec::new());
@@ -133,22 +133,22 @@ fn main() -> io::Result<()> {
     println!("{spans} spans, {} threads; ns a span, and how much the deferred merge is faster", threads());
     println!("{:<28}{:>14}{:>22}{:>22}", "", "deferred", "in memory", "external");
     for disorder in [0.0, 0.01, 0.3, 1.0] {
-        let capture = Capture::new(SynthOptions { spans, disorder, ..SynthOptions::default() });
-        let events: u64 = capture.heads.iter().map(|head| u64::from(head.events)).sum();
+        let trace = EncodedTrace::new(SynthOptions { spans, disorder, ..SynthOptions::default() });
+        let events: u64 = trace.heads.iter().map(|head| u64::from(head.events)).sum();
         let order = if disorder < 1.0 { format!("{:.0}% late", disorder * 100.0) } else { "random order".to_owned() };
-        let sorts = [Capture::deferred_merge, Capture::sort_in_memory, Capture::external_merge_sort];
-        report(&format!("{order}, sort"), events, sorts.map(|sort| best_of(|| sum(&capture, sort))))?;
-        report(&format!("{order}, sort and store"), events, sorts.map(|sort| best_of(|| store(&capture, sort))))?;
+        let sorts = [EncodedTrace::deferred_merge, EncodedTrace::sort_in_memory, EncodedTrace::external_merge_sort];
+        report(&format!("{order}, sort"), events, sorts.map(|sort| best_of(|| sum(&trace, sort))))?;
+        report(&format!("{order}, sort and store"), events, sorts.map(|sort| best_of(|| store(&trace, sort))))?;
     }
     Ok(())
 }
 
-type Sort = fn(&Capture, Sink<'_>) -> io::Result<()>;
+type Sort = fn(&EncodedTrace, Sink<'_>) -> io::Result<()>;
 
 /// Sorts and visits all events; returns a checksum of their order, to compare the three sorts.
-fn sum(capture: &Capture, sort: Sort) -> io::Result<u64> {
+fn sum(trace: &EncodedTrace, sort: Sort) -> io::Result<u64> {
     let (mut sum, mut place) = (0u64, 0u64);
-    sort(capture, &mut |run| {
+    sort(trace, &mut |run| {
         for event in run.events {
             place += 1;
             sum = sum.wrapping_add(place.wrapping_mul(event.ts_ns.cast_unsigned() ^ event.value));
@@ -159,12 +159,12 @@ fn sum(capture: &Capture, sort: Sort) -> io::Result<u64> {
 }
 
 /// Sorts, nests and writes a store; returns its size.
-fn store(capture: &Capture, sort: Sort) -> io::Result<u64> {
+fn store(trace: &EncodedTrace, sort: Sort) -> io::Result<u64> {
     let mut writer = StoreWriter::new(tempfile::tempfile()?, 256 << 20)?;
-    let (names, stacks) = (Arc::new(capture.synth.names().clone()), Arc::default());
-    let mut registry = Registry::from_tables(capture.synth.tracks().clone());
+    let (names, stacks) = (Arc::new(trace.synth.names().clone()), Arc::default());
+    let mut registry = Registry::from_tables(trace.synth.tracks().clone());
     let mut nester = Nester::new(&mut writer, &names, &stacks, &mut registry);
-    sort(capture, &mut |run| nester.add_run(run))?;
+    sort(trace, &mut |run| nester.add_run(run))?;
     let nested = nester.finish()?;
     let meta =
         Meta { names, stacks, tracks: registry.into_tables(), losses: Losses::default(), summary: nested.summary };
@@ -176,8 +176,8 @@ fn best_of(work: impl Fn() -> io::Result<u64>) -> io::Result<(f64, u64)> {
     let mut best = (f64::INFINITY, 0);
     for _ in 0..ROUNDS {
         let started = Instant::now();
-        let answer = work()?;
-        best = (best.0.min(started.elapsed().as_nanos() as f64), answer);
+        let output = work()?;
+        best = (best.0.min(started.elapsed().as_nanos() as f64), output);
     }
     Ok(best)
 }

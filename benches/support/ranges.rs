@@ -50,7 +50,7 @@ impl Trace {
         let snapshot = Snapshot::new(loaded.store);
         // Read and verify all pages before the measurement.
         if snapshot.store().damaged_in_all() > 0 {
-            return Err("the kept store is damaged".into());
+            return Err("the cached store is damaged".into());
         }
         let spans = snapshot.summary().spans;
         println!(
