@@ -51,9 +51,18 @@ impl FilterView {
     /// Returns the columns and lanes in view.
     #[must_use]
     pub(crate) fn from_layout(layout: &RowLayout, view: &Viewport) -> Self {
+        let mut in_view = Self { buckets: view.buckets(), lanes: Vec::new() };
+        in_view.add_lanes(layout, view);
+        in_view
+    }
+
+    /// Adds the lanes in view of other rows over the same time. A pinned track may have a row in both.
+    pub(crate) fn add_lanes(&mut self, layout: &RowLayout, view: &Viewport) {
         let rows = layout.lanes_in_view(view).into_iter();
-        let lanes = rows.filter(|row| matches!(row.kind, LaneKind::Spans | LaneKind::Instants | LaneKind::Samples));
-        Self { buckets: view.buckets(), lanes: lanes.map(|row| row.lane).collect() }
+        let rows = rows.filter(|row| matches!(row.kind, LaneKind::Spans | LaneKind::Instants | LaneKind::Samples));
+        self.lanes.extend(rows.map(|row| row.lane));
+        self.lanes.sort_unstable();
+        self.lanes.dedup();
     }
 
     fn moved(self, moves: &LaneMoves) -> Self {

@@ -121,6 +121,11 @@ impl Pane {
         self.drawn.as_ref().map(|drawn| &drawn.frame)
     }
 
+    /// Returns the part of the rows in the last frame.
+    pub(super) fn drawn_view(&self) -> Option<&Viewport> {
+        self.drawn.as_ref().map(|drawn| &drawn.view)
+    }
+
     /// Builds the frame again, with the tiles that arrive by the deadline, unless nothing has changed. Returns whether
     /// some tiles are late.
     pub(super) fn draw(

@@ -262,7 +262,10 @@ impl Timeline {
     #[must_use]
     pub(crate) fn unfiltered(&self) -> Option<(Arc<Matcher>, FilterView)> {
         let filtered = self.overlays.filtered()?;
-        let in_view = FilterView::from_layout(&self.rows.layout, self.view.now());
+        let mut in_view = FilterView::from_layout(&self.rows.layout, self.view.now());
+        if let Some(view) = self.pinned.drawn_view() {
+            in_view.add_lanes(&self.pinned.layout, view);
+        }
         filtered.lacks(&in_view).then(|| (Arc::clone(filtered.matcher()), in_view))
     }
 

@@ -58,10 +58,36 @@ impl Timeline {
 mod tests {
     use super::*;
     use crate::frame::RectBudget;
+    use crate::query::filter::Filter;
+    use crate::query::matcher::Matcher;
     use crate::scene::color::Shade;
     use crate::scene::rows::GroupKind;
     use crate::scene::tests::threads;
+    use crate::store::lane::{LaneIdx, LaneKind};
     use crate::ui::command::RowCommand;
+
+    #[test]
+    fn matches_on_a_pinned_track_are_found_while_its_own_row_is_out_of_view() {
+        let theme = Theme::new(Shade::Dark);
+        let names: Vec<String> = (0..20).map(|number| format!("worker {number}")).collect();
+        let spans: Vec<_> = names.iter().map(|name| ("a", name.as_str(), 1)).collect();
+        let mut timeline = Timeline::new(threads(&spans), RectBudget::SOFTWARE, &theme, Navigation::default());
+        let last = *timeline.snapshot.display_order().last().expect("tracks");
+        assert!(timeline.change_rows(RowCommand::TogglePin(last)).is_none(), "few tracks");
+        let filter = Filter::parse("dur>0").expect("a filter");
+        timeline.set_matcher(&Arc::new(Matcher::new(&timeline.snapshot, &filter)));
+        let nodes = shown_nodes(&mut timeline, &theme);
+        assert!(nodes.iter().any(|node| node.contains("worker 19")), "{nodes:?}");
+        let spans_of = |track| {
+            let mut lanes = timeline.snapshot.lanes_of(track).map(LaneIdx);
+            lanes.find(|&lane| timeline.snapshot.lane(lane).kind == LaneKind::Spans).expect("a lane of spans")
+        };
+        let lane = spans_of(last);
+        assert!(timeline.rows.layout.lanes_in_view(timeline.view.now()).iter().all(|row| row.lane != lane));
+        let filtered = timeline.overlays.filtered().expect("a filter");
+        assert_eq!(filtered.runs(timeline.view.now(), lane, 1, &timeline.palette).len(), 1);
+        assert!(timeline.unfiltered().is_none(), "nothing is searched again");
+    }
 
     /// Returns the roles and labels of everything that a timeline shows in a low window.
     fn shown_nodes(timeline: &mut Timeline, theme: &Theme) -> Vec<String> {
