@@ -1,6 +1,7 @@
 //! The arrangement of the tracks (order, folded and pinned tracks, filter, height) and the layouts derived from it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustc_hash::FxHashSet;
 
@@ -19,6 +20,9 @@ use crate::tiles::summaries::TrackSummaries;
 
 /// Up to this many tracks are laid out within a frame, more in the background: a thousand take 0.5 ms.
 const TRACKS_AT_ONCE: usize = 2000;
+
+/// Number of the layouts requested so far. No two timelines share a number, since a tab shows one after the other.
+static LAYOUTS_REQUESTED: AtomicU64 = AtomicU64::new(0);
 
 /// Why rows cannot be moved in another order.
 pub(super) const OTHER_ORDER: &str = "Tracks can be moved only in trace order: see Tracks > Order";
@@ -327,7 +331,7 @@ impl TrackState {
 
     /// Requests a layout of all rows. Returns the job, and whether it takes longer than a frame.
     pub(super) fn request(&mut self, snapshot: &Snapshot, scale: f32) -> (ArrangeJob, bool) {
-        self.arranging += 1;
+        self.arranging = LAYOUTS_REQUESTED.fetch_add(1, Ordering::Relaxed) + 1;
         self.folded_meanwhile.clear();
         self.awaits_rows = snapshot.display_order().len() > TRACKS_AT_ONCE;
         let job = ArrangeJob {
@@ -428,5 +432,20 @@ impl ArrangeJob {
         let summaries =
             (!groups.is_empty()).then(|| Arc::new(TrackSummaries::from_custom_groups(&self.snapshot, groups)));
         ArrangeResult { number: self.number, arranged: Arranged { layout, summaries } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene::tests::threads;
+
+    #[test]
+    fn a_late_layout_of_an_earlier_timeline_is_refused() {
+        let (mut earlier, mut now) = (TrackState::default(), TrackState::default());
+        let (late, _) = earlier.request(&threads(&[("a", "one", 1), ("a", "two", 2)]), 1.0);
+        let (own, _) = now.request(&threads(&[("a", "one", 1)]), 1.0);
+        assert!(now.accept(late.run()).is_none(), "it has other tracks");
+        assert!(now.accept(own.run()).is_some());
     }
 }
