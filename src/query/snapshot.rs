@@ -374,27 +374,6 @@ impl Snapshot {
         self.store().live_lanes()?.moves_since(other.store().live_lanes()?)
     }
 
-    /// Maps a row of another import of the same trace, whose tracks may have other indices.
-    #[must_use]
-    pub(crate) fn row_of_other(&self, other: &Self, row: RowIdx) -> Option<RowIdx> {
-        let (other_lane, span) = (other.lane(row.lane), other.row(row));
-        let (key, name) = (&other.track(other_lane.track).key, other.raw_names().get(span.name));
-        let track = self.tracks().tracks.iter().position(|track| track.key == *key)?;
-        self.lanes_of(TrackIdx(u32::try_from(track).ok()?)).map(LaneIdx).find_map(|lane| {
-            if self.lane(lane).kind != other_lane.kind {
-                return None;
-            }
-            let mut cursor = LaneCursor::new(self.store(), lane);
-            let first = cursor.first_from(span.start_ns).row;
-            let mut at_start = (first..).map_while(|row| {
-                let other = cursor.span(row).filter(|other| other.start_ns == span.start_ns)?;
-                Some((row, other))
-            });
-            let is_same = |other: &Span| self.raw_names().get(other.name) == name && other.dur_ns == span.dur_ns;
-            at_start.find(|(_, other)| is_same(other)).map(|(row, _)| RowIdx { lane, row })
-        })
-    }
-
     /// Returns one row as a span; the duration of other rows is 0.
     #[must_use]
     pub(crate) fn row(&self, row: RowIdx) -> Span {

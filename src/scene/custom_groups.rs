@@ -166,16 +166,6 @@ impl CustomGroups {
         wanted
     }
 
-    /// Returns the same groups with other indices of their tracks. Tracks without one are left out.
-    #[must_use]
-    pub(crate) fn with_indices(&self, index_of: impl Fn(TrackIdx) -> Option<TrackIdx>) -> Self {
-        let renumbered = |group: &CustomGroup| {
-            let tracks: TrackSet = group.tracks.iter().filter_map(&index_of).collect();
-            CustomGroup { tracks, ..group.clone() }
-        };
-        Self(self.0.iter().map(renumbered).filter(|group| !group.tracks.is_empty()).collect())
-    }
-
     #[must_use]
     pub(crate) fn to_saved(&self, is_folded: impl Fn(CustomGroupId) -> bool) -> Vec<SavedCustomGroup> {
         let saved = |group: &CustomGroup| SavedCustomGroup {

@@ -7,8 +7,8 @@ use super::counter_rows::RowChoice;
 use super::state::Timeline;
 use super::tracks::ArrangeJob;
 use crate::base::time::grouped_digits;
-use crate::model::{TrackIdx, TrackKey, TrackSet};
-use crate::scene::custom_groups::{CustomGroupId, CustomGroups};
+use crate::model::TrackSet;
+use crate::scene::custom_groups::CustomGroupId;
 use crate::scene::labels::shown;
 use crate::scene::rows::GroupKind;
 use crate::ui::command::{Command, CustomGroupCommand, RowCommand, TimelineCommand};
@@ -89,20 +89,6 @@ impl Timeline {
         choices.push(choice("Group selected tracks...", CustomGroupCommand::GroupScope, has_tracks));
         choices
     }
-
-    /// Returns the groups of a timeline of the same trace, whose tracks may have other indices.
-    pub(super) fn groups_of_other(&self, other: &Self) -> CustomGroups {
-        let groups = &other.tracks.arrangement().custom_groups;
-        if groups.is_empty() {
-            return CustomGroups::default();
-        }
-        let grouped = groups.by_track().into_keys().map(|track| (&other.snapshot.track(track).key, track));
-        let grouped: rustc_hash::FxHashMap<&TrackKey, TrackIdx> = grouped.collect();
-        let tracks = (0..).map(TrackIdx).zip(&self.snapshot.tracks().tracks);
-        let indices: rustc_hash::FxHashMap<TrackIdx, TrackIdx> =
-            tracks.filter_map(|(index, track)| Some((*grouped.get(&track.key)?, index))).collect();
-        groups.with_indices(|track| indices.get(&track).copied())
-    }
 }
 
 /// Shows the field of a group's name, which has the focus until the name is complete. Escape keeps what is typed, as
@@ -145,6 +131,7 @@ pub(super) fn show_name_field(
 mod tests {
     use super::*;
     use crate::frame::RectBudget;
+    use crate::model::TrackIdx;
     use crate::scene::color::Shade;
     use crate::scene::tests::threads;
     use crate::ui::command::ScopeCommand;

@@ -228,14 +228,6 @@ impl DerivedRows {
         self.rows.iter_mut().for_each(|row| row.state = DerivedState::Waiting);
     }
 
-    /// Returns the same tracks for another snapshot.
-    pub(super) fn for_other(&self, other: &Snapshot) -> Self {
-        let mut rows = Self::default();
-        rows.restore(&self.to_keep(), other);
-        rows.is_left_out = self.is_left_out;
-        rows
-    }
-
     /// Returns the same series for a picture.
     pub(super) fn still(&self) -> Self {
         let still = |row: &DerivedRow| DerivedRow {

@@ -5,6 +5,7 @@ use egui::{Align2, FontId, Stroke, Ui, pos2, vec2};
 use super::layout::{TimelineLayout, as_f32};
 use super::live_view::LiveView;
 use super::state::Timeline;
+use crate::query::track_map::TrackMap;
 use crate::scene::viewport::Viewport;
 use crate::ui::command::TimelineCommand;
 use crate::ui::theme::{TEXT_POINTS, Theme};
@@ -92,18 +93,13 @@ impl Timeline {
         }
     }
 
-    /// Copies the view from another timeline of the same trace, whose tracks and names may have other indices. Copies
-    /// the visible time, the selected span, the selected time, derived tracks and the groups of the user.
+    /// Restores the state of another timeline of the same trace, whose tracks and names may have other indices.
     pub(crate) fn look_as(&mut self, other: &Self) {
-        let (start_ns, end_ns, _) = other.view_position();
-        self.view.show_when_sized(start_ns, end_ns);
         self.first_start_ns = other.first_start_ns;
-        self.selection.select_range(other.selection.range());
-        self.derived = other.derived.for_other(&self.snapshot);
-        let folded = other.tracks.arrangement().folded.custom_groups.clone();
-        self.tracks.set_groups(self.groups_of_other(other), folded);
-        let row = other.selection.span().and_then(|row| self.snapshot.row_of_other(&other.snapshot, row));
-        self.selection.select(row);
+        let saved = other.to_keep().mapped(&TrackMap::new(&other.snapshot, &self.snapshot));
+        // The first frame lays out again, at its own scale.
+        drop(self.restore(saved));
+        self.derived.export(other.derived.is_exported());
     }
 
     fn show_edge(&mut self) {
@@ -143,9 +139,13 @@ pub(super) fn paint(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme
 mod tests {
     use super::*;
     use crate::frame::RectBudget;
+    use crate::model::TrackIdx;
     use crate::query::Snapshot;
+    use crate::scene::bookmarks::Bookmarks;
     use crate::scene::color::Shade;
-    use crate::scene::tests::snapshot;
+    use crate::scene::rows::GroupKind;
+    use crate::scene::tests::{snapshot, threads};
+    use crate::ui::command::{BookmarkCommand, RowCommand, ScopeCommand};
     use crate::ui::settings::Navigation;
 
     /// Returns a trace whose first span starts at this time, in microseconds.
@@ -169,5 +169,37 @@ mod tests {
         sorted.look_as(&timeline);
         assert_eq!(sorted.time_text(30_000), "0.000020000 s", "when all is sorted");
         assert_eq!(new(25).time_text(30_000), "0.000005000 s", "when it is opened again");
+    }
+
+    #[test]
+    fn markers_scopes_and_rows_of_a_live_trace_stay_when_the_sort_at_its_end_reorders_its_tracks() {
+        let theme = Theme::new(Shade::Dark);
+        let new = |spans: &[(&str, &str, u32)]| {
+            Timeline::new(threads(spans), RectBudget::SOFTWARE, &theme, Navigation::default())
+        };
+        let track = |timeline: &Timeline, name: &str| {
+            let mut tracks = (0..).map(TrackIdx).zip(&timeline.snapshot.tracks().tracks);
+            tracks.find(|(_, track)| &*track.name == name).expect("a track").0
+        };
+        let mut live = new(&[("a", "one", 1), ("b", "two", 2)]);
+        live.set_live();
+        let [one, two] = ["one", "two"].map(|name| track(&live, name));
+        for command in [
+            TimelineCommand::Bookmark(BookmarkCommand::AddAt(1500)),
+            TimelineCommand::Scope(ScopeCommand::Save("mine".to_owned())),
+            TimelineCommand::Rows(RowCommand::TogglePin(two)),
+            TimelineCommand::Rows(RowCommand::Hide(GroupKind::Track(one))),
+        ] {
+            assert!(live.act(command).is_none(), "few tracks");
+        }
+        let mut sorted = new(&[("b", "two", 1), ("a", "one", 2)]);
+        sorted.look_as(&live);
+        assert_ne!(live.to_keep().marks, Bookmarks::default());
+        assert_eq!(sorted.to_keep().marks, live.to_keep().marks);
+        assert_eq!(sorted.selection.saved(), live.selection.saved());
+        let [one_now, two_now] = ["one", "two"].map(|name| track(&sorted, name));
+        assert_ne!(one_now, one, "the tracks have other indices");
+        assert_eq!(sorted.arrangement().pinned, [two_now]);
+        assert!(sorted.tracks.is_hidden(one_now) && !sorted.tracks.is_hidden(two_now));
     }
 }
