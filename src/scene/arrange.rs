@@ -72,7 +72,7 @@ pub(crate) struct Arrangement {
     pub(crate) pinned: Vec<TrackIdx>,
     /// Rows that the user has moved, which has an effect in trace order.
     pub(crate) moves: RowMoves,
-    /// Counters that are not drawn as values above zero.
+    /// Counters that are not drawn as values above zero, by track.
     pub(crate) counters: Vec<(TrackIdx, CounterForm)>,
     /// Counters that share a row.
     pub(crate) overlays: Vec<CounterOverlay>,

@@ -27,10 +27,17 @@ pub enum CounterForm {
 impl CounterForm {
     pub(crate) const ALL: [Self; 4] = [Self::Value, Self::Fitted, Self::Change, Self::Rate];
 
-    /// Returns the form of a track, from the chosen ones.
+    /// Returns the form of a track, from the chosen ones in the order of [`Self::sort`]: a frame has many rows.
     #[must_use]
     pub(crate) fn for_track(track: TrackIdx, chosen: &[(TrackIdx, Self)]) -> Self {
-        chosen.iter().find(|(known, _)| *known == track).map(|(_, form)| *form).unwrap_or_default()
+        let at = chosen.binary_search_by_key(&track, |(known, _)| *known);
+        at.map(|at| chosen[at].1).unwrap_or_default()
+    }
+
+    /// Sorts the chosen forms by track.
+    pub(crate) fn sort(chosen: &mut Vec<(TrackIdx, Self)>) {
+        chosen.sort_by_key(|(track, _)| *track);
+        chosen.dedup_by_key(|(track, _)| *track);
     }
 
     /// Formats a range of numbers in this form. `unit` is that of the values.

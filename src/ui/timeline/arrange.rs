@@ -91,9 +91,7 @@ impl Timeline {
     }
 
     fn show_counters_as(&mut self, counters: &[TrackIdx], form: CounterForm) {
-        for &counter in counters {
-            self.tracks.show_counter_as(counter, form);
-        }
+        self.tracks.show_counters_as(counters, form);
         self.rows.redraw();
         self.pinned.redraw();
     }

@@ -103,6 +103,7 @@ impl TrackState {
     /// Restores a saved arrangement and, if given, scroll position, before the rows are laid out.
     pub(super) fn restore(&mut self, arrangement: Arrangement, scrolled_part: Option<f64>) {
         self.arrangement = arrangement;
+        CounterForm::sort(&mut self.arrangement.counters);
         self.to_scroll = scrolled_part.filter(|part| part.is_finite());
     }
 
@@ -256,12 +257,14 @@ impl TrackState {
         self.refused.take()
     }
 
-    /// Draws a counter in another form.
-    pub(super) fn show_counter_as(&mut self, track: TrackIdx, form: CounterForm) {
-        let chosen = &mut self.arrangement.counters;
-        chosen.retain(|(known, _)| *known != track);
+    /// Draws counters in another form.
+    pub(super) fn show_counters_as(&mut self, counters: &[TrackIdx], form: CounterForm) {
+        let changed: FxHashSet<TrackIdx> = counters.iter().copied().collect();
+        let forms = &mut self.arrangement.counters;
+        forms.retain(|(track, _)| !changed.contains(track));
         if form != CounterForm::Value {
-            chosen.push((track, form));
+            forms.extend(changed.into_iter().map(|track| (track, form)));
+            CounterForm::sort(forms);
         }
     }
 
@@ -447,5 +450,25 @@ mod tests {
         let (own, _) = now.request(&threads(&[("a", "one", 1)]), 1.0);
         assert!(now.accept(late.run()).is_none(), "it has other tracks");
         assert!(now.accept(own.run()).is_some());
+    }
+
+    #[test]
+    fn very_many_counters_change_their_form_at_once() {
+        const COUNTERS: u32 = 200_000;
+        let mut tracks = TrackState::default();
+        let all: Vec<_> = (0..COUNTERS).map(TrackIdx).collect();
+        let even: Vec<_> = all.iter().copied().filter(|track| track.0 % 2 == 0).collect();
+        for (changed, form) in [(&all, CounterForm::Change), (&even, CounterForm::Rate), (&all, CounterForm::Rate)] {
+            tracks.show_counters_as(changed, form);
+        }
+        tracks.show_counters_as(&even, CounterForm::Value);
+        let is_rate = |track: &TrackIdx| tracks.counter_form(*track) == CounterForm::Rate;
+        assert!(all.iter().all(|track| is_rate(track) == (track.0 % 2 == 1)));
+        // A file may have been edited by hand.
+        let mut edited = tracks.arrangement().clone();
+        edited.counters = vec![(TrackIdx(9), CounterForm::Fitted), (TrackIdx(3), CounterForm::Rate)];
+        tracks.restore(edited, None);
+        let forms = [3, 4, 9].map(|track| tracks.counter_form(TrackIdx(track)));
+        assert_eq!(forms, [CounterForm::Rate, CounterForm::Value, CounterForm::Fitted]);
     }
 }
