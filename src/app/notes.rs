@@ -70,9 +70,10 @@ impl Notes {
         Some(until_s - now_s)
     }
 
-    /// Replaces the lasting note by one that will no longer be true later.
+    /// Appends a note that is removed once it is no longer true. It replaces the last such note.
     pub(crate) fn set_passing(&mut self, note: String) {
-        self.lasting.clone_from(&note);
+        self.clear_passing();
+        self.add(&note);
         self.passing = note;
     }
 
@@ -117,6 +118,18 @@ mod tests {
         notes.set("Stopped.".to_owned());
         notes.clear_passing();
         assert_eq!(notes.text(), "Stopped.");
+    }
+
+    #[test]
+    fn a_passing_note_leaves_the_lasting_ones_before_it() {
+        let mut notes = Notes::default();
+        notes.add("The scope was restored");
+        for count in [4, 6] {
+            notes.set_passing(format!("{count} of 8 addresses have names"));
+            assert_eq!(notes.text(), format!("The scope was restored. {count} of 8 addresses have names"));
+        }
+        notes.clear_passing();
+        assert_eq!(notes.text(), "The scope was restored");
     }
 
     #[test]
