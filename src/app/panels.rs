@@ -364,10 +364,17 @@ impl Panels {
         };
         let (set, analysis) = self.askers(pin)?;
         match answer {
-            Answer::Hits(hits) => self.show_hits(hits, timeline, wake),
+            Answer::Hits(hits) => {
+                // A later page of the earlier hits would be taken for one of these.
+                analysis.stop(QuestionKind::Page);
+                self.show_hits(hits, timeline, wake);
+            }
             Answer::Page(HitsOf::Search, first, hits) => set.search.set_page(first, hits),
             Answer::Page(HitsOf::Spans, first, hits) => set.spans.set_page(first, hits),
-            Answer::Spans(hits) => set.spans.set_hits(hits),
+            Answer::Spans(hits) => {
+                analysis.stop(QuestionKind::SpanPage);
+                set.spans.set_hits(hits);
+            }
             Answer::Longest(hits) => set.spans.set_longest(hits),
             Answer::LongestHits(hits) => set.search.set_longest(hits),
             Answer::Counters(counters) => set.counters.set_counters(counters),
@@ -524,5 +531,52 @@ fn search_start(timeline: &Timeline) -> (i64, Option<RowIdx>) {
     match timeline.selected() {
         Some(row) => (timeline.snapshot().row(row).start_ns, Some(row)),
         None => (timeline.view().start_ns(), None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::app::event::TabEvent;
+    use crate::app::tests::{TWO_SPANS, snapshot};
+    use crate::frame::RectBudget;
+    use crate::scene::color::Shade;
+    use crate::ui::questions::SelectedScope;
+    use crate::ui::settings::Navigation;
+    use crate::ui::theme::Theme;
+
+    #[test]
+    fn a_page_of_an_earlier_answer_is_not_shown_under_the_next_one() {
+        let snapshot = snapshot(TWO_SPANS);
+        let theme = Theme::new(Shade::Dark);
+        let mut timeline = Timeline::new(snapshot.clone(), RectBudget::SOFTWARE, &theme, Navigation::default());
+        let (sender, events) = channel();
+        let sender = std::sync::Mutex::new(sender);
+        let wake: TabWake = Arc::new(move |event| sender.lock().expect("a sender").send(event).expect("a receiver"));
+        let answer = || match events.recv_timeout(Duration::from_secs(20)) {
+            Ok(TabEvent::Answered(id, kind, answer)) => ((id, kind), answer.map(|answer| *answer)),
+            other => panic!("expected an answer, found {other:?}"),
+        };
+        let scope = SelectedScope::default;
+        let spans = |with_instants| Question::Spans { scope: scope(), with_instants };
+        let search = |text: &str| Question::Search(text.to_owned(), scope());
+        for (of, kind, first, next) in [
+            (HitsOf::Search, QuestionKind::Page, search("alpha"), search("omega")),
+            (HitsOf::Spans, QuestionKind::SpanPage, spans(false), spans(true)),
+        ] {
+            let mut panels = Panels::default();
+            panels.ask(first, &snapshot, &wake);
+            let (query, hits) = answer();
+            panels.handle_answer(query, hits, &mut timeline, &wake);
+            panels.ask(Question::Page(of, 0, 10), &snapshot, &wake);
+            let (query, page) = answer();
+            panels.ask(next, &snapshot, &wake);
+            let (next_query, hits) = answer();
+            panels.handle_answer(next_query, hits, &mut timeline, &wake);
+            assert!(panels.analysis.take_awaited(query.0, kind).is_none(), "{page:?} would be shown");
+        }
     }
 }
