@@ -9,6 +9,7 @@ use crate::query::heat_map::{HeatCell, HeatCells, HeatMap, HeatMapAxis};
 use crate::scene::color::Shade;
 use crate::scene::heat_map::{ROW_POINTS, count_ticks, duration_ticks, pixels};
 use crate::scene::palette::densities;
+use crate::ui::questions::PtrEq;
 use crate::ui::theme::{Theme, color32};
 
 /// Width of the duration labels on the left, in points.
@@ -29,10 +30,10 @@ pub(super) struct HeatPicture {
     texture: Option<TextureHandle>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 struct PictureKey {
-    /// Address of the map, which the panel keeps alive.
-    map: usize,
+    /// The map, which is kept alive: another one could get its address.
+    map: PtrEq<HeatMap>,
     rows_max: usize,
     shade: Shade,
 }
@@ -76,11 +77,11 @@ impl HeatPicture {
     /// Computes the cells of a map for a height, unless they are those of the last frame.
     pub(super) fn update(&mut self, ui: &Ui, map: &Arc<HeatMap>, layout: &HeatLayout, theme: &Theme) {
         let rows_max = (layout.plot.height() / ROW_POINTS) as usize;
-        let key = PictureKey { map: Arc::as_ptr(map) as usize, rows_max, shade: theme.shade };
-        if self.key == Some(key) {
+        let key = Some(PictureKey { map: PtrEq(Arc::clone(map)), rows_max, shade: theme.shade });
+        if self.key == key {
             return;
         }
-        self.key = Some(key);
+        self.key = key;
         self.cells = Arc::new(map.cells_in(rows_max));
         let size = [self.cells.columns(), self.cells.rows()];
         if size[1] == 0 {
