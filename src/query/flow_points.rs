@@ -77,18 +77,9 @@ pub(super) fn each_point(
     Ok(())
 }
 
-/// Returns the lanes of a track with rows of a kind, found by a binary search: a track may have 65,536 lanes. Late
-/// points of a running trace have lanes of their own.
+/// Returns the lanes of a track with rows of a kind. Late points of a running trace have lanes of their own.
 pub(super) fn lanes_of_kind(snapshot: &Snapshot, track: TrackIdx, kind: LaneKind) -> impl Iterator<Item = LaneIdx> {
-    let first_from = |is_at: fn(LaneKind, LaneKind) -> bool| {
-        let Range { mut start, mut end } = snapshot.lanes_of(track);
-        while start < end {
-            let middle = start.midpoint(end);
-            if is_at(snapshot.lane(LaneIdx(middle)).kind, kind) { end = middle } else { start = middle + 1 }
-        }
-        start
-    };
-    (first_from(|at, kind| at >= kind)..first_from(|at, kind| at > kind)).map(LaneIdx)
+    snapshot.equal_lanes(track, |lane| lane.kind.cmp(&kind)).map(LaneIdx)
 }
 
 /// Returns a point of a lane of flows.

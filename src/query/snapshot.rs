@@ -1,5 +1,6 @@
 //! A store as the view and the command line use it: tables, lanes in display order, rows by index.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -324,18 +325,36 @@ impl Snapshot {
     /// tracks get more lanes.
     #[must_use]
     pub(crate) fn lane_since(&self, earlier: &Self, lane: LaneIdx) -> Option<LaneIdx> {
+        if Arc::ptr_eq(&self.0.store, &earlier.0.store) {
+            return Some(lane);
+        }
         let earlier_lane = earlier.lane(lane);
-        let mut lanes = self.lanes_of(earlier_lane.track).map(LaneIdx);
-        lanes.find(|&lane| {
-            let info = self.lane(lane);
-            (info.kind, info.depth) == (earlier_lane.kind, earlier_lane.depth)
-        })
+        let order = |info: &LaneInfo| (info.kind, info.depth);
+        let mut same = self.equal_lanes(earlier_lane.track, |info| order(info).cmp(&order(&earlier_lane)));
+        same.next().map(LaneIdx)
+    }
+
+    /// Returns the lanes of a track for which `order` is equal, by binary searches: a track may have 65,536 lanes.
+    pub(super) fn equal_lanes(&self, track: TrackIdx, order: impl Fn(&LaneInfo) -> Ordering) -> Range<u32> {
+        let lanes = self.lanes_of(track);
+        let first = |is_reached: fn(Ordering) -> bool| {
+            let Range { mut start, mut end } = lanes.clone();
+            while start < end {
+                let middle = start.midpoint(end);
+                if is_reached(order(&self.lane(LaneIdx(middle)))) { end = middle } else { start = middle + 1 }
+            }
+            start
+        };
+        first(Ordering::is_ge)..first(Ordering::is_gt)
     }
 
     /// Maps a row of an earlier snapshot of the same trace. A span may have ended since. Returns `None` if
     /// the row cannot be found.
     #[must_use]
     pub(crate) fn row_since(&self, earlier: &Self, row: RowIdx) -> Option<RowIdx> {
+        if Arc::ptr_eq(&self.0.store, &earlier.0.store) {
+            return Some(row);
+        }
         let earlier_span = earlier.row(row);
         let lane = self.lane_since(earlier, row.lane)?;
         let mut cursor = LaneCursor::new(self.store(), lane);

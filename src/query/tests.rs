@@ -502,3 +502,17 @@ fn the_mean_of_values_near_the_largest_number_is_finite() {
     assert_eq!(mean(&[f64::MIN, f64::MAX]).to_bits(), 0f64.to_bits());
     assert_eq!(mean(&[1.0, f64::MAX, f64::MIN, 3.0]).to_bits(), 1f64.to_bits());
 }
+
+#[test]
+fn a_lane_of_an_earlier_snapshot_is_that_of_its_depth_among_the_later_ones() {
+    let lanes = |count: usize| vec![(LaneKind::Spans, rows_of(0, &[(1, 1)], 3)); count];
+    let (earlier, later) = (snapshot_of(&lanes(5), 0), snapshot_of(&lanes(300), 0));
+    for lane in (0..5).map(LaneIdx) {
+        let depth = |snapshot: &Snapshot, lane| snapshot.lane(lane).depth;
+        let found = later.lane_since(&earlier, lane).expect("a lane");
+        assert_eq!(depth(&later, found), depth(&earlier, lane));
+        assert_eq!(earlier.lane_since(&later, found), Some(lane));
+    }
+    assert_eq!(earlier.lane_since(&later, LaneIdx(200)), None);
+    assert_eq!(later.lane_since(&later.clone(), LaneIdx(200)), Some(LaneIdx(200)));
+}
