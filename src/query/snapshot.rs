@@ -2,9 +2,11 @@
 
 use std::cmp::Ordering;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use crate::model::{Losses, NameIdx, Names, ProcessIdx, StackIdx, Stacks, Track, TrackIdx, TrackKind, TrackTables};
+use crate::model::{
+    Losses, NameIdx, Names, ProcessIdx, Severity, StackIdx, Stacks, Track, TrackIdx, TrackKind, TrackTables,
+};
 use crate::store::live_lanes::LaneMoves;
 use crate::store::{LaneIdx, LaneInfo, LaneKind, RowIdx, Span, Store, Summary};
 
@@ -41,6 +43,8 @@ struct SnapshotParts {
     shows_samples_first: bool,
     drawn_units: Arc<DrawnUnits>,
     shared_names: Arc<SharedNames>,
+    /// The number of losses of each severity, once counted: a trace of many files may have 65,536 entries.
+    losses_by_severity: Arc<OnceLock<[(Severity, u64); 3]>>,
     /// Resolved symbol names, which replace those of the store.
     overlay: Option<Arc<NameOverlay>>,
 }
@@ -74,6 +78,7 @@ impl Snapshot {
             shows_samples_first,
             drawn_units: Arc::default(),
             shared_names: Arc::default(),
+            losses_by_severity: Arc::default(),
             overlay: None,
         }))
     }
@@ -90,6 +95,7 @@ impl Snapshot {
             shows_samples_first: self.shows_samples_first(),
             drawn_units: Arc::clone(&self.0.drawn_units),
             shared_names: Arc::clone(&self.0.shared_names),
+            losses_by_severity: Arc::clone(&self.0.losses_by_severity),
             overlay,
         }))
     }
@@ -224,6 +230,14 @@ impl Snapshot {
     #[must_use]
     pub fn losses(&self) -> &Losses {
         &self.store().meta().losses
+    }
+
+    /// Returns the number of losses of a severity, which is counted once: every frame shows it.
+    #[must_use]
+    pub(crate) fn losses_of(&self, severity: Severity) -> u64 {
+        let counted = || Severity::ALL.map(|severity| (severity, self.losses().count_of(severity)));
+        let counts = self.0.losses_by_severity.get_or_init(counted);
+        counts.iter().find(|(known, _)| *known == severity).map_or(0, |(_, count)| *count)
     }
 
     /// Returns counts over the whole trace.

@@ -27,8 +27,8 @@ pub struct TraceSummary {
     pub(crate) filled: Vec<u32>,
     /// The processes and groups, each as one lane.
     pub(crate) heads: Option<Arc<TrackSummaries>>,
-    /// Times and kinds of losses that have a time.
-    pub(crate) losses: Vec<(i64, Loss)>,
+    /// Times of losses that have one, sorted.
+    pub(crate) losses_ns: Vec<i64>,
 }
 
 impl TraceSummary {
@@ -53,11 +53,13 @@ impl TraceSummary {
                 Ok(a)
             })?;
         let losses = snapshot.losses().iter().filter_map(|lost| match lost.first {
-            SourcePos::Time(ts_ns) => Some((ts_ns, lost.loss)),
+            SourcePos::Time(ts_ns) => Some(ts_ns),
             SourcePos::Offset(_) => None,
         });
+        let mut losses_ns: Vec<i64> = losses.collect();
+        losses_ns.sort_unstable();
         let heads = Some(Arc::new(TrackSummaries::from_snapshot(snapshot, buckets, cancel)?));
-        Ok(Self { buckets: Some(buckets), filled, heads, losses: losses.collect() })
+        Ok(Self { buckets: Some(buckets), filled, heads, losses_ns })
     }
 
     /// Creates the summary of a running trace, of which only the spans of each bucket are known.

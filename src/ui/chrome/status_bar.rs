@@ -123,7 +123,7 @@ fn show_trace(ui: &mut Ui, snapshot: &Snapshot, status: &StatusLine<'_>, theme: 
     if let Some(reason) = status.interruption {
         ui.label(RichText::new("Incomplete").small().color(theme.error)).on_hover_text(shown(reason));
     }
-    losses::badge(ui, snapshot.losses(), theme)
+    losses::badge(ui, snapshot, theme)
 }
 
 /// Shows the name of the trace, cut to a width so that what follows it stays in view. One tooltip has the whole name if

@@ -4,6 +4,7 @@ use egui::{RichText, Ui};
 
 use crate::base::time::grouped_digits;
 use crate::model::{Losses, Lost, Severity, SourcePos};
+use crate::query::Snapshot;
 use crate::scene::labels::shown;
 use crate::ui::command::{AppCommand, Command, TimelineCommand, ToolWindow};
 use crate::ui::theme::Theme;
@@ -19,14 +20,16 @@ pub(super) struct IssueCount {
 }
 
 impl IssueCount {
-    /// Counts the import issues of the trace, or of one file.
-    pub(super) fn new(losses: &Losses, file: Option<&str>) -> Self {
-        let count = |severity| {
-            let is_counted =
-                |lost: &Lost<'_>| lost.loss.severity() == severity && file.is_none_or(|file| lost.file == Some(file));
-            losses.iter().filter(is_counted).fold(0, |sum: u64, lost| sum.saturating_add(lost.count))
-        };
+    fn new(count: impl Fn(Severity) -> u64) -> Self {
         Self { lost: count(Severity::Lost), changed: count(Severity::Changed) }
+    }
+
+    /// Counts the import issues of one file.
+    pub(super) fn in_file(losses: &Losses, file: &str) -> Self {
+        Self::new(|severity| {
+            let is_counted = |lost: &Lost<'_>| lost.loss.severity() == severity && lost.file == Some(file);
+            losses.iter().filter(is_counted).fold(0, |sum: u64, lost| sum.saturating_add(lost.count))
+        })
     }
 
     pub(super) fn is_empty(self) -> bool {
@@ -53,8 +56,8 @@ impl IssueCount {
 }
 
 /// Shows the button in the status bar, with the number of losses; none for information only.
-pub(crate) fn badge(ui: &mut Ui, losses: &Losses, theme: &Theme) -> Option<Command> {
-    let count = IssueCount::new(losses, None);
+pub(crate) fn badge(ui: &mut Ui, snapshot: &Snapshot, theme: &Theme) -> Option<Command> {
+    let count = IssueCount::new(|severity| snapshot.losses_of(severity));
     if count.is_empty() {
         return None;
     }
@@ -164,17 +167,17 @@ mod tests {
         let kind = |severity| Loss::ALL.iter().copied().find(|loss| loss.severity() == severity).unwrap();
         let kinds = Severity::ALL.map(kind);
         kinds.into_iter().for_each(|loss| losses.add(loss, SourcePos::Offset(0)));
-        let count = IssueCount::new(&losses, None);
+        let count = IssueCount::new(|severity| losses.count_of(severity));
         assert_eq!(count, IssueCount { lost: 1, changed: 1 });
         assert_eq!(count.text(), "1 event lost or shown in part; 1 event shown with changes");
-        assert!(IssueCount::new(&losses, Some("other.json")).is_empty());
+        assert!(IssueCount::in_file(&losses, "other.json").is_empty());
     }
 
     #[test]
     fn issues_without_lost_events_are_counted_and_do_not_claim_that_the_recorder_lost_nothing() {
         let mut losses = Losses::default();
         losses.add_many(Loss::LostSwitch, SourcePos::Offset(0), 1200);
-        let count = IssueCount::new(&losses, None);
+        let count = IssueCount::new(|severity| losses.count_of(severity));
         assert_eq!(count.title(), "1\u{2009}200 import issues");
         assert_eq!(count.text(), "1\u{2009}200 events shown with changes");
     }

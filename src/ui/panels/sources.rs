@@ -95,7 +95,7 @@ impl SourcesPanel {
                 }
                 commands.extend(self.drag_offset(ui, (number, &name), file.offset_ns, timeline, theme));
             });
-            let issues = IssueCount::new(timeline.snapshot().losses(), Some(&name));
+            let issues = IssueCount::in_file(timeline.snapshot().losses(), &name);
             commands.extend(show_issues(ui, &issues, theme));
             ui.end_row();
         }

@@ -75,8 +75,13 @@ fn paint(timeline: &Timeline, ui: &Ui, rect: Rect, theme: &Theme, map: &Minimap)
             }
             left += COLUMN_POINTS;
         }
-        for &(ts_ns, _) in &summary.losses {
-            let x = rect.left() + as_f32(map.x_from_time(ts_ns));
+        // A trace of many files may have 65,536, most of them on one pixel.
+        let mut last_x = f32::NEG_INFINITY;
+        for x in summary.losses_ns.iter().map(|&ts_ns| rect.left() + as_f32(map.x_from_time(ts_ns))) {
+            if x < last_x + 1.0 {
+                continue;
+            }
+            last_x = x;
             painter.vline(x, rect.bottom() - 7.0..=rect.bottom() - 1.0, Stroke::new(2.0, theme.warning));
         }
     }
