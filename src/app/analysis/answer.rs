@@ -124,7 +124,7 @@ impl QueryContext<'_> {
     /// Returns the next hit after or before a position, or else the first one from the other end.
     fn neighbour(&self, hits: &Hits, (ts_ns, row): (i64, Option<RowIdx>), forward: bool) -> Option<NeighbourHit> {
         let moves = hits.snapshot().lane_moves_since(self.snapshot)?;
-        let found = neighbour(hits, (ts_ns, row.and_then(|row| moves.row(row))), forward)?;
+        let found = neighbour(hits, (ts_ns, row.and_then(|row| moves.row(row))), forward, self.cancel)?;
         let moves = self.snapshot.lane_moves_since(hits.snapshot())?;
         Some(NeighbourHit { hit: found.hit.moved(&moves)?, ..found })
     }
@@ -273,13 +273,14 @@ impl QueryContext<'_> {
 
 /// Returns the next hit after or before a position in the snapshot of the hits, or else the first one from the other
 /// end.
-fn neighbour(hits: &Hits, (ts_ns, row): (i64, Option<RowIdx>), forward: bool) -> Option<NeighbourHit> {
+fn neighbour(hits: &Hits, (ts_ns, row): (i64, Option<RowIdx>), forward: bool, cancel: &Cancel) -> Option<NeighbourHit> {
     let hit = if forward { hits.next(ts_ns, row) } else { hits.previous(ts_ns, row) };
     let further = || if forward { hits.from(i64::MIN).next() } else { hits.previous(i64::MAX, None) };
     let has_wrapped = hit.is_none();
     hit.or_else(further).map(|hit| {
         let before = hits.rank(hit.start_ns);
-        let tied = hits.from(hit.start_ns).take_while(|other| *other < hit).count() as u64;
-        NeighbourHit { number: before + tied, hit, wrapped: has_wrapped.then_some(forward) }
+        // A million hits may start at one time.
+        let tied = hits.from(hit.start_ns).take_while(|other| *other < hit && !cancel.is_cancelled());
+        NeighbourHit { number: before + tied.count() as u64, hit, wrapped: has_wrapped.then_some(forward) }
     })
 }
