@@ -223,9 +223,10 @@ impl DerivedRows {
         self.refused = None;
     }
 
-    /// Drops all series, because rows or names have changed.
+    /// Drops all series, because rows or names have changed. What the user has stopped stays so.
     pub(super) fn forget_curves(&mut self) {
-        self.rows.iter_mut().for_each(|row| row.state = DerivedState::Waiting);
+        let unstopped = self.rows.iter_mut().filter(|row| !matches!(row.state, DerivedState::Stopped));
+        unstopped.for_each(|row| row.state = DerivedState::Waiting);
     }
 
     /// Returns the same series for a picture.
@@ -274,6 +275,20 @@ mod tests {
         assert!(title(1).ends_with("cat:io \u{b7} 1 track"), "{}", title(1));
         let defined: Vec<_> = rows.all().iter().map(|row| row.definition().is_some()).collect();
         assert_eq!(defined, [true, false, false, false]);
+    }
+
+    #[test]
+    fn a_stopped_track_stays_stopped_when_names_are_found() {
+        let mut rows = DerivedRows::default();
+        for kind in [DerivedKind::Busy, DerivedKind::Rate] {
+            rows.add(kind, SelectedScope::default(), "");
+        }
+        let [stopped, failed] = [0, 1].map(|index| rows.all()[index].id);
+        rows.row_mut(stopped).expect("a row").state = DerivedState::Stopped;
+        rows.row_mut(failed).expect("a row").state = DerivedState::Failed("no memory".to_owned());
+        rows.forget_curves();
+        assert!(matches!(rows.all()[0].state, DerivedState::Stopped));
+        assert!(matches!(rows.all()[1].state, DerivedState::Waiting));
     }
 
     #[test]
