@@ -254,3 +254,26 @@ fn a_span_that_failed_is_marked_in_its_details_and_found_by_its_state() {
     session.until("the durations of the name", |session| session.says("Durations (log scale)"));
     session.until("its longest span", |session| session.says("5.000 µs  at"));
 }
+
+#[test]
+fn a_long_name_leaves_room_for_its_state_and_the_buttons() {
+    for width in [1280.0, 700.0] {
+        let mut session = Session::empty(vec2(width, 800.0), 1.0);
+        let name = "GET /very/long/".repeat(40);
+        let span = json!({"traceID": "1", "spanID": "2", "operationName": name, "startTime": 1, "duration": 9,
+            "processID": "p", "tags": [{"key": "error", "value": true}]});
+        let trace = json!({"traceID": "1", "spans": [span], "processes": {"p": {"serviceName": "s"}}});
+        session.open_text("jaeger.json", &json!({"data": [trace]}).to_string());
+        session.harness.run_steps(3);
+        session.give("Next span");
+        session.until("the buttons", |session| session.says("Spans of this trace"));
+        session.harness.run_steps(3);
+        let state = session.harness.get_by_label("Failed").rect();
+        let button = session.harness.get_by_label("Zoom to selection").rect();
+        assert!(state.right() <= button.left(), "{state} {button}");
+        let names = session.harness.query_all_by_label_contains("GET /very");
+        let mut names = names.map(|node| node.rect()).filter(|rect| rect.y_range().contains(state.center().y));
+        let name = names.next().expect("the name");
+        assert!(name.right() <= state.left(), "{name} {state}");
+    }
+}

@@ -192,14 +192,6 @@ impl DetailsPanel {
         let mut commands = Vec::new();
         ui.add_space(4.0);
         ui.horizontal(|ui| {
-            self.show_name(ui, &mut commands);
-            if self.description.failed {
-                ui.label(RichText::new("Failed").color(theme.error))
-                    .on_hover_text("As the trace states. Search for is:failed");
-            }
-            if self.description.unfinished {
-                ui.label(RichText::new("unfinished").color(theme.warning));
-            }
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 if ui.button("Close").on_hover_text("Esc").clicked() {
                     commands.push(Command::Timeline(TimelineCommand::Select(None)));
@@ -218,6 +210,9 @@ impl DetailsPanel {
                 if ui.button("Zoom to selection").on_hover_text("Double click on the span").clicked() {
                     commands.push(Command::Timeline(TimelineCommand::ZoomToSpan));
                 }
+                ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
+                    self.show_name(ui, theme, &mut commands);
+                });
             });
         });
         ui.add_space(2.0);
@@ -240,12 +235,24 @@ impl DetailsPanel {
         commands
     }
 
-    /// Shows the name on one line beside the buttons; a long name is complete in the tooltip.
-    fn show_name(&self, ui: &mut Ui, commands: &mut Vec<Command>) {
-        /// Space for the buttons, in points.
-        const BUTTONS_POINTS: f32 = 260.0;
-        let name = &self.description.name;
-        let points = (ui.available_width() - BUTTONS_POINTS).max(60.0);
+    /// Shows the name and the state on one line; a long name is complete in the tooltip.
+    fn show_name(&self, ui: &mut Ui, theme: &Theme, commands: &mut Vec<Command>) {
+        let Description { name, failed, unfinished, .. } = &self.description;
+        let states = [
+            (failed, "Failed", theme.error, "As the trace states. Search for is:failed"),
+            (unfinished, "unfinished", theme.warning, "Its end is not in the trace"),
+        ];
+        let states: Vec<_> = states
+            .into_iter()
+            .filter(|(is_so, ..)| **is_so)
+            .map(|(_, text, color, hint)| {
+                let text = egui::WidgetText::from(RichText::new(text).color(color));
+                let wrap = Some(egui::TextWrapMode::Extend);
+                (text.into_galley(ui, wrap, f32::INFINITY, egui::TextStyle::Body), hint)
+            })
+            .collect();
+        let states_points: f32 = states.iter().map(|(galley, _)| galley.size().x + ui.spacing().item_spacing.x).sum();
+        let points = (ui.available_width() - states_points).max(0.0);
         let font = egui::FontId::proportional(15.0);
         let whole = named(name);
         let short = elided(ui.painter(), &whole, points, &font).into_owned();
@@ -257,6 +264,9 @@ impl DetailsPanel {
             None => PanelValue::from_name(name, self.name).with_function(self.function.clone()),
         };
         context_menu(&response).show(|ui| commands.extend(value_menu::show(ui, &value)));
+        for (galley, hint) in states {
+            ui.label(galley).on_hover_text(hint);
+        }
     }
 
     /// Returns the end of a span; `None` for a row without a known end.
