@@ -339,7 +339,7 @@ impl Snapshot {
     /// tracks get more lanes.
     #[must_use]
     pub(crate) fn lane_since(&self, earlier: &Self, lane: LaneIdx) -> Option<LaneIdx> {
-        if Arc::ptr_eq(&self.0.store, &earlier.0.store) {
+        if self.has_store_of(earlier) {
             return Some(lane);
         }
         let earlier_lane = earlier.lane(lane);
@@ -366,7 +366,7 @@ impl Snapshot {
     /// the row cannot be found.
     #[must_use]
     pub(crate) fn row_since(&self, earlier: &Self, row: RowIdx) -> Option<RowIdx> {
-        if Arc::ptr_eq(&self.0.store, &earlier.0.store) {
+        if self.has_store_of(earlier) {
             return Some(row);
         }
         let earlier_span = earlier.row(row);
@@ -390,6 +390,12 @@ impl Snapshot {
         row.map(|(row, _)| RowIdx { lane, row })
     }
 
+    /// Returns whether both are of the same store, so that they differ at most in resolved names.
+    #[must_use]
+    pub(crate) fn has_store_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0.store, &other.0.store)
+    }
+
     /// Returns whether the first tracks are those of `earlier`, so that track indices stay valid.
     #[must_use]
     pub(crate) fn has_tracks_of(&self, earlier: &Self) -> bool {
@@ -401,7 +407,7 @@ impl Snapshot {
     /// indices; `None` for a snapshot of another trace. Takes constant time if no lane is new.
     #[must_use]
     pub(crate) fn lane_moves_since(&self, other: &Self) -> Option<LaneMoves> {
-        if Arc::ptr_eq(&self.0.store, &other.0.store) {
+        if self.has_store_of(other) {
             return Some(LaneMoves::None);
         }
         self.store().live_lanes()?.moves_since(other.store().live_lanes()?)

@@ -282,3 +282,27 @@ impl Timeline {
         self.selection.span().map(|row| self.snapshot.lane(row.lane).track)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::RectBudget;
+    use crate::query::snapshot::track_reads;
+    use crate::scene::color::Shade;
+    use crate::scene::tests::threads;
+    use crate::ui::settings::Navigation;
+    use crate::ui::theme::Theme;
+
+    #[test]
+    fn resolved_names_lay_out_no_rows_again() {
+        let snapshot = threads(&[("a", "one", 1), ("a", "two", 2), ("b", "three", 3)]);
+        let theme = Theme::new(Shade::Dark);
+        let mut timeline = Timeline::new(snapshot.clone(), RectBudget::SOFTWARE, &theme, Navigation::default());
+        timeline.show_only(&TrackSet::ALL);
+        let (height_px, reads) = (timeline.rows.layout.height_px(), track_reads());
+        let renamed = timeline.with_names(snapshot.with_overlay(None));
+        assert_eq!((renamed.rows.layout.height_px(), track_reads()), (height_px, reads));
+        let imported_again = threads(&[("a", "one", 1)]);
+        assert!(renamed.with_snapshot(imported_again).rows.layout.height_px() < height_px);
+    }
+}

@@ -100,8 +100,9 @@ impl Pane {
     /// Switches to a later snapshot of the same trace. The old tiles are drawn until the new ones are loaded.
     pub(super) fn update_snapshot(&mut self, earlier: &Snapshot, later: &Snapshot, pool: Option<&LoaderPool>) {
         self.tiles.update_snapshot(earlier, later, pool);
-        self.summaries = None;
-        self.custom_summaries = None;
+        if !later.has_store_of(earlier) {
+            (self.summaries, self.custom_summaries) = (None, None);
+        }
         self.drawn = None;
     }
 

@@ -167,7 +167,10 @@ impl Timeline {
         self.overlays.forget_answers(self.snapshot.lane_moves_since(&earlier).as_ref());
         self.rows.update_snapshot(&earlier, &self.snapshot, self.pool.as_ref());
         self.pinned.update_snapshot(&earlier, &self.snapshot, self.pool.as_ref());
-        self.lay_out();
+        // Rows do not depend on resolved names.
+        if !self.snapshot.has_store_of(&earlier) {
+            self.lay_out();
+        }
         self.keep_following(follows);
         self
     }
@@ -488,7 +491,7 @@ impl Timeline {
         if self.scale > 0.0 { self.scale } else { 1.0 }
     }
 
-    /// Lays out immediately, even if it takes longer than a frame, because there are no rows to show meanwhile.
+    /// Lays out immediately, even if it takes longer than a frame: the earlier rows have other indices or heights.
     fn lay_out(&mut self) {
         if let Some(job) = self.arrange() {
             self.set_arranged(job.run());
