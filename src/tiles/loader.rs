@@ -128,7 +128,9 @@ impl TileLoader {
         let answered: FxHashSet<TileQuery> = state.results.iter().map(TileResult::query).collect();
         let is_new = |query: &TileQuery| !state.loading.contains(query) && !answered.contains(query);
         let missing = missing.into_iter().filter(is_new).collect();
-        let ahead = ahead.into_iter().filter(is_new).collect();
+        // The ranges of counters are among the queries of the frame.
+        let is_tile = |query: &TileQuery| !matches!(query, TileQuery::Range(_));
+        let ahead = ahead.into_iter().filter(is_new).filter(is_tile).collect();
         (state.missing, state.ahead) = (missing, ahead);
         let queries = state.missing.len() + state.ahead.len();
         let workers = self.pool.0.current_num_threads().min(queries.div_ceil(QUERIES_AT_ONCE));
