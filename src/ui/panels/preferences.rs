@@ -165,23 +165,25 @@ fn show_navigation(lines: &mut Lines, navigation: Navigation) {
 fn show_imports(lines: &mut Lines, sizes: Sizes, second_start: SecondStart) {
     const MIB: u64 = 1 << 20;
     const GIB: u64 = 1 << 30;
+    /// Imports need some memory, while the cache may be empty.
+    const MEMORY_MIB_MIN: u64 = 64;
     let starts = [(SecondStart::Tab, "In a tab here"), (SecondStart::Window, "In a new window")];
     let why = "By a double click in a file manager, or from the command line";
     let title = "Traces from other programs";
     lines.choose((title, why), second_start, &starts, |chosen| Command::Setting(SettingCommand::SecondStart(chosen)));
-    let size = |ui: &mut Ui, bytes: u64, unit: u64, suffix: &str| {
+    let size = |ui: &mut Ui, bytes: u64, unit: u64, suffix: &str, least: u64| {
         let mut units = bytes / unit;
-        let value = DragValue::new(&mut units).suffix(suffix).range(least(unit)..=1 << 20).speed(1.0);
+        let value = DragValue::new(&mut units).suffix(suffix).range(least..=1 << 20).speed(1.0);
         ui.add(value).on_hover_text("Drag, or click to type").changed().then_some(units * unit)
     };
     let why = "Shared by concurrent imports; more speeds up disordered traces";
     lines.add("Import memory limit", why, |ui| {
-        let memory_bytes = size(ui, sizes.memory_bytes, MIB, " MiB")?;
+        let memory_bytes = size(ui, sizes.memory_bytes, MIB, " MiB", MEMORY_MIB_MIN)?;
         Some(Command::Setting(SettingCommand::Sizes(Sizes { memory_bytes, ..sizes })))
     });
     let why = "Sorted traces that open at once (least recently used go first)";
     lines.add("Cache size", why, |ui| {
-        let cache_bytes = size(ui, sizes.cache_bytes, GIB, " GiB")?;
+        let cache_bytes = size(ui, sizes.cache_bytes, GIB, " GiB", 0)?;
         Some(Command::Setting(SettingCommand::Sizes(Sizes { cache_bytes, ..sizes })))
     });
 }
@@ -260,9 +262,4 @@ fn show_tables(lines: &mut Lines, csv_safe: bool) {
     lines.choose(("Formula-like text in CSV", why), csv_safe, &values, |chosen| {
         Command::Setting(SettingCommand::CsvSafe(chosen))
     });
-}
-
-/// Returns the minimum: imports need some memory, while the cache may be empty.
-fn least(unit: u64) -> u64 {
-    if unit == 1 << 20 { 64 } else { 0 }
 }
