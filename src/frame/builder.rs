@@ -14,7 +14,7 @@ use crate::scene::color::Rgba;
 use crate::scene::counter_form::{CounterForm, range_in};
 use crate::scene::counter_overlay::OverlaidRow;
 use crate::scene::palette::{ColorBy, OPEN_END_OPACITY, Palette};
-use crate::scene::rects::{ColumnPacker, ColumnRun, Columns, OUTSIDE_PX, Rect, RectStyle, rect};
+use crate::scene::rects::{ColumnPacker, ColumnRun, Columns, Rect, RectStyle, clipped_x, rect};
 use crate::scene::rows::{LaneRow, RowLayout};
 use crate::scene::viewport::Viewport;
 use crate::scene::{counters, instant_shapes, labels};
@@ -318,8 +318,7 @@ impl Drawing<'_> {
     /// Continues an open span to the end of the trace, pale, since it may have ended earlier. Its name is there unless
     /// it is on the span itself, which is the last run in view.
     fn push_open_end(&self, parts: &mut DrawnParts, view: &Viewport, open: &OpenEnd, last: Option<&ColumnRun>) {
-        let x_of = |ts_ns| view.x_from_time(ts_ns).round().clamp(-OUTSIDE_PX, view.width_px() + OUTSIDE_PX);
-        let (x0, x1) = (x_of(open.from_ns), x_of(open.to_ns));
+        let (x0, x1) = (clipped_x(view, open.from_ns), clipped_x(view, open.to_ns));
         if x1 <= x0 {
             return;
         }

@@ -9,7 +9,7 @@ use crate::query::open_end::OpenEnd;
 use crate::query::{Buckets, Cell, Snapshot};
 use crate::scene::color::Rgba;
 use crate::scene::palette::{ColorBy, OPEN_END_OPACITY, Palette};
-use crate::scene::rects::{ColumnRun, Columns, OUTSIDE_PX, Rect, rect};
+use crate::scene::rects::{ColumnRun, Columns, Rect, clipped_x, rect};
 use crate::scene::viewport::Viewport;
 use crate::tiles::TileOwner;
 use crate::tiles::summaries::TrackSummaries;
@@ -94,8 +94,7 @@ fn push_open_end(
     (summaries, colors): (&TrackSummaries, StripColors<'_>),
     out: &mut Vec<Rect>,
 ) {
-    let x_of = |ts_ns| view.x_from_time(ts_ns).round().clamp(-OUTSIDE_PX, view.width_px() + OUTSIDE_PX);
-    let (from_x, to_x) = (x_of(open.from_ns), x_of(open.to_ns));
+    let (from_x, to_x) = (clipped_x(view, open.from_ns), clipped_x(view, open.to_ns));
     let part = |x0: f64, x1: f64| ColumnRun {
         x0,
         x1,

@@ -71,6 +71,12 @@ pub(crate) struct ColumnRun {
 /// Spans that reach out of view are clipped at this distance, so that their edges are not visible.
 pub(crate) const OUTSIDE_PX: f64 = 8.0;
 
+/// Returns the pixel of a time, clipped outside of the view.
+#[must_use]
+pub(crate) fn clipped_x(view: &Viewport, ts_ns: i64) -> f64 {
+    view.x_from_time(ts_ns).round().clamp(-OUTSIDE_PX, view.width_px() + OUTSIDE_PX)
+}
+
 /// Minimum width of a span with an edge; below, the edge would be all of it.
 const EDGE_MIN_PX: f64 = 4.0;
 
