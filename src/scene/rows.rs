@@ -234,28 +234,28 @@ impl RowLayout {
     pub(crate) fn groups_within(&self, top_px: u64, bottom_px: u64) -> Vec<Group> {
         let mut groups = Vec::new();
         let mut index = self.section_sums.at(top_px);
-        while let Some(process) = self.sections.get(index) {
+        while let Some(section) = self.sections.get(index) {
             let header_top_px = self.section_sums.before(index);
             if header_top_px >= bottom_px {
                 break;
             }
-            let tracks_top_px = header_top_px + u64::from(process.header_px);
-            if process.header_px > 0 && tracks_top_px > top_px {
+            let tracks_top_px = header_top_px + u64::from(section.header_px);
+            if section.header_px > 0 && tracks_top_px > top_px {
                 groups.push(self.header_group(index, header_top_px));
             }
-            if !process.folded {
-                self.rows_within(process, tracks_top_px, top_px..bottom_px, &mut groups);
+            if !section.folded {
+                self.rows_within(section, tracks_top_px, top_px..bottom_px, &mut groups);
             }
             index = self.section_sums.at(header_top_px + u64::from(self.section_sums.height(index)));
         }
         groups
     }
 
-    /// Adds the rows of a process that touch some pixels. Its first row starts at `rows_top_px`.
-    fn rows_within(&self, process: &SectionRows, rows_top_px: u64, pixels: Range<u64>, groups: &mut Vec<Group>) {
-        let before_px = self.row_sums.before(process.rows.start as usize);
+    /// Adds the rows of a section that touch some pixels. Its first row starts at `rows_top_px`.
+    fn rows_within(&self, section: &SectionRows, rows_top_px: u64, pixels: Range<u64>, groups: &mut Vec<Group>) {
+        let before_px = self.row_sums.before(section.rows.start as usize);
         let mut index = self.row_sums.at(before_px + pixels.start.saturating_sub(rows_top_px));
-        while index < process.rows.end as usize {
+        while index < section.rows.end as usize {
             let within_px = self.row_sums.before(index) - before_px;
             if rows_top_px + within_px >= pixels.end {
                 break;
@@ -306,15 +306,15 @@ impl RowLayout {
         }
     }
 
-    /// Returns a row that has a height, unless its process is folded.
+    /// Returns a row that has a height, unless its section is folded.
     fn shown_row(&self, index: usize) -> Option<Group> {
         let section_index = self.rows[index].section_index();
-        let process = &self.sections[section_index];
-        if process.folded || self.row_sums.height(index) == 0 {
+        let section = &self.sections[section_index];
+        if section.folded || self.row_sums.height(index) == 0 {
             return None;
         }
-        let within_px = self.row_sums.before(index) - self.row_sums.before(process.rows.start as usize);
-        let top_px = self.section_sums.before(section_index) + u64::from(process.header_px) + within_px;
+        let within_px = self.row_sums.before(index) - self.row_sums.before(section.rows.start as usize);
+        let top_px = self.section_sums.before(section_index) + u64::from(section.header_px) + within_px;
         Some(self.row_group(index, top_px))
     }
 
@@ -431,9 +431,9 @@ impl RowLayout {
                 hidden,
                 curves: track.curves,
             }));
-            if let Some(process) = self.sections.last_mut() {
-                process.rows.end = self.rows.len() as u32;
-                process.tracks += 1;
+            if let Some(section) = self.sections.last_mut() {
+                section.rows.end = self.rows.len() as u32;
+                section.tracks += 1;
             }
         }
     }
@@ -441,8 +441,8 @@ impl RowLayout {
     fn add_up(&mut self) {
         let heights = self.heights_px();
         self.row_sums = FenwickHeights::new(self.rows.iter().map(|row| row.height_px(&heights)).collect());
-        let processes = (0..self.sections.len()).map(|index| self.measure_section(index)).collect();
-        self.section_sums = FenwickHeights::new(processes);
+        let sections = (0..self.sections.len()).map(|index| self.measure_section(index)).collect();
+        self.section_sums = FenwickHeights::new(sections);
     }
 
     fn measure_row(&mut self, index: usize) {
@@ -465,17 +465,17 @@ impl RowLayout {
         let rows = self.sections[index].rows.clone();
         let rows_px = self.row_sums.before(rows.end as usize) - self.row_sums.before(rows.start as usize);
         let header_px = if rows_px > 0 && self.has_headers { self.heights_px().header_px } else { 0 };
-        let process = &mut self.sections[index];
-        process.header_px = header_px;
-        let shown_px = if process.folded { 0 } else { rows_px };
+        let section = &mut self.sections[index];
+        section.header_px = header_px;
+        let shown_px = if section.folded { 0 } else { rows_px };
         // Beyond 4 billion pixels, about 200 million lanes of one section, the last ones cannot be scrolled to.
         u32::try_from(shown_px + u64::from(header_px)).unwrap_or(u32::MAX)
     }
 
     fn header_group(&self, index: usize, top_px: u64) -> Group {
-        let process = &self.sections[index];
-        let folded_lanes = if process.folded { process.tracks } else { 0 };
-        Group { kind: process.section.header(), top_px, height_px: process.header_px, folded_lanes }
+        let section = &self.sections[index];
+        let folded_lanes = if section.folded { section.tracks } else { 0 };
+        Group { kind: section.section.header(), top_px, height_px: section.header_px, folded_lanes }
     }
 
     fn row_group(&self, index: usize, top_px: u64) -> Group {
