@@ -54,7 +54,8 @@ impl Scale {
     }
 }
 
-/// Formats a value for people: at most four digits, and a letter for the power of a thousand.
+/// Formats a value for people: at most two digits after the point, four below 0.1, and a letter for the power of a
+/// thousand.
 #[must_use]
 pub(crate) fn value_text(value: f64) -> String {
     /// Power of a thousand, its letter, and the least value that uses it. Plain digits go up to 9999, for years and
@@ -104,7 +105,7 @@ pub(crate) fn exact_value_text(value: f64) -> String {
     text_of_digits(value, DIGITS)
 }
 
-/// Formats a computed value, with grouped digits and at most nine of them.
+/// Formats a computed value with grouped digits, rounded to nine of them. Whole digits are all shown.
 #[must_use]
 pub(crate) fn computed_value_text(value: f64) -> String {
     text_of_digits(value, 9)

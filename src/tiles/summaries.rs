@@ -29,7 +29,7 @@ use crate::store::lane::{LaneIdx, LaneInfo, LaneKind};
 /// Minimum number of lanes for a precomputed summary; with fewer, a tile takes at most about 20 ms.
 const PRECOMPUTED_LANES_MIN: usize = 512;
 
-/// Bits of a cell's row for the row in its lane; the rest is the index of the lane in the process.
+/// Bits of a cell's row for the row in its lane; the rest is the index of the lane in the process or custom group.
 const ROW_BITS: u32 = 40;
 
 /// The processes and groups of a trace, each as one lane.

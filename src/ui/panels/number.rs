@@ -1,6 +1,6 @@
-//! Numbers in tables: four significant digits and one unit. Durations, whose units differ, end where the units of their
-//! column begin; other numbers are aligned at the decimal point. Tooltips and copies have the exact value. Durations
-//! and shares are rounded to the nearest, so that the same value is the same text in all tables.
+//! Numbers in tables. Durations have four significant digits and one unit, and end where the units of their column
+//! begin; other numbers are aligned at the decimal point. Tooltips and copies have the exact value. Durations and
+//! shares are rounded to the nearest, so that the same value is the same text in all tables.
 
 use egui::text::{LayoutJob, TextFormat};
 use egui::{Color32, FontId, Painter, Rect, pos2};
