@@ -1,7 +1,10 @@
 //! A filter resolved against one trace: names and tracks are tested once each, so a row costs a bit test.
 
+use std::cell::LazyCell;
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
+
+use serde_json::Value;
 
 use super::argument_path::ArgumentPath;
 use super::filter::{Filter, RowData, Test, TextTest};
@@ -308,7 +311,10 @@ impl Matcher {
     #[must_use]
     pub(crate) fn has_arguments(&self, detail: DetailRef, snapshot: &Snapshot, reader: &mut DetailReader) -> bool {
         let blob = snapshot.store().detail(detail, reader);
-        self.arguments.iter().all(|argument| argument.holds(Detail::decode(blob).args_json))
+        let args_json = Detail::decode(blob).args_json;
+        // Several terms share the parsed arguments, and some need only the text.
+        let args = LazyCell::new(|| serde_json::from_str(args_json).unwrap_or_default());
+        self.arguments.iter().all(|argument| argument.holds(args_json, || &args))
     }
 
     /// Returns a bit per row of a block that matches if its arguments do.
@@ -359,12 +365,10 @@ impl Matcher {
 }
 
 impl ArgumentTest {
-    fn holds(&self, args_json: &str) -> bool {
+    /// Tests the arguments of a row, as text or parsed.
+    fn holds<'a>(&self, args_json: &str, args: impl FnOnce() -> &'a Value) -> bool {
         let passes = match &self.value {
-            Some((path, test)) => {
-                let args = serde_json::from_str(args_json).unwrap_or_default();
-                path.find(&args).is_some_and(|value| test.holds_value(value))
-            }
+            Some((path, test)) => path.find(args()).is_some_and(|value| test.holds_value(value)),
             None => has_members(args_json),
         };
         passes != self.negated
