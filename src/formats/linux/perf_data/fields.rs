@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::wire::PerfBytes;
 use crate::formats::output::args::ArgsWriter;
+use crate::formats::output::batch::LABEL_BYTES_MAX;
 
 /// Magic bytes of the tracing data section.
 const MAGIC: &[u8] = b"\x17\x08\x44tracing";
@@ -44,6 +45,7 @@ enum FieldKind {
     /// An array of numbers of `each` bytes.
     Numbers {
         each: usize,
+        is_signed: bool,
     },
     Bytes,
 }
@@ -69,7 +71,8 @@ impl Tracepoints {
             self.add("ftrace", described(&mut front)?);
         }
         for _ in 0..front.u32()? {
-            let group = String::from_utf8_lossy(text(&mut front)?).into_owned();
+            let group = text(&mut front)?;
+            let group = String::from_utf8_lossy(&group[..group.len().min(LABEL_BYTES_MAX)]).into_owned();
             for _ in 0..front.u32()? {
                 self.add(&group, described(&mut front)?);
             }
@@ -82,6 +85,8 @@ impl Tracepoints {
         let line_value = |key: &str| description.lines().find_map(|line| Some(line.strip_prefix(key)?.trim()));
         let (Some(name), Some(Ok(number))) = (line_value("name:"), line_value("ID:").map(str::parse)) else { return };
         let fields = description.lines().filter_map(TracepointField::from_line).collect();
+        // Each attribute of the tracepoint has its own copy.
+        let name = &name[..name.floor_char_boundary(LABEL_BYTES_MAX)];
         self.0.insert(number, Tracepoint { name: format!("{group}:{name}"), fields });
     }
 }
@@ -121,7 +126,7 @@ impl TracepointField {
             Some("__data_loc" | "__rel_loc") => FieldKind::Bytes,
             _ if is_array && kind.contains("char") => FieldKind::Text,
             _ if is_array => match count.and_then(|count| bytes.checked_div(count)) {
-                Some(each) if each > 1 && is_number_width(each) => FieldKind::Numbers { each },
+                Some(each) if each > 1 && is_number_width(each) => FieldKind::Numbers { each, is_signed },
                 _ => FieldKind::Bytes,
             },
             _ if before.contains('*') => FieldKind::Pointer,
@@ -138,10 +143,7 @@ impl TracepointField {
         let unsigned = || number(bytes);
         match self.kind {
             FieldKind::Unsigned => args.number(&self.name, unsigned()),
-            FieldKind::Signed => {
-                let unused = 64 - 8 * self.bytes as u32;
-                args.signed(&self.name, (unsigned() << unused).cast_signed() >> unused);
-            }
+            FieldKind::Signed => args.signed(&self.name, signed(bytes)),
             FieldKind::Pointer => args.text(&self.name, format!("{:#x}", unsigned()).as_bytes()),
             FieldKind::Text => args.text(&self.name, PerfBytes(bytes).text()),
             FieldKind::TextAt { is_relative } => {
@@ -150,8 +152,9 @@ impl TracepointField {
                 let at = if is_relative { at + self.offset + self.bytes } else { at };
                 args.text(&self.name, PerfBytes(raw.get(at..at + len)?).text());
             }
-            FieldKind::Numbers { each } => {
-                let numbers: Vec<String> = bytes.chunks_exact(each).map(|bytes| number(bytes).to_string()).collect();
+            FieldKind::Numbers { each, is_signed } => {
+                let text = |bytes| if is_signed { signed(bytes).to_string() } else { number(bytes).to_string() };
+                let numbers: Vec<String> = bytes.chunks_exact(each).map(text).collect();
                 args.key("", self.name.as_bytes());
                 let _ = write!(args.json, "[{}]", numbers.join(",")); // to memory
             }
@@ -177,18 +180,32 @@ fn number(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
+/// Parses a little-endian number in two's complement of 1 to 8 bytes.
+fn signed(bytes: &[u8]) -> i64 {
+    let unused_bits = 64 - 8 * bytes.len() as u32;
+    (number(bytes) << unused_bits).cast_signed() >> unused_bits
+}
+
 impl Tracepoint {
     /// Adds the fields of a record as arguments. Returns `None` if the record is too short for one of them.
     pub(super) fn write(&self, raw: &[u8], args: &mut ArgsWriter) -> Option<()> {
+        let mut is_whole = true;
         // Adds every field that fits, even after one that does not.
-        let missing = self.fields.iter().filter(|field| field.write(raw, args).is_none()).count();
-        (missing == 0).then_some(())
+        for field in &self.fields {
+            // Such arguments count as a loss and are not shown.
+            if args.is_too_long() {
+                break;
+            }
+            is_whole &= field.write(raw, args).is_some();
+        }
+        is_whole.then_some(())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::args::Detail;
 
     #[test]
     fn fields_have_the_kinds_of_their_descriptions() {
@@ -203,7 +220,8 @@ mod tests {
             ("char comm[TASK_COMM_LEN]", 0, "comm", FieldKind::Text),
             ("__data_loc char[] comm", 0, "comm", FieldKind::TextAt { is_relative: false }),
             ("__rel_loc char[] comm", 0, "comm", FieldKind::TextAt { is_relative: true }),
-            ("unsigned long args[1]", 0, "args", FieldKind::Numbers { each: 8 }),
+            ("unsigned long args[1]", 0, "args", FieldKind::Numbers { each: 8, is_signed: false }),
+            ("int fds[2]", 1, "fds", FieldKind::Numbers { each: 4, is_signed: true }),
             ("u8 mac[8]", 0, "mac", FieldKind::Bytes),
             ("__data_loc __u8[] buffer", 0, "buffer", FieldKind::Bytes),
         ] {
@@ -244,6 +262,34 @@ mod tests {
             args.finish(),
             r#"{"less":-2,"more":4000000000,"mac":"ab0c","at":"0xffff000012340000","args":[10240,61035]}"#
         );
+    }
+
+    #[test]
+    fn arrays_of_signed_numbers_have_negative_numbers() {
+        let mut tracepoints = Tracepoints::default();
+        tracepoints.add("g", "name: x\nID: 7\n\tfield:int fds[2];\toffset:0;\tsize:8;\tsigned:1;\n");
+        let raw = [(-1i32).to_le_bytes(), 3i32.to_le_bytes()].concat();
+        let mut args = ArgsWriter::default();
+        assert_eq!(tracepoints.get(7).expect("there").write(&raw, &mut args), Some(()));
+        assert_eq!(args.finish(), r#"{"fds":[-1,3]}"#);
+    }
+
+    #[test]
+    fn fields_end_when_the_arguments_are_too_long() {
+        const FIELDS: usize = 3000;
+        let field = "\tfield:char text[16000];\toffset:0;\tsize:16000;\tsigned:0;\n".repeat(FIELDS);
+        let mut tracepoints = Tracepoints::default();
+        tracepoints.add("g", &format!("name: x\nID: 7\n{field}"));
+        let (raw, mut args) = ([b'a'; 16000], ArgsWriter::default());
+        tracepoints.get(7).expect("there").write(&raw, &mut args);
+        assert!(args.is_too_long() && args.json.len() < Detail::ARGS_BYTES_MAX + 2 * raw.len(), "{}", args.json.len());
+    }
+
+    #[test]
+    fn a_long_name_of_a_tracepoint_is_cut() {
+        let mut tracepoints = Tracepoints::default();
+        tracepoints.add("g", &format!("name: {}\nID: 7\n", "é".repeat(LABEL_BYTES_MAX)));
+        assert_eq!(tracepoints.get(7).map(|tracepoint| tracepoint.name.len()), Some(2 + LABEL_BYTES_MAX));
     }
 
     #[test]
