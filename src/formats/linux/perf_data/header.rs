@@ -8,6 +8,7 @@ use super::fields::Tracepoints;
 use super::wire::{Attr, MAGIC, PerfBytes, attr_type};
 use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::source::{Source, excerpt};
+use crate::formats::output::batch::LABEL_BYTES_MAX;
 use crate::formats::{ReadContext, ReadError};
 
 /// Limit for each section; ids and attributes take a few KiB, so a larger size means damage.
@@ -104,6 +105,7 @@ impl PerfHeader {
             before.get(at..at.checked_add(len)?)
         };
         let mut header = Self { data_bytes: Some(data_bytes), ..Self::default() };
+        let mut ids_bytes = 0;
         for row in 0..attrs_bytes / attr_bytes {
             let bytes = attrs_at.checked_add(row * attr_bytes).and_then(|at| slice(at, attr_bytes));
             let Some((attr, section)) = bytes.and_then(|bytes| bytes.split_at_checked(bytes.len() - 16)) else {
@@ -115,6 +117,11 @@ impl PerfHeader {
             };
             let mut section = PerfBytes(section);
             let ids = section.u64().zip(section.u64()).and_then(|(at, len)| slice(at, len)).unwrap_or_default();
+            ids_bytes += ids.len();
+            // Attributes with the same ids would take the product of their number and that of the ids.
+            if ids_bytes > before.len() {
+                return malformed(attrs_at, "ids of attributes within the header", "overlapping ids".to_owned());
+            }
             header.add(attr, ids);
         }
         header.sections = (0..FEATURE_BITS).filter(|&bit| has_section(&head, bit)).count();
@@ -203,12 +210,14 @@ impl PerfHeader {
             front.bytes(attr_bytes)?;
             let (ids, len) = (front.u32()? as usize, front.u32()? as usize);
             let name = PerfBytes(front.bytes(len)?).text();
+            // Each attribute has its own copy.
+            let name = String::from_utf8_lossy(&name[..name.len().min(LABEL_BYTES_MAX)]);
             let ids = front.bytes(ids.checked_mul(8)?)?;
             let (ids, _) = ids.as_chunks::<8>();
             for id in ids {
                 if let Some(attr) = self.by_id.get(&u64::from_le_bytes(*id)).and_then(|&at| self.attrs.get_mut(at)) {
                     self.sched_switches -= usize::from(attr.is_sched_switch());
-                    attr.name = String::from_utf8_lossy(name).into_owned();
+                    attr.name = name.clone().into_owned();
                     self.sched_switches += usize::from(attr.is_sched_switch());
                 }
             }

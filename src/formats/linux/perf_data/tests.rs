@@ -12,6 +12,7 @@ mod weights;
 
 use proptest::prelude::*;
 
+use crate::formats::output::batch::LABEL_BYTES_MAX;
 use crate::formats::testing::{Reading, Seen, data, read_bytes, read_cut, read_path};
 use crate::model::modules::{KernelAnchor, ModuleBuilds};
 use crate::model::{EventKind, Id, Loss, Metadata, TrackKind};
@@ -440,6 +441,47 @@ fn unreadable_headers_are_refused_with_their_position() {
     assert!(
         error(&[&b"PERFILE2"[..], &104u64.to_le_bytes(), &[0; 20]].concat()).contains("byte 36: expected a header")
     );
+}
+
+/// Builds a file of attributes, each with as many ids at the same offset, and a name for the event of all ids.
+fn file_of_attrs(attrs: u64, ids: u64, name: &[u8]) -> Vec<u8> {
+    const ATTR_BYTES: u64 = 64 + 16;
+    let (ids_at, attrs_at) = (104u64, 104 + 8 * ids);
+    let data_at = attrs_at + ATTR_BYTES * attrs;
+    let sizes = [104u64, ATTR_BYTES, attrs_at, ATTR_BYTES * attrs, data_at, 0, 0, 0, 1 << 12];
+    let mut bytes = [&b"PERFILE2"[..], &sizes.map(u64::to_le_bytes).concat()].concat();
+    bytes.resize(ids_at as usize, 0);
+    bytes.extend((0..ids).flat_map(u64::to_le_bytes));
+    for _ in 0..attrs {
+        let mut attr = [0; 64];
+        (attr[0], attr[4], attr[24]) = (1u8, 64, 0b111);
+        bytes.extend([&attr[..], &ids_at.to_le_bytes(), &(8 * ids).to_le_bytes()].concat());
+    }
+    let head = [1u32, 64].map(u32::to_le_bytes).concat();
+    let lens = [ids as u32, name.len() as u32].map(u32::to_le_bytes).concat();
+    let ids: Vec<u8> = (0..ids).flat_map(u64::to_le_bytes).collect();
+    let section = [&head[..], &[0; 64], &lens, name, &ids].concat();
+    bytes.extend([data_at + 16, section.len() as u64].map(u64::to_le_bytes).concat());
+    bytes.extend(section);
+    bytes
+}
+
+#[test]
+fn the_names_of_events_have_a_limited_length() {
+    let bytes = file_of_attrs(1, 3, &b"n".repeat(1 << 20));
+    let file = crate::formats::testing::file_of(&bytes);
+    let context = crate::formats::testing::context(1);
+    let source = crate::formats::input::source::Source::open(file.path(), &context).expect("a file");
+    let mut input = crate::formats::input::byte_reader::ByteReader::new(source);
+    let header = super::header::PerfHeader::read(&mut input, &context).expect("a header");
+    assert_eq!(header.attrs[0].name, "n".repeat(LABEL_BYTES_MAX));
+}
+
+#[test]
+fn attributes_that_share_their_ids_are_refused() {
+    assert!(read_bytes(&file_of_attrs(1, 100, b"n")).is_ok());
+    let error = read_bytes(&file_of_attrs(20, 100, b"n")).expect_err("refused").to_string();
+    assert!(error.contains("expected ids of attributes within the header, found overlapping ids"), "{error}");
 }
 
 #[test]
