@@ -17,7 +17,8 @@ const KERNEL_FUNCTIONS: i64 = -2;
 /// Mappings by process and start. The mappings of a process do not overlap.
 #[derive(Debug, Default)]
 pub(super) struct Maps {
-    by_process: FxHashMap<i64, BTreeMap<u64, CodeMap>>,
+    /// A process shares those of its parent until either changes.
+    by_process: FxHashMap<i64, Arc<BTreeMap<u64, CodeMap>>>,
     count: usize,
     pub(super) modules: MapModules,
 }
@@ -71,7 +72,7 @@ impl Maps {
         if end <= start {
             return;
         }
-        let maps = self.by_process.entry(pid).or_default();
+        let maps = Arc::make_mut(self.by_process.entry(pid).or_default());
         let before = maps.len();
         // Without overlaps, the ends have the order of the starts.
         let covered = maps.range(..end).rev().take_while(|(_, older)| older.end > start);
@@ -102,18 +103,19 @@ impl Maps {
 
     /// Removes the kernel function that was registered at `start`, if any.
     pub(super) fn remove_function(&mut self, start: u64) {
-        let removed = self.by_process.get_mut(&KERNEL_FUNCTIONS).and_then(|functions| functions.remove(&start));
+        let functions = self.by_process.get_mut(&KERNEL_FUNCTIONS);
+        let removed = functions.and_then(|functions| Arc::make_mut(functions).remove(&start));
         self.count -= usize::from(removed.is_some());
     }
 
-    /// Copies the mappings of a process to its child. Returns `false` if there are too many mappings.
+    /// Gives a child the mappings of its parent process. Returns `false` if there are too many mappings.
     pub(super) fn fork(&mut self, parent: i64, child: i64) -> bool {
         let Some(maps) = self.by_process.get(&parent).filter(|_| parent != child) else { return true };
         if self.count + maps.len() > MAPS_MAX {
             return false;
         }
         self.count += maps.len();
-        let maps = maps.clone();
+        let maps = Arc::clone(maps);
         self.forget(child);
         self.by_process.insert(child, maps);
         true
@@ -194,6 +196,19 @@ mod tests {
         maps.add(7, 0x900, 0, 0, &file(b"/f"));
         let both = (frame(&mut maps, u64::MAX - 1), frame(&mut maps, 0x900));
         assert_eq!((both, maps.count), (("e+0xe".to_owned(), "d+0x100".to_owned()), 2));
+    }
+
+    #[test]
+    fn children_share_the_mappings_of_their_parent_until_one_changes() {
+        let mut maps = Maps::default();
+        maps.add(7, 0x1000, 0x100, 0, &file(b"/a"));
+        for _ in 0..3 {
+            maps.fork(7, 8);
+        }
+        assert!(Arc::ptr_eq(&maps.by_process[&7], &maps.by_process[&8]));
+        maps.add(8, 0x2000, 0x100, 0, &file(b"/b"));
+        assert_eq!([7, 8].map(|pid| maps.by_process[&pid].len()), [1, 2]);
+        assert_eq!(maps.count, 3);
     }
 
     #[test]
