@@ -156,6 +156,9 @@ pub(crate) fn has_events(json: &[u8]) -> bool {
     memchr::memmem::find_iter(json, b"\"ph\"").filter_map(phase).any(|phase| !matches!(phase, b'c' | b'M'))
 }
 
+/// Limit for brackets before that of the CPU. Task names have at most 15 bytes, so few precede it.
+const BRACKETS_MAX: usize = 32;
+
 /// Position in an HTML page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Page {
@@ -181,7 +184,7 @@ struct FtraceRecord<'a> {
 impl<'a> FtraceRecord<'a> {
     fn from_line(line: &'a [u8]) -> Option<Self> {
         // Task names are arbitrary. The CPU is the first number in brackets between a task and a time.
-        memchr::memmem::find_iter(line, b"[").find_map(|open| {
+        memchr::memmem::find_iter(line, b"[").take(BRACKETS_MAX).find_map(|open| {
             let close = open + memchr::memchr(b']', &line[open..])?;
             let cpu = u64::try_from(parsed::<i64>(&line[open + 1..close])?).ok()?;
             let (task, tid, tgid) = task(line[..open].trim_ascii_end())?;
