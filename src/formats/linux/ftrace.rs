@@ -20,7 +20,7 @@ use crate::formats::input::source::Source;
 use crate::formats::input::text::{parsed, split_word};
 use crate::formats::json::sniff::looks_like_json;
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::formats::output::batch::{BatchBuilder, STACK_FRAMES_MAX, bare};
 use crate::formats::{ReadError, Reader};
 use crate::model::args::Detail;
 use crate::model::{Event, EventKind, Loss, SourcePos, StackIdx};
@@ -322,10 +322,12 @@ impl LineParser for Ftrace {
         if self.stack.is_some()
             && let Some(frame) = stack_frame(bytes)
         {
-            if line.has_end {
-                self.frames.push(frame);
-            } else {
+            if !line.has_end {
                 batch.lose(line.loss(), line.pos());
+            } else if self.frames.len() >= STACK_FRAMES_MAX {
+                batch.lose(Loss::DeepNesting, line.pos());
+            } else {
+                self.frames.push(frame);
             }
             return;
         }
@@ -483,12 +485,9 @@ impl Ftrace {
     /// Adds a sample for the collected stack.
     fn end_stack(&mut self, batch: &mut BatchBuilder) {
         let Some(owner) = self.stack.take() else { return };
-        let mut stack = StackIdx::EMPTY;
-        while let Some(StackFrame { name, module }) = self.frames.pop() {
-            let module = (!module.is_empty()).then_some(&*module);
-            let name = batch.name(&name, module, owner.pos);
-            stack = batch.batch.stacks.intern(stack, name);
-        }
+        let frames = self.frames.iter().rev().map(|frame| (&*frame.name, &*frame.module));
+        let stack = batch.stack(frames, owner.pos);
+        self.frames.clear();
         if stack != StackIdx::EMPTY {
             self.kernel.scheduler.add_switch_stack(batch, Some(owner.cpu), stack, owner.pos);
             let track = batch.track_with(&self.kernel.thread(owner.tid));

@@ -16,7 +16,7 @@ use crate::formats::json::document::Document;
 use crate::formats::json::outline::Outline;
 use crate::formats::json::sniff::looks_like_json;
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::formats::output::batch::{BatchBuilder, STACK_FRAMES_MAX, bare};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::args::Detail;
 use crate::model::{Event, EventKind, Loss, Metadata, SourcePos, StackIdx, TrackIdx};
@@ -212,6 +212,8 @@ impl SampleBuilder {
 
 /// Returns the stack of a sample, whose innermost frame is the first.
 fn stack(frames: &[SampleFrame<'_>], pos: SourcePos, batch: &mut BatchBuilder) -> StackIdx {
+    let (frames, outer) = frames.split_at(frames.len().min(STACK_FRAMES_MAX));
+    batch.batch.losses.add_many(Loss::DeepNesting, pos, outer.len() as u64);
     let mut stack = StackIdx::EMPTY;
     for frame in frames.iter().rev() {
         let module = frame.module();

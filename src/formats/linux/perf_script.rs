@@ -19,10 +19,10 @@ use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
 use crate::formats::input::text::{parsed, split_word};
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::formats::output::batch::{BatchBuilder, STACK_FRAMES_MAX, bare};
 use crate::formats::{ReadError, Reader};
 use crate::model::args::Detail;
-use crate::model::{Event, EventKind, Loss, LossValue, NameIdx, SourcePos, StackIdx};
+use crate::model::{Event, EventKind, Loss, LossValue, NameIdx, SourcePos};
 
 pub(crate) const FORMAT: Format = Format {
     name: "perf script",
@@ -331,10 +331,12 @@ impl PerfScript {
 
     fn add_frame(&mut self, frame: ScriptFrame, line: TextLine<'_>, batch: &mut BatchBuilder) {
         // A truncated file may cut a name at any byte.
-        if line.has_end || line.bytes.ends_with(b")") {
-            self.frames.push(frame);
-        } else {
+        if !line.has_end && !line.bytes.ends_with(b")") {
             batch.lose(line.loss(), line.pos());
+        } else if self.frames.len() >= STACK_FRAMES_MAX {
+            batch.lose(Loss::DeepNesting, line.pos());
+        } else {
+            self.frames.push(frame);
         }
     }
 
@@ -432,12 +434,8 @@ impl PerfScript {
         if pending.is_emitted && self.frames.is_empty() {
             return;
         }
-        let mut stack = StackIdx::EMPTY;
-        for ScriptFrame { name, module, .. } in self.frames.iter().rev() {
-            let module = (!module.is_empty()).then_some(&**module);
-            let name = batch.name(name, module, pending.pos);
-            stack = batch.batch.stacks.intern(stack, name);
-        }
+        let frames = self.frames.iter().rev().map(|frame| (&*frame.name, &*frame.module));
+        let stack = batch.stack(frames, pending.pos);
         if pending.is_emitted && !self.is_untimed() {
             self.kernel.scheduler.add_switch_stack(batch, None, stack, pending.pos);
         }

@@ -27,10 +27,10 @@ use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
 use crate::formats::input::text::split_word;
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::formats::output::batch::{BatchBuilder, STACK_FRAMES_MAX, bare};
 use crate::formats::{ChunkLimits, ReadError, Reader};
 use crate::model::args::Detail;
-use crate::model::{Event, EventKind, Loss, Metadata, SourcePos, StackIdx};
+use crate::model::{Event, EventKind, Loss, Metadata, SourcePos};
 
 pub(crate) const FORMAT: Format = Format {
     name: "strace",
@@ -130,7 +130,11 @@ impl LineParser for Strace {
         if self.last_call.is_some()
             && let Some(frame) = stack_line(line.bytes)
         {
-            return if line.has_end { self.frames.push(frame) } else { batch.lose(Loss::Truncated, pos) };
+            return match line.has_end {
+                false => batch.lose(Loss::Truncated, pos),
+                true if self.frames.len() >= STACK_FRAMES_MAX => batch.lose(Loss::DeepNesting, pos),
+                true => self.frames.push(frame),
+            };
         }
         self.stack(batch);
         if let Some(count) = perf_trace::lost_events(line.bytes) {
@@ -272,12 +276,9 @@ impl Strace {
         if self.frames.is_empty() || !call.is_shown {
             return self.frames.clear();
         }
-        let mut stack = StackIdx::EMPTY;
-        while let Some(StackLine { name, module }) = self.frames.pop() {
-            let module = (!module.is_empty()).then_some(&*module);
-            let name = batch.name(&name, module, call.pos);
-            stack = batch.batch.stacks.intern(stack, name);
-        }
+        let frames = self.frames.iter().rev().map(|frame| (&*frame.name, &*frame.module));
+        let stack = batch.stack(frames, call.pos);
+        self.frames.clear();
         let track = batch.track_with(&self.threads.key(call.tid));
         batch.push_sample(call.start_ns, track, stack, 0);
     }

@@ -144,6 +144,14 @@ impl BatchBuilder {
         self.push(Event { value, detail, ..bare(ts_ns, EventKind::Sample, track, NameIdx::EMPTY) });
     }
 
+    /// Returns the row of a stack. Frames have a name and a module, which may be empty, outermost first.
+    pub(crate) fn stack<'f>(&mut self, frames: impl Iterator<Item = (&'f [u8], &'f [u8])>, pos: SourcePos) -> StackIdx {
+        frames.fold(StackIdx::EMPTY, |stack, (name, module)| {
+            let name = self.name(name, Some(module), pos);
+            self.batch.stacks.intern(stack, name)
+        })
+    }
+
     /// Returns the row of a name with its category.
     pub(crate) fn name(&mut self, name: &[u8], category: Option<&[u8]>, pos: SourcePos) -> NameIdx {
         self.span_name(name, category, false, pos)

@@ -12,7 +12,7 @@ use crate::formats::input::source::Source;
 use crate::formats::json::document::{Document, Element, JsonExtent, TableCharge, TimeUnit};
 use crate::formats::json::sniff::{has_key, looks_like_json};
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::formats::output::batch::{BatchBuilder, STACK_FRAMES_MAX, bare};
 use crate::formats::profiles::weight_scale::WeightScale;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::args::Detail;
@@ -224,15 +224,13 @@ impl SpeedscopeEventBuilder<'_> {
         let (unit, _) = profile.unit();
         let is_of_bytes = profile.unit.as_deref() == Some("bytes");
         let mut events = self.document.elements(profile.events);
-        let mut last_ns = 0;
         while let Some(event) = events.next()? {
+            let pos = SourcePos::Offset(event.offset);
             let Some(event) = event.parse::<FrameEvent<'_>>(&mut self.batch.batch.losses) else { continue };
             let Some(ts_ns) = event.at.and_then(|at| unit.nanos(at).ok()) else {
-                self.batch.lose(Loss::BadTime, SourcePos::Time(last_ns));
+                self.batch.lose(Loss::BadTime, pos);
                 continue;
             };
-            last_ns = ts_ns;
-            let pos = SourcePos::Time(ts_ns);
             let is_rounded =
                 event.at.is_some_and(|at| is_of_bytes && WeightScale::Whole.is_rounded(at.get().as_bytes()));
             self.batch.batch.losses.add_many(Loss::RoundedWeight, pos, u64::from(is_rounded));
@@ -292,32 +290,32 @@ impl SpeedscopeEventBuilder<'_> {
                     continue;
                 }
             };
+            let pos = SourcePos::Offset(sample.offset);
             if weight.is_none() && !is_unweighted {
-                self.batch.lose(Loss::MissingWeight, SourcePos::Offset(sample.offset));
+                self.batch.lose(Loss::MissingWeight, pos);
             }
             let weight = match weight {
                 Some(weight) => scale.parse(weight.text).and_then(|scaled| {
-                    let pos = SourcePos::Time(now_ns);
                     self.batch.batch.losses.add_many(Loss::RoundedWeight, pos, u64::from(scaled.is_rounded));
                     u64::try_from(scaled.weight).ok()
                 }),
                 None => Some(last),
             };
             let weight = weight.unwrap_or_else(|| {
-                self.batch.lose(Loss::BadNumber, SourcePos::Time(now_ns));
+                self.batch.lose(Loss::BadNumber, pos);
                 0
             });
             last = if weight == 0 { last } else { weight };
             // An unreadable sample still takes its time.
             let frames: Option<Vec<u32>> = sample.parse(&mut self.batch.batch.losses);
             if let Some(frames) = frames {
-                self.sample(now_ns, &frames, (event, unit, weight));
+                self.sample((now_ns, pos), &frames, (event, unit, weight));
             }
             let drawn_ns = SampleMeasure { event: "".into(), unit: unit.into(), weight }.drawn_ns();
             match now_ns.checked_add_unsigned(drawn_ns) {
                 Some(next_ns) => now_ns = next_ns,
                 // Later samples are drawn over it.
-                None => self.batch.lose(Loss::BadNumber, SourcePos::Time(now_ns)),
+                None => self.batch.lose(Loss::BadNumber, pos),
             }
             self.batch.flush_if_full(self.sink, self.context)?;
         }
@@ -325,12 +323,14 @@ impl SpeedscopeEventBuilder<'_> {
     }
 
     /// Adds a sample with these frames, outermost first.
-    fn sample(&mut self, ts_ns: i64, frames: &[u32], (event, unit, weight): (&str, &str, u64)) {
+    fn sample(&mut self, (ts_ns, pos): (i64, SourcePos), frames: &[u32], (event, unit, weight): (&str, &str, u64)) {
+        let (frames, inner) = frames.split_at(frames.len().min(STACK_FRAMES_MAX));
+        self.batch.batch.losses.add_many(Loss::DeepNesting, pos, inner.len() as u64);
         let mut stack = StackIdx::EMPTY;
         let mut track = self.batch.track_with(&self.key);
         for &frame in frames {
             let name;
-            (track, name) = self.rows(Some(frame), SourcePos::Time(ts_ns));
+            (track, name) = self.rows(Some(frame), pos);
             stack = self.batch.batch.stacks.intern(stack, name);
         }
         self.args.clear();

@@ -1,5 +1,6 @@
 //! Tests of trace text, on a recorded trace and on lines of every form.
 
+use crate::formats::output::batch::STACK_FRAMES_MAX;
 use crate::formats::testing::{Reading, data, read, read_bytes, read_path};
 use crate::model::{EventKind, Id, Loss, Metadata, TrackKind};
 
@@ -32,6 +33,22 @@ fn lines_with_and_without_groups_and_flags_are_read() {
     };
     assert!(named(7, "a-b c") && named(7938, "bash") && named(8, "x"));
     assert_eq!(reading.lost(), []);
+}
+
+#[test]
+fn a_line_of_many_brackets_is_searched_once() {
+    // The processor follows a limited number of brackets, so that a long line takes no quadratic time.
+    let line = |brackets: usize| format!("# tracer: nop\n{}-7 [001] 1.5: my_event: a\n", "[x]".repeat(brackets));
+    assert_eq!(threads(&read(&line(30))).len(), 1);
+    assert_eq!(read(&line(1000)).lost(), [(Loss::BadRecord, 1)]);
+}
+
+#[test]
+fn frames_beyond_the_limit_are_counted() {
+    let frames = " => f\n".repeat(STACK_FRAMES_MAX + 3);
+    let reading = read(&format!("# tracer: nop\na-7 [001] 1.5: my_event: a\na-7 [001] 1.6: <stack trace>\n{frames}"));
+    let depths: Vec<_> = reading.events.iter().map(|event| event.stack.len()).filter(|&depth| depth > 0).collect();
+    assert_eq!((depths, reading.lost()), (vec![STACK_FRAMES_MAX], vec![(Loss::DeepNesting, 3)]));
 }
 
 #[test]

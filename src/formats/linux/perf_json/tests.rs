@@ -1,6 +1,7 @@
 //! Tests of the whole reader, against the reader of the perf.data file that a document was converted from.
 
 use super::UNTIMED_NS;
+use crate::formats::output::batch::STACK_FRAMES_MAX;
 use crate::formats::testing::{Reading, Seen, data, format_of, read, read_bytes, read_path};
 use crate::model::{EventKind, Id, Loss, Metadata, TrackKind};
 
@@ -45,6 +46,14 @@ fn samples_and_threads_are_those_of_the_file_that_was_converted() {
     let (names, all) = (names_of(&converted), names_of(&recorded));
     assert!(!names.is_empty() && names.iter().all(|(tid, name)| all.get(tid) == Some(name)), "{names:?} {all:?}");
     assert_eq!(converted.lost(), []);
+}
+
+#[test]
+fn frames_beyond_the_limit_are_counted() {
+    let frames = vec![r#"{"symbol":"f"}"#; STACK_FRAMES_MAX + 3].join(",");
+    let reading = read(&document(&[&format!(r#""timestamp": 5, "pid": 7, "tid": 8, "callchain": [{frames}]"#)]));
+    assert_eq!(reading.events[0].stack.len(), STACK_FRAMES_MAX);
+    assert_eq!(reading.lost(), [(Loss::DeepNesting, 3)]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod headers;
 
 use super::{looks_like_perf_script, script_frame};
+use crate::formats::output::batch::STACK_FRAMES_MAX;
 use crate::formats::testing::{data, read, read_path};
 use crate::model::{EventKind, Id, Loss, TrackKind};
 
@@ -29,6 +30,14 @@ fn samples_have_their_stacks_outermost_first() {
     assert_eq!(sample.args, r#"{"event":"cpu-clock:uhH","period":200040,"cpu":0}"#);
     assert_eq!((reading.events[0].ts_ns, reading.events[0].stack.len()), (2_500_000_000, 0));
     assert_eq!(reading.lost(), []);
+}
+
+#[test]
+fn frames_beyond_the_limit_are_counted() {
+    let frames = "\t    55 f+0x1 (/x)\n".repeat(STACK_FRAMES_MAX + 3);
+    let reading = read(&format!("a  7 [000]  1.5:     1 cycles: \n{frames}\n"));
+    assert_eq!(reading.events[0].stack.len(), STACK_FRAMES_MAX);
+    assert_eq!(reading.lost(), [(Loss::DeepNesting, 3)]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::clock::DAY_NS;
 use super::unfinished::CALLS_DEEP_MAX;
 use super::*;
+use crate::formats::output::batch::STACK_FRAMES_MAX;
 use crate::formats::testing::{data, read, read_bytes, read_path};
 use crate::model::{EventFlags, Id};
 
@@ -204,6 +205,14 @@ fn stacks_below_calls_are_samples_at_their_starts() {
     let expected =
         [(1000, call, String::new()), (1000, sample, "main;[ld.so];_dl_start".to_owned()), (9000, call, String::new())];
     assert_eq!((found, reading.lost()), (expected.to_vec(), vec![]));
+}
+
+#[test]
+fn frames_beyond_the_limit_are_counted() {
+    let frames = " > /x(f+0x1) [0x2]\n".repeat(STACK_FRAMES_MAX + 3);
+    let reading = read(&format!("7 1795166531.000001 brk(NULL) = 0x5 <0.000003>\n{frames}"));
+    assert_eq!(reading.events[1].stack.len(), STACK_FRAMES_MAX);
+    assert_eq!(reading.lost(), [(Loss::DeepNesting, 3)]);
 }
 
 #[test]

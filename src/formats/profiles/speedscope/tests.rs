@@ -220,6 +220,27 @@ fn a_file_that_is_cut_anywhere_keeps_the_events_before_the_cut() {
 }
 
 #[test]
+fn losses_have_the_offset_of_their_element() {
+    let evented =
+        r#"{"type":"evented","unit":"none","events":[{"type":"O","frame":0,"at":1},{"type":"Q","frame":0,"at":2}]}"#;
+    let sampled = r#"{"type":"sampled","unit":"none","samples":[[0],[9]],"weights":[1,1]}"#;
+    for (profile, element) in [(evented, r#"{"type":"Q""#), (sampled, "[9]")] {
+        let text = file(profile);
+        let reading = read(&text);
+        let firsts: Vec<_> = reading.losses.iter().map(|lost| lost.first).collect();
+        assert_eq!(firsts, [SourcePos::Offset(text.find(element).expect("there") as u64)], "{profile}");
+    }
+}
+
+#[test]
+fn frames_beyond_the_limit_are_counted() {
+    let frames = vec!["0"; STACK_FRAMES_MAX + 3].join(",");
+    let reading = read(&file(&format!(r#"{{"type":"sampled","unit":"none","samples":[[{frames}]],"weights":[1]}}"#)));
+    assert_eq!(reading.events[0].stack.len(), STACK_FRAMES_MAX);
+    assert_eq!(reading.lost(), [(Loss::DeepNesting, 3)]);
+}
+
+#[test]
 fn damage_in_the_middle_is_counted_and_all_around_it_is_kept() {
     let events: Vec<_> = (0..8).map(|k| (k % 2 == 0, k as u8 / 2, k)).collect();
     for is_shared_first in [true, false] {
