@@ -127,7 +127,7 @@ fn event_of(row: &SortedRow, track: TrackIdx, depth: u16) -> Event {
     let event = Event::at(stored_row.start_ns, track, NameIdx(stored_row.name));
     match row.kind {
         LaneKind::Spans => event.span(stored_row.value, row.unfinished).placed(depth),
-        LaneKind::Instants => event.placed(stored_row.value as u16),
+        LaneKind::Instants => event.placed(stored_row.instant_depth()),
         LaneKind::Samples => event.sample(StackIdx::from_value(stored_row.value)).placed(0),
         LaneKind::Counter => event.counter(f64::from_bits(stored_row.value)).placed(0),
         LaneKind::Flows => {
@@ -138,6 +138,23 @@ fn event_of(row: &SortedRow, track: TrackIdx, depth: u16) -> Event {
                 FlowRole::End => EventKind::FlowEnd,
             };
             event.flow(kind, stored_row.value, point.binds_enclosing).placed(point.placed_depth())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::block::Row;
+    use crate::store::{LaneIdx, RowIdx};
+
+    #[test]
+    fn an_instant_in_more_spans_than_the_deepest_is_at_the_deepest() {
+        for (value, depth) in [(3, 3), (65_536, u16::MAX)] {
+            let row = Row { start_ns: 1, value, detail: 0, name: 0 };
+            let index = RowIdx { lane: LaneIdx(0), row: 0 };
+            let row = SortedRow { index, kind: LaneKind::Instants, row, unfinished: false };
+            assert_eq!(event_of(&row, TrackIdx(0), 0).depth, depth);
         }
     }
 }

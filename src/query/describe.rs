@@ -54,7 +54,7 @@ pub fn describe(snapshot: &Snapshot, row: RowIdx) -> Option<Description> {
     let mut reader = DetailReader::default();
     let detail = Detail::decode(store.detail(span.detail, &mut reader));
     let is_span = info.kind == LaneKind::Spans;
-    let depth = if info.kind == LaneKind::Instants { decoded_row.value as u16 } else { info.depth };
+    let depth = if info.kind == LaneKind::Instants { decoded_row.instant_depth() } else { info.depth };
     Some(Description {
         name: name.text.to_owned(),
         category: name.category.map(str::to_owned),

@@ -35,6 +35,14 @@ pub struct Row {
     pub name: u32,
 }
 
+impl Row {
+    /// Returns the depth of an instant: the number of spans around it.
+    #[must_use]
+    pub(crate) fn instant_depth(&self) -> u16 {
+        u16::try_from(self.value).unwrap_or(u16::MAX)
+    }
+}
+
 /// Appends the encoded block of `rows`, which are sorted by start. The first start is not stored in the block.
 pub fn encode(rows: &[Row], bytes: &mut Vec<u8>) {
     let name_min = rows.iter().map(|row| row.name).min().unwrap_or(0);

@@ -123,8 +123,7 @@ impl<'a> Dump<'a> {
                 self.flows.span(lane.track, row.row.start_ns, id, &mut self.connections);
             }
             LaneKind::Instants => {
-                let depth = u16::try_from(row.row.value).unwrap_or(u16::MAX);
-                let id = self.slice(row, lane.track, depth, 0)?;
+                let id = self.slice(row, lane.track, row.row.instant_depth(), 0)?;
                 self.latest.put_instant(lane.track, id, row.row.start_ns);
             }
             LaneKind::Samples => self.sample(row, lane.track)?,
