@@ -139,10 +139,10 @@ impl<R: Read> TarReader<R> {
                 return Ok(TarStep::OverLimit { offset });
             }
             if kind.is_gnu_longname() {
-                let name = self.read_up_to(claimed, MemberName::BYTES_MAX as u64 + 1);
+                let name = self.read_up_to(claimed, MemberName::BYTES_MAX as u64 + 1, allowance);
                 described.name = Some(MemberName::from_bytes(name.strip_suffix(b"\0").unwrap_or(&name)));
             } else if kind.is_pax_local_extensions() {
-                let records = self.read_up_to(claimed, RECORD_BYTES_MAX);
+                let records = self.read_up_to(claimed, RECORD_BYTES_MAX, allowance);
                 described.is_long |= claimed > RECORD_BYTES_MAX;
                 described.add_records(&records);
             } else if !(kind.is_gnu_longlink() || kind.is_pax_global_extensions()) {
@@ -194,11 +194,13 @@ impl<R: Read> TarReader<R> {
         Some(())
     }
 
-    /// Reads the content of an entry, up to `most` bytes. The rest is skipped by the next step.
-    fn read_up_to(&mut self, claimed: u64, most: u64) -> Vec<u8> {
+    /// Reads the content of an entry, up to `most` bytes, which count against `allowance`. The rest is skipped by the
+    /// next step.
+    fn read_up_to(&mut self, claimed: u64, most: u64, allowance: &mut Allowance) -> Vec<u8> {
         let mut bytes = Vec::new();
         let read = self.bytes.by_ref().take(claimed.min(most)).read_to_end(&mut bytes);
         self.offset += bytes.len() as u64;
+        allowance.left_bytes = allowance.left_bytes.saturating_sub(bytes.len() as u64);
         // A read error recurs at the next header.
         read.map_or_else(|_| Vec::new(), |_| bytes)
     }
@@ -314,6 +316,38 @@ mod tests {
             (String::from_utf8_lossy(&entry.path_bytes()).into_owned(), entry.size(), content)
         });
         entries.collect()
+    }
+
+    /// Returns an extended header, then a file of this name, with a checksum each.
+    fn described(kind: EntryType, content: &[u8], name: &str) -> Vec<u8> {
+        let mut builder = tar::Builder::new(Vec::new());
+        for (kind, name, content) in [(kind, "records", content), (EntryType::Regular, name, &b"four"[..])] {
+            let mut header = Header::new_ustar();
+            header.set_entry_type(kind);
+            header.set_size(content.len() as u64);
+            header.set_path(name).expect("a short name");
+            header.set_cksum();
+            builder.append(&header, content).expect("written");
+        }
+        builder.into_inner().expect("written")
+    }
+
+    #[test]
+    fn records_replace_the_name_and_the_size_of_the_header() {
+        let archive = described(EntryType::XHeader, b"18 path=long/name\n10 size=2\n", "short");
+        assert_eq!(walked(&archive), [("long/name".to_owned(), 2, b"fo".to_vec())]);
+    }
+
+    #[test]
+    fn extended_headers_count_against_the_allowance() {
+        const LEN: usize = 3000;
+        for kind in [EntryType::XHeader, EntryType::GNULongName] {
+            let archive = described(kind, &[0; LEN], "a");
+            let (mut tar, mut allowance) = (TarReader::new(&archive[..]), Allowance { left_bytes: 4096 });
+            let step = tar.next(&mut allowance, &Cancel::default());
+            assert!(matches!(step, Ok(TarStep::Entry(_))));
+            assert_eq!(allowance.left_bytes, 4096 - LEN.next_multiple_of(BLOCK_BYTES as usize) as u64);
+        }
     }
 
     proptest! {
