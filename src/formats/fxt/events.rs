@@ -155,6 +155,10 @@ impl FxtEventBuilder {
                 return Some(());
             }
         };
+        // An event with words after its last field is damaged, and counts as lost.
+        if !record.words.is_empty() {
+            return None;
+        }
         let Some(ts_ns) = record.nanos(ticks) else { return Some(()) };
         if event_type == event_type::COUNTER {
             self.counters(ts_ns, thread, name_text, last_word, record);
