@@ -77,6 +77,7 @@ fn key_value(bytes: &[u8], depth: u32) -> (&[u8], ProtoAnyValue<'_>) {
 }
 
 /// An encoded span link: ids and attributes.
+#[derive(Clone, Copy)]
 struct ProtoLink<'a>(&'a [u8]);
 
 struct ProtoLinks<'a>(Vec<ProtoLink<'a>>);
@@ -97,7 +98,7 @@ impl WriteJson for ProtoLink<'_> {
 
 impl WriteJson for ProtoLinks<'_> {
     fn write_json(&self, json: &mut String) {
-        write_list(self.0.iter().map(|link| ProtoLink(link.0)), json);
+        write_list(self.0.iter().copied(), json);
     }
 }
 
@@ -248,7 +249,7 @@ impl ProtoDecoder {
             let (key, value) = key_value(field.value.bytes(), 0);
             self.attributes.value(key, &value);
         }
-        self.links(bytes, &mut span.dropped);
+        self.links(bytes, &mut span.dropped, pos, batch);
         let args = self.attributes.finish();
         let points = self.points(bytes, &mut span.dropped, pos, batch);
         count_dropped(span.dropped, pos, batch);
@@ -260,14 +261,18 @@ impl ProtoDecoder {
     }
 
     /// Writes the links of a span, if it has any, and adds the attributes that they lack to `dropped`.
-    fn links(&mut self, span: &[u8], dropped: &mut u64) {
+    fn links(&mut self, span: &[u8], dropped: &mut u64, pos: SourcePos, batch: &mut BatchBuilder) {
         let links: Vec<_> = Fields::new(span).filter(|field| field.number == span::LINKS).collect();
         if links.is_empty() {
             return;
         }
-        for field in links.iter().flat_map(|link| Fields::new(link.value.bytes())) {
-            if field.number == link::DROPPED_ATTRIBUTES_COUNT {
+        for link in &links {
+            let mut fields = Fields::new(link.value.bytes());
+            for field in fields.by_ref().filter(|field| field.number == link::DROPPED_ATTRIBUTES_COUNT) {
                 *dropped = dropped.saturating_add(field.value.number());
+            }
+            if fields.is_broken() {
+                batch.lose(Loss::BadRecord, pos);
             }
         }
         let links = links.iter().map(|link| ProtoLink(link.value.bytes())).collect();
@@ -280,7 +285,8 @@ impl ProtoDecoder {
         for event in Fields::new(span).filter(|field| field.number == span::EVENTS) {
             let (mut ts, mut name) = (None, &b""[..]);
             self.attributes.begin();
-            for field in Fields::new(event.value.bytes()) {
+            let mut fields = Fields::new(event.value.bytes());
+            for field in fields.by_ref() {
                 match field.number {
                     event::TIME_UNIX_NANO => ts = i64::try_from(field.value.number()).ok(),
                     event::NAME => name = field.value.bytes(),
@@ -291,6 +297,9 @@ impl ProtoDecoder {
                     event::DROPPED_ATTRIBUTES_COUNT => *dropped = dropped.saturating_add(field.value.number()),
                     _ => {}
                 }
+            }
+            if fields.is_broken() {
+                batch.lose(Loss::BadRecord, pos);
             }
             let args = self.attributes.finish();
             match ts {

@@ -304,6 +304,28 @@ fn a_real_capture_has_every_span_and_event_with_its_own_times() {
 }
 
 #[test]
+fn a_damaged_event_or_link_of_a_span_is_counted() {
+    let span = |part: &[u8]| {
+        let head =
+            [field(1, b"0123456789abcdef"), field(2, &[7; 8]), field(5, b"s"), fixed(7, 1), fixed(8, 9)].concat();
+        let spans = field(2, &[&head, part].concat());
+        let attribute = [field(1, b"service.name"), field(2, &field(1, b"v"))].concat();
+        let scope = field(2, &[field(1, &field(1, b"lib")), spans].concat());
+        field(1, &[field(1, &field(1, &attribute)), scope].concat())
+    };
+    // The attributes end after 1 of 5 bytes.
+    let cut = [&[3 << 3 | 2, 5][..], b"a"].concat();
+    let (event, link) = ([fixed(1, 2), cut].concat(), [&[4 << 3 | 2, 5][..], b"a"].concat());
+    for (part, lost) in [
+        (vec![], vec![]),
+        (field(11, &event), vec![(Loss::BadRecord, 1)]),
+        (field(13, &link), vec![(Loss::BadRecord, 1)]),
+    ] {
+        assert_eq!(read_bytes(&span(&part)).expect("a request").lost(), lost);
+    }
+}
+
+#[test]
 fn damage_costs_its_line_and_a_cut_the_lines_after_it() {
     let spans = [(10, 50, 1, 0, 0), (20, 40, 2, 1, 0), (30, 45, 3, 1, 1)];
     let whole = json(&spans);
