@@ -38,7 +38,9 @@ pub(super) struct ConsoleSpan {
     attributes: Vec<(String, Value)>,
     events: Vec<ConsoleEvent>,
     /// Events without a valid time.
-    bad_events: u64,
+    bad_times: u64,
+    /// Events, links and attributes of another type.
+    bad_parts: u64,
     links: Vec<Value>,
     /// Elements and values that Node.js left out of a text.
     omitted: u64,
@@ -55,14 +57,17 @@ fn text_at(value: &Value, pointer: &str) -> String {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-fn members(value: Option<&Value>) -> Vec<(String, Value)> {
+/// Returns the members of attributes, and adds the number of those of another type to `bad_parts`.
+fn members(value: Option<&Value>, bad_parts: &mut u64) -> Vec<(String, Value)> {
     match value {
         Some(Value::Object(members)) => members.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
         // Go prints attributes as `{"Key":"a","Value":{"Type":"STRING","Value":"b"}}`.
         Some(Value::Array(pairs)) => {
             let pair =
                 |pair: &Value| Some((pair.get("Key")?.as_str()?.to_owned(), pair.pointer("/Value/Value")?.clone()));
-            pairs.iter().filter_map(pair).collect()
+            let members: Vec<_> = pairs.iter().filter_map(pair).collect();
+            *bad_parts += (pairs.len() - members.len()) as u64;
+            members
         }
         _ => Vec::new(),
     }
@@ -85,9 +90,12 @@ fn end_time(end: Option<&Value>) -> Option<i64> {
 /// The keys of the time, the name and the attributes of an event in Python and PHP.
 const EVENT_KEYS: [&str; 3] = ["timestamp", "name", "attributes"];
 
-/// Returns the elements of the array at a JSON pointer.
-fn items<'v>(value: &'v Value, pointer: &str) -> &'v [Value] {
-    value.pointer(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+/// Returns the objects of the array at a JSON pointer, and adds the number of other elements to `bad_parts`.
+fn objects<'v>(value: &'v Value, pointer: &str, bad_parts: &mut u64) -> Vec<&'v Value> {
+    let elements = value.pointer(pointer).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let objects: Vec<_> = elements.iter().filter(|element| element.is_object()).collect();
+    *bad_parts += (elements.len() - objects.len()) as u64;
+    objects
 }
 
 /// Returns the events at a JSON pointer, and the number of those that have no valid time. Their time, name and
@@ -97,30 +105,30 @@ fn events(
     pointer: &str,
     [time, name, attributes]: [&str; 3],
     ts_ns: impl Fn(&Value) -> Option<i64>,
+    bad_parts: &mut u64,
 ) -> (Vec<ConsoleEvent>, u64) {
-    let printed = items(value, pointer).iter().filter(|item| item.is_object());
-    let (mut events, mut bad_events) = (Vec::new(), 0);
-    for item in printed {
-        match item.get(time).and_then(&ts_ns) {
+    let (mut events, mut bad_times) = (Vec::new(), 0);
+    for event in objects(value, pointer, bad_parts) {
+        match event.get(time).and_then(&ts_ns) {
             Some(ts_ns) => {
-                let name = item.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-                events.push(ConsoleEvent { ts_ns, name, attributes: members(item.get(attributes)) });
+                let name = event.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+                events.push(ConsoleEvent { ts_ns, name, attributes: members(event.get(attributes), bad_parts) });
             }
-            None => bad_events += 1,
+            None => bad_times += 1,
         }
     }
-    (events, bad_events)
+    (events, bad_times)
 }
 
 /// Returns links as the other encodings have them: the ids at these pointers, and the attributes under this key.
-fn links(value: &Value, pointer: &str, [trace_id, span_id, attributes]: [&str; 3]) -> Vec<Value> {
+fn links(value: &Value, pointer: &str, [trace_id, span_id, attributes]: [&str; 3], bad_parts: &mut u64) -> Vec<Value> {
     let id = |link: &Value, key: &str| text_at(link, key).trim_start_matches("0x").to_owned();
-    let printed = items(value, pointer).iter().filter(|item| item.is_object());
+    let printed = objects(value, pointer, bad_parts);
     let link = |link: &Value| {
-        let attributes: Map<_, _> = members(link.get(attributes)).into_iter().collect();
+        let attributes: Map<_, _> = members(link.get(attributes), bad_parts).into_iter().collect();
         json!({"trace_id": id(link, trace_id), "span_id": id(link, span_id), "attributes": attributes})
     };
-    printed.map(link).collect()
+    printed.into_iter().map(link).collect()
 }
 
 /// The reason why a value is not read as a span.
@@ -142,14 +150,17 @@ impl ConsoleSpan {
         };
         let of_scope = value.pointer("/scope/spans").and_then(Value::as_array);
         let spans = value.as_array().or(of_scope).map_or(std::slice::from_ref(&value), Vec::as_slice);
+        let mut bad_of_resource = 0;
         let resource = of_scope.and_then(|_| value.pointer("/resource/attributes"));
+        let resource = members(resource, &mut bad_of_resource);
         let scope = of_scope.map(|_| text_at(&value, "/scope/name")).unwrap_or_default();
-        // The first span has the count of all.
-        let mut omitted = Some(omitted);
+        // The first span has the counts of all.
+        let (mut omitted, mut bad_of_resource) = (Some(omitted), Some(bad_of_resource));
         let mut complete = |span: Self| {
-            let resource = if span.resource.is_empty() { members(resource) } else { span.resource };
+            let resource = if span.resource.is_empty() { resource.clone() } else { span.resource };
             let scope = if span.scope.is_empty() { scope.clone() } else { span.scope };
-            Self { resource, scope, omitted: omitted.take().unwrap_or(0), ..span }
+            let bad_parts = span.bad_parts + bad_of_resource.take().unwrap_or(0);
+            Self { resource, scope, bad_parts, omitted: omitted.take().unwrap_or(0), ..span }
         };
         let spans = spans.iter().map(|value| match Self::from_value(value) {
             Ok(span) => Some(Some(complete(span))),
@@ -179,29 +190,32 @@ impl ConsoleSpan {
         let resource = value.get("resource");
         let resource = resource.and_then(|resource| resource.get("attributes")).or(resource);
         let kind = text_at(value, "/kind");
-        let (events, bad_events) = events(value, "/events", EVENT_KEYS, text_time);
+        let mut bad_parts = 0;
+        let (events, bad_times) = events(value, "/events", EVENT_KEYS, text_time, &mut bad_parts);
         Some(Self {
             trace_id: text_at(value, "/context/trace_id").trim_start_matches("0x").to_owned(),
             id: text_at(value, "/context/span_id").trim_start_matches("0x").to_owned(),
             parent: value.get("parent_id").and_then(Value::as_str).map(|id| id.trim_start_matches("0x").to_owned()),
             name: text_at(value, "/name"),
-            resource: members(resource),
+            resource: members(resource, &mut bad_parts),
             start_ns: text_time(value.get("start_time")?)?,
             end_ns: end_time(value.get("end_time")),
             kind: kind.strip_prefix("SpanKind.").unwrap_or(&kind).to_owned(),
             scope: String::new(),
             status: text_at(value, "/status/status_code"),
             status_message: text_at(value, "/status/description"),
-            attributes: members(value.get("attributes")),
+            attributes: members(value.get("attributes"), &mut bad_parts),
             events,
-            bad_events,
-            links: links(value, "/links", ["/context/trace_id", "/context/span_id", "attributes"]),
+            bad_times,
+            links: links(value, "/links", ["/context/trace_id", "/context/span_id", "attributes"], &mut bad_parts),
+            bad_parts,
             omitted: 0,
         })
     }
 
     fn from_php(value: &Value) -> Option<Self> {
-        let (events, bad_events) = events(value, "/events", EVENT_KEYS, Value::as_i64);
+        let mut bad_parts = 0;
+        let (events, bad_times) = events(value, "/events", EVENT_KEYS, Value::as_i64, &mut bad_parts);
         let kind = text_at(value, "/kind");
         let end_ns = match value.get("end") {
             None | Some(Value::Null) => Some(ServiceSpan::UNFINISHED_NS),
@@ -212,40 +226,48 @@ impl ConsoleSpan {
             id: text_at(value, "/context/span_id"),
             parent: Some(text_at(value, "/parent_span_id")),
             name: text_at(value, "/name"),
-            resource: members(value.get("resource")),
+            resource: members(value.get("resource"), &mut bad_parts),
             start_ns: value.get("start")?.as_i64()?,
             end_ns,
             kind: kind.strip_prefix("KIND_").unwrap_or(&kind).to_owned(),
             scope: String::new(),
             status: text_at(value, "/status/code").to_uppercase(),
             status_message: text_at(value, "/status/description"),
-            attributes: members(value.get("attributes")),
+            attributes: members(value.get("attributes"), &mut bad_parts),
             events,
-            bad_events,
-            links: links(value, "/links", ["/context/trace_id", "/context/span_id", "attributes"]),
+            bad_times,
+            links: links(value, "/links", ["/context/trace_id", "/context/span_id", "attributes"], &mut bad_parts),
+            bad_parts,
             omitted: 0,
         })
     }
 
     fn from_go(value: &Value) -> Option<Self> {
         let scope = text_at(value, "/InstrumentationScope/Name");
-        let (events, bad_events) = events(value, "/Events", ["Time", "Name", "Attributes"], text_time);
+        let mut bad_parts = 0;
+        let (events, bad_times) = events(value, "/Events", ["Time", "Name", "Attributes"], text_time, &mut bad_parts);
         Some(Self {
             trace_id: text_at(value, "/SpanContext/TraceID"),
             id: text_at(value, "/SpanContext/SpanID"),
             parent: Some(text_at(value, "/Parent/SpanID")),
             name: text_at(value, "/Name"),
-            resource: members(value.get("Resource")),
+            resource: members(value.get("Resource"), &mut bad_parts),
             start_ns: text_time(value.get("StartTime")?)?,
             end_ns: end_time(value.get("EndTime")),
             kind: kind_name(value.get("SpanKind").and_then(Value::as_u64).unwrap_or(0)).to_owned(),
             scope: if scope.is_empty() { text_at(value, "/InstrumentationLibrary/Name") } else { scope },
             status: text_at(value, "/Status/Code").to_uppercase(),
             status_message: text_at(value, "/Status/Description"),
-            attributes: members(value.get("Attributes")),
+            attributes: members(value.get("Attributes"), &mut bad_parts),
             events,
-            bad_events,
-            links: links(value, "/Links", ["/SpanContext/TraceID", "/SpanContext/SpanID", "Attributes"]),
+            bad_times,
+            links: links(
+                value,
+                "/Links",
+                ["/SpanContext/TraceID", "/SpanContext/SpanID", "Attributes"],
+                &mut bad_parts,
+            ),
+            bad_parts,
             omitted: 0,
         })
     }
@@ -263,14 +285,16 @@ impl ConsoleSpan {
         let start_ns = start_ns.or_else(|| nanos_from_micros_at("timestamp"))?;
         let parent = value.get("parentId").and_then(Value::as_str).map(str::to_owned);
         let parent = parent.or_else(|| Some(text_at(value, "/parentSpanContext/spanId")));
-        let (events, bad_events) = events(value, "/events", ["time", "name", "attributes"], pair_time);
+        // Marks of omitted parts are texts, and counted already.
+        let mut marks = 0;
+        let (events, bad_times) = events(value, "/events", ["time", "name", "attributes"], pair_time, &mut marks);
         let is_error = value.pointer("/status/code").and_then(Value::as_u64) == Some(status_code::STATUS_CODE_ERROR);
         Some(Self {
             trace_id: value.get("traceId")?.as_str()?.to_owned(),
             id: text_at(value, "/id"),
             parent,
             name: text_at(value, "/name"),
-            resource: members(value.pointer("/resource/attributes")),
+            resource: members(value.pointer("/resource/attributes"), &mut marks),
             start_ns,
             end_ns: Some(start_ns.saturating_add(nanos_from_micros_at("duration")?)),
             kind: kind_name(value.get("kind").and_then(Value::as_u64).unwrap_or(0).saturating_add(KINDS_BEGIN_AT))
@@ -278,10 +302,11 @@ impl ConsoleSpan {
             scope: text_at(value, "/instrumentationScope/name"),
             status: if is_error { ERROR_STATUS } else { "" }.to_owned(),
             status_message: text_at(value, "/status/message"),
-            attributes: members(value.get("attributes")),
+            attributes: members(value.get("attributes"), &mut marks),
             events,
-            bad_events,
-            links: links(value, "/links", ["/context/traceId", "/context/spanId", "attributes"]),
+            bad_times,
+            links: links(value, "/links", ["/context/traceId", "/context/spanId", "attributes"], &mut marks),
+            bad_parts: 0,
             omitted: 0,
         })
     }
@@ -306,7 +331,8 @@ impl ConsoleSpan {
             attributes.value(b"links", &Value::from(self.links));
         }
         let args = attributes.finish();
-        batch.batch.losses.add_many(Loss::BadTime, pos, self.bad_events);
+        batch.batch.losses.add_many(Loss::BadTime, pos, self.bad_times);
+        batch.batch.losses.add_many(Loss::BadRecord, pos, self.bad_parts);
         batch.batch.losses.add_many_because(OMITTED, Loss::RecorderLost, pos, self.omitted);
         let mut points = Vec::with_capacity(self.events.len());
         for event in &self.events {

@@ -139,6 +139,18 @@ fn the_description_and_links_of_spans_of_python_are_arguments() {
 }
 
 #[test]
+fn events_links_and_attributes_of_another_type_are_counted() {
+    let python =
+        python().replace("\"events\": []", "\"events\": [7, \"x\"]").replace("\"links\": [", "\"links\": [null,");
+    let go = "{\"Name\":\"g\",\"SpanContext\":{\"TraceID\":\"01\",\"SpanID\":\"02\"},\
+         \"StartTime\":\"2026-11-25T16:48:10.8Z\",\"EndTime\":\"2026-11-25T16:48:10.9Z\",\
+         \"Attributes\":[{\"Key\":\"a\",\"Value\":{\"Type\":\"INT64\",\"Value\":1}},{\"Key\":\"b\"},3]}\n";
+    for (text, bad) in [(&*python, 3), (go, 2)] {
+        assert_eq!(read(text).lost(), [(Loss::BadRecord, bad)], "{text}");
+    }
+}
+
+#[test]
 fn colours_of_values_change_nothing() {
     let plain = node("a: 1, b: 'x'", "[]");
     let coloured = plain.replace('\'', "\u{1b}[32m'\u{1b}[39m").replace("undefined", "\u{1b}[1;90mundefined\u{1b}[39m");
