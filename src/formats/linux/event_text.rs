@@ -7,7 +7,7 @@ use super::function_calls::{FunctionCalls, FunctionMoment, FunctionSpan, GraphOw
 use super::kernel_pairs::{KernelPair, KernelPairs, PairEvent, PairLabel, label, pair_from_name};
 use super::scheduler::{BlockedReason, Scheduler, SchedulerTask, Switch, TaskState};
 use super::syscalls::{CallThread, SystemCall, ThreadCalls, end_of_current};
-use super::thread_table::{TaskName, ThreadTable, push_kernel_name, short_name};
+use super::thread_table::{TaskName, ThreadTable, push_kernel_name};
 use super::trace_markers::{MarkerSource, marker};
 use super::tracer_text::function_dur_ns;
 use crate::formats::input::text::parsed;
@@ -202,15 +202,12 @@ impl KernelText {
 
     /// Adds the name of a thread to the batch if it changed.
     pub(crate) fn name_task(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
-        let (tid, task) = (event.tid, short_name(event.task));
-        if tid == 0 || task.is_empty() || self.named.get(tid).is_some_and(|task_name| **task_name == *task) {
+        let &TextEvent { tid, task, pos, .. } = event;
+        if tid == 0 || task.is_empty() || !self.named.set_name(tid, task, batch, pos) {
             return;
         }
-        if let Some(task_name) = self.named.get_or_add(tid, usize::MAX, TaskName::new) {
-            *task_name = task.into();
-        }
         let TrackKey { pid, tid, .. } = self.thread(tid);
-        push_kernel_name(batch, pid, tid, event.task, event.pos);
+        push_kernel_name(batch, pid, tid, task, pos);
     }
 
     /// Ends the span of the current system call of a thread.

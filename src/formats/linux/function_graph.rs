@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 
 use super::function_calls::{FunctionCalls, FunctionMoment, FunctionSpan, GraphOwner};
-use super::thread_table::{push_kernel_name, short_name};
+use super::thread_table::{TaskName, ThreadTable, push_kernel_name};
 use super::tracer_text::{comm_and_tid, function_dur_ns};
 use crate::formats::input::decimal::{nanos_from_micros, nanos_from_seconds};
 use crate::formats::input::text::parsed;
@@ -164,7 +164,8 @@ pub(crate) struct FunctionGraph {
     waiting_bytes: usize,
     /// Current task of each CPU, if known; `None` while the CPU is idle.
     running: FxHashMap<u32, Option<i64>>,
-    named: FxHashMap<GraphOwner, Box<[u8]>>,
+    /// Last known names of tasks.
+    named: ThreadTable<TaskName>,
     args: ArgsWriter,
     has_no_times: bool,
 }
@@ -297,8 +298,7 @@ impl FunctionGraph {
         }
         let owner = GraphOwner::Task(task.tid);
         let is_nameless = matches!(task.name, b"<...>" | b"<idle>" | b"");
-        if !is_nameless && self.named.get(&owner).is_none_or(|task_name| **task_name != *short_name(task.name)) {
-            self.named.insert(owner, short_name(task.name).into());
+        if !is_nameless && self.named.set_name(task.tid, task.name, batch, pos) {
             let TrackKey { pid, tid, .. } = owner.key();
             push_kernel_name(batch, pid, tid, task.name, pos);
         }

@@ -1,7 +1,7 @@
 //! The kernel scheduler, from the events of any tracer: the thread that runs on each CPU, and the states of all
 //! threads.
 //!
-//! Use one [`Scheduler`] per trace. Call [`Scheduler::learn_process`] for each event that states the process of a
+//! Use one [`Scheduler`] per host. Call [`Scheduler::learn_process`] for each event that states the process of a
 //! thread; until then a thread counts as its own process. Call [`Scheduler::switch`] for each `sched_switch`,
 //! [`Scheduler::wake`] for each `sched_waking`, `sched_wakeup` and `sched_wakeup_new`, [`Scheduler::blocked`] for each
 //! `sched_blocked_reason`, and [`Scheduler::finish`] at the end. Switches of one CPU must be in order. Switches of
@@ -24,7 +24,7 @@ use rustc_hash::FxHashMap;
 
 use self::off_cpu::OffCpu;
 pub(crate) use self::task_state::{TaskChange, TaskState};
-use super::thread_table::{TaskName, ThreadTable, push_kernel_name, short_name};
+use super::thread_table::{THREADS_MAX, TaskName, ThreadTable, push_kernel_name, short_name};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
@@ -34,9 +34,6 @@ use crate::model::{
 
 /// Limit for CPUs; machines have fewer.
 const CPUS_MAX: usize = 1 << 16;
-
-/// Limit for threads, which take a few hundred bytes each here and in the tables; traces have fewer.
-const THREADS_MAX: usize = 1 << 20;
 
 /// A thread as in an event.
 #[derive(Debug, Clone, Copy, Default)]

@@ -17,6 +17,9 @@ pub(super) type TaskName = SmallVec<[u8; 16]>;
 /// Length of the part of a name that tables remember.
 const TASK_NAME_BYTES_MAX: usize = 128;
 
+/// Limit for the threads of a table; traces have fewer. A thread takes a few hundred bytes in all tables.
+pub(super) const THREADS_MAX: usize = 1 << 20;
+
 /// Returns the part of a name that tables remember, so that a rename is noticed. It ends with a whole character.
 pub(super) fn short_name(name: &[u8]) -> &[u8] {
     if name.len() <= TASK_NAME_BYTES_MAX {
@@ -93,6 +96,22 @@ impl<T> ThreadTable<T> {
     }
 }
 
+impl ThreadTable<TaskName> {
+    /// Sets the name of a thread. Returns whether it changed; counts the name of a thread beyond the limit as lost.
+    pub(super) fn set_name(&mut self, tid: i64, name: &[u8], batch: &mut BatchBuilder, pos: SourcePos) -> bool {
+        let name = short_name(name);
+        let Some(row) = self.get_or_add(tid, THREADS_MAX, TaskName::new) else {
+            batch.lose(Loss::OverLimit, pos);
+            return false;
+        };
+        let has_changed = **row != *name;
+        if has_changed {
+            *row = name.into();
+        }
+        has_changed
+    }
+}
+
 fn hash(tid: i64) -> u64 {
     FxBuildHasher.hash_one(tid)
 }
@@ -121,6 +140,17 @@ mod tests {
                 assert_eq!(losses, [(Loss::LongText, 1)], "{character} {before}");
             }
         }
+    }
+
+    #[test]
+    fn names_beyond_the_limit_of_threads_are_counted() {
+        let (mut names, mut batch) = (ThreadTable::<TaskName>::default(), BatchBuilder::new(ChunkLimits::default()));
+        let pos = SourcePos::Offset(0);
+        let mut set = |tid: usize, name: &[u8]| names.set_name(tid as i64, name, &mut batch, pos);
+        assert!((0..THREADS_MAX).all(|tid| set(tid, b"a")));
+        assert_eq!([set(0, b"a"), set(0, b"b"), set(THREADS_MAX, b"a")], [false, true, false]);
+        let losses: Vec<_> = batch.batch.losses.iter().map(|lost| (lost.loss, lost.count)).collect();
+        assert_eq!(losses, [(Loss::OverLimit, 1)]);
     }
 
     proptest! {
