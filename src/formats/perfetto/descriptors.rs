@@ -381,9 +381,18 @@ impl Descriptors {
             self.metadata.push(Metadata::ThreadSortIndex { pid: pid.clone(), tid, sort_index });
         }
         if pid != Id::None {
-            self.process_of.insert(descriptor.tid, descriptor.pid);
+            self.set_process(descriptor.tid, descriptor.pid, pos);
         }
         Some((pid, descriptor.tid))
+    }
+
+    /// Sets the process of a thread. Counts a thread beyond the limit as lost.
+    fn set_process(&mut self, tid: i64, pid: i64, pos: SourcePos) {
+        if has_room(&self.process_of, &tid, DESCRIPTORS_MAX) {
+            self.process_of.insert(tid, pid);
+        } else {
+            self.losses.add(Loss::OverLimit, pos);
+        }
     }
 
     /// Parses the process tree of a kernel.
@@ -407,7 +416,7 @@ impl Descriptors {
             }
             let Some(tid) = id else { continue };
             let pid = if is_process { tid } else { group.unwrap_or(tid) };
-            self.process_of.insert(tid, pid);
+            self.set_process(tid, pid, pos);
             if name.is_empty() {
                 continue;
             }
