@@ -190,7 +190,7 @@ impl<'c> CallgrindParser<'c> {
             b'0'..=b'9' | b'+' | b'-' | b'*' => self.costs(text, line, batch),
             _ => match text.iter().position(|byte| matches!(byte, b'=' | b':')) {
                 Some(at) if text[at] == b'=' => self.assign(&text[..at], &text[at + 1..], line, batch),
-                Some(at) => self.heading(&text[..at], text[at + 1..].trim_ascii(), line.offset),
+                Some(at) => self.heading(&text[..at], text[at + 1..].trim_ascii(), line, batch),
                 None => {
                     batch.lose(line.loss(), line.pos());
                     Ok(())
@@ -199,7 +199,13 @@ impl<'c> CallgrindParser<'c> {
         }
     }
 
-    fn heading(&mut self, key: &[u8], value: &[u8], offset: u64) -> Result<(), ReadError> {
+    fn heading(
+        &mut self,
+        key: &[u8],
+        value: &[u8],
+        line: TextLine<'_>,
+        batch: &mut BatchBuilder,
+    ) -> Result<(), ReadError> {
         let words = || value.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
         self.part_end.heading(key, value);
         match key {
@@ -216,7 +222,9 @@ impl<'c> CallgrindParser<'c> {
                     }
                     self.columns.push(column);
                 }
-                self.memory.add(self.graph.set_events(self.events.len()), offset)?;
+                let cut = words().count().saturating_sub(EVENTS_MAX);
+                batch.batch.losses.add_many(Loss::OverLimit, line.pos(), cut as u64);
+                self.memory.add(self.graph.set_events(self.events.len()), line.offset)?;
             }
             // The long name of an event precedes it: `event: curB : currently allocated Bytes`.
             b"event" if self.long_names.len() < EVENTS_MAX => {

@@ -90,6 +90,14 @@ fn the_last_word_of_an_event_name_is_its_unit() {
 }
 
 #[test]
+fn events_beyond_the_limit_are_counted() {
+    let events: Vec<String> = (0..35).map(|number| format!("E{number}")).collect();
+    let costs = vec!["1"; 35].join(" ");
+    let reading = read(&format!("version: 1\ncreator: y\nevents: {}\nfn=main\n1 {costs}\n", events.join(" ")));
+    assert_eq!((reading.events.len(), reading.lost()), (32, vec![(Loss::OverLimit, 3)]));
+}
+
+#[test]
 fn recursion_and_small_shares_keep_the_sums_and_damage_costs_its_line() {
     let recursive = "events: Ir\ncreator: y\nfn=main\n1 5\ncfn=f\ncalls=1 1\n1 100\nfn=f\n1 60\ncfn=f\ncalls=9 1\n1 90\n\
         cfn=h\ncalls=1 1\n1 40\nfn=h\n1 30\ncfn=f\ncalls=1 1\n1 10\n";
