@@ -123,16 +123,17 @@ impl<'a> ChromeEvents<'a> {
             self.recognised += 1;
             return self.add_bare_sample(record, pos);
         }
-        *if record[RecordField::Ph].shape == Shape::String { &mut self.recognised } else { &mut self.unrecognised } +=
-            1;
-        let phase = if record[RecordField::Ph].shape == Shape::String {
-            phase(record[RecordField::Ph].text)
+        let ph = &record[RecordField::Ph];
+        let phase = if ph.shape == Shape::String {
+            self.recognised += 1;
+            phase(ph.text)
         } else {
+            self.unrecognised += 1;
             Phase::Unknown
         };
         if matches!(phase, Phase::Unknown | Phase::Ignored) {
             let loss = if phase == Phase::Unknown { Loss::UnknownPhase } else { Loss::IgnoredPhase };
-            return self.losses.add_value(loss, LossValue::text(record[RecordField::Ph].text), pos);
+            return self.losses.add_value(loss, LossValue::text(ph.text), pos);
         }
         if phase == Phase::Metadata {
             return self.add_metadata(record, pos);
@@ -232,11 +233,7 @@ impl<'a> ChromeEvents<'a> {
 
     fn add_counter(&mut self, record: &ChromeRecord<'a>, spot: Spot) {
         let nobody = JsonValue::default();
-        let id = if record[RecordField::Id].is_absent() {
-            local_or_global(&record[RecordField::Id2]).0
-        } else {
-            record[RecordField::Id]
-        };
+        let (id, _) = record_id(record);
         let mut series_count = 0;
         for (series, value) in members(&record[RecordField::Args]) {
             series_count += 1;
@@ -260,11 +257,7 @@ impl<'a> ChromeEvents<'a> {
     }
 
     fn add_async(&mut self, record: &ChromeRecord<'a>, spot: Spot, kind: EventKind, by_name: bool) {
-        let (id, is_local) = if record[RecordField::Id].is_absent() {
-            local_or_global(&record[RecordField::Id2])
-        } else {
-            (record[RecordField::Id], false)
-        };
+        let (id, is_local) = record_id(record);
         if id.is_absent() {
             self.losses.add(Loss::BadAsync, spot.pos);
             let alone = self.thread_event(record, spot, EventKind::Instant);
@@ -299,11 +292,7 @@ impl<'a> ChromeEvents<'a> {
     }
 
     fn add_flow(&mut self, record: &ChromeRecord<'a>, spot: Spot, kind: EventKind) {
-        let id = if record[RecordField::Id].is_absent() {
-            local_or_global(&record[RecordField::Id2]).0
-        } else {
-            record[RecordField::Id]
-        };
+        let (id, _) = record_id(record);
         if id.is_absent() {
             return self.losses.add(Loss::BadFlow, spot.pos);
         }
@@ -336,11 +325,7 @@ impl<'a> ChromeEvents<'a> {
             record[RecordField::Args].shape == Shape::Object && !is_empty_object(record[RecordField::Args].text);
         let args = if has_args { valid_json(&record[RecordField::Args], &mut repairs) } else { "".into() };
         let mut members = vec![("object".into(), quoted(what).into())];
-        let id = if record[RecordField::Id].is_absent() {
-            local_or_global(&record[RecordField::Id2]).0
-        } else {
-            record[RecordField::Id]
-        };
+        let (id, _) = record_id(record);
         if !id.is_absent() {
             members.push(("id".into(), valid_json(&id, &mut repairs)));
         }
@@ -518,8 +503,12 @@ fn plain(id: JsonValue<'_>) -> JsonValue<'_> {
     JsonValue { shape, ..id }
 }
 
-/// Returns the id in an `id2`, and whether it is local to its process.
-fn local_or_global<'a>(id2: &JsonValue<'a>) -> (JsonValue<'a>, bool) {
+/// Returns the id of a record, from its `id` or its `id2`, and whether it is local to its process.
+fn record_id<'a>(record: &ChromeRecord<'a>) -> (JsonValue<'a>, bool) {
+    if !record[RecordField::Id].is_absent() {
+        return (record[RecordField::Id], false);
+    }
+    let id2 = &record[RecordField::Id2];
     let global = member(id2, b"global");
     if global.is_absent() { (member(id2, b"local"), true) } else { (global, false) }
 }
