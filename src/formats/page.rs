@@ -15,6 +15,7 @@ use self::parts::{PagePart, PageParts, PartKind, WithoutParts};
 use super::chrome;
 use super::format::{Format, Opener};
 use super::input::base64::Base64Reader;
+use super::input::page_head::is_page;
 use super::input::source::Source;
 use super::input::unpack::{Allowance, Ended};
 use super::json::sniff::looks_like_json;
@@ -39,7 +40,7 @@ const NOT_A_TRACE: &str = "A part of the page is neither Chrome JSON nor text of
 
 /// Creates a reader of text, or of a page. A page that is still written is read as text only.
 fn open(source: Source) -> Reader {
-    if source.is_live() || !ftrace::is_page(source.head()) {
+    if source.is_live() || !is_page(source.head()) {
         return ftrace::open(source);
     }
     Reader::Stream(Box::new(TracePage { source: Some(source) }))
@@ -209,7 +210,7 @@ impl PartReader {
         let end = source.packed_end();
         let mut reader = if looks_like_json(source.head()) {
             chrome::read::open(source)
-        } else if ftrace::looks_like_ftrace(source.head()) && !ftrace::is_page(source.head()) {
+        } else if ftrace::looks_like_ftrace(source.head()) && !is_page(source.head()) {
             ftrace::open(source)
         } else {
             self.losses.add_because(NOT_A_TRACE, Loss::BadRecord, pos);

@@ -9,6 +9,7 @@ pub(crate) mod lengths;
 pub(crate) mod lines;
 mod members;
 pub(crate) mod packed_end;
+pub(crate) mod page_head;
 pub(crate) mod source;
 pub(crate) mod text;
 pub(crate) mod ticks;

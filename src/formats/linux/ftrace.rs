@@ -16,6 +16,7 @@ use crate::formats::cargo_timings;
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::decimal::{nanos_from_micros, nanos_from_nanos, nanos_from_seconds};
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
+use crate::formats::input::page_head::is_page;
 use crate::formats::input::source::Source;
 use crate::formats::input::text::{parsed, split_word};
 use crate::formats::json::sniff::looks_like_json;
@@ -51,12 +52,6 @@ pub(crate) fn looks_like_ftrace(head: &[u8]) -> bool {
 pub(crate) fn open(source: Source) -> Reader {
     let page = if is_page(source.head()) { Page::Outside } else { Page::None };
     crate::formats::input::lines::open(source, Ftrace { page, ..Ftrace::default() })
-}
-
-pub(crate) fn is_page(head: &[u8]) -> bool {
-    let head = head.trim_ascii_start();
-    let begins = |text: &[u8]| head.get(..text.len()).is_some_and(|head| head.eq_ignore_ascii_case(text));
-    begins(b"<!doctype html") || begins(b"<html")
 }
 
 /// Returns whether a line is a header or comment, not an event.

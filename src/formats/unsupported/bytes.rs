@@ -1,6 +1,7 @@
 //! Detection of unsupported binary formats. Each checks more than the magic number if that is short or missing.
 
 use crate::formats::input::lines::head_lines;
+use crate::formats::input::page_head::is_page;
 
 pub(super) const SQLITE: &[u8] = b"SQLite format 3\0";
 
@@ -104,18 +105,6 @@ pub(super) fn is_heaptrack(head: &[u8]) -> bool {
         words.next() == Some(b"v") && words.next().is_some_and(|word| word.iter().all(u8::is_ascii_hexdigit))
     });
     is_version && lines.next().is_some_and(|line| matches!(line, [b'X' | b'I' | b'x' | b's' | b'R', b' ', ..]))
-}
-
-/// Returns whether the text starts like an HTML page, after comments.
-pub(super) fn is_page(head: &[u8]) -> bool {
-    let mut head = head.trim_ascii_start();
-    while head.starts_with(b"<!--")
-        && let Some(end) = memchr::memmem::find(head, b"-->")
-    {
-        head = head[end + 3..].trim_ascii_start();
-    }
-    let begins = |text: &[u8]| head.get(..text.len()).is_some_and(|head| head.eq_ignore_ascii_case(text));
-    begins(b"<!doctype html") || begins(b"<html")
 }
 
 /// Returns whether a page has this text near its start.
