@@ -1,8 +1,10 @@
-//! The base of every other module: time, units, cancellation, progress, density, the memory budget, files, disks,
-//! free space, mapped and temporary files, threads, signals, escaping, CSV cells and demangling. Independent of traces.
+//! The base of every other module: time, units, cancellation, progress, density, the memory budget, files, disks, free
+//! space, mapped and temporary files, threads, signals, escaping, CSV cells, numbers in bytes and demangling.
+//! Independent of traces.
 
 pub(crate) mod budget;
 pub(crate) mod budget_shares;
+pub(crate) mod bytes;
 pub(crate) mod cancel;
 pub(crate) mod csv;
 pub(crate) mod demangle;

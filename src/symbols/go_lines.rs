@@ -7,6 +7,7 @@ use std::cell::Cell;
 use super::elf::ElfFile;
 use super::go_inlined::{GoInlined, GoLayout};
 use super::names::{AddressNames, AddressNamesBuilder, FunctionName};
+use crate::base::bytes::u32_at;
 use crate::base::demangle::demangle;
 
 /// The sections of the table, in programs at fixed addresses and in others.
@@ -229,10 +230,6 @@ impl GoLines {
         let rest = &rest[..rest.len().min(TEXT_BYTES_MAX)];
         memchr::memchr(0, rest).map(|end| &rest[..end])
     }
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    bytes.get(at..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
 }
 
 /// Reads a variable-length number of 7 bits per byte.

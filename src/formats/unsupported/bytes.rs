@@ -1,17 +1,10 @@
 //! Detection of unsupported binary formats. Each checks more than the magic number if that is short or missing.
 
+use crate::base::bytes::{u32_at, u64_at};
 use crate::formats::input::lines::head_lines;
 use crate::formats::input::page_head::is_page;
 
 pub(super) const SQLITE: &[u8] = b"SQLite format 3\0";
-
-fn u32_at(head: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(*head.get(at..)?.first_chunk()?))
-}
-
-fn u64_at(head: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_le_bytes(*head.get(at..)?.first_chunk()?))
-}
 
 /// Returns whether this is a Windows program: a DOS header that locates a PE header.
 pub(super) fn is_windows_program(head: &[u8]) -> bool {
