@@ -158,14 +158,14 @@ impl Sketch {
         let mut bars: Vec<SketchBar> = Vec::new();
         let mut last = None;
         for (bucket, &count) in (first..).zip(&counts) {
-            let (least_ns, most_ns) = bucket_bounds(bucket, FINEST_LOG2);
             let bar = bucket >> shift;
             if last != Some(bar) {
+                let (least_ns, _) = bucket_bounds(bar << shift, FINEST_LOG2);
+                let (_, most_ns) = bucket_bounds(((bar + 1) << shift) - 1, FINEST_LOG2);
                 bars.push(SketchBar { least_ns, most_ns, count: 0 });
                 last = Some(bar);
             }
             if let Some(bar) = bars.last_mut() {
-                bar.most_ns = most_ns;
                 bar.count += u64::from(count);
             }
         }
