@@ -137,7 +137,8 @@ fn scaled(text: &str, units: &[(&str, u64)]) -> Result<i128, Problem> {
         return Err(Problem::NoNumber);
     }
     let fraction = fraction.trim_end_matches('0');
-    // An `i128` holds 38 digits: 64 bits need 20 before the point, and the largest unit has at most 13 after it.
+    // An `i128` holds 38 digits: 64 bits need 20 before the point. Finer fractions than those of an hour in
+    // nanoseconds, 13 digits, are refused.
     if whole.trim_start_matches('0').len() > 20 {
         return Err(Problem::TooLarge);
     }

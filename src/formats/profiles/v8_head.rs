@@ -222,12 +222,13 @@ fn read_array(
             }
             b',' => scanner.pos += 1,
             _ => {
+                let offset = scanner.pos as u64;
                 let value = scanner.value(0)?;
                 // The text may end within a number.
                 if scanner.pos == scanner.bytes.len() {
                     return Err(Broken::Incomplete.into());
                 }
-                element(&value, scanner.pos as u64)?;
+                element(&value, offset)?;
             }
         }
     }
