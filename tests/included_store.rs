@@ -119,7 +119,7 @@ fn every_test_trace_loads_from_its_included_store_as_from_its_events() {
         assert!(fs::read(&again).unwrap() == fs::read(&output).unwrap(), "{name}");
         traces += 1;
     }
-    assert!(traces > 25, "{traces} captures");
+    assert!(traces > 25, "{traces} traces");
 }
 
 #[test]

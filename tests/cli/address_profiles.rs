@@ -93,7 +93,7 @@ fn perfetto(moved: &Moved) -> Vec<u8> {
 /// one.
 fn pprof(moved: &Moved, has_names: bool) -> Vec<u8> {
     const MAPPED: u64 = 0x7000_0000;
-    // The mapping of the code alone, aligned to a page.
+    // This mapping has only the code, aligned to a page.
     let [code, caller] = moved.linked.map(|address| moved.offset(address));
     let page = code & !0xfff;
     let location = |id: u64, mapping: u64, address: u64, functions: &[u64]| {

@@ -21,8 +21,8 @@ fn spans(folder: &Path) -> std::path::PathBuf {
 }
 
 /// Returns folded stacks, by path.
-fn folded(words: &[&str]) -> BTreeMap<String, u64> {
-    folded_paths(&[&["--no-cache"], words].concat())
+fn folded(args: &[&str]) -> BTreeMap<String, u64> {
+    folded_paths(&[&["--no-cache"], args].concat())
 }
 
 fn folded_paths(args: &[&str]) -> BTreeMap<String, u64> {
@@ -193,7 +193,7 @@ fn an_svg_flame_graph_is_one_file_with_a_tooltip_per_frame() {
     assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
     assert!(!svg.contains("<script") && !svg.contains("href") && !svg.contains("url("), "nothing from outside");
     let (rectangles, titles) = titles_of_xml(&svg);
-    // The background, and the root with three paths.
+    // There is a background, and the root with three paths.
     assert_eq!((rectangles, titles.len()), (5, 4));
     assert_eq!(titles[0], "all: 140 µs, 100.00 %, self 0 ns");
     assert!(titles.contains(&"<c> & \"d\": 5 µs, 3.57 %, self 5 µs".to_owned()), "{titles:?}");
@@ -416,7 +416,7 @@ fn perfetto_samples() -> Vec<u8> {
         .message(6, &frame(2, 2))
         .message(7, &message().number(1, 1).number(2, 1))
         .message(7, &message().number(1, 2).number(2, 1).number(2, 2));
-    // HW_CPU_CYCLES.
+    // The event is HW_CPU_CYCLES.
     let timebase = message().number(1, 1000).number(4, 10);
     let defaults = message().message(12, &message().message(1, &timebase));
     let head = message().number(10, 1).number(13, 1).message(12, &interned).message(59, &defaults);
@@ -518,8 +518,8 @@ fn functions_of_the_kernel_in_a_perf_text_are_merged_into_their_callers() {
 #[test]
 fn ranges_of_many_samples_match_a_naive_fold_also_after_an_export() {
     let folder = folder();
-    // Enough samples for a ledger: three threads, one with a tenth of the samples, and every fifth sample of another
-    // event.
+    // There are enough samples for a ledger. One of three threads has a tenth of them, and every fifth sample is of
+    // another event.
     let (mut events, mut samples, mut state) = (Vec::new(), Vec::new(), 7_u64);
     for ts_us in 0..40_000_u64 {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Far more than any command of a test takes, also on a busy machine.
+/// Timeout of a command: far more than any takes, also on a busy machine.
 const TIME_LIMIT: Duration = Duration::from_mins(2);
 
 /// The result of a command.
@@ -60,7 +60,7 @@ pub(crate) fn longspan(args: &[&str]) -> CommandResult {
 
 /// Waits for the end of a child, and kills it if it hangs.
 #[track_caller]
-pub(crate) fn wait(child: &mut Child, words: &[&str]) -> Option<i32> {
+pub(crate) fn wait(child: &mut Child, args: &[&str]) -> Option<i32> {
     let began = Instant::now();
     loop {
         if let Some(status) = child.try_wait().expect("a child") {
@@ -68,7 +68,7 @@ pub(crate) fn wait(child: &mut Child, words: &[&str]) -> Option<i32> {
         }
         if began.elapsed() > TIME_LIMIT {
             child.kill().expect("a child");
-            panic!("{words:?} hangs");
+            panic!("{args:?} hangs");
         }
         std::thread::sleep(Duration::from_millis(2));
     }

@@ -16,39 +16,39 @@ use serde_json::Value;
 
 use crate::harness::{command, folder, longspan, text, wait};
 
-/// Far more than any wait of a test takes.
+/// Timeout of a wait: far more than any takes.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A running command that listens, with its lines on stderr.
 struct Listening {
     child: Child,
-    said: Receiver<String>,
-    heard: Vec<String>,
+    receiver: Receiver<String>,
+    lines: Vec<String>,
 }
 
 impl Listening {
-    fn start(words: &[&str]) -> Self {
-        Self::of(command(words))
+    fn start(args: &[&str]) -> Self {
+        Self::of(command(args))
     }
 
     fn of(mut command: Command) -> Self {
         let mut child = command.spawn().expect("it starts");
-        let lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
-        let (out, said) = channel();
-        std::thread::spawn(move || lines.map_while(Result::ok).all(|line| out.send(line).is_ok()));
-        Self { child, said, heard: Vec::new() }
+        let stderr_lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+        let (sender, receiver) = channel();
+        std::thread::spawn(move || stderr_lines.map_while(Result::ok).all(|line| sender.send(line).is_ok()));
+        Self { child, receiver, lines: Vec::new() }
     }
 
     /// Waits for a line on stderr.
     #[track_caller]
-    fn wait_for_line(&mut self, words: &str) -> String {
-        if let Some(heard) = self.heard.iter().find(|line| line.contains(words)) {
-            return heard.clone();
+    fn wait_for_line(&mut self, text: &str) -> String {
+        if let Some(line) = self.lines.iter().find(|line| line.contains(text)) {
+            return line.clone();
         }
         loop {
-            let line = self.said.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("{words}: {:?}", self.heard));
-            self.heard.push(line.clone());
-            if line.contains(words) {
+            let line = self.receiver.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("{text}: {:?}", self.lines));
+            self.lines.push(line.clone());
+            if line.contains(text) {
                 return line;
             }
         }
@@ -61,15 +61,15 @@ impl Listening {
         port.and_then(|port| port.parse().ok()).expect("a port")
     }
 
-    /// Interrupts it like Ctrl+C, and returns its stdout and stderr.
+    /// Interrupts the command like Ctrl+C, and returns its stdout and stderr.
     fn end(mut self) -> (String, Vec<String>) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-INT", &pid]).status().expect("kill").success());
         let mut printed = String::new();
         self.child.stdout.take().expect("a pipe").read_to_string(&mut printed).expect("text");
-        self.heard.extend(self.said.iter());
-        assert_eq!(wait(&mut self.child, &["listen"]), Some(0), "{:?}", self.heard);
-        (printed, self.heard)
+        self.lines.extend(self.receiver.iter());
+        assert_eq!(wait(&mut self.child, &["listen"]), Some(0), "{:?}", self.lines);
+        (printed, self.lines)
     }
 }
 
@@ -110,7 +110,7 @@ fn each_socket_connection_is_a_source_with_its_own_format() {
     json.write_all(b"[\n{\"ph\":\"X\",\"name\":\"of json\",\"pid\":1,\"tid\":1,\"ts\":5,\"dur\":2},\n").expect("sent");
     let mut strace = connect(&socket);
     strace.write_all(b"7 1795166531.000001 read(3) = 0 <0.000010>\n7 1795166531.000002 wri").expect("sent");
-    // A client that sends nothing, one that sends garbage, and half a record.
+    // One client sends nothing, one sends garbage, and one sends half a record.
     drop(connect(&socket));
     connect(&socket).write_all(b"plain text\n").expect("sent");
     drop(strace);
@@ -161,7 +161,8 @@ fn a_hundred_concurrent_connections_lose_nothing_and_a_slow_one_blocks_no_other(
     // All data is there, although the program is interrupted immediately.
     let (_, stderr) = listening.end();
     assert!(stderr.iter().any(|line| line.contains("20000 spans written")), "{stderr:?}");
-    let left = stderr.iter().find_map(|line| line.strip_suffix(": is not a trace; the file is kept")).expect("said");
+    let left =
+        stderr.iter().find_map(|line| line.strip_suffix(": is not a trace; the file is kept")).expect("a message");
     let left = left.strip_prefix("longspan: ").expect("a path");
     assert_eq!(fs::read(left).expect("there"), b"plain text\n");
     let counts = longspan(&["stats", text(&out), "--no-cache", "--format", "jsonl"]).done();
@@ -280,13 +281,13 @@ fn otlp_exporters_get_valid_responses_and_their_spans_are_in_order() {
     let mut listening = Listening::start(&["tail", "otlp:0", "--format", "jsonl"]);
     let port = listening.port();
     let names = |text: &str| [format!("{text} 1"), format!("{text} 2")];
-    // Two requests on one connection.
+    // These are two requests on one connection.
     let mut stream = to(port);
     for word in ["json", "again"] {
         let (status, whole) = send(&mut stream, &post(port, JSON, request(&names(word)).as_bytes()));
         assert!(status == 200 && whole.ends_with("\r\n\r\n{}") && whole.contains("keep-alive"), "{whole}");
     }
-    // Chunked, with arbitrary cuts.
+    // This body is chunked, with arbitrary cuts.
     let body = request(&names("chunks"));
     let mut chunked =
         format!("POST /v1/traces HTTP/1.1\r\nHost: 127.0.0.1\r\n{JSON}Transfer-Encoding: chunked\r\n\r\n");
@@ -301,7 +302,7 @@ fn otlp_exporters_get_valid_responses_and_their_spans_are_in_order() {
         std::thread::sleep(Duration::from_millis(1));
     }
     assert_eq!(read_response(&mut slow).0, 200);
-    // Compressed, and sent only after the server asks for it.
+    // This body is compressed, and sent only after the server asks for it.
     let gzip = |bytes: &[u8]| {
         let mut gzip =
             Command::new("gzip").arg("-c").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("gzip");
@@ -310,7 +311,7 @@ fn otlp_exporters_get_valid_responses_and_their_spans_are_in_order() {
     };
     let unpacked = request(&names("packed"));
     let (one, two) = unpacked.as_bytes().split_at(unpacked.len() / 3);
-    // Two members, as of a client that flushes.
+    // This body has two gzip members, like that of a client that flushes.
     let packed = [gzip(one), gzip(two)].concat();
     let head = post(port, &format!("{JSON}Content-Encoding: gzip\r\nExpect: 100-continue\r\n"), &packed);
     let (head, body) = head.split_at(head.len() - packed.len());
@@ -320,7 +321,7 @@ fn otlp_exporters_get_valid_responses_and_their_spans_are_in_order() {
     waits.read_exact(&mut go).expect("it wants it");
     assert_eq!(&go, b"HTTP/1.1 100 Continue\r\n\r\n");
     assert_eq!(send(&mut waits, body).0, 200);
-    // Protobuf: a resource with a service, a scope, and a span with a name, a start and an end.
+    // The protobuf body has a resource with a service, a scope, and a span with a name, a start and an end.
     let field = |tag: u8, bytes: &[u8]| [&[tag, bytes.len() as u8], bytes].concat();
     let time = |tag: u8, ns: u64| [&[tag][..], &ns.to_le_bytes()].concat();
     let span = [
@@ -430,7 +431,7 @@ fn requests_that_are_not_local_exports_are_refused_with_their_status() {
     let good = str::from_utf8(&good).expect("text");
     let local = format!("Host: localhost:{port}");
     for (status, request) in [
-        // A page of another site, also one whose host name resolves to this machine.
+        // These are pages of another site, also one whose host name resolves to this machine.
         (403, good.replace("\r\n\r\n", "\r\nOrigin: https://evil.example\r\n\r\n")),
         (403, good.replace("\r\n\r\n", "\r\nSec-Fetch-Site: same-origin\r\n\r\n")),
         (421, good.replace(&local, "Host: evil.example")),
@@ -459,7 +460,7 @@ fn requests_that_are_not_local_exports_are_refused_with_their_status() {
     let (_, head) = send(&mut to(port), format!("HEAD /v1/traces HTTP/1.1\r\n{local}\r\n\r\n").as_bytes());
     assert!(head.starts_with("HTTP/1.1 405") && head.ends_with("\r\n\r\n"), "no body: {head}");
     assert_eq!(send(&mut to(port), b"\x16\x03\x01\x02\x00\x01").0, 400, "TLS");
-    // 100 MiB of zeros in 100 KiB.
+    // The body has 100 MiB of zeros in 100 KiB.
     let bomb = Command::new("sh").args(["-c", "head -c 100M /dev/zero | gzip -c"]).output().expect("packed").stdout;
     let (status, whole) = send(&mut to(port), &post(port, &format!("{JSON}Content-Encoding: gzip\r\n"), &bomb));
     assert_eq!(status, 413, "{whole}");
@@ -487,7 +488,7 @@ fn slow_and_silent_connections_time_out_while_others_are_served() {
     let mut listening = Listening::start(&["tail", "otlp:0", "--format", "jsonl"]);
     let port = listening.port();
     let began = Instant::now();
-    // More clients than the limit, each of which sends a byte of a header now and then.
+    // There are more clients than the limit, and each sends a byte of a header now and then.
     let mut slow: Vec<TcpStream> = (0..50).map(|_| to(port)).collect();
     let good = post(port, JSON, request(&["x".to_owned()]).as_bytes());
     for stream in &mut slow {

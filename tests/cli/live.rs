@@ -21,7 +21,7 @@ use serde_json::Value;
 
 use crate::harness::{command, data, folder, longspan, spans_of, text, wait};
 
-/// Far more than any wait of a test takes.
+/// Timeout of a wait: far more than any takes.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 fn program() -> &'static str {
@@ -298,7 +298,7 @@ fn a_recording_equals_the_sorted_file_and_leaves_no_other_file() {
     assert_eq!((fs::read(&out).expect("there"), fs::read(&spool).expect("kept")), (whole, b"plain text\n".to_vec()));
     let (status, _, errors) = fed(&args, stream.as_bytes(), 10_000);
     assert!(status == Some(1) && errors.contains("an earlier recording left it there"), "{errors}");
-    // So is the file of any other source.
+    // The file of any other source is kept too.
     let second = folder.path().join("out.longspan.2.spool");
     fs::rename(&spool, &second).expect("renamed");
     let message = longspan(&["record", text(&path), text(&path), "-o", text(&out)]).failed(1);
@@ -502,7 +502,7 @@ fn a_ring_buffer_recording_keeps_the_last_part_counts_the_rest_and_frees_disk_sp
     const SPANS: u64 = 150_000;
     let folder = folder();
     let out = folder.path().join("out.longspan");
-    // One span per millisecond: 150 s.
+    // The trace has one span per millisecond, for 150 s.
     let by_bytes = (2 << 20).to_string();
     for keep in ["40s", &by_bytes] {
         let words = ["record", "-", "-o", text(&out), "--keep", keep, "--memory", "8MiB", "--progress", "always"];

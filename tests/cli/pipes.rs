@@ -192,7 +192,7 @@ fn a_trace_that_is_also_stdout_is_not_overwritten() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_file_that_reports_no_size_is_read_to_its_end() {
-    // The command line of the process itself, whose first argument is the trace.
+    // This file is the command line of the process itself, whose first argument is the trace.
     use std::os::unix::process::CommandExt;
     let mut reader = command(&["spans", "--no-cache", "/proc/self/cmdline"]);
     let output =

@@ -58,7 +58,7 @@ fn a_truncated_stack_is_marked_at_its_end() {
         }
     }
     assert_eq!(before, frames.len());
-    // Registers that point nowhere.
+    // These registers point nowhere.
     let lost = RawRecording { registers: [0; 20], ..whole.clone() };
     let file = written(folder.path(), &[&whole, &lost]);
     let found = stacks(&["--no-cache", "--no-symbols", text(&file)]);

@@ -26,7 +26,7 @@ fn an_exported_trace_has_the_same_spans() {
     }
 }
 
-/// With sorted, nearly sorted and shuffled events.
+/// The traces have sorted, nearly sorted and shuffled events.
 #[test]
 fn a_generated_trace_is_the_same_in_every_format() {
     let folder = folder();

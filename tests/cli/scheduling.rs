@@ -245,7 +245,7 @@ fn a_perfetto_export_of_one_thread_has_all_of_its_cpu_time() {
     assert_eq!(count(&out, &[]), count(&file, &filter));
 }
 
-/// Several files: the threads and processes of each have the times and names that they have alone.
+/// With several files, the threads and processes of each have the times and names that they have alone.
 #[test]
 fn scheduling_of_a_file_does_not_depend_on_other_files() {
     let (perf, ftrace) = (data("perf_sched_script.txt.gz"), data("ftrace.txt.gz"));

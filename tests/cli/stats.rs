@@ -9,7 +9,7 @@ use crate::harness::{data, folder, longspan, records, spans_of, text};
 /// The numeric columns of the totals, in order.
 const NUMBERS: &str = "count,total,self,mean,p50,p99,min,max,distinct,deviation,p90,p95,unfinished,quantile_error";
 
-/// By name and category: count, sum, minimum and maximum of full durations. Unfinished spans are not in tables of sums.
+/// Count, sum, minimum and maximum of full durations, by name and category. Unfinished spans are not in tables of sums.
 fn sums(rows: &[Vec<String>]) -> BTreeMap<(String, String), (u64, u64, u64, u64)> {
     let mut sums = BTreeMap::new();
     for row in rows {
@@ -79,7 +79,7 @@ fn an_empty_table_is_explained_on_stderr() {
     assert!(nothing.contains("this trace has no counters"), "{nothing}");
 }
 
-/// By the cells of some columns: the number of spans, and their time.
+/// The number of spans and their time, by the cells of some columns.
 fn grouped(rows: &[Vec<String>], columns: &[usize]) -> BTreeMap<Vec<String>, (u64, u64)> {
     let mut groups: BTreeMap<Vec<String>, (u64, u64)> = BTreeMap::new();
     for row in rows {
@@ -102,7 +102,7 @@ fn groups_are_sums_over_the_listed_spans() {
 
 fn groups_are_sums_of(file: &Path) {
     let spans = records(&spans_of(file));
-    // Keys, and the corresponding columns of `spans`.
+    // These are keys, and the corresponding columns of `spans`.
     let cases: [(&str, &str, &[usize]); 6] = [
         ("name", "name,category", &[3, 4]),
         ("category", "category", &[4]),

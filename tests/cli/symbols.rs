@@ -107,7 +107,7 @@ fn the_module_list_explains_missing_symbols_and_suggests_a_command() {
     assert_eq!(work(&["--symbols", text(&symbol_folder)]), ["named", "2", ""]);
     fs::remove_file(&program).expect("removed");
     assert_eq!(work(&[]), ["no file", "0", &fetch]);
-    // A trace in another folder: the program is outside the searched folders.
+    // The trace is in another folder, so the program is outside the searched folders.
     let elsewhere = self::folder();
     let copy = elsewhere.path().join("perf.data");
     fs::copy(file, &copy).expect("copied");
@@ -230,7 +230,7 @@ fn no_file_outside_the_searched_folders_is_opened_for_any_recorded_path() {
     let id = build_id(&secret);
     let apart = outside.path().join("apart.dbg");
     run(Command::new("objcopy").arg("--only-keep-debug").args([&secret, &apart]));
-    // A stripped program beside the trace. Links to its debug file and its build-id lead out of the folder.
+    // A stripped program is beside the trace. Links to its debug file and its build-id lead out of the folder.
     let stripped = inside("stripped");
     run(Command::new("objcopy")
         .arg("--strip-all")
@@ -360,7 +360,7 @@ fn two_programs_with_one_file_name_are_two_modules() {
     let [first, second] = ["d1", "d2"].map(|name| {
         let folder = outer.path().join(name);
         fs::create_dir(&folder).expect("made");
-        // Another build, with the same addresses.
+        // This is another build, with the same addresses.
         program(&folder, &format!("int salt_{name};"))
     });
     let starts = [MAPPED_AT, MAPPED_AT + 0x1000_0000];

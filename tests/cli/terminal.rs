@@ -116,7 +116,7 @@ fn no_command_prints_control_characters_of_names_to_a_terminal() {
         (1, vec!["info", "--no-cache", trace, missing]),
     ];
     for source in [trace, archive] {
-        for words in [
+        for args in [
             &["info"][..],
             &["info", "--json"],
             &["spans"],
@@ -125,22 +125,22 @@ fn no_command_prints_control_characters_of_names_to_a_terminal() {
             &["stats", "--format", "jsonl"],
             &["dump"],
         ] {
-            commands.push((0, [words, &["--cache", cache, source]].concat()));
+            commands.push((0, [args, &["--cache", cache, source]].concat()));
         }
     }
     commands.push((0, vec!["cache", "list", "--cache", cache]));
     commands.push((0, vec!["cache", "clear", "--cache", cache]));
     let mut shown_names = 0;
-    for (expected, mut words) in commands {
+    for (expected, mut args) in commands {
         // The progress line contains no name, and the program clears it with control characters.
-        if expected != 2 && words[0] != "cache" {
-            words.extend(["--progress", "never"]);
+        if expected != 2 && args[0] != "cache" {
+            args.extend(["--progress", "never"]);
         }
-        let (status, shown) = on_terminal(&words);
-        assert_eq!(status, expected, "{words:?}: {shown}");
-        assert_eq!(controls(&shown), [""; 0], "{words:?}: {shown}");
+        let (status, shown) = on_terminal(&args);
+        assert_eq!(status, expected, "{args:?}: {shown}");
+        assert_eq!(controls(&shown), [""; 0], "{args:?}: {shown}");
         let fakes = shown.lines().filter(|line| line.starts_with("longspan: fake")).count();
-        assert_eq!(fakes, 0, "{words:?}: a name begins a line of its own: {shown}");
+        assert_eq!(fakes, 0, "{args:?}: a name begins a line of its own: {shown}");
         shown_names += usize::from(shown.contains("longspan: fake"));
     }
     assert!(shown_names > 20, "only {shown_names} commands show a hostile name");

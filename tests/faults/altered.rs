@@ -41,15 +41,15 @@ fn message(output: &Output) -> String {
 }
 
 /// Returns the output file of a command, or its stdout, without parts that differ between runs.
-fn result(words: &[&str], output: &Output, out: &Path) -> Vec<u8> {
-    if words.contains(&"-o") {
+fn result(args: &[&str], output: &Output, out: &Path) -> Vec<u8> {
+    if args.contains(&"-o") {
         return fs::read(out).expect("written");
     }
-    if words[0] == "spans" || words[0] == "stats" || words[0] == "dump" {
+    if args[0] == "spans" || args[0] == "stats" || args[0] == "dump" {
         return output.stdout.clone();
     }
     let mut object: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    if words[0] == "bench" {
+    if args[0] == "bench" {
         return serde_json::to_vec(&object["spans"]).expect("JSON");
     }
     object["load"].take();

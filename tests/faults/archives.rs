@@ -158,7 +158,7 @@ fn list_end(count: u16, bytes: u32, offset: u32) -> Vec<u8> {
 #[test]
 fn a_zip_archive_with_overlapping_files_ends_at_the_unpacked_limit() {
     let folder = folder();
-    // One file of 10 KiB that is listed 1,000 times, in an archive of less than 70 KiB.
+    // One file of 10 KiB is listed 1,000 times, in an archive of less than 70 KiB.
     let content = [TRACE, &vec![b' '; 10 << 10]].concat();
     let first = stored(b"a.json", &content);
     let list = listed(b"a.json", 0, &content).repeat(1000);
@@ -174,7 +174,7 @@ fn a_list_of_many_long_names_takes_no_more_memory_than_one() {
     let folder = folder();
     let path = folder.path().join("a.zip");
     let first = stored(b"a.json", TRACE);
-    // Hidden files, none of which is unpacked.
+    // The files are hidden, so none is unpacked.
     let (name, files) = ([b".".to_vec(), vec![b'n'; 4000]].concat(), 30_000);
     let mut out = std::io::BufWriter::new(fs::File::create(&path).expect("created"));
     out.write_all(&first).expect("written");

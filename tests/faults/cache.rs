@@ -18,7 +18,7 @@ fn a_cache_folder_that_cannot_be_created_or_written_is_reported_and_not_used() {
     let trace = native_trace(folder.path(), 2000);
     let expected = lines(&load(&trace, &options(None)).expect("loads").store);
     let below_a_file = trace.join("cache");
-    // A folder in which nobody can create a file, not even root, which ignores permissions.
+    // Nobody can create a file in this folder, not even root, which ignores permissions.
     let unwritable = Path::new("/proc/self/task");
     for cache in [&below_a_file, unwritable] {
         let loaded = load(&trace, &options(Some(cache))).expect("loads without a cache");

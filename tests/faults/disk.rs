@@ -131,7 +131,7 @@ fn previews_stay_readable_after_their_load_has_failed() {
     let folder = folder();
     let (trace, cache) = (native_trace(folder.path(), 300_000), folder.path().join("cache"));
     let expected = lines(&load(&trace, &options(None)).expect("loads").store);
-    // Slow enough for previews. Only the sync at the end fails.
+    // The disk is slow enough for previews. Only the sync at the end fails.
     let counting = Arc::new(Refusing::new(u64::MAX, false, 0));
     load(&trace, &on(counting.clone(), &cache)).expect("loads");
     Cache::open(&cache).expect("a cache").clear().expect("cleared");
@@ -223,7 +223,7 @@ fn a_power_loss_at_any_moment_leaves_a_complete_store_or_one_that_does_not_open(
     let folder = folder();
     let (trace, cache) = (native_trace(folder.path(), 20_000), folder.path().join("cache"));
     let remembering = Arc::new(Remembering::default());
-    // Enough memory that nothing is spilled, so all requests are for the store.
+    // With this memory, nothing is spilled, so all requests are for the store.
     let options = LoadOptions { memory: Memory::new(1 << 26), ..on(remembering.clone(), &cache) };
     let expected = lines(&load(&trace, &options).expect("loads").store);
     let requests = remembering.0.lock().expect("no test panics with it").clone();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::harness::{files, folder, json_trace, limited, longspan, moments};
 
-/// Far more than any command here takes.
+/// Timeout of a command: far more than any takes.
 const TIME_LIMIT: Duration = Duration::from_mins(1);
 
 /// Waits for the end of a command, and kills it if it hangs. Its output must fit a pipe.
@@ -174,7 +174,7 @@ fn a_disk_that_fills_up_at_any_output_size_leaves_only_the_old_file() {
 #[test]
 fn a_disk_that_fills_up_at_any_point_of_a_load_is_an_error_and_leaves_no_file() {
     let folder = folder();
-    // More than half of the budget, so that events are spilled.
+    // The events take more than half of the budget, so they are spilled.
     let (trace, cache) = (json_trace(folder.path(), 150_000), folder.path().join("cache"));
     let args = ["info", "--cache", text(&cache), text(&trace), "--memory", "8MiB"];
     assert!(longspan(&args).status().expect("it ends").success());

@@ -360,8 +360,8 @@ fn files(folder: &Path, count: u64) -> Vec<PathBuf> {
 }
 
 /// Returns the peak of the sampled anonymous memory of a command, and the JSON that it prints.
-fn anonymous_bytes(words: &[&str]) -> (u64, serde_json::Value) {
-    let (bytes, text) = peak_bytes(words);
+fn anonymous_bytes(args: &[&str]) -> (u64, serde_json::Value) {
+    let (bytes, text) = peak_bytes(args);
     (bytes, serde_json::from_str(&text).expect("JSON"))
 }
 
@@ -392,16 +392,16 @@ fn peak_bytes(args: &[&str]) -> (u64, String) {
 fn bytes_of(command: Command, paths: &[PathBuf], memory: &str) -> u64 {
     let tables = paths[0].with_file_name(format!("{memory}.parquet"));
     let tables = tables.to_str().expect("text");
-    let words: &[&str] = match command {
+    let args: &[&str] = match command {
         Dump => &["dump"],
         Stats => &["stats"],
         Flame => &["flame", "--format", "json"],
         Spans => &["spans", "--format", "csv"],
         Parquet => &["export", "-o", tables],
     };
-    let mut words = [words, &["--no-cache", "--memory", memory]].concat();
-    words.extend(paths.iter().map(|path| path.to_str().expect("text")));
-    peak_bytes(&words).0
+    let mut args = [args, &["--no-cache", "--memory", memory]].concat();
+    args.extend(paths.iter().map(|path| path.to_str().expect("text")));
+    peak_bytes(&args).0
 }
 
 #[test]

@@ -31,8 +31,8 @@ fn leftovers(folder: &Path) -> Vec<String> {
 }
 
 /// Starts a command with all its temporary files below `folder`.
-fn start(words: &[&str], folder: &Path) -> Child {
-    let mut command = signalled(words);
+fn start(args: &[&str], folder: &Path) -> Child {
+    let mut command = signalled(args);
     command.env("TMPDIR", folder).stdin(Stdio::piped());
     command.spawn().expect("the program starts")
 }
@@ -55,27 +55,27 @@ fn a_signal_at_any_moment_leaves_no_temporary_file() {
     let mut random = Random(5);
     let mut ended_by_signal = 0;
     let mut runs = 0;
-    for words in [&load[..], &unpack, &export, &folders, &synth] {
+    for args in [&load[..], &unpack, &export, &folders, &synth] {
         let began = Instant::now();
-        assert!(start(words, &work).wait_with_output().expect("a child").status.success(), "{words:?}");
+        assert!(start(args, &work).wait_with_output().expect("a child").status.success(), "{args:?}");
         let takes = began.elapsed();
         for signal in ENDING {
-            // For each signal; in long tests, 500 moments for all commands together.
+            // This is the number for each signal. In long tests, all commands together have 500 moments.
             for _ in 0..moments(20) / 5 {
                 fs::remove_dir_all(&tables).ok();
-                if words[0] == "info" {
+                if args[0] == "info" {
                     files(&cache).iter().for_each(|store| fs::remove_file(store).expect("removed"));
                 }
-                let mut child = start(words, &work);
+                let mut child = start(args, &work);
                 std::thread::sleep(Duration::from_micros(random.below(takes.as_micros() as u64)));
                 send(&child, signal);
                 let status = child.wait().expect("a child");
                 // Before the handlers are installed, or after the end, a signal has its default effect.
-                assert!(status.success() || status.signal() == Some(signal.as_raw()), "{words:?}: {status}");
+                assert!(status.success() || status.signal() == Some(signal.as_raw()), "{args:?}: {status}");
                 ended_by_signal += u64::from(!status.success());
                 runs += 1;
                 for place in [&work, &cache] {
-                    assert!(leftovers(place).is_empty(), "{words:?} leaves {:?}", leftovers(place));
+                    assert!(leftovers(place).is_empty(), "{args:?} leaves {:?}", leftovers(place));
                 }
             }
         }

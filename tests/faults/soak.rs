@@ -95,9 +95,9 @@ fn a_long_recording_has_constant_memory_and_every_span() {
 fn a_long_ring_buffer_recording_has_constant_memory_and_disk_usage() {
     let folder = folder();
     let out = folder.path().join("out.longspan");
-    // Trace time, in which a few hundred thousand calls take ten seconds.
-    let words = ["record", "-o", out.to_str().expect("text"), "--memory", MEMORY, "--keep", "200ms", "-"];
-    let mut child = start(&words);
+    // This is trace time, in which a few hundred thousand calls take ten seconds.
+    let args = ["record", "-o", out.to_str().expect("text"), "--memory", MEMORY, "--keep", "200ms", "-"];
+    let mut child = start(&args);
     let (spans, most_kib) = feed(&mut child);
     assert!(child.wait().expect("it ends").success());
     assert_steady(most_kib);

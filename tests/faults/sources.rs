@@ -18,7 +18,7 @@ const MOMENTS: u32 = 24;
 /// the duration of earlier loads.
 const EARLY_ENDS_MAX: u32 = 10 * MOMENTS;
 
-/// Far more than a load takes here.
+/// Timeout of a load: far more than any takes.
 const TIME_LIMIT: Duration = Duration::from_mins(1);
 
 fn cut(trace: &Path, random: &mut Random) {

@@ -241,7 +241,7 @@ impl Window<'_> {
     #[track_caller]
     pub(crate) fn run_command(&self, command: &str) {
         self.key("ctrl+shift+p");
-        // The second entry of the palette, whose name is unique while no menu is open.
+        // This entry of the palette has a unique name while no menu is open.
         self.wait_for_label("Open by path...");
         self.xdotool(&["type", "--delay", "4", command]);
         self.key("Return");

@@ -245,7 +245,7 @@ fn a_row_of_the_span_list_selects_its_span_and_a_right_click_on_a_header_hides_a
     window.click_node("write, Thread 2, at 0.600000000 s, 300 ms");
     window.wait_for_label("Selected: write, 300 ms");
     window.settled();
-    // The right edge of the header, which resizes the column.
+    // The node is the handle at the right edge of the header, which resizes the column.
     let edge = window.rect_of("Width of Start");
     window.move_pointer((edge.left - 20, edge.middle().1));
     window.xdotool(&["click", "3"]);

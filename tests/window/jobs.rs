@@ -109,7 +109,7 @@ fn import_issues_are_a_button_in_the_status_bar_that_opens_their_list() {
     window.move_pointer(badge.middle());
     let before = window.settled();
     let rows_changed = |now: &Screenshot| {
-        // Without the rows above the status bar, where the tooltip of the button appears.
+        // The tooltip of the button appears just above the status bar, so those rows are left out.
         (40..700).filter(|&y| (0..1280).any(|x| now.at(x, y) != before.at(x, y))).count()
     };
     window.click(badge.middle());

@@ -15,7 +15,7 @@ const NESTED: &str = r#"[
 /// The line of the last marker that was added or selected.
 const MARKER: Color = [0xf2, 0xb1, 0x4a];
 
-/// Above the resting pointer, which has white pixels itself.
+/// The area above the resting pointer, whose cursor has white pixels.
 const TOP_TRACKS: Rect = Rect { bottom: 200, ..TRACK_AREA };
 
 /// Position of the resting pointer: on the canvas, but on no span.
@@ -144,7 +144,7 @@ fn throw_px(window: &Window<'_>) -> usize {
 
 #[test]
 fn a_drag_released_at_speed_keeps_panning_unless_kinetic_panning_is_off() {
-    // A small screen, so that software rendering keeps up with the drag on a busy machine too.
+    // On a small screen, software rendering keeps up with the drag on a busy machine too.
     let session = Session::with_screen(1000, 700);
     // The span is in the middle, so it stays visible during a zoom.
     let trace = r#"[{"ph":"X","name":"first","pid":1,"tid":1,"ts":0,"dur":10},

@@ -48,7 +48,7 @@ fn a_dropped_file_is_opened() {
     let trace = session.file("dropped here.json", TWO_SPANS);
     let window = session.open(&[]);
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/window/drop.py");
-    // The system's Python, for which `.ci/setup` installs the X library.
+    // `.ci/setup` installs the X library for the system's Python.
     let output = window.session.tool("/usr/bin/python3", &[script, window.id(), text(&trace)]);
     assert_eq!(output.trim(), "accepted", "the window does not accept the file");
     window.wait_for_title("dropped here.json - Longspan");
@@ -97,7 +97,7 @@ fn a_missing_graphics_driver_is_an_error_with_advice() {
     let session = Session::new();
     let trace = session.file("two.json", TWO_SPANS);
     let mut command = session.command(&[text(&trace)]);
-    // Without a driver of either kind: both loaders search only here.
+    // Both loaders search only here, so they find no driver of either kind.
     command.env("VK_DRIVER_FILES", "/nowhere").env("VK_ICD_FILENAMES", "/nowhere");
     command.env("__EGL_VENDOR_LIBRARY_FILENAMES", "/nowhere").env("LIBGL_DRIVERS_PATH", "/nowhere");
     let output = command.output().expect("the program starts");

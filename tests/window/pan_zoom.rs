@@ -88,11 +88,11 @@ fn a_click_shows_the_details_of_a_span_and_escape_clears_the_selection() {
     let session = Session::new();
     let window = open_trace(&session);
     let before = window.settled();
-    // Above the resting pointer, which has white pixels itself.
+    // This area is above the resting pointer, whose cursor has white pixels.
     let rows = Rect { bottom: 200, ..before.whole() };
     let select = |name: &str| {
         let rect = span_rect(&window, name);
-        // Near the right edge, without the text of the name.
+        // This point is near the right edge, beside the text of the name.
         window.click((rect.right - 20, rect.middle().1));
         window.wait_for("the outline", |window| {
             let outline = window.screenshot().find_in(rows, SELECTION)?;

@@ -45,7 +45,7 @@ fn a_second_start_opens_its_file_as_a_tab_of_the_open_window_and_both_tabs_stay(
     let [one, two] = write_traces(&session);
     let window = session.open(&[text(&one)]);
     window.wait_for_color("the first trace", span_color("alpha"));
-    // By a relative path, since the existing window may run in another folder.
+    // The path is relative, since the existing window may run in another folder.
     let mut second = session.command(&["two.json"]);
     let second = second.current_dir(two.parent().expect("a folder")).spawn().expect("the program starts");
     let mut second = Process(second);

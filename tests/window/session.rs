@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use crate::accessibility::ScreenReader;
 use crate::screenshot::{CANVAS, Color, Rect, Screenshot};
 
-/// Far more than anything here takes, also on a busy machine.
+/// Timeout of a wait: far more than any takes, also on a busy machine.
 const LIMIT: Duration = Duration::from_mins(2);
 /// The pause between polls; one of the two CPUs is for the program under test.
 const PAUSE: Duration = Duration::from_millis(25);
@@ -41,7 +41,7 @@ impl Drop for Process {
 }
 
 pub(crate) struct Session {
-    // They are dropped in this order, with the server last.
+    // Fields are dropped in this order, with the server last.
     _manager: Process,
     _server: Process,
     display: String,

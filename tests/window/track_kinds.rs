@@ -148,7 +148,7 @@ fn spans_are_coloured_by_the_chosen_property_also_in_the_colour_blind_safe_palet
     let other = (first.0, find_span(&work, "other").expect("a span").middle().1);
     let colors = |window: &Window<'_>| {
         let screenshot = window.settled();
-        // Below the text of the name.
+        // These pixels are below the text of the name.
         [first, second, other].map(|(x, y)| screenshot.at(x, y + 4))
     };
     let color_of = |by: ColorBy, hues: Hues, text: &str| -> Color {

@@ -44,8 +44,8 @@ fn an_unsorted_recording_reports_the_losses_of_its_parser() {
     let out = folder.path().join("out.longspan");
     let record = r#"{"ph":"X","name":"b","pid":1,"tid":1,"ts":"never","dur":1}"#;
     for keep in [&[][..], &["--keep", "1min"]] {
-        let words = [&["record", "-", "-o", text(&out)], keep].concat();
-        let (status, _, stderr) = fed(&words, format!("[{record},\n").as_bytes(), 1000);
+        let args = [&["record", "-", "-o", text(&out)], keep].concat();
+        let (status, _, stderr) = fed(&args, format!("[{record},\n").as_bytes(), 1000);
         assert_eq!((status, issues(&stderr).contains(&"1 bad_time")), (Some(1), true), "{stderr}");
     }
 }

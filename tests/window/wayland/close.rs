@@ -1,4 +1,4 @@
-//! Every way to close the window ends the program with status 0 and without output, whatever it is doing.
+//! Every way to close the window ends the program with status 0 and without output, at any time.
 
 use std::io::Write;
 use std::process::Command;

@@ -55,7 +55,7 @@ fn a_lost_compositor_is_reported_and_the_preferences_are_saved() {
     assert!(preferences.contains("two.json"), "{preferences}");
 }
 
-/// An X server alone: no window manager gives windows the keyboard.
+/// An X server without a window manager, so that no window gets the keyboard focus by itself.
 struct BareServer {
     _server: Process,
     display: String,

@@ -19,7 +19,7 @@ use crate::screenshot::{CANVAS, Screenshot};
 use crate::session::{Process, SESSION_LOCK, spawn, wait_for};
 use pointer::Pointer;
 
-/// More than anything here takes, also on a busy machine.
+/// Timeout of a wait: more than any takes, also on a busy machine.
 const LIMIT: Duration = Duration::from_mins(1);
 const PAUSE: Duration = Duration::from_millis(25);
 
@@ -88,7 +88,7 @@ impl Sway {
             let is_ready = socket_in(runtime.path()).exists() && outputs.windows(8).any(|part| part == b"HEADLESS");
             is_ready.then_some(())
         });
-        // Both are kept, because a window misses the first keys of a new keyboard.
+        // Both stay connected, because a window misses the first keys of a new keyboard.
         let mut command = client("wtype", runtime.path(), home.path());
         let keyboard = spawn(command.args(["-s", "2000000000"]));
         let pointer = RefCell::new(Pointer::new(&socket_in(runtime.path()), SIZE));

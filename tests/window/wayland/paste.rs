@@ -1,4 +1,4 @@
-//! Files are opened by the clipboard where they cannot be dropped.
+//! Files are opened from the clipboard on Wayland, where they cannot be dropped.
 
 use super::Sway;
 use crate::open::TWO_SPANS;
