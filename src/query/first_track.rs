@@ -7,7 +7,7 @@ use crate::model::TrackIdx;
 use crate::store::LaneKind;
 
 /// Returns the first track with spans in the scope, or with the bars of sampled stacks. Reads at most a few blocks of
-/// each of 64 lanes. If none of these has rows in the time of the scope, returns the first one.
+/// the outermost lanes of 64 tracks. If none of these has rows in the time of the scope, returns the first one.
 #[must_use]
 pub(crate) fn first_track_with_stacks(snapshot: &Snapshot, scope: &Scope, are_sampled: bool) -> Option<TrackIdx> {
     const READ_LANES_MAX: usize = 64;
@@ -17,7 +17,7 @@ pub(crate) fn first_track_with_stacks(snapshot: &Snapshot, scope: &Scope, are_sa
         let lanes = scope.lanes(snapshot, &scope.matcher);
         lanes.filter(|&lane| {
             let info = snapshot.lane(lane);
-            info.kind == LaneKind::Spans && has_stacks(info.track)
+            info.kind == LaneKind::Spans && info.depth == 0 && has_stacks(info.track)
         })
     };
     let has_rows = |lane: &_| !LaneScan::new(snapshot, &scope.matcher, &scope, *lane).rows.is_empty();

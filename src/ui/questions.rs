@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use crate::frame::filtered::Filtered;
-use crate::model::{ProcessIdx, Sources, TrackSet};
+use crate::model::{ProcessIdx, Sources, TrackIdx, TrackSet};
 use crate::query::Snapshot;
 use crate::query::drawn_unit::AxisUnit;
 use crate::query::filter::Filter;
@@ -272,7 +272,8 @@ pub(crate) struct CodeQuestion {
 /// The resolved names of a trace's addresses.
 pub(crate) type ResolvedNames = PtrEq<TraceNames>;
 
-/// A trace by name that was imported again by address, with its names; empty until a query needs it.
+/// A trace by name that was imported again by address, with its names. Empty until a query needs it; `None` if it has no
+/// addresses or could not be imported.
 pub(crate) type TraceByAddress = PtrEq<OnceLock<Option<(Snapshot, TraceNames)>>>;
 
 /// The kind of a query. A query replaces an earlier one of its kind.
@@ -374,6 +375,8 @@ pub struct SchedulingAnswer {
 pub struct FlameAnswer {
     pub(crate) paths: Arc<CallPaths>,
     pub(crate) picture: Arc<FlamePicture>,
+    /// The first track with these stacks.
+    pub(crate) track: Option<TrackIdx>,
 }
 
 /// A function with its samples, or the reason for its absence.

@@ -9,6 +9,7 @@ use crate::model::SourceFile;
 use crate::model::unwind::UnwindFiles as _;
 use crate::query::Snapshot;
 use crate::query::counters::counters;
+use crate::query::first_track::first_track_with_stacks;
 use crate::query::flame::{FlamePicture, FlameView};
 use crate::query::group_choice::GroupChoice;
 use crate::query::groups::GroupBy;
@@ -231,7 +232,9 @@ impl QueryContext<'_> {
     fn flame(&self, question: &PathsQuestion) -> Result<FlameAnswer, Cancelled> {
         let paths = self.call_paths(question)?;
         let picture = Arc::new(FlamePicture::new(self.snapshot, &paths.tree, &question.view, self.cancel)?);
-        Ok(FlameAnswer { paths, picture })
+        let are_sampled = matches!(question.of, PathsOf::Samples(_));
+        let track = first_track_with_stacks(self.snapshot, &self.scope(&question.scope), are_sampled);
+        Ok(FlameAnswer { paths, picture, track })
     }
 
     /// Counts the paths unless they are known.

@@ -124,7 +124,7 @@ impl FlamePanel {
     /// Returns the shown graph, to be copied or exported; `None` without paths, and for a sandwich, which is two trees.
     #[must_use]
     pub(crate) fn to_export(&self, snapshot: &Snapshot) -> Option<FlameSource> {
-        let FlameAnswer { paths, picture } = &**self.answer.as_ref()?;
+        let FlameAnswer { paths, picture, .. } = &**self.answer.as_ref()?;
         let measure = picture.measure;
         if matches!(self.answered_shape, FlameShape::Sandwich(_)) || measure.amount(picture.tree.nodes()[0].total) == 0
         {

@@ -234,7 +234,7 @@ mod tests {
         state.view.edits.extend([FlameEdit::Hide(key("[pie]")), FlameEdit::Merge(key("alpha"))]);
         state.view.focus = Some(key("pie+0x5"));
         state.roots = [vec![key("alpha"), key("[pie]")], vec![key("[pie]")]];
-        state.retain_known(&snapshot, &FlameAnswer { paths, picture });
+        state.retain_known(&snapshot, &FlameAnswer { paths, picture, track: None });
         assert_eq!(state.view.edits, [FlameEdit::UnnamedByModule, FlameEdit::Merge(key("alpha"))]);
         assert_eq!(state.view.focus, None);
         assert_eq!(state.roots, [vec![key("alpha")], vec![]]);

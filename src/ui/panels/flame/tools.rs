@@ -10,7 +10,6 @@ use super::menu;
 use super::state::FlamePart;
 use crate::base::time::grouped_digits;
 use crate::query::Snapshot;
-use crate::query::first_track::first_track_with_stacks;
 use crate::query::flame::{FlameNodeIdx, FlameShape, FunctionIdx, FunctionKey};
 use crate::scene::labels::shown;
 use crate::ui::chrome::menu_bar;
@@ -76,10 +75,8 @@ impl FlamePanel {
 
     /// Returns the commands that show the stacks of the scope on their track.
     fn time_order(&self, view: &PanelView<'_>) -> Vec<Command> {
-        let (snapshot, selected) = (view.snapshot(), view.scope());
-        let scope = selected.with_filter(snapshot, "");
-        let track = first_track_with_stacks(snapshot, &scope, self.samples);
-        let range = selected.range.map(|(from_ns, to_ns)| TimelineCommand::ShowSlice(from_ns, to_ns));
+        let track = self.answer.as_ref().and_then(|answer| answer.track);
+        let range = view.scope().range.map(|(from_ns, to_ns)| TimelineCommand::ShowSlice(from_ns, to_ns));
         range.into_iter().chain(track.map(TimelineCommand::ShowTrack)).map(Command::Timeline).collect()
     }
 
