@@ -156,6 +156,16 @@ fn a_step_of_a_track_that_is_not_shown_says_so_and_a_lone_pinned_one_moves_below
     session.press(Modifiers::ALT, Key::ArrowUp);
     session.harness.run_steps(3);
     assert_eq!(order(&session)[..5], ["one b", "one", "one b", "one a", "one c"]);
+    // Several pinned ones move among each other alone.
+    session.right_click(head(&session, "one c"));
+    session.click("Pin the track to the top");
+    session.harness.run_steps(3);
+    for _ in 0..2 {
+        session.press(Modifiers::ALT, Key::ArrowDown);
+        session.harness.run_steps(3);
+        assert_eq!(order(&session)[..6], ["one c", "one b", "one", "one b", "one a", "one c"]);
+    }
+    assert!(session.says("It is already the last one."), "{}", session.node_texts().join("\n"));
 }
 
 #[test]

@@ -183,11 +183,14 @@ impl Timeline {
             self.note = Some(OTHER_ORDER.into());
             return None;
         }
-        if self.is_in_trace_order() && self.unit_extent_px(kind).is_none() {
-            self.note = Some("The track is not shown: unfold its group, or clear the filter of tracks.".into());
+        // A lone pinned track moves below.
+        let is_moved_below = self.is_in_trace_order() && !(is_pinned && self.tracks.arrangement().pinned.len() > 1);
+        if is_moved_below && self.unit_extent_px(kind).is_none() {
+            let text = "The track is not shown: unfold its group, clear the filter of tracks, or show hidden tracks.";
+            self.note = Some(text.into());
             return None;
         }
-        if let Some(moved) = self.step_of(kind, down).filter(|_| self.is_in_trace_order()) {
+        if let Some(moved) = self.step_of(kind, down).filter(|_| is_moved_below) {
             return self.change_rows(moved);
         }
         let place = if down { "last" } else { "first" };
