@@ -72,9 +72,10 @@ impl Notes {
 
     /// Appends a note that is removed once it is no longer true. It replaces the last such note.
     pub(crate) fn set_passing(&mut self, note: String) {
+        let reply = self.reply.take();
         self.clear_passing();
         self.add(&note);
-        self.passing = note;
+        (self.passing, self.reply) = (note, reply);
     }
 
     /// Clears the last passing note, and leaves other text.
@@ -130,6 +131,10 @@ mod tests {
         }
         notes.clear_passing();
         assert_eq!(notes.text(), "The scope was restored");
+        // A reply stays as long as without the note.
+        notes.reply("The command is copied.".to_owned());
+        notes.set_passing("8 of 8 addresses have names".to_owned());
+        assert_eq!(notes.text(), "The command is copied.");
     }
 
     #[test]
