@@ -68,6 +68,9 @@ impl FlowRows {
     /// # Errors
     /// Returns an error if cancelled.
     pub(super) fn prepare(&self, snapshot: &Snapshot, track: TrackIdx, cancel: &Cancel) -> Result<(), Cancelled> {
+        if !Self::may_be_on(snapshot, track) {
+            return Ok(());
+        }
         self.bits(snapshot, track, cancel).map(drop)
     }
 
