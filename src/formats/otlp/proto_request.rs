@@ -300,12 +300,11 @@ impl ProtoDecoder {
             }
             if fields.is_broken() {
                 batch.lose(Loss::BadRecord, pos);
+            } else if ts.is_none() {
+                batch.lose(Loss::BadTime, pos);
             }
             let args = self.attributes.finish();
-            match ts {
-                Some(ts_ns) => points.push(Point { ts_ns, name: name.into(), args }),
-                None => batch.lose(Loss::BadTime, pos),
-            }
+            points.extend(ts.map(|ts_ns| Point { ts_ns, name: name.into(), args }));
         }
         points
     }

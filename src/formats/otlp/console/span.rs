@@ -69,7 +69,11 @@ fn members(value: Option<&Value>, bad_parts: &mut u64) -> Vec<(String, Value)> {
             *bad_parts += (pairs.len() - members.len()) as u64;
             members
         }
-        _ => Vec::new(),
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
+            *bad_parts += 1;
+            Vec::new()
+        }
     }
 }
 
@@ -92,7 +96,9 @@ const EVENT_KEYS: [&str; 3] = ["timestamp", "name", "attributes"];
 
 /// Returns the objects of the array at a JSON pointer, and adds the number of other elements to `bad_parts`.
 fn objects<'v>(value: &'v Value, pointer: &str, bad_parts: &mut u64) -> Vec<&'v Value> {
-    let elements = value.pointer(pointer).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let part = value.pointer(pointer).filter(|part| !part.is_null());
+    *bad_parts += u64::from(part.is_some_and(|part| !part.is_array()));
+    let elements = part.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let objects: Vec<_> = elements.iter().filter(|element| element.is_object()).collect();
     *bad_parts += (elements.len() - objects.len()) as u64;
     objects
