@@ -277,6 +277,7 @@ impl FxtEventBuilder {
         let koid = record.words.word()?;
         let name = record.text(kernel_object::NAME)?;
         self.arguments(kernel_object::NUMBER_OF_ARGUMENTS.get(record.header), record)?;
+        record.words.is_empty().then_some(())?;
         let name = label(name, record.pos, &mut record.batch.batch.losses);
         match (kernel_object::KERNEL_OBJECT_TYPE.get(record.header), self.process) {
             (kernel_object_type::PROCESS, _) => {
@@ -305,6 +306,7 @@ impl FxtEventBuilder {
             scheduling_record_type::LEGACY_CONTEXT_SWITCH => self.legacy_tasks(record)?,
             _ => self.tasks(record, record_type == scheduling_record_type::CONTEXT_SWITCH)?,
         };
+        record.words.is_empty().then_some(())?;
         let Some(ts_ns) = record.nanos(ticks) else { return Some(()) };
         if record_type == scheduling_record_type::THREAD_WAKEUP {
             self.scheduler.wake(record.batch, ts_ns, &previous, None, record.pos);
@@ -372,6 +374,7 @@ impl FxtEventBuilder {
         let ticks = record.words.word()?;
         let thread = record.thread(log::THREAD)?;
         let message = record.words.text(log::MESSAGE_LENGTH.get(record.header) as usize)?;
+        record.words.is_empty().then_some(())?;
         let Some(ts_ns) = record.nanos(ticks) else { return Some(()) };
         let track = record.batch.track_with(&key(TrackKind::Thread, thread));
         let name = record.batch.name(message, Some(b"log"), record.pos);
