@@ -72,9 +72,9 @@ impl Tracepoints {
         }
         for _ in 0..front.u32()? {
             let group = text(&mut front)?;
-            let group = String::from_utf8_lossy(&group[..group.len().min(LABEL_BYTES_MAX)]).into_owned();
+            let group = String::from_utf8_lossy(group);
             for _ in 0..front.u32()? {
-                self.add(&group, described(&mut front)?);
+                self.add(cut_name(&group), described(&mut front)?);
             }
         }
         Some(())
@@ -86,9 +86,14 @@ impl Tracepoints {
         let (Some(name), Some(Ok(number))) = (line_value("name:"), line_value("ID:").map(str::parse)) else { return };
         let fields = description.lines().filter_map(TracepointField::from_line).collect();
         // Each attribute of the tracepoint has its own copy.
-        let name = &name[..name.floor_char_boundary(LABEL_BYTES_MAX)];
-        self.0.insert(number, Tracepoint { name: format!("{group}:{name}"), fields });
+        self.0.insert(number, Tracepoint { name: format!("{group}:{}", cut_name(name)), fields });
     }
+}
+
+/// Cuts a name that is copied for many events. What is left is still too long for a label, where it counts as lost.
+pub(super) fn cut_name(name: &str) -> &str {
+    const CHAR_BYTES_MAX: usize = 4;
+    &name[..name.floor_char_boundary(LABEL_BYTES_MAX + CHAR_BYTES_MAX)]
 }
 
 /// Reads a zero-terminated text; `None` if the zero is missing.
@@ -289,7 +294,7 @@ mod tests {
     fn a_long_name_of_a_tracepoint_is_cut() {
         let mut tracepoints = Tracepoints::default();
         tracepoints.add("g", &format!("name: {}\nID: 7\n", "é".repeat(LABEL_BYTES_MAX)));
-        assert_eq!(tracepoints.get(7).map(|tracepoint| tracepoint.name.len()), Some(2 + LABEL_BYTES_MAX));
+        assert_eq!(tracepoints.get(7).map(|tracepoint| tracepoint.name.len()), Some(2 + LABEL_BYTES_MAX + 4));
     }
 
     #[test]

@@ -4,11 +4,10 @@ use std::path::Path;
 
 use rustc_hash::FxHashMap;
 
-use super::fields::Tracepoints;
+use super::fields::{Tracepoints, cut_name};
 use super::wire::{Attr, MAGIC, PerfBytes, attr_type};
 use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::source::{Source, excerpt};
-use crate::formats::output::batch::LABEL_BYTES_MAX;
 use crate::formats::{ReadContext, ReadError};
 
 /// Limit for each section; ids and attributes take a few KiB, so a larger size means damage.
@@ -211,13 +210,13 @@ impl PerfHeader {
             let (ids, len) = (front.u32()? as usize, front.u32()? as usize);
             let name = PerfBytes(front.bytes(len)?).text();
             // Each attribute has its own copy.
-            let name = String::from_utf8_lossy(&name[..name.len().min(LABEL_BYTES_MAX)]);
+            let name = cut_name(&String::from_utf8_lossy(name)).to_owned();
             let ids = front.bytes(ids.checked_mul(8)?)?;
             let (ids, _) = ids.as_chunks::<8>();
             for id in ids {
                 if let Some(attr) = self.by_id.get(&u64::from_le_bytes(*id)).and_then(|&at| self.attrs.get_mut(at)) {
                     self.sched_switches -= usize::from(attr.is_sched_switch());
-                    attr.name = name.clone().into_owned();
+                    attr.name.clone_from(&name);
                     self.sched_switches += usize::from(attr.is_sched_switch());
                 }
             }

