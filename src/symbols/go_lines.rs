@@ -7,7 +7,7 @@ use std::cell::Cell;
 use super::elf::ElfFile;
 use super::go_inlined::{GoInlined, GoLayout};
 use super::names::{AddressNames, AddressNamesBuilder, FunctionName};
-use crate::base::bytes::u32_at;
+use crate::base::bytes::{u32_at, u64_at};
 use crate::base::demangle::demangle;
 
 /// The sections of the table, in programs at fixed addresses and in others.
@@ -86,7 +86,7 @@ impl GoLines {
         }
         let word = |row: usize| match word_bytes {
             4 => u32_at(&bytes, 8 + row * 4).map(u64::from),
-            _ => Some(u64::from_le_bytes(*bytes.get(8 + row * 8..)?.first_chunk()?)),
+            _ => u64_at(&bytes, 8 + row * 8),
         };
         let offset = |row: usize| usize::try_from(word(row)?).ok();
         let (functions, _files, text) = (word(0)?, word(1)?, word(2)?);

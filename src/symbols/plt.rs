@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::code::assembly::InstructionSet;
 use super::elf::{ElfFile, SYMBOL_BYTES};
+use crate::base::bytes::u32_at;
 use crate::base::demangle::STUB_SUFFIX;
 
 /// Sections with stubs. With `.plt.sec`, code calls its stubs instead of those in `.plt`. Stubs in `.plt.got` are never
@@ -193,7 +194,7 @@ fn symbols(elf: &ElfFile, row: u32, bytes_max: u64) -> Option<(Vec<u8>, Vec<u8>)
 /// Returns the name of a symbol, up to a limit; empty for a symbol that is not there.
 fn symbol_name<'t>(symbols: &[u8], texts: &'t [u8], row: u64) -> &'t [u8] {
     let start = usize::try_from(row).ok().and_then(|row| row.checked_mul(SYMBOL_BYTES[0]));
-    let at = start.and_then(|start| symbols.get(start..)?.first_chunk()).map(|at| u32::from_le_bytes(*at));
+    let at = start.and_then(|start| u32_at(symbols, start));
     let rest = at.and_then(|at| texts.get(at as usize..)).unwrap_or_default();
     let rest = &rest[..rest.len().min(NAME_BYTES_MAX)];
     &rest[..memchr::memchr(0, rest).unwrap_or(rest.len())]

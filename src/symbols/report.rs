@@ -196,8 +196,8 @@ mod tests {
 
     #[test]
     fn functions_without_a_module_are_counted_once() {
-        let frames =
-            r#"{"main":{"name":"main"},"spin":{"name":"spin","parent":"main"},"wait":{"name":"wait","parent":"main"}}"#;
+        let frames = r#"{"cut":{"name":"[stack cut: recorded bytes end]"},"main":{"name":"main","parent":"cut"},
+            "spin":{"name":"spin","parent":"main"},"wait":{"name":"wait","parent":"main"}}"#;
         let sample =
             |frame: &str, ts: u32| format!(r#"{{"ph":"P","name":"s","pid":1,"tid":1,"ts":{ts},"sf":"{frame}"}}"#);
         let samples = [sample("spin", 1), sample("wait", 2), sample("spin", 3)].join(",");
