@@ -248,7 +248,10 @@ mod tests {
                 let bars = merged.bars(octave);
                 prop_assert!(bars.windows(2).all(|pair| pair[0].most_ns + 1 == pair[1].least_ns));
                 prop_assert_eq!(bars.iter().map(|bar| bar.count).sum::<u64>(), values.len() as u64);
+                let width = 1 << (FINEST_LOG2 - octave);
                 for bar in bars {
+                    prop_assert!(bucket_of(bar.least_ns, FINEST_LOG2).is_multiple_of(width), "whole buckets");
+                    prop_assert!((bucket_of(bar.most_ns, FINEST_LOG2) + 1).is_multiple_of(width), "whole buckets");
                     let within = values.iter().filter(|value| (bar.least_ns..=bar.most_ns).contains(value)).count();
                     prop_assert_eq!(bar.count, within as u64);
                 }

@@ -118,7 +118,7 @@ pub(super) fn with_prefix(count: f64) -> String {
     // Counts from here on are rounded up to the next prefix.
     const ROUNDED_UP: f64 = 0.999_995;
     let prefixes = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
-    match prefixes.into_iter().find(|(scale, _)| count >= scale * ROUNDED_UP) {
+    match prefixes.into_iter().find(|(scale, _)| count >= scale * ROUNDED_UP || count.round() >= *scale) {
         Some((scale, prefix)) => format!("{:.2} {prefix}", count / scale),
         None => format!("{count:.0} "),
     }
@@ -150,8 +150,8 @@ mod tests {
 
     #[test]
     fn a_count_has_at_most_three_digits_before_its_prefix() {
-        let texts = [999.0, 1000.0, 999_994.0, 999_995.0, 1e6, 999_999_999.0].map(with_prefix);
-        assert_eq!(texts, ["999 ", "1.00 k", "999.99 k", "1.00 M", "1.00 M", "1.00 G"]);
+        let texts = [999.0, 999.5, 1000.0, 999_994.0, 999_995.0, 1e6, 999_999_999.0].map(with_prefix);
+        assert_eq!(texts, ["999 ", "1.00 k", "1.00 k", "999.99 k", "1.00 M", "1.00 M", "1.00 G"]);
     }
 
     #[test]

@@ -54,13 +54,13 @@ pub(super) fn sort(snapshot: &Snapshot, order: TrackOrder, custom_sections: &Cus
         TrackOrder::Trace => tracks.sort_by_key(|track| custom_place(custom_sections, track)),
         TrackOrder::Name => sort_by_name(snapshot, custom_sections, tracks),
         TrackOrder::FirstEvent => {
-            sort_by(snapshot, (custom_sections, tracks), |track| track.first_ns, i64::min, |first_ns| first_ns)
+            sort_by(snapshot, (custom_sections, tracks), |track| track.first_ns, i64::min, |first_ns| first_ns);
         }
         TrackOrder::Activity => {
-            sort_by(snapshot, (custom_sections, tracks), |track| track.events, |a, b| a + b, Reverse)
+            sort_by(snapshot, (custom_sections, tracks), |track| track.events, |a, b| a + b, Reverse);
         }
         TrackOrder::Longest => {
-            sort_by(snapshot, (custom_sections, tracks), |track| track.longest_ns, u64::max, Reverse)
+            sort_by(snapshot, (custom_sections, tracks), |track| track.longest_ns, u64::max, Reverse);
         }
         TrackOrder::Busy | TrackOrder::Hits => {
             sort_by(snapshot, (custom_sections, tracks), |track| track.rank, u64::saturating_add, Reverse);
