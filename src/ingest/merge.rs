@@ -115,7 +115,7 @@ pub fn merge<E>(
                     if let Some(next) = finished.and_then(|run| reopen(run, context).transpose()) {
                         context.cancel.check()?;
                         let mut next = next.map_err(MergeError::Spill)?;
-                        // Before that, chunks to open need the memory.
+                        // Chunks that are not open yet need the memory first.
                         if let Some(rest) = next.rest.as_mut().filter(|_| promised.is_none()) {
                             rest.read_ahead(&pool, context.budget);
                         }

@@ -27,7 +27,8 @@ use crate::model::{Id, Loss, Losses, Metadata, SourcePos};
 /// Limit for a chain of parents; a longer one is a cycle or an attack.
 pub(super) const PARENTS_MAX: usize = 128;
 
-/// Limit for track descriptors, about 500 MiB; Chromium may have one for each asynchronous span.
+/// Limit for track descriptors, about 500 MiB, and for threads with a process. Chromium may have a descriptor for each
+/// asynchronous span.
 const DESCRIPTORS_MAX: usize = 4 << 20;
 
 /// The descriptors of tracks so far, and facts from other packets that tracks depend on.
