@@ -272,8 +272,8 @@ pub(crate) struct CodeQuestion {
 /// The resolved names of a trace's addresses.
 pub(crate) type ResolvedNames = PtrEq<TraceNames>;
 
-/// A trace by name that was imported again by address, with its names. Empty until a query needs it; `None` if it has no
-/// addresses or could not be imported.
+/// A trace by name that was imported again by address, with its names. Empty until a query needs it; `None` if it has
+/// no addresses or could not be imported.
 pub(crate) type TraceByAddress = PtrEq<OnceLock<Option<(Snapshot, TraceNames)>>>;
 
 /// The kind of a query. A query replaces an earlier one of its kind.

@@ -97,8 +97,8 @@ impl<T> ThreadTable<T> {
 }
 
 impl ThreadTable<TaskName> {
-    /// Sets the name of a thread. Returns whether it changed. Each name of a thread beyond the limit counts as lost, also
-    /// a repeated one.
+    /// Sets the name of a thread. Returns whether it changed. Each name of a thread beyond the limit counts as lost,
+    /// also a repeated one.
     pub(super) fn set_name(&mut self, tid: i64, name: &[u8], batch: &mut BatchBuilder, pos: SourcePos) -> bool {
         let name = short_name(name);
         let Some(row) = self.get_or_add(tid, THREADS_MAX, TaskName::new) else {
