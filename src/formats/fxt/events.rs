@@ -57,6 +57,11 @@ pub(super) struct FxtRecord<'a, 'b> {
 }
 
 impl<'a> FxtRecord<'a, '_> {
+    /// Returns `None` if words are left after the last field: the record is damaged, and counts as lost.
+    fn end(&self) -> Option<()> {
+        self.words.is_empty().then_some(())
+    }
+
     pub(super) fn lose_value(&mut self, loss: Loss, value: LossValue) {
         self.batch.lose_value(loss, value, self.pos);
     }
@@ -155,10 +160,7 @@ impl FxtEventBuilder {
                 return Some(());
             }
         };
-        // An event with words after its last field is damaged, and counts as lost.
-        if !record.words.is_empty() {
-            return None;
-        }
+        record.end()?;
         let Some(ts_ns) = record.nanos(ticks) else { return Some(()) };
         if event_type == event_type::COUNTER {
             self.counters(ts_ns, thread, name_text, last_word, record);
@@ -277,7 +279,7 @@ impl FxtEventBuilder {
         let koid = record.words.word()?;
         let name = record.text(kernel_object::NAME)?;
         self.arguments(kernel_object::NUMBER_OF_ARGUMENTS.get(record.header), record)?;
-        record.words.is_empty().then_some(())?;
+        record.end()?;
         let name = label(name, record.pos, &mut record.batch.batch.losses);
         match (kernel_object::KERNEL_OBJECT_TYPE.get(record.header), self.process) {
             (kernel_object_type::PROCESS, _) => {
@@ -306,7 +308,7 @@ impl FxtEventBuilder {
             scheduling_record_type::LEGACY_CONTEXT_SWITCH => self.legacy_tasks(record)?,
             _ => self.tasks(record, record_type == scheduling_record_type::CONTEXT_SWITCH)?,
         };
-        record.words.is_empty().then_some(())?;
+        record.end()?;
         let Some(ts_ns) = record.nanos(ticks) else { return Some(()) };
         if record_type == scheduling_record_type::THREAD_WAKEUP {
             self.scheduler.wake(record.batch, ts_ns, &previous, None, record.pos);
@@ -374,7 +376,7 @@ impl FxtEventBuilder {
         let ticks = record.words.word()?;
         let thread = record.thread(log::THREAD)?;
         let message = record.words.text(log::MESSAGE_LENGTH.get(record.header) as usize)?;
-        record.words.is_empty().then_some(())?;
+        record.end()?;
         let Some(ts_ns) = record.nanos(ticks) else { return Some(()) };
         let track = record.batch.track_with(&key(TrackKind::Thread, thread));
         let name = record.batch.name(message, Some(b"log"), record.pos);

@@ -253,6 +253,25 @@ fn damage_costs_the_records_that_it_hits() {
     assert_eq!((reading.events.len(), reading.lost()), (0, vec![(Loss::BadRecord, 1)]), "it is not shown either");
 }
 
+#[test]
+fn records_with_a_word_too_many_are_lost_and_not_shown() {
+    for (header, fields) in [
+        (4 | 1 << 24 | 1 << 32 | inline("e") << 48, [words(&[5]), padded("e")]),
+        (7 | 1 << 16 | inline("p") << 24, [words(&[9]), padded("p")]),
+        (8 | 1 << 36 | 2 << 60, [words(&[5]), words(&[101])]),
+        (8 | 1 << 60, [words(&[5]), words(&[101, 102])]),
+        (9 | 3 << 16 | 1 << 32, [words(&[5]), padded("abc")]),
+    ] {
+        let whole = read(&[record(header, &fields)]);
+        let is_named = |metadata: &&Metadata| matches!(metadata, Metadata::ProcessName { name, .. } if &**name == "p");
+        let shown = |reading: &Reading| (reading.events.len(), reading.metadata.iter().filter(is_named).count());
+        let nothing = (0, 0);
+        assert!(shown(&whole) > nothing && whole.lost().is_empty(), "{header:#x}: {:?}", whole.lost());
+        let longer = read(&[record(header, &[&fields[..], &[words(&[0])]].concat())]);
+        assert_eq!((shown(&longer), longer.lost()), (nothing, vec![(Loss::BadRecord, 1)]), "{header:#x}");
+    }
+}
+
 proptest! {
     #[test]
     fn flipped_bytes_never_stop_the_reading(at in 8usize..400, byte: u8) {
