@@ -55,3 +55,42 @@ impl Disk for SystemDisk {
         fs::rename(from, to)
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// A disk that refuses all writes but the first ones.
+    #[derive(Debug)]
+    pub(crate) struct FullAfter {
+        left: AtomicUsize,
+    }
+
+    impl FullAfter {
+        pub(crate) fn new(writes: usize) -> Self {
+            Self { left: AtomicUsize::new(writes) }
+        }
+    }
+
+    impl Disk for FullAfter {
+        fn write_all_at(&self, file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+            let left = self.left.try_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+            left.map_err(|_| io::ErrorKind::StorageFull)?;
+            SystemDisk.write_all_at(file, bytes, offset)
+        }
+
+        fn sync(&self, file: &File) -> io::Result<()> {
+            SystemDisk.sync(file)
+        }
+
+        fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+            SystemDisk.sync_folder(folder)
+        }
+
+        fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+            SystemDisk.rename(from, to)
+        }
+    }
+}

@@ -170,42 +170,15 @@ fn stopped() -> io::Error {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::File;
-    use std::path::Path;
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::thread;
 
     use super::*;
-    use crate::base::disk::{Disk, SystemDisk};
+    use crate::base::disk::tests::FullAfter;
     use crate::base::threads::tests::with_only;
     use crate::model::{Details, Event, NameIdx, TrackIdx};
 
     const BLOCKS: usize = 50;
-
-    /// A disk that refuses all writes but the first `left`.
-    #[derive(Debug)]
-    struct FullAfter(AtomicUsize);
-
-    impl Disk for FullAfter {
-        fn write_all_at(&self, file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
-            let left = self.0.try_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
-            left.map_err(|_| io::Error::from(io::ErrorKind::StorageFull))?;
-            SystemDisk.write_all_at(file, bytes, offset)
-        }
-
-        fn sync(&self, file: &File) -> io::Result<()> {
-            SystemDisk.sync(file)
-        }
-
-        fn sync_folder(&self, folder: &Path) -> io::Result<()> {
-            SystemDisk.sync_folder(folder)
-        }
-
-        fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-            SystemDisk.rename(from, to)
-        }
-    }
 
     /// A block of one event at the time of its number; every tenth one has long details.
     fn block(number: usize) -> BlockContent {
@@ -249,7 +222,7 @@ mod tests {
     #[test]
     fn a_write_that_fails_on_another_thread_fails_the_run() {
         for writes in [0, 1, 7, BLOCKS - 1] {
-            let disk = Arc::new(FullAfter(AtomicUsize::new(writes)));
+            let disk = Arc::new(FullAfter::new(writes));
             let spill = SpillFile::on(disk, &std::env::temp_dir()).unwrap();
             let failed = thread::scope(|scope| write_blocks(&SpillPool::new(scope, &spill, 3)).unwrap_err());
             assert_eq!(failed.kind(), io::ErrorKind::StorageFull, "after {writes} writes");

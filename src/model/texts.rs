@@ -242,6 +242,7 @@ mod tests {
 
     use super::*;
     use crate::base::disk::SystemDisk;
+    use crate::base::disk::tests::FullAfter;
 
     proptest! {
         #[test]
@@ -311,30 +312,9 @@ mod tests {
 
     #[test]
     fn letters_that_cannot_be_written_stay_in_memory() {
-        let spill = TextSpill::new(Path::new("."), Arc::new(FullDisk), 4);
+        let spill = TextSpill::new(Path::new("."), Arc::new(FullAfter::new(0)), 4);
         let mut texts = Texts::spilling(spill);
         ["first", "second"].iter().for_each(|text| texts.push(text));
         assert_eq!((texts.get(StrIdx(0)), texts.get(StrIdx(1))), ("first", "second"));
-    }
-
-    #[derive(Debug)]
-    struct FullDisk;
-
-    impl Disk for FullDisk {
-        fn write_all_at(&self, _: &File, _: &[u8], _: u64) -> io::Result<()> {
-            Err(io::ErrorKind::StorageFull.into())
-        }
-
-        fn sync(&self, _: &File) -> io::Result<()> {
-            Ok(())
-        }
-
-        fn sync_folder(&self, _: &Path) -> io::Result<()> {
-            Ok(())
-        }
-
-        fn rename(&self, _: &Path, _: &Path) -> io::Result<()> {
-            Ok(())
-        }
     }
 }
