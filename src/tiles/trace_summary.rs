@@ -27,7 +27,7 @@ pub struct TraceSummary {
     pub(crate) filled: Vec<u32>,
     /// The processes and groups, each as one lane.
     pub(crate) heads: Option<Arc<TrackSummaries>>,
-    /// Times of losses that have one, sorted.
+    /// Times of losses that have one, sorted: at most one per bucket, because a frame draws all of them.
     pub(crate) losses_ns: Vec<i64>,
 }
 
@@ -57,7 +57,10 @@ impl TraceSummary {
             SourcePos::Offset(_) => None,
         });
         let mut losses_ns: Vec<i64> = losses.collect();
+        let bucket = |ts_ns: i64| buckets.bucket_at(ts_ns);
+        losses_ns.retain(|&ts_ns| (buckets.first..buckets.first + i64::from(buckets.count)).contains(&bucket(ts_ns)));
         losses_ns.sort_unstable();
+        losses_ns.dedup_by_key(|ts_ns| bucket(*ts_ns));
         let heads = Some(Arc::new(TrackSummaries::from_snapshot(snapshot, buckets, cancel)?));
         Ok(Self { buckets: Some(buckets), filled, heads, losses_ns })
     }

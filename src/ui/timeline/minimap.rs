@@ -75,13 +75,8 @@ fn paint(timeline: &Timeline, ui: &Ui, rect: Rect, theme: &Theme, map: &Minimap)
             }
             left += COLUMN_POINTS;
         }
-        // A trace of many files may have 65,536, most of them on one pixel.
-        let mut last_x = f32::NEG_INFINITY;
-        for x in summary.losses_ns.iter().map(|&ts_ns| rect.left() + as_f32(map.x_from_time(ts_ns))) {
-            if x < last_x + 1.0 {
-                continue;
-            }
-            last_x = x;
+        for &ts_ns in &summary.losses_ns {
+            let x = rect.left() + as_f32(map.x_from_time(ts_ns));
             painter.vline(x, rect.bottom() - 7.0..=rect.bottom() - 1.0, Stroke::new(2.0, theme.warning));
         }
     }
