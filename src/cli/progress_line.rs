@@ -113,7 +113,7 @@ fn text_of(view: &ProgressView) -> String {
     text
 }
 
-/// Formats three digits and a decimal prefix, such as `1.21 G`.
+/// Formats a count with at most three digits before the point and a decimal prefix, such as `1.21 G`.
 pub(super) fn with_prefix(count: f64) -> String {
     // Counts from here on are rounded up to the next prefix.
     const ROUNDED_UP: f64 = 0.999_995;
