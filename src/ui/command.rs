@@ -21,6 +21,7 @@ use crate::scene::custom_groups::CustomGroupId;
 use crate::scene::palette::Colors;
 use crate::scene::rows::{GroupKind, TrackDensity};
 use crate::store::lane::RowIdx;
+use crate::ui::questions::TimeRange;
 
 /// Limit for a copied text. An X server passes a text of the clipboard in one request of at most 16 MiB. A program that
 /// pastes a longer one would wait forever.
@@ -186,8 +187,8 @@ pub(crate) enum TimelineCommand {
     ShowTime(i64),
     /// Scrolls so that a time is in the middle. Zooms in if most of the trace is in view.
     Center(i64),
-    /// Unfolds the parents of a track and scrolls it into view.
-    ShowTrack(TrackIdx),
+    /// Unfolds the parents of a track and scrolls it into view. Also zooms to a time, if given.
+    ShowTrack(TrackIdx, TimeRange),
     /// Zooms to a range: its first nanosecond, and the first after it.
     ShowSlice(i64, i64),
     Step(NavigationStep),

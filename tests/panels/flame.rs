@@ -84,12 +84,18 @@ fn time_order_shows_the_scope_on_the_first_track_that_has_rows_in_it() {
     assert!(!session.head_labels().iter().any(|label| label.starts_with(&format!("worker {first}"))), "out of view");
     session.press(Modifiers::COMMAND, Key::G);
     session.until("the graph", |session| session.says("Label: exact"));
+    let (_, before) = timeline(&mut session);
     session.click("Time order");
     session.harness.run_steps(60);
     let (_, (start_ns, end_ns)) = timeline(&mut session);
     assert!(start_ns.abs_diff(from_ns) <= 1000 && end_ns.abs_diff(to_ns) <= 1000, "{start_ns}..{end_ns}");
     let heads = session.head_labels();
     assert!(heads.iter().any(|label| label.starts_with(&format!("worker {first}"))), "{first}: {heads:?}");
+    // One step of the history leads back.
+    session.press(Modifiers::ALT, Key::ArrowLeft);
+    session.harness.run_steps(60);
+    assert_eq!(timeline(&mut session).1, before);
+    assert!(!session.head_labels().iter().any(|label| label.starts_with(&format!("worker {first}"))), "scrolled back");
 }
 
 #[test]

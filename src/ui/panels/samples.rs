@@ -286,7 +286,7 @@ impl SamplesPanel {
                     self.choose(function, commands);
                 }
             }
-            SampleGroup::Thread(track) => commands.push(Command::Timeline(TimelineCommand::ShowTrack(track))),
+            SampleGroup::Thread(track) => commands.push(Command::Timeline(TimelineCommand::ShowTrack(track, None))),
             SampleGroup::Event(event) => {
                 let paths = self.answer.as_ref().map(|answer| &answer.paths);
                 self.event = paths.and_then(|paths| paths.events.get(event)).cloned();

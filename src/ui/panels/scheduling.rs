@@ -166,7 +166,7 @@ impl SchedulingPanel {
         self.rows.chosen = Some(unit);
         match unit {
             ScheduledUnit::Thread(track) | ScheduledUnit::Cpu(track) => {
-                Some(Command::Timeline(TimelineCommand::ShowTrack(track)))
+                Some(Command::Timeline(TimelineCommand::ShowTrack(track, None)))
             }
             ScheduledUnit::Process(process) => {
                 (self.process, self.kind) = (Some(process), ScheduledKind::Threads);

@@ -146,7 +146,7 @@ impl Edit {
             | TimelineCommand::ZoomToSpan
             | TimelineCommand::ShowTime(_)
             | TimelineCommand::Center(_)
-            | TimelineCommand::ShowTrack(_)
+            | TimelineCommand::ShowTrack(..)
             | TimelineCommand::ShowSlice(..)
             | TimelineCommand::Step(_)
             | TimelineCommand::UndoEdit

@@ -80,10 +80,11 @@ impl Timeline {
             | TimelineCommand::ZoomToSpan
             | TimelineCommand::ShowTime(_)
             | TimelineCommand::Center(_)
+            | TimelineCommand::ShowTrack(_, Some(_))
             | TimelineCommand::ShowSlice(..) => live.follows = false,
             TimelineCommand::ShowFileMoved(_)
             | TimelineCommand::Select(_)
-            | TimelineCommand::ShowTrack(_)
+            | TimelineCommand::ShowTrack(_, None)
             | TimelineCommand::Rows(_)
             | TimelineCommand::Scope(_)
             | TimelineCommand::Derived(_)

@@ -13,6 +13,7 @@ use crate::scene::viewport::Viewport;
 use crate::store::LaneIdx;
 use crate::store::lane::{LaneKind, RowIdx};
 use crate::ui::command::{NavigationStep, TimelineCommand};
+use crate::ui::questions::TimeRange;
 use crate::ui::settings::Navigation;
 
 impl Timeline {
@@ -42,8 +43,8 @@ impl Timeline {
             TimelineCommand::ZoomToSpan => return self.show_span(),
             TimelineCommand::ShowTime(ts_ns) => self.show_time(ts_ns),
             TimelineCommand::Center(ts_ns) => self.center(ts_ns),
-            TimelineCommand::ShowSlice(from_ns, to_ns) => self.show_slice(from_ns, to_ns),
-            TimelineCommand::ShowTrack(track) => return self.show_track(track),
+            TimelineCommand::ShowSlice(from_ns, to_ns) => drop(self.show_slice(from_ns, to_ns)),
+            TimelineCommand::ShowTrack(track, range) => return self.show_track(track, range),
             TimelineCommand::Step(step) => return self.step(step),
             TimelineCommand::Rows(command) => return self.change_rows(command),
             TimelineCommand::Scope(command) => self.change_scope(command),
@@ -204,12 +205,14 @@ impl Timeline {
         self.arrange()
     }
 
-    /// Unfolds the parents of a track and scrolls to it. Clears a filter that hides it.
+    /// Unfolds the parents of a track and scrolls to it, in one step of the history with the zoom to a range. Clears a
+    /// filter that hides it.
     #[must_use]
-    fn show_track(&mut self, track: TrackIdx) -> Option<ArrangeJob> {
+    fn show_track(&mut self, track: TrackIdx, range: TimeRange) -> Option<ArrangeJob> {
         let track = self.tracks.row_of(track);
         let lane = LaneIdx(self.snapshot.lanes_of(track).next()?);
-        self.jump_to_track(track, RowIdx { lane, row: 0 }, false)
+        let is_recorded = range.is_some_and(|(from_ns, to_ns)| self.show_slice(from_ns, to_ns));
+        self.jump_to_track(track, RowIdx { lane, row: 0 }, is_recorded)
     }
 
     /// Zooms to the selected time range, or else to the selected span.
@@ -265,11 +268,11 @@ impl Timeline {
         self.view.jump(to);
     }
 
-    /// Zooms to a time range.
-    pub(crate) fn show_slice(&mut self, from_ns: i64, to_ns: i64) {
+    /// Zooms to a time range. Returns whether that is another view.
+    pub(crate) fn show_slice(&mut self, from_ns: i64, to_ns: i64) -> bool {
         let mut to = *self.view.target();
         to.show_exactly(from_ns, to_ns);
-        self.view.jump(to);
+        self.view.jump(to)
     }
 
     /// Zooms at the middle of the view.

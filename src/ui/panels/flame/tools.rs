@@ -34,10 +34,7 @@ impl FlamePanel {
             }
         }
         self.show_shapes(ui, snapshot);
-        let button = ui.selectable_label(false, "Time order");
-        if button.on_hover_text("The stacks on their track, in the order of time").clicked() {
-            commands.extend(self.time_order(view));
-        }
+        commands.extend(self.show_time_order(ui, view));
         let amounts = self.answer.as_ref().map(|answer| Amounts::new(&answer.paths));
         let weight = amounts.filter(Amounts::has_weight).map(|amounts| amounts.weight_title());
         ui.menu_button("Options", |ui| {
@@ -73,11 +70,14 @@ impl FlamePanel {
         }
     }
 
-    /// Returns the commands that show the stacks of the scope on their track.
-    fn time_order(&self, view: &PanelView<'_>) -> Vec<Command> {
+    /// Shows the button that leads to the stacks of the scope on their track.
+    fn show_time_order(&self, ui: &mut Ui, view: &PanelView<'_>) -> Option<Command> {
         let track = self.answer.as_ref().and_then(|answer| answer.track);
-        let range = view.scope().range.map(|(from_ns, to_ns)| TimelineCommand::ShowSlice(from_ns, to_ns));
-        range.into_iter().chain(track.map(TimelineCommand::ShowTrack)).map(Command::Timeline).collect()
+        let button = ui.add_enabled(track.is_some(), Button::new("Time order").small());
+        let button = button.on_hover_text("The stacks on their track, in the order of time");
+        let is_clicked = button.on_disabled_hover_text("No track has stacks yet").clicked();
+        let track = track.filter(|_| is_clicked)?;
+        Some(Command::Timeline(TimelineCommand::ShowTrack(track, view.scope().range)))
     }
 
     /// Returns the function of the bar that fills the width, or else the one with the largest self weight.
