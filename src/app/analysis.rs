@@ -43,7 +43,7 @@ impl Drop for RunningQuery {
 }
 
 impl Analysis {
-    /// Starts a query, and cancels a running one of its kind.
+    /// Starts a query, and cancels those that it makes outdated.
     pub(super) fn ask(
         &mut self,
         id: TaskId,
@@ -53,8 +53,8 @@ impl Analysis {
         wake: &TabWake,
     ) {
         let kind = question.kind();
+        kind.replaces().iter().for_each(|other| self.stop(*other));
         let growing = if let Question::Totals(_, by) = &question {
-            self.stop(QuestionKind::PartialTotals);
             Some(Arc::new(GrowingTotals::grouped(by.clone())))
         } else if kind == QuestionKind::PartialTotals {
             // Without a running query, the totals are complete.

@@ -503,11 +503,6 @@ impl Panels {
             QuestionKind::SpanPage | QuestionKind::NumberOf => self.set.spans.hits(),
             _ => self.set.search.hits(),
         };
-        if question.kind() == QuestionKind::Search {
-            // They would be about the hits of the earlier text or scope.
-            let earlier = [QuestionKind::LongestHits, QuestionKind::HitNumber, QuestionKind::Neighbour];
-            earlier.into_iter().for_each(|kind| self.analysis.stop(kind));
-        }
         self.analysis.ask(id, question, snapshot, hits, wake);
     }
 
@@ -535,48 +530,4 @@ fn search_start(timeline: &Timeline) -> (i64, Option<RowIdx>) {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::mpsc::channel;
-    use std::time::Duration;
-
-    use super::*;
-    use crate::app::event::TabEvent;
-    use crate::app::tests::{TWO_SPANS, snapshot};
-    use crate::frame::RectBudget;
-    use crate::scene::color::Shade;
-    use crate::ui::questions::SelectedScope;
-    use crate::ui::settings::Navigation;
-    use crate::ui::theme::Theme;
-
-    #[test]
-    fn a_page_of_an_earlier_answer_is_not_shown_under_the_next_one() {
-        let snapshot = snapshot(TWO_SPANS);
-        let theme = Theme::new(Shade::Dark);
-        let mut timeline = Timeline::new(snapshot.clone(), RectBudget::SOFTWARE, &theme, Navigation::default());
-        let (sender, events) = channel();
-        let sender = std::sync::Mutex::new(sender);
-        let wake: TabWake = Arc::new(move |event| sender.lock().expect("a sender").send(event).expect("a receiver"));
-        let answer = || match events.recv_timeout(Duration::from_secs(20)) {
-            Ok(TabEvent::Answered(id, kind, answer)) => ((id, kind), answer.map(|answer| *answer)),
-            other => panic!("expected an answer, found {other:?}"),
-        };
-        let scope = SelectedScope::default;
-        let spans = |with_instants| Question::Spans { scope: scope(), with_instants };
-        let search = |text: &str| Question::Search(text.to_owned(), scope());
-        for (of, kind, first, next) in [
-            (HitsOf::Search, QuestionKind::Page, search("alpha"), search("omega")),
-            (HitsOf::Spans, QuestionKind::SpanPage, spans(false), spans(true)),
-        ] {
-            let mut panels = Panels::default();
-            panels.ask(first, &snapshot, &wake);
-            let (query, hits) = answer();
-            panels.handle_answer(query, hits, &mut timeline, &wake);
-            panels.ask(Question::Page(of, 0, 10), &snapshot, &wake);
-            let (query, page) = answer();
-            panels.ask(next, &snapshot, &wake);
-            let (next_query, hits) = answer();
-            panels.handle_answer(next_query, hits, &mut timeline, &wake);
-            assert!(panels.analysis.take_awaited(query.0, kind).is_none(), "{page:?} would be shown");
-        }
-    }
-}
+mod tests;

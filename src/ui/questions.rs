@@ -308,6 +308,22 @@ pub enum QuestionKind {
     Pixels,
 }
 
+impl QuestionKind {
+    /// Returns the other kinds whose running queries are outdated once a query of this kind starts. The list of spans
+    /// has one order at a time: a late answer in the other order would replace the rows in view.
+    #[must_use]
+    pub(crate) fn replaces(self) -> &'static [Self] {
+        match self {
+            Self::Spans => &[Self::Longest],
+            Self::Longest => &[Self::Spans, Self::SpanPage, Self::NumberOf],
+            // The hits of an earlier text or scope.
+            Self::Search => &[Self::LongestHits, Self::HitNumber, Self::Neighbour],
+            Self::Totals => &[Self::PartialTotals],
+            _ => &[],
+        }
+    }
+}
+
 /// An answer that is loaded in pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HitsOf {

@@ -1,0 +1,89 @@
+//! Answers that arrive after the panels have asked something else.
+
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use super::*;
+use crate::app::event::TabEvent;
+use crate::app::tests::{TWO_SPANS, snapshot};
+use crate::frame::RectBudget;
+use crate::scene::color::Shade;
+use crate::ui::questions::SelectedScope;
+use crate::ui::settings::Navigation;
+use crate::ui::theme::Theme;
+
+type QueryAnswer = ((TaskId, QuestionKind), Result<Option<Answer>, TaskError>);
+
+/// A trace, and panels whose answers wait until a test handles them.
+struct Asked {
+    panels: Panels,
+    timeline: Timeline,
+    wake: TabWake,
+    events: Receiver<TabEvent>,
+}
+
+impl Asked {
+    fn new() -> Self {
+        let theme = Theme::new(Shade::Dark);
+        let timeline = Timeline::new(snapshot(TWO_SPANS), RectBudget::SOFTWARE, &theme, Navigation::default());
+        let (sender, events) = channel();
+        let sender = std::sync::Mutex::new(sender);
+        let wake: TabWake = Arc::new(move |event| sender.lock().expect("a sender").send(event).expect("a receiver"));
+        Self { panels: Panels::default(), timeline, wake, events }
+    }
+
+    /// Starts a query, and returns its answer, which no panel has yet.
+    fn answer(&mut self, question: Question) -> QueryAnswer {
+        self.panels.ask(question, self.timeline.snapshot(), &self.wake);
+        match self.events.recv_timeout(Duration::from_secs(20)) {
+            Ok(TabEvent::Answered(id, kind, answer)) => ((id, kind), answer.map(|answer| *answer)),
+            other => panic!("expected an answer, found {other:?}"),
+        }
+    }
+
+    fn handle(&mut self, (query, answer): QueryAnswer) {
+        self.panels.handle_answer(query, answer, &mut self.timeline, &self.wake);
+    }
+
+    /// Returns whether an answer would be shown if it came now.
+    fn awaits(&mut self, ((id, kind), _): &QueryAnswer) -> bool {
+        self.panels.analysis.take_awaited(*id, *kind).is_some()
+    }
+}
+
+fn spans(with_instants: bool) -> Question {
+    Question::Spans { scope: SelectedScope::default(), with_instants }
+}
+
+#[test]
+fn a_page_of_an_earlier_answer_is_not_shown_under_the_next_one() {
+    let search = |text: &str| Question::Search(text.to_owned(), SelectedScope::default());
+    for (of, first, next) in
+        [(HitsOf::Search, search("alpha"), search("omega")), (HitsOf::Spans, spans(false), spans(true))]
+    {
+        let mut asked = Asked::new();
+        let hits = asked.answer(first);
+        asked.handle(hits);
+        let page = asked.answer(Question::Page(of, 0, 10));
+        let next_hits = asked.answer(next);
+        asked.handle(next_hits);
+        assert!(!asked.awaits(&page), "{page:?} would be shown");
+    }
+}
+
+#[test]
+fn spans_in_an_earlier_order_do_not_replace_the_list_in_the_chosen_one() {
+    let longest = || Question::Longest(SelectedScope::default(), 10);
+    let mut asked = Asked::new();
+    let earlier = asked.answer(longest());
+    let hits = asked.answer(spans(false));
+    assert!(!asked.awaits(&earlier), "the longest spans would scroll the list to its top");
+    asked.handle(hits);
+    let row = asked.panels.set.spans.hits().expect("answered").page(0, 1)[0].row;
+    let earlier = [asked.answer(Question::NumberOf(HitsOf::Spans, row)), asked.answer(spans(true))];
+    let hits = asked.answer(longest());
+    for answer in &earlier {
+        assert!(!asked.awaits(answer), "{answer:?} would be shown as the longest spans");
+    }
+    assert!(asked.awaits(&hits));
+}
