@@ -19,7 +19,10 @@ use crate::ui::chrome::status_bar::StatusLine;
 use crate::ui::chrome::tab_bar;
 use crate::ui::chrome::welcome;
 use crate::ui::command::{AppCommand, COPY_BYTES_MAX, Command, TimelineCommand};
-use crate::ui::command_table::{MenuList, ShownSettings, UiState};
+use crate::ui::command_table::{
+    DockState, EditState, MenuList, ScopeState, SelectedState, ShownSettings, TabsState, TimelineState, TraceState,
+    UiState,
+};
 use crate::ui::keys::{keep_for_field, pressed};
 use crate::ui::panels::PanelContext;
 use crate::ui::panels::scope_bar::show_named;
@@ -246,34 +249,50 @@ impl App {
         let timeline = tab.trace.as_ref().map(|trace| &trace.timeline);
         let arrangement = timeline.map(Timeline::arrangement);
         UiState {
-            tabs: self.tabs.len(),
-            has_closed_tab: !self.closed_tabs.is_empty(),
-            files: tab.trace.as_ref().map_or(0, |trace| trace.sources.files().len()),
-            has_readable_files: tab.trace.as_ref().is_some_and(|trace| trace.has_readable_files),
-            has_trace: timeline.is_some(),
-            can_export: self.can_export(),
-            is_busy: tab.running.is_some(),
-            is_live: self.is_live(),
-            is_paused: tab.follow.as_ref().is_some_and(FollowTask::is_paused),
-            has_times: timeline.is_some_and(|timeline| timeline.snapshot().has_times()),
-            has_span: timeline.is_some_and(|timeline| timeline.selected().is_some()),
-            has_flow_before: timeline.is_some_and(|timeline| timeline.linked_by_flow(false).is_some()),
-            has_flow_after: timeline.is_some_and(|timeline| timeline.linked_by_flow(true).is_some()),
-            statistics: tab.panels.statistics_tab(),
-            can_pin: tab.panels.can_toggle_pin(),
-            is_pinned: tab.panels.is_pinned(),
-            has_scope: timeline.is_some_and(|timeline| !timeline.scope().is_whole()),
-            has_scope_time: timeline.is_some_and(|timeline| timeline.scope().range.is_some()),
-            has_scope_tracks: timeline.is_some_and(|timeline| !timeline.scope().tracks.is_all()),
-            counters: timeline.map(Timeline::counter_choice).unwrap_or_default(),
-            is_searching: tab.panels.is_searching(),
-            has_hits: tab.panels.has_hits(),
-            has_past: timeline.is_some_and(Timeline::has_past),
-            has_future: timeline.is_some_and(Timeline::has_future),
-            undoable: timeline.and_then(Timeline::undoable),
-            redoable: timeline.and_then(Timeline::redoable),
-            has_moves: arrangement.is_some_and(|arrangement| !arrangement.moves.is_empty()),
-            has_hidden: arrangement.is_some_and(|arrangement| !arrangement.folded.hidden.is_empty()),
+            tabs: TabsState { count: self.tabs.len(), has_closed: !self.closed_tabs.is_empty() },
+            trace: TraceState {
+                is_open: timeline.is_some(),
+                files: tab.trace.as_ref().map_or(0, |trace| trace.sources.files().len()),
+                has_readable_files: tab.trace.as_ref().is_some_and(|trace| trace.has_readable_files),
+                can_export: self.can_export(),
+                is_busy: tab.running.is_some(),
+                is_live: self.is_live(),
+                is_paused: tab.follow.as_ref().is_some_and(FollowTask::is_paused),
+                has_times: timeline.is_some_and(|timeline| timeline.snapshot().has_times()),
+                has_utc: timeline.is_some_and(|timeline| timeline.snapshot().utc_offset_ns().is_some()),
+            },
+            selected: SelectedState {
+                has_span: timeline.is_some_and(|timeline| timeline.selected().is_some()),
+                has_flow_before: timeline.is_some_and(|timeline| timeline.linked_by_flow(false).is_some()),
+                has_flow_after: timeline.is_some_and(|timeline| timeline.linked_by_flow(true).is_some()),
+            },
+            scope: ScopeState {
+                is_restricted: timeline.is_some_and(|timeline| !timeline.scope().is_whole()),
+                has_time: timeline.is_some_and(|timeline| timeline.scope().range.is_some()),
+                has_tracks: timeline.is_some_and(|timeline| !timeline.scope().tracks.is_all()),
+                counters: timeline.map(Timeline::counter_choice).unwrap_or_default(),
+            },
+            dock: DockState {
+                statistics: tab.panels.statistics_tab(),
+                can_pin: tab.panels.can_toggle_pin(),
+                is_pinned: tab.panels.is_pinned(),
+                is_searching: tab.panels.is_searching(),
+                has_hits: tab.panels.has_hits(),
+            },
+            timeline: TimelineState {
+                has_past: timeline.is_some_and(Timeline::has_past),
+                has_future: timeline.is_some_and(Timeline::has_future),
+                order: arrangement.map(|arrangement| arrangement.order).unwrap_or_default(),
+                has_hidden: arrangement.is_some_and(|arrangement| !arrangement.folded.hidden.is_empty()),
+                has_moves: arrangement.is_some_and(|arrangement| !arrangement.moves.is_empty()),
+                ruler_origin: timeline.map(Timeline::ruler_origin).unwrap_or_default(),
+                has_bookmarks: timeline.is_some_and(|timeline| !timeline.marks().all().is_empty()),
+                can_measure: timeline.is_some_and(|timeline| timeline.marks().measured().is_some()),
+            },
+            edits: EditState {
+                undoable: timeline.and_then(Timeline::undoable),
+                redoable: timeline.and_then(Timeline::redoable),
+            },
             settings: ShownSettings {
                 shade: self.preferences.shade,
                 colors: self.colors(),
@@ -281,11 +300,6 @@ impl App {
                 navigation: self.navigation(),
                 density: self.preferences.density,
             },
-            order: arrangement.map(|arrangement| arrangement.order).unwrap_or_default(),
-            has_bookmarks: timeline.is_some_and(|timeline| !timeline.marks().all().is_empty()),
-            can_measure: timeline.is_some_and(|timeline| timeline.marks().measured().is_some()),
-            ruler_origin: timeline.map(Timeline::ruler_origin).unwrap_or_default(),
-            has_utc: timeline.is_some_and(|timeline| timeline.snapshot().utc_offset_ns().is_some()),
         }
     }
 }

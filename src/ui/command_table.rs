@@ -7,7 +7,8 @@ mod menus;
 use egui::{Key, KeyboardShortcut, Modifiers};
 
 pub(crate) use entry::{
-    CommandEntry, NO_MARKER, NO_UTC, ShownSettings, UiState, reload_disabled, with_disabled_reason,
+    CommandEntry, DockState, EditState, NO_MARKER, NO_UTC, ScopeState, SelectedState, ShownSettings, TabsState,
+    TimelineState, TraceState, UiState, reload_disabled, with_disabled_reason,
 };
 use entry::{When, alt, ctrl, ctrl_shift, entry, plain, shift};
 pub(crate) use menus::{Menu, MenuList};
@@ -125,14 +126,14 @@ pub(crate) const TABLE: &[CommandEntry] = &[
         .hint(
             "Of markers, saved scopes, groups, derived, hidden, pinned and ordered tracks, and how counters are drawn",
         )
-        .about(|state| state.undoable),
+        .about(|state| state.edits.undoable),
     entry(Menu::Edit, "Redo", &[ctrl_shift(Key::Z), ctrl(Key::Y)], When::Redoable, |_| {
         Command::Timeline(TimelineCommand::RedoEdit)
     })
-    .about(|state| state.redoable),
+    .about(|state| state.edits.redoable),
     entry(Menu::Edit, "Copy the span", &[COPY], When::Span, |_| Command::App(AppCommand::CopySpan)).section(),
     entry(Menu::Edit, "Copy the statistics as CSV", &[], When::Table, |state| {
-        Command::App(AppCommand::CopyTable(state.statistics.unwrap_or(Panel::Statistics.into())))
+        Command::App(AppCommand::CopyTable(state.dock.statistics.unwrap_or(Panel::Statistics.into())))
     }),
     entry(Menu::Edit, "Clear selection", &[plain(Key::Escape)], When::Clearable, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::ClearSelection))
@@ -193,7 +194,7 @@ pub(crate) const TABLE: &[CommandEntry] = &[
         .hint("Gives it the full height; Esc restores it")
         .within("Panels"),
     entry(Menu::View, "Pin panel", &[], When::Pinnable, |_| Command::Panel(PanelCommand::TogglePin))
-        .checked(|state| state.is_pinned)
+        .checked(|state| state.dock.is_pinned)
         .hint("Keeps its scope; opened again, the panel is a second tab")
         .within("Panels"),
     entry(Menu::View, "Colour by name", &[], When::Always, |state| {
@@ -237,22 +238,22 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::View, RULER_ORIGINS[0].1, &[], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Origin(RulerOrigin::Start)))
     })
-    .checked(|state| state.ruler_origin == RulerOrigin::Start)
+    .checked(|state| state.timeline.ruler_origin == RulerOrigin::Start)
     .within("Ruler"),
     entry(Menu::View, RULER_ORIGINS[1].1, &[], When::Marks, |_| {
         Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Origin(RulerOrigin::Mark)))
     })
-    .checked(|state| state.ruler_origin == RulerOrigin::Mark)
+    .checked(|state| state.timeline.ruler_origin == RulerOrigin::Mark)
     .within("Ruler"),
     entry(Menu::View, RULER_ORIGINS[2].1, &[], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Origin(RulerOrigin::Clock)))
     })
-    .checked(|state| state.ruler_origin == RulerOrigin::Clock)
+    .checked(|state| state.timeline.ruler_origin == RulerOrigin::Clock)
     .within("Ruler"),
     entry(Menu::View, RULER_ORIGINS[3].1, &[], When::Utc, |_| {
         Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Origin(RulerOrigin::Utc)))
     })
-    .checked(|state| state.ruler_origin == RulerOrigin::Utc)
+    .checked(|state| state.timeline.ruler_origin == RulerOrigin::Utc)
     .within("Ruler"),
     entry(Menu::View, "Compact tracks", &[], When::Always, |_| {
         Command::Setting(SettingCommand::Density(TrackDensity::Compact))
@@ -380,7 +381,7 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     .hint("For a live trace: keep the newest data at the right edge, or hold the view still")
     .within("Live"),
     entry(Menu::Go, "Pause the display", &[], When::Live, |_| Command::App(AppCommand::Live(LiveCommand::TogglePause)))
-        .checked(|state| state.is_paused)
+        .checked(|state| state.trace.is_paused)
         .hint("Data is still being received")
         .within("Live"),
     entry(Menu::Go, "Stop following", &[], When::Live, |_| Command::App(AppCommand::Live(LiveCommand::Stop)))
@@ -423,39 +424,39 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::Rows, "Trace order", &[], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::Order(TrackOrder::Trace)))
     })
-    .checked(|state| state.order == TrackOrder::Trace)
+    .checked(|state| state.timeline.order == TrackOrder::Trace)
     .within("Order")
     .section(),
     entry(Menu::Rows, "Order by name", &[], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::Order(TrackOrder::Name)))
     })
-    .checked(|state| state.order == TrackOrder::Name)
+    .checked(|state| state.timeline.order == TrackOrder::Name)
     .within("Order"),
     entry(Menu::Rows, "Order by first event", &[], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::Order(TrackOrder::FirstEvent)))
     })
-    .checked(|state| state.order == TrackOrder::FirstEvent)
+    .checked(|state| state.timeline.order == TrackOrder::FirstEvent)
     .within("Order"),
     entry(Menu::Rows, "Order by number of events", &[], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::Order(TrackOrder::Activity)))
     })
-    .checked(|state| state.order == TrackOrder::Activity)
+    .checked(|state| state.timeline.order == TrackOrder::Activity)
     .within("Order"),
     entry(Menu::Rows, "Order by longest span", &[], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::Order(TrackOrder::Longest)))
     })
-    .checked(|state| state.order == TrackOrder::Longest)
+    .checked(|state| state.timeline.order == TrackOrder::Longest)
     .within("Order"),
     entry(Menu::Rows, "Order by busy time", &[], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::Order(TrackOrder::Busy)))
     })
-    .checked(|state| state.order == TrackOrder::Busy)
+    .checked(|state| state.timeline.order == TrackOrder::Busy)
     .hint("Most time in outermost spans first")
     .within("Order"),
     entry(Menu::Rows, "Order by hits of the search", &[], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::Order(TrackOrder::Hits)))
     })
-    .checked(|state| state.order == TrackOrder::Hits)
+    .checked(|state| state.timeline.order == TrackOrder::Hits)
     .hint("Most hits first; in trace order until a search has hits")
     .within("Order"),
     entry(Menu::Rows, "Move track up", &[alt(Key::ArrowUp)], When::Span, |_| {

@@ -162,7 +162,7 @@ impl ActiveShortcuts {
         match event {
             _ if self.is_typing => None,
             Event::Copy if self.is_in_table => None,
-            Event::Copy => (state.has_span && !copies_words).then_some(Command::App(AppCommand::CopySpan)),
+            Event::Copy => (state.selected.has_span && !copies_words).then_some(Command::App(AppCommand::CopySpan)),
             Event::Paste(text) => Some(Command::App(AppCommand::OpenPasted(text.clone()))),
             _ => None,
         }

@@ -159,39 +159,26 @@ fn matching_entries(words: &str, state: &UiState) -> Vec<&'static CommandEntry> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ui::command_table::ShownSettings;
+    use crate::ui::command_table::{
+        DockState, EditState, ScopeState, SelectedState, ShownSettings, TabsState, TimelineState, TraceState,
+    };
     use crate::ui::settings::Navigation;
 
     fn state(has_trace: bool) -> UiState {
         UiState {
-            tabs: 1,
-            has_closed_tab: false,
-            files: 1,
-            has_readable_files: true,
-            has_trace,
-            can_export: false,
-            is_live: false,
-            is_paused: false,
-            is_busy: false,
-            has_times: has_trace,
-            has_span: false,
-            has_flow_before: false,
-            has_flow_after: false,
-            statistics: None,
-            can_pin: false,
-            is_pinned: false,
-            has_scope_tracks: false,
-            has_scope: false,
-            has_scope_time: false,
-            counters: crate::scene::counter_overlay::CounterChoice::default(),
-            is_searching: false,
-            has_hits: false,
-            has_past: false,
-            has_future: false,
-            has_hidden: false,
-            has_moves: false,
-            undoable: None,
-            redoable: None,
+            tabs: TabsState { count: 1, has_closed: false },
+            trace: TraceState {
+                is_open: has_trace,
+                files: 1,
+                has_readable_files: true,
+                has_times: has_trace,
+                ..TraceState::default()
+            },
+            selected: SelectedState::default(),
+            scope: ScopeState::default(),
+            dock: DockState::default(),
+            timeline: TimelineState::default(),
+            edits: EditState::default(),
             settings: ShownSettings {
                 shade: None,
                 colors: crate::scene::palette::Colors::default(),
@@ -199,11 +186,6 @@ mod tests {
                 navigation: Navigation::default(),
                 density: crate::scene::rows::TrackDensity::Normal,
             },
-            order: crate::scene::arrange::TrackOrder::Trace,
-            has_bookmarks: false,
-            can_measure: false,
-            ruler_origin: crate::ui::settings::RulerOrigin::Start,
-            has_utc: false,
         }
     }
 
@@ -229,9 +211,10 @@ mod tests {
         };
         assert_eq!(enabled("whole trace", &state(false)), (0, 1));
         assert_eq!(enabled("whole trace", &state(true)), (1, 1));
-        let of_tracks = UiState { has_scope: true, has_scope_tracks: true, ..state(true) };
+        let scope = ScopeState { is_restricted: true, ..ScopeState::default() };
+        let of_tracks = UiState { scope: ScopeState { has_tracks: true, ..scope }, ..state(true) };
         assert_eq!(enabled("fit selection", &of_tracks), (0, 1), "no time is selected");
-        let of_time = UiState { has_scope: true, has_scope_time: true, ..state(true) };
+        let of_time = UiState { scope: ScopeState { has_time: true, ..scope }, ..state(true) };
         assert_eq!(enabled("fit selection", &of_time), (1, 1));
         let (shown, all) = enabled("", &state(false));
         assert_eq!(shown, all);

@@ -17,69 +17,100 @@ use crate::ui::widgets::spoken;
 
 /// The state of the window that commands depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each enables commands of its own")]
 pub(crate) struct UiState {
-    pub(crate) tabs: usize,
+    pub(crate) tabs: TabsState,
+    pub(crate) trace: TraceState,
+    pub(crate) selected: SelectedState,
+    pub(crate) scope: ScopeState,
+    pub(crate) dock: DockState,
+    pub(crate) timeline: TimelineState,
+    pub(crate) edits: EditState,
+    pub(crate) settings: ShownSettings,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct TabsState {
+    pub(crate) count: usize,
     /// Whether a closed tab can be reopened.
-    pub(crate) has_closed_tab: bool,
-    /// Number of files of the open trace.
+    pub(crate) has_closed: bool,
+}
+
+/// The trace of the active tab, and the task that reads or exports it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each enables commands of its own")]
+pub(crate) struct TraceState {
+    pub(crate) is_open: bool,
     pub(crate) files: usize,
-    /// Whether all files of the open trace can be read again, unlike a pipe.
+    /// Whether all files can be read again, unlike a pipe.
     pub(crate) has_readable_files: bool,
-    /// Whether a trace is open.
-    pub(crate) has_trace: bool,
-    /// Whether the trace can be exported: it is completely sorted or still runs, and no export is in progress.
+    /// Whether it can be exported: it is completely sorted or still runs, and no export is in progress.
     pub(crate) can_export: bool,
     /// Whether an import or an export is in progress.
     pub(crate) is_busy: bool,
-    /// Whether the trace still runs.
+    /// Whether it still runs.
     pub(crate) is_live: bool,
-    /// Whether its picture is paused.
+    /// Whether its picture is paused while it runs.
     pub(crate) is_paused: bool,
-    /// Whether the trace has times, and not only weights.
+    /// Whether it has times, and not only weights.
     pub(crate) has_times: bool,
-    /// Whether a span is selected.
+    /// Whether it has the time of day.
+    pub(crate) has_utc: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct SelectedState {
     pub(crate) has_span: bool,
     /// Whether a flow leads from another span to the selected one.
     pub(crate) has_flow_before: bool,
     /// Whether a flow leads from the selected span to another one.
     pub(crate) has_flow_after: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct ScopeState {
+    /// Whether the scope is restricted to some time, tracks or spans.
+    pub(crate) is_restricted: bool,
+    pub(crate) has_time: bool,
+    pub(crate) has_tracks: bool,
+    /// The changes that its counters allow.
+    pub(crate) counters: CounterChoice,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each enables commands of its own")]
+pub(crate) struct DockState {
     /// The open tab of the statistics, preferably the active one.
     pub(crate) statistics: Option<DockTab>,
-    /// Whether the scope is restricted to some time, tracks or spans.
-    pub(crate) has_scope: bool,
-    /// Whether the scope is restricted to some time.
-    pub(crate) has_scope_time: bool,
-    /// Whether the scope is restricted to some tracks.
-    pub(crate) has_scope_tracks: bool,
-    /// The changes that the counters of the scope allow.
-    pub(crate) counters: CounterChoice,
-    pub(crate) is_searching: bool,
-    /// Whether the active panel of the dock can be pinned, or is.
+    /// Whether the active panel can be pinned, or is.
     pub(crate) can_pin: bool,
-    /// Whether the active panel of the dock is pinned.
     pub(crate) is_pinned: bool,
+    pub(crate) is_searching: bool,
     /// Whether the search has hits, or may still find some.
     pub(crate) has_hits: bool,
-    /// Whether the view history has an earlier view.
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each enables commands of its own")]
+pub(crate) struct TimelineState {
+    /// Whether the history has an earlier view.
     pub(crate) has_past: bool,
-    /// Whether the view history has a later view.
+    /// Whether the history has a later view.
     pub(crate) has_future: bool,
+    pub(crate) order: TrackOrder,
     pub(crate) has_hidden: bool,
     pub(crate) has_moves: bool,
-    /// The edit that the next undo takes back.
-    pub(crate) undoable: Option<&'static str>,
-    /// The edit that the next redo makes again.
-    pub(crate) redoable: Option<&'static str>,
-    pub(crate) settings: ShownSettings,
-    pub(crate) order: TrackOrder,
+    /// The time that the ruler counts from.
+    pub(crate) ruler_origin: RulerOrigin,
     pub(crate) has_bookmarks: bool,
     /// Whether two bookmarks were added or selected last, and both still exist.
     pub(crate) can_measure: bool,
-    /// The time that the ruler counts from.
-    pub(crate) ruler_origin: RulerOrigin,
-    /// Whether the trace has the time of day.
-    pub(crate) has_utc: bool,
+}
+
+/// The edits that undo and redo are about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct EditState {
+    pub(crate) undoable: Option<&'static str>,
+    pub(crate) redoable: Option<&'static str>,
 }
 
 /// The settings that menus and the preferences show.
@@ -155,78 +186,92 @@ pub(crate) fn reload_disabled(is_live: bool, is_busy: bool, has_readable_files: 
 impl When {
     /// Returns why a command is disabled, with what to do; `None` if it is enabled.
     fn disabled_reason(self, state: &UiState) -> Option<&'static str> {
-        let no_trace = if state.is_live { "Wait for the first events" } else { NO_TRACE };
-        let has_trace = (state.has_trace, no_trace);
-        let has_export = match state.has_trace {
-            true if state.is_busy => (state.can_export, BUSY),
-            true => (state.can_export, "Wait until the whole trace is sorted"),
+        let no_trace = if state.trace.is_live { "Wait for the first events" } else { NO_TRACE };
+        let has_trace = (state.trace.is_open, no_trace);
+        let has_export = match state.trace.is_open {
+            true if state.trace.is_busy => (state.trace.can_export, BUSY),
+            true => (state.trace.can_export, "Wait until the whole trace is sorted"),
             false => has_trace,
         };
         let conditions: &[(bool, &'static str)] = match self {
             Self::Always => &[],
-            Self::Closable => &[(state.has_trace || state.is_busy || state.is_live || state.tabs > 1, NO_TRACE)],
-            Self::Reopenable => &[(state.has_closed_tab, "No closed tab is left to reopen")],
-            Self::Tabs => &[(state.tabs > 1, "Only one tab is open")],
+            Self::Closable => {
+                &[(state.trace.is_open || state.trace.is_busy || state.trace.is_live || state.tabs.count > 1, NO_TRACE)]
+            }
+            Self::Reopenable => &[(state.tabs.has_closed, "No closed tab is left to reopen")],
+            Self::Tabs => &[(state.tabs.count > 1, "Only one tab is open")],
             Self::Trace => &[has_trace],
-            Self::Times => &[has_trace, (state.has_times, "The trace has no times")],
-            Self::Files => &[has_trace, (state.files > 1, "The trace consists of one file")],
+            Self::Times => &[has_trace, (state.trace.has_times, "The trace has no times")],
+            Self::Files => &[has_trace, (state.trace.files > 1, "The trace consists of one file")],
             Self::Reloadable => {
-                let reason = reload_disabled(state.is_live, state.is_busy, state.has_readable_files);
+                let reason = reload_disabled(state.trace.is_live, state.trace.is_busy, state.trace.has_readable_files);
                 &[has_trace, (reason.is_none(), reason.unwrap_or_default())]
             }
-            Self::Span => &[has_trace, (state.has_span, NO_SPAN)],
-            Self::FlowBefore => {
-                &[has_trace, (state.has_span, NO_SPAN), (state.has_flow_before, "No flow arrives at the selected span")]
-            }
-            Self::FlowAfter => {
-                &[has_trace, (state.has_span, NO_SPAN), (state.has_flow_after, "No flow leaves the selected span")]
-            }
-            Self::Table => &[has_trace, (state.statistics.is_some(), "Open the statistics first")],
+            Self::Span => &[has_trace, (state.selected.has_span, NO_SPAN)],
+            Self::FlowBefore => &[
+                has_trace,
+                (state.selected.has_span, NO_SPAN),
+                (state.selected.has_flow_before, "No flow arrives at the selected span"),
+            ],
+            Self::FlowAfter => &[
+                has_trace,
+                (state.selected.has_span, NO_SPAN),
+                (state.selected.has_flow_after, "No flow leaves the selected span"),
+            ],
+            Self::Table => &[has_trace, (state.dock.statistics.is_some(), "Open the statistics first")],
             Self::Pinnable => &[
                 has_trace,
-                (state.can_pin, "Open a panel of the scope first, such as the statistics; at most 8 are pinned"),
+                (state.dock.can_pin, "Open a panel of the scope first, such as the statistics; at most 8 are pinned"),
             ],
             Self::Selection => {
-                &[has_trace, (state.has_span || state.has_scope_time, "Select a span or some time first")]
+                &[has_trace, (state.selected.has_span || state.scope.has_time, "Select a span or some time first")]
             }
-            Self::Clearable => {
-                &[has_trace, (state.has_span || state.has_scope || state.is_searching, "Nothing is selected")]
-            }
-            Self::Hits => &[has_trace, (state.has_hits, "Search for something first")],
-            Self::Past => &[has_trace, (state.has_past, "There is no earlier view")],
-            Self::Future => &[has_trace, (state.has_future, "There is no later view")],
-            Self::Hidden => &[has_trace, (state.has_hidden, "No track is hidden")],
-            Self::Moved => &[has_trace, (state.has_moves, "No track is moved")],
-            Self::Undoable => &[has_trace, (state.undoable.is_some(), "Nothing was changed that can be undone")],
-            Self::Redoable => &[has_trace, (state.redoable.is_some(), "Nothing was undone")],
-            Self::Marks => &[has_trace, (state.has_bookmarks, NO_MARKER)],
-            Self::Measurable => &[has_trace, (state.can_measure, "Add or choose two markers first")],
-            Self::Utc => &[has_trace, (state.has_utc, NO_UTC)],
+            Self::Clearable => &[
+                has_trace,
+                (
+                    state.selected.has_span || state.scope.is_restricted || state.dock.is_searching,
+                    "Nothing is selected",
+                ),
+            ],
+            Self::Hits => &[has_trace, (state.dock.has_hits, "Search for something first")],
+            Self::Past => &[has_trace, (state.timeline.has_past, "There is no earlier view")],
+            Self::Future => &[has_trace, (state.timeline.has_future, "There is no later view")],
+            Self::Hidden => &[has_trace, (state.timeline.has_hidden, "No track is hidden")],
+            Self::Moved => &[has_trace, (state.timeline.has_moves, "No track is moved")],
+            Self::Undoable => &[has_trace, (state.edits.undoable.is_some(), "Nothing was changed that can be undone")],
+            Self::Redoable => &[has_trace, (state.edits.redoable.is_some(), "Nothing was undone")],
+            Self::Marks => &[has_trace, (state.timeline.has_bookmarks, NO_MARKER)],
+            Self::Measurable => &[has_trace, (state.timeline.can_measure, "Add or choose two markers first")],
+            Self::Utc => &[has_trace, (state.trace.has_utc, NO_UTC)],
             Self::Export => &[has_export],
-            Self::ExportScope => &[has_export, (state.has_scope, NO_SCOPE)],
+            Self::ExportScope => &[has_export, (state.scope.is_restricted, NO_SCOPE)],
             Self::ScopeTracks => {
-                &[has_trace, (state.has_scope_tracks, "Select tracks first: Ctrl + click on their names")]
+                &[has_trace, (state.scope.has_tracks, "Select tracks first: Ctrl + click on their names")]
             }
             Self::ScopeCounters => {
-                &[has_trace, (state.counters.has_counter, "Select counters first: Ctrl + click on their names")]
+                &[has_trace, (state.scope.counters.has_counter, "Select counters first: Ctrl + click on their names")]
             }
             Self::Overlayable => &[
                 has_trace,
-                (state.counters.can_overlay, "Select two to eight counters first: Ctrl + click on their names"),
+                (state.scope.counters.can_overlay, "Select two to eight counters first: Ctrl + click on their names"),
             ],
             Self::Stackable => &[
                 has_trace,
                 (
-                    state.counters.can_stack,
+                    state.scope.counters.can_stack,
                     "Select two to eight counters of one unit first: Ctrl + click on their names",
                 ),
             ],
-            Self::Separable => &[has_trace, (state.counters.can_separate, "Select counters that share a row first")],
-            Self::Live => &[(state.is_live, "No trace is running: File > Follow... shows one while it is written")],
+            Self::Separable => {
+                &[has_trace, (state.scope.counters.can_separate, "Select counters that share a row first")]
+            }
+            Self::Live => {
+                &[(state.trace.is_live, "No trace is running: File > Follow... shows one while it is written")]
+            }
             Self::StillSpan => &[
                 has_trace,
-                (state.has_span, NO_SPAN),
-                (!state.is_live, "Not while the trace is running: Space follows or pauses"),
+                (state.selected.has_span, NO_SPAN),
+                (!state.trace.is_live, "Not while the trace is running: Space follows or pauses"),
             ],
         };
         conditions.iter().find(|(is_met, _)| !is_met).map(|(_, reason)| *reason)
