@@ -36,6 +36,9 @@ use crate::model::{
 use crate::store::flow::LatestInstants;
 use crate::store::{DetailRef, LaneIdx, LaneKind, Meta, Row, Store, Summary};
 
+/// Number of events whose tracks are prefetched at once: a core has about as many reads in flight.
+const EVENTS_PREFETCHED: usize = 32;
+
 /// Nests the sorted events of a trace, and writes the rows to lanes.
 pub struct Nester<'a> {
     writer: RowSink<'a>,
@@ -127,6 +130,9 @@ impl<'a> Nester<'a> {
     pub fn add_run(&mut self, run: &SortedRun<'_>) -> io::Result<()> {
         let mut events = run.events.iter().enumerate().peekable();
         while let Some((offset, event)) = events.next() {
+            if offset % EVENTS_PREFETCHED == 0 {
+                self.tracks.prefetch(run.events[offset..].iter().take(EVENTS_PREFETCHED).map(|event| event.track));
+            }
             let blob = run.blob(offset);
             if self.tied.ts_ns().is_some_and(|ts_ns| ts_ns != event.ts_ns) {
                 self.nest_tied()?;

@@ -13,6 +13,9 @@ use crate::store::{DetailPositions, DetailRef, LaneIdx, LaneKind, Meta, Row, Sto
 /// Number of steps per batch: about 100 KiB, which fit the cache of a core.
 const STEPS: usize = 2048;
 
+/// Number of steps whose lanes are prefetched at once: a core has about as many reads in flight.
+const STEPS_PREFETCHED: usize = 32;
+
 /// Bytes of details that end a batch early.
 const BLOB_BYTES: usize = 256 << 10;
 
@@ -50,6 +53,16 @@ enum RowStep {
     Row { lane: LaneIdx, row: Row },
     Detail { bytes: usize },
     Unfinished { lane: LaneIdx },
+}
+
+impl RowStep {
+    /// Returns the lane of a row.
+    fn lane(&self) -> Option<LaneIdx> {
+        match *self {
+            Self::Row { lane, .. } => Some(lane),
+            _ => None,
+        }
+    }
 }
 
 enum WriterMessage {
@@ -111,18 +124,21 @@ fn write(writer: &mut StoreWriter, waiting: &Receiver<WriterMessage>, spare: &Se
 impl StepBatch {
     fn write(&mut self, writer: &mut StoreWriter) -> io::Result<()> {
         let mut blobs = &self.blobs[..];
-        // Steps are read by reference. A moved step would be copied with widths that differ from the stores of its row,
-        // and store forwarding would stall on each row.
-        for step in &self.steps {
-            match *step {
-                RowStep::Row { lane, row } => writer.push(lane, row)?,
-                RowStep::Detail { bytes } => {
-                    let (blob, rest) = blobs.split_at(bytes);
-                    writer.push_detail(blob)?;
-                    blobs = rest;
+        for near in self.steps.chunks(STEPS_PREFETCHED) {
+            writer.prefetch(near.iter().filter_map(RowStep::lane));
+            // Steps are read by reference. A moved step would be copied with widths that differ from the stores of its
+            // row, and store forwarding would stall on each row.
+            for step in near {
+                match *step {
+                    RowStep::Row { lane, row } => writer.push(lane, row)?,
+                    RowStep::Detail { bytes } => {
+                        let (blob, rest) = blobs.split_at(bytes);
+                        writer.push_detail(blob)?;
+                        blobs = rest;
+                    }
+                    RowStep::Lane { track, kind, depth } => _ = writer.add_lane(track, kind, depth)?,
+                    RowStep::Unfinished { lane } => writer.mark_unfinished(lane),
                 }
-                RowStep::Lane { track, kind, depth } => _ = writer.add_lane(track, kind, depth)?,
-                RowStep::Unfinished { lane } => writer.mark_unfinished(lane),
             }
         }
         self.steps.clear();
@@ -244,12 +260,13 @@ mod tests {
     use crate::base::threads::tests::with_only;
     use crate::model::{Id, NameIdx, Registry, TrackKey, TrackKind};
 
-    /// Writes two lanes of spans, one of which ends early, with details of which some are large.
-    fn fill(mut sink: RowSink<'_>) -> io::Result<Vec<u64>> {
+    /// Writes lanes of spans, of which the second one has fewer rows, with details of which some are large.
+    fn fill(mut sink: RowSink<'_>, lane_count: u16) -> io::Result<Vec<u64>> {
         let mut seen = Vec::new();
-        let lanes = [0, 1].map(|depth| sink.add_lane(TrackIdx(0), LaneKind::Spans, depth).unwrap());
+        let lanes = (0..lane_count).map(|depth| sink.add_lane(TrackIdx(0), LaneKind::Spans, depth));
+        let lanes = lanes.collect::<io::Result<Vec<_>>>()?;
         for row in 0..20_000u32 {
-            let lane = lanes[usize::from(row % 3 == 0)];
+            let lane = if row % 3 == 0 { lanes[1] } else { lanes[row as usize * 7 % lanes.len()] };
             let blob = vec![row as u8; if row % 4000 == 1 { 100_000 } else { row as usize % 3 }];
             let DetailRef(detail) = sink.push_detail(&blob)?;
             let start_ns = i64::from(row) * 10;
@@ -261,10 +278,10 @@ mod tests {
         Ok(seen)
     }
 
-    fn store(threads: usize) -> (Vec<u64>, Vec<u8>) {
+    fn store(threads: usize, lane_count: u16) -> (Vec<u64>, Vec<u8>) {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         let mut writer = StoreWriter::new(file.reopen().unwrap(), 1 << 20).unwrap();
-        let (seen, written) = write_behind(&mut writer, threads, fill);
+        let (seen, written) = write_behind(&mut writer, threads, |sink| fill(sink, lane_count));
         written.unwrap();
         writer.finish(&Meta::default()).unwrap();
         let mut bytes = Vec::new();
@@ -274,11 +291,14 @@ mod tests {
 
     #[test]
     fn the_store_is_the_same_from_another_thread() {
-        let (here, elsewhere) = (store(1), store(2));
-        assert_eq!(here.0, elsewhere.0, "details and ends of lanes");
-        assert!(here.1 == elsewhere.1, "all bytes");
-        let refused = with_only(0, || store(2));
-        assert!(here.1 == refused.1, "all bytes, if the system refuses the thread");
+        // The second number is above the limit from which lanes are prefetched.
+        for lane_count in [2, 10_000] {
+            let (here, elsewhere) = (store(1, lane_count), store(2, lane_count));
+            assert_eq!(here.0, elsewhere.0, "details and ends of lanes");
+            assert!(here.1 == elsewhere.1, "all bytes");
+            let refused = with_only(0, || store(2, lane_count));
+            assert!(here.1 == refused.1, "all bytes, if the system refuses the thread");
+        }
     }
 
     #[test]

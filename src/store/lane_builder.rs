@@ -158,6 +158,12 @@ impl LaneBuilder {
         Pushed { waiting_bytes, buckets, is_first, is_block_full: waiting.rows.len() == BLOCK_ROWS }
     }
 
+    /// Returns the name of the last pending row; 0 if there is none.
+    #[inline]
+    pub(super) fn last_name(&self) -> u32 {
+        self.waiting.as_ref().and_then(|waiting| waiting.rows.last()).map_or(0, |row| row.name)
+    }
+
     /// Packs the pending rows as one block, and returns the number of pending blocks.
     pub(super) fn pack(&mut self) -> usize {
         let Some(waiting) = &mut self.waiting else { return 0 };

@@ -2,6 +2,7 @@
 //! nested.
 
 use std::fs::File;
+use std::hint::black_box;
 use std::io;
 use std::sync::Arc;
 
@@ -26,6 +27,9 @@ use crate::model::TrackIdx;
 pub(crate) fn next_lane(lanes: usize) -> io::Result<LaneIdx> {
     next_index(lanes, "lanes").map(LaneIdx)
 }
+
+/// Number of lanes whose builders no longer fit the cache of a core, at some 400 bytes each.
+const LANES_IN_CACHE: usize = 4096;
 
 /// Writes the sorted rows of a trace to the file of a new store.
 #[derive(Debug)]
@@ -86,6 +90,15 @@ impl StoreWriter {
     #[must_use]
     pub(crate) fn lane_end_ns(&self, lane: LaneIdx) -> i64 {
         self.lanes[lane.index()].end_ns
+    }
+
+    /// Reads the places where the next rows of some lanes go. Each push into one of very many lanes would wait for
+    /// memory several times in a row; reads without writes between them overlap.
+    pub(crate) fn prefetch(&self, lanes: impl Iterator<Item = LaneIdx>) {
+        if self.lanes.len() > LANES_IN_CACHE {
+            let read = lanes.filter_map(|lane| self.lanes.get(lane.index())).map(LaneBuilder::last_name);
+            black_box(read.fold(0, u32::wrapping_add));
+        }
     }
 
     /// Appends a row. It starts no earlier than the previous row; a span starts no earlier than the previous one ends.

@@ -3,6 +3,8 @@
 //! A trace may have millions of tracks, most of them without spans. Only a track with events has an entry here, and
 //! rarely used parts of it are boxed or in another table.
 
+use std::hint::black_box;
+
 use smallvec::SmallVec;
 
 use super::spans::OpenBegin;
@@ -83,6 +85,8 @@ pub(super) struct Entered {
 impl TrackNests {
     /// Number of nests that are dropped before their memory is released.
     const DROPPED_AT_ONCE: usize = 1 << 16;
+    /// Number of nests that fit the cache of a core, at some 200 bytes each.
+    const NESTS_IN_CACHE: usize = 4096;
     const NONE: u32 = u32::MAX;
 
     pub(super) fn len(&self) -> usize {
@@ -92,6 +96,17 @@ impl TrackNests {
     /// Returns the track at a position.
     pub(super) fn at(&self, position: usize) -> TrackIdx {
         self.nests[position].track
+    }
+
+    /// Reads what events of these tracks need next. An event of one of very many tracks would wait for memory several
+    /// times in a row; reads without writes between them overlap.
+    pub(super) fn prefetch(&self, tracks: impl Iterator<Item = TrackIdx>) {
+        if self.nests.len() > Self::NESTS_IN_CACHE {
+            let nests = tracks.filter_map(|track| self.nests.get(*self.positions.get(track.index())? as usize));
+            nests.for_each(|nest| {
+                black_box((nest.end_ns, nest.open.deepest_lane(), nest.spans.last().map(|lane| lane.0)));
+            });
+        }
     }
 
     #[inline]
