@@ -34,6 +34,11 @@ const BYTE_UNITS: &[(&str, u64)] = &[
     ("TB", 1_000_000_000_000),
 ];
 
+/// Returns whether a text is a unit of time, such as `ms`.
+pub(crate) fn is_time_unit(text: &str) -> bool {
+    !text.is_empty() && TIME_UNITS.iter().any(|(unit, _)| *unit == text)
+}
+
 /// Parses a size in bytes, such as `512MiB`, `1G` or `1500000`. Returns a sentence with the expected form on error.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let count = scaled(text, BYTE_UNITS).map_err(|problem| problem.sentence("bytes", text, BYTE_UNITS))?;

@@ -36,7 +36,7 @@ use serde_json::Value;
 use super::argument_path::{ArgumentPath, value_text};
 use super::decimal_number::DecimalNumber;
 pub(crate) use super::quoting::{exactly, name_word, quoted};
-use crate::base::units::{duration_ns, signed_time_ns};
+use crate::base::units::{duration_ns, is_time_unit, signed_time_ns};
 use crate::model::short_name::short_name;
 use crate::model::{Id, TrackIdx};
 
@@ -91,7 +91,6 @@ pub enum Test {
 /// Data that a row may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowData {
-    /// At least one argument.
     Arguments,
     /// A point of a flow, which starts, passes or ends there.
     Flow,
@@ -257,7 +256,7 @@ fn begins_time(text: &str) -> bool {
     text.strip_prefix('-').unwrap_or(text).starts_with(|first: char| first.is_ascii_digit())
 }
 
-/// Refuses a comparison with blanks around its operator, such as `dur > 1ms`: its words would be three names.
+/// Refuses a comparison with blanks, such as `dur > 1ms` or `dur>1 ms`: words of it would be names.
 fn refuse_split_comparison(words: &[Word<'_>]) -> Result<(), FilterError> {
     let is_plain = |word: &Word<'_>| word.quoted_from.is_none();
     for (index, pair) in words.windows(2).enumerate().filter(|(_, pair)| pair.iter().all(is_plain)) {
@@ -272,6 +271,18 @@ fn refuse_split_comparison(words: &[Word<'_>]) -> Result<(), FilterError> {
             let word = format!("{} {}", key.text, operator.text);
             let problem = format!("expected no blank between {field} and its operator; quotes make a name");
             return Err(FilterError { word, problem });
+        }
+    }
+    for pair in words.windows(2).filter(|pair| pair.iter().all(is_plain)) {
+        let (comparison, unit) = (&pair[0].text, &pair[1].text);
+        let text = comparison.strip_prefix('-').unwrap_or(comparison);
+        let value =
+            TIME_KEYS.iter().find_map(|field| text.strip_prefix(field)).filter(|rest| rest.starts_with(OPERATORS));
+        let Some(value) = value.map(|rest| rest.trim_start_matches(OPERATORS)) else { continue };
+        let is_number = value.ends_with(|last: char| last.is_ascii_digit());
+        if value.is_empty() && begins_time(unit) || is_number && is_time_unit(unit) {
+            let word = format!("{comparison} {unit}");
+            return Err(FilterError { word, problem: "expected no blank in a time; quotes make a name".to_owned() });
         }
     }
     Ok(())

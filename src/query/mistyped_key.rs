@@ -12,14 +12,17 @@ pub(crate) fn mistyped_key(filter: &Filter) -> Option<String> {
         let Test::Name(TextTest::Part(expression)) = &term.test else { return None };
         let text = unescaped(expression.as_str());
         let at = text.find(SIGNS)?;
-        let (key, sign, value) = (&text[..at], &text[at..=at], &text[at + 1..]);
+        let (typed, sign, value) = (&text[..at], &text[at..=at], &text[at + 1..]);
+        // Other tools negate with an exclamation mark.
+        let (key, minus) = typed.strip_prefix('!').map_or((typed, ""), |key| (key, "-"));
         let meant = key_of_synonym(key).or_else(|| nearest(key, filter::keys()))?;
         let meant_sign = fitting_sign(meant, sign, value)?;
-        if (meant, meant_sign) == (key, sign) {
+        if (meant, meant_sign) == (typed, sign) {
             return None;
         }
-        let reason = if filter::keys().any(|known| known == key) { "" } else { &*format!("unknown key `{key}`, so ") };
-        Some(format!("{reason}`{key}{sign}` is taken as part of a name: did you mean `{meant}{meant_sign}`?"))
+        let is_known = filter::keys().any(|known| known == typed);
+        let reason = if is_known { "" } else { &*format!("unknown key `{typed}`, so ") };
+        Some(format!("{reason}`{typed}{sign}` is taken as part of a name: did you mean `{minus}{meant}{meant_sign}`?"))
     })
 }
 
@@ -67,6 +70,8 @@ mod tests {
             ("durr>1ms", "`dur>`"),
             ("-thred:a", "`thread:`"),
             ("duration>1us", "`dur>`"),
+            ("!cat:io", "`-cat:`"),
+            ("!thred:a", "`-thread:`"),
         ] {
             assert!(hint(words).is_some_and(|hint| hint.contains(meant)), "{words}: {:?}", hint(words));
         }

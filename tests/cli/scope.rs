@@ -316,3 +316,16 @@ fn a_process_matches_its_command_line_and_the_short_name_in_the_window() {
         assert_eq!(spans(&file, &["--track", name]).len(), 1, "{name}");
     }
 }
+
+#[test]
+fn a_blank_in_a_time_is_refused_instead_of_being_the_name_of_a_unit() {
+    let folder = folder();
+    let file = trace(folder.path());
+    for query in ["dur>1 us", "-dur>1 us", "dur> 1us", "start<=5 ms"] {
+        let message = longspan(&["search", "--no-cache", text(&file), "--", query]).failed(2);
+        assert!(message.contains("expected no blank in a time"), "{query}: {message}");
+    }
+    for query in ["dur>1us", "dur>1 \"us\"", "dur>1 Paint", "us"] {
+        longspan(&["search", "--no-cache", text(&file), query]).done();
+    }
+}
