@@ -390,15 +390,14 @@ fn synth(low: LowSynth) -> Result<CliCommand, CliError> {
 
 /// Returns the format of a generated trace, which not all formats can hold.
 fn generated_format(output: &Path, given: Option<LowFormat>) -> Result<ExportFormat, CliError> {
-    match written_format(output, given)? {
-        format @ (ExportFormat::Pprof | ExportFormat::Csv { .. } | ExportFormat::Parquet { .. }) => {
-            Err(CliError::Usage(format!(
-                "{}: {} is not generated: give a name that ends in .longspan, .json, .json.gz or .pftrace, or a --format",
-                output.display(),
-                format.label()
-            )))
+    match written_format(output, given) {
+        Ok(format @ (ExportFormat::Native { .. } | ExportFormat::ChromeJson { .. } | ExportFormat::Perfetto)) => {
+            Ok(format)
         }
-        format => Ok(format),
+        _ => Err(CliError::Usage(format!(
+            "{}: cannot be generated: give a name that ends in .longspan, .json, .json.gz or .pftrace, or a --format",
+            output.display()
+        ))),
     }
 }
 

@@ -22,7 +22,13 @@ pub(super) fn chosen_event(
     };
     let rows = 0..histogram.events().len();
     if let Some(wanted) = event {
-        let is_meant = |event: &SampleEvent| *event.name == *wanted || event.title() == wanted;
+        let is_titled =
+            |event: &SampleEvent| event.title() == wanted || wanted == format!("{} ({})", event.name, event.unit);
+        let is_meant = |event: &SampleEvent| *event.name == *wanted || is_titled(event);
+        // A title without a unit may be the name of another event with a unit.
+        if let Some(row) = rows.clone().find(|&row| is_titled(&histogram.events()[row])) {
+            return Ok(Some(row));
+        }
         return match rows.filter(|&row| is_meant(&histogram.events()[row])).collect::<Vec<_>>()[..] {
             [row] => Ok(Some(row)),
             [] => {

@@ -142,6 +142,9 @@ fn paths_of_samples(flame: &Flame, snapshot: &Snapshot, scope: &Scope, progress:
     let Some(row) = chosen_event(flame.event.as_deref(), snapshot, &histogram)? else {
         if flame.source.is_some() || snapshot.summary().samples > 0 {
             say_no_samples(snapshot, &flame.scope);
+            if flame.source.is_none() && snapshot.summary().spans > 0 {
+                say("--spans takes the spans of the scope instead");
+            }
         } else {
             say(format_args!("{}: contains neither spans nor samples", flame.sources));
         }

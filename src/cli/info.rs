@@ -14,13 +14,14 @@ use crate::base::escape::write_json;
 use crate::base::time::{duration_text, seconds_text, utc_clock_text, utc_day_text};
 use crate::formats::sniff::format_name;
 use crate::ingest::Loaded;
-use crate::model::{Lost, Sources, TrackKind};
+use crate::model::{Loss, Lost, Sources, TrackKind};
 use crate::query::Snapshot;
 
 /// The object of `info --json`; its names are a contract with scripts.
 #[derive(Debug, Serialize)]
 struct Info {
-    /// Names of the formats of the files; absent if none can be read again, such as a pipe.
+    /// Names of the formats of the files that can be read again, unlike pipes; absent if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
     format: Option<String>,
     spans: u64,
     instants: u64,
@@ -76,7 +77,8 @@ struct LoadInfo {
 
 /// Prints the content of a trace.
 pub(super) fn print(sources: &Sources, json: bool, how: &Load) -> Result<(), CliError> {
-    let info = Info { format: format_names(sources), ..Info::from_loaded(&load(sources, how)?) };
+    let loaded = load(sources, how)?;
+    let info = Info { format: format_names(sources, &loaded), ..Info::from_loaded(&loaded) };
     to_stdout(|out| {
         if json {
             write_json(&mut *out, &info)?;
@@ -88,9 +90,12 @@ pub(super) fn print(sources: &Sources, json: bool, how: &Load) -> Result<(), Cli
     })
 }
 
-/// Returns the names of the formats of the files, each once.
-fn format_names(sources: &Sources) -> Option<String> {
-    let files = sources.files().iter().filter(|file| !file.input.is_open_file());
+/// Returns the names of the formats of the files that were read, each once.
+fn format_names(sources: &Sources, loaded: &Loaded) -> Option<String> {
+    let losses = &loaded.store.meta().losses;
+    let unread: Vec<_> = losses.iter().filter(|lost| lost.loss == Loss::UnreadableFile).map(|lost| lost.file).collect();
+    let files = sources.files().iter().zip(sources.names()).filter(|(_, name)| !unread.contains(&Some(name)));
+    let files = files.map(|(file, _)| file).filter(|file| !file.input.is_open_file());
     let mut names: Vec<&str> = files.filter_map(|file| format_name(file.path())).collect();
     names.sort_unstable();
     names.dedup();
@@ -162,7 +167,9 @@ impl Info {
             0 => String::new(),
             count => format!(", {count} more without events"),
         };
-        line("tracks", format!("{}{without}; {} are threads", self.tracks_shown, self.threads))?;
+        let threads =
+            if self.threads == 1 { "1 is a thread".to_owned() } else { format!("{} are threads", self.threads) };
+        line("tracks", format!("{}{without}; {threads}", self.tracks_shown))?;
         line("lanes", self.lanes.to_string())?;
         let length = duration_text(self.end_ns.abs_diff(self.start_ns));
         let (start, end) = (seconds_text(self.start_ns), seconds_text(self.end_ns));

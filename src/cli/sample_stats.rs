@@ -22,14 +22,15 @@ use crate::query::samples::{GroupSums, SampleHistogram, SampleSum};
 const EVENT_COLUMNS: [&str; 2] = ["event", "unit"];
 const NUMBER_COLUMNS: [&str; 4] = ["self", "total", "self_samples", "total_samples"];
 
-/// Prints the matching rows of each event. Events are in order of first appearance; the largest self weight comes
-/// first.
+/// Prints the matching rows of each event, and returns whether there are any. Events are in order of first appearance;
+/// the largest self weight comes first.
 pub(super) fn print(
     snapshot: &Snapshot,
     histogram: &SampleHistogram,
     (by, name): (LowSampleBy, Option<&Regex>),
     format: RowFormat,
-) -> Result<(), CliError> {
+) -> Result<bool, CliError> {
+    let mut has_rows = false;
     let columns = [&EVENT_COLUMNS[..], group_columns(by), &NUMBER_COLUMNS].concat();
     to_stdout(|out| {
         let mut table = TableValueWriter::begin(out, format.into(), &columns)?;
@@ -39,6 +40,7 @@ pub(super) fn print(
                 if name.is_some_and(|name| !name.is_match(matched)) {
                     return Ok(());
                 }
+                has_rows = true;
                 let mut row = vec![text(&described.name), text(&described.unit)];
                 row.extend_from_slice(group);
                 let numbers = [own.weight, total.weight, own.samples, total.samples];
@@ -81,7 +83,7 @@ pub(super) fn print(
             say_capped_total(&described.unit);
         }
     }
-    Ok(())
+    Ok(has_rows)
 }
 
 /// Reports a sum that is above the maximum of 64 bits.

@@ -109,7 +109,7 @@ pub(super) fn load(common: LowCommon) -> Result<Load, CliError> {
 pub(super) fn check_memory(memory: Option<u64>) -> Result<(), CliError> {
     if let Some(given) = memory.filter(|given| *given < MEMORY_BYTES_MIN) {
         let least = MEMORY_BYTES_MIN >> 20;
-        return Err(CliError::Usage(format!("--memory {given}: a load needs at least {least} MiB")));
+        return Err(CliError::Usage(format!("--memory: {given} bytes are too few, at least {least} MiB are needed")));
     }
     Ok(())
 }

@@ -55,10 +55,10 @@ fn print_samples(snapshot: &Snapshot, stats: &Stats, by: LowSampleBy, how: &Load
     drop(line);
     check(snapshot.store())?;
     let Ok(histogram) = counted else { return Ok(()) }; // never cancelled
-    if histogram.events().is_empty() {
-        say_no_samples(snapshot, &stats.scope);
+    if !sample_stats::print(snapshot, &histogram, (by, stats.name.as_ref()), stats.format)? {
+        say_no_samples(snapshot, &stats.scope.named(stats.name.as_ref()));
     }
-    sample_stats::print(snapshot, &histogram, (by, stats.name.as_ref()), stats.format)
+    Ok(())
 }
 
 fn print_spans(snapshot: &Snapshot, stats: &Stats, how: &Load) -> Result<(), CliError> {

@@ -114,6 +114,11 @@ fn render_once(render: &Render, how: &Load) -> Result<(), CliError> {
     let snapshot = load_with_names(sources, how)?;
     let scope_args = scope;
     let scope = scope_args.on(&snapshot)?;
+    let is_before = scope.to_ns.is_some_and(|to_ns| to_ns <= snapshot.start_ns());
+    if is_before || scope.from_ns.is_some_and(|from_ns| from_ns > snapshot.end_ns()) {
+        // A view is always within the trace.
+        say("the picture shows the nearest part of the trace");
+    }
     if !scope_args.filter.is_empty() {
         // A picture with all rows dimmed does not show why.
         let counted = count(&snapshot, &scope, &Cancel::default(), &Progress::default());

@@ -23,6 +23,19 @@ fn an_image_has_the_requested_size_and_is_not_empty() {
 
 #[cfg(feature = "window")]
 #[test]
+fn an_image_of_a_range_outside_of_the_trace_says_that_it_shows_another_one() {
+    let folder = folder();
+    let (trace, output) = (data("viztracer_ring.json.gz"), folder.path().join("image.png"));
+    let shows_another = |range: [&str; 2]| {
+        let args = ["render", "--no-cache", text(&trace), "-o", text(&output), "--size", "300x200"];
+        longspan(&[&args[..], &range].concat()).stderr.contains("the picture shows the nearest part of the trace")
+    };
+    assert!(shows_another(["--from", "+100s"]) && shows_another(["--to", "-1s"]));
+    assert!(!shows_another(["--from", "+1ms"]));
+}
+
+#[cfg(feature = "window")]
+#[test]
 fn the_frames_of_a_zoom_are_drawn_only_on_request() {
     let trace = data("viztracer_ring.json.gz");
     let report = |more: &[&str]| {

@@ -121,6 +121,20 @@ fn an_unreadable_file_is_named_with_the_reason_and_the_others_are_shown() {
 }
 
 #[test]
+fn info_names_the_formats_of_the_files_that_were_read() {
+    let folder = folder();
+    let log = folder.path().join("gc.log");
+    fs::write(&log, "[0.009s][info][gc] Using G1\n[0.024s][info][gc,init] CPUs: 2 total\n").expect("written");
+    let format = |files: &[&Path]| {
+        let args: Vec<_> =
+            ["info", "--no-cache", "--json"].into_iter().chain(files.iter().map(|file| text(file))).collect();
+        let info: serde_json::Value = serde_json::from_str(&longspan(&args).done()).expect("one object");
+        info.get("format").cloned()
+    };
+    assert_eq!(format(&[&data("ninja_log.txt"), &log]), Some("Ninja log".into()), "not that of the refused file");
+}
+
+#[test]
 fn losses_name_their_file_also_those_detected_by_nesting() {
     let folder = folder();
     let write = |name: &str, json: &str| -> PathBuf {

@@ -314,3 +314,29 @@ fn an_unnamed_function_has_no_address_in_a_perfetto_export() {
     assert_eq!(functions(&file), ["[no name],app,3,5,1,2", "f,app,2,2,1,1"]);
     assert_eq!(functions(&output), functions(&file));
 }
+
+#[test]
+fn an_event_is_chosen_by_its_title_if_another_one_has_its_name() {
+    let folder = folder();
+    let file = folder.path().join("events.json");
+    let sample = |ts: u32, more: &str| {
+        format!(r#"{{"ph":"P","pid":1,"tid":1,"ts":{ts},"name":"cycles",{more}"stack":["main"]}}"#)
+    };
+    fs::write(&file, format!("[{},{}]", sample(12, r#""weight":5,"#), sample(15, ""))).expect("written");
+    let flame = |event: &str| longspan(&["flame", "--no-cache", "--samples", "--event", event, text(&file)]).done();
+    assert_eq!(flame("cycles (count)"), "main 5\n");
+    assert_eq!(flame("cycles"), "main 1\n", "the one whose unit is samples");
+    assert_eq!(flame("cycles (samples)"), "main 1\n");
+}
+
+#[test]
+fn an_expression_that_no_function_matches_is_named() {
+    let folder = folder();
+    let file = sampled(folder.path());
+    for by in ["function", "module", "thread", "event"] {
+        let args = ["stats", "--no-cache", &format!("--samples={by}"), "--name", "nosuch", text(&file)];
+        let output = longspan(&args);
+        assert!(output.stderr.contains("none matches --name nosuch"), "{by}: {}", output.stderr);
+        assert_eq!(output.done().lines().count(), 1, "{by}: the header");
+    }
+}
