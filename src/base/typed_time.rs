@@ -2,7 +2,6 @@
 
 use super::units::signed_time_ns;
 
-/// A typed time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TypedTime {
     /// A time without a plus sign: on the trace's clock, or on the clock of the ruler.

@@ -8,7 +8,6 @@ use clap::{Args, ValueEnum};
 use crate::base::units::{bytes, signed_time_ns};
 use crate::live::live_store::Retention;
 
-/// Sources that still run.
 #[derive(Debug, Args)]
 pub(super) struct LowLive {
     /// A growing file, a pipe, - for stdin, unix:PATH for a socket to listen on, or otlp for OpenTelemetry

@@ -26,7 +26,6 @@ pub(super) fn frames(text: &str) -> Result<u32, String> {
     whole_number(text, 2..=1_000_000)
 }
 
-/// Parses a fraction.
 pub(super) fn part(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(part) if (0.0..=1.0).contains(&part) => Ok(part),

@@ -52,7 +52,6 @@ const SCRIPT_END: &[u8] = b"</script>";
 /// Limit for the part of the page with its title and the start of the build.
 const HEAD_BYTES_MAX: u64 = 1 << 16;
 
-/// Names of the counters.
 const ACTIVE: &str = "Active";
 const WAITING: &str = "Waiting";
 const INACTIVE: &str = "Inactive";

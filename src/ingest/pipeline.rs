@@ -200,7 +200,6 @@ fn content_bytes(sources: &Sources) -> Result<u64, ReadError> {
 }
 
 impl StoreLoad<'_, '_> {
-    /// Starts an empty store.
     fn start(&mut self) -> Result<StoreFile, LoadError> {
         self.target.start().map_err(|error| self.target.write_error(error))
     }

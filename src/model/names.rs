@@ -65,7 +65,6 @@ impl<T> NameRow<T> {
 }
 
 impl NameRow<Box<str>> {
-    /// Borrows the texts.
     #[must_use]
     pub(crate) fn borrowed(&self) -> NameRow<&str> {
         NameRow { text: &self.text, category: self.category.as_deref(), is_failed: self.is_failed }
@@ -73,7 +72,6 @@ impl NameRow<Box<str>> {
 }
 
 impl NameRow<&str> {
-    /// Copies the texts.
     #[must_use]
     pub(crate) fn boxed(&self) -> NameRow<Box<str>> {
         NameRow { text: self.text.into(), category: self.category.map(Into::into), is_failed: self.is_failed }

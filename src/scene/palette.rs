@@ -51,7 +51,6 @@ pub struct Palette {
     grey: Rgba,
     states: StateColors,
     series: [Rgba; SERIES],
-    /// The background.
     canvas: Rgba,
     /// The colour of text on the background.
     canvas_text: Rgba,

@@ -6,7 +6,6 @@ use crate::base::progress::{Progress, Stage};
 /// A part of building the ledgers, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LedgerPart {
-    /// Sums by name.
     Names,
     Samples,
     /// Sums by call path of all tracks.

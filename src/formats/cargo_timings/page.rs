@@ -11,7 +11,6 @@ const UNNAMED: &str = "Build";
 /// Facts about the build before the lists.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct PageHead {
-    /// The built packages.
     pub(super) name: String,
     /// Since 1970; 0 if the page does not say it.
     pub(super) start_ns: i64,

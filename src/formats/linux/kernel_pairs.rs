@@ -29,7 +29,6 @@ pub(crate) const SOFTIRQS: &[(u64, &str)] = &[
     (9, "RCU"),
 ];
 
-/// A pair of events.
 #[derive(Debug)]
 pub(crate) struct KernelPair {
     /// Group of the events, as `perf` prints it.
@@ -47,7 +46,6 @@ pub(crate) struct KernelPair {
 pub(crate) enum PairLabel {
     /// The name of the handler of an interrupt.
     Irq,
-    /// The kind of softirq.
     Softirq,
     /// The function of a work item.
     Function,

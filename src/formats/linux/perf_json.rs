@@ -82,7 +82,6 @@ impl StreamReader for PerfJson {
     }
 }
 
-/// Converts samples to events.
 #[derive(Debug, Default)]
 struct SampleBuilder {
     kernel: KernelText,

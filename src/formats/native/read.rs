@@ -108,11 +108,9 @@ fn open_unpacked(unpacked: &Path, path: &Path, context: &ReadContext) -> Result<
 struct ChunksRead {
     tables: TablesRead,
     stacks: Stacks,
-    /// The chunks of events.
     chunks: Vec<DirectoryEntry>,
     /// The parts of the sorted store.
     parts: Vec<DirectoryEntry>,
-    /// The damaged chunks.
     damaged: Losses,
 }
 

@@ -571,7 +571,6 @@ pub(super) fn is_description(kind: FieldNumber) -> bool {
     )
 }
 
-/// Decodes a `ChildTracksOrdering`.
 fn order(number: u64) -> ChildOrder {
     match number {
         child_ordering::LEXICOGRAPHIC => ChildOrder::Name,

@@ -7,7 +7,6 @@ use rustc_hash::FxHashMap;
 
 use crate::model::{GroupPath, Id, ProcessIdx, Track, TrackIdx, TrackKind, TrackTables};
 
-/// A parent to write.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WrittenGroup<'a> {
     /// Its path, whose last name is its own.

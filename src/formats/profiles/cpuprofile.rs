@@ -109,7 +109,6 @@ fn profile_extent(document: &Document) -> Result<JsonExtent, ReadError> {
     Ok(if nodes.is_some() { whole } else { profile.or(result).unwrap_or(whole) })
 }
 
-/// Reads the call tree.
 fn calls(
     document: &Document,
     nodes: Option<JsonExtent>,

@@ -42,7 +42,6 @@ pub(crate) struct LiveStatus {
     pub(crate) follows: bool,
 }
 
-/// Shows the badge.
 pub(crate) fn show(ui: &mut Ui, status: &LiveStatus, theme: &Theme) {
     ui.label(RichText::new(rate_text(status)).small().color(theme.text));
     if status.late + status.apart > 0 {

@@ -47,7 +47,6 @@ pub(crate) struct TraceState {
     pub(crate) can_export: bool,
     /// Whether an import or an export is in progress.
     pub(crate) is_busy: bool,
-    /// Whether it still runs.
     pub(crate) is_live: bool,
     /// Whether its picture is paused while it runs.
     pub(crate) is_paused: bool,

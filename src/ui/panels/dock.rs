@@ -71,7 +71,6 @@ pub(crate) enum PinState {
     /// It follows the scope, and can be pinned.
     Free,
     Pinned {
-        /// Describes the scope.
         title: String,
         /// The scope to select again; `None` if it is the selected one.
         scope: Option<Box<SelectedScope>>,

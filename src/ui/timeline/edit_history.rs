@@ -93,7 +93,6 @@ impl Part {
 #[derive(Debug)]
 pub(super) struct Step {
     pub(super) edit: Edit,
-    /// The part to restore.
     pub(super) part: Part,
 }
 

@@ -39,7 +39,6 @@ pub struct SavedTimeline {
     pub(crate) custom_groups: Vec<SavedCustomGroup>,
     /// The current scope; the whole trace in files of versions that did not save it.
     pub(crate) scope: SavedScope,
-    /// The selected span.
     #[serde(deserialize_with = "read_if_known")]
     pub(crate) selected: Option<SavedSpan>,
     /// The open panels; `None` in files of versions that did not save them.

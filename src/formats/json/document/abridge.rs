@@ -127,7 +127,6 @@ impl Abridger {
         AbridgeState::AfterKey { is_kept: self.kept_keys.iter().any(|key| key.as_bytes() == text) }
     }
 
-    /// Counts an opening bracket.
     fn open(&mut self, is_object: bool) {
         match self.are_objects.get_mut(self.depth) {
             Some(flag) => *flag = is_object,

@@ -60,9 +60,7 @@ pub(super) fn pair_of(name: &[u8]) -> Option<(&[u8], PairSide)> {
 pub(super) struct WaitingBegin {
     pub(super) ts_ns: i64,
     pub(super) track: TrackKey,
-    /// Name of the pair.
     pub(super) base: Box<[u8]>,
-    /// Name of the event.
     pub(super) name: Box<[u8]>,
     pub(super) fields: Fields,
     pub(super) pos: SourcePos,

@@ -22,7 +22,6 @@ const HOST_BYTES_MAX: usize = 256;
 /// Limit for remembered hosts whose process has its name. All others are named again and again.
 const NAMED_MAX: usize = 1 << 16;
 
-/// Index of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct HostIdx(usize);
 
@@ -43,7 +42,6 @@ pub(super) struct Row {
 /// The state of a host.
 #[derive(Debug, Default)]
 pub(super) struct HostState {
-    /// Scheduler and threads.
     pub(super) kernel: KernelText,
     pub(super) calls: ThreadCalls,
     pub(super) files: LoadedFiles,

@@ -59,7 +59,6 @@ pub(super) struct FunctionNames<'a> {
 /// Path and build of a file in memory.
 type MappedFile = (Arc<[u8]>, Option<BuildId>);
 
-/// A file in memory.
 #[derive(Debug, Clone)]
 struct Mapping {
     start: u64,

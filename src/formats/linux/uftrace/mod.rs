@@ -78,7 +78,6 @@ fn open(source: Source) -> Result<Reader, ReadError> {
 }
 
 struct Uftrace {
-    /// The file `info`.
     source: Option<Source>,
     folder: PathBuf,
     header: wire::Header,

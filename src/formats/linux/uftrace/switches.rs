@@ -23,7 +23,6 @@ mod kind {
     pub(super) const SWITCH: u32 = 14;
 }
 
-/// Flags of a switch.
 mod flag {
     /// The thread leaves the CPU.
     pub(super) const OUT: u16 = 1 << 13;

@@ -39,14 +39,12 @@ pub(super) struct Library {
     pub(super) path: Box<[u8]>,
 }
 
-/// Index of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct SessionIdx(pub(super) u32);
 
 /// The time from which a process runs a session.
 pub(super) type SessionStart = (i64, SessionIdx);
 
-/// The content of `task.txt`.
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
     sessions: Vec<Session>,

@@ -21,7 +21,6 @@ mod feature {
     pub(super) const RELATIVE_SYMBOLS: u64 = 1 << 5;
 }
 
-/// Length of a record.
 pub(super) const RECORD_BYTES: usize = 16;
 
 /// Limit for the number of lost records; the recorder counts them in an `int`.
@@ -30,7 +29,6 @@ const LOST_MAX: u64 = i32::MAX as u64;
 /// Value of the field that marks a record.
 const RECORD_MAGIC: u64 = 5;
 
-/// Properties of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Header {
     /// Length of the header, at which the text of `info` starts.

@@ -9,7 +9,6 @@ use crate::formats::testing::{Reading, read, read_live};
 use crate::model::{Id, Metadata};
 use crate::scene::tests::{outline, snapshot_of_bytes};
 
-/// A span to write.
 #[derive(Debug, Clone)]
 struct TracedSpan {
     trace: String,

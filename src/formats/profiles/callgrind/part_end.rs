@@ -35,7 +35,6 @@ struct Part {
 }
 
 impl PartEnd {
-    /// Reads a heading.
     pub(super) fn heading(&mut self, key: &[u8], value: &[u8]) {
         match key {
             b"part" | b"events" if self.part.has_costs => {

@@ -138,9 +138,7 @@ struct PathWalk<'g> {
     trees: Vec<CycleTree>,
     /// Index in `trees` by the function at which paths enter.
     tree_indices: FxHashMap<u32, u32>,
-    /// Nodes of all trees.
     tree_nodes: usize,
-    /// Calls followed for them.
     tree_calls: usize,
     /// Cost of each function without the calls within its cycle.
     outside: Vec<u64>,

@@ -149,7 +149,6 @@ pub(super) struct ThrownError {
     pub(super) stack: Option<String>,
 }
 
-/// A source position.
 #[derive(Deserialize)]
 pub(super) struct StackPosition {
     #[serde(default, deserialize_with = "text")]

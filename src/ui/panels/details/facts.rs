@@ -49,7 +49,6 @@ impl Fact {
         Self { exact: Some(exact), ..self }
     }
 
-    /// Adds the exact duration.
     pub(super) fn exactly_ns(self, dur_ns: u64) -> Self {
         let exact = TableNumber::Duration(dur_ns.into());
         Self { tip: Some(exact.exact()), exact: Some(exact.copied()), ..self }
