@@ -21,7 +21,7 @@ use super::tasks;
 use super::{AppError, AppOptions};
 use super::{dialogs, display, keyboard};
 use crate::app::event::{TaskEvent, Wake};
-use crate::base::temporary;
+use crate::base::{temporary, threads};
 use crate::model::Sources;
 use crate::render::Picture;
 use crate::render::surface::{Presented, WindowSurface};
@@ -77,6 +77,7 @@ fn run_loop(
     note: String,
 ) -> Result<(), AppError> {
     let mut event_loop = display::event_loop::<UserEvent>()?;
+    let frame_threads = threads::start_frame_threads();
     let proxy = event_loop.create_proxy();
     let to_loop = proxy.clone();
     let wake: Wake = Arc::new(move |event| {
@@ -112,6 +113,7 @@ fn run_loop(
     let result = run.and_then(|()| shell.failed.take().map_or(Ok(()), Err));
     // This cancels the tasks. The process may end before their threads do, and removes what they were writing.
     drop(shell);
+    drop(frame_threads);
     if !matches!(result, Err(AppError::NoWindow { .. })) {
         temporary::remove_all();
     }

@@ -6,6 +6,8 @@ use std::sync::Mutex;
 use std::thread::{self, Builder, JoinHandle, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
 /// Starts a named thread that may outlive the caller.
 ///
 /// # Errors
@@ -49,12 +51,24 @@ pub(crate) fn start_query_threads(limit: usize) -> io::Result<()> {
         // The rest is left to loads.
         count = (started / 2).max(1);
     }
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(count).thread_name(|number| format!("query {number}"));
+    let pool = ThreadPoolBuilder::new().num_threads(count).thread_name(|number| format!("query {number}"));
     match pool.build_global() {
         // Without a source, the threads run already.
         Err(error) if std::error::Error::source(&error).is_some() => Err(io::Error::other(error)),
         _ => Ok(()),
     }
+}
+
+/// Moves the parallel work of the calling thread to a pool of its own, until the thread ends. A frame would otherwise
+/// wait for long queries, because their threads finish these before they take work of others.
+///
+/// The calling thread is one of the pool, which has as many as the pool of queries. The others sleep between frames.
+/// Returns `None` if the system refuses them; the calling thread then works alone. Dropping the pool ends them.
+pub(crate) fn start_frame_threads() -> Option<ThreadPool> {
+    let count = rayon::current_num_threads();
+    let pool = ThreadPoolBuilder::new().num_threads(count).use_current_thread();
+    let pool = pool.spawn_handler(|thread| start(&format!("frame {}", thread.index()), move || thread.run()).map(drop));
+    pool.build().ok()
 }
 
 /// Returns how many threads can run at once, up to `wanted`.
@@ -85,6 +99,8 @@ fn count_startable(wanted: usize) -> io::Result<usize> {
 pub(crate) mod tests {
     use std::cell::Cell;
 
+    use rayon::prelude::*;
+
     use super::*;
 
     thread_local! {
@@ -114,5 +130,15 @@ pub(crate) mod tests {
         assert!(with_only(0, || count_startable(3)).is_err());
         assert!(with_only(0, || start_query_threads(usize::MAX)).is_err());
         assert!(start_query_threads(2).is_ok() && start_query_threads(1).is_ok(), "they may run already");
+    }
+    #[test]
+    fn frames_are_built_on_one_thread_if_the_system_refuses_more() {
+        // The thread stays in the pool, so it is not that of the test.
+        let sum = thread::spawn(|| {
+            let pool = with_only(0, start_frame_threads);
+            assert_eq!(pool.is_none(), rayon::current_num_threads() > 1);
+            (0..1000_u64).into_par_iter().sum::<u64>()
+        });
+        assert_eq!(sum.join().unwrap(), 499_500);
     }
 }

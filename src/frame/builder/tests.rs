@@ -1,10 +1,13 @@
 //! Pictures of regular lanes and of small traces: their budget, their queries, and what is drawn.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 
 use super::super::filtered::DIMMED_OPACITY;
 use super::super::lit::{LitNames, LitSpans, LitTracks, UNLIT_OPACITY};
 use super::*;
+use crate::base::threads::start_frame_threads;
 use crate::model::{NameRow, ProcessIdx, TrackIdx};
 use crate::query::filter::Filter;
 use crate::query::matcher::Matcher;
@@ -130,6 +133,44 @@ fn a_frame_stays_within_its_budget_and_is_made_of_coarser_columns() {
     assert!(fine.rects.len() > RectBudget::SOFTWARE.0, "{}", fine.rects.len());
     assert!(coarse.rects.len() <= RectBudget::SOFTWARE.0, "{}", coarse.rects.len());
     assert!(coarse.column_px > 1);
+}
+
+#[test]
+fn a_frame_does_not_wait_for_queries_that_hold_all_their_threads() {
+    let (gate, held) = (Arc::new(Mutex::new(())), Arc::new(AtomicUsize::new(0)));
+    let shut = gate.lock().unwrap();
+    let (to_open, count) = (Arc::clone(&gate), Arc::clone(&held));
+    rayon::spawn_broadcast(move |_| {
+        count.fetch_add(1, Ordering::SeqCst);
+        drop(to_open.lock());
+    });
+    while held.load(Ordering::SeqCst) < rayon::current_num_threads() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    // On threads of their own, since a thread stays in the pool of frames.
+    let build = |has_own: bool| {
+        let (sender, frames) = mpsc::channel();
+        std::thread::spawn(move || {
+            let _threads = has_own.then(start_frame_threads);
+            sender.send(frames_of_a_zoom_out()).ok(); // the test has failed
+        });
+        frames
+    };
+    let (own, shared) = (build(true), build(false));
+    let in_time = own.recv_timeout(Duration::from_secs(20));
+    let waits = shared.recv_timeout(Duration::from_millis(100)).is_err();
+    drop(shut);
+    assert_eq!(in_time.expect("frames without the threads of queries"), frames_of_a_zoom_out());
+    assert!(waits, "the test holds too few threads");
+}
+
+/// Returns two frames, of which the second derives its tiles from those of the first.
+fn frames_of_a_zoom_out() -> [TimelineFrame; 2] {
+    let mut fixture = fixture(20, 100_000);
+    fixture.view.zoom(4.0, 960.0);
+    let near = fixture.frame(RectBudget::HARDWARE);
+    fixture.view.zoom(0.5, 960.0);
+    [near, fixture.frame(RectBudget::HARDWARE)]
 }
 
 #[test]
