@@ -271,6 +271,21 @@ fn a_function_that_is_chosen_is_found_on_the_tracks_and_shown_with_its_callers_a
 }
 
 #[test]
+fn callers_of_one_function_are_not_shown_under_the_name_of_the_next() {
+    let mut session = with_samples();
+    let shows_callers = |session: &Session| session.says("Flame graph of ");
+    for function in ["spin, self", "wait, self", "spin, self"] {
+        session.harness.get_by_label_contains(function).click();
+        for _ in 0..3 {
+            // No answer is handled meanwhile.
+            session.harness.step();
+            assert!(!shows_callers(&session), "of the earlier function, for {function}");
+        }
+        session.until("the callers", shows_callers);
+    }
+}
+
+#[test]
 fn menus_of_sampled_functions_lead_to_samples_and_not_to_sums_of_spans() {
     let mut session = with_samples();
     let row = session.harness.get_by_label("spin, self 4.000 ms, total 4.000 ms, 2 samples").rect();

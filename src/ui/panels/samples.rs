@@ -158,7 +158,7 @@ impl SamplesPanel {
         if std::mem::replace(is_asked, true) {
             return None;
         }
-        self.sandwich.begin();
+        self.sandwich.begin(function);
         let view = FlameView { shape: FlameShape::Sandwich(function.clone()), ..FlameView::default() };
         let known = Some(PtrEq(Arc::clone(&answer.paths)));
         let of = PathsOf::Samples(self.event.clone());
@@ -324,7 +324,7 @@ impl SamplesPanel {
             ui.add(egui::Label::new(RichText::new(name).strong()).truncate());
         });
         ScrollArea::vertical().id_salt("sandwich").auto_shrink(false).show(ui, |ui| {
-            match self.sandwich.show(ui, view) {
+            match self.sandwich.show(ui, view, &function) {
                 SandwichResponse::Chosen(function) => self.choose(function, commands),
                 SandwichResponse::Nothing => {}
             }

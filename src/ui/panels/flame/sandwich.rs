@@ -16,6 +16,8 @@ use crate::ui::questions::FlameAnswer;
 /// The picture of a function's callers and callees.
 #[derive(Debug, Default)]
 pub(crate) struct Sandwich {
+    /// The function of the last query, and of the picture.
+    function: Option<FunctionKey>,
     answer: Option<Arc<FlameAnswer>>,
     /// The message of a failed query; empty if it was cancelled.
     error: Option<String>,
@@ -36,8 +38,11 @@ impl Sandwich {
         (self.answer, self.error, self.reveals) = (Some(answer), None, true);
     }
 
-    /// Shows that another picture is queried.
-    pub(crate) fn begin(&mut self) {
+    /// Records a query. The picture stays until the answer if it is of the same function.
+    pub(crate) fn begin(&mut self, function: &FunctionKey) {
+        if self.function.as_ref() != Some(function) {
+            (self.function, self.answer) = (Some(function.clone()), None);
+        }
         self.error = None;
     }
 
@@ -46,11 +51,14 @@ impl Sandwich {
         (self.answer, self.error) = (None, Some(message.to_owned()));
     }
 
-    pub(crate) fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> SandwichResponse {
-        let Some(answer) = self.answer.clone() else {
-            match &self.error {
+    /// Shows the callers and callees of a function, or that they are queried.
+    pub(crate) fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>, function: &FunctionKey) -> SandwichResponse {
+        // A function that was just chosen is queried in the next frame.
+        let is_asked = self.function.as_ref() == Some(function);
+        let Some(answer) = self.answer.clone().filter(|_| is_asked) else {
+            match self.error.as_ref().filter(|_| is_asked) {
                 Some(error) => {
-                    let error = Some(&**error).filter(|error| !error.is_empty());
+                    let error = Some(error.as_str()).filter(|error| !error.is_empty());
                     show_stopped(ui, "stopped: a click on the function counts it", error, view.context.theme);
                 }
                 None => _ = ui.spinner(),
