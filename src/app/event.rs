@@ -19,7 +19,7 @@ use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::chrome::file_picker::Listing;
 use crate::ui::purpose::Purpose;
 use crate::ui::questions::{Answer, QuestionKind};
-use crate::ui::timeline::track_ranks::TrackRanks;
+use crate::ui::timeline::track_ranks::{RankSource, TrackRanks};
 use crate::ui::timeline::tracks::ArrangeResult;
 
 /// An event of background work, of a dialog, or of another process.
@@ -75,7 +75,7 @@ pub enum TabEvent {
     /// A derived track was computed, or failed.
     Derived(TaskId, Box<DerivedMade>),
     /// The counts of tracks for an order.
-    Ranked(TrackRanks),
+    Ranked(RankSource, Result<TrackRanks, TaskError>),
     /// The layout of the tracks in a new order.
     Arranged(Box<ArrangeResult>),
     /// The answer to a panel's query.

@@ -7,7 +7,7 @@ use super::file_stamps::FileStamps;
 use super::selected_flows::SelectedFlows;
 use super::tasks::{self, CancelOnDrop};
 use super::track_ranks::RankTask;
-use crate::app::event::{DerivedMade, TabWake, TaskId};
+use crate::app::event::{DerivedMade, TabWake, TaskError, TaskId};
 use crate::ingest::LoadOptions;
 use crate::ingest::spool::is_unseekable;
 use crate::model::Sources;
@@ -17,7 +17,7 @@ use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::panels::details::DetailsPanel;
 use crate::ui::timeline::derived::DerivedState;
 use crate::ui::timeline::state::Timeline;
-use crate::ui::timeline::track_ranks::TrackRanks;
+use crate::ui::timeline::track_ranks::{RankSource, TrackRanks};
 use crate::ui::timeline::tracks::ArrangeJob;
 
 /// Returns whether the files of a trace can be read again, unlike pipes. Asks the file system.
@@ -157,9 +157,13 @@ impl OpenTrace {
         self.ranks.count_if_needed(&mut self.timeline, (grows, is_searching), wake)
     }
 
-    /// Orders tracks by counts, if they are awaited. Returns the layout to compute in the background.
-    pub(super) fn set_ranks(&mut self, ranks: TrackRanks) -> Option<ArrangeJob> {
-        self.ranks.apply(ranks, &mut self.timeline)
+    /// Orders tracks by the counts of a source, if they are awaited. Returns the layout to compute in the background.
+    pub(super) fn set_ranks(
+        &mut self,
+        source: &RankSource,
+        ranks: Result<TrackRanks, TaskError>,
+    ) -> Option<ArrangeJob> {
+        self.ranks.apply(source, ranks, &mut self.timeline)
     }
 
     /// Returns the progress of a count for the order of tracks, or why the order has no effect.

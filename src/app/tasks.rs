@@ -287,17 +287,18 @@ pub(crate) fn find_flows(id: TaskId, snapshot: Snapshot, row: RowIdx, wake: &Tab
     task
 }
 
-/// Counts the tracks for their order.
+/// Counts the tracks for their order. A cancelled count sends nothing.
 #[must_use]
 pub(crate) fn rank_tracks(source: RankSource, progress: Progress, wake: &TabWake) -> CancelOnDrop {
     let task = CancelOnDrop::default();
-    let (cancel, wake) = (task.0.clone(), Arc::clone(wake));
-    let work = move || {
-        if let Ok(ranks) = guarded(|| source.count(&cancel, &progress).map_err(|_| TaskError::Cancelled)) {
-            wake(TabEvent::Ranked(ranks));
-        }
+    let (cancel, to_tab, counted) = (task.0.clone(), Arc::clone(wake), source.clone());
+    let work = move || match guarded(|| counted.clone().count(&cancel, &progress).map_err(|_| TaskError::Cancelled)) {
+        Err(TaskError::Cancelled) => {}
+        ranks => to_tab(TabEvent::Ranked(counted, ranks)),
     };
-    spawn("rank", work).ok(); // without a thread the tracks stay as they are
+    if let Err(error) = spawn("rank", work) {
+        wake(TabEvent::Ranked(source, Err(error)));
+    }
     task
 }
 

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use super::tasks::{self, CancelOnDrop};
-use crate::app::event::TabWake;
+use crate::app::event::{TabWake, TaskError};
 use crate::base::progress::Progress;
 use crate::scene::arrange::TrackOrder;
 use crate::ui::timeline::filter_field::order_title;
@@ -29,6 +29,8 @@ struct RunningCount {
     progress: Progress,
     at: Instant,
     is_running: bool,
+    /// Why it has failed. It is not repeated, because it would fail again.
+    failure: Option<String>,
     _task: CancelOnDrop,
 }
 
@@ -58,28 +60,77 @@ impl RankTask {
         if !self.asked.as_ref().is_some_and(waits) {
             let progress = Progress::default();
             let task = tasks::rank_tracks(source.clone(), progress.clone(), wake);
-            self.asked = Some(RunningCount { source, progress, at: Instant::now(), is_running: true, _task: task });
+            let (at, is_running, failure) = (Instant::now(), true, None);
+            self.asked = Some(RunningCount { source, progress, at, is_running, failure, _task: task });
         }
         None
     }
 
-    /// Applies counts that are awaited. Returns the layout to compute in the background.
-    pub(super) fn apply(&mut self, ranks: TrackRanks, timeline: &mut Timeline) -> Option<ArrangeJob> {
-        let asked = self.asked.as_mut().filter(|asked| asked.source.is_same(&ranks.source))?;
+    /// Applies counts that are awaited. Returns the layout to compute in the background. After a failure, the tracks
+    /// stay as they are.
+    pub(super) fn apply(
+        &mut self,
+        source: &RankSource,
+        ranks: Result<TrackRanks, TaskError>,
+        timeline: &mut Timeline,
+    ) -> Option<ArrangeJob> {
+        let asked = self.asked.as_mut().filter(|asked| asked.source.is_same(source))?;
         asked.is_running = false;
-        timeline.set_ranks(Some(ranks))
+        match ranks {
+            Ok(ranks) => timeline.set_ranks(Some(ranks)),
+            Err(TaskError::Failed(reason) | TaskError::Damaged(reason)) => {
+                asked.failure = Some(reason);
+                None
+            }
+            Err(TaskError::Cancelled) => None,
+        }
     }
 
-    /// Returns the progress of a count that takes a while.
+    /// Returns the progress of a count that takes a while, or why it has failed.
     pub(super) fn note(&self) -> Option<String> {
-        let asked = self.asked.as_ref().filter(|asked| asked.is_running && asked.at.elapsed() >= SHOWN_AFTER)?;
-        let percent = asked.progress.view().fraction().unwrap_or(0.0) * 100.0;
+        let asked = self.asked.as_ref()?;
         let order = order_title(asked.source.order()).to_lowercase();
-        Some(format!("Ordering tracks {order}: {percent:.0} %"))
+        if let Some(reason) = &asked.failure {
+            return Some(format!("The tracks could not be ordered {order}: {reason}"));
+        }
+        let percent = asked.progress.view().fraction().unwrap_or(0.0) * 100.0;
+        let is_slow = asked.is_running && asked.at.elapsed() >= SHOWN_AFTER;
+        is_slow.then(|| format!("Ordering tracks {order}: {percent:.0} %"))
     }
 
     /// Returns whether a count runs, whose progress changes.
     pub(super) fn is_running(&self) -> bool {
         self.asked.as_ref().is_some_and(|asked| asked.is_running)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::app::tests::{TWO_SPANS, snapshot};
+    use crate::frame::RectBudget;
+    use crate::scene::color::Shade;
+    use crate::ui::command::{RowCommand, TimelineCommand};
+    use crate::ui::settings::Navigation;
+    use crate::ui::theme::Theme;
+
+    #[test]
+    fn a_count_that_fails_ends_and_says_why_and_is_not_repeated() {
+        let theme = Theme::new(Shade::Dark);
+        let mut timeline = Timeline::new(snapshot(TWO_SPANS), RectBudget::SOFTWARE, &theme, Navigation::default());
+        drop(timeline.act(TimelineCommand::Rows(RowCommand::Order(TrackOrder::Busy))));
+        let source = timeline.rank_source().expect("a source");
+        let wake: TabWake = Arc::new(|_| ());
+        let mut task = RankTask::default();
+        assert!(task.count_if_needed(&mut timeline, (false, false), &wake).is_none());
+        assert!(task.is_running());
+        let failed = Err(TaskError::Failed("no thread".to_owned()));
+        assert!(task.apply(&source, failed, &mut timeline).is_none());
+        let note = task.note();
+        assert!(note.as_ref().is_some_and(|note| note.ends_with(": no thread")), "{note:?}");
+        assert!(task.count_if_needed(&mut timeline, (false, false), &wake).is_none());
+        assert!(!task.is_running());
     }
 }

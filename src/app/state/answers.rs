@@ -138,8 +138,8 @@ impl App {
                     trace.show_derived(of, *made);
                 }
             }
-            TabEvent::Ranked(ranks) => {
-                let job = tab.trace.as_mut().and_then(|trace| trace.set_ranks(ranks));
+            TabEvent::Ranked(source, ranks) => {
+                let job = tab.trace.as_mut().and_then(|trace| trace.set_ranks(&source, ranks));
                 if let Some(job) = job {
                     tasks::arrange(job, &tab.wake);
                 }

@@ -11,7 +11,7 @@ use crate::scene::arrange::TrackOrder;
 
 /// The rows that are counted for an order.
 #[derive(Debug, Clone)]
-pub(crate) enum RankSource {
+pub enum RankSource {
     Busy(Snapshot),
     Hits(Hits),
 }
