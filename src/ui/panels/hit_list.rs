@@ -70,6 +70,8 @@ pub(super) struct HitList {
     table: TableView,
     page: (u64, Vec<Hit>),
     asked: Option<u64>,
+    /// The first row of the page whose query has failed. It is not repeated until the list shows other rows.
+    failed: Option<u64>,
     /// Whether the page is that of an earlier answer, and shown until it is loaded again.
     is_outdated: bool,
     clicked: Option<RowIdx>,
@@ -87,6 +89,7 @@ impl HitList {
             table,
             page: (0, Vec::new()),
             asked: None,
+            failed: None,
             is_outdated: false,
             clicked: None,
             shows_beside: false,
@@ -96,13 +99,13 @@ impl HitList {
 
     /// Drops the rows; the table keeps its columns.
     pub(super) fn forget(&mut self) {
-        (self.page, self.asked, self.clicked) = ((0, Vec::new()), None, None);
+        (self.page, self.asked, self.failed, self.clicked) = ((0, Vec::new()), None, None, None);
         self.is_outdated = false;
     }
 
     /// Loads the page again, because the answer has changed. The scroll position stays.
     pub(super) fn renew(&mut self) {
-        (self.asked, self.is_outdated) = (None, !self.page.1.is_empty());
+        (self.asked, self.failed, self.is_outdated) = (None, None, !self.page.1.is_empty());
     }
 
     /// Maps the rows of the loaded page, because lanes have moved.
@@ -120,7 +123,12 @@ impl HitList {
     /// Sets the loaded page, whose first row has the index `first`.
     pub(super) fn set_page(&mut self, first: u64, hits: Vec<Hit>) {
         self.page = (first, hits);
-        (self.asked, self.is_outdated) = (None, false);
+        (self.asked, self.failed, self.is_outdated) = (None, None, false);
+    }
+
+    /// Records that the queried page cannot be loaded.
+    pub(super) fn fail_page(&mut self) {
+        self.failed = self.asked.take();
     }
 
     /// Scrolls a row to the middle of the view.
@@ -192,6 +200,15 @@ impl HitList {
         commands
     }
 
+    /// Returns whether to query the page from this row on.
+    fn ask_page(&mut self, first: u64) -> bool {
+        let is_new = self.asked.is_none() && self.failed != Some(first);
+        if is_new {
+            (self.asked, self.failed) = (Some(first), None);
+        }
+        is_new
+    }
+
     fn show_table(&mut self, ui: &mut Ui, view: &PanelView<'_>, content: &ListContent<'_>) -> Vec<Command> {
         let &ListContent { rows, absence } = content;
         let (total, page, of) = match rows {
@@ -210,8 +227,9 @@ impl HitList {
         // A page starts some rows earlier, for scrolling up.
         let missing = shown.missing.map(|row| row.saturating_sub(PAGE_ROWS as u64 / 4));
         let outdated = self.is_outdated.then_some(self.page.0);
-        if let (Some(first), Some(of), None) = (missing.or(outdated), of, self.asked) {
-            self.asked = Some(first);
+        if let (Some(first), Some(of)) = (missing.or(outdated), of)
+            && self.ask_page(first)
+        {
             shown.commands.push(Command::Panel(PanelCommand::Ask(Question::Page(of, first, PAGE_ROWS))));
         }
         shown.commands
@@ -375,6 +393,17 @@ mod tests {
     use super::*;
     use crate::model::NameIdx;
     use crate::store::lane::LaneIdx;
+
+    #[test]
+    fn a_page_that_cannot_be_loaded_is_queried_again_when_the_list_is_scrolled() {
+        let mut list = HitList::new("spans", None);
+        assert!(list.ask_page(0) && !list.ask_page(200), "one page at a time");
+        list.fail_page();
+        assert!(!list.ask_page(0), "each frame would query it");
+        assert!(list.ask_page(200));
+        list.set_page(200, Vec::new());
+        assert!(list.ask_page(0));
+    }
 
     #[test]
     fn start_times_of_any_length_fit_their_column() {

@@ -180,6 +180,7 @@ impl SearchPanel {
 
     /// Sets the loaded page of the list, whose first hit has the index `first`.
     pub(crate) fn set_page(&mut self, first: u64, hits: Vec<Hit>) {
+        self.error = None;
         self.list.set_page(first, hits);
     }
 
@@ -484,7 +485,11 @@ impl DockPanel for SearchPanel {
     }
 
     fn fail(&mut self, kind: QuestionKind, message: &str) {
-        if matches!(kind, QuestionKind::Search | QuestionKind::LongestHits) && !message.is_empty() {
+        if kind == QuestionKind::Page {
+            self.list.fail_page();
+        }
+        let is_of_list = matches!(kind, QuestionKind::Search | QuestionKind::Page | QuestionKind::LongestHits);
+        if is_of_list && !message.is_empty() {
             self.error = Some(message.to_owned());
         }
         if kind == QuestionKind::Neighbour {

@@ -86,6 +86,7 @@ impl SpansPanel {
     }
 
     pub(crate) fn set_page(&mut self, first: u64, hits: Vec<Hit>) {
+        self.error = None;
         self.list.set_page(first, hits);
     }
 
@@ -302,7 +303,11 @@ impl DockPanel for SpansPanel {
     }
 
     fn fail(&mut self, kind: QuestionKind, message: &str) {
-        if matches!(kind, QuestionKind::Spans | QuestionKind::Longest) && !message.is_empty() {
+        if kind == QuestionKind::SpanPage {
+            self.list.fail_page();
+        }
+        let is_of_list = matches!(kind, QuestionKind::Spans | QuestionKind::SpanPage | QuestionKind::Longest);
+        if is_of_list && !message.is_empty() {
             self.error = Some(message.to_owned());
         }
     }
@@ -311,6 +316,17 @@ impl DockPanel for SpansPanel {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_that_cannot_be_loaded_has_an_error_until_another_one_is() {
+        let mut panel = SpansPanel::default();
+        panel.fail(QuestionKind::Page, "of the search");
+        assert_eq!(panel.error, None);
+        panel.fail(QuestionKind::SpanPage, "no thread");
+        assert_eq!(panel.error.as_deref(), Some("no thread"));
+        panel.set_page(200, Vec::new());
+        assert_eq!(panel.error, None);
+    }
 
     #[test]
     fn a_reopened_list_has_the_order_of_the_pinned_one_but_not_its_answer() {
