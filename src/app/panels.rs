@@ -64,9 +64,10 @@ pub(super) struct Panels {
 
 impl Panels {
     /// Drops all answers, because another trace is open.
-    pub(super) fn forget(&mut self, snapshot: &Snapshot, wake: &TabWake) {
+    pub(super) fn forget(&mut self, timeline: &Timeline, wake: &TabWake) {
         self.scope_bar.forget();
-        self.ask_again(|panel| panel.forget(), snapshot, wake);
+        self.set.search.search_in(timeline.scope().clone());
+        self.ask_again(|panel| panel.forget(), timeline.snapshot(), wake);
     }
 
     /// Maps the rows of all answers, because lanes have moved while the trace has grown.
@@ -203,7 +204,7 @@ impl Panels {
         }
     }
 
-    /// Queries the matches in view, and the search in a changed scope.
+    /// Queries the search in a changed scope, and ends that for the next span of a name if another span is selected.
     pub(super) fn update_queries(&mut self, timeline: &Timeline, wake: &TabWake) {
         // A closed search takes the scope when it is opened again.
         let question = if self.is_searching() { self.set.search.set_scope(timeline.scope()) } else { None };
@@ -211,6 +212,10 @@ impl Panels {
         if self.namesakes.leave(timeline.selected()) {
             self.analysis.stop(QuestionKind::Namesake);
         }
+    }
+
+    /// Queries the matches of the search in the view that the timeline shows.
+    pub(super) fn find_matches(&mut self, timeline: &Timeline, wake: &TabWake) {
         if let Some((matcher, in_view)) = timeline.unfiltered() {
             let id = self.next_id();
             self.analysis.ask_pixels(id, matcher, in_view, timeline.snapshot(), wake);

@@ -159,10 +159,17 @@ impl App {
     fn show_central(&mut self, ui: &mut Ui, commands: &mut Vec<Command>) {
         let theme = &self.theme;
         let tab = &mut self.tabs[self.shown_tab];
-        if let Some(trace) = tab.trace.as_mut().filter(|_| !tab.panels.is_full()) {
-            commands.extend(trace.timeline.show(ui, theme));
+        let is_drawn = !tab.panels.is_full();
+        if let Some(trace) = &mut tab.trace {
+            if is_drawn {
+                commands.extend(trace.timeline.show(ui, theme));
+            }
+            // The scope changes also while a panel hides the timeline.
             tab.panels.update_queries(&trace.timeline, &tab.wake);
-            return;
+            if is_drawn {
+                tab.panels.find_matches(&trace.timeline, &tab.wake);
+                return;
+            }
         }
         ui.painter().rect_filled(ui.max_rect(), 0.0, theme.canvas);
         if tab.follow.is_some() {

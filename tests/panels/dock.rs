@@ -98,6 +98,21 @@ fn a_panel_in_full_has_all_of_the_room_until_escape() {
 }
 
 #[test]
+fn a_search_in_full_is_repeated_when_the_scope_changes() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.search("write");
+    session.until("the hits", |session| session.says("Hits 1 to 2 of 2"));
+    let ruler = session.harness.get_by_label("Ruler: drag to select time").rect();
+    session.drag(ruler.left_center() + vec2(2.0, 0.0), ruler.center());
+    session.until("the hit in the scope", |session| session.says("Hits 1 to 1 of 1"));
+    session.click("Full");
+    session.harness.run_steps(2);
+    assert!(session.harness.query_by_role(egui::Role::Canvas).is_none(), "the timeline has no room");
+    session.click("Remove the time from the scope");
+    session.until("all hits", |session| session.says("Hits 1 to 2 of 2"));
+}
+
+#[test]
 fn a_span_that_is_clicked_brings_its_details_to_the_front() {
     let mut session = Session::with_capture(SCREEN, 1.0);
     session.press(Modifiers::COMMAND, Key::T);

@@ -37,7 +37,7 @@ fn show_names(tab: &mut Tab, named: &NamedTrace) {
         trace.timeline = trace.timeline.with_names(snapshot.clone());
         // Looked up again with the names.
         trace.details = None;
-        tab.panels.forget(&snapshot, &tab.wake);
+        tab.panels.forget(&trace.timeline, &tab.wake);
     }
     tab.panels.set_modules(named, &snapshot);
     match naming_note(&named.modules) {
@@ -317,7 +317,7 @@ impl App {
             tab.panels.unpin_all();
         }
         match renewal {
-            AnswerRenewal::Forget => tab.panels.forget(timeline.snapshot(), &tab.wake),
+            AnswerRenewal::Forget => tab.panels.forget(&timeline, &tab.wake),
             AnswerRenewal::Renew(moves) => {
                 tab.panels.move_rows(&moves);
                 tab.panels.renew(timeline.snapshot(), &tab.wake);

@@ -155,6 +155,11 @@ impl SearchPanel {
         (self.number, self.asked_number) = (None, None);
     }
 
+    /// Sets the scope of the next query.
+    pub(crate) fn search_in(&mut self, scope: SelectedScope) {
+        self.scope = scope;
+    }
+
     /// Searches in another scope from now on. Returns the query if the scope has changed.
     pub(crate) fn set_scope(&mut self, scope: &SelectedScope) -> Option<Question> {
         if self.scope == *scope {
@@ -455,7 +460,8 @@ impl SearchPanel {
 impl DockPanel for SearchPanel {
     fn forget(&mut self) -> Option<Question> {
         let (is_closed, unanswered) = (self.is_closed, self.unanswered);
-        *self = Self { text: std::mem::take(&mut self.text), order: self.order, ..Self::default() };
+        let (text, scope) = (std::mem::take(&mut self.text), std::mem::take(&mut self.scope));
+        *self = Self { text, order: self.order, scope, ..Self::default() };
         let question = self.question();
         let unanswered = unanswered.map(UnansweredNeighbour::without_row).filter(|_| question.is_some());
         (self.is_closed, self.unanswered) = (is_closed, unanswered);
