@@ -45,6 +45,8 @@ mod selected_flows;
 mod show;
 pub(crate) mod single_instance;
 pub(crate) mod state;
+#[cfg(test)]
+mod stopped_tests;
 mod tab;
 mod tabs;
 pub(crate) mod tasks;

@@ -70,8 +70,8 @@ pub(super) struct OpenTrace {
     derive: Option<DeriveTask>,
     /// Number of derived tracks started.
     derived_tasks: u64,
-    /// Cancels the computation of the trace summary.
-    _summary: Option<CancelOnDrop>,
+    /// Cancels the computation of the trace summary; `None` before it starts.
+    summary: Option<CancelOnDrop>,
     /// The known flows of the selected row.
     pub(super) flows: SelectedFlows,
     /// The count of tracks for their order.
@@ -81,8 +81,7 @@ pub(super) struct OpenTrace {
 impl OpenTrace {
     /// Opens a trace. Its summary is computed at once, or for a preview when the import ends.
     pub(super) fn new(id: TaskId, sources: Sources, timeline: Timeline, grows: bool, wake: &TabWake) -> Self {
-        let summary = (!grows).then(|| tasks::summarise(id, timeline.snapshot().clone(), wake));
-        Self {
+        let mut trace = Self {
             sources,
             timeline,
             details: None,
@@ -95,10 +94,24 @@ impl OpenTrace {
             id,
             derive: None,
             derived_tasks: 0,
-            _summary: summary,
+            summary: None,
             flows: SelectedFlows::default(),
             ranks: RankTask::default(),
+        };
+        if !grows {
+            trace.summarise(wake);
         }
+        trace
+    }
+
+    /// Computes its summary.
+    pub(super) fn summarise(&mut self, wake: &TabWake) {
+        self.summary = Some(tasks::summarise(self.id, self.timeline.snapshot().clone(), wake));
+    }
+
+    /// Returns whether its summary and its names are still those of a part that grows.
+    pub(super) fn awaits_end(&self) -> bool {
+        self.grows() || self.summary.is_none()
     }
 
     /// Returns the title for its tab and the status bar.

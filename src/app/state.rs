@@ -373,6 +373,13 @@ impl App {
                 }
                 self.act_on_timeline(self.shown_tab, command);
             }
+            Command::Panel(PanelCommand::LocateSymbols(folder))
+                if self.tab().trace.as_ref().is_some_and(OpenTrace::grows) =>
+            {
+                self.tab_mut().panels.locate_later(&folder);
+                let folder = folder.to_string_lossy();
+                self.reply(format!("{} is searched once the trace is sorted.", escaped(&folder)));
+            }
             Command::Panel(command) => {
                 let tab = &mut self.tabs[self.shown_tab];
                 if let Some(trace) = &mut tab.trace {

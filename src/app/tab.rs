@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::AppOptions;
 use super::file_stamps::FileStamps;
 use super::follow::FollowTask;
 use super::notes::Notes;
@@ -183,6 +184,15 @@ impl Tab {
         if let Some(trace) = &mut self.trace {
             trace.growth = Growth::Ended;
         }
+    }
+
+    /// Ends the growth of the open trace, which may be shown in part: its summary and its names are those of this part.
+    pub(super) fn end_growth(&mut self, options: &AppOptions) {
+        let Some(trace) = self.trace.as_mut().filter(|trace| trace.awaits_end()) else { return };
+        trace.growth = Growth::Ended;
+        trace.summarise(&self.wake);
+        let query = options.symbols.query(&trace.sources, &options.load);
+        self.panels.find_names_again(query, trace.timeline.snapshot(), &self.wake);
     }
 
     /// Saves the timeline of the trace before it is closed.

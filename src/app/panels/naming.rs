@@ -20,23 +20,36 @@ impl Panels {
         query.map_or(&[], |query| &query.folders)
     }
 
-    /// Returns the symbol query, if the user has added folders since the trace was opened.
+    /// Returns the symbol query of these files, if the user has added folders since they were opened. Their offsets
+    /// may have changed.
     pub(in crate::app) fn located(&self, sources: &Sources) -> Option<&NameQuery> {
-        self.name_query.as_ref().filter(|query| query.is_located && query.sources == *sources)
+        let has_same_files = |query: &NameQuery| {
+            query.sources.files().iter().map(|file| &file.input).eq(sources.files().iter().map(|file| &file.input))
+        };
+        self.name_query.as_ref().filter(|query| query.is_located && has_same_files(query))
     }
 
-    /// Resolves the names of a trace that was imported again, with the folders that the user has added.
+    /// Sets the symbol query of a trace that is still imported, for folders that the user adds meanwhile.
+    pub(in crate::app) fn set_name_query(&mut self, query: NameQuery) {
+        self.name_query = Some(self.with_located(query));
+    }
+
+    /// Resolves the names of a trace that was imported, with the folders that the user has added to its files.
     pub(in crate::app) fn find_names_again(&mut self, query: NameQuery, snapshot: &Snapshot, wake: &TabWake) {
-        let query = match self.located(&query.sources) {
-            Some(known) => known.clone(),
+        self.find_names(self.with_located(query), snapshot, wake);
+    }
+
+    /// Returns a query with the folders that the user has added to the same files.
+    fn with_located(&self, query: NameQuery) -> NameQuery {
+        match self.located(&query.sources) {
+            Some(known) => NameQuery { sources: query.sources, ..known.clone() },
             None => query,
-        };
-        self.find_names(query, snapshot, wake);
+        }
     }
 
     /// Resolves the names of the addresses of a trace, if it has any.
-    pub(in crate::app) fn find_names(&mut self, query: NameQuery, snapshot: &Snapshot, wake: &TabWake) {
-        self.name_query = Some(NameQuery { compares_stacks: false, ..query.clone() });
+    fn find_names(&mut self, query: NameQuery, snapshot: &Snapshot, wake: &TabWake) {
+        self.name_query = Some(query.clone());
         self.by_address = TraceByAddress::default();
         if query.is_wanted && !snapshot.tracks().modules.is_empty() {
             self.ask(Question::Names(query), snapshot, wake);
@@ -45,12 +58,24 @@ impl Panels {
 
     /// Resolves names again, with a folder searched first.
     pub(super) fn locate(&mut self, folder: &Path, snapshot: &Snapshot, wake: &TabWake) {
-        let Some(mut query) = self.name_query.clone() else { return };
+        if let Some(query) = self.query_with(folder) {
+            self.find_names(query, snapshot, wake);
+        }
+    }
+
+    /// Adds a folder that is searched first when the import has ended.
+    pub(in crate::app) fn locate_later(&mut self, folder: &Path) {
+        self.name_query = self.query_with(folder);
+    }
+
+    /// Returns the symbol query with another folder, which is searched first.
+    fn query_with(&self, folder: &Path) -> Option<NameQuery> {
+        let mut query = self.name_query.clone()?;
         let folder = absolute_folder(folder);
         query.folders.retain(|known| absolute_folder(known) != folder);
         query.folders.insert(0, folder);
         (query.is_wanted, query.is_located, query.compares_stacks) = (true, true, true);
-        self.find_names(query, snapshot, wake);
+        Some(query)
     }
 
     /// Lists the code of a function, once names are resolved.
@@ -72,9 +97,12 @@ impl Panels {
         // A request that arrived before the names is repeated.
         self.set.code.forget();
         self.set.symbols.set_modules(named, snapshot);
+        let Some(query) = &mut self.name_query else { return };
         // A missing folder is not searched again.
-        if let (Some(query), Some((missing, _))) = (&mut self.name_query, &named.missing_folder) {
+        if let Some((missing, _)) = &named.missing_folder {
             query.folders.retain(|folder| folder != missing);
         }
+        // The stacks of a part are not those of the trace.
+        query.compares_stacks &= snapshot.summary().sorted_to_ns.is_some();
     }
 }

@@ -1,12 +1,16 @@
 //! Answers that arrive after the panels have asked something else.
 
+use std::path::Path;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use super::*;
+use crate::app::SymbolOptions;
 use crate::app::event::TabEvent;
 use crate::app::tests::{TWO_SPANS, snapshot};
 use crate::frame::RectBudget;
+use crate::ingest::LoadOptions;
+use crate::model::Sources;
 use crate::scene::color::Shade;
 use crate::ui::questions::SelectedScope;
 use crate::ui::settings::Navigation;
@@ -86,4 +90,33 @@ fn spans_in_an_earlier_order_do_not_replace_the_list_in_the_chosen_one() {
         assert!(!asked.awaits(answer), "{answer:?} would be shown as the longest spans");
     }
     assert!(asked.awaits(&hits));
+}
+
+#[test]
+fn a_folder_with_symbols_is_searched_after_the_files_are_moved_and_compared_once_all_is_sorted() {
+    let mut asked = Asked::new();
+    let query = |sources: &Sources| SymbolOptions::default().query(sources, &LoadOptions::default());
+    let sources = Sources::from("perf.data");
+    asked.panels.set_name_query(query(&sources));
+    asked.panels.locate_later(Path::new("/symbols"));
+    // A preview of the trace with another offset.
+    let moved = sources.moved_by("perf.data", 5);
+    asked.panels.forget(&asked.timeline, &asked.wake);
+    asked.panels.set_name_query(query(&moved));
+    asked.panels.find_names_again(query(&moved), asked.timeline.snapshot(), &asked.wake);
+    let located = asked.panels.located(&moved).expect("the folder");
+    assert_eq!((&located.sources, &*located.folders[0]), (&moved, Path::new("/symbols")));
+    assert!(located.compares_stacks, "it was not searched yet");
+    assert!(asked.panels.located(&Sources::from("other.data")).is_none());
+    let named = NamedTrace {
+        overlay: None,
+        found: ResolvedNames::default(),
+        modules: Arc::default(),
+        without_module: 0,
+        has_other_stacks: false,
+        missing_folder: None,
+        unused_folder: None,
+    };
+    asked.panels.set_modules(&named, asked.timeline.snapshot());
+    assert!(asked.panels.located(&moved).is_some_and(|located| !located.compares_stacks));
 }

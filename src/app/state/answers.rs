@@ -278,7 +278,7 @@ impl App {
     /// Shows why a trace cannot be loaded. The part that was sorted before the failure stays open.
     fn handle_failed_load(&mut self, at: usize, sources: &Sources, error: TaskError) {
         let tab = &mut self.tabs[at];
-        tab.stop_growing();
+        tab.end_growth(&self.options);
         // The earlier trace is still open, and its user goes on.
         if tab.trace.as_ref().is_some_and(OpenTrace::is_whole) {
             tab.reimport = None;
@@ -338,8 +338,10 @@ impl App {
         let saved = if is_due { self.read_saved(at, &trace.sources) } else { None };
         self.restore(at, &mut trace, saved);
         let tab = &mut self.tabs[at];
-        if !grows {
-            let query = self.options.symbols.query(&trace.sources, &self.options.load);
+        let query = self.options.symbols.query(&trace.sources, &self.options.load);
+        if grows {
+            tab.panels.set_name_query(query);
+        } else {
             tab.panels.find_names_again(query, trace.timeline.snapshot(), &tab.wake);
         }
         tab.trace = Some(trace);

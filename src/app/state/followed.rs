@@ -172,7 +172,7 @@ impl App {
         }
         let tab = &mut self.tabs[at];
         tab.follow = None;
-        tab.stop_growing();
+        tab.end_growth(&self.options);
         if let Some(trace) = &mut tab.trace {
             trace.growth = Growth::LastSnapshot;
             trace.timeline.set_still();
@@ -195,7 +195,7 @@ impl App {
             Ok(end) => self.sort_received(at, *end, unshown),
             Err(error) => {
                 tab.follow = None;
-                tab.stop_growing();
+                tab.end_growth(&self.options);
                 self.fail(at, "The trace cannot be followed", error, true);
             }
         }

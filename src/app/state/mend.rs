@@ -46,7 +46,9 @@ impl App {
     /// Imports a trace again whose stacks can be unwound with files that the user has just added. The view stays.
     pub(in crate::app) fn unwind_again(&mut self) {
         let Some(trace) = &self.tab().trace else { return };
-        if self.tab().running.is_some() || self.tab().follow.is_some() || !trace.has_other_stacks {
+        // A part is what the user has stopped at, or cannot be read again.
+        let is_due = trace.has_other_stacks && trace.is_whole();
+        if self.tab().running.is_some() || self.tab().follow.is_some() || !is_due {
             return;
         }
         let sources = trace.sources.clone();

@@ -1,0 +1,67 @@
+//! Imports that end before all is sorted: the part that is shown stays open.
+
+use std::path::Path;
+
+use super::event::{TabEvent, TaskError, TaskEvent, TaskId};
+use super::tests::{Session, TWO_SPANS, file, snapshot};
+use crate::model::{Module, TrackIdx};
+use crate::query::Snapshot;
+use crate::store::{LaneKind, Row, Store, StoreWriter};
+use crate::ui::command::{Command, PanelCommand};
+
+/// Returns a preview of the first of [`TWO_SPANS`], with a file of sampled code.
+fn preview() -> Snapshot {
+    let mut meta = snapshot(TWO_SPANS).store().meta().clone();
+    meta.summary.sorted_to_ns = Some(600_000);
+    meta.tracks.modules = vec![Module { path: "/work".into(), category: "/work".into(), ..Module::default() }];
+    let file = tempfile::tempfile().unwrap();
+    let mut writer = StoreWriter::new(file.try_clone().unwrap(), 1 << 20).unwrap();
+    let lane = writer.add_lane(TrackIdx(0), LaneKind::Spans, 0).unwrap();
+    writer.push(lane, Row { start_ns: 0, value: 400_000, detail: 0, name: 1 }).unwrap();
+    writer.finish(&meta).unwrap();
+    Snapshot::new(Store::from_file(&file, Path::new("preview")).unwrap().into())
+}
+
+fn handle(session: &mut Session, event: TabEvent) {
+    let tab = session.app.tab().id;
+    session.app.handle(TaskEvent::OfTab(tab, Box::new(event)));
+}
+
+/// Returns an import that has shown a preview, with its task.
+fn with_preview(folder: &Path) -> (Session, TaskId) {
+    let mut session = Session::new();
+    session.app.open_files(&[file(folder, "two.json", TWO_SPANS)]);
+    let id = session.app.tab().running.as_ref().expect("an import").id;
+    handle(&mut session, TabEvent::Previewed(id, preview()));
+    session.frame(Vec::new());
+    (session, id)
+}
+
+#[test]
+fn the_part_that_a_stopped_import_leaves_has_a_minimap_and_names() {
+    let folder = tempfile::tempdir().unwrap();
+    for error in [TaskError::Cancelled, TaskError::Failed("a broken disk".to_owned())] {
+        let (mut session, id) = with_preview(folder.path());
+        assert!(!session.app.tab().panels.is_busy(), "a part that grows has no names");
+        handle(&mut session, TabEvent::Loaded(id, Err(error)));
+        assert!(session.app.tab().panels.is_busy(), "the names are looked up");
+        session.until("the minimap", |session| session.app.timeline_mut().is_some_and(|it| it.has_trace_summary()));
+        session.until("the names", |session| !session.app.tab().panels.is_busy());
+        let timeline = session.app.timeline_mut().expect("a timeline");
+        assert!(timeline.interruption().is_some(), "it says why the rest is missing");
+    }
+}
+
+#[test]
+fn a_folder_that_is_located_during_an_import_is_searched_at_its_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut session, id) = with_preview(folder.path());
+    session.app.act(Command::Panel(PanelCommand::LocateSymbols(folder.path().to_owned())));
+    let reply = session.app.tab().notes.reply_text().unwrap_or_default().to_owned();
+    assert!(reply.ends_with("is searched once the trace is sorted."), "{reply}");
+    handle(&mut session, TabEvent::Previewed(id, preview()));
+    handle(&mut session, TabEvent::Loaded(id, Err(TaskError::Cancelled)));
+    session.until("the names", |session| !session.app.tab().panels.is_busy());
+    let snapshot = session.app.timeline_mut().expect("a timeline").snapshot().clone();
+    assert_eq!(session.app.tab().panels.symbol_folders(&snapshot), [folder.path().to_owned()]);
+}
