@@ -113,6 +113,31 @@ fn a_profile_with_names_is_read_by_address_once() {
 }
 
 #[test]
+fn code_says_that_names_are_missing_and_is_listed_once_they_are_located() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let folder = session.capture.parent().expect("a folder").to_path_buf();
+    let path = recording(&folder, &program(&folder, ""));
+    session.harness.state_mut().open_files(&[path]);
+    session.give("Symbols");
+    session.until("the look-up", |session| session.says("looking up names"));
+    session.click("Stop");
+    session.until("its end", |session| session.says("The look-up was stopped"));
+    session.give("Samples");
+    session.until("the functions", |session| session.says("self 2"));
+    session.harness.run_steps(2);
+    show_code_of(&mut session, "");
+    let reason = "The names of the functions are not looked up: Locate in Analyze > Symbols looks them up.";
+    session.until("the reason", |session| session.says(reason));
+    session.give("Symbols");
+    session.click("Folder with symbols");
+    session.type_text(folder.to_str().expect("text"));
+    session.click("Locate");
+    session.until("the names", |session| session.says("addresses have names"));
+    session.give("Code");
+    session.until("another state", |session| !session.says(reason));
+}
+
+#[test]
 fn a_function_without_samples_in_the_scope_asks_for_a_wider_one() {
     let mut session = Session::empty(SCREEN, 1.0);
     with_code(&mut session);

@@ -78,12 +78,13 @@ impl Panels {
         Some(query)
     }
 
-    /// Lists the code of a function, once names are resolved.
+    /// Lists the code of a function, once names are resolved. Without them, the panel says so.
     pub(super) fn ask_code(&mut self, request: CodeRequest, snapshot: &Snapshot, wake: &TabWake) {
-        if let (Some(query), Some(found)) = (self.name_query.clone(), self.found.clone()) {
-            let by_address = self.by_address.clone();
-            self.ask(Question::Code(Box::new(CodeQuestion { request, query, found, by_address })), snapshot, wake);
-        }
+        let (Some(query), Some(found)) = (self.name_query.clone(), self.found.clone()) else {
+            return self.set.code.wait_for_names();
+        };
+        let by_address = self.by_address.clone();
+        self.ask(Question::Code(Box::new(CodeQuestion { request, query, found, by_address })), snapshot, wake);
     }
 
     /// Returns names that were resolved since the last call.

@@ -55,6 +55,8 @@ pub(crate) struct CodePanel {
     error: Option<String>,
     /// Whether the function has no samples in the scope.
     is_unsampled: bool,
+    /// Whether the request waits for the names of functions.
+    lacks_names: bool,
 }
 
 impl Default for CodePanel {
@@ -73,6 +75,7 @@ impl Default for CodePanel {
             preferred: Vec::new(),
             error: None,
             is_unsampled: false,
+            lacks_names: false,
         }
     }
 }
@@ -114,6 +117,11 @@ impl CodePanel {
         }
     }
 
+    /// Records that code cannot be listed yet, because it is found by the names of functions.
+    pub(crate) fn wait_for_names(&mut self) {
+        self.lacks_names = true;
+    }
+
     fn clear(&mut self) {
         self.code = None;
         self.rows = CodeRows::default();
@@ -138,7 +146,8 @@ impl CodePanel {
         if self.request.as_ref().is_some_and(|last| last.function != request.function) {
             self.clear();
         }
-        (self.request, self.error, self.is_unsampled) = (Some(request.clone()), None, false);
+        (self.request, self.error) = (Some(request.clone()), None);
+        (self.is_unsampled, self.lacks_names) = (false, false);
         Some(Command::Panel(PanelCommand::AskCode(Box::new(request))))
     }
 
@@ -227,13 +236,19 @@ impl CodePanel {
         }
     }
 
-    /// Returns the reason for an empty table.
-    fn absence(&self, snapshot: &Snapshot) -> Option<&'static str> {
+    /// Returns the reason for an empty table. `is_naming` is whether the names of functions are being looked up.
+    fn absence(&self, snapshot: &Snapshot, is_naming: bool) -> Option<&'static str> {
         if snapshot.tracks().modules.is_empty() {
             return Some("No frame of this trace has an address, so its code is unknown.");
         }
         if self.function.is_none() {
             return Some("Choose Show code in the context menu of a function, in a table, a flame graph or a sample.");
+        }
+        if self.lacks_names && is_naming {
+            return Some("The names of the functions are being looked up.");
+        }
+        if self.lacks_names {
+            return Some("The names of the functions are not looked up: Locate in Analyze > Symbols looks them up.");
         }
         if self.is_unsampled {
             return Some("The function has no samples here: extend the scope in time, or choose other tracks.");
@@ -256,10 +271,15 @@ impl CodePanel {
 impl DockPanel for CodePanel {
     fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
         let mut commands = self.show_head(ui, view);
-        commands.extend(self.ask(view));
+        if let Some(ask) = self.ask(view) {
+            // The next frame shows what the query waits for.
+            ui.ctx().request_repaint();
+            commands.push(ask);
+        }
         let side = self.side as usize;
         let is_running = (view.progress)(QuestionKind::Code).is_some();
-        let absence = self.absence(view.snapshot()).filter(|_| !is_running && self.error.is_none());
+        let is_naming = (view.progress)(QuestionKind::Names).is_some();
+        let absence = self.absence(view.snapshot(), is_naming).filter(|_| !is_running && self.error.is_none());
         let look = view.context.table(TABLES[side], absence);
         self.reveal_hottest();
         let response = self.tables[side].show(ui, columns(self.side), &mut self.rows, &look);
@@ -305,7 +325,8 @@ impl DockPanel for CodePanel {
     }
 
     fn forget(&mut self) -> Option<Question> {
-        (self.request, self.error, self.is_unsampled) = (None, None, false);
+        (self.request, self.error) = (None, None);
+        (self.is_unsampled, self.lacks_names) = (false, false);
         self.clear();
         None
     }
