@@ -12,6 +12,10 @@ impl Folders {
     /// Writes the preferences that differ between `before` and `now`. The others stay as another window may have saved
     /// them. Returns the I/O error of the write.
     pub(super) fn keep_changed_preferences(&self, before: &Preferences, now: &Preferences) -> io::Result<()> {
+        fs::create_dir_all(&self.config)?;
+        // Two windows must not merge at once. A file system without locks goes without.
+        let lock = fs::File::create(self.config.join("preferences.lock"))?;
+        lock.lock().ok();
         // A file that cannot be read is replaced.
         let saved = fs::read(self.preferences_path()).ok().and_then(|text| serde_json::from_slice(&text).ok());
         match saved {
@@ -83,5 +87,21 @@ mod tests {
         // A preference that is set back to its default.
         let back = Preferences { shade: None, ..both.clone() };
         assert_eq!(merged(both.clone(), &both, &back).unwrap(), back);
+    }
+    #[test]
+    fn windows_that_save_at_once_all_save_their_changes() {
+        let root = tempfile::tempdir().unwrap();
+        let folders = Folders { config: root.path().join("config"), state: root.path().join("state") };
+        let tables: Vec<String> = (0..8).map(|number| format!("table {number}")).collect();
+        std::thread::scope(|scope| {
+            for table in &tables {
+                let before = Preferences::default();
+                let now = Preferences { tables: [(table.clone(), TableLayout::default())].into(), ..before.clone() };
+                let folders = &folders;
+                scope.spawn(move || folders.keep_changed_preferences(&before, &now).unwrap());
+            }
+        });
+        let (saved, note) = folders.preferences();
+        assert_eq!((saved.tables.into_keys().collect::<Vec<_>>(), note), (tables, None));
     }
 }
