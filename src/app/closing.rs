@@ -1,7 +1,7 @@
 //! Closes tabs and the window. If something would be lost, a dialog asks first.
 
 use super::close_request::{CloseRequest, CloseTarget};
-use super::open_trace::can_be_read_again;
+use super::opened_files::can_be_read_again;
 use super::state::{App, Effect, WindowEffect};
 use super::tab::Tab;
 use crate::export::ExportFormat;
@@ -92,7 +92,7 @@ impl App {
     }
 
     fn close_tab_at_once(&mut self, tab: usize) {
-        self.tabs[tab].keep(self.options.folders.as_ref());
+        self.tabs[tab].keep(self.options.folders.as_ref(), &self.writes);
         if let Some(sources) = self.tabs[tab].sources_to_reopen() {
             self.closed_tabs.push_back(sources.clone());
             if self.closed_tabs.len() > CLOSED_TABS_MAX {
@@ -125,7 +125,7 @@ impl Tab {
     fn sources_to_reopen(&self) -> Option<&Sources> {
         match (&self.trace, &self.running) {
             _ if self.follow.is_some() => None,
-            (Some(trace), _) => trace.has_readable_files.then_some(&trace.sources),
+            (Some(trace), _) => trace.files.can_be_read_again.then_some(&trace.sources),
             (None, running) => running.as_ref().map(|running| &running.sources).filter(|all| can_be_read_again(all)),
         }
     }

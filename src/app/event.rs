@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 
 use super::desktop::DesktopSettings;
+use crate::app::opened_files::OpenedFiles;
 use crate::app::pasted::Pasted;
 use crate::export::ExportReport;
 use crate::live::follow::{FollowEnd, FollowUpdate};
@@ -52,13 +53,14 @@ pub enum TaskEvent {
 pub struct LoadedTrace {
     pub(crate) snapshot: Snapshot,
     pub(crate) note: Option<String>,
+    pub(super) files: Arc<OpenedFiles>,
 }
 
 /// An event of the background work of a tab.
 #[derive(Debug)]
 pub enum TabEvent {
     /// A preview: the part that an import has sorted.
-    Previewed(TaskId, Snapshot),
+    Previewed(TaskId, Snapshot, Arc<OpenedFiles>),
     Loaded(TaskId, Result<LoadedTrace, TaskError>),
     /// More of a trace that still runs.
     Followed(TaskId, Box<FollowUpdate>),

@@ -3,6 +3,7 @@
 
 mod analysis;
 mod background;
+mod background_writes;
 mod close_request;
 mod closing;
 mod cut_short;
@@ -31,6 +32,7 @@ mod namesake;
 mod notes;
 mod offscreen;
 mod open_trace;
+mod opened_files;
 mod panels;
 mod pasted;
 pub(crate) mod picture;

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use super::derive::{DeriveTask, state_of};
-use super::file_stamps::FileStamps;
+use super::opened_files::OpenedFiles;
 use super::selected_flows::SelectedFlows;
 use super::tasks::{self, CancelOnDrop};
 use super::track_ranks::RankTask;
 use crate::app::event::{DerivedMade, TabWake, TaskError, TaskId};
 use crate::ingest::LoadOptions;
-use crate::ingest::spool::is_unseekable;
 use crate::model::Sources;
 use crate::query::flow_chain::FlowChain;
 use crate::store::lane::RowIdx;
@@ -19,14 +18,6 @@ use crate::ui::timeline::derived::DerivedState;
 use crate::ui::timeline::state::Timeline;
 use crate::ui::timeline::track_ranks::{RankSource, TrackRanks};
 use crate::ui::timeline::tracks::ArrangeJob;
-
-/// Returns whether the files of a trace can be read again, unlike pipes. Asks the file system.
-pub(super) fn can_be_read_again(sources: &Sources) -> bool {
-    /// Maximum number of files that are checked. Reading them again checks all.
-    const FILES_MAX: usize = 100;
-    let mut files = sources.files().iter().take(FILES_MAX);
-    !sources.files().is_empty() && !files.any(|file| is_unseekable(&file.input))
-}
 
 /// The saved timeline of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -54,11 +45,8 @@ pub(super) struct OpenTrace {
     pub(crate) timeline: Timeline,
     pub(crate) details: Option<DetailsPanel>,
     pub(super) growth: Growth,
-    /// The stamps of its files when it was opened.
-    pub(super) stamps: FileStamps,
-    /// Whether all of its files can be read again. Checked once, because frames and previews must not wait for a file
-    /// system.
-    pub(super) has_readable_files: bool,
+    /// The state of its files when it was opened.
+    pub(super) files: Arc<OpenedFiles>,
     /// Whether it was already imported again because its store was damaged; that is tried only once.
     pub(crate) is_mended: bool,
     pub(super) saved: SavedState,
@@ -85,8 +73,7 @@ impl OpenTrace {
             sources,
             timeline,
             details: None,
-            stamps: FileStamps::default(),
-            has_readable_files: false,
+            files: Arc::default(),
             growth: if grows { Growth::Grows } else { Growth::Ended },
             is_mended: false,
             saved: SavedState::Pending,

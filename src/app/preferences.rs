@@ -14,7 +14,6 @@ use crate::base::budget::Memory;
 use crate::base::disk::{Disk, SystemDisk};
 use crate::base::{files, folders, replace};
 use crate::ingest::LoadOptions;
-use crate::model::Sources;
 use crate::scene::color::Shade;
 use crate::scene::palette::Colors;
 use crate::scene::rows::TrackDensity;
@@ -142,17 +141,15 @@ impl Folders {
         write(&self.preferences_path(), preferences)
     }
 
-    /// Reads the saved timeline of a trace, if the trace has not changed since. Returns a sentence if the file cannot
-    /// be read.
+    /// Reads the saved timeline of a trace, by the key of its content. Returns a sentence if the file cannot be read.
     #[must_use]
-    pub(crate) fn timeline(&self, trace: &Sources) -> (Option<SavedTimeline>, Option<String>) {
-        self.timeline_path(trace).map_or((None, None), |path| read(&path))
+    pub(crate) fn timeline(&self, trace: &CacheKey) -> (Option<SavedTimeline>, Option<String>) {
+        read(&self.timeline_path(trace))
     }
 
-    /// Saves the timeline of a trace. Returns the I/O error of the write, or an error if the trace no longer exists.
-    pub(crate) fn keep_timeline(&self, trace: &Sources, timeline: &SavedTimeline) -> io::Result<()> {
-        let path = self.timeline_path(trace).ok_or(io::ErrorKind::NotFound)?;
-        write(&path, timeline)?;
+    /// Saves the timeline of a trace. Returns the I/O error of the write.
+    pub(crate) fn keep_timeline(&self, trace: &CacheKey, timeline: &SavedTimeline) -> io::Result<()> {
+        write(&self.timeline_path(trace), timeline)?;
         forget_oldest(&self.state.join("captures"), KEPT_MAX)
     }
 
@@ -160,7 +157,7 @@ impl Folders {
     /// Fails as [`Self::keep_timeline`].
     pub(super) fn keep_changed_timeline(
         &self,
-        trace: &Sources,
+        trace: &CacheKey,
         before: &SavedTimeline,
         now: &SavedTimeline,
     ) -> io::Result<()> {
@@ -178,9 +175,8 @@ impl Folders {
         self.config.join("preferences.json")
     }
 
-    fn timeline_path(&self, trace: &Sources) -> Option<PathBuf> {
-        let key = CacheKey::from_sources(trace).ok()?;
-        Some(self.state.join("captures").join(format!("{}.json", key.as_str())))
+    fn timeline_path(&self, trace: &CacheKey) -> PathBuf {
+        self.state.join("captures").join(format!("{}.json", trace.as_str()))
     }
 }
 
@@ -230,7 +226,7 @@ fn forget_oldest(folder: &Path, most: usize) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::TrackIdx;
+    use crate::model::{Sources, TrackIdx};
     use crate::scene::arrange::{Arrangement, TrackOrder};
     use crate::scene::palette::{ColorBy, Hues};
     use crate::ui::settings::Wheel;
@@ -345,8 +341,9 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let folders = folders(root.path());
         let path = root.path().join("capture.json");
-        let trace = Sources::from(&path);
+        let key = || CacheKey::from_sources(&Sources::from(&path)).unwrap();
         fs::write(&path, "[]").unwrap();
+        let trace = key();
         assert_eq!(folders.timeline(&trace), (None, None));
         let arrangement = Arrangement { order: TrackOrder::Name, pinned: vec![TrackIdx(3)], ..Arrangement::default() };
         let color_by = Some(ColorBy::Track);
@@ -354,14 +351,12 @@ mod tests {
         folders.keep_timeline(&trace, &saved).unwrap();
         assert_eq!(folders.timeline(&trace), (Some(saved), None));
         // A version that saved neither the scope nor the panels.
-        fs::write(folders.timeline_path(&trace).unwrap(), r#"{"start_ns":-5,"end_ns":9,"unknown":[1]}"#).unwrap();
+        fs::write(folders.timeline_path(&trace), r#"{"start_ns":-5,"end_ns":9,"unknown":[1]}"#).unwrap();
         let old = SavedTimeline { start_ns: -5, end_ns: 9, ..SavedTimeline::default() };
         assert!(old.scope.is_whole() && old.panels.is_none());
         assert_eq!(folders.timeline(&trace), (Some(old), None));
         fs::write(&path, "[ ]").unwrap();
-        assert_eq!(folders.timeline(&trace), (None, None));
-        fs::remove_file(&path).unwrap();
-        assert!(folders.keep_timeline(&trace, &SavedTimeline::default()).is_err());
+        assert_eq!(folders.timeline(&key()), (None, None));
     }
 
     #[test]

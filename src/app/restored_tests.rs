@@ -9,9 +9,11 @@ use crate::model::{Sources, TrackIdx};
 use crate::query::Snapshot;
 use crate::scene::arrange::Arrangement;
 use crate::scene::rows::GroupKind;
+use crate::store::cache::CacheKey;
 use crate::store::{LaneKind, Row, Store, StoreWriter};
 use crate::ui::command::{
-    AppCommand, BookmarkCommand, Command, NavigationStep, PanelCommand, RowCommand, ScopeCommand, TimelineCommand,
+    AppCommand, BookmarkCommand, Command, NavigationStep, PanelCommand, RowCommand, ScopeCommand, TabCommand,
+    TimelineCommand,
 };
 use crate::ui::panel::Panel;
 use crate::ui::purpose::Purpose;
@@ -31,6 +33,11 @@ fn preview_of_two_spans() -> Snapshot {
     Snapshot::new(Store::from_file(&file, Path::new("preview")).unwrap().into())
 }
 
+/// Returns the key of the files as they are now.
+fn key_of(sources: &Sources) -> CacheKey {
+    CacheKey::from_sources(sources).expect("files")
+}
+
 #[test]
 fn a_saved_timeline_is_restored_after_a_preview_unless_the_user_has_moved_the_view() {
     let folder = tempfile::tempdir().unwrap();
@@ -38,7 +45,7 @@ fn a_saved_timeline_is_restored_after_a_preview_unless_the_user_has_moved_the_vi
     let sources = Sources::from(&file(folder.path(), "two.json", TWO_SPANS));
     let arrangement = Arrangement { pinned: vec![TrackIdx(0)], ..Arrangement::default() };
     let saved = SavedTimeline { start_ns: 300_000, end_ns: 700_000, arrangement, ..SavedTimeline::default() };
-    folders.keep_timeline(&sources, &saved).unwrap();
+    folders.keep_timeline(&key_of(&sources), &saved).unwrap();
     let begun = |has_moved| {
         let mut session = Session::with_folders(folders.clone());
         session.app.show_trace(preview_of_two_spans(), sources.clone(), true);
@@ -51,7 +58,7 @@ fn a_saved_timeline_is_restored_after_a_preview_unless_the_user_has_moved_the_vi
     };
     // A window that is closed before that keeps what was saved.
     begun(true).app.keep();
-    assert_eq!(folders.timeline(&sources), (Some(saved.clone()), None));
+    assert_eq!(folders.timeline(&key_of(&sources)), (Some(saved.clone()), None));
     for has_moved in [false, true] {
         let mut session = begun(has_moved);
         let start_ns = if has_moved { session.app.timeline_mut().unwrap().view().start_ns() } else { 300_000 };
@@ -66,6 +73,61 @@ fn a_saved_timeline_is_restored_after_a_preview_unless_the_user_has_moved_the_vi
         let timeline = session.app.timeline_mut().unwrap();
         assert_eq!((timeline.view().start_ns(), timeline.arrangement().pinned.len()), (start_ns, 0), "{has_moved}");
     }
+}
+
+#[test]
+fn the_state_of_a_recording_is_not_that_of_the_next_one_with_its_path() {
+    let folder = tempfile::tempdir().unwrap();
+    let folders = Folders { config: folder.path().join("config"), state: folder.path().join("state") };
+    let trace = file(folder.path(), "two.json", TWO_SPANS);
+    let mark = || Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::AddAt(100_000)));
+    let mut earlier = Session::opened(&folders, &trace);
+    std::fs::write(&trace, format!("{TWO_SPANS} ")).unwrap();
+    earlier.app.act(mark());
+    (0..12).for_each(|_| earlier.frame(Vec::new()));
+    earlier.app.act(mark());
+    earlier.app.keep();
+    let mut later = Session::opened(&folders, &trace);
+    assert_eq!(later.app.timeline_mut().unwrap().marks().all().len(), 0);
+}
+
+#[test]
+fn changes_made_while_a_part_is_shown_are_saved_once_all_is_sorted() {
+    let folder = tempfile::tempdir().unwrap();
+    let folders = Folders { config: folder.path().join("config"), state: folder.path().join("state") };
+    let sources = Sources::from(&file(folder.path(), "two.json", TWO_SPANS));
+    let mut session = Session::with_folders(folders.clone());
+    session.app.show_trace(preview_of_two_spans(), sources.clone(), true);
+    session.frame(Vec::new());
+    // The view of the whole trace would change with its end.
+    session.app.act(Command::Timeline(TimelineCommand::Step(NavigationStep::ZoomIn)));
+    session.app.act(Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::AddAt(100_000))));
+    (0..15).for_each(|_| session.frame(Vec::new()));
+    session.app.show_trace(snapshot(TWO_SPANS), sources.clone(), false);
+    session.app.keep();
+    let saved = folders.timeline(&key_of(&sources)).0.expect("a saved state");
+    assert_eq!(saved.marks.all().len(), 1);
+}
+
+#[test]
+fn a_trace_that_is_opened_again_waits_for_the_state_that_is_still_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let folders = Folders { config: folder.path().join("config"), state: folder.path().join("state") };
+    let trace = file(folder.path(), "two.json", TWO_SPANS);
+    let mut session = Session::opened(&folders, &trace);
+    // A slow disk.
+    let (open, gate) = std::sync::mpsc::channel::<()>();
+    session.app.writes.start(move || {
+        gate.recv().ok(); // until the other end is dropped
+    });
+    session.app.act(Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::AddAt(100_000))));
+    session.app.act(Command::Tab(TabCommand::Close));
+    assert!(session.app.tab().trace.is_none(), "closing does not wait");
+    session.app.act(Command::Tab(TabCommand::Reopen));
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    drop(open);
+    session.finish_tasks();
+    assert_eq!(session.app.timeline_mut().unwrap().marks().all().len(), 1);
 }
 
 #[test]
@@ -85,7 +147,7 @@ fn two_windows_of_a_trace_save_the_markers_and_scopes_of_both() {
     }
     one.app.act(Command::Timeline(TimelineCommand::Step(NavigationStep::ZoomIn)));
     one.app.keep();
-    let saved = folders.timeline(&sources).0.unwrap();
+    let saved = folders.timeline(&key_of(&sources)).0.unwrap();
     assert_eq!(saved.marks.all().iter().map(|mark| mark.ts_ns).collect::<Vec<_>>(), [100_000, 200_000]);
     assert_eq!(saved.scopes.iter().map(|scope| &*scope.name).collect::<Vec<_>>(), ["one", "other"]);
     // Another window shows both, and removes what it shows.
@@ -95,7 +157,7 @@ fn two_windows_of_a_trace_save_the_markers_and_scopes_of_both() {
     third.app.keep();
     one.app.act(mark(300_000));
     one.app.keep();
-    let saved = folders.timeline(&sources).0.unwrap();
+    let saved = folders.timeline(&key_of(&sources)).0.unwrap();
     assert_eq!(saved.marks.all().iter().map(|mark| mark.ts_ns).collect::<Vec<_>>(), [100_000, 300_000]);
 }
 

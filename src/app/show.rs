@@ -204,17 +204,17 @@ impl App {
             let limit_kib = field::FIELD_BYTES_MAX / 1024;
             self.reply(format!("A field takes {limit_kib} KiB of text; the rest was left out."));
         }
-        self.keep_preferences();
         let now_s = ui.input(|input| input.time);
+        self.keep_preferences();
         let reply_wait_s = self.tab_mut().notes.expire(now_s);
-        let folders = self.options.folders.as_ref();
+        let (folders, writes) = (self.options.folders.as_ref(), &self.writes);
         for tab in &mut self.tabs {
             if let Some(failure) = tab.keeper.take_failure() {
                 tab.notes.add(&failure);
             }
         }
         // A tab that was left right after a change is saved as well.
-        let waits_s = self.tabs.iter_mut().filter_map(|tab| tab.keep_changes(folders, now_s));
+        let waits_s = self.tabs.iter_mut().filter_map(|tab| tab.keep_changes(folders, writes, now_s));
         if let Some(wait_s) = waits_s.chain(reply_wait_s).min_by(f64::total_cmp) {
             ui.ctx().request_repaint_after_secs(wait_s as f32);
         }
@@ -260,7 +260,7 @@ impl App {
             trace: TraceState {
                 is_open: timeline.is_some(),
                 files: tab.trace.as_ref().map_or(0, |trace| trace.sources.files().len()),
-                has_readable_files: tab.trace.as_ref().is_some_and(|trace| trace.has_readable_files),
+                has_readable_files: tab.trace.as_ref().is_some_and(|trace| trace.files.can_be_read_again),
                 can_export: self.can_export(),
                 is_busy: tab.running.is_some(),
                 is_live: self.is_live(),

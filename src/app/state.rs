@@ -14,12 +14,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::AppOptions;
+use super::background_writes::BackgroundWrites;
 use super::close_request::CloseRequest;
 use super::cut_short::CutShortTraces;
 use super::desktop::DesktopSettings;
-use super::file_stamps::FileStamps;
 use super::fonts::Fonts;
 use super::open_trace::OpenTrace;
+use super::opened_files::TimelineReader;
 use super::pasted::Chosen;
 use super::preferences::{Preferences, WindowGeometry};
 use super::reimport::Reimport;
@@ -123,6 +124,8 @@ pub struct App {
     pub(super) preferences: Preferences,
     /// The preferences as last saved, to find those that have changed.
     pub(super) kept_preferences: Preferences,
+    /// The writes of saved state that still run.
+    pub(super) writes: BackgroundWrites,
     /// System fonts for letters missing from the window's fonts.
     pub(super) fonts: Fonts,
     pub(super) desktop: DesktopSettings,
@@ -174,6 +177,7 @@ impl App {
             shown: OpenToolWindows::default(),
             preferences,
             kept_preferences,
+            writes: BackgroundWrites::default(),
             fonts,
             desktop: DesktopSettings::default(),
             adapter: String::new(),
@@ -328,10 +332,11 @@ impl App {
         self.open_in_tab(LoadSource::Demo);
     }
 
-    /// Saves timelines and preferences before the program ends.
+    /// Saves timelines and preferences before the program ends, and waits for that.
     pub(crate) fn keep(&mut self) {
         self.keep_preferences();
-        self.tabs.iter_mut().for_each(|tab| tab.keep(self.options.folders.as_ref()));
+        self.tabs.iter_mut().for_each(|tab| tab.keep(self.options.folders.as_ref(), &self.writes));
+        self.writes.wait();
     }
 
     /// Returns the last position and size of the window.
@@ -354,6 +359,11 @@ impl App {
             }
             self.kept_preferences = self.preferences.clone();
         }
+    }
+
+    /// Returns what reads the saved timelines of imported traces.
+    pub(super) fn timeline_reader(&self) -> TimelineReader {
+        TimelineReader { folders: self.options.folders.clone(), writes: self.writes.clone() }
     }
 
     /// Runs a command, and returns an effect for the window.
@@ -466,18 +476,15 @@ impl App {
 
     /// Imports a trace into the active tab.
     pub(super) fn load(&mut self, source: LoadSource) {
-        self.tabs[self.shown_tab].keep(self.options.folders.as_ref());
-        let mut stamps = FileStamps::default();
+        self.tabs[self.shown_tab].keep(self.options.folders.as_ref(), &self.writes);
         if let LoadSource::Files(sources) = &source {
-            stamps = FileStamps::from_sources(sources);
             // The input of a pipe cannot be opened again.
             self.folder = folder_of(sources).or_else(|| self.folder.take());
         }
-        let id = self.next_task();
+        let (id, reader) = (self.next_task(), self.timeline_reader());
         let tab = &mut self.tabs[self.shown_tab];
         tab.keep_unread_messages();
         tab.reimport = None;
-        tab.stamps = stamps;
         tab.export = None;
         tab.awaits_trace = false;
         tab.follow = None;
@@ -491,7 +498,7 @@ impl App {
         let folders = located.map_or(&self.options.symbols.folders, |located| &located.folders).clone();
         let unwind_files: Arc<dyn UnwindFiles> = Arc::new(SymbolUnwinding { folders, has_system: true });
         let options = LoadOptions { unwind_files: Some(unwind_files), ..self.options.load.clone() };
-        tab.running = Some(tasks::load(id, source, options, &tab.wake));
+        tab.running = Some(tasks::load(id, source, options, reader, &tab.wake));
     }
 
     /// Imports the files of the open trace again, with other offsets. The view stays. A trace from a pipe is left as it

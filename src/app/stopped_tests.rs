@@ -1,6 +1,7 @@
 //! Imports that end before all is sorted: the part that is shown stays open.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::event::{TabEvent, TaskError, TaskEvent, TaskId};
 use super::tests::{Session, TWO_SPANS, file, snapshot};
@@ -32,7 +33,7 @@ fn with_preview(folder: &Path) -> (Session, TaskId) {
     let mut session = Session::new();
     session.app.open_files(&[file(folder, "two.json", TWO_SPANS)]);
     let id = session.app.tab().running.as_ref().expect("an import").id;
-    handle(&mut session, TabEvent::Previewed(id, preview()));
+    handle(&mut session, TabEvent::Previewed(id, preview(), Arc::default()));
     session.frame(Vec::new());
     (session, id)
 }
@@ -59,7 +60,7 @@ fn a_folder_that_is_located_during_an_import_is_searched_at_its_end() {
     session.app.act(Command::Panel(PanelCommand::LocateSymbols(folder.path().to_owned())));
     let reply = session.app.tab().notes.reply_text().unwrap_or_default().to_owned();
     assert!(reply.ends_with("is searched once the trace is sorted."), "{reply}");
-    handle(&mut session, TabEvent::Previewed(id, preview()));
+    handle(&mut session, TabEvent::Previewed(id, preview(), Arc::default()));
     handle(&mut session, TabEvent::Loaded(id, Err(TaskError::Cancelled)));
     session.until("the names", |session| !session.app.tab().panels.is_busy());
     let snapshot = session.app.timeline_mut().expect("a timeline").snapshot().clone();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::AppOptions;
-use super::file_stamps::FileStamps;
+use super::background_writes::BackgroundWrites;
 use super::follow::FollowTask;
 use super::notes::Notes;
 use super::open_trace::{Growth, OpenTrace};
@@ -58,8 +58,6 @@ pub(super) struct Tab {
     pub(crate) derived: DerivedPanel,
     /// The state before the files are imported again, until they are.
     pub(crate) reimport: Option<Reimport>,
-    /// The stamps of the files that were opened last.
-    pub(crate) stamps: FileStamps,
     /// The running export, to restart if the store is damaged.
     pub(crate) export: Option<RunningExport>,
     /// Whether it has rows of sources that cannot be opened again, which are in no file of the user.
@@ -109,7 +107,6 @@ impl Tab {
             sources: SourcesPanel::default(),
             derived: DerivedPanel::default(),
             reimport: None,
-            stamps: FileStamps::default(),
             export: None,
             has_only_copy: false,
             received: None,
@@ -149,7 +146,7 @@ impl Tab {
 
     /// Returns why its trace cannot be read again; `None` if it can.
     pub(super) fn reload_disabled(&self) -> Option<&'static str> {
-        let has_readable_files = self.trace.as_ref().is_some_and(|trace| trace.has_readable_files);
+        let has_readable_files = self.trace.as_ref().is_some_and(|trace| trace.files.can_be_read_again);
         reload_disabled(self.follow.is_some(), self.running.is_some(), has_readable_files)
     }
 
@@ -195,16 +192,21 @@ impl Tab {
         self.panels.find_names_again(query, trace.timeline.snapshot(), &self.wake);
     }
 
-    /// Saves the timeline of the trace before it is closed.
-    pub(super) fn keep(&mut self, folders: Option<&Folders>) {
+    /// Saves the timeline of the trace in the background, before it is closed.
+    pub(super) fn keep(&mut self, folders: Option<&Folders>, writes: &BackgroundWrites) {
         if let (Some(trace), Some(folders)) = (&self.trace, folders) {
-            self.keeper.finish(trace, &self.panels.to_saved(), folders);
+            self.keeper.finish(trace, &self.panels.to_saved(), (folders, writes));
         }
     }
 
     /// Saves the timeline soon after a change. Returns the seconds until this must be called again, if ever.
-    pub(super) fn keep_changes(&mut self, folders: Option<&Folders>, now_s: f64) -> Option<f64> {
-        self.keeper.save_if_due((self.trace.as_ref()?, &self.panels.to_saved()), folders?, now_s)
+    pub(super) fn keep_changes(
+        &mut self,
+        folders: Option<&Folders>,
+        writes: &BackgroundWrites,
+        now_s: f64,
+    ) -> Option<f64> {
+        self.keeper.save_if_due((self.trace.as_ref()?, &self.panels.to_saved()), (folders?, writes), now_s)
     }
 
     /// Returns whether it shows that trace, by whatever path.

@@ -11,6 +11,7 @@ use super::desktop;
 use crate::app::background::{guarded, spawn};
 use crate::app::event::{DialogChoice, LoadedTrace, TabEvent, TabWake, TaskError, TaskEvent, TaskId, Wake};
 use crate::app::offscreen::{TimelinePicture, write_png};
+use crate::app::opened_files::{OpenedFiles, TimelineReader};
 use crate::app::pasted::Pasted;
 use crate::app::typed_path::in_home;
 use crate::base::cancel::Cancel;
@@ -68,7 +69,13 @@ pub(crate) enum LoadSource {
 
 /// Starts to import a trace.
 #[must_use]
-pub(crate) fn load(id: TaskId, source: LoadSource, options: LoadOptions, wake: &TabWake) -> FileTask {
+pub(crate) fn load(
+    id: TaskId,
+    source: LoadSource,
+    options: LoadOptions,
+    reader: TimelineReader,
+    wake: &TabWake,
+) -> FileTask {
     let (title, sources) = match &source {
         LoadSource::Files(sources) => (format!("Opening {}", escaped(&sources.title())), sources.clone()),
         LoadSource::Demo => ("Making a demo trace".to_owned(), Sources::from(&demo_path(&demo_folder()))),
@@ -83,9 +90,16 @@ pub(crate) fn load(id: TaskId, source: LoadSource, options: LoadOptions, wake: &
                 LoadSource::Files(sources) => sources,
                 LoadSource::Demo => Sources::from(&demo_trace(&demo_folder(), &cancel).map_err(TaskError::Failed)?),
             };
-            let mut show = |store| previews(TabEvent::Previewed(id, snapshot_for_frames(store)));
+            let files = Arc::new(OpenedFiles::from_sources(&sources));
+            let mut show = |store| {
+                let snapshot = snapshot_for_frames(store);
+                if snapshot.summary().sorted_to_ns.is_none() {
+                    files.read_saved(&reader);
+                }
+                previews(TabEvent::Previewed(id, snapshot, Arc::clone(&files)));
+            };
             let loaded = open_with_previews(&sources, &options, &cancel, &progress, Some(&mut show));
-            loaded.map(loaded_trace).map_err(load_error)
+            loaded.map(|loaded| loaded_trace(loaded, files, &reader)).map_err(load_error)
         });
         wake(TabEvent::Loaded(id, result));
     };
@@ -100,8 +114,9 @@ fn snapshot_for_frames(store: Arc<Store>) -> Snapshot {
     Snapshot::new(store).with_shared_names_found()
 }
 
-fn loaded_trace(loaded: Loaded) -> LoadedTrace {
-    LoadedTrace { snapshot: snapshot_for_frames(loaded.store), note: loaded.report.note }
+fn loaded_trace(loaded: Loaded, files: Arc<OpenedFiles>, reader: &TimelineReader) -> LoadedTrace {
+    files.read_saved(reader);
+    LoadedTrace { snapshot: snapshot_for_frames(loaded.store), note: loaded.report.note, files }
 }
 
 fn load_error(error: LoadError) -> TaskError {
@@ -113,15 +128,24 @@ fn load_error(error: LoadError) -> TaskError {
 
 /// Starts to sort the spool of a followed trace. Its last picture stays until that is done.
 #[must_use]
-pub(crate) fn load_spooled(id: TaskId, sources: Sources, options: LoadOptions, wake: &TabWake) -> FileTask {
+pub(crate) fn load_spooled(
+    id: TaskId,
+    sources: Sources,
+    options: LoadOptions,
+    reader: TimelineReader,
+    wake: &TabWake,
+) -> FileTask {
     let title = format!("Sorting {}", escaped(&sources.title()));
     let running =
         FileTask { id, title, sources: sources.clone(), progress: Progress::default(), cancel: Cancel::default() };
     let (cancel, progress, wake) = (running.cancel.clone(), running.progress.clone(), Arc::clone(wake));
     let failed = Arc::clone(&wake);
     let work = move || {
-        let open = || open_spooled(&sources, &options, &cancel, &progress);
-        let result = guarded(|| open().map(loaded_trace).map_err(load_error));
+        let result = guarded(|| {
+            let files = Arc::new(OpenedFiles::from_sources(&sources));
+            let loaded = open_spooled(&sources, &options, &cancel, &progress);
+            loaded.map(|loaded| loaded_trace(loaded, files, &reader)).map_err(load_error)
+        });
         wake(TabEvent::Loaded(id, result));
     };
     if let Err(error) = spawn("load", work) {
@@ -391,6 +415,7 @@ pub(crate) fn file_name(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::app::background_writes::BackgroundWrites;
     use crate::ingest::CachePolicy;
 
     #[test]
@@ -402,10 +427,11 @@ mod tests {
         let (sender, events) = std::sync::mpsc::channel();
         let wake: TabWake = Arc::new(move |event| sender.send(event).unwrap());
         let options = LoadOptions { cache: CachePolicy::None, ..LoadOptions::default() };
-        let _running = load(TaskId(1), LoadSource::Files(Sources::from(&path)), options, &wake);
+        let reader = TimelineReader { folders: None, writes: BackgroundWrites::default() };
+        let _running = load(TaskId(1), LoadSource::Files(Sources::from(&path)), options, reader, &wake);
         for event in events {
             match event {
-                TabEvent::Previewed(_, snapshot) => assert!(snapshot.has_found_shared_names()),
+                TabEvent::Previewed(_, snapshot, _) => assert!(snapshot.has_found_shared_names()),
                 TabEvent::Loaded(_, loaded) => {
                     assert!(loaded.expect("loaded").snapshot.has_found_shared_names());
                     return;

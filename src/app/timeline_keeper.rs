@@ -1,14 +1,13 @@
 //! Saves the state of a timeline and its open panels soon after a change, in the background: a crash loses at most a
-//! second.
+//! second. It is saved for the content that was opened, even if the file has changed since.
 //!
 //! An idle window is not woken: the frame that changes something schedules the one that saves it.
 
 use std::sync::{Arc, Mutex};
 
-use super::background::spawn;
+use super::background_writes::BackgroundWrites;
 use super::open_trace::OpenTrace;
 use super::preferences::Folders;
-use crate::model::Sources;
 use crate::store::lane::RowIdx;
 use crate::ui::panel::SavedPanels;
 use crate::ui::questions::SelectedScope;
@@ -27,29 +26,18 @@ pub(super) struct TimelineKeeper {
     /// Time of the first unsaved change, in seconds of the window's clock.
     changed_s: Option<f64>,
     is_changed: bool,
-    /// Number of the last write that was started.
-    writes: u64,
-    /// The last write that was finished.
-    written: Arc<Mutex<LastWrite>>,
+    /// The state as last written, or as read: the next write saves only what has changed since.
+    written: Arc<Mutex<SavedTimeline>>,
     /// The reason why the state cannot be written, until it is shown.
     failed: Arc<Mutex<Option<String>>>,
     has_told: bool,
-}
-
-/// The last write of a tab's timeline.
-#[derive(Debug, Default)]
-struct LastWrite {
-    /// Its number: an older state never replaces a newer one.
-    number: u64,
-    /// The state as of then, or as read: the next write saves only what has changed since.
-    state: SavedTimeline,
 }
 
 impl TimelineKeeper {
     /// Records the state of the file when the timeline was restored from it.
     pub(super) fn note_read(&mut self, state: SavedTimeline) {
         // A write that still runs has its own record.
-        self.written = Arc::new(Mutex::new(LastWrite { number: 0, state }));
+        self.written = Arc::new(Mutex::new(state));
         // Restored state is no change.
         self.last_shown = None;
     }
@@ -70,7 +58,7 @@ impl TimelineKeeper {
     pub(super) fn save_if_due(
         &mut self,
         (trace, panels): (&OpenTrace, &SavedPanels),
-        folders: &Folders,
+        (folders, writes): (&Folders, &BackgroundWrites),
         now_s: f64,
     ) -> Option<f64> {
         if self.has_changed(trace, panels) {
@@ -80,27 +68,27 @@ impl TimelineKeeper {
         if left_s > 0.0 {
             return Some(left_s);
         }
-        self.changed_s = None;
+        // The changes of a part are saved once all is sorted.
         if trace.is_whole() {
-            let write = self.write(trace, panels, folders);
-            spawn("keep", write).ok(); // it is saved when the tab closes
+            self.changed_s = None;
+            self.write(trace, panels, (folders, writes));
         }
         None
     }
 
-    /// Saves unsaved changes at once, before the trace is closed. Without any, another window may have saved newer
-    /// ones.
-    pub(super) fn finish(&mut self, trace: &OpenTrace, panels: &SavedPanels, folders: &Folders) {
+    /// Saves unsaved changes in the background, because the trace is closed. Without any, another window may have saved
+    /// newer ones.
+    pub(super) fn finish(
+        &mut self,
+        trace: &OpenTrace,
+        panels: &SavedPanels,
+        (folders, writes): (&Folders, &BackgroundWrites),
+    ) {
         let is_unsaved = self.has_changed(trace, panels) || self.changed_s.is_some();
         if is_unsaved && trace.is_whole() {
-            self.write(trace, panels, folders)();
+            self.write(trace, panels, (folders, writes));
         }
-        *self = Self {
-            writes: self.writes,
-            written: Arc::clone(&self.written),
-            failed: Arc::clone(&self.failed),
-            ..Self::default()
-        };
+        *self = Self { written: Arc::clone(&self.written), failed: Arc::clone(&self.failed), ..Self::default() };
     }
 
     /// Returns whether anything has changed since the last call.
@@ -116,29 +104,22 @@ impl TimelineKeeper {
         std::mem::take(&mut self.is_changed) || has_moved || shows_same == Some(false)
     }
 
-    fn write(&mut self, trace: &OpenTrace, panels: &SavedPanels, folders: &Folders) -> impl FnOnce() + Send + use<> {
-        self.writes += 1;
-        let (number, written, folders) = (self.writes, Arc::clone(&self.written), folders.clone());
-        let failed = Arc::clone(&self.failed);
-        let sources: Sources = trace.sources.clone();
+    /// Writes the state of a trace, unless that has no key.
+    fn write(&self, trace: &OpenTrace, panels: &SavedPanels, (folders, writes): (&Folders, &BackgroundWrites)) {
+        let Some(key) = trace.files.key.clone() else { return };
+        let (written, failed, folders) = (Arc::clone(&self.written), Arc::clone(&self.failed), folders.clone());
         let SavedPanels { open, search } = panels.clone();
         let state = SavedTimeline { panels: Some(open), search, ..trace.timeline.to_keep() };
-        move || {
+        writes.start(move || {
             let Ok(mut written) = written.lock() else { return };
-            if written.number >= number {
-                return;
-            }
-            written.number = number;
-            match folders.keep_changed_timeline(&sources, &written.state, &state) {
-                Ok(()) => written.state = state,
-                // The trace may have been removed; its state is then not needed.
-                Err(error) if sources.files().iter().all(|file| file.path().exists()) => {
+            match folders.keep_changed_timeline(&key, &written, &state) {
+                Ok(()) => *written = state,
+                Err(error) => {
                     if let Ok(mut failed) = failed.lock() {
                         *failed = Some(format!("Markers and the view could not be saved: {error}"));
                     }
                 }
-                Err(_) => {}
             }
-        }
+        });
     }
 }

@@ -1,10 +1,12 @@
 //! Handles events of background work and dialogs, and routes each to its tab or dialog.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::app::event::{DialogChoice, LoadedTrace, TabEvent, TaskError, TaskEvent, TaskId};
-use crate::app::open_trace::{OpenTrace, SavedState, can_be_read_again};
+use crate::app::open_trace::{OpenTrace, SavedState};
+use crate::app::opened_files::OpenedFiles;
 use crate::app::received::ReceivedData;
 use crate::app::state::App;
 use crate::app::state::followed::AnswerRenewal;
@@ -12,7 +14,6 @@ use crate::app::tab::{Tab, TabMessage};
 use crate::app::tasks;
 use crate::base::time::grouped_digits;
 use crate::export::{ExportReport, capped_text};
-use crate::ingest::spool::is_unseekable;
 use crate::live::spool_files::unread_paths;
 use crate::model::Sources;
 use crate::query::Snapshot;
@@ -113,10 +114,10 @@ impl App {
     fn handle_in_tab(&mut self, at: usize, event: TabEvent) {
         let tab = &mut self.tabs[at];
         match event {
-            TabEvent::Previewed(id, snapshot) if tab.runs(id) => {
+            TabEvent::Previewed(id, snapshot, files) if tab.runs(id) => {
                 if let Some(running) = &tab.running {
                     let sources = running.sources.clone();
-                    self.show_trace_in(at, snapshot, sources, true);
+                    self.show_trace_in(at, (snapshot, sources, files), true);
                 }
             }
             TabEvent::Loaded(id, result) if tab.runs(id) => self.handle_loaded(at, result),
@@ -264,12 +265,12 @@ impl App {
         let bytes = loaded.snapshot.store().meta().summary.source_bytes;
         // The input of a pipe cannot be opened again.
         if !was_followed {
-            if !sources.files().iter().any(|file| is_unseekable(&file.input)) {
+            if loaded.files.can_be_read_again {
                 self.preferences.recent.note(&sources);
             }
             self.preferences.recent.note_facts(&sources, RecentFacts { bytes, opened_s });
         }
-        self.show_trace_in(at, loaded.snapshot, sources, false);
+        self.show_trace_in(at, (loaded.snapshot, sources, loaded.files), false);
         if let Some(export) = export {
             self.export_in(at, export);
         }
@@ -302,13 +303,16 @@ impl App {
         self.fail(at, "The trace cannot be opened", error, is_of_tab);
     }
 
-    pub(super) fn show_trace_in(&mut self, at: usize, snapshot: Snapshot, sources: Sources, grows: bool) {
+    pub(super) fn show_trace_in(
+        &mut self,
+        at: usize,
+        (snapshot, sources, files): (Snapshot, Sources, Arc<OpenedFiles>),
+        grows: bool,
+    ) {
         let id = self.next_task();
         let renewal = self.answer_renewal(at, &snapshot);
         let before = self.tabs[at].trace.take().filter(OpenTrace::grows);
         let (is_mended, saved_state) = before.as_ref().map(|open| (open.is_mended, open.saved)).unwrap_or_default();
-        let of_same = before.as_ref().filter(|open| open.sources == sources);
-        let has_readable_files = of_same.map_or_else(|| can_be_read_again(&sources), |open| open.has_readable_files);
         let (before, known) = before.map(|open| (open.timeline, (open.flows, open.ranks))).unzip();
         let was_live = before.as_ref().is_some_and(Timeline::is_live);
         let (timeline, is_continued) = self.timeline_after(before, snapshot, grows);
@@ -326,8 +330,7 @@ impl App {
         }
         let mut trace = OpenTrace::new(id, sources, timeline, grows, &tab.wake);
         trace.is_mended = is_mended && is_continued;
-        trace.has_readable_files = has_readable_files;
-        trace.stamps = tab.stamps.clone();
+        trace.files = files;
         if grows && trace.timeline.is_live() {
             // Known answers stay in view until the next ones.
             (trace.flows, trace.ranks) = known.unwrap_or_default();
@@ -335,7 +338,7 @@ impl App {
         // Only what is known of the whole trace is saved, so its timeline is restored before it may be saved again.
         let is_due = saved_state == SavedState::Pending && !was_live && trace.is_whole();
         trace.saved = if is_due { SavedState::Restored } else { saved_state };
-        let saved = if is_due { self.read_saved(at, &trace.sources) } else { None };
+        let saved = if is_due { self.take_saved(at, &trace.files) } else { None };
         self.restore(at, &mut trace, saved);
         let tab = &mut self.tabs[at];
         let query = self.options.symbols.query(&trace.sources, &self.options.load);
@@ -377,10 +380,9 @@ impl App {
         (timeline, is_continued)
     }
 
-    /// Reads the saved timeline of a trace. From then on, it is saved when it changes.
-    fn read_saved(&mut self, at: usize, sources: &Sources) -> Option<SavedTimeline> {
-        let folders = self.options.folders.as_ref();
-        let (read, note) = folders.map(|folders| folders.timeline(sources)).unwrap_or_default();
+    /// Returns the saved timeline of a trace. From then on, it is saved when it changes.
+    fn take_saved(&mut self, at: usize, files: &OpenedFiles) -> Option<SavedTimeline> {
+        let (read, note) = files.saved();
         let tab = &mut self.tabs[at];
         tab.keeper.note_read(read.clone().unwrap_or_default());
         tab.notes.add(&note.unwrap_or_default());
@@ -416,7 +418,9 @@ impl App {
 
     /// Shows a trace imported from `sources`, complete or, if it `grows`, partial.
     pub(crate) fn show_trace(&mut self, snapshot: Snapshot, sources: Sources, grows: bool) {
-        self.show_trace_in(self.shown_tab, snapshot, sources, grows);
+        let files = Arc::new(OpenedFiles::from_sources(&sources));
+        files.read_saved(&self.timeline_reader());
+        self.show_trace_in(self.shown_tab, (snapshot, sources, files), grows);
     }
 }
 

@@ -47,7 +47,7 @@ impl App {
         let snapshot = trace.timeline.snapshot();
         let scope = tab.panels.scope_of(dock_tab).unwrap_or_else(|| trace.timeline.scope());
         let text = line.text(&trace.sources, snapshot, scope, tab.panels.symbol_folders(snapshot));
-        let changed = trace.stamps.first_changed().map(|path| shown(&path.to_string_lossy()).into_owned());
+        let changed = trace.files.stamps.first_changed().map(|path| shown(&path.to_string_lossy()).into_owned());
         match &text {
             Ok(_) => {
                 let omits = "The copied command prints all rows: it has no option for the filter field.";

@@ -51,12 +51,12 @@ impl App {
     fn recover(&mut self, folder: &Path) {
         let Some(held) = self.hold_cut_short(folder) else { return };
         self.show_tab_for_more();
-        let (id, load) = (self.next_task(), self.options.load.clone());
+        let (id, load, reader) = (self.next_task(), self.options.load.clone(), self.timeline_reader());
         let sources = held.folder.sources();
         let tab = &mut self.tabs[self.shown_tab];
         tab.keep_unread_messages();
         tab.awaits_trace = false;
-        tab.running = Some(tasks::load_spooled(id, sources, load, &tab.wake));
+        tab.running = Some(tasks::load_spooled(id, sources, load, reader, &tab.wake));
         tab.notes
             .add(&format!("Export it to keep it for longer: so far it is in {}", escaped(&folder.to_string_lossy())));
         self.forget_cut_short(folder);

@@ -8,6 +8,7 @@ use crate::app::event::TaskError;
 use crate::app::follow::{self, FollowTask};
 use crate::app::follow_request::FollowRequest;
 use crate::app::open_trace::Growth;
+use crate::app::opened_files::OpenedFiles;
 use crate::app::state::App;
 use crate::app::tab::TabMessage;
 use crate::app::tasks;
@@ -40,7 +41,7 @@ impl App {
         self.picker = None;
         self.show_tab_for_more();
         let (id, at) = (self.next_task(), self.shown_tab);
-        self.tabs[at].keep(self.options.folders.as_ref());
+        self.tabs[at].keep(self.options.folders.as_ref(), &self.writes);
         let tab = &mut self.tabs[at];
         tab.keep_unread_messages();
         tab.awaits_trace = false;
@@ -120,7 +121,9 @@ impl App {
         if is_first {
             tab.stop_growing();
         }
-        self.show_trace_in(at, snapshot, sources, true);
+        let shown = tab.trace.as_ref().filter(|trace| trace.sources == sources);
+        let files = shown.map_or_else(|| OpenedFiles::from_followed(&sources).into(), |trace| trace.files.clone());
+        self.show_trace_in(at, (snapshot, sources, files), true);
         let Some(trace) = &mut self.tabs[at].trace else { return };
         if is_first {
             trace.timeline.set_live();
@@ -204,7 +207,7 @@ impl App {
     /// Sorts the data of an ended trace, unless nothing was received or it cannot be sorted. Shows its last snapshot.
     fn sort_received(&mut self, at: usize, end: FollowEnd, unshown: Option<(Snapshot, LiveDensity)>) {
         let FollowEnd { sources, spool, errors, unsorted, has_snapshot_only, .. } = end;
-        let id = self.next_task();
+        let (id, load, reader) = (self.next_task(), self.options.load.clone(), self.timeline_reader());
         let tab = &mut self.tabs[at];
         let Some(follow) = &mut tab.follow else { return };
         if !errors.is_empty() {
@@ -235,7 +238,7 @@ impl App {
         }
         let sources = sources.with_weight_unit(follow.sources.weight_unit());
         follow.end(spool);
-        tab.running = Some(tasks::load_spooled(id, sources, self.options.load.clone(), &tab.wake));
+        tab.running = Some(tasks::load_spooled(id, sources, load, reader, &tab.wake));
         if let Some(snapshot) = unshown {
             self.show_live(at, snapshot);
         }
