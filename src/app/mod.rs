@@ -37,6 +37,7 @@ mod panels;
 mod pasted;
 pub(crate) mod picture;
 pub(crate) mod preferences;
+mod preferences_keeper;
 mod received;
 pub(crate) mod recent;
 mod reimport;

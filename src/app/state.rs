@@ -23,6 +23,7 @@ use super::open_trace::OpenTrace;
 use super::opened_files::TimelineReader;
 use super::pasted::Chosen;
 use super::preferences::{Preferences, WindowGeometry};
+use super::preferences_keeper::PreferencesKeeper;
 use super::reimport::Reimport;
 use super::tab::Tab;
 use super::tasks::{self, LoadSource, file_name};
@@ -122,8 +123,7 @@ pub struct App {
     pub(super) go_to_time: Option<GoToTime>,
     pub(super) shown: OpenToolWindows,
     pub(super) preferences: Preferences,
-    /// The preferences as last saved, to find those that have changed.
-    pub(super) kept_preferences: Preferences,
+    pub(super) preferences_keeper: PreferencesKeeper,
     /// The writes of saved state that still run.
     pub(super) writes: BackgroundWrites,
     /// System fonts for letters missing from the window's fonts.
@@ -155,7 +155,7 @@ impl App {
         options.load.memory.set_limit_bytes(options.memory_bytes.unwrap_or(preferences.memory_bytes));
         options.load.cache_bytes_max = preferences.cache_bytes;
         let theme = Theme::new(preferences.shade.unwrap_or_default());
-        let kept_preferences = preferences.clone();
+        let preferences_keeper = PreferencesKeeper::new(&preferences);
         let fonts = Fonts::in_background(&wake);
         super::cut_short::search(&options.load, &wake);
         let mut tab = Tab::new(TabId(0), &wake);
@@ -176,7 +176,7 @@ impl App {
             go_to_time: None,
             shown: OpenToolWindows::default(),
             preferences,
-            kept_preferences,
+            preferences_keeper,
             writes: BackgroundWrites::default(),
             fonts,
             desktop: DesktopSettings::default(),
@@ -333,9 +333,10 @@ impl App {
     }
 
     /// Saves timelines and preferences before the program ends, and waits for that.
-    pub(crate) fn keep(&mut self) {
-        self.keep_preferences();
-        self.tabs.iter_mut().for_each(|tab| tab.keep(self.options.folders.as_ref(), &self.writes));
+    pub fn keep(&mut self) {
+        let Some(folders) = &self.options.folders else { return };
+        self.preferences_keeper.finish(&self.preferences, (folders, &self.writes));
+        self.tabs.iter_mut().for_each(|tab| tab.keep(Some(folders), &self.writes));
         self.writes.wait();
     }
 
@@ -350,15 +351,13 @@ impl App {
         self.preferences.window = Some(geometry);
     }
 
-    /// Writes the preferences if they have changed.
-    pub(super) fn keep_preferences(&mut self) {
-        let Some(folders) = &self.options.folders else { return };
-        if self.preferences != self.kept_preferences {
-            if let Err(error) = folders.keep_changed_preferences(&self.kept_preferences, &self.preferences) {
-                self.tabs[self.shown_tab].notes.set(format!("The preferences could not be saved: {error}"));
-            }
-            self.kept_preferences = self.preferences.clone();
+    /// Saves the preferences soon after a change. Returns the seconds until this must be called again, if ever.
+    pub(super) fn keep_preferences(&mut self, now_s: f64) -> Option<f64> {
+        if let Some(failure) = self.preferences_keeper.take_failure() {
+            self.set_note(failure);
         }
+        let folders = self.options.folders.as_ref()?;
+        self.preferences_keeper.save_if_due(&self.preferences, (folders, &self.writes), now_s)
     }
 
     /// Returns what reads the saved timelines of imported traces.

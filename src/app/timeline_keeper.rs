@@ -14,7 +14,7 @@ use crate::ui::questions::SelectedScope;
 use crate::ui::timeline::saved::SavedTimeline;
 
 /// Delay between a change and the write, so that changes of a drag are written together.
-const DELAY_S: f64 = 0.8;
+pub(super) const DELAY_S: f64 = 0.8;
 
 /// Unsaved changes of a tab's timeline.
 #[derive(Debug, Default)]

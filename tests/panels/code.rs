@@ -117,7 +117,7 @@ fn code_says_that_names_are_missing_and_is_listed_once_they_are_located() {
     let mut session = Session::empty(SCREEN, 1.0);
     let folder = session.capture.parent().expect("a folder").to_path_buf();
     let path = recording(&folder, &program(&folder, ""));
-    session.harness.state_mut().open_files(&[path]);
+    session.open(&[path]);
     session.give("Symbols");
     session.until("the look-up", |session| session.says("looking up names"));
     session.click("Stop");

@@ -67,6 +67,7 @@ fn the_height_is_kept_and_leaves_the_timeline_two_fifths_of_the_window() {
     session.drag(before, before - vec2(0.0, 100.0));
     let higher = edge(&session);
     assert!((before.y - higher.y - 100.0).abs() < 6.0, "{before} {higher}");
+    session.close();
     let mut again = session.opened_again(SCREEN, "capture.json");
     again.press(Modifiers::COMMAND, Key::G);
     again.harness.run_steps(3);
@@ -103,7 +104,8 @@ fn a_search_in_full_is_repeated_when_the_scope_changes() {
     session.search("write");
     session.until("the hits", |session| session.says("Hits 1 to 2 of 2"));
     let ruler = session.harness.get_by_label("Ruler: drag to select time").rect();
-    session.drag(ruler.left_center() + vec2(2.0, 0.0), ruler.center());
+    let on_ruler = |part: f32| pos2(ruler.left() + ruler.width() * part, ruler.center().y);
+    session.drag(on_ruler(0.55), on_ruler(0.95));
     session.until("the hit in the scope", |session| session.says("Hits 1 to 1 of 1"));
     session.click("Full");
     session.harness.run_steps(2);

@@ -73,6 +73,7 @@ fn several_files_that_were_opened_are_one_click_away_with_their_offsets() {
     session.until("the files imported again", |session| {
         session.harness.state().shown_sources().files()[1].offset_ns == -2_000_000_000
     });
+    session.close();
     let mut session = session.started_again(SCREEN);
     session.harness.step();
     session.click("capture.json and other.json");

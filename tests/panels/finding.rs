@@ -195,7 +195,9 @@ fn without_a_selection_the_first_key_selects_the_span_in_the_middle_of_the_view(
 
 #[test]
 fn a_capture_that_was_opened_is_one_click_away_when_the_window_opens_again() {
-    let mut session = Session::with_capture(SCREEN, 1.0).started_again(SCREEN);
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.close();
+    let mut session = session.started_again(SCREEN);
     session.harness.step();
     assert!(session.harness.query_by_role(egui::Role::Canvas).is_none());
     assert!(session.says("KiB  ·  just now") || session.says(" B  ·  just now"), "{}", session.node_texts().join("\n"));
@@ -214,6 +216,7 @@ fn a_low_welcome_page_scrolls_to_its_last_line() {
         session.open_text(&format!("recent {number}.json"), &event);
         session.until("its tab", |session| session.harness.state().title().contains(&format!("recent {number}")));
     }
+    session.close();
     let mut session = session.started_again(screen);
     session.harness.run_steps(3);
     let keys = |session: &Session| session.harness.get_by_label_contains("all commands").rect();

@@ -44,6 +44,11 @@ impl Session {
         Self::of(folder, size, pixels_per_point)
     }
 
+    /// Saves everything, as when the window is closed.
+    pub(crate) fn close(&mut self) {
+        self.harness.state_mut().keep();
+    }
+
     /// Restarts the application with its saved state.
     pub(crate) fn started_again(self, size: Vec2) -> Self {
         Self::of(self.folder, size, 1.0)

@@ -29,6 +29,7 @@ fn a_column_is_as_wide_as_the_hand_made_it_and_so_it_is_with_the_next_start() {
     let after = left_of(&session, "Count");
     assert!((before - after - 60.0).abs() < 2.0, "{before} {after}");
     session.click("Name");
+    session.close();
     let mut again = session.opened_again(SCREEN, "capture.json");
     // The panel is open again, as the trace was left.
     again.until("the lines", |session| session.harness.query_all_by_role(egui::Role::ListItem).count() == 3);
