@@ -57,7 +57,8 @@ impl App {
         self.mend();
         self.unwind_again();
         self.renew_late_answers(ui.ctx());
-        let mut commands = Vec::new();
+        // Keys, menus and tabs may show another tab, so they run after the commands of what this frame shows.
+        let (mut commands, mut later) = (Vec::new(), Vec::new());
         let frame = egui::Frame::side_top_panel(ui.style()).fill(self.theme.panel);
         let state = self.ui_state();
         remember_press(ui.ctx());
@@ -66,10 +67,10 @@ impl App {
         if let Some(timeline) = self.timeline_mut() {
             timeline.cancel_drag_by_key(ui);
         }
-        commands.extend(pressed(ui, &state));
-        self.show_menu_bar(ui, frame, &state, &mut commands);
+        later.extend(pressed(ui, &state));
+        self.show_menu_bar(ui, frame, &state, &mut later);
         if self.tabs.len() > 1 {
-            self.show_tab_bar(ui, frame, &mut commands);
+            self.show_tab_bar(ui, frame, &mut later);
         }
         self.show_status_bar(ui, frame, &mut commands);
         self.start_trace_work(ui.ctx());
@@ -78,8 +79,11 @@ impl App {
         self.show_windows(ui, &state, central.response.rect.bottom(), &mut commands);
         self.show_palette(ui, &state, &mut commands);
         self.show_go_to_time(ui, &mut commands);
+        commands.extend(later);
+        let effects = self.run_commands(ui.ctx(), commands);
         self.open_dropped(ui);
-        self.end_frame(ui, commands)
+        self.end_frame(ui);
+        effects
     }
 
     fn show_menu_bar(&self, ui: &mut Ui, frame: egui::Frame, state: &UiState, commands: &mut Vec<Command>) {
@@ -184,8 +188,8 @@ impl App {
         }
     }
 
-    /// Runs the commands of a frame, and saves changes. Returns the effects for the window.
-    fn end_frame(&mut self, ui: &Ui, commands: Vec<Command>) -> Vec<WindowEffect> {
+    /// Runs the commands of a frame. Returns the effects for the window.
+    fn run_commands(&mut self, ctx: &egui::Context, commands: Vec<Command>) -> Vec<WindowEffect> {
         let mut effects = Vec::new();
         for command in commands {
             match self.act(command) {
@@ -195,11 +199,16 @@ impl App {
                         "Nothing is copied: it is longer than {limit_mib} MiB. Export... writes tables of any length."
                     ));
                 }
-                Some(Effect::Copy(text)) => ui.ctx().copy_text(text),
+                Some(Effect::Copy(text)) => ctx.copy_text(text),
                 Some(Effect::Window(effect)) => effects.push(effect),
                 None => {}
             }
         }
+        effects
+    }
+
+    /// Saves changes at the end of a frame.
+    fn end_frame(&mut self, ui: &Ui) {
         if field::take_overflow(ui.ctx()) {
             let limit_kib = field::FIELD_BYTES_MAX / 1024;
             self.reply(format!("A field takes {limit_kib} KiB of text; the rest was left out."));
@@ -219,7 +228,6 @@ impl App {
         if let Some(wait_s) = waits_s.min_by(f64::total_cmp) {
             ui.ctx().request_repaint_after_secs(wait_s as f32);
         }
-        effects
     }
 
     /// Opens dropped files, and shows a hint while they hover.

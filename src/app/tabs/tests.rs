@@ -59,6 +59,23 @@ fn each_tab_has_its_own_view_and_keys_switch_and_close_tabs() {
     assert_eq!((session.app.tab_count(), session.app.title().as_str()), (1, "Longspan"));
 }
 
+#[test]
+fn the_query_of_a_panel_runs_in_its_tab_although_another_is_shown_in_the_same_frame() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut session = Session::new();
+    for name in ["one.json", "two.json"] {
+        session.app.open_files(&[file(folder.path(), name, TWO_SPANS)]);
+        session.finish_tasks();
+        session.frame(Vec::new());
+    }
+    session.app.act(Command::Panel(PanelCommand::Show(Panel::Statistics)));
+    // The panel asks in the frame of the key.
+    session.chord(egui::Key::Tab);
+    assert_eq!(session.app.title(), "one.json - Longspan");
+    let is_busy: Vec<_> = session.app.tabs.iter().map(|tab| tab.panels.is_busy()).collect();
+    assert_eq!(is_busy, [false, true]);
+}
+
 /// Presses Ctrl + Shift + T, and waits until the trace is open.
 fn reopen(session: &mut Session) {
     let modifiers = egui::Modifiers::COMMAND | egui::Modifiers::SHIFT;
