@@ -136,12 +136,12 @@ impl Panels {
             commands.extend(show_scope(ui, bar, scope_bar, &view));
         }
         let look = (frame.inner_margin(egui::Margin::symmetric(12, 6)), context.theme);
-        let mut shown = Vec::new();
-        commands.extend(dock.show(ui, look, &heads, context.dock_points, |ui, tab| match tab.pin {
-            None => shown.extend(set.get_mut(tab.panel).show(ui, &view)),
-            Some(id) => shown.extend(show_pinned(ui, pinned, id, &view)),
-        }));
-        commands.extend(shown);
+        let of_dock = dock.show(ui, look, &heads, context.dock_points, |ui, tab| match tab.pin {
+            None => commands.extend(set.get_mut(tab.panel).show(ui, &view)),
+            Some(id) => commands.extend(show_pinned(ui, pinned, id, &view)),
+        });
+        // A panel that is pinned takes the query along that it asks for in the same frame.
+        commands.extend(of_dock);
         if !dock.is_full() {
             commands.extend(show_scope(ui, bar, scope_bar, &view));
         }

@@ -7,11 +7,12 @@ use std::time::Duration;
 use super::*;
 use crate::app::SymbolOptions;
 use crate::app::event::TabEvent;
-use crate::app::tests::{TWO_SPANS, snapshot};
+use crate::app::tests::{Session, TWO_SPANS, snapshot};
 use crate::frame::RectBudget;
 use crate::ingest::LoadOptions;
 use crate::model::Sources;
 use crate::scene::color::Shade;
+use crate::ui::command::{ScopeCommand, TimelineCommand};
 use crate::ui::questions::SelectedScope;
 use crate::ui::settings::Navigation;
 use crate::ui::theme::Theme;
@@ -119,4 +120,26 @@ fn a_folder_with_symbols_is_searched_after_the_files_are_moved_and_compared_once
     };
     asked.panels.set_modules(&named, asked.timeline.snapshot());
     assert!(asked.panels.located(&moved).is_some_and(|located| !located.compares_stacks));
+}
+
+#[test]
+fn a_panel_that_asks_in_the_frame_of_its_pin_gets_the_answer() {
+    let mut session = Session::new();
+    session.app.show_trace(snapshot(TWO_SPANS), "two".into(), false);
+    session.app.act(Command::Panel(PanelCommand::Show(Panel::Statistics)));
+    session.until("the statistics", |session| session.shows("2 names"));
+    let pin = session.texts.iter().position(|text| text == "Pin").expect("a button");
+    let button = |pressed| egui::Event::PointerButton {
+        pos: session.positions[pin],
+        button: egui::PointerButton::Primary,
+        pressed,
+        modifiers: egui::Modifiers::NONE,
+    };
+    let (press, release) = (button(true), button(false));
+    session.frame(vec![egui::Event::PointerMoved(session.positions[pin]), press]);
+    let scope = SelectedScope { range: Some((0, 400_000)), ..SelectedScope::default() };
+    session.app.act(Command::Timeline(TimelineCommand::Scope(ScopeCommand::Set(Box::new(scope)))));
+    session.frame(vec![release]);
+    assert!(session.app.tab().panels.is_pinned());
+    session.until("the count of the pinned panel", |session| session.shows("1 name"));
 }
