@@ -356,3 +356,18 @@ fn the_flame_graph_is_written_in_the_format_of_its_name() {
     let other = write(&mut session, "a.csv").unwrap_err();
     assert!(other.contains("flame graphs are written as .folded"), "{other}");
 }
+
+#[test]
+fn a_flame_graph_of_samples_is_exported_as_one_while_it_is_counted_again() {
+    let profile = r#"{"traceEvents":[{"ph":"P","pid":1,"tid":1,"ts":1,"sf":1}],"stackFrames":{"1":{"name":"main"}}}"#;
+    let mut session = Session::new();
+    session.app.show_trace(snapshot(profile), "profile".into(), false);
+    session.app.act(Command::Panel(PanelCommand::Show(Panel::Flame)));
+    session.until("the graph", |session| session.shows("main") && !session.app.tab().panels.is_busy());
+    let tab = session.app.tab_mut();
+    let timeline = &tab.trace.as_ref().unwrap().timeline;
+    // As when a followed profile has grown.
+    tab.panels.renew(timeline.snapshot(), &tab.wake);
+    let source = tab.panels.flame_source(Panel::Flame.into(), timeline).expect("the graph stays");
+    assert_eq!(source.things, "samples");
+}

@@ -131,7 +131,7 @@ impl FlamePanel {
             return None;
         }
         let event = paths.event.and_then(|event| paths.events.get(event));
-        let is_of_samples = matches!(self.counted, Some((_, PathsOf::Samples(_))));
+        let is_of_samples = matches!(self.answered, Some((_, PathsOf::Samples(_))));
         Some(FlameSource {
             snapshot: snapshot.clone(),
             picture: Arc::clone(picture),
