@@ -68,12 +68,12 @@ impl App {
         match (choice, target) {
             (CloseChoice::Cancel, _) => None,
             (CloseChoice::Export, _) => {
-                self.show_tab(self.tabs.iter().position(|tab| tab.id == asked)?);
+                self.show_tab(self.position_of(asked)?);
                 self.act(Command::App(AppCommand::Choose(Purpose::Export(ExportFormat::NATIVE))))
             }
             (CloseChoice::Discard, CloseTarget::Window) => Some(Effect::Window(WindowEffect::Quit)),
             (CloseChoice::Discard, CloseTarget::Tab(id)) => {
-                if let Some(tab) = self.tabs.iter().position(|tab| tab.id == id) {
+                if let Some(tab) = self.position_of(id) {
                     self.close_tab_at_once(tab);
                 }
                 None
@@ -82,7 +82,7 @@ impl App {
     }
 
     fn ask_before_close(&mut self, target: CloseTarget, title: &'static str, losses: Vec<String>) {
-        let can_export = self.can_export() && self.tab().is_only_copy();
+        let can_export = self.tab().can_export() && self.tab().is_only_copy();
         let go_on = match target {
             CloseTarget::Window => "Quit anyway",
             CloseTarget::Tab(_) => "Close anyway",

@@ -94,7 +94,7 @@ mod tests {
     use crate::app::tests::{NESTED, Session, file};
     use crate::export::ExportFormat;
     use crate::query::derived::DerivedKind;
-    use crate::ui::command::{AppCommand, Command, DerivedCommand, TimelineCommand};
+    use crate::ui::command::{Command, DerivedCommand, TimelineCommand};
     use crate::ui::purpose::Purpose;
     use crate::ui::questions::SelectedScope;
 
@@ -147,7 +147,7 @@ mod tests {
             let out = folder.path().join(name);
             let format =
                 if name.ends_with("csv") { ExportFormat::CSV } else { ExportFormat::ChromeJson { gzip: false } };
-            session.app.act(Command::App(AppCommand::Write(Purpose::Export(format), out.clone())));
+            session.choose(Purpose::Export(format), out.clone());
             session.finish_tasks();
             // One span is open, then two, one and two again.
             let written = std::fs::read_to_string(&out).unwrap();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::app::event::{DialogChoice, TaskEvent, Wake};
+use crate::app::event::{DialogChoice, FileRequest, TaskEvent, Wake};
 use crate::export::ExportFormat;
 use crate::ui::purpose::Purpose;
 
@@ -16,23 +16,24 @@ const NO_HAND_IS_FASTER: Duration = Duration::from_millis(400);
 /// time distinguishes them.
 pub(crate) fn choose(
     window: &winit::window::Window,
-    purpose: Purpose,
+    request: FileRequest,
     suggested_name: &str,
     folder: Option<PathBuf>,
     wake: &Wake,
 ) {
     let wake = Arc::clone(wake);
     if !has_dialogs() {
-        wake(TaskEvent::Chosen(DialogChoice::NoDialog(purpose)));
+        wake(TaskEvent::Chosen(DialogChoice::NoDialog(request)));
         return;
     }
+    let purpose = request.purpose;
     let failed = Arc::clone(&wake);
     let mut dialog = rfd::AsyncFileDialog::new().set_parent(window).set_title(purpose.title());
     if let Some(folder) = folder {
         dialog = dialog.set_directory(folder);
     }
     let spawned = match purpose {
-        Purpose::Open | Purpose::Follow => wait(dialog.pick_files(), purpose, wake),
+        Purpose::Open | Purpose::Follow => wait(dialog.pick_files(), request, wake),
         Purpose::Export(_)
         | Purpose::ExportSelected
         | Purpose::Table(_)
@@ -43,11 +44,11 @@ pub(crate) fn choose(
                 dialog = dialog.add_filter(name, &endings);
             }
             let file = dialog.set_file_name(suggested_name).save_file();
-            wait(async { file.await.map(|file| vec![file]) }, purpose, wake)
+            wait(async { file.await.map(|file| vec![file]) }, request, wake)
         }
     };
     if spawned.is_err() {
-        failed(TaskEvent::Chosen(DialogChoice::NoDialog(purpose)));
+        failed(TaskEvent::Chosen(DialogChoice::NoDialog(request)));
     }
 }
 
@@ -88,14 +89,14 @@ fn filters(purpose: Purpose) -> Vec<(&'static str, Vec<&'static str>)> {
 
 fn wait(
     dialog: impl Future<Output = Option<Vec<rfd::FileHandle>>> + Send + 'static,
-    purpose: Purpose,
+    request: FileRequest,
     wake: Wake,
 ) -> std::io::Result<std::thread::JoinHandle<()>> {
     let asked = Instant::now();
     std::thread::Builder::new().name("dialog".to_owned()).spawn(move || {
         let choice = match pollster::block_on(dialog) {
-            Some(files) => DialogChoice::Chosen(purpose, files.iter().map(|file| file.path().to_owned()).collect()),
-            None if cfg!(target_os = "linux") && asked.elapsed() < NO_HAND_IS_FASTER => DialogChoice::NoDialog(purpose),
+            Some(files) => DialogChoice::Chosen(request, files.iter().map(|file| file.path().to_owned()).collect()),
+            None if cfg!(target_os = "linux") && asked.elapsed() < NO_HAND_IS_FASTER => DialogChoice::NoDialog(request),
             None => DialogChoice::Dismissed,
         };
         wake(TaskEvent::Chosen(choice));

@@ -30,10 +30,8 @@ pub enum TaskEvent {
     OfTab(TabId, Box<TabEvent>),
     /// The entries of a folder, for the file picker.
     Listed(PathBuf, Listing),
-    /// The path chosen in the picker is a folder.
-    PickedFolder(PathBuf),
-    /// The path chosen in the picker to write to is an existing file.
-    PickedExisting,
+    /// A path of the picker was looked up.
+    Picked(TaskId, PickedPath),
     /// Another start of the program passes its files.
     HandedOver(HandedOver),
     /// A pasted text was read.
@@ -112,15 +110,32 @@ pub(crate) type Wake = Arc<dyn Fn(TaskEvent) + Send + Sync>;
 /// Sends an event of a tab to the event loop.
 pub(crate) type TabWake = Arc<dyn Fn(TabEvent) + Send + Sync>;
 
-/// The result of a dialog, with its purpose.
+/// The result of a dialog, with its request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DialogChoice {
     /// The user chose a file, or several to open together.
-    Chosen(Purpose, Vec<PathBuf>),
+    Chosen(FileRequest, Vec<PathBuf>),
     /// The user pressed Cancel.
     Dismissed,
-    /// No dialog could be shown for this purpose.
-    NoDialog(Purpose),
+    /// No dialog could be shown.
+    NoDialog(FileRequest),
+}
+
+/// The request for a file: its purpose, and the tab that was shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileRequest {
+    pub purpose: Purpose,
+    pub tab: TabId,
+}
+
+/// A path that the user chose in the picker.
+#[derive(Debug)]
+pub enum PickedPath {
+    Folder(PathBuf),
+    /// A file that would be replaced, which the user has not confirmed.
+    Existing,
+    /// A file to read or to write.
+    File(PathBuf),
 }
 
 /// Identifies a tab; never reused.

@@ -205,9 +205,7 @@ fn a_trace_whose_load_failed_says_so_until_it_is_opened_again() {
     assert!(session.shows("Incomplete") && session.shows("Open again"), "{:?}", session.texts);
     assert!(session.texts.iter().any(|text| text.starts_with("The load failed: ")), "{:?}", session.texts);
     assert!(!session.shows("Not sorted yet"));
-    session
-        .app
-        .act(Command::App(AppCommand::Write(Purpose::Export(ExportFormat::CSV), folder.path().join("part.csv"))));
+    session.choose(Purpose::Export(ExportFormat::CSV), folder.path().join("part.csv"));
     session.finish_tasks();
     assert!(session.app.note().ends_with("; the rest was not sorted"), "{}", session.app.note());
     std::fs::write(&path, TWO_SPANS).unwrap();

@@ -254,12 +254,6 @@ impl App {
         self.tab().trace.as_ref().map_or(self.preferences.colors, |trace| trace.timeline.colors())
     }
 
-    /// Returns whether the trace can be exported: it is final or still runs, and no export is in progress.
-    pub(super) fn can_export(&self) -> bool {
-        let is_ready = |trace: &OpenTrace| trace.is_final() || self.tab().follow.is_some();
-        self.tab().trace.as_ref().is_some_and(is_ready) && self.tab().running.is_none()
-    }
-
     fn ui_state(&self) -> UiState {
         let tab = self.tab();
         let timeline = tab.trace.as_ref().map(|trace| &trace.timeline);
@@ -270,7 +264,7 @@ impl App {
                 is_open: timeline.is_some(),
                 files: tab.trace.as_ref().map_or(0, |trace| trace.sources.files().len()),
                 has_readable_files: tab.trace.as_ref().is_some_and(|trace| trace.files.can_be_read_again),
-                can_export: self.can_export(),
+                can_export: tab.can_export(),
                 is_busy: tab.running.is_some(),
                 is_live: self.is_live(),
                 is_paused: tab.follow.as_ref().is_some_and(FollowTask::is_paused),

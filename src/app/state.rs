@@ -2,6 +2,7 @@
 //! that it survives both and can be tested.
 
 mod answers;
+mod choosing;
 pub(crate) mod copied;
 mod cut_short;
 mod followed;
@@ -27,9 +28,9 @@ use super::preferences_keeper::PreferencesKeeper;
 use super::reimport::Reimport;
 use super::tab::Tab;
 use super::tasks::{self, LoadSource, file_name};
-use crate::app::event::{TabId, TaskId, Wake};
+use crate::app::event::{FileRequest, TabId, TaskId, Wake};
 use crate::base::escape::escaped;
-use crate::base::{files, folders};
+use crate::base::files;
 use crate::frame::RectBudget;
 use crate::ingest::LoadOptions;
 use crate::ingest::spool::is_unseekable;
@@ -37,13 +38,13 @@ use crate::model::Sources;
 use crate::model::unwind::UnwindFiles;
 use crate::symbols::unwind::SymbolUnwinding;
 use crate::ui::chrome::command_palette::CommandPalette;
-use crate::ui::chrome::file_picker::Picker;
 use crate::ui::chrome::go_to_time::GoToTime;
 use crate::ui::command::{AppCommand, Command, NavigationStep, PanelCommand, TimelineCommand, ToolWindow};
 use crate::ui::purpose::Purpose;
 use crate::ui::settings::Navigation;
 use crate::ui::theme::Theme;
 use crate::ui::timeline::state::Timeline;
+use choosing::OpenPicker;
 
 /// An action of a command beyond the state of the application.
 #[derive(Debug)]
@@ -58,7 +59,7 @@ pub(super) enum Effect {
 pub enum WindowEffect {
     /// Shows a dialog of the desktop.
     Dialog {
-        purpose: Purpose,
+        request: FileRequest,
         suggested_name: String,
         /// Folder that the dialog shows first; `None` for its own choice.
         folder: Option<PathBuf>,
@@ -118,7 +119,7 @@ pub struct App {
     /// Whether the window should come to the front.
     pub(super) wants_attention: bool,
     pub(super) tasks_started: u64,
-    pub(super) picker: Option<Picker>,
+    pub(super) picker: Option<OpenPicker>,
     pub(super) palette: Option<CommandPalette>,
     pub(super) go_to_time: Option<GoToTime>,
     pub(super) shown: OpenToolWindows,
@@ -401,18 +402,10 @@ impl App {
 
     fn act_on_app(&mut self, command: AppCommand) -> Option<Effect> {
         match command {
-            AppCommand::Choose(Purpose::Export(_) | Purpose::ExportSelected) if !self.can_export() => {
+            AppCommand::Choose(Purpose::Export(_) | Purpose::ExportSelected) if !self.tab().can_export() => {
                 self.reply("Only a completely sorted trace can be exported.".to_owned());
             }
-            AppCommand::Choose(purpose) => {
-                let suggested_name = self.suggested_name(purpose);
-                return Some(Effect::Window(WindowEffect::Dialog {
-                    purpose,
-                    suggested_name,
-                    folder: self.dialog_folder(),
-                }));
-            }
-            AppCommand::Write(purpose, path) => self.write(purpose, path),
+            AppCommand::Choose(purpose) => return Some(self.choose(purpose)),
             AppCommand::Paste => return Some(Effect::Window(WindowEffect::Paste)),
             AppCommand::OpenPasted(text) => self.paste(text),
             AppCommand::CopySpan => return self.selected_span_text().map(Effect::Copy),
@@ -434,11 +427,9 @@ impl App {
                 self.move_files(sources);
             }
             AppCommand::OpenDemo => self.open_demo(),
-            AppCommand::ShowPicker => self.show_picker(Purpose::Open),
-            AppCommand::List(folder) => tasks::list(folder, &self.wake),
-            AppCommand::PickPath { purpose, path, replaces } => {
-                tasks::pick_path(purpose, path, replaces, &self.wake);
-            }
+            AppCommand::ShowPicker => self.show_picker(self.request(Purpose::Open)),
+            AppCommand::List(folder) => self.list_folder(folder),
+            AppCommand::PickPath { path, replaces } => self.pick_path(path, replaces),
             AppCommand::ClosePicker => self.picker = None,
             AppCommand::Cancel => {
                 if let Some(running) = &self.tab().running {
@@ -517,26 +508,6 @@ impl App {
         let reimport = tab.reimport.take().map(Reimport::again).or_else(|| shown.map(Reimport::new));
         self.load(LoadSource::Files(sources));
         self.tab_mut().reimport = reimport;
-    }
-
-    fn show_picker(&mut self, purpose: Purpose) {
-        let folder = self.dialog_folder().or_else(|| std::env::current_dir().ok()).or_else(folders::home);
-        let folder = folder.unwrap_or_default();
-        let picker = Picker::new(purpose, folder, self.suggested_name(purpose));
-        let first = picker.first_command();
-        self.picker = Some(picker);
-        self.act(first);
-    }
-
-    /// Returns the initial folder of a dialog: that of the active trace, or else of the last opened one.
-    fn dialog_folder(&self) -> Option<PathBuf> {
-        let shown = self.tab().trace.as_ref().and_then(|trace| folder_of(&trace.sources));
-        shown.or_else(|| self.folder.clone()).filter(|folder| folder.is_dir())
-    }
-
-    fn suggested_name(&self, purpose: Purpose) -> String {
-        let title = self.tab().trace.as_ref().map(OpenTrace::title).unwrap_or_default();
-        purpose.suggested_name(&title)
     }
 
     fn next_task(&mut self) -> TaskId {

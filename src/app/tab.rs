@@ -150,6 +150,12 @@ impl Tab {
         reload_disabled(self.follow.is_some(), self.running.is_some(), has_readable_files)
     }
 
+    /// Returns whether its trace can be exported: it is final or still runs, and no import or export is in progress.
+    pub(super) fn can_export(&self) -> bool {
+        let is_ready = |trace: &OpenTrace| trace.is_final() || self.follow.is_some();
+        self.trace.as_ref().is_some_and(is_ready) && self.running.is_none()
+    }
+
     /// Returns whether nothing is open or being opened.
     pub(super) fn is_empty(&self) -> bool {
         self.trace.is_none() && self.running.is_none() && self.follow.is_none()

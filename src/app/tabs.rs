@@ -18,6 +18,16 @@ impl App {
         &mut self.tabs[self.shown_tab]
     }
 
+    /// Returns the tab with this id; `None` if it is closed.
+    pub(super) fn tab_of(&self, id: TabId) -> Option<&Tab> {
+        self.tabs.iter().find(|tab| tab.id == id)
+    }
+
+    /// Returns the index of a tab; `None` if it is closed.
+    pub(super) fn position_of(&self, id: TabId) -> Option<usize> {
+        self.tabs.iter().position(|tab| tab.id == id)
+    }
+
     /// Returns the number of tabs, at least one.
     #[must_use]
     pub fn tab_count(&self) -> usize {

@@ -9,7 +9,7 @@ use std::time::UNIX_EPOCH;
 use super::demo::{demo_folder, demo_path, demo_trace};
 use super::desktop;
 use crate::app::background::{guarded, spawn};
-use crate::app::event::{DialogChoice, LoadedTrace, TabEvent, TabWake, TaskError, TaskEvent, TaskId, Wake};
+use crate::app::event::{LoadedTrace, PickedPath, TabEvent, TabWake, TaskError, TaskEvent, TaskId, Wake};
 use crate::app::offscreen::{TimelinePicture, write_png};
 use crate::app::opened_files::{OpenedFiles, TimelineReader};
 use crate::app::pasted::Pasted;
@@ -362,31 +362,28 @@ pub(crate) fn list(folder: PathBuf, wake: &Wake) {
     }
 }
 
-/// Handles a path from the picker in the background, because a file system may be slow to report whether it is a
+/// Looks up a path from the picker in the background, because a file system may be slow to report whether it is a
 /// folder. A leading `~` of a typed path is the home folder. An existing file is written only if it `replaces` that;
 /// a device or a pipe is not replaced.
-pub(crate) fn pick_path(purpose: Purpose, path: PathBuf, replaces: bool, wake: &Wake) {
+pub(crate) fn pick_path(id: TaskId, purpose: Purpose, path: PathBuf, replaces: bool, wake: &Wake) {
     let (wake, failed) = (Arc::clone(wake), Arc::clone(wake));
     let unresolved = path.clone();
     let work = move || {
         let path = if path.exists() { path } else { in_home(&path).unwrap_or(path) };
         // The folder of a recording is a trace.
-        wake(if path.is_dir() && !(purpose.reads() && sniff::is_trace_folder(&path)) {
-            TaskEvent::PickedFolder(path)
+        let picked = if path.is_dir() && !(purpose.reads() && sniff::is_trace_folder(&path)) {
+            PickedPath::Folder(path)
         } else if !purpose.reads() && !replaces && path.is_file() {
-            TaskEvent::PickedExisting
+            PickedPath::Existing
         } else {
-            chosen(purpose, path)
-        });
+            PickedPath::File(path)
+        };
+        wake(TaskEvent::Picked(id, picked));
     };
     if spawn("pick", work).is_err() {
         let is_known = purpose.reads() || replaces;
-        failed(if is_known { chosen(purpose, unresolved) } else { TaskEvent::PickedExisting });
+        failed(TaskEvent::Picked(id, if is_known { PickedPath::File(unresolved) } else { PickedPath::Existing }));
     }
-}
-
-fn chosen(purpose: Purpose, path: PathBuf) -> TaskEvent {
-    TaskEvent::Chosen(DialogChoice::Chosen(purpose, vec![path]))
 }
 
 fn listing(folder: &Path) -> std::io::Result<Vec<FolderEntry>> {

@@ -21,7 +21,7 @@ use crate::query::Snapshot;
 use crate::scene::color::Shade;
 use crate::scene::palette::{ColorBy, Colors};
 use crate::ui::command::{
-    AppCommand, BookmarkCommand, Command, NavigationStep, PanelCommand, RowCommand, SettingCommand, TimelineCommand,
+    BookmarkCommand, Command, NavigationStep, PanelCommand, RowCommand, SettingCommand, TimelineCommand,
 };
 use crate::ui::command_table::{TEXT_PERCENT_MAX, TEXT_PERCENT_MIN};
 use crate::ui::panel::Panel;
@@ -81,7 +81,7 @@ impl Session {
         session
     }
 
-    fn with(options: AppOptions) -> Self {
+    pub(super) fn with(options: AppOptions) -> Self {
         let (sender, events) = channel();
         let sender = Mutex::new(sender);
         let wake = Arc::new(move |event| {
@@ -303,7 +303,7 @@ fn statistics_are_sorted_by_a_column_and_have_details_of_a_name() {
     session.until("the longest of that name", |session| session.shows("200.0 µs  at 0.000100000 s"));
     let folder = tempfile::tempdir().unwrap();
     let table = folder.path().join("table.csv");
-    session.app.act(Command::App(AppCommand::Write(Purpose::Table(Panel::Statistics.into()), table.clone())));
+    session.choose(Purpose::Table(Panel::Statistics.into()), table.clone());
     session.until("the table in a file", |_| table.exists());
     let text = std::fs::read_to_string(&table).unwrap();
     assert!(text.starts_with("name,category,count,total,"), "{text}");
@@ -456,7 +456,7 @@ fn an_export_of_a_damaged_store_restarts_once_the_trace_is_sorted_again() {
         let mut session = Session::with(AppOptions { load: load.clone(), ..AppOptions::default() });
         session.app.open_files(std::slice::from_ref(&trace));
         session.finish_tasks();
-        session.app.act(Command::App(AppCommand::Write(Purpose::Export(ExportFormat::CSV), out.clone())));
+        session.choose(Purpose::Export(ExportFormat::CSV), out.clone());
         while !session.app.note().contains("written to") {
             assert!(session.app.message().is_none(), "{:?}", session.app.message());
             session.frame(Vec::new());

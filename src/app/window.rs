@@ -370,9 +370,9 @@ impl Shell {
                 self.app.paste(copied.unwrap_or_default());
                 self.request_redraw();
             }
-            WindowEffect::Dialog { purpose, suggested_name, folder } => {
+            WindowEffect::Dialog { request, suggested_name, folder } => {
                 if let Some(open) = &self.window {
-                    dialogs::choose(&open.window, purpose, &suggested_name, folder, &self.wake);
+                    dialogs::choose(&open.window, request, &suggested_name, folder, &self.wake);
                 }
             }
         }

@@ -1,7 +1,9 @@
 //! The window's exports, compared byte by byte with those of the command line.
 
+use std::path::{Path, PathBuf};
+
 use super::tests::{Session, TWO_SPANS, snapshot};
-use crate::app::event::{DialogChoice, TaskEvent};
+use crate::app::event::{DialogChoice, FileRequest, TaskEvent};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::export::{self, ExportFormat, ExportOptions};
@@ -13,6 +15,25 @@ use crate::ui::panel::{DockTab, Panel, PinId};
 use crate::ui::purpose::Purpose;
 use crate::ui::questions::SelectedScope;
 
+impl Session {
+    /// Chooses a file in a dialog of the active tab.
+    pub(super) fn choose(&mut self, purpose: Purpose, path: PathBuf) {
+        let request = FileRequest { purpose, tab: self.app.tab().id };
+        self.app.handle(TaskEvent::Chosen(DialogChoice::Chosen(request, vec![path])));
+    }
+
+    /// Opens the picker of the active tab, as on a system without dialogs.
+    pub(super) fn open_picker(&mut self, purpose: Purpose) {
+        let request = FileRequest { purpose, tab: self.app.tab().id };
+        self.app.handle(TaskEvent::Chosen(DialogChoice::NoDialog(request)));
+    }
+
+    /// Presses Enter after a path in the picker.
+    pub(super) fn pick(&mut self, path: &Path) {
+        self.app.act(Command::App(AppCommand::PickPath { path: path.to_owned(), replaces: false }));
+    }
+}
+
 #[test]
 fn an_export_contains_the_store_unless_it_is_compact() {
     let folder = tempfile::tempdir().unwrap();
@@ -22,7 +43,7 @@ fn an_export_contains_the_store_unless_it_is_compact() {
     let mut exported = |format, options: ExportOptions| {
         let name = format!("output.{}", options.format.ending());
         let (output, expected) = (folder.path().join(name), folder.path().join("expected"));
-        session.app.handle(TaskEvent::Chosen(DialogChoice::Chosen(Purpose::Export(format), vec![output.clone()])));
+        session.choose(Purpose::Export(format), output.clone());
         session.finish_tasks();
         let (cancel, progress) = (Cancel::default(), Progress::default());
         export::export(&snapshot, &"two".into(), &expected, &options, &cancel, &progress).unwrap();
@@ -56,7 +77,7 @@ fn an_export_of_the_scope_counts_the_spans_that_flows_connect_apart() {
     let scope = SelectedScope { tracks, ..SelectedScope::default() };
     session.app.act(Command::Timeline(TimelineCommand::Scope(ScopeCommand::Set(Box::new(scope)))));
     let output = folder.path().join("part.longspan");
-    session.app.handle(TaskEvent::Chosen(DialogChoice::Chosen(Purpose::ExportSelected, vec![output])));
+    session.choose(Purpose::ExportSelected, output);
     session.finish_tasks();
     let note = session.app.note();
     assert!(note.starts_with("1 span and 2 spans connected by flows, in "), "{note}");
@@ -71,7 +92,7 @@ fn an_export_says_that_values_above_those_of_its_format_are_its_maximum() {
     session.app.show_trace(snapshot(&heavy), "heavy".into(), false);
     let output = folder.path().join("heavy.pprof");
     let purpose = Purpose::Export(ExportFormat::Pprof);
-    session.app.handle(TaskEvent::Chosen(DialogChoice::Chosen(purpose, vec![output.clone()])));
+    session.choose(purpose, output.clone());
     session.finish_tasks();
     let end =
         format!(" written to {}; 1 value is written as 2^63 - 1, the maximum of a pprof profile", output.display());
@@ -86,7 +107,7 @@ fn a_name_without_an_ending_gets_one_and_overwrites_no_file() {
     session.chord(egui::Key::T);
     session.until("the statistics", |session| session.shows("2 names"));
     let mut write = |purpose, name: &str| {
-        session.app.handle(TaskEvent::Chosen(DialogChoice::Chosen(purpose, vec![folder.path().join(name)])));
+        session.choose(purpose, folder.path().join(name));
         // A refused name starts nothing.
         if session.app.message().is_none() {
             session.finish_tasks();
@@ -143,7 +164,7 @@ fn panels_write_no_rows_of_an_earlier_scope_and_none_if_they_were_closed() {
         (Purpose::Table(closed), "The panel was closed"),
         (Purpose::FlameGraph(closed), "The panel was closed"),
     ] {
-        session.app.act(Command::App(AppCommand::Write(purpose, folder.path().join("output"))));
+        session.choose(purpose, folder.path().join("output"));
         let message = session.app.message().map(str::to_owned).unwrap_or_default();
         assert!(message.contains(said), "{purpose:?} {message}");
         session.app.act(Command::App(AppCommand::Dismiss));
@@ -164,7 +185,7 @@ fn a_running_trace_is_exported_as_far_as_it_was_read() {
         session.app.timeline_mut().is_some_and(|timeline| timeline.snapshot().summary().spans == 2)
     });
     let export = Purpose::Export(ExportFormat::NATIVE);
-    session.app.handle(TaskEvent::Chosen(DialogChoice::Chosen(export, vec![output.clone()])));
+    session.choose(export, output.clone());
     session.until("the file", |session| session.app.note().starts_with("2 spans in "));
     assert_eq!(session.app.message(), None);
     let load = LoadOptions { cache: CachePolicy::None, ..LoadOptions::default() };
@@ -207,7 +228,7 @@ fn a_typed_path_of_an_existing_file_is_overwritten_only_after_a_question() {
         let trace = Sources::from(&folder.path().join("two.json"));
         session.app.show_trace(snapshot(TWO_SPANS), trace, false);
         let purpose = Purpose::Export(ExportFormat::CSV);
-        session.app.handle(TaskEvent::Chosen(DialogChoice::NoDialog(purpose)));
+        session.open_picker(purpose);
         session.until("the picker", |session| session.shows("Export"));
         session.until("the listed folder", |session| !session.shows("Reading the folder..."));
         let typed = if is_whole_path { path.display().to_string() } else { name.to_owned() };
@@ -229,9 +250,10 @@ fn a_name_typed_after_another_folder_was_entered_replaces_the_suggested_one() {
     let folder = tempfile::tempdir().unwrap();
     let mut session = Session::new();
     session.app.show_trace(snapshot(TWO_SPANS), "two".into(), false);
-    session.app.handle(TaskEvent::Chosen(DialogChoice::NoDialog(Purpose::Export(ExportFormat::CSV))));
+    session.open_picker(Purpose::Export(ExportFormat::CSV));
     session.until("the picker", |session| session.shows("two-sorted.csv"));
-    session.app.handle(TaskEvent::PickedFolder(folder.path().to_owned()));
+    session.pick(folder.path());
+    session.until("the folder", |session| session.shows("This folder is empty"));
     (0..2).for_each(|_| session.frame(Vec::new()));
     session.frame(vec![egui::Event::Text("mine".to_owned())]);
     session.frame(Vec::new());
@@ -247,7 +269,7 @@ fn the_notice_after_an_export_counts_samples_of_a_profile() {
     let mut session = Session::new();
     session.app.show_trace(snapshot(profile), "profile".into(), false);
     let (purpose, output) = (Purpose::Export(ExportFormat::NATIVE), folder.path().join("output.longspan"));
-    session.app.handle(TaskEvent::Chosen(DialogChoice::Chosen(purpose, vec![output])));
+    session.choose(purpose, output);
     session.finish_tasks();
     assert!(session.app.note().starts_with("2 samples in "), "{}", session.app.note());
 }
@@ -263,7 +285,7 @@ fn an_exported_table_has_the_durations_of_the_command_line_even_of_unfinished_sp
     session.app.show_trace(snapshot.clone(), "two".into(), false);
     session.app.act(Command::Panel(PanelCommand::Toggle(Panel::Spans)));
     session.until("the spans", |session| session.shows("2 of the whole trace"));
-    session.app.act(Command::App(AppCommand::Write(Purpose::Table(Panel::Spans.into()), table.clone())));
+    session.choose(Purpose::Table(Panel::Spans.into()), table.clone());
     session.until("the table", |_| table.exists());
     let (cancel, progress) = (Cancel::default(), Progress::default());
     let options = ExportOptions::whole(ExportFormat::CSV);
@@ -287,7 +309,7 @@ fn the_progress_of_a_task_is_above_the_docked_panel() {
     session.app.act(Command::Panel(PanelCommand::Toggle(Panel::Spans)));
     session.until("the spans", |session| session.shows("2 of the whole trace"));
     let output = folder.path().join("output.csv");
-    session.app.act(Command::App(AppCommand::Write(Purpose::Export(ExportFormat::CSV), output)));
+    session.choose(Purpose::Export(ExportFormat::CSV), output);
     // The task runs until its event is handled.
     (0..4).for_each(|_| session.frame(Vec::new()));
     let position_of = |text| session.texts.iter().position(|shown| shown == text).map(|text| session.positions[text]);
@@ -318,7 +340,7 @@ fn exported_tables_of_spans_and_samples_have_the_columns_of_their_commands() {
         session.app.act(Command::Panel(PanelCommand::Show(panel)));
         session.until("the rows", |session| session.shows(shown));
         let table = folder.path().join(shown).with_extension("csv");
-        session.app.act(Command::App(AppCommand::Write(Purpose::Table(panel.into()), table.clone())));
+        session.choose(Purpose::Table(panel.into()), table.clone());
         session.until("the table", |_| table.exists());
         let text = std::fs::read_to_string(table).unwrap();
         assert!(text.starts_with(expected), "{text}");
@@ -332,7 +354,7 @@ fn the_flame_graph_is_written_in_the_format_of_its_name() {
     session.app.show_trace(snapshot(TWO_SPANS), "two".into(), false);
     let write = |session: &mut Session, name: &str| {
         let path = folder.path().join(name);
-        session.app.act(Command::App(AppCommand::Write(Purpose::FlameGraph(Panel::Flame.into()), path.clone())));
+        session.choose(Purpose::FlameGraph(Panel::Flame.into()), path.clone());
         let message = session.app.message().map(str::to_owned);
         if message.is_none() {
             session.until("the graph", |session| session.app.note().starts_with("Written to ") && path.exists());

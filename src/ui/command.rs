@@ -67,13 +67,11 @@ pub(crate) enum AppCommand {
     /// Opens the window's own file picker.
     ShowPicker,
     OpenDemo,
-    Write(Purpose, PathBuf),
     /// Lists a folder in the picker.
     List(PathBuf),
     /// Picks a path in the picker: a folder is entered, a file is opened or written. An existing file is replaced only
     /// if `replaces`; otherwise the picker asks first.
     PickPath {
-        purpose: Purpose,
         path: PathBuf,
         replaces: bool,
     },

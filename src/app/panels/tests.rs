@@ -140,6 +140,6 @@ fn a_panel_that_asks_in_the_frame_of_its_pin_gets_the_answer() {
     let scope = SelectedScope { range: Some((0, 400_000)), ..SelectedScope::default() };
     session.app.act(Command::Timeline(TimelineCommand::Scope(ScopeCommand::Set(Box::new(scope)))));
     session.frame(vec![release]);
-    assert!(session.app.tab().panels.is_pinned());
     session.until("the count of the pinned panel", |session| session.shows("1 name"));
+    assert!(session.app.tab().panels.is_pinned());
 }

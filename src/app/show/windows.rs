@@ -39,8 +39,8 @@ impl App {
         self.show_progress(ui.ctx(), central_bottom, commands);
         self.show_trace_windows(ui.ctx(), commands);
         self.show_app_windows(ui.ctx(), state, commands);
-        if let Some(picker) = &mut self.picker {
-            commands.extend(picker.show(ui, &self.theme));
+        if let Some(open) = &mut self.picker {
+            commands.extend(open.picker.show(ui, &self.theme));
         }
         if let Some(request) = &mut self.close_request {
             commands.extend(close_dialog::show(ui, &request.question, &self.theme));

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::app::event::{DialogChoice, LoadedTrace, TabEvent, TaskError, TaskEvent, TaskId};
+use crate::app::event::{LoadedTrace, TabEvent, TaskError, TaskEvent, TaskId};
 use crate::app::open_trace::{OpenTrace, SavedState};
 use crate::app::opened_files::OpenedFiles;
 use crate::app::received::ReceivedData;
@@ -20,8 +20,7 @@ use crate::query::Snapshot;
 use crate::symbols::report::ModuleReport;
 use crate::ui::chrome::progress::bytes_text;
 use crate::ui::chrome::status_bar::{counted, events_text};
-use crate::ui::command::{AppCommand, Command, TimelineCommand};
-use crate::ui::purpose::Purpose;
+use crate::ui::command::TimelineCommand;
 use crate::ui::questions::{Answer, NamedTrace, QuestionKind};
 use crate::ui::recent::RecentFacts;
 use crate::ui::timeline::saved::SavedTimeline;
@@ -69,40 +68,23 @@ impl App {
         match event {
             TaskEvent::OfTab(id, event) => {
                 // Answers for a closed tab are dropped.
-                if let Some(at) = self.tabs.iter().position(|tab| tab.id == id) {
+                if let Some(at) = self.position_of(id) {
                     self.handle_in_tab(at, *event);
                 }
             }
             TaskEvent::Listed(folder, listing) => {
-                if let Some(picker) = &mut self.picker {
-                    picker.set_listing(&folder, listing);
+                if let Some(open) = &mut self.picker {
+                    open.picker.set_listing(&folder, listing);
                 }
             }
-            TaskEvent::PickedFolder(folder) => {
-                if let Some(listing) = self.picker.as_mut().map(|picker| picker.enter(folder)) {
-                    self.act(listing);
-                }
-            }
-            TaskEvent::PickedExisting => {
-                if let Some(picker) = &mut self.picker {
-                    picker.warn_of_existing();
-                }
-            }
-            TaskEvent::Chosen(DialogChoice::Chosen(Purpose::Open, paths)) => self.open_files(&paths),
-            TaskEvent::Chosen(DialogChoice::Chosen(Purpose::Follow, paths)) => self.follow_files(&paths),
-            TaskEvent::Chosen(DialogChoice::Chosen(purpose, paths)) => {
-                for path in paths {
-                    self.act(Command::App(AppCommand::Write(purpose, path)));
-                }
-            }
-            TaskEvent::Chosen(DialogChoice::NoDialog(purpose)) => self.show_picker(purpose),
+            TaskEvent::Picked(id, picked) => self.handle_picked(id, picked),
+            TaskEvent::Chosen(choice) => self.handle_choice(choice),
             TaskEvent::HandedOver(handed) => {
                 if let Some(sources) = handed.take_sources() {
                     self.open(sources);
                     self.wants_attention = true;
                 }
             }
-            TaskEvent::Chosen(DialogChoice::Dismissed) => {}
             TaskEvent::Pasted(pasted) => self.open_pasted(pasted),
             TaskEvent::CutShort(left) => self.offer_cut_short(left),
             // The next frame applies the fonts to egui.

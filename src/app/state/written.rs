@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::App;
+use crate::app::event::FileRequest;
 use crate::app::offscreen::TimelinePicture;
-use crate::app::tab::{RunningExport, TabMessage};
+use crate::app::tab::{RunningExport, Tab, TabMessage};
 use crate::app::tasks::{self, file_name};
 use crate::base::csv::Cells;
 use crate::export::ExportFormat;
@@ -12,7 +13,6 @@ use crate::export::derived::DerivedCounter;
 use crate::export::flame::FlameFormat;
 use crate::export::format::with_ending;
 use crate::export::values::ValueFormat;
-use crate::model::Sources;
 use crate::query::derived::DerivedTrack;
 use crate::render::GpuError;
 use crate::render::readback::Pixels;
@@ -21,38 +21,48 @@ use crate::ui::purpose::{PictureSize, Purpose};
 use crate::ui::questions::SelectedScope;
 use crate::ui::timeline::derived::DerivedRow;
 
+/// The message for a tab that was closed while its file was chosen.
+const TAB_CLOSED: &str = "The tab was closed before its file was chosen. Open its trace and export it again.";
+
 /// The message for a panel that was closed while its file was chosen.
 const CLOSED: &str = "The panel was closed before its file was chosen. Open it and export it again.";
 
 impl App {
-    /// Writes to a chosen file. Its extension determines the format; a name without one gets one.
-    pub(super) fn write(&mut self, purpose: Purpose, path: PathBuf) {
-        self.picker = None;
-        let written = match purpose {
-            Purpose::Open => {
-                self.open(Sources::from(&path));
+    /// Opens the chosen files, or writes to the chosen one, for the tab of the dialog. The extension of a file
+    /// determines its format; a name without one gets one.
+    pub(in crate::app) fn use_chosen(&mut self, FileRequest { purpose, tab }: FileRequest, paths: &[PathBuf]) {
+        let Some(path) = paths.first().cloned() else { return };
+        let at = self.position_of(tab);
+        let written = match (purpose, at) {
+            (Purpose::Open, _) => {
+                self.open_files(paths);
                 Ok(())
             }
-            Purpose::Follow => {
-                self.follow_files(&[path]);
+            (Purpose::Follow, _) => {
+                self.follow_files(paths);
                 Ok(())
             }
-            Purpose::Export(format) => self.export(format, SelectedScope::default(), &path),
-            Purpose::ExportSelected => {
-                let trace = self.tab().trace.as_ref();
+            (_, None) => Err(TAB_CLOSED.to_owned()),
+            (Purpose::Export(format), Some(at)) => self.export(at, (format, SelectedScope::default()), &path),
+            (Purpose::ExportSelected, Some(at)) => {
+                let trace = self.tabs[at].trace.as_ref();
                 let scope = trace.map(|trace| trace.timeline.scope().clone()).unwrap_or_default();
-                self.export(ExportFormat::NATIVE, scope, &path)
+                self.export(at, (ExportFormat::NATIVE, scope), &path)
             }
-            Purpose::Table(tab) => self.write_table(tab, &path),
-            Purpose::FlameGraph(tab) => self.write_flame(tab, &path),
-            Purpose::Picture(size) => with_extension(path, "png", IMAGES).map(|path| self.draw(size, &path)),
-            Purpose::WindowPicture => with_extension(path, "png", IMAGES).map(|path| {
+            (Purpose::Table(shown), Some(at)) => self.write_table(at, shown, &path),
+            (Purpose::FlameGraph(shown), Some(at)) => self.write_flame(at, shown, &path),
+            (Purpose::Picture(size), Some(at)) => {
+                with_extension(path, "png", IMAGES).map(|path| self.draw(at, size, &path))
+            }
+            (Purpose::WindowPicture, Some(at)) => with_extension(path, "png", IMAGES).map(|path| {
+                self.show_tab(at);
                 self.set_note(format!("Drawing {}...", file_name(&path)));
                 self.window_picture = Some(path);
             }),
         };
         if let Err(message) = written {
-            self.tab_mut().show_message(TabMessage::for_tab("The file could not be written", message));
+            let tab = &mut self.tabs[at.unwrap_or(self.shown_tab)];
+            tab.show_message(TabMessage::for_tab("The file could not be written", message));
         }
     }
 
@@ -62,7 +72,7 @@ impl App {
     }
 
     /// Writes the table of a panel. A long one is written like an export, with progress and exclusively.
-    fn write_table(&mut self, shown: DockTab, path: &Path) -> Result<(), String> {
+    fn write_table(&mut self, at: usize, shown: DockTab, path: &Path) -> Result<(), String> {
         /// Rows that are written almost instantly.
         const SHORT_ROWS_MAX: u64 = 200_000;
         let cells = self.cells();
@@ -72,8 +82,8 @@ impl App {
             named => named.map_err(|error| error.to_string())?,
         };
         check_free(path, &named)?;
-        let (id, can_export) = (self.next_task(), self.can_export());
-        let tab = self.tab_mut();
+        let id = self.next_task();
+        let tab = &mut self.tabs[at];
         let Some(trace) = &tab.trace else { return Ok(()) };
         let snapshot = trace.timeline.snapshot().clone();
         let Some(table) = tab.panels.table_of(shown, &trace.timeline) else {
@@ -81,7 +91,7 @@ impl App {
             return Err(if tab.panels.is_closed(shown) { CLOSED } else { uncounted }.to_owned());
         };
         let is_long = table.rows() > SHORT_ROWS_MAX;
-        if is_long && !can_export {
+        if is_long && !tab.can_export() {
             return Err("Only a completely sorted trace can be exported.".to_owned());
         }
         let running = tasks::write_table(id, (snapshot, trace.sources.clone()), table, (named, format), &tab.wake);
@@ -94,14 +104,14 @@ impl App {
     }
 
     /// Writes the flame graph. Its tree is bounded, so this takes at most seconds.
-    fn write_flame(&mut self, shown: DockTab, path: &Path) -> Result<(), String> {
+    fn write_flame(&mut self, at: usize, shown: DockTab, path: &Path) -> Result<(), String> {
         let (named, format) = if is_special(path) {
             (path.to_owned(), FlameFormat::Folded)
         } else {
             FlameFormat::for_name(path.to_owned()).map_err(|error| error.to_string())?
         };
         check_free(path, &named)?;
-        let tab = self.tab_mut();
+        let tab = &mut self.tabs[at];
         let Some(trace) = &tab.trace else { return Ok(()) };
         let Some(source) = tab.panels.flame_source(shown, &trace.timeline) else {
             let uncounted = "The graph has no paths of this scope yet. Export it again when they are counted.";
@@ -114,35 +124,16 @@ impl App {
         Ok(())
     }
 
-    fn export(&mut self, chosen: ExportFormat, scope: SelectedScope, path: &Path) -> Result<(), String> {
+    fn export(&mut self, at: usize, (chosen, scope): (ExportFormat, SelectedScope), path: &Path) -> Result<(), String> {
         let (mut named, format) = chosen.for_name(path.to_owned()).map_err(|error| error.to_string())?;
         if is_special(path) {
             path.clone_into(&mut named);
         }
         check_free(path, &named)?;
         let format = format.with_cells(self.cells());
-        let derived = self.derived_to_export(format);
-        self.export_in(self.shown_tab, RunningExport { format, scope, derived, path: named });
+        let derived = self.tabs[at].derived_to_export(format);
+        self.export_in(at, RunningExport { format, scope, derived, path: named });
         Ok(())
-    }
-
-    /// Returns the derived tracks that an export of the active tab writes; shows a note if some are not computed yet.
-    fn derived_to_export(&mut self, format: ExportFormat) -> Vec<DerivedCounter> {
-        let Some(trace) = self.tab().trace.as_ref().filter(|_| format.has_counters()) else { return Vec::new() };
-        let (rows, missing) = trace.timeline.derived_to_export();
-        let counter = |row: &DerivedRow| {
-            let (name, track) = (row.exported_name(), DerivedTrack::new(row.kind.clone(), &row.scope.filter));
-            Some(DerivedCounter { name, track, series: row.series()?.clone() })
-        };
-        let derived = rows.into_iter().filter_map(counter).collect();
-        match missing {
-            0 => {}
-            1 => self.set_note("1 derived track is not computed yet, and is left out of the export.".to_owned()),
-            count => {
-                self.set_note(format!("{count} derived tracks are not computed yet, and are left out of the export."));
-            }
-        }
-        derived
     }
 
     /// Starts to export the trace of a tab.
@@ -177,14 +168,35 @@ impl App {
         }
     }
 
-    fn draw(&mut self, size: PictureSize, path: &Path) {
+    fn draw(&mut self, at: usize, size: PictureSize, path: &Path) {
         let theme = self.theme.clone();
-        let tab = self.tab_mut();
+        let tab = &mut self.tabs[at];
         if let Some(trace) = &tab.trace {
             let picture = TimelinePicture::from_timeline(&trace.timeline, theme, size);
             tasks::draw(path.to_owned(), picture, trace.sources.clone(), &tab.wake);
             tab.notes.set(format!("Drawing {}...", file_name(path)));
         }
+    }
+}
+
+impl Tab {
+    /// Returns the derived tracks that an export writes; shows a note if some are not computed yet.
+    fn derived_to_export(&mut self, format: ExportFormat) -> Vec<DerivedCounter> {
+        let Some(trace) = self.trace.as_ref().filter(|_| format.has_counters()) else { return Vec::new() };
+        let (rows, missing) = trace.timeline.derived_to_export();
+        let counter = |row: &DerivedRow| {
+            let (name, track) = (row.exported_name(), DerivedTrack::new(row.kind.clone(), &row.scope.filter));
+            Some(DerivedCounter { name, track, series: row.series()?.clone() })
+        };
+        let derived = rows.into_iter().filter_map(counter).collect();
+        match missing {
+            0 => {}
+            1 => self.notes.set("1 derived track is not computed yet, and is left out of the export.".to_owned()),
+            count => {
+                self.notes.set(format!("{count} derived tracks are not computed yet, and are left out of the export."));
+            }
+        }
+        derived
     }
 }
 

@@ -347,10 +347,7 @@ fn received_rows_are_discarded_by_an_answer_unless_they_are_exported() {
     assert!(!session.app.may_quit());
     let effect = answer(&mut session, CloseChoice::Export);
     assert!(matches!(effect, Some(Effect::Window(WindowEffect::Dialog { .. }))), "{effect:?}");
-    session.app.act(Command::App(AppCommand::Write(
-        Purpose::Export(ExportFormat::NATIVE),
-        folder.path().join("kept.longspan"),
-    )));
+    session.choose(Purpose::Export(ExportFormat::NATIVE), folder.path().join("kept.longspan"));
     assert!(left.exists());
     session.finish_tasks();
     assert!(session.app.may_quit() && !left.exists());

@@ -214,8 +214,8 @@ impl Picker {
         if !is_file {
             commands.push(self.enter(self.folder.join(&name)));
         } else if is_double && self.purpose.reads() {
-            let (purpose, path) = (self.purpose, self.folder.join(&name));
-            commands.push(Command::App(AppCommand::PickPath { purpose, path, replaces: false }));
+            let path = self.folder.join(&name);
+            commands.push(Command::App(AppCommand::PickPath { path, replaces: false }));
         } else {
             self.choose(name, ui.input(|input| input.modifiers.command));
         }
@@ -252,7 +252,7 @@ impl Picker {
             return Command::App(AppCommand::Open(Sources::unmoved(files)));
         }
         self.pressed_text = Some(name.to_owned());
-        Command::App(AppCommand::PickPath { purpose: self.purpose, path, replaces })
+        Command::App(AppCommand::PickPath { path, replaces })
     }
 }
 
