@@ -111,7 +111,7 @@ impl App {
 impl Tab {
     /// Returns the losses that closing would cause.
     fn losses_of_close(&self) -> Vec<&'static str> {
-        let is_exporting = self.running.is_some() && self.export.is_some();
+        let is_exporting = self.writing.is_some() || self.waiting_export.is_some();
         let export = is_exporting.then_some("An export is in progress, and would be stopped.");
         let received = self.is_only_copy().then_some("The received data is not saved, and would be discarded.");
         [export, received].into_iter().flatten().collect()

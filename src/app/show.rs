@@ -10,6 +10,7 @@ use egui::{RichText, Ui};
 use super::follow::FollowTask;
 use super::open_trace::OpenTrace;
 use super::state::{App, Effect, WindowEffect};
+use super::tab::Tab;
 use super::tasks;
 use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::palette::Colors;
@@ -54,7 +55,7 @@ impl App {
     pub fn show(&mut self, ui: &mut Ui) -> Vec<WindowEffect> {
         self.apply_theme(ui.ctx());
         ui.ctx().accesskit_node_builder(egui::accesskit_root_id(), |node| node.set_label(self.title()));
-        self.mend();
+        self.mend(self.shown_tab);
         self.unwind_again();
         self.renew_late_answers(ui.ctx());
         // Keys, menus and tabs may show another tab, so they run after the commands of what this frame shows.
@@ -103,7 +104,7 @@ impl App {
         egui::Panel::top("tabs").exact_size(tab_bar::HEIGHT).frame(frame).show(ui, |ui| {
             commands.extend(tab_bar::show(ui, &self.tab_titles(), &self.theme));
         });
-        if self.tabs.iter().any(|tab| tab.running.is_some()) {
+        if self.tabs.iter().any(Tab::is_busy) {
             // Often enough for the progress bars of other tabs.
             ui.ctx().request_repaint_after(std::time::Duration::from_millis(500));
         }
@@ -265,7 +266,7 @@ impl App {
                 files: tab.trace.as_ref().map_or(0, |trace| trace.sources.files().len()),
                 has_readable_files: tab.trace.as_ref().is_some_and(|trace| trace.files.can_be_read_again),
                 can_export: tab.can_export(),
-                is_busy: tab.running.is_some(),
+                is_busy: tab.is_busy(),
                 is_live: self.is_live(),
                 is_paused: tab.follow.as_ref().is_some_and(FollowTask::is_paused),
                 has_times: timeline.is_some_and(|timeline| timeline.snapshot().has_times()),

@@ -5,6 +5,7 @@ mod answers;
 mod choosing;
 pub(crate) mod copied;
 mod cut_short;
+mod exports;
 mod followed;
 mod mend;
 mod settings;
@@ -45,6 +46,7 @@ use crate::ui::settings::Navigation;
 use crate::ui::theme::Theme;
 use crate::ui::timeline::state::Timeline;
 use choosing::OpenPicker;
+use written::UNSORTED;
 
 /// An action of a command beyond the state of the application.
 #[derive(Debug)]
@@ -403,7 +405,7 @@ impl App {
     fn act_on_app(&mut self, command: AppCommand) -> Option<Effect> {
         match command {
             AppCommand::Choose(Purpose::Export(_) | Purpose::ExportSelected) if !self.tab().can_export() => {
-                self.reply("Only a completely sorted trace can be exported.".to_owned());
+                self.reply(UNSORTED.to_owned());
             }
             AppCommand::Choose(purpose) => return Some(self.choose(purpose)),
             AppCommand::Paste => return Some(Effect::Window(WindowEffect::Paste)),
@@ -431,9 +433,14 @@ impl App {
             AppCommand::List(folder) => self.list_folder(folder),
             AppCommand::PickPath { path, replaces } => self.pick_path(path, replaces),
             AppCommand::ClosePicker => self.picker = None,
-            AppCommand::Cancel => {
+            AppCommand::CancelImport => {
                 if let Some(running) = &self.tab().running {
                     running.cancel();
+                }
+            }
+            AppCommand::CancelWrite => {
+                if let Some(writing) = &self.tab().writing {
+                    writing.task.cancel();
                 }
             }
             AppCommand::Dismiss => drop(self.tab_mut().messages.pop_front()),
@@ -464,18 +471,17 @@ impl App {
         }
     }
 
-    /// Imports a trace into the active tab.
-    pub(super) fn load(&mut self, source: LoadSource) {
-        self.tabs[self.shown_tab].keep(self.options.folders.as_ref(), &self.writes);
+    /// Imports a trace into a tab. A file that is written from its trace is written on.
+    pub(super) fn load(&mut self, at: usize, source: LoadSource) {
+        self.tabs[at].keep(self.options.folders.as_ref(), &self.writes);
         if let LoadSource::Files(sources) = &source {
             // The input of a pipe cannot be opened again.
             self.folder = folder_of(sources).or_else(|| self.folder.take());
         }
         let (id, reader) = (self.next_task(), self.timeline_reader());
-        let tab = &mut self.tabs[self.shown_tab];
+        let tab = &mut self.tabs[at];
         tab.keep_unread_messages();
         tab.reimport = None;
-        tab.export = None;
         tab.awaits_trace = false;
         tab.follow = None;
         tab.forget_only_copy();
@@ -506,7 +512,7 @@ impl App {
         let shown = tab.trace.as_ref();
         // If the previous import is not complete, its part does not have the whole state.
         let reimport = tab.reimport.take().map(Reimport::again).or_else(|| shown.map(Reimport::new));
-        self.load(LoadSource::Files(sources));
+        self.load(self.shown_tab, LoadSource::Files(sources));
         self.tab_mut().reimport = reimport;
     }
 

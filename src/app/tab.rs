@@ -19,6 +19,8 @@ use crate::app::received::ReceivedData;
 use crate::export::ExportFormat;
 use crate::export::derived::DerivedCounter;
 use crate::model::{Input, SourceFile, Sources};
+use crate::query::Snapshot;
+use crate::query::track_map::TrackMap;
 use crate::ui::chrome::live_badge::LiveStatus;
 use crate::ui::command_table::reload_disabled;
 use crate::ui::panels::derived::DerivedPanel;
@@ -28,13 +30,39 @@ use crate::ui::timeline::state::Timeline;
 
 /// An export of the trace of a tab.
 #[derive(Debug, Clone)]
-pub(super) struct RunningExport {
+pub(super) struct TraceExport {
+    /// The exported rows. The tracks of the scope are those of this snapshot.
+    pub(crate) snapshot: Snapshot,
     pub(crate) format: ExportFormat,
     /// The exported part; the whole trace by default.
     pub(crate) scope: SelectedScope,
     /// Derived tracks that are written as counters.
     pub(crate) derived: Vec<DerivedCounter>,
     pub(crate) path: PathBuf,
+}
+
+impl TraceExport {
+    /// Returns the same export of another snapshot of the trace; `None` if none of the chosen tracks is left.
+    pub(super) fn of_snapshot(self, now: &Snapshot) -> Option<Self> {
+        let mut scope = self.scope;
+        if !scope.tracks.is_all() && !now.has_store_of(&self.snapshot) {
+            scope.tracks = TrackMap::new(&self.snapshot, now).tracks(&scope.tracks)?;
+        }
+        Some(Self { snapshot: now.clone(), scope, ..self })
+    }
+
+    /// Returns whether the import of the trace has ended before all was sorted.
+    pub(super) fn is_partial(&self) -> bool {
+        self.snapshot.summary().sorted_to_ns.is_some() && self.snapshot.store().live_lanes().is_none()
+    }
+}
+
+/// A long file that is being written from a snapshot of the trace.
+#[derive(Debug)]
+pub(super) struct RunningWrite {
+    pub(crate) task: FileTask,
+    /// The export, to repeat if the store is damaged; `None` for a table.
+    pub(crate) export: Option<TraceExport>,
 }
 
 /// A tab: one trace, or the welcome page.
@@ -46,9 +74,14 @@ pub(super) struct Tab {
     pub(crate) keeper: TimelineKeeper,
     /// Whether a trace is about to open, so that the welcome page would only flash.
     pub(crate) awaits_trace: bool,
+    /// The running import.
     pub(crate) running: Option<FileTask>,
     /// The trace that it follows, until it is completely sorted.
     pub(crate) follow: Option<FollowTask>,
+    /// The export or long table that is being written, concurrently with imports.
+    pub(crate) writing: Option<RunningWrite>,
+    /// The export that starts once the running import has ended.
+    pub(crate) waiting_export: Option<TraceExport>,
     /// Short tables that are being written, concurrently with anything else.
     pub(crate) short_tables: Vec<FileTask>,
     pub(crate) panels: Panels,
@@ -58,8 +91,6 @@ pub(super) struct Tab {
     pub(crate) derived: DerivedPanel,
     /// The state before the files are imported again, until they are.
     pub(crate) reimport: Option<Reimport>,
-    /// The running export, to restart if the store is damaged.
-    pub(crate) export: Option<RunningExport>,
     /// Whether it has rows of sources that cannot be opened again, which are in no file of the user.
     pub(crate) has_only_copy: bool,
     /// The received data of such sources as long as it is not exported. A window that is killed leaves it on disk.
@@ -102,12 +133,13 @@ impl Tab {
             awaits_trace: false,
             running: None,
             follow: None,
+            writing: None,
+            waiting_export: None,
             short_tables: Vec::new(),
             panels: Panels::default(),
             sources: SourcesPanel::default(),
             derived: DerivedPanel::default(),
             reimport: None,
-            export: None,
             has_only_copy: false,
             received: None,
             messages: VecDeque::new(),
@@ -147,13 +179,23 @@ impl Tab {
     /// Returns why its trace cannot be read again; `None` if it can.
     pub(super) fn reload_disabled(&self) -> Option<&'static str> {
         let has_readable_files = self.trace.as_ref().is_some_and(|trace| trace.files.can_be_read_again);
-        reload_disabled(self.follow.is_some(), self.running.is_some(), has_readable_files)
+        reload_disabled(self.follow.is_some(), self.is_busy(), has_readable_files)
     }
 
     /// Returns whether its trace can be exported: it is final or still runs, and no import or export is in progress.
     pub(super) fn can_export(&self) -> bool {
         let is_ready = |trace: &OpenTrace| trace.is_final() || self.follow.is_some();
-        self.trace.as_ref().is_some_and(is_ready) && self.running.is_none()
+        self.trace.as_ref().is_some_and(is_ready) && !self.is_busy()
+    }
+
+    /// Iterates over its running import and the long file that is written.
+    pub(super) fn tasks(&self) -> impl Iterator<Item = &FileTask> {
+        self.running.iter().chain(self.writing.iter().map(|writing| &writing.task))
+    }
+
+    /// Returns whether an import runs, or a long file is written.
+    pub(super) fn is_busy(&self) -> bool {
+        self.running.is_some() || self.writing.is_some()
     }
 
     /// Returns whether nothing is open or being opened.
@@ -165,7 +207,7 @@ impl Tab {
         self.trace.as_mut().map(|trace| &mut trace.timeline)
     }
 
-    /// Returns whether this task is running here.
+    /// Returns whether this import is running here.
     pub(super) fn runs(&self, id: TaskId) -> bool {
         self.running.as_ref().is_some_and(|running| running.id == id)
     }

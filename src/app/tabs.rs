@@ -48,7 +48,7 @@ impl App {
         if !self.tab().awaits_trace {
             self.tab_mut().notes.clear();
         }
-        self.load(source);
+        self.load(self.shown_tab, source);
     }
 
     /// Activates an empty tab: the active one, or a new one beside it.
@@ -91,7 +91,7 @@ impl App {
     pub(super) fn tab_titles(&self) -> Vec<TabTitle> {
         let title = |(index, tab): (usize, &Tab)| TabTitle {
             text: tab.title(),
-            part: tab.running.as_ref().map(|running| running.progress.view().fraction().unwrap_or(0.0)),
+            part: tab.tasks().next().map(|task| task.progress.view().fraction().unwrap_or(0.0)),
             has_failed: tab.messages.iter().any(|message| message.is_of_tab),
             is_shown: index == self.shown_tab,
             files: tab.paths().take(2).count(),

@@ -76,8 +76,9 @@ pub(crate) enum AppCommand {
         replaces: bool,
     },
     ClosePicker,
-    /// Cancels the running import or export.
-    Cancel,
+    CancelImport,
+    /// Cancels the export or long table that is being written.
+    CancelWrite,
     /// Says why the command whose keys were pressed is disabled.
     ShowDisabledReason {
         title: &'static str,

@@ -7,7 +7,7 @@ use crate::app::state::App;
 use crate::ui::chrome::command_palette::Outcome;
 use crate::ui::chrome::go_to_time::GoToOutcome;
 use crate::ui::chrome::{close_dialog, message, progress};
-use crate::ui::command::Command;
+use crate::ui::command::{AppCommand, Command};
 use crate::ui::command_table::UiState;
 use crate::ui::keys::is_behind_another;
 use crate::ui::panels::{about, bookmarks, keys, losses, preferences};
@@ -50,12 +50,16 @@ impl App {
         }
     }
 
-    /// Shows the progress of the running task: beside the picture if there is one, else in the middle.
+    /// Shows the progress of the running tasks: beside the picture if there is one, else in the middle.
     fn show_progress(&self, ctx: &egui::Context, central_bottom: f32, commands: &mut Vec<Command>) {
         /// Gap between the progress of a task and the edge of the timeline.
         const GAP: egui::Vec2 = egui::vec2(-20.0, -16.0);
         let tab = self.tab();
-        let Some(running) = &tab.running else { return };
+        let import = tab.running.as_ref().map(|task| (task, AppCommand::CancelImport));
+        let write = tab.writing.as_ref().map(|writing| (&writing.task, AppCommand::CancelWrite));
+        if import.is_none() && write.is_none() {
+            return;
+        }
         let (align, offset) = match &tab.trace {
             Some(_) => {
                 let below = ctx.content_rect().bottom() - central_bottom;
@@ -66,7 +70,14 @@ impl App {
             None => (egui::Align2::CENTER_CENTER, egui::Vec2::ZERO),
         };
         let window = egui::Window::new("Progress").title_bar(false).resizable(false).anchor(align, offset);
-        window.show(ctx, |ui| commands.extend(progress::show(ui, &running.title, &running.progress, &self.theme)));
+        window.show(ctx, |ui| {
+            for (index, (task, cancel)) in import.into_iter().chain(write).enumerate() {
+                if index > 0 {
+                    ui.separator();
+                }
+                commands.extend(progress::show(ui, (&task.title, cancel), &task.progress, &self.theme));
+            }
+        });
         // Ten times a second is enough for a progress bar.
         ctx.request_repaint_after(std::time::Duration::from_millis(100));
     }

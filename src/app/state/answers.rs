@@ -13,13 +13,10 @@ use crate::app::state::followed::AnswerRenewal;
 use crate::app::tab::{Tab, TabMessage};
 use crate::app::tasks;
 use crate::base::time::grouped_digits;
-use crate::export::{ExportReport, capped_text};
 use crate::live::spool_files::unread_paths;
 use crate::model::Sources;
 use crate::query::Snapshot;
 use crate::symbols::report::ModuleReport;
-use crate::ui::chrome::progress::bytes_text;
-use crate::ui::chrome::status_bar::{counted, events_text};
 use crate::ui::command::TimelineCommand;
 use crate::ui::questions::{Answer, NamedTrace, QuestionKind};
 use crate::ui::recent::RecentFacts;
@@ -105,7 +102,7 @@ impl App {
             TabEvent::Loaded(id, result) if tab.runs(id) => self.handle_loaded(at, result),
             TabEvent::Followed(id, followed) if tab.is_following(id) => self.handle_followed(at, *followed),
             TabEvent::FollowEnded(id, end) if tab.is_following(id) => self.sort_followed(at, end),
-            TabEvent::Exported(id, path, result) if tab.runs(id) => self.handle_exported(at, &path, result),
+            TabEvent::Exported(id, path, result) => self.handle_exported(at, id, &path, result),
             TabEvent::Summarised(of, summary) => {
                 if let Some(trace) = &mut tab.trace {
                     trace.set_summary(of, summary);
@@ -143,11 +140,7 @@ impl App {
                 tab.show_message(TabMessage::for_tab("The file could not be written", message));
             }
             // The task was cancelled.
-            TabEvent::Previewed(..)
-            | TabEvent::Loaded(..)
-            | TabEvent::Exported(..)
-            | TabEvent::Followed(..)
-            | TabEvent::FollowEnded(..) => {}
+            TabEvent::Previewed(..) | TabEvent::Loaded(..) | TabEvent::Followed(..) | TabEvent::FollowEnded(..) => {}
         }
     }
 
@@ -163,53 +156,15 @@ impl App {
         }
     }
 
-    /// Shows the counts of an export, or an error.
-    fn handle_exported(&mut self, at: usize, path: &Path, result: Result<ExportReport, TaskError>) {
-        let tab = &mut self.tabs[at];
-        tab.running = None;
-        match result {
-            Ok(report) => {
-                let is_partial = tab.timeline_mut().is_some_and(|timeline| timeline.interruption().is_some());
-                let export = tab.export.take();
-                // A running trace may have received more by now.
-                if tab.follow.is_none() && export.is_some_and(|export| export.scope.is_whole()) {
-                    tab.forget_only_copy();
-                }
-                let spans = report.spans.saturating_sub(report.connected_spans);
-                let events = events_text(spans, report.samples, (report.instants, report.counters));
-                let connected = match report.connected_spans {
-                    0 => String::new(),
-                    count => format!(" and {} connected by flows,", counted(count, "span")),
-                };
-                let bytes = bytes_text(report.bytes);
-                let left_out = match report.samples_left_out {
-                    0 => String::new(),
-                    1 => "; 1 sample of another event is left out".to_owned(),
-                    count => format!("; {} samples of other events are left out", grouped_digits(count)),
-                };
-                let capped = capped_text(report.values_capped).map(|text| format!("; {text}")).unwrap_or_default();
-                let unsorted = if is_partial { "; the rest was not sorted" } else { "" };
-                let written = format!("{events}{connected} in {bytes} written to {}", path.display());
-                tab.notes.set(written + &left_out + &capped + unsorted);
-            }
-            // The next frame imports the trace again, and then restarts the export.
-            Err(TaskError::Damaged(_)) if tab.trace.as_ref().is_some_and(|open| !open.is_mended) => {}
-            Err(error) => {
-                tab.export = None;
-                self.fail(at, "The trace could not be written", error, true);
-            }
-        }
-    }
-
     /// Shows the number of rows of a written table, or an error.
     fn handle_written_table(&mut self, at: usize, id: TaskId, path: &Path, result: Result<u64, TaskError>) {
         let tab = &mut self.tabs[at];
         let is_short = tab.short_tables.iter().any(|table| table.id == id);
-        if !is_short && !tab.runs(id) {
+        let is_long = tab.writing.take_if(|writing| writing.task.id == id).is_some();
+        if !is_short && !is_long {
             return;
         }
         tab.short_tables.retain(|table| table.id != id);
-        tab.running.take_if(|running| running.id == id);
         match result {
             Ok(1) => tab.notes.set(format!("1 row written to {}", path.display())),
             Ok(rows) => tab.notes.set(format!("{} rows written to {}", grouped_digits(rows), path.display())),
@@ -242,7 +197,6 @@ impl App {
             // A followed file has all other data itself.
             tab.received = Some(ReceivedData::new(spool, unread)).filter(|_| tab.has_only_copy);
         }
-        let export = tab.export.take();
         let opened_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let bytes = loaded.snapshot.store().meta().summary.source_bytes;
         // The input of a pipe cannot be opened again.
@@ -253,9 +207,7 @@ impl App {
             self.preferences.recent.note_facts(&sources, RecentFacts { bytes, opened_s });
         }
         self.show_trace_in(at, (loaded.snapshot, sources, loaded.files), false);
-        if let Some(export) = export {
-            self.export_in(at, export);
-        }
+        self.start_waiting_export(at);
     }
 
     /// Shows why a trace cannot be loaded. The part that was sorted before the failure stays open.
@@ -282,6 +234,7 @@ impl App {
                 TaskError::Damaged(text) | TaskError::Failed(text) => format!("The load failed: {text}"),
             });
         }
+        self.drop_waiting_export(at);
         self.fail(at, "The trace cannot be opened", error, is_of_tab);
     }
 

@@ -140,7 +140,7 @@ mod tests {
             "{:?}",
             session.app.message()
         );
-        assert!(session.app.tab().running.is_none() && !late.exists());
+        assert!(session.app.tab().writing.is_none() && !late.exists());
     }
 
     #[test]
@@ -154,7 +154,7 @@ mod tests {
         // Another picker does not take the result either.
         session.open_picker(Purpose::Export(ExportFormat::CSV));
         handle_picked(&mut session, 1);
-        assert!(session.app.tab().running.is_none() && session.app.picker.is_some());
+        assert!(session.app.tab().writing.is_none() && session.app.picker.is_some());
     }
 
     #[test]

@@ -15,11 +15,12 @@ impl App {
         }
     }
 
-    /// Imports a trace again whose cached store is damaged. The view stays.
-    pub(in crate::app) fn mend(&mut self) {
-        let Some(trace) = &self.tab().trace else { return };
+    /// Imports the trace of a tab again if its cached store is damaged. The view stays.
+    pub(in crate::app) fn mend(&mut self, at: usize) {
+        let tab = &self.tabs[at];
+        let Some(trace) = &tab.trace else { return };
         let store = trace.timeline.snapshot().store();
-        if self.tab().running.is_some() || self.tab().follow.is_some() || trace.is_mended || store.damaged() == 0 {
+        if tab.is_busy() || tab.follow.is_some() || trace.is_mended || store.damaged() == 0 {
             return;
         }
         let (sources, forgotten) = (trace.sources.clone(), Cache::forget(store.path()));
@@ -29,16 +30,15 @@ impl App {
             // With the cache, the import would use the damaged store again.
             self.options.load.cache = CachePolicy::None;
         }
-        let export = self.tab_mut().export.take();
-        self.load(LoadSource::Files(sources.clone()));
+        self.load(at, LoadSource::Files(sources.clone()));
         self.options.load.cache = cache;
-        self.tab_mut().export = export;
+        let tab = &mut self.tabs[at];
         if let Err(error) = forgotten {
             let text = format!("{sources}: {error}");
-            self.tab_mut().show_message(TabMessage::for_tab("The sorted store is damaged", text));
+            tab.show_message(TabMessage::for_tab("The sorted store is damaged", text));
         }
-        self.tab_mut().notes.set("The sorted store of this trace was damaged; the trace is sorted again.".to_owned());
-        if let Some(trace) = &mut self.tab_mut().trace {
+        tab.notes.set("The sorted store of this trace was damaged; the trace is sorted again.".to_owned());
+        if let Some(trace) = &mut tab.trace {
             (trace.growth, trace.is_mended) = (Growth::Grows, true);
         }
     }
@@ -48,11 +48,11 @@ impl App {
         let Some(trace) = &self.tab().trace else { return };
         // A part is what the user has stopped at, or cannot be read again.
         let is_due = trace.has_other_stacks && trace.is_whole();
-        if self.tab().running.is_some() || self.tab().follow.is_some() || !is_due {
+        if self.tab().is_busy() || self.tab().follow.is_some() || !is_due {
             return;
         }
         let sources = trace.sources.clone();
-        self.load(LoadSource::Files(sources));
+        self.load(self.shown_tab, LoadSource::Files(sources));
         let note = "Files for unwinding stacks were found; the trace is sorted again.";
         self.tab_mut().notes.set_passing(note.to_owned());
         if let Some(trace) = &mut self.tab_mut().trace {

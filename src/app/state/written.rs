@@ -1,25 +1,29 @@
-//! Exports, tables and pictures. Each is written in the background, and never over an open trace.
+//! Tables and pictures, and the files that are chosen for them and for exports. Each is written in the background, and
+//! never over an open trace.
 
 use std::path::{Path, PathBuf};
 
 use super::App;
 use crate::app::event::FileRequest;
 use crate::app::offscreen::TimelinePicture;
-use crate::app::tab::{RunningExport, Tab, TabMessage};
+use crate::app::tab::{RunningWrite, TabMessage};
 use crate::app::tasks::{self, file_name};
 use crate::base::csv::Cells;
 use crate::export::ExportFormat;
-use crate::export::derived::DerivedCounter;
 use crate::export::flame::FlameFormat;
 use crate::export::format::with_ending;
 use crate::export::values::ValueFormat;
-use crate::query::derived::DerivedTrack;
 use crate::render::GpuError;
 use crate::render::readback::Pixels;
 use crate::ui::panel::DockTab;
 use crate::ui::purpose::{PictureSize, Purpose};
 use crate::ui::questions::SelectedScope;
-use crate::ui::timeline::derived::DerivedRow;
+
+/// The message for a trace that is not sorted.
+pub(super) const UNSORTED: &str = "Only a completely sorted trace can be exported.";
+
+/// The message for a long file while another one is written.
+pub(super) const IS_WRITING: &str = "Another file of this trace is being written. Export it again when that is done.";
 
 /// The message for a tab that was closed while its file was chosen.
 const TAB_CLOSED: &str = "The tab was closed before its file was chosen. Open its trace and export it again.";
@@ -91,14 +95,17 @@ impl App {
             return Err(if tab.panels.is_closed(shown) { CLOSED } else { uncounted }.to_owned());
         };
         let is_long = table.rows() > SHORT_ROWS_MAX;
-        if is_long && !tab.can_export() {
-            return Err("Only a completely sorted trace can be exported.".to_owned());
+        if is_long && tab.writing.is_some() {
+            return Err(IS_WRITING.to_owned());
         }
-        let running = tasks::write_table(id, (snapshot, trace.sources.clone()), table, (named, format), &tab.wake);
+        if is_long && !tab.can_export() {
+            return Err(UNSORTED.to_owned());
+        }
+        let task = tasks::write_table(id, (snapshot, trace.sources.clone()), table, (named, format), &tab.wake);
         if is_long {
-            tab.running = Some(running);
+            tab.writing = Some(RunningWrite { task, export: None });
         } else {
-            tab.short_tables.push(running);
+            tab.short_tables.push(task);
         }
         Ok(())
     }
@@ -122,34 +129,6 @@ impl App {
         }
         tasks::write_flame((named, format), source, trace.sources.clone(), &tab.wake);
         Ok(())
-    }
-
-    fn export(&mut self, at: usize, (chosen, scope): (ExportFormat, SelectedScope), path: &Path) -> Result<(), String> {
-        let (mut named, format) = chosen.for_name(path.to_owned()).map_err(|error| error.to_string())?;
-        if is_special(path) {
-            path.clone_into(&mut named);
-        }
-        check_free(path, &named)?;
-        let format = format.with_cells(self.cells());
-        let derived = self.tabs[at].derived_to_export(format);
-        self.export_in(at, RunningExport { format, scope, derived, path: named });
-        Ok(())
-    }
-
-    /// Starts to export the trace of a tab.
-    pub(in crate::app) fn export_in(&mut self, at: usize, export: RunningExport) {
-        let id = self.next_task();
-        let tab = &mut self.tabs[at];
-        tab.export = Some(export.clone());
-        let RunningExport { mut format, scope, derived, path } = export;
-        if tab.follow.is_some() && matches!(format, ExportFormat::Native { .. }) {
-            // A running trace has no index.
-            format = ExportFormat::Native { compact: true };
-        }
-        if let Some(trace) = &tab.trace {
-            let (snapshot, sources) = (trace.timeline.snapshot().clone(), trace.sources.clone());
-            tab.running = Some(tasks::export(id, (snapshot, sources), (format, scope, derived), path, &tab.wake));
-        }
     }
 
     /// Returns the path for a picture of the next frame, once per request.
@@ -179,29 +158,8 @@ impl App {
     }
 }
 
-impl Tab {
-    /// Returns the derived tracks that an export writes; shows a note if some are not computed yet.
-    fn derived_to_export(&mut self, format: ExportFormat) -> Vec<DerivedCounter> {
-        let Some(trace) = self.trace.as_ref().filter(|_| format.has_counters()) else { return Vec::new() };
-        let (rows, missing) = trace.timeline.derived_to_export();
-        let counter = |row: &DerivedRow| {
-            let (name, track) = (row.exported_name(), DerivedTrack::new(row.kind.clone(), &row.scope.filter));
-            Some(DerivedCounter { name, track, series: row.series()?.clone() })
-        };
-        let derived = rows.into_iter().filter_map(counter).collect();
-        match missing {
-            0 => {}
-            1 => self.notes.set("1 derived track is not computed yet, and is left out of the export.".to_owned()),
-            count => {
-                self.notes.set(format!("{count} derived tracks are not computed yet, and are left out of the export."));
-            }
-        }
-        derived
-    }
-}
-
 /// Returns whether a path is a device or a pipe, which is written under its exact name.
-fn is_special(path: &Path) -> bool {
+pub(super) fn is_special(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
 
@@ -222,7 +180,7 @@ fn with_extension(path: PathBuf, ending: &str, format: &str) -> Result<PathBuf, 
 }
 
 /// Refuses to replace a file whose name was not typed: a dialog only asks about the typed name.
-fn check_free(typed: &Path, named: &Path) -> Result<(), String> {
+pub(super) fn check_free(typed: &Path, named: &Path) -> Result<(), String> {
     if typed != named && named.exists() {
         return Err(format!("{}: already exists; type its full name to replace it", named.display()));
     }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use crate::app::follow_request::FollowRequest;
 use crate::app::preferences::Folders;
 use crate::app::state::{Effect, WindowEffect};
-use crate::app::tab::RunningExport;
 use crate::app::tasks::LoadSource;
 use crate::app::tests::{Session, TWO_SPANS, file};
 use crate::export::ExportFormat;
@@ -220,8 +219,7 @@ fn a_tab_that_is_writing_an_export_is_closed_once_the_user_discards_it() {
     let mut session = Session::new();
     session.app.open_files(&[file(folder.path(), "one.json", TWO_SPANS)]);
     session.finish_tasks();
-    let (scope, derived, path) = (SelectedScope::default(), Vec::new(), folder.path().join("out.longspan"));
-    session.app.export_in(0, RunningExport { format: ExportFormat::Native { compact: false }, scope, derived, path });
+    session.choose(Purpose::Export(ExportFormat::NATIVE), folder.path().join("out.longspan"));
     session.app.act(Command::Tab(TabCommand::Close));
     (0..2).for_each(|_| session.frame(Vec::new()));
     assert_eq!(session.app.title(), "one.json - Longspan");
@@ -241,8 +239,9 @@ fn a_window_that_is_writing_an_export_closes_at_the_second_request_and_shows_its
         session.app.open_files(&[file(folder.path(), name, TWO_SPANS)]);
         session.finish_tasks();
     }
-    let (scope, derived, path) = (SelectedScope::default(), Vec::new(), folder.path().join("out.longspan"));
-    session.app.export_in(0, RunningExport { format: ExportFormat::NATIVE, scope, derived, path });
+    session.app.act(Command::Tab(TabCommand::Show(0)));
+    session.choose(Purpose::Export(ExportFormat::NATIVE), folder.path().join("out.longspan"));
+    session.app.act(Command::Tab(TabCommand::Show(1)));
     assert!(session.app.act(Command::App(AppCommand::Quit)).is_none());
     assert_eq!(session.app.title(), "one.json - Longspan");
     (0..2).for_each(|_| session.frame(Vec::new()));

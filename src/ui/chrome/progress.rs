@@ -11,8 +11,13 @@ use crate::ui::theme::Theme;
 /// Width of the window: a rate, a size and a time side by side.
 const WIDTH: f32 = 400.0;
 
-/// Shows the progress of a task named `title`.
-pub(crate) fn show(ui: &mut Ui, title: &str, progress: &Progress, theme: &Theme) -> Option<Command> {
+/// Shows the progress of a task named `title`, which `cancel` cancels.
+pub(crate) fn show(
+    ui: &mut Ui,
+    (title, cancel): (&str, AppCommand),
+    progress: &Progress,
+    theme: &Theme,
+) -> Option<Command> {
     let view = &progress.view();
     ui.set_width(WIDTH);
     ui.label(RichText::new(title).size(15.0).strong());
@@ -34,7 +39,7 @@ pub(crate) fn show(ui: &mut Ui, title: &str, progress: &Progress, theme: &Theme)
         show_density(ui, &progress.density().histogram(), theme);
     }
     ui.add_space(6.0);
-    ui.button("Cancel").clicked().then_some(Command::App(AppCommand::Cancel))
+    ui.button("Cancel").clicked().then_some(Command::App(cancel))
 }
 
 /// Shows the histogram of parsed events over time, before anything is sorted.
