@@ -132,8 +132,8 @@ mod tests {
                 unfinished.entry(event.track).or_default().insert((event.ts_ns, event.depth));
             }
         }
-        let mut writer =
-            ChromeJsonWriter::new(Vec::new(), &names, &Stacks::default(), registry.tables()).expect("to memory");
+        let stacks = Stacks::default();
+        let mut writer = ChromeJsonWriter::new(Vec::new(), &names, &stacks, registry.tables()).expect("to memory");
         let mut begun = BegunSpans::new(unfinished);
         for event in events {
             while begun.next_end_ns().is_some_and(|end_ns| end_ns <= event.ts_ns) {

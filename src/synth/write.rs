@@ -51,7 +51,8 @@ pub fn write_native<W: Write>(synth: &Synth, out: W) -> Result<W, WriteError> {
 /// # Errors
 /// Returns the I/O error of `out`.
 pub fn write_chrome_json<W: Write>(synth: &Synth, out: W) -> io::Result<W> {
-    let mut writer = ChromeJsonWriter::new(out, synth.names(), &Stacks::default(), synth.tracks())?;
+    let stacks = Stacks::default();
+    let mut writer = ChromeJsonWriter::new(out, synth.names(), &stacks, synth.tracks())?;
     each_event(synth, |event, blob| writer.event(event, blob))?;
     writer.finish()
 }

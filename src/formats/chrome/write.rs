@@ -35,6 +35,7 @@ use crate::model::{
 pub(crate) struct ChromeJsonWriter<'a, W> {
     out: W,
     names: &'a Names,
+    stacks: &'a Stacks,
     tracks: &'a TrackTables,
     /// Cached members `name` and `cat`, by name row.
     name_members: Vec<Option<Box<[u8]>>>,
@@ -48,13 +49,19 @@ pub(crate) struct ChromeJsonWriter<'a, W> {
 
 impl<'a, W: Write> ChromeJsonWriter<'a, W> {
     /// Writes the processes and tracks of a trace. All writing methods return the I/O errors of the output.
-    pub(crate) fn new(mut out: W, names: &'a Names, stacks: &Stacks, tracks: &'a TrackTables) -> io::Result<Self> {
+    pub(crate) fn new(
+        mut out: W,
+        names: &'a Names,
+        stacks: &'a Stacks,
+        tracks: &'a TrackTables,
+    ) -> io::Result<Self> {
         out.write_all(b"{\"displayTimeUnit\":\"ns\",")?;
         write_stack_frames(&mut out, names, stacks)?;
         out.write_all(b"\"traceEvents\":[")?;
         let mut writer = Self {
             out,
             names,
+            stacks,
             tracks,
             name_members: vec![None; names.len()],
             track_members: tracks.tracks.iter().map(track_members).collect(),
@@ -107,7 +114,10 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
             }
             Payload::Flow { id, binds_enclosing } => self.flow(event, id, binds_enclosing)?,
             Payload::Sample(stack) => {
-                self.begin_line(b'P', event, event.name);
+                // The innermost frame of the table: a name with inlined functions is several frames there, and readers
+                // take any other name for the event.
+                let name = if stack == StackIdx::EMPTY { event.name } else { self.stacks.get(stack).name };
+                self.begin_line(b'P', event, name);
                 if stack != StackIdx::EMPTY {
                     write!(self.line, ",\"sf\":{}", stack.0)?;
                 } else if event.name != NameIdx::EMPTY {

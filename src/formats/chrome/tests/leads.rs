@@ -98,7 +98,8 @@ fn exported() -> Vec<u8> {
     let name = |k: u64| names.intern(&format!("module::function_{k}"), Some("module"));
     let names_of_spans: Vec<_> = (0..40).map(name).collect();
     let track = registry.track(&thread(1000, 1003)).expect("a track");
-    let mut writer = ChromeJsonWriter::new(Vec::new(), &names, &Stacks::default(), registry.tables()).expect("memory");
+    let stacks = Stacks::default();
+    let mut writer = ChromeJsonWriter::new(Vec::new(), &names, &stacks, registry.tables()).expect("memory");
     for k in 0..2000u64 {
         let name = names_of_spans[k as usize % 40];
         let event = bare(k as i64 * 7919, EventKind::Complete, track, name);

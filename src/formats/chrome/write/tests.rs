@@ -32,7 +32,8 @@ fn event(kind: EventKind, track: TrackIdx) -> Event {
 
 fn written(events: &[(Event, Vec<u8>)]) -> (Vec<String>, serde_json::Value) {
     let (names, registry, _) = tables();
-    let mut writer = ChromeJsonWriter::new(Vec::new(), &names, &Stacks::default(), registry.tables()).unwrap();
+    let stacks = Stacks::default();
+    let mut writer = ChromeJsonWriter::new(Vec::new(), &names, &stacks, registry.tables()).unwrap();
     events.iter().for_each(|(event, blob)| writer.event(event, blob).unwrap());
     let text = String::from_utf8(writer.finish().unwrap()).unwrap();
     let lines = text.lines().filter(|line| line.starts_with("{\"ph\":") && !line.starts_with("{\"ph\":\"M\""));
@@ -168,4 +169,26 @@ fn the_parts_of_a_counter_put_together_are_its_track_again() {
     assert_eq!(parts("memory]x", "memory"), is("memory]x", None, ""));
     assert_eq!(parts("other", "memory"), is("other", None, ""));
     assert_eq!(parts("heap", ""), is("heap", None, ""));
+}
+
+/// Returns the lines of the events with tracks of a registry, and with a stack of two functions.
+fn written_on(registry: &Registry, events: &[Event]) -> String {
+    let (mut names, mut stacks) = (Names::default(), Stacks::default());
+    let [outer, inner] = ["outer", "inner"].map(|name| names.intern(name, None));
+    names.intern("outer \u{203a} inner", None);
+    stacks.intern_path([outer, inner]);
+    let mut writer = ChromeJsonWriter::new(Vec::new(), &names, &stacks, registry.tables()).unwrap();
+    events.iter().for_each(|event| writer.event(event, &[]).unwrap());
+    String::from_utf8(writer.finish().unwrap()).unwrap()
+}
+
+#[test]
+fn an_inlined_function_is_no_event_of_its_sample() {
+    let mut registry = Registry::default();
+    let track = registry.track(&TrackKey::thread(Id::Number(1), Id::Number(1))).unwrap();
+    // The name of the frame with its inlined function, and the stack of both.
+    let text = written_on(&registry, &[Event { value: 2, name: NameIdx(3), ..event(EventKind::Sample, track) }]);
+    let reading = crate::formats::testing::read(&text);
+    let measure = crate::model::SampleMeasure::from_args(&reading.events[0].args);
+    assert_eq!((&*measure.event, &*reading.events[0].name), ("", "inner"), "{text}");
 }
