@@ -114,7 +114,11 @@ fn exported_traces_are_read_back_the_same() {
             // Times of the protobuf start at 0, and one trace starts before it.
             let later_ns = if trace == "ugly.json" && !is_json { 5000 } else { 0 };
             let mut expected = counted(source, with_tracks, later_ns, is_json);
-            let found = counted(&output, with_tracks, 0, is_json);
+            let mut found = BTreeMap::new();
+            for (text, count) in counted(&output, with_tracks, 0, is_json) {
+                // Chrome JSON keeps counters of one name apart by a number.
+                *found.entry(text.replace("[#2]", "")).or_insert(0) += count;
+            }
             assert!(expected.len() > 2, "{trace}");
             if is_json {
                 // Chrome JSON cannot express a flow point on an async track; all others are there.

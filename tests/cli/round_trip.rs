@@ -175,10 +175,10 @@ fn the_unit_of_a_counter_survives_every_format() {
             assert!(dump.contains(&dumped), "{dump}");
             from = output;
         }
-        // A format without a field for it has it in brackets in the name, which is parsed again.
+        // A format without a field for it has it in brackets in the name, which are taken apart again.
         let output = folder.path().join("d.json");
         longspan(&["export", "--no-cache", text(&from), "-o", text(&output)]).done();
-        assert_eq!(of(&output), [(format!("{counter} ({unit})"), unit.to_owned())]);
+        assert_eq!(of(&output), expected);
     }
 }
 

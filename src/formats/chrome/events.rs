@@ -98,15 +98,16 @@ impl<'a> ChromeEvents<'a> {
     }
 
     pub(super) fn finish(self) -> ChromeBatch {
-        let mut chunk = self.chunk;
+        let (mut chunk, mut metadata) = (self.chunk, self.metadata);
         chunk.sort();
+        metadata.extend(self.tables.units);
         let batch = Batch {
             chunk,
             names: self.tables.names,
             names_before: 0,
             stacks: self.stacks.stacks,
             tracks: self.tables.tracks,
-            metadata: self.metadata,
+            metadata,
             losses: self.losses,
         };
         let Self { unowned, profiles, wants_frames, unresolved, recognised, unrecognised, .. } = self;
@@ -247,7 +248,7 @@ impl<'a> ChromeEvents<'a> {
                 self.losses.add(Loss::BadCounter, spot.pos);
                 continue;
             };
-            let parts = [record[RecordField::Name], plain(id), series];
+            let parts = [record[RecordField::Name], plain(id), series, record.rare(b"unit")];
             let track = self.track(TrackKind::Counter, &record[RecordField::Pid], &nobody, &parts, spot.pos);
             self.chunk.events.push(Event { value: number.to_bits(), track, ..bare(spot, EventKind::Counter) });
         }

@@ -24,7 +24,8 @@ pub(super) enum RecordField {
     FlowIn,
     FlowOut,
     /// Members of samples only, such as stacks, and extensions of this program's exports. These are the depth of a flow
-    /// point, the CPU of a run, unfinished runs and states, global async spans, and samples without times.
+    /// point, the CPU of a run, unfinished runs and states, global async spans, samples without times, and the unit of a
+    /// counter.
     Rare,
     /// A key with a leading dot, such as `.file` and `.line` of tracing-chrome. These are arguments too.
     Dotted,
@@ -55,7 +56,7 @@ impl RecordField {
             b"flow_in" => Self::FlowIn,
             b"flow_out" => Self::FlowOut,
             b"sf" | b"stack" | b"esf" | b"estack" | b"weight" | b"cpu" | b"place" | b"unfinished" | b"global"
-            | b"untimed" => Self::Rare,
+            | b"untimed" | b"unit" => Self::Rare,
             [b'.', ..] => Self::Dotted,
             _ => Self::Unknown,
         }

@@ -6,7 +6,7 @@ use crate::formats::input::text::parsed;
 use crate::formats::json::scan::{JsonValue, Shape};
 use crate::formats::json::text::{Repairs, decode};
 use crate::formats::output::row_index::bounded_row;
-use crate::model::{Id, NameIdx, NameRow, Names, TrackIdx, TrackKey, TrackKind};
+use crate::model::{Id, Metadata, NameIdx, NameRow, Names, TrackIdx, TrackKey, TrackKind};
 
 /// A row, and the repairs of its text.
 #[derive(Debug, Clone, Copy)]
@@ -38,6 +38,8 @@ struct RecentRows<'a, T>(Vec<Option<RecentRow<'a, T>>>);
 pub(super) struct ChromeTables<'a> {
     pub(super) names: Vec<NameRow<Box<str>>>,
     pub(super) tracks: Vec<TrackKey>,
+    /// Units of counters, each in front of the events of its batch.
+    pub(super) units: Vec<Metadata>,
     name_rows: FxHashMap<Box<[u8]>, RepairedRow<NameIdx>>,
     track_rows: FxHashMap<Box<[u8]>, RepairedRow<TrackIdx>>,
     recent_names: RecentRows<'a, NameIdx>,
@@ -57,6 +59,7 @@ impl<'a> ChromeTables<'a> {
         Self {
             names: vec![NameRow::default()],
             tracks: Vec::new(),
+            units: Vec::new(),
             name_rows: FxHashMap::default(),
             track_rows: FxHashMap::default(),
             recent_names: RecentRows::for_records(records),
@@ -135,7 +138,7 @@ impl<'a> ChromeTables<'a> {
         self.track_in_slot((TrackKind::Thread, TrackKey::SLOT_UNTIMED), pid, tid, &[])
     }
 
-    /// Returns the row of a track. `parts` make its name, as in [`counter_name`].
+    /// Returns the row of a track. `parts` make its name, as in [`counter_name`]. A fourth one is the unit of a counter.
     pub(super) fn track(
         &mut self,
         kind: TrackKind,
@@ -168,8 +171,19 @@ impl<'a> ChromeTables<'a> {
         let (pid, tid) = (id(pid, &mut repairs), id(tid, &mut repairs));
         let mut texts = parts.iter().map(|part| (!part.is_absent()).then(|| bounded_text(part, &mut repairs)));
         let mut next = || texts.next().flatten();
+        let mut stated_unit = None;
         let name = match kind {
-            TrackKind::Counter => counter_name(next(), next(), next()),
+            TrackKind::Counter => {
+                let name = counter_name(next(), next(), next());
+                let unit = next().unwrap_or_default();
+                match name_before_unit(&name, &unit) {
+                    Some(before) => {
+                        stated_unit = Some(unit);
+                        before.into()
+                    }
+                    None => name,
+                }
+            }
             TrackKind::Async => next().unwrap_or_default(),
             _ => Box::default(),
         };
@@ -178,7 +192,9 @@ impl<'a> ChromeTables<'a> {
         let is_user_timing = |category: &str| USER_TIMINGS.contains(&category.trim());
         let is_named = kind == TrackKind::Async && name.split(',').any(is_user_timing);
         let slot = if is_named { TrackKey::SLOT_NAMED } else { slot };
-        self.tracks.push(TrackKey { kind, pid, tid, name: name.into(), slot });
+        let key = TrackKey { kind, pid, tid, name: name.into(), slot };
+        self.units.extend(stated_unit.map(|unit| Metadata::CounterUnit { key: key.clone(), unit: unit.into() }));
+        self.tracks.push(key);
         let repaired_row = RepairedRow { row, repairs };
         self.track_rows.insert(self.key.as_slice().into(), repaired_row);
         repaired_row
@@ -225,6 +241,12 @@ fn counter_name(name: Option<Box<str>>, id: Option<Box<str>>, series: Option<Box
         text.push_str(&series);
     }
     text.into()
+}
+
+/// Returns the name of a counter without the unit in brackets that exports of this program add.
+fn name_before_unit<'n>(name: &'n str, unit: &str) -> Option<&'n str> {
+    let before = name.strip_suffix(')')?.strip_suffix(unit)?.strip_suffix(" (")?;
+    (!before.is_empty()).then_some(before)
 }
 
 /// Parses a process or thread id: an integer is a number, all else is text.

@@ -8,7 +8,7 @@
 //! | thread state | `T` of the category `thread_state` with a duration, as Perfetto reads it |
 //! | CPU run | `X` with `cpu` |
 //! | instant | `i` with thread, process or global scope; `n` on an async track |
-//! | counter | `C` with the series of its track |
+//! | counter | `C` with the series of its track; `unit` if the name has it in brackets |
 //! | async begin, end, instant, step | `b`, `e`, `n`, `n`; a begin without an end has `dur` and `unfinished` |
 //! | flow start, step, end | `s`, `t`, `f`; `"bp":"e"` if it binds to the enclosing span; `place` if ambiguous |
 //! | sample | `P` with `sf`, an id in `stackFrames`, which precedes all events; `untimed` in a profile without times |
@@ -26,8 +26,8 @@ use crate::formats::json::text::quoted;
 use crate::model::args::Detail;
 use crate::model::counter_unit::unit_in_name;
 use crate::model::{
-    Event, EventFlags, EventKind, Id, NameIdx, Names, Payload, Process, StackIdx, Stacks, Track, TrackKey, TrackKind,
-    TrackTables,
+    Event, EventFlags, EventKind, Id, NameIdx, Names, Payload, Process, StackIdx, Stacks, Track, TrackIdx, TrackKey,
+    TrackKind, TrackTables,
 };
 
 /// Writes a trace as Chrome JSON.
@@ -43,18 +43,35 @@ pub(crate) struct ChromeJsonWriter<'a, W> {
     track_members: Vec<Box<[u8]>>,
     /// Name of the first point of each open flow: all points of a flow must have the same name.
     flow_names: FxHashMap<u64, NameIdx>,
+    counter_numbers: CounterNumbers<'a>,
     line: Vec<u8>,
     is_first: bool,
 }
 
+/// Numbers of the counters with a name that another counter of their process has. Readers know a counter only by these.
+#[derive(Debug, Default)]
+struct CounterNumbers<'a> {
+    /// From 1, in order of their first values.
+    of_tracks: FxHashMap<TrackIdx, u32>,
+    /// The last number of each process and name.
+    last: FxHashMap<(&'a Id, &'a str), u32>,
+}
+
+impl<'a> CounterNumbers<'a> {
+    /// Returns the number of a counter; `None` for the first one of its name.
+    fn number(&mut self, index: TrackIdx, key: &'a TrackKey) -> Option<u32> {
+        let number = *self.of_tracks.entry(index).or_insert_with(|| {
+            let last = self.last.entry((&key.pid, &*key.name)).or_default();
+            *last = last.saturating_add(1);
+            *last
+        });
+        (number > 1).then_some(number)
+    }
+}
+
 impl<'a, W: Write> ChromeJsonWriter<'a, W> {
     /// Writes the processes and tracks of a trace. All writing methods return the I/O errors of the output.
-    pub(crate) fn new(
-        mut out: W,
-        names: &'a Names,
-        stacks: &'a Stacks,
-        tracks: &'a TrackTables,
-    ) -> io::Result<Self> {
+    pub(crate) fn new(mut out: W, names: &'a Names, stacks: &'a Stacks, tracks: &'a TrackTables) -> io::Result<Self> {
         out.write_all(b"{\"displayTimeUnit\":\"ns\",")?;
         write_stack_frames(&mut out, names, stacks)?;
         out.write_all(b"\"traceEvents\":[")?;
@@ -66,6 +83,7 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
             name_members: vec![None; names.len()],
             track_members: tracks.tracks.iter().map(track_members).collect(),
             flow_names: FxHashMap::default(),
+            counter_numbers: CounterNumbers::default(),
             line: Vec::new(),
             is_first: true,
         };
@@ -182,13 +200,20 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
 
     /// Writes a value of a counter series. The name of its track consists of the counter name, its id in brackets, and
     /// the series name.
-    fn counter(&mut self, event: &Event, value: f64, track: Option<&Track>) -> io::Result<()> {
+    fn counter(&mut self, event: &Event, value: f64, track: Option<&'a Track>) -> io::Result<()> {
         let whole = track.map_or("", |track| &*track.key.name);
-        // The format has no field for a unit.
-        let unit = self.tracks.units.get(&event.track).filter(|unit| unit_in_name(whole) != Some(unit));
-        let whole = &*unit.map_or(Cow::Borrowed(whole), |unit| format!("{whole} ({unit})").into());
         let (name, id, series) = counter_parts(whole, self.names.get(event.name).text);
-        let (name, id, series) = (quoted(name), id.map(quoted), quoted(series));
+        let number = track.and_then(|track| self.counter_numbers.number(event.track, &track.key));
+        let number = number.map(|number| format!("#{number}"));
+        let id = [id, number.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(" ");
+        // The format has no field for a unit, so other readers find it in the name.
+        let unit = self.tracks.units.get(&event.track).filter(|unit| unit_in_name(whole) != Some(unit));
+        let series = match unit {
+            Some(unit) if series.is_empty() => Cow::Owned(format!("({unit})")),
+            Some(unit) => Cow::Owned(format!("{series} ({unit})")),
+            None => Cow::Borrowed(series),
+        };
+        let (name, id, series) = (quoted(name), (!id.is_empty()).then(|| quoted(&id)), quoted(&series));
         self.begin_event(b'C', event);
         write!(self.line, ",\"name\":{name}")?;
         if let Some(category) = self.names.get(event.name).category {
@@ -196,6 +221,9 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
         }
         if let Some(id) = id {
             write!(self.line, ",\"id\":{id}")?;
+        }
+        if let Some(unit) = unit {
+            write!(self.line, ",\"unit\":{}", quoted(unit))?;
         }
         // JSON has neither NaN nor infinities.
         let value = serde_json::Number::from_f64(value).map_or_else(|| quoted(&value.to_string()), |it| it.to_string());

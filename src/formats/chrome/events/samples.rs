@@ -182,7 +182,7 @@ impl<'a> ChromeEvents<'a> {
             match (key.text, kind) {
                 (b"weight", EventKind::Sample) => args.extend(sample_measure(record, value, &mut repairs)),
                 (b"cpu", EventKind::Sample) => args.push(("cpu".into(), valid_json(value, &mut repairs))),
-                (b"weight" | b"cpu" | b"place" | b"unfinished" | b"global" | b"untimed", _)
+                (b"weight" | b"cpu" | b"place" | b"unfinished" | b"global" | b"untimed" | b"unit", _)
                 | (_, EventKind::Sample) => {}
                 (b"stack" | b"estack", _) => args.push((shown.into(), valid_json(value, &mut repairs))),
                 _ => match self.frames.map(|frames| frames.names_json(value.text)) {

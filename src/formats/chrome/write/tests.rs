@@ -183,6 +183,34 @@ fn written_on(registry: &Registry, events: &[Event]) -> String {
 }
 
 #[test]
+fn counters_of_one_name_stay_apart_and_keep_their_units() {
+    let mut registry = Registry::default();
+    let key = |pid, slot| TrackKey {
+        slot,
+        name: "depth".into(),
+        ..TrackKey::new(TrackKind::Counter, Id::Number(pid), Id::None)
+    };
+    let tracks = [key(1, 0), key(1, 1), key(2, 0)].map(|key| {
+        registry.apply(&Metadata::CounterUnit { key: key.clone(), unit: "jobs".into() });
+        registry.track(&key).unwrap()
+    });
+    let event =
+        |track: TrackIdx| Event { value: 0.5f64.to_bits(), name: NameIdx::EMPTY, ..event(EventKind::Counter, track) };
+    let text = written_on(&registry, &[tracks[1], tracks[0], tracks[2], tracks[1]].map(event));
+    let reading = crate::formats::testing::read(&text);
+    let seen: Vec<_> = reading.events.iter().map(|event| (event.track.pid.to_string(), &*event.track.name)).collect();
+    let is = |pid: &str, name| (pid.to_owned(), name);
+    assert_eq!(seen, [is("1", "depth"), is("1", "depth[#2]"), is("2", "depth"), is("1", "depth")]);
+    let units = reading.metadata.iter().filter_map(|metadata| match metadata {
+        Metadata::CounterUnit { key, unit } => Some((key.name.to_string(), &**unit)),
+        _ => None,
+    });
+    let units: std::collections::BTreeSet<_> = units.collect();
+    assert_eq!(units, [("depth".to_owned(), "jobs"), ("depth[#2]".to_owned(), "jobs")].into());
+    assert!(text.contains("(jobs)"), "other readers have the unit in the name: {text}");
+}
+
+#[test]
 fn an_inlined_function_is_no_event_of_its_sample() {
     let mut registry = Registry::default();
     let track = registry.track(&TrackKey::thread(Id::Number(1), Id::Number(1))).unwrap();
