@@ -13,6 +13,7 @@ use crate::formats::json::document::{Document, Element, JsonExtent, TableCharge,
 use crate::formats::json::sniff::{has_key, looks_like_json};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, STACK_FRAMES_MAX, bare};
+use crate::formats::profiles::weighed::position_after;
 use crate::formats::profiles::weight_scale::WeightScale;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::args::Detail;
@@ -312,11 +313,7 @@ impl SpeedscopeEventBuilder<'_> {
                 self.sample((now_ns, pos), &frames, (event, unit, weight));
             }
             let drawn_ns = SampleMeasure { event: "".into(), unit: unit.into(), weight }.drawn_ns();
-            match now_ns.checked_add_unsigned(drawn_ns) {
-                Some(next_ns) => now_ns = next_ns,
-                // Later samples are drawn over it.
-                None => self.batch.lose(Loss::BadNumber, pos),
-            }
+            now_ns = position_after(now_ns, drawn_ns, pos, self.batch);
             self.batch.flush_if_full(self.sink, self.context)?;
         }
         Ok(())

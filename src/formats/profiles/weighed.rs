@@ -37,10 +37,16 @@ impl WeighedRow {
         let track = batch.track_with(&self.key);
         batch.push_sample(self.now_ns, track, stack, detail);
         let measure = SampleMeasure { event: "".into(), unit: (&*self.unit).into(), weight };
-        match self.now_ns.checked_add_unsigned(measure.drawn_ns()) {
-            Some(end_ns) => self.now_ns = end_ns,
-            // The weight is kept; later samples are drawn over it.
-            None => batch.lose(Loss::BadNumber, self.pos()),
-        }
+        self.now_ns = position_after(self.now_ns, measure.drawn_ns(), self.pos(), batch);
     }
+}
+
+/// Returns the position after a sample of this width. If there is none, counts that later samples are drawn over it.
+pub(super) fn position_after(now_ns: i64, drawn_ns: u64, pos: SourcePos, batch: &mut BatchBuilder) -> i64 {
+    const NO_ROOM: &str =
+        "The weights are too large to draw all samples side by side: some are drawn over others. Their sums are exact.";
+    now_ns.checked_add_unsigned(drawn_ns).unwrap_or_else(|| {
+        batch.batch.losses.add_because(NO_ROOM, Loss::Overlap, pos);
+        now_ns
+    })
 }

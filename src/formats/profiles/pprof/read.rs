@@ -12,6 +12,7 @@ use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::source::{HEAD_BYTES, Source};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, label};
+use crate::formats::profiles::weighed::position_after;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
@@ -232,10 +233,6 @@ impl<'t> SampleRow<'t> {
         let track = batch.track_with(&self.key);
         batch.push_sample(self.now_ns, track, stack, detail);
         let measure = SampleMeasure { event: "".into(), unit: unit.into(), weight };
-        match self.now_ns.checked_add_unsigned(measure.drawn_ns()) {
-            Some(end_ns) => self.now_ns = end_ns,
-            // The weight is kept; later samples are drawn over it.
-            None => batch.lose(Loss::BadNumber, pos),
-        }
+        self.now_ns = position_after(self.now_ns, measure.drawn_ns(), pos, batch);
     }
 }

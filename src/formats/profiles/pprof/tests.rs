@@ -243,7 +243,7 @@ fn negative_values_have_a_track_of_their_own() {
     assert_eq!(less, [row(4), row(1 << 63)]);
     let plain = samples(&read_bytes(&small().0).expect("a profile")).len();
     assert_eq!(reading.events.len(), plain + less.len() + 1, "the other value of the first is above zero");
-    assert_eq!(reading.losses.count(Loss::BadNumber), 1, "no time is as long as that");
+    assert_eq!(reading.losses.count(Loss::Overlap), 1, "the bar of no time is as long as that");
 }
 
 #[test]
