@@ -182,7 +182,7 @@ losses! {
     /// A packet with recorded data of a known kind that is not read.
     UnreadPacket = Lost, "unread_packet", "A packet has recorded data of a kind that Longspan does not read; it is not shown. Perfetto shows it, at https://ui.perfetto.dev.";
     /// A run on a CPU whose end is not recorded.
-    LostSwitch = Changed, "lost_switch", "The recording lacks the switch at the end of a run: the recorder lost it, or recorded only some threads. The run is shown up to the next switch of its CPU. `perf record -a` records all threads.";
+    LostSwitch = Changed, "lost_switch", "The recording lacks the switch at the end of a run: the recorder lost it, or recorded only some threads. On its CPU, the run is shown up to the next switch. `perf record -a` records all threads.";
     /// A run of a thread that was not recorded.
     UnrecordedRun = Information, "unrecorded_run", "Only the threads of one command were recorded, so the runs of others have no end and are not shown. `perf record -a` records all threads.";
     /// A row of a running trace that came later than its timeline can show.
