@@ -2,6 +2,7 @@
 //! on which worker parsed them.
 
 use super::chunk_cache::ChunkCache;
+use super::untimed::{BatchStarts, UntimedBatches};
 use crate::base::progress::Progress;
 use crate::formats::{BatchSink, ReadError};
 use crate::model::{
@@ -19,6 +20,7 @@ pub(crate) struct Assembler<'a> {
     pub(crate) registry: Registry,
     pub(crate) losses: Losses,
     pub(crate) chunks: ChunkCache,
+    pub(super) untimed: UntimedBatches,
     /// Sentences for the user, from the reader.
     pub(crate) notes: Vec<String>,
     /// Index in `names` of each of the reader's names. A reader may send a name once for many batches.
@@ -35,6 +37,7 @@ impl<'a> Assembler<'a> {
             registry: Registry::default(),
             losses: Losses::default(),
             chunks,
+            untimed: UntimedBatches::default(),
             notes: Vec::new(),
             known_names: Vec::new(),
             progress,
@@ -91,7 +94,13 @@ impl BatchSink for Assembler<'_> {
         }
         self.progress.add_events(chunk.events.len() as u64);
         self.progress.density().add(chunk.events.iter().step_by(DENSITY_STEP).map(|event| event.ts_ns));
-        self.chunks.push(chunk).map_err(|error| ReadError::Sink(Box::new(error)))
+        let starts = BatchStarts::from_events(&chunk.events, &self.registry.tables().tracks, &tracks);
+        let first = self.chunks.count();
+        self.chunks.push(chunk).map_err(|error| ReadError::Sink(Box::new(error)))?;
+        if let Some(starts) = starts {
+            self.untimed.push(first..self.chunks.count(), starts);
+        }
+        Ok(())
     }
 
     /// The number of chunks, since batches without events are not stored.
@@ -100,7 +109,11 @@ impl BatchSink for Assembler<'_> {
     }
 
     fn move_from(&mut self, position: usize, by_ns: i64) -> bool {
-        self.chunks.move_from(position, by_ns)
+        let is_moved = self.chunks.move_from(position, by_ns);
+        if is_moved {
+            self.untimed.move_from(position, by_ns);
+        }
+        is_moved
     }
 
     fn notify(&mut self, sentence: String) {

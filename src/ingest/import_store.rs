@@ -90,7 +90,7 @@ pub(super) fn import_store(
     )?;
     context.progress.begin(Stage::Publishing, 0);
     let mut summary = counted(&store, &meta);
-    summary.end_ns = store.lanes().map(|lane| lane.end_ns).max().unwrap_or(0);
+    summary.end_ns = range_ns(&store, &meta).map_or(0, |(_, end_ns)| end_ns);
     summary.load.peak_budget_bytes = context.budget.peak_bytes();
     summary.load.seconds = started.elapsed().as_secs_f64();
     let (meta, show) = (Meta { summary, ..meta }, |store: &Arc<Store>| previews.send_sorted(store));
@@ -120,9 +120,21 @@ fn counted(store: &CarriedStore, meta: &Meta) -> Summary {
             LaneKind::Flows => &mut summary.flows,
         } += lane.rows;
     }
-    summary.start_ns = store.lanes().map(|lane| lane.start_ns).min().unwrap_or(0);
-    summary.end_ns = store.lanes().map(|lane| lane.end_ns).fold(summary.end_ns, i64::max);
+    let (start_ns, end_ns) = range_ns(store, meta).unwrap_or((0, summary.end_ns));
+    (summary.start_ns, summary.end_ns) = (start_ns, end_ns.max(summary.end_ns));
     summary
+}
+
+/// Returns the start and end of the rows with times; without any, those of all rows.
+fn range_ns(store: &CarriedStore, meta: &Meta) -> Option<(i64, i64)> {
+    let extend =
+        |(start_ns, end_ns): (i64, i64), lane: LaneInfo| (lane.start_ns.min(start_ns), lane.end_ns.max(end_ns));
+    let range = |lanes: &mut dyn Iterator<Item = LaneInfo>| {
+        let first = lanes.next()?;
+        Some(lanes.fold((first.start_ns, first.end_ns), extend))
+    };
+    let has_times = |lane: &LaneInfo| !meta.tracks.tracks[lane.track.index()].key.is_untimed();
+    range(&mut store.lanes().filter(has_times)).or_else(|| range(&mut store.lanes()))
 }
 
 #[cfg(test)]

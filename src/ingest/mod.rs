@@ -1,7 +1,7 @@
 //! Imports traces into stores: the deferred merge sort and the nesting of spans. Runs on background threads.
 //!
 //! [`pipeline`] combines the parts. [`assemble`] maps a reader's batches to common tables, and [`chunk_cache`] stores
-//! their chunks; a chunked trace is read directly. [`merge`](mod@merge) emits all events in time order: [`heads`] picks
+//! their chunks; a chunked trace is read directly. [`untimed`] places samples without times beside other events. [`merge`](mod@merge) emits all events in time order: [`heads`] picks
 //! the next of the open runs ([`open_run`]), [`gather`] sorts interleaved ones, [`prefetch`] loads ahead, and [`spill`]
 //! stores the chunks beyond the budget. [`nest`] pairs and places spans ([`lanes`], [`ties`], [`tie_sort`], [`asyncs`],
 //! [`pending_ends`]), converts samples to flame charts ([`flame`]), and writes rows through [`rows`].
@@ -38,6 +38,7 @@ pub(crate) mod store_target;
 mod text_stack;
 mod tie_sort;
 pub(crate) mod ties;
+mod untimed;
 
 pub(crate) use load::{CachePolicy, Ledgers, LoadError, LoadOptions, Loaded};
 pub(crate) use pipeline::{open, open_spooled, open_with_previews};

@@ -56,8 +56,15 @@ pub struct Nester<'a> {
     tied_of_track: Vec<Tied>,
     latest_instants: LatestInstants<TrackIdx>,
     losses: Losses,
+    /// Counts, and the range of rows with times; that of the others only if there are none.
     summary: Summary,
+    /// Start and end of the samples without times.
+    untimed_ns: (i64, i64),
+    untimed_distance_ns: i64,
 }
+
+/// Start and end of no row.
+const NO_TIME: (i64, i64) = (i64::MAX, i64::MIN);
 
 /// The result of nesting, in addition to the rows it wrote.
 pub struct Nested {
@@ -76,6 +83,8 @@ enum TrackRole {
     Sibling,
     /// On the track itself, as runs on a CPU.
     Cpu,
+    /// On the track itself, moved by the distance of all samples without times.
+    Untimed,
     /// Nowhere: the rows of the track are derived here, so events on it are refused.
     Derived,
 }
@@ -93,6 +102,7 @@ impl<'a> Nester<'a> {
             TrackKind::Async if siblings.contains(&key.slot) => TrackRole::Sibling,
             TrackKind::Cpu => TrackRole::Cpu,
             kind if kind.is_derived() => TrackRole::Derived,
+            _ if key.is_untimed() => TrackRole::Untimed,
             _ => TrackRole::Own,
         };
         Self {
@@ -110,8 +120,17 @@ impl<'a> Nester<'a> {
             tied_of_track: Vec::new(),
             latest_instants: LatestInstants::default(),
             losses: Losses::default(),
-            summary: Summary { start_ns: i64::MAX, end_ns: i64::MIN, ..Summary::default() },
+            summary: Summary { start_ns: NO_TIME.0, end_ns: NO_TIME.1, ..Summary::default() },
+            untimed_ns: NO_TIME,
+            untimed_distance_ns: 0,
         }
+    }
+
+    /// Moves all samples without times by this distance.
+    #[must_use]
+    pub(crate) fn moving_untimed(mut self, distance_ns: i64) -> Self {
+        self.untimed_distance_ns = distance_ns;
+        self
     }
 
     /// Spills events of one time and arguments of open spans beyond `bytes`. By default both stay in memory.
@@ -157,8 +176,8 @@ impl<'a> Nester<'a> {
         for position in 0..self.tracks.len() {
             self.end_known(self.tracks.at(position), sorted_to_ns.saturating_sub(1))?;
         }
-        let end_ns = self.summary.end_ns.max(last_ns);
-        let summary = Summary { sorted_to_ns: Some(sorted_to_ns), end_ns, ..self.summary.clone() };
+        let mut summary = self.summary_so_far();
+        (summary.sorted_to_ns, summary.end_ns) = (Some(sorted_to_ns), summary.end_ns.max(last_ns));
         let tracks = self.registry.tables().clone();
         let (names, stacks) = (Arc::clone(self.names), Arc::clone(self.stacks));
         self.writer.preview(Meta { names, stacks, tracks, losses: self.losses.clone(), summary })
@@ -183,11 +202,21 @@ impl<'a> Nester<'a> {
             self.finish_state(track, &state)?;
         }
         self.finish_charts()?;
+        let mut summary = self.summary_so_far();
         self.writer.finish()?;
-        if self.summary.start_ns > self.summary.end_ns {
-            (self.summary.start_ns, self.summary.end_ns) = (0, 0);
+        if summary.start_ns > summary.end_ns {
+            (summary.start_ns, summary.end_ns) = (0, 0);
         }
-        Ok(Nested { losses: self.losses, summary: self.summary })
+        Ok(Nested { losses: self.losses, summary })
+    }
+
+    /// Returns the summary. Without rows that have times, its range is that of the others.
+    fn summary_so_far(&self) -> Summary {
+        let mut summary = self.summary.clone();
+        if summary.start_ns > summary.end_ns {
+            (summary.start_ns, summary.end_ns) = self.untimed_ns;
+        }
+        summary
     }
 
     /// Extends the summary to the ends that open spans and states of threads will get. Otherwise, the end of another
@@ -237,6 +266,10 @@ impl<'a> Nester<'a> {
     fn event(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
         match self.roles.get(event.track.index()) {
             Some(TrackRole::Sibling) if !event.flags.has(EventFlags::PLACED) => self.sibling(event, blob),
+            Some(TrackRole::Untimed) => {
+                let ts_ns = event.ts_ns.saturating_add(self.untimed_distance_ns);
+                self.event_of_row(&Event { ts_ns, ..*event }, blob)
+            }
             Some(TrackRole::Derived) => {
                 // The event could be out of order among the generated rows of this track.
                 self.lose(Loss::BadRecord, event.track, event.ts_ns);
@@ -335,6 +368,16 @@ impl<'a> Nester<'a> {
     fn detail(&mut self, blob: &[u8]) -> io::Result<u64> {
         let DetailRef(reference) = self.writer.push_detail(blob)?;
         Ok(reference)
+    }
+
+    /// Extends the range of the rows with times, or that of the others.
+    fn extend_on(&mut self, track: TrackIdx, ts_ns: i64) {
+        if self.is_untimed(track) {
+            let (start_ns, end_ns) = self.untimed_ns;
+            self.untimed_ns = (start_ns.min(ts_ns), end_ns.max(ts_ns));
+        } else {
+            self.extend_to(ts_ns);
+        }
     }
 
     fn extend_to(&mut self, ts_ns: i64) {

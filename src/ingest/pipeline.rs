@@ -140,6 +140,8 @@ struct MergeInput {
     /// Sentences for the user, from the reader.
     notes: Vec<String>,
     store: Option<Box<dyn StoreParts>>,
+    /// Distance by which samples without times are moved to the start of the events with times.
+    untimed_distance_ns: i64,
 }
 
 /// The load of a trace into a new store.
@@ -310,9 +312,10 @@ impl StoreLoad<'_, '_> {
         let Self { context, spill, previews, .. } = self;
         let ReadContext { cancel, budget, progress, threads, .. } = &**context;
         let merge_context = MergeContext { cancel, budget, spill, threads: *threads };
-        let MergeInput { source, names, stacks, registry, .. } = input;
+        let MergeInput { source, names, stacks, registry, untimed_distance_ns, .. } = input;
         let waiting_bytes = BudgetShare::WaitingEvents.bytes(budget);
-        let mut nester = Nester::new(rows, names, stacks, registry).spilling(spill, waiting_bytes);
+        let nester = Nester::new(rows, names, stacks, registry).moving_untimed(*untimed_distance_ns);
+        let mut nester = nester.spilling(spill, waiting_bytes);
         let last_ns = last_ns(heads);
         let (mut events, mut unreported) = (0, 0);
         let merge = merge(&**source, heads, &merge_context, |run| {
@@ -388,20 +391,24 @@ fn read(
             let chunk_cache = ChunkCache::new(context.budget.clone(), Arc::clone(spill));
             let mut assembler = Assembler::new(context.no_names(), chunk_cache, &context.progress);
             reader.read(&mut assembler, context)?;
-            let Assembler { names, stacks, registry, mut losses, chunks, notes, .. } = assembler;
+            let Assembler { names, stacks, registry, mut losses, chunks, untimed, notes, .. } = assembler;
             count_over_limit(names.over_limit() + stacks.over_limit() + registry.over_limit(), &mut losses);
             if registry.cut_labels() > 0 {
                 losses.add_many(Loss::LongText, SourcePos::Offset(0), registry.cut_labels());
             }
             let (names, stacks) = (Arc::new(names), Arc::new(stacks));
-            MergeInput { source: Box::new(chunks), names, stacks, registry, losses, notes, store: None }
+            let untimed_distance_ns = untimed.distance_ns(chunks.heads());
+            let source = Box::new(chunks);
+            MergeInput { source, names, stacks, registry, losses, notes, store: None, untimed_distance_ns }
         }
         Reader::Chunks(chunked) => {
             let ChunkedTrace { source, names, tracks, stacks, mut losses, store } = *chunked;
             count_over_limit(names.over_limit() + stacks.over_limit(), &mut losses);
             let (names, stacks) = (Arc::new(names), Arc::new(stacks));
             let registry = Registry::from_tables(tracks);
-            MergeInput { source, names, stacks, registry, losses, notes: Vec::new(), store }
+            // The export has moved them.
+            let (notes, untimed_distance_ns) = (Vec::new(), 0);
+            MergeInput { source, names, stacks, registry, losses, notes, store, untimed_distance_ns }
         }
     })
 }

@@ -150,7 +150,8 @@ impl TrackKey {
     pub(crate) const SLOT_SIBLING: u32 = 1 << 30;
     /// The first slot of async tracks that share no row with others.
     pub(crate) const SLOT_ALONE: u32 = 1 << 31;
-    /// A thread of a profile without times. A sample is as wide as its weight; the reader assigns its time.
+    /// A thread of a profile without times. A sample is as wide as its weight; the reader assigns its position, and the
+    /// ingest moves it to the start of the events with times.
     pub(crate) const SLOT_UNTIMED: u32 = 1;
     /// An async track with async ids, whose trees have the name of the track and not of their first event.
     pub(crate) const SLOT_NAMED: u32 = Self::SLOT_ALONE + 1;
@@ -159,6 +160,12 @@ impl TrackKey {
     #[inline]
     pub(crate) fn new(kind: TrackKind, pid: Id, tid: Id) -> Self {
         Self { kind, pid, tid, name: KeyName::default(), slot: 0 }
+    }
+
+    /// Returns whether its samples have no times, so that they are drawn side by side.
+    #[must_use]
+    pub(crate) fn is_untimed(&self) -> bool {
+        self.slot == Self::SLOT_UNTIMED && matches!(self.kind, TrackKind::Thread | TrackKind::Samples)
     }
 
     /// Creates the key of a thread; its process may be [`Id::None`].

@@ -56,6 +56,7 @@ pub(crate) mod totals;
 mod track_cache;
 pub(crate) mod track_groups;
 pub(crate) mod track_map;
+mod untimed;
 mod wakings;
 
 pub(crate) use buckets::{Buckets, Cell, CounterCell, RowCount};

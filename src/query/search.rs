@@ -418,9 +418,9 @@ impl Hits {
     /// Returns the start of the hit with this number.
     fn time_of(&self, number: u64) -> i64 {
         let (mut low, mut high) = (i128::from(i64::MIN), i128::from(i64::MAX));
-        let summary = self.0.snapshot.summary();
-        if summary.start_ns <= summary.end_ns {
-            (low, high) = (summary.start_ns.into(), summary.end_ns.into());
+        let (start_ns, end_ns) = self.0.snapshot.drawn_range_ns();
+        if start_ns <= end_ns {
+            (low, high) = (start_ns.into(), end_ns.into());
         }
         // Finds the latest time before which at most `number` hits start.
         while low < high {

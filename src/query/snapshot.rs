@@ -17,6 +17,7 @@ use super::named_groups::NamedGroups;
 use super::overlay::NameOverlay;
 use super::shared_names::SharedNames;
 use super::track_groups::{GroupId, TrackGroup, TrackGroups};
+use super::untimed::UntimedSamples;
 
 #[cfg(test)]
 thread_local! {
@@ -42,6 +43,7 @@ struct SnapshotParts {
     has_states: bool,
     shows_samples_first: bool,
     drawn_units: Arc<DrawnUnits>,
+    untimed: UntimedSamples,
     shared_names: Arc<SharedNames>,
     /// The number of losses of each severity, once counted: a trace of many files may have 65,536 entries.
     losses_by_severity: Arc<OnceLock<[(Severity, u64); 3]>>,
@@ -69,6 +71,7 @@ impl Snapshot {
             })
         };
         let shows_samples_first = store.meta().summary.samples > 0 && !has_program_spans();
+        let untimed = UntimedSamples::of_store(&store);
         Self(Arc::new(SnapshotParts {
             store,
             display_order,
@@ -77,6 +80,7 @@ impl Snapshot {
             has_states,
             shows_samples_first,
             drawn_units: Arc::default(),
+            untimed,
             shared_names: Arc::default(),
             losses_by_severity: Arc::default(),
             overlay: None,
@@ -94,6 +98,7 @@ impl Snapshot {
             has_states: self.has_states(),
             shows_samples_first: self.shows_samples_first(),
             drawn_units: Arc::clone(&self.0.drawn_units),
+            untimed: self.0.untimed,
             shared_names: Arc::clone(&self.0.shared_names),
             losses_by_severity: Arc::clone(&self.0.losses_by_severity),
             overlay,
@@ -246,13 +251,13 @@ impl Snapshot {
         &self.store().meta().summary
     }
 
-    /// Returns the start of the first row.
+    /// Returns the start of the first row with a time; if none has one, of the first row.
     #[must_use]
     pub fn start_ns(&self) -> i64 {
         self.summary().start_ns
     }
 
-    /// Returns the latest end of a row.
+    /// Returns the latest end of a row with a time; if none has one, of a row.
     #[must_use]
     pub fn end_ns(&self) -> i64 {
         self.summary().end_ns
@@ -272,6 +277,16 @@ impl Snapshot {
 
     /// Returns the innermost group of a track, if it is in one.
     #[must_use]
+    /// Returns the first start and the latest end of all rows, including samples without times.
+    #[must_use]
+    pub fn drawn_range_ns(&self) -> (i64, i64) {
+        let range_ns = (self.start_ns(), self.end_ns());
+        self.0
+            .untimed
+            .range_ns
+            .map_or(range_ns, |(start_ns, end_ns)| (start_ns.min(range_ns.0), end_ns.max(range_ns.1)))
+    }
+
     pub(crate) fn group_of(&self, track: TrackIdx) -> Option<TrackGroup> {
         self.0.groups.of(track)
     }

@@ -35,8 +35,8 @@ impl TraceSummary {
     /// Summarises a trace. Returns [`Cancelled`] if cancelled.
     pub(crate) fn from_snapshot(snapshot: &Snapshot, cancel: &Cancel) -> Result<Self, Cancelled> {
         let tracks = lanes_of_tracks(snapshot);
-        let dur_ns = snapshot.end_ns().abs_diff(snapshot.start_ns());
-        let buckets = Buckets::covering(snapshot.start_ns(), snapshot.end_ns(), dur_ns / (2 * BUCKETS));
+        let (start_ns, end_ns) = snapshot.drawn_range_ns();
+        let buckets = Buckets::covering(start_ns, end_ns, end_ns.abs_diff(start_ns) / (2 * BUCKETS));
         let zeros = || vec![0_u32; buckets.count as usize];
         let filled = tracks
             .par_chunks(64)

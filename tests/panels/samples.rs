@@ -326,3 +326,16 @@ fn the_details_of_a_sample_and_of_a_frame_name_their_module() {
         assert!(!session.says("Label: Top level"), "{}", session.node_texts().join("\n"));
     }
 }
+
+#[test]
+fn the_whole_view_has_the_samples_without_times_that_end_after_the_trace() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let args = r#""args":{"event":"x","unit":"ns","period":40000}"#;
+    let trace = format!(
+        r#"[{{"ph":"P","untimed":true,"pid":1,"tid":1,"ts":0,"stack":["f"],{args}}},{{"ph":"X","name":"s","pid":1,"tid":1,"ts":1000000,"dur":10}}]"#
+    );
+    session.open_text("capture.json", &trace);
+    session.until_timeline();
+    let summary = session.summary();
+    assert!(summary.contains("1.000000 s to 1.000040 s in view"), "{summary}");
+}

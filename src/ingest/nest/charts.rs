@@ -13,7 +13,7 @@ use crate::ingest::spill::SpillFile;
 use crate::model::args::Detail;
 use crate::model::key_texts::abbreviated;
 use crate::model::sample_measure::{OFF_CPU, sample_event};
-use crate::model::{Event, Loss, SampleMeasure, StackIdx, Stacks, TrackIdx, TrackKey, TrackKind};
+use crate::model::{Event, Loss, SampleMeasure, StackIdx, Stacks, TrackIdx, TrackKind};
 use crate::store::{LaneKind, Row};
 
 /// Maximum number of charts per thread; recorders have about ten events.
@@ -175,7 +175,7 @@ impl Nester<'_> {
         let is_untimed = self.is_untimed(event.track);
         self.charts.track(event.track).lane.set(lane);
         self.summary.samples += 1;
-        self.extend_to(event.ts_ns);
+        self.extend_on(event.track, event.ts_ns);
         self.writer.push(lane, Row { start_ns: event.ts_ns, value: event.value, detail, name: name.0 })?;
         let Some(ChartSlot(slot)) = slot else {
             self.lose(Loss::OverLimit, event.track, event.ts_ns);
@@ -193,7 +193,8 @@ impl Nester<'_> {
         let is_held = is_untimed || Some(chart.event) == *off_cpu;
         if is_held {
             // Before other charts end, also if the samples of this one are spilled.
-            self.summary.end_ns = self.summary.end_ns.max(sample.held_to_ns());
+            let end_ns = if is_untimed { &mut self.untimed_ns.1 } else { &mut self.summary.end_ns };
+            *end_ns = sample.held_to_ns().max(*end_ns);
         }
         if let Some((_, spill)) = spill.as_mut().filter(|_| chart.is_spilled) {
             return spill.push(slot, sample);
@@ -218,8 +219,8 @@ impl Nester<'_> {
         pushed
     }
 
-    fn is_untimed(&self, track: TrackIdx) -> bool {
-        self.registry.tables().tracks[track.index()].key.slot == TrackKey::SLOT_UNTIMED
+    pub(super) fn is_untimed(&self, track: TrackIdx) -> bool {
+        self.registry.tables().tracks[track.index()].key.is_untimed()
     }
 
     /// Returns the chart for an event of a thread, and adds it if it is new. Once a thread has several, the names of
@@ -253,11 +254,12 @@ impl Nester<'_> {
         let spill = self.charts.spill.take();
         let mut spilled = spill.map(|(_, spill)| spill.into_samples()).transpose()?;
         self.charts.tracks = Vec::new();
-        let trace_end_ns = self.summary.end_ns;
+        let (timed_end_ns, untimed_end_ns) = (self.summary.end_ns, self.untimed_ns.1);
         for (mut chart, slot) in std::mem::take(&mut self.charts.charts).into_iter().zip(0..) {
             let mut lanes = chart.lanes.take().map_or_else(SpanLanes::new, |lanes| *lanes);
             let track = chart.track;
-            let is_held = self.is_untimed(track) || Some(chart.event) == self.charts.off_cpu;
+            let is_untimed = self.is_untimed(track);
+            let is_held = is_untimed || Some(chart.event) == self.charts.off_cpu;
             if let Some(spilled) = spilled.as_mut().filter(|_| chart.is_spilled) {
                 while let Some(record) = spilled.next_of(slot)? {
                     match record {
@@ -269,7 +271,8 @@ impl Nester<'_> {
                     }
                 }
             }
-            let CutStacks { count, first_ns } = chart.chart.finish(trace_end_ns, self.stacks, &mut self.charts.spans);
+            let end_ns = if is_untimed { untimed_end_ns } else { timed_end_ns };
+            let CutStacks { count, first_ns } = chart.chart.finish(end_ns, self.stacks, &mut self.charts.spans);
             self.lose_many(Loss::DeepNesting, track, first_ns, count);
             self.push_flames(track, &mut lanes)?;
         }
@@ -285,7 +288,7 @@ impl Nester<'_> {
             if existing_lane.is_none() {
                 set_lane(lanes, span.depth, lane);
             }
-            self.extend_to(span.end_ns);
+            self.extend_on(track, span.end_ns);
             let value = span.end_ns.abs_diff(span.start_ns);
             self.writer.push(lane, Row { start_ns: span.start_ns, value, detail: 0, name: span.name.0 })?;
         }

@@ -68,7 +68,7 @@ struct TickMap {
 
 impl TickMap {
     fn new(snapshot: &Snapshot) -> Self {
-        let (start_ns, end_ns) = (snapshot.start_ns(), snapshot.end_ns());
+        let (start_ns, end_ns) = snapshot.drawn_range_ns();
         let dur_ns = u128::from(end_ns.abs_diff(start_ns).max(1));
         let offset_ns = |part: usize| (part as u128 * dur_ns).div_ceil(PARTS as u128);
         // An offset is at most the duration, which has 64 bits.

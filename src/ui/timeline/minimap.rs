@@ -15,7 +15,7 @@ const COLUMN_POINTS: f32 = 2.0;
 
 /// Returns the time under a point of the minimap.
 pub(super) fn time_at(timeline: &Timeline, layout: &TimelineLayout, at: Pos2) -> i64 {
-    let (start_ns, end_ns) = (timeline.snapshot.start_ns(), timeline.snapshot.end_ns());
+    let (start_ns, end_ns) = timeline.snapshot.drawn_range_ns();
     let map = Minimap::new(start_ns, end_ns, f64::from(layout.minimap.width()));
     map.time_from_x(f64::from(at.x - layout.minimap.left()))
 }
@@ -23,7 +23,8 @@ pub(super) fn time_at(timeline: &Timeline, layout: &TimelineLayout, at: Pos2) ->
 /// Shows the minimap and handles drags of the window.
 pub(super) fn show(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {
     let rect = layout.minimap;
-    let map = Minimap::new(timeline.snapshot.start_ns(), timeline.snapshot.end_ns(), f64::from(rect.width()));
+    let (start_ns, end_ns) = timeline.snapshot.drawn_range_ns();
+    let map = Minimap::new(start_ns, end_ns, f64::from(rect.width()));
     let response = ui.interact(rect, ui.scope_id().with("minimap"), Sense::click_and_drag());
     let x_of = |x: f32| f64::from(x - rect.left());
     if let Some(at) = response.interact_pointer_pos() {
@@ -60,7 +61,7 @@ fn paint(timeline: &Timeline, ui: &Ui, rect: Rect, theme: &Theme, map: &Minimap)
     const FREE_POINTS: f32 = 4.0;
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0.0, theme.gutter);
-    let (start_ns, end_ns) = (timeline.snapshot.start_ns(), timeline.snapshot.end_ns());
+    let (start_ns, end_ns) = timeline.snapshot.drawn_range_ns();
     if let Some(summary) = timeline.overlays.summary() {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few thousand columns")]
         let count = (rect.width() / COLUMN_POINTS) as usize;

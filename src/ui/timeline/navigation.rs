@@ -260,7 +260,8 @@ impl Timeline {
         const PART_MAX: f64 = 0.5;
         const ZOOM: f64 = 10.0;
         let mut to = *self.view.target();
-        let trace_ns = self.snapshot.end_ns().abs_diff(self.snapshot.start_ns()) as f64;
+        let (start_ns, end_ns) = self.snapshot.drawn_range_ns();
+        let trace_ns = end_ns.abs_diff(start_ns) as f64;
         if to.width_ns() > trace_ns * PART_MAX {
             to.zoom(ZOOM, to.x_from_time(ts_ns));
         }

@@ -106,7 +106,8 @@ impl Timeline {
         navigation: Navigation,
         pool: Option<LoaderPool>,
     ) -> Self {
-        let view = Viewport::covering(snapshot.start_ns(), snapshot.end_ns(), 1000.0, 600.0);
+        let (start_ns, end_ns) = snapshot.drawn_range_ns();
+        let view = Viewport::covering(start_ns, end_ns, 1000.0, 600.0);
         let pane = |layer| {
             let mut pane = Pane::new(layer);
             pane.load_with(&snapshot, pool.as_ref());
@@ -150,7 +151,8 @@ impl Timeline {
     pub(crate) fn with_snapshot(mut self, snapshot: Snapshot) -> Self {
         let (follows, before) = (self.follows(), *self.view.now());
         // A view of the whole trace changes with its bounds.
-        self.view.set_bounds(snapshot.start_ns(), snapshot.end_ns());
+        let (start_ns, end_ns) = snapshot.drawn_range_ns();
+        self.view.set_bounds(start_ns, end_ns);
         if self.live.is_some_and(|live| live.is_held) {
             self.view.show_exactly(before.start_ns(), before.end_ns());
         }
