@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::args::Load;
 use super::error::CliError;
 use super::load::load;
+use super::messages::counted;
 use super::stdout::to_stdout;
 use crate::base::escape::write_json;
 use crate::base::time::{duration_text, seconds_text, utc_clock_text, utc_day_text};
@@ -36,9 +37,10 @@ struct Info {
     tracks_shown: usize,
     #[serde(skip)]
     tracks_without_events: usize,
-    /// Whether the times are those of events, not of weights drawn side by side.
-    #[serde(skip)]
+    /// Whether the start and the end are times, not weights drawn side by side.
     has_times: bool,
+    /// Samples without times. They do not extend the range of those with times.
+    untimed_samples: u64,
     lanes: u32,
     start_ns: i64,
     end_ns: i64,
@@ -130,6 +132,7 @@ impl Info {
             tracks_shown,
             tracks_without_events: tables.tracks.len() - tracks_shown,
             has_times: snapshot.has_times(),
+            untimed_samples: snapshot.untimed_samples(),
             lanes: store.lane_count(),
             start_ns: summary.start_ns,
             end_ns: summary.end_ns,
@@ -175,6 +178,10 @@ impl Info {
         let (start, end) = (seconds_text(self.start_ns), seconds_text(self.end_ns));
         let time = format!("{start} s to {end} s, {length}");
         line("time", if self.has_times { time } else { "none, samples have weights only".to_owned() })?;
+        if self.has_times && self.untimed_samples > 0 {
+            let samples = counted(self.untimed_samples, "sample");
+            line("untimed", format!("{samples} without times, drawn side by side from the start"))?;
+        }
         if let Some(offset_ns) = self.utc_offset_ns {
             let utc_ns = self.start_ns.saturating_add(offset_ns);
             line("began", format!("{} {} UTC", utc_day_text(utc_ns), utc_clock_text(utc_ns, 3)))?;

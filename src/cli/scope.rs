@@ -3,9 +3,9 @@
 use regex::Regex;
 
 use super::error::CliError;
-use super::messages::say;
+use super::messages::{counted, say};
 use crate::base::typed_time::TypedTime;
-use crate::model::TrackKind;
+use crate::model::{TrackKind, TrackSet};
 use crate::query::Snapshot;
 use crate::query::filter::{Filter, Term, Test, TextTest};
 use crate::query::matcher::Matcher;
@@ -104,7 +104,31 @@ impl ScopeArgs {
         if scope.tracks.is_empty() {
             self.say_what_misses(snapshot);
         }
-        Ok(scope)
+        Ok(self.without_untimed(snapshot, scope))
+    }
+
+    /// Leaves samples without times out of a scope that selects by time, with a note. A trace of such samples alone is
+    /// cut where they are drawn, as in the window.
+    fn without_untimed(&self, snapshot: &Snapshot, scope: Scope) -> Scope {
+        let has_start = self.filter.terms.iter().any(|term| matches!(term.test, Test::Start(_)));
+        let TimeBounds { from, to } = self.range;
+        let limits = [("--from", from.is_some()), ("--to", to.is_some()), ("`start`", has_start)];
+        let limits: Vec<_> = limits.into_iter().filter_map(|(limit, is_given)| is_given.then_some(limit)).collect();
+        let set_of = |is_wanted: bool| {
+            let is_member = |track| snapshot.track(track).key.is_untimed() == is_wanted;
+            TrackSet::from_fn(snapshot.tracks().tracks.len(), is_member)
+        };
+        if limits.is_empty() || snapshot.untimed_samples() == 0 || scope.tracks.intersection(&set_of(true)).is_empty() {
+            return scope;
+        }
+        let limits = limits.join(" and ");
+        if snapshot.is_untimed() {
+            say(format_args!("this trace has no times: its samples are drawn side by side, and cut there by {limits}"));
+            return scope;
+        }
+        let samples = counted(snapshot.untimed_samples(), "sample");
+        say(format_args!("left out: {samples} without times, which {limits} cannot select"));
+        Scope { tracks: scope.tracks.intersection(&set_of(false)), ..scope }
     }
 
     fn say_what_misses(&self, snapshot: &Snapshot) {

@@ -117,6 +117,20 @@ impl Snapshot {
         *self.axis_unit() == AxisUnit::Time
     }
 
+    /// Returns the number of samples without times.
+    #[must_use]
+    pub(crate) fn untimed_samples(&self) -> u64 {
+        self.0.untimed.count
+    }
+
+    /// Returns whether the trace consists of samples without times.
+    #[must_use]
+    pub(crate) fn is_untimed(&self) -> bool {
+        let Summary { spans, instants, counters, flows, samples, .. } = *self.summary();
+        let count = self.untimed_samples();
+        count > 0 && samples == count && [spans, instants, counters, flows] == [0; 4]
+    }
+
     /// Returns the unit of the horizontal axis.
     #[must_use]
     pub(crate) fn axis_unit(&self) -> &AxisUnit {
@@ -263,6 +277,16 @@ impl Snapshot {
         self.summary().end_ns
     }
 
+    /// Returns the first start and the latest end of all rows, including samples without times.
+    #[must_use]
+    pub fn drawn_range_ns(&self) -> (i64, i64) {
+        let range_ns = (self.start_ns(), self.end_ns());
+        self.0
+            .untimed
+            .range_ns
+            .map_or(range_ns, |(start_ns, end_ns)| (start_ns.min(range_ns.0), end_ns.max(range_ns.1)))
+    }
+
     /// Returns the tracks that have something to show: by process in trace order, then by track.
     #[must_use]
     pub(crate) fn display_order(&self) -> &[TrackIdx] {
@@ -277,16 +301,6 @@ impl Snapshot {
 
     /// Returns the innermost group of a track, if it is in one.
     #[must_use]
-    /// Returns the first start and the latest end of all rows, including samples without times.
-    #[must_use]
-    pub fn drawn_range_ns(&self) -> (i64, i64) {
-        let range_ns = (self.start_ns(), self.end_ns());
-        self.0
-            .untimed
-            .range_ns
-            .map_or(range_ns, |(start_ns, end_ns)| (start_ns.min(range_ns.0), end_ns.max(range_ns.1)))
-    }
-
     pub(crate) fn group_of(&self, track: TrackIdx) -> Option<TrackGroup> {
         self.0.groups.of(track)
     }

@@ -53,8 +53,8 @@ fn info_has_every_key_that_scripts_read() {
     let keys = |object: &Value| object.as_object().expect("an object").keys().cloned().collect::<Vec<_>>().join(" ");
     assert_eq!(
         keys(&info),
-        "format spans instants counters flows samples processes threads tracks lanes start_ns end_ns utc_offset_ns source_bytes \
-         store_bytes late_events max_lateness_ns losses notes load"
+        "format spans instants counters flows samples processes threads tracks has_times untimed_samples lanes start_ns end_ns \
+         utc_offset_ns source_bytes store_bytes late_events max_lateness_ns losses notes load"
     );
     assert_eq!(keys(&info["load"]), "seconds peak_budget_bytes chunks chunks_open_max head_moves spilled_bytes cached");
     assert_eq!(info["format"], "Chrome JSON");

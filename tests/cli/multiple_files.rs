@@ -376,3 +376,91 @@ fn an_id_selects_processes_and_threads_of_every_file() {
         assert_eq!(longspan(&args).done().trim(), expected, "{option} {expression}");
     }
 }
+
+/// Writes a trace that begins after 17 minutes, and a profile of 20 ms without times.
+fn trace_and_profile(folder: &Path) -> (PathBuf, PathBuf) {
+    let (trace, profile) = (folder.join("trace.json"), folder.join("stacks.txt"));
+    let spans = (0..10)
+        .map(|k| format!(r#"{{"name":"s","ph":"X","ts":{},"dur":500,"pid":1,"tid":1}}"#, 1_000_000_000 + k * 1000));
+    let counter = r#"{"name":"c","ph":"C","ts":1000000000,"pid":1,"args":{"v":2}}"#.to_owned();
+    fs::write(&trace, format!("[{}]", spans.chain([counter]).collect::<Vec<_>>().join(",\n"))).expect("written");
+    fs::write(&profile, "main;f 12000\nmain;g 8000\n").expect("written");
+    (trace, profile)
+}
+
+#[test]
+fn a_profile_without_times_changes_no_number_of_the_trace_beside_it() {
+    let folder = folder();
+    let (trace, profile) = trace_and_profile(folder.path());
+    let run = |files: &[&Path], args: &[&str]| {
+        let files: Vec<&str> = files.iter().map(|file| text(file)).collect();
+        longspan(&[&args[..1], &["--no-cache"], &files, &args[1..]].concat())
+    };
+    for args in [
+        &["stats", "--counters"][..],
+        &["stats", "--heat-map"],
+        &["spans", "--from", "+2ms", "--to", "+4ms"],
+        &["stats", "--counters", "--from", "+1ms"],
+    ] {
+        let alone = run(&[&trace], args).done().replace(",1,", ",1 in trace.json,");
+        let beside = run(&[&trace, &profile], args).done().replace(",1,", ",1 in trace.json,");
+        assert!(alone.lines().count() > 1, "{alone}");
+        assert_eq!(beside, alone, "{args:?}");
+    }
+    let info = |files: &[&Path]| -> serde_json::Value {
+        serde_json::from_str(&run(files, &["info", "--json"]).done()).expect("JSON")
+    };
+    let (alone, beside) = (info(&[&trace]), info(&[&profile, &trace]));
+    assert_eq!((&beside["start_ns"], &beside["end_ns"]), (&alone["start_ns"], &alone["end_ns"]));
+    assert_eq!((&alone["untimed_samples"], &beside["untimed_samples"]), (&0.into(), &2.into()));
+    let shown = run(&[&trace, &profile], &["info"]).done();
+    assert!(shown.contains("untimed      2 samples without times"), "{shown}");
+}
+
+#[test]
+fn samples_without_times_are_at_the_start_of_the_trace_also_after_exports() {
+    let folder = folder();
+    let (trace, profile) = trace_and_profile(folder.path());
+    let samples = |files: &[&Path]| {
+        let files: Vec<&str> = files.iter().map(|file| text(file)).collect();
+        let dump = longspan(&[&["dump", "--no-cache"], &files[..]].concat()).done();
+        let rows = dump.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+        rows.filter(|row| row["t"] == "sample").map(|row| row["ts"].clone()).collect::<Vec<_>>()
+    };
+    let expected = [1_000_000_000_000_i64, 1_000_012_000_000];
+    assert_eq!(samples(&[&trace, &profile]), expected);
+    for name in ["all.json", "all.pftrace", "all.longspan"] {
+        let all = folder.path().join(name);
+        longspan(&["export", "--no-cache", text(&profile), text(&trace), "-o", text(&all)]).done();
+        assert_eq!(samples(&[&all]), expected, "{name}");
+        let info: serde_json::Value =
+            serde_json::from_str(&longspan(&["info", "--no-cache", "--json", text(&all)]).done()).expect("JSON");
+        let range = (info["start_ns"].as_i64(), info["end_ns"].as_i64());
+        assert_eq!(range, (Some(1_000_000_000_000), Some(1_000_009_500_000)), "{name}");
+    }
+}
+
+#[test]
+fn a_range_of_times_leaves_out_samples_without_times_and_says_so() {
+    let folder = folder();
+    let (trace, profile) = trace_and_profile(folder.path());
+    let stats = |files: &[&Path], args: &[&str]| {
+        let files: Vec<&str> = files.iter().map(|file| text(file)).collect();
+        longspan(&[&["stats", "--samples=event", "--no-cache"], &files[..], args].concat())
+    };
+    let whole = stats(&[&trace, &profile], &[]);
+    assert!(!whole.stderr.contains("left out"), "{}", whole.stderr);
+    assert_eq!(records(&whole.done()).len(), 1);
+    for args in [&["--from", "+0"][..], &["--to", "+1s"], &["--filter", "start>0"]] {
+        let part = stats(&[&trace, &profile], args);
+        assert!(part.stderr.contains("left out: 2 samples without times"), "{}", part.stderr);
+        assert_eq!(records(&part.done()).len(), 0, "{args:?}");
+    }
+    let alone = stats(&[&profile], &["--to", "12ms"]);
+    assert!(
+        alone.stderr.contains("this trace has no times: its samples are drawn side by side, and cut there by --to"),
+        "{}",
+        alone.stderr
+    );
+    assert!(alone.done().contains("12000"));
+}
