@@ -1,10 +1,11 @@
 //! Imports traces into stores: the deferred merge sort and the nesting of spans. Runs on background threads.
 //!
 //! [`pipeline`] combines the parts. [`assemble`] maps a reader's batches to common tables, and [`chunk_cache`] stores
-//! their chunks; a chunked trace is read directly. [`untimed`] places samples without times beside other events. [`merge`](mod@merge) emits all events in time order: [`heads`] picks
-//! the next of the open runs ([`open_run`]), [`gather`] sorts interleaved ones, [`prefetch`] loads ahead, and [`spill`]
-//! stores the chunks beyond the budget. [`nest`] pairs and places spans ([`lanes`], [`ties`], [`tie_sort`], [`asyncs`],
-//! [`pending_ends`]), converts samples to flame charts ([`flame`]), and writes rows through [`rows`].
+//! their chunks; a chunked trace is read directly. [`untimed`] places samples without times beside other events.
+//! [`merge`](mod@merge) emits all events in time order: [`heads`] picks the next of the open runs ([`open_run`]),
+//! [`gather`] sorts interleaved ones, [`prefetch`] loads ahead, and [`spill`] stores the chunks beyond the budget.
+//! [`nest`] pairs and places spans ([`lanes`], [`ties`], [`tie_sort`], [`asyncs`], [`pending_ends`]), converts samples
+//! to flame charts ([`flame`]), and writes rows through [`rows`].
 //!
 //! [`store_target`] is the cache if it is writable. [`import_store`] imports the store of a sorted trace instead.
 //! [`spool`] copies input from pipes to a file.

@@ -1,4 +1,4 @@
-//! Samples without times, as in profiles. They are drawn side by side from the start of the trace, and may end after it.
+//! Samples without times, as in profiles. They are drawn side by side from the start of the trace, and may end after.
 
 use crate::model::TrackIdx;
 use crate::store::{LaneIdx, LaneKind, Store};
