@@ -24,8 +24,8 @@ pub(super) enum RecordField {
     FlowIn,
     FlowOut,
     /// Members of samples only, such as stacks, and extensions of this program's exports. These are the depth of a flow
-    /// point, the CPU of a run, unfinished runs and states, global async spans, samples without times, and the unit of a
-    /// counter.
+    /// point, the CPU of a run, unfinished runs and states, global async spans, samples without times, and the unit of
+    /// a counter.
     Rare,
     /// A key with a leading dot, such as `.file` and `.line` of tracing-chrome. These are arguments too.
     Dotted,

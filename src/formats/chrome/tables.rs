@@ -138,7 +138,8 @@ impl<'a> ChromeTables<'a> {
         self.track_in_slot((TrackKind::Thread, TrackKey::SLOT_UNTIMED), pid, tid, &[])
     }
 
-    /// Returns the row of a track. `parts` make its name, as in [`counter_name`]. A fourth one is the unit of a counter.
+    /// Returns the row of a track. `parts` make its name, as in [`counter_name`]. A fourth one is the unit of a
+    /// counter.
     pub(super) fn track(
         &mut self,
         kind: TrackKind,

@@ -89,7 +89,7 @@ fn weights_of_any_size_are_whole_and_their_sums_do_not_overflow() {
     assert_eq!(seen(&format!("main;f {most}\nmain;g 1")), lines(&[("main;f", most), ("main;g", 1)]));
     let reading = read(&format!("main;f {0}\nmain;f {0}", u64::MAX));
     assert_eq!(samples(&reading), lines(&[("main;f", u64::MAX)]));
-    assert_eq!(reading.lost(), [(Loss::BadNumber, 1), (Loss::Overlap, 1)], "neither the sum nor its end is a number");
+    assert_eq!(reading.lost(), [(Loss::Overlap, 1), (Loss::BadNumber, 1)], "neither the sum nor its end is a number");
     let reading = read(&format!("main;f {0}\nmain;g {0}", i64::MAX));
     assert_eq!(samples(&reading), lines(&[("main;f", i64::MAX as u64), ("main;g", i64::MAX as u64)]));
     assert_eq!(reading.lost(), [(Loss::Overlap, 2)], "all numbers are exact, but their bars overlap");
