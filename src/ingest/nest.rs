@@ -370,9 +370,9 @@ impl<'a> Nester<'a> {
         Ok(reference)
     }
 
-    /// Extends the range of the rows with times, or that of the others.
-    fn extend_on(&mut self, track: TrackIdx, ts_ns: i64) {
-        if self.is_untimed(track) {
+    /// Extends the range of the rows with times, or that of samples without.
+    fn extend_range(&mut self, is_untimed: bool, ts_ns: i64) {
+        if is_untimed {
             let (start_ns, end_ns) = self.untimed_ns;
             self.untimed_ns = (start_ns.min(ts_ns), end_ns.max(ts_ns));
         } else {

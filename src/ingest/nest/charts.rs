@@ -175,7 +175,7 @@ impl Nester<'_> {
         let is_untimed = self.is_untimed(event.track);
         self.charts.track(event.track).lane.set(lane);
         self.summary.samples += 1;
-        self.extend_on(event.track, event.ts_ns);
+        self.extend_range(is_untimed, event.ts_ns);
         self.writer.push(lane, Row { start_ns: event.ts_ns, value: event.value, detail, name: name.0 })?;
         let Some(ChartSlot(slot)) = slot else {
             self.lose(Loss::OverLimit, event.track, event.ts_ns);
@@ -219,7 +219,7 @@ impl Nester<'_> {
         pushed
     }
 
-    pub(super) fn is_untimed(&self, track: TrackIdx) -> bool {
+    fn is_untimed(&self, track: TrackIdx) -> bool {
         self.registry.tables().tracks[track.index()].key.is_untimed()
     }
 
@@ -281,6 +281,7 @@ impl Nester<'_> {
 
     /// Writes the completed spans of a chart. They are derived, so no count of the summary includes them.
     fn push_flames(&mut self, track: TrackIdx, lanes: &mut SpanLanes) -> io::Result<()> {
+        let is_untimed = self.is_untimed(track);
         let mut spans = std::mem::take(&mut self.charts.spans);
         for span in spans.drain(..) {
             let existing_lane = lanes.get(usize::from(span.depth)).and_then(|lane| lane.get());
@@ -288,7 +289,7 @@ impl Nester<'_> {
             if existing_lane.is_none() {
                 set_lane(lanes, span.depth, lane);
             }
-            self.extend_on(track, span.end_ns);
+            self.extend_range(is_untimed, span.end_ns);
             let value = span.end_ns.abs_diff(span.start_ns);
             self.writer.push(lane, Row { start_ns: span.start_ns, value, detail: 0, name: span.name.0 })?;
         }
