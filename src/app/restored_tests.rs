@@ -5,7 +5,7 @@ use std::path::Path;
 use super::preferences::Folders;
 use super::tests::{Session, TWO_SPANS, file, snapshot};
 use crate::export::ExportFormat;
-use crate::model::{Sources, TrackIdx};
+use crate::model::{Module, Sources, TrackIdx};
 use crate::query::Snapshot;
 use crate::scene::arrange::Arrangement;
 use crate::scene::rows::GroupKind;
@@ -22,9 +22,15 @@ use crate::ui::timeline::saved::SavedTimeline;
 
 /// Returns a store of no more than the first of [`TWO_SPANS`], as a preview.
 fn preview_of_two_spans() -> Snapshot {
+    preview_with(Vec::new())
+}
+
+/// Like [`preview_of_two_spans`], with files of sampled code.
+pub(super) fn preview_with(modules: Vec<Module>) -> Snapshot {
     let whole = snapshot(TWO_SPANS);
     let mut meta = whole.store().meta().clone();
     meta.summary.sorted_to_ns = Some(600_000);
+    meta.tracks.modules = modules;
     let file = tempfile::tempfile().unwrap();
     let mut writer = StoreWriter::new(file.try_clone().unwrap(), 1 << 20).unwrap();
     let lane = writer.add_lane(TrackIdx(0), LaneKind::Spans, 0).unwrap();

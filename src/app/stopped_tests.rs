@@ -4,23 +4,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::event::{TabEvent, TaskError, TaskEvent, TaskId};
-use super::tests::{Session, TWO_SPANS, file, snapshot};
-use crate::model::{Module, TrackIdx};
+use super::restored_tests::preview_with;
+use super::tests::{Session, TWO_SPANS, file};
+use crate::model::Module;
 use crate::query::Snapshot;
-use crate::store::{LaneKind, Row, Store, StoreWriter};
 use crate::ui::command::{Command, PanelCommand};
 
 /// Returns a preview of the first of [`TWO_SPANS`], with a file of sampled code.
 fn preview() -> Snapshot {
-    let mut meta = snapshot(TWO_SPANS).store().meta().clone();
-    meta.summary.sorted_to_ns = Some(600_000);
-    meta.tracks.modules = vec![Module { path: "/work".into(), category: "/work".into(), ..Module::default() }];
-    let file = tempfile::tempfile().unwrap();
-    let mut writer = StoreWriter::new(file.try_clone().unwrap(), 1 << 20).unwrap();
-    let lane = writer.add_lane(TrackIdx(0), LaneKind::Spans, 0).unwrap();
-    writer.push(lane, Row { start_ns: 0, value: 400_000, detail: 0, name: 1 }).unwrap();
-    writer.finish(&meta).unwrap();
-    Snapshot::new(Store::from_file(&file, Path::new("preview")).unwrap().into())
+    preview_with(vec![Module { path: "/work".into(), category: "/work".into(), ..Module::default() }])
 }
 
 fn handle(session: &mut Session, event: TabEvent) {

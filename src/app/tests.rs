@@ -14,7 +14,6 @@ use crate::app::event::{TabEvent, TaskEvent};
 use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
-use crate::export::ExportFormat;
 use crate::ingest::{self, CachePolicy, LoadOptions};
 use crate::model::TrackIdx;
 use crate::query::Snapshot;
@@ -432,39 +431,6 @@ fn a_damaged_store_is_sorted_again_while_it_is_shown() {
     let timeline = session.app.timeline_mut().unwrap();
     assert_eq!(timeline.snapshot().store().damaged_in_all(), 0);
     assert_eq!((timeline.view().start_ns(), timeline.view().end_ns()), (view.start_ns(), view.end_ns()));
-}
-
-#[test]
-fn an_export_of_a_damaged_store_restarts_once_the_trace_is_sorted_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let spans = (0..30_000).map(|k| format!(r#"{{"ph":"X","name":"s","pid":1,"tid":1,"ts":{},"dur":9}}"#, 10 * k));
-    let trace = file(folder.path(), "a.json", &format!("[{}]", spans.collect::<Vec<_>>().join(",")));
-    let (cache, out) = (folder.path().join("cache"), folder.path().join("out.csv"));
-    let load = LoadOptions { cache: CachePolicy::Folder(cache), ..LoadOptions::default() };
-    let loaded = ingest::open(&trace, &load, &Cancel::default(), &Progress::default()).unwrap();
-    let kept = loaded.store.path().to_owned();
-    drop(loaded);
-    let whole = std::fs::read(&kept).unwrap();
-    let mut expected = None;
-    for part in [0, 1, 3, 5] {
-        let mut bytes = whole.clone();
-        if part > 0 {
-            bytes[whole.len() * part / 10] ^= 1;
-        }
-        std::fs::write(&kept, bytes).unwrap();
-        std::fs::write(&out, "old").unwrap();
-        let mut session = Session::with(AppOptions { load: load.clone(), ..AppOptions::default() });
-        session.app.open_files(std::slice::from_ref(&trace));
-        session.finish_tasks();
-        session.choose(Purpose::Export(ExportFormat::CSV), out.clone());
-        while !session.app.note().contains("written to") {
-            assert!(session.app.message().is_none(), "{:?}", session.app.message());
-            session.frame(Vec::new());
-            session.finish_tasks();
-        }
-        let written = std::fs::read(&out).unwrap();
-        assert!(*expected.get_or_insert_with(|| written.clone()) == written, "part {part}");
-    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Exports while something else happens to their trace.
 
+use std::path::{Path, PathBuf};
+
 use crate::app::AppOptions;
 use crate::app::event::TaskId;
 use crate::app::tests::{Session, TWO_SPANS, file};
@@ -77,23 +79,70 @@ fn an_export_has_the_chosen_tracks_although_an_import_gives_them_other_indices()
     assert!(message.is_some_and(|text| text.ends_with("the trace no longer has the chosen tracks.")));
 }
 
+/// A trace of 30,000 spans with its store in a cache.
+struct CachedTrace {
+    path: PathBuf,
+    load: LoadOptions,
+    store: PathBuf,
+}
+
+impl CachedTrace {
+    fn new(folder: &Path) -> Self {
+        let spans = (0..30_000).map(|k| format!(r#"{{"ph":"X","name":"s","pid":1,"tid":1,"ts":{},"dur":9}}"#, 10 * k));
+        let path = file(folder, "a.json", &format!("[{}]", spans.collect::<Vec<_>>().join(",")));
+        let load = LoadOptions { cache: CachePolicy::Folder(folder.join("cache")), ..LoadOptions::default() };
+        let loaded = ingest::open(&path, &load, &Cancel::default(), &Progress::default()).unwrap();
+        let store = loaded.store.path().to_owned();
+        Self { path, load, store }
+    }
+
+    /// Damages the byte at some tenths of its store.
+    fn damage(&self, tenths: usize) {
+        let mut bytes = std::fs::read(&self.store).unwrap();
+        let at = bytes.len() * tenths / 10;
+        bytes[at] ^= 1;
+        std::fs::write(&self.store, bytes).unwrap();
+    }
+
+    /// Opens it in a new session.
+    fn opened(&self) -> Session {
+        let mut session = Session::with(AppOptions { load: self.load.clone(), ..AppOptions::default() });
+        session.app.open_files(std::slice::from_ref(&self.path));
+        session.finish_tasks();
+        session
+    }
+}
+
+#[test]
+fn an_export_of_a_damaged_store_restarts_once_the_trace_is_sorted_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (trace, out) = (CachedTrace::new(folder.path()), folder.path().join("out.csv"));
+    let whole = std::fs::read(&trace.store).unwrap();
+    let mut expected = None;
+    for tenths in [0, 1, 3, 5] {
+        std::fs::write(&trace.store, &whole).unwrap();
+        if tenths > 0 {
+            trace.damage(tenths);
+        }
+        std::fs::write(&out, "old").unwrap();
+        let mut session = trace.opened();
+        session.choose(CSV, out.clone());
+        while !session.app.note().contains("written to") {
+            assert!(session.app.message().is_none(), "{:?}", session.app.message());
+            session.frame(Vec::new());
+            session.finish_tasks();
+        }
+        let written = std::fs::read(&out).unwrap();
+        assert!(*expected.get_or_insert_with(|| written.clone()) == written, "damage at {tenths} tenths");
+    }
+}
+
 #[test]
 fn damage_that_an_export_meets_in_a_hidden_tab_is_mended_there() {
     let folder = tempfile::tempdir().unwrap();
-    let spans = (0..30_000).map(|k| format!(r#"{{"ph":"X","name":"s","pid":1,"tid":1,"ts":{},"dur":9}}"#, 10 * k));
-    let trace = file(folder.path(), "a.json", &format!("[{}]", spans.collect::<Vec<_>>().join(",")));
-    let (cache, out) = (folder.path().join("cache"), folder.path().join("out.csv"));
-    let load = LoadOptions { cache: CachePolicy::Folder(cache), ..LoadOptions::default() };
-    let loaded = ingest::open(&trace, &load, &Cancel::default(), &Progress::default()).unwrap();
-    let kept = loaded.store.path().to_owned();
-    drop(loaded);
-    let mut bytes = std::fs::read(&kept).unwrap();
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 1;
-    std::fs::write(&kept, bytes).unwrap();
-    let mut session = Session::with(AppOptions { load, ..AppOptions::default() });
-    session.app.open_files(&[trace]);
-    session.finish_tasks();
+    let (trace, out) = (CachedTrace::new(folder.path()), folder.path().join("out.csv"));
+    trace.damage(5);
+    let mut session = trace.opened();
     session.choose(CSV, out.clone());
     session.app.open_files(&[file(folder.path(), "two.json", TWO_SPANS)]);
     assert_eq!(session.app.tab_count(), 2);
@@ -108,8 +157,6 @@ fn damage_that_an_export_meets_in_a_hidden_tab_is_mended_there() {
 /// A pipe without a reader keeps an export running.
 #[cfg(unix)]
 mod pipes {
-    use std::path::{Path, PathBuf};
-
     use super::*;
     use crate::app::tests::snapshot;
     use crate::ui::command::LiveCommand;
