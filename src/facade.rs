@@ -2,7 +2,7 @@
 //!
 //! The modules mirror those of the crate. Nothing here is an interface for other programs.
 
-#![expect(missing_docs, reason = "each module says at its own door what it does")]
+#![expect(missing_docs, reason = "items are documented where they are defined")]
 
 #[cfg(feature = "window")]
 pub mod app {

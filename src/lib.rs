@@ -1,4 +1,4 @@
-//! Longspan: a viewer for trace timelines of a billion spans, and the engine under it.
+//! Longspan: a viewer for traces of up to a billion spans.
 #![doc = include_str!("../docs/architecture.md")]
 #![cfg_attr(
     not(feature = "window"),

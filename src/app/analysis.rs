@@ -32,7 +32,7 @@ struct RunningQuery {
     snapshot: Snapshot,
     progress: Progress,
     cancel: Cancel,
-    /// The partial totals that a query counts or reads.
+    /// Shared totals, which `Totals` writes and `PartialTotals` reads.
     growing: Option<Arc<GrowingTotals>>,
 }
 

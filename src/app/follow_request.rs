@@ -14,7 +14,7 @@ pub struct FollowRequest {
     pub(crate) inputs: Vec<LiveInput>,
     /// How long events wait for earlier ones, if the command line sets it.
     pub(crate) delay: Option<Duration>,
-    /// Ends with a matching row.
+    /// Stops at the first matching row.
     pub(crate) until: Option<LiveFilter>,
     /// Ends when this many bytes are on disk.
     pub(crate) disk_cap: u64,

@@ -140,7 +140,7 @@ impl Panels {
             None => commands.extend(set.get_mut(tab.panel).show(ui, &view)),
             Some(id) => commands.extend(show_pinned(ui, pinned, id, &view)),
         });
-        // A panel that is pinned takes the query along that it asks for in the same frame.
+        // Runs after the panels: pinning one moves a query that was started in the same frame.
         commands.extend(of_dock);
         if !dock.is_full() {
             commands.extend(show_scope(ui, bar, scope_bar, &view));

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::live::spool_folder::SpoolFolder;
 
 /// The received data of sources that cannot be opened again, which a window that is killed leaves on disk. Dropping it
-/// removes all but the files that could not be read, whose bytes are nowhere else.
+/// removes all but the files that could not be read, which are the only copy.
 #[derive(Debug)]
 pub(crate) struct ReceivedData {
     folder: Option<SpoolFolder>,

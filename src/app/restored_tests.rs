@@ -121,7 +121,7 @@ fn a_trace_that_is_opened_again_waits_for_the_state_that_is_still_written() {
     let folders = Folders { config: folder.path().join("config"), state: folder.path().join("state") };
     let trace = file(folder.path(), "two.json", TWO_SPANS);
     let mut session = Session::opened(&folders, &trace);
-    // A slow disk.
+    // Delays the read, as on a slow disk.
     let (open, gate) = std::sync::mpsc::channel::<()>();
     session.app.writes.start(move || {
         gate.recv().ok(); // until the other end is dropped

@@ -471,7 +471,7 @@ impl App {
         }
     }
 
-    /// Imports a trace into a tab. A file that is written from its trace is written on.
+    /// Imports a trace into a tab. A running export continues.
     pub(super) fn load(&mut self, at: usize, source: LoadSource) {
         self.tabs[at].keep(self.options.folders.as_ref(), &self.writes);
         if let LoadSource::Files(sources) = &source {

@@ -109,7 +109,8 @@ pub(crate) fn load(
     running
 }
 
-/// Creates a snapshot with what frames look up of all tracks. Loops over them, so this is not for the window's thread.
+/// Creates a snapshot with the per-track lookups of frames precomputed. It loops over all tracks, so it must not run on
+/// the window's thread.
 fn snapshot_for_frames(store: Arc<Store>) -> Snapshot {
     Snapshot::new(store).with_shared_names_found()
 }

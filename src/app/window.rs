@@ -145,7 +145,7 @@ struct OpenWindow {
     title: String,
     /// The theme of the title bar, if the window draws it.
     title_shade: Option<Shade>,
-    /// Successive losses of the device: a GPU that never recovers must not spin.
+    /// Consecutive losses of the device, which are limited: a GPU may never recover.
     losses_in_a_row: u32,
 }
 

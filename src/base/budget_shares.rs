@@ -28,7 +28,8 @@ pub(crate) enum BudgetShare {
     OpenRuns,
     /// Chunks that are loaded before the merge takes them. One is always loaded, whatever its size.
     ChunksAhead,
-    /// Events of one time that wait for each other, arguments of open spans, and charts of samples. More are spilled.
+    /// Events with the same time that wait for each other, arguments of open spans, and charts of samples. More are
+    /// spilled.
     WaitingEvents,
     /// Rows to be packed and written.
     StoreRows,

@@ -175,7 +175,7 @@ struct Zoom {
 }
 
 impl Zoom {
-    /// A zoom from `view`, until a span takes a third of it.
+    /// Creates a zoom from `view` until the span fills a third of it.
     fn new(snapshot: &Snapshot, view: &Viewport, frames: u32) -> Self {
         let whole_ns = view.width_ns();
         let (middle_ns, target_ns) = match target(snapshot) {

@@ -1,5 +1,5 @@
-//! Selects the event whose samples a command is about: that of `--event`, or the default. Two events are never added
-//! up.
+//! Selects the event whose samples a command is about: that of `--event`, or the default. Different events are never
+//! summed, since their units differ.
 
 use super::error::CliError;
 use super::messages::say;

@@ -135,7 +135,8 @@ fn paths_of_spans(flame: &Flame, snapshot: &Snapshot, scope: &Scope, progress: &
     Paths { tree, event: Box::default(), unit: NANOSECONDS.into(), things: "spans", missing }
 }
 
-/// Returns the paths of the requested or the default event. Two events are never added up.
+/// Returns the paths of the requested or the default event. Different events are never summed, since their units
+/// differ.
 fn paths_of_samples(flame: &Flame, snapshot: &Snapshot, scope: &Scope, progress: &Progress) -> Result<Paths, CliError> {
     let counted = SampleHistogram::count(snapshot, scope, &Cancel::default(), progress);
     let histogram = counted.unwrap_or_default(); // never cancelled

@@ -8,7 +8,7 @@ use crate::query::flame::{FlameEdit, FlameShape, FlameView, FunctionKey, Measure
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(super) struct LowFlameEdits {
-    /// Begin each path with the innermost frame, and go on to its callers
+    /// Print each path innermost frame first
     #[arg(long)]
     pub(crate) inverted: bool,
     /// Count spans or samples instead of adding up their weights

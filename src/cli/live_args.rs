@@ -21,7 +21,7 @@ pub(super) struct Follow {
     pub(crate) inputs: Vec<LiveInput>,
     /// How long events wait for earlier ones, if given.
     pub(crate) delay: Option<Duration>,
-    /// Ends with a matching row.
+    /// Stops at the first matching row.
     pub(crate) until: Option<LiveFilter>,
     /// Limit for the bytes to record, if given.
     pub(crate) disk_cap: Option<u64>,

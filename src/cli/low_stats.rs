@@ -44,7 +44,7 @@ pub(super) struct LowStatsOf {
     pub(crate) heat_map: Option<HeatMapGrid>,
 }
 
-/// The rows of a table of samples. Functions of one name are one row, or one for each module.
+/// The rows of a table of samples. Functions with the same name are one row, or one for each module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(super) enum LowSampleBy {
     #[default]

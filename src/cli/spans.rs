@@ -16,7 +16,7 @@ use crate::query::longest::{LongestSpans, sorted_longest};
 use crate::query::scope::Scope;
 use crate::query::search::{Hit, search};
 
-/// Limit for the spans of one time that are sorted by depth: a trace may have equal times only.
+/// Limit for the spans with the same start that are sorted by depth: a trace may have equal times only.
 const TIED_MAX: usize = 64 * 1024;
 
 /// Limit for the spans of a trace that are sorted by length: 128 MiB.

@@ -56,7 +56,7 @@ pub(super) enum ShowProgress {
 pub(super) struct TailArgs {
     pub(crate) inputs: Vec<LiveInput>,
     pub(crate) filter: LiveFilter,
-    /// Ends with a matching row.
+    /// Stops at the first matching row.
     pub(crate) until: Option<LiveFilter>,
     pub(crate) format: LiveRowFormat,
     /// How long events wait for earlier ones, if given.
@@ -69,7 +69,7 @@ pub(super) struct TailArgs {
 pub(super) struct Record {
     pub(crate) inputs: Vec<LiveInput>,
     pub(crate) output: PathBuf,
-    /// Ends with a matching row.
+    /// Stops at the first matching row.
     pub(crate) until: Option<LiveFilter>,
     /// Limit for the bytes to record.
     pub(crate) disk_cap: u64,

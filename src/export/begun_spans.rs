@@ -1,7 +1,7 @@
 //! Spans that Chrome JSON represents correctly only as a begin and an end.
 //!
-//! Readers nest the complete spans of one time by their lengths, longest first; Perfetto places them before all begins
-//! of that time. So a span that follows an empty span of the same time would become its parent. A span inside an
+//! Readers nest complete spans with the same start by their lengths, longest first; Perfetto places them before all
+//! begins of that time. So a span that follows an empty span of the same time would become its parent. A span inside an
 //! unfinished span of the same time would be placed around it. As a begin, it keeps its place.
 //!
 //! A span with a length would also be placed inside a child that outlasts it, if both start at the same time. As a
@@ -60,8 +60,8 @@ impl BegunSpans {
     }
 
     /// Returns the form in which an event is written: a begin, or the event itself. Events come in time order, and
-    /// those of one time with parents before their children. `is_outlasted`: a span inside it, of the same start, ends
-    /// later.
+    /// those with the same start with parents before their children. `is_outlasted`: a span inside it, of the same
+    /// start, ends later.
     pub(super) fn form(&mut self, event: Event, is_outlasted: bool) -> Event {
         let Payload::Span { dur_ns, is_unfinished } = event.payload() else { return event };
         if event.ts_ns != self.ts_ns {

@@ -23,7 +23,7 @@ use crate::store::flow::{FlowBound, FlowPoint};
 /// Twice as fast as the default level 6 for a tenth more bytes; level 1 is a third faster still, for half as many bytes
 /// again.
 const GZIP_LEVEL: u32 = 3;
-/// Limit for the buffered events of one time: a trace may have equal times only.
+/// Limit for the buffered events with the same time: a trace may have equal times only.
 const WAITING_MAX: usize = 64 * 1024;
 /// Bytes per write to the compressor.
 const GZIP_PIECE_BYTES: usize = 256 * 1024;
@@ -60,7 +60,7 @@ fn write_plain(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<Expor
     Ok(report)
 }
 
-/// Buffered events of one time, parents before children.
+/// Buffered events with the same time, parents before children.
 #[derive(Debug, Default)]
 struct EventsOfTime {
     /// Each event with the end of its details in `blobs`.

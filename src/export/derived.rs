@@ -48,7 +48,7 @@ pub(super) fn with_derived<'a>(tables: &'a TrackTables, derived: &[DerivedCounte
     Cow::Owned(tables)
 }
 
-/// Returns a name that no counter without a process has: readers merge counters of one name.
+/// Returns a name that no counter without a process has: readers merge counters with the same name.
 fn unused_name(tables: &TrackTables, name: &str) -> Arc<str> {
     let is_used = |name: &str| {
         let counters = tables.tracks.iter().filter(|track| track.key.kind == TrackKind::Counter);

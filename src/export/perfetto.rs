@@ -1,9 +1,9 @@
 //! Writes a Perfetto trace in time order. Spans are begins and ends there, which pair up as a stack. So a span that
 //! overlaps another without nesting goes to a separate row beside the track.
 //!
-//! Memory holds the open spans, and the events of one time, because a flow is a field of its event. A flow that leaves
-//! where nothing is open is written within the last event of its track, unless that is before the previous point of the
-//! flow. So memory also grows with the flows without an end, as most flows of a Perfetto trace are.
+//! Memory holds the open spans, and the events with the same time, because a flow is a field of its event. A flow that
+//! leaves where nothing is open is written within the last event of its track, unless that is before the previous point
+//! of the flow. So memory also grows with the flows without an end, as most flows of a Perfetto trace are.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -25,7 +25,7 @@ use crate::model::{Event, EventFlags, EventKind, Id, Payload, TrackIdx, TrackKin
 use crate::query::Snapshot;
 use crate::store::flow::{FlowBound, FlowPoint};
 
-/// Limit for the buffered events of one time: a trace may have equal times only.
+/// Limit for the buffered events with the same time: a trace may have equal times only.
 const PENDING_EVENTS_MAX: usize = 64 * 1024;
 
 /// The name of the state of a running thread.
@@ -156,7 +156,7 @@ fn threads_in_state(snapshot: &Snapshot, pending: &[PendingEvent]) -> impl Itera
 }
 
 impl<W: Write> OrderedWriter<'_, W> {
-    /// Writes the events of one time, and the ends up to it.
+    /// Writes the events with the same time, and the ends up to it.
     fn write_pending(&mut self) -> Result<(), SinkError> {
         let mut pending = std::mem::take(&mut self.pending);
         let Some(ts_ns) = pending.first().map(|pending| pending.event.ts_ns) else { return Ok(()) };
@@ -272,7 +272,7 @@ impl<W: Write> OrderedWriter<'_, W> {
         }
     }
 
-    /// Records the spans and instants of one time, to which flows of that time may belong.
+    /// Records the spans and instants with the same time, to which flows at that time may belong.
     fn find_owners(&mut self, pending: &[PendingEvent]) {
         self.owners.clear();
         let is_bound = |pending: &PendingEvent| {

@@ -16,7 +16,7 @@ use crate::store::{DetailRef, LaneKind};
 /// Deeper spans share the last reader.
 const DETAIL_READERS: usize = 24;
 
-/// Limit for the sorted rows of one time: a trace may have equal times only.
+/// Limit for the sorted rows with the same time: a trace may have equal times only.
 const TIED_ROWS_MAX: usize = 64 * 1024;
 
 /// A row, and whether it lies outside of the excerpt.
@@ -30,7 +30,7 @@ pub(crate) struct ExportRows<'a> {
     outside: Peekable<std::slice::Iter<'a, SortedRow>>,
     rows: Peekable<ExcerptRows<'a>>,
     readers: Vec<DetailReader>,
-    /// Events of one time, with the ranges of their details in `tied_blobs`.
+    /// Events with the same time, with the ranges of their details in `tied_blobs`.
     tied: VecDeque<(Event, Range<usize>)>,
     tied_blobs: Vec<u8>,
 }
@@ -64,7 +64,7 @@ impl<'a> ExportRows<'a> {
         Some((event, &self.tied_blobs[blob]))
     }
 
-    /// Collects the rows of one time, and sorts points between the spans around them.
+    /// Collects the rows with the same time, and sorts points between the spans around them.
     fn tie(&mut self, first: RowWithOutside) {
         let mut next = Some(first);
         while let Some(row) = next {

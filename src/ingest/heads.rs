@@ -188,8 +188,8 @@ impl HeadTable {
         self.gatherable >= 2 * self.runs.len().max(2 * Self::RUN_COST) && self.runs.len() <= RUNS_MAX
     }
 
-    /// Gathers the next events of all runs before `limit`, and orders the heads anew. Returns whether there are any: a
-    /// run of which one event is left must be emitted alone.
+    /// Gathers the next events of all runs before `limit`, and reorders the heads. Returns whether there are any: a run
+    /// of which one event is left must be emitted alone.
     fn gather(&mut self, limit: Option<Key>) -> bool {
         let first = self.heads.last().and_then(|&(_, slot)| self.runs[slot].as_ref());
         if first.is_none_or(|run| run.key_at(run.next + 1).is_none()) {

@@ -2,8 +2,8 @@
 //! charts of samples.
 //!
 //! Begins and ends pair up per track with a stack, and each depth becomes a lane ([`lanes`](super::lanes)). Unpaired
-//! events are counted, and shown if possible. Only events of one time are reordered, in [`tied`]; all others arrive
-//! sorted.
+//! events are counted, and shown if possible. Only events with the same time are reordered, in [`tied`]; all others
+//! arrive sorted.
 
 mod asynchronous;
 mod charts;
@@ -133,7 +133,7 @@ impl<'a> Nester<'a> {
         self
     }
 
-    /// Spills events of one time and arguments of open spans beyond `bytes`. By default both stay in memory.
+    /// Spills events with the same time and arguments of open spans beyond `bytes`. By default both stay in memory.
     #[must_use]
     pub(crate) fn spilling(mut self, file: &'a SpillFile, bytes: u64) -> Self {
         self.open_blobs = OpenBlobs::spilling(file, bytes / 4);
@@ -315,7 +315,7 @@ impl<'a> Nester<'a> {
     }
 
     #[inline(always)] // as `RowSink::push`
-    #[expect(clippy::inline_always, reason = "see there")]
+    #[expect(clippy::inline_always, reason = "measured there")]
     fn push_span(&mut self, track: TrackIdx, depth: u16, row: Row, end_ns: i64) -> io::Result<LaneIdx> {
         let nest = self.track(track);
         nest.extend_to(end_ns);
@@ -328,7 +328,7 @@ impl<'a> Nester<'a> {
     }
 
     #[inline(always)] // as `RowSink::push`
-    #[expect(clippy::inline_always, reason = "see there")]
+    #[expect(clippy::inline_always, reason = "measured there")]
     fn push_to(&mut self, lane: LaneIdx, row: Row, end_ns: i64) -> io::Result<()> {
         self.summary.spans += 1;
         self.extend_to(row.start_ns);

@@ -124,7 +124,7 @@ fn nest_spilling(
         Some((file, bytes)) => nester.spilling(file, bytes),
     };
     let mut table = HeadTable::default();
-    // Two runs, so that events of one time may be split between them.
+    // Two runs, so that events with the same time may be split between them.
     let half = events.len() / 2;
     let rest = events.split_off(half);
     for (index, events) in [events, rest].into_iter().enumerate() {

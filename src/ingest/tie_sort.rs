@@ -1,5 +1,5 @@
-//! An external merge sort of events of one time: in memory up to a limit, in sorted runs in the spill file beyond it.
-//! It is stable like the sort in memory. Arguments are not moved: each event has the offset of its own.
+//! An external merge sort of events with the same time: in memory up to a limit, in sorted runs in the spill file
+//! beyond it. It is stable like the sort in memory. Arguments are not moved: each event has the offset of its own.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

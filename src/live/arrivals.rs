@@ -341,7 +341,7 @@ impl ReadingThread {
         self.spool.is_some()
     }
 
-    /// Sends the last bytes that the receiver was too busy for, except for very many.
+    /// Sends the backlog of a busy receiver, unless it is very long.
     pub(super) fn end_lag(&mut self) {
         if let Some(lag) = self.lag.take() {
             lag.end();

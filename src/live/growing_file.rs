@@ -20,7 +20,7 @@ const SEEN_BYTES: usize = 128;
 /// Limit for the end that is held back: closing brackets, and the keys of an object after its records.
 const HELD_BYTES_MAX: usize = 4096;
 
-/// Bytes in which the kind of the document is detected.
+/// Length of the prefix that detection reads.
 const HEAD_BYTES: usize = 64 << 10;
 
 /// Time for which a file is read after another one took its place. Its last bytes come soon; a writer that goes on for

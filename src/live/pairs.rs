@@ -194,7 +194,7 @@ pub(crate) type EachOpen<'a> = dyn FnMut(&Arc<TrackKey>, i64, &Arc<LiveName>, Ro
 /// The open spans of the tracks of a source.
 #[derive(Debug, Default)]
 pub(crate) struct LivePairs {
-    /// Has no entry for tracks without open spans.
+    /// Tracks without open spans have no entry.
     open: FxHashMap<OpenKey, OpenSpans>,
     /// The steps of the ids in `open`.
     steps: FxHashMap<u64, AsyncSteps>,

@@ -45,7 +45,7 @@ impl WindowRow {
         }
     }
 
-    /// Returns whether it is a span that did not come as a begin and an end.
+    /// Returns whether it is a complete span instead of a begin and an end.
     fn nests_by_times(&self) -> bool {
         self.order.end.is_none() && self.end_ns().is_some()
     }
@@ -102,7 +102,7 @@ pub(super) struct TrackWindow {
     settled_to_ns: Option<i64>,
 }
 
-/// The end of a span in its lane. Ends of one time come in the order of the final sort.
+/// The end of a span in its lane. Ends with the same time come in the order of the final sort.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct SpanEnd {
     end_ns: i64,

@@ -15,7 +15,7 @@ const PAUSE_NS: u64 = 500_000_000;
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct SteadyLag {
     since: Option<Since>,
-    /// Arrival and lead of the newest event so far of those that arrived together.
+    /// Arrival and lead of the newest event of the current burst.
     arrived: Option<(u64, i64)>,
 }
 

@@ -82,8 +82,8 @@ impl Chunk {
     }
 }
 
-/// Returns the events sorted by time, those of one time in their order. Sorts times with positions, which takes a
-/// fifth of the time of sorting events in random order: a comparison of two numbers moves 16 bytes instead of 32.
+/// Returns the events sorted by time, those with the same time in their order. Sorts times with positions, which takes
+/// a fifth of the time of sorting events in random order: a comparison of two numbers moves 16 bytes instead of 32.
 fn sorted_by_time(events: &[Event]) -> impl Iterator<Item = Event> + use<'_> {
     let key = |(position, event): (usize, &Event)| i128::from(event.ts_ns) << 64 | position as i128;
     let mut order: Vec<i128> = events.iter().enumerate().map(key).collect();

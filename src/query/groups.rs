@@ -172,7 +172,7 @@ impl Grouping {
         Self { name, track, first_names, owners }
     }
 
-    /// Returns whether spans of one name on two tracks may be in two groups.
+    /// Returns whether spans with the same name on two tracks may be in two groups.
     pub(super) fn is_by_track(&self) -> bool {
         self.track.is_some()
     }

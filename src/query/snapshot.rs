@@ -413,7 +413,7 @@ impl Snapshot {
         let kind = self.lane(lane).kind;
         let row = match kind {
             LaneKind::Spans => same_time.find(|&(_, span)| is_same(span)),
-            // Equal rows of one time differ only in their index.
+            // Equal rows with the same time differ only in their index.
             _ => same_time.find(|&(number, span)| number == row.row && is_same(span)),
         };
         row.map(|(row, _)| RowIdx { lane, row })

@@ -73,7 +73,7 @@ impl Bookmarks {
         }
     }
 
-    /// Adds a bookmark and selects it, unless there are too many. Saved traces may have several of one time.
+    /// Adds a bookmark and selects it, unless there are too many. Saved traces may have several at the same time.
     fn insert(&mut self, ts_ns: i64) {
         if self.all.len() >= Self::COUNT_MAX {
             return;

@@ -157,7 +157,7 @@ pub(crate) struct Stack {
 }
 
 impl Stack {
-    /// Returns the minimum and maximum of sums that occur in some buckets; zeros for a stack of nothing.
+    /// Returns the minimum and maximum of sums that occur in some buckets; zeros for an empty stack.
     #[must_use]
     pub(crate) fn range_of_sums(&self, buckets: Buckets) -> (f64, f64) {
         range_in(&self.sums, buckets).unwrap_or_default()

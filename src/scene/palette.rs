@@ -187,7 +187,7 @@ impl Palette {
         self.by
     }
 
-    /// Returns whether spans of one name have the same colour with both durations.
+    /// Returns whether spans with the same name have the same colour with both durations.
     #[must_use]
     pub(crate) fn is_same(&self, dur_ns: u64, other_ns: u64) -> bool {
         self.by != ColorBy::Duration || duration_step(dur_ns) == duration_step(other_ns)

@@ -49,7 +49,7 @@ pub struct Rect {
     pub(crate) style: RectStyle,
 }
 
-/// A run of a lane that one rectangle covers: a span, or neighbouring columns of narrow spans of one name.
+/// A run of a lane that one rectangle covers: a span, or neighbouring columns of narrow spans with the same name.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct ColumnRun {
     /// Left edge, on a whole pixel.

@@ -109,7 +109,7 @@ impl FlowPoint {
     }
 }
 
-/// The latest instants of one time, for [`Event::FLOW_OF_LATEST`].
+/// The latest instants with the same time, for [`Event::FLOW_OF_LATEST`].
 #[derive(Debug)]
 pub(crate) struct LatestInstants<T> {
     ts_ns: i64,
@@ -123,7 +123,7 @@ impl<T> Default for LatestInstants<T> {
 }
 
 impl<T: PartialEq> LatestInstants<T> {
-    /// Limit for the instants of one time. Tracers write an instant right before its flow points.
+    /// Limit for the instants with the same time. Tracers write an instant right before its flow points.
     const LATEST_MAX: usize = 64;
 
     /// Adds an instant. Times do not decrease.

@@ -26,7 +26,7 @@ pub(super) struct Disorder {
     chunk: Chunk,
 }
 
-/// An event that comes later in the trace than its time.
+/// An event that is written out of order.
 #[derive(Debug)]
 struct Stray {
     release: u64,

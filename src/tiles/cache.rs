@@ -124,7 +124,7 @@ struct CounterRange {
     is_outdated: bool,
 }
 
-/// Answers by lane, bucket width and tile index.
+/// Cached tiles, keyed by lane, bucket width and tile index.
 #[derive(Debug, Default)]
 pub struct Tiles {
     spans: TileMap<Cell>,

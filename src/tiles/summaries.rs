@@ -4,7 +4,7 @@
 //! The naive way queries every lane for its longest spans, and takes the longest of these. The summary does the same in
 //! the background, for fewer lanes and buckets. It queries lanes in order of their longest span, until no remaining
 //! lane can have a longer one. For very many lanes, the [`TraceSummary`] has queried all of them once for the whole
-//! trace. That answers wide views, and every narrower bucket that lies within such a span.
+//! trace. Wide views, and narrower buckets inside one of those spans, are answered from it.
 //!
 //! [`TraceSummary`]: super::trace_summary::TraceSummary
 

@@ -116,7 +116,7 @@ fn exported_traces_are_read_back_the_same() {
             let mut expected = counted(source, with_tracks, later_ns, is_json);
             let mut found = BTreeMap::new();
             for (text, count) in counted(&output, with_tracks, 0, is_json) {
-                // Chrome JSON keeps counters of one name apart by a number.
+                // Chrome JSON keeps counters with the same name apart by a number.
                 *found.entry(text.replace("[#2]", "")).or_insert(0) += count;
             }
             assert!(expected.len() > 2, "{trace}");

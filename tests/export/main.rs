@@ -53,7 +53,7 @@ fn load(path: &Path) -> Snapshot {
     Snapshot::new(loaded.unwrap_or_else(|error| panic!("{}: {error}", path.display())).store)
 }
 
-/// Returns all rows in time order. Rows of one time have an order that does not depend on tables.
+/// Returns all rows in time order. Rows with the same time have an order that does not depend on tables.
 fn seen(snapshot: &Snapshot) -> Vec<Seen> {
     let lanes = (0..snapshot.store().lane_count()).map(LaneIdx);
     let mut reader = DetailReader::default();

@@ -52,7 +52,7 @@ fn the_right_button_selects_the_span_under_it_and_offers_what_can_be_done_with_i
     session.click("Statistics of this name");
     session.until("the name chosen in the statistics", |session| session.says("Label: Over time"));
     assert!(session.says("Label: request"), "{}", session.node_texts().join("\n"));
-    // Without a span, the menu has the entries of the moment.
+    // Without a span, the menu has the entries for the time under the pointer.
     let at = on_track(&session, "main", 0.99);
     press_button(&mut session, at, PointerButton::Secondary);
     assert!(!session.says("Zoom to the span"));

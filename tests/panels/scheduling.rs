@@ -76,7 +76,7 @@ fn threads_processes_and_cpus_have_their_times_and_are_sorted_by_a_click() {
 
 #[test]
 fn a_click_on_a_process_shows_its_threads_only() {
-    // Two processes of one name.
+    // Two processes with the same name.
     let mut session = opened(&TRACE.replace("calm", "busy"));
     session.until("the threads", |session| rows(session).len() == 2);
     session.click("Processes");

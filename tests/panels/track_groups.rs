@@ -1,4 +1,4 @@
-//! Track groups: many async spans of one name are one row until the group is unfolded.
+//! Track groups: many async spans with the same name are one row until the group is unfolded.
 
 use egui::{Key, Modifiers, Vec2};
 use egui_kittest::kittest::Queryable;

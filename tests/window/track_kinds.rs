@@ -142,7 +142,7 @@ fn spans_are_coloured_by_the_chosen_property_also_in_the_colour_blind_safe_palet
     let session = Session::with_screen_reader();
     let window = tracks::open_trace(&session, "four.json", &four_tracks(), "other");
     let work = window.screenshot();
-    // The two spans of one name are on the first and second track.
+    // The two spans with the same name are on the first and second track.
     let first = work.find_in(track_rect(&window, "delta"), span_color("work")).expect("a span").middle();
     let second = work.find_in(track_rect(&window, "alpha"), span_color("work")).expect("a span").middle();
     let other = (first.0, find_span(&work, "other").expect("a span").middle().1);

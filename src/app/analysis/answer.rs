@@ -50,7 +50,7 @@ pub(super) struct QueryContext<'a> {
     pub(super) snapshot: &'a Snapshot,
     /// The answer of an earlier query, for a query of a part of it.
     pub(super) hits: Option<&'a Hits>,
-    /// The partial totals that a query counts or reads.
+    /// Shared totals, which `Totals` writes and `PartialTotals` reads.
     pub(super) growing: Option<&'a GrowingTotals>,
     pub(super) cancel: &'a Cancel,
     pub(super) progress: &'a Progress,

@@ -214,7 +214,7 @@ impl App {
     fn handle_failed_load(&mut self, at: usize, sources: &Sources, error: TaskError) {
         let tab = &mut self.tabs[at];
         tab.end_growth(&self.options);
-        // The earlier trace is still open, and its user goes on.
+        // The earlier trace stays open, so the next import must not restore its earlier state.
         if tab.trace.as_ref().is_some_and(OpenTrace::is_whole) {
             tab.reimport = None;
         }

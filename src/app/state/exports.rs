@@ -1,5 +1,5 @@
-//! Exports of traces. Each reads the snapshot that was shown when it started, so it goes on while the trace grows or is
-//! imported again.
+//! Exports of traces. Each reads the snapshot that was shown when it started, so it is unaffected if the trace grows or
+//! is imported again.
 
 use std::path::Path;
 

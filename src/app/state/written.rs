@@ -33,7 +33,7 @@ const CLOSED: &str = "The panel was closed before its file was chosen. Open it a
 
 impl App {
     /// Opens the chosen files, or writes to the chosen one, for the tab of the dialog. The extension of a file
-    /// determines its format; a name without one gets one.
+    /// determines its format; a name without one gets the default.
     pub(in crate::app) fn use_chosen(&mut self, FileRequest { purpose, tab }: FileRequest, paths: &[PathBuf]) {
         let Some(path) = paths.first().cloned() else { return };
         let at = self.position_of(tab);

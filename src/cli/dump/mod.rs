@@ -71,7 +71,7 @@ struct Dump<'a> {
     utids: &'a Utids,
     /// Ids of threads, built on the first use: the look-up takes 40 bytes for each of a million threads.
     utids_by_ids: OnceCell<FxHashMap<(i64, i64), u32>>,
-    /// States of one time, which wait for the CPUs of their threads.
+    /// States with the same time, which wait for the CPUs of their threads.
     held_states: Vec<HeldState>,
     /// CPUs of threads that started to run at that time.
     cpus: FxHashMap<u32, Value>,
@@ -197,7 +197,7 @@ impl<'a> Dump<'a> {
         self.held_states.push(HeldState { ts_ns: ts, utid, line });
     }
 
-    /// Writes the states of one time. A thread that started to run then gets its CPU from the run.
+    /// Writes the states with the same time. A thread that started to run then gets its CPU from the run.
     fn states(&mut self) -> io::Result<()> {
         for HeldState { utid, line: mut state, .. } in self.held_states.drain(..) {
             if state["state"] == "Running"

@@ -69,7 +69,7 @@ pub(super) struct ConcurrencyPoint<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Dependent {
     pub(super) number: i64,
-    /// Time from which it need not wait any longer.
+    /// Time at which its wait ends.
     pub(super) ready_ns: i64,
 }
 

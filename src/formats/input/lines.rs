@@ -56,7 +56,7 @@ pub(crate) trait LineParser: Send {
         out.flush_if_full()
     }
 
-    /// Emits data that was waiting for later lines, since a live stream has no complete line yet.
+    /// Emits data that was held back for later lines, before a live stream blocks.
     fn pause(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
         let _ = out; // most hold nothing back
         Ok(())

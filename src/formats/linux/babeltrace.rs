@@ -172,7 +172,7 @@ impl Babeltrace {
         let name = batch.name(kernel::span_name(&begin).as_bytes(), None, begin.pos);
         self.args.clear();
         write_fields(&begin.fields, &mut self.args);
-        // The first of several fields of one name counts.
+        // The first of several fields with the same name counts.
         let known: FxHashMap<&str, &str> = begin.fields.0.iter().rev().map(|(key, json)| (&**key, &**json)).collect();
         for (key, json) in &event.line.payload.0 {
             match known.get(&**key) {

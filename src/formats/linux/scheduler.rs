@@ -252,8 +252,8 @@ impl Scheduler {
         }
     }
 
-    /// Handles an event of a thread, which thus runs: its time off CPU ends. `cpu` is `None` where events have their
-    /// stacks themselves.
+    /// Handles an event of a thread, which shows that it is running: its time off CPU ends. `cpu` is `None` where
+    /// events have their stacks themselves.
     pub(crate) fn runs(&mut self, batch: &mut BatchBuilder, (ts_ns, cpu): (i64, Option<u64>), tid: i64) {
         let key_of = thread_keys(&self.process_of, self.host.as_deref());
         self.off_cpu.runs(batch, (ts_ns, cpu), tid, key_of);

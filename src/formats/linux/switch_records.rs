@@ -1,6 +1,6 @@
 //! Context switches that `perf record --switch-events` adds to other events: one record when a thread leaves its CPU,
-//! and another one when a thread takes it. They say less than `sched_switch`, so they do not count beside it. Without
-//! a CPU, as in recordings of one command by default, there are only the states of threads.
+//! and another one when a thread takes it. They contain less than `sched_switch`, so they are ignored if it is
+//! recorded. Without a CPU, as in recordings of one command by default, there are only the states of threads.
 
 use super::scheduler::{Scheduler, SchedulerTask, TaskChange, TaskState};
 use crate::formats::output::batch::BatchBuilder;
@@ -13,7 +13,7 @@ pub(crate) enum SwitchChange {
     In,
     /// It waits for something.
     Out,
-    /// It could go on, but another thread takes the CPU.
+    /// Preempted by another thread while still runnable.
     Preempted,
     /// It exits. No record of its switch follows, or one of the thread -1.
     Exit,
@@ -40,7 +40,7 @@ pub(crate) struct SwitchRecords {
 }
 
 impl SwitchRecords {
-    /// Handles an event `sched_switch`: from now on, no record counts.
+    /// Handles an event `sched_switch`: later records are ignored.
     pub(crate) fn see_tracepoint(&mut self) {
         self.is_redundant = true;
     }

@@ -2,7 +2,7 @@
 //! syncs with an id counts. Reads no files.
 //!
 //! In Chrome traces a sync has two records. The receiver records when it arrived. The issuer records when it was sent
-//! and when the reply came, and the sync is halfway between.
+//! and when the reply arrived, and the sync is halfway between.
 
 use rustc_hash::FxHashMap;
 use serde_json::value::RawValue;

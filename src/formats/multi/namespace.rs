@@ -23,7 +23,7 @@ pub(crate) struct FileScope {
     pub(crate) is_first: bool,
     /// Whether it is the only file, so that nothing needs to name it.
     pub(crate) is_alone: bool,
-    /// Whether its losses have its name. Also the only file needs it if positions in it are not those in the input.
+    /// Whether its losses have its name. A single file needs it too if positions in it are not those in the input.
     pub(crate) are_losses_named: bool,
     /// Offset that is added to its times.
     pub(crate) offset_ns: i64,

@@ -216,7 +216,7 @@ impl ProtoDecoder {
         }
     }
 
-    /// Decodes a span. An error is the loss of a damaged one; there is none for a metric or a log record.
+    /// Decodes a span. `Err(Some)` is the loss to count for a damaged one; `Err(None)` is a metric or a log record.
     fn span(
         &mut self,
         bytes: &[u8],

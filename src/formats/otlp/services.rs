@@ -1,5 +1,5 @@
-//! Numbers services, and names them as processes. Services of one name in several namespaces show their namespace, and
-//! services of one name and namespace show their instance.
+//! Numbers services, and names them as processes. Services with the same name in several namespaces show their
+//! namespace, and services with the same name and namespace show their instance.
 
 use std::collections::hash_map::Entry;
 

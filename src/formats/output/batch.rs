@@ -116,8 +116,7 @@ impl BatchBuilder {
         self.batch.losses.add_value(loss, value, pos);
     }
 
-    /// Counts the end of the data before the end of the input, unless a truncated record is counted already. `cut_at`
-    /// is its offset.
+    /// Counts a truncation at offset `cut_at`, unless one is already counted.
     pub(crate) fn lose_cut(&mut self, cut_at: Option<u64>) {
         if let Some(offset) = cut_at
             && self.batch.losses.count(Loss::Truncated) == 0

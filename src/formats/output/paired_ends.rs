@@ -58,7 +58,7 @@ impl PairedEnds {
 
     /// Adds an event to the batch, or merges it into its begin if it is an end with nothing but a time.
     #[inline(always)] // as `BatchBuilder::push`, which gives the reason
-    #[expect(clippy::inline_always, reason = "see there")]
+    #[expect(clippy::inline_always, reason = "measured there")]
     pub(crate) fn push(&mut self, events: &mut Vec<Event>, event: Event) {
         if let Some(begin) = self.begin_for(&event, events.len())
             && let Some(begin) = events.get_mut(begin as usize)

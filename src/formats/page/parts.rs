@@ -213,7 +213,8 @@ impl<R: Read> Read for WithoutParts<'_, R> {
     }
 }
 
-/// Fills the piece of a part at an offset of the page. What is beside the part stays on other lines.
+/// Fills `piece` with spaces, with line breaks at regular offsets and around `part`. `offset` is the position of the
+/// piece in the page.
 fn fill_with_blank_lines(piece: &mut [u8], offset: u64, part: &Range<u64>) {
     piece.fill(b' ');
     let position = |at: u64| at.checked_sub(offset).and_then(|at| usize::try_from(at).ok());

@@ -1,4 +1,5 @@
-//! Puts tracks into groups: nested tracks into those of their parents, and global tracks into that of their device.
+//! Puts tracks into groups: nested tracks into the groups of their parents, and global tracks into the group of their
+//! device.
 
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ struct Node<'d> {
 /// Identifies a node: process, thread, outer node and name.
 type NodeKey<'d> = (&'d Id, &'d Id, Option<u32>, &'d str);
 
-/// The parents of tracks, each after its own parent. Parents of one name below one parent are one.
+/// The parents of tracks, each after its own parent. Parents with the same name below one parent are one group.
 #[derive(Default)]
 struct Nodes<'d> {
     all: Vec<Node<'d>>,

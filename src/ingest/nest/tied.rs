@@ -1,5 +1,5 @@
-//! Collects events of one time, then nests them track by track. Many events, or long arguments, go to the spill file;
-//! the order is the same.
+//! Collects events with the same time, then nests them track by track. Many events, or long arguments, go to the spill
+//! file; the order is the same.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use crate::ingest::tie_sort::{TieSorter, TieSpill, Tied};
 use crate::ingest::ties::{self, EndsFirst};
 use crate::model::{Event, EventKind};
 
-/// Events of one time that are not nested yet.
+/// Events with the same time that are not nested yet.
 #[derive(Default)]
 pub(super) struct TiedEvents<'a> {
     /// The time of all events.

@@ -99,7 +99,7 @@ proptest! {
         prop_assert_eq!(shown.snapshot(&[], 1000), expected);
     }
 
-    /// Begins and ends of one stack, some of one time; the window is settled anywhere, even inside open spans.
+    /// Begins and ends of one stack, some at the same time; the window is settled anywhere, even inside open spans.
     #[test]
     fn spans_that_are_open_keep_their_lanes_when_what_is_in_them_is_settled(
         steps in proptest::collection::vec((any::<bool>(), prop_oneof![Just(0i64), 1i64..5], 0u8..10), 1..200),
@@ -131,7 +131,7 @@ proptest! {
             end(open, u32::MAX, now_ns, &mut shown);
         }
         // The depth of a span is the number of spans that are open when it begins. Ends of earlier spans come before
-        // the begins of one time.
+        // the begins with the same time.
         let is_around = |around: &&WindowRow, row: &WindowRow| {
             around.order.begin < row.order.begin
                 && around.order.end > Some(row.order.begin)

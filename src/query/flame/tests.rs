@@ -7,8 +7,8 @@ use crate::model::{NameIdx, Names};
 use crate::query::ledger_traces::RandomSequence;
 use crate::store::{Meta, Store, StoreWriter};
 
-/// Names of the paths, with their modules: two functions of one name, unnamed ones, some of the kernel, and an idle
-/// one.
+/// Names of the paths, with their modules: two functions with the same name, unnamed ones, some of the kernel, and an
+/// idle one.
 const NAMES: [(&str, Option<&str>); 9] = [
     ("main", Some("app")),
     ("read", Some("libc.so")),

@@ -301,7 +301,7 @@ impl Rows for SampleRows {
         Some(match column {
             NAME if self.count() == 1 => TableCell::Text("1 row".into()),
             NAME => TableCell::Text(format!("{} rows", grouped_digits(self.count())).into()),
-            // Two events are never added up.
+            // Different events are never summed, since their units differ.
             _ if is_event => TableCell::Empty,
             OWN => TableCell::Number(lines.weight(first, own.weight)),
             OWN_SHARE => {

@@ -7,7 +7,7 @@ pub(crate) struct TableColumn {
     pub(crate) width: f32,
     pub(crate) is_number: bool,
     pub(crate) is_sortable: bool,
-    /// A sentence about its content, if the title does not say it; else empty.
+    /// A sentence about its content, if the title does not state it; else empty.
     pub(crate) meaning: &'static str,
     /// The order in which columns that do not fit are hidden, greatest first; 0 for columns that stay.
     pub(crate) spare_rank: u8,

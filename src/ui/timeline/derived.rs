@@ -85,7 +85,7 @@ pub(super) enum RefusedDerived {
 pub(super) struct DerivedRows {
     rows: Vec<DerivedRow>,
     last: u64,
-    /// The reason why the last track was left out, until a message says so.
+    /// The reason why the last track was left out, until it is reported.
     refused: Option<RefusedDerived>,
     /// Whether exports leave them out.
     is_left_out: bool,

@@ -1,5 +1,5 @@
 //! Snapping to the edges of spans: a marker or a selected time near an edge is exactly at it, and a line shows the
-//! edge. The Alt key switches that off.
+//! edge. The Alt key disables it.
 
 use egui::{Pos2, Rangef, Stroke, Ui};
 

@@ -96,7 +96,7 @@ pub(super) struct Step {
     pub(super) part: Part,
 }
 
-/// The edits that can be undone and redone, the last one last.
+/// The edits that can be undone and redone, newest last.
 #[derive(Debug, Default)]
 pub(super) struct EditHistory {
     pub(super) done: VecDeque<Step>,
@@ -110,7 +110,7 @@ impl EditHistory {
     pub(super) fn record(&mut self, edit: Edit, before: Part, now: &Part) {
         self.undone.clear();
         if self.typed.is_some() && self.typed == edit.renamed {
-            // Typed back to the name of before, or undone in the field.
+            // The name is the original one again.
             if self.done.back().is_some_and(|last| last.part == *now) {
                 self.done.pop_back();
                 self.typed = None;

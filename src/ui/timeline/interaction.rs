@@ -151,7 +151,7 @@ impl Interaction {
         self.scope_before.is_some()
     }
 
-    /// Returns the scope of before the drag, and drops it.
+    /// Returns the scope before the drag, and drops it.
     pub(super) fn take_scope_before(&mut self) -> Option<SelectedScope> {
         self.scope_before.take()
     }

@@ -56,7 +56,7 @@ impl TimelineLayout {
             pos2(whole(available.left()), whole(available.top())),
             pos2(whole(available.right()), whole(available.bottom())),
         );
-        // A narrow window reduces the gutter only while it is narrow.
+        // A narrow window limits the gutter, but keeps the chosen width for when it is wide again.
         let x = whole(all.left() + gutter_points.min(all.width() * GUTTER_PART_MAX));
         // Parts that do not fit end with the area, so that they cover nothing below it.
         let below = |top: f32, points: f32| whole((top + points).min(all.bottom()));

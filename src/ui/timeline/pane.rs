@@ -229,7 +229,7 @@ impl SummaryTiles {
         Self { heads: Arc::clone(heads), tiles }
     }
 
-    /// Adds the strips of those of the folded headers that have a summary here.
+    /// Adds the strips of the folded headers that this set summarizes.
     fn draw(
         &mut self,
         folded: &[Group],

@@ -139,7 +139,7 @@ impl Timeline {
         around.find(|&kind| place(kind) == place(row))
     }
 
-    /// Returns the pixels of a row with all that moves with it.
+    /// Returns the pixel range of a row and of the rows that move with it.
     fn unit_extent_px(&self, kind: GroupKind) -> Option<Range<u64>> {
         /// States are above the events of a thread, samples below.
         const BESIDE_MAX: usize = 2;

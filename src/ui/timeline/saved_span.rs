@@ -34,7 +34,7 @@ pub(crate) struct SavedSpan {
 }
 
 impl SavedSpan {
-    /// Returns a row in its saved form. Reads the row alone.
+    /// Returns a row in its saved form. Reads only this row.
     #[must_use]
     pub(crate) fn new(snapshot: &Snapshot, row: RowIdx) -> Self {
         let lane = snapshot.lane(row.lane);

@@ -1,5 +1,5 @@
-//! Sticky headers: that of the process at the top, and that of the innermost group below it. They cover the rows that
-//! have scrolled under them, in the gutter and on the canvas.
+//! Sticky headers: the process at the top, and the innermost group below it. They cover the rows that have scrolled
+//! under them, in the gutter and on the canvas.
 
 use egui::{Rect, Stroke, Ui};
 
@@ -25,8 +25,8 @@ impl Timeline {
     }
 }
 
-/// Returns the sticky headers with their positions, the outer one first: that of the process at the top, and that of
-/// the innermost group below it.
+/// Returns the sticky headers with their positions, the outer one first: the process at the top, and the innermost
+/// group below it.
 pub(super) fn sticky_headers(timeline: &Timeline, shown: &ShownPane<'_>, groups: &[Group]) -> Vec<(Group, Rect)> {
     let mut sticky = Vec::new();
     let outer = groups.first().map(|group| timeline.header_of(group.kind));

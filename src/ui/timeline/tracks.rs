@@ -46,7 +46,7 @@ pub(super) struct TrackState {
     focuses_filter: bool,
     /// The filter that a jump has cleared, until another is set.
     cleared_filter: String,
-    /// The last row that was refused, until a message says so.
+    /// The last row that was refused, until it is reported.
     refused: Option<RefusedRow>,
     /// The group whose name is edited.
     names: Option<CustomGroupId>,

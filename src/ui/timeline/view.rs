@@ -208,7 +208,7 @@ impl ViewState {
         self.now.show_all();
     }
 
-    /// Moves the end of the trace to the right edge, minus the margin, at once and with the same zoom.
+    /// Moves the end of the trace to the right edge, minus the margin, without animation and with the same zoom.
     pub(super) fn end_at_edge(&mut self, end_ns: i64) {
         self.glide = None;
         // The start is clamped, which puts the end at the right edge.

@@ -258,8 +258,8 @@ fn place_of(error: &ReadError) -> String {
     text.split_once(", found").map_or(text.clone(), |(place, _)| place.to_owned())
 }
 
-/// Compares two readings and reports the first difference. With moved ends, events of one time are compared in order
-/// within each track only.
+/// Compares two readings and reports the first difference. With moved ends, events with the same time are compared in
+/// order within each track only.
 #[track_caller]
 pub(super) fn assert_same(usual: &Reading, other: &Reading, how: &str) {
     let have_moved_ends = usual.has_moved_ends || other.has_moved_ends;

@@ -40,7 +40,7 @@ const EXEC: u16 = 1 << 13;
 /// Flag of a switch record: the thread leaves the CPU.
 const SWITCH_OUT: u16 = 1 << 13;
 
-/// Flag of a switch record: the thread that leaves could go on.
+/// Flag of a switch record: the thread that leaves was preempted.
 const SWITCH_OUT_PREEMPT: u16 = 1 << 14;
 
 /// Limit for remembered thread names, which new threads inherit.
@@ -163,7 +163,8 @@ impl PerfEventBuilder {
         Some(())
     }
 
-    /// Handles the exit of a thread, which thus runs. Recordings of one command lack the switch that follows.
+    /// Handles the exit of a thread, which shows that it is running. Recordings of one command lack the switch that
+    /// follows.
     fn exit(
         &mut self,
         header: &PerfHeader,

@@ -305,7 +305,7 @@ mod tests {
             Some(KernelAnchor { symbol: "_stext".into(), address: 0xffff_0000, release })
         };
         assert_eq!(kernel.anchor, anchor(Some("6.1.0")));
-        // A build-id says more than a release.
+        // A build-id identifies a file more precisely than a release.
         assert_eq!(modules.list(&entry(0, &[5; 20], 0, "[kernel.kallsyms]")), Some(()));
         assert_eq!(modules.used_modules(Some("6.1.0")).next().unwrap().anchor, anchor(None));
     }

@@ -88,8 +88,8 @@ impl OffCpu {
         }
     }
 
-    /// Handles an event of a thread, which thus runs. The stack of a switch no longer follows on its CPU, or on any if
-    /// `cpu` is `None`.
+    /// Handles an event of a thread, which shows that it is running. The stack of a switch no longer follows on its
+    /// CPU, or on any if `cpu` is `None`.
     pub(super) fn runs(
         &mut self,
         batch: &mut BatchBuilder,

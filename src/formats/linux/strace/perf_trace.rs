@@ -10,7 +10,7 @@ use crate::formats::input::text::split_word;
 /// Number of decimals of a time in milliseconds.
 const DECIMALS: usize = 3;
 
-/// Stands for each duration that is negative: the call is kept without one, and the loss needs no amount.
+/// Placeholder for a negative duration: the call is kept without one, and the loss needs no amount.
 const BEFORE_START_NS: i64 = -1;
 
 /// Parses a line; returns `None` if it is not from `perf trace`.

@@ -17,7 +17,7 @@ const THREADS_MAX: usize = 1 << 20;
 
 #[derive(Debug, Default)]
 pub(super) struct LineThreads {
-    /// Id of the main thread, once known. Its lines have [`MAIN_TID`] all the same.
+    /// Id of the main thread, once known. Its lines have [`MAIN_TID`] nevertheless.
     main_id: Option<i64>,
     /// Number of its track: the id if it was known from the start, or else 0.
     main_track_tid: i64,

@@ -15,7 +15,7 @@ use crate::model::{Loss, Losses, SourcePos};
 const PLAYWRIGHT: &str = "Playwright trace";
 const HAR: &str = "HAR";
 
-/// Limit for the bytes of a member with the name of a body, which is a hash with an extension.
+/// Limit for the bytes of a member that is named like a body: a hash and an extension.
 const BODY_BYTES_MAX: usize = 1 << 10;
 
 const READ_BYTES: u64 = 256 << 10;

@@ -16,7 +16,7 @@ use crate::store::{LaneIdx, LaneKind, RowIdx};
 use crate::tiles::summaries::TrackSummaries;
 use crate::tiles::{TileOwner, TileSource};
 
-/// Two queues of a GPU, each with spans, a slot and counters of one name, and a counter of the GPU.
+/// Two queues of a GPU, each with spans, a slot and counters with the same name, and a counter of the GPU.
 fn queues() -> Vec<Message> {
     let of_queue = |number: u64| {
         let uuid = |index: u64| number * 10 + index;

@@ -156,7 +156,7 @@ fn siblings_in_a_group_are_in_the_order_of_their_parent() {
         ["P", "P / z", "P / a", "P / m", "b"],
     ];
     assert_eq!(names(&snapshot), expected.concat());
-    // Groups of one name in several processes are several groups.
+    // Groups with the same name in several processes are several groups.
     assert_eq!(snapshot.groups().iter().map(|group| group.tracks).collect::<Vec<_>>(), [5, 5, 5]);
 }
 

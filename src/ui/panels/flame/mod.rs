@@ -282,7 +282,7 @@ impl FlamePanel {
         ui.label(RichText::new(text).color(theme.weak_text)).on_hover_text(hint);
     }
 
-    /// Shows the choice of an event, if samples have several; two events are never added up.
+    /// Shows the choice of an event, if samples have several; different events are never summed.
     fn show_events(&mut self, ui: &mut Ui) {
         let answer = self.answer.as_ref().filter(|answer| self.samples && answer.paths.events.len() > 1);
         let Some(paths) = answer.map(|answer| &answer.paths) else { return };
