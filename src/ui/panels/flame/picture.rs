@@ -14,6 +14,7 @@ use crate::scene::color::Rgba;
 use crate::scene::flame::{BarContent, BarOrder, FlameBar, FlameLayout, NamesOf};
 use crate::scene::labels::{shorten_label, shown_name};
 use crate::scene::palette::Palette;
+use crate::ui::questions::PtrEq;
 use crate::ui::theme::{LABEL_POINTS, Theme, color32};
 use crate::ui::widgets::letters::letter_width;
 use crate::ui::widgets::reading_order::on_screen;
@@ -44,8 +45,8 @@ pub(super) struct LaidOut {
 
 #[derive(Debug, Clone, PartialEq)]
 struct LayoutKey {
-    /// Address of the picture, which the owner of the layout keeps alive.
-    picture: usize,
+    /// Kept alive: another picture could get its address.
+    picture: PtrEq<FlamePicture>,
     roots: [FlameNodeIdx; 2],
     measure: Measure,
     order: BarOrder,
@@ -123,7 +124,7 @@ impl LaidOut {
 
     fn update(&mut self, canvas: &FlameCanvas<'_>, width: f32) {
         let FlameCanvas { snapshot, picture, roots, measure, order, .. } = *canvas;
-        let key = LayoutKey { picture: Arc::as_ptr(picture) as usize, roots, measure, order, width };
+        let key = LayoutKey { picture: PtrEq(Arc::clone(picture)), roots, measure, order, width };
         if self.key.as_ref() == Some(&key) {
             return;
         }
