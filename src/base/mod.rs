@@ -1,6 +1,6 @@
 //! The base of every other module: time, units, cancellation, progress, density, the memory budget, files, disks, free
-//! space, mapped and temporary files, threads, signals, escaping, CSV cells, numbers in bytes and demangling.
-//! Independent of traces.
+//! space, mapped and temporary files, threads, signals, escaping, CSV cells, numbers in bytes, hexadecimal numbers and
+//! demangling. Independent of traces.
 
 pub(crate) mod budget;
 pub(crate) mod budget_shares;
@@ -17,6 +17,7 @@ pub(crate) mod folders;
 pub(crate) mod free_space;
 #[cfg(test)]
 pub(crate) mod generated_docs;
+pub(crate) mod hex;
 pub(crate) mod log_scale;
 pub(crate) mod mapped;
 pub(crate) mod merged;

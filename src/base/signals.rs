@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::cancel::Cancel;
+use super::hex::hex_number;
 
 /// The work that the first signal cancels, instead of ending the program.
 static TO_STOP: OnceLock<ToStop> = OnceLock::new();
@@ -158,6 +159,6 @@ pub(crate) fn watch(_: fn(String)) {}
 fn ignored_signals() -> impl Fn(i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    let mask = mask.and_then(|mask| hex_number(mask.trim())).unwrap_or(0);
     move |signal| mask >> (signal - 1) & 1 == 1
 }

@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::hex::hex_number;
+
 /// Maximum number of modules of a trace; real traces have a few hundred. Frames of other modules remain unsymbolized.
 pub(crate) const MODULES_MAX: usize = 1 << 14;
 
@@ -39,10 +41,7 @@ impl BuildId {
         const BYTES_MIN: usize = 8;
         let pairs = digits.chunks_exact(2);
         let is_whole = pairs.remainder().is_empty() && (BYTES_MIN..=Self::BYTES_MAX).contains(&pairs.len());
-        let byte = |pair: &[u8]| {
-            let pair = std::str::from_utf8(pair).ok().filter(|pair| !pair.starts_with('+'))?;
-            u8::from_str_radix(pair, 16).ok()
-        };
+        let byte = |pair: &[u8]| u8::try_from(hex_number(pair)?).ok();
         let bytes = is_whole.then(|| pairs.map(byte).collect::<Option<Vec<u8>>>()).flatten()?;
         Self::new(&bytes)
     }
@@ -263,8 +262,7 @@ impl From<KernelAnchor> for (Box<str>, u64) {
 #[must_use]
 pub(crate) fn address_of(text: &str) -> Option<u64> {
     let (_, digits) = text.rsplit_once("+0x")?;
-    let is_address = (1..=16).contains(&digits.len()) && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-    is_address.then(|| u64::from_str_radix(digits, 16).ok()).flatten()
+    hex_number(digits).filter(|_| digits.len() <= 16)
 }
 
 #[cfg(test)]

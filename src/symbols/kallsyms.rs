@@ -1,6 +1,8 @@
 //! Parses `kallsyms`, the symbols of a running kernel, one per line: `address type name [module]`. Kernels list zeros
 //! for users who may not see addresses.
 
+use crate::base::hex::hex_number;
+
 /// The functions of a kernel by address.
 #[derive(Debug, Default)]
 pub(super) struct KernelFunctions {
@@ -16,8 +18,7 @@ impl KernelFunctions {
         for line in list.split(|&byte| byte == b'\n') {
             let mut parts = line.split(u8::is_ascii_whitespace).filter(|part| !part.is_empty());
             let (Some(address), Some(kind), Some(name)) = (parts.next(), parts.next(), parts.next()) else { continue };
-            let address = std::str::from_utf8(address).ok().and_then(|digits| u64::from_str_radix(digits, 16).ok());
-            let Some(address) = address.filter(|&address| address != 0) else { continue };
+            let Some(address) = hex_number(address).filter(|&address| address != 0) else { continue };
             if !matches!(kind, b"T" | b"t" | b"W" | b"w") || name.starts_with(b"$") {
                 continue;
             }

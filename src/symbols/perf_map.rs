@@ -2,6 +2,7 @@
 //! name`, in hexadecimal. A later line replaces the earlier code that it overlaps.
 
 use super::latest::{LatestRanges, LatestRangesBuilder};
+use crate::base::hex::prefixed_hex_number;
 
 /// Functions by address. Names are ranges of the list.
 #[derive(Debug, Default)]
@@ -33,13 +34,9 @@ impl JitFunctions {
 
 /// Returns start and end of a function, and where its name starts in the line.
 fn row(line: &[u8]) -> Option<(u64, u64, usize)> {
-    let number = |digits: &[u8]| {
-        let digits = std::str::from_utf8(digits).ok()?;
-        u64::from_str_radix(digits.strip_prefix("0x").unwrap_or(digits), 16).ok()
-    };
     let first = memchr::memchr(b' ', line)?;
     let second = first + 1 + memchr::memchr(b' ', &line[first + 1..])?;
-    let (from, bytes) = (number(&line[..first])?, number(&line[first + 1..second])?);
+    let (from, bytes) = (prefixed_hex_number(&line[..first])?, prefixed_hex_number(&line[first + 1..second])?);
     (second + 1 < line.len()).then_some((from, from.checked_add(bytes)?, second + 1))
 }
 

@@ -12,6 +12,7 @@ use super::locate::{Locator, ModulePath};
 use super::separate::{DebugLink, SharedLink};
 use super::state::NameState;
 use crate::base::cancel::{Cancel, Cancelled};
+use crate::base::hex::hex_number;
 use crate::model::{BuildId, Module, ModuleKind};
 
 /// Size limit for the function list of a kernel.
@@ -287,7 +288,7 @@ fn own_vdso() -> Option<InputFile> {
     let maps = String::from_utf8_lossy(&maps);
     let range = maps.lines().find(|line| line.ends_with("[vdso]"))?.split_whitespace().next()?;
     let (start, end) = range.split_once('-')?;
-    let (start, end) = (u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?);
+    let (start, end) = (hex_number(start)?, hex_number(end)?);
     let len = end.checked_sub(start).filter(|&len| len <= BYTES_MAX)?;
     let mut bytes = vec![0; usize::try_from(len).ok()?];
     let memory = std::fs::File::open("/proc/self/mem").ok()?;

@@ -1,6 +1,7 @@
 //! The kernel trace in a Chrome trace: ftrace text as one JSON string under `systemTraceEvents`, on the clock of the
 //! other events. Decodes the string incrementally, line by line.
 
+use crate::base::hex::hex_number;
 use crate::formats::ReadError;
 use crate::formats::input::lines::{LineParser, Output, TextLine};
 use crate::formats::linux::ftrace::Ftrace;
@@ -83,7 +84,7 @@ impl SystemTrace {
                 char::REPLACEMENT_CHARACTER
             }
             [_, b'u', ref digits @ ..] => {
-                let unit = std::str::from_utf8(digits).ok().and_then(|digits| u16::from_str_radix(digits, 16).ok());
+                let unit = hex_number(digits).and_then(|unit| u16::try_from(unit).ok());
                 self.escape.clear();
                 return self.push_unit(unit);
             }

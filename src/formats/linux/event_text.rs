@@ -10,6 +10,7 @@ use super::syscalls::{CallThread, SystemCall, ThreadCalls, end_of_current};
 use super::thread_table::{TaskName, ThreadTable, push_kernel_name};
 use super::trace_markers::{MarkerSource, marker};
 use super::tracer_text::function_dur_ns;
+use crate::base::hex::prefixed_hex_number;
 use crate::formats::input::text::parsed;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
@@ -114,8 +115,7 @@ impl KernelText {
     /// Adds a new thread, whose id may have been that of an earlier one.
     fn start_task(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
         let &TextEvent { ts_ns, tid, fields, .. } = event;
-        let flags = value(fields, b"clone_flags").and_then(|flags| std::str::from_utf8(flags).ok());
-        let flags = flags.and_then(|flags| u64::from_str_radix(flags.trim_start_matches("0x"), 16).ok());
+        let flags = value(fields, b"clone_flags").and_then(prefixed_hex_number);
         if let (Some(new), Some(flags)) = (number(fields, b"pid"), flags) {
             if self.calls.start_thread(new) {
                 self.end_call(batch, ts_ns, new);
@@ -309,10 +309,7 @@ fn name_before<'a>(fields: &'a [u8], key: &[u8], next: &[u8]) -> Option<&'a [u8]
 }
 
 fn binder_from_fields(name: &[u8], fields: &[u8]) -> Option<BinderEvent> {
-    let hexadecimal = |key: &[u8]| {
-        let digits = std::str::from_utf8(value(fields, key)?).ok()?;
-        u64::from_str_radix(digits.strip_prefix("0x").unwrap_or(digits), 16).ok()
-    };
+    let hexadecimal = |key: &[u8]| prefixed_hex_number(value(fields, key)?);
     if name == b"binder_return" {
         return Some(BinderEvent::Return { code: hexadecimal(b"cmd")? });
     }

@@ -1,6 +1,7 @@
 //! Fields of an event of babeltrace, as JSON: `{ a = 1, b = "x", c = [ [0] = 1 ] }`. Hexadecimal numbers stay texts. An
 //! enumeration, such as `( "ON" : container = 1 )`, is its label and its number: `ON (1)`.
 
+use crate::base::hex::hex_number;
 use crate::formats::output::args::push_quoted;
 
 /// Limit for nested values; those of real traces are a few levels deep.
@@ -43,7 +44,7 @@ pub(super) fn number(json: &str) -> Option<i64> {
 pub(super) fn unsigned(json: &str) -> Option<u64> {
     let text = json.trim_matches('"');
     match text.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        Some(digits) => hex_number(digits),
         None => text.parse().ok(),
     }
 }
@@ -284,8 +285,8 @@ fn unescaped(escape: &[u8]) -> Option<(u8, usize)> {
         b't' => b'\t',
         b'v' => b'\x0b',
         b'x' => {
-            let digits = std::str::from_utf8(escape.get(1..3)?).ok()?;
-            return Some((u8::from_str_radix(digits, 16).ok()?, 3));
+            let byte = u8::try_from(hex_number(escape.get(1..3)?)?).ok()?;
+            return Some((byte, 3));
         }
         &other => other,
     };

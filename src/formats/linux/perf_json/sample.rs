@@ -8,6 +8,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
+use crate::base::hex::hex_number;
 use crate::formats::input::decimal::nanos_from_nanos;
 use crate::formats::input::text::parsed;
 use crate::formats::json::lenient::LenientList;
@@ -171,7 +172,7 @@ fn with_bytes(text: Cow<'_, str>) -> Cow<'_, str> {
     let mut bytes = Vec::with_capacity(text.len());
     for (number, part) in text.split(MARK).enumerate() {
         let digits = part.strip_prefix("ff").and_then(|part| part.get(..2)).filter(|_| number > 0);
-        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+        match digits.and_then(|digits| u8::try_from(hex_number(digits)?).ok()) {
             Some(byte) => {
                 bytes.push(byte);
                 bytes.extend_from_slice(&part.as_bytes()[b"ffc3".len()..]);

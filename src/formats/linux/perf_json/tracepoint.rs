@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use super::sample::{BYTE_BEYOND_ASCII, string};
+use crate::base::hex::hex_number;
 use crate::formats::linux::scheduler::{SchedulerTask, Switch, TaskState};
 use crate::formats::linux::syscalls::SystemCall;
 use crate::formats::output::args::{ArgsWriter, push_quoted};
@@ -139,7 +140,7 @@ impl<'a> TracepointFields<'_, 'a> {
     fn number(&self, key: &str) -> Option<i64> {
         let text = self.text(key)?;
         match text.strip_prefix("0x") {
-            Some(digits) => u64::from_str_radix(digits, 16).ok().map(u64::cast_signed),
+            Some(digits) => hex_number(digits).map(u64::cast_signed),
             None => text.trim().parse().ok(),
         }
     }

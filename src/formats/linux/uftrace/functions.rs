@@ -10,6 +10,7 @@ use super::arguments::{CallSpecs, ValueSpecs};
 use super::info::Info;
 use super::tasks::{Session, SessionIdx, Tasks};
 use crate::base::demangle::demangle;
+use crate::base::hex::hex_number;
 use crate::formats::input::lines::{LineReader, TextLine};
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
@@ -359,14 +360,13 @@ fn mapping(line: &[u8]) -> Option<Mapping> {
     let text = std::str::from_utf8(line).ok()?;
     let (range, rest) = text.split_once(' ')?;
     let (start, end) = range.split_once('-')?;
-    let hex = |digits| u64::from_str_radix(digits, 16).ok();
     // A path may have spaces; only the fields before it do not.
     let path = rest.splitn(5, ' ').nth(4)?.trim_start();
     let (path, build_id) = match path.rsplit_once(" build-id:") {
         Some((path, id)) => (path, BuildId::from_hex(id.as_bytes())),
         None => (path, None),
     };
-    Some(Mapping { start: hex(start)?, end: hex(end)?, path: path.as_bytes().into(), build_id })
+    Some(Mapping { start: hex_number(start)?, end: hex_number(end)?, path: path.as_bytes().into(), build_id })
 }
 
 /// Adds the symbol of a line.
@@ -385,7 +385,7 @@ fn add_symbol(line: &[u8], table: &mut SymbolTable) {
 /// Parses a line `address type name`.
 fn symbol(line: &[u8]) -> Option<(u64, &[u8])> {
     let (address, rest) = line.split_at_checked(memchr::memchr(b' ', line)?)?;
-    let address = u64::from_str_radix(std::str::from_utf8(address).ok()?, 16).ok()?;
+    let address = hex_number(address)?;
     let name = rest.get(3..).filter(|name| !name.is_empty())?;
     Some((address, name))
 }
@@ -393,8 +393,7 @@ fn symbol(line: &[u8]) -> Option<(u64, &[u8])> {
 /// Adds the specifications of a line after that of its function.
 fn add_specs(line: &[u8], word_bytes: usize, function: &mut Option<u64>, table: &mut SymbolTable) {
     if let Some(line) = line.strip_prefix(b"F: ") {
-        let digits = std::str::from_utf8(line).ok().and_then(|text| text.split(' ').next());
-        *function = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
+        *function = line.split(|&byte| byte == b' ').next().and_then(hex_number);
         return;
     }
     let (Some(address), Some((kind, specs))) = (*function, line.split_first_chunk()) else { return };

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::base::hex::hex_number;
 use crate::formats::input::decimal::nanos_from_seconds;
 use crate::formats::input::lines::LineReader;
 use crate::formats::input::source::Source;
@@ -97,7 +98,7 @@ impl Tasks {
                 self.starts.entry(number("pid")?).or_default().push((ts_ns()?, session));
             }
             b"DLOP " => {
-                let base = u64::from_str_radix(std::str::from_utf8(field(line, "base")?).ok()?, 16).ok()?;
+                let base = hex_number(field(line, "base")?)?;
                 let library = Library { base, path: field(line, "libname")?.into() };
                 let session = self.session(field(line, "sid")?, None)?;
                 self.sessions[session.0 as usize].libraries.push(library);

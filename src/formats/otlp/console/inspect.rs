@@ -3,6 +3,8 @@
 
 use serde_json::{Map, Number, Value};
 
+use crate::base::hex::hex_number;
+
 /// Limit for nesting. Node.js prints three levels.
 const DEPTH_MAX: u32 = 64;
 
@@ -227,7 +229,7 @@ impl<'t> InspectParser<'t> {
             'u' if self.consume("{") => {
                 let (digits, rest) = self.rest.split_once('}')?;
                 self.rest = rest;
-                char::from_u32(u32::from_str_radix(digits, 16).ok()?)?
+                char::from_u32(u32::try_from(hex_number(digits)?).ok()?)?
             }
             'u' => self.utf16()?,
             other => other,
@@ -237,7 +239,7 @@ impl<'t> InspectParser<'t> {
     fn hex(&mut self, len: usize) -> Option<u32> {
         let (digits, rest) = self.rest.split_at_checked(len)?;
         self.rest = rest;
-        u32::from_str_radix(digits, 16).ok()
+        u32::try_from(hex_number(digits)?).ok()
     }
 
     /// Consumes the digits of a UTF-16 unit, and those of the second half of a pair. A half alone is replaced.

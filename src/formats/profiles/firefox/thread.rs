@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::wire::{FirefoxRow, FirefoxStackTables, FirefoxTable, Library};
+use crate::base::hex::hex_number;
 use crate::formats::ReadError;
 use crate::formats::json::document::{Document, JsonExtent, TableCharge};
 use crate::formats::output::batch::BatchBuilder;
@@ -146,7 +147,7 @@ type FrameColumns<'a> = FirefoxRow<'a, 3>;
 impl FrameNames<'_> {
     /// Returns the library of an unsymbolized frame and the address in it.
     fn address(&self, row: &FrameColumns<'_>) -> Option<(&Library, u64)> {
-        let number = |text: &str| u64::from_str_radix(text.strip_prefix("0x")?, 16).ok();
+        let number = |text: &str| hex_number(text.strip_prefix("0x")?);
         if let Some(location) = row.index(1) {
             let absolute = number(self.texts.get(location))?;
             return self.libs.iter().find_map(|library| Some((library, library.relative(absolute)?)));

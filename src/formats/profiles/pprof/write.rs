@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::fields::{function, label, line, location, mapping, profile, sample, value_type};
 use super::own_fields::own_mapping;
+use crate::base::hex::hex_number;
 use crate::formats::output::modules::{ModulesByCategory, WrittenModule, file_name, is_memory};
 use crate::formats::protobuf::encode::{push_bytes, push_message, push_number, push_varint};
 use crate::formats::protobuf::numbers::FieldNumber;
@@ -275,8 +276,8 @@ fn is_library(path: &str) -> bool {
 /// Parses `file+0x12`; returns `None` for function names, recognised by an empty file, spaces, parentheses or slashes.
 fn address_in_file(name: &str) -> Option<(&str, u64)> {
     let (file, offset) = name.rsplit_once("+0x")?;
-    let is_written = !file.is_empty() && !file.contains([' ', '(', '/']) && !offset.starts_with(['+', '0']);
-    Some((file, u64::from_str_radix(offset, 16).ok()?)).filter(|_| is_written)
+    let is_written = !file.is_empty() && !file.contains([' ', '(', '/']) && !offset.starts_with('0');
+    Some((file, hex_number(offset)?)).filter(|_| is_written)
 }
 
 fn push_packed(message: &mut Vec<u8>, field: FieldNumber, numbers: &[u64]) {
