@@ -121,6 +121,44 @@ fn the_map_shows_time_that_only_overlapping_spans_fill() {
 }
 
 #[test]
+fn a_column_of_the_map_is_the_mean_of_its_buckets() {
+    // Buckets of 16 ns from 32 ns on.
+    let filled = vec![3, 0, 8, 1, 0, 0, 5, 2];
+    let buckets = Buckets { first: 2, count: 8, width_log2: 4 };
+    let summary = TraceSummary::from_filled(buckets, filled.clone());
+    for (start_ns, end_ns, count) in [(32, 160, 8), (32, 160, 16), (32, 160, 4), (40, 136, 3), (0, 192, 6), (64, 68, 4)]
+    {
+        let width_ns = (end_ns - start_ns) / count;
+        let at = |ns: i64| usize::try_from((ns >> 4) - 2).ok().and_then(|bucket| filled.get(bucket)).map_or(0, |&n| n);
+        let sums = (0..count).map(|column| {
+            let from_ns = start_ns + column * width_ns;
+            (from_ns..from_ns + width_ns).map(at).sum::<u32>()
+        });
+        let sums: Vec<u32> = sums.collect();
+        let most = f64::from(*sums.iter().max().unwrap());
+        let columns = summary.columns(start_ns, end_ns, count as usize);
+        for (column, sum) in columns.iter().zip(&sums) {
+            let expected = (f64::from(*sum) / most).sqrt();
+            assert!((f64::from(*column) - expected).abs() < 1e-6, "{start_ns} to {end_ns}: {columns:?} for {sums:?}");
+        }
+        assert_eq!(columns.len(), sums.len());
+    }
+    assert_eq!(summary.columns(64, 64, 3), [1.0; 3], "no time at all");
+    assert_eq!(summary.columns(1 << 20, 1 << 21, 2), [0.0; 2], "after the trace");
+}
+
+#[test]
+fn the_map_shows_the_instants_of_tracks_with_spans() {
+    let json = r#"[{"ph":"i","name":"call","pid":1,"tid":1,"ts":0},{"ph":"i","name":"call","pid":1,"tid":1,"ts":550},
+        {"ph":"X","name":"a","pid":1,"tid":1,"ts":950,"dur":50}]"#;
+    let snapshot = snapshot(json);
+    let summary = TraceSummary::from_snapshot(&snapshot, &Cancel::default()).unwrap();
+    let columns = summary.columns(snapshot.start_ns(), snapshot.end_ns(), 10);
+    let filled: Vec<_> = (0..10).filter(|&column| columns[column] > 0.0).collect();
+    assert_eq!(filled, [0, 5, 9], "{columns:?}");
+}
+
+#[test]
 fn the_map_of_a_trace_of_a_few_nanoseconds_is_filled_by_its_span() {
     for dur_ns in [1, 2, 50, 200] {
         let dur_us = f64::from(dur_ns) / 1000.0;

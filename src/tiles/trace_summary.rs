@@ -77,30 +77,28 @@ impl TraceSummary {
     pub(crate) fn columns(&self, start_ns: i64, end_ns: i64, columns: usize) -> Vec<f32> {
         let Some(buckets) = self.buckets else { return vec![0.0; columns] };
         let whole = i128::from(end_ns) - i128::from(start_ns);
-        let time = |column: usize| {
-            let offset = whole * i128::try_from(column).unwrap_or(0) / i128::try_from(columns.max(1)).unwrap_or(1);
-            i64::try_from(i128::from(start_ns) + offset).unwrap_or(i64::MAX)
+        let width_ns = (1_u64 << buckets.width_log2) as f64;
+        let first = (i128::from(start_ns) - (i128::from(buckets.first) << buckets.width_log2)) as f64 / width_ns;
+        let buckets_per_column = whole.max(1) as f64 / columns.max(1) as f64 / width_ns;
+        // Means, since a maximum would depend on how many buckets a column touches: a regular pattern would show beats.
+        let mean = |column: usize| {
+            let from = (first + buckets_per_column * column as f64).max(0.0);
+            let to = first + buckets_per_column * (column + 1) as f64;
+            let touched = from as usize..(to.ceil().max(0.0) as usize).min(self.filled.len());
+            let filled = touched.map(|bucket| {
+                let part = to.min((bucket + 1) as f64) - from.max(bucket as f64);
+                f64::from(self.filled[bucket]) * part
+            });
+            filled.sum::<f64>() / buckets_per_column
         };
-        let counts: Vec<u32> = (0..columns)
-            .map(|column| {
-                let first = buckets.bucket_at(time(column)).saturating_sub(buckets.first);
-                // A trace of a few nanoseconds has several columns each.
-                let last_ns = time(column + 1).saturating_sub(1).max(time(column));
-                let last = buckets.bucket_at(last_ns).saturating_sub(buckets.first);
-                let range = usize::try_from(first).unwrap_or(0)..usize::try_from(last + 1).unwrap_or(0);
-                let most = range.filter_map(|bucket| self.filled.get(bucket)).max();
-                most.copied().unwrap_or(0)
-            })
-            .collect();
-        let most = counts.iter().copied().max().unwrap_or(0).max(1);
-        #[expect(clippy::cast_precision_loss, reason = "a height of about ten pixels")]
-        let part = |count: u32| (count as f32 / most as f32).sqrt();
-        counts.into_iter().map(part).collect()
+        let means: Vec<f64> = (0..columns).map(mean).collect();
+        let most = means.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+        means.into_iter().map(|mean| (mean / most).sqrt() as f32).collect()
     }
 }
 
-/// Returns the lanes of each track that show when it is busy: its span lanes, or else that of instants. Spans of deeper
-/// lanes lie within those of the first as long as spans nest.
+/// Returns the lanes of each track that show when it is busy: its span lanes and that of instants, or else that of
+/// samples. Spans of deeper lanes lie within those of the first as long as spans nest.
 fn lanes_of_tracks(snapshot: &Snapshot) -> Vec<Vec<LaneIdx>> {
     let summary = snapshot.summary();
     // Values of counters would drown spans in a map of both.
@@ -110,9 +108,9 @@ fn lanes_of_tracks(snapshot: &Snapshot) -> Vec<Vec<LaneIdx>> {
     let of_track = |track| {
         let lanes = || snapshot.lanes_of(track).map(|lane| (LaneIdx(lane), snapshot.lane(LaneIdx(lane)).kind));
         let mut spans: Vec<_> = lanes().filter(|(_, kind)| *kind == LaneKind::Spans).take(lanes_max).collect();
-        if spans.is_empty() {
-            spans.extend(lanes().find(|(_, kind)| matches!(kind, LaneKind::Instants | LaneKind::Samples)));
-        }
+        let is_other = |kind| kind == LaneKind::Instants || spans.is_empty() && kind == LaneKind::Samples;
+        let other = lanes().find(|(_, kind)| is_other(*kind));
+        spans.extend(other);
         if has_values_alone {
             spans.extend(lanes().find(|(_, kind)| *kind == LaneKind::Counter));
         }
