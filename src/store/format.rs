@@ -228,6 +228,14 @@ pub struct Summary {
     pub load: LoadStats,
 }
 
+impl Summary {
+    /// Returns whether no lane has a row.
+    #[must_use]
+    pub(crate) fn is_empty(&self) -> bool {
+        [self.spans, self.instants, self.counters, self.flows, self.samples] == [0; 5]
+    }
+}
+
 /// Cost of an import: counts that repeat exactly, and seconds.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct LoadStats {

@@ -16,6 +16,7 @@ use crate::ui::theme::Theme;
 use crate::ui::widgets::context_menu::context_menu;
 use crate::ui::widgets::field;
 use crate::ui::widgets::letters::letter_width;
+use crate::ui::widgets::press::is_clicked;
 use crate::ui::widgets::reading_order::on_screen;
 
 /// Font size of names on flags, in points.
@@ -85,7 +86,13 @@ impl Timeline {
 
     /// Returns the start of the trace, including rows that a live trace has dropped.
     pub(crate) fn start_of_ruler_ns(&self) -> i64 {
-        self.first_start_ns.unwrap_or(i64::MAX).min(self.snapshot.start_ns())
+        self.first_start_so_far_ns().unwrap_or(self.snapshot.start_ns())
+    }
+
+    /// Returns the same; `None` before the first row, when the snapshot's start says nothing.
+    pub(super) fn first_start_so_far_ns(&self) -> Option<i64> {
+        let now = (!self.snapshot.summary().is_empty()).then(|| self.snapshot.start_ns());
+        self.first_start_ns.into_iter().chain(now).min()
     }
 
     /// Returns the offset from ruler times to UTC, if the ruler shows the time of day.
@@ -180,7 +187,7 @@ pub(super) fn show(
             let label = if is_unnamed { title.into_owned() } else { format!("Marker {}", shown(&title)) };
             egui::WidgetInfo::labeled(egui::Role::Button, true, label)
         });
-        if response.clicked() {
+        if is_clicked(ui, &response) {
             commands.push(Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Choose(mark.id))));
         }
         // A click into the field for the name must not close the menu; the entries close it.

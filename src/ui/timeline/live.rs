@@ -173,6 +173,18 @@ mod tests {
     }
 
     #[test]
+    fn the_zero_of_the_ruler_is_the_first_event_of_a_live_trace_that_starts_empty() {
+        let theme = Theme::new(Shade::Dark);
+        let empty = snapshot(r#"[{"ph":"M","name":"process_name","pid":1,"args":{"name":"p"}}]"#);
+        let mut timeline = Timeline::new(empty, RectBudget::SOFTWARE, &theme, Navigation::default());
+        timeline.set_live();
+        for first_us in [20, 20, 25] {
+            timeline = timeline.with_snapshot(from_us(first_us));
+            assert_eq!(timeline.time_text(30_000), "0.000010000 s", "from {first_us} us");
+        }
+    }
+
+    #[test]
     fn markers_scopes_and_rows_of_a_live_trace_stay_when_the_sort_at_its_end_reorders_its_tracks() {
         let theme = Theme::new(Shade::Dark);
         let new = |spans: &[(&str, &str, u32)]| {

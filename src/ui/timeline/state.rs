@@ -157,7 +157,7 @@ impl Timeline {
             self.view.show_exactly(before.start_ns(), before.end_ns());
         }
         if self.live.is_some() {
-            self.first_start_ns = Some(self.start_of_ruler_ns());
+            self.first_start_ns = self.first_start_so_far_ns();
         }
         let earlier = std::mem::replace(&mut self.snapshot, snapshot);
         self.interruption = None;
