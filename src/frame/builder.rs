@@ -62,6 +62,8 @@ pub(crate) struct Label {
     pub(crate) track: TrackIdx,
     /// `None` on the part of an open span of which nothing is known.
     pub(crate) dur_ns: Option<u64>,
+    /// Whether the end of the span is missing, so that it may have lasted longer.
+    pub(crate) is_unfinished: bool,
     /// A text colour that is readable on the span.
     pub(crate) color: Rgba,
     /// The colour of the span.
@@ -94,7 +96,7 @@ struct DrawnParts {
 }
 
 /// The inputs to the lanes of a picture.
-struct Picture<'a> {
+struct LaneInputs<'a> {
     tracks: &'a dyn LaneTracks,
     names: &'a Names,
     view: &'a Viewport,
@@ -149,7 +151,7 @@ pub fn build(
     tiles: &Tiles,
     options: FrameOptions<'_>,
 ) -> TimelineFrame {
-    let picture = Picture { tracks, names, view, tiles, buckets: view.buckets(), options };
+    let picture = LaneInputs { tracks, names, view, tiles, buckets: view.buckets(), options };
     let lanes = layout.lanes_in_view(view).par_iter().map(|row| picture.pack(row)).collect();
     let (column_px, lanes) = within_budget(lanes, options);
     let mut frame =
@@ -166,7 +168,7 @@ pub fn build(
     frame
 }
 
-impl Picture<'_> {
+impl LaneInputs<'_> {
     /// Packs the spans of a lane into columns.
     fn pack(&self, row: &LaneRow) -> DrawnLane {
         let (tiles, owner) = (self.tiles, TileOwner::Lane(row.lane));
@@ -312,7 +314,7 @@ impl Drawing<'_> {
         #[expect(clippy::cast_possible_truncation, reason = "pixels on the canvas are exact in an f32")]
         let (x0, x1) = (x0 as f32, x1 as f32);
         let (name, track, dur_ns) = (run.name, self.track, Some(run.dur_ns));
-        Some(Label { x0, x1, y, name, track, dur_ns, color, fill })
+        Some(Label { x0, x1, y, name, track, dur_ns, is_unfinished: run.unfinished, color, fill })
     }
 
     /// Continues an open span to the end of the trace, pale, since it may have ended earlier. Its name is there unless

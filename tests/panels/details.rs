@@ -43,6 +43,47 @@ fn a_long_value_is_shown_in_part_and_copied_whole() {
 }
 
 #[test]
+fn a_child_that_ends_after_its_span_has_the_share_of_its_time_inside() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let span =
+        |name: &str, ts: u32, dur: u32| json!({"ph": "X", "name": name, "pid": 1, "tid": 1, "ts": ts, "dur": dur});
+    let trace = json!([span("outer", 0, 100), span("inner", 10, 30), span("later", 80, 60)]);
+    session.open_text("overlap.json", &trace.to_string());
+    session.harness.run_steps(3);
+    session.press(Modifiers::NONE, Key::CloseBracket);
+    session.until("the span", |session| session.summary().contains("Selected: outer"));
+    let of_child = |session: &Session, name: &str| {
+        session.node_texts().into_iter().find(|text| text.ends_with(name)).unwrap_or_default()
+    };
+    session.until("the children", |session| session.says("30.0 %  inner"));
+    let later = of_child(&session, "later");
+    assert!(later.contains("60 µs, 20 µs inside  20.0 %"), "{later}");
+    assert!(!of_child(&session, "inner").contains("inside"));
+}
+
+#[test]
+fn an_unfinished_span_has_no_shares_of_its_unknown_duration() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let trace = json!([
+        {"ph": "B", "name": "open", "pid": 1, "tid": 1, "ts": 0},
+        {"ph": "X", "name": "inner", "pid": 1, "tid": 1, "ts": 10, "dur": 30},
+        {"ph": "i", "name": "last", "pid": 1, "tid": 2, "ts": 1000},
+    ]);
+    session.open_text("open.json", &trace.to_string());
+    session.harness.run_steps(3);
+    session.press(Modifiers::NONE, Key::CloseBracket);
+    session.until("the span", |session| session.summary().contains("Selected: open"));
+    session.until("its child", |session| session.says("30 µs  inner"));
+    assert!(!session.says(" %  inner") && !session.says("10 µs  25.0 %"), "{}", session.node_texts().join("\n"));
+    // It is fitted up to where it is drawn.
+    session.press(Modifiers::NONE, Key::F);
+    session.harness.run_steps(30);
+    let view = *session.harness.state_mut().timeline_mut().expect("a timeline").view();
+    let canvas_px = f64::from(session.harness.get_by_role(egui::Role::Canvas).rect().width());
+    assert!(view.x_from_time(1_000_000) <= canvas_px, "the pale part is in view");
+}
+
+#[test]
 fn the_exact_duration_and_the_end_of_a_span_are_in_its_details() {
     let mut session = Session::empty(SCREEN, 1.0);
     let span = json!({"ph": "X", "name": "long", "pid": 1, "tid": 1, "ts": 5, "dur": 1_207_279.999});

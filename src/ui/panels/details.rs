@@ -67,8 +67,8 @@ pub(crate) struct DetailsPanel {
     ancestors: Vec<(String, RowIdx)>,
     /// The parent span and its duration.
     parent: Option<(String, u64)>,
-    /// The longest children with their durations, longest first.
-    children: Vec<(String, RowIdx, u64)>,
+    /// The longest children, longest first.
+    children: Vec<Child>,
     flows: Option<SpanFlows>,
     /// The functions at the address of a frame with their source lines, innermost first.
     lines: Vec<String>,
@@ -77,6 +77,15 @@ pub(crate) struct DetailsPanel {
     /// The functions of the sample's call stack, innermost first; the last line may be the number of the others.
     stack: Vec<String>,
     utc_offset_ns: Option<i64>,
+}
+
+/// A child of the span.
+struct Child {
+    name: String,
+    row: RowIdx,
+    dur_ns: u64,
+    /// The part of its duration that is inside the span.
+    inside_ns: u64,
 }
 
 /// The flows of the row: the span at the other end with its track.
@@ -118,9 +127,11 @@ impl DetailsPanel {
             let span = snapshot.row(parent);
             (named(snapshot.names().get(span.name).text), span.dur_ns)
         });
+        let end_ns = snapshot.row(row).end_ns();
         let children = family::longest_children(snapshot, row, CHILDREN_MAX).into_iter().map(|child| {
             let span = snapshot.row(child);
-            (named(snapshot.names().get(span.name).text), child, span.dur_ns)
+            let inside_ns = span.end_ns().min(end_ns).abs_diff(span.start_ns);
+            Child { name: named(snapshot.names().get(span.name).text), row: child, dur_ns: span.dur_ns, inside_ns }
         });
         let children = children.collect();
         let track = snapshot.track(description.track);
@@ -346,13 +357,24 @@ impl DetailsPanel {
         self.ancestors.iter().rev().for_each(|(name, row)| link(ui, name, *row));
         if !self.children.is_empty() {
             heading(ui, theme, "Longest children");
-            for (name, row, dur_ns) in &self.children {
-                let share = share_text(*dur_ns, self.description.dur_ns);
+            for child in &self.children {
                 // A long name is cut at its end.
-                link(ui, &format!("{}{share}  {name}", self.unit.text(*dur_ns)), *row);
+                link(ui, &format!("{}  {}", self.child_amounts(child), child.name), child.row);
             }
         }
         commands
+    }
+
+    /// Returns the duration of a child, and its share of the span: of the part inside, for one that ends later. An
+    /// unfinished span has no shares, since its duration is unknown.
+    fn child_amounts(&self, child: &Child) -> String {
+        let duration = self.unit.text(child.dur_ns);
+        if self.description.unfinished {
+            return duration;
+        }
+        let share = share_text(child.inside_ns, self.description.dur_ns);
+        let inside = (child.inside_ns < child.dur_ns).then(|| format!(", {} inside", self.unit.text(child.inside_ns)));
+        format!("{duration}{}{share}", inside.unwrap_or_default())
     }
 
     /// Returns all details as text, to be pasted elsewhere.

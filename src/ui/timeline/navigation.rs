@@ -8,6 +8,7 @@ use super::tracks::ArrangeJob;
 use crate::model::TrackIdx;
 use crate::query::counters::drawn_until_ns;
 use crate::query::family;
+use crate::query::open_end::open_end;
 use crate::query::pick::row_at;
 use crate::scene::viewport::Viewport;
 use crate::store::LaneIdx;
@@ -227,12 +228,14 @@ impl Timeline {
         self.show_span()
     }
 
-    /// Zooms to the selected span.
+    /// Zooms to the selected span, up to where it is drawn.
     #[must_use]
     pub(crate) fn show_span(&mut self) -> Option<ArrangeJob> {
         let mut to = *self.view.target();
         let row = self.selection.span()?;
-        to.show_range(self.snapshot.row(row).start_ns, drawn_until_ns(&self.snapshot, row));
+        let open = open_end(&self.snapshot, row.lane).filter(|open| open.row == row);
+        let until_ns = open.map_or_else(|| drawn_until_ns(&self.snapshot, row), |open| open.to_ns);
+        to.show_range(self.snapshot.row(row).start_ns, until_ns);
         self.jump_to_row(to, row)
     }
 

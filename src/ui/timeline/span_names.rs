@@ -45,8 +45,9 @@ pub(super) fn span_names(ui: &Ui, frame: &TimelineFrame, snapshot: &Snapshot, sc
             let name = shown_name(snapshot.names().get(label.name).text);
             let Some(cut) = shorten_label(&name, room, &mut advance) else { continue };
             let used: f32 = cut.chars().map(&mut advance).sum();
+            let at_least = if label.is_unfinished { "\u{2265} " } else { "" };
             let dur = label.dur_ns.map(|dur_ns| snapshot.drawn_unit(label.track).text(dur_ns));
-            let dur = format!("  {}", dur.as_deref().unwrap_or("unfinished"));
+            let dur = dur.map_or("  unfinished".to_owned(), |dur| format!("  {at_least}{dur}"));
             let fits = cut == name && used + dur.chars().map(&mut advance).sum::<f32>() <= room;
             let cut = on_screen(&cut);
             let text = if fits { format!("{cut}{dur}") } else { cut.into_owned() };

@@ -122,10 +122,11 @@ impl DetailsPanel {
         let mut facts =
             vec![exactly(Fact::new(label, format!("{}{more}", unit.text(dur_ns))).found_by(as_long), dur_ns)];
         facts.extend(description.self_ns.map(|self_ns| {
-            let text = format!("{}{}", unit.text(self_ns), share_text(self_ns, dur_ns));
-            exactly(Fact::new(self_label, text), self_ns)
+            let share = if description.unfinished { String::new() } else { share_text(self_ns, dur_ns) };
+            exactly(Fact::new(self_label, unit.text(self_ns) + &share), self_ns)
         }));
-        let of_parent = self.parent.as_ref();
+        // The share of an unknown duration is unknown.
+        let of_parent = self.parent.as_ref().filter(|_| !description.unfinished);
         facts.extend(of_parent.map(|(name, parent_ns)| {
             Fact::new("Share", format!("{} of {name}", share_text(dur_ns, *parent_ns).trim()))
         }));
