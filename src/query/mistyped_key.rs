@@ -1,29 +1,60 @@
-//! Detects mistyped keys of filters, which are parsed as parts of names.
+//! Detects keys and expressions of filters that are parsed as parts of names: with typing errors, or in the syntax of
+//! other tools.
 
-use super::filter::{self, Filter, Test, TextTest};
+use super::filter::{self, Filter, Term, Test, TextTest};
 use crate::base::similar::nearest;
 
 /// The marks that may follow a key.
 const SIGNS: [char; 4] = [':', '=', '<', '>'];
 
-/// Returns a sentence about a word of a filter whose key looks like a known one with a typing error, such as `catt:io`.
+/// Returns a sentence about a word of a filter that is probably meant as something else: a key with a typing error,
+/// such as `catt:io`, a test with blanks, such as `duration > 1ms`, or a regular expression.
 pub(crate) fn mistyped_key(filter: &Filter) -> Option<String> {
-    filter.terms.iter().find_map(|term| {
-        let Test::Name(TextTest::Part(expression)) = &term.test else { return None };
-        let text = unescaped(expression.as_str());
-        let at = text.find(SIGNS)?;
-        let (typed, sign, value) = (&text[..at], &text[at..=at], &text[at + 1..]);
-        // Other tools negate with an exclamation mark.
-        let (key, minus) = typed.strip_prefix('!').map_or((typed, ""), |key| (key, "-"));
-        let meant = key_of_synonym(key).or_else(|| nearest(key, filter::keys()))?;
-        let meant_sign = fitting_sign(meant, sign, value)?;
-        if (meant, meant_sign) == (typed, sign) {
-            return None;
+    let text_of = |term: &Term| match &term.test {
+        Test::Name(TextTest::Part(expression)) => unescaped(expression.as_str()),
+        _ => String::new(),
+    };
+    let words: Vec<String> = filter.terms.iter().map(text_of).collect();
+    let mut tests = (0..words.len()).filter_map(|first| parted_test(&words[first..]));
+    words.iter().find_map(|word| hint_of_key(word)).or_else(|| tests.find_map(|test| hint_of_key(&test))).or_else(
+        || {
+            let expression = words.iter().find(|word| is_like_regex(word))?;
+            Some(format!("`{expression}` is taken as part of a name: did you mean `/{expression}/`?"))
+        },
+    )
+}
+
+/// Joins a key, a sign and a value that blanks separate; returns `None` for other words.
+fn parted_test(words: &[String]) -> Option<String> {
+    match words {
+        [key, sign, value, ..] if sign.chars().all(|c| SIGNS.contains(&c)) && !value.is_empty() => {
+            (!key.is_empty() && !sign.is_empty()).then(|| format!("{key}{sign}{value}"))
         }
-        let is_known = filter::keys().any(|known| known == typed);
-        let reason = if is_known { "" } else { &*format!("unknown key `{typed}`, so ") };
-        Some(format!("{reason}`{typed}{sign}` is taken as part of a name: did you mean `{minus}{meant}{meant_sign}`?"))
-    })
+        [key, value, ..] if key.ends_with(SIGNS) || value.starts_with(SIGNS) => Some(format!("{key}{value}")),
+        _ => None,
+    }
+}
+
+/// Returns whether a word has the marks of a regular expression, which names hardly have.
+fn is_like_regex(word: &str) -> bool {
+    let is_anchored = word.len() > 1 && (word.starts_with('^') || word.ends_with('$'));
+    is_anchored || word.contains(".*") || word.contains(".+")
+}
+
+/// Returns a sentence about a word whose key is not known, but a known one is similar.
+fn hint_of_key(text: &str) -> Option<String> {
+    let at = text.find(SIGNS)?;
+    let (typed, sign, value) = (&text[..at], &text[at..=at], &text[at + 1..]);
+    // Other tools negate with an exclamation mark.
+    let (key, minus) = typed.strip_prefix('!').map_or((typed, ""), |key| (key, "-"));
+    let meant = key_of_synonym(key).or_else(|| nearest(key, filter::keys()))?;
+    let meant_sign = fitting_sign(meant, sign, value)?;
+    if (meant, meant_sign) == (typed, sign) {
+        return None;
+    }
+    let is_known = filter::keys().any(|known| known == typed);
+    let reason = if is_known { "" } else { &*format!("unknown key `{typed}`, so ") };
+    Some(format!("{reason}`{typed}{sign}` is taken as part of a name: did you mean `{minus}{meant}{meant_sign}`?"))
 }
 
 /// Returns the sign that a key takes before a value: the typed one if it fits. Returns `None` if the key does not take
@@ -72,10 +103,17 @@ mod tests {
             ("duration>1us", "`dur>`"),
             ("!cat:io", "`-cat:`"),
             ("!thred:a", "`-thread:`"),
+            ("duration > 10ms", "`dur>`"),
+            ("duration >10ms", "`dur>`"),
+            ("duration> 10ms", "`dur>`"),
+            ("read catt: io", "`cat:`"),
+            ("^Frame", "`/^Frame/`"),
+            ("a Frame$", "`/Frame$/`"),
+            ("Run.*Task", "`/Run.*Task/`"),
         ] {
             assert!(hint(words).is_some_and(|hint| hint.contains(meant)), "{words}: {:?}", hint(words));
         }
-        for words in ["cat:io", "std::vec", "a<b>", "read", "10:30"] {
+        for words in ["cat:io", "std::vec", "a<b>", "read", "10:30", "a > b", "$", "^", "/^Frame/", "~^Frame"] {
             assert_eq!(hint(words), None, "{words}");
         }
     }
