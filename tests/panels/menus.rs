@@ -42,6 +42,24 @@ fn with_request(button: PointerButton) -> Session {
 }
 
 #[test]
+fn a_click_beside_an_open_menu_only_closes_it() {
+    let mut session = with_request(PointerButton::Secondary);
+    assert!(session.says("Zoom to the span"));
+    let heads = session.head_labels();
+    let at = on_track(&session, "main", 0.99);
+    press_button(&mut session, at, PointerButton::Primary);
+    assert!(!session.says("Zoom to the span"), "the menu is closed");
+    assert!(session.summary().contains("Selected: request"), "{}", session.summary());
+    let right = on_track(&session, "main", 0.45);
+    press_button(&mut session, right, PointerButton::Secondary);
+    press_button(&mut session, pos2(30.0, right.y), PointerButton::Primary);
+    assert_eq!(session.head_labels(), heads, "no track is folded");
+    assert!(!session.says("Zoom to the span"), "the menu is closed");
+    press_button(&mut session, at, PointerButton::Primary);
+    assert!(!session.summary().contains("Selected: request"), "the next click selects: {}", session.summary());
+}
+
+#[test]
 fn the_right_button_selects_the_span_under_it_and_offers_what_can_be_done_with_it() {
     let mut session = with_request(PointerButton::Secondary);
     for offered in ["Zoom to the span", "Copy the span", "Search for this name", "Add marker", "The track"] {

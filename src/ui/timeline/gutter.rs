@@ -25,7 +25,7 @@ use crate::ui::panel::Panel;
 use crate::ui::purpose::Purpose;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::context_menu::context_menu;
-use crate::ui::widgets::press::click_modifiers;
+use crate::ui::widgets::press::{click_modifiers, is_clicked};
 use crate::ui::widgets::reading_order::on_screen;
 use name::{INDENT, Joint, NAME_POINTS, Name, indent};
 
@@ -127,7 +127,7 @@ fn show_group(
     let named = if named.is_empty() { String::new() } else { format!(": {}", named.join(", ")) };
     let label = accessible_label(&title, &beside, folded, is_in_scope) + &named;
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &label));
-    if response.clicked() {
+    if is_clicked(ui, &response) {
         let adds = click_modifiers(ui).command;
         let toggle =
             if adds { scope(ScopeCommand::Toggle(group.kind)) } else { rows(RowCommand::ToggleFold(group.kind)) };
@@ -391,7 +391,7 @@ impl Buttons {
             let color = if response.hovered() || button.strong { theme.accent } else { theme.weak_text };
             paint_sign(&ui.painter_at(name.clip), button_rect.center(), button.sign, button.strong, color);
             response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, button.label));
-            if response.clicked() {
+            if is_clicked(ui, &response) {
                 commands.push(rows(button.command));
             }
             response.on_hover_text(button.label);

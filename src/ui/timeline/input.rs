@@ -12,7 +12,7 @@ use crate::ui::command::{Command, TimelineCommand};
 use crate::ui::keys::is_behind_another;
 use crate::ui::questions::TimeRange;
 use crate::ui::settings::Wheel;
-use crate::ui::widgets::press::press_modifiers;
+use crate::ui::widgets::press::{is_clicked, press_modifiers};
 
 /// Wheel points for a zoom by e: five notches of fifty.
 const WHEEL_POINTS_PER_E: f32 = 250.0;
@@ -48,7 +48,7 @@ pub(super) fn pointer(
     // The arrow keys move the selection, never the focus.
     let arrows = EventFilter { vertical_arrows: true, horizontal_arrows: true, ..EventFilter::default() };
     ui.memory_mut(|memory| memory.set_focus_lock_filter(canvas.id, arrows));
-    if let Some(at) = released_at(ui).or(canvas.interact_pointer_pos()).filter(|_| canvas.clicked()) {
+    if let Some(at) = released_at(ui).or(canvas.interact_pointer_pos()).filter(|_| is_clicked(ui, canvas)) {
         canvas.request_focus();
         let row = timeline.row_under(layout, at).or_else(|| timeline.sample_under(layout, at));
         commands.push(Command::Timeline(TimelineCommand::Select(row)));
@@ -228,7 +228,7 @@ fn select_on_ruler(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, ru
     let at = at.or(ruler.interact_pointer_pos().filter(|_| ruler.dragged()));
     if let (Drag::Range(fixed_ns), Some(at)) = (timeline.interaction.drag(), at) {
         select_to(timeline, ui, layout, (fixed_ns, at));
-    } else if ruler.clicked() {
+    } else if is_clicked(ui, ruler) {
         timeline.selection.select_range(None);
     }
     ruler.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Slider, true, "Ruler: drag to select time"));

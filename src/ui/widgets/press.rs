@@ -1,8 +1,16 @@
-//! The modifier keys of a press. A slow frame has several events, and the keys at its end may be others.
+//! The last press of a button: its modifier keys, and whether a menu was open. A slow frame has several events, and the
+//! state at its end may be another.
 
-use egui::{Context, Event, Id, Modifiers, Ui};
+use egui::{Context, Event, Id, Modifiers, Popup, Response, Ui};
 
-/// Records the modifier keys of this frame's last press. Must run before anything else of a frame.
+#[derive(Debug, Clone, Copy, Default)]
+struct Press {
+    modifiers: Modifiers,
+    /// Whether it was beside an open menu, or in it.
+    with_menu: bool,
+}
+
+/// Records this frame's last press. Must run before anything else of a frame, which may close a menu.
 pub(crate) fn remember_press(ctx: &Context) {
     let pressed = ctx.input(|input| {
         input.events.iter().rev().find_map(|event| match event {
@@ -11,14 +19,22 @@ pub(crate) fn remember_press(ctx: &Context) {
         })
     });
     if let Some(modifiers) = pressed {
-        ctx.data_mut(|data| data.insert_temp(press_id(), modifiers));
+        let press = Press { modifiers, with_menu: Popup::is_any_open(ctx) };
+        ctx.data_mut(|data| data.insert_temp(press_id(), press));
     }
+}
+
+/// Returns whether a widget that is no part of a menu is clicked. A click beside an open menu only closes the menu.
+#[must_use]
+pub(crate) fn is_clicked(ui: &Ui, response: &Response) -> bool {
+    let closes_menu = || ui.input(|input| input.pointer.any_released()) && last_press(ui).with_menu;
+    response.clicked() && !closes_menu()
 }
 
 /// Returns the modifier keys that were held at the last press of a button.
 #[must_use]
 pub(crate) fn press_modifiers(ui: &Ui) -> Modifiers {
-    ui.data(|data| data.get_temp(press_id())).unwrap_or_default()
+    last_press(ui).modifiers
 }
 
 /// Returns the modifier keys of a click on a widget: those of its press, or of a key or a screen reader that clicks it.
@@ -27,6 +43,10 @@ pub(crate) fn click_modifiers(ui: &Ui) -> Modifiers {
     if ui.input(|input| input.pointer.any_released()) { press_modifiers(ui) } else { ui.input(|input| input.modifiers) }
 }
 
+fn last_press(ui: &Ui) -> Press {
+    ui.data(|data| data.get_temp(press_id())).unwrap_or_default()
+}
+
 fn press_id() -> Id {
-    Id::unique("modifiers of the last press")
+    Id::unique("last press")
 }
