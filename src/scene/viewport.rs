@@ -135,13 +135,15 @@ impl Viewport {
         self.last_ns = self.last_ns.max(end_ns);
     }
 
-    /// Brings a time range into view without changing the zoom; does nothing if it is in view already.
+    /// Brings a time range into view without changing the zoom, or the start of one that is longer than the view. Does
+    /// nothing if the range is in view already, or covers the view.
     pub(crate) fn reveal(&mut self, start_ns: i64, end_ns: i64) {
         let (x0, x1) = (self.x_from_time(start_ns), self.x_from_time(end_ns));
         let wholly_in_view = x0 >= 0.0 && x1 <= self.width_px;
         let covers_the_view = x0 <= 0.0 && x1 >= self.width_px;
         if !wholly_in_view && !covers_the_view {
-            self.show_middle_of(start_ns, end_ns.max(start_ns));
+            let is_longer = x1 - x0 > self.width_px;
+            self.show_middle_of(start_ns, if is_longer { start_ns } else { end_ns.max(start_ns) });
             self.keep_in_bounds();
         }
     }
