@@ -234,6 +234,8 @@ impl StatisticsPanel {
             for keys in &KEYS {
                 if ui.selectable_label(self.by == *keys, group_word(keys).title).clicked() {
                     chosen = Some(keys.clone());
+                    // Only a click with the pointer closes the list by itself.
+                    ui.close();
                 }
             }
             ui.weak("by an argument: right-click its value in Details");
