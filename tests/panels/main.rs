@@ -17,7 +17,6 @@ mod flame;
 mod frame;
 mod group_levels;
 mod groups;
-mod hand;
 mod heat_map;
 mod kept;
 mod live;
@@ -26,6 +25,7 @@ mod menus;
 mod names;
 mod namesakes;
 mod picker;
+mod pinch;
 mod pinned;
 mod pointer;
 #[cfg(target_os = "linux")]
