@@ -145,7 +145,7 @@ struct UnitLayout {
     rows: PackedRows,
     rows_named: usize,
     /// The units that a unit waits for, by its number.
-    waiting: FxHashMap<i64, Vec<FlowPoint>>,
+    waiting: FxHashMap<i64, Vec<DependencyFlow>>,
     waiting_count: usize,
     flows: u64,
     args: ArgsWriter,
@@ -153,7 +153,7 @@ struct UnitLayout {
 
 /// A point from which a flow starts.
 #[derive(Debug, Clone, Copy)]
-struct FlowPoint {
+struct DependencyFlow {
     row: usize,
     ts_ns: i64,
 }
@@ -264,7 +264,7 @@ impl UnitLayout {
             return;
         }
         let flags = EventFlags::BIND_ENCLOSING;
-        for FlowPoint { row: from, ts_ns } in before {
+        for DependencyFlow { row: from, ts_ns } in before {
             self.flows += 1;
             let value = self.flows;
             let track = batch.track_with(&row_key(from));
@@ -286,7 +286,7 @@ impl UnitLayout {
             self.waiting_count += 1;
             // A flow starts within its span, not at its end.
             let ts_ns = dependent.ready_ns.saturating_sub(1).max(unit.start_ns);
-            self.waiting.entry(dependent.number).or_default().push(FlowPoint { row, ts_ns });
+            self.waiting.entry(dependent.number).or_default().push(DependencyFlow { row, ts_ns });
         }
     }
 

@@ -11,7 +11,7 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use self::parts::{PagePart, PageParts, PartKind, WithoutParts};
+use self::parts::{PagePart, PagePartKind, PageParts, WithoutParts};
 use super::chrome;
 use super::format::{Format, Opener};
 use super::input::base64::Base64Reader;
@@ -92,7 +92,7 @@ impl StreamReader for TracePage {
 fn list_parts(source: Source, path: &Path, context: &ReadContext) -> Result<PageContents, ReadError> {
     let (mut contents, mut parts) = (PageContents::default(), PageParts::new(source));
     while let Some(part) = parts.next(&context.cancel, path)? {
-        if part.kind == PartKind::Text {
+        if part.kind == PagePartKind::Text {
             contents.has_text = true;
             continue;
         }
@@ -107,7 +107,7 @@ fn list_parts(source: Source, path: &Path, context: &ReadContext) -> Result<Page
         let len = content.by_ref().take(beginning_bytes).read_to_end(&mut beginning).map_err(io_error)?;
         let rest = io::copy(&mut content, &mut io::sink()).map_err(io_error)?;
         contents.others.push(part.offset..part.offset + len as u64 + rest);
-        if part.kind == PartKind::Json && len <= NOTES_BYTES_MAX && !ftrace::has_events(&beginning) {
+        if part.kind == PagePartKind::Json && len <= NOTES_BYTES_MAX && !ftrace::has_events(&beginning) {
             contents.losses.add(Loss::IgnoredMetadata, pos);
         } else {
             contents.files.push(part.offset);
@@ -171,8 +171,8 @@ impl PartReader {
             }
             let mut content = parts.content();
             let (file, ended) = match part.kind {
-                PartKind::Base64 => self.allowance.unpack(&mut Base64Reader::new(content), &path, &context)?,
-                PartKind::Text | PartKind::Json => self.allowance.unpack(&mut content, &path, &context)?,
+                PagePartKind::Base64 => self.allowance.unpack(&mut Base64Reader::new(content), &path, &context)?,
+                PagePartKind::Text | PagePartKind::Json => self.allowance.unpack(&mut content, &path, &context)?,
             };
             let read = self.read_file((&file, ended), number, part, sink);
             match read.map_err(|error| in_page(error, &path, |offset| part.offset_in_page(offset))) {

@@ -27,11 +27,11 @@ pub(super) struct SpillPool<'scope, 'a> {
     spill: &'a SpillFile,
     threads: usize,
     /// Started with the first block, because most traces are not spilled. `None` if no thread could be started.
-    jobs: OnceCell<Option<Sender<Job>>>,
+    jobs: OnceCell<Option<Sender<SpillJob>>>,
 }
 
 /// A block to write or to read, with the receiver of the result.
-enum Job {
+enum SpillJob {
     Write(Chunk, Vec<u32>, Sender<io::Result<SpilledBlock>>),
     Read(SpilledBlock, Sender<io::Result<BlockContent>>),
 }
@@ -39,7 +39,7 @@ enum Job {
 /// The events of a block, with the chunk number of each.
 type BlockContent = (Chunk, Vec<u32>);
 
-impl Job {
+impl SpillJob {
     fn run(self, spill: &SpillFile) {
         // A merge that has failed no longer receives.
         match self {
@@ -55,7 +55,7 @@ impl<'scope, 'a> SpillPool<'scope, 'a> {
         Self { scope, spill, threads: threads.clamp(1, THREADS_MAX), jobs: OnceCell::new() }
     }
 
-    fn submit(&self, job: Job) {
+    fn submit(&self, job: SpillJob) {
         let refused = match self.jobs.get_or_init(|| self.start()) {
             Some(jobs) => jobs.send(job).err().map(|error| error.0),
             None => Some(job),
@@ -65,8 +65,8 @@ impl<'scope, 'a> SpillPool<'scope, 'a> {
         }
     }
 
-    fn start(&self) -> Option<Sender<Job>> {
-        let (sender, jobs) = bounded::<Job>(self.threads);
+    fn start(&self) -> Option<Sender<SpillJob>> {
+        let (sender, jobs) = bounded::<SpillJob>(self.threads);
         let spill = self.spill;
         let start_one = || {
             let jobs = jobs.clone();
@@ -97,7 +97,7 @@ impl<'b, 'scope, 'a> RunWriter<'b, 'scope, 'a> {
         let (reply, written) = bounded(1);
         self.pending.push_back(written);
         let is_large = chunk.memory_bytes() > WAITING_BYTES_MAX;
-        let job = Job::Write(chunk, origins, reply);
+        let job = SpillJob::Write(chunk, origins, reply);
         if is_large {
             job.run(self.pool.spill);
         } else {
@@ -158,7 +158,7 @@ impl SpilledRun {
         let Some(charge) = budget.try_charge(block.memory_bytes(), BudgetShare::OpenRuns.fraction()) else { return };
         let (reply, content) = bounded(1);
         self.ahead = self.blocks.next().map(|block| {
-            pool.submit(Job::Read(block, reply));
+            pool.submit(SpillJob::Read(block, reply));
             (content, charge)
         });
     }

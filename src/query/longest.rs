@@ -81,11 +81,11 @@ struct QueuePart {
     bound_ns: u64,
     /// Lower bound for the start and index of its matches.
     first: (i64, RowIdx),
-    content: PartContent,
+    content: SearchNode,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum PartContent {
+enum SearchNode {
     /// A node of a track's ledger tree.
     Node { node: LedgerNode, track: TrackIdx },
     /// A lane in one of the ranges, whose rows are not located yet.
@@ -259,7 +259,7 @@ impl LongestSpans {
                 self.push(QueuePart {
                     bound_ns: longest_ns.min(bound_ns),
                     first,
-                    content: PartContent::Node { node, track },
+                    content: SearchNode::Node { node, track },
                 });
             }
         }
@@ -294,7 +294,7 @@ impl LongestSpans {
         let nodes = iforest::cover(first..end).map(|(position, _)| bound_at(forest, position));
         let bound_ns = nodes.max().unwrap_or(0).min(bound_ns);
         let first = (record.first_start_ns, RowIdx { lane: index, row: record.first_row });
-        self.push(QueuePart { bound_ns, first, content: PartContent::Lane { range } });
+        self.push(QueuePart { bound_ns, first, content: SearchNode::Lane { range } });
     }
 
     fn push(&mut self, part: QueuePart) {
@@ -306,7 +306,7 @@ impl LongestSpans {
     /// Replaces a part by its children. Returns it if it is a span.
     fn split(&mut self, part: QueuePart) -> Option<Hit> {
         match part.content {
-            PartContent::Node { node, track } => {
+            SearchNode::Node { node, track } => {
                 let ledger = self.snapshot.store().ledger();
                 let children = ledger.map(|ledger| ledger.children(node)).unwrap_or_default();
                 if children.is_empty() {
@@ -315,25 +315,25 @@ impl LongestSpans {
                 let children: Vec<_> = children.into_iter().map(|child| (child, track)).collect();
                 self.push_nodes(&children, part.bound_ns);
             }
-            PartContent::Lane { range } => self.look_up(part.first.1.lane, range, part.bound_ns),
-            PartContent::Extents { lane, position, half: 0 } if self.scope.matcher.takes_the_longest() => {
+            SearchNode::Lane { range } => self.look_up(part.first.1.lane, range, part.bound_ns),
+            SearchNode::Extents { lane, position, half: 0 } if self.scope.matcher.takes_the_longest() => {
                 self.open(lane, position / 2);
             }
-            PartContent::Extents { lane, position, half: 0 } => self.judge_extents((lane, position / 2)),
-            PartContent::Extents { lane, position, half } => {
+            SearchNode::Extents { lane, position, half: 0 } => self.judge_extents((lane, position / 2)),
+            SearchNode::Extents { lane, position, half } => {
                 for position in [position - half, position + half] {
                     self.push_extents(lane, position, half / 2);
                 }
             }
-            PartContent::Blocks { lane, extent, position, half: 0 } => {
+            SearchNode::Blocks { lane, extent, position, half: 0 } => {
                 self.queue_longest_of(lane, extent, position / 2);
             }
-            PartContent::Blocks { lane, extent, position, half } => {
+            SearchNode::Blocks { lane, extent, position, half } => {
                 for position in [position - half, position + half] {
                     self.push_blocks(lane, extent, position, half / 2);
                 }
             }
-            PartContent::Row { lane, extent, block, left, name } => {
+            SearchNode::Row { lane, extent, block, left, name } => {
                 if left != 0
                     && let Some(extent_data) = self.snapshot.store().lane(self.lanes[lane].lane).extent(extent)
                 {
@@ -380,7 +380,7 @@ impl LongestSpans {
         // A node has as many leaves on its left as on its right, so its first leaf is that far to its left.
         let record = &store_lane.extents()[first_leaf(position, half)];
         let first = (record.first_start_ns, RowIdx { lane: index, row: record.first_row });
-        self.push(QueuePart { bound_ns, first, content: PartContent::Extents { lane, position, half } });
+        self.push(QueuePart { bound_ns, first, content: SearchNode::Extents { lane, position, half } });
     }
 
     /// Queues the blocks of an extent that have rows in scope; none for a damaged extent.
@@ -404,7 +404,7 @@ impl LongestSpans {
         let entry = &extent_data.directory()[first_leaf(position, half)];
         let row = self.first_row(lane, extent) + u64::from(entry.first_row);
         let first = (entry.first_start_ns, RowIdx { lane: index, row });
-        self.push(QueuePart { bound_ns, first, content: PartContent::Blocks { lane, extent, position, half } });
+        self.push(QueuePart { bound_ns, first, content: SearchNode::Blocks { lane, extent, position, half } });
     }
 
     /// Queues the longest matching row of each block of an extent, and of the extents that follow it in the queue. One
@@ -412,8 +412,7 @@ impl LongestSpans {
     fn judge_extents(&mut self, first: (usize, usize)) {
         let mut extents = vec![first];
         while extents.len() < EXTENTS_AT_ONCE
-            && let Some(&QueuePart { content: PartContent::Extents { lane, position, half: 0 }, .. }) =
-                self.queue.peek()
+            && let Some(&QueuePart { content: SearchNode::Extents { lane, position, half: 0 }, .. }) = self.queue.peek()
         {
             self.queue.pop();
             extents.push((lane, position / 2));
@@ -466,7 +465,7 @@ fn next_row(block: &Block<'_>, mask: u64, (lane, first_row): (LaneIdx, u64)) -> 
 }
 
 fn row_part(hit: Hit, (lane, extent, block): (usize, usize, usize), left: u64) -> QueuePart {
-    let content = PartContent::Row { lane, extent, block, left, name: hit.name };
+    let content = SearchNode::Row { lane, extent, block, left, name: hit.name };
     QueuePart { bound_ns: hit.dur_ns, first: (hit.start_ns, hit.row), content }
 }
 

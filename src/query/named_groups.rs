@@ -9,14 +9,14 @@ use crate::model::{GroupPath, Id, ProcessIdx, Track, TrackIdx, TrackKind, TrackT
 #[derive(Debug, Default)]
 pub(super) struct NamedGroups {
     /// By track. Empty if there are no groups.
-    of_track: Vec<Member>,
+    of_track: Vec<TrackMembership>,
     /// Groups, each after the one that contains it.
     groups: Vec<NamedGroup>,
 }
 
 /// The group of a track.
 #[derive(Debug, Clone, Copy)]
-struct Member {
+struct TrackMembership {
     /// Index of its innermost group in `groups`, or [`ALONE`].
     group: u32,
     /// Whether it has the name of that group.
@@ -53,8 +53,10 @@ impl NamedGroups {
         if tables.groups.is_empty() {
             return Self::default();
         }
-        let mut found =
-            Self { of_track: vec![Member { group: ALONE, is_parent: false }; tables.tracks.len()], groups: Vec::new() };
+        let mut found = Self {
+            of_track: vec![TrackMembership { group: ALONE, is_parent: false }; tables.tracks.len()],
+            groups: Vec::new(),
+        };
         let mut numbers: FxHashMap<(ProcessIdx, &'a Id, &'a str), u32> = FxHashMap::default();
         for (index, _) in tables.groups.iter() {
             let Some(path) = tables.group(index) else { continue };
@@ -71,7 +73,7 @@ impl NamedGroups {
                 };
                 (0..).zip(path.outer_paths()).fold(None, with_outer).unwrap_or(ALONE)
             });
-            found.of_track[index.index()] = Member { group, is_parent: is_parent(path, track) };
+            found.of_track[index.index()] = TrackMembership { group, is_parent: is_parent(path, track) };
         }
         for &index in tracks {
             found.show(tables, index);

@@ -190,7 +190,7 @@ pub(crate) fn rects_above(
     let zero_y = y_of(0.0);
     // The last value holds until the end of the trace, and no further.
     let right_px = view.x_from_time(view.trace_end_ns()).ceil().min(view.width_px() + 2.0);
-    let mut last: Option<CounterColumn> = None;
+    let mut last: Option<CurveColumn> = None;
     for (index, cell) in cells.iter().enumerate() {
         if !(cell.min.is_finite() && cell.max.is_finite()) {
             continue;
@@ -202,8 +202,8 @@ pub(crate) fn rects_above(
         let (x0, x1, pixel_x0) = (start_px.round() as f32, end_px as f32, pixel_px as f32);
         // Areas meet at the values at the end of a column.
         let base_y = base.get(index).map_or(zero_y, |&value| y_of(value));
-        let x0 = last.map_or(x0, |last: CounterColumn| x0.max(last.x1));
-        let mut next = CounterColumn { x0, x1, top: y_of(cell.max), bottom: y_of(cell.min), base_y };
+        let x0 = last.map_or(x0, |last: CurveColumn| x0.max(last.x1));
+        let mut next = CurveColumn { x0, x1, top: y_of(cell.max), bottom: y_of(cell.min), base_y };
         if next.x1 <= next.x0 {
             // A column narrower than a pixel gets its pixel, or adds its range to the column that has it.
             if let Some(last) = last.as_mut().filter(|last| last.x1 > pixel_x0) {
@@ -228,7 +228,7 @@ pub(crate) fn rects_above(
 
 /// A run of pixel columns with the same range of the curve.
 #[derive(Debug, Clone, Copy)]
-struct CounterColumn {
+struct CurveColumn {
     x0: f32,
     x1: f32,
     top: f32,
@@ -237,7 +237,7 @@ struct CounterColumn {
     base_y: f32,
 }
 
-impl CounterColumn {
+impl CurveColumn {
     fn is_alike(&self, other: &Self) -> bool {
         (self.top, self.bottom, self.base_y) == (other.top, other.bottom, other.base_y)
     }

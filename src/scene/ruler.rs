@@ -30,7 +30,7 @@ pub(crate) struct Ruler {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Count {
     zero_ns: i128,
-    unit: Unit,
+    unit: RulerUnit,
     is_signed: bool,
     /// The smallest distance that labels distinguish.
     least_ns: i128,
@@ -146,7 +146,7 @@ fn ticks(
     step_ns: i64,
     is_signed: bool,
     units: &[(i128, &'static str)],
-) -> (Unit, Vec<Tick>) {
+) -> (RulerUnit, Vec<Tick>) {
     let origin = i128::from(origin_ns);
     let step = i128::from(step_ns);
     // One to the left, whose label may reach into view.
@@ -161,14 +161,14 @@ fn ticks(
     (unit, ticks.collect())
 }
 
-fn signed_label(ns: i128, unit: Unit, is_signed: bool) -> String {
+fn signed_label(ns: i128, unit: RulerUnit, is_signed: bool) -> String {
     let plus = if is_signed && ns >= 0 { "+" } else { "" };
     format!("{plus}{}", time_label(ns, unit))
 }
 
 /// A unit and the digits after its decimal point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Unit {
+struct RulerUnit {
     ns: i128,
     text: &'static str,
     decimals: u32,
@@ -178,7 +178,7 @@ const UNITS: [(i128, &str); 4] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_00
 
 /// Returns the unit in which labels are short, with enough digits to distinguish multiples of `step_ns`. Units are
 /// those to choose from, largest first.
-fn unit_for(farthest_ns: i128, step_ns: i128, units: &[(i128, &'static str)]) -> Unit {
+fn unit_for(farthest_ns: i128, step_ns: i128, units: &[(i128, &'static str)]) -> RulerUnit {
     // Whole numbers up to four digits are more readable than a fraction: 100 ns, not 0.1 µs.
     const WHOLE_MAX: i128 = 2_000;
     let units = || units.iter().copied();
@@ -189,11 +189,11 @@ fn unit_for(farthest_ns: i128, step_ns: i128, units: &[(i128, &'static str)]) ->
     while ns % 10_i128.pow(decimals) == 0 && step_ns % (ns / 10_i128.pow(decimals)) != 0 {
         decimals += 1;
     }
-    Unit { ns, text, decimals }
+    RulerUnit { ns, text, decimals }
 }
 
 /// Returns the unit that shows a base exactly.
-fn base_unit(base_ns: i128) -> Unit {
+fn base_unit(base_ns: i128) -> RulerUnit {
     let mut round_ns = 1;
     while base_ns % (round_ns * 10) == 0 {
         round_ns *= 10;
@@ -201,7 +201,7 @@ fn base_unit(base_ns: i128) -> Unit {
     unit_for(base_ns, round_ns, &UNITS)
 }
 
-fn time_label(ns: i128, unit: Unit) -> String {
+fn time_label(ns: i128, unit: RulerUnit) -> String {
     let sign = if ns < 0 { "-" } else { "" };
     let magnitude = ns.unsigned_abs();
     let unit_ns = unit.ns.unsigned_abs();

@@ -60,7 +60,7 @@ enum Ticket {
 }
 
 /// A piece to parse, with the channel for the result.
-struct Job {
+struct ParseJob {
     piece: ChromePiece,
     begins: ArrayPosition,
     reply: Sender<(ChromePiece, ParsedRecords)>,
@@ -136,8 +136,8 @@ fn on_threads((workers, pieces_ahead): (usize, usize), splitter: Splitter, follo
 }
 
 /// Parses pieces until the queue is closed.
-fn work(waiting: &Receiver<Job>, frames: &OnceLock<StackFrames>) {
-    for Job { piece, begins, reply } in waiting {
+fn work(waiting: &Receiver<ParseJob>, frames: &OnceLock<StackFrames>) {
+    for ParseJob { piece, begins, reply } in waiting {
         let parsed = parse(&piece.bytes, piece.offset, begins, false, frames.get());
         // The receiver is gone if the read was stopped.
         reply.send((piece, parsed)).ok();
@@ -145,7 +145,7 @@ fn work(waiting: &Receiver<Job>, frames: &OnceLock<StackFrames>) {
 }
 
 /// Splits the source into pieces, and enters each into the order before it is parsed.
-fn hand_out(mut splitter: Splitter, tickets: &Sender<Ticket>, jobs: &Sender<Job>, context: &ReadContext) {
+fn hand_out(mut splitter: Splitter, tickets: &Sender<Ticket>, jobs: &Sender<ParseJob>, context: &ReadContext) {
     loop {
         let ticket = match splitter.next_piece() {
             Err(error) => Ticket::Failed(error),
@@ -157,7 +157,7 @@ fn hand_out(mut splitter: Splitter, tickets: &Sender<Ticket>, jobs: &Sender<Job>
                     Some(begins) => {
                         let (reply, parsed) = bounded(1);
                         let ticket = Ticket::Parsed(parsed, charge);
-                        if tickets.send(ticket).is_err() || jobs.send(Job { piece, begins, reply }).is_err() {
+                        if tickets.send(ticket).is_err() || jobs.send(ParseJob { piece, begins, reply }).is_err() {
                             return;
                         }
                         continue;

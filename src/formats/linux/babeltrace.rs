@@ -21,9 +21,9 @@ use rustc_hash::FxHashMap;
 use self::clock::{DayClock, WrittenTime};
 use self::functions::function_side;
 use self::line::EventLine;
-use self::pairs::{PairSide, Pairs, WaitingBegin, pair_of};
-use self::rows::{Row, Rows, other_context};
-use self::value::Fields;
+use self::pairs::{PairSide, Pairs, UnpairedBegin, pair_of};
+use self::rows::{EventRow, HostRows, other_context};
+use self::value::LttngFields;
 use crate::formats::ReadError;
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
@@ -68,7 +68,7 @@ struct Babeltrace {
     clock: DayClock,
     /// Whether an event had no time.
     has_untimed: bool,
-    rows: Rows,
+    rows: HostRows,
     pairs: Pairs,
     args: ArgsWriter,
 }
@@ -131,7 +131,7 @@ impl Babeltrace {
     }
 
     /// Adds the begin or the end of a function of a program.
-    fn function(&mut self, kind: EventKind, event: &TimedEvent<'_>, row: &Row, batch: &mut BatchBuilder) {
+    fn function(&mut self, kind: EventKind, event: &TimedEvent<'_>, row: &EventRow, batch: &mut BatchBuilder) {
         let &TimedEvent { ts_ns, ref line, pos } = event;
         let address = line.payload.unsigned("addr");
         let name = address.map(|address| match row.host {
@@ -158,7 +158,7 @@ impl Babeltrace {
         let mut fields = line.payload.clone();
         fields.0.extend(other_context(line));
         let (base, name) = (base.into(), line.name.into());
-        let begin = WaitingBegin { ts_ns, track: track.clone(), base, name, fields, pos };
+        let begin = UnpairedBegin { ts_ns, track: track.clone(), base, name, fields, pos };
         if let Some(begin) = self.pairs.begin(begin) {
             self.add_waiting(&begin, false, batch);
         }
@@ -193,7 +193,7 @@ impl Babeltrace {
     }
 
     /// Adds a begin without an end: an unfinished span, or an instant if its name never had an end.
-    fn add_waiting(&mut self, begin: &WaitingBegin, had_ends: bool, batch: &mut BatchBuilder) {
+    fn add_waiting(&mut self, begin: &UnpairedBegin, had_ends: bool, batch: &mut BatchBuilder) {
         let (kind, name) = if had_ends {
             (EventKind::Begin, batch.name(kernel::span_name(begin).as_bytes(), None, begin.pos))
         } else {
@@ -225,7 +225,7 @@ impl Babeltrace {
 }
 
 /// Writes fields as arguments. A field without a name has its number as name.
-fn write_fields(fields: &Fields, args: &mut ArgsWriter) {
+fn write_fields(fields: &LttngFields, args: &mut ArgsWriter) {
     for (position, (key, json)) in fields.0.iter().enumerate() {
         if key.is_empty() {
             write_json("", &position.to_string(), json, args);

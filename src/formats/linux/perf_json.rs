@@ -7,7 +7,7 @@ mod sample;
 mod tracepoint;
 
 use self::sample::{JsonSample, SampleFrame, SampleMembers};
-use self::tracepoint::{Tracepoint, TracepointFields};
+use self::tracepoint::{JsonTracepoint, TracepointFields};
 use super::event_text::{KernelText, TextEvent};
 use super::syscalls::{CallThread, ThreadCalls};
 use crate::formats::format::{DataKind, Format, Opener};
@@ -164,13 +164,13 @@ impl SampleBuilder {
     }
 
     /// Adds a scheduler event; returns `false` for all others, and for a switch without a CPU.
-    fn schedule(&mut self, tracepoint: &Tracepoint<'_>, event: &TextEvent<'_>, batch: &mut BatchBuilder) -> bool {
+    fn schedule(&mut self, tracepoint: &JsonTracepoint<'_>, event: &TextEvent<'_>, batch: &mut BatchBuilder) -> bool {
         match (tracepoint, event.cpu) {
-            (Tracepoint::Switch(switch), Some(cpu)) => {
+            (JsonTracepoint::Switch(switch), Some(cpu)) => {
                 let switch = switch.on_cpu(event.ts_ns, cpu);
                 self.kernel.scheduler.switch(batch, &switch, event.pos);
             }
-            (Tracepoint::Wakeup(task), _) => {
+            (JsonTracepoint::Wakeup(task), _) => {
                 let waker = Some(event.tid).filter(|tid| *tid >= 0);
                 self.kernel.scheduler.wake(batch, event.ts_ns, &task.task(), waker, event.pos);
             }
@@ -182,7 +182,7 @@ impl SampleBuilder {
     /// Adds the event of another tracepoint: the begin or end of a system call, or an instant.
     fn tracepoint(
         &mut self,
-        tracepoint: &Tracepoint<'_>,
+        tracepoint: &JsonTracepoint<'_>,
         fields: &TracepointFields<'_, '_>,
         event: &TextEvent<'_>,
         track: TrackIdx,
@@ -190,7 +190,7 @@ impl SampleBuilder {
     ) {
         let &TextEvent { ts_ns, tid, cpu, name, pos, .. } = event;
         let shown = match tracepoint {
-            Tracepoint::Call(call) => self.calls.event(batch, CallThread { ts_ns, tid, track }, call, pos),
+            JsonTracepoint::Call(call) => self.calls.event(batch, CallThread { ts_ns, tid, track }, call, pos),
             _ => Some(bare(ts_ns, EventKind::Instant, track, batch.name(name, None, pos))),
         };
         let Some(shown) = shown else { return };

@@ -29,7 +29,7 @@ const BLOCK_BYTES: usize = 64 << 10;
 const GZIP_DIGITS: &[u8] = b"H4sI";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PartKind {
+pub(super) enum PagePartKind {
     Text,
     Json,
     /// Compressed data in base64.
@@ -41,15 +41,15 @@ pub(super) enum PartKind {
 pub(super) struct PagePart {
     /// Offset of its content in the page.
     pub(super) offset: u64,
-    pub(super) kind: PartKind,
+    pub(super) kind: PagePartKind,
 }
 
 impl PagePart {
     /// Returns the offset in the page of an offset in the content; that of the part if the content was compressed.
     pub(super) fn offset_in_page(self, offset: u64) -> u64 {
         match self.kind {
-            PartKind::Text | PartKind::Json => self.offset.saturating_add(offset),
-            PartKind::Base64 => self.offset,
+            PagePartKind::Text | PagePartKind::Json => self.offset.saturating_add(offset),
+            PagePartKind::Base64 => self.offset,
         }
     }
 }
@@ -119,11 +119,11 @@ impl<R: Read> PageParts<R> {
         self.need(KIND_BYTES)?;
         let content = self.rest().trim_ascii_start();
         let kind = if content.starts_with(GZIP_DIGITS) {
-            PartKind::Base64
+            PagePartKind::Base64
         } else if looks_like_json(content) {
-            PartKind::Json
+            PagePartKind::Json
         } else {
-            PartKind::Text
+            PagePartKind::Text
         };
         Ok(Some(PagePart { offset: self.offset + self.start as u64, kind }))
     }
@@ -247,9 +247,9 @@ mod tests {
                 found.push((part.kind, content));
             }
             let expected = [
-                (PartKind::Text, "\n# tracer: </scrip\n"),
-                (PartKind::Json, "\n{\"a\":1}"),
-                (PartKind::Base64, "\nH4sIAA=\n"),
+                (PagePartKind::Text, "\n# tracer: </scrip\n"),
+                (PagePartKind::Json, "\n{\"a\":1}"),
+                (PagePartKind::Base64, "\nH4sIAA=\n"),
             ];
             assert_eq!(found, expected.map(|(kind, text)| (kind, text.to_owned())), "{piece_bytes}");
         }

@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use super::fields::track_event;
 use super::legacy_event::Legacy;
-use super::packets::Part;
+use super::packets::PacketPart;
 use super::parse::{CounterValue, EventFields, OwnTime, RareFields};
 use super::sequence::Sequence;
 use super::tracks::{PerfettoTracks, TrackNumber};
@@ -50,7 +50,7 @@ impl<'a> TrackEvent<'a> {
         legacy: Option<&'a Legacy<'a>>,
         block: &'a [u8],
     ) -> Self {
-        Self { bytes, name: more.name.map(|part: Part| part.in_block(block)), legacy, fields, more }
+        Self { bytes, name: more.name.map(|part: PacketPart| part.in_block(block)), legacy, fields, more }
     }
 
     /// Returns whether it has neither name nor category, like most span ends.

@@ -51,13 +51,13 @@ pub(super) struct Packets {
 
 /// A byte range in a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct PacketPart {
     start: u32,
     /// Never 0, since a tag precedes it, so that `Option<Part>` is as small as `Part`.
     end: NonZeroU32,
 }
 
-impl Part {
+impl PacketPart {
     /// Returns the position of `bytes` in `block`.
     #[inline]
     pub(super) fn new(bytes: &[u8], block: &[u8]) -> Self {
@@ -81,7 +81,7 @@ pub(super) struct PacketBlock {
     /// Offset of the first byte in the trace. Packets of a bundle have the offset of the bundle.
     pub(super) offset: u64,
     /// Offset of each packet, and its content.
-    pub(super) packets: Vec<(u32, Part)>,
+    pub(super) packets: Vec<(u32, PacketPart)>,
 }
 
 impl PacketBlock {
@@ -122,7 +122,7 @@ impl Packets {
                 let is_followed = follows.map_or(self.at_end, |tag| tag == PACKET_TAG);
                 if is_followed || is_whole(bytes) {
                     // The read-ahead is far below 4 GiB.
-                    block.packets.push((self.start as u32, Part::new(bytes, &self.buffer)));
+                    block.packets.push((self.start as u32, PacketPart::new(bytes, &self.buffer)));
                     self.start = body + len;
                     continue;
                 }
@@ -302,7 +302,7 @@ impl Bundle {
             && let Some(field) = fields.next()
         {
             match (field.number, field.value) {
-                (trace::PACKET, ProtoValue::Bytes(packet)) => packets.push((0, Part::new(packet, bytes))),
+                (trace::PACKET, ProtoValue::Bytes(packet)) => packets.push((0, PacketPart::new(packet, bytes))),
                 _ => losses.add(Loss::BadRecord, pos),
             }
         }

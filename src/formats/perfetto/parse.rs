@@ -3,7 +3,7 @@
 
 use super::fields::{sequence_flags, trace_packet, track_event};
 use super::own_fields::own_track_event;
-use super::packets::{Bundle, PacketBlock, Part};
+use super::packets::{Bundle, PacketBlock, PacketPart};
 use crate::formats::protobuf::decode::{Fields, ProtoField, ProtoValue, bytes_tag, small_field, varint_tag};
 use crate::formats::protobuf::numbers::FieldNumber;
 
@@ -48,7 +48,7 @@ pub(super) struct PacketFields {
     pub(super) kind: FieldNumber,
     more: u32,
     /// Bytes of its payload field.
-    pub(super) data: Option<Part>,
+    pub(super) data: Option<PacketPart>,
     pub(super) timestamp: Option<u64>,
     pub(super) is_cleared: bool,
     pub(super) needs_state: bool,
@@ -84,10 +84,10 @@ pub(super) struct EventFields {
 /// Fields that few packets and track events have.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct RareFields {
-    pub(super) interned: Option<Part>,
-    pub(super) defaults: Option<Part>,
-    pub(super) name: Option<Part>,
-    pub(super) legacy: Option<Part>,
+    pub(super) interned: Option<PacketPart>,
+    pub(super) defaults: Option<PacketPart>,
+    pub(super) name: Option<PacketPart>,
+    pub(super) legacy: Option<PacketPart>,
     pub(super) counter: Option<CounterValue>,
     pub(super) own_time: Option<OwnTime>,
     pub(super) own_thread_time: Option<OwnTime>,
@@ -132,7 +132,7 @@ impl ParsedBlock {
         let block_bytes = |block: &PacketBlock, table: &PacketTable| {
             let table_bytes =
                 table.packets.capacity() * size_of::<PacketFields>() + table.more.capacity() * size_of::<RareFields>();
-            block.bytes.capacity() + block.packets.capacity() * size_of::<(u32, Part)>() + table_bytes
+            block.bytes.capacity() + block.packets.capacity() * size_of::<(u32, PacketPart)>() + table_bytes
         };
         let bundle_bytes: usize =
             self.bundles.iter().map(|(_, unpacked)| block_bytes(&unpacked.bundle.block, &unpacked.table)).sum();
@@ -185,7 +185,7 @@ struct PacketParser<'r> {
 
 impl PacketParser<'_> {
     #[inline]
-    fn packet(&mut self, part: Part) {
+    fn packet(&mut self, part: PacketPart) {
         const TIMESTAMP: u64 = varint_tag(trace_packet::TIMESTAMP);
         const SEQUENCE: u64 = varint_tag(trace_packet::TRUSTED_PACKET_SEQUENCE_ID);
         const FLAGS: u64 = varint_tag(trace_packet::SEQUENCE_FLAGS);
@@ -209,7 +209,7 @@ impl PacketParser<'_> {
                     if let Some(bytes) = fields.bytes() {
                         self.event(bytes);
                         self.packet.kind = trace_packet::TRACK_EVENT;
-                        self.packet.data = Some(Part::new(bytes, self.block));
+                        self.packet.data = Some(PacketPart::new(bytes, self.block));
                     }
                 }
                 _ => {
@@ -229,7 +229,7 @@ impl PacketParser<'_> {
             (trace_packet::TIMESTAMP, value) => packet.timestamp = Some(value.number()),
             (trace_packet::TRUSTED_PACKET_SEQUENCE_ID, value) => packet.sequence = value.number() as u32,
             (trace_packet::INTERNED_DATA, ProtoValue::Bytes(bytes)) => {
-                self.more().interned = Some(Part::new(bytes, self.block));
+                self.more().interned = Some(PacketPart::new(bytes, self.block));
             }
             (trace_packet::SEQUENCE_FLAGS, value) => self.add_flags(value.number()),
             (trace_packet::INCREMENTAL_STATE_CLEARED, value) => packet.is_cleared |= value.number() != 0,
@@ -238,11 +238,11 @@ impl PacketParser<'_> {
                 packet.clock = Some(u32::try_from(value.number()).unwrap_or(u32::MAX));
             }
             (trace_packet::TRACE_PACKET_DEFAULTS, ProtoValue::Bytes(bytes)) => {
-                self.more().defaults = Some(Part::new(bytes, self.block));
+                self.more().defaults = Some(PacketPart::new(bytes, self.block));
             }
             (number, ProtoValue::Bytes(bytes)) => {
                 packet.kind = number;
-                packet.data = Some(Part::new(bytes, block));
+                packet.data = Some(PacketPart::new(bytes, block));
             }
             _ => {}
         }
@@ -301,7 +301,7 @@ impl PacketParser<'_> {
             track_event::TIMESTAMP_DELTA_US => later(&mut self.more().own_time, value.signed()),
             track_event::THREAD_TIME_DELTA_US => later(&mut self.more().own_thread_time, value.signed()),
             track_event::CATEGORY_IIDS => value.numbers(false).for_each(|iid| event.add_category(iid)),
-            track_event::LEGACY_EVENT => self.more().legacy = Some(Part::new(value.bytes(), self.block)),
+            track_event::LEGACY_EVENT => self.more().legacy = Some(PacketPart::new(value.bytes(), self.block)),
             track_event::TYPE => event.kind = u32::try_from(value.number()).unwrap_or(u32::MAX),
             track_event::NAME_IID => event.name_iid = value.number(),
             track_event::TRACK_UUID => event.track = Some(value.number()),
@@ -317,7 +317,7 @@ impl PacketParser<'_> {
                 self.more().own_thread_time = Some(OwnTime::Absolute(value.signed()));
             }
             track_event::CATEGORIES => event.has_inline_category = true,
-            track_event::NAME => self.more().name = Some(Part::new(value.bytes(), self.block)),
+            track_event::NAME => self.more().name = Some(PacketPart::new(value.bytes(), self.block)),
             track_event::COUNTER_VALUE => self.more().counter = Some(CounterValue::Whole(value.signed())),
             track_event::DOUBLE_COUNTER_VALUE => self.more().counter = Some(CounterValue::Double(value.double())),
             track_event::FLOW_IDS_OLD

@@ -22,7 +22,7 @@ use super::interned::InternRoom;
 use super::legacy_event::Legacy;
 use super::log_packets::is_trigger;
 use super::order::sort_indices;
-use super::packets::{BUNDLES_MAX, Bundle, PACKET_BYTES_MAX, PacketBlock, Packets, Part};
+use super::packets::{BUNDLES_MAX, Bundle, PACKET_BYTES_MAX, PacketBlock, PacketPart, Packets};
 use super::parse::{PacketFields, PacketTable, ParsedBlock, ParsedBundle, RareFields};
 use super::profile::{PerfettoSample, streamed};
 use super::sequence::Sequence;
@@ -307,7 +307,7 @@ impl Decoder {
         emit: EmitBatch<'_>,
     ) -> Result<(), ReadError> {
         let pos = block.pos(fields.at);
-        let in_block = |part: Part| part.in_block(&block.bytes);
+        let in_block = |part: PacketPart| part.in_block(&block.bytes);
         let data = fields.data.map_or(&[][..], in_block);
         if fields.is_broken {
             self.batch.lose(Loss::BadRecord, pos);

@@ -72,7 +72,7 @@ impl StreamReader for SpallAuto {
             let name = label(name, pos, &mut batch.batch.losses);
             batch.batch.metadata.push(Metadata::ProcessName { pid: Id::None, name });
         }
-        let functions = FunctionNames { base: self.base, program, ..FunctionNames::default() };
+        let functions = SpallFunctionNames { base: self.base, program, ..SpallFunctionNames::default() };
         let args = ArgsWriter::default();
         let builder = AutoEventBuilder { tick: self.tick, functions, args, tid: 0, ticks: 0, address: 0 };
         let mut parser = AutoParser { input, builder, batch, sink, context, check: EventCheck::default() };
@@ -95,7 +95,7 @@ struct AutoParser<'a> {
 /// Builds the events of a buffer.
 struct AutoEventBuilder {
     tick: TickLength,
-    functions: FunctionNames,
+    functions: SpallFunctionNames,
     args: ArgsWriter,
     tid: u32,
     /// Time and address of the previous event, to which the next deltas are added.
@@ -105,7 +105,7 @@ struct AutoEventBuilder {
 
 /// Cache of function names by address, as rows of the current name table.
 #[derive(Default)]
-struct FunctionNames {
+struct SpallFunctionNames {
     base: u64,
     program: Vec<u8>,
     modules: FrameModules,
@@ -114,7 +114,7 @@ struct FunctionNames {
     names_number: u32,
 }
 
-impl FunctionNames {
+impl SpallFunctionNames {
     fn name(&mut self, address: u64, pos: SourcePos, batch: &mut BatchBuilder) -> NameIdx {
         if self.names_number != batch.names_number() || self.rows.len() >= FUNCTIONS_MAX {
             self.names_number = batch.names_number();

@@ -30,7 +30,7 @@ pub(super) struct Candidate {
 
 /// A group, or a track with those of its thread: the units that are ordered among each other below one header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Unit {
+enum OrderedUnit {
     Group(GroupId),
     Thread(TrackIdx),
 }
@@ -45,7 +45,7 @@ pub(super) struct CustomSection {
 pub(super) type CustomSections = FxHashMap<CustomGroupId, CustomSection>;
 
 /// The units that a track is in, outermost first.
-type Units = SmallVec<[Unit; 3]>;
+type Units = SmallVec<[OrderedUnit; 3]>;
 
 /// Sorts tracks stably, so that equal ones stay in trace order.
 pub(super) fn sort(snapshot: &Snapshot, order: TrackOrder, custom_sections: &CustomSections, tracks: &mut [Candidate]) {
@@ -84,8 +84,8 @@ fn sort_by_name(snapshot: &Snapshot, custom_sections: &CustomSections, tracks: &
     tracks.sort_by_cached_key(|track| {
         let section = track.rows.section();
         let units = units_of(snapshot, track).into_iter().map(|unit| match unit {
-            Unit::Group(group) => (true, group_keys.get(&group).cloned(), unit),
-            Unit::Thread(_) => {
+            OrderedUnit::Group(group) => (true, group_keys.get(&group).cloned(), unit),
+            OrderedUnit::Thread(_) => {
                 let (is_of_parent, title) = title_among_siblings(snapshot, track);
                 (!is_of_parent, Some(pieces(&title).into()), unit)
             }
@@ -148,8 +148,8 @@ fn custom_place(sections: &CustomSections, track: &Candidate) -> (bool, usize) {
 /// Returns the groups of a track, outermost first, and then its thread.
 fn units_of(snapshot: &Snapshot, track: &Candidate) -> Units {
     let groups = snapshot.groups_of(track.rows.track).filter(|_| track.rows.group.is_some());
-    let mut units: Units = std::iter::once(Unit::Thread(track.thread)).collect();
-    units.extend(groups.map(|group| Unit::Group(group.id)));
+    let mut units: Units = std::iter::once(OrderedUnit::Thread(track.thread)).collect();
+    units.extend(groups.map(|group| OrderedUnit::Group(group.id)));
     units.reverse();
     units
 }

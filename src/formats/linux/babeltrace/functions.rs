@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use super::value::{Fields, unsigned};
+use super::value::{LttngFields, unsigned};
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::output::modules::FrameModules;
 use crate::model::{BuildId, EventKind, ModuleKind, NameIdx, SourcePos};
@@ -44,7 +44,7 @@ pub(super) fn function_side(name: &[u8]) -> Option<EventKind> {
 
 impl LoadedFiles {
     /// Learns from an event that a process has loaded a file, or the build-id of a file. Ignores other events.
-    pub(super) fn learn(&mut self, pid: i64, event: &[u8], fields: &Fields) {
+    pub(super) fn learn(&mut self, pid: i64, event: &[u8], fields: &LttngFields) {
         if !event.starts_with(b"lttng_ust_") {
             return;
         }

@@ -3,9 +3,9 @@
 
 use std::borrow::Cow;
 
-use super::pairs::{PairSide, WaitingBegin, pair_of};
-use super::rows::{HostIdx, Row};
-use super::value::Fields;
+use super::pairs::{PairSide, UnpairedBegin, pair_of};
+use super::rows::{EventRow, HostIdx};
+use super::value::LttngFields;
 use super::{Babeltrace, TimedEvent};
 use crate::formats::linux::scheduler::{Scheduler, SchedulerTask, Switch, TaskState};
 use crate::formats::linux::syscalls::{CallThread, SystemCall};
@@ -25,15 +25,15 @@ const INTERRUPTS: [(&[u8], &str); 4] = [
 ];
 
 /// A thread in the fields of an event.
-struct TaskFields {
+struct LttngTask {
     tid: i64,
     name: String,
     priority: Option<i64>,
 }
 
-impl TaskFields {
+impl LttngTask {
     /// Reads a thread whose fields begin with `prefix`, such as `next_`.
-    fn read(fields: &Fields, prefix: &str) -> Option<Self> {
+    fn read(fields: &LttngFields, prefix: &str) -> Option<Self> {
         let key = |name: &str| format!("{prefix}{name}");
         let tid = fields.number(&key("tid")).or_else(|| fields.number(&key("pid")))?;
         let name = fields.text(&key("comm")).unwrap_or_default();
@@ -47,14 +47,14 @@ impl TaskFields {
 
 impl Babeltrace {
     /// Adds an event of the kernel; returns `false` for one that is read like any other.
-    pub(super) fn kernel_event(&mut self, event: &TimedEvent<'_>, row: &Row, batch: &mut BatchBuilder) -> bool {
+    pub(super) fn kernel_event(&mut self, event: &TimedEvent<'_>, row: &EventRow, batch: &mut BatchBuilder) -> bool {
         let Some(host) = row.kernel else { return false };
         let (name, fields) = (event.line.name, &event.line.payload);
         let scheduler = &mut self.rows.host(host).kernel.scheduler;
         match name {
             b"sched_switch" => return switch(scheduler, event, row, batch),
             b"sched_waking" | b"sched_wakeup" | b"sched_wakeup_new" => {
-                let Some(task) = TaskFields::read(fields, "") else { return false };
+                let Some(task) = LttngTask::read(fields, "") else { return false };
                 scheduler.wake(batch, event.ts_ns, &task.task(), row.tid, event.pos);
                 return true;
             }
@@ -82,7 +82,12 @@ impl Babeltrace {
     }
 
     /// Adds the begin or the end of a system call of a known thread.
-    fn system_call(&mut self, event: &TimedEvent<'_>, (row, host): (&Row, HostIdx), batch: &mut BatchBuilder) -> bool {
+    fn system_call(
+        &mut self,
+        event: &TimedEvent<'_>,
+        (row, host): (&EventRow, HostIdx),
+        batch: &mut BatchBuilder,
+    ) -> bool {
         let (Some(call), Some(tid)) = (SystemCall::from_lttng(event.line.name), row.tid) else { return false };
         let thread = CallThread { ts_ns: event.ts_ns, tid, track: batch.track_with(&row.key) };
         if let Some(shown) = self.rows.host(host).calls.event(batch, thread, &call, event.pos) {
@@ -94,9 +99,9 @@ impl Babeltrace {
 }
 
 /// Adds a context switch; returns `false` if its fields are missing.
-fn switch(scheduler: &mut Scheduler, event: &TimedEvent<'_>, row: &Row, batch: &mut BatchBuilder) -> bool {
+fn switch(scheduler: &mut Scheduler, event: &TimedEvent<'_>, row: &EventRow, batch: &mut BatchBuilder) -> bool {
     let fields = &event.line.payload;
-    let tasks = TaskFields::read(fields, "prev_").zip(TaskFields::read(fields, "next_"));
+    let tasks = LttngTask::read(fields, "prev_").zip(LttngTask::read(fields, "next_"));
     let (Some((previous, next)), Some(cpu)) = (tasks, row.cpu) else { return false };
     let state = fields.number("prev_state").map(i64::cast_unsigned);
     let previous_state = state.map(|state| TaskState::from_bits(state, false));
@@ -109,7 +114,7 @@ fn switch(scheduler: &mut Scheduler, event: &TimedEvent<'_>, row: &Row, batch: &
 /// Sets process and name of the thread that an event describes.
 fn learn_task(
     scheduler: &mut Scheduler,
-    fields: &Fields,
+    fields: &LttngFields,
     [tid, pid, name]: [&str; 3],
     pos: SourcePos,
     batch: &mut BatchBuilder,
@@ -122,7 +127,7 @@ fn learn_task(
 }
 
 /// Returns the name of the span of a pair. Interrupts have their own names among their fields.
-pub(super) fn span_name(begin: &WaitingBegin) -> Cow<'_, str> {
+pub(super) fn span_name(begin: &UnpairedBegin) -> Cow<'_, str> {
     let softirq = || {
         let number = usize::try_from(begin.fields.number("vec")?).ok()?;
         SOFTIRQS.get(number).map(|name| Cow::Borrowed(*name))

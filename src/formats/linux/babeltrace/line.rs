@@ -5,7 +5,7 @@
 use smallvec::SmallVec;
 
 use super::clock::{WrittenTime, distance_ns};
-use super::value::{Fields, ValueParser};
+use super::value::{LttngFields, ValueParser};
 use crate::formats::input::text::parsed;
 
 /// Names of the groups, with the option that prints them.
@@ -28,13 +28,13 @@ pub(super) struct EventLine<'a> {
     /// Empty unless it is printed.
     pub(super) log_level: &'a [u8],
     pub(super) name: &'a [u8],
-    pub(super) context: Fields,
-    pub(super) payload: Fields,
+    pub(super) context: LttngFields,
+    pub(super) payload: LttngFields,
 }
 
 /// The trace of an event: its host, and its process if the trace has only one.
 #[derive(Debug, Default)]
-struct Origin<'a> {
+struct EventOrigin<'a> {
     host: &'a [u8],
     vpid: Option<i64>,
     procname: &'a [u8],
@@ -42,10 +42,10 @@ struct Origin<'a> {
 
 /// The parts of a header, and the text of the groups after it.
 #[derive(Debug)]
-struct Header<'a> {
+struct LineHeader<'a> {
     time: WrittenTime,
     distance_ns: Option<i64>,
-    origin: Origin<'a>,
+    origin: EventOrigin<'a>,
     log_level: &'a [u8],
     name: &'a [u8],
     groups: &'a [u8],
@@ -54,16 +54,16 @@ struct Header<'a> {
 impl<'a> EventLine<'a> {
     /// Parses a line; returns `None` for any other text.
     pub(super) fn parse(line: &'a [u8]) -> Option<Self> {
-        let header = Header::parse(line).or_else(|| Header::parse_named(line))?;
-        let Header { time, distance_ns, origin, log_level, name, groups } = header;
-        let Origin { host, vpid, procname } = origin;
+        let header = LineHeader::parse(line).or_else(|| LineHeader::parse_named(line))?;
+        let LineHeader { time, distance_ns, origin, log_level, name, groups } = header;
+        let EventOrigin { host, vpid, procname } = origin;
         let parsed = fields(ValueParser::new(groups)).or_else(|| fields(ValueParser::lenient(groups)));
         let (context, payload) = parsed?;
         Some(Self { time, distance_ns, host, vpid, procname, log_level, name, context, payload })
     }
 }
 
-impl<'a> Header<'a> {
+impl<'a> LineHeader<'a> {
     /// Parses `[time] (+distance) host:domain LEVEL (1) name: `, where only the time and the name are certain.
     fn parse(line: &'a [u8]) -> Option<Self> {
         let inside = line.strip_prefix(b"[")?;
@@ -82,14 +82,14 @@ impl<'a> Header<'a> {
         let space = memchr::memrchr(b' ', head).map_or(0, |space| space + 1);
         let (before, name) = (head[..space].trim_ascii_end(), &head[space..]);
         let (before, log_level) = split_log_level(before);
-        let origin = Origin::parse(before);
+        let origin = EventOrigin::parse(before);
         (!name.is_empty()).then_some(Self { time, distance_ns: distance, origin, log_level, name, groups })
     }
 
     /// Parses `timestamp = time, delta = +distance, trace:hostname = host, name = name, `.
     fn parse_named(line: &'a [u8]) -> Option<Self> {
         let mut rest = line.strip_prefix(b"timestamp = ")?;
-        let (mut time, mut distance, mut origin, mut log_level) = (None, None, Origin::default(), &b""[..]);
+        let (mut time, mut distance, mut origin, mut log_level) = (None, None, EventOrigin::default(), &b""[..]);
         let mut key = &b"timestamp"[..];
         loop {
             let end = memchr::memmem::find(rest, b", ")?;
@@ -116,7 +116,7 @@ impl<'a> Header<'a> {
     }
 }
 
-impl<'a> Origin<'a> {
+impl<'a> EventOrigin<'a> {
     /// Parses `host:domain:process name:process id`, of which any part may be missing. With all fields, the path or the
     /// name of the trace precedes the host.
     fn parse(text: &'a [u8]) -> Self {
@@ -157,8 +157,8 @@ fn split_log_level(before: &[u8]) -> (&[u8], &[u8]) {
 }
 
 /// Parses all groups of a line: the fields of its context, and those of the event.
-fn fields(mut parser: ValueParser<'_>) -> Option<(Fields, Fields)> {
-    let (mut context, mut payload) = (Fields::default(), Fields::default());
+fn fields(mut parser: ValueParser<'_>) -> Option<(LttngFields, LttngFields)> {
+    let (mut context, mut payload) = (LttngFields::default(), LttngFields::default());
     let mut number = 0;
     loop {
         let scope = parser.key();
@@ -179,7 +179,7 @@ fn fields(mut parser: ValueParser<'_>) -> Option<(Fields, Fields)> {
 }
 
 /// Returns the fields of a group of the context. The only number of the first group is that of the CPU.
-fn named(group: Fields, number: usize) -> impl Iterator<Item = (Box<str>, Box<str>)> {
+fn named(group: LttngFields, number: usize) -> impl Iterator<Item = (Box<str>, Box<str>)> {
     let is_cpu = number == 0 && group.0.len() == 1;
     group
         .0
@@ -195,8 +195,9 @@ mod tests {
     fn parts(line: &str) -> Option<String> {
         let EventLine { host, log_level, name, context, payload, .. } = EventLine::parse(line.as_bytes())?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let fields =
-            |fields: &Fields| fields.0.iter().map(|(key, json)| format!("{key}={json}")).collect::<Vec<_>>().join(",");
+        let fields = |fields: &LttngFields| {
+            fields.0.iter().map(|(key, json)| format!("{key}={json}")).collect::<Vec<_>>().join(",")
+        };
         Some([text(host), text(name), text(log_level), fields(&context), fields(&payload)].join("|"))
     }
 

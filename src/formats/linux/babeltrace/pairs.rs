@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::value::Fields;
+use super::value::LttngFields;
 use crate::model::{SourcePos, TrackKey};
 
 /// Ends of names that pair events.
@@ -57,16 +57,16 @@ pub(super) fn pair_of(name: &[u8]) -> Option<(&[u8], PairSide)> {
 
 /// An event that may begin a span.
 #[derive(Debug)]
-pub(super) struct WaitingBegin {
+pub(super) struct UnpairedBegin {
     pub(super) ts_ns: i64,
     pub(super) track: TrackKey,
     pub(super) base: Box<[u8]>,
     pub(super) name: Box<[u8]>,
-    pub(super) fields: Fields,
+    pub(super) fields: LttngFields,
     pub(super) pos: SourcePos,
 }
 
-impl WaitingBegin {
+impl UnpairedBegin {
     /// Returns its bytes in memory, with those of the tables that contain it.
     fn bytes(&self) -> usize {
         let fields: usize = self.fields.0.iter().map(|(key, json)| size_of_val(key) * 2 + key.len() + json.len()).sum();
@@ -78,14 +78,14 @@ impl WaitingBegin {
 #[derive(Debug, Default)]
 struct WaitingBegins {
     /// By number, innermost last.
-    begins: BTreeMap<u64, Box<WaitingBegin>>,
+    begins: BTreeMap<u64, Box<UnpairedBegin>>,
     /// Numbers by the hash of their first field.
     by_field: FxHashMap<u64, Vec<u64>>,
     next: u64,
 }
 
 impl WaitingBegins {
-    fn push(&mut self, begin: WaitingBegin) {
+    fn push(&mut self, begin: UnpairedBegin) {
         self.by_field.entry(first_field_hash(&begin.fields)).or_default().push(self.next);
         self.begins.insert(self.next, Box::new(begin));
         self.next += 1;
@@ -93,7 +93,7 @@ impl WaitingBegins {
 
     /// Removes the innermost begin that may belong to an end with these fields. All begins of a name have the same
     /// fields in a sound trace, so the key of the innermost one decides.
-    fn pop(&mut self, end: &Fields) -> Option<WaitingBegin> {
+    fn pop(&mut self, end: &LttngFields) -> Option<UnpairedBegin> {
         let (&innermost, begin) = self.begins.last_key_value()?;
         let has_same_key = begin.fields.0.first().map(|first| &first.0) == end.0.first().map(|first| &first.0);
         let hash = first_field_hash(if has_same_key { end } else { &begin.fields });
@@ -108,7 +108,7 @@ impl WaitingBegins {
 }
 
 /// Returns a hash of the name and the value of the first field.
-fn first_field_hash(fields: &Fields) -> u64 {
+fn first_field_hash(fields: &LttngFields) -> u64 {
     fields.0.first().map_or(0, |(key, json)| xxh3_64(format!("{key}={json}").as_bytes()))
 }
 
@@ -125,7 +125,7 @@ pub(super) struct Pairs {
 
 impl Pairs {
     /// Lets a begin wait; returns it if events of its name are instants, or if too many wait.
-    pub(super) fn begin(&mut self, begin: WaitingBegin) -> Option<WaitingBegin> {
+    pub(super) fn begin(&mut self, begin: UnpairedBegin) -> Option<UnpairedBegin> {
         let bytes = begin.bytes();
         if self.bytes + bytes > WAITING_BYTES_MAX {
             return Some(begin);
@@ -143,7 +143,7 @@ impl Pairs {
     }
 
     /// Returns the begin of an end, if any waits.
-    pub(super) fn end(&mut self, track: &TrackKey, base: &[u8], fields: &Fields) -> Option<WaitingBegin> {
+    pub(super) fn end(&mut self, track: &TrackKey, base: &[u8], fields: &LttngFields) -> Option<UnpairedBegin> {
         let key = (track.clone(), base.into());
         let waiting = self.waiting.get_mut(&key)?;
         let begin = waiting.pop(fields)?;
@@ -162,9 +162,9 @@ impl Pairs {
 
     /// Returns the begins that still wait in the order of the trace, each with whether other begins of its name had
     /// ends.
-    pub(super) fn finish(&mut self) -> Vec<(WaitingBegin, bool)> {
+    pub(super) fn finish(&mut self) -> Vec<(UnpairedBegin, bool)> {
         let waiting = std::mem::take(&mut self.waiting).into_values();
-        let mut rest: Vec<WaitingBegin> =
+        let mut rest: Vec<UnpairedBegin> =
             waiting.flat_map(|waiting| waiting.begins.into_values()).map(|begin| *begin).collect();
         rest.sort_by_key(|begin| begin.pos);
         self.bytes = 0;
@@ -180,11 +180,11 @@ mod tests {
     use super::*;
     use crate::model::Id;
 
-    fn begin(base: &str, id: u32, at: u64) -> WaitingBegin {
+    fn begin(base: &str, id: u32, at: u64) -> UnpairedBegin {
         let track = TrackKey::thread(Id::None, Id::None);
-        let fields = Fields(vec![("id".into(), id.to_string().into())]);
+        let fields = LttngFields(vec![("id".into(), id.to_string().into())]);
         let (base, name) = (base.as_bytes().into(), format!("{base}_entry").into_bytes().into());
-        WaitingBegin { ts_ns: 0, track, base, name, fields, pos: SourcePos::Offset(at) }
+        UnpairedBegin { ts_ns: 0, track, base, name, fields, pos: SourcePos::Offset(at) }
     }
 
     #[test]
@@ -209,12 +209,12 @@ mod tests {
         for (at, id) in [(0, 1), (1, 2), (2, 2), (3, 3)] {
             assert!(pairs.begin(begin("x", id, at)).is_none());
         }
-        let fields = |key: &str, id: u32| Fields(vec![(key.into(), id.to_string().into())]);
+        let fields = |key: &str, id: u32| LttngFields(vec![(key.into(), id.to_string().into())]);
         let mut end = |fields| pairs.end(&track, b"x", &fields).map(|begin| begin.pos);
         assert_eq!(end(fields("id", 2)), Some(SourcePos::Offset(2)));
         assert_eq!(end(fields("ret", 2)), Some(SourcePos::Offset(3)));
         assert_eq!(end(fields("id", 9)), None);
-        assert_eq!(end(Fields::default()), Some(SourcePos::Offset(1)));
+        assert_eq!(end(LttngFields::default()), Some(SourcePos::Offset(1)));
         let rest: Vec<_> = pairs.finish().into_iter().map(|(begin, had_ends)| (begin.pos, had_ends)).collect();
         assert_eq!(rest, [(SourcePos::Offset(0), true)]);
     }
@@ -222,11 +222,11 @@ mod tests {
     #[test]
     fn few_bytes_wait_however_long_fields_are() {
         let mut pairs = Pairs::default();
-        let long = |at| WaitingBegin { name: vec![b'n'; 1 << 20].into(), ..begin(&format!("b{at}"), 1, at) };
+        let long = |at| UnpairedBegin { name: vec![b'n'; 1 << 20].into(), ..begin(&format!("b{at}"), 1, at) };
         let waits = (0..100).filter(|&at| pairs.begin(long(at)).is_none()).count();
         assert_eq!(waits, (WAITING_BYTES_MAX >> 20) - 1);
         let track = TrackKey::thread(Id::None, Id::None);
-        assert!(pairs.end(&track, b"b0", &Fields::default()).is_some());
+        assert!(pairs.end(&track, b"b0", &LttngFields::default()).is_some());
         assert!(pairs.begin(long(7)).is_none(), "in its place");
         assert!(pair_of(&[&[b'n'; NAME_BYTES_MAX][..], b"_entry"].concat()).is_none());
     }

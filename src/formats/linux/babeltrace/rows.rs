@@ -5,7 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::TimedEvent;
 use super::functions::LoadedFiles;
 use super::line::EventLine;
-use super::value::Fields;
+use super::value::LttngFields;
 use crate::formats::linux::event_text::{KernelText, TextEvent};
 use crate::formats::linux::syscalls::ThreadCalls;
 use crate::formats::output::batch::{BatchBuilder, label};
@@ -27,7 +27,7 @@ pub(super) struct HostIdx(usize);
 
 /// The row of an event.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(super) struct EventRow {
     pub(super) key: TrackKey,
     pub(super) cpu: Option<u64>,
     pub(super) pid: Option<i64>,
@@ -48,7 +48,7 @@ pub(super) struct HostState {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Rows {
+pub(super) struct HostRows {
     hosts: Vec<HostState>,
     host_index: FxHashMap<Box<[u8]>, HostIdx>,
     /// The host of the last event, which is usually that of the next.
@@ -57,7 +57,7 @@ pub(super) struct Rows {
     named_hosts: FxHashSet<Box<[u8]>>,
 }
 
-impl Rows {
+impl HostRows {
     pub(super) fn host(&mut self, HostIdx(index): HostIdx) -> &mut HostState {
         &mut self.hosts[index]
     }
@@ -68,7 +68,7 @@ impl Rows {
     }
 
     /// Returns the row of an event, and adds the name of its thread to the batch if it is new.
-    pub(super) fn row(&mut self, event: &TimedEvent<'_>, batch: &mut BatchBuilder) -> Row {
+    pub(super) fn row(&mut self, event: &TimedEvent<'_>, batch: &mut BatchBuilder) -> EventRow {
         let EventLine { host, name, context, vpid, .. } = &event.line;
         let index = self.host_of(host);
         let id = |key: &str| context.number(key);
@@ -77,7 +77,7 @@ impl Rows {
         let cpu = id("cpu_id").and_then(|cpu| u64::try_from(cpu).ok());
         let Some(index) = index else {
             batch.lose(Loss::OverLimit, event.pos);
-            return Row { key: self.cpu(host, cpu, event, batch), cpu, pid, tid: None, host: None, kernel: None };
+            return EventRow { key: self.cpu(host, cpu, event, batch), cpu, pid, tid: None, host: None, kernel: None };
         };
         // Names of programs' events have a provider before a colon.
         let kernel = (!name.contains(&b':')).then_some(index);
@@ -87,7 +87,7 @@ impl Rows {
             Some(tid) => self.host(index).thread(tid, pid, event, batch),
             None => self.cpu(host, cpu, event, batch),
         };
-        Row { key, cpu, pid, tid, host: Some(index), kernel }
+        EventRow { key, cpu, pid, tid, host: Some(index), kernel }
     }
 
     /// Returns the index of a host; `None` beyond the limit. Ids of all but the first host are extended by its name.
@@ -158,7 +158,7 @@ fn shown(host: &[u8]) -> &[u8] {
 
 /// Returns the fields of the context that do not identify the row, and the log level.
 pub(super) fn other_context(line: &EventLine<'_>) -> Vec<(Box<str>, Box<str>)> {
-    let Fields(context) = &line.context;
+    let LttngFields(context) = &line.context;
     let mut other: Vec<_> = context.iter().filter(|(key, _)| !IDS.contains(&&**key)).cloned().collect();
     for (position, (key, _)) in other.iter_mut().enumerate() {
         if key.is_empty() {

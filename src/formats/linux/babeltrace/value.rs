@@ -9,9 +9,9 @@ const DEPTH_MAX: usize = 64;
 
 /// The fields of a group in order, each with its name and its value as JSON. A field without a name has an empty one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Fields(pub(super) Vec<(Box<str>, Box<str>)>);
+pub(super) struct LttngFields(pub(super) Vec<(Box<str>, Box<str>)>);
 
-impl Fields {
+impl LttngFields {
     /// Returns the value of a field as JSON.
     pub(super) fn json(&self, key: &str) -> Option<&str> {
         self.0.iter().find(|(field, _)| &**field == key).map(|(_, json)| &**json)
@@ -92,8 +92,8 @@ impl<'a> ValueParser<'a> {
     }
 
     /// Parses the fields of a group, from its opening to its closing brace.
-    pub(super) fn fields(&mut self) -> Option<Fields> {
-        let mut fields = Fields::default();
+    pub(super) fn fields(&mut self) -> Option<LttngFields> {
+        let mut fields = LttngFields::default();
         self.members(b'{', b'}', |parser| {
             let key = String::from_utf8_lossy(parser.key()).into();
             let mut json = String::new();

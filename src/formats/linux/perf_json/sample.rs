@@ -20,13 +20,13 @@ pub(super) struct SampleMembers<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for SampleMembers<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(MembersVisitor).map(SampleMembers)
+        deserializer.deserialize_map(SampleVisitor).map(SampleMembers)
     }
 }
 
-struct MembersVisitor;
+struct SampleVisitor;
 
-impl<'de> Visitor<'de> for MembersVisitor {
+impl<'de> Visitor<'de> for SampleVisitor {
     type Value = Vec<(Cow<'de, str>, &'de RawValue)>;
 
     fn expecting(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {

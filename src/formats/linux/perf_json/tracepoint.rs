@@ -20,7 +20,7 @@ pub(super) struct TracepointFields<'s, 'a>(pub(super) &'s [(&'a str, &'a RawValu
 
 /// A tracepoint by its fields.
 #[derive(Debug)]
-pub(super) enum Tracepoint<'a> {
+pub(super) enum JsonTracepoint<'a> {
     Switch(SwitchFields<'a>),
     Wakeup(TaskFields<'a>),
     Call(SystemCall<'a>),
@@ -55,7 +55,7 @@ impl SwitchFields<'_> {
     }
 }
 
-impl Tracepoint<'_> {
+impl JsonTracepoint<'_> {
     /// Returns the name of the tracepoint.
     pub(super) fn name(&self) -> &[u8] {
         match self {
@@ -69,22 +69,22 @@ impl Tracepoint<'_> {
 
 impl<'a> TracepointFields<'_, 'a> {
     /// Returns the tracepoint, by its name if the sample has one; `None` for a sample without fields.
-    pub(super) fn tracepoint(&self, event: Option<&'a str>, machine: &str) -> Option<Tracepoint<'a>> {
+    pub(super) fn tracepoint(&self, event: Option<&'a str>, machine: &str) -> Option<JsonTracepoint<'a>> {
         if self.0.is_empty() {
             return None;
         }
         let is_other = |names: [&str; 2]| event.is_some_and(|event| !names.iter().any(|name| event.contains(name)));
         if let Some(switch) = self.switch().filter(|_| !is_other(["sched_switch"; 2])) {
-            return Some(Tracepoint::Switch(switch));
+            return Some(JsonTracepoint::Switch(switch));
         }
         if self.text("target_cpu").is_some()
             && let Some(task) =
                 self.task(["comm", "pid", "prio"]).filter(|_| !is_other(["sched_wakeup", "sched_waking"]))
         {
-            return Some(Tracepoint::Wakeup(task));
+            return Some(JsonTracepoint::Wakeup(task));
         }
         let name = event.map_or(Cow::Borrowed(UNNAMED), |event| Cow::Borrowed(event.as_bytes()));
-        Some(self.call(event, machine).map_or(Tracepoint::Other(name), Tracepoint::Call))
+        Some(self.call(event, machine).map_or(JsonTracepoint::Other(name), JsonTracepoint::Call))
     }
 
     /// Writes the fields as arguments. Whole numbers are numbers, all other fields are texts.

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::wire::Values;
+use super::wire::UftraceValues;
 use crate::formats::output::args::ArgsWriter;
 
 /// Length to which each value is padded.
@@ -29,13 +29,13 @@ pub(super) struct ValueSpecs(Vec<ValueSpec>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ValueSpec {
     name: Box<str>,
-    format: ValueFormat,
+    format: UftraceValueFormat,
     /// Length in the data; that of a text is before it.
     bytes: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ValueFormat {
+enum UftraceValueFormat {
     Signed,
     Unsigned,
     Hex,
@@ -58,7 +58,7 @@ impl ValueSpecs {
 
     /// Writes the values at the start of `bytes`, and returns their padded length. Returns `None` if they do not fit.
     pub(super) fn decode(&self, bytes: &[u8], args: &mut ArgsWriter) -> Option<usize> {
-        let mut values = Values(bytes);
+        let mut values = UftraceValues(bytes);
         for spec in &self.0 {
             spec.decode(&mut values, args)?;
             let used = bytes.len() - values.0.len();
@@ -78,7 +78,7 @@ impl ValueSpec {
             return None;
         }
         let mut suffix_chars = suffix.chars();
-        let usual = if is_float { ValueFormat::Float } else { ValueFormat::Signed };
+        let usual = if is_float { UftraceValueFormat::Float } else { UftraceValueFormat::Signed };
         let usual_bytes = if is_float { size_of::<f64>() } else { word_bytes };
         let (format, bytes) = match suffix_chars.next() {
             None => (usual, usual_bytes),
@@ -86,18 +86,20 @@ impl ValueSpec {
                 suffix_chars = suffix.chars();
                 (usual, usual_bytes)
             }
-            Some('d' | 'i') => (ValueFormat::Signed, word_bytes),
-            Some('u') => (ValueFormat::Unsigned, word_bytes),
-            Some('x' | 'p' | 'o') => (ValueFormat::Hex, word_bytes),
-            Some('c') => (ValueFormat::Character, 1),
-            Some('f') => (ValueFormat::Float, size_of::<f64>()),
-            Some('s' | 'S') => (ValueFormat::Text, 0),
+            Some('d' | 'i') => (UftraceValueFormat::Signed, word_bytes),
+            Some('u') => (UftraceValueFormat::Unsigned, word_bytes),
+            Some('x' | 'p' | 'o') => (UftraceValueFormat::Hex, word_bytes),
+            Some('c') => (UftraceValueFormat::Character, 1),
+            Some('f') => (UftraceValueFormat::Float, size_of::<f64>()),
+            Some('s' | 'S') => (UftraceValueFormat::Text, 0),
             // The name of the type follows.
-            Some('e') => return Some(Self { name: name.into(), format: ValueFormat::Signed, bytes: word_bytes }),
+            Some('e') => {
+                return Some(Self { name: name.into(), format: UftraceValueFormat::Signed, bytes: word_bytes });
+            }
             Some('t') => {
                 let (bytes, _) = suffix[1..].split_once(':').unwrap_or((&suffix[1..], ""));
                 let bytes = bytes.parse().ok()?;
-                return Some(Self { name: name.into(), format: ValueFormat::Structure, bytes });
+                return Some(Self { name: name.into(), format: UftraceValueFormat::Structure, bytes });
             }
             Some(_) => return None,
         };
@@ -113,8 +115,8 @@ impl ValueSpec {
         Some(Self { name: name.into(), format, bytes })
     }
 
-    fn decode(&self, values: &mut Values<'_>, args: &mut ArgsWriter) -> Option<()> {
-        if self.format == ValueFormat::Text {
+    fn decode(&self, values: &mut UftraceValues<'_>, args: &mut ArgsWriter) -> Option<()> {
+        if self.format == UftraceValueFormat::Text {
             let len = u16::from_le_bytes(*values.bytes(2)?.first_chunk()?);
             let text = values.bytes(len.into())?;
             if text == NULL_TEXT {
@@ -132,14 +134,14 @@ impl ValueSpec {
         wide[..len].copy_from_slice(&bytes[..len]);
         let number = u64::from_le_bytes(wide);
         match self.format {
-            ValueFormat::Unsigned => args.number(&self.name, number),
-            ValueFormat::Hex => args.text(&self.name, format!("{number:#x}").as_bytes()),
-            ValueFormat::Character => args.text(&self.name, &bytes[..bytes.len().min(1)]),
-            ValueFormat::Signed => {
+            UftraceValueFormat::Unsigned => args.number(&self.name, number),
+            UftraceValueFormat::Hex => args.text(&self.name, format!("{number:#x}").as_bytes()),
+            UftraceValueFormat::Character => args.text(&self.name, &bytes[..bytes.len().min(1)]),
+            UftraceValueFormat::Signed => {
                 let unused_bits = 64 - 8 * len.max(1) as u32;
                 args.signed(&self.name, number.cast_signed() << unused_bits >> unused_bits);
             }
-            ValueFormat::Float => {
+            UftraceValueFormat::Float => {
                 if bytes.len() == size_of::<f32>() {
                     write_float(&self.name, f32::from_bits(number as u32).into(), args);
                 } else if bytes.len() == size_of::<f64>() {
@@ -149,7 +151,7 @@ impl ValueSpec {
                     write_bytes(&self.name, bytes, args);
                 }
             }
-            ValueFormat::Structure | ValueFormat::Text => write_bytes(&self.name, bytes, args),
+            UftraceValueFormat::Structure | UftraceValueFormat::Text => write_bytes(&self.name, bytes, args),
         }
         Some(())
     }

@@ -4,9 +4,9 @@
 //! its mark, its time and its depth.
 
 use super::arguments::{RECORD_ALIGNMENT, ValueSpecs};
-use super::functions::{Function, FunctionNames};
+use super::functions::{UftraceFunction, UftraceFunctionNames};
 use super::tasks::SessionStart;
-use super::wire::{RECORD_BYTES, Record, RecordKind, Values, event};
+use super::wire::{RECORD_BYTES, UftraceRecord, UftraceRecordKind, UftraceValues, event};
 use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
@@ -36,8 +36,8 @@ pub(super) struct CallReader<'a, 'f> {
     open: Vec<u16>,
     /// Whether the first exits belong to functions that the parent process entered.
     is_forked: bool,
-    last: Option<Record>,
-    functions: &'a mut FunctionNames<'f>,
+    last: Option<UftraceRecord>,
+    functions: &'a mut UftraceFunctionNames<'f>,
     args: ArgsWriter,
     context: &'a ReadContext,
 }
@@ -46,7 +46,7 @@ impl<'a, 'f> CallReader<'a, 'f> {
     pub(super) fn new(
         input: ByteReader,
         thread: (usize, i64),
-        functions: &'a mut FunctionNames<'f>,
+        functions: &'a mut UftraceFunctionNames<'f>,
         context: &'a ReadContext,
     ) -> Self {
         let pid = functions.tasks.process(thread.1);
@@ -77,16 +77,16 @@ impl<'a, 'f> CallReader<'a, 'f> {
                 batch.lose(Loss::Truncated, pos);
                 return Ok(());
             }
-            let fits = |record: &Record| self.last.is_none_or(|last| record.is_not_before(&last));
-            let record = Record::parse(bytes).filter(fits);
-            let next = bytes.get(RECORD_BYTES..).and_then(Record::parse);
+            let fits = |record: &UftraceRecord| self.last.is_none_or(|last| record.is_not_before(&last));
+            let record = UftraceRecord::parse(bytes).filter(fits);
+            let next = bytes.get(RECORD_BYTES..).and_then(UftraceRecord::parse);
             if let Some(record) = record {
                 self.input.skip(RECORD_BYTES as u64)?;
                 if has_damaged_time(&record, next.filter(fits)) {
                     batch.lose(Loss::BadTime, pos);
                 } else {
                     self.add(&record, pos, batch)?;
-                    if record.kind != RecordKind::Lost {
+                    if record.kind != UftraceRecordKind::Lost {
                         self.last = Some(record);
                     }
                 }
@@ -114,7 +114,7 @@ impl<'a, 'f> CallReader<'a, 'f> {
                 self.input.skip(rest)?;
                 return Ok(());
             }
-            if let Some(first) = Record::parse(bytes)
+            if let Some(first) = UftraceRecord::parse(bytes)
                 && may_resume(last, &first, &bytes[RECORD_BYTES..])
             {
                 // The depths of lost records are unknown.
@@ -128,7 +128,7 @@ impl<'a, 'f> CallReader<'a, 'f> {
         }
     }
 
-    fn add(&mut self, record: &Record, pos: SourcePos, batch: &mut BatchBuilder) -> Result<(), ReadError> {
+    fn add(&mut self, record: &UftraceRecord, pos: SourcePos, batch: &mut BatchBuilder) -> Result<(), ReadError> {
         self.args.clear();
         let Ok(ts_ns) = i64::try_from(record.ts_ns) else {
             batch.lose(Loss::BadTime, pos);
@@ -138,7 +138,7 @@ impl<'a, 'f> CallReader<'a, 'f> {
         let tasks = self.functions.tasks;
         let track = batch.numbered_track(number, || tasks.track(tid));
         match record.kind {
-            RecordKind::Entry => {
+            UftraceRecordKind::Entry => {
                 self.close_above(record.depth, ts_ns, track, batch);
                 self.open.push(record.depth);
                 let function = self.function(record.address, ts_ns, pos, batch)?;
@@ -146,7 +146,7 @@ impl<'a, 'f> CallReader<'a, 'f> {
                 let detail = self.values(record, specs, batch, pos)?;
                 batch.push(Event { detail, ..bare(ts_ns, EventKind::Begin, track, function.name) });
             }
-            RecordKind::Exit => {
+            UftraceRecordKind::Exit => {
                 self.close_above(record.depth.saturating_add(1), ts_ns, track, batch);
                 let function = self.function(record.address, ts_ns, pos, batch)?;
                 let specs = function.specs.as_deref().and_then(|specs| specs.returned.as_ref());
@@ -158,14 +158,14 @@ impl<'a, 'f> CallReader<'a, 'f> {
                     batch.lose(Loss::UnmatchedEnd, pos);
                 }
             }
-            RecordKind::Lost => {
+            UftraceRecordKind::Lost => {
                 // The recorder does not write the time of a loss.
                 let last_ns = self.last.and_then(|last| i64::try_from(last.ts_ns).ok());
                 let pos_of_loss = last_ns.map_or(pos, SourcePos::Time);
                 batch.batch.losses.add_many(Loss::RecorderLost, pos_of_loss, record.address.max(1));
                 self.skip_values(record, batch, pos)?;
             }
-            RecordKind::Event => self.add_event(record, (ts_ns, track), pos, batch)?,
+            UftraceRecordKind::Event => self.add_event(record, (ts_ns, track), pos, batch)?,
         }
         Ok(())
     }
@@ -185,7 +185,7 @@ impl<'a, 'f> CallReader<'a, 'f> {
         ts_ns: i64,
         pos: SourcePos,
         batch: &mut BatchBuilder,
-    ) -> Result<Function, ReadError> {
+    ) -> Result<UftraceFunction, ReadError> {
         while self.sessions.get(self.session + 1).is_some_and(|&(start_ns, _)| start_ns <= ts_ns) {
             self.session += 1;
         }
@@ -193,14 +193,14 @@ impl<'a, 'f> CallReader<'a, 'f> {
             return self.functions.function((session, address), pos, batch, self.context);
         }
         let name = batch.name(format!("{address:#x}").as_bytes(), None, pos);
-        Ok(Function { name, specs: None })
+        Ok(UftraceFunction { name, specs: None })
     }
 
     /// Reads the values of an entry or an exit as arguments, and returns their row. Values of unknown types are
     /// skipped, and counted.
     fn values(
         &mut self,
-        record: &Record,
+        record: &UftraceRecord,
         specs: Option<&ValueSpecs>,
         batch: &mut BatchBuilder,
         pos: SourcePos,
@@ -229,14 +229,19 @@ impl<'a, 'f> CallReader<'a, 'f> {
         }
     }
 
-    fn skip_values(&mut self, record: &Record, batch: &mut BatchBuilder, pos: SourcePos) -> Result<(), ReadError> {
+    fn skip_values(
+        &mut self,
+        record: &UftraceRecord,
+        batch: &mut BatchBuilder,
+        pos: SourcePos,
+    ) -> Result<(), ReadError> {
         self.values(record, None, batch, pos).map(drop)
     }
 
     /// Adds an event as an instant. Its values have a length before them.
     fn add_event(
         &mut self,
-        record: &Record,
+        record: &UftraceRecord,
         (ts_ns, track): (i64, TrackIdx),
         pos: SourcePos,
         batch: &mut BatchBuilder,
@@ -251,7 +256,7 @@ impl<'a, 'f> CallReader<'a, 'f> {
             const LEN_BYTES: usize = 2;
             let len = self.input.peek(LEN_BYTES)?.first_chunk().map_or(0, |len| u16::from_le_bytes(*len));
             let bytes = self.input.peek(LEN_BYTES + usize::from(len))?;
-            let mut values = Values(bytes);
+            let mut values = UftraceValues(bytes);
             let len = values.bytes(LEN_BYTES).and_then(|len| Some(u16::from_le_bytes(*len.first_chunk()?)));
             let Some(data) = len.and_then(|len| values.bytes(len.into())) else {
                 let rest = bytes.len() as u64;
@@ -272,7 +277,7 @@ impl<'a, 'f> CallReader<'a, 'f> {
 
 /// Adds the numbers of an event of uftrace, which have eight bytes each, except for a single one.
 fn add_numbers(data: &[u8], fields: &[&str], args: &mut ArgsWriter) {
-    let mut values = Values(data);
+    let mut values = UftraceValues(data);
     let bytes_each = if let [_] = fields { data.len().min(NUMBER_BYTES) } else { NUMBER_BYTES };
     for field in fields {
         let Some(bytes) = values.bytes(bytes_each) else { return };
@@ -288,9 +293,9 @@ fn add_numbers(data: &[u8], fields: &[&str], args: &mut ArgsWriter) {
 }
 
 /// Returns whether a record after damage is one, by the bytes after it. The time before the damage may be wrong.
-fn may_resume(last: Option<Record>, record: &Record, after: &[u8]) -> bool {
+fn may_resume(last: Option<UftraceRecord>, record: &UftraceRecord, after: &[u8]) -> bool {
     let is_later = last.is_none_or(|last| record.is_not_before(&last));
-    match Record::parse(after) {
+    match UftraceRecord::parse(after) {
         _ if record.has_values || after.len() < RECORD_BYTES => is_later,
         next => next.is_some_and(|next| next.may_follow(record)),
     }
@@ -298,8 +303,8 @@ fn may_resume(last: Option<Record>, record: &Record, after: &[u8]) -> bool {
 
 /// Returns whether the time of a record is damaged. It is out of range, or later than that of the next record, which
 /// fits the records before both.
-fn has_damaged_time(record: &Record, next: Option<Record>) -> bool {
-    let is_earlier = |next: Record| !next.is_not_before(record);
+fn has_damaged_time(record: &UftraceRecord, next: Option<UftraceRecord>) -> bool {
+    let is_earlier = |next: UftraceRecord| !next.is_not_before(record);
     i64::try_from(record.ts_ns).is_err() || !record.has_values && next.is_some_and(is_earlier)
 }
 
@@ -308,17 +313,17 @@ fn end(ts_ns: i64, track: TrackIdx) -> Event {
 }
 
 /// Returns whether the values of a record may have this length: a record that `fits`, or the end of the file, follows.
-fn may_end(bytes: &[u8], len: usize, fits: impl Fn(&Record) -> bool) -> bool {
+fn may_end(bytes: &[u8], len: usize, fits: impl Fn(&UftraceRecord) -> bool) -> bool {
     match bytes.get(len..) {
         None => false,
         Some([]) => true,
-        Some(rest) => Record::parse(rest).is_some_and(|next| fits(&next)),
+        Some(rest) => UftraceRecord::parse(rest).is_some_and(|next| fits(&next)),
     }
 }
 
 /// Returns the length of values of unknown types: up to the next record, or to the end of the file. Filters of a
 /// recording leave gaps in the depths, so a record of any depth is the second choice.
-fn unknown_len(bytes: &[u8], record: &Record) -> usize {
+fn unknown_len(bytes: &[u8], record: &UftraceRecord) -> usize {
     let lens = || (RECORD_ALIGNMENT..=bytes.len()).step_by(RECORD_ALIGNMENT);
     let nested = lens().find(|&len| may_end(bytes, len, |next| next.may_follow(record)));
     let any = || lens().find(|&len| may_end(bytes, len, |next| next.is_not_before(record)));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::arguments::{CallSpecs, ValueSpecs};
-use super::info::Info;
+use super::info::UftraceInfo;
 use super::tasks::{Session, SessionIdx, Tasks};
 use crate::base::demangle::demangle;
 use crate::base::hex::hex_number;
@@ -40,17 +40,17 @@ const EVENTS_MAX: usize = 1 << 16;
 const WITHOUT_SYMBOLS: &str = "so functions are shown by their addresses";
 
 /// The functions of a recording.
-pub(super) struct FunctionNames<'a> {
+pub(super) struct UftraceFunctionNames<'a> {
     folder: PathBuf,
     pub(super) tasks: &'a Tasks,
-    info: Info,
+    info: UftraceInfo,
     /// Mappings of the last session, in order of addresses. A process rarely has several.
     mappings: Option<(SessionIdx, Vec<Mapping>)>,
     /// By path and build of their file.
-    symbols: FxHashMap<MappedFile, Arc<SymbolTable>>,
+    symbols: FxHashMap<MappedFile, Arc<UftraceSymbols>>,
     symbol_bytes: usize,
     modules: FrameModules,
-    functions: FxHashMap<(SessionIdx, u64), Function>,
+    functions: FxHashMap<(SessionIdx, u64), UftraceFunction>,
     /// Number of the name table that the rows of functions belong to.
     names_number: u32,
     /// Names of the events of the programs, by id.
@@ -70,14 +70,14 @@ struct Mapping {
 
 /// A function at an address, as a row of the current name table.
 #[derive(Debug, Clone)]
-pub(super) struct Function {
+pub(super) struct UftraceFunction {
     pub(super) name: NameIdx,
     pub(super) specs: Option<Arc<CallSpecs>>,
 }
 
 /// The symbols of a file, in order of addresses.
 #[derive(Debug, Default)]
-struct SymbolTable {
+struct UftraceSymbols {
     /// Address, and the range of the name in `texts`.
     rows: Vec<(u64, u32, u32)>,
     texts: Vec<u8>,
@@ -85,7 +85,7 @@ struct SymbolTable {
     is_over_limit: bool,
 }
 
-impl SymbolTable {
+impl UftraceSymbols {
     /// Returns the symbol that contains an address.
     fn find(&self, address: u64) -> Option<(u64, &[u8])> {
         let after = self.rows.partition_point(|&(start, ..)| start <= address);
@@ -107,10 +107,10 @@ impl SymbolTable {
     }
 }
 
-impl<'a> FunctionNames<'a> {
+impl<'a> UftraceFunctionNames<'a> {
     /// Creates the table with the events that programs define.
     pub(super) fn new(
-        (folder, info): (PathBuf, Info),
+        (folder, info): (PathBuf, UftraceInfo),
         tasks: &'a Tasks,
         batch: &mut BatchBuilder,
         context: &ReadContext,
@@ -136,7 +136,7 @@ impl<'a> FunctionNames<'a> {
         pos: SourcePos,
         batch: &mut BatchBuilder,
         context: &ReadContext,
-    ) -> Result<Function, ReadError> {
+    ) -> Result<UftraceFunction, ReadError> {
         if self.names_number != batch.names_number() || self.functions.len() >= FUNCTIONS_MAX {
             self.names_number = batch.names_number();
             self.functions.clear();
@@ -168,9 +168,12 @@ impl<'a> FunctionNames<'a> {
         pos: SourcePos,
         batch: &mut BatchBuilder,
         context: &ReadContext,
-    ) -> Result<Function, ReadError> {
+    ) -> Result<UftraceFunction, ReadError> {
         let Some(Mapping { start, path, build_id, .. }) = mapping else {
-            return Ok(Function { name: batch.name(format!("{address:#x}").as_bytes(), None, pos), specs: None });
+            return Ok(UftraceFunction {
+                name: batch.name(format!("{address:#x}").as_bytes(), None, pos),
+                specs: None,
+            });
         };
         let symbols = self.symbols((Arc::clone(&path), build_id.clone()), batch, context)?;
         let relative = address - start;
@@ -178,11 +181,11 @@ impl<'a> FunctionNames<'a> {
         let Some((symbol_start, name)) = symbols.find(in_table) else {
             let frame = self.modules.frame((&path, build_id), (ModuleKind::Image, relative), batch);
             let name = batch.name(&frame.text, frame.category.as_deref().map(str::as_bytes), pos);
-            return Ok(Function { name, specs: None });
+            return Ok(UftraceFunction { name, specs: None });
         };
         let by_name = || self.info.specs_by_name.get(name).cloned().map(Arc::new);
         let specs = symbols.specs.get(&symbol_start).cloned().or_else(by_name);
-        Ok(Function { name: batch.name(demangle(name).as_bytes(), None, pos), specs })
+        Ok(UftraceFunction { name: batch.name(demangle(name).as_bytes(), None, pos), specs })
     }
 
     /// Reads the mappings of a session, unless they are at hand.
@@ -228,11 +231,11 @@ impl<'a> FunctionNames<'a> {
         key: MappedFile,
         batch: &mut BatchBuilder,
         context: &ReadContext,
-    ) -> Result<Arc<SymbolTable>, ReadError> {
+    ) -> Result<Arc<UftraceSymbols>, ReadError> {
         if let Some(symbols) = self.symbols.get(&key) {
             return Ok(Arc::clone(symbols));
         }
-        let mut table = SymbolTable::default();
+        let mut table = UftraceSymbols::default();
         let name = String::from_utf8_lossy(file_name(&key.0)).into_owned();
         // The kernel's own object has no file, and no symbols.
         if !name.is_empty() && !name.starts_with('[') {
@@ -370,7 +373,7 @@ fn mapping(line: &[u8]) -> Option<Mapping> {
 }
 
 /// Adds the symbol of a line.
-fn add_symbol(line: &[u8], table: &mut SymbolTable) {
+fn add_symbol(line: &[u8], table: &mut UftraceSymbols) {
     if !table.has_room() {
         return;
     }
@@ -391,7 +394,7 @@ fn symbol(line: &[u8]) -> Option<(u64, &[u8])> {
 }
 
 /// Adds the specifications of a line after that of its function.
-fn add_specs(line: &[u8], word_bytes: usize, function: &mut Option<u64>, table: &mut SymbolTable) {
+fn add_specs(line: &[u8], word_bytes: usize, function: &mut Option<u64>, table: &mut UftraceSymbols) {
     if let Some(line) = line.strip_prefix(b"F: ") {
         *function = line.split(|&byte| byte == b' ').next().and_then(hex_number);
         return;

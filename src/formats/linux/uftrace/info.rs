@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::arguments::{CallSpecs, ValueSpecs};
-use super::wire::Header;
+use super::wire::UftraceHeader;
 use crate::formats::ReadError;
 use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::source::Source;
@@ -13,19 +13,19 @@ const TEXT_BYTES_MAX: usize = 4 << 20;
 
 /// The text of `info` as far as it is used.
 #[derive(Debug, Default)]
-pub(super) struct Info {
+pub(super) struct UftraceInfo {
     /// Values by the name of a function.
     pub(super) specs_by_name: FxHashMap<Box<[u8]>, CallSpecs>,
     pub(super) has_relative_symbols: bool,
     pub(super) word_bytes: usize,
 }
 
-impl Info {
+impl UftraceInfo {
     /// Reads the rest of the file.
-    pub(super) fn read(source: Source, header: Header) -> Result<Self, ReadError> {
+    pub(super) fn read(source: Source, header: UftraceHeader) -> Result<Self, ReadError> {
         let mut input = ByteReader::new(source);
         input.skip(header.bytes.into())?;
-        let Header { has_relative_symbols, word_bytes, .. } = header;
+        let UftraceHeader { has_relative_symbols, word_bytes, .. } = header;
         let mut info = Self { has_relative_symbols, word_bytes, ..Self::default() };
         info.add_lines(input.peek(TEXT_BYTES_MAX)?);
         Ok(info)

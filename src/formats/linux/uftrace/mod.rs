@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use self::calls::CallReader;
-use self::functions::FunctionNames;
-use self::info::Info;
+use self::functions::UftraceFunctionNames;
+use self::info::UftraceInfo;
 use self::switches::SwitchReader;
 use self::tasks::Tasks;
 use super::scheduler::Scheduler;
@@ -80,7 +80,7 @@ fn open(source: Source) -> Result<Reader, ReadError> {
 struct Uftrace {
     source: Option<Source>,
     folder: PathBuf,
-    header: wire::Header,
+    header: wire::UftraceHeader,
 }
 
 /// A file with records, and their kind.
@@ -124,11 +124,11 @@ impl StreamReader for Uftrace {
         // Each file of the recording is a part of the stage.
         let context = &ReadContext { progress: context.progress.part(), ..context.clone() };
         let mut batch = BatchBuilder::with_shared_names(context.chunk_limits);
-        let info = Info::read(source, self.header)?;
+        let info = UftraceInfo::read(source, self.header)?;
         let tasks = Tasks::read(&self.folder, &mut batch, context)?;
         let mut scheduler = Scheduler::default();
         tasks.add_names(&mut batch, &mut scheduler);
-        let mut functions = FunctionNames::new((self.folder.clone(), info), &tasks, &mut batch, context)?;
+        let mut functions = UftraceFunctionNames::new((self.folder.clone(), info), &tasks, &mut batch, context)?;
         batch.flush(sink)?;
         for (number, file) in files.iter().enumerate() {
             context.cancel.check()?;

@@ -31,11 +31,11 @@ pub(super) struct Session {
     pub(super) id: Box<str>,
     program: Box<[u8]>,
     /// Libraries that it loads while it runs.
-    pub(super) libraries: Vec<Library>,
+    pub(super) libraries: Vec<UftraceLibrary>,
 }
 
 #[derive(Debug)]
-pub(super) struct Library {
+pub(super) struct UftraceLibrary {
     pub(super) base: u64,
     pub(super) path: Box<[u8]>,
 }
@@ -99,7 +99,7 @@ impl Tasks {
             }
             b"DLOP " => {
                 let base = hex_number(field(line, "base")?)?;
-                let library = Library { base, path: field(line, "libname")?.into() };
+                let library = UftraceLibrary { base, path: field(line, "libname")?.into() };
                 let session = self.session(field(line, "sid")?, None)?;
                 self.sessions[session.0 as usize].libraries.push(library);
             }

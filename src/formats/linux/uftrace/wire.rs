@@ -30,7 +30,7 @@ const LOST_MAX: u64 = i32::MAX as u64;
 const RECORD_MAGIC: u64 = 5;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Header {
+pub(super) struct UftraceHeader {
     /// Length of the header, at which the text of `info` starts.
     pub(super) bytes: u16,
     pub(super) has_relative_symbols: bool,
@@ -44,7 +44,7 @@ pub(super) fn is_info(head: &[u8]) -> bool {
 }
 
 /// Parses the header of `info`. Returns the offset, the expected and the actual content of an unsupported one.
-pub(super) fn header(head: &[u8]) -> Result<Header, (u64, &'static str, String)> {
+pub(super) fn header(head: &[u8]) -> Result<UftraceHeader, (u64, &'static str, String)> {
     let Some(bytes) = head.first_chunk::<HEADER_BYTES>() else {
         return Err((head.len() as u64, "a header of 40 bytes", "the end of the file".to_owned()));
     };
@@ -60,12 +60,12 @@ pub(super) fn header(head: &[u8]) -> Result<Header, (u64, &'static str, String)>
     let features = u64::from_le_bytes([f0, f1, f2, f3, f4, f5, f6, f7]);
     let has_relative_symbols = features & feature::RELATIVE_SYMBOLS != 0;
     let word_bytes = if class == CLASS_32_BIT { size_of::<u32>() } else { size_of::<u64>() };
-    Ok(Header { bytes: u16::from_le_bytes([s0, s1]), has_relative_symbols, word_bytes })
+    Ok(UftraceHeader { bytes: u16::from_le_bytes([s0, s1]), has_relative_symbols, word_bytes })
 }
 
 /// The kind of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RecordKind {
+pub(super) enum UftraceRecordKind {
     Entry,
     Exit,
     /// The number of lost records is in the address.
@@ -76,9 +76,9 @@ pub(super) enum RecordKind {
 
 /// A record: the entry or exit of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Record {
+pub(super) struct UftraceRecord {
     pub(super) ts_ns: u64,
-    pub(super) kind: RecordKind,
+    pub(super) kind: UftraceRecordKind,
     /// Whether values follow the record.
     pub(super) has_values: bool,
     /// Number of functions around it.
@@ -86,7 +86,7 @@ pub(super) struct Record {
     pub(super) address: u64,
 }
 
-impl Record {
+impl UftraceRecord {
     /// Parses a record; returns `None` if the bytes are not a record, or too few.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let (time, rest) = bytes.split_first_chunk()?;
@@ -95,14 +95,16 @@ impl Record {
         if fields >> 3 & 7 != RECORD_MAGIC {
             return None;
         }
-        let kind = [RecordKind::Entry, RecordKind::Exit, RecordKind::Lost, RecordKind::Event][(fields & 3) as usize];
+        let kind =
+            [UftraceRecordKind::Entry, UftraceRecordKind::Exit, UftraceRecordKind::Lost, UftraceRecordKind::Event]
+                [(fields & 3) as usize];
         let depth = (fields >> 6 & 0x3ff) as u16;
         Some(Self { ts_ns, kind, has_values: fields >> 2 & 1 != 0, depth, address: fields >> 16 })
     }
 
     /// Returns whether this is a number of lost records, which the recorder writes with time 0 and an unset depth.
     fn is_untimed_loss(&self) -> bool {
-        self.kind == RecordKind::Lost && self.ts_ns == 0 && !self.has_values && self.address <= LOST_MAX
+        self.kind == UftraceRecordKind::Lost && self.ts_ns == 0 && !self.has_values && self.address <= LOST_MAX
     }
 
     /// Returns whether this record may follow another one by its time.
@@ -113,12 +115,12 @@ impl Record {
     /// Returns whether this record may follow another one of its thread: not earlier, and at a depth that calls reach.
     pub(super) fn may_follow(&self, before: &Self) -> bool {
         let fits = match self.kind {
-            RecordKind::Entry => self.depth <= before.depth.saturating_add(1),
-            RecordKind::Exit => self.depth <= before.depth,
-            RecordKind::Lost | RecordKind::Event => true,
+            UftraceRecordKind::Entry => self.depth <= before.depth.saturating_add(1),
+            UftraceRecordKind::Exit => self.depth <= before.depth,
+            UftraceRecordKind::Lost | UftraceRecordKind::Event => true,
         };
         // An event has no depth of its own, and depths of lost records are unknown.
-        let has_depth_before = !matches!(before.kind, RecordKind::Event | RecordKind::Lost);
+        let has_depth_before = !matches!(before.kind, UftraceRecordKind::Event | UftraceRecordKind::Lost);
         self.is_not_before(before) && (fits || !has_depth_before)
     }
 }
@@ -152,9 +154,9 @@ pub(super) mod event {
 }
 
 /// Bytes that are consumed from the front.
-pub(super) struct Values<'a>(pub(super) &'a [u8]);
+pub(super) struct UftraceValues<'a>(pub(super) &'a [u8]);
 
-impl<'a> Values<'a> {
+impl<'a> UftraceValues<'a> {
     /// Returns the next `len` bytes; `None` if there are fewer.
     pub(super) fn bytes(&mut self, len: usize) -> Option<&'a [u8]> {
         let (bytes, rest) = self.0.split_at_checked(len)?;

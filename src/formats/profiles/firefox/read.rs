@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::thread::{FirefoxStacks, FirefoxTexts};
 use super::wire::{
-    Category, FirefoxObject, FirefoxStackTables, FirefoxTable, Library, MarkerSchema, SampleUnits, marker_phase,
+    Category, FirefoxLibrary, FirefoxObject, FirefoxStackTables, FirefoxTable, MarkerSchema, SampleUnits, marker_phase,
     phase_of_unphased,
 };
 use crate::formats::format::{DataKind, Format, Opener};
@@ -108,7 +108,7 @@ struct FirefoxEventBuilder<'d, 'a> {
 
 /// Tables shared by the threads of a process.
 struct SharedTables<'d> {
-    libs: Vec<Library>,
+    libs: Vec<FirefoxLibrary>,
     markers: Markers,
     tables: FirefoxStackTables,
     texts: Option<Rc<FirefoxTexts<'d>>>,
@@ -148,7 +148,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         let tables = FirefoxStackTables::from_members(&FirefoxObject::read(document, shared)?);
         let losses = &mut self.batch.batch.losses;
         let mut shared = SharedTables {
-            libs: Library::read_all(document, libs, losses)?.unwrap_or_default(),
+            libs: FirefoxLibrary::read_all(document, libs, losses)?.unwrap_or_default(),
             markers,
             tables,
             texts: tables.texts.map(|texts| FirefoxTexts::read(document, Some(texts), losses)).transpose()?,
@@ -257,7 +257,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         };
         let own_tables = FirefoxStackTables::from_members(&members);
         // Before version 41 each thread had its own libraries.
-        let own_libs = Library::read_all(document, members.get("libs"), losses)?;
+        let own_libs = FirefoxLibrary::read_all(document, members.get("libs"), losses)?;
         let libs = own_libs.as_deref().unwrap_or(&shared.libs);
         let texts = match (own_tables.texts, &shared.texts) {
             (None, Some(texts)) => Rc::clone(texts),

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::wire::{FirefoxRow, FirefoxStackTables, FirefoxTable, Library};
+use super::wire::{FirefoxLibrary, FirefoxRow, FirefoxStackTables, FirefoxTable};
 use crate::base::hex::hex_number;
 use crate::formats::ReadError;
 use crate::formats::json::document::{Document, JsonExtent, TableCharge};
@@ -96,16 +96,16 @@ impl<'d> FirefoxStacks<'d> {
         document: &'d Document,
         tables: &FirefoxStackTables,
         texts: Rc<FirefoxTexts<'d>>,
-        libs: &[Library],
+        libs: &[FirefoxLibrary],
         modules: &mut FrameModules,
         batch: &mut BatchBuilder,
     ) -> Result<Self, ReadError> {
         let (mut frames, mut charge) = (FrameTable::default(), document.table_charge());
         let losses = &mut batch.batch.losses;
-        let mut resources: Vec<Option<&Library>> = Vec::new();
+        let mut resources: Vec<Option<&FirefoxLibrary>> = Vec::new();
         let mut rows = FirefoxTable::open(document, tables.resources, ["lib"], losses)?;
         while let Some(row) = rows.next(losses)? {
-            charge.add(size_of::<Option<&Library>>(), row.offset)?;
+            charge.add(size_of::<Option<&FirefoxLibrary>>(), row.offset)?;
             resources.push(row.index(0).and_then(|library| libs.get(library as usize)));
         }
         let functions = FirefoxFunction::read_all(document, tables, &mut charge, losses)?;
@@ -137,8 +137,8 @@ impl<'d> FirefoxStacks<'d> {
 struct FrameNames<'a> {
     texts: &'a FirefoxTexts<'a>,
     functions: &'a [FirefoxFunction],
-    resources: &'a [Option<&'a Library>],
-    libs: &'a [Library],
+    resources: &'a [Option<&'a FirefoxLibrary>],
+    libs: &'a [FirefoxLibrary],
 }
 
 /// A row of the frame table: function, location and address.
@@ -146,7 +146,7 @@ type FrameColumns<'a> = FirefoxRow<'a, 3>;
 
 impl FrameNames<'_> {
     /// Returns the library of an unsymbolized frame and the address in it.
-    fn address(&self, row: &FrameColumns<'_>) -> Option<(&Library, u64)> {
+    fn address(&self, row: &FrameColumns<'_>) -> Option<(&FirefoxLibrary, u64)> {
         let number = |text: &str| hex_number(text.strip_prefix("0x")?);
         if let Some(location) = row.index(1) {
             let absolute = number(self.texts.get(location))?;

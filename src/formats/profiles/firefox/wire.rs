@@ -30,7 +30,7 @@ pub(super) struct Category {
 
 /// A library. Values of an unexpected type count as missing.
 #[derive(Deserialize, Default)]
-pub(super) struct Library {
+pub(super) struct FirefoxLibrary {
     #[serde(default)]
     pub(super) name: String,
     path: Option<serde_json::Value>,
@@ -48,7 +48,7 @@ pub(super) struct Library {
     end: Option<serde_json::Value>,
 }
 
-impl Library {
+impl FirefoxLibrary {
     /// Returns the path of the file, or its name.
     pub(super) fn path(&self) -> &str {
         let path = self.path.as_ref().and_then(serde_json::Value::as_str);
