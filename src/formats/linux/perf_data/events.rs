@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::counts::CounterValues;
+use super::fields::Tracepoint;
 use super::header::PerfHeader;
 use super::lost::LostRecords;
 use super::maps::{FrameLocation, Maps};
@@ -274,7 +275,7 @@ impl PerfEventBuilder {
             self.scheduler.runs(batch, (ts_ns, None), sample.tid);
         }
         let is_tracepoint = attr.kind == attr_type::TRACEPOINT;
-        let is_scheduling = is_tracepoint && self.scheduling(attr, ts_ns, &sample, pos, batch).is_some();
+        let is_scheduling = is_tracepoint && self.scheduling(header, attr, ts_ns, &sample, pos, batch).is_some();
         // A tracepoint without callers has itself as its only frame.
         let has_program = sample.program.is_some_and(|program| program.abi != 0);
         let has_stack = has_program || sample.addresses().nth(usize::from(is_tracepoint)).is_some();
@@ -330,16 +331,16 @@ impl PerfEventBuilder {
             if !is_begin && self.pairs.end(batch, pair, &event, None) {
                 return;
             }
-            if let Some(label) = label_from_args(pair, &self.args.json).filter(|_| is_begin) {
+            let layout = header.tracepoints.layout(attr.config);
+            if let Some(label) = span_label(pair, layout, sample.raw).filter(|_| is_begin) {
                 write_period(&mut self.args, sample.period, sample.cpu);
                 return self.pairs.begin(batch, pair, &event, (label, self.args.finish()));
             }
         }
         let detail = finish_args(&mut self.args, sample.period, sample.cpu, batch);
         let call = SystemCall::from_tracepoint(name).or_else(|| {
-            // The number is the first field, after the 8 bytes common to all tracepoints.
-            let number = PerfBytes(sample.raw.get(8..)?).u64()?;
-            SystemCall::from_number(name, number.cast_signed(), &header.machine)
+            let number = header.tracepoints.layout(attr.config).number("id", sample.raw)?;
+            SystemCall::from_number(name, number, &header.machine)
         });
         let thread = CallThread { ts_ns, tid: sample.tid, track };
         let event = match &call {
@@ -430,38 +431,38 @@ impl PerfEventBuilder {
         Some(())
     }
 
-    /// Handles scheduler tracepoints, whose fields have had the same offsets on 64-bit kernels since the first perf.
-    /// Returns `None` for others.
+    /// Handles scheduler tracepoints. Returns `None` for others, and for those without the fields of a thread.
     fn scheduling(
         &mut self,
+        header: &PerfHeader,
         attr: &Attr,
         ts_ns: i64,
         sample: &PerfSample<'_>,
         pos: SourcePos,
         batch: &mut BatchBuilder,
     ) -> Option<()> {
-        // After the 8 bytes common to all tracepoints: a name of 16 bytes, then thread id and priority.
-        let task = |at: usize| -> Option<SchedulerTask<'_>> {
-            let mut front = PerfBytes(sample.raw.get(at..)?);
-            let name = PerfBytes(front.bytes(16)?).text();
-            Some(SchedulerTask { name, tid: front.i32()?.into(), priority: Some(front.i32()?.into()) })
+        let layout = header.tracepoints.layout(attr.config);
+        let task = |name, tid, priority| {
+            let (name, tid) = (layout.text(name, sample.raw)?, layout.number(tid, sample.raw)?);
+            Some(SchedulerTask { name, tid, priority: layout.number(priority, sample.raw) })
         };
         match attr.name.strip_prefix("sched:")? {
             "sched_switch" => {
-                let (previous, mut next) = (task(8)?, task(40)?);
+                let previous = task("prev_comm", "prev_pid", "prev_prio")?;
+                let mut next = task("next_comm", "next_pid", "next_prio")?;
                 if attr.is_of_command && next.tid != 0 && self.scheduler.process(next.tid).is_none() {
                     // No switch will end the run of a thread that is not recorded.
                     batch.lose(Loss::UnrecordedRun, pos);
                     next = SchedulerTask::default();
                 }
-                let state = PerfBytes(sample.raw.get(32..)?).u64()?;
-                let previous_state = Some(TaskState::from_bits(state, false));
+                let state = layout.number("prev_state", sample.raw)?;
+                let previous_state = Some(TaskState::from_bits(state.cast_unsigned(), false));
                 let switch = Switch { ts_ns, cpu: sample.cpu?, previous: Some(previous), previous_state, next };
                 self.scheduler.switch(batch, &switch, pos);
             }
             "sched_waking" | "sched_wakeup" | "sched_wakeup_new" => {
                 let waker = Some(sample.tid).filter(|tid| *tid >= 0);
-                self.scheduler.wake(batch, ts_ns, &task(8)?, waker, pos);
+                self.scheduler.wake(batch, ts_ns, &task("comm", "pid", "prio")?, waker, pos);
             }
             _ => return None,
         }
@@ -478,19 +479,18 @@ fn begin_args(args: &mut ArgsWriter, attr: &Attr) {
     }
 }
 
-/// Returns the name of the span that a tracepoint starts, from its arguments without the closing brace.
-fn label_from_args(pair: &KernelPair, args: &str) -> Option<String> {
-    let fields: serde_json::Value = serde_json::from_str(&format!("{args}}}")).ok()?;
+/// Returns the name of the span that a tracepoint starts.
+fn span_label(pair: &KernelPair, layout: &Tracepoint, raw: &[u8]) -> Option<String> {
     let what = match pair.label {
-        PairLabel::Irq => fields.get("name")?.as_str()?,
+        PairLabel::Irq => String::from_utf8_lossy(layout.text("name", raw)?),
         PairLabel::Softirq => {
-            let vector = fields.get("vec")?.as_u64()?;
-            SOFTIRQS.iter().find(|(number, _)| *number == vector)?.1
+            let vector = layout.number("vec", raw)?.cast_unsigned();
+            SOFTIRQS.iter().find(|(number, _)| *number == vector)?.1.into()
         }
-        PairLabel::Function => fields.get("function")?.as_str()?,
-        PairLabel::Fixed(text) => text,
+        PairLabel::Function => format!("{:#x}", layout.number("function", raw)?).into(),
+        PairLabel::Fixed(text) => text.into(),
     };
-    Some(label(pair, what))
+    Some(label(pair, &what))
 }
 
 /// Adds the last arguments, and returns the index for [`Event::detail`].

@@ -2,6 +2,7 @@
 //! are shown as bytes.
 
 use std::fmt::Write as _;
+use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
@@ -22,6 +23,24 @@ pub(super) struct Tracepoint {
     pub(super) name: String,
     fields: Vec<TracepointField>,
 }
+
+/// Fields of scheduling and system calls on 64-bit kernels without further common fields, for files without
+/// descriptions.
+const DEFAULT_LAYOUT: &str = "\
+field:char prev_comm[16]; offset:8; size:16; signed:0;
+field:pid_t prev_pid; offset:24; size:4; signed:1;
+field:int prev_prio; offset:28; size:4; signed:1;
+field:long prev_state; offset:32; size:8; signed:1;
+field:char next_comm[16]; offset:40; size:16; signed:0;
+field:pid_t next_pid; offset:56; size:4; signed:1;
+field:int next_prio; offset:60; size:4; signed:1;
+field:char comm[16]; offset:8; size:16; signed:0;
+field:pid_t pid; offset:24; size:4; signed:1;
+field:int prio; offset:28; size:4; signed:1;
+field:long id; offset:8; size:8; signed:1;
+";
+
+static DEFAULT_TRACEPOINT: LazyLock<Tracepoint> = LazyLock::new(|| Tracepoint::new(String::new(), DEFAULT_LAYOUT));
 
 #[derive(Debug, PartialEq, Eq)]
 struct TracepointField {
@@ -55,6 +74,11 @@ impl Tracepoints {
         self.0.get(&number)
     }
 
+    /// Returns the layout of a tracepoint, which is the default one if the file does not describe it.
+    pub(super) fn layout(&self, number: u64) -> &Tracepoint {
+        self.get(number).unwrap_or(&DEFAULT_TRACEPOINT)
+    }
+
     /// Adds the descriptions of a kernel. Returns `None` at damage; descriptions before it are added.
     pub(super) fn read(&mut self, bytes: &[u8]) -> Option<()> {
         let mut front = PerfBytes(bytes.strip_prefix(MAGIC)?);
@@ -84,9 +108,8 @@ impl Tracepoints {
     fn add(&mut self, group: &str, description: &str) {
         let line_value = |key: &str| description.lines().find_map(|line| Some(line.strip_prefix(key)?.trim()));
         let (Some(name), Some(Ok(number))) = (line_value("name:"), line_value("ID:").map(str::parse)) else { return };
-        let fields = description.lines().filter_map(TracepointField::from_line).collect();
-        // Each attribute of the tracepoint has its own copy.
-        self.0.insert(number, Tracepoint { name: format!("{group}:{}", cut_name(name)), fields });
+        // Each attribute of the tracepoint has its own copy of the name.
+        self.0.insert(number, Tracepoint::new(format!("{group}:{}", cut_name(name)), description));
     }
 }
 
@@ -142,21 +165,45 @@ impl TracepointField {
         (!name.starts_with("common_")).then(|| Self { name: name.to_owned(), offset, bytes, kind })
     }
 
+    /// Returns the bytes of the field, or `None` if the record is too short.
+    fn bytes<'a>(&self, raw: &'a [u8]) -> Option<&'a [u8]> {
+        raw.get(self.offset..self.offset.checked_add(self.bytes)?)
+    }
+
+    /// Returns the number of the field, sign-extended if it is signed.
+    fn number(&self, raw: &[u8]) -> Option<i64> {
+        let bytes = self.bytes(raw)?;
+        match self.kind {
+            FieldKind::Signed => Some(signed(bytes)),
+            FieldKind::Unsigned | FieldKind::Pointer => Some(number(bytes).cast_signed()),
+            _ => None,
+        }
+    }
+
+    /// Returns the text of the field.
+    fn text<'a>(&self, raw: &'a [u8]) -> Option<&'a [u8]> {
+        let bytes = self.bytes(raw)?;
+        match self.kind {
+            FieldKind::Text => Some(PerfBytes(bytes).text()),
+            FieldKind::TextAt { is_relative } => {
+                let packed = number(bytes);
+                let (at, len) = (packed as usize & 0xffff, packed as usize >> 16 & 0xffff);
+                let at = if is_relative { at + self.offset + self.bytes } else { at };
+                Some(PerfBytes(raw.get(at..at + len)?).text())
+            }
+            _ => None,
+        }
+    }
+
     /// Adds the field as an argument. Returns `None` if the record is too short.
     fn write(&self, raw: &[u8], args: &mut ArgsWriter) -> Option<()> {
-        let bytes = raw.get(self.offset..self.offset.checked_add(self.bytes)?)?;
+        let bytes = self.bytes(raw)?;
         let unsigned = || number(bytes);
         match self.kind {
             FieldKind::Unsigned => args.number(&self.name, unsigned()),
             FieldKind::Signed => args.signed(&self.name, signed(bytes)),
             FieldKind::Pointer => args.text(&self.name, format!("{:#x}", unsigned()).as_bytes()),
-            FieldKind::Text => args.text(&self.name, PerfBytes(bytes).text()),
-            FieldKind::TextAt { is_relative } => {
-                let packed = unsigned();
-                let (at, len) = (packed as usize & 0xffff, packed as usize >> 16 & 0xffff);
-                let at = if is_relative { at + self.offset + self.bytes } else { at };
-                args.text(&self.name, PerfBytes(raw.get(at..at + len)?).text());
-            }
+            FieldKind::Text | FieldKind::TextAt { .. } => args.text(&self.name, self.text(raw)?),
             FieldKind::Numbers { each, is_signed } => {
                 let text = |bytes| if is_signed { signed(bytes).to_string() } else { number(bytes).to_string() };
                 let numbers: Vec<String> = bytes.chunks_exact(each).map(text).collect();
@@ -192,6 +239,24 @@ fn signed(bytes: &[u8]) -> i64 {
 }
 
 impl Tracepoint {
+    fn new(name: String, description: &str) -> Self {
+        Self { name, fields: description.lines().filter_map(TracepointField::from_line).collect() }
+    }
+
+    fn field(&self, name: &str) -> Option<&TracepointField> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+
+    /// Returns the number of a field, or `None` if the record does not contain it.
+    pub(super) fn number(&self, name: &str, raw: &[u8]) -> Option<i64> {
+        self.field(name)?.number(raw)
+    }
+
+    /// Returns the text of a field, or `None` if the record does not contain it.
+    pub(super) fn text<'a>(&self, name: &str, raw: &'a [u8]) -> Option<&'a [u8]> {
+        self.field(name)?.text(raw)
+    }
+
     /// Adds the fields of a record as arguments. Returns `None` if the record is too short for one of them.
     pub(super) fn write(&self, raw: &[u8], args: &mut ArgsWriter) -> Option<()> {
         let mut is_whole = true;

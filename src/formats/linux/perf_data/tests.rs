@@ -4,6 +4,7 @@ mod appended;
 mod calls;
 mod commands;
 mod folders;
+mod layouts;
 mod lost;
 mod off_cpu;
 mod switches;
@@ -255,13 +256,21 @@ fn attr(kind: u8, config: u64, fields: u64, id: Option<u64>) -> Vec<u8> {
 
 /// Builds descriptions of tracepoints, each with group, name, id and a field of 8 bytes.
 fn tracing_data(points: &[(&str, &str, u16, &str)]) -> Vec<u8> {
+    let points = points.iter().map(|&(group, name, id, field)| {
+        (group, name, id, format!("\tfield:{field};\toffset:8;\tsize:8;\tsigned:1;\n"))
+    });
+    described(&points.collect::<Vec<_>>())
+}
+
+/// Builds descriptions of tracepoints, each with group, name, id and the lines of its fields.
+fn described(points: &[(&str, &str, u16, String)]) -> Vec<u8> {
     let mut tracing = b"\x17\x08\x44tracing0.6\0\0\x08\0\x10\0\0".to_vec();
     for header in ["header_page\0", "header_event\0"] {
         tracing.extend([header.as_bytes(), &0u64.to_le_bytes()].concat());
     }
     tracing.extend([0u32.to_le_bytes(), (points.len() as u32).to_le_bytes()].concat());
-    for (group, name, id, field) in points {
-        let text = format!("name: {name}\nID: {id}\nformat:\n\tfield:{field};\toffset:8;\tsize:8;\tsigned:1;\n");
+    for (group, name, id, fields) in points {
+        let text = format!("name: {name}\nID: {id}\nformat:\n{fields}");
         let head = [group.as_bytes(), b"\0", &1u32.to_le_bytes(), &(text.len() as u64).to_le_bytes()].concat();
         tracing.extend([&head, text.as_bytes()].concat());
     }

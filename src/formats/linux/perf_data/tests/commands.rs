@@ -17,7 +17,7 @@ fn switches(is_of_command: bool) -> Vec<u8> {
     let mut attr = attr(2, 70, 0b111 | 1 << 7 | 1 << 10, None);
     let flags = u64::from(is_of_command) << 12;
     attr[8 + 40..8 + 48].copy_from_slice(&flags.to_le_bytes());
-    let points = tracing_data(&[("sched", "sched_switch", 70, "long x")]);
+    let points = layouts::USUAL.described();
     // Thread 7 leaves CPU 1 for thread 9 of another process, then CPU 0 for its own thread 8.
     let fork: Vec<u8> = [7u32, 7, 8, 7].iter().flat_map(|id| id.to_le_bytes()).collect();
     let fork = record(7, &[&fork[..], &5u64.to_le_bytes()].concat());

@@ -78,7 +78,7 @@ fn recording(events: &[Recorded]) -> Vec<u8> {
     // Id, address, thread, time, CPU, chain; switches also have raw data.
     let fields = 1 << 16 | 0b111 | 1 << 7 | 1 << 5;
     let attrs = [attr(2, 70, fields | 1 << 10, Some(SWITCH)), attr(1, 0, fields, Some(CLOCK))].concat();
-    let points = tracing_data(&[("sched", "sched_switch", 70, "long x")]);
+    let points = layouts::USUAL.described();
     let records: Vec<u8> = events.iter().flat_map(Recorded::record).collect();
     [&b"PERFILE2"[..], &16u64.to_le_bytes(), &attrs, &points, &records].concat()
 }

@@ -140,7 +140,7 @@ fn switches_beside_the_tracepoint_do_not_count() {
         record(9, &[&[0; 8][..], &ids, &time.to_le_bytes(), &cpu, &raw_len, &raw, &[0; 4]].concat())
     };
     let attr = attr_with_ids(2, 70, THREAD_TIME_CPU | 1 << 10);
-    let points = tracing_data(&[("sched", "sched_switch", 70, "long x")]);
+    let points = layouts::USUAL.described();
     let recording = |records: &[Vec<u8>]| {
         let bytes = [&b"PERFILE2"[..], &16u64.to_le_bytes(), &attr, &points, &records.concat()].concat();
         read_bytes(&bytes).expect("a capture")
