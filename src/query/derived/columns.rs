@@ -125,7 +125,7 @@ impl DerivedSeries {
                 Some(if starts_then { summary } else { self.meaning.combine(before, summary) })
             }
             PointMeaning::OpenTime => {
-                let open_ns = self.open_until(end, last_ns, 1).wrapping_sub(self.open_until(first, start_ns, 0));
+                let open_ns = self.open_until(end, last_ns, 1) - self.open_until(first, start_ns, 0);
                 Some(PointSummary::from_value(open_ns as f64 * 100.0 / width_ns()))
             }
             PointMeaning::Longest => (first < end).then(|| {
@@ -141,12 +141,12 @@ impl DerivedSeries {
     }
 
     /// Sums the time of open spans up to `more_ns` after `ts_ns`, a time after the first `points` points.
-    fn open_until(&self, points: usize, ts_ns: i64, more_ns: u64) -> u64 {
+    fn open_until(&self, points: usize, ts_ns: i64, more_ns: u64) -> u128 {
         let Some(index) = points.checked_sub(1) else { return 0 };
-        let point = self.points()[index];
+        let (point_ns, time_ns) = (self.points()[index].ts_ns, self.open_time_ns(index));
         // After the last point no span is open.
-        let Some(next) = self.points().get(points) else { return point.value };
-        let open = next.value.wrapping_sub(point.value) / next.ts_ns.abs_diff(point.ts_ns).max(1);
-        point.value.wrapping_add(open.wrapping_mul(ts_ns.abs_diff(point.ts_ns).wrapping_add(more_ns)))
+        let Some(next) = self.points().get(points) else { return time_ns };
+        let open = (self.open_time_ns(points) - time_ns) / u128::from(next.ts_ns.abs_diff(point_ns).max(1));
+        time_ns + open * (u128::from(ts_ns.abs_diff(point_ns)) + u128::from(more_ns))
     }
 }

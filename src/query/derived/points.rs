@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::entries::TimedValue;
 use super::histograms::write_histograms;
 use super::room::{DerivedError, DerivedRoom};
-use super::running::{PointMeaning, RunningValue};
+use super::running::{HighWords, PointMeaning, RunningValue};
 use crate::base::cancel::Cancel;
 use crate::base::mapped::Mapped;
 use crate::base::temporary::Scratch;
@@ -103,6 +103,8 @@ pub(crate) struct DerivedSeries {
     /// `None` if there are no points.
     map: Option<Mapped>,
     points: usize,
+    /// The high words of open times.
+    high_words: HighWords,
     /// Byte range of each pyramid level, finest first.
     levels: Vec<Range<usize>>,
 }
@@ -111,6 +113,11 @@ impl DerivedSeries {
     pub(super) fn points(&self) -> &[TimedValue] {
         let bytes = self.map.as_ref().map_or(&[][..], |map| &map[..self.points * size_of::<TimedValue>()]);
         bytemuck::try_cast_slice(bytes).unwrap_or_default()
+    }
+
+    /// Returns the total time of open spans up to a point.
+    pub(super) fn open_time_ns(&self, index: usize) -> u128 {
+        self.high_words.join(index, self.points()[index].value)
     }
 
     fn level(&self, level: usize) -> &[PointSummary] {
@@ -250,8 +257,17 @@ impl PointWriter {
         self.out.flush()?;
         let Self { mut scratch, mut out, running, points, rows, extremes } = self;
         let meaning = running.meaning();
-        let mut series =
-            DerivedSeries { meaning, shown, bounds_ns, extremes, rows, map: None, points, levels: Vec::new() };
+        let mut series = DerivedSeries {
+            meaning,
+            shown,
+            bounds_ns,
+            extremes,
+            rows,
+            map: None,
+            points,
+            high_words: running.into_high_words(),
+            levels: Vec::new(),
+        };
         if points == 0 {
             return Ok(series);
         }

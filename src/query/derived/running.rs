@@ -10,7 +10,7 @@ pub(super) enum PointMeaning {
     RowsSoFar,
     /// Spans open from that time on.
     Open,
-    /// Total time of open spans up to that time; wraps.
+    /// Total time of open spans up to that time: its low 64 bits, beside which a series has [`HighWords`].
     OpenTime,
     /// The longest duration of the spans that start then.
     Longest,
@@ -30,7 +30,7 @@ pub(super) enum RunningValue {
     /// A running number; decreases within a part wrap.
     Number { meaning: PointMeaning, sum: u64 },
     /// Open spans, and the total time of open spans up to a time.
-    OpenTime { open: u64, time_ns: u64, until_ns: i64 },
+    OpenTime { open: u64, time_ns: u128, until_ns: i64, points: usize, high_words: HighWords },
     /// A level: the sum of the changes so far.
     Level(OverflowingSum),
 }
@@ -39,7 +39,9 @@ impl RunningValue {
     pub(super) fn new(meaning: PointMeaning) -> Self {
         match meaning {
             PointMeaning::RowsSoFar | PointMeaning::Open => Self::Number { meaning, sum: 0 },
-            PointMeaning::OpenTime => Self::OpenTime { open: 0, time_ns: 0, until_ns: i64::MIN },
+            PointMeaning::OpenTime => {
+                Self::OpenTime { open: 0, time_ns: 0, until_ns: i64::MIN, points: 0, high_words: HighWords::default() }
+            }
             PointMeaning::Level => Self::Level(OverflowingSum::default()),
             PointMeaning::Longest | PointMeaning::Durations | PointMeaning::Sum => Self::Single(meaning),
         }
@@ -51,6 +53,11 @@ impl RunningValue {
             Self::OpenTime { .. } => PointMeaning::OpenTime,
             Self::Level(_) => PointMeaning::Level,
         }
+    }
+
+    /// Returns the high words of the numbers whose points contain low words.
+    pub(super) fn into_high_words(self) -> HighWords {
+        if let Self::OpenTime { high_words, .. } = self { high_words } else { HighWords::default() }
     }
 
     /// Converts the values of a part, which start at zero, to those of the whole. Returns the smallest and the largest.
@@ -66,14 +73,16 @@ impl RunningValue {
                 *sum = points.last().map_or(*sum, |last| last.value);
                 (0.0, points.iter().map(|point| point.value).max().unwrap_or(0) as f64)
             }
-            Self::OpenTime { open, time_ns, until_ns } => {
+            Self::OpenTime { open, time_ns, until_ns, points: index, high_words } => {
                 let (before, mut most) = (*open, 0);
                 for point in points {
                     let past_ns = point.ts_ns.abs_diff(*until_ns);
-                    (*time_ns, *until_ns) = (time_ns.wrapping_add(open.wrapping_mul(past_ns)), point.ts_ns);
+                    *time_ns = time_ns.wrapping_add(u128::from(*open) * u128::from(past_ns));
+                    *until_ns = point.ts_ns;
                     *open = before.wrapping_add(point.value);
                     most = most.max(*open);
-                    point.value = *time_ns;
+                    point.value = high_words.split(*index, *time_ns);
+                    *index += 1;
                 }
                 (0.0, most as f64)
             }
@@ -89,6 +98,31 @@ impl RunningValue {
                 extremes(&mut points.iter().map(|point| f64::from_bits(point.value)))
             }
         }
+    }
+}
+
+/// The high 64 bits of growing numbers by index. They are 0 unless spans are open for more than 584 years in all.
+#[derive(Debug, Clone, Default)]
+pub(super) struct HighWords {
+    /// The first index of each high word, in order.
+    firsts: Vec<(usize, u64)>,
+}
+
+impl HighWords {
+    /// Stores the high word of the number at an index, and returns the low one. Indices only grow.
+    fn split(&mut self, index: usize, number: u128) -> u64 {
+        let high = (number >> 64) as u64;
+        if high != self.firsts.last().map_or(0, |last| last.1) {
+            self.firsts.push((index, high));
+        }
+        number as u64
+    }
+
+    /// Returns the number at an index, of which `low` is the low word.
+    pub(super) fn join(&self, index: usize, low: u64) -> u128 {
+        let later = self.firsts.partition_point(|&(first, _)| first <= index);
+        let high = later.checked_sub(1).map_or(0, |at| self.firsts[at].1);
+        u128::from(high) << 64 | u128::from(low)
     }
 }
 

@@ -156,7 +156,9 @@ fn columns_are_those_of_a_loop_over_all_spans_at_every_zoom() {
 fn spans_at_both_ends_of_time_and_none_at_all() {
     let span = |start_ns, dur_ns| TraceSpan { track: 0, lane: 0, start_ns, dur_ns, name: 1 };
     let far = vec![span(i64::MIN, 3), span(-1, 0), span(0, u64::MAX >> 1), span(i64::MAX, 0)];
-    for spans in [far, vec![span(5, 0)], Vec::new()] {
+    // The time of these open spans takes more than 64 bits.
+    let long = |track| TraceSpan { track, ..span(i64::MIN + i64::from(track), u64::MAX - u64::from(track)) };
+    for spans in [far, (0..12).map(long).collect(), vec![span(5, 0)], Vec::new()] {
         let (_file, snapshot) = store(&spans, None, 0);
         for kind in kinds() {
             let series = made(&snapshot, &Scope::default(), &kind, 1 << 20);
