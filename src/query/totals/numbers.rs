@@ -111,15 +111,18 @@ impl NameTotals {
         if self.count == 0 || self.whole_squares == u128::MAX {
             return None;
         }
-        // n * sum of squares - square of sum, exact if it fits: a difference of rounded numbers would lose all digits.
+        // The sum of the squares of the distances from the rounded mean fits, although the terms on the way may wrap.
         let count = u128::from(self.count);
-        let exact = self.whole_squares.checked_mul(count).zip(self.whole_ns.checked_mul(self.whole_ns));
-        let count = self.count as f64;
-        let variance = match exact {
-            Some((squares, square)) => squares.saturating_sub(square) as f64 / count / count,
-            None => self.whole_squares as f64 / count - (self.whole_ns as f64 / count).powi(2),
+        let (mean, rest) = (self.whole_ns / count, self.whole_ns % count);
+        let twice = mean.wrapping_mul(self.whole_ns).wrapping_mul(2);
+        let squares = self.whole_squares.wrapping_sub(twice).wrapping_add(mean.wrapping_mul(mean).wrapping_mul(count));
+        let of_rounding = rest * rest;
+        // Exact if it fits: a difference of rounded numbers would lose all digits.
+        let variance = match squares.checked_mul(count) {
+            Some(squares) => squares.saturating_sub(of_rounding) as f64 / self.count as f64 / self.count as f64,
+            None => squares as f64 / self.count as f64,
         };
-        Some(variance.max(0.0).sqrt())
+        Some(variance.sqrt())
     }
 
     /// Returns a quantile of the durations, for `part` of 0 to 1; `None` until all durations are counted. Exact for up
@@ -187,6 +190,24 @@ impl NameTotals {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Returns the totals of spans of two durations, which occur equally often.
+    fn of_two_durations(pairs: u64, durations: [u64; 2]) -> NameTotals {
+        let sum = |power: u32| durations.iter().map(|&dur_ns| u128::from(dur_ns).pow(power)).sum::<u128>();
+        let (whole_ns, whole_squares) = (sum(1) * u128::from(pairs), sum(2) * u128::from(pairs));
+        NameTotals { count: 2 * pairs, whole_ns, whole_squares, ..NameTotals::default() }
+    }
+
+    #[test]
+    fn the_deviation_of_many_long_spans_is_the_distance_of_their_mean() {
+        for (pairs, longest_ns) in [(1, 1 << 62), (1_000, 1 << 57), (1_000_000, 1 << 52), (1 << 40, 1 << 40)] {
+            for apart_ns in [0, 2, 1_000, 1 << 30] {
+                let totals = of_two_durations(pairs, [longest_ns - apart_ns, longest_ns]);
+                let deviation_ns = totals.deviation_ns().expect("no overflow");
+                assert!((deviation_ns - apart_ns as f64 / 2.0).abs() < 1e-6, "{pairs} {longest_ns} {deviation_ns}");
+            }
+        }
+    }
 
     #[test]
     fn totals_of_a_million_names_stay_small() {
