@@ -545,14 +545,8 @@ fn durations(comparison: &str) -> Result<RangeInclusive<u64>, String> {
         return Err("expected dur>, dur>=, dur<, dur<= or dur= and a time, such as dur>1ms".to_owned());
     };
     let time_ns = duration_ns(time)?;
-    Ok(match sign {
-        Comparison::Equal => time_ns..=time_ns,
-        Comparison::AtLeast => time_ns..=u64::MAX,
-        Comparison::Above => time_ns.saturating_add(1)..=u64::MAX,
-        Comparison::AtMost => 0..=time_ns,
-        // No duration is below zero.
-        Comparison::Below => time_ns.checked_sub(1).map_or(RangeInclusive::new(1, 0), |most| 0..=most),
-    })
+    let next_to = [time_ns.checked_sub(1), time_ns.checked_add(1)];
+    Ok(allowed(sign, time_ns, next_to, [0, u64::MAX]).unwrap_or(RangeInclusive::new(1, 0)))
 }
 
 /// Returns the starts that a comparison such as `>=1.5s` allows.
@@ -561,13 +555,19 @@ fn starts(comparison: &str) -> Result<RangeInclusive<i64>, String> {
         return Err("expected start>, start>=, start<, start<= or start= and a time, such as start>=1.5s".to_owned());
     };
     let time_ns = signed_time_ns(time)?;
-    let nothing = RangeInclusive::new(1, 0);
-    Ok(match sign {
-        Comparison::Equal => time_ns..=time_ns,
-        Comparison::AtLeast => time_ns..=i64::MAX,
-        Comparison::Above => time_ns.checked_add(1).map_or(nothing, |least| least..=i64::MAX),
-        Comparison::AtMost => i64::MIN..=time_ns,
-        Comparison::Below => time_ns.checked_sub(1).map_or(nothing, |most| i64::MIN..=most),
+    let next_to = [time_ns.checked_sub(1), time_ns.checked_add(1)];
+    Ok(allowed(sign, time_ns, next_to, [i64::MIN, i64::MAX]).unwrap_or(RangeInclusive::new(1, 0)))
+}
+
+/// Returns the range that a comparison with a number allows, if any. `next_to` are the numbers before and after it.
+fn allowed<T: Copy>(sign: Comparison, number: T, next_to: [Option<T>; 2], all: [T; 2]) -> Option<RangeInclusive<T>> {
+    let ([before, after], [least, most]) = (next_to, all);
+    Some(match sign {
+        Comparison::Equal => number..=number,
+        Comparison::AtLeast => number..=most,
+        Comparison::Above => after?..=most,
+        Comparison::AtMost => least..=number,
+        Comparison::Below => least..=before?,
     })
 }
 
