@@ -53,7 +53,7 @@ impl CounterStats {
     /// Returns the change per second; `None` if no time passes.
     #[must_use]
     pub(crate) fn rate(&self) -> Option<f64> {
-        (self.known_ns > 0).then(|| self.change() * 1e9 / self.known_ns as f64)
+        (self.known_ns > 0).then(|| per_second(self.change(), self.known_ns))
     }
 }
 
@@ -80,9 +80,15 @@ impl HeldValue {
     #[must_use]
     pub(crate) fn rate(&self) -> Option<f64> {
         let (next_ns, next) = self.next?;
-        let passed_ns = next_ns.abs_diff(self.since_ns).max(1) as f64;
-        Some((next - self.value) * 1e9 / passed_ns).filter(|rate| rate.is_finite())
+        let passed_ns = next_ns.abs_diff(self.since_ns).max(1);
+        Some(per_second(next - self.value, passed_ns)).filter(|rate| rate.is_finite())
     }
+}
+
+/// Returns a change per second. The nanoseconds of huge changes would overflow before they are divided.
+fn per_second(change: f64, passed_ns: u64) -> f64 {
+    let passed_ns = passed_ns as f64;
+    if change.abs() > f64::MAX / 1e9 { change / (passed_ns / 1e9) } else { change * 1e9 / passed_ns }
 }
 
 /// Returns the sample of a counter's lane whose value holds at `ts_ns`; `None` before the first one. Of several samples
@@ -268,4 +274,17 @@ fn lane_stats(
         last: weighed.last,
         known_ns: to_ns.abs_diff(since_ns),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_of_a_huge_change_is_finite_if_it_fits() {
+        assert_eq!(per_second(1e308, 1_000_000_000), 1e308);
+        assert_eq!(per_second(-1e308, 1_000_000_000_000), -1e305);
+        assert_eq!(per_second(1e308, 1), f64::INFINITY);
+        assert_eq!(per_second(3.0, 300_000_000), 10.0);
+    }
 }
