@@ -76,9 +76,9 @@ pub struct CounterCell {
     pub(crate) bucket_count: u32,
     /// Time of the last value that starts in it.
     pub(crate) sampled_ns: Option<i64>,
-    /// Smallest value, including the one that is current at the start.
+    /// Smallest value that holds in the run, or is sampled in it.
     pub(crate) min: f64,
-    /// Largest value, including the one that is current at the start.
+    /// Largest value that holds in the run, or is sampled in it.
     pub(crate) max: f64,
     /// Value that is current at the end of the run.
     pub(crate) last: f64,

@@ -78,7 +78,9 @@ pub fn counter(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, cells: &mut
         let range = cursor.min_max(from, to);
         let last_row = to.row.checked_sub(1).and_then(|row| cursor.row(row));
         let last = last_row.map_or(range.max, |row| f64::from_bits(row.value));
-        let held_value = current_value.unwrap_or(f64::NAN);
+        // A value that starts with the bucket leaves no time in it to the previous one.
+        let starts_then = next.is_some_and(|row| row.start_ns == buckets.start_ns(bucket));
+        let held_value = current_value.filter(|_| !starts_then).unwrap_or(f64::NAN);
         cells.push(CounterCell {
             first_bucket: bucket,
             bucket_count: 1,

@@ -159,7 +159,9 @@ proptest! {
         }
         for bucket in buckets.first..buckets.end() {
             let value = |row: &Row| f64::from_bits(row.value);
-            let held = rows.iter().rev().find(|row| row.start_ns >> width_log2 < bucket).map(value);
+            let starts_then = rows.iter().any(|row| row.start_ns == buckets.start_ns(bucket));
+            let before = rows.iter().rev().find(|row| row.start_ns >> width_log2 < bucket);
+            let held = before.filter(|_| !starts_then).map(value);
             let inside = rows.iter().filter(|row| row.start_ns >> width_log2 == bucket).map(value);
             let values: Vec<f64> = held.into_iter().chain(inside).collect();
             let expected = values.last().map(|&last| {

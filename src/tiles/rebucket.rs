@@ -153,7 +153,9 @@ mod tests {
         let mut values = Vec::new();
         for bucket in buckets.first..buckets.end() {
             let (from, to) = (buckets.start_ns(bucket), buckets.start_ns(bucket + 1));
-            let held = changes.iter().rev().find(|change| change.0 < from).map(|change| change.1);
+            let starts_then = changes.iter().any(|change| change.0 == from);
+            let before = changes.iter().rev().find(|change| change.0 < from);
+            let held = before.filter(|_| !starts_then).map(|change| change.1);
             let within: Vec<_> = changes.iter().filter(|change| (from..to).contains(&change.0)).collect();
             let taken: Vec<i64> = held.into_iter().chain(within.iter().map(|change| change.1)).collect();
             if let (Some(&min), Some(&max), Some(&last)) = (taken.iter().min(), taken.iter().max(), taken.last()) {
