@@ -96,11 +96,7 @@ fn per_second(change: f64, passed_ns: u64) -> f64 {
 #[must_use]
 pub(crate) fn sample_at(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64) -> Option<RowIdx> {
     let mut cursor = LaneCursor::new(snapshot.store(), lane);
-    let after = match ts_ns.checked_add(1) {
-        Some(next_ns) => cursor.first_from(next_ns).row,
-        None => cursor.lane().rows(),
-    };
-    Some(RowIdx { lane, row: after.checked_sub(1)? })
+    Some(RowIdx { lane, row: cursor.first_after(ts_ns).row.checked_sub(1)? })
 }
 
 /// Returns the value of a counter's lane at `ts_ns`; `None` before the first one.
@@ -116,7 +112,7 @@ pub(crate) fn held_value(snapshot: &Snapshot, sample: RowIdx) -> Option<HeldValu
     let current_row = cursor.row(sample.row)?;
     let before = sample.row.checked_sub(1).and_then(|row| cursor.row(row)).map(|row| f64::from_bits(row.value));
     let next = sample.row.checked_add(1).and_then(|row| cursor.row(row)).and_then(|row| {
-        let end = row.start_ns.checked_add(1).map_or(cursor.lane().rows(), |next_ns| cursor.first_from(next_ns).row);
+        let end = cursor.first_after(row.start_ns).row;
         Some((row.start_ns, f64::from_bits(cursor.row(end.checked_sub(1)?)?.value)))
     });
     Some(HeldValue { value: f64::from_bits(current_row.value), since_ns: current_row.start_ns, before, next })

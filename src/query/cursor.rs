@@ -187,6 +187,14 @@ impl<'a> LaneCursor<'a> {
         }
     }
 
+    /// Returns the position before the first row that starts after `ts_ns`, which may be the last nanosecond of time.
+    pub(crate) fn first_after(&mut self, ts_ns: i64) -> LanePosition {
+        match ts_ns.checked_add(1) {
+            Some(next_ns) => self.first_from(next_ns),
+            None => self.position_of(self.lane.rows()),
+        }
+    }
+
     /// Returns the position before a row; for a damaged row, before the next intact one.
     pub(crate) fn position_of(&mut self, row: u64) -> LanePosition {
         let extents = self.lane.extents();

@@ -119,7 +119,7 @@ pub(crate) fn ancestors(snapshot: &Snapshot, track: TrackIdx, depth: u16, start_
 
 fn containing(snapshot: &Snapshot, lane: LaneIdx, start_ns: i64, end_ns: i64) -> Option<RowIdx> {
     let mut cursor = LaneCursor::new(snapshot.store(), lane);
-    let after = cursor.first_from(start_ns.saturating_add(1));
+    let after = cursor.first_after(start_ns);
     let row = after.row.checked_sub(1)?;
     let span = cursor.span(row)?;
     (span.end_ns() >= end_ns && span.start_ns <= start_ns).then_some(RowIdx { lane, row })

@@ -63,7 +63,7 @@ pub(super) fn each_point(
     for lane in lanes_of_kind(snapshot, track, LaneKind::Flows) {
         let mut cursor = LaneCursor::new(snapshot.store(), lane);
         let from = cursor.first_from(range.from_ns).row;
-        let to = range.to_ns.checked_add(1).map_or(cursor.lane().rows(), |after_ns| cursor.first_from(after_ns).row);
+        let to = cursor.first_after(range.to_ns).row;
         for number in from..to.min(from.saturating_add(range.lane_max)) {
             if number.is_multiple_of(POINTS_AT_ONCE) {
                 cancel.check()?;

@@ -199,7 +199,7 @@ impl Named {
             let lane = cursor.lane();
             // The last span that starts before may still be open.
             let first_row = cursor.first_from(first_ns).row.saturating_sub(1);
-            let end_row = last_ns.checked_add(1).map_or(lane.rows(), |end_ns| cursor.first_from(end_ns).row);
+            let end_row = cursor.first_after(last_ns).row;
             for (extent, signature) in (0..).zip(lane.signatures()) {
                 let record = &lane.extents()[extent];
                 let rows = record.first_row..record.first_row + u64::from(record.rows);
@@ -312,7 +312,7 @@ fn span_at(snapshot: &Snapshot, track: TrackIdx, position: &SpanPosition) -> Opt
     };
     let lane = snapshot.lanes_of(track).map(LaneIdx).find(is_meant)?;
     let mut cursor = LaneCursor::new(snapshot.store(), lane);
-    let after = position.start_ns.checked_add(1).map_or(cursor.lane().rows(), |after| cursor.first_from(after).row);
+    let after = cursor.first_after(position.start_ns).row;
     let span = cursor.span(after.checked_sub(1)?)?;
     let ancestor = OpenAncestor::new(span.start_ns, span.dur_ns, position.depth, span.unfinished);
     (span.start_ns == position.start_ns).then_some(ancestor)

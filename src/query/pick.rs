@@ -13,7 +13,7 @@ use crate::store::{LaneIdx, RowIdx};
 #[must_use]
 pub fn row_at(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64, tolerance_ns: u64) -> Option<RowIdx> {
     let mut cursor = LaneCursor::new(snapshot.store(), lane);
-    let after = cursor.first_from(ts_ns.saturating_add(1));
+    let after = cursor.first_after(ts_ns);
     let under = after.row.checked_sub(1);
     if let Some(row) = under
         && cursor.span(row).is_some_and(|span| span.end_ns() > ts_ns || span.start_ns == ts_ns)
@@ -21,7 +21,7 @@ pub fn row_at(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64, tolerance_ns: u64)
         return Some(RowIdx { lane, row });
     }
     let from = cursor.first_from(ts_ns.saturating_sub_unsigned(tolerance_ns));
-    let to = cursor.first_from(ts_ns.saturating_add_unsigned(tolerance_ns).saturating_add(1));
+    let to = cursor.first_after(ts_ns.saturating_add_unsigned(tolerance_ns));
     let near = cursor.longest(from, to).map(|(position, _)| position.row);
     let reaching = under.filter(|&row| {
         cursor.span(row).is_some_and(|span| span.end_ns().saturating_add_unsigned(tolerance_ns) > ts_ns)
@@ -37,7 +37,7 @@ pub fn row_at(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64, tolerance_ns: u64)
 #[must_use]
 pub(crate) fn nearest_edge_ns(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64) -> Option<i64> {
     let mut cursor = LaneCursor::new(snapshot.store(), lane);
-    let after = cursor.first_from(ts_ns.saturating_add(1)).row;
+    let after = cursor.first_after(ts_ns).row;
     let before = after.checked_sub(1).and_then(|row| cursor.span(row));
     let end_ns = before.filter(|span| !span.unfinished).map(|span| span.end_ns());
     let starts = [before, cursor.span(after)].into_iter().flatten().map(|span| span.start_ns);

@@ -344,6 +344,14 @@ proptest! {
     }
 }
 
+#[test]
+fn a_row_at_the_last_nanosecond_is_picked() {
+    let row = |start_ns| Row { start_ns, ..Row::default() };
+    let snapshot = snapshot_of(&[(LaneKind::Instants, vec![row(10), row(i64::MAX)])], 0);
+    assert_eq!(row_at(&snapshot, LaneIdx(0), i64::MAX, 0).map(|row| row.row), Some(1));
+    assert_eq!(nearest_edge_ns(&snapshot, LaneIdx(0), i64::MAX), Some(i64::MAX));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 

@@ -216,8 +216,7 @@ impl<'a> Links<'a> {
     fn rows_at(&self, track: TrackIdx, ts_ns: i64) -> [Option<RowIdx>; 2] {
         let Some(lane) = self.lanes(track).next() else { return [None; 2] };
         let mut cursor = LaneCursor::new(self.snapshot.store(), lane);
-        let after =
-            ts_ns.checked_add(1).map_or(self.snapshot.lane(lane).rows, |next_ns| cursor.first_from(next_ns).row);
+        let after = cursor.first_after(ts_ns).row;
         let mut reaching = |row: Option<u64>| {
             let row = row?;
             cursor.span(row).filter(|span| span.end_ns() >= ts_ns).map(|_| RowIdx { lane, row })

@@ -91,7 +91,8 @@ impl RangeCache {
 /// Returns the smallest and largest value of a block of columns, including 0.
 fn block_range(series: &DerivedSeries, width_log2: u32, first: i64, count: i64) -> (f64, f64) {
     let (start_ns, last_ns) = series.bounds_ns();
-    let (from, end) = (first.max(start_ns >> width_log2), (first + count).min((last_ns >> width_log2) + 1));
+    let (from, end) =
+        (first.max(start_ns >> width_log2), first.saturating_add(count).min((last_ns >> width_log2).saturating_add(1)));
     let count = u32::try_from(end.saturating_sub(from)).unwrap_or(0);
     if count == 0 {
         return (0.0, 0.0);
