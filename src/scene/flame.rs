@@ -92,6 +92,13 @@ impl FlameLayout {
             for index in first..end {
                 let BarContent::Node(node) = layout.bars[index].content else { continue };
                 let children = tree.children(node);
+                let of_children: u128 = children.iter().map(|&child| u128::from(weight(child))).sum();
+                let FlameBar { left, right, .. } = layout.bars[index];
+                // Totals beyond 64 bits are capped, so that children may exceed the total of their parent.
+                let per_weight = match whole {
+                    u64::MAX => f64::from(right - left) / of_children.max(weight(node).into()) as f64,
+                    _ => per_weight,
+                };
                 let is_wide = |child: &FlameNodeIdx| weight(*child) as f64 * per_weight >= WIDTH_MIN;
                 // Sorted heaviest first, so those that are wide enough come first.
                 let wide = children.partition_point(is_wide);
@@ -104,7 +111,7 @@ impl FlameLayout {
                 let drawn_count = drawn.len();
                 let mut others = tree.node(node).total;
                 others.subtract(tree.node(node).own);
-                let mut left = f64::from(layout.bars[index].left);
+                let mut left = f64::from(left);
                 let mut push = |content: BarContent, weight: u64| {
                     let right = left + weight as f64 * per_weight;
                     layout.bars.push(FlameBar { content, left: left as f32, right: right as f32 });
@@ -186,6 +193,20 @@ mod tests {
         // In focus, the bar takes the full width.
         let layout = FlameLayout::new(&tree, FlameNodeIdx(1), Measure::Weight, 120.0, None);
         assert_eq!(texts(&layout), ["1 0..120", "2 0..10"]);
+    }
+
+    #[test]
+    fn children_beyond_the_largest_total_stay_within_the_bar_of_their_parent() {
+        let half = 1 << 63;
+        let tree = tree(&[(0, half), (0, half), (0, half), (1, half), (2, half), (2, half)]);
+        let layout = FlameLayout::new(&tree, FlameNodeIdx::ROOT, Measure::Weight, 100.0, None);
+        let [level, inner] = [1, 2].map(|level| layout.level(level).to_vec());
+        assert_eq!((level.len(), inner.len()), (3, 3));
+        for bars in [&level, &inner] {
+            assert!(bars.iter().all(|bar| bar.left < bar.right && bar.right <= 100.001), "{bars:?}");
+            assert!(bars.is_sorted_by(|one, next| one.right <= next.left), "{bars:?}");
+        }
+        assert!((level[2].right - 100.0).abs() < 1e-3, "{level:?}");
     }
 
     #[test]
