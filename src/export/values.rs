@@ -36,7 +36,8 @@ impl TableValue<'_> {
         match self {
             Self::Text(text) => Cow::Borrowed(text),
             Self::Whole(value) => value.to_string().into(),
-            Self::Float(value) if value.is_finite() => value.to_string().into(),
+            // Adding 0 makes a negative zero positive.
+            Self::Float(value) if value.is_finite() => (value + 0.0).to_string().into(),
             Self::Empty | Self::Float(_) => "".into(),
         }
     }
@@ -224,6 +225,12 @@ mod tests {
         let lines = written(ValueFormat::JsonLines, &rows());
         let objects: Vec<serde_json::Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!(serde_json::Value::Array(objects), expected);
+    }
+
+    #[test]
+    fn a_zero_has_no_sign() {
+        let row = [TableValue::Text("x".into()), TableValue::Whole(0), TableValue::Float(-0.0)];
+        assert_eq!(written(ValueFormat::Csv(Cells::default()), &[row]), "name,count,mean\nx,0,0\n");
     }
 
     #[test]

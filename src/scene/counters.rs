@@ -71,7 +71,8 @@ pub(crate) fn value_text(value: f64) -> String {
     }
     let power = POWERS.into_iter().find(|(_, _, least)| size >= *least);
     let (unit, letter, _) = power.unwrap_or((1.0, "", 0.0));
-    let scaled = value / unit;
+    // Adding 0 makes a negative zero positive.
+    let scaled = value / unit + 0.0;
     let digits = match scaled.abs() {
         1000.0.. => 0,
         0.1.. => 2,
@@ -335,6 +336,7 @@ mod tests {
             (999_999_999.0, "1G"),
             (999_999_999_999.0, "1T"),
             (-999_999.0, "-1M"),
+            (-0.0, "0"),
         ] {
             assert_eq!(value_text(value), text, "{value}");
         }
