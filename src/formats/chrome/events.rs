@@ -188,17 +188,15 @@ impl<'a> ChromeEvents<'a> {
         let (start, dur) = (number_text(&record[RecordField::Ts]), number_text(&record[RecordField::Dur]));
         match duration_from_micros(start, dur) {
             Ok(dur_ns) if dur_ns < 0 => self.losses.add(Loss::NegativeDuration, pos),
-            Ok(dur_ns) => {
-                // A span must not end after the last representable nanosecond.
-                let longest_ns = i64::MAX.abs_diff(event.ts_ns);
-                event.value = dur_ns.unsigned_abs().min(longest_ns);
-                if event.value < dur_ns.unsigned_abs() {
-                    self.losses.add(Loss::BadNumber, pos);
-                }
+            Ok(dur_ns) if dur_ns <= i64::MAX.abs_diff(event.ts_ns).into() => event.value = dur_ns as u64,
+            // A span must not end after the last representable nanosecond.
+            Ok(dur_ns) if dur_ns <= i64::MAX.into() => {
+                event.value = i64::MAX.abs_diff(event.ts_ns);
+                self.losses.add(Loss::BadNumber, pos);
             }
             // Tracers omit the duration of a span that has not ended.
             Err(_) if record[RecordField::Dur].is_absent() => event.flags = EventFlags::UNFINISHED,
-            Err(_) => {
+            Ok(_) | Err(_) => {
                 event.flags = EventFlags::UNFINISHED;
                 self.losses.add(Loss::BadNumber, pos);
             }

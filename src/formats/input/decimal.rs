@@ -87,15 +87,17 @@ fn fast_nanos<const UNIT_LOG10: usize>(text: &[u8]) -> Option<i64> {
 }
 
 /// Parses the duration of a span in microseconds, so that the span ends at the rounded sum of both numbers. Rounding
-/// start and duration independently would let nested spans overlap by a nanosecond.
-pub(crate) fn duration_from_micros(start: &[u8], dur: &[u8]) -> Result<i64, NumberError> {
+/// start and duration independently would let nested spans overlap by a nanosecond. A duration may have 64 bits besides
+/// its sign.
+pub(crate) fn duration_from_micros(start: &[u8], dur: &[u8]) -> Result<i128, NumberError> {
     // A duration of whole nanoseconds moves the rounded end by as much, except from a half below 0 to one above it.
     let is_exact = |start: &[u8]| !start.trim_ascii_start().starts_with(b"-") || fast_nanos::<3>(start).is_some();
     if let Some(ns) = fast_nanos::<3>(dur).filter(|_| is_exact(start)) {
-        return Ok(ns);
+        return Ok(ns.into());
     }
     let (start, dur) = (truncated_millionths(start, 3)?, truncated_millionths(dur, 3)?);
-    i64::try_from(rounded_nanos(start + dur) - rounded_nanos(start)).map_err(|_| NumberError::OutOfRange)
+    let dur_ns = rounded_nanos(start + dur) - rounded_nanos(start);
+    if dur_ns.unsigned_abs() > u64::MAX.into() { Err(NumberError::OutOfRange) } else { Ok(dur_ns) }
 }
 
 /// Parses any decimal number of any length.
@@ -261,7 +263,8 @@ mod tests {
             let start_text = format!("{sign}{}", text(start));
             let start = if negative { -start.cast_signed() } else { start.cast_signed() };
             let expected = rounded(start + dur.cast_signed()) - rounded(start);
-            prop_assert_eq!(duration_from_micros(start_text.as_bytes(), text(dur).as_bytes()), Ok(expected));
+            let found = duration_from_micros(start_text.as_bytes(), text(dur).as_bytes());
+            prop_assert_eq!(found, Ok(expected.into()));
         }
 
         #[test]
@@ -278,7 +281,7 @@ mod tests {
         for (start, end_ns) in [("-12.7825", 46_218), (" -12.7825", 46_218), ("-12.782", 46_218), ("-60.0005", -1001)] {
             let start_ns = nanos_from_micros(start.as_bytes()).expect("a time");
             let dur_ns = duration_from_micros(start.as_bytes(), b"59").expect("a duration");
-            assert_eq!(start_ns + dur_ns, end_ns, "{start}");
+            assert_eq!(i128::from(start_ns) + dur_ns, end_ns, "{start}");
         }
     }
 

@@ -181,6 +181,22 @@ fn bad_times_and_durations_are_counted_and_what_can_be_shown_is() {
 }
 
 #[test]
+fn a_span_from_the_first_to_the_last_nanosecond_has_its_duration() {
+    let span = |ts: &str, dur: &str| format!(r#"[{{"ph":"X","name":"a","pid":1,"tid":1,"ts":{ts},"dur":{dur}}}]"#);
+    let shown = |ts: &str, dur: &str| {
+        let reading = read(&span(ts, dur));
+        let event = &reading.events[0];
+        (event.value, event.flags.has(EventFlags::UNFINISHED), reading.lost())
+    };
+    let (first, longest) = ("-9223372036854775.808", "18446744073709551.615");
+    assert_eq!(shown(first, longest), (u64::MAX, false, vec![]));
+    assert_eq!(shown(first, "9223372036854775.808"), (1 << 63, false, vec![]));
+    let lost = vec![(Loss::BadNumber, 1)];
+    assert_eq!(shown("0", longest), (0, true, lost.clone()));
+    assert_eq!(shown(first, "18446744073709551.616"), (0, true, lost));
+}
+
+#[test]
 fn text_that_is_not_utf8_or_is_too_long_is_kept_repaired() {
     let mut bytes = b"[{\"ph\":\"i\",\"ts\":1,\"name\":\"a\xff\xfeb\",\"args\":{\"k\":\"\xc3\"}}".to_vec();
     let long = "é".repeat(40_000);
