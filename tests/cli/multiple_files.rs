@@ -99,6 +99,18 @@ fn events_shifted_beyond_the_time_range_are_counted_and_all_others_are_shown() {
 }
 
 #[test]
+fn an_offset_that_moves_the_end_of_a_span_beyond_the_time_range_is_counted() {
+    let folder = folder();
+    let file = folder.path().join("a.json");
+    fs::write(&file, r#"[{"name":"x","ph":"X","ts":1,"dur":1,"pid":1}]"#).expect("written");
+    let output = longspan(&["spans", text(&file), "--offset", "a.json=9223372036854774000", "--no-cache"]);
+    assert!(output.stderr.contains("1 bad_number"), "{}", output.stderr);
+    let csv = output.done();
+    assert_eq!(column(&csv, 0), ["9223372036854775000".to_owned()].into());
+    assert_eq!(column(&csv, 1), ["807".to_owned()].into());
+}
+
+#[test]
 fn an_unreadable_file_is_named_with_the_reason_and_the_others_are_shown() {
     let folder = folder();
     let bad = folder.path().join("notes.txt");

@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::clock_sync::{ClockSyncs, KnownSyncs};
 use crate::base::units::signed_time_text;
 use crate::formats::{BatchSink, ReadError};
-use crate::model::{Batch, EventKind, Id, Loss, Losses, Metadata, SourcePos, TrackKind};
+use crate::model::{Batch, EventKind, Id, Loss, Losses, Metadata, Payload, SourcePos, TrackKind};
 
 /// Scope of one file of several.
 #[derive(Debug, Clone)]
@@ -140,13 +140,22 @@ impl<'a> NamespacedSink<'a> {
         batch.metadata.splice(0..0, new_metadata);
     }
 
-    /// Shifts the events of a batch; counts events that overflow 64-bit nanoseconds as lost.
+    /// Shifts the events of a batch; counts events and ends that overflow 64-bit nanoseconds as lost.
     fn shift(&self, batch: &mut Batch) {
         let losses = &mut batch.losses;
         batch.chunk.events.retain_mut(|event| {
             let moved = event.ts_ns.checked_add(self.scope.offset_ns);
             match moved {
-                Some(ts_ns) => event.ts_ns = ts_ns,
+                Some(ts_ns) => {
+                    event.ts_ns = ts_ns;
+                    let longest_ns = i64::MAX.abs_diff(ts_ns);
+                    if let Payload::Span { dur_ns, .. } = event.payload()
+                        && dur_ns > longest_ns
+                    {
+                        event.value = longest_ns;
+                        losses.add(Loss::BadNumber, SourcePos::Time(ts_ns));
+                    }
+                }
                 None => losses.add(Loss::BadTime, SourcePos::Time(event.ts_ns)),
             }
             moved.is_some()
