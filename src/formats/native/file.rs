@@ -77,16 +77,22 @@ impl NativeFile {
         Ok(payload)
     }
 
-    /// Returns the decompressed payload of a chunk of tables or of a directory.
-    pub(super) fn decompressed(&self, entry: &DirectoryEntry) -> Option<Vec<u8>> {
-        let payload = self.payload(entry).ok()?;
-        let bytes = zstd::bulk::decompress(&payload, entry.header.memory_bytes as usize).ok()?;
-        (bytes.len() == entry.header.memory_bytes as usize).then_some(bytes)
+    /// Returns the decompressed payload of a chunk of tables or of a directory; `None` if it is damaged.
+    pub(super) fn decompressed(&self, entry: &DirectoryEntry) -> Result<Option<Vec<u8>>, ReadError> {
+        let payload = match self.payload(entry) {
+            Ok(payload) => payload,
+            Err(ReadError::Malformed { .. }) => return Ok(None),
+            // The file was cut meanwhile.
+            Err(ReadError::Io { source, .. }) if source.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let bytes = zstd::bulk::decompress(&payload, entry.header.memory_bytes as usize).ok();
+        Ok(bytes.filter(|bytes| bytes.len() == entry.header.memory_bytes as usize))
     }
 
-    /// Returns the deserialised payload of a chunk of tables or stacks.
-    pub(super) fn patch<T: serde::de::DeserializeOwned>(&self, entry: &DirectoryEntry) -> Option<T> {
-        postcard::from_bytes(&self.decompressed(entry)?).ok()
+    /// Returns the deserialised payload of a chunk of tables or stacks; `None` if it is damaged.
+    pub(super) fn patch<T: serde::de::DeserializeOwned>(&self, entry: &DirectoryEntry) -> Result<Option<T>, ReadError> {
+        Ok(self.decompressed(entry)?.and_then(|bytes| postcard::from_bytes(&bytes).ok()))
     }
 
     /// Returns whether a chunk can be read: its header is intact, and the chunk lies within the file.
@@ -99,5 +105,37 @@ impl NativeFile {
     /// Creates an error at an offset of the file.
     pub(super) fn malformed(&self, offset: u64, expected: String, found: String) -> ReadError {
         ReadError::Malformed { path: self.path.clone(), offset, expected, found }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chunk_that_cannot_be_read_is_an_error_and_one_that_is_damaged_is_not() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("t.longspan");
+        let payload = zstd::bulk::compress(b"no tables", 1).expect("compressed");
+        let header = ChunkHeader {
+            memory_bytes: 9,
+            payload_bytes: payload.len() as u32,
+            payload_checksum: checksum(&payload),
+            ..bytemuck::Zeroable::zeroed()
+        };
+        std::fs::write(&path, [bytemuck::bytes_of(&header), &payload].concat()).expect("written");
+        let entry = DirectoryEntry { offset: 0, header };
+        let file = NativeFile::open(&path).expect("a file");
+        assert_eq!(file.decompressed(&entry).expect("read").as_deref(), Some(&b"no tables"[..]));
+        // Text has no numbers of these bytes.
+        assert_eq!(file.patch::<Vec<u64>>(&entry).expect("read"), None);
+        // A file that is open for writing only cannot be read.
+        let unreadable = File::options().write(true).open(&path).expect("open");
+        let file = NativeFile { file: unreadable, ..file };
+        assert!(matches!(file.decompressed(&entry), Err(ReadError::Io { .. })));
+        assert!(matches!(file.patch::<String>(&entry), Err(ReadError::Io { .. })));
+        let file = NativeFile::open(&path).expect("a file");
+        File::options().write(true).open(&path).expect("open").set_len(20).expect("cut");
+        assert_eq!(file.decompressed(&entry).expect("read"), None, "a file that was cut is damaged");
     }
 }

@@ -59,7 +59,7 @@ fn open_unpacked(unpacked: &Path, path: &Path, context: &ReadContext) -> Result<
     let file = NativeFile::open(unpacked)?.with_path(path);
     let mut losses = Losses::default();
     read_file_header(&file, &mut losses)?;
-    let (entries, is_whole) = match directory(&file) {
+    let (entries, is_whole) = match directory(&file)? {
         Some(entries) => (entries, true),
         None => (recover::find_chunks(&file, context, &mut losses)?, false),
     };
@@ -70,7 +70,7 @@ fn open_unpacked(unpacked: &Path, path: &Path, context: &ReadContext) -> Result<
         if entry.header.lost_before > 0 {
             losses.add_many(Loss::RecorderLost, SourcePos::Time(entry.header.start_min_ns), entry.header.lost_before);
         }
-        if !read.add(entry, &file) {
+        if !read.add(entry, &file)? {
             read.damaged.add(Loss::BadChunk, SourcePos::Offset(entry.offset));
         }
     }
@@ -126,30 +126,30 @@ impl ChunksRead {
     }
 
     /// Adds a chunk, and decodes one of tables. Returns whether it is intact.
-    fn add(&mut self, entry: DirectoryEntry, file: &NativeFile) -> bool {
-        let Some(kind) = entry.header.kind() else { return false };
+    fn add(&mut self, entry: DirectoryEntry, file: &NativeFile) -> Result<bool, ReadError> {
+        let Some(kind) = entry.header.kind() else { return Ok(false) };
         match kind {
             ChunkKind::Events if entry.header.event_count > 0 => self.chunks.push(entry),
             ChunkKind::Events | ChunkKind::Directory => {}
             ChunkKind::Store => self.parts.push(entry),
             ChunkKind::Tables => {
-                let patch = file.patch::<TablesPatch>(&entry);
-                return patch.is_some_and(|patch| self.tables.apply(patch).is_ok());
+                let patch = file.patch::<TablesPatch>(&entry)?;
+                return Ok(patch.is_some_and(|patch| self.tables.apply(patch).is_ok()));
             }
             ChunkKind::Stacks => {
-                let patch = file.patch::<StacksPatch>(&entry);
-                return patch.is_some_and(|patch| patch.apply(&mut self.stacks).is_ok());
+                let patch = file.patch::<StacksPatch>(&entry)?;
+                return Ok(patch.is_some_and(|patch| patch.apply(&mut self.stacks).is_ok()));
             }
             ChunkKind::Utc => {
-                let Some(offset_ns) = file.patch::<i64>(&entry) else { return false };
+                let Some(offset_ns) = file.patch::<i64>(&entry)? else { return Ok(false) };
                 self.tables.tracks.utc_offset_ns = Some(offset_ns);
             }
             ChunkKind::Modules => {
-                let Some(modules) = file.patch::<Vec<Module>>(&entry) else { return false };
+                let Some(modules) = file.patch::<Vec<Module>>(&entry)? else { return Ok(false) };
                 self.tables.tracks.modules = modules;
             }
         }
-        true
+        Ok(true)
     }
 }
 
@@ -250,27 +250,27 @@ fn read_file_header(file: &NativeFile, losses: &mut Losses) -> Result<(), ReadEr
 }
 
 /// Returns the directory of a finished file, if it and all its offsets are valid.
-fn directory(file: &NativeFile) -> Option<Vec<DirectoryEntry>> {
-    let trailer_offset = file.bytes.checked_sub(FileTrailer::BYTES)?;
-    let trailer = file.record::<FileTrailer>(trailer_offset).ok()??;
-    let header = file.record::<ChunkHeader>(trailer.directory_offset).ok()??;
+fn directory(file: &NativeFile) -> Result<Option<Vec<DirectoryEntry>>, ReadError> {
+    let Some(trailer_offset) = file.bytes.checked_sub(FileTrailer::BYTES) else { return Ok(None) };
+    let Some(trailer) = file.record::<FileTrailer>(trailer_offset)? else { return Ok(None) };
+    let Some(header) = file.record::<ChunkHeader>(trailer.directory_offset)? else { return Ok(None) };
     let directory = DirectoryEntry { offset: trailer.directory_offset, header };
     let fits = trailer.is_whole()
         && file.holds(&directory)
         && header.kind() == Some(ChunkKind::Directory)
         && directory.offset + header.stride_bytes() == trailer_offset;
     if !fits {
-        return None;
+        return Ok(None);
     }
-    let bytes = file.decompressed(&directory)?;
+    let Some(bytes) = file.decompressed(&directory)? else { return Ok(None) };
     let entries: Vec<DirectoryEntry> =
         bytes.chunks_exact(size_of::<DirectoryEntry>()).map(bytemuck::pod_read_unaligned).collect();
     let mut offset = FileHeader::BYTES;
     for entry in &entries {
         if entry.offset != offset || !file.holds(entry) {
-            return None;
+            return Ok(None);
         }
         offset += entry.header.stride_bytes();
     }
-    (offset == directory.offset).then_some(entries)
+    Ok((offset == directory.offset).then_some(entries))
 }
