@@ -215,6 +215,21 @@ fn tables_of_instants_counters_and_flows_refer_to_their_spans() {
 }
 
 #[test]
+fn a_duration_beyond_its_column_is_the_largest_number_and_counted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("long.json");
+    let span = |name: &str, dur: &str| {
+        format!(r#"{{"ph":"X","name":"{name}","pid":1,"tid":1,"ts":-9223372036854775.808,"dur":{dur}}}"#)
+    };
+    let spans = [span("fits", "9223372036854775.807"), span("longer", "9223372036854775.808")];
+    fs::write(&path, format!("[{}]", spans.join(","))).expect("written");
+    let output = folder.path().join("out");
+    assert_eq!(export_to(&load(&path), &output, &ExportOptions::whole(WHOLE)).values_capped, 1);
+    let durations: Vec<_> = rows(&output.join("spans.parquet")).iter().map(|span| span["dur"].clone()).collect();
+    assert_eq!(durations, [Field::Long(i64::MAX), Field::Long(i64::MAX)]);
+}
+
+#[test]
 fn samples_refer_to_their_stacks() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("sampled");

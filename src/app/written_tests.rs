@@ -94,8 +94,7 @@ fn an_export_says_that_values_above_those_of_its_format_are_its_maximum() {
     let purpose = Purpose::Export(ExportFormat::Pprof);
     session.choose(purpose, output.clone());
     session.finish_tasks();
-    let end =
-        format!(" written to {}; 1 value is written as 2^63 - 1, the maximum of a pprof profile", output.display());
+    let end = format!(" written to {}; 1 value is written as 2^63 - 1, the maximum of the format", output.display());
     assert!(session.app.note().ends_with(&end), "{}", session.app.note());
 }
 

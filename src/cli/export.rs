@@ -15,7 +15,7 @@ use crate::base::progress::Progress;
 use crate::base::shell;
 use crate::base::similar::nearest;
 use crate::export::derived::DerivedCounter;
-use crate::export::{self, ExportFormat, ExportOptions, ExportReport, PPROF_EVENTS_MAX, capped_text};
+use crate::export::{self, ExportFormat, ExportOptions, ExportReport, PPROF_EVENTS_MAX};
 use crate::model::TrackKind;
 use crate::query::Snapshot;
 use crate::query::derived::{DerivedKind, DerivedRoom, DerivedTrack, derive, has_counter};
@@ -52,9 +52,7 @@ fn write_once(wanted: &Export, how: &Load) -> Result<(), CliError> {
             counted(written.samples_left_out, "sample")
         ));
     }
-    if let Some(text) = capped_text(written.values_capped) {
-        say(text);
-    }
+    written.notes().for_each(say);
     if written.spans == 0 && matches!(wanted.format, ExportFormat::Csv { .. }) {
         say_no_spans(&snapshot, &wanted.scope);
     } else if counts(&written).iter().all(|&(count, _)| count == 0) && !wanted.scope.options().is_empty() {

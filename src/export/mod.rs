@@ -48,8 +48,9 @@ use excerpt::Excerpt;
 pub(crate) use format::ExportFormat;
 pub use options::ExportOptions;
 use output::{OutputFile, OutputFolder};
-pub(crate) use pprof::{PPROF_EVENTS_MAX, capped_text};
+pub(crate) use pprof::PPROF_EVENTS_MAX;
 pub use task::ExportReport;
+pub(crate) use task::capped_text;
 use task::{Out, Task};
 use values::{TableSource, TableValueWriter, ValueFormat};
 

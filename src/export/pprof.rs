@@ -59,12 +59,6 @@ pub(super) fn write(task: &Task<'_>, scope: &Scope, out: Out<'_>) -> Result<Expo
     Ok(ExportReport { samples, samples_left_out, values_capped, ..ExportReport::default() })
 }
 
-/// Describes values that are above the maximum of a pprof profile; `None` without any.
-pub(crate) fn capped_text(values: u64) -> Option<String> {
-    let (ending, are) = if values == 1 { ("", "is") } else { ("s", "are") };
-    (values > 0).then(|| format!("{values} value{ending} {are} written as 2^63 - 1, the maximum of a pprof profile"))
-}
-
 /// Compresses a message, as usual for pprof files. Returns the I/O error of `out`.
 pub(super) fn write_packed(message: &[u8], out: &mut dyn Write) -> io::Result<()> {
     let mut encoder = GzEncoder::new(out, Compression::new(GZIP_LEVEL));
@@ -227,14 +221,6 @@ fn labels_of_thread(snapshot: &Snapshot, track: TrackIdx) -> Vec<PprofLabel> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn capped_values_are_said_in_full_sentences() {
-        assert_eq!(capped_text(0), None);
-        for (values, start) in [(1, "1 value is written as 2^63 - 1, "), (2, "2 values are written as 2^63 - 1, ")] {
-            assert!(capped_text(values).is_some_and(|text| text.starts_with(start)), "{:?}", capped_text(values));
-        }
-    }
 
     #[test]
     fn an_array_has_a_label_for_each_value() {

@@ -31,8 +31,10 @@ pub struct ExportReport {
     pub samples: u64,
     /// Samples of events beyond those of a pprof profile, which are not written.
     pub samples_left_out: u64,
-    /// Values of a pprof profile that are written as its maximum.
+    /// Values and durations beyond the largest number of the format, which are written as that.
     pub values_capped: u64,
+    /// Nanoseconds added to all times, so that none is before 0.
+    pub moved_ns: u64,
     /// Bytes of all files written.
     pub bytes: u64,
 }
@@ -53,6 +55,12 @@ impl ExportReport {
         self.spans + self.instants + self.counters + self.flows + self.samples
     }
 
+    /// Returns sentences about values and times that differ from those of the trace.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
+        let moved_text = format!("times are {} ns later, as a Perfetto trace has none before 0", self.moved_ns);
+        capped_text(self.values_capped).into_iter().chain((self.moved_ns > 0).then_some(moved_text))
+    }
+
     pub(super) fn plus(self, other: Self) -> Self {
         Self {
             spans: self.spans + other.spans,
@@ -63,9 +71,16 @@ impl ExportReport {
             samples: self.samples + other.samples,
             samples_left_out: self.samples_left_out + other.samples_left_out,
             values_capped: self.values_capped + other.values_capped,
+            moved_ns: self.moved_ns.max(other.moved_ns),
             bytes: self.bytes + other.bytes,
         }
     }
+}
+
+/// Describes values that are above the maximum of a pprof profile or of Parquet; `None` without any.
+pub(crate) fn capped_text(values: u64) -> Option<String> {
+    let (ending, are) = if values == 1 { ("", "is") } else { ("s", "are") };
+    (values > 0).then(|| format!("{values} value{ending} {are} written as 2^63 - 1, the maximum of the format"))
 }
 
 /// An export in progress: its snapshot, its progress, and its cancellation.
@@ -129,3 +144,16 @@ impl Task<'_> {
 
 /// The writer of any output, as a trait object.
 pub(super) type Out<'a> = &'a mut dyn Write;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn capped_values_are_said_in_full_sentences() {
+        assert_eq!(capped_text(0), None);
+        for (values, start) in [(1, "1 value is written as 2^63 - 1, "), (2, "2 values are written as 2^63 - 1, ")] {
+            assert!(capped_text(values).is_some_and(|text| text.starts_with(start)), "{:?}", capped_text(values));
+        }
+    }
+}

@@ -283,7 +283,7 @@ fn weights_beyond_the_maximum_of_a_format_are_clamped_and_reported() {
     fs::write(&file, format!(r#"{{"traceEvents":[],"stackFrames":{{"1":{{"name":"f"}}}},"samples":[{samples}]}}"#))
         .expect("written");
     let profile = folder.path().join("heavy.pprof");
-    let capped = "1 value is written as 2^63 - 1, the maximum of a pprof profile";
+    let capped = "1 value is written as 2^63 - 1, the maximum of the format";
     let export = longspan(&["export", "--no-cache", text(&file), "-o", text(&profile)]);
     assert!(export.stderr.contains(capped), "{}", export.stderr);
     let back = longspan(&["stats", "--no-cache", "--samples", text(&profile)]).done();

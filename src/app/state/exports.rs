@@ -10,7 +10,7 @@ use crate::app::tab::{RunningWrite, Tab, TabMessage, TraceExport};
 use crate::app::tasks::{self, file_name};
 use crate::base::time::grouped_digits;
 use crate::export::derived::DerivedCounter;
-use crate::export::{ExportFormat, ExportReport, capped_text};
+use crate::export::{ExportFormat, ExportReport};
 use crate::query::Snapshot;
 use crate::query::derived::DerivedTrack;
 use crate::ui::chrome::progress::bytes_text;
@@ -170,8 +170,8 @@ fn exported_text(report: &ExportReport, path: &Path) -> String {
         1 => "; 1 sample of another event is left out".to_owned(),
         count => format!("; {} samples of other events are left out", grouped_digits(count)),
     };
-    let capped = capped_text(report.values_capped).map(|text| format!("; {text}")).unwrap_or_default();
-    format!("{events}{connected} in {bytes} written to {}{left_out}{capped}", path.display())
+    let notes = report.notes().fold(String::new(), |notes, note| notes + "; " + &note);
+    format!("{events}{connected} in {bytes} written to {}{left_out}{notes}", path.display())
 }
 
 #[cfg(test)]

@@ -50,6 +50,11 @@ pub(super) fn columns(table: EventTable) -> Vec<Column> {
     }
 }
 
+/// Returns whether the duration of a span is too large for its column, which then contains the largest number.
+pub(super) fn is_capped(event: &Event) -> bool {
+    matches!(event.payload(), Payload::Span { dur_ns, is_unfinished: false } if i64::try_from(dur_ns).is_err())
+}
+
 /// Converts events in time order, with the span that each belongs to.
 pub(super) struct EventCells<'a> {
     snapshot: &'a Snapshot,
@@ -105,7 +110,7 @@ impl<'a> EventCells<'a> {
         match event.payload() {
             Payload::Span { dur_ns, is_unfinished } => {
                 let (id, parent) = self.begin(event);
-                let dur_ns = (!is_unfinished).then(|| dur_ns.cast_signed());
+                let dur_ns = (!is_unfinished).then(|| i64::try_from(dur_ns).unwrap_or(i64::MAX));
                 row.extend([ParquetCell::Int(id), ParquetCell::int_or_null(parent), ParquetCell::Int(event.ts_ns)]);
                 row.extend([ParquetCell::int_or_null(dur_ns), ParquetCell::Int(event.depth.into())]);
             }

@@ -74,11 +74,14 @@ impl EventFiles {
         process: Option<u32>,
     ) -> Result<ExportReport, SinkError> {
         let mut row = Vec::new();
+        let mut values_capped = 0;
         let mut report = task.each_event(excerpt, |event, blob| {
             let table = EventTable::from_event(event);
+            values_capped += u64::from(events::is_capped(event));
             cells.row(table, event, blob, &mut row);
             Ok(self.table_file(table, folder, process)?.push(&mut row)?)
         })?;
+        report.values_capped = values_capped;
         for file in self.0.into_iter().flatten() {
             report.bytes += file.finish()?;
         }
