@@ -22,7 +22,7 @@ pub struct DerivedCounter {
 pub(crate) struct ExportedCounter {
     track: TrackIdx,
     pub(super) process: ProcessIdx,
-    steps: CounterSteps,
+    pub(super) steps: CounterSteps,
 }
 
 /// Returns the tables of a trace with a track for each derived one.

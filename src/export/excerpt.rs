@@ -148,6 +148,14 @@ impl Excerpt {
         ExcerptRows { rows, filter }
     }
 
+    /// Returns the first time of its rows and derived values; `None` without any.
+    #[must_use]
+    pub(crate) fn start_ns(&self, snapshot: &Snapshot) -> Option<i64> {
+        let rows = [self.rows(snapshot).next(), self.outside.first().copied()];
+        let derived = self.derived.iter().filter_map(|counter| Some(counter.steps.clone().next()?.0));
+        rows.into_iter().flatten().map(|row| row.row.start_ns).chain(derived).min()
+    }
+
     /// Estimates the number of rows; spans that start before the range are not counted.
     #[must_use]
     pub(crate) fn count(&self, snapshot: &Snapshot) -> u64 {

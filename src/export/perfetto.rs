@@ -37,14 +37,15 @@ const OPEN_ROWS_MIN: usize = 1 << 14;
 /// Writes an excerpt to `out`.
 pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<ExportReport, SinkError> {
     let snapshot = task.snapshot;
-    let start_ns = snapshot.start_ns();
+    let start_ns = excerpt.start_ns(snapshot).unwrap_or(0);
+    let moved_ns = if start_ns < 0 { start_ns.unsigned_abs() } else { 0 };
     let dur_ns = snapshot.end_ns().abs_diff(start_ns);
-    if start_ns < 0 && i64::try_from(dur_ns).is_err() {
+    if moved_ns > 0 && i64::try_from(dur_ns).is_err() {
         return Err(SinkError::TooLong { dur_ns });
     }
     let has_tasks = has_tasks(task.tables) && excerpt.has_runs_of_states(snapshot);
     let trace = WrittenTrace { names: snapshot.names(), stacks: snapshot.stacks(), tracks: task.tables, has_tasks };
-    let writer = PerfettoWriter::new(out, trace, start_ns)?;
+    let writer = PerfettoWriter::new(out, trace, moved_ns)?;
     let mut ordered = OrderedWriter {
         writer,
         open: FxHashMap::default(),
@@ -72,7 +73,7 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<
     ordered.end_before(i64::MAX, true)?;
     ordered.task_ends.write_to(i64::MAX, &mut ordered.writer)?;
     ordered.writer.finish()?;
-    Ok(report)
+    Ok(ExportReport { moved_ns, ..report })
 }
 
 /// A buffered event of the current time.

@@ -1,5 +1,6 @@
 //! Exports read back: the same rows as before, in both formats, whole and in part; and the effect on files.
 
+mod early_times;
 mod nesting;
 mod scheduling;
 
@@ -422,23 +423,6 @@ fn events_at_the_maximum_time_are_exported() {
     for format in FORMATS {
         assert_same(&seen(&exported(&snapshot, &ExportOptions::whole(format))), &expected, &format!("{format:?}"));
     }
-}
-
-#[test]
-fn a_trace_too_long_for_perfetto_times_from_0_is_refused() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let both_ends = |first: &str| {
-        let path = folder.path().join("in.json");
-        let last = r#"{"ph":"i","name":"last","pid":1,"tid":1,"ts":9223372036854775.807}"#;
-        let text = format!(r#"[{{"ph":"i","name":"first","pid":1,"tid":1,"ts":{first}}},{last}]"#);
-        fs::write(&path, text).expect("written");
-        let (output, options) = (folder.path().join("out.pftrace"), ExportOptions::whole(ExportFormat::Perfetto));
-        export(&load(&path), &"/none".into(), &output, &options, &Cancel::default(), &Progress::default())
-    };
-    let refused = both_ends("-0.001").expect_err("2^63 ns");
-    assert!(matches!(refused, ExportError::TooLong { dur_ns: 9_223_372_036_854_775_808, .. }), "{refused}");
-    assert!(!folder.path().join("out.pftrace").exists());
-    assert_eq!(both_ends("0").expect("a time less").instants, 2);
 }
 
 fn on_tracks(snapshot: &Snapshot, expression: &str) -> Scope {

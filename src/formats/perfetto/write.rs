@@ -130,14 +130,14 @@ pub(crate) struct PerfettoWriter<'a, W> {
 }
 
 impl<'a, W: Write> PerfettoWriter<'a, W> {
-    /// Writes the descriptors of processes and tracks; `start_ns` is the smallest time of the trace.
-    pub(crate) fn new(out: W, trace: WrittenTrace<'a>, start_ns: i64) -> io::Result<Self> {
+    /// Writes the descriptors of processes and tracks; `later_ns` is added to all times, since none may be before 0.
+    pub(crate) fn new(out: W, trace: WrittenTrace<'a>, later_ns: u64) -> io::Result<Self> {
         let WrittenTrace { names, stacks, tracks, has_tasks } = trace;
         let mut writer = Self {
             out,
             names,
             tracks,
-            later_ns: if start_ns < 0 { start_ns.unsigned_abs() } else { 0 },
+            later_ns,
             made_up: FxHashMap::default(),
             high_ids: high_ids(tracks),
             next_made_up: MADE_UP_IDS,
