@@ -255,8 +255,14 @@ fn similar_logs_are_not_taken_for_events() {
         assert_ne!(format_of(text.as_bytes()), Some("babeltrace"), "{text}");
     }
     assert_eq!(format_of(b"[10:15:20.123456789] (+?.?????????) vm e: { cpu_id = 1 }, { }\n"), Some("babeltrace"));
-    let unfinished = read(&kernel(&[(1, "x_entry { }"), (2, "x_exit { }"), (3, "x_entry { }")]));
-    assert!(unfinished.events.iter().all(|event| event.flags == EventFlags::NONE));
+}
+
+#[test]
+fn entries_and_exits_of_any_event_are_spans() {
+    let reading = read(&kernel(&[(1, "x_entry { }"), (2, "x_exit { }"), (3, "x_entry { }")]));
+    let events: Vec<_> = reading.events.iter().map(|event| (&*event.name, event.kind, event.flags)).collect();
+    let expected = [EventKind::Complete, EventKind::Begin].map(|kind| ("x", kind, EventFlags::NONE));
+    assert_eq!(events, expected);
 }
 
 /// Two hosts have a thread with the same id on the CPU with the same number.

@@ -214,11 +214,15 @@ fn a_profile_that_is_cut_anywhere_keeps_what_is_before_the_cut() {
         let whole = read(text);
         let is_of = |event: &crate::formats::testing::Seen| (event.ts_ns, event.kind, event.track.tid.clone());
         let all: Vec<_> = whole.events.iter().map(is_of).collect();
+        let mut events = 0;
         for len in text.find("stack\"").expect("there") + 7..text.len() - 1 {
             let reading = read_bytes(&text.as_bytes()[..len]).expect("a part");
             assert_eq!(reading.losses.count(Loss::Truncated), 1, "{len}");
             assert!(reading.events.iter().all(|event| all.contains(&is_of(event))), "{len}");
+            assert!(reading.events.len() >= events, "{len}: {events} events before one more byte");
+            events = reading.events.len();
         }
+        assert_eq!(events, all.len());
     }
     let error = read_bytes(&GECKO.as_bytes()[..60]).expect_err("refused").to_string();
     assert!(
