@@ -11,7 +11,7 @@ use super::error::SinkError;
 use super::task::{ExportReport, Out, Task};
 use crate::formats::profiles::pprof::write::{PprofFrame, PprofLabel, PprofWriter};
 use crate::model::sample_measure::{NANOSECONDS, SAMPLES, SampleMeasure};
-use crate::model::{Id, StackIdx, TrackIdx, TrackKey};
+use crate::model::{Id, StackIdx, TrackIdx};
 use crate::query::Snapshot;
 use crate::query::samples::{SampleEvent, each_sample};
 use crate::query::scope::Scope;
@@ -80,7 +80,7 @@ impl ProfileRows {
     fn add(&mut self, snapshot: &Snapshot, track: TrackIdx, stack: StackIdx, args_json: &str) {
         let measure = SampleMeasure::from_args(args_json);
         let key = &snapshot.track(track).key;
-        let is_untimed = key.slot == TrackKey::SLOT_UNTIMED;
+        let is_untimed = key.is_untimed();
         let Some(event) = self.event(&measure) else {
             self.samples_left_out += 1;
             return;

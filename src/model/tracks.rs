@@ -173,6 +173,11 @@ impl TrackKey {
     pub(crate) fn thread(pid: Id, tid: Id) -> Self {
         Self::new(TrackKind::Thread, pid, tid)
     }
+
+    /// Creates the key of a thread whose samples have no times.
+    pub(crate) fn untimed_thread(pid: Id, tid: Id) -> Self {
+        Self { slot: Self::SLOT_UNTIMED, ..Self::thread(pid, tid) }
+    }
 }
 
 /// A process of the trace.

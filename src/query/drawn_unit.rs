@@ -109,8 +109,7 @@ impl DrawnUnits {
         let Some(key) = store.meta().tracks.tracks.get(track.index()).map(|track| &track.key) else {
             return DrawnUnit::Time;
         };
-        let is_untimed = key.slot == TrackKey::SLOT_UNTIMED;
-        if !is_untimed || !matches!(key.kind, TrackKind::Thread | TrackKind::Samples) {
+        if !key.is_untimed() {
             return DrawnUnit::Time;
         }
         if let Some(unit) = self.lock().get(&track) {

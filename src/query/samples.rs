@@ -21,7 +21,7 @@ use crate::base::progress::{Progress, Stage};
 use crate::model::args::Detail;
 use crate::model::sample_measure::{OFF_CPU, SAMPLES};
 pub(crate) use crate::model::{SampleEvent, SampleSum};
-use crate::model::{SampleEvents, SampleMeasure, StackIdx, Track, TrackIdx, TrackKey, TrackKind};
+use crate::model::{SampleEvents, SampleMeasure, StackIdx, Track, TrackIdx, TrackKind};
 use crate::store::details::DetailReader;
 use crate::store::sample_node::TrackSamples;
 use crate::store::{DetailRef, LaneIdx, LaneKind};
@@ -151,10 +151,8 @@ impl SampleHistogram {
     /// first of equals. Times off CPU have the stacks of the switches that begin them, and say more.
     #[must_use]
     pub(crate) fn default_event(&self, snapshot: &Snapshot) -> Option<usize> {
-        let is_default = |track: &&Track| {
-            let key = &track.key;
-            key.kind == TrackKind::Thread && key.slot == TrackKey::SLOT_UNTIMED && track.sort_index < 0
-        };
+        let is_default =
+            |track: &&Track| track.key.kind == TrackKind::Thread && track.key.is_untimed() && track.sort_index < 0;
         let named = snapshot.tracks().tracks.iter().find(is_default).and_then(|track| {
             // The profile reader names the rows of its sample types like this.
             self.events().iter().position(|event| *event.title() == *track.name)

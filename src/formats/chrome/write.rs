@@ -142,7 +142,7 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
                     // Otherwise readers would use its name as its only frame.
                     self.line.extend_from_slice(b",\"stack\":[]");
                 }
-                if track.is_some_and(|track| track.key.slot == TrackKey::SLOT_UNTIMED) {
+                if track.is_some_and(|track| track.key.is_untimed()) {
                     // Only this program reads `untimed`.
                     self.line.extend_from_slice(b",\"untimed\":true");
                 }

@@ -37,8 +37,7 @@ use crate::formats::protobuf::encode::{push_bytes, push_fixed64, push_message, p
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::args::Detail;
 use crate::model::{
-    Event, EventFlags, EventKind, Id, NameIdx, Names, StackIdx, Stacks, Track, TrackIdx, TrackKey, TrackKind,
-    TrackTables,
+    Event, EventFlags, EventKind, Id, NameIdx, Names, StackIdx, Stacks, Track, TrackIdx, TrackKind, TrackTables,
 };
 
 /// The packet sequence of all packets.
@@ -246,7 +245,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         let (pid, tid) = self.track_ids(sample.track.index());
         let args: Value = serde_json::from_str(Detail::decode(blob).args_json).unwrap_or_default();
         let track = self.tracks.tracks.get(sample.track.index());
-        self.sample_defaults(&args, track.is_some_and(|track| track.key.slot == TrackKey::SLOT_UNTIMED));
+        self.sample_defaults(&args, track.is_some_and(|track| track.key.is_untimed()));
         if let Some(cpu) = args["cpu"].as_u64() {
             push_number(&mut self.message, perf_sample::CPU, cpu);
         }

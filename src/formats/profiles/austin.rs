@@ -216,7 +216,7 @@ impl Austin {
         self.args.measure(event, unit, weight);
         let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
         let detail = batch.batch.chunk.details.push(&detail);
-        let key = TrackKey { slot: TrackKey::SLOT_UNTIMED, ..TrackKey::thread(Id::Number(pid), tid) };
+        let key = TrackKey::untimed_thread(Id::Number(pid), tid);
         let track = batch.track_with(&key);
         batch.push_sample(ts_ns, track, stack, detail);
     }

@@ -97,8 +97,8 @@ impl StreamReader for Speedscope {
             let profile = SpeedscopeProfile::read(&document, extent, &mut batch)?;
             let name = profile.title().into();
             batch.batch.metadata.push(Metadata::ThreadName { pid: Id::None, tid: tid.clone(), name });
-            let slot = if profile.kind == "sampled" { TrackKey::SLOT_UNTIMED } else { 0 };
-            let key = TrackKey { slot, ..TrackKey::thread(Id::None, tid) };
+            let is_sampled = profile.kind == "sampled";
+            let key = if is_sampled { TrackKey::untimed_thread } else { TrackKey::thread }(Id::None, tid);
             let document = &document;
             let (frames, args) = (&frames, ArgsWriter::default());
             let mut builder =

@@ -153,7 +153,7 @@ pub(super) fn name_track(batch: &mut BatchBuilder) -> TrackKey {
     let (pid, tid) = (Id::None, Id::Number(1));
     let named = Metadata::ThreadName { pid: pid.clone(), tid: tid.clone(), name: "JavaScript".into() };
     batch.batch.metadata.push(named);
-    TrackKey { slot: TrackKey::SLOT_UNTIMED, ..TrackKey::thread(pid, tid) }
+    TrackKey::untimed_thread(pid, tid)
 }
 
 /// The samples of a profile, whose weights are the times between them.

@@ -19,7 +19,7 @@ impl WeighedRow {
     pub(super) fn new(event: &str, unit: &str, sort_index: i64, batch: &mut BatchBuilder) -> Self {
         let title = format!("{event} ({unit})");
         let tid = Id::Text(title.as_str().into());
-        let key = TrackKey { slot: TrackKey::SLOT_UNTIMED, ..TrackKey::thread(Id::None, tid.clone()) };
+        let key = TrackKey::untimed_thread(Id::None, tid.clone());
         let named = Metadata::ThreadName { pid: Id::None, tid: tid.clone(), name: title.into() };
         batch.batch.metadata.extend([named, Metadata::ThreadSortIndex { pid: Id::None, tid, sort_index }]);
         Self { key, unit: unit.into(), now_ns: 0, args: SampleArgsWriter::new(event, unit) }

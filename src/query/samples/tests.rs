@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::base::files::damage_at;
 use crate::model::sample_measure::OTHER_EVENTS;
-use crate::model::{Id, NameIdx, Names, Registry, Stacks, TrackIdx, TrackSet};
+use crate::model::{Id, NameIdx, Names, Registry, Stacks, TrackIdx, TrackKey, TrackSet};
 use crate::query::filter::Filter;
 use crate::query::flame::FunctionIdx;
 use crate::query::ledger_traces::RandomSequence;

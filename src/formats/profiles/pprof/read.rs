@@ -164,7 +164,7 @@ fn track_key(tables: &ProfileTables<'_>, row: TypeRow) -> TrackKey {
     let is_again = tables.types[..row.type_index].iter().any(|earlier| title(earlier) == own);
     let number = if is_again { format!(" #{}", row.type_index + 1) } else { String::new() };
     let title = format!("{own}{number}");
-    TrackKey { slot: TrackKey::SLOT_UNTIMED, ..TrackKey::thread(Id::None, Id::Text(title.into())) }
+    TrackKey::untimed_thread(Id::None, Id::Text(title.into()))
 }
 
 /// Names the tracks in the order of the profile, with the default type first; without one, the last type is the
