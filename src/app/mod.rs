@@ -48,6 +48,7 @@ mod selected_flows;
 mod show;
 pub(crate) mod single_instance;
 pub(crate) mod state;
+mod state_keeper;
 #[cfg(test)]
 mod stopped_tests;
 mod tab;

@@ -1,31 +1,28 @@
 //! Saves the preferences soon after a change, in the background. A window that is resized changes them in every frame.
 
-use std::sync::{Arc, Mutex};
-
 use super::background_writes::BackgroundWrites;
 use super::preferences::{Folders, Preferences};
-use super::timeline_keeper::DELAY_S;
+use super::state_keeper::StateKeeper;
 
 /// Unsaved changes of the preferences.
 #[derive(Debug)]
 pub(super) struct PreferencesKeeper {
-    /// The preferences as last saved, to find those that have changed.
-    saved: Preferences,
-    /// Time of the first unsaved change, in seconds of the window's clock.
-    changed_s: Option<f64>,
-    /// The reason why they cannot be saved, until it is shown.
-    failed: Arc<Mutex<Option<String>>>,
+    /// The preferences as last read or passed to a write, which may have failed.
+    last: Preferences,
+    keeper: StateKeeper<Preferences>,
 }
 
 impl PreferencesKeeper {
     /// Creates a keeper of preferences as they were read.
     pub(super) fn new(read: &Preferences) -> Self {
-        Self { saved: read.clone(), changed_s: None, failed: Arc::default() }
+        let mut keeper = StateKeeper::default();
+        keeper.note_read(read.clone());
+        Self { last: read.clone(), keeper }
     }
 
-    /// Returns why the last changes could not be saved, once.
-    pub(super) fn take_failure(&self) -> Option<String> {
-        self.failed.lock().ok()?.take()
+    /// Returns why changes cannot be saved, the first time that this fails.
+    pub(super) fn take_failure(&mut self) -> Option<String> {
+        self.keeper.take_failure().map(|error| format!("The preferences could not be saved: {error}"))
     }
 
     /// Saves earlier changes. Returns the seconds until it must be called again, if there are unsaved changes.
@@ -35,33 +32,26 @@ impl PreferencesKeeper {
         target: (&Folders, &BackgroundWrites),
         now_s: f64,
     ) -> Option<f64> {
-        if *preferences == self.saved {
-            self.changed_s = None;
-            return None;
+        let wait_s = self.keeper.wait_s(*preferences != self.last, now_s)?;
+        if wait_s > 0.0 {
+            return Some(wait_s);
         }
-        let left_s = DELAY_S - (now_s - *self.changed_s.get_or_insert(now_s));
-        if left_s > 0.0 {
-            return Some(left_s);
-        }
-        self.finish(preferences, target);
+        self.write(preferences, target);
         None
     }
 
-    /// Saves unsaved changes.
-    pub(super) fn finish(&mut self, preferences: &Preferences, (folders, writes): (&Folders, &BackgroundWrites)) {
-        self.changed_s = None;
-        if *preferences == self.saved {
-            return;
+    /// Saves unsaved changes, also those that could not be saved before.
+    pub(super) fn finish(&mut self, preferences: &Preferences, target: (&Folders, &BackgroundWrites)) {
+        if *preferences != self.last || self.keeper.has_unsaved() {
+            self.write(preferences, target);
         }
-        let before = std::mem::replace(&mut self.saved, preferences.clone());
-        let (now, folders, failed) = (preferences.clone(), folders.clone(), Arc::clone(&self.failed));
-        writes.start(move || {
-            if let Err(error) = folders.keep_changed_preferences(&before, &now)
-                && let Ok(mut failed) = failed.lock()
-            {
-                *failed = Some(format!("The preferences could not be saved: {error}"));
-            }
-        });
+    }
+
+    fn write(&mut self, preferences: &Preferences, (folders, writes): (&Folders, &BackgroundWrites)) {
+        preferences.clone_into(&mut self.last);
+        let folders = folders.clone();
+        self.keeper
+            .write(preferences.clone(), writes, move |before, now| folders.keep_changed_preferences(before, now));
     }
 }
 
@@ -91,5 +81,27 @@ mod tests {
         assert_eq!(save(700.0, 5.0), None);
         keeper.finish(&sized(800.0), (&folders, &writes));
         assert_eq!(saved(), Some(800.0), "at the end, at once");
+    }
+    #[test]
+    fn preferences_that_could_not_be_saved_are_saved_with_later_ones_and_at_the_end() {
+        let root = tempfile::tempdir().unwrap();
+        let folders = Folders { config: root.path().join("config"), state: root.path().join("state") };
+        let writes = BackgroundWrites::default();
+        let mut keeper = PreferencesKeeper::new(&Preferences::default());
+        // A file in place of the folder.
+        std::fs::write(&folders.config, "").unwrap();
+        let mut now = Preferences { csv_safe: true, ..Preferences::default() };
+        for text_percent in [120, 130] {
+            now.text_percent = text_percent;
+            keeper.finish(&now, (&folders, &writes));
+            writes.wait();
+            assert_eq!(keeper.take_failure().is_some(), text_percent == 120, "it is told once");
+        }
+        std::fs::remove_file(&folders.config).unwrap();
+        folders.keep_preferences(&Preferences::default()).unwrap();
+        keeper.finish(&now, (&folders, &writes));
+        writes.wait();
+        let (saved, _) = folders.preferences();
+        assert_eq!((saved.csv_safe, saved.text_percent, keeper.take_failure()), (true, 130, None));
     }
 }

@@ -357,7 +357,7 @@ impl App {
     /// Saves the preferences soon after a change. Returns the seconds until this must be called again, if ever.
     pub(super) fn keep_preferences(&mut self, now_s: f64) -> Option<f64> {
         if let Some(failure) = self.preferences_keeper.take_failure() {
-            self.set_note(failure);
+            self.add_note(&failure);
         }
         let folders = self.options.folders.as_ref()?;
         self.preferences_keeper.save_if_due(&self.preferences, (folders, &self.writes), now_s)

@@ -197,16 +197,19 @@ fn an_unchanged_window_does_not_overwrite_the_bookmarks_of_another() {
 #[test]
 fn a_state_that_cannot_be_written_is_reported_once() {
     let folder = tempfile::tempdir().unwrap();
-    // A file in place of the folder.
-    let state = file(folder.path(), "state", "");
-    let folders = Folders { config: folder.path().join("config"), state };
-    let mut session = Session::opened(&folders, &file(folder.path(), "two.json", TWO_SPANS));
+    // Files in place of the folders.
+    let [config, state] = ["config", "state"].map(|name| file(folder.path(), name, ""));
+    let mut session = Session::opened(&Folders { config, state }, &file(folder.path(), "two.json", TWO_SPANS));
     for _ in 0..2 {
         session.app.act(Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Add)));
+        session.app.preferences.csv_safe ^= true;
         (0..12).for_each(|_| session.frame(Vec::new()));
-        session.until("the note", |session| session.app.note().contains("could not be saved"));
+        for what in ["Markers and the view", "The preferences"] {
+            let failure = format!("{what} could not be saved");
+            session.until(&failure, |session| session.app.note().contains(&failure));
+        }
     }
-    assert_eq!(session.app.note().matches("could not be saved").count(), 1, "{}", session.app.note());
+    assert_eq!(session.app.note().matches("could not be saved").count(), 2, "{}", session.app.note());
 }
 
 fn answer(session: &mut Session, choice: CloseChoice) -> Option<Effect> {
