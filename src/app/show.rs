@@ -264,10 +264,10 @@ impl App {
             trace: TraceState {
                 is_open: timeline.is_some(),
                 files: tab.trace.as_ref().map_or(0, |trace| trace.sources.files().len()),
-                has_readable_files: tab.trace.as_ref().is_some_and(|trace| trace.files.can_be_read_again),
+                reload: tab.reload_state(),
                 can_export: tab.can_export(),
                 is_busy: tab.is_busy(),
-                is_live: self.is_live(),
+                is_live: tab.is_live(),
                 is_paused: tab.follow.as_ref().is_some_and(FollowTask::is_paused),
                 has_times: timeline.is_some_and(|timeline| timeline.snapshot().has_times()),
                 has_utc: timeline.is_some_and(|timeline| timeline.snapshot().utc_offset_ns().is_some()),

@@ -22,7 +22,7 @@ use crate::model::{Input, SourceFile, Sources};
 use crate::query::Snapshot;
 use crate::query::track_map::TrackMap;
 use crate::ui::chrome::live_badge::LiveStatus;
-use crate::ui::command_table::reload_disabled;
+use crate::ui::command_table::ReloadState;
 use crate::ui::panels::derived::DerivedPanel;
 use crate::ui::panels::sources::SourcesPanel;
 use crate::ui::questions::SelectedScope;
@@ -176,10 +176,19 @@ impl Tab {
         })
     }
 
-    /// Returns why its trace cannot be read again; `None` if it can.
-    pub(super) fn reload_disabled(&self) -> Option<&'static str> {
-        let has_readable_files = self.trace.as_ref().is_some_and(|trace| trace.files.can_be_read_again);
-        reload_disabled(self.follow.is_some(), self.is_busy(), has_readable_files)
+    /// Returns whether its trace still runs.
+    pub(super) fn is_live(&self) -> bool {
+        self.follow.as_ref().is_some_and(FollowTask::is_running)
+    }
+
+    /// Returns whether its trace can be read again.
+    pub(super) fn reload_state(&self) -> ReloadState {
+        match &self.trace {
+            _ if self.is_live() => ReloadState::Running,
+            _ if self.is_busy() => ReloadState::Busy,
+            Some(trace) if trace.files.can_be_read_again => ReloadState::Ready,
+            Some(_) | None => ReloadState::NoFile,
+        }
     }
 
     /// Returns whether its trace can be exported: it is final or still runs, and no import or export is in progress.

@@ -95,7 +95,7 @@ impl App {
             has_failed: tab.messages.iter().any(|message| message.is_of_tab),
             is_shown: index == self.shown_tab,
             files: tab.paths().take(2).count(),
-            reload_disabled: tab.reload_disabled(),
+            reload_disabled: tab.reload_state().disabled_reason(),
         };
         self.tabs.iter().enumerate().map(title).collect()
     }

@@ -190,7 +190,7 @@ fn a_running_trace_is_exported_as_far_as_it_was_read() {
     let load = LoadOptions { cache: CachePolicy::None, ..LoadOptions::default() };
     let loaded = ingest::open(&output, &load, &Cancel::default(), &Progress::default()).unwrap();
     assert_eq!(loaded.store.meta().summary.spans, 2);
-    assert!(session.app.is_live(), "it goes on");
+    assert!(session.app.tab().is_live(), "it goes on");
 }
 
 #[test]

@@ -7,8 +7,8 @@ mod menus;
 use egui::{Key, KeyboardShortcut, Modifiers};
 
 pub(crate) use entry::{
-    CommandEntry, DockState, EditState, NO_MARKER, NO_UTC, ScopeState, SelectedState, ShownSettings, TabsState,
-    TimelineState, TraceState, UiState, reload_disabled, with_disabled_reason,
+    CommandEntry, DockState, EditState, NO_MARKER, NO_UTC, ReloadState, ScopeState, SelectedState, ShownSettings,
+    TabsState, TimelineState, TraceState, UiState, with_disabled_reason,
 };
 use entry::{When, alt, ctrl, ctrl_shift, entry, plain, shift};
 pub(crate) use menus::{Menu, MenuList};

@@ -57,11 +57,6 @@ impl App {
         }
     }
 
-    /// Returns whether the trace of the active tab still runs.
-    pub(in crate::app) fn is_live(&self) -> bool {
-        self.tab().follow.as_ref().is_some_and(FollowTask::is_running)
-    }
-
     /// Asks all sources to end, and waits for that, before the program ends.
     pub(crate) fn end_follows(&mut self) {
         let follows = self.tabs.iter_mut().filter_map(|tab| tab.follow.take()).collect::<Vec<_>>();

@@ -212,6 +212,19 @@ fn a_state_that_cannot_be_written_is_reported_once() {
     assert_eq!(session.app.note().matches("could not be saved").count(), 2, "{}", session.app.note());
 }
 
+#[cfg(unix)]
+#[test]
+fn a_trace_that_is_sorted_after_its_end_is_reloaded_once_that_is_done() {
+    let mut session = Session::new();
+    let command = ["/bin/sh", "-c", &format!("echo '{TWO_SPANS}'")].map(std::ffi::OsString::from).to_vec();
+    session.app.follow(FollowRequest::new(vec![LiveInput::Command(command)]));
+    let disabled = |session: &mut Session| session.app.tab_titles()[0].reload_disabled;
+    assert_eq!(disabled(&mut session), Some("The trace is still running: stop it first"));
+    session.until("its end", |session| !session.app.tab().is_live());
+    assert!(session.app.tab().follow.is_some(), "it is not sorted yet");
+    assert_eq!(disabled(&mut session), Some("Wait until the import or export ends"));
+}
+
 fn answer(session: &mut Session, choice: CloseChoice) -> Option<Effect> {
     session.app.act(Command::App(AppCommand::AnswerClose(choice)))
 }

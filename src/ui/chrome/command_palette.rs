@@ -160,7 +160,8 @@ fn matching_entries(words: &str, state: &UiState) -> Vec<&'static CommandEntry> 
 mod tests {
     use super::*;
     use crate::ui::command_table::{
-        DockState, EditState, ScopeState, SelectedState, ShownSettings, TabsState, TimelineState, TraceState,
+        DockState, EditState, ReloadState, ScopeState, SelectedState, ShownSettings, TabsState, TimelineState,
+        TraceState,
     };
     use crate::ui::settings::Navigation;
 
@@ -170,7 +171,7 @@ mod tests {
             trace: TraceState {
                 is_open: has_trace,
                 files: 1,
-                has_readable_files: true,
+                reload: ReloadState::Ready,
                 has_times: has_trace,
                 ..TraceState::default()
             },

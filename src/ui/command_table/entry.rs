@@ -41,8 +41,7 @@ pub(crate) struct TabsState {
 pub(crate) struct TraceState {
     pub(crate) is_open: bool,
     pub(crate) files: usize,
-    /// Whether all files can be read again, unlike a pipe.
-    pub(crate) has_readable_files: bool,
+    pub(crate) reload: ReloadState,
     /// Whether it can be exported: it is completely sorted or still runs, and no export is in progress.
     pub(crate) can_export: bool,
     /// Whether an import or an export is in progress.
@@ -172,13 +171,28 @@ const NO_SPAN: &str = "Select a span first";
 const NO_SCOPE: &str = "Select time or tracks first: Shift + drag on the timeline";
 const BUSY: &str = "Wait until the import or export ends";
 
-/// Returns why the trace of a tab cannot be read again; `None` if it can.
-pub(crate) fn reload_disabled(is_live: bool, is_busy: bool, has_readable_files: bool) -> Option<&'static str> {
-    match (is_live, is_busy, has_readable_files) {
-        (true, ..) => Some("The trace is still running: stop it first"),
-        (_, true, _) => Some(BUSY),
-        (.., false) => Some("The data came from a pipe or a program, so there is no file to read again"),
-        (false, false, true) => None,
+/// Whether the trace of a tab can be read again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum ReloadState {
+    Ready,
+    /// The trace still runs.
+    Running,
+    /// An import or an export is in progress.
+    Busy,
+    /// A pipe or a program cannot be read again.
+    #[default]
+    NoFile,
+}
+
+impl ReloadState {
+    /// Returns why the trace cannot be read again; `None` if it can.
+    pub(crate) fn disabled_reason(self) -> Option<&'static str> {
+        match self {
+            Self::Ready => None,
+            Self::Running => Some("The trace is still running: stop it first"),
+            Self::Busy => Some(BUSY),
+            Self::NoFile => Some("The data came from a pipe or a program, so there is no file to read again"),
+        }
     }
 }
 
@@ -203,7 +217,7 @@ impl When {
             Self::Times => &[has_trace, (state.trace.has_times, "The trace has no times")],
             Self::Files => &[has_trace, (state.trace.files > 1, "The trace consists of one file")],
             Self::Reloadable => {
-                let reason = reload_disabled(state.trace.is_live, state.trace.is_busy, state.trace.has_readable_files);
+                let reason = state.trace.reload.disabled_reason();
                 &[has_trace, (reason.is_none(), reason.unwrap_or_default())]
             }
             Self::Span => &[has_trace, (state.selected.has_span, NO_SPAN)],
