@@ -106,6 +106,12 @@ impl Panels {
         }
     }
 
+    /// Returns the panel of a tab, if its answer belongs to its scope.
+    fn current_mut(&mut self, tab: DockTab, timeline: &Timeline) -> Option<&mut dyn DockPanel> {
+        let scope = self.scope_of(tab).unwrap_or_else(|| timeline.scope()).clone();
+        self.shown_mut(tab).filter(|panel| panel.is_current(&scope))
+    }
+
     /// Shows the search bar and the dock around the timeline, which the caller shows next. `details` are those of the
     /// selected span.
     pub(super) fn show(
@@ -137,7 +143,12 @@ impl Panels {
         }
         let look = (frame.inner_margin(egui::Margin::symmetric(12, 6)), context.theme);
         let of_dock = dock.show(ui, look, &heads, context.dock_points, |ui, tab| match tab.pin {
-            None => commands.extend(set.get_mut(tab.panel).show(ui, &view)),
+            None => {
+                let panel = set.get_mut(tab.panel);
+                let is_current = panel.is_current(view.scope());
+                let context = PanelContext { is_current, ..view.context };
+                commands.extend(panel.show(ui, &PanelView { context, ..view }));
+            }
             Some(id) => commands.extend(show_pinned(ui, pinned, id, &view)),
         });
         // Runs after the panels: pinning one moves a query that was started in the same frame.
@@ -312,10 +323,10 @@ impl Panels {
         }
     }
 
-    /// Returns the table of a panel as shown, with tabs between cells.
+    /// Returns the table of a panel as shown, with tabs between cells; `None` if it is that of an earlier scope.
     #[must_use]
-    pub(super) fn copied(&mut self, tab: DockTab, snapshot: &Snapshot, cells: Cells) -> Option<String> {
-        self.shown_mut(tab)?.copied(snapshot, cells)
+    pub(super) fn copied(&mut self, tab: DockTab, timeline: &Timeline, cells: Cells) -> Option<String> {
+        self.current_mut(tab, timeline)?.copied(timeline.snapshot(), cells)
     }
 
     /// Returns how many rows of a panel are copied, and how many there are, if those are more.
@@ -327,9 +338,7 @@ impl Panels {
     /// Returns the whole table of a panel, to be exported or copied; `None` if it is that of an earlier scope.
     #[must_use]
     pub(super) fn table_of(&mut self, tab: DockTab, timeline: &Timeline) -> Option<Box<dyn TableSource>> {
-        let scope = self.scope_of(tab).unwrap_or_else(|| timeline.scope()).clone();
-        let panel = self.shown_mut(tab)?;
-        if panel.is_current(&scope) { panel.to_export(timeline.snapshot()) } else { None }
+        self.current_mut(tab, timeline)?.to_export(timeline.snapshot())
     }
 
     /// Returns the shown flame graph, to be exported; `None` if it is that of an earlier scope.

@@ -153,7 +153,7 @@ impl App {
         tab.panels.set_source_folders(&preferences.source_folders);
         let (tables, dock_points) = (&preferences.tables, preferences.dock_points);
         let lit = Cell::new(None);
-        let context = PanelContext { theme, cells, tables, dock_points, lit: &lit };
+        let context = PanelContext { theme, cells, tables, dock_points, is_current: true, lit: &lit };
         let shown = (&trace.timeline, trace.details.as_ref());
         commands.extend(tab.panels.show(ui, frame, shown, context));
         // The timeline is drawn after the panels, in the same frame.

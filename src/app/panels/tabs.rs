@@ -6,6 +6,7 @@ use super::pinned::{PinnedPanels, can_pin};
 use super::set::PanelSet;
 use crate::ui::command::{AppCommand, Command, PanelCommand};
 use crate::ui::panel::{DockTab, Panel, PinId};
+use crate::ui::panels::PanelContext;
 use crate::ui::panels::dock::{Dock, DockHead, PinState};
 use crate::ui::panels::dock_panel::{DockPanel, PanelView};
 use crate::ui::questions::SelectedScope;
@@ -16,8 +17,10 @@ pub(super) fn show_pinned(ui: &mut Ui, all: &mut PinnedPanels, id: PinId, view: 
     let tab = pinned.tab();
     let (scope, analysis) = (&pinned.scope, &pinned.analysis);
     let progress = |kind| analysis.progress(kind);
-    let view = PanelView { scope, pinned: Some(&pinned.title), progress: &progress, ..*view };
-    let commands = pinned.set.get_mut(tab.panel).show(ui, &view);
+    let panel = pinned.set.get_mut(tab.panel);
+    let context = PanelContext { is_current: panel.is_current(scope), ..view.context };
+    let view = PanelView { scope, pinned: Some(&pinned.title), progress: &progress, context, ..*view };
+    let commands = panel.show(ui, &view);
     commands.into_iter().map(|command| addressed(command, tab, id)).collect()
 }
 

@@ -30,8 +30,8 @@ impl App {
     pub(super) fn panel_text(&mut self, shown: DockTab) -> Option<String> {
         let cells = self.cells();
         let tab = self.tab_mut();
-        let snapshot = tab.trace.as_ref()?.timeline.snapshot();
-        let text = tab.panels.copied(shown, snapshot, cells)?;
+        let timeline = &tab.trace.as_ref()?.timeline;
+        let text = tab.panels.copied(shown, timeline, cells)?;
         if let Some((copied, all)) = tab.panels.copied_part(shown) {
             let (copied, all) = (grouped_digits(copied), grouped_digits(all));
             self.reply(format!("{copied} of {all} rows are copied. Export... writes all of them."));

@@ -225,6 +225,21 @@ fn a_trace_that_is_sorted_after_its_end_is_reloaded_once_that_is_done() {
     assert_eq!(disabled(&mut session), Some("Wait until the import or export ends"));
 }
 
+#[test]
+fn the_table_of_an_earlier_scope_is_not_copied() {
+    let mut session = Session::new();
+    session.app.show_trace(snapshot(TWO_SPANS), "two".into(), false);
+    let tables = [Panel::Scheduling, Panel::Spans, Panel::Samples, Panel::Statistics, Panel::Counters];
+    for panel in tables {
+        session.app.act(Command::Panel(PanelCommand::Show(panel)));
+        let copied = |session: &mut Session| session.app.act(Command::App(AppCommand::CopyPanel(panel.into())));
+        session.until("the table", |session| copied(session).is_some());
+        let scope = SelectedScope { range: Some((0, 1000 + panel as i64)), ..SelectedScope::default() };
+        session.app.act(Command::Timeline(TimelineCommand::Scope(ScopeCommand::Set(Box::new(scope)))));
+        assert!(copied(&mut session).is_none(), "{panel:?}");
+    }
+}
+
 fn answer(session: &mut Session, choice: CloseChoice) -> Option<Effect> {
     session.app.act(Command::App(AppCommand::AnswerClose(choice)))
 }

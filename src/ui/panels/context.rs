@@ -18,6 +18,8 @@ pub(crate) struct PanelContext<'a> {
     pub(crate) tables: &'a BTreeMap<String, TableLayout>,
     /// The saved height of the dock, in points.
     pub(crate) dock_points: u16,
+    /// Whether the answer of the panel belongs to its scope, so that its table can be copied.
+    pub(crate) is_current: bool,
     /// Where a panel puts the spans of its hovered row, to be lit on the tracks.
     pub(crate) lit: &'a Cell<Option<Lit>>,
 }
@@ -25,6 +27,7 @@ pub(crate) struct PanelContext<'a> {
 impl<'a> PanelContext<'a> {
     /// Returns the look of the table with this name.
     pub(super) fn table(&self, name: &str, absence: Option<&'a str>) -> TableLook<'a> {
-        TableLook { theme: self.theme, cells: self.cells, saved: self.tables.get(name), absence, lit: Some(self.lit) }
+        let Self { theme, cells, tables, is_current, lit, .. } = *self;
+        TableLook { theme, cells, saved: tables.get(name), absence, is_current, lit: Some(lit) }
     }
 }

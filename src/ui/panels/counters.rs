@@ -153,11 +153,11 @@ impl DockPanel for CountersPanel {
     }
 
     fn copied(&self, _snapshot: &Snapshot, cells: Cells) -> Option<String> {
-        self.rows.lines.is_current().then(|| self.table.copied(&COLUMNS, &self.rows, cells))
+        Some(self.table.copied(&COLUMNS, &self.rows, cells))
     }
 
     fn to_export(&self, _snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
-        let shown = self.rows.lines.shown().filter(|_| self.rows.lines.is_current())?;
+        let shown = self.rows.lines.shown()?;
         let counters = shown.rows.iter().map(|&row| *shown.data.line(row as usize).stats).collect();
         Some(Box::new(CounterTable { snapshot: shown.data.snapshot().clone(), counters: Arc::new(counters) }))
     }

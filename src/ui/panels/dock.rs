@@ -13,6 +13,9 @@ use crate::ui::questions::SelectedScope;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::letters::letter_width;
 
+/// The reason why rows of another scope are not copied.
+pub(super) const NOT_COUNTED: &str = "The rows of this scope are not counted yet";
+
 /// Share of the window that the timeline keeps.
 const TIMELINE_PART: f32 = 0.4;
 
@@ -134,7 +137,7 @@ impl PanelTools {
                 return;
             }
             let button = ui.add_enabled(is_enabled, Button::new(text)).on_hover_text(hint);
-            if button.on_disabled_hover_text("The rows of this scope are not counted yet").clicked() {
+            if button.on_disabled_hover_text(NOT_COUNTED).clicked() {
                 chosen = Some(Command::App(command));
                 ui.close();
             }

@@ -364,13 +364,10 @@ impl DockPanel for SamplesPanel {
 
     fn copied(&self, _snapshot: &Snapshot, cells: Cells) -> Option<String> {
         let table = if self.by.is_call_tree() { &self.call_table } else { &self.table };
-        self.rows.is_current().then(|| table.copied(columns(self.by), &self.rows, cells))
+        Some(table.copied(columns(self.by), &self.rows, cells))
     }
 
     fn to_export(&self, _snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
-        if !self.rows.is_current() {
-            return None;
-        }
         Some(Box::new(self.rows.to_export()?))
     }
 

@@ -261,7 +261,7 @@ impl DockPanel for SpansPanel {
 
     fn copied(&self, snapshot: &Snapshot, cells: Cells) -> Option<String> {
         let longest = self.longest.hits().cloned().unwrap_or_default();
-        self.is_answered().then(|| self.list.copied(self.list_rows(&longest), snapshot, cells))
+        Some(self.list.copied(self.list_rows(&longest), snapshot, cells))
     }
 
     fn copied_part(&self) -> Option<(u64, u64)> {

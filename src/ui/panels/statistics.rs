@@ -457,7 +457,7 @@ impl DockPanel for StatisticsPanel {
     }
 
     fn copied(&self, _snapshot: &Snapshot, cells: Cells) -> Option<String> {
-        self.rows.is_current().then(|| self.table.copied(&self.rows.columns(), &self.rows, cells))
+        Some(self.table.copied(&self.rows.columns(), &self.rows, cells))
     }
 
     fn to_export(&self, _snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {

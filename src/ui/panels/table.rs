@@ -54,6 +54,8 @@ pub(crate) struct TableLook<'a> {
     pub(crate) saved: Option<&'a TableLayout>,
     /// The reason for an empty table.
     pub(crate) absence: Option<&'a str>,
+    /// Whether its rows belong to the scope of the panel; otherwise the table is not copied.
+    pub(crate) is_current: bool,
     /// Where the table puts the spans of its hovered row.
     pub(crate) lit: Option<&'a Cell<Option<Lit>>>,
 }

@@ -1,9 +1,10 @@
 //! The context menu of a cell.
 
-use egui::Ui;
+use egui::{Button, Ui};
 
 use super::{Painting, Rows, copy};
 use crate::ui::command::{AppCommand, Command};
+use crate::ui::panels::dock::NOT_COUNTED;
 use crate::ui::panels::value_menu;
 
 /// The cell whose menu is open.
@@ -28,13 +29,17 @@ pub(super) fn show_menu(ui: &mut Ui, painting: &Painting<'_>, open: OpenMenu, ro
         commands.push(Command::App(AppCommand::CopyText(copy::row(rows, copied, row, cells))));
         ui.close();
     }
-    if rows.copies_all() && ui.button("Copy table").clicked() {
+    let mut copies_table = |title| {
+        let button = ui.add_enabled(painting.look.is_current, Button::new(title));
+        button.on_disabled_hover_text(NOT_COUNTED).clicked()
+    };
+    let is_copied = rows.copies_all() && copies_table("Copy table");
+    let csv = rows.csv().filter(|_| copies_table("Copy table as CSV"));
+    if is_copied {
         commands.push(Command::App(AppCommand::CopyText(copy::all(rows, columns, copied, cells))));
         ui.close();
     }
-    if let Some(csv) = rows.csv()
-        && ui.button("Copy table as CSV").clicked()
-    {
+    if let Some(csv) = csv {
         commands.push(csv);
         ui.close();
     }

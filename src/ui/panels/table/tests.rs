@@ -43,6 +43,10 @@ impl Rows for CountingRows {
         PanelValue::new(row.to_string())
     }
 
+    fn copies_all(&self) -> bool {
+        true
+    }
+
     fn bar(&self, _row: u64, column: usize) -> Option<f64> {
         (column == 1).then_some(0.5)
     }
@@ -55,12 +59,19 @@ struct Screen {
     ctx: egui::Context,
     table: TableView,
     rows: CountingRows,
+    /// Whether the rows belong to the scope.
+    is_current: bool,
+    /// The commands of all frames.
+    commands: Vec<Command>,
+    /// The texts of the last frame, with their centres.
+    texts: Vec<(String, egui::Pos2)>,
 }
 
 impl Screen {
     fn new(rows: u64) -> Self {
         let rows = CountingRows { rows, ..CountingRows::default() };
-        Self { ctx: egui::Context::default(), table: TableView::new("test", 19.0, None), rows }
+        let (ctx, table) = (egui::Context::default(), TableView::new("test", 19.0, None));
+        Self { ctx, table, rows, is_current: true, commands: Vec::new(), texts: Vec::new() }
     }
 
     /// Runs a frame, and returns the number of cells read.
@@ -76,12 +87,14 @@ impl Screen {
         let input = egui::RawInput { screen_rect, events, ..egui::RawInput::default() };
         let (theme, tables) = (Theme::new(Shade::Dark), BTreeMap::new());
         let lit = Cell::new(None);
-        let context =
-            PanelContext { theme: &theme, cells: Cells::default(), tables: &tables, dock_points: 310, lit: &lit };
-        let (table, rows) = (&mut self.table, &mut self.rows);
+        let (cells, is_current) = (Cells::default(), self.is_current);
+        let context = PanelContext { theme: &theme, cells, tables: &tables, dock_points: 310, is_current, lit: &lit };
+        let (table, rows, commands) = (&mut self.table, &mut self.rows, &mut self.commands);
         let mut output = self.ctx.run_ui(input, |ui| {
-            table.show(ui, columns, rows, &context.table("test", None));
+            commands.extend(table.show(ui, columns, rows, &context.table("test", None)).commands);
         });
+        self.texts.clear();
+        output.shapes.iter().for_each(|clipped| collect_texts(&clipped.shape, &mut self.texts));
         // Nothing paints here, but egui requires that textures are taken or freed.
         output.textures_delta.clear();
         let bar = theme.accent.gamma_multiply(0.22);
@@ -97,11 +110,40 @@ impl Screen {
     }
 
     fn click(&mut self, at: egui::Pos2) {
+        self.click_with(egui::PointerButton::Primary, at);
+    }
+
+    fn click_with(&mut self, button: egui::PointerButton, at: egui::Pos2) {
         for pressed in [true, false] {
-            let button = egui::PointerButton::Primary;
             let press = Event::PointerButton { pos: at, button, pressed, modifiers: Modifiers::NONE };
             self.frame(vec![Event::PointerMoved(at), press]);
         }
+    }
+}
+
+fn collect_texts(shape: &egui::Shape, texts: &mut Vec<(String, egui::Pos2)>) {
+    match shape {
+        egui::Shape::Text(text) => texts.push((text.galley.text().to_owned(), text.visual_bounding_rect().center())),
+        egui::Shape::Vec(shapes) => shapes.iter().for_each(|shape| collect_texts(shape, texts)),
+        _ => {}
+    }
+}
+
+#[test]
+fn rows_of_another_scope_are_not_copied_as_a_table() {
+    for is_current in [true, false] {
+        let mut screen = Screen::new(3);
+        screen.is_current = is_current;
+        screen.frame(Vec::new());
+        screen.click_with(egui::PointerButton::Secondary, pos2(50.0, 40.0));
+        // The first frame of a menu only measures it.
+        for _ in 0..2 {
+            screen.frame(Vec::new());
+        }
+        let entry = screen.texts.iter().find(|(text, _)| text == "Copy table").expect("the menu").1;
+        screen.click(entry);
+        let is_copied = screen.commands.iter().any(|command| matches!(command, Command::App(AppCommand::CopyText(_))));
+        assert_eq!(is_copied, is_current);
     }
 }
 
