@@ -23,6 +23,7 @@ use crate::export::{self, ExportFormat, ExportOptions, ExportReport};
 use crate::live::arrivals::{LiveInput, Pace};
 use crate::live::feed::FeedError;
 use crate::live::follow::sources_of;
+use crate::live::row_filter::UNTIL_MET;
 use crate::live::session::{LiveSession, LiveStep, SessionCounts, SessionOptions};
 use crate::live::spool_files::{SpoolFiles, unread_paths};
 use crate::model::{SourceFile, Sources};
@@ -91,14 +92,10 @@ fn receive(session: &mut LiveSession, record: &Record, stop: &Cancel, progress: 
             Ok(())
         })?;
         if is_met && !stop.is_cancelled() {
-            say("a row passes --until: the recording ends");
+            say(UNTIL_MET);
             stop.cancel();
         }
-        for refused in session.take_refused() {
-            let is_left_out = session.listens() && refused.is_no_trace();
-            let then = if is_left_out { "It is left out" } else { "It is recorded, and not counted" };
-            say(format_args!("{refused}. {then}"));
-        }
+        session.take_refused().into_iter().for_each(say);
         line.update(&session.counts());
         if step == LiveStep::Done {
             break;

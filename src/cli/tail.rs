@@ -54,10 +54,10 @@ pub(super) fn print(tail: &TailArgs) -> Result<(), CliError> {
         }
         let mut refused = session.take_refused();
         if session.listens() {
-            refused.drain(..).for_each(say);
+            refused.drain(..).for_each(|refused| say(refused.error));
         } else if let Some(refused) = refused.pop() {
             out.flush()?;
-            return Err(refused.into());
+            return Err(refused.error.into());
         }
         match step {
             LiveStep::Worked => {}

@@ -11,7 +11,8 @@ use super::density::LiveDensity;
 use super::feed::FeedError;
 use super::live_store::{LiveStore, LiveStoreLimits, Retention};
 use super::orderer::LateEvents;
-use super::row_filter::LiveFilter;
+use super::refused_trace::RefusedFate;
+use super::row_filter::{LiveFilter, UNTIL_MET};
 use super::session::{LiveSession, LiveStep, SessionCounts, SessionOptions};
 use super::source_note::{Say, SourceNote};
 use super::spool_files::SpoolFiles;
@@ -161,11 +162,10 @@ pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer
     loop {
         let (step, is_met) = following.step(&mut session, options).map_err(write_error)?;
         if is_met && !options.stop.is_cancelled() {
-            let text = "A span passes --until: the recording ends".to_owned();
-            viewer.show(FollowUpdate::Said(SourceNote::lasting(text)));
+            viewer.show(FollowUpdate::Said(SourceNote::lasting(UNTIL_MET.to_owned())));
             options.stop.cancel();
         }
-        lost.extend(say_refused(&mut session, options, viewer));
+        lost.extend(say_refused(&mut session, viewer));
         let has_room = options.kept.is_none() || following.live_store.file_bytes() < options.disk_cap;
         if !has_room && !options.stop.is_cancelled() {
             let text = format!("the {} bytes of --disk-cap are used up", options.disk_cap);
@@ -208,17 +208,14 @@ fn session_options(options: &FollowOptions, files: &SpoolFiles) -> SessionOption
 }
 
 /// Shows why sources are not read. Returns the reasons of those whose bytes are not recorded either.
-fn say_refused(session: &mut LiveSession, options: &FollowOptions, viewer: &mut dyn Viewer) -> Vec<String> {
+fn say_refused(session: &mut LiveSession, viewer: &mut dyn Viewer) -> Vec<String> {
     let mut lost = Vec::new();
     for refused in session.take_refused() {
-        let is_left_out = session.listens() && refused.is_no_trace();
-        let is_recorded = !is_left_out && options.kept.is_none();
-        let then = if is_recorded { "It is recorded, and shown when it has ended" } else { "It is left out" };
-        let text = format!("{refused}. {then}");
-        let note = if is_recorded { SourceNote::passing(text) } else { SourceNote::lasting(text) };
-        viewer.show(FollowUpdate::Said(note));
-        if !is_left_out && !is_recorded {
-            lost.push(refused.to_string());
+        let is_recorded = refused.fate == RefusedFate::Recorded;
+        let note = if is_recorded { SourceNote::passing } else { SourceNote::lasting };
+        viewer.show(FollowUpdate::Said(note(refused.to_string())));
+        if refused.fate == RefusedFate::Lost {
+            lost.push(refused.error.to_string());
         }
     }
     lost

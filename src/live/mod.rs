@@ -25,6 +25,7 @@ pub(crate) mod live_store;
 pub(crate) mod orderer;
 pub(crate) mod pairs;
 mod placing;
+pub(crate) mod refused_trace;
 pub(crate) mod row_filter;
 pub(crate) mod session;
 pub(crate) mod source_names;

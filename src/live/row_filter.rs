@@ -7,6 +7,9 @@ use crate::model::TrackKind;
 use crate::model::args::has_members;
 use crate::query::filter::{Filter, RowData, Term, Test};
 
+/// The reason for the end of a recording once a row passes its filter.
+pub(crate) const UNTIL_MET: &str = "a row passes --until: the recording ends";
+
 /// A filter of rows as they arrive.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LiveFilter(Filter);

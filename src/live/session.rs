@@ -14,6 +14,7 @@ use super::feed::{self, FeedError, FeedItem, LiveEvent, LiveName, SourceCount};
 use super::listen::{self, NewSource};
 use super::orderer::{LateEvents, Orderer, OrdererLimits};
 use super::pairs::{LiveNames, LivePairs, LiveRow, RowOrder};
+use super::refused_trace::{RefusedFate, RefusedTrace};
 use super::source_note::{Say, SourceNote};
 use super::spool_files::{SpoolFiles, SpoolPart};
 use super::started_command::StartedCommand;
@@ -545,8 +546,14 @@ impl LiveSession {
     }
 
     /// Returns traces that are not parsed, as soon as that is known: their bytes may arrive for hours.
-    pub(crate) fn take_refused(&mut self) -> Vec<FeedError> {
-        self.sources.iter_mut().flat_map(|source| source.refused.drain(..)).collect()
+    pub(crate) fn take_refused(&mut self) -> Vec<RefusedTrace> {
+        let refused = self.sources.iter_mut().flat_map(|source| source.refused.drain(..));
+        let fate = |error: &FeedError| match (self.listens && error.is_no_trace(), &self.spool) {
+            (true, _) => RefusedFate::LeftOut,
+            (false, Some(_)) => RefusedFate::Recorded,
+            (false, None) => RefusedFate::Lost,
+        };
+        refused.map(|error| RefusedTrace { fate: fate(&error), error }).collect()
     }
 
     /// Returns the errors of sources that could not be read or recorded to their ends, with their paths.

@@ -289,7 +289,7 @@ fn a_recording_equals_the_sorted_file_and_leaves_no_other_file() {
     // A format that cannot be read live is still recorded.
     let profile = data("pyspy.speedscope.json");
     let (status, _, errors) = fed(&args, &fs::read(&profile).expect("there"), 1 << 16);
-    assert!(status == Some(0) && errors.contains("It is recorded, and not counted"), "{errors}");
+    assert!(status == Some(0) && errors.contains("It is recorded, and read once it has ended"), "{errors}");
     // After a failure, the old output and all received bytes are kept.
     let whole = fs::read(&out).expect("written");
     let (status, _, errors) = fed(&args, b"plain text\n", 100);
