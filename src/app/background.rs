@@ -1,5 +1,6 @@
 //! Threads for background work, in which a panic is an ordinary error.
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::app::event::TaskError;
@@ -13,10 +14,14 @@ pub(super) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<
 /// Runs work, and converts a panic to an error, so that it does not end the window.
 pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, TaskError>) -> Result<T, TaskError> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let reason = panic.downcast_ref::<&str>().map(ToString::to_string);
-        let reason = reason.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
-        Err(TaskError::Failed(format!("internal error, please report it: {reason}")))
+        Err(TaskError::Failed(format!("internal error, please report it: {}", panic_text(&*panic))))
     })
+}
+
+/// Returns the message of a panic; empty if it has none.
+pub(super) fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -25,7 +30,9 @@ mod tests {
 
     #[test]
     fn a_panic_of_background_work_is_an_error() {
-        let result: Result<(), _> = guarded(|| panic!("index out of bounds"));
-        assert!(matches!(result, Err(TaskError::Failed(message)) if message.contains("index out of bounds")));
+        let fixed: Result<(), _> = guarded(|| panic!("index out of bounds"));
+        let formatted: Result<(), _> = guarded(|| panic!("index {} out of bounds", std::hint::black_box(1)));
+        let failed = |text: &str| Err(TaskError::Failed(format!("internal error, please report it: {text}")));
+        assert_eq!([fixed, formatted], ["index out of bounds", "index 1 out of bounds"].map(failed));
     }
 }

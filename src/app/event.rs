@@ -68,7 +68,7 @@ pub enum TabEvent {
     /// A table was written, with the number of rows, or an error.
     TableWritten(TaskId, PathBuf, Result<u64, TaskError>),
     /// A picture or flame graph was written, with sentences about what it lacks, or an error.
-    Wrote(PathBuf, Result<Vec<String>, String>),
+    Wrote(PathBuf, Result<Vec<String>, TaskError>),
     Summarised(TaskId, Arc<TraceSummary>),
     /// The flows of the selected row.
     FlowsFound(TaskId, RowIdx, Arc<FlowChain>),

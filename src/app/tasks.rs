@@ -261,14 +261,10 @@ fn write(
     let output = path.clone();
     let work = move || {
         let written = guarded(|| work(&path).map_err(TaskError::Failed));
-        let written = written.map_err(|error| match error {
-            TaskError::Damaged(message) | TaskError::Failed(message) => message,
-            TaskError::Cancelled => "it was stopped".to_owned(),
-        });
         wake(TabEvent::Wrote(path, written));
     };
-    if let Err(TaskError::Failed(message)) = spawn(name, work) {
-        failed(TabEvent::Wrote(output, Err(message)));
+    if let Err(error) = spawn(name, work) {
+        failed(TabEvent::Wrote(output, Err(error)));
     }
 }
 

@@ -13,6 +13,7 @@ use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoopProxy};
 use winit::platform::run_on_demand::EventLoopExtRunOnDemand;
 use winit::window::{Icon, Theme, UserAttentionType, Window, WindowAttributes, WindowId};
 
+use super::background::panic_text;
 use super::follow_request::FollowRequest;
 use super::preferences::WindowGeometry;
 use super::single_instance::{HandOverError, SingleInstance};
@@ -63,11 +64,8 @@ pub(crate) fn run(sources: Sources, options: AppOptions) -> Result<(), AppError>
         None => String::new(),
     };
     // winit panics if a system library is missing.
-    catch_unwind(AssertUnwindSafe(|| run_loop(sources, options, instance.as_ref(), note))).unwrap_or_else(|panic| {
-        let said = panic.downcast_ref::<String>().cloned();
-        let reason = said.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string)).unwrap_or_default();
-        Err(AppError::MissingLibrary { reason })
-    })
+    catch_unwind(AssertUnwindSafe(|| run_loop(sources, options, instance.as_ref(), note)))
+        .unwrap_or_else(|panic| Err(AppError::MissingLibrary { reason: panic_text(&*panic) }))
 }
 
 fn run_loop(

@@ -46,7 +46,7 @@ fn print_once(bench: &Bench, how: &Load) -> Result<(), CliError> {
     let loaded = load(sources, how)?;
     let store_path = loaded.store.path().to_owned();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(how.threads).build();
-    let pool = pool.map_err(|error| CliError::Output(std::io::Error::other(error)))?;
+    let pool = pool.map_err(|error| CliError::Threads(std::io::Error::other(error)))?;
     let adapter = adapter();
     let rects = match adapter {
         Some((_, false)) => RectBudget::HARDWARE,
@@ -108,7 +108,7 @@ impl Script {
             Pass::Whole => None,
             Pass::Cold | Pass::Warm => {
                 let workers = LoaderPool::start_for_window();
-                let workers = workers.map_err(|error| CliError::Output(std::io::Error::other(error)))?;
+                let workers = workers.map_err(|error| CliError::Threads(std::io::Error::other(error)))?;
                 Some(TileLoader::new(Arc::new(snapshot.clone()), &workers))
             }
         };

@@ -10,7 +10,7 @@ use crate::app::opened_files::OpenedFiles;
 use crate::app::received::ReceivedData;
 use crate::app::state::App;
 use crate::app::state::followed::AnswerRenewal;
-use crate::app::tab::{Tab, TabMessage};
+use crate::app::tab::Tab;
 use crate::app::tasks;
 use crate::base::time::grouped_digits;
 use crate::live::spool_files::unread_paths;
@@ -135,9 +135,9 @@ impl App {
                 let sentences = std::iter::once(format!("Written to {}", path.display())).chain(lacks);
                 tab.notes.set(sentences.collect::<Vec<_>>().join("; "));
             }
-            TabEvent::Wrote(_, Err(message)) => {
+            TabEvent::Wrote(_, Err(error)) => {
                 tab.notes.clear();
-                tab.show_message(TabMessage::for_tab("The file could not be written", message));
+                self.fail(at, "The file could not be written", error, true);
             }
             // The task was cancelled.
             TabEvent::Previewed(..) | TabEvent::Loaded(..) | TabEvent::Followed(..) | TabEvent::FollowEnded(..) => {}

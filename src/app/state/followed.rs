@@ -204,10 +204,10 @@ impl App {
         let FollowEnd { sources, spool, errors, unsorted, has_snapshot_only, .. } = end;
         let (id, load, reader) = (self.next_task(), self.options.load.clone(), self.timeline_reader());
         let tab = &mut self.tabs[at];
-        let Some(follow) = &mut tab.follow else { return };
+        let Some(followed) = tab.follow.as_ref().map(|follow| follow.sources.clone()) else { return };
         if !errors.is_empty() {
             let text = format!("{}. The data received before is shown.", errors.join(". "));
-            tab.messages.push_back(TabMessage::for_tab("Some sources could not be followed", text));
+            tab.show_message(TabMessage::for_tab("Some sources could not be followed", text));
         }
         if has_snapshot_only {
             tab.notes.add("Only the last snapshot was kept: export it to save it");
@@ -215,10 +215,9 @@ impl App {
             return;
         }
         if sources.files().is_empty() {
-            let name = follow.sources.title();
             tab.follow = None;
             if errors.is_empty() {
-                let error = TaskError::Failed(format!("{name}: no data was received"));
+                let error = TaskError::Failed(format!("{}: no data was received", followed.title()));
                 self.fail(at, "No data was received", error, true);
             }
             return;
@@ -227,12 +226,14 @@ impl App {
             let folder = spool.keep().unwrap_or_default();
             tab.has_only_copy = false;
             let text = format!("{why}. All received data is in {}", folder.display());
-            tab.messages.push_back(TabMessage::for_tab("Not enough disk space to sort the received data", text));
+            tab.show_message(TabMessage::for_tab("Not enough disk space to sort the received data", text));
             self.keep_last_snapshot(at, unshown);
             return;
         }
-        let sources = sources.with_weight_unit(follow.sources.weight_unit());
-        follow.end(spool);
+        let sources = sources.with_weight_unit(followed.weight_unit());
+        if let Some(follow) = &mut tab.follow {
+            follow.end(spool);
+        }
         tab.running = Some(tasks::load_spooled(id, sources, load, reader, &tab.wake));
         if let Some(snapshot) = unshown {
             self.show_live(at, snapshot);

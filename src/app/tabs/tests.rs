@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::app::event::{TabEvent, TaskError};
 use crate::app::follow_request::FollowRequest;
 use crate::app::preferences::Folders;
 use crate::app::state::{Effect, WindowEffect};
@@ -139,7 +140,7 @@ fn a_hidden_tab_continues_to_load_and_a_closed_one_ignores_events() {
     // Events for a closed tab are dropped.
     let wake = Arc::clone(&session.app.tab().wake);
     session.app.act(Command::Tab(TabCommand::Close));
-    wake(crate::app::event::TabEvent::Wrote("late".into(), Err("for nobody".to_owned())));
+    wake(TabEvent::Wrote("late".into(), Err(TaskError::Failed("for nobody".to_owned()))));
     session.until("the event", |session| session.app.message().is_none());
     assert_eq!((session.app.tab_count(), session.app.title().as_str()), (1, "one.json - Longspan"));
 }
@@ -404,7 +405,7 @@ fn a_later_error_waits_until_the_earlier_one_is_closed() {
     let mut session = Session::new();
     for name in ["one", "two"] {
         let wake = Arc::clone(&session.app.tab().wake);
-        wake(crate::app::event::TabEvent::Wrote(name.into(), Err(format!("{name}: the disk is full"))));
+        wake(TabEvent::Wrote(name.into(), Err(TaskError::Failed(format!("{name}: the disk is full")))));
         session.finish_tasks();
     }
     for name in ["one", "two"] {
