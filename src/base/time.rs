@@ -101,6 +101,13 @@ pub(crate) fn grouped_digits(count: u64) -> String {
     grouped
 }
 
+/// Formats a count with its thing in the singular or plural, such as `1 track` or `12 000 tracks`.
+#[must_use]
+pub(crate) fn counted(count: u64, thing: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{} {thing}{ending}", grouped_digits(count))
+}
+
 /// Formats an age, such as `5 minutes ago`.
 #[must_use]
 pub(crate) fn ago_text(seconds: u64) -> String {

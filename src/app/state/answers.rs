@@ -12,7 +12,7 @@ use crate::app::state::App;
 use crate::app::state::followed::AnswerRenewal;
 use crate::app::tab::Tab;
 use crate::app::tasks;
-use crate::base::time::grouped_digits;
+use crate::base::time::{counted, grouped_digits};
 use crate::live::spool_files::unread_paths;
 use crate::model::Sources;
 use crate::query::Snapshot;
@@ -167,7 +167,7 @@ impl App {
         tab.short_tables.retain(|table| table.id != id);
         match result {
             Ok(1) => tab.notes.set(format!("1 row written to {}", path.display())),
-            Ok(rows) => tab.notes.set(format!("{} rows written to {}", grouped_digits(rows), path.display())),
+            Ok(rows) => tab.notes.set(format!("{} written to {}", counted(rows, "row"), path.display())),
             Err(error) => self.fail(at, "The table could not be written", error, true),
         }
     }

@@ -8,13 +8,13 @@ use super::written::{IS_WRITING, check_free, is_special};
 use crate::app::event::{TaskError, TaskId};
 use crate::app::tab::{RunningWrite, Tab, TabMessage, TraceExport};
 use crate::app::tasks::{self, file_name};
-use crate::base::time::grouped_digits;
+use crate::base::time::{counted, grouped_digits};
 use crate::export::derived::DerivedCounter;
 use crate::export::{ExportFormat, ExportReport};
 use crate::query::Snapshot;
 use crate::query::derived::DerivedTrack;
 use crate::ui::chrome::progress::bytes_text;
-use crate::ui::chrome::status_bar::{counted, events_text};
+use crate::ui::chrome::status_bar::events_text;
 use crate::ui::questions::SelectedScope;
 use crate::ui::timeline::derived::DerivedRow;
 

@@ -4,7 +4,7 @@ use egui::{Layout, RichText, Ui};
 
 use super::color_key;
 use super::live_badge::{self, LiveStatus};
-use crate::base::time::{duration_text, grouped_digits};
+use crate::base::time::{counted, duration_text};
 use crate::query::Snapshot;
 use crate::scene::labels::shown;
 use crate::scene::palette::{ColorBy, Palette};
@@ -156,12 +156,6 @@ pub(crate) fn events_text(spans: u64, samples: u64, (instants, values): (u64, u6
         (0, _) => counted(samples, "sample"),
         _ => format!("{}  ·  {}", counted(spans, "span"), counted(samples, "sample")),
     }
-}
-
-/// Formats a count with its noun in singular or plural.
-pub(crate) fn counted(count: u64, thing: &str) -> String {
-    let ending = if count == 1 { "" } else { "s" };
-    format!("{} {thing}{ending}", grouped_digits(count))
 }
 
 #[cfg(test)]

@@ -4,10 +4,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use egui::{Align, Layout, RichText, Ui};
 
-use crate::base::time::ago_text;
+use crate::base::time::{ago_text, counted};
 use crate::scene::labels::shown;
 use crate::ui::chrome::progress::bytes_text;
-use crate::ui::chrome::status_bar::counted;
 use crate::ui::command::{AppCommand, Command, CutShortCommand};
 use crate::ui::command_table::key_of;
 use crate::ui::cut_short::{CutShort, CutShortTrace};

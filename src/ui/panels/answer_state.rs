@@ -4,9 +4,9 @@ use egui::{Color32, Label, ProgressBar, RichText, Ui};
 
 use super::elided::tip;
 use crate::base::progress::Progress;
+use crate::base::time::counted;
 use crate::query::Snapshot;
 use crate::scene::labels::{shorten_label, shown};
-use crate::ui::chrome::status_bar::counted;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::letters::text_width;
 use crate::ui::widgets::reading_order::on_screen;

@@ -2,7 +2,7 @@
 
 use egui::{RichText, Ui};
 
-use crate::base::time::grouped_digits;
+use crate::base::time::{counted, grouped_digits};
 use crate::model::{Losses, Lost, Severity, SourcePos};
 use crate::query::Snapshot;
 use crate::scene::labels::shown;
@@ -38,19 +38,20 @@ impl IssueCount {
 
     /// Returns the number of issues: of those with lost data, or else of those that are shown with changes.
     fn title(self) -> String {
-        match if self.lost > 0 { self.lost } else { self.changed } {
-            1 => "1 import issue".to_owned(),
-            count => format!("{} import issues", grouped_digits(count)),
-        }
+        counted(if self.lost > 0 { self.lost } else { self.changed }, "import issue")
     }
 
     /// Returns a sentence with both numbers.
     pub(super) fn text(self) -> String {
         let Self { lost, changed } = self;
         match (lost, changed) {
-            (0, _) => format!("{} shown with changes", events(changed)),
-            (_, 0) => format!("{} lost or shown in part", events(lost)),
-            _ => format!("{} lost or shown in part; {} shown with changes", events(lost), events(changed)),
+            (0, _) => format!("{} shown with changes", counted(changed, "event")),
+            (_, 0) => format!("{} lost or shown in part", counted(lost, "event")),
+            _ => format!(
+                "{} lost or shown in part; {} shown with changes",
+                counted(lost, "event"),
+                counted(changed, "event")
+            ),
         }
     }
 }
@@ -67,10 +68,6 @@ pub(crate) fn badge(ui: &mut Ui, snapshot: &Snapshot, theme: &Theme) -> Option<C
     let button = egui::Button::new(text).small().fill(theme.raised);
     let clicked = ui.add(button).on_hover_text(count.text()).clicked();
     clicked.then_some(Command::App(AppCommand::Toggle(ToolWindow::Losses)))
-}
-
-fn events(count: u64) -> String {
-    format!("{} event{}", grouped_digits(count), if count == 1 { "" } else { "s" })
 }
 
 /// Returns the heading of a severity.

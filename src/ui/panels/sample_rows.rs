@@ -16,7 +16,7 @@ use super::table_order::{OrderedRows, OrderedTable, TableSort};
 use super::value_menu::PanelValue;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
-use crate::base::time::grouped_digits;
+use crate::base::time::counted;
 use crate::export::SinkError;
 use crate::export::values::{TableSource, TableValue, TableValueWriter};
 use crate::frame::lit::{Lit, LitNames, LitSpans, LitTracks};
@@ -25,7 +25,6 @@ use crate::query::flame::{FunctionIdx, FunctionKey};
 use crate::query::sample_table::{SampleBy, SampleGroup, SampleGroupRow, SampleTable};
 use crate::query::samples::SampleSum;
 use crate::scene::labels::shown;
-use crate::ui::chrome::status_bar::counted;
 use crate::ui::questions::SampledFunction;
 
 /// Columns of the default sort order, of groups and of calls.
@@ -299,8 +298,7 @@ impl Rows for SampleRows {
         let own = self.lines.facts()?.own;
         let is_event = matches!(first.key, SampleGroup::Event(_));
         Some(match column {
-            NAME if self.count() == 1 => TableCell::Text("1 row".into()),
-            NAME => TableCell::Text(format!("{} rows", grouped_digits(self.count())).into()),
+            NAME => TableCell::Text(counted(self.count(), "row").into()),
             // Different events are never summed, since their units differ.
             _ if is_event => TableCell::Empty,
             OWN => TableCell::Number(lines.weight(first, own.weight)),

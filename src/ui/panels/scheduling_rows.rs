@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::number::{self, TableNumber};
 use super::table::{Rows, TableCell};
 use super::table_column::TableColumn;
-use crate::base::time::grouped_digits;
+use crate::base::time::counted;
 use crate::export::scheduling_table::SchedulingTable;
 use crate::frame::lit::{Lit, LitSpans, LitTracks};
 use crate::query::Snapshot;
@@ -262,7 +262,7 @@ impl Rows for SchedulingRows {
         let Some((snapshot, _, row)) = self.row(row) else { return String::new() };
         let text = |ns: u64| TableNumber::Duration(ns.into()).text();
         let busy = text(row.time_ns(ThreadState::Running));
-        let slices = if row.slices == 1 { "1 slice".to_owned() } else { grouped_digits(row.slices) + " slices" };
+        let slices = counted(row.slices, "slice");
         let name = name(snapshot, row.unit);
         match row.unit {
             ScheduledUnit::Cpu(_) => format!("{name}, busy {busy}, {slices}"),
@@ -300,10 +300,7 @@ impl Rows for SchedulingRows {
         let (snapshot, answer) = self.shown()?;
         let sum = answer.sum.as_ref()?;
         Some(match field(self.kind, column)? {
-            Field::Sorted(SchedulingColumn::Name) if answer.order.len() == 1 => TableCell::Text("1 row".into()),
-            Field::Sorted(SchedulingColumn::Name) => {
-                TableCell::Text(format!("{} rows", grouped_digits(self.count())).into())
-            }
+            Field::Sorted(SchedulingColumn::Name) => TableCell::Text(counted(self.count(), "row").into()),
             Field::Sorted(SchedulingColumn::Process) | Field::Id => TableCell::Empty,
             Field::Share if self.kind != ScheduledKind::Cpus => Self::cell_of(answer, snapshot, sum, Field::Share),
             // The share of all CPUs together.

@@ -18,7 +18,7 @@ use super::hit_table::{HitExport, HitTableRows};
 use super::longest_list::LongestList;
 use crate::base::csv::Cells;
 use crate::base::progress::{Progress, Stage};
-use crate::base::time::grouped_digits;
+use crate::base::time::{counted, grouped_digits};
 use crate::export::values::TableSource;
 use crate::query::Snapshot;
 use crate::query::filter::Filter;
@@ -574,8 +574,7 @@ fn show_close(ui: &mut Ui) -> Option<Command> {
 fn hits_text(count: u64) -> String {
     match count {
         0 => "No hits".to_owned(),
-        1 => "1 hit".to_owned(),
-        count => format!("{} hits", grouped_digits(count)),
+        count => counted(count, "hit"),
     }
 }
 

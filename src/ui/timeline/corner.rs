@@ -4,7 +4,7 @@
 use egui::{Rect, RichText, Ui, UiBuilder, vec2};
 
 use super::state::Timeline;
-use crate::base::time::grouped_digits;
+use crate::base::time::counted;
 use crate::scene::labels::shown;
 use crate::ui::command::{Command, RowCommand, TimelineCommand};
 use crate::ui::widgets::reading_order::on_screen;
@@ -15,9 +15,9 @@ pub(super) fn show(timeline: &Timeline, ui: &mut Ui, rect: Rect) -> Option<Comma
     let cleared = timeline.tracks.cleared_filter();
     let hidden = match hidden {
         0 => None,
-        1 => Some(("1 hidden track: show".to_owned(), "Shows it again", RowCommand::ShowHidden)),
         count => {
-            Some((format!("{} hidden tracks: show", grouped_digits(count)), "Shows them again", RowCommand::ShowHidden))
+            let hint = if count == 1 { "Shows it again" } else { "Shows them again" };
+            Some((format!("{}: show", counted(count, "hidden track")), hint, RowCommand::ShowHidden))
         }
     };
     let cleared = (!cleared.is_empty()).then(|| {

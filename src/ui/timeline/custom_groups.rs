@@ -6,7 +6,7 @@ use egui::{EventFilter, Key, Modifiers, Rect, Role, Ui, UiBuilder, WidgetInfo};
 use super::counter_rows::RowChoice;
 use super::state::Timeline;
 use super::tracks::ArrangeJob;
-use crate::base::time::grouped_digits;
+use crate::base::time::counted;
 use crate::model::TrackSet;
 use crate::scene::custom_groups::CustomGroupId;
 use crate::scene::labels::shown;
@@ -60,11 +60,8 @@ impl Timeline {
     /// Returns the visible name of a group of the user, and the number of its tracks.
     pub(super) fn custom_group_text(&self, group: CustomGroupId) -> (String, String) {
         let group = self.tracks.arrangement().custom_groups.get(group);
-        let texts = group.map(|group| {
-            let count = group.tracks.iter().count() as u64;
-            let beside = if count == 1 { "1 track".to_owned() } else { format!("{} tracks", grouped_digits(count)) };
-            (shown(&group.title()).into_owned(), beside)
-        });
+        let texts = group
+            .map(|group| (shown(&group.title()).into_owned(), counted(group.tracks.iter().count() as u64, "track")));
         texts.unwrap_or_default()
     }
 

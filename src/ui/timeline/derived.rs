@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::named_scopes::NamedScope;
 use crate::base::progress::Progress;
-use crate::base::time::{duration_text, grouped_digits};
+use crate::base::time::{counted, duration_text};
 use crate::query::Snapshot;
 use crate::query::derived::{DerivedKind, DerivedSeries, DerivedTrack};
 use crate::query::track_map::TrackMap;
@@ -104,10 +104,7 @@ impl DerivedRow {
         let SelectedScope { range, tracks, filter } = &self.scope;
         let filter = (!filter.is_empty()).then(|| filter.to_string());
         let time = range.map(|(from_ns, to_ns)| duration_text(to_ns.abs_diff(from_ns)));
-        let tracks = (!tracks.is_all()).then(|| match tracks.iter().count() as u64 {
-            1 => "1 track".to_owned(),
-            count => format!("{} tracks", grouped_digits(count)),
-        });
+        let tracks = (!tracks.is_all()).then(|| counted(tracks.iter().count() as u64, "track"));
         let parts: Vec<_> = filter.into_iter().chain(time).chain(tracks).collect();
         let rows = if parts.is_empty() { "all".to_owned() } else { parts.join(" \u{b7} ") };
         format!("{}: {rows}", kind_title(&self.kind))

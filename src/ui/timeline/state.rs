@@ -17,6 +17,7 @@ use super::pane::{Pane, ShownPane};
 use super::selection::Selection;
 use super::tracks::TrackState;
 use super::view::ViewState;
+use crate::base::time::counted;
 use crate::frame::RectBudget;
 use crate::frame::filtered::{FilterView, Filtered};
 use crate::frame::lit::Lit;
@@ -444,10 +445,7 @@ impl Timeline {
     /// Returns the name of a group of tracks with those that contain it, and the number of tracks shown.
     pub(super) fn group_text(&self, id: GroupId) -> (String, String) {
         let Some(group) = self.snapshot.group(id) else { return self.track_text(id.lead) };
-        let beside = match self.rows.layout.shown_tracks(id).unwrap_or(group.tracks) {
-            1 => "1 track".to_owned(),
-            count => format!("{count} tracks"),
-        };
+        let beside = counted(self.rows.layout.shown_tracks(id).unwrap_or(group.tracks).into(), "track");
         (group_path_title(&self.snapshot, &group), beside)
     }
 

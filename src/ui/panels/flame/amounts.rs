@@ -1,7 +1,7 @@
 //! Texts for weights of spans and samples, and the tooltip of a bar.
 
 use super::state::{FlamePart, tree_of};
-use crate::base::time::{duration_text, grouped_digits};
+use crate::base::time::{counted, duration_text, grouped_digits};
 use crate::model::sample_measure::{NANOSECONDS, SAMPLES};
 use crate::query::Snapshot;
 use crate::query::flame::{FlamePicture, Measure};
@@ -99,8 +99,7 @@ pub(super) fn share_text(part: u64, whole: u64) -> String {
 pub(super) fn others_text(count: Option<usize>) -> String {
     match count {
         None => "others".to_owned(),
-        Some(1) => "1 other".to_owned(),
-        Some(count) => format!("{} others", grouped_digits(count as u64)),
+        Some(count) => counted(count as u64, "other"),
     }
 }
 

@@ -4,7 +4,7 @@
 use egui::{Key, PointerButton, Rect, Response, Sense, Stroke, StrokeKind, Ui};
 
 use super::picture::{HeatLayout, HeatPicture};
-use crate::base::time::{duration_text, grouped_digits};
+use crate::base::time::{counted, duration_text};
 use crate::query::heat_map::{HeatCell, HeatMap, HeatMapAxis};
 use crate::scene::labels::shown;
 use crate::ui::panel::Panel;
@@ -165,13 +165,12 @@ impl HandContext<'_> {
     fn label(&self) -> String {
         let cells = &self.picture.cells;
         let of = if self.name.is_empty() { String::new() } else { format!(" of {}", shown(self.name)) };
-        let spans = if self.map.spans == 1 { "span" } else { "spans" };
-        let count = grouped_digits(self.map.spans);
+        let spans = counted(self.map.spans, "span");
         let (least, most) = (cells.durations(0).0, cells.durations(cells.rows().saturating_sub(1)).1);
         let [from, to] = [self.map.axis.start_ns(), self.map.axis.end_ns()].map(|ts_ns| self.timeline.time_text(ts_ns));
         let (least, most) = (duration_text(least), duration_text(most));
         format!(
-            "Heat map of {count} {spans}{of} that take {least} to {most}, from {from} to {to}. \
+            "Heat map of {spans}{of} that take {least} to {most}, from {from} to {to}. \
              Arrow keys lead through the cells, Enter selects their spans."
         )
     }
@@ -187,12 +186,11 @@ impl HandContext<'_> {
             _ => format!("{} to {}", duration_text(least), duration_text(most)),
         };
         let count = cells.count(cell);
-        let spans = if count == 1 { "span" } else { "spans" };
         let about = if map.is_exact() { "" } else { "about " };
         let share = 100.0 * count as f64 / map.spans.max(1) as f64;
         let share = if count > 0 && share < 0.05 { "below 0.1".to_owned() } else { format!("{share:.1}") };
-        let count = grouped_digits(count);
-        format!("{from} to {to}\n{durations}\n{about}{count} {spans}, {share} % of those shown")
+        let spans = counted(count, "span");
+        format!("{from} to {to}\n{durations}\n{about}{spans}, {share} % of those shown")
     }
 }
 

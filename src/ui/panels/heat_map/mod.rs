@@ -17,7 +17,7 @@ use super::answer_state::{Exactness, show_counting, show_cut, show_exactness};
 use super::dock_panel::{DockPanel, PanelTools, PanelView, TITLE_POINTS};
 use super::elided::tip;
 use crate::base::csv::Cells;
-use crate::base::time::{duration_text, grouped_digits};
+use crate::base::time::{counted, duration_text, grouped_digits};
 use crate::export::heat_map_table::HeatMapTable;
 use crate::export::values::TableSource;
 use crate::query::Snapshot;
@@ -310,9 +310,8 @@ fn show_inexactness(ui: &mut Ui, map: &HeatMap, theme: &Theme) {
 
 /// Formats the count of a map.
 fn counted_text(map: &HeatMap) -> String {
-    let spans = if map.spans == 1 { "span" } else { "spans" };
     let about = if map.is_exact() { "" } else { "about " };
-    let text = format!("{about}{} {spans}", grouped_digits(map.spans));
+    let text = format!("{about}{}", counted(map.spans, "span"));
     if map.unfinished == 0 { text } else { format!("{text}, {} without an end", grouped_digits(map.unfinished)) }
 }
 

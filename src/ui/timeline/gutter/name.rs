@@ -3,6 +3,7 @@
 use egui::{Align2, FontId, Rect, Shape, Stroke, Ui, pos2, vec2};
 
 use super::super::sticky_headers::is_header;
+use crate::base::time::counted;
 use crate::scene::labels::shorten_middle;
 use crate::scene::rows::{Group, GroupKind};
 use crate::ui::theme::{LABEL_POINTS, Theme};
@@ -115,8 +116,7 @@ impl Name<'_> {
         match self.group.folded_lanes {
             0 => self.beside.to_owned(),
             _ if matches!(kind, GroupKind::Custom(_) | GroupKind::Tracks(_)) => self.beside.to_owned(),
-            1 if is_header(kind) => "1 track".to_owned(),
-            folded if is_header(kind) => format!("{folded} tracks"),
+            folded if is_header(kind) => counted(folded.into(), "track"),
             folded => format!("+{folded}"),
         }
     }
