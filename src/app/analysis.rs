@@ -16,6 +16,7 @@ use crate::query::Snapshot;
 use crate::query::matcher::Matcher;
 use crate::query::search::Hits;
 use crate::query::totals::GrowingTotals;
+use crate::ui::panel::Panel;
 use crate::ui::questions::{Answer, Question, QuestionKind};
 use answer::QueryContext;
 
@@ -118,11 +119,13 @@ impl Analysis {
         Some(snapshot)
     }
 
-    /// Moves the running queries of some kinds into another set.
+    /// Moves the running queries of a panel into another set.
     #[must_use]
-    pub(super) fn take_kinds(&mut self, kinds: &[QuestionKind]) -> Self {
-        let running = kinds.iter().filter_map(|kind| self.running.remove_entry(kind)).collect();
-        Self { running }
+    pub(super) fn take_queries_of(&mut self, panel: Panel) -> Self {
+        let is_of = |kind: &QuestionKind| kind.panel() == Some(panel);
+        let (taken, left) = std::mem::take(&mut self.running).into_iter().partition(|(kind, _)| is_of(kind));
+        self.running = left;
+        Self { running: taken }
     }
 
     /// Returns the progress of a running query of a kind.

@@ -431,7 +431,7 @@ impl Panels {
         }
     }
 
-    /// Passes the error of a query to the panels, or to the pinned one that asked.
+    /// Passes the error of a query to its panel, or to the pinned one that asked.
     fn fail(&mut self, (pin, kind): (Option<PinId>, QuestionKind), error: TaskError, timeline: &mut Timeline) {
         let message = match error {
             TaskError::Cancelled => String::new(),
@@ -443,7 +443,9 @@ impl Panels {
             }
             return;
         }
-        Panel::ALL.into_iter().for_each(|panel| self.set.get_mut(panel).fail(kind, &message));
+        if let Some(panel) = kind.panel() {
+            self.set.get_mut(panel).fail(kind, &message);
+        }
         if kind == QuestionKind::Namesake {
             self.namesakes.fail(&message);
         }
@@ -486,15 +488,8 @@ impl Panels {
     }
 
     fn stop_search(&mut self, timeline: &mut Timeline) {
-        let kinds = [
-            QuestionKind::Search,
-            QuestionKind::Page,
-            QuestionKind::LongestHits,
-            QuestionKind::HitNumber,
-            QuestionKind::Neighbour,
-            QuestionKind::Pixels,
-        ];
-        kinds.into_iter().for_each(|kind| self.analysis.stop(kind));
+        drop(self.analysis.take_queries_of(Panel::Search));
+        self.analysis.stop(QuestionKind::Pixels);
         timeline.set_hits(None);
     }
 
@@ -513,10 +508,8 @@ impl Panels {
 
     fn ask(&mut self, question: Question, snapshot: &Snapshot, wake: &TabWake) {
         let id = self.next_id();
-        let hits = match question.kind() {
-            QuestionKind::SpanPage | QuestionKind::NumberOf => self.set.spans.hits(),
-            _ => self.set.search.hits(),
-        };
+        let is_of_spans = question.kind().panel() == Some(Panel::Spans);
+        let hits = if is_of_spans { self.set.spans.hits() } else { self.set.search.hits() };
         self.analysis.ask(id, question, snapshot, hits, wake);
     }
 

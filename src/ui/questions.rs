@@ -29,6 +29,7 @@ use crate::symbols::code::listing::FunctionCode;
 use crate::symbols::lookup::TraceNames;
 use crate::symbols::report::ModuleReport;
 use crate::symbols::sources::SourceMap;
+use crate::ui::panel::Panel;
 use crate::ui::panels::counter_lines::CounterLines;
 use crate::ui::panels::group_lines::GroupLines;
 use crate::ui::panels::sample_lines::SampleLines;
@@ -319,8 +320,47 @@ impl QuestionKind {
             // The hits of an earlier text or scope.
             Self::Search => &[Self::LongestHits, Self::HitNumber, Self::Neighbour],
             Self::Totals => &[Self::PartialTotals],
-            _ => &[],
+            Self::Page
+            | Self::SpanPage
+            | Self::LongestHits
+            | Self::Counters
+            | Self::Scheduling
+            | Self::HeatMap
+            | Self::HeatMapSketch
+            | Self::NumberOf
+            | Self::HitNumber
+            | Self::Neighbour
+            | Self::Namesake
+            | Self::PartialTotals
+            | Self::GroupOrder
+            | Self::SampleOrder
+            | Self::CounterOrder
+            | Self::Group
+            | Self::Paths
+            | Self::Samples
+            | Self::Sandwich
+            | Self::Code
+            | Self::Names
+            | Self::Pixels => &[],
         }
+    }
+
+    /// Returns the panel that shows the answer; `None` if only the timeline does.
+    #[must_use]
+    pub(crate) fn panel(self) -> Option<Panel> {
+        Some(match self {
+            Self::Totals | Self::PartialTotals | Self::GroupOrder | Self::Group => Panel::Statistics,
+            Self::Spans | Self::SpanPage | Self::Longest | Self::NumberOf => Panel::Spans,
+            Self::Counters | Self::CounterOrder => Panel::Counters,
+            Self::Scheduling => Panel::Scheduling,
+            Self::HeatMap | Self::HeatMapSketch => Panel::HeatMap,
+            Self::Paths => Panel::Flame,
+            Self::Samples | Self::SampleOrder | Self::Sandwich => Panel::Samples,
+            Self::Code => Panel::Code,
+            Self::Names => Panel::Symbols,
+            Self::Search | Self::Page | Self::LongestHits | Self::HitNumber | Self::Neighbour => Panel::Search,
+            Self::Namesake | Self::Pixels => return None,
+        })
     }
 }
 

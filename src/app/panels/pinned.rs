@@ -66,7 +66,7 @@ impl PinnedPanels {
             return None;
         }
         self.pinned += 1;
-        let queries = analysis.take_kinds(kinds_of(panel));
+        let queries = analysis.take_queries_of(panel);
         let pinned =
             PinnedPanel { id: PinId(self.pinned), panel, scope, title, analysis: queries, set: set.take(panel) };
         let tab = pinned.tab();
@@ -155,7 +155,7 @@ impl Panels {
             if let Some(pinned) = self.pinned.get(id).filter(|_| !self.dock.is_open(panel)) {
                 self.set.renew_like(panel, &pinned.set);
                 // The queries of the replaced panel are cancelled.
-                drop(self.analysis.take_kinds(kinds_of(panel)));
+                drop(self.analysis.take_queries_of(panel));
             }
             self.pinned.close(id);
             self.dock.open(panel);
@@ -203,22 +203,16 @@ impl Panels {
 /// Returns whether a panel has a scope to keep.
 #[must_use]
 pub(super) fn can_pin(panel: Panel) -> bool {
-    !kinds_of(panel).is_empty()
-}
-
-/// Returns the queries of a panel with a scope of its own; none of the panels that are not pinned.
-fn kinds_of(panel: Panel) -> &'static [QuestionKind] {
-    use QuestionKind as Kind;
     match panel {
-        Panel::Statistics => &[Kind::Totals, Kind::PartialTotals, Kind::GroupOrder, Kind::Group],
-        Panel::Spans => &[Kind::Spans, Kind::SpanPage, Kind::Longest, Kind::NumberOf],
-        Panel::Counters => &[Kind::Counters, Kind::CounterOrder],
-        Panel::Scheduling => &[Kind::Scheduling],
-        Panel::HeatMap => &[Kind::HeatMap, Kind::HeatMapSketch],
-        Panel::Flame => &[Kind::Paths],
-        Panel::Samples => &[Kind::Samples, Kind::SampleOrder, Kind::Sandwich],
+        Panel::Statistics
+        | Panel::Spans
+        | Panel::Counters
+        | Panel::Scheduling
+        | Panel::HeatMap
+        | Panel::Flame
+        | Panel::Samples => true,
         // The details are of the selected span, and the search has the scope of its hits on the timeline.
-        Panel::Details | Panel::Code | Panel::Symbols | Panel::Search => &[],
+        Panel::Details | Panel::Code | Panel::Symbols | Panel::Search => false,
     }
 }
 
@@ -244,12 +238,5 @@ mod tests {
         // Numbers are not reused, so an answer to a closed panel reaches no other one.
         assert!(pin(&mut pinned, Panel::Flame).is_some_and(|tab| !tabs.contains(&tab) && tab.pin != Some(closed)));
         assert_eq!(pinned.of_panel_mut(Panel::Statistics).count(), PINNED_MAX - 1);
-    }
-
-    #[test]
-    fn each_query_belongs_to_one_panel() {
-        let kinds: Vec<_> = Panel::ALL.into_iter().flat_map(kinds_of).collect();
-        let distinct: std::collections::BTreeSet<_> = kinds.iter().collect();
-        assert_eq!(kinds.len(), distinct.len());
     }
 }

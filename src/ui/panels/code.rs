@@ -337,8 +337,8 @@ impl DockPanel for CodePanel {
         None
     }
 
-    fn fail(&mut self, kind: QuestionKind, message: &str) {
-        if kind == QuestionKind::Code && !message.is_empty() {
+    fn fail(&mut self, _kind: QuestionKind, message: &str) {
+        if !message.is_empty() {
             self.error = Some(message.to_owned());
         }
     }

@@ -147,7 +147,7 @@ pub(crate) trait DockPanel {
         &[]
     }
 
-    /// Handles a query without an answer, of any panel. The message is empty if the query was cancelled.
+    /// Handles a query of the panel without an answer. The message is empty if the query was cancelled.
     fn fail(&mut self, _kind: QuestionKind, _message: &str) {}
 }
 

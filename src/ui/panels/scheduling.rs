@@ -231,8 +231,8 @@ impl DockPanel for SchedulingPanel {
         None
     }
 
-    fn fail(&mut self, kind: QuestionKind, message: &str) {
-        if kind == QuestionKind::Scheduling && !message.is_empty() {
+    fn fail(&mut self, _kind: QuestionKind, message: &str) {
+        if !message.is_empty() {
             self.error = Some(message.to_owned());
         }
     }

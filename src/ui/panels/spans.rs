@@ -320,8 +320,6 @@ mod tests {
     #[test]
     fn a_page_that_cannot_be_loaded_has_an_error_until_another_one_is() {
         let mut panel = SpansPanel::default();
-        panel.fail(QuestionKind::Page, "of the search");
-        assert_eq!(panel.error, None);
         panel.fail(QuestionKind::SpanPage, "no thread");
         assert_eq!(panel.error.as_deref(), Some("no thread"));
         panel.set_page(200, Vec::new());

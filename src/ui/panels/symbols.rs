@@ -186,8 +186,8 @@ impl DockPanel for SymbolsPanel {
         &[QuestionKind::Names]
     }
 
-    fn fail(&mut self, kind: QuestionKind, message: &str) {
-        if kind == QuestionKind::Names && !message.is_empty() {
+    fn fail(&mut self, _kind: QuestionKind, message: &str) {
+        if !message.is_empty() {
             self.error = Some(message.to_owned());
         }
     }

@@ -422,12 +422,10 @@ impl DockPanel for FlamePanel {
         &[QuestionKind::Paths]
     }
 
-    fn fail(&mut self, kind: QuestionKind, message: &str) {
-        if kind == QuestionKind::Paths {
-            self.drop_expired();
-            self.is_stopped = true;
-            self.error = (!message.is_empty()).then(|| message.to_owned());
-        }
+    fn fail(&mut self, _kind: QuestionKind, message: &str) {
+        self.drop_expired();
+        self.is_stopped = true;
+        self.error = (!message.is_empty()).then(|| message.to_owned());
     }
 
     fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {

@@ -7,8 +7,6 @@ fn a_failed_query_says_why_and_can_be_repeated() {
     let mut panel = FlamePanel::default();
     let asks = |panel: &mut FlamePanel| panel.ask(&SelectedScope::default()).is_some();
     assert!(asks(&mut panel) && !asks(&mut panel));
-    panel.fail(QuestionKind::Samples, "of another panel");
-    assert!(!panel.is_stopped && panel.error.is_none());
     panel.fail(QuestionKind::Paths, "it is damaged");
     assert_eq!((panel.is_stopped, panel.error.as_deref()), (true, Some("it is damaged")));
     // The button beside the message.
