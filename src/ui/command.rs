@@ -39,6 +39,13 @@ pub(crate) enum Command {
     Panel(PanelCommand),
 }
 
+impl From<Question> for Command {
+    /// Converts to the command that starts a query.
+    fn from(question: Question) -> Self {
+        Self::Panel(PanelCommand::Ask(question))
+    }
+}
+
 /// Files, dialogs, copied texts and tool windows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum AppCommand {

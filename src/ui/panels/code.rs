@@ -13,6 +13,7 @@ use self::rows::{CodeRows, columns};
 use super::answer_state::show_progress;
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::elided::{elided, tip};
+use super::head::close_button;
 use super::table::{Rows, TableView};
 use crate::base::csv::Cells;
 use crate::export::code_table::{CodeSide, CodeTable};
@@ -169,9 +170,7 @@ impl CodePanel {
                 show_progress(ui, progress, "reading the code", theme);
             }
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                if ui.button("Close").clicked() {
-                    commands.push(Command::Panel(PanelCommand::Toggle(Panel::Code)));
-                }
+                commands.extend(close_button(ui, Panel::Code));
                 let (text, color) = match (&self.error, &self.function) {
                     (Some(error), _) => (error.clone(), theme.error),
                     (None, Some(function)) => (self.rows.title(&function.key.name, self.side), theme.weak_text),

@@ -8,9 +8,10 @@ use egui::{RichText, Ui};
 use super::answer_state::{Exactness, show_counting, show_exactness, show_sorting};
 use super::counter_lines::{COLUMNS, CounterColumn, CounterLine, CounterLines};
 use super::dock_panel::{DockPanel, PanelTools, PanelView, TITLE_POINTS};
+use super::head::{close_button, error_label};
 use super::number::TableNumber;
 use super::renewal::Renewal;
-use super::table::{Rows, TableCell, TableView};
+use super::table::{Rows, TABLE_ROW_POINTS, TableCell, TableView};
 use super::table_order::{OrderedRows, OrderedTable, TableData as _};
 use crate::base::csv::Cells;
 use crate::export::counter_table::CounterTable;
@@ -18,7 +19,7 @@ use crate::export::values::TableSource;
 use crate::model::TrackIdx;
 use crate::query::Snapshot;
 use crate::scene::labels::shown;
-use crate::ui::command::{Command, PanelCommand, TimelineCommand};
+use crate::ui::command::{Command, TimelineCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::Panel;
 use crate::ui::questions::{PtrEq, Question, QuestionKind, SelectedScope};
@@ -26,9 +27,6 @@ use crate::ui::widgets::field;
 
 /// The key of the table in the saved layouts.
 const TABLE: &str = "counters";
-
-/// Height of a row, in points.
-const ROW_POINTS: f32 = 19.0;
 
 /// The panel, with the counters of the queried scope.
 #[derive(Debug)]
@@ -47,7 +45,7 @@ impl Default for CountersPanel {
             asked: None,
             renewal: Renewal::default(),
             rows: CounterRows::default(),
-            table: TableView::new(TABLE, ROW_POINTS, None),
+            table: TableView::new(TABLE, TABLE_ROW_POINTS, None),
             words: String::new(),
             error: None,
         }
@@ -88,11 +86,9 @@ impl CountersPanel {
                 show_sorting(ui, theme);
             }
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                if ui.button("Close").clicked() {
-                    commands.push(Command::Panel(PanelCommand::Toggle(Panel::Counters)));
-                }
+                commands.extend(close_button(ui, Panel::Counters));
                 if let Some(error) = &self.error {
-                    ui.add(egui::Label::new(RichText::new(error).color(theme.error)).truncate());
+                    error_label(ui, error, theme);
                 } else if progress.is_none() && self.is_current(scope) {
                     show_exactness(ui, Exactness::Exact, view.snapshot(), theme);
                 }
@@ -129,7 +125,7 @@ impl DockPanel for CountersPanel {
                 self.rows.lines.expire();
             }
             (self.asked, self.error) = (Some(scope.clone()), None);
-            commands.push(Command::Panel(PanelCommand::Ask(Question::Counters(scope.clone()))));
+            commands.push(Question::Counters(scope.clone()).into());
         }
         let look = view.context.table(TABLE, self.absence(view.snapshot()));
         let response = self.table.show(ui, &COLUMNS, &mut self.rows, &look);
@@ -140,7 +136,7 @@ impl DockPanel for CountersPanel {
         }
         // Runs after the table, which restores the saved sort order.
         let order = self.rows.lines.take_request().map(|(lines, sort)| Question::OrderCounters(PtrEq(lines), sort));
-        commands.extend(order.map(|order| Command::Panel(PanelCommand::Ask(order))));
+        commands.extend(order.map(Command::from));
         commands
     }
 

@@ -7,7 +7,7 @@ use egui::Ui;
 
 use super::dock_panel::PanelView;
 use super::number::TableNumber;
-use super::table::{Rows, TableCell, TableView};
+use super::table::{Rows, TABLE_ROW_POINTS, TableCell, TableView};
 use super::table_column::TableColumn;
 use super::value_menu::PanelValue;
 use crate::base::csv::Cells;
@@ -23,12 +23,9 @@ use crate::scene::labels::shown_name;
 use crate::scene::titles::{distinct_title, process_title};
 use crate::store::lane::{LaneKind, RowIdx};
 use crate::store::live_lanes::LaneMoves;
-use crate::ui::command::{Command, PanelCommand, TimelineCommand};
+use crate::ui::command::{Command, TimelineCommand};
 use crate::ui::questions::{HitsOf, Question};
 use crate::ui::timeline::ruler_clock::RulerClock;
-
-/// Height of a row, in points.
-const ROW_POINTS: f32 = 19.0;
 
 /// Below this width, the list takes the whole dock.
 const BESIDE_POINTS: f32 = 900.0;
@@ -83,7 +80,7 @@ pub(super) struct HitList {
 impl HitList {
     /// Creates a list. `name` is the noun for its rows, and the name of its saved layout.
     pub(super) fn new(name: &'static str, sorted_by: Option<usize>) -> Self {
-        let table = TableView::new(name, ROW_POINTS, sorted_by);
+        let table = TableView::new(name, TABLE_ROW_POINTS, sorted_by);
         Self {
             name,
             table,
@@ -230,7 +227,7 @@ impl HitList {
         if let (Some(first), Some(of)) = (missing.or(outdated), of)
             && self.ask_page(first)
         {
-            shown.commands.push(Command::Panel(PanelCommand::Ask(Question::Page(of, first, PAGE_ROWS))));
+            shown.commands.push(Question::Page(of, first, PAGE_ROWS).into());
         }
         shown.commands
     }

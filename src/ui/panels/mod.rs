@@ -21,6 +21,7 @@ mod group_facts;
 mod group_label;
 pub(crate) mod group_lines;
 mod group_rows;
+mod head;
 pub(crate) mod heat_map;
 mod hit_list;
 mod hit_table;

@@ -3,15 +3,16 @@
 
 use std::sync::Arc;
 
-use egui::{ComboBox, RichText, ScrollArea, Ui};
+use egui::{RichText, ScrollArea, Ui};
 
 use super::answer_state::{Exactness, show_counting, show_exactness, show_folded, show_sorting, show_stopped};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::flame::{Sandwich, SandwichResponse};
+use super::head::{close_button, event_choice};
 use super::renewal::Renewal;
 use super::sample_lines::SampleLines;
 use super::sample_rows::{FIRST_SORTED, FIRST_SORTED_CALLS, SampleRows, columns};
-use super::table::{Rows, TableView};
+use super::table::{Rows, TABLE_ROW_POINTS, TableView};
 use super::table_order::OrderedRows;
 use crate::base::csv::Cells;
 use crate::export::values::TableSource;
@@ -33,9 +34,6 @@ use crate::ui::widgets::reading_order::on_screen;
 /// Names of the tables in the saved layouts.
 const TABLE: &str = "samples";
 const CALL_TABLE: &str = "calls";
-
-/// Height of a row, in points.
-const ROW_POINTS: f32 = 19.0;
 
 /// Below this width the toolbar is reduced, and the selected function is not shown beside the table.
 const NARROW_POINTS: f32 = 760.0;
@@ -84,8 +82,8 @@ impl Default for SamplesPanel {
             counted: None,
             answer: None,
             rows: SampleRows::default(),
-            table: TableView::new(TABLE, ROW_POINTS, Some(FIRST_SORTED)),
-            call_table: TableView::new(CALL_TABLE, ROW_POINTS, Some(FIRST_SORTED_CALLS)),
+            table: TableView::new(TABLE, TABLE_ROW_POINTS, Some(FIRST_SORTED)),
+            call_table: TableView::new(CALL_TABLE, TABLE_ROW_POINTS, Some(FIRST_SORTED_CALLS)),
             words: String::new(),
             is_stopped: false,
             renewal: Renewal::default(),
@@ -148,7 +146,7 @@ impl SamplesPanel {
         if !self.renewal.keeps_answer() {
             self.rows.expire();
         }
-        Some(Command::Panel(PanelCommand::Ask(Question::Samples(Box::new(question)))))
+        Some(Question::Samples(Box::new(question)).into())
     }
 
     /// Queries the callers and callees of the selected function, once the samples are counted.
@@ -163,7 +161,7 @@ impl SamplesPanel {
         let known = Some(PtrEq(Arc::clone(&answer.paths)));
         let of = PathsOf::Samples(self.event.clone());
         let question = PathsQuestion { scope: question.scope.clone(), of, view, known, is_exact: false };
-        Some(Command::Panel(PanelCommand::Ask(Question::Sandwich(Box::new(question)))))
+        Some(Question::Sandwich(Box::new(question)).into())
     }
 
     fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>, commands: &mut Vec<Command>) {
@@ -210,9 +208,7 @@ impl SamplesPanel {
             show_sorting(ui, theme);
         }
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-            if ui.button("Close").clicked() {
-                commands.push(Command::Panel(PanelCommand::Toggle(Panel::Samples)));
-            }
+            commands.extend(close_button(ui, Panel::Samples));
             let folded = self.answer.as_ref().and_then(|answer| Some(answer.calls.as_ref()?.folded)).unwrap_or(0);
             show_folded(ui, folded, theme);
             if progress.is_none() && self.is_current(scope) && !self.is_stopped && folded == 0 {
@@ -235,20 +231,10 @@ impl SamplesPanel {
 
     /// Shows the choice of an event, if samples have several.
     fn show_events(&mut self, ui: &mut Ui) {
-        let Some(paths) = self.answer.as_ref().map(|answer| &answer.paths) else { return };
-        if paths.events.len() < 2 {
-            return;
+        let chosen = self.answer.as_ref().and_then(|answer| event_choice(ui, &answer.paths));
+        if chosen.is_some() {
+            self.event = chosen;
         }
-        let title = |event: &SampleEvent| on_screen(&shown(&event.title())).into_owned();
-        let current = paths.event.and_then(|event| paths.events.get(event));
-        let chosen = ComboBox::from_id_salt("event of samples").selected_text(current.map(title).unwrap_or_default());
-        chosen.show_ui(ui, |ui| {
-            for event in &paths.events {
-                if ui.selectable_label(Some(event) == current, title(event)).clicked() {
-                    self.event = Some(event.clone());
-                }
-            }
-        });
     }
 
     /// Returns the reason for an empty table, once the answer has arrived.
@@ -346,7 +332,7 @@ impl DockPanel for SamplesPanel {
         ui.scope_builder(egui::UiBuilder::new().max_rect(table), |ui| self.show_table(ui, view, &mut commands));
         // Runs after the table, which restores the saved sort order.
         let order = self.rows.take_request().map(|(lines, sort)| Question::OrderSamples(PtrEq(lines), sort));
-        commands.extend(order.map(|order| Command::Panel(PanelCommand::Ask(order))));
+        commands.extend(order.map(Command::from));
         if has_chosen {
             let beside = rect.with_min_x(table.right() + 14.0);
             ui.scope_builder(egui::UiBuilder::new().max_rect(beside), |ui| self.show_sandwich(ui, view, &mut commands));

@@ -7,24 +7,22 @@ use egui::{RichText, Ui};
 
 use super::answer_state::{Exactness, show_counting, show_exactness};
 use super::dock_panel::{DockPanel, PanelTools, PanelView, TITLE_POINTS};
+use super::head::{close_button, error_label};
 use super::renewal::Renewal;
 use super::scheduling_rows::{SchedulingRows, columns, first_sorted};
 use super::scope_bar::part;
-use super::table::{Rows as _, TableView};
+use super::table::{Rows as _, TABLE_ROW_POINTS, TableView};
 use crate::base::csv::Cells;
 use crate::export::values::TableSource;
 use crate::model::ProcessIdx;
 use crate::query::Snapshot;
 use crate::query::scheduling::{ScheduledKind, ScheduledUnit};
 use crate::scene::titles::process_title;
-use crate::ui::command::{Command, PanelCommand, TimelineCommand};
+use crate::ui::command::{Command, TimelineCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::Panel;
 use crate::ui::questions::{PtrEq, Question, QuestionKind, SchedulingAnswer, SchedulingQuestion, SelectedScope};
 use crate::ui::widgets::field;
-
-/// Height of a row, in points.
-const ROW_POINTS: f32 = 19.0;
 
 /// The kinds with their title and the name of their saved layout, in the order of the enum.
 const KINDS: [(ScheduledKind, &str, &str); 3] = [
@@ -65,7 +63,7 @@ impl Default for SchedulingPanel {
             answered: None,
             answer: None,
             rows: SchedulingRows::default(),
-            tables: KINDS.map(|(kind, _, table)| TableView::new(table, ROW_POINTS, first_sorted(kind))),
+            tables: KINDS.map(|(kind, _, table)| TableView::new(table, TABLE_ROW_POINTS, first_sorted(kind))),
             words: String::new(),
             process: None,
             error: None,
@@ -103,7 +101,7 @@ impl SchedulingPanel {
         let (kind, process) = (self.kind, self.process);
         let question = SchedulingQuestion { scope: scope.clone(), kind, sorted_by, words, process, known };
         (self.question, self.error) = (Some(question.clone()), None);
-        Some(Command::Panel(PanelCommand::Ask(Question::Scheduling(Box::new(question)))))
+        Some(Question::Scheduling(Box::new(question)).into())
     }
 
     fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
@@ -126,11 +124,9 @@ impl SchedulingPanel {
                 show_counting(ui, progress, theme);
             }
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                if ui.button("Close").clicked() {
-                    commands.push(Command::Panel(PanelCommand::Toggle(Panel::Scheduling)));
-                }
+                commands.extend(close_button(ui, Panel::Scheduling));
                 if let Some(error) = &self.error {
-                    ui.add(egui::Label::new(RichText::new(error).color(theme.error)).truncate());
+                    error_label(ui, error, theme);
                 } else if progress.is_none() && self.is_current(scope) {
                     show_exactness(ui, Exactness::Exact, view.snapshot(), theme);
                 }

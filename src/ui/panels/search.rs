@@ -312,7 +312,7 @@ impl SearchPanel {
         let (enter, back) = (entered.is_some(), entered.is_some_and(|modifiers| modifiers.shift));
         if response.lost_focus() && enter {
             response.request_focus();
-            commands.extend(self.neighbour(!back, from).map(ask));
+            commands.extend(self.neighbour(!back, from).map(Command::from));
         }
         if response.has_focus() && ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Escape)) {
             response.surrender_focus();
@@ -332,13 +332,13 @@ impl SearchPanel {
         let can_go = self.hits.as_ref().is_some_and(|hits| hits.total() > 0);
         ui.add_enabled_ui(can_go, |ui| {
             if ui.button("Previous").on_hover_text("Shift + Enter, Shift + F3").clicked() {
-                commands.extend(self.neighbour(false, from).map(ask));
+                commands.extend(self.neighbour(false, from).map(Command::from));
             }
             if ui.button("Next").on_hover_text("Enter, F3").clicked() {
-                commands.extend(self.neighbour(true, from).map(ask));
+                commands.extend(self.neighbour(true, from).map(Command::from));
             }
         });
-        commands.extend(self.ask_number(from.1).map(ask));
+        commands.extend(self.ask_number(from.1).map(Command::from));
         self.show_state(ui, from.1, progress, theme);
     }
 
@@ -558,7 +558,7 @@ impl DockPanel for SearchPanel {
         let absence = if is_counting { None } else { self.absence() };
         let is_asking = (view.progress)(QuestionKind::LongestHits).is_some();
         self.show_order(ui, is_asking, view.context.theme);
-        let mut commands: Vec<Command> = self.ask_longest().map(ask).into_iter().collect();
+        let mut commands: Vec<Command> = self.ask_longest().map(Command::from).into_iter().collect();
         let longest = self.longest_hits();
         let rows = self.list_rows(&longest);
         commands.extend(self.list.show(ui, view, &ListContent { rows, absence: absence.as_deref() }));
@@ -576,10 +576,6 @@ fn hits_text(count: u64) -> String {
         0 => "No hits".to_owned(),
         count => counted(count, "hit"),
     }
-}
-
-fn ask(question: Question) -> Command {
-    Command::Panel(PanelCommand::Ask(question))
 }
 
 /// Returns the modifier keys of a press of Enter.

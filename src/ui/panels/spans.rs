@@ -7,6 +7,7 @@ use egui::{RichText, Ui};
 
 use super::answer_state::{Exactness, show_counting, show_exactness};
 use super::dock_panel::{DockPanel, PanelTools, PanelView, TITLE_POINTS};
+use super::head::{close_button, error_label};
 use super::hit_list::{HitList, ListContent, ListRows};
 use super::hit_table::{HitExport, HitTableRows};
 use super::longest_list::LongestList;
@@ -18,7 +19,7 @@ use crate::query::Snapshot;
 use crate::query::search::{Hit, Hits};
 use crate::store::lane::RowIdx;
 use crate::store::live_lanes::LaneMoves;
-use crate::ui::command::{Command, PanelCommand};
+use crate::ui::command::Command;
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::Panel;
 use crate::ui::questions::{HitsOf, Question, QuestionKind, SelectedScope};
@@ -183,11 +184,9 @@ impl SpansPanel {
                 show_counting(ui, progress, theme);
             }
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                if ui.button("Close").clicked() {
-                    commands.push(Command::Panel(PanelCommand::Toggle(Panel::Spans)));
-                }
+                commands.extend(close_button(ui, Panel::Spans));
                 if let Some(error) = &self.error {
-                    ui.add(egui::Label::new(RichText::new(error).color(theme.error)).truncate());
+                    error_label(ui, error, theme);
                 } else if progress.is_none() && is_current {
                     show_exactness(ui, Exactness::Exact, snapshot, theme);
                 }
@@ -233,7 +232,7 @@ impl DockPanel for SpansPanel {
         let mut commands = self.show_head(ui, view);
         let scope = view.scope();
         let questions = [self.ask(scope), self.ask_more(scope), self.follow(view.timeline.selected())];
-        commands.extend(questions.into_iter().flatten().map(|question| Command::Panel(PanelCommand::Ask(question))));
+        commands.extend(questions.into_iter().flatten().map(Command::from));
         let absence = match (self.is_answered(), &self.error) {
             (true, _) => Some(self.absence(view.snapshot(), scope.is_whole())),
             (false, None) => Some("The spans are being counted."),

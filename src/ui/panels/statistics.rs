@@ -14,8 +14,9 @@ use super::group_facts;
 use super::group_label::{group_label, group_word};
 use super::group_lines::GroupLines;
 use super::group_rows::GroupRows;
+use super::head::close_button;
 use super::renewal::Renewal;
-use super::table::TableView;
+use super::table::{TABLE_ROW_POINTS, TableView};
 use super::table_order::OrderedRows;
 use crate::base::csv::Cells;
 use crate::base::progress::Progress;
@@ -41,9 +42,6 @@ const TABLE: &str = "statistics";
 
 /// Height of the menu of keys in points, enough to show it without scrolling.
 const MENU_POINTS: f32 = 400.0;
-
-/// Height of a row, in points.
-const ROW_POINTS: f32 = 19.0;
 
 /// Width of the list of the longest spans beside the bars of their group.
 const LONGEST_POINTS: f32 = 220.0;
@@ -102,7 +100,7 @@ impl Default for StatisticsPanel {
             error: None,
             facts_error: None,
             rows: GroupRows::default(),
-            table: TableView::new(TABLE, ROW_POINTS, Some(FIRST_SORTED)),
+            table: TableView::new(TABLE, TABLE_ROW_POINTS, Some(FIRST_SORTED)),
             words: String::new(),
             to_reveal: None,
             facts: None,
@@ -188,7 +186,7 @@ impl StatisticsPanel {
             self.asked_at = Some(Instant::now());
         }
         let order = self.rows.take_request().map(|(lines, sort)| Question::OrderGroups(PtrEq(lines), sort));
-        partial.into_iter().chain(order).map(ask).collect()
+        partial.into_iter().chain(order).map(Command::from).collect()
     }
 
     /// Sets the facts about the selected group.
@@ -200,7 +198,7 @@ impl StatisticsPanel {
     fn choose_shown(&mut self, group: SpanGroup) -> Option<Command> {
         (self.rows.chosen, self.facts, self.facts_error) = (Some(group), None, None);
         let (scope, _) = self.question.as_ref()?;
-        Some(ask(Question::Group(self.rows.choice(group)?, scope.clone())))
+        Some(Command::from(Question::Group(self.rows.choice(group)?, scope.clone())))
     }
 
     /// Queries the totals of a scope, and the facts about the selected group in it.
@@ -219,8 +217,8 @@ impl StatisticsPanel {
             Some(group) if self.by == GroupBy::default() => Some(GroupChoice::from_name(group.name)),
             chosen => chosen.and_then(|group| self.rows.choice(group)),
         };
-        let about = chosen.map(|group| ask(Question::Group(group, scope.clone())));
-        [ask(Question::Totals(scope.clone(), self.by.clone()))].into_iter().chain(about).collect()
+        let about = chosen.map(|group| Command::from(Question::Group(group, scope.clone())));
+        [Command::from(Question::Totals(scope.clone(), self.by.clone()))].into_iter().chain(about).collect()
     }
 
     fn show_keys(&mut self, ui: &mut Ui) {
@@ -278,9 +276,7 @@ impl StatisticsPanel {
             }
             self.show_progress(ui, progress, scope, theme, &mut commands);
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                if ui.button("Close").clicked() {
-                    commands.push(Command::Panel(PanelCommand::Toggle(Panel::Statistics)));
-                }
+                commands.extend(close_button(ui, Panel::Statistics));
                 if progress.is_none() && self.rows.is_current() && !self.is_stopped {
                     show_exactness(ui, self.exactness(), snapshot, theme);
                 }
@@ -322,7 +318,7 @@ impl StatisticsPanel {
             show_stopped(ui, "stopped: not all spans are counted", self.error.as_deref(), theme);
             if ui.button("Count all").clicked() {
                 (self.is_stopped, self.error) = (false, None);
-                commands.push(ask(Question::Totals(scope.clone(), self.by.clone())));
+                commands.push(Command::from(Question::Totals(scope.clone(), self.by.clone())));
             }
         } else if self.error.is_some() {
             show_stopped(ui, "", self.error.as_deref(), theme);
@@ -477,10 +473,6 @@ impl DockPanel for StatisticsPanel {
         }
         Some(line)
     }
-}
-
-fn ask(question: Question) -> Command {
-    Command::Panel(PanelCommand::Ask(question))
 }
 
 #[cfg(test)]

@@ -7,8 +7,9 @@ use egui::{RichText, Role, Ui, WidgetInfo};
 
 use super::answer_state::show_progress;
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
+use super::head::close_button;
 use super::number::TableNumber;
-use super::table::{Rows, TableCell, TableView};
+use super::table::{Rows, TABLE_ROW_POINTS, TableCell, TableView};
 use super::table_column::{NUMBER_POINTS, TableColumn};
 use crate::base::csv::Cells;
 use crate::base::time::grouped_digits;
@@ -26,9 +27,6 @@ use crate::ui::widgets::field;
 
 /// Name of the table in the saved layouts.
 const TABLE: &str = "symbols";
-
-/// Height of a row, in points.
-const ROW_POINTS: f32 = 19.0;
 
 const MODULE: usize = 0;
 const STATE: usize = 1;
@@ -66,7 +64,7 @@ pub(crate) struct SymbolsPanel {
 
 impl Default for SymbolsPanel {
     fn default() -> Self {
-        let table = TableView::new(TABLE, ROW_POINTS, None);
+        let table = TableView::new(TABLE, TABLE_ROW_POINTS, None);
         Self {
             modules: None,
             rows: ModuleRows::default(),
@@ -118,9 +116,7 @@ impl SymbolsPanel {
                 commands.push(Command::Panel(PanelCommand::LocateSymbols(folder.into())));
             }
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                if ui.button("Close").clicked() {
-                    commands.push(Command::Panel(PanelCommand::Toggle(Panel::Symbols)));
-                }
+                commands.extend(close_button(ui, Panel::Symbols));
                 ui.add(egui::Label::new(RichText::new(self.rows.summary()).color(theme.weak_text)).truncate());
             });
         });

@@ -33,6 +33,9 @@ use crate::ui::theme::Theme;
 use crate::ui::widgets::context_menu::context_menu;
 use crate::ui::widgets::marks;
 
+/// Height of a row of most tables, in points.
+pub(super) const TABLE_ROW_POINTS: f32 = 19.0;
+
 /// Height of the header, in points.
 const HEAD_POINTS: f32 = 19.0;
 

@@ -13,10 +13,11 @@ mod tools;
 
 use std::sync::Arc;
 
-use egui::{ComboBox, RichText, ScrollArea, Ui};
+use egui::{RichText, ScrollArea, Ui};
 
 use super::answer_state::{Exactness, show_counting, show_exactness, show_folded, show_stopped};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
+use super::head::{close_button, event_choice};
 use super::renewal::Renewal;
 use crate::base::csv::Cells;
 use crate::base::progress::Progress;
@@ -26,7 +27,6 @@ use crate::query::Snapshot;
 use crate::query::flame::{FlameNodeIdx, FlameShape, FoundFunctions, FunctionKey, Measure};
 use crate::query::samples::{SampleEvent, SampleSum};
 use crate::scene::flame::BarContent;
-use crate::scene::labels::shown;
 use crate::store::Summary;
 use crate::ui::chrome::menu_bar;
 use crate::ui::command::{Command, PanelCommand};
@@ -37,7 +37,6 @@ use crate::ui::questions::{
 };
 use crate::ui::theme::Theme;
 use crate::ui::widgets::context_menu::context_menu;
-use crate::ui::widgets::reading_order::on_screen;
 pub(crate) use amounts::Amounts;
 use amounts::share_text;
 use bounded_text::BoundedText;
@@ -183,7 +182,7 @@ impl FlamePanel {
         let question = PathsQuestion { scope: scope.clone(), of, view: view.clone(), known, is_exact };
         (self.question, self.is_stopped, self.is_answered) = (Some(question.clone()), false, false);
         self.error = None;
-        Some(Command::Panel(PanelCommand::Ask(Question::Paths(Box::new(question)))))
+        Some(Question::Paths(Box::new(question)).into())
     }
 
     /// Shows the graph of the scope.
@@ -238,9 +237,7 @@ impl FlamePanel {
             ui.label(text).on_hover_text("The graph is full: zoom to a bar to see all that is below it");
         }
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-            if ui.button("Close").clicked() {
-                commands.push(Command::Panel(PanelCommand::Toggle(Panel::Flame)));
-            }
+            commands.extend(close_button(ui, Panel::Flame));
             let is_exact = self.answer.as_ref().is_some_and(|answer| answer.paths.is_exact());
             if progress.is_none() && folded == 0 && is_exact && self.is_current(scope) && !self.is_stopped {
                 let exactness = if self.samples { Exactness::Exact } else { Exactness::ExactPaths };
@@ -284,18 +281,11 @@ impl FlamePanel {
 
     /// Shows the choice of an event, if samples have several; different events are never summed.
     fn show_events(&mut self, ui: &mut Ui) {
-        let answer = self.answer.as_ref().filter(|answer| self.samples && answer.paths.events.len() > 1);
-        let Some(paths) = answer.map(|answer| &answer.paths) else { return };
-        let title = |event: &SampleEvent| on_screen(&shown(&event.title())).into_owned();
-        let current = paths.event.and_then(|event| paths.events.get(event));
-        let chosen = ComboBox::from_id_salt("event").selected_text(current.map(title).unwrap_or_default());
-        chosen.show_ui(ui, |ui| {
-            for event in &paths.events {
-                if ui.selectable_label(Some(event) == current, title(event)).clicked() {
-                    self.event = Some(event.clone());
-                }
-            }
-        });
+        let answer = self.answer.as_ref().filter(|_| self.samples);
+        let chosen = answer.and_then(|answer| event_choice(ui, &answer.paths));
+        if chosen.is_some() {
+            self.event = chosen;
+        }
     }
 
     /// Returns the path of the bar that fills the width. It ends with the deepest bar in the answer. Another scope may

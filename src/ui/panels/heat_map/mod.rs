@@ -16,6 +16,7 @@ use self::scope::CellBounds;
 use super::answer_state::{Exactness, show_counting, show_cut, show_exactness};
 use super::dock_panel::{DockPanel, PanelTools, PanelView, TITLE_POINTS};
 use super::elided::tip;
+use super::head::{close_button, error_label};
 use crate::base::csv::Cells;
 use crate::base::time::{counted, duration_text, grouped_digits};
 use crate::export::heat_map_table::HeatMapTable;
@@ -147,9 +148,8 @@ impl HeatMapPanel {
             self.map_of = Some((question.scope.clone(), Arc::clone(&question.filter)));
         }
         (self.question, self.is_stopped, self.error) = (Some(question.clone()), false, None);
-        let ask = |question| Command::Panel(PanelCommand::Ask(question));
-        let coarse = ask(Question::HeatMapSketch(Box::new(question.clone())));
-        vec![coarse, ask(Question::HeatMap(Box::new(question)))]
+        let coarse = Question::HeatMapSketch(Box::new(question.clone()));
+        [coarse, Question::HeatMap(Box::new(question))].map(Command::from).to_vec()
     }
 
     fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>, scope: &SelectedScope, commands: &mut Vec<Command>) {
@@ -176,11 +176,9 @@ impl HeatMapPanel {
             }
         }
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-            if ui.button("Close").clicked() {
-                commands.push(Command::Panel(PanelCommand::Toggle(Panel::HeatMap)));
-            }
+            commands.extend(close_button(ui, Panel::HeatMap));
             if let Some(error) = &self.error {
-                ui.add(Label::new(RichText::new(error).color(theme.error)).truncate());
+                error_label(ui, error, theme);
             } else if let Some(map) = self.map.clone().filter(|_| self.is_of(scope)) {
                 if map.blur_ns > 0 || map.estimated_by > 1 {
                     show_inexactness(ui, &map, theme);

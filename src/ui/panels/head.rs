@@ -1,0 +1,36 @@
+//! Parts that the heads of several panels share.
+
+use egui::{ComboBox, Label, Response, RichText, Ui};
+
+use crate::query::samples::SampleEvent;
+use crate::query::stacks::CallPaths;
+use crate::scene::labels::shown;
+use crate::ui::command::{Command, PanelCommand};
+use crate::ui::panel::Panel;
+use crate::ui::theme::Theme;
+use crate::ui::widgets::reading_order::on_screen;
+
+/// Shows the button that closes a panel.
+pub(super) fn close_button(ui: &mut Ui, panel: Panel) -> Option<Command> {
+    ui.button("Close").clicked().then_some(Command::Panel(PanelCommand::Toggle(panel)))
+}
+
+/// Shows an error in the rest of the line.
+pub(super) fn error_label(ui: &mut Ui, error: &str, theme: &Theme) -> Response {
+    ui.add(Label::new(RichText::new(error).color(theme.error)).truncate())
+}
+
+/// Shows a choice of events if there are several kinds of samples. Returns the chosen one.
+pub(super) fn event_choice(ui: &mut Ui, paths: &CallPaths) -> Option<SampleEvent> {
+    if paths.events.len() < 2 {
+        return None;
+    }
+    let title = |event: &SampleEvent| on_screen(&shown(&event.title())).into_owned();
+    let current = paths.event.and_then(|event| paths.events.get(event));
+    let choice = ComboBox::from_id_salt("event").selected_text(current.map(title).unwrap_or_default());
+    let chosen = choice.show_ui(ui, |ui| {
+        let is_clicked = |event: &&SampleEvent| ui.selectable_label(Some(*event) == current, title(event)).clicked();
+        paths.events.iter().filter(is_clicked).last().cloned()
+    });
+    chosen.inner.flatten()
+}
