@@ -11,9 +11,10 @@ use egui::{RichText, Role, Ui, WidgetInfo};
 
 use self::rows::{CodeRows, columns};
 use super::answer_state::show_progress;
+use super::asked::Asked;
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::elided::{elided, tip};
-use super::head::close_button;
+use super::head::{close_button, show_unanswered};
 use super::table::{Rows, TableView};
 use crate::base::csv::Cells;
 use crate::export::code_table::{CodeSide, CodeTable};
@@ -40,7 +41,7 @@ const ROW_POINTS: f32 = 17.0;
 pub(crate) struct CodePanel {
     function: Option<SampledFunction>,
     side: CodeSide,
-    request: Option<CodeRequest>,
+    asked: Asked<CodeRequest>,
     /// The scope of the code's samples.
     answered: Option<SelectedScope>,
     code: Option<Arc<FunctionCode>>,
@@ -65,7 +66,7 @@ impl Default for CodePanel {
         Self {
             function: None,
             side: CodeSide::default(),
-            request: None,
+            asked: Asked::default(),
             answered: None,
             code: None,
             rows: CodeRows::default(),
@@ -105,7 +106,8 @@ impl CodePanel {
     /// Sets the listing of the function, or the reason for its absence.
     pub(crate) fn set_answer(&mut self, answer: &CodeAnswer) {
         self.is_unsampled = matches!(answer.code, Err(NoFunction::Unsampled));
-        self.answered = self.request.as_ref().map(|request| request.scope.clone());
+        self.asked.end();
+        self.answered = self.asked.last().map(|request| request.scope.clone());
         match &answer.code {
             Ok(code) => {
                 (self.code, self.error) = (Some(Arc::clone(code)), None);
@@ -141,13 +143,14 @@ impl CodePanel {
         let function = self.function.clone()?;
         let source_maps = self.all_maps().map(|(_, map)| map.clone()).collect();
         let request = CodeRequest { function, scope: view.scope().clone(), source_maps };
-        if self.request.as_ref() == Some(&request) {
+        let is_of_other = self.asked.last().is_some_and(|last| last.function != request.function);
+        if !self.asked.begin(&request) {
             return None;
         }
-        if self.request.as_ref().is_some_and(|last| last.function != request.function) {
+        if is_of_other {
             self.clear();
         }
-        (self.request, self.error) = (Some(request.clone()), None);
+        self.error = None;
         (self.is_unsampled, self.lacks_names) = (false, false);
         Some(Command::Panel(PanelCommand::AskCode(Box::new(request))))
     }
@@ -166,8 +169,10 @@ impl CodePanel {
             }
             self.show_folder(ui, view);
             self.show_unopened(ui);
-            if let Some(progress) = (view.progress)(QuestionKind::Code) {
+            if let Some(progress) = self.asked.progress((view.progress)(QuestionKind::Code)) {
                 show_progress(ui, progress, "reading the code", theme);
+            } else {
+                show_unanswered(ui, &mut self.asked, ("stopped: the code is not read", "Read"), theme);
             }
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 commands.extend(close_button(ui, Panel::Code));
@@ -276,9 +281,11 @@ impl DockPanel for CodePanel {
             commands.push(ask);
         }
         let side = self.side as usize;
-        let is_running = (view.progress)(QuestionKind::Code).is_some();
+        let is_running = self.asked.progress((view.progress)(QuestionKind::Code)).is_some();
         let is_naming = (view.progress)(QuestionKind::Names).is_some();
-        let absence = self.absence(view.snapshot(), is_naming).filter(|_| !is_running && self.error.is_none());
+        let absence = self
+            .absence(view.snapshot(), is_naming)
+            .filter(|_| !is_running && self.error.is_none() && self.asked.stopped().is_none());
         let look = view.context.table(TABLES[side], absence);
         self.reveal_hottest();
         let response = self.tables[side].show(ui, columns(self.side), &mut self.rows, &look);
@@ -324,7 +331,7 @@ impl DockPanel for CodePanel {
     }
 
     fn forget(&mut self) -> Option<Question> {
-        (self.request, self.error) = (None, None);
+        (self.asked, self.error) = (Asked::default(), None);
         (self.is_unsampled, self.lacks_names) = (false, false);
         self.clear();
         None
@@ -332,14 +339,12 @@ impl DockPanel for CodePanel {
 
     fn renew(&mut self) -> Option<Question> {
         // The listing keeps its scroll position until the next one arrives.
-        self.request = None;
+        self.asked.renew();
         None
     }
 
     fn fail(&mut self, _kind: QuestionKind, message: &str) {
-        if !message.is_empty() {
-            self.error = Some(message.to_owned());
-        }
+        self.asked.fail(message);
     }
 }
 

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use egui::{RichText, Ui};
 
 use super::answer_state::{Exactness, show_counting, show_exactness, show_sorting};
+use super::asked::Asked;
 use super::counter_lines::{COLUMNS, CounterColumn, CounterLine, CounterLines};
 use super::dock_panel::{DockPanel, PanelTools, PanelView, TITLE_POINTS};
-use super::head::{close_button, error_label};
+use super::head::{close_button, show_unanswered};
 use super::number::TableNumber;
-use super::renewal::Renewal;
 use super::table::{Rows, TABLE_ROW_POINTS, TableCell, TableView};
 use super::table_order::{OrderedRows, OrderedTable, TableData as _};
 use crate::base::csv::Cells;
@@ -31,30 +31,26 @@ const TABLE: &str = "counters";
 /// The panel, with the counters of the queried scope.
 #[derive(Debug)]
 pub(crate) struct CountersPanel {
-    asked: Option<SelectedScope>,
-    renewal: Renewal,
+    asked: Asked<SelectedScope>,
     rows: CounterRows,
     table: TableView,
     words: String,
-    error: Option<String>,
 }
 
 impl Default for CountersPanel {
     fn default() -> Self {
         Self {
-            asked: None,
-            renewal: Renewal::default(),
+            asked: Asked::default(),
             rows: CounterRows::default(),
             table: TableView::new(TABLE, TABLE_ROW_POINTS, None),
             words: String::new(),
-            error: None,
         }
     }
 }
 
 impl CountersPanel {
     pub(crate) fn set_counters(&mut self, counters: Arc<CounterLines>) {
-        self.renewal.end();
+        self.asked.end();
         self.rows.lines.set_data(counters);
     }
 
@@ -73,7 +69,7 @@ impl CountersPanel {
 
     fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
         let (theme, scope) = (view.context.theme, view.scope());
-        let progress = self.renewal.progress((view.progress)(QuestionKind::Counters));
+        let progress = self.asked.progress((view.progress)(QuestionKind::Counters));
         let mut commands = Vec::new();
         ui.horizontal(|ui| {
             ui.label(RichText::new("Counters").strong());
@@ -82,18 +78,17 @@ impl CountersPanel {
             }
             if let Some(progress) = progress {
                 show_counting(ui, progress, theme);
+            } else if self.asked.stopped().is_some() {
+                show_unanswered(ui, &mut self.asked, ("stopped: not counted", "Count"), theme);
             } else if !self.rows.lines.is_in_order() {
                 show_sorting(ui, theme);
             }
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 commands.extend(close_button(ui, Panel::Counters));
-                if let Some(error) = &self.error {
-                    error_label(ui, error, theme);
-                } else if progress.is_none() && self.is_current(scope) {
+                if progress.is_none() && self.is_current(scope) {
                     show_exactness(ui, Exactness::Exact, view.snapshot(), theme);
                 }
-                let filter = if scope.filter.is_empty() { "" } else { ", ignoring its filter" };
-                let text = view.scope_title(view.spare_points(ui, TITLE_POINTS)) + filter;
+                let text = view.unfiltered_title(view.spare_points(ui, TITLE_POINTS));
                 ui.add(egui::Label::new(RichText::new(text).color(theme.weak_text)).truncate());
             });
         });
@@ -120,11 +115,10 @@ impl DockPanel for CountersPanel {
     fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
         let scope = view.scope();
         let mut commands = self.show_head(ui, view);
-        if self.renewal.begin(self.asked.as_ref() == Some(scope)) {
-            if !self.renewal.keeps_answer() {
+        if self.asked.begin(scope) {
+            if !self.asked.keeps_answer() {
                 self.rows.lines.expire();
             }
-            (self.asked, self.error) = (Some(scope.clone()), None);
             commands.push(Question::Counters(scope.clone()).into());
         }
         let look = view.context.table(TABLE, self.absence(view.snapshot()));
@@ -145,7 +139,7 @@ impl DockPanel for CountersPanel {
     }
 
     fn is_current(&self, scope: &SelectedScope) -> bool {
-        self.asked.as_ref() == Some(scope) && self.rows.lines.is_current()
+        self.asked.last() == Some(scope) && self.rows.lines.is_current()
     }
 
     fn copied(&self, _snapshot: &Snapshot, cells: Cells) -> Option<String> {
@@ -164,13 +158,13 @@ impl DockPanel for CountersPanel {
     }
 
     fn forget(&mut self) -> Option<Question> {
-        (self.asked, self.error) = (None, None);
+        self.asked = Asked::default();
         self.rows.lines.clear();
         None
     }
 
     fn renew(&mut self) -> Option<Question> {
-        self.renewal.request();
+        self.asked.renew();
         None
     }
 
@@ -178,9 +172,7 @@ impl DockPanel for CountersPanel {
         if kind == QuestionKind::Counters {
             self.rows.lines.drop_expired();
         }
-        if matches!(kind, QuestionKind::Counters | QuestionKind::CounterOrder) && !message.is_empty() {
-            self.error = Some(message.to_owned());
-        }
+        self.asked.fail(message);
     }
 }
 
@@ -255,7 +247,7 @@ mod tests {
         let mut panel = CountersPanel { words: "queue".to_owned(), ..CountersPanel::default() };
         panel.set_counters(Arc::clone(&lines));
         let mut reopened = panel.with_same_settings();
-        assert_eq!((&*reopened.words, reopened.rows.count(), &reopened.asked), ("queue", 0, &None));
+        assert_eq!((&*reopened.words, reopened.rows.count(), reopened.asked.last()), ("queue", 0, None));
         reopened.set_counters(lines);
         assert_eq!(reopened.rows.count(), 1);
     }

@@ -52,6 +52,13 @@ impl<'a> PanelView<'a> {
         self.title_of(self.scope, spare_points)
     }
 
+    /// Describes the scope of an answer that leaves out its filter.
+    #[must_use]
+    pub(crate) fn unfiltered_title(&self, spare_points: f32) -> String {
+        let omitted = if self.scope.filter.is_empty() { "" } else { ", without its filter" };
+        self.scope_title(spare_points) + omitted
+    }
+
     /// Returns the free width beside a short title, in points, of a line that is complete at a width of `points`.
     #[must_use]
     pub(crate) fn spare_points(&self, ui: &Ui, points: f32) -> f32 {

@@ -2,6 +2,8 @@
 
 use egui::{ComboBox, Label, Response, RichText, Ui};
 
+use super::answer_state::show_stopped;
+use super::asked::Asked;
 use crate::query::samples::SampleEvent;
 use crate::query::stacks::CallPaths;
 use crate::scene::labels::shown;
@@ -13,6 +15,22 @@ use crate::ui::widgets::reading_order::on_screen;
 /// Shows the button that closes a panel.
 pub(super) fn close_button(ui: &mut Ui, panel: Panel) -> Option<Command> {
     ui.button("Close").clicked().then_some(Command::Panel(PanelCommand::Toggle(panel)))
+}
+
+/// Shows why the query of a panel has no complete answer, with a button that repeats it. `stopped` is the text for a
+/// query that was stopped.
+pub(super) fn show_unanswered<Q: Clone + PartialEq>(
+    ui: &mut Ui,
+    asked: &mut Asked<Q>,
+    (stopped, button): (&str, &str),
+    theme: &Theme,
+) {
+    if let Some(error) = asked.stopped() {
+        show_stopped(ui, stopped, Some(error).filter(|error| !error.is_empty()), theme);
+        if ui.button(button).clicked() {
+            asked.repeat();
+        }
+    }
 }
 
 /// Shows an error in the rest of the line.

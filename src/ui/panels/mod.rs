@@ -3,6 +3,7 @@
 
 pub(crate) mod about;
 mod answer_state;
+mod asked;
 pub(crate) mod bookmarks;
 mod call_order;
 mod call_rows;

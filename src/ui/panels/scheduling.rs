@@ -6,9 +6,9 @@ use std::sync::Arc;
 use egui::{RichText, Ui};
 
 use super::answer_state::{Exactness, show_counting, show_exactness};
+use super::asked::Asked;
 use super::dock_panel::{DockPanel, PanelTools, PanelView, TITLE_POINTS};
-use super::head::{close_button, error_label};
-use super::renewal::Renewal;
+use super::head::{close_button, show_unanswered};
 use super::scheduling_rows::{SchedulingRows, columns, first_sorted};
 use super::scope_bar::part;
 use super::table::{Rows as _, TABLE_ROW_POINTS, TableView};
@@ -38,8 +38,8 @@ const NARROW_POINTS: f32 = 620.0;
 #[derive(Debug)]
 pub(crate) struct SchedulingPanel {
     kind: ScheduledKind,
-    question: Option<SchedulingQuestion>,
-    renewal: Renewal,
+    /// The last query, without the scheduling that was known to it.
+    asked: Asked<SchedulingQuestion>,
     /// The scope of the answer, unless the trace has grown since.
     counted: Option<SelectedScope>,
     /// The scope of the answer.
@@ -50,15 +50,13 @@ pub(crate) struct SchedulingPanel {
     words: String,
     /// The process whose threads are shown; `None` for the threads of all.
     process: Option<ProcessIdx>,
-    error: Option<String>,
 }
 
 impl Default for SchedulingPanel {
     fn default() -> Self {
         Self {
             kind: ScheduledKind::default(),
-            question: None,
-            renewal: Renewal::default(),
+            asked: Asked::default(),
             counted: None,
             answered: None,
             answer: None,
@@ -66,16 +64,15 @@ impl Default for SchedulingPanel {
             tables: KINDS.map(|(kind, _, table)| TableView::new(table, TABLE_ROW_POINTS, first_sorted(kind))),
             words: String::new(),
             process: None,
-            error: None,
         }
     }
 }
 
 impl SchedulingPanel {
     pub(crate) fn set_answer(&mut self, answer: &Arc<SchedulingAnswer>, snapshot: &Snapshot) {
-        self.counted = self.question.as_ref().map(|question| question.scope.clone());
+        self.counted = self.asked.last().map(|question| question.scope.clone());
         self.answered.clone_from(&self.counted);
-        self.renewal.end();
+        self.asked.end();
         self.rows.set_answer(answer, snapshot);
         self.answer = Some(Arc::clone(answer));
     }
@@ -89,24 +86,20 @@ impl SchedulingPanel {
 
     fn ask(&mut self, scope: &SelectedScope) -> Option<Command> {
         let (sorted_by, words) = (self.rows.sorted_by(), self.words.to_lowercase());
-        let is_asked = |question: &SchedulingQuestion| {
-            (&question.scope, question.kind, question.sorted_by, &question.words, question.process)
-                == (scope, self.kind, sorted_by, &words, self.process)
-        };
-        if !self.renewal.begin(self.question.as_ref().is_some_and(is_asked)) {
+        let (scope, kind, process) = (scope.clone(), self.kind, self.process);
+        let question = SchedulingQuestion { scope, kind, sorted_by, words, process, known: None };
+        if !self.asked.begin(&question) {
             return None;
         }
-        let known = self.answer.as_ref().filter(|_| self.counted.as_ref() == Some(scope));
+        let known = self.answer.as_ref().filter(|_| self.counted.as_ref() == Some(&question.scope));
         let known = known.map(|answer| PtrEq(Arc::clone(&answer.scheduling)));
-        let (kind, process) = (self.kind, self.process);
-        let question = SchedulingQuestion { scope: scope.clone(), kind, sorted_by, words, process, known };
-        (self.question, self.error) = (Some(question.clone()), None);
+        let question = SchedulingQuestion { known, ..question };
         Some(Question::Scheduling(Box::new(question)).into())
     }
 
     fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
         let (theme, scope) = (view.context.theme, view.scope());
-        let progress = self.renewal.progress((view.progress)(QuestionKind::Scheduling));
+        let progress = self.asked.progress((view.progress)(QuestionKind::Scheduling));
         let mut commands = Vec::new();
         ui.horizontal(|ui| {
             ui.label(RichText::new("Scheduling").strong());
@@ -122,17 +115,16 @@ impl SchedulingPanel {
             }
             if let Some(progress) = progress {
                 show_counting(ui, progress, theme);
+            } else {
+                show_unanswered(ui, &mut self.asked, ("stopped: not counted", "Count"), theme);
             }
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 commands.extend(close_button(ui, Panel::Scheduling));
-                if let Some(error) = &self.error {
-                    error_label(ui, error, theme);
-                } else if progress.is_none() && self.is_current(scope) {
+                if progress.is_none() && self.is_current(scope) {
                     show_exactness(ui, Exactness::Exact, view.snapshot(), theme);
                 }
                 if ui.max_rect().width() >= NARROW_POINTS {
-                    let filter = if scope.filter.is_empty() { "" } else { ", without its span filter" };
-                    let text = view.scope_title(view.spare_points(ui, TITLE_POINTS)) + filter;
+                    let text = view.unfiltered_title(view.spare_points(ui, TITLE_POINTS));
                     ui.add(egui::Label::new(RichText::new(text).color(theme.weak_text)).truncate());
                 }
             });
@@ -214,7 +206,8 @@ impl DockPanel for SchedulingPanel {
     }
 
     fn forget(&mut self) -> Option<Question> {
-        (self.question, self.counted, self.answered, self.answer, self.error) = (None, None, None, None, None);
+        self.asked = Asked::default();
+        (self.counted, self.answered, self.answer) = (None, None, None);
         self.process = None;
         self.rows.clear();
         None
@@ -223,14 +216,12 @@ impl DockPanel for SchedulingPanel {
     fn renew(&mut self) -> Option<Question> {
         // The answer lacks rows received since.
         self.counted = None;
-        self.renewal.request();
+        self.asked.renew();
         None
     }
 
     fn fail(&mut self, _kind: QuestionKind, message: &str) {
-        if !message.is_empty() {
-            self.error = Some(message.to_owned());
-        }
+        self.asked.fail(message);
     }
 }
 
@@ -250,7 +241,7 @@ mod tests {
             assert!(panel.ask(&SelectedScope::default()).is_some());
             let reopened = panel.with_same_settings();
             assert_eq!((reopened.kind, &*reopened.words, reopened.process), (kind, "main", process));
-            assert_eq!((reopened.rows.sorted_by(), reopened.question), (panel.rows.sorted_by(), None));
+            assert_eq!((reopened.rows.sorted_by(), reopened.asked.last()), (panel.rows.sorted_by(), None));
         }
     }
 

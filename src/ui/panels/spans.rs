@@ -6,12 +6,12 @@ use std::sync::Arc;
 use egui::{RichText, Ui};
 
 use super::answer_state::{Exactness, show_counting, show_exactness};
+use super::asked::Asked;
 use super::dock_panel::{DockPanel, PanelTools, PanelView, TITLE_POINTS};
-use super::head::{close_button, error_label};
+use super::head::{close_button, error_label, show_unanswered};
 use super::hit_list::{HitList, ListContent, ListRows};
 use super::hit_table::{HitExport, HitTableRows};
 use super::longest_list::LongestList;
-use super::renewal::Renewal;
 use crate::base::csv::Cells;
 use crate::base::time::grouped_digits;
 use crate::export::values::TableSource;
@@ -42,28 +42,27 @@ impl SpanOrder {
 #[derive(Debug)]
 pub(crate) struct SpansPanel {
     order: SpanOrder,
-    question: Option<(SelectedScope, SpanOrder)>,
-    renewal: Renewal,
+    asked: Asked<(SelectedScope, SpanOrder)>,
     /// The spans in time order; `None` until they are counted.
     hits: Option<Hits>,
     longest: LongestList,
     list: HitList,
     /// The selected span that the list was last scrolled to.
     followed: Option<RowIdx>,
-    error: Option<String>,
+    /// The message of a page that could not be loaded.
+    page_error: Option<String>,
 }
 
 impl Default for SpansPanel {
     fn default() -> Self {
         Self {
             order: SpanOrder::default(),
-            question: None,
-            renewal: Renewal::default(),
+            asked: Asked::default(),
             hits: None,
             longest: LongestList::default(),
             list: HitList::new("spans", None),
             followed: None,
-            error: None,
+            page_error: None,
         }
     }
 }
@@ -77,7 +76,7 @@ impl SpansPanel {
 
     /// Sets the rows in time order; the scroll position stays if the trace has grown.
     pub(crate) fn set_hits(&mut self, hits: Hits) {
-        self.renewal.end();
+        self.asked.end();
         if self.hits.replace(hits).is_some() {
             self.list.renew();
         } else {
@@ -87,13 +86,13 @@ impl SpansPanel {
     }
 
     pub(crate) fn set_page(&mut self, first: u64, hits: Vec<Hit>) {
-        self.error = None;
+        self.page_error = None;
         self.list.set_page(first, hits);
     }
 
     /// Sets the longest spans; the scroll position stays if the list is extended or the trace has grown.
     pub(crate) fn set_longest(&mut self, hits: Arc<Vec<Hit>>) {
-        self.renewal.end();
+        self.asked.end();
         if self.longest.hits().is_none() {
             self.list.restart();
             self.followed = None;
@@ -129,16 +128,14 @@ impl SpansPanel {
 
     /// Queries the spans of another scope or in another order, or those of a trace that has grown.
     fn ask(&mut self, scope: &SelectedScope) -> Option<Question> {
-        let is_asked = |(asked_scope, order): &(SelectedScope, SpanOrder)| (asked_scope, *order) == (scope, self.order);
-        if !self.renewal.begin(self.question.as_ref().is_some_and(is_asked)) {
+        if !self.asked.begin(&(scope.clone(), self.order)) {
             return None;
         }
-        if !self.renewal.keeps_answer() {
-            self.question = Some((scope.clone(), self.order));
+        if !self.asked.keeps_answer() {
             (self.hits, self.longest) = (None, LongestList::default());
             self.list.forget();
         }
-        self.error = None;
+        self.page_error = None;
         let with_instants = self.order == SpanOrder::Events;
         Some(match self.order {
             SpanOrder::Longest => Question::Longest(scope.clone(), self.longest.queried()),
@@ -172,7 +169,7 @@ impl SpansPanel {
     fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
         let (theme, snapshot) = (view.context.theme, view.snapshot());
         let kind = if self.is_by_time() { QuestionKind::Spans } else { QuestionKind::Longest };
-        let progress = self.renewal.progress((view.progress)(kind));
+        let progress = self.asked.progress((view.progress)(kind));
         let is_current = self.is_current(view.scope());
         let mut commands = Vec::new();
         ui.horizontal(|ui| {
@@ -182,10 +179,12 @@ impl SpansPanel {
             }
             if let Some(progress) = progress {
                 show_counting(ui, progress, theme);
+            } else {
+                show_unanswered(ui, &mut self.asked, ("stopped: not counted", "Count"), theme);
             }
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 commands.extend(close_button(ui, Panel::Spans));
-                if let Some(error) = &self.error {
+                if let Some(error) = &self.page_error {
                     error_label(ui, error, theme);
                 } else if progress.is_none() && is_current {
                     show_exactness(ui, Exactness::Exact, snapshot, theme);
@@ -233,7 +232,7 @@ impl DockPanel for SpansPanel {
         let scope = view.scope();
         let questions = [self.ask(scope), self.ask_more(scope), self.follow(view.timeline.selected())];
         commands.extend(questions.into_iter().flatten().map(Command::from));
-        let absence = match (self.is_answered(), &self.error) {
+        let absence = match (self.is_answered(), self.asked.stopped()) {
             (true, _) => Some(self.absence(view.snapshot(), scope.is_whole())),
             (false, None) => Some("The spans are being counted."),
             (false, Some(_)) => None,
@@ -255,7 +254,7 @@ impl DockPanel for SpansPanel {
 
     fn is_current(&self, scope: &SelectedScope) -> bool {
         let is_asked = |(asked, order): &(SelectedScope, SpanOrder)| asked == scope && *order == self.order;
-        self.is_answered() && self.question.as_ref().is_some_and(is_asked)
+        self.is_answered() && self.asked.last().is_some_and(is_asked)
     }
 
     fn copied(&self, snapshot: &Snapshot, cells: Cells) -> Option<String> {
@@ -291,7 +290,7 @@ impl DockPanel for SpansPanel {
     }
 
     fn renew(&mut self) -> Option<Question> {
-        self.renewal.request();
+        self.asked.renew();
         None
     }
 
@@ -302,12 +301,13 @@ impl DockPanel for SpansPanel {
     }
 
     fn fail(&mut self, kind: QuestionKind, message: &str) {
-        if kind == QuestionKind::SpanPage {
-            self.list.fail_page();
-        }
-        let is_of_list = matches!(kind, QuestionKind::Spans | QuestionKind::SpanPage | QuestionKind::Longest);
-        if is_of_list && !message.is_empty() {
-            self.error = Some(message.to_owned());
+        match kind {
+            QuestionKind::Spans | QuestionKind::Longest => self.asked.fail(message),
+            QuestionKind::SpanPage => {
+                self.list.fail_page();
+                self.page_error = Some(message.to_owned()).filter(|message| !message.is_empty());
+            }
+            _ => {}
         }
     }
 }
@@ -320,9 +320,9 @@ mod tests {
     fn a_page_that_cannot_be_loaded_has_an_error_until_another_one_is() {
         let mut panel = SpansPanel::default();
         panel.fail(QuestionKind::SpanPage, "no thread");
-        assert_eq!(panel.error.as_deref(), Some("no thread"));
+        assert_eq!(panel.page_error.as_deref(), Some("no thread"));
         panel.set_page(200, Vec::new());
-        assert_eq!(panel.error, None);
+        assert_eq!(panel.page_error, None);
     }
 
     #[test]
@@ -331,7 +331,7 @@ mod tests {
             let mut panel = SpansPanel { order, ..SpansPanel::default() };
             assert!(panel.ask(&SelectedScope::default()).is_some());
             let reopened = panel.with_same_settings();
-            assert_eq!((reopened.order, reopened.question), (order, None));
+            assert_eq!((reopened.order, reopened.asked.last()), (order, None));
         }
     }
 }

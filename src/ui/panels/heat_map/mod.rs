@@ -14,9 +14,10 @@ use self::cursor::CellHand;
 use self::picture::{HeatLayout, HeatPicture};
 use self::scope::CellBounds;
 use super::answer_state::{Exactness, show_counting, show_cut, show_exactness};
+use super::asked::Asked;
 use super::dock_panel::{DockPanel, PanelTools, PanelView, TITLE_POINTS};
 use super::elided::tip;
-use super::head::{close_button, error_label};
+use super::head::{close_button, show_unanswered};
 use crate::base::csv::Cells;
 use crate::base::time::{counted, duration_text, grouped_digits};
 use crate::export::heat_map_table::HeatMapTable;
@@ -70,17 +71,15 @@ struct SelectedCells {
 #[derive(Debug, Default)]
 pub(crate) struct HeatMapPanel {
     name: Option<ChosenName>,
-    question: Option<HeatMapQuestion>,
+    asked: Asked<HeatMapQuestion>,
     /// The query of the last frame, and when it last changed.
     pending_question: Option<(HeatMapQuestion, f64)>,
-    is_stopped: bool,
     map: Option<Arc<HeatMap>>,
     /// The scope and the filter of the map.
     map_of: Option<(SelectedScope, Arc<str>)>,
     picture: HeatPicture,
     hand: CellHand,
     selected: Option<SelectedCells>,
-    error: Option<String>,
 }
 
 impl HeatMapPanel {
@@ -97,6 +96,7 @@ impl HeatMapPanel {
     }
 
     pub(crate) fn set_map(&mut self, map: Arc<HeatMap>) {
+        self.asked.end();
         self.map = Some(map);
     }
 
@@ -124,7 +124,7 @@ impl HeatMapPanel {
     /// Queries the part of the scope in view, unless that was done. While a long query of another view runs, the view
     /// must be still first.
     fn ask(&mut self, ui: &Ui, question: HeatMapQuestion, view: &PanelView<'_>) -> Vec<Command> {
-        if self.question.as_ref() == Some(&question) {
+        if !self.asked.must_begin(&question) {
             return Vec::new();
         }
         let now_s = ui.input(|input| input.time);
@@ -147,14 +147,16 @@ impl HeatMapPanel {
             self.hand.forget();
             self.map_of = Some((question.scope.clone(), Arc::clone(&question.filter)));
         }
-        (self.question, self.is_stopped, self.error) = (Some(question.clone()), false, None);
+        self.asked.begin(&question);
         let coarse = Question::HeatMapSketch(Box::new(question.clone()));
         [coarse, Question::HeatMap(Box::new(question))].map(Command::from).to_vec()
     }
 
     fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>, scope: &SelectedScope, commands: &mut Vec<Command>) {
         let theme = view.context.theme;
-        let progress = (view.progress)(QuestionKind::HeatMap);
+        // The view of a trace that grows moves on, and its map is counted again and again.
+        let is_renewed = view.timeline.is_live() && self.map.is_some() && self.is_of(scope);
+        let progress = (view.progress)(QuestionKind::HeatMap).filter(|_| !is_renewed);
         ui.label(RichText::new("Heat map").strong());
         if let Some(name) = &self.name {
             let text = shown(&name.text);
@@ -169,20 +171,15 @@ impl HeatMapPanel {
             if ui.button("Stop").clicked() {
                 commands.push(Command::Panel(PanelCommand::StopQuery(Panel::HeatMap)));
             }
-        } else if self.is_stopped {
-            ui.label(RichText::new("stopped: not every span is counted").color(theme.warning));
-            if ui.button("Count").clicked() {
-                (self.question, self.is_stopped) = (None, false);
-            }
+        } else {
+            show_unanswered(ui, &mut self.asked, ("stopped: not every span is counted", "Count"), theme);
         }
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
             commands.extend(close_button(ui, Panel::HeatMap));
-            if let Some(error) = &self.error {
-                error_label(ui, error, theme);
-            } else if let Some(map) = self.map.clone().filter(|_| self.is_of(scope)) {
+            if let Some(map) = self.map.clone().filter(|_| self.is_of(scope)) {
                 if map.blur_ns > 0 || map.estimated_by > 1 {
                     show_inexactness(ui, &map, theme);
-                } else if progress.is_none() && !self.is_stopped {
+                } else if progress.is_none() && self.asked.stopped().is_none() {
                     show_exactness(ui, Exactness::Exact, view.snapshot(), theme);
                 }
                 ui.add(Label::new(RichText::new(counted_text(&map)).color(theme.text)).truncate());
@@ -387,7 +384,7 @@ impl DockPanel for HeatMapPanel {
     }
 
     fn command_line(&self) -> Option<PanelCommandLine> {
-        let (map, question) = (self.map.as_ref()?, self.question.as_ref()?);
+        let (map, question) = (self.map.as_ref()?, self.asked.last()?);
         let rows = 1 << self.picture.cells.octave_log2();
         let filter = format!("{} {}", question.scope.filter, question.filter).trim().into();
         let range = Some((map.axis.start_ns(), map.axis.end_ns()));
@@ -402,18 +399,19 @@ impl DockPanel for HeatMapPanel {
     }
 
     fn renew(&mut self) -> Option<Question> {
-        (self.question, self.pending_question, self.error) = (None, None, None);
+        self.asked.renew();
+        self.pending_question = None;
         None
     }
 
     fn stop(&mut self) -> &'static [QuestionKind] {
-        self.is_stopped = true;
+        self.asked.stop();
         &[QuestionKind::HeatMap, QuestionKind::HeatMapSketch]
     }
 
     fn fail(&mut self, kind: QuestionKind, message: &str) {
-        if kind == QuestionKind::HeatMap && !message.is_empty() {
-            self.error = Some(message.to_owned());
+        if kind == QuestionKind::HeatMap {
+            self.asked.fail(message);
         }
     }
 }
@@ -450,10 +448,8 @@ mod tests {
         let mut panel = HeatMapPanel::default();
         panel.choose("draw");
         panel.set_map(Arc::new(HeatMap::empty(HeatMapAxis::new(0, 100, 10))));
-        panel.error = Some("failed".to_owned());
         assert_eq!(panel.renew(), None);
         assert!(panel.map.is_some());
-        assert_eq!(panel.error, None);
         assert_eq!(panel.forget(), None);
         assert!(panel.map.is_none());
         assert_eq!(panel.name.as_ref().map(|name| &*name.text), Some("draw"), "a setting of the panel");
