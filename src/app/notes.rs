@@ -6,11 +6,22 @@ const REPLY_S: f64 = 10.0;
 /// The notes of a tab.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
-    /// Shown until something else opens or is written.
-    lasting: String,
-    /// The part of `lasting` about missing names or running work, which is cleared once it is no longer true.
-    passing: String,
+    /// The notes in the order in which they were added.
+    parts: Vec<(NoteKind, String)>,
+    /// Their text.
+    joined: String,
     reply: Option<Reply>,
+}
+
+/// How long a note is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoteKind {
+    /// Until something else opens or is written.
+    Lasting,
+    /// Until the names that it misses are found, or the work that it is about has ended.
+    Passing,
+    /// Until the restored scope is cleared.
+    RestoredScope,
 }
 
 /// A reply to a command, such as that something was copied. It hides the other notes for a while.
@@ -24,7 +35,7 @@ struct Reply {
 impl Notes {
     /// Returns the text to show.
     pub(crate) fn text(&self) -> &str {
-        self.reply_text().unwrap_or(&self.lasting)
+        self.reply_text().unwrap_or(&self.joined)
     }
 
     /// Returns the reply to a command, while it is shown.
@@ -34,7 +45,8 @@ impl Notes {
 
     /// Replaces all notes.
     pub(crate) fn set(&mut self, note: String) {
-        self.lasting = note;
+        self.parts.clear();
+        self.add(note);
         self.reply = None;
     }
 
@@ -42,16 +54,36 @@ impl Notes {
         self.set(String::new());
     }
 
-    /// Appends to the lasting note.
-    pub(crate) fn add(&mut self, note: &str) {
-        if note.is_empty() {
-            return;
+    /// Appends a lasting note.
+    pub(crate) fn add(&mut self, note: String) {
+        if !note.is_empty() {
+            self.parts.push((NoteKind::Lasting, note));
+            self.reply = None;
         }
-        if !self.lasting.is_empty() {
-            self.lasting.push_str(if self.lasting.ends_with('.') { " " } else { ". " });
+        self.join();
+    }
+
+    /// Replaces the notes of a kind. A reply stays as long as without the note.
+    pub(crate) fn replace(&mut self, kind: NoteKind, note: String) {
+        self.parts.retain(|(other, _)| *other != kind);
+        self.parts.push((kind, note));
+        self.join();
+    }
+
+    /// Removes the notes of a kind.
+    pub(crate) fn remove(&mut self, kind: NoteKind) {
+        self.parts.retain(|(other, _)| *other != kind);
+        self.join();
+    }
+
+    fn join(&mut self) {
+        self.joined.clear();
+        for (_, note) in &self.parts {
+            if !self.joined.is_empty() {
+                self.joined.push_str(if self.joined.ends_with('.') { " " } else { ". " });
+            }
+            self.joined.push_str(note);
         }
-        self.lasting.push_str(note);
-        self.reply = None;
     }
 
     /// Shows a reply to a command for some seconds.
@@ -69,31 +101,6 @@ impl Notes {
         }
         Some(until_s - now_s)
     }
-
-    /// Appends a note that is removed once it is no longer true. It replaces the last such note.
-    pub(crate) fn set_passing(&mut self, note: String) {
-        let reply = self.reply.take();
-        self.clear_passing();
-        self.add(&note);
-        (self.passing, self.reply) = (note, reply);
-    }
-
-    /// Clears the last passing note, and leaves other text.
-    pub(crate) fn clear_passing(&mut self) {
-        let passing = std::mem::take(&mut self.passing);
-        self.remove(&passing);
-    }
-
-    /// Removes a part of the lasting note, if it is still there.
-    pub(crate) fn remove(&mut self, part: &str) {
-        if !part.is_empty() && self.lasting.contains(part) {
-            // With the full stop that joins it to another note.
-            let joined = [format!(". {part}"), format!("{part}. ")];
-            let removed = joined.iter().find(|joined| self.lasting.contains(*joined)).map_or(part, String::as_str);
-            let rest = self.lasting.replacen(removed, "", 1);
-            rest.trim().clone_into(&mut self.lasting);
-        }
-    }
 }
 
 #[cfg(test)]
@@ -103,44 +110,43 @@ mod tests {
     #[test]
     fn a_passing_note_is_cleared_and_leaves_others() {
         let mut notes = Notes::default();
-        notes.set_passing("4 of 8 addresses have names".to_owned());
-        notes.clear_passing();
+        notes.replace(NoteKind::Passing, "4 of 8 addresses have names".to_owned());
+        notes.remove(NoteKind::Passing);
         assert_eq!(notes.text(), "");
-        notes.set_passing("4 of 8 addresses have names".to_owned());
-        notes.add("A file was written");
-        notes.clear_passing();
+        notes.replace(NoteKind::Passing, "4 of 8 addresses have names".to_owned());
+        notes.add("A file was written".to_owned());
+        notes.remove(NoteKind::Passing);
         assert_eq!(notes.text(), "A file was written");
-        notes.passing = "4 of 8 addresses have names".to_owned();
-        notes.add("4 of 8 addresses have names");
-        assert_eq!(notes.text(), "A file was written. 4 of 8 addresses have names");
-        notes.clear_passing();
-        assert_eq!(notes.text(), "A file was written");
-        notes.set_passing("The trace is sorted again".to_owned());
+        notes.add("4 of 8 addresses have names".to_owned());
+        notes.replace(NoteKind::Passing, "4 of 8 addresses have names".to_owned());
+        notes.remove(NoteKind::Passing);
+        assert_eq!(notes.text(), "A file was written. 4 of 8 addresses have names", "a lasting note of the same text");
+        notes.replace(NoteKind::Passing, "The trace is sorted again".to_owned());
         notes.set("Stopped.".to_owned());
-        notes.clear_passing();
+        notes.remove(NoteKind::Passing);
         assert_eq!(notes.text(), "Stopped.");
     }
 
     #[test]
     fn a_passing_note_leaves_the_lasting_ones_before_it() {
         let mut notes = Notes::default();
-        notes.add("The scope was restored");
+        notes.add("The scope was restored".to_owned());
         for count in [4, 6] {
-            notes.set_passing(format!("{count} of 8 addresses have names"));
+            notes.replace(NoteKind::Passing, format!("{count} of 8 addresses have names"));
             assert_eq!(notes.text(), format!("The scope was restored. {count} of 8 addresses have names"));
         }
-        notes.clear_passing();
+        notes.remove(NoteKind::Passing);
         assert_eq!(notes.text(), "The scope was restored");
         // A reply stays as long as without the note.
         notes.reply("The command is copied.".to_owned());
-        notes.set_passing("8 of 8 addresses have names".to_owned());
+        notes.replace(NoteKind::Passing, "8 of 8 addresses have names".to_owned());
         assert_eq!(notes.text(), "The command is copied.");
     }
 
     #[test]
     fn a_reply_hides_the_lasting_note_for_ten_seconds_of_frames() {
         let mut notes = Notes::default();
-        notes.set_passing("4 of 8 addresses have names".to_owned());
+        notes.replace(NoteKind::Passing, "4 of 8 addresses have names".to_owned());
         assert_eq!(notes.expire(5.0), None);
         notes.reply("The command is copied.".to_owned());
         // The window may be idle between the command and the next frame.
@@ -155,7 +161,7 @@ mod tests {
         notes.set("3 spans written".to_owned());
         assert_eq!(notes.text(), "3 spans written");
         notes.reply("The table is copied.".to_owned());
-        notes.add("The trace is damaged");
+        notes.add("The trace is damaged".to_owned());
         assert_eq!(notes.text(), "3 spans written. The trace is damaged");
         notes.reply("The table is copied.".to_owned());
         notes.clear();

@@ -220,7 +220,7 @@ impl App {
         let (folders, writes) = (self.options.folders.as_ref(), &self.writes);
         for tab in &mut self.tabs {
             if let Some(failure) = tab.keeper.take_failure() {
-                tab.notes.add(&failure);
+                tab.notes.add(failure);
             }
         }
         // A tab that was left right after a change is saved as well.

@@ -21,6 +21,7 @@ use super::close_request::CloseRequest;
 use super::cut_short::CutShortTraces;
 use super::desktop::DesktopSettings;
 use super::fonts::Fonts;
+use super::notes::NoteKind;
 use super::open_trace::OpenTrace;
 use super::opened_files::TimelineReader;
 use super::pasted::Chosen;
@@ -296,7 +297,7 @@ impl App {
     }
 
     /// Appends to the text of the status bar.
-    pub(crate) fn add_note(&mut self, note: &str) {
+    pub(crate) fn add_note(&mut self, note: String) {
         self.tab_mut().notes.add(note);
     }
 
@@ -357,7 +358,7 @@ impl App {
     /// Saves the preferences soon after a change. Returns the seconds until this must be called again, if ever.
     pub(super) fn keep_preferences(&mut self, now_s: f64) -> Option<f64> {
         if let Some(failure) = self.preferences_keeper.take_failure() {
-            self.add_note(&failure);
+            self.add_note(failure);
         }
         let folders = self.options.folders.as_ref()?;
         self.preferences_keeper.save_if_due(&self.preferences, (folders, &self.writes), now_s)
@@ -464,7 +465,7 @@ impl App {
             tasks::arrange(job, &tab.wake);
         }
         if !has_scope {
-            tab.notes.remove(answers::RESTORED_SCOPE_NOTE);
+            tab.notes.remove(NoteKind::RestoredScope);
         }
         if let Some(note) = note {
             tab.notes.reply(note);

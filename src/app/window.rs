@@ -382,10 +382,10 @@ impl Shell {
         let demo = std::mem::take(&mut self.demo);
         if let Some(request) = self.follow.take() {
             self.app.follow(request);
-            self.app.add_note(&std::mem::take(&mut self.opening_note));
+            self.app.add_note(std::mem::take(&mut self.opening_note));
         } else if !sources.files().is_empty() {
             self.app.open(sources);
-            self.app.add_note(&std::mem::take(&mut self.opening_note));
+            self.app.add_note(std::mem::take(&mut self.opening_note));
         } else if demo {
             self.app.open_demo();
         } else {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::app::event::{LoadedTrace, TabEvent, TaskError, TaskEvent, TaskId};
+use crate::app::notes::NoteKind;
 use crate::app::open_trace::{OpenTrace, SavedState};
 use crate::app::opened_files::OpenedFiles;
 use crate::app::received::ReceivedData;
@@ -24,7 +25,7 @@ use crate::ui::timeline::saved::SavedTimeline;
 use crate::ui::timeline::state::Timeline;
 
 /// Why a part of a trace is veiled right after it was opened. Shown until the scope is cleared.
-pub(super) const RESTORED_SCOPE_NOTE: &str = "The scope was restored: the crosses in its bar clear it";
+const RESTORED_SCOPE_NOTE: &str = "The scope was restored: the crosses in its bar clear it";
 
 /// Shows resolved names, with the same view and selection.
 fn show_names(tab: &mut Tab, named: &NamedTrace) {
@@ -38,8 +39,8 @@ fn show_names(tab: &mut Tab, named: &NamedTrace) {
     }
     tab.panels.set_modules(named, &snapshot);
     match naming_note(&named.modules) {
-        Some(note) => tab.notes.set_passing(note),
-        None => tab.notes.clear_passing(),
+        Some(note) => tab.notes.replace(NoteKind::Passing, note),
+        None => tab.notes.remove(NoteKind::Passing),
     }
     trace.has_other_stacks = named.has_other_stacks;
     tab.trace = Some(trace);
@@ -184,7 +185,7 @@ impl App {
     fn show_loaded(&mut self, at: usize, loaded: LoadedTrace, sources: Sources) {
         let tab = &mut self.tabs[at];
         if let Some(note) = loaded.note {
-            tab.notes.add(&note);
+            tab.notes.add(note);
         }
         let follow = tab.follow.take();
         let was_followed = follow.is_some();
@@ -192,7 +193,7 @@ impl App {
         let spool = follow.and_then(|mut follow| follow.spool.take());
         if let Some(spool) = spool {
             if !unread.is_empty() {
-                tab.notes.add(&format!("Unreadable data is kept in {}", spool.path().display()));
+                tab.notes.add(format!("Unreadable data is kept in {}", spool.path().display()));
             }
             // A followed file has all other data itself.
             tab.received = Some(ReceivedData::new(spool, unread)).filter(|_| tab.has_only_copy);
@@ -220,8 +221,8 @@ impl App {
         }
         let kept = tab.follow.take().and_then(|mut follow| follow.spool.take()?.keep());
         if let Some(folder) = kept {
-            tab.has_only_copy = false;
-            tab.notes.add(&format!("All received data is in {}", folder.display()));
+            tab.only_copy = OnlyCopy::No;
+            tab.notes.add(format!("All received data is in {}", folder.display()));
         }
         // Files with new offsets return to their previous ones.
         if let Some(timeline) = tab.timeline_mut() {
@@ -320,7 +321,7 @@ impl App {
         let (read, note) = files.saved();
         let tab = &mut self.tabs[at];
         tab.keeper.note_read(read.clone().unwrap_or_default());
-        tab.notes.add(&note.unwrap_or_default());
+        tab.notes.add(note.unwrap_or_default());
         read
     }
 
@@ -347,7 +348,7 @@ impl App {
             tab.panels.restore(panels, &trace.timeline, &tab.wake);
         }
         if selects_saved && !trace.timeline.scope().is_whole() {
-            tab.notes.add(RESTORED_SCOPE_NOTE);
+            tab.notes.replace(NoteKind::RestoredScope, RESTORED_SCOPE_NOTE.to_owned());
         }
     }
 

@@ -58,7 +58,7 @@ impl App {
         tab.awaits_trace = false;
         tab.running = Some(tasks::load_spooled(id, sources, load, reader, &tab.wake));
         tab.notes
-            .add(&format!("Export it to keep it for longer: so far it is in {}", escaped(&folder.to_string_lossy())));
+            .add(format!("Export it to keep it for longer: so far it is in {}", escaped(&folder.to_string_lossy())));
         self.forget_cut_short(folder);
         self.cut_short.held.push(held);
     }

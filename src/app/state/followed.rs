@@ -210,7 +210,7 @@ impl App {
             tab.show_message(TabMessage::for_tab("Some sources could not be followed", text));
         }
         if has_snapshot_only {
-            tab.notes.add("Only the last snapshot was kept: export it to save it");
+            tab.notes.add("Only the last snapshot was kept: export it to save it".to_owned());
             self.keep_last_snapshot(at, unshown);
             return;
         }

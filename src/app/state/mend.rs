@@ -2,6 +2,7 @@
 //! further.
 
 use super::{App, LoadSource};
+use crate::app::notes::NoteKind;
 use crate::app::open_trace::Growth;
 use crate::app::tab::TabMessage;
 use crate::ingest::CachePolicy;
@@ -54,7 +55,7 @@ impl App {
         let sources = trace.sources.clone();
         self.load(self.shown_tab, LoadSource::Files(sources));
         let note = "Files for unwinding stacks were found; the trace is sorted again.";
-        self.tab_mut().notes.set_passing(note.to_owned());
+        self.tab_mut().notes.replace(NoteKind::Passing, note.to_owned());
         if let Some(trace) = &mut self.tab_mut().trace {
             (trace.growth, trace.has_other_stacks) = (Growth::Grows, false);
         }
