@@ -136,6 +136,6 @@ impl Tab {
             let summary = trace.timeline.snapshot().summary();
             summary.spans + summary.instants + summary.counters + summary.samples > 0
         });
-        self.has_only_copy && has_rows
+        self.has_only_copy() && has_rows
     }
 }

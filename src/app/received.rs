@@ -6,6 +6,17 @@ use std::path::PathBuf;
 
 use crate::live::spool_folder::SpoolFolder;
 
+/// Whether a tab has rows that are in no file of the user, because their sources cannot be opened again.
+#[derive(Debug, Default)]
+pub(crate) enum OnlyCopy {
+    #[default]
+    No,
+    /// The rows are still received or sorted.
+    Receiving,
+    /// All are sorted, and the received data is on disk until they are exported.
+    Stored(#[cfg_attr(not(test), expect(dead_code, reason = "dropping it removes the data"))] ReceivedData),
+}
+
 /// The received data of sources that cannot be opened again, which a window that is killed leaves on disk. Dropping it
 /// removes all but the files that could not be read, which are the only copy.
 #[derive(Debug)]

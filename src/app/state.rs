@@ -27,6 +27,7 @@ use super::opened_files::TimelineReader;
 use super::pasted::Chosen;
 use super::preferences::{Preferences, WindowGeometry};
 use super::preferences_keeper::PreferencesKeeper;
+use super::received::OnlyCopy;
 use super::reimport::Reimport;
 use super::tab::Tab;
 use super::tasks::{self, LoadSource, file_name};
@@ -485,7 +486,7 @@ impl App {
         tab.reimport = None;
         tab.awaits_trace = false;
         tab.follow = None;
-        tab.forget_only_copy();
+        tab.only_copy = OnlyCopy::No;
         // The open trace no longer grows, because another is imported.
         tab.stop_growing();
         let located = match &source {

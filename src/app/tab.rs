@@ -15,7 +15,7 @@ use super::reimport::Reimport;
 use super::tasks::FileTask;
 use super::timeline_keeper::TimelineKeeper;
 use crate::app::event::{TabId, TabWake, TaskEvent, TaskId, Wake};
-use crate::app::received::ReceivedData;
+use crate::app::received::OnlyCopy;
 use crate::export::ExportFormat;
 use crate::export::derived::DerivedCounter;
 use crate::model::{Input, SourceFile, Sources};
@@ -91,10 +91,8 @@ pub(super) struct Tab {
     pub(crate) derived: DerivedPanel,
     /// The state before the files are imported again, until they are.
     pub(crate) reimport: Option<Reimport>,
-    /// Whether it has rows of sources that cannot be opened again, which are in no file of the user.
-    pub(crate) has_only_copy: bool,
-    /// The received data of such sources as long as it is not exported. A window that is killed leaves it on disk.
-    pub(crate) received: Option<ReceivedData>,
+    /// Whether it has rows that are nowhere else.
+    pub(crate) only_copy: OnlyCopy,
     /// The errors that the user has not closed, the oldest first. Only that is shown.
     pub(crate) messages: VecDeque<TabMessage>,
     pub(crate) notes: Notes,
@@ -116,9 +114,12 @@ impl TabMessage {
 }
 
 impl Tab {
-    /// Records that the rows are in a file of the user, or go with the trace.
-    pub(super) fn forget_only_copy(&mut self) {
-        (self.has_only_copy, self.received) = (false, None);
+    /// Returns whether it has rows that are in no file of the user.
+    pub(super) fn has_only_copy(&self) -> bool {
+        match self.only_copy {
+            OnlyCopy::No => false,
+            OnlyCopy::Receiving | OnlyCopy::Stored(_) => true,
+        }
     }
 
     /// Creates an empty tab, whose work sends its events to `wake`.
@@ -140,8 +141,7 @@ impl Tab {
             sources: SourcesPanel::default(),
             derived: DerivedPanel::default(),
             reimport: None,
-            has_only_copy: false,
-            received: None,
+            only_copy: OnlyCopy::No,
             messages: VecDeque::new(),
             notes: Notes::default(),
         }

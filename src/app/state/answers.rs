@@ -8,7 +8,7 @@ use crate::app::event::{LoadedTrace, TabEvent, TaskError, TaskEvent, TaskId};
 use crate::app::notes::NoteKind;
 use crate::app::open_trace::{OpenTrace, SavedState};
 use crate::app::opened_files::OpenedFiles;
-use crate::app::received::ReceivedData;
+use crate::app::received::{OnlyCopy, ReceivedData};
 use crate::app::state::App;
 use crate::app::state::followed::AnswerRenewal;
 use crate::app::tab::Tab;
@@ -195,8 +195,11 @@ impl App {
             if !unread.is_empty() {
                 tab.notes.add(format!("Unreadable data is kept in {}", spool.path().display()));
             }
+            let received = ReceivedData::new(spool, unread);
             // A followed file has all other data itself.
-            tab.received = Some(ReceivedData::new(spool, unread)).filter(|_| tab.has_only_copy);
+            if tab.has_only_copy() {
+                tab.only_copy = OnlyCopy::Stored(received);
+            }
         }
         let opened_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let bytes = loaded.snapshot.store().meta().summary.source_bytes;

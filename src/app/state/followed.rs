@@ -9,6 +9,7 @@ use crate::app::follow::{self, FollowTask};
 use crate::app::follow_request::FollowRequest;
 use crate::app::open_trace::Growth;
 use crate::app::opened_files::OpenedFiles;
+use crate::app::received::OnlyCopy;
 use crate::app::state::App;
 use crate::app::tab::TabMessage;
 use crate::app::tasks;
@@ -45,8 +46,8 @@ impl App {
         let tab = &mut self.tabs[at];
         tab.keep_unread_messages();
         tab.awaits_trace = false;
-        tab.forget_only_copy();
-        tab.has_only_copy = request.sources().files().iter().any(|file| is_unseekable(&file.input));
+        let is_unseekable = request.sources().files().iter().any(|file| is_unseekable(&file.input));
+        tab.only_copy = if is_unseekable { OnlyCopy::Receiving } else { OnlyCopy::No };
         tab.follow = Some(follow::start(id, request, &self.options.load, &tab.wake));
     }
 
@@ -224,7 +225,7 @@ impl App {
         }
         if let Some(why) = unsorted {
             let folder = spool.keep().unwrap_or_default();
-            tab.has_only_copy = false;
+            tab.only_copy = OnlyCopy::No;
             let text = format!("{why}. All received data is in {}", folder.display());
             tab.show_message(TabMessage::for_tab("Not enough disk space to sort the received data", text));
             self.keep_last_snapshot(at, unshown);

@@ -356,12 +356,14 @@ fn the_scope_stays_while_files_are_moved() {
 #[cfg(unix)]
 #[test]
 fn received_rows_are_discarded_by_an_answer_unless_they_are_exported() {
+    use crate::app::received::OnlyCopy;
     let folder = tempfile::tempdir().unwrap();
     let mut session = Session::new();
     // A window that is killed leaves the folder, until the rows are elsewhere.
     let received = |session: &mut Session| {
         receive(session, TWO_SPANS, None);
-        let folder = session.app.tab().received.as_ref().expect("the received data is on disk").path().to_owned();
+        let OnlyCopy::Stored(received) = &session.app.tab().only_copy else { panic!("the received data is on disk") };
+        let folder = received.path().to_owned();
         let files = std::fs::read_dir(&folder).unwrap().map(|file| std::fs::read(file.unwrap().path()).unwrap());
         assert!(files.into_iter().any(|bytes| bytes.starts_with(TWO_SPANS.as_bytes())));
         folder
@@ -386,7 +388,7 @@ fn received_rows_are_discarded_by_an_answer_unless_they_are_exported() {
     let mut session = Session::new();
     session.app.follow_files(&[file(folder.path(), "two.json", TWO_SPANS)]);
     session.until("the spans", |session| session.app.timeline_mut().is_some());
-    assert!(session.app.may_quit() && session.app.tab().received.is_none());
+    assert!(session.app.may_quit() && !session.app.tab().has_only_copy());
 }
 
 #[test]

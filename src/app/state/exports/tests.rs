@@ -158,6 +158,7 @@ fn damage_that_an_export_meets_in_a_hidden_tab_is_mended_there() {
 #[cfg(unix)]
 mod pipes {
     use super::*;
+    use crate::app::received::OnlyCopy;
     use crate::app::tests::snapshot;
     use crate::ui::command::LiveCommand;
 
@@ -218,13 +219,13 @@ mod pipes {
         for grows in [false, true] {
             let mut session = Session::new();
             session.app.show_trace(snapshot(TWO_SPANS), "sh".into(), false);
-            session.app.tab_mut().has_only_copy = true;
+            session.app.tab_mut().only_copy = OnlyCopy::Receiving;
             session.choose(CSV, pipe.clone());
             if grows {
                 session.app.show_trace(snapshot(TWO_SPANS), "sh".into(), false);
             }
             read(&mut session, pipe.clone());
-            assert_eq!(session.app.tab().has_only_copy, grows);
+            assert_eq!(session.app.tab().has_only_copy(), grows);
         }
     }
 }
