@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use super::answer_clock::AnswerClock;
 use super::background::{guarded, spawn};
 use super::follow_request::FollowRequest;
 use crate::app::event::{TabEvent, TabWake, TaskError, TaskId};
@@ -40,10 +41,7 @@ pub(super) struct FollowTask {
     is_over: bool,
     /// Closed when the work ends.
     ended: Receiver<()>,
-    /// When the panels last queried a snapshot.
-    pub(super) answered: Option<Instant>,
-    /// Whether a later snapshot is shown than the one that the panels queried.
-    pub(super) has_unanswered: bool,
+    pub(super) answers: AnswerClock,
 }
 
 impl Drop for FollowTask {
@@ -201,8 +199,7 @@ pub(super) fn start(id: TaskId, request: FollowRequest, load: &LoadOptions, wake
         spool: None,
         is_over: false,
         ended,
-        answered: None,
-        has_unanswered: false,
+        answers: AnswerClock::default(),
     }
 }
 

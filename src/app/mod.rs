@@ -2,6 +2,7 @@
 //! pictures without a window. The only module that uses the windowing system.
 
 mod analysis;
+mod answer_clock;
 mod background;
 mod background_writes;
 mod close_request;

@@ -2,7 +2,7 @@
 //! last snapshot.
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::app::event::TaskError;
 use crate::app::follow::{self, FollowTask};
@@ -21,9 +21,6 @@ use crate::query::Snapshot;
 use crate::store::live_lanes::LaneMoves;
 use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::command::LiveCommand;
-
-/// Minimum time between two updates of the panels while a trace grows.
-const ANSWERS_EVERY: Duration = Duration::from_secs(1);
 
 /// How the answers of the panels follow to a new snapshot of the trace.
 #[derive(Debug)]
@@ -137,11 +134,12 @@ impl App {
             return AnswerRenewal::Forget;
         };
         let earlier = tab.trace.as_ref().map(|open| open.timeline.snapshot());
-        let is_due = !is_busy && follow.answered.is_none_or(|answered| answered.elapsed() >= ANSWERS_EVERY);
+        let is_due = !is_busy && follow.answers.wait().is_zero();
         let moves = earlier.and_then(|earlier| later.lane_moves_since(earlier));
-        follow.has_unanswered = moves.is_some() && !is_due;
-        if !follow.has_unanswered {
-            follow.answered = Some(Instant::now());
+        if moves.is_none() || is_due {
+            follow.answers.note_query();
+        } else {
+            follow.answers.note_later_snapshot();
         }
         match moves {
             None => AnswerRenewal::Forget,
@@ -153,14 +151,14 @@ impl App {
     /// Queries the panels again once that is due, for the last snapshot of a trace that is silent.
     pub(in crate::app) fn renew_late_answers(&mut self, ctx: &egui::Context) {
         let tab = self.tab_mut();
-        let Some(follow) = tab.follow.as_mut().filter(|follow| follow.has_unanswered) else { return };
+        let Some(follow) = tab.follow.as_mut().filter(|follow| follow.answers.is_behind()) else { return };
         let Some(trace) = &tab.trace else { return };
-        let left = follow.answered.map_or(Duration::ZERO, |answered| ANSWERS_EVERY.saturating_sub(answered.elapsed()));
+        let left = follow.answers.wait();
         if !left.is_zero() || tab.panels.is_busy() {
             ctx.request_repaint_after(left.max(Duration::from_millis(100)));
             return;
         }
-        (follow.has_unanswered, follow.answered) = (false, Some(Instant::now()));
+        follow.answers.note_query();
         tab.panels.renew(trace.timeline.snapshot(), &tab.wake);
     }
 
