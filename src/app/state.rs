@@ -35,8 +35,8 @@ use crate::app::event::{FileRequest, TabId, TaskId, Wake};
 use crate::base::escape::escaped;
 use crate::base::files;
 use crate::frame::RectBudget;
-use crate::ingest::LoadOptions;
 use crate::ingest::spool::is_unseekable;
+use crate::ingest::{CachePolicy, LoadOptions};
 use crate::model::Sources;
 use crate::model::unwind::UnwindFiles;
 use crate::symbols::unwind::SymbolUnwinding;
@@ -475,6 +475,11 @@ impl App {
 
     /// Imports a trace into a tab. A running export continues.
     pub(super) fn load(&mut self, at: usize, source: LoadSource) {
+        self.load_with(at, source, self.options.load.cache.clone());
+    }
+
+    /// Imports a trace into a tab with another cache.
+    fn load_with(&mut self, at: usize, source: LoadSource, cache: CachePolicy) {
         self.tabs[at].keep(self.options.folders.as_ref(), &self.writes);
         if let LoadSource::Files(sources) = &source {
             // The input of a pipe cannot be opened again.
@@ -495,7 +500,7 @@ impl App {
         };
         let folders = located.map_or(&self.options.symbols.folders, |located| &located.folders).clone();
         let unwind_files: Arc<dyn UnwindFiles> = Arc::new(SymbolUnwinding { folders, has_system: true });
-        let options = LoadOptions { unwind_files: Some(unwind_files), ..self.options.load.clone() };
+        let options = LoadOptions { unwind_files: Some(unwind_files), cache, ..self.options.load.clone() };
         tab.running = Some(tasks::load(id, source, options, reader, &tab.wake));
     }
 

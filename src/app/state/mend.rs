@@ -25,14 +25,9 @@ impl App {
             return;
         }
         let (sources, forgotten) = (trace.sources.clone(), Cache::forget(store.path()));
-        // Imports of other tabs keep their cache.
-        let cache = self.options.load.cache.clone();
-        if forgotten.is_err() {
-            // With the cache, the import would use the damaged store again.
-            self.options.load.cache = CachePolicy::None;
-        }
-        self.load(at, LoadSource::Files(sources.clone()));
-        self.options.load.cache = cache;
+        // With the cache, the import would use the damaged store again.
+        let cache = if forgotten.is_err() { CachePolicy::None } else { self.options.load.cache.clone() };
+        self.load_with(at, LoadSource::Files(sources.clone()), cache);
         let tab = &mut self.tabs[at];
         if let Err(error) = forgotten {
             let text = format!("{sources}: {error}");
