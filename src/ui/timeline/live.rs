@@ -16,7 +16,7 @@ const WIDTH_NS: u64 = 10_000_000_000;
 impl Timeline {
     /// Marks the timeline as growing, and makes the view follow.
     pub(crate) fn set_live(&mut self) {
-        self.live = Some(LiveView { follows: true, ..LiveView::default() });
+        self.live = Some(LiveView::Following(None));
         self.keep_following(true);
     }
 
@@ -31,13 +31,16 @@ impl Timeline {
 
     /// Returns whether the view stays at the right edge.
     pub(crate) fn follows(&self) -> bool {
-        self.live.is_some_and(|live| live.follows && live.followed.is_none_or(|followed| !self.has_moved(&followed)))
+        match self.live {
+            Some(LiveView::Following(followed)) => followed.is_none_or(|followed| !self.has_moved(&followed)),
+            Some(LiveView::Free | LiveView::Held) | None => false,
+        }
     }
 
     /// Moves the view to the right edge, with its current zoom.
     pub(crate) fn follow(&mut self) {
         if self.live.is_some() {
-            self.live = Some(LiveView { follows: true, ..LiveView::default() });
+            self.live = Some(LiveView::Following(None));
             self.view.finish_flight();
             self.show_edge();
         }
@@ -45,21 +48,19 @@ impl Timeline {
 
     /// Keeps the view exactly where it is while the trace grows, even a view of the whole trace.
     pub(crate) fn hold_view(&mut self) {
-        if let Some(live) = &mut self.live {
-            (live.follows, live.is_held) = (false, true);
-        }
+        self.live = self.live.map(|_| LiveView::Held);
     }
 
     /// Keeps the view at the edge. `follows` is the state before the trace grew.
     pub(super) fn keep_following(&mut self, follows: bool) {
-        let Some(live) = self.live else { return };
+        let Some(live) = &mut self.live else { return };
         if !follows {
-            self.live = Some(LiveView { follows: false, ..live });
-            return;
+            live.release();
         }
+        let LiveView::Following(followed) = *live else { return };
         let (start_ns, end_ns) = (self.snapshot.start_ns(), self.snapshot.end_ns());
         let is_short = end_ns.abs_diff(start_ns) <= WIDTH_NS;
-        match live.followed {
+        match followed {
             None if is_short => self.view.show_all(),
             None => self.view.show_exactly(end_ns.saturating_sub_unsigned(WIDTH_NS), end_ns),
             // While the trace was short, all of it was shown.
@@ -81,7 +82,7 @@ impl Timeline {
             | TimelineCommand::ShowTime(_)
             | TimelineCommand::Center(_)
             | TimelineCommand::ShowTrack(_, Some(_))
-            | TimelineCommand::ShowSlice(..) => live.follows = false,
+            | TimelineCommand::ShowSlice(..) => live.release(),
             TimelineCommand::ShowFileMoved(_)
             | TimelineCommand::Select(_)
             | TimelineCommand::ShowTrack(_, None)
@@ -105,10 +106,7 @@ impl Timeline {
 
     fn show_edge(&mut self) {
         self.view.end_at_edge(self.snapshot.end_ns());
-        let now = *self.view.now();
-        if let Some(live) = &mut self.live {
-            live.followed = Some(now);
-        }
+        self.live = Some(LiveView::Following(Some(*self.view.now())));
     }
 
     /// Returns whether the user has moved the view. A change of its size does not count.

@@ -2,12 +2,22 @@
 
 use crate::scene::viewport::Viewport;
 
-/// Whether the view follows, and where it was moved to.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct LiveView {
-    pub(super) follows: bool,
-    /// The view that it was moved to last; a different one was set by the user.
-    pub(super) followed: Option<Viewport>,
-    /// Whether it stays although the bounds of the trace change: it was paused when the sources ended.
-    pub(super) is_held: bool,
+/// How the view changes while the trace grows.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum LiveView {
+    /// It stays at the right edge. It was moved to this view last; a different one was set by the user.
+    Following(Option<Viewport>),
+    /// The user has moved it.
+    Free,
+    /// It stays although the bounds of the trace change: it was paused when the sources ended.
+    Held,
+}
+
+impl LiveView {
+    /// Stops following.
+    pub(super) fn release(&mut self) {
+        if let Self::Following(_) = self {
+            *self = Self::Free;
+        }
+    }
 }

@@ -154,7 +154,7 @@ impl Timeline {
         // A view of the whole trace changes with its bounds.
         let (start_ns, end_ns) = snapshot.drawn_range_ns();
         self.view.set_bounds(start_ns, end_ns);
-        if self.live.is_some_and(|live| live.is_held) {
+        if matches!(self.live, Some(LiveView::Held)) {
             self.view.show_exactly(before.start_ns(), before.end_ns());
         }
         if self.live.is_some() {
