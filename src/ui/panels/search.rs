@@ -46,16 +46,21 @@ impl HitOrder {
     const ALL: [(Self, &'static str); 2] = [(Self::Time, "By time"), (Self::Longest, "Longest")];
 }
 
+/// How the field of the search takes the keyboard.
+#[derive(Debug, Clone, Copy)]
+enum FieldFocus {
+    /// It selects its text, which typing replaces.
+    Select,
+    /// It moves its cursor to the end of its text.
+    End,
+}
+
 /// The search field, its hits and their list.
-#[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
 #[derive(Debug)]
 pub(crate) struct SearchPanel {
     text: String,
-    focuses: bool,
-    /// Whether the next frame selects the text.
-    selects: bool,
-    /// Whether the next frame moves the cursor to the end of the text.
-    extends: bool,
+    /// Whether the next frame gives the keyboard to the field.
+    focus: Option<FieldFocus>,
     /// Whether it was closed since its last query.
     is_closed: bool,
     error: Option<String>,
@@ -82,9 +87,7 @@ impl Default for SearchPanel {
     fn default() -> Self {
         Self {
             text: String::new(),
-            focuses: false,
-            selects: false,
-            extends: false,
+            focus: None,
             is_closed: false,
             error: None,
             hint: None,
@@ -106,14 +109,14 @@ impl SearchPanel {
     /// Focuses the field in the next frame, and selects its text, which typing replaces. Returns the query for the text
     /// if that was closed before.
     pub(crate) fn reopen(&mut self) -> Option<Question> {
-        (self.focuses, self.selects) = (true, true);
+        self.focus = Some(FieldFocus::Select);
         if std::mem::take(&mut self.is_closed) { self.question() } else { None }
     }
 
     /// Replaces the typed filter, and gives the keyboard to the field. Returns its query, unless that is invalid or
     /// empty.
     pub(crate) fn set_text(&mut self, text: String) -> Option<Question> {
-        (self.focuses, self.selects, self.extends) = (true, false, true);
+        self.focus = Some(FieldFocus::End);
         self.highlight(text)
     }
 
@@ -213,11 +216,17 @@ impl SearchPanel {
         Some(current.hit.row)
     }
 
-    /// Returns the query for the text; `None` if the text is invalid or empty.
+    /// Drops all answers. Returns the query for the text; `None` if the text is invalid or empty.
     fn question(&mut self) -> Option<Question> {
         (self.hits, self.unanswered, self.is_closed) = (None, None, false);
-        (self.hint, self.longest, self.has_asked_longest) = (None, LongestList::default(), false);
+        (self.longest, self.has_asked_longest) = (LongestList::default(), false);
         (self.number, self.asked_number) = (None, None);
+        self.parse()
+    }
+
+    /// Parses the text, and records what is wrong with it. Returns its query; `None` if it is invalid or empty.
+    fn parse(&mut self) -> Option<Question> {
+        self.hint = None;
         match Filter::parse(&self.text) {
             Ok(filter) => {
                 (self.error, self.hint) = (None, mistyped_key(&filter));
@@ -292,14 +301,12 @@ impl SearchPanel {
         if is_cut {
             response.clone().on_hover_text(tip(&self.text));
         }
-        if std::mem::take(&mut self.focuses) {
+        if let Some(focus) = self.focus.take() {
             response.request_focus();
-        }
-        if std::mem::take(&mut self.selects) {
-            field::select_all(ui, &response, &self.text);
-        }
-        if std::mem::take(&mut self.extends) {
-            field::move_to_end(ui, &response, &self.text);
+            match focus {
+                FieldFocus::Select => field::select_all(ui, &response, &self.text),
+                FieldFocus::End => field::move_to_end(ui, &response, &self.text),
+            }
         }
         // Escape clears this field; otherwise it would drop the focus and clear the selection too.
         let filter = egui::EventFilter { escape: true, horizontal_arrows: true, ..egui::EventFilter::default() };
@@ -459,25 +466,17 @@ impl SearchPanel {
 
 impl DockPanel for SearchPanel {
     fn forget(&mut self) -> Option<Question> {
-        let (is_closed, unanswered) = (self.is_closed, self.unanswered);
+        let (order, is_closed, unanswered) = (self.order, self.is_closed, self.unanswered);
         let (text, scope) = (std::mem::take(&mut self.text), std::mem::take(&mut self.scope));
-        *self = Self { text, order: self.order, scope, ..Self::default() };
-        let question = self.question();
-        let unanswered = unanswered.map(UnansweredNeighbour::without_row).filter(|_| question.is_some());
-        (self.is_closed, self.unanswered) = (is_closed, unanswered);
+        *self = Self { text, is_closed, order, scope, ..Self::default() };
+        let question = self.parse();
+        self.unanswered = unanswered.map(UnansweredNeighbour::without_row).filter(|_| question.is_some());
         question
     }
 
     fn renew(&mut self) -> Option<Question> {
-        let (hits, unanswered, is_closed) = (self.hits.take(), self.unanswered, self.is_closed);
-        let (longest, has_asked_longest) = (std::mem::take(&mut self.longest), self.has_asked_longest);
-        let numbers = (self.number, self.asked_number);
-        let question = self.question();
-        (self.hits, self.unanswered, self.is_closed) = (hits, unanswered, is_closed);
         // The longest hits are queried again once the new hits arrive.
-        (self.longest, self.has_asked_longest) = (longest, has_asked_longest);
-        (self.number, self.asked_number) = numbers;
-        question
+        self.parse()
     }
 
     fn move_rows(&mut self, moves: &LaneMoves) {
