@@ -73,7 +73,7 @@ impl Timeline {
                 self.tracks.set_to_reveal(self.selection.span());
                 let job = self.step_row(kind, down);
                 if job.is_none() {
-                    self.tracks.take_reveal();
+                    self.tracks.set_to_reveal(None);
                 }
                 return job;
             }
@@ -134,7 +134,8 @@ impl Timeline {
     /// Sets rows that were laid out in the background, unless a later layout was requested.
     pub(crate) fn set_arranged(&mut self, arranged: ArrangeResult) {
         let Some((Arranged { layout, summaries }, changed)) = self.tracks.accept(arranged) else { return };
-        let anchor = if self.tracks.take_keep_first_row() { self.row_anchor() } else { None };
+        let after = self.tracks.take_after_layout();
+        let anchor = if after.keeps_first_row { self.row_anchor() } else { None };
         self.rows.set_layout(layout);
         self.set_custom_summaries(summaries.as_ref());
         for kind in changed {
@@ -145,14 +146,14 @@ impl Timeline {
             self.return_to_anchor(anchor, None);
         }
         #[expect(clippy::cast_precision_loss, reason = "a part of some million pixels")]
-        if let Some(part) = self.tracks.take_scroll() {
+        if let Some(part) = after.part {
             self.scroll_to(part * self.rows.layout.height_px() as f64);
         }
-        if let Some(row) = self.tracks.take_reveal() {
+        if let Some(row) = after.row {
             self.scroll_to_row(row);
         }
         #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
-        if let Some(header) = self.tracks.take_header().and_then(|header| self.rows.layout.group_of(header)) {
+        if let Some(header) = after.header.and_then(|header| self.rows.layout.group_of(header)) {
             self.scroll_to(header.top_px as f64);
         }
     }

@@ -135,7 +135,7 @@ fn show_group(
     }
     context_menu(&response).show(|ui| menu_bar::scrolled(ui, |ui| menu(ui, timeline, group.kind, commands)));
     if let GroupKind::Custom(named) = group.kind
-        && timeline.tracks.named() == Some(named)
+        && timeline.tracks.renaming() == Some(named)
     {
         let field_rect = Rect::from_min_max(pos2(rect.left() + INDENT, rect.top() + 1.0), rect.max - vec2(4.0, 2.0));
         commands.extend(show_name_field(timeline, ui, named, field_rect.intersect(clip), theme));

@@ -37,23 +37,28 @@ pub(super) struct TrackState {
     awaits_rows: bool,
     /// Groups that were folded or hidden while a layout was computed.
     folded_meanwhile: Vec<GroupKind>,
-    /// Row to scroll to after the layout.
-    to_reveal: Option<RowIdx>,
-    /// Position to scroll to after the layout, as a fraction of the height of all rows.
-    to_scroll: Option<f64>,
-    /// Whether the first row in view stays there after the layout.
-    keeps_first_row: bool,
+    after_layout: AfterLayout,
     focuses_filter: bool,
     /// The filter that a jump has cleared, until another is set.
     cleared_filter: String,
     /// The last row that was refused, until it is reported.
     refused: Option<RefusedRow>,
     /// The group whose name is edited.
-    names: Option<CustomGroupId>,
-    /// Header to scroll to after the layout.
-    to_header: Option<GroupKind>,
+    renaming: Option<CustomGroupId>,
     /// The last counts of tracks for an order.
     ranks: Option<TrackRanks>,
+}
+
+/// Where the view scrolls after the next layout.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct AfterLayout {
+    /// A row to scroll to, if it is out of view.
+    pub(super) row: Option<RowIdx>,
+    /// A position, as a fraction of the height of all rows.
+    pub(super) part: Option<f64>,
+    pub(super) header: Option<GroupKind>,
+    /// Whether the first row in view stays at the top.
+    pub(super) keeps_first_row: bool,
 }
 
 /// How counters are drawn: their forms, and the rows that several share.
@@ -104,7 +109,7 @@ impl TrackState {
     pub(super) fn restore(&mut self, arrangement: Arrangement, scrolled_part: Option<f64>) {
         self.arrangement = arrangement;
         CounterForm::sort(&mut self.arrangement.counters);
-        self.to_scroll = scrolled_part.filter(|part| part.is_finite());
+        self.after_layout.part = scrolled_part.filter(|part| part.is_finite());
     }
 
     /// Scrolls to a row after the next layout, whose filter is cleared.
@@ -117,7 +122,7 @@ impl TrackState {
 
     /// Scrolls to a row after the next layout, if it is out of view.
     pub(super) fn set_to_reveal(&mut self, row: Option<RowIdx>) {
-        self.to_reveal = row;
+        self.after_layout.row = row;
     }
 
     /// Returns the filter that a jump has cleared; may be empty.
@@ -217,7 +222,7 @@ impl TrackState {
         let Arrangement { custom_groups, folded, .. } = &mut self.arrangement;
         let changed = change(custom_groups);
         folded.custom_groups.retain(|&group| custom_groups.get(group).is_some());
-        self.names.take_if(|group| custom_groups.get(*group).is_none());
+        self.renaming.take_if(|group| custom_groups.get(*group).is_none());
         changed
     }
 
@@ -228,23 +233,18 @@ impl TrackState {
     }
 
     /// Returns the group whose name is edited.
-    pub(super) fn named(&self) -> Option<CustomGroupId> {
-        self.names
+    pub(super) fn renaming(&self) -> Option<CustomGroupId> {
+        self.renaming
     }
 
     /// Shows the field of a group's name, or hides it.
     pub(super) fn edit_name(&mut self, group: Option<CustomGroupId>) {
-        self.names = group;
+        self.renaming = group;
     }
 
     /// Scrolls to a header after the next layout.
     pub(super) fn show_header_when_laid_out(&mut self, header: GroupKind) {
-        self.to_header = Some(header);
-    }
-
-    /// Takes the header to scroll to after a layout.
-    pub(super) fn take_header(&mut self) -> Option<GroupKind> {
-        self.to_header.take()
+        self.after_layout.header = Some(header);
     }
 
     /// Records that a group could not be made.
@@ -367,24 +367,14 @@ impl TrackState {
         arrange::pinned_layout(snapshot, &self.arrangement, &RowHeights::new(self.density, scale))
     }
 
-    /// Takes the position to scroll to after a layout, as a fraction of the height of all rows.
-    pub(super) fn take_scroll(&mut self) -> Option<f64> {
-        self.to_scroll.take()
-    }
-
-    /// Takes the row to scroll to after a layout.
-    pub(super) fn take_reveal(&mut self) -> Option<RowIdx> {
-        self.to_reveal.take()
+    /// Takes where the view scrolls after a layout.
+    pub(super) fn take_after_layout(&mut self) -> AfterLayout {
+        std::mem::take(&mut self.after_layout)
     }
 
     /// Keeps the first row in view at the top after the next layout.
     pub(super) fn keep_first_row(&mut self) {
-        self.keeps_first_row = true;
-    }
-
-    /// Takes whether the first row in view stays there after a layout.
-    pub(super) fn take_keep_first_row(&mut self) -> bool {
-        std::mem::take(&mut self.keeps_first_row)
+        self.after_layout.keeps_first_row = true;
     }
 
     pub(super) fn focus_filter(&mut self) {
