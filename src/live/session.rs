@@ -110,12 +110,12 @@ struct LiveSource {
     /// Its path without the number of its trace, and that number.
     first_path: PathBuf,
     trace_number: usize,
-    fed: Receiver<FeedItem>,
+    /// The items that its thread sends; `None` once it has ended.
+    fed: Option<Receiver<FeedItem>>,
     bytes: Arc<AtomicU64>,
     command: Option<StartedCommand>,
     /// Events that do not fit in the queue yet.
     pending: VecDeque<(i64, LiveEvent)>,
-    has_ended: bool,
     /// Whether it connected to a listener.
     is_connection: bool,
     is_no_trace: bool,
@@ -143,11 +143,10 @@ impl LiveSource {
             first_path: path.clone(),
             path,
             trace_number: 1,
-            fed,
+            fed: Some(fed),
             bytes,
             command,
             pending: VecDeque::new(),
-            has_ended: false,
             is_connection,
             is_no_trace: false,
             names: LiveNames::default(),
@@ -234,12 +233,10 @@ impl LiveSession {
         let first_path = first_path.clone();
         let (path, trace_number) = self.distinct(&first_path, trace_number + 1);
         let now_ns = nanos(self.began.elapsed());
-        let (_, none) = crossbeam_channel::bounded(0);
         let source = &mut self.sources[position];
-        let (fed, bytes, command) =
-            (std::mem::replace(&mut source.fed, none), std::mem::take(&mut source.bytes), source.command.take());
+        let Some(fed) = source.fed.take() else { return };
+        let (bytes, command) = (std::mem::take(&mut source.bytes), source.command.take());
         let is_connection = source.is_connection;
-        source.has_ended = true;
         self.orderer.end(position);
         self.orderer.tick(now_ns);
         self.orderer.add_source(now_ns, !is_connection);
@@ -347,7 +344,7 @@ impl LiveSession {
         }
         has_worked |= self.release(out)?;
         for position in active {
-            if self.sources[position].has_ended && !self.orderer.active().contains(&position) {
+            if self.sources[position].fed.is_none() && !self.orderer.active().contains(&position) {
                 self.finish(position, out)?;
             }
         }
@@ -383,8 +380,10 @@ impl LiveSession {
         let now_ns = nanos(self.began.elapsed());
         let source = &mut self.sources[position];
         let mut has_worked = false;
-        if source.pending.is_empty() && !source.has_ended {
-            match source.fed.try_recv() {
+        if source.pending.is_empty()
+            && let Some(fed) = &source.fed
+        {
+            match fed.try_recv() {
                 Ok(FeedItem::Tracks(tracks)) => {
                     source.tables.extend(tracks.into_iter().map(LiveTableRow::Track).filter(|_| self.keeps_tables));
                 }
@@ -413,7 +412,7 @@ impl LiveSession {
                 }
                 Err(TryRecvError::Empty) => return false,
                 Err(TryRecvError::Disconnected) => {
-                    source.has_ended = true;
+                    source.fed = None;
                     self.orderer.end(position);
                     self.orderer.tick(now_ns);
                 }
@@ -487,8 +486,8 @@ impl LiveSession {
         let mut select = Select::new();
         let mut count = 0;
         let active = self.orderer.active().iter().map(|&position| &self.sources[position]);
-        for source in active.filter(|source| source.pending.is_empty() && !source.has_ended) {
-            select.recv(&source.fed);
+        for fed in active.filter(|source| source.pending.is_empty()).filter_map(|source| source.fed.as_ref()) {
+            select.recv(fed);
             count += 1;
         }
         for listener in &self.listeners {

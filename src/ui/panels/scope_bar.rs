@@ -85,7 +85,7 @@ impl ScopeBar {
                 change(ScopeCommand::ClearTracks);
             }
             let arrangement = timeline.arrangement();
-            let hides_tracks = !arrangement.filter.trim().is_empty() || !arrangement.folded.hidden.is_empty();
+            let hides_tracks = arrangement.is_filtered() || !arrangement.folded.hidden.is_empty();
             if scope.tracks.is_all() && hides_tracks {
                 let text = RichText::new("with hidden tracks").color(theme.weak_text);
                 ui.label(text).on_hover_text("Shift + drag across tracks selects only those that it crosses");

@@ -21,7 +21,7 @@ pub(super) fn show(timeline: &Timeline, ui: &mut Ui, layout: &TimelineLayout, th
         let issues = || ("Import issues say why", Command::App(AppCommand::Toggle(ToolWindow::Losses)));
         let text = if timeline.is_live() { "No events so far." } else { "This trace has no events." };
         (text, (!snapshot.losses().is_empty()).then(issues))
-    } else if !arrangement.filter.trim().is_empty() {
+    } else if arrangement.is_filtered() {
         let clear = ("Clear the filter", rows(RowCommand::Filter(String::new())));
         ("No track name matches.", Some(clear))
     } else if !arrangement.folded.hidden.is_empty() {

@@ -70,10 +70,7 @@ impl Overlays {
     }
 
     pub(super) fn lit_spans(&self) -> Option<&LitSpans> {
-        self.lit.as_ref().and_then(|lit| match lit {
-            Lit::Spans(spans) => Some(spans),
-            Lit::Row(_) => None,
-        })
+        spans_of(self.lit.as_ref())
     }
 
     pub(super) fn lit_row(&self) -> Option<RowIdx> {
@@ -85,9 +82,8 @@ impl Overlays {
 
     /// Sets the lit part. Returns whether spans have other colours.
     pub(super) fn set_lit(&mut self, lit: Option<Lit>) -> bool {
-        let before = self.lit_spans().cloned();
-        self.lit = lit;
-        self.lit_spans() != before.as_ref()
+        let before = std::mem::replace(&mut self.lit, lit);
+        self.lit_spans() != spans_of(before.as_ref())
     }
 
     pub(super) fn hits(&self) -> Option<&Hits> {
@@ -114,4 +110,12 @@ impl Overlays {
         let filtered = self.filtered.take().zip(moves);
         self.filtered = filtered.map(|(filtered, moves)| Arc::new(filtered.outdated().moved(moves)));
     }
+}
+
+/// Returns the lit spans, unless a row is lit.
+fn spans_of(lit: Option<&Lit>) -> Option<&LitSpans> {
+    lit.and_then(|lit| match lit {
+        Lit::Spans(spans) => Some(spans),
+        Lit::Row(_) => None,
+    })
 }
