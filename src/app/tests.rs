@@ -127,7 +127,7 @@ impl Session {
     }
 
     /// Clicks on the first matching text. Returns false if there is none.
-    fn click_text(&mut self, text: &str) -> bool {
+    pub(super) fn click_text(&mut self, text: &str) -> bool {
         let position = self.texts.iter().position(|shown| shown == text).map(|text| self.positions[text]);
         if let Some(position) = position {
             self.click(position.x, position.y);

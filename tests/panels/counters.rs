@@ -145,8 +145,7 @@ fn a_counter_is_drawn_as_its_changes_or_its_rate_and_that_is_kept_with_the_trace
     // 4 in 100 us and -2 in 300 us.
     let has_rates = |session: &Session| session.says("queue length -6667 to 40k /s, unfolded");
     session.until("the rates", has_rates);
-    session.harness.run_steps(8);
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    session.wait_for_the_write();
     let mut again = session.started_again(SCREEN);
     again.harness.state_mut().open_files(&[path]);
     again.until("the rates", has_rates);
@@ -211,8 +210,7 @@ fn counters_of_a_scope_share_a_row_with_a_scale_for_each_unit_and_that_is_kept_w
     session.until("the values", |session| {
         session.says("heap (bytes): 300 bytes  ·  changed by +200") && session.says("depth n: 3")
     });
-    session.harness.run_steps(8);
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    session.wait_for_the_write();
     let mut again = session.started_again(SCREEN);
     again.harness.state_mut().open_files(&[path]);
     again.until("the row of both", is_shared);

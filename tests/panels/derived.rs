@@ -141,8 +141,7 @@ fn a_track_of_the_scope_outlives_the_window_and_is_made_again() {
     session.harness.run_steps(2);
     session.click("Count");
     session.until("the count", |session| session.says("Derived track Count: 1 track, 0 to "));
-    session.harness.run_steps(8);
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    session.wait_for_the_write();
     let path = session.capture.with_file_name("calls.json");
     let mut again = session.started_again(SCREEN);
     again.harness.state_mut().open_files(&[path]);

@@ -172,8 +172,8 @@ fn a_change_while_another_is_written_is_not_lost_and_a_window_that_is_left_alone
 #[test]
 fn a_tab_that_is_left_right_after_a_change_is_saved_too() {
     let mut session = Session::with_capture(SCREEN, 1.0);
-    session.harness.run_steps(3);
-    session.wait_for_the_write();
+    // An opened trace has no change to save.
+    session.harness.run_steps(8);
     session.press(Modifiers::NONE, Key::M);
     let other = session.capture.with_file_name("other.json");
     let span = r#"[{"ph":"X","name":"other","pid":9,"tid":9,"ts":0,"dur":10}]"#;

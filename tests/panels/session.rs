@@ -62,9 +62,10 @@ impl Session {
             std::thread::sleep(std::time::Duration::from_millis(300));
             let now = self.saved_times();
             if now == std::mem::replace(&mut before, now.clone()) && !now.is_empty() {
-                break;
+                return;
             }
         }
+        panic!("no state was written: {before:?}");
     }
 
     /// Returns when each saved state of a trace was written.

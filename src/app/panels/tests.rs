@@ -143,3 +143,46 @@ fn a_panel_that_asks_in_the_frame_of_its_pin_gets_the_answer() {
     session.until("the count of the pinned panel", |session| session.shows("1 name"));
     assert!(session.app.tab().panels.is_pinned());
 }
+
+#[test]
+fn a_failed_query_of_a_panel_is_repeated_by_its_button() {
+    let mut session = Session::new();
+    session.app.show_trace(snapshot(TWO_SPANS), "two".into(), false);
+    for (panel, kind) in [
+        (Panel::Spans, QuestionKind::Longest),
+        (Panel::Counters, QuestionKind::Counters),
+        (Panel::Scheduling, QuestionKind::Scheduling),
+        (Panel::HeatMap, QuestionKind::HeatMap),
+    ] {
+        session.app.act(Command::Panel(PanelCommand::Show(panel)));
+        session.frame(Vec::new());
+        session.until("the answer", |session| !session.app.tab().panels.is_busy());
+        session.app.tab_mut().panels.set.get_mut(panel).fail(kind, "the disk is gone");
+        session.frame(Vec::new());
+        assert!(session.shows("the disk is gone") && session.click_text("Count"), "{panel:?}");
+        session.frame(Vec::new());
+        assert!(session.app.tab().panels.is_busy() && !session.shows("the disk is gone"), "{panel:?}");
+        session.until("the answer", |session| !session.app.tab().panels.is_busy());
+    }
+}
+
+#[test]
+fn the_heat_map_of_a_trace_that_grows_is_counted_again_without_progress() {
+    for is_live in [true, false] {
+        let mut session = Session::new();
+        session.app.show_trace(snapshot(TWO_SPANS), "two".into(), false);
+        if is_live {
+            session.app.timeline_mut().expect("a timeline").set_live();
+        }
+        session.app.act(Command::Panel(PanelCommand::Show(Panel::HeatMap)));
+        (0..2).for_each(|_| session.frame(Vec::new()));
+        session.until("the map", |session| !session.app.tab().panels.is_busy());
+        let tab = session.app.tab_mut();
+        let trace = tab.trace.as_ref().expect("a trace");
+        tab.panels.renew(trace.timeline.snapshot(), &tab.wake);
+        // Its answer is not handled yet.
+        (0..2).for_each(|_| session.frame(Vec::new()));
+        assert!(session.app.tab().panels.is_busy());
+        assert_eq!(session.shows("Stop"), !is_live, "{:?}", session.texts);
+    }
+}
