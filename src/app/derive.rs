@@ -96,7 +96,7 @@ mod tests {
     use crate::query::derived::DerivedKind;
     use crate::ui::command::{Command, DerivedCommand, TimelineCommand};
     use crate::ui::purpose::Purpose;
-    use crate::ui::questions::SelectedScope;
+    use crate::ui::selected_scope::SelectedScope;
 
     #[test]
     fn a_derived_track_without_rows_has_no_range_of_values() {

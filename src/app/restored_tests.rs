@@ -17,7 +17,7 @@ use crate::ui::command::{
 };
 use crate::ui::panel::Panel;
 use crate::ui::purpose::Purpose;
-use crate::ui::questions::SelectedScope;
+use crate::ui::selected_scope::SelectedScope;
 use crate::ui::timeline::saved::SavedTimeline;
 
 /// Returns a store of no more than the first of [`TWO_SPANS`], as a preview.

@@ -25,7 +25,7 @@ use crate::ui::chrome::live_badge::LiveStatus;
 use crate::ui::command_table::ReloadState;
 use crate::ui::panels::derived::DerivedPanel;
 use crate::ui::panels::sources::SourcesPanel;
-use crate::ui::questions::SelectedScope;
+use crate::ui::selected_scope::SelectedScope;
 use crate::ui::timeline::state::Timeline;
 
 /// An export of the trace of a tab.

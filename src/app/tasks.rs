@@ -31,7 +31,7 @@ use crate::store::{RowIdx, Store};
 use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::chrome::file_picker::FolderEntry;
 use crate::ui::purpose::Purpose;
-use crate::ui::questions::SelectedScope;
+use crate::ui::selected_scope::SelectedScope;
 use crate::ui::timeline::track_ranks::RankSource;
 use crate::ui::timeline::tracks::ArrangeJob;
 

@@ -9,7 +9,7 @@ use super::preferences::Folders;
 use super::state_keeper::StateKeeper;
 use crate::store::lane::RowIdx;
 use crate::ui::panel::SavedPanels;
-use crate::ui::questions::SelectedScope;
+use crate::ui::selected_scope::SelectedScope;
 use crate::ui::timeline::saved::SavedTimeline;
 
 /// Unsaved changes of a tab's timeline.

@@ -13,7 +13,7 @@ use crate::ui::chrome::progress::bytes_text;
 use crate::ui::command::{AppCommand, Command, PanelCommand, ScopeCommand, TimelineCommand};
 use crate::ui::panel::{DockTab, Panel, PinId};
 use crate::ui::purpose::Purpose;
-use crate::ui::questions::SelectedScope;
+use crate::ui::selected_scope::SelectedScope;
 
 impl Session {
     /// Chooses a file in a dialog of the active tab.

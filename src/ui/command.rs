@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use super::panel::{DockTab, Panel, PinId};
 use super::purpose::Purpose;
-use super::questions::{CodeRequest, Question, SampledFunction, SelectedScope};
+use super::questions::{CodeRequest, Question, SampledFunction};
+use super::selected_scope::SelectedScope;
 use super::settings::{Navigation, RulerOrigin, SecondStart, Sizes, TableLayout};
 use crate::model::{NameIdx, Sources, TrackIdx};
 use crate::query::derived::DerivedKind;
@@ -21,7 +22,7 @@ use crate::scene::custom_groups::CustomGroupId;
 use crate::scene::palette::Colors;
 use crate::scene::rows::{GroupKind, TrackDensity};
 use crate::store::lane::RowIdx;
-use crate::ui::questions::TimeRange;
+use crate::ui::selected_scope::TimeRange;
 
 /// Limit for a copied text. An X server passes a text of the clipboard in one request of at most 16 MiB. A program that
 /// pastes a longer one would wait forever.

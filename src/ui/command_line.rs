@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use regex::Regex;
 
-use super::questions::SelectedScope;
+use super::selected_scope::SelectedScope;
 use crate::base::shell::{quoted, quoted_path};
 use crate::model::{Id, SourceFile, Sources, TrackIdx, TrackKind, TrackSet};
 use crate::query::Snapshot;

@@ -12,6 +12,7 @@ pub(crate) mod panels;
 pub(crate) mod purpose;
 pub(crate) mod questions;
 pub(crate) mod recent;
+pub(crate) mod selected_scope;
 pub(crate) mod settings;
 pub(crate) mod theme;
 pub(crate) mod timeline;

@@ -5,21 +5,17 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use crate::frame::filtered::Filtered;
-use crate::model::{ProcessIdx, Sources, TrackIdx, TrackSet};
+use crate::model::{ProcessIdx, Sources, TrackIdx};
 use crate::query::Snapshot;
-use crate::query::drawn_unit::AxisUnit;
-use crate::query::filter::Filter;
 use crate::query::flame::{FlamePicture, FlameView, FunctionKey};
 use crate::query::group_choice::GroupChoice;
 use crate::query::groups::GroupBy;
 use crate::query::heat_map::{HeatMap, HeatMapAxis};
-use crate::query::matcher::Matcher;
 use crate::query::overlay::NameOverlay;
 use crate::query::sample_table::{SampleBy, SampleTable};
 use crate::query::samples::SampleEvent;
 use crate::query::scheduling::{ScheduledKind, ScheduledTime, Scheduling};
 use crate::query::scheduling_order::SchedulingColumn;
-use crate::query::scope::Scope;
 use crate::query::search::{Hit, Hits, moved_hits};
 use crate::query::stacks::CallPaths;
 use crate::store::lane::RowIdx;
@@ -34,49 +30,7 @@ use crate::ui::panels::counter_lines::CounterLines;
 use crate::ui::panels::group_lines::GroupLines;
 use crate::ui::panels::sample_lines::SampleLines;
 use crate::ui::panels::table_order::{OrderedRows, TableSort};
-
-/// A time range, from its first nanosecond to the first after it; `None` for the whole trace.
-pub(crate) type TimeRange = Option<(i64, i64)>;
-
-/// The selected part of the trace. Clones are cheap.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct SelectedScope {
-    pub(crate) range: TimeRange,
-    pub(crate) tracks: TrackSet,
-    /// A valid filter; may be empty.
-    pub(crate) filter: Arc<str>,
-}
-
-impl SelectedScope {
-    /// Returns whether nothing is selected, so that queries cover the whole trace.
-    #[must_use]
-    pub(crate) fn is_whole(&self) -> bool {
-        self.range.is_none() && self.tracks.is_all() && self.filter.is_empty()
-    }
-
-    /// Converts to a scope of a trace, with another filter in addition. Compiles both filters.
-    #[must_use]
-    pub(crate) fn with_filter(&self, snapshot: &Snapshot, more: &str) -> Scope {
-        // Panels accept only valid filters.
-        let filters = [&*self.filter, more].map(|text| Filter::parse(text).unwrap_or_default());
-        let terms = filters.into_iter().flat_map(|filter| filter.terms).collect();
-        let range = Scope::from_range(self.range.map(|(from_ns, _)| from_ns), self.range.map(|(_, to_ns)| to_ns));
-        Scope { tracks: self.tracks.clone(), ..range }.matching(Matcher::new(snapshot, &Filter { terms }))
-    }
-
-    /// Describes the scope, for the title of a panel. `unit` is that of the trace.
-    #[must_use]
-    pub(crate) fn title(&self, unit: &AxisUnit) -> String {
-        match self.range {
-            None if self.is_whole() => "of the whole trace".to_owned(),
-            Some((from_ns, to_ns)) if self.tracks.is_all() && self.filter.is_empty() => {
-                let length = unit.length_text(to_ns.abs_diff(from_ns));
-                length.map_or_else(|| "of the selection".to_owned(), |length| format!("of the selected {length}"))
-            }
-            _ => "of the scope".to_owned(),
-        }
-    }
-}
+use crate::ui::selected_scope::SelectedScope;
 
 /// A query. A new one replaces a running one of its kind.
 #[derive(Debug, Clone, PartialEq, Eq)]

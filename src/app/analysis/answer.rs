@@ -36,8 +36,9 @@ use crate::ui::panels::group_lines::GroupLines;
 use crate::ui::panels::table_order::{OrderedRows, TableData, TableSort};
 use crate::ui::questions::{
     Answer, FlameAnswer, GroupFacts, HeatMapQuestion, NameQuery, NamedTrace, NeighbourHit, PathsOf, PathsQuestion,
-    PtrEq, Question, SampleQuestion, SchedulingAnswer, SchedulingQuestion, SelectedScope,
+    PtrEq, Question, SampleQuestion, SchedulingAnswer, SchedulingQuestion,
 };
+use crate::ui::selected_scope::SelectedScope;
 
 /// Number of longest spans listed for a group.
 const LONGEST_COUNT: usize = 100;

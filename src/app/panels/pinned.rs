@@ -10,7 +10,8 @@ use crate::store::live_lanes::LaneMoves;
 use crate::ui::panel::{DockTab, Panel, PinId};
 use crate::ui::panels::dock_panel::DockPanel;
 use crate::ui::panels::scope_bar::scope_text;
-use crate::ui::questions::{Question, QuestionKind, SelectedScope};
+use crate::ui::questions::{Question, QuestionKind};
+use crate::ui::selected_scope::SelectedScope;
 use crate::ui::timeline::state::Timeline;
 
 /// Limit for the pinned panels of a trace, whose answers stay in memory.

@@ -9,7 +9,7 @@ use crate::ui::panel::{DockTab, Panel, PinId};
 use crate::ui::panels::PanelContext;
 use crate::ui::panels::dock::{Dock, DockHead, PinState};
 use crate::ui::panels::dock_panel::{DockPanel, PanelView};
-use crate::ui::questions::SelectedScope;
+use crate::ui::selected_scope::SelectedScope;
 
 /// Shows a pinned panel. `view` is that of the panels that follow the scope.
 pub(super) fn show_pinned(ui: &mut Ui, all: &mut PinnedPanels, id: PinId, view: &PanelView<'_>) -> Vec<Command> {

@@ -13,7 +13,7 @@ use crate::ingest::LoadOptions;
 use crate::model::Sources;
 use crate::scene::color::Shade;
 use crate::ui::command::{ScopeCommand, TimelineCommand};
-use crate::ui::questions::SelectedScope;
+use crate::ui::selected_scope::SelectedScope;
 use crate::ui::settings::Navigation;
 use crate::ui::theme::Theme;
 

@@ -16,7 +16,7 @@ use crate::query::Snapshot;
 use crate::query::derived::DerivedTrack;
 use crate::ui::chrome::progress::bytes_text;
 use crate::ui::chrome::status_bar::events_text;
-use crate::ui::questions::SelectedScope;
+use crate::ui::selected_scope::SelectedScope;
 use crate::ui::timeline::derived::DerivedRow;
 
 const NOT_EXPORTED: &str = "The trace could not be written";

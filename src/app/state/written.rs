@@ -17,7 +17,7 @@ use crate::render::GpuError;
 use crate::render::readback::Pixels;
 use crate::ui::panel::DockTab;
 use crate::ui::purpose::{PictureSize, Purpose};
-use crate::ui::questions::SelectedScope;
+use crate::ui::selected_scope::SelectedScope;
 
 /// The message for a trace that is not sorted.
 pub(super) const UNSORTED: &str = "Only a completely sorted trace can be exported.";

@@ -18,7 +18,7 @@ use crate::ui::command::{
 };
 use crate::ui::panel::Panel;
 use crate::ui::purpose::Purpose;
-use crate::ui::questions::SelectedScope;
+use crate::ui::selected_scope::SelectedScope;
 use crate::ui::settings::RulerOrigin;
 
 fn width_ns(session: &mut Session) -> f64 {

@@ -27,7 +27,8 @@ use crate::symbols::sources::{SourceMap, SourceProblem};
 use crate::ui::command::{Command, PanelCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::Panel;
-use crate::ui::questions::{CodeAnswer, CodeRequest, Question, QuestionKind, SampledFunction, SelectedScope};
+use crate::ui::questions::{CodeAnswer, CodeRequest, Question, QuestionKind, SampledFunction};
+use crate::ui::selected_scope::SelectedScope;
 use crate::ui::widgets::field;
 use crate::ui::widgets::reading_order::on_screen;
 

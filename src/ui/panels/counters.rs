@@ -22,7 +22,8 @@ use crate::scene::labels::shown;
 use crate::ui::command::{Command, TimelineCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::Panel;
-use crate::ui::questions::{PtrEq, Question, QuestionKind, SelectedScope};
+use crate::ui::questions::{PtrEq, Question, QuestionKind};
+use crate::ui::selected_scope::SelectedScope;
 use crate::ui::widgets::field;
 
 /// The key of the table in the saved layouts.

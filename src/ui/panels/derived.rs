@@ -5,7 +5,7 @@ use egui::{Id, Key, RichText, Role, ScrollArea, Ui, WidgetInfo, vec2};
 use crate::query::derived::DerivedTrack;
 use crate::scene::labels::shown;
 use crate::ui::command::{Command, DerivedCommand, TimelineCommand};
-use crate::ui::questions::SelectedScope;
+use crate::ui::selected_scope::SelectedScope;
 use crate::ui::theme::Theme;
 use crate::ui::timeline::derived::{DERIVED_MAX, DerivedRow, DerivedState};
 use crate::ui::timeline::state::Timeline;

@@ -9,7 +9,7 @@ use crate::scene::labels::shown;
 use crate::ui::command::{AppCommand, Command, PanelCommand, ScopeCommand, SettingCommand, TimelineCommand};
 use crate::ui::panel::{DockTab, OpenPanels, Panel};
 use crate::ui::purpose::Purpose;
-use crate::ui::questions::SelectedScope;
+use crate::ui::selected_scope::SelectedScope;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::letters::letter_width;
 

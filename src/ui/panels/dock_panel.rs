@@ -13,7 +13,8 @@ use crate::query::Snapshot;
 use crate::store::live_lanes::LaneMoves;
 use crate::ui::command::Command;
 use crate::ui::command_line::PanelCommandLine;
-use crate::ui::questions::{Question, QuestionKind, SelectedScope};
+use crate::ui::questions::{Question, QuestionKind};
+use crate::ui::selected_scope::SelectedScope;
 use crate::ui::timeline::state::Timeline;
 
 /// Width of a short title that takes the rest of its line, in points; see [`PanelView::spare_points`].

@@ -26,8 +26,9 @@ use crate::ui::command::{Command, PanelCommand, TimelineCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::Panel;
 use crate::ui::questions::{
-    FlameAnswer, PathsOf, PathsQuestion, PtrEq, Question, QuestionKind, SampleQuestion, SampledFunction, SelectedScope,
+    FlameAnswer, PathsOf, PathsQuestion, PtrEq, Question, QuestionKind, SampleQuestion, SampledFunction,
 };
+use crate::ui::selected_scope::SelectedScope;
 use crate::ui::widgets::field;
 use crate::ui::widgets::reading_order::on_screen;
 

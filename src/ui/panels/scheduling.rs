@@ -21,7 +21,8 @@ use crate::scene::titles::process_title;
 use crate::ui::command::{Command, TimelineCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::Panel;
-use crate::ui::questions::{PtrEq, Question, QuestionKind, SchedulingAnswer, SchedulingQuestion, SelectedScope};
+use crate::ui::questions::{PtrEq, Question, QuestionKind, SchedulingAnswer, SchedulingQuestion};
+use crate::ui::selected_scope::SelectedScope;
 use crate::ui::widgets::field;
 
 /// The kinds with their title and the name of their saved layout, in the order of the enum.

@@ -18,7 +18,7 @@ use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::titles::{distinct_title, process_title};
 use crate::ui::chrome::menu_bar;
 use crate::ui::command::{Command, DERIVE_CHOICES, DerivedCommand, RowCommand, ScopeCommand, TimelineCommand};
-use crate::ui::questions::SelectedScope;
+use crate::ui::selected_scope::SelectedScope;
 use crate::ui::theme::Theme;
 use crate::ui::timeline::named_scopes::{NAMED_SCOPES_MAX, NamedScope};
 use crate::ui::timeline::state::Timeline;

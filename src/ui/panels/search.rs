@@ -29,7 +29,8 @@ use crate::store::live_lanes::LaneMoves;
 use crate::ui::command::{Command, DERIVE_CHOICES, DerivedCommand, PanelCommand, TimelineCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::SavedSearch;
-use crate::ui::questions::{HitsOf, NeighbourHit, Question, QuestionKind, SelectedScope};
+use crate::ui::questions::{HitsOf, NeighbourHit, Question, QuestionKind};
+use crate::ui::selected_scope::SelectedScope;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::field;
 use crate::ui::widgets::spoken;
@@ -357,9 +358,7 @@ impl SearchPanel {
             ui.menu_button("Derive track", |ui| {
                 for (text, kind) in DERIVE_CHOICES {
                     if ui.button(text).clicked() {
-                        let filter = format!("{} {}", self.scope.filter, self.text.trim());
-                        let scope = SelectedScope { filter: filter.trim().into(), ..self.scope.clone() };
-                        chosen = Some(DerivedCommand::Add(kind, scope));
+                        chosen = Some(DerivedCommand::Add(kind, self.scope.with_more(self.text.trim())));
                         ui.close();
                     }
                 }
@@ -536,9 +535,7 @@ impl DockPanel for SearchPanel {
         Some(match self.order {
             HitOrder::Time => PanelCommandLine { query: Some(text.to_owned()), ..PanelCommandLine::new("search") },
             HitOrder::Longest => {
-                let filter = format!("{} {text}", self.scope.filter);
-                let scope = SelectedScope { filter: filter.trim().into(), ..self.scope.clone() };
-                let options = self.longest.command_options();
+                let (options, scope) = (self.longest.command_options(), self.scope.with_more(text));
                 PanelCommandLine { options, scope: Some(scope), ..PanelCommandLine::new("spans") }
             }
         })

@@ -22,7 +22,8 @@ use crate::store::live_lanes::LaneMoves;
 use crate::ui::command::Command;
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::Panel;
-use crate::ui::questions::{HitsOf, Question, QuestionKind, SelectedScope};
+use crate::ui::questions::{HitsOf, Question, QuestionKind};
+use crate::ui::selected_scope::SelectedScope;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum SpanOrder {

@@ -23,7 +23,7 @@ use crate::ui::command::{
 use crate::ui::command_table::{key_of, with_disabled_reason};
 use crate::ui::panel::Panel;
 use crate::ui::purpose::Purpose;
-use crate::ui::questions::SelectedScope;
+use crate::ui::selected_scope::SelectedScope;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::context_menu::context_menu;
 use crate::ui::widgets::field::FIELD_BYTES_MAX;

@@ -151,7 +151,7 @@ mod tests {
         for names in [["one", "three"], ["two", "gone"]] {
             let tracks = live.snapshot.display_order().iter().copied();
             let tracks = tracks.filter(|&track| names.contains(&&*live.snapshot.track(track).name)).collect();
-            live.change_scope(ScopeCommand::Set(Box::new(crate::ui::questions::SelectedScope {
+            live.change_scope(ScopeCommand::Set(Box::new(crate::ui::selected_scope::SelectedScope {
                 tracks,
                 ..Default::default()
             })));

@@ -13,7 +13,7 @@ use crate::query::derived::{DerivedKind, DerivedSeries, DerivedTrack};
 use crate::query::track_map::TrackMap;
 use crate::scene::derived::kind_title;
 use crate::ui::command::DerivedId;
-use crate::ui::questions::SelectedScope;
+use crate::ui::selected_scope::SelectedScope;
 
 /// Limit for the derived tracks of one trace: as many as fit on a screen.
 pub(crate) const DERIVED_MAX: usize = 16;

@@ -6,7 +6,7 @@ use crate::model::{TrackIdx, TrackKind, TrackSet};
 use crate::query::derived::DerivedKind;
 use crate::query::track_groups::GroupId;
 use crate::scene::rows::GroupKind;
-use crate::ui::questions::SelectedScope;
+use crate::ui::selected_scope::SelectedScope;
 
 /// The thread states with a track each, and the filters of their rows, by the letters of Linux.
 const STATES: [(&str, &str); 4] = [

@@ -10,7 +10,7 @@ use super::state::Timeline;
 use crate::model::TrackSet;
 use crate::ui::command::{Command, TimelineCommand};
 use crate::ui::keys::is_behind_another;
-use crate::ui::questions::TimeRange;
+use crate::ui::selected_scope::TimeRange;
 use crate::ui::settings::Wheel;
 use crate::ui::widgets::press::{is_clicked, press_modifiers};
 

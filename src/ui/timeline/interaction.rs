@@ -9,7 +9,7 @@ use crate::scene::minimap::Grip;
 use crate::scene::rows::GroupKind;
 use crate::store::lane::RowIdx;
 use crate::ui::command::RowCommand;
-use crate::ui::questions::SelectedScope;
+use crate::ui::selected_scope::SelectedScope;
 
 /// The action of a drag.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::TrackSet;
 use crate::query::track_map::TrackMap;
-use crate::ui::questions::SelectedScope;
+use crate::ui::selected_scope::SelectedScope;
 
 /// Limit for the scopes of one trace: a longer list is no help.
 pub(crate) const NAMED_SCOPES_MAX: usize = 50;

@@ -14,7 +14,7 @@ use crate::scene::viewport::Viewport;
 use crate::store::LaneIdx;
 use crate::store::lane::{LaneKind, RowIdx};
 use crate::ui::command::{NavigationStep, TimelineCommand};
-use crate::ui::questions::TimeRange;
+use crate::ui::selected_scope::TimeRange;
 use crate::ui::settings::Navigation;
 
 impl Timeline {

@@ -24,7 +24,7 @@ use crate::tiles::live::{FrameQuery, LiveTiles};
 use crate::tiles::loader::LoaderPool;
 use crate::tiles::summaries::TrackSummaries;
 use crate::tiles::{TileOwner, TileSource};
-use crate::ui::questions::TimeRange;
+use crate::ui::selected_scope::TimeRange;
 use crate::ui::theme::{LABEL_POINTS, Theme, color32};
 
 /// The rows of one canvas, with their tiles and the last frame.

@@ -13,7 +13,7 @@ use crate::store::lane::RowIdx;
 use crate::store::{LaneIdx, LaneKind};
 use crate::ui::command::ScopeCommand;
 use crate::ui::panel::Panel;
-use crate::ui::questions::SelectedScope;
+use crate::ui::selected_scope::SelectedScope;
 
 impl Timeline {
     /// Returns the selected part of the trace.

@@ -10,7 +10,7 @@ use crate::scene::counter_overlay::OVERLAID_MAX;
 use crate::scene::custom_groups::CustomGroups;
 use crate::scene::rows::GroupKind;
 use crate::store::lane::RowIdx;
-use crate::ui::questions::{SelectedScope, TimeRange};
+use crate::ui::selected_scope::{SelectedScope, TimeRange};
 
 /// Returns whether tracks include one, or the thread whose samples it draws.
 fn has_rows_of(tracks: &TrackSet, track: TrackIdx, snapshot: &Snapshot) -> bool {

@@ -4,7 +4,7 @@ use egui::Ui;
 
 use crate::scene::motion::{Flight, Glide, History};
 use crate::scene::viewport::Viewport;
-use crate::ui::questions::SelectedScope;
+use crate::ui::selected_scope::SelectedScope;
 use crate::ui::settings::Navigation;
 
 /// The viewport of the scrolling rows, with everything that moves it.

@@ -12,7 +12,7 @@ use crate::ingest::{self, CachePolicy, LoadOptions};
 use crate::model::TrackIdx;
 use crate::ui::command::{AppCommand, Command, ScopeCommand, TimelineCommand};
 use crate::ui::purpose::Purpose;
-use crate::ui::questions::SelectedScope;
+use crate::ui::selected_scope::SelectedScope;
 
 const CSV: Purpose = Purpose::Export(ExportFormat::CSV);
 

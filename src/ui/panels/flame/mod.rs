@@ -32,9 +32,8 @@ use crate::ui::chrome::menu_bar;
 use crate::ui::command::{Command, PanelCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::Panel;
-use crate::ui::questions::{
-    FlameAnswer, PathsOf, PathsQuestion, PtrEq, Question, QuestionKind, SampledFunction, SelectedScope,
-};
+use crate::ui::questions::{FlameAnswer, PathsOf, PathsQuestion, PtrEq, Question, QuestionKind, SampledFunction};
+use crate::ui::selected_scope::SelectedScope;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::context_menu::context_menu;
 pub(crate) use amounts::Amounts;

@@ -33,7 +33,8 @@ use crate::scene::viewport::Viewport;
 use crate::ui::command::{Command, PanelCommand, ScopeCommand, TimelineCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::Panel;
-use crate::ui::questions::{HeatMapQuestion, Question, QuestionKind, SelectedScope};
+use crate::ui::questions::{HeatMapQuestion, Question, QuestionKind};
+use crate::ui::selected_scope::SelectedScope;
 use crate::ui::theme::Theme;
 use crate::ui::timeline::state::Timeline;
 use crate::ui::widgets::reading_order::on_screen;
@@ -386,9 +387,8 @@ impl DockPanel for HeatMapPanel {
     fn command_line(&self) -> Option<PanelCommandLine> {
         let (map, question) = (self.map.as_ref()?, self.asked.last()?);
         let rows = 1 << self.picture.cells.octave_log2();
-        let filter = format!("{} {}", question.scope.filter, question.filter).trim().into();
         let range = Some((map.axis.start_ns(), map.axis.end_ns()));
-        let scope = Some(SelectedScope { range, filter, tracks: question.scope.tracks.clone() });
+        let scope = Some(SelectedScope { range, ..question.scope.with_more(&question.filter) });
         let options = vec![format!("--heat-map={}x{rows}", map.axis.columns())];
         Some(PanelCommandLine { options, scope, ..PanelCommandLine::new("stats") })
     }

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use crate::base::units::{duration_word, signed_time_text};
 use crate::query::filter::{Filter, Test};
 use crate::query::heat_map::HeatMapAxis;
-use crate::ui::questions::SelectedScope;
+use crate::ui::selected_scope::{SelectedScope, joined_filter};
 
 /// Some cells of a map, as bounds that outlive the map.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,9 +21,7 @@ impl CellBounds {
     /// Returns the scope of these cells of a map with scope `of`, combined with another filter.
     pub(super) fn scope(&self, of: &SelectedScope, more: &str, axis: &HeatMapAxis) -> SelectedScope {
         let (mut filter, mut durations, mut starts) = taken_apart(&of.filter);
-        if !more.is_empty() {
-            filter = joined(&filter, more);
-        }
+        filter = joined_filter(&filter, more);
         if let Some((least, most)) = self.durations_ns {
             durations = least.max(*durations.start())..=most.min(*durations.end());
         }
@@ -34,16 +32,11 @@ impl CellBounds {
             starts = from_ns.max(*starts.start())..=last_ns.min(*starts.end());
         }
         for word in duration_words(&durations).into_iter().chain(start_words(&starts)) {
-            filter = joined(&filter, &word);
+            filter = joined_filter(&filter, &word);
         }
         let range = times_ns.filter(|&(_, to_ns)| to_ns < i64::MAX);
         SelectedScope { range: range.or(of.range), tracks: of.tracks.clone(), filter: filter.into() }
     }
-}
-
-/// Appends a term to a filter.
-fn joined(filter: &str, more: &str) -> String {
-    if filter.is_empty() { more.to_owned() } else { format!("{filter} {more}") }
 }
 
 /// Splits a filter into the part before the trailing bounds that such scopes add, and these bounds.

@@ -16,7 +16,7 @@ use crate::scene::tests::threads;
 use crate::ui::command::{
     BookmarkCommand, CustomGroupCommand, DerivedCommand, DerivedId, NavigationStep, RowCommand, ScopeCommand,
 };
-use crate::ui::questions::SelectedScope;
+use crate::ui::selected_scope::SelectedScope;
 use crate::ui::settings::Navigation;
 use crate::ui::theme::Theme;
 
