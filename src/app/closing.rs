@@ -92,7 +92,7 @@ impl App {
     }
 
     fn close_tab_at_once(&mut self, tab: usize) {
-        self.tabs[tab].keep(self.options.folders.as_ref(), &self.writes);
+        self.tabs[tab].save(self.options.folders.as_ref(), &self.writes);
         if let Some(sources) = self.tabs[tab].sources_to_reopen() {
             self.closed_tabs.push_back(sources.clone());
             if self.closed_tabs.len() > CLOSED_TABS_MAX {

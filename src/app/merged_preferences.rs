@@ -11,7 +11,7 @@ use super::recent::RecentTraces;
 impl Folders {
     /// Writes the preferences that differ between `before` and `now`. The others stay as another window may have saved
     /// them. Returns the I/O error of the write.
-    pub(super) fn keep_changed_preferences(&self, before: &Preferences, now: &Preferences) -> io::Result<()> {
+    pub(super) fn save_changed_preferences(&self, before: &Preferences, now: &Preferences) -> io::Result<()> {
         fs::create_dir_all(&self.config)?;
         // Two windows must not merge at once. A file system without locks goes without.
         let lock = fs::File::create(self.config.join("preferences.lock"))?;
@@ -19,8 +19,8 @@ impl Folders {
         // A file that cannot be read is replaced.
         let saved = fs::read(self.preferences_path()).ok().and_then(|text| serde_json::from_slice(&text).ok());
         match saved {
-            Some(saved) => self.keep_preferences(&merged(saved, before, now)?),
-            None => self.keep_preferences(now),
+            Some(saved) => self.save_preferences(&merged(saved, before, now)?),
+            None => self.save_preferences(now),
         }
     }
 }
@@ -98,7 +98,7 @@ mod tests {
                 let before = Preferences::default();
                 let now = Preferences { tables: [(table.clone(), TableLayout::default())].into(), ..before.clone() };
                 let folders = &folders;
-                scope.spawn(move || folders.keep_changed_preferences(&before, &now).unwrap());
+                scope.spawn(move || folders.save_changed_preferences(&before, &now).unwrap());
             }
         });
         let (saved, note) = folders.preferences();

@@ -137,7 +137,7 @@ impl Folders {
     ///
     /// # Errors
     /// Returns the I/O error of the write.
-    pub fn keep_preferences(&self, preferences: &Preferences) -> io::Result<()> {
+    pub fn save_preferences(&self, preferences: &Preferences) -> io::Result<()> {
         write(&self.preferences_path(), preferences)
     }
 
@@ -148,14 +148,14 @@ impl Folders {
     }
 
     /// Saves the timeline of a trace. Returns the I/O error of the write.
-    pub(crate) fn keep_timeline(&self, trace: &CacheKey, timeline: &SavedTimeline) -> io::Result<()> {
+    pub(crate) fn save_timeline(&self, trace: &CacheKey, timeline: &SavedTimeline) -> io::Result<()> {
         write(&self.timeline_path(trace), timeline)?;
         forget_oldest(&self.state.join("captures"), KEPT_MAX)
     }
 
     /// Saves what differs between `before` and `now`. The rest stays as another window of the trace may have saved it.
-    /// Fails as [`Self::keep_timeline`].
-    pub(super) fn keep_changed_timeline(
+    /// Fails as [`Self::save_timeline`].
+    pub(super) fn save_changed_timeline(
         &self,
         trace: &CacheKey,
         before: &SavedTimeline,
@@ -166,8 +166,8 @@ impl Folders {
         let lock = fs::File::create(self.state.join("captures.lock"))?;
         lock.lock().ok();
         match self.timeline(trace).0 {
-            Some(saved) => self.keep_timeline(trace, &SavedTimeline::merged(saved, before, now)),
-            None => self.keep_timeline(trace, now),
+            Some(saved) => self.save_timeline(trace, &SavedTimeline::merged(saved, before, now)),
+            None => self.save_timeline(trace, now),
         }
     }
 
@@ -254,7 +254,7 @@ mod tests {
             ..Preferences::default()
         };
         assert_eq!(folders.second_start(), SecondStart::Tab);
-        folders.keep_preferences(&chosen).unwrap();
+        folders.save_preferences(&chosen).unwrap();
         assert_eq!(folders.second_start(), SecondStart::Window);
         assert_eq!(folders.preferences(), (chosen, None));
         // From another version: missing fields have defaults, unknown ones are ignored.
@@ -301,7 +301,7 @@ mod tests {
         let folders = folders(root.path());
         let link = folders.preferences_path();
         let old = Preferences { text_percent: 120, ..Preferences::default() };
-        folders.keep_preferences(&old).unwrap();
+        folders.save_preferences(&old).unwrap();
         // Some users link such files to another folder.
         let elsewhere = root.path().join("elsewhere.json");
         fs::rename(&link, &elsewhere).unwrap();
@@ -313,7 +313,7 @@ mod tests {
             assert_eq!(folders.preferences(), (old.clone(), None));
             assert_eq!(fs::read_dir(folders.config.as_path()).unwrap().count(), 1, "nothing is left behind");
         }
-        folders.keep_preferences(&Preferences::default()).unwrap();
+        folders.save_preferences(&Preferences::default()).unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(folders.preferences(), (Preferences::default(), None));
     }
@@ -322,7 +322,7 @@ mod tests {
     fn a_file_cut_at_any_byte_is_set_aside_with_a_notice() {
         let root = tempfile::tempdir().unwrap();
         let folders = folders(root.path());
-        folders.keep_preferences(&Preferences::default()).unwrap();
+        folders.save_preferences(&Preferences::default()).unwrap();
         let path = folders.preferences_path();
         let whole = fs::read(&path).unwrap();
         let end = whole.iter().rposition(|&byte| byte == b'}').unwrap();
@@ -348,7 +348,7 @@ mod tests {
         let arrangement = Arrangement { order: TrackOrder::Name, pinned: vec![TrackIdx(3)], ..Arrangement::default() };
         let color_by = Some(ColorBy::Track);
         let saved = SavedTimeline { start_ns: -5, end_ns: i64::MAX, arrangement, color_by, ..SavedTimeline::default() };
-        folders.keep_timeline(&trace, &saved).unwrap();
+        folders.save_timeline(&trace, &saved).unwrap();
         assert_eq!(folders.timeline(&trace), (Some(saved), None));
         // A version that saved neither the scope nor the panels.
         fs::write(folders.timeline_path(&trace), r#"{"start_ns":-5,"end_ns":9,"unknown":[1]}"#).unwrap();

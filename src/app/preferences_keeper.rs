@@ -51,7 +51,7 @@ impl PreferencesKeeper {
         preferences.clone_into(&mut self.last);
         let folders = folders.clone();
         self.keeper
-            .write(preferences.clone(), writes, move |before, now| folders.keep_changed_preferences(before, now));
+            .write(preferences.clone(), writes, move |before, now| folders.save_changed_preferences(before, now));
     }
 }
 
@@ -98,7 +98,7 @@ mod tests {
             assert_eq!(keeper.take_failure().is_some(), text_percent == 120, "it is told once");
         }
         std::fs::remove_file(&folders.config).unwrap();
-        folders.keep_preferences(&Preferences::default()).unwrap();
+        folders.save_preferences(&Preferences::default()).unwrap();
         keeper.finish(&now, (&folders, &writes));
         writes.wait();
         let (saved, _) = folders.preferences();

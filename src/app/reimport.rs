@@ -20,7 +20,7 @@ impl Reimport {
     pub(super) fn new(trace: &OpenTrace) -> Self {
         let earlier = trace.timeline.snapshot().clone();
         let needs_saved = trace.saved == SavedState::Pending;
-        Self { earlier, saved: trace.timeline.to_keep(), needs_saved, has_view: false }
+        Self { earlier, saved: trace.timeline.to_saved(), needs_saved, has_view: false }
     }
 
     /// Returns the state for another attempt, after one that did not complete.

@@ -51,7 +51,7 @@ fn a_saved_timeline_is_restored_after_a_preview_unless_the_user_has_moved_the_vi
     let sources = Sources::from(&file(folder.path(), "two.json", TWO_SPANS));
     let arrangement = Arrangement { pinned: vec![TrackIdx(0)], ..Arrangement::default() };
     let saved = SavedTimeline { start_ns: 300_000, end_ns: 700_000, arrangement, ..SavedTimeline::default() };
-    folders.keep_timeline(&key_of(&sources), &saved).unwrap();
+    folders.save_timeline(&key_of(&sources), &saved).unwrap();
     let begun = |has_moved| {
         let mut session = Session::with_folders(folders.clone());
         session.app.show_trace(preview_of_two_spans(), sources.clone(), true);
@@ -63,7 +63,7 @@ fn a_saved_timeline_is_restored_after_a_preview_unless_the_user_has_moved_the_vi
         session
     };
     // A window that is closed before that keeps what was saved.
-    begun(true).app.keep();
+    begun(true).app.save();
     assert_eq!(folders.timeline(&key_of(&sources)), (Some(saved.clone()), None));
     for has_moved in [false, true] {
         let mut session = begun(has_moved);
@@ -92,7 +92,7 @@ fn the_state_of_a_recording_is_not_that_of_the_next_one_with_its_path() {
     earlier.app.act(mark());
     (0..12).for_each(|_| earlier.frame(Vec::new()));
     earlier.app.act(mark());
-    earlier.app.keep();
+    earlier.app.save();
     let mut later = Session::opened(&folders, &trace);
     assert_eq!(later.app.timeline_mut().unwrap().marks().all().len(), 0);
 }
@@ -110,7 +110,7 @@ fn changes_made_while_a_part_is_shown_are_saved_once_all_is_sorted() {
     session.app.act(Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::AddAt(100_000))));
     (0..15).for_each(|_| session.frame(Vec::new()));
     session.app.show_trace(snapshot(TWO_SPANS), sources.clone(), false);
-    session.app.keep();
+    session.app.save();
     let saved = folders.timeline(&key_of(&sources)).0.expect("a saved state");
     assert_eq!(saved.marks.all().len(), 1);
 }
@@ -149,10 +149,10 @@ fn two_windows_of_a_trace_save_the_markers_and_scopes_of_both() {
     for (session, ts_ns, name) in [(&mut one, 100_000, "one"), (&mut other, 200_000, "other")] {
         session.app.act(mark(ts_ns));
         session.app.act(scope(name));
-        session.app.keep();
+        session.app.save();
     }
     one.app.act(Command::Timeline(TimelineCommand::Step(NavigationStep::ZoomIn)));
-    one.app.keep();
+    one.app.save();
     let saved = folders.timeline(&key_of(&sources)).0.unwrap();
     assert_eq!(saved.marks.all().iter().map(|mark| mark.ts_ns).collect::<Vec<_>>(), [100_000, 200_000]);
     assert_eq!(saved.scopes.iter().map(|scope| &*scope.name).collect::<Vec<_>>(), ["one", "other"]);
@@ -160,9 +160,9 @@ fn two_windows_of_a_trace_save_the_markers_and_scopes_of_both() {
     let mut third = opened();
     let ids: Vec<_> = third.app.timeline_mut().unwrap().marks().all().iter().map(|mark| mark.id).collect();
     third.app.act(Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Remove(ids[1]))));
-    third.app.keep();
+    third.app.save();
     one.app.act(mark(300_000));
-    one.app.keep();
+    one.app.save();
     let saved = folders.timeline(&key_of(&sources)).0.unwrap();
     assert_eq!(saved.marks.all().iter().map(|mark| mark.ts_ns).collect::<Vec<_>>(), [100_000, 300_000]);
 }
@@ -182,9 +182,9 @@ fn a_window_that_has_not_changed_the_scope_and_the_panels_leaves_those_of_anothe
     let scope = SelectedScope { range: Some((100_000, 300_000)), ..SelectedScope::default() };
     one.app.act(Command::Timeline(TimelineCommand::Scope(ScopeCommand::Set(Box::new(scope)))));
     one.app.act(Command::Panel(PanelCommand::Show(Panel::Counters)));
-    one.app.keep();
+    one.app.save();
     other.app.act(Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::AddAt(500_000))));
-    other.app.keep();
+    other.app.save();
     let expected = (Some((100_000, 300_000)), vec![Panel::Counters, Panel::Details]);
     let mut third = opened();
     assert_eq!(shown(&mut third), expected);
@@ -192,7 +192,7 @@ fn a_window_that_has_not_changed_the_scope_and_the_panels_leaves_those_of_anothe
     // A cleared scope is kept as well.
     third.app.act(Command::Timeline(TimelineCommand::Scope(ScopeCommand::ClearTime)));
     assert_eq!(third.app.note(), "");
-    third.app.keep();
+    third.app.save();
     assert_eq!(shown(&mut opened()), (None, expected.1));
 }
 
@@ -322,7 +322,7 @@ fn the_saved_state_of_a_trace_whose_load_was_stopped_is_restored_when_it_is_open
     };
     let mut saved = opened(snapshot(TWO_SPANS), false);
     saved.app.act(Command::Timeline(TimelineCommand::Rows(RowCommand::TogglePin(TrackIdx(0)))));
-    saved.app.keep();
+    saved.app.save();
     let mut session = opened(preview_of_two_spans(), true);
     session.app.act(Command::App(AppCommand::OpenAgain));
     session.app.show_trace(snapshot(TWO_SPANS), sources.clone(), false);

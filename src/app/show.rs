@@ -215,7 +215,7 @@ impl App {
             self.reply(format!("A field takes {limit_kib} KiB of text; the rest was left out."));
         }
         let now_s = ui.input(|input| input.time);
-        let preferences_wait_s = self.keep_preferences(now_s);
+        let preferences_wait_s = self.save_preferences(now_s);
         let reply_wait_s = self.tab_mut().notes.expire(now_s);
         let (folders, writes) = (self.options.folders.as_ref(), &self.writes);
         for tab in &mut self.tabs {
@@ -224,7 +224,7 @@ impl App {
             }
         }
         // A tab that was left right after a change is saved as well.
-        let waits_s = self.tabs.iter_mut().filter_map(|tab| tab.keep_changes(folders, writes, now_s));
+        let waits_s = self.tabs.iter_mut().filter_map(|tab| tab.save_changes(folders, writes, now_s));
         let waits_s = waits_s.chain(reply_wait_s).chain(preferences_wait_s);
         if let Some(wait_s) = waits_s.min_by(f64::total_cmp) {
             ui.ctx().request_repaint_after_secs(wait_s as f32);

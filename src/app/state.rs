@@ -338,10 +338,10 @@ impl App {
     }
 
     /// Saves timelines and preferences before the program ends, and waits for that.
-    pub fn keep(&mut self) {
+    pub fn save(&mut self) {
         let Some(folders) = &self.options.folders else { return };
         self.preferences_keeper.finish(&self.preferences, (folders, &self.writes));
-        self.tabs.iter_mut().for_each(|tab| tab.keep(Some(folders), &self.writes));
+        self.tabs.iter_mut().for_each(|tab| tab.save(Some(folders), &self.writes));
         self.writes.wait();
     }
 
@@ -357,7 +357,7 @@ impl App {
     }
 
     /// Saves the preferences soon after a change. Returns the seconds until this must be called again, if ever.
-    pub(super) fn keep_preferences(&mut self, now_s: f64) -> Option<f64> {
+    pub(super) fn save_preferences(&mut self, now_s: f64) -> Option<f64> {
         if let Some(failure) = self.preferences_keeper.take_failure() {
             self.add_note(failure);
         }
@@ -480,7 +480,7 @@ impl App {
 
     /// Imports a trace into a tab with another cache.
     fn load_with(&mut self, at: usize, source: LoadSource, cache: CachePolicy) {
-        self.tabs[at].keep(self.options.folders.as_ref(), &self.writes);
+        self.tabs[at].save(self.options.folders.as_ref(), &self.writes);
         if let LoadSource::Files(sources) = &source {
             // The input of a pipe cannot be opened again.
             self.folder = folder_of(sources).or_else(|| self.folder.take());

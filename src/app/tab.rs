@@ -250,14 +250,14 @@ impl Tab {
     }
 
     /// Saves the timeline of the trace in the background, before it is closed.
-    pub(super) fn keep(&mut self, folders: Option<&Folders>, writes: &BackgroundWrites) {
+    pub(super) fn save(&mut self, folders: Option<&Folders>, writes: &BackgroundWrites) {
         if let (Some(trace), Some(folders)) = (&self.trace, folders) {
             self.keeper.finish(trace, &self.panels.to_saved(), (folders, writes));
         }
     }
 
     /// Saves the timeline soon after a change. Returns the seconds until this must be called again, if ever.
-    pub(super) fn keep_changes(
+    pub(super) fn save_changes(
         &mut self,
         folders: Option<&Folders>,
         writes: &BackgroundWrites,

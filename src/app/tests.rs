@@ -367,7 +367,7 @@ fn pins_bookmarks_view_and_colours_are_restored_with_the_trace() {
     }
     (0..4).for_each(|_| session.frame(Vec::new()));
     let view = *session.app.timeline_mut().unwrap().view();
-    session.app.keep();
+    session.app.save();
     let mut again = Session::opened(&folders, &trace);
     assert_eq!(again.app.theme().shade, Shade::Light);
     let timeline = again.app.timeline_mut().unwrap();
@@ -500,7 +500,7 @@ fn a_memory_limit_of_the_command_line_overrides_the_preferences() {
     let folder = tempfile::tempdir().unwrap();
     let folders = Folders { config: folder.path().join("config"), state: folder.path().join("state") };
     let preferred = 256 << 20;
-    folders.keep_preferences(&Preferences { memory_bytes: preferred, ..Preferences::default() }).unwrap();
+    folders.save_preferences(&Preferences { memory_bytes: preferred, ..Preferences::default() }).unwrap();
     for (memory_bytes, expected) in
         [(None, preferred), (Some(Memory::DEFAULT_BYTES), Memory::DEFAULT_BYTES), (Some(64 << 20), 64 << 20)]
     {

@@ -94,8 +94,8 @@ impl TimelineKeeper {
     fn write(&mut self, trace: &OpenTrace, panels: &SavedPanels, (folders, writes): (&Folders, &BackgroundWrites)) {
         let Some(key) = trace.files.key.clone() else { return };
         let SavedPanels { open, search } = panels.clone();
-        let state = SavedTimeline { panels: Some(open), search, ..trace.timeline.to_keep() };
+        let state = SavedTimeline { panels: Some(open), search, ..trace.timeline.to_saved() };
         let folders = folders.clone();
-        self.keeper.write(state, writes, move |before, now| folders.keep_changed_timeline(&key, before, now));
+        self.keeper.write(state, writes, move |before, now| folders.save_changed_timeline(&key, before, now));
     }
 }

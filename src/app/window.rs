@@ -215,7 +215,7 @@ impl ApplicationHandler<UserEvent> for Shell {
     }
 
     fn exiting(&mut self, _event_loop: &ActiveEventLoop) {
-        self.app.keep();
+        self.app.save();
         // The display still exists here; the window's clipboard uses it to its end.
         self.window = None;
         self.app.end_follows();

@@ -291,7 +291,7 @@ pub(crate) enum ScopeCommand {
     /// Restores a saved scope, by its index.
     Recall(usize),
     /// Deletes a saved scope, by its index.
-    Forget(usize),
+    Delete(usize),
 }
 
 /// Identifies a derived track of a trace.

@@ -335,7 +335,7 @@ fn a_scope_is_saved_under_a_name_kept_with_the_trace_and_forgotten() {
     again.harness.run_steps(2);
     saved(&mut again);
     assert!(again.says("the main thread"), "{}", again.node_texts().join("\n"));
-    again.click("Forget the scope the main thread");
+    again.click("Delete the scope the main thread");
     again.harness.run_steps(2);
     assert!(!again.says("the main thread"));
 }
@@ -395,7 +395,7 @@ fn the_field_for_the_name_of_a_scope_has_the_keys_and_the_last_saved_scope_is_in
     }
     assert!(!session.says("Marker 1") && !session.says("Name of the scope"), "{}", session.node_texts().join("\n"));
     save_as(&mut session, "one more");
-    assert!(session.says("At most 50: forget one, or replace one by its name."));
+    assert!(session.says("At most 50: delete one, or replace one by its name."));
     assert!(session.says("Name of the scope"), "the field stays open");
     let screen = egui::Rect::from_min_size(egui::Pos2::ZERO, vec2(900.0, 500.0));
     let first = session.harness.get_by_label("my scope 0").rect();
@@ -414,7 +414,7 @@ fn the_field_for_the_name_of_a_scope_has_the_keys_and_the_last_saved_scope_is_in
     }
     let last = session.harness.get_by_label("my scope 49").rect();
     assert!(screen.contains_rect(last), "{last:?}");
-    session.click("Forget the scope my scope 49");
+    session.click("Delete the scope my scope 49");
     session.harness.run_steps(2);
     assert!(!session.says("At most 50"), "{}", session.node_texts().join("\n"));
     session.press(Modifiers::NONE, Key::Escape);

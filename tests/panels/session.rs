@@ -46,7 +46,7 @@ impl Session {
 
     /// Saves everything, as when the window is closed.
     pub(crate) fn close(&mut self) {
-        self.harness.state_mut().keep();
+        self.harness.state_mut().save();
     }
 
     /// Restarts the application with its saved state.

@@ -39,7 +39,7 @@ impl App {
         self.picker = None;
         self.show_tab_for_more();
         let (id, at) = (self.next_task(), self.shown_tab);
-        self.tabs[at].keep(self.options.folders.as_ref(), &self.writes);
+        self.tabs[at].save(self.options.folders.as_ref(), &self.writes);
         let tab = &mut self.tabs[at];
         tab.keep_unread_messages();
         tab.awaits_trace = false;

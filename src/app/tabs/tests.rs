@@ -190,8 +190,8 @@ fn an_unchanged_window_does_not_overwrite_the_bookmarks_of_another() {
     (0..3).for_each(|_| other.frame(Vec::new()));
     one.app.act(Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Add)));
     one.frame(Vec::new());
-    one.app.keep();
-    other.app.keep();
+    one.app.save();
+    other.app.save();
     assert_eq!(Session::opened(&folders, &trace).app.timeline_mut().unwrap().marks().all().len(), 1);
 }
 

@@ -155,7 +155,7 @@ impl ScopeBar {
                 }
             });
             if is_full {
-                let full = format!("At most {NAMED_SCOPES_MAX}: forget one, or replace one by its name.");
+                let full = format!("At most {NAMED_SCOPES_MAX}: delete one, or replace one by its name.");
                 ui.label(RichText::new(full).color(theme.weak_text));
             }
             if !saved.is_empty() {
@@ -249,11 +249,11 @@ fn show_list(ui: &mut Ui, saved: &[NamedScope]) -> Option<ScopeCommand> {
                 chosen = Some(ScopeCommand::Recall(number));
                 ui.close();
             }
-            let label = format!("Forget the scope {name}");
-            let forgets = ui.add(egui::Button::new("\u{d7}").frame(false).small());
-            forgets.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
-            if forgets.on_hover_text(label).clicked() {
-                chosen = Some(ScopeCommand::Forget(number));
+            let label = format!("Delete the scope {name}");
+            let deletes = ui.add(egui::Button::new("\u{d7}").frame(false).small());
+            deletes.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
+            if deletes.on_hover_text(label).clicked() {
+                chosen = Some(ScopeCommand::Delete(number));
             }
             ui.add_space(BAR_POINTS);
         });

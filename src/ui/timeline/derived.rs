@@ -199,7 +199,7 @@ impl DerivedRows {
     }
 
     /// Returns the tracks for saving.
-    pub(super) fn to_keep(&self) -> Vec<SavedDerived> {
+    pub(super) fn to_saved(&self) -> Vec<SavedDerived> {
         let saved = |row: &DerivedRow| SavedDerived {
             kind: row.kind.to_string(),
             rows: NamedScope::new(&row.name, &row.scope),
@@ -297,7 +297,7 @@ mod tests {
         rows.add(DerivedKind::Rate, SelectedScope::default(), "again");
         assert_eq!((rows.take_refused(), rows.take_refused()), (Some(RefusedDerived::Repeated), None));
         // Nobody adds the tracks of a saved state.
-        rows.restore(&rows.to_keep(), &snapshot);
+        rows.restore(&rows.to_saved(), &snapshot);
         assert_eq!((rows.all().len(), rows.take_refused()), (1, None));
     }
 
@@ -310,10 +310,10 @@ mod tests {
             rows.add(DerivedKind::Concurrency, scope.clone(), "mine");
             rows.add(DerivedKind::Sum(ArgumentPath::from_parts(["bytes"])), scope.clone(), "");
         }
-        let text = serde_json::to_string(&rows.to_keep()).unwrap();
+        let text = serde_json::to_string(&rows.to_saved()).unwrap();
         let mut back = DerivedRows::default();
         back.restore(&serde_json::from_str::<Vec<SavedDerived>>(&text).unwrap(), &snapshot);
-        assert_eq!(back.to_keep(), rows.to_keep());
+        assert_eq!(back.to_saved(), rows.to_saved());
         let titles: Vec<_> = back.all().iter().map(DerivedRow::title).collect();
         assert_eq!(titles, ["mine", "Sum of bytes: name:a \u{b7} 1 ms"]);
         for number in 0..100 {

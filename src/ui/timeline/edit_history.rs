@@ -248,7 +248,7 @@ impl Edit {
     fn from_scope(command: &ScopeCommand) -> Option<Self> {
         Some(match command {
             ScopeCommand::Save(_) => Self::new(PartKind::Scopes, "saving of the scope"),
-            ScopeCommand::Forget(_) => Self::new(PartKind::Scopes, "deletion of the saved scope"),
+            ScopeCommand::Delete(_) => Self::new(PartKind::Scopes, "deletion of the saved scope"),
             ScopeCommand::ClearTime
             | ScopeCommand::ClearTracks
             | ScopeCommand::Set(_)

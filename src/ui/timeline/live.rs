@@ -98,7 +98,7 @@ impl Timeline {
     /// Restores the state of another timeline of the same trace, whose tracks and names may have other indices.
     pub(crate) fn look_as(&mut self, other: &Self) {
         self.first_start_ns = other.first_start_ns;
-        let saved = other.to_keep().mapped(&TrackMap::new(&other.snapshot, &self.snapshot));
+        let saved = other.to_saved().mapped(&TrackMap::new(&other.snapshot, &self.snapshot));
         // The first frame lays out again, at its own scale.
         drop(self.restore(saved));
         self.derived.export(other.derived.is_exported());
@@ -205,8 +205,8 @@ mod tests {
         }
         let mut sorted = new(&[("b", "two", 1), ("a", "one", 2)]);
         sorted.look_as(&live);
-        assert_ne!(live.to_keep().marks, Bookmarks::default());
-        assert_eq!(sorted.to_keep().marks, live.to_keep().marks);
+        assert_ne!(live.to_saved().marks, Bookmarks::default());
+        assert_eq!(sorted.to_saved().marks, live.to_saved().marks);
         assert_eq!(sorted.selection.saved(), live.selection.saved());
         let [one_now, two_now] = ["one", "two"].map(|name| track(&sorted, name));
         assert_ne!(one_now, one, "the tracks have other indices");

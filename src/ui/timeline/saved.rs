@@ -123,7 +123,7 @@ impl SavedTimeline {
 impl Timeline {
     /// Returns the state to save, without the panels and the search.
     #[must_use]
-    pub fn to_keep(&self) -> SavedTimeline {
+    pub fn to_saved(&self) -> SavedTimeline {
         let view = self.view.target();
         #[expect(clippy::cast_precision_loss, reason = "a part of some million pixels")]
         let rows_px = (self.rows.layout.height_px() as f64).max(1.0);
@@ -136,7 +136,7 @@ impl Timeline {
             ruler_origin: self.overlays.ruler_origin(),
             color_by: Some(self.colors().by),
             scopes: self.selection.saved().to_vec(),
-            derived: self.derived.to_keep(),
+            derived: self.derived.to_saved(),
             custom_groups: {
                 let Arrangement { custom_groups, folded, .. } = self.tracks.arrangement();
                 custom_groups.to_saved(|group| folded.custom_groups.contains(&group))

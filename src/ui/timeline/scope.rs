@@ -45,7 +45,7 @@ impl Timeline {
             ScopeCommand::Inside(row) => self.select_inside(row),
             ScopeCommand::Save(name) => self.save_scope(&name),
             ScopeCommand::Recall(number) => self.recall_scope(number),
-            ScopeCommand::Forget(number) => self.forget_scope(number),
+            ScopeCommand::Delete(number) => self.delete_scope(number),
         }
     }
 
@@ -157,7 +157,7 @@ impl Timeline {
         }
     }
 
-    pub(super) fn forget_scope(&mut self, number: usize) {
+    pub(super) fn delete_scope(&mut self, number: usize) {
         let saved = self.selection.saved_mut();
         if number < saved.len() {
             saved.remove(number);

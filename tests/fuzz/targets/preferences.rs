@@ -21,7 +21,7 @@ pub(super) fn check(bytes: &[u8]) {
         }
     }
     let _second_start = folders.second_start();
-    folders.keep_preferences(&preferences).expect("written");
+    folders.save_preferences(&preferences).expect("written");
     // The window position has floats, which may differ in the last digit.
     let without_window = |preferences: Preferences| Preferences { window: None, ..preferences };
     let (again, note) = folders.preferences();

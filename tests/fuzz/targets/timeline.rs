@@ -27,7 +27,7 @@ pub(super) fn check(bytes: &[u8]) {
     if let Some(arranging) = timeline.restore(saved) {
         let _arranged = arranging.run();
     }
-    let again = timeline.to_keep();
+    let again = timeline.to_saved();
     let json = serde_json::to_vec(&again).expect("JSON");
     assert_eq!(serde_json::from_slice::<SavedTimeline>(&json).expect("a state"), again);
 }

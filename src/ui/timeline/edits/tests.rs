@@ -60,7 +60,7 @@ fn edits() -> Vec<(PartKind, TimelineCommand)> {
         (PartKind::Bookmarks, mark(BookmarkCommand::AddAt(7))),
         (PartKind::Bookmarks, mark(BookmarkCommand::Remove(BookmarkId(1)))),
         (PartKind::Scopes, scope(ScopeCommand::Save("mine".to_owned()))),
-        (PartKind::Scopes, scope(ScopeCommand::Forget(0))),
+        (PartKind::Scopes, scope(ScopeCommand::Delete(0))),
         (PartKind::Derived, derived(DerivedCommand::Add(DerivedKind::Rate, SelectedScope::default()))),
         (PartKind::Derived, derived(DerivedCommand::Add(DerivedKind::Rate, of_track))),
         (PartKind::Derived, derived(DerivedCommand::Rename(DerivedId(2), "named".to_owned()))),
@@ -83,7 +83,7 @@ fn edits() -> Vec<(PartKind, TimelineCommand)> {
 
 /// Returns the saved state without the view.
 fn saved(timeline: &Timeline) -> SavedTimeline {
-    let mut saved = timeline.to_keep();
+    let mut saved = timeline.to_saved();
     (saved.start_ns, saved.end_ns, saved.scrolled_part) = (0, 0, 0.0);
     saved
 }
@@ -271,7 +271,7 @@ fn steps_with_many_hidden_tracks_are_kept_within_a_limit() {
 fn a_restored_state_cannot_be_undone() {
     let mut timeline = timeline();
     act(&mut timeline, mark(BookmarkCommand::AddAt(5)));
-    let saved = timeline.to_keep();
+    let saved = timeline.to_saved();
     assert!(timeline.restore(saved).is_none());
     assert_eq!(timeline.undoable(), None);
 }
