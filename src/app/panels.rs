@@ -380,7 +380,7 @@ impl Panels {
         match answer {
             Answer::Hits(hits) => {
                 // A later page of the earlier hits would be taken for one of these.
-                analysis.stop(QuestionKind::Page);
+                analysis.stop(QuestionKind::HitPage);
                 self.show_hits(hits, timeline, wake);
             }
             Answer::Page(HitsOf::Search, first, hits) => set.search.set_page(first, hits),

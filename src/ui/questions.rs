@@ -235,7 +235,7 @@ pub(crate) type TraceByAddress = PtrEq<OnceLock<Option<(Snapshot, TraceNames)>>>
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum QuestionKind {
     Search,
-    Page,
+    HitPage,
     Spans,
     SpanPage,
     Longest,
@@ -244,15 +244,15 @@ pub enum QuestionKind {
     Scheduling,
     HeatMap,
     HeatMapSketch,
-    NumberOf,
+    SpanNumber,
     HitNumber,
     Neighbour,
     Namesake,
     Totals,
     PartialTotals,
-    GroupOrder,
-    SampleOrder,
-    CounterOrder,
+    OrderGroups,
+    OrderSamples,
+    OrderCounters,
     Group,
     Paths,
     Samples,
@@ -270,25 +270,25 @@ impl QuestionKind {
     pub(crate) fn replaces(self) -> &'static [Self] {
         match self {
             Self::Spans => &[Self::Longest],
-            Self::Longest => &[Self::Spans, Self::SpanPage, Self::NumberOf],
+            Self::Longest => &[Self::Spans, Self::SpanPage, Self::SpanNumber],
             // The hits of an earlier text or scope.
             Self::Search => &[Self::LongestHits, Self::HitNumber, Self::Neighbour],
             Self::Totals => &[Self::PartialTotals],
-            Self::Page
+            Self::HitPage
             | Self::SpanPage
             | Self::LongestHits
             | Self::Counters
             | Self::Scheduling
             | Self::HeatMap
             | Self::HeatMapSketch
-            | Self::NumberOf
+            | Self::SpanNumber
             | Self::HitNumber
             | Self::Neighbour
             | Self::Namesake
             | Self::PartialTotals
-            | Self::GroupOrder
-            | Self::SampleOrder
-            | Self::CounterOrder
+            | Self::OrderGroups
+            | Self::OrderSamples
+            | Self::OrderCounters
             | Self::Group
             | Self::Paths
             | Self::Samples
@@ -303,16 +303,16 @@ impl QuestionKind {
     #[must_use]
     pub(crate) fn panel(self) -> Option<Panel> {
         Some(match self {
-            Self::Totals | Self::PartialTotals | Self::GroupOrder | Self::Group => Panel::Statistics,
-            Self::Spans | Self::SpanPage | Self::Longest | Self::NumberOf => Panel::Spans,
-            Self::Counters | Self::CounterOrder => Panel::Counters,
+            Self::Totals | Self::PartialTotals | Self::OrderGroups | Self::Group => Panel::Statistics,
+            Self::Spans | Self::SpanPage | Self::Longest | Self::SpanNumber => Panel::Spans,
+            Self::Counters | Self::OrderCounters => Panel::Counters,
             Self::Scheduling => Panel::Scheduling,
             Self::HeatMap | Self::HeatMapSketch => Panel::HeatMap,
             Self::Paths => Panel::Flame,
-            Self::Samples | Self::SampleOrder | Self::Sandwich => Panel::Samples,
+            Self::Samples | Self::OrderSamples | Self::Sandwich => Panel::Samples,
             Self::Code => Panel::Code,
             Self::Names => Panel::Symbols,
-            Self::Search | Self::Page | Self::LongestHits | Self::HitNumber | Self::Neighbour => Panel::Search,
+            Self::Search | Self::HitPage | Self::LongestHits | Self::HitNumber | Self::Neighbour => Panel::Search,
             Self::Namesake | Self::Pixels => return None,
         })
     }
@@ -437,7 +437,7 @@ impl Question {
     pub(crate) fn kind(&self) -> QuestionKind {
         match self {
             Self::Search(..) => QuestionKind::Search,
-            Self::Page(HitsOf::Search, ..) => QuestionKind::Page,
+            Self::Page(HitsOf::Search, ..) => QuestionKind::HitPage,
             Self::Page(HitsOf::Spans, ..) => QuestionKind::SpanPage,
             Self::Spans { .. } => QuestionKind::Spans,
             Self::Longest(..) => QuestionKind::Longest,
@@ -447,14 +447,14 @@ impl Question {
             Self::HeatMap(_) => QuestionKind::HeatMap,
             Self::HeatMapSketch(_) => QuestionKind::HeatMapSketch,
             Self::NumberOf(HitsOf::Search, _) => QuestionKind::HitNumber,
-            Self::NumberOf(HitsOf::Spans, _) => QuestionKind::NumberOf,
+            Self::NumberOf(HitsOf::Spans, _) => QuestionKind::SpanNumber,
             Self::Neighbour { .. } => QuestionKind::Neighbour,
             Self::Namesake { .. } => QuestionKind::Namesake,
             Self::Totals(..) => QuestionKind::Totals,
             Self::PartialTotals => QuestionKind::PartialTotals,
-            Self::OrderGroups(..) => QuestionKind::GroupOrder,
-            Self::OrderSamples(..) => QuestionKind::SampleOrder,
-            Self::OrderCounters(..) => QuestionKind::CounterOrder,
+            Self::OrderGroups(..) => QuestionKind::OrderGroups,
+            Self::OrderSamples(..) => QuestionKind::OrderSamples,
+            Self::OrderCounters(..) => QuestionKind::OrderCounters,
             Self::Group(..) => QuestionKind::Group,
             Self::Paths(..) => QuestionKind::Paths,
             Self::Samples(_) => QuestionKind::Samples,

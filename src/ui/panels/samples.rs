@@ -407,7 +407,7 @@ impl DockPanel for SamplesPanel {
                 self.is_stopped = true;
                 self.error = (!message.is_empty()).then(|| message.to_owned());
             }
-            QuestionKind::SampleOrder if !message.is_empty() => self.error = Some(message.to_owned()),
+            QuestionKind::OrderSamples if !message.is_empty() => self.error = Some(message.to_owned()),
             QuestionKind::Sandwich => self.sandwich.fail(message),
             _ => {}
         }

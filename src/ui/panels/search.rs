@@ -489,10 +489,10 @@ impl DockPanel for SearchPanel {
     }
 
     fn fail(&mut self, kind: QuestionKind, message: &str) {
-        if kind == QuestionKind::Page {
+        if kind == QuestionKind::HitPage {
             self.list.fail_page();
         }
-        let is_of_list = matches!(kind, QuestionKind::Search | QuestionKind::Page | QuestionKind::LongestHits);
+        let is_of_list = matches!(kind, QuestionKind::Search | QuestionKind::HitPage | QuestionKind::LongestHits);
         if is_of_list && !message.is_empty() {
             self.error = Some(message.to_owned());
         }

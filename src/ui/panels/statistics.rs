@@ -435,7 +435,7 @@ impl DockPanel for StatisticsPanel {
                 self.is_stopped = true;
                 self.error = (!message.is_empty()).then(|| message.to_owned());
             }
-            QuestionKind::GroupOrder if !message.is_empty() => self.error = Some(message.to_owned()),
+            QuestionKind::OrderGroups if !message.is_empty() => self.error = Some(message.to_owned()),
             QuestionKind::Group => self.facts_error = Some(message.to_owned()),
             _ => {}
         }

@@ -114,7 +114,7 @@ fn sections(timeline: &Timeline, clicked: ClickTarget) -> Vec<MenuSection> {
 
 /// Returns the items of a track, a group or a process. Below those of a span they are one submenu.
 fn group_section(timeline: &Timeline, kind: GroupKind, is_below_span: bool) -> MenuSection {
-    let questions = gutter::questions(timeline, kind).into_iter();
+    let questions = gutter::scope_entries(timeline, kind).into_iter();
     let questions = questions.map(|(text, commands)| MenuItem { text, same_as: "", commands, disabled_reason: None });
     let choices = gutter::choices(timeline, kind).into_iter();
     let choices = choices.map(|RowChoice { text, command, disabled_reason }| MenuItem {

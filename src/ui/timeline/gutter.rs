@@ -248,9 +248,9 @@ pub(super) fn choices(timeline: &Timeline, kind: GroupKind) -> Vec<RowChoice> {
     choices
 }
 
-/// Returns the queries about a process, a group or a track, whose tracks become the scope, and the command to copy its
-/// name.
-pub(super) fn questions(timeline: &Timeline, kind: GroupKind) -> Vec<(&'static str, Vec<Command>)> {
+/// Returns the menu entries of a process, a group or a track that make its tracks the scope, and the one that copies
+/// its name.
+pub(super) fn scope_entries(timeline: &Timeline, kind: GroupKind) -> Vec<(&'static str, Vec<Command>)> {
     let [statistics, flame, spans, search, export] = match kind {
         GroupKind::Process(_) => [
             "Statistics of the process",
@@ -308,7 +308,7 @@ fn scope(command: ScopeCommand) -> Command {
 
 /// Shows the menu of a name.
 fn menu(ui: &mut Ui, timeline: &Timeline, kind: GroupKind, commands: &mut Vec<Command>) {
-    for (text, chosen) in questions(timeline, kind) {
+    for (text, chosen) in scope_entries(timeline, kind) {
         if ui.button(text).clicked() {
             commands.extend(chosen);
             ui.close();
