@@ -207,7 +207,7 @@ impl Timeline {
     }
 
     fn series_color(&self, index: usize) -> Color32 {
-        let [red, green, blue, _] = self.palette.series_color(index).0;
+        let [red, green, blue, _] = self.palette().series_color(index).0;
         Color32::from_rgb(red, green, blue)
     }
 

@@ -41,11 +41,13 @@ mod saved_span;
 mod scope;
 mod scroll_bar;
 mod selection;
+mod span_colors;
 mod span_names;
 pub(crate) mod state;
 mod sticky_headers;
 mod still;
 mod thread_rows;
+mod tile_loaders;
 mod tooltip;
 pub(crate) mod track_ranks;
 pub(crate) mod tracks;
@@ -130,7 +132,7 @@ impl Timeline {
         let filtered = self.overlays.filtered().map(|filtered| &**filtered);
         let overlaid = self.overlaid_rows();
         let options = FrameOptions {
-            palette: &self.palette,
+            palette: self.span_colors.palette(),
             rects: self.budget,
             scale: self.scale(),
             filtered,
@@ -146,7 +148,8 @@ impl Timeline {
         let strips = (self.strip_layout(layout), self.scale());
         let now_s = self.view.navigation().animation.then(|| ui.input(|input| input.time));
         let when = (deadline, now_s);
-        is_late |= self.derived_pane.draw(self.derived.all(), self.view.now(), strips, &self.palette, when);
+        is_late |=
+            self.derived_pane.draw(self.derived.all(), self.view.now(), strips, self.span_colors.palette(), when);
         is_late |= self.rows.draw(ui, &self.snapshot, self.view.now(), options, deadline);
         if is_late {
             ui.ctx().request_repaint();
@@ -188,7 +191,7 @@ impl Timeline {
                 continue;
             }
             let has_track = |track| self.is_in_scope(GroupKind::Track(track));
-            shown.paint_names(ui, &self.palette, self.scope().range, has_track);
+            shown.paint_names(ui, self.palette(), self.scope().range, has_track);
             if let Some(row) = self.selection.hovered().filter(|hovered| Some(*hovered) != self.selection.span()) {
                 shown.paint_outline(ui, &self.snapshot, (row, row.lane), Stroke::new(1.0, theme.hover));
             }

@@ -15,6 +15,8 @@ use super::live_view::LiveView;
 use super::overlays::Overlays;
 use super::pane::{Pane, ShownPane};
 use super::selection::Selection;
+use super::span_colors::SpanColors;
+use super::tile_loaders::TileLoaders;
 use super::tracks::TrackState;
 use super::view::ViewState;
 use crate::base::time::counted;
@@ -46,9 +48,6 @@ use crate::ui::theme::Theme;
 /// Default width of the gutter, in points.
 const GUTTER_POINTS: f32 = 230.0;
 
-/// Enough to load the few summaries in view, on the remaining cores.
-const SUMMARY_THREADS: usize = 2;
-
 /// The timeline of one trace.
 pub struct Timeline {
     pub(super) snapshot: Snapshot,
@@ -65,13 +64,8 @@ pub struct Timeline {
     pub(super) derived_pane: DerivedPane,
     /// Distance that the derived tracks are scrolled up.
     pub(super) derived_scroll_points: f32,
-    /// Loads the tiles of the rows; without it, frames wait for their tiles.
-    pool: Option<LoaderPool>,
-    /// Loads the tiles of folded processes.
-    summary_pool: Option<LoaderPool>,
-    colors: Colors,
-    pub(super) shade: Shade,
-    pub(super) palette: Palette,
+    loaders: TileLoaders,
+    pub(super) span_colors: SpanColors,
     scale: f32,
     /// Size of the last frame, in points.
     pub(super) size_points: Vec2,
@@ -117,8 +111,7 @@ impl Timeline {
         Self {
             rows: pane(Layer::Rows),
             pinned: pane(Layer::Pinned),
-            pool,
-            summary_pool: None,
+            loaders: TileLoaders::new(pool),
             snapshot,
             view: ViewState::new(view, navigation),
             selection: Selection::default(),
@@ -129,9 +122,7 @@ impl Timeline {
             derived_pane: DerivedPane::default(),
             derived_scroll_points: 0.0,
             pinned_scroll_px: 0.0,
-            colors: Colors::default(),
-            shade,
-            palette: Palette::new(shade),
+            span_colors: SpanColors::new(Colors::default(), shade),
             // An impossible scale, so that the first frame lays out.
             scale: 0.0,
             size_points: Vec2::ZERO,
@@ -168,8 +159,8 @@ impl Timeline {
         self.selection.hover(None);
         self.interaction.forget_rows();
         self.overlays.forget_answers(self.snapshot.lane_moves_since(&earlier).as_ref());
-        self.rows.update_snapshot(&earlier, &self.snapshot, self.pool.as_ref());
-        self.pinned.update_snapshot(&earlier, &self.snapshot, self.pool.as_ref());
+        self.rows.update_snapshot(&earlier, &self.snapshot, self.loaders.of_rows());
+        self.pinned.update_snapshot(&earlier, &self.snapshot, self.loaders.of_rows());
         // Rows do not depend on resolved names.
         if !self.snapshot.has_store_of(&earlier) {
             self.lay_out();
@@ -204,7 +195,7 @@ impl Timeline {
 
     /// Makes frames wait for all their tiles, for pictures.
     pub(crate) fn wait_for_all(&mut self) {
-        self.pool = None;
+        self.loaders.stop_rows();
         self.derived_pane.wait_for_all();
         self.rows.load_with(&self.snapshot, None);
         self.pinned.load_with(&self.snapshot, None);
@@ -335,25 +326,24 @@ impl Timeline {
 
     /// Switches to the colours of another theme.
     pub(crate) fn set_theme(&mut self, theme: &Theme) {
-        self.shade = theme.shade;
-        self.set_colors(self.colors);
+        self.span_colors = SpanColors::new(self.colors(), theme.shade);
+        self.redraw();
     }
 
     /// Sets the colour scheme of spans.
     pub(crate) fn set_colors(&mut self, colors: Colors) {
-        self.colors = colors;
-        self.palette = Palette::from_colors(colors, self.shade);
+        self.span_colors = SpanColors::new(colors, self.span_colors.shade());
         self.redraw();
     }
 
     #[must_use]
     pub(crate) fn colors(&self) -> Colors {
-        self.colors
+        self.span_colors.colors()
     }
 
     #[must_use]
     pub(crate) fn palette(&self) -> &Palette {
-        &self.palette
+        self.span_colors.palette()
     }
 
     /// Sets the limit of rectangles, when another GPU draws.
@@ -364,25 +354,14 @@ impl Timeline {
 
     /// Sets the summary of the whole trace.
     pub(crate) fn set_trace_summary(&mut self, summary: Arc<TraceSummary>) {
-        self.start_summary_pool();
-        self.rows.set_summaries(summary.heads.as_ref(), self.summary_pool.as_ref());
+        self.rows.set_summaries(summary.heads.as_ref(), self.loaders.of_summaries());
         self.overlays.set_summary(summary);
     }
 
     /// Sets the summaries of the user's groups; `None` without groups.
     pub(super) fn set_custom_summaries(&mut self, summaries: Option<&Arc<TrackSummaries>>) {
-        if summaries.is_some() {
-            self.start_summary_pool();
-        }
-        self.rows.set_custom_summaries(summaries, self.summary_pool.as_ref());
-    }
-
-    /// Starts the threads that load summaries: separate ones, so that queries of many lanes do not delay those of the
-    /// rows.
-    fn start_summary_pool(&mut self) {
-        if self.pool.is_some() && self.summary_pool.is_none() {
-            self.summary_pool = LoaderPool::start(SUMMARY_THREADS).ok();
-        }
+        let pool = summaries.and_then(|_| self.loaders.of_summaries());
+        self.rows.set_custom_summaries(summaries, pool);
     }
 
     /// Sets the minimap of a trace that still runs.

@@ -16,7 +16,8 @@ impl Timeline {
     /// Returns a still copy with `times` as many pixels across and down. Its frames wait for all their tiles.
     #[must_use]
     pub(crate) fn still(&self, times: f64) -> Self {
-        let mut still = Self::with_pool(self.snapshot.clone(), self.budget, self.shade, Navigation::STILL, None);
+        let mut still =
+            Self::with_pool(self.snapshot.clone(), self.budget, self.span_colors.shade(), Navigation::STILL, None);
         still.view = ViewState::new(self.view.now().magnified(times), Navigation::STILL);
         still.first_start_ns = self.first_start_ns;
         still.pinned_scroll_px = self.pinned_scroll_px * times;
@@ -85,7 +86,7 @@ mod tests {
         let lane = spans_of(last);
         assert!(timeline.rows.layout.lanes_in_view(timeline.view.now()).iter().all(|row| row.lane != lane));
         let filtered = timeline.overlays.filtered().expect("a filter");
-        assert_eq!(filtered.runs(timeline.view.now(), lane, 1, &timeline.palette).len(), 1);
+        assert_eq!(filtered.runs(timeline.view.now(), lane, 1, timeline.palette()).len(), 1);
         assert!(timeline.unfiltered().is_none(), "nothing is searched again");
     }
 
