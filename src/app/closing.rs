@@ -21,7 +21,7 @@ impl App {
         let losses: Vec<_> = closed.losses_of_close().into_iter().map(str::to_owned).collect();
         if losses.is_empty() {
             self.close_tab_at_once(tab);
-        } else if self.close_request.is_none() {
+        } else if self.dialogs.close_request.is_none() {
             self.show_tab(tab);
             self.ask_before_close(target, "Close the tab?", losses);
         }
@@ -40,7 +40,7 @@ impl App {
     /// Returns whether the window may close. If not, it shows the first tab that would lose something, and asks. A
     /// second request by the desktop closes the window.
     pub(crate) fn may_quit(&mut self) -> bool {
-        if self.close_request.as_ref().is_some_and(|request| request.target == CloseTarget::Window) {
+        if self.dialogs.close_request.as_ref().is_some_and(|request| request.target == CloseTarget::Window) {
             return true;
         }
         let with_losses: Vec<_> = (0..self.tabs.len()).filter(|&tab| self.tabs[tab].has_loss_of_close()).collect();
@@ -58,13 +58,13 @@ impl App {
 
     /// Quits by a command, which has no effect while the dialog is open: a key may be pressed twice.
     pub(super) fn quit(&mut self) -> Option<Effect> {
-        let is_asked = self.close_request.as_ref().is_some_and(|request| request.target == CloseTarget::Window);
+        let is_asked = self.dialogs.close_request.as_ref().is_some_and(|request| request.target == CloseTarget::Window);
         (!is_asked && self.may_quit()).then_some(Effect::Window(WindowEffect::Quit))
     }
 
     /// Answers the dialog.
     pub(super) fn answer_close(&mut self, choice: CloseChoice) -> Option<Effect> {
-        let CloseRequest { target, asked, .. } = self.close_request.take()?;
+        let CloseRequest { target, asked, .. } = self.dialogs.close_request.take()?;
         match (choice, target) {
             (CloseChoice::Cancel, _) => None,
             (CloseChoice::Export, _) => {
@@ -88,7 +88,7 @@ impl App {
             CloseTarget::Tab(_) => "Close anyway",
         };
         let question = CloseQuestion { title, losses, can_export, go_on, is_new: true };
-        self.close_request = Some(CloseRequest { target, asked: self.tab().id, question });
+        self.dialogs.close_request = Some(CloseRequest { target, asked: self.tab().id, question });
     }
 
     fn close_tab_at_once(&mut self, tab: usize) {

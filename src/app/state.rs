@@ -108,6 +108,24 @@ impl OpenToolWindows {
     }
 }
 
+/// The open dialogs that take the keyboard.
+#[derive(Default)]
+pub(super) struct ModalDialogs {
+    pub(super) picker: Option<OpenPicker>,
+    pub(super) palette: Option<CommandPalette>,
+    pub(super) go_to_time: Option<GoToTime>,
+    /// The request to close that waits for the user.
+    pub(super) close_request: Option<CloseRequest>,
+}
+
+impl ModalDialogs {
+    /// Returns whether any is open.
+    pub(super) fn has_any(&self) -> bool {
+        let Self { picker, palette, go_to_time, close_request } = self;
+        picker.is_some() || palette.is_some() || go_to_time.is_some() || close_request.is_some()
+    }
+}
+
 /// The state of the application.
 pub struct App {
     pub(super) options: AppOptions,
@@ -123,9 +141,7 @@ pub struct App {
     /// Whether the window should come to the front.
     pub(super) wants_attention: bool,
     pub(super) tasks_started: u64,
-    pub(super) picker: Option<OpenPicker>,
-    pub(super) palette: Option<CommandPalette>,
-    pub(super) go_to_time: Option<GoToTime>,
+    pub(super) dialogs: ModalDialogs,
     pub(super) shown: OpenToolWindows,
     pub(super) preferences: Preferences,
     pub(super) preferences_keeper: PreferencesKeeper,
@@ -142,8 +158,6 @@ pub struct App {
     /// The file for the next picture of the window.
     pub(super) window_picture: Option<PathBuf>,
     pub(super) cut_short: CutShortTraces,
-    /// The request to close that waits for the user.
-    pub(super) close_request: Option<CloseRequest>,
 }
 
 impl App {
@@ -176,9 +190,7 @@ impl App {
             closed_tabs: VecDeque::new(),
             wants_attention: false,
             tasks_started: 0,
-            picker: None,
-            palette: None,
-            go_to_time: None,
+            dialogs: ModalDialogs::default(),
             shown: OpenToolWindows::default(),
             preferences,
             preferences_keeper,
@@ -191,7 +203,6 @@ impl App {
             folder: None,
             window_picture: None,
             cut_short: CutShortTraces::default(),
-            close_request: None,
         }
     }
 
@@ -328,7 +339,7 @@ impl App {
     /// Opens a trace in a tab: one file, or several on one timeline.
     pub(crate) fn open(&mut self, sources: Sources) {
         if !sources.files().is_empty() {
-            self.picker = None;
+            self.dialogs.picker = None;
             self.open_in_tab(LoadSource::Files(sources));
         }
     }
@@ -434,7 +445,7 @@ impl App {
             AppCommand::ShowPicker => self.show_picker(self.request(Purpose::Open)),
             AppCommand::List(folder) => self.list_folder(folder),
             AppCommand::PickPath { path, replaces } => self.pick_path(path, replaces),
-            AppCommand::ClosePicker => self.picker = None,
+            AppCommand::ClosePicker => self.dialogs.picker = None,
             AppCommand::CancelImport => {
                 if let Some(running) = &self.tab().running {
                     running.cancel();
@@ -446,8 +457,8 @@ impl App {
                 }
             }
             AppCommand::Dismiss => drop(self.tab_mut().messages.pop_front()),
-            AppCommand::ShowCommands => self.palette = Some(CommandPalette::default()),
-            AppCommand::ShowGoToTime => self.go_to_time = Some(GoToTime::default()),
+            AppCommand::ShowCommands => self.dialogs.palette = Some(CommandPalette::default()),
+            AppCommand::ShowGoToTime => self.dialogs.go_to_time = Some(GoToTime::default()),
             AppCommand::CopyText(text) => return Some(Effect::Copy(text)),
             AppCommand::Toggle(window) => self.shown.toggle(window),
             AppCommand::Live(command) => self.act_on_live(command),

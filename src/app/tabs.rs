@@ -128,7 +128,7 @@ impl App {
             timeline.rest();
         }
         self.shown_tab = tab;
-        self.picker = None;
+        self.dialogs.picker = None;
     }
 
     /// Removes a tab, and returns the index of the tab that takes its place.

@@ -4,8 +4,7 @@ use egui::Ui;
 
 use super::STATUS_POINTS;
 use crate::app::state::App;
-use crate::ui::chrome::command_palette::Outcome;
-use crate::ui::chrome::go_to_time::GoToOutcome;
+use crate::ui::chrome::dialog_outcome::DialogOutcome;
 use crate::ui::chrome::{close_dialog, message, progress};
 use crate::ui::command::{AppCommand, Command};
 use crate::ui::command_table::UiState;
@@ -16,9 +15,7 @@ use crate::ui::settings::Sizes;
 impl App {
     /// Handles Escape: it leaves a text field, then closes a window, restores the timeline, and clears the selection.
     pub(super) fn close_window_by_key(&mut self, ui: &Ui) {
-        let has_message = self.close_request.is_some() || !self.tab().messages.is_empty();
-        let has_field = self.picker.is_some() || self.palette.is_some() || self.go_to_time.is_some();
-        let is_behind_a_dialog = has_field || has_message;
+        let is_behind_a_dialog = self.dialogs.has_any() || !self.tab().messages.is_empty();
         let is_behind = is_behind_a_dialog || is_behind_another(ui);
         if is_behind || ui.ctx().text_edit_focused() || !ui.input(|input| input.key_pressed(egui::Key::Escape)) {
             return;
@@ -39,10 +36,10 @@ impl App {
         self.show_progress(ui.ctx(), central_bottom, commands);
         self.show_trace_windows(ui.ctx(), commands);
         self.show_app_windows(ui.ctx(), state, commands);
-        if let Some(open) = &mut self.picker {
+        if let Some(open) = &mut self.dialogs.picker {
             commands.extend(open.picker.show(ui, &self.theme));
         }
-        if let Some(request) = &mut self.close_request {
+        if let Some(request) = &mut self.dialogs.close_request {
             commands.extend(close_dialog::show(ui, &request.question, &self.theme));
             request.question.is_new = false;
         } else if let Some(message) = self.tabs[self.shown_tab].messages.front() {
@@ -122,12 +119,12 @@ impl App {
 
     /// Shows the command palette, if it is open.
     pub(super) fn show_palette(&mut self, ui: &mut Ui, state: &UiState, commands: &mut Vec<Command>) {
-        let Some(palette) = &mut self.palette else { return };
+        let Some(palette) = &mut self.dialogs.palette else { return };
         match palette.show(ui, state, &self.theme) {
-            Outcome::Open => {}
-            Outcome::Closed => self.palette = None,
-            Outcome::Given(command) => {
-                self.palette = None;
+            DialogOutcome::Open => {}
+            DialogOutcome::Closed => self.dialogs.palette = None,
+            DialogOutcome::Given(command) => {
+                self.dialogs.palette = None;
                 commands.push(command);
             }
         }
@@ -135,15 +132,16 @@ impl App {
 
     /// Shows the field for a time to go to, if it is open.
     pub(super) fn show_go_to_time(&mut self, ui: &Ui, commands: &mut Vec<Command>) {
-        let Self { go_to_time, tabs, shown_tab, theme, .. } = self;
+        let Self { dialogs, tabs, shown_tab, theme, .. } = self;
+        let go_to_time = &mut dialogs.go_to_time;
         let (Some(field), Some(trace)) = (go_to_time.as_mut(), &tabs[*shown_tab].trace) else {
             *go_to_time = None;
             return;
         };
         match field.show(ui, &trace.timeline, theme) {
-            GoToOutcome::Open => {}
-            GoToOutcome::Closed => *go_to_time = None,
-            GoToOutcome::Given(command) => {
+            DialogOutcome::Open => {}
+            DialogOutcome::Closed => *go_to_time = None,
+            DialogOutcome::Given(command) => {
                 *go_to_time = None;
                 commands.push(command);
             }

@@ -71,7 +71,7 @@ impl App {
                 }
             }
             TaskEvent::Listed(folder, listing) => {
-                if let Some(open) = &mut self.picker {
+                if let Some(open) = &mut self.dialogs.picker {
                     open.picker.set_listing(&folder, listing);
                 }
             }

@@ -45,13 +45,13 @@ impl App {
         let folder = self.dialog_folder(request).or_else(|| std::env::current_dir().ok()).or_else(folders::home);
         let picker = Picker::new(request.purpose, folder.unwrap_or_default(), self.suggested_name(request));
         let first = picker.first_command();
-        self.picker = Some(OpenPicker { picker, request, awaited: None });
+        self.dialogs.picker = Some(OpenPicker { picker, request, awaited: None });
         self.act(first);
     }
 
     /// Lists the folder that the picker has entered.
     pub(super) fn list_folder(&mut self, folder: PathBuf) {
-        if let Some(open) = &mut self.picker {
+        if let Some(open) = &mut self.dialogs.picker {
             open.awaited = None;
         }
         tasks::list(folder, &self.wake);
@@ -60,7 +60,7 @@ impl App {
     /// Looks up a path of the picker, in place of the one pressed before.
     pub(super) fn pick_path(&mut self, path: PathBuf, replaces: bool) {
         let id = self.next_task();
-        if let Some(open) = &mut self.picker {
+        if let Some(open) = &mut self.dialogs.picker {
             open.awaited = Some(id);
             tasks::pick_path(id, open.request.purpose, path, replaces, &self.wake);
         }
@@ -68,7 +68,7 @@ impl App {
 
     /// Handles a path that was looked up, unless the picker was closed or awaits another one.
     pub(super) fn handle_picked(&mut self, id: TaskId, picked: PickedPath) {
-        let Some(open) = self.picker.as_mut().filter(|open| open.awaited == Some(id)) else { return };
+        let Some(open) = self.dialogs.picker.as_mut().filter(|open| open.awaited == Some(id)) else { return };
         match picked {
             PickedPath::Folder(folder) => {
                 let listing = open.picker.enter(folder);
@@ -77,7 +77,7 @@ impl App {
             PickedPath::Existing => open.picker.warn_of_existing(),
             PickedPath::File(path) => {
                 let request = open.request;
-                self.picker = None;
+                self.dialogs.picker = None;
                 self.use_chosen(request, &[path]);
             }
         }
@@ -154,7 +154,7 @@ mod tests {
         // Another picker does not take the result either.
         session.open_picker(Purpose::Export(ExportFormat::CSV));
         handle_picked(&mut session, 1);
-        assert!(session.app.tab().writing.is_none() && session.app.picker.is_some());
+        assert!(session.app.tab().writing.is_none() && session.app.dialogs.picker.is_some());
     }
 
     #[test]

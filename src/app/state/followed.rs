@@ -36,7 +36,7 @@ pub(super) enum AnswerRenewal {
 impl App {
     /// Follows sources in a new tab, or in the active tab if it is empty.
     pub(crate) fn follow(&mut self, request: FollowRequest) {
-        self.picker = None;
+        self.dialogs.picker = None;
         self.show_tab_for_more();
         let (id, at) = (self.next_task(), self.shown_tab);
         self.tabs[at].save(self.options.folders.as_ref(), &self.writes);

@@ -2,7 +2,7 @@
 
 use egui::{Align, Key, Modifiers, RichText, ScrollArea, Ui, vec2};
 
-use crate::ui::command::Command;
+use super::dialog_outcome::DialogOutcome;
 use crate::ui::command_table::{CommandEntry, TABLE, UiState, key_text};
 use crate::ui::theme::Theme;
 use crate::ui::widgets::field;
@@ -16,20 +16,12 @@ pub(crate) struct CommandPalette {
     was_shown: bool,
 }
 
-/// The state of the list after a frame.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    Open,
-    Closed,
-    Given(Command),
-}
-
 impl CommandPalette {
-    pub(crate) fn show(&mut self, ui: &Ui, state: &UiState, theme: &Theme) -> Outcome {
+    pub(crate) fn show(&mut self, ui: &Ui, state: &UiState, theme: &Theme) -> DialogOutcome {
         const WIDTH: f32 = 520.0;
         /// Room for the frame and a part of the window beside it.
         const MARGIN: f32 = 40.0;
-        let mut outcome = Outcome::Open;
+        let mut outcome = DialogOutcome::Open;
         let id = egui::Id::unique("commands");
         let frame = egui::Frame::window(ui.style());
         let area = egui::Modal::default_area(id).anchor(egui::Align2::CENTER_TOP, vec2(0.0, 80.0));
@@ -69,14 +61,14 @@ impl CommandPalette {
             });
             let moved = up || down || response.changed();
             if let Some(entry) = self.list(ui, &entries, state, moved, theme) {
-                outcome = Outcome::Given(entry.command(state));
+                outcome = DialogOutcome::Given(entry.command(state));
             }
             if let Some(entry) = entries.get(self.chosen).filter(|entry| entered && entry.is_enabled(state)) {
-                outcome = Outcome::Given(entry.command(state));
+                outcome = DialogOutcome::Given(entry.command(state));
             }
         });
-        if outcome == Outcome::Open && modal.should_close() {
-            outcome = Outcome::Closed;
+        if outcome == DialogOutcome::Open && modal.should_close() {
+            outcome = DialogOutcome::Closed;
         }
         outcome
     }

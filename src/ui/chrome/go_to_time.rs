@@ -2,6 +2,7 @@
 
 use egui::{Key, Modifiers, RichText, Ui, vec2};
 
+use super::dialog_outcome::DialogOutcome;
 use crate::base::time::elapsed_text;
 use crate::base::typed_time::TypedTime;
 use crate::ui::command::{Command, TimelineCommand};
@@ -21,19 +22,11 @@ pub(crate) struct GoToTime {
     was_shown: bool,
 }
 
-/// The state of the field after a frame.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum GoToOutcome {
-    Open,
-    Closed,
-    Given(Command),
-}
-
 impl GoToTime {
     /// Shows the field. Enter goes to the time, Escape closes the field.
-    pub(crate) fn show(&mut self, ui: &Ui, timeline: &Timeline, theme: &Theme) -> GoToOutcome {
+    pub(crate) fn show(&mut self, ui: &Ui, timeline: &Timeline, theme: &Theme) -> DialogOutcome {
         const WIDTH: f32 = 360.0;
-        let mut outcome = GoToOutcome::Open;
+        let mut outcome = DialogOutcome::Open;
         let id = egui::Id::unique("go to time");
         let area = egui::Modal::default_area(id).anchor(egui::Align2::CENTER_TOP, vec2(0.0, 80.0));
         let area = area.accessible_name("Go to time");
@@ -53,7 +46,7 @@ impl GoToTime {
             }
             if is_entered {
                 match typed_ns(&self.text, timeline) {
-                    Ok(ts_ns) => outcome = GoToOutcome::Given(Command::Timeline(TimelineCommand::Center(ts_ns))),
+                    Ok(ts_ns) => outcome = DialogOutcome::Given(Command::Timeline(TimelineCommand::Center(ts_ns))),
                     Err(error) => self.error = error,
                 }
             }
@@ -61,8 +54,8 @@ impl GoToTime {
                 spoken::announce(&ui.label(RichText::new(&self.error).color(theme.error)));
             }
         });
-        if outcome == GoToOutcome::Open && modal.should_close() {
-            outcome = GoToOutcome::Closed;
+        if outcome == DialogOutcome::Open && modal.should_close() {
+            outcome = DialogOutcome::Closed;
         }
         outcome
     }

@@ -3,6 +3,7 @@
 pub(crate) mod close_dialog;
 mod color_key;
 pub(crate) mod command_palette;
+pub(crate) mod dialog_outcome;
 pub(crate) mod file_picker;
 pub(crate) mod go_to_time;
 pub(crate) mod live_badge;
