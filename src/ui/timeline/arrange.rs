@@ -2,7 +2,7 @@
 //! layout, computed in the background for many tracks.
 
 use super::state::Timeline;
-use super::tracks::{ArrangeJob, ArrangeResult, Arranged};
+use super::tracks::{ArrangeJob, ArrangeResult, Arranged, UnfilteredView};
 use crate::model::{TrackIdx, TrackSet};
 use crate::scene::arrange::moves::RowMoves;
 use crate::scene::counter_form::CounterForm;
@@ -82,7 +82,8 @@ impl Timeline {
                 return self.arrange();
             }
             RowCommand::Filter(words) => {
-                self.tracks.set_filter(words);
+                let now = UnfilteredView { top: self.row_anchor(), selected: self.selection.span() };
+                self.tracks.set_filter(words, now);
                 return self.arrange();
             }
             RowCommand::FocusFilter => self.tracks.focus_filter(),
@@ -135,7 +136,7 @@ impl Timeline {
     pub(crate) fn set_arranged(&mut self, arranged: ArrangeResult) {
         let Some((Arranged { layout, summaries }, changed)) = self.tracks.accept(arranged) else { return };
         let after = self.tracks.take_after_layout();
-        let anchor = if after.keeps_first_row { self.row_anchor() } else { None };
+        let anchor = after.anchor.or_else(|| self.row_anchor().filter(|_| after.keeps_first_row));
         self.rows.set_layout(layout);
         self.set_custom_summaries(summaries.as_ref());
         for kind in changed {
@@ -291,8 +292,47 @@ mod tests {
     use crate::query::snapshot::track_reads;
     use crate::scene::color::Shade;
     use crate::scene::tests::threads;
+    use crate::store::lane::{LaneIdx, RowIdx};
     use crate::ui::settings::Navigation;
     use crate::ui::theme::Theme;
+
+    #[test]
+    fn a_cleared_filter_returns_to_the_rows_before_it_or_to_the_span_selected_since() {
+        let names: Vec<String> = (0..200).map(|number| format!("thread {number}")).collect();
+        let spans: Vec<_> = names.iter().map(|name| ("a", name.as_str(), 1)).collect();
+        let theme = Theme::new(Shade::Dark);
+        let mut timeline = Timeline::new(
+            threads(&spans),
+            RectBudget::SOFTWARE,
+            &theme,
+            Navigation { animation: false, ..Navigation::default() },
+        );
+        timeline.show_only(&TrackSet::ALL);
+        let whole_px = timeline.rows.layout.height_px();
+        let filter = |timeline: &mut Timeline, words: &str| {
+            let job = timeline.change_rows(RowCommand::Filter(words.to_owned()));
+            assert!(job.is_none(), "few rows are laid out at once");
+        };
+        timeline.scroll_to(1500.0);
+        let before = (timeline.row_anchor(), timeline.view.now().scroll_px());
+        assert!(before.0.is_some(), "scrolled");
+        for words in ["thread 19", "nothing of this name"] {
+            for typed in ["t", words, ""] {
+                filter(&mut timeline, typed);
+                assert_eq!(timeline.rows.layout.height_px() == whole_px, typed != words, "{typed}");
+            }
+            assert_eq!((timeline.row_anchor(), timeline.view.now().scroll_px()), before, "after {words}");
+        }
+        filter(&mut timeline, "thread 199");
+        let row = |lane| RowIdx { lane: LaneIdx(lane), row: 0 };
+        let last = (0..200).find(|&lane| {
+            let track = timeline.snapshot.lane(LaneIdx(lane)).track;
+            &*timeline.snapshot.track(track).name == "thread 199"
+        });
+        timeline.selection.select(last.map(row));
+        filter(&mut timeline, "");
+        assert!(timeline.view.now().scroll_px() > 1500.0, "{}", timeline.view.now().scroll_px());
+    }
 
     #[test]
     fn resolved_names_lay_out_no_rows_again() {

@@ -1,16 +1,8 @@
 //! The row at the top of the view, which stays there while rows are folded and unfolded, or change their heights.
 
 use super::state::Timeline;
+use super::tracks::RowAnchor;
 use crate::scene::rows::GroupKind;
-
-/// The first row in view, with the part of it above the view.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct RowAnchor {
-    kind: GroupKind,
-    above_px: u64,
-    /// Height of the row when it was saved: the part above the view scales with it.
-    height_px: u64,
-}
 
 impl Timeline {
     /// Returns the first row in view; `None` if the rows are scrolled to their top.

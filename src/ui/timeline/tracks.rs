@@ -38,6 +38,8 @@ pub(super) struct TrackState {
     /// Groups that were folded or hidden while a layout was computed.
     folded_meanwhile: Vec<GroupKind>,
     after_layout: AfterLayout,
+    /// The view without a filter, to which it returns when the filter is cleared.
+    unfiltered: Option<UnfilteredView>,
     focuses_filter: bool,
     /// The filter that a jump has cleared, until another is set.
     cleared_filter: String,
@@ -49,9 +51,28 @@ pub(super) struct TrackState {
     ranks: Option<TrackRanks>,
 }
 
+/// The first row in view, with the part of it above the view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct RowAnchor {
+    pub(super) kind: GroupKind,
+    pub(super) above_px: u64,
+    /// Height of the row when it was saved: the part above the view scales with it.
+    pub(super) height_px: u64,
+}
+
+/// The view at the time when the tracks were filtered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct UnfilteredView {
+    /// The first row in view; `None` at the top of all rows.
+    pub(super) top: Option<RowAnchor>,
+    pub(super) selected: Option<RowIdx>,
+}
+
 /// Where the view scrolls after the next layout.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct AfterLayout {
+    /// The row that returns to the top.
+    pub(super) anchor: Option<RowAnchor>,
     /// A row to scroll to, if it is out of view.
     pub(super) row: Option<RowIdx>,
     /// A position, as a fraction of the height of all rows.
@@ -115,6 +136,7 @@ impl TrackState {
     /// Scrolls to a row after the next layout, whose filter is cleared.
     pub(super) fn reveal_when_laid_out(&mut self, row: RowIdx) {
         self.set_to_reveal(Some(row));
+        self.unfiltered = None;
         if !self.arrangement.filter.is_empty() {
             self.cleared_filter = std::mem::take(&mut self.arrangement.filter);
         }
@@ -134,8 +156,22 @@ impl TrackState {
         self.arrangement.order = order;
     }
 
-    pub(super) fn set_filter(&mut self, words: String) {
+    /// Sets the filter. If it is cleared, the view returns to what was in view without it, or shows the span that was
+    /// selected since.
+    pub(super) fn set_filter(&mut self, words: String, now: UnfilteredView) {
+        if !self.arrangement.is_filtered() {
+            self.unfiltered = Some(now);
+        }
         self.arrangement.filter = words;
+        if !self.arrangement.is_filtered()
+            && let Some(before) = self.unfiltered.take()
+        {
+            if now.selected.is_some() && now.selected != before.selected {
+                self.after_layout.row = now.selected;
+            } else {
+                self.after_layout.anchor = before.top;
+            }
+        }
         self.arrangement.folded_in_filter.clear();
         self.cleared_filter.clear();
     }
