@@ -2,6 +2,7 @@
 
 use egui::{Key, Modifiers, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
+use serde_json::json;
 
 use crate::copied::copied;
 use crate::frame::run_by_shell;
@@ -47,6 +48,16 @@ fn the_longest_come_first_or_all_in_order_of_time_with_instants_if_they_are_want
     assert!(session.says("5 of the whole trace"));
     session.click("With instants");
     until_rows(&mut session, &["request", "write", "read", "read", "write", "flushed"]);
+}
+
+#[test]
+fn a_trace_of_instants_alone_lists_them_at_once() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let log = |name: &str, ts: u32| json!({"ph": "i", "name": name, "pid": 1, "tid": 1, "ts": ts, "s": "t"});
+    session.open_text("log.json", &json!([log("started", 0), log("stopped", 500)]).to_string());
+    session.harness.run_steps(3);
+    session.give("Spans");
+    until_rows(&mut session, &["started", "stopped"]);
 }
 
 #[test]

@@ -229,6 +229,11 @@ impl SpansPanel {
 
 impl DockPanel for SpansPanel {
     fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
+        let summary = view.snapshot().summary();
+        if self.asked.last().is_none() && summary.spans == 0 && summary.instants > 0 {
+            // The only list of a log that has rows.
+            self.list_instants();
+        }
         let mut commands = self.show_head(ui, view);
         let scope = view.scope();
         let questions = [self.ask(scope), self.ask_more(scope), self.follow(view.timeline.selected())];
