@@ -48,7 +48,12 @@ pub(super) fn event_choice(ui: &mut Ui, paths: &CallPaths) -> Option<SampleEvent
     let choice = ComboBox::from_id_salt("event").selected_text(current.map(title).unwrap_or_default());
     let chosen = choice.show_ui(ui, |ui| {
         let is_clicked = |event: &&SampleEvent| ui.selectable_label(Some(*event) == current, title(event)).clicked();
-        paths.events.iter().filter(is_clicked).last().cloned()
+        let chosen = paths.events.iter().filter(is_clicked).last().cloned();
+        if chosen.is_some() {
+            // Only a click with the pointer closes the list by itself.
+            ui.close();
+        }
+        chosen
     });
     chosen.inner.flatten()
 }
