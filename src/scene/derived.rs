@@ -15,7 +15,7 @@ pub(crate) fn kind_title(kind: &DerivedKind) -> String {
         DerivedKind::Rate => "Rate".to_owned(),
         DerivedKind::Concurrency => "Concurrency".to_owned(),
         DerivedKind::Busy => "Busy".to_owned(),
-        DerivedKind::MaxDuration => "Longest".to_owned(),
+        DerivedKind::MaxDuration => "Longest duration".to_owned(),
         DerivedKind::Quantile(percent) => format!("p{percent} of durations"),
         DerivedKind::Sum(path) => format!("Sum of {}", path.dotted()),
         DerivedKind::CounterSum(name) => format!("Sum of counters {name}"),

@@ -106,7 +106,8 @@ fn a_track_of_any_text_is_made_with_its_range_its_values_and_its_name() {
     session.until("why there is one only", |session| session.says("This derived track exists already."));
     add(&mut session, "max-duration name:read");
     add(&mut session, "sum:arg.bytes name:write");
-    for label in ["Concurrency: all, 0 to 2", "Longest: name:read, 0 to 100 µs", "Sum of bytes: name:write, 0 to 2 in "]
+    for label in
+        ["Concurrency: all, 0 to 2", "Longest duration: name:read, 0 to 100 µs", "Sum of bytes: name:write, 0 to 2 in "]
     {
         let label = format!("Derived track {label}");
         session.until(&label, |session| session.says(&label));

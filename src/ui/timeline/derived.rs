@@ -103,7 +103,7 @@ impl DerivedRow {
     pub(crate) fn described(&self) -> String {
         let SelectedScope { range, tracks, filter } = &self.scope;
         let filter = (!filter.is_empty()).then(|| filter.to_string());
-        let time = range.map(|(from_ns, to_ns)| duration_text(to_ns.abs_diff(from_ns)));
+        let time = range.map(|(from_ns, to_ns)| format!("range of {}", duration_text(to_ns.abs_diff(from_ns))));
         let tracks = (!tracks.is_all()).then(|| counted(tracks.iter().count() as u64, "track"));
         let parts: Vec<_> = filter.into_iter().chain(time).chain(tracks).collect();
         let rows = if parts.is_empty() { "all".to_owned() } else { parts.join(" \u{b7} ") };
@@ -315,7 +315,7 @@ mod tests {
         back.restore(&serde_json::from_str::<Vec<SavedDerived>>(&text).unwrap(), &snapshot);
         assert_eq!(back.to_saved(), rows.to_saved());
         let titles: Vec<_> = back.all().iter().map(DerivedRow::title).collect();
-        assert_eq!(titles, ["mine", "Sum of bytes: name:a \u{b7} 1 ms"]);
+        assert_eq!(titles, ["mine", "Sum of bytes: name:a \u{b7} range of 1 ms"]);
         for number in 0..100 {
             back.add(DerivedKind::Rate, SelectedScope { range: Some((0, number + 1)), ..scope.clone() }, "");
         }
