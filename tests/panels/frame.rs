@@ -97,12 +97,12 @@ fn a_panel_says_how_exact_its_numbers_are() {
     session.open_text("many.json", &format!("[{}]", spans.join(",")));
     session.press(Modifiers::COMMAND, Key::T);
     session.until("the line", |session| session.harness.query_all_by_role(egui::Role::ListItem).count() == 1);
-    session.until("the error", |session| session.says("Label: exact, ~p to within 1/32"));
+    session.until("the error", |session| session.says("Label: exact, ~p to within 3.1 %"));
     for head in ["~p50", "~p90", "~p95", "~p99", "Min", "Max"] {
         assert!(session.harness.query_by_label(head).is_some(), "{head}");
     }
     let row = session.harness.get_by_label("tick").rect();
     let column = session.harness.get_by_label("~p50").rect();
     session.harness.event(Event::PointerMoved(egui::pos2(column.center().x, row.center().y)));
-    session.until("the tip", |session| session.says("ns\nto within 1/32"));
+    session.until("the tip", |session| session.says("ns\nto within 3.1 %"));
 }

@@ -25,7 +25,7 @@ pub(super) enum Exactness {
 }
 
 /// The error of quantiles from sketches, as text.
-pub(super) const SKETCH_ERROR: &str = "to within 1/32";
+pub(super) const SKETCH_ERROR: &str = "to within 3.1 %";
 
 /// Shows the progress of a query.
 pub(super) fn show_counting(ui: &mut Ui, progress: &Progress, theme: &Theme) {
@@ -76,7 +76,7 @@ pub(super) fn show_exactness(ui: &mut Ui, exactness: Exactness, snapshot: &Snaps
              around them have less self time.",
         ),
         Exactness::SketchedQuantiles => (
-            "exact, ~p to within 1/32",
+            "exact, ~p to within 3.1 %",
             "Counts, times, smallest and largest are exact. Quantiles of names with more than 128 spans come from \
              sketches: they are off by one part in 32 at most.",
         ),
