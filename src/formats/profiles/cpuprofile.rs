@@ -53,21 +53,22 @@ impl StreamReader for CpuProfile {
         let mut batch = BatchBuilder::new(context.chunk_limits);
         let mut charge = document.table_charge();
         let mut calls = calls(&document, nodes, &mut charge, &mut batch)?;
-        let key = name_track(&mut batch);
         let micros = |extent: Option<JsonExtent>| -> Result<Option<i64>, ReadError> {
             let text = extent.map_or(Ok(Vec::new()), |extent| document.text(extent))?;
             Ok(TimeUnit::Microseconds.parse_nanos(&text).ok())
         };
         let end_ns = micros(end)?;
-        let mut now_ns = micros(start)?.unwrap_or_else(|| {
+        let start_ns = micros(start)?;
+        if start_ns.is_none() {
             batch.lose(Loss::BadTime, SourcePos::Time(0));
-            0
-        });
+        }
+        let mut now_ns = start_ns.unwrap_or(0);
         if samples.is_none() && !document.is_cut() {
             document.count_rest(&mut batch.batch.losses)?;
             return calls.emit_hits(&mut batch, sink, context);
         }
         let has_times = deltas.is_none() && times.is_some();
+        let key = name_track(has_times || start_ns.is_some(), &mut batch);
         let (mut samples, mut deltas) = (document.elements(samples), document.elements(deltas.or(times)));
         let mut timed = TimedSamples::new(calls, key, now_ns);
         loop {
@@ -155,6 +156,20 @@ mod tests {
         // The latest times are 105, 115, 115, 130 and 131; the last sample has no node.
         assert_eq!(reading.sampled_times(), [10_000, 15_000, 0, 1000]);
         assert_eq!(reading.lost(), [(Loss::MissingText, 1)]);
+    }
+
+    #[test]
+    fn samples_are_not_moved_to_other_files_unless_the_start_is_unknown_or_they_are_hits() {
+        let untimed = |text: &str| {
+            let events = read(text).events;
+            assert!(!events.is_empty(), "{text}");
+            events.iter().filter(|event| event.track.is_untimed()).count()
+        };
+        assert_eq!(untimed(PROFILE), 0);
+        assert_eq!(untimed(&PROFILE.replace("\"timeDeltas\"", "\"timestamps\"")), 0);
+        assert_eq!(untimed(&PROFILE.replace("\"startTime\":100,", "")), 4);
+        let hits = PROFILE.replace("{\"id\":2,", "{\"id\":2,\"hitCount\":7,").replace("\"samples\"", "\"x\"");
+        assert_eq!(untimed(&hits), 1);
     }
 
     #[test]

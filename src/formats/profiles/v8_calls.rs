@@ -148,12 +148,13 @@ impl Calls {
     }
 }
 
-/// Names the thread of the samples, which a profile does not name. Returns the key of its track.
-pub(super) fn name_track(batch: &mut BatchBuilder) -> TrackKey {
+/// Names the thread of the samples, which a profile does not name. Returns the key of its track. Without a start, the
+/// times between samples are known, but not when they were taken.
+pub(super) fn name_track(has_start: bool, batch: &mut BatchBuilder) -> TrackKey {
     let (pid, tid) = (Id::None, Id::Number(1));
     let named = Metadata::ThreadName { pid: pid.clone(), tid: tid.clone(), name: "JavaScript".into() };
     batch.batch.metadata.push(named);
-    TrackKey::untimed_thread(pid, tid)
+    if has_start { TrackKey::thread(pid, tid) } else { TrackKey::untimed_thread(pid, tid) }
 }
 
 /// The samples of a profile, whose weights are the times between them.

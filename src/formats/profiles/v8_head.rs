@@ -130,11 +130,12 @@ impl HeadDocument<'_> {
         sink: &mut dyn BatchSink,
         context: &ReadContext,
     ) -> Result<(), ReadError> {
-        let key = name_track(batch);
         let samples = self.samples.as_deref().unwrap_or_default();
         // The time before the first sample is no interval.
         let first_ns = self.times_ns.iter().flatten().next().copied();
-        let start_ns = first_ns.or(self.start_ns).unwrap_or(0);
+        let start_ns = first_ns.or(self.start_ns);
+        let key = name_track(start_ns.is_some(), batch);
+        let start_ns = start_ns.unwrap_or(0);
         let whole_ns = self.end_ns.and_then(|end_ns| end_ns.checked_sub(start_ns)).filter(|&ns| ns > 0);
         let shared_ns = whole_ns.filter(|_| self.times_ns.is_empty()).map(|ns| ns / samples.len().max(1) as i64);
         let mut timed = TimedSamples::new(calls, key, start_ns);
@@ -238,7 +239,6 @@ fn read_array(
 mod tests {
     use super::*;
     use crate::formats::testing::{read, read_bytes, read_cut};
-    use crate::model::TrackKey;
 
     const PROFILE: &str = r#"{"typeId":"CPU","uid":"1","title":"x","head":{"functionName":"(root)","url":"","lineNumber":0,
         "callUID":1,"bailoutReason":"","id":1,"scriptId":0,"hitCount":0,"children":[
@@ -276,7 +276,7 @@ mod tests {
         let times = |start: &str, end: &str, times: &str| {
             let head = r#""head":{"functionName":"(root)","id":1,"children":[{"functionName":"f","id":2}]}"#;
             let reading = read(&format!(r#"{{{head},{start}{end}"samples":[2,2,null,2],"timestamps":[{times}]}}"#));
-            assert!(reading.events.iter().all(|event| event.track.slot == TrackKey::SLOT_UNTIMED));
+            assert!(reading.events.iter().all(|event| !event.track.is_untimed()));
             assert_eq!(reading.losses.count(Loss::BadNumber), 1);
             reading.sampled_times()
         };
@@ -294,8 +294,11 @@ mod tests {
         let untimed = PROFILE.replace(",\"timestamps\":[1500100,1500200,1500150,1500300,1500400]", "");
         let times: Vec<i64> = read(&untimed).events.iter().map(|event| event.ts_ns).collect();
         assert_eq!(times, [1_500_000_000, 1_580_000_000, 1_660_000_000, 1_740_000_000]);
+        let unstarted = untimed.replace("\"startTime\":1.5,\"endTime\":1.9,", "");
+        assert!(read(&unstarted).events.iter().all(|event| event.track.is_untimed()));
         let hits = untimed.replace("\"samples\":[2,3,4,1,9]", "\"x\":1");
         let reading = read(&hits);
+        assert!(reading.events.iter().all(|event| event.track.is_untimed()));
         let weights: Vec<_> =
             reading.events.iter().map(|event| (event.stack.len(), event.args.contains('3'))).collect();
         assert_eq!(weights, [(1, false), (2, true), (1, false)], "{:?}", reading.events);
