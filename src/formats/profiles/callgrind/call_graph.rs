@@ -53,7 +53,11 @@ pub(super) struct CallGraph {
 
 #[derive(Debug)]
 pub(super) struct CostFunction {
+    /// Its name, then its file.
     pub(super) title: Box<[u8]>,
+    name_len: usize,
+    /// Whether its file is known: a line defines it, or a call names its file.
+    is_placed: bool,
     pub(super) self_costs: Box<[u64]>,
     /// Costs of its calls, by callee; in order of appearance.
     pub(super) calls: Vec<(u32, Box<[u64]>)>,
@@ -61,6 +65,12 @@ pub(super) struct CostFunction {
     call_indices: FxHashMap<u32, u32>,
     /// Costs of calls to it.
     pub(super) incoming: Box<[u64]>,
+}
+
+impl CostFunction {
+    fn name(&self) -> &[u8] {
+        &self.title[..self.name_len]
+    }
 }
 
 impl CallGraph {
@@ -87,16 +97,58 @@ impl CallGraph {
     }
 
     /// Returns the row of a function, and the bytes of memory added if it is new; `None` if there are too many.
-    pub(super) fn function(&mut self, title: &[u8]) -> (Option<u32>, usize) {
+    pub(super) fn function(&mut self, title: &[u8], name_len: usize, is_placed: bool) -> (Option<u32>, usize) {
         if let Some(&row) = self.rows.get(title) {
+            if let Some(function) = self.functions.get_mut(row as usize) {
+                function.is_placed |= is_placed;
+            }
             return (Some(row), 0);
         }
         let Ok(row) = u32::try_from(self.functions.len()) else { return (None, 0) };
         self.rows.insert(title.into(), row);
         let (self_costs, incoming) = (vec![0; self.events].into(), vec![0; self.events].into());
         let (calls, call_indices) = (Vec::new(), FxHashMap::default());
-        self.functions.push(CostFunction { title: title.into(), self_costs, calls, call_indices, incoming });
-        (Some(row), 2 * title.len() + size_of::<CostFunction>() + 4 * size_of::<u64>() + 16 * self.events)
+        let title: Box<[u8]> = title.into();
+        let title_bytes = 2 * title.len();
+        self.functions.push(CostFunction { title, name_len, is_placed, self_costs, calls, call_indices, incoming });
+        (
+            Some(row),
+            title_bytes + size_of::<CostFunction>() + Self::PLACE_BYTES + 4 * size_of::<u64>() + 16 * self.events,
+        )
+    }
+
+    /// Bytes of a function while [`Self::link_unplaced`] runs: hash tables are at least half full.
+    const PLACE_BYTES: usize = 2 * size_of::<(&[u8], Option<u32>)>() + size_of::<u32>();
+
+    /// Links calls of functions in unknown files to the only function with that name. Xdebug before 2.3 does not write
+    /// the files of called functions. Returns the number of costs that overflow.
+    pub(super) fn link_unplaced(&mut self) -> u64 {
+        if self.functions.iter().all(|function| function.is_placed) {
+            return 0;
+        }
+        let mut placed: FxHashMap<&[u8], Option<u32>> = FxHashMap::default();
+        for (row, function) in (0..).zip(&self.functions).filter(|(_, function)| function.is_placed) {
+            placed.entry(function.name()).and_modify(|row| *row = None).or_insert(Some(row));
+        }
+        let target = |(row, function): (u32, &CostFunction)| match placed.get(function.name()) {
+            Some(&Some(placed)) if !function.is_placed => placed,
+            _ => row,
+        };
+        let targets: Vec<u32> = (0..).zip(&self.functions).map(target).collect();
+        for function in &mut self.functions {
+            function.incoming.fill(0);
+        }
+        let mut overflows = 0;
+        for caller in 0..targets.len() {
+            self.functions[caller].call_indices.clear();
+            for (called, costs) in std::mem::take(&mut self.functions[caller].calls) {
+                let (caller, called) = (caller as u32, targets[called as usize]);
+                self.call(caller, called);
+                let is_added = (0..).zip(&costs).map(|(event, &cost)| self.add_call(caller, called, event, cost));
+                overflows += is_added.filter(|is_added| !is_added).count() as u64;
+            }
+        }
+        overflows
     }
 
     /// Adds a call between two functions without a cost. Returns the bytes of memory added if it is new.

@@ -322,7 +322,7 @@ mod tests {
         let mut graph = CallGraph::default();
         graph.set_events(1);
         for function in 0..FUNCTIONS {
-            graph.function(&function.to_le_bytes());
+            graph.function(&function.to_le_bytes(), 0, true);
         }
         for function in 0..FUNCTIONS {
             graph.call(function, (function + 1) % FUNCTIONS);

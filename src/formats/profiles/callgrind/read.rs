@@ -12,7 +12,7 @@ use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::profiles::pprof::tables::ProfileMemory;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::Loss;
+use crate::model::{Loss, SourcePos};
 
 /// Profiles of callgrind, and of other tools that write its format.
 pub(crate) const FORMAT: Format = Format {
@@ -84,7 +84,8 @@ impl StreamReader for Callgrind {
         }
         batch.lose_cut(lines.cut_at());
         batch.lose_cut(parser.part_end.is_any_cut().then_some(end));
-        let CallgrindParser { graph, events, .. } = parser;
+        let CallgrindParser { mut graph, events, .. } = parser;
+        batch.batch.losses.add_many(Loss::BadNumber, SourcePos::Offset(end), graph.link_unplaced());
         let cycles = Cycles::new(&graph);
         for (row, event) in events.iter().enumerate() {
             emit(&graph, &cycles, row, event, &mut batch, sink, context)?;
@@ -258,14 +259,14 @@ impl<'c> CallgrindParser<'c> {
             b"fi" | b"fe" => _ = self.files.resolve(value, &mut self.memory, offset)?,
             b"fn" => {
                 let name = self.functions.resolve(value, &mut self.memory, offset)?;
-                self.current = self.function(name.as_deref(), None, line, batch)?;
+                self.current = self.function(name.as_deref(), (None, false), line, batch)?;
                 (self.called, self.called_file) = (None, None);
             }
             b"cfi" | b"cfl" => self.called_file = self.files.resolve(value, &mut self.memory, offset)?,
             b"cfn" => {
                 let name = self.functions.resolve(value, &mut self.memory, offset)?;
                 let file = self.called_file.take();
-                self.called = self.function(name.as_deref(), file.as_deref(), line, batch)?;
+                self.called = self.function(name.as_deref(), (file.as_deref(), true), line, batch)?;
             }
             b"calls" => self.next = NextLine::CallCost,
             b"jump" | b"jcnd" => self.next = NextLine::Jump,
@@ -275,11 +276,11 @@ impl<'c> CallgrindParser<'c> {
         Ok(())
     }
 
-    /// Returns the row of a function in a file, or in the current one.
+    /// Returns the row of a function in a file, or in the current one. A call may lack the file of its function.
     fn function(
         &mut self,
         name: Option<&[u8]>,
-        file: Option<&[u8]>,
+        (file, is_call): (Option<&[u8]>, bool),
         line: TextLine<'_>,
         batch: &mut BatchBuilder,
     ) -> Result<Option<u32>, ReadError> {
@@ -287,6 +288,7 @@ impl<'c> CallgrindParser<'c> {
             batch.lose(Loss::MissingText, line.pos());
             return Ok(None);
         };
+        let is_placed = file.is_some() || !is_call;
         let file = file.unwrap_or(&self.file);
         let base = file.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
         let title = if base.is_empty() || matches!(base, b"???" | b"UnknownFile???") {
@@ -294,7 +296,7 @@ impl<'c> CallgrindParser<'c> {
         } else {
             [name, b" (", base, b")"].concat()
         };
-        let (row, bytes) = self.graph.function(&title);
+        let (row, bytes) = self.graph.function(&title, name.len(), is_placed);
         self.memory.add(bytes, line.offset)?;
         Ok(row)
     }
@@ -318,6 +320,8 @@ impl<'c> CallgrindParser<'c> {
         }
         let costs = words().skip(self.positions);
         for (column, (&event, cost)) in self.columns.iter().zip(costs).enumerate() {
+            // A dot is a count of 0 in cachegrind.
+            let cost = if cost == b"." { b"0" } else { cost };
             let cost = std::str::from_utf8(cost).ok().and_then(|cost| cost.parse::<u64>().ok());
             let Some((event, cost)) = event.zip(cost) else {
                 batch.lose(Loss::BadNumber, line.pos());

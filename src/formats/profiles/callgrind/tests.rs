@@ -192,6 +192,8 @@ fn cachegrind_has_functions_without_calls_and_other_text_is_neither() {
         "desc: I1 cache: 32768 B\ncmd: ls\nevents: Ir I1mr\nfl=/a/b.c\nfn=main\n7 100 2\n8 20 .\nsummary: 120 2\n";
     let reading = read(text);
     assert_eq!(stacks(&reading, "Ir"), [("main (b.c)".to_owned(), 120)]);
+    // A dot is a count of 0.
+    assert_eq!(reading.lost(), []);
     assert_eq!(format_of(text.as_bytes()), Some("Callgrind profile"));
     assert_eq!(format_of(b"version: 1\nname: x\n"), None);
     assert_eq!(format_of(b"events: none\n"), None);
@@ -240,7 +242,7 @@ proptest! {
     ) {
         let mut graph = CallGraph::default();
         for function in 0..12 {
-            graph.function(format!("f{function}").as_bytes());
+            graph.function(format!("f{function}").as_bytes(), 0, true);
         }
         let mut reaches = [[false; 12]; 12];
         for &(caller, called) in &calls {
@@ -373,4 +375,20 @@ fn profiles_whose_sums_are_rounded_totals_are_whole() {
     let callgrind = "version: 1\ncreator: callgrind-3.19.0\npart: 1\nevents: Ir\nsummary: 30\n\nfn=f\n1 30\ntotals: 30\n\
         \npart: 2\nevents: Ir\nsummary: 50\n\nfn=f\n1 49\n";
     assert_eq!(read(callgrind).lost(), [(Loss::Truncated, 1)]);
+}
+
+#[test]
+fn calls_without_a_file_are_of_the_only_function_with_that_name() {
+    // As Xdebug before 2.3 writes them: called functions come first, and have no file.
+    let functions = "fl=php:internal\nfn=php::strlen\n5 100 8\n\nfl=/lib.php\nfn=helper\n3 50 16\ncfn=php::strlen\ncalls=1 0 0\n4 100 8\n\n\
+        fl=/x.php\nfn={main}\n\nsummary: 350 48\n\n1 200 24\ncfn=helper\ncalls=1 0 0\n6 150 24\n\n";
+    let heading = "version: 0.9.6\ncmd: /x.php\npart: 1\n\nevents: Time Memory\n\n";
+    let reading = read(&format!("{heading}{functions}"));
+    let (main, helper, strlen) = ("{main} (x.php)", "helper (lib.php)", "php::strlen (php:internal)");
+    let expected =
+        [(main.to_owned(), 200), (format!("{main};{helper}"), 50), (format!("{main};{helper};{strlen}"), 100)];
+    assert_eq!((stacks(&reading, "Time"), reading.lost()), (expected.to_vec(), vec![]));
+    // Two functions of one name are both possible.
+    let reading = read(&format!("{heading}fl=/other.php\nfn=helper\n1 7 0\n\n{functions}"));
+    assert!(stacks(&reading, "Time").contains(&(helper.to_owned(), 50)), "{:?}", stacks(&reading, "Time"));
 }
