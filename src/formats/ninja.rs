@@ -49,6 +49,8 @@ struct NinjaLog {
     text_bytes: usize,
     /// End of the last command of the build. Ends grow within a build, since Ninja logs commands at their end.
     last_end_ns: i64,
+    /// Whether commands have their text instead of a hash, as in version 4.
+    has_texts: bool,
     args: ArgsWriter,
 }
 
@@ -56,6 +58,7 @@ struct NinjaLog {
 struct NinjaCommand {
     start_ns: i64,
     end_ns: i64,
+    /// Hash of the command, or its text.
     hash: Box<[u8]>,
     modified: Box<[u8]>,
     /// Outputs, at least one.
@@ -66,6 +69,9 @@ struct NinjaCommand {
 impl LineParser for NinjaLog {
     fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
         if line.bytes.is_empty() || line.bytes.starts_with(b"#") {
+            if let Some(version) = line.bytes.strip_prefix(HEADER) {
+                self.has_texts = version.trim_ascii() == b"4";
+            }
             return;
         }
         let Some(command) = NinjaCommand::from_line(line) else { return batch.lose(line.loss(), line.pos()) };
@@ -124,9 +130,9 @@ impl NinjaCommand {
         self.start_ns == other.start_ns && self.end_ns == other.end_ns && self.hash == other.hash
     }
 
-    fn args<'a>(&self, args: &'a mut ArgsWriter) -> &'a str {
+    fn args<'a>(&self, has_text: bool, args: &'a mut ArgsWriter) -> &'a str {
         args.clear();
-        args.text("hash", &self.hash);
+        args.text(if has_text { "command" } else { "hash" }, &self.hash);
         args.text("mtime", &self.modified);
         if self.outputs.len() > 1 {
             args.key("", b"outputs");
@@ -161,7 +167,7 @@ impl NinjaLog {
             }
             let key = TrackKey::thread(pid, tid);
             let (track, name) = (batch.track_with(&key), batch.name(&command.outputs[0], None, command.pos));
-            let args_json = command.args(&mut self.args);
+            let args_json = command.args(self.has_texts, &mut self.args);
             let detail = batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() });
             let value = end_ns.abs_diff(command.start_ns);
             batch.push(Event { value, detail, ..bare(command.start_ns, EventKind::Complete, track, name) });
@@ -179,6 +185,13 @@ mod tests {
         let row = |event: &'_ crate::formats::testing::Seen| (event.ts_ns / 1_000_000, event.value as i64 / 1_000_000);
         let events = reading.events.iter();
         events.map(|event| (row(event).0, row(event).1, &*event.name, &event.track.pid, &event.track.tid)).collect()
+    }
+
+    #[test]
+    fn version_4_has_the_text_of_commands_instead_of_hashes() {
+        let reading = read("# ninja log v4\n0\t9\t1\ta.o\tcc -c a.c -o a.o\n");
+        assert_eq!(reading.events[0].args, r#"{"command":"cc -c a.c -o a.o","mtime":"1"}"#);
+        assert_eq!(reading.lost(), []);
     }
 
     #[test]
