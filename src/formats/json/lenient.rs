@@ -40,6 +40,10 @@ impl<T> LenientList<T> {
     pub(crate) fn into_elements(self) -> Vec<T> {
         self.elements
     }
+
+    pub(crate) fn extend(&mut self, elements: Vec<T>) {
+        self.elements.extend(elements);
+    }
 }
 
 impl<T> Default for LenientList<T> {

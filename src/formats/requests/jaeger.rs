@@ -3,6 +3,8 @@
 //! process, as Jaeger stores them in Elasticsearch. Times are microseconds since 1970. Logs become instants, tags
 //! arguments. The first reference that names a parent places the span; the others are links.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -107,6 +109,9 @@ struct JaegerSpan<'a> {
     duration: Option<&'a RawValue>,
     #[serde(borrow, default)]
     tags: LenientList<Tag<'a>>,
+    /// Tags as members of an object, as Jaeger stores them in Elasticsearch with `tags-as-fields`.
+    #[serde(borrow)]
+    tag: Option<&'a RawValue>,
     #[serde(borrow, default)]
     logs: LenientList<Log<'a>>,
     #[serde(rename = "processID", default, deserialize_with = "text")]
@@ -151,6 +156,13 @@ struct Tag<'a> {
     value: Option<&'a RawValue>,
 }
 
+/// Returns the tags of an object. Their names have `@` instead of dots, which Elasticsearch does not allow there.
+fn tags_of_fields(fields: Option<&RawValue>) -> Vec<Tag<'_>> {
+    let fields = fields.and_then(|fields| serde_json::from_str::<BTreeMap<String, &RawValue>>(fields.get()).ok());
+    let tag = |(key, value): (String, _)| Tag { key: key.replace('@', "."), value: Some(value) };
+    fields.unwrap_or_default().into_iter().map(tag).collect()
+}
+
 impl Tag<'_> {
     /// Returns whether it marks a failed span.
     fn is_error(&self) -> bool {
@@ -173,6 +185,7 @@ struct JaegerProcess {
     #[serde(default, deserialize_with = "text")]
     service_name: String,
     tags: Option<Box<RawValue>>,
+    tag: Option<Box<RawValue>>,
 }
 
 /// A process as its spans show it.
@@ -184,11 +197,12 @@ struct ProcessTexts {
 
 impl ProcessTexts {
     fn new(process: JaegerProcess, pos: SourcePos, losses: &mut Losses) -> Self {
-        let JaegerProcess { service_name, tags } = process;
+        let JaegerProcess { service_name, tags, tag } = process;
         let service = if service_name.is_empty() { "unknown service".to_owned() } else { service_name };
         // Other types of tags do not make the service unknown.
         let tags: Option<LenientList<Tag<'_>>> = tags.as_ref().and_then(|tags| serde_json::from_str(tags.get()).ok());
-        let tags = tags.unwrap_or_default();
+        let mut tags = tags.unwrap_or_default();
+        tags.extend(tags_of_fields(tag.as_deref()));
         losses.add_many(Loss::BadRecord, pos, tags.bad_count);
         Self { service, tags: write_tags(&values(&tags).collect::<Vec<_>>()) }
     }
@@ -272,6 +286,7 @@ fn decode_spans(
         let pos = SourcePos::Offset(element.offset);
         let losses = &mut out.batch.batch.losses;
         let Some(mut span) = element.parse::<JaegerSpan<'_>>(losses) else { continue };
+        span.tags.extend(tags_of_fields(span.tag));
         let own = span.process.take().map(|process| ProcessTexts::new(process, pos, losses));
         let process = own.as_ref().or_else(|| processes.by_id.get(&span.process_id)).unwrap_or(&processes.unknown);
         add_span(&span, process, pos, layout, out.batch);
@@ -318,6 +333,7 @@ fn decode_line(line: &[u8], pos: SourcePos, layout: &mut Layout, batch: &mut Bat
     let hit: Option<ElasticHit<'_>> = parse(line, &mut copy, pos, losses);
     let text = hit.as_ref().map_or(line, |hit| hit.source.get().as_bytes());
     let mut span: JaegerSpan<'_> = parse(text, &mut span_copy, pos, losses)?;
+    span.tags.extend(tags_of_fields(span.tag));
     let process = ProcessTexts::new(span.process.take().unwrap_or_default(), pos, losses);
     add_span(&span, &process, pos, layout, batch);
     Some(())

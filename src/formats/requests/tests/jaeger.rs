@@ -103,3 +103,22 @@ fn a_table_of_processes_beyond_the_limit_costs_only_the_process_that_is() {
     assert_eq!(names.collect::<Vec<_>>(), ["service a", "service b!", "unknown service"]);
     assert_eq!(reading.lost(), [(Loss::OverLimit, 1)]);
 }
+
+#[test]
+fn tags_that_elasticsearch_stores_as_fields_are_tags() {
+    let span = |tags: &str, process_tags: &str| {
+        format!(
+            r#"{{"traceID":"t","spanID":"a","operationName":"op","startTime":1,"duration":1,{tags},"process":{{"serviceName":"s",{process_tags}}}}}"#
+        )
+    };
+    let listed = span(
+        r#""tags":[{"key":"error","value":true},{"key":"http.method","value":"GET"}]"#,
+        r#""tags":[{"key":"host.name","value":"h"}]"#,
+    );
+    let fields = span(r#""tags":[],"tag":{"error":true,"http@method":"GET"}"#, r#""tag":{"host@name":"h"}"#);
+    let hit = |span: &str| format!(r#"{{"_index":"jaeger-span","_source":{span}}}"#);
+    let reading = read(&hit(&fields));
+    assert_eq!((reading.events.len(), reading.lost()), (1, vec![]));
+    assert!(reading.events[0].args.contains(r#""http.method":"GET""#), "{}", reading.events[0].args);
+    assert_eq!(reading.events, read(&hit(&listed)).events);
+}
