@@ -17,8 +17,8 @@ use smallvec::SmallVec;
 
 use self::clock::LineClock;
 use self::line::{
-    CallRest, StackLine, StraceClock, StraceEvent, StraceRecord, attached_process, is_of_table, number, stack_line,
-    tracer_message,
+    CallRest, StackLine, StraceClock, StraceEvent, StraceRecord, attached_process, is_dump_line, is_of_table, number,
+    stack_line, tracer_message,
 };
 use self::threads::{LineThreads, MAIN_TID};
 use self::unfinished::{CutCall, UnfinishedCall};
@@ -135,6 +135,9 @@ impl LineParser for Strace {
                 true if self.frames.len() >= STACK_FRAMES_MAX => batch.lose(Loss::DeepNesting, pos),
                 true => self.frames.push(frame),
             };
+        }
+        if is_dump_line(line.bytes) {
+            return;
         }
         self.stack(batch);
         if let Some(count) = perf_trace::lost_events(line.bytes) {

@@ -121,7 +121,7 @@ impl<'a> StraceRecord<'a> {
             rest = after;
         }
         let (tid, comm) = owner.map_or((None, &b""[..]), |(tid, comm)| (Some(tid), comm));
-        let (time, rest) = split_word(rest);
+        let (time, rest) = split_word(without_context(rest));
         let tick_ns = tick_ns(time);
         let (ns, clock) = if let Some(ns) = time_of_day(time) {
             (ns, StraceClock::TimeOfDay { tick_ns })
@@ -155,6 +155,12 @@ fn process_before_time(text: &[u8]) -> Option<(NamedProcess<'_>, &[u8])> {
     }
     let close = memchr::memmem::find(text, b"> ")?;
     Some((process(&text[..=close])?, text[close + 1..].trim_ascii_start()))
+}
+
+/// Skips the security context that `--secontext` prints before the time, such as `[unconfined_t]`.
+fn without_context(rest: &[u8]) -> &[u8] {
+    let (word, after) = split_word(rest);
+    if word.starts_with(b"[") && word.ends_with(b"]") { after } else { rest }
 }
 
 /// Skips the output of `-r`, `-n` and `-i` between the time and the call: `(+ 0.000027)`, `[ 257]`, `[00007f]`.
@@ -382,7 +388,20 @@ fn process_message(text: &[u8]) -> Option<ProcessMessage> {
     Some(ProcessMessage { id: number(id)?, is_attached })
 }
 
-/// Parses a stack line of `-k` below its call: ` > file(function+0x1) [0x2]`, or ` > function+0x1 [0x2]`.
+/// Returns whether a line has data that `-e read=` or `-e write=` prints below a call: ` | 00000  68 65  he |`. The
+/// data of a buffer has a heading, ` * 2 bytes in buffer 0`.
+pub(super) fn is_dump_line(line: &[u8]) -> bool {
+    if let Some(heading) = line.strip_prefix(b" * ") {
+        let (count, rest) = split_word(heading);
+        return number(count).is_some() && rest.starts_with(b"bytes in buffer ");
+    }
+    let Some(row) = line.strip_prefix(b" | ").and_then(|row| row.strip_suffix(b" |")) else { return false };
+    let (offset, _) = split_word(row);
+    !offset.is_empty() && offset.iter().all(u8::is_ascii_hexdigit)
+}
+
+/// Parses a stack line of `-k` below its call: ` > file(function+0x1) [0x2]`, or ` > function+0x1 [0x2]`. The source
+/// line that `-kk` prints before the address is ignored.
 pub(super) fn stack_line(line: &[u8]) -> Option<StackLine> {
     const INDENT: &[u8] = &[b' '; 24];
     if line.starts_with(INDENT) {
@@ -396,16 +415,34 @@ pub(super) fn stack_line(line: &[u8]) -> Option<StackLine> {
     let text =
         text.strip_suffix(b"]").and_then(|text| Some(text[..memchr::memmem::rfind(text, b" [0x")?].trim_ascii_end()));
     let text = text.unwrap_or(line[3..].trim_ascii_end());
-    let (module, function) =
+    let (module, function) = module_and_function(text).unwrap_or_else(|| {
         match text.strip_suffix(b")").and_then(|inside| Some((inside, memchr::memchr(b'(', inside)?))) {
             Some((inside, open)) => (&text[..open], &inside[open + 1..]),
             None if text.starts_with(b"/") => (text, &b""[..]),
             None => (&b""[..], text),
-        };
+        }
+    });
     let plus = memchr::memmem::rfind(function, b"+0x").unwrap_or(function.len());
     let base = module.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
     let name = if plus == 0 { [b"[", base, b"]"].concat() } else { function[..plus].to_vec() };
     Some(StackLine { name: name.into(), module: module.into() })
+}
+
+/// Splits `file(function+0x1)`, which a source line may follow. Files and functions may contain brackets.
+fn module_and_function(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let plus = memchr::memmem::rfind(text, b"+0x")?;
+    let digits = text[plus + 3..].iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+    let close = plus + 3 + digits;
+    if text.get(close) != Some(&b')') {
+        return None;
+    }
+    let mut depth = 0;
+    let open = text[..close].iter().rposition(|byte| {
+        depth += i32::from(*byte == b'(') - i32::from(*byte == b')');
+        depth > 0
+    })?;
+    let file = text[..open].strip_suffix(b" (deleted)").unwrap_or(&text[..open]);
+    Some((file, &text[open + 1..close]))
 }
 
 /// Returns whether a line may belong to a summary table: a ruler, or a percentage followed by more.

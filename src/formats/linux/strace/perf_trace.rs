@@ -23,7 +23,7 @@ pub(super) fn record(line: &[u8]) -> Option<StraceRecord<'_>> {
             let took = inside[..close].trim_ascii();
             let dur_ns = match took.strip_suffix(b" ms") {
                 Some(millis) => Some(duration_ns(millis.trim_ascii())?),
-                None if took.is_empty() => None,
+                None if matches!(took, b"" | b"?") => None,
                 None => return None,
             };
             (dur_ns, inside[close + 3..].trim_ascii())
@@ -181,6 +181,14 @@ mod tests {
         );
         let reading = read(&format!("{calls}    55.054 (         ): fib/12 clock_nanosleep(rqtp: 0x7ff21c89ae90"));
         assert_eq!((reading.events.len(), reading.lost()), (2, vec![(Loss::Truncated, 1)]));
+    }
+
+    #[test]
+    fn unknown_durations_of_old_versions_are_no_damage() {
+        let text = "         ? (     ?   ): tc/9491  ... [continued]: execve()) = 0\n     0.034 ( 0.005 ms): tc/9491 brk() = 0x1\n";
+        assert_eq!(format_of(text.as_bytes()), format_of(text.split_once('\n').expect("lines").1.as_bytes()));
+        let reading = read(text);
+        assert_eq!((reading.names(), reading.lost()), (vec!["brk"], vec![(Loss::IgnoredMetadata, 1)]));
     }
 
     #[test]

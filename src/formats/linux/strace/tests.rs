@@ -280,3 +280,40 @@ fn a_line_of_spaces_takes_one_pass() {
     let line = format!("7 1795166531.000002 a{}b\n", " ".repeat(1_000_000));
     assert!(read(&format!("7 1795166531.000001 close(3) = 0 <0.000003>\n{line}")).names().contains(&"close"));
 }
+
+#[test]
+fn dumped_data_is_skipped_also_before_the_stack_of_its_call() {
+    let reading = read(
+        "7 1795166531.000001 write(1, \"hello\\0world\", 11) = 11 <0.000003>\n \
+         | 00000  68 65 6c 6c 6f 00 77 6f  72 6c 64                 hello.world      |\n \
+         > /bin/x(main+0x5b) [0x11bd1b]\n\
+         7 1795166531.000011 readv(3, [{iov_base=\"a\", iov_len=1}], 1) = 1 <0.000003>\n \
+         * 1 bytes in buffer 0\n | 00000  61                                                a                |\n",
+    );
+    assert_eq!((reading.names(), reading.lost()), (vec!["write", "", "readv"], vec![]));
+    assert_eq!(reading.events.iter().filter(|event| event.stack == ["main"]).count(), 1);
+}
+
+#[test]
+fn security_contexts_before_the_time_are_skipped() {
+    let text = "1234 [unconfined_t] 1700000000.000001 close(3) = 0 <0.000010>\n\
+        1234 [unconfined_u:unconfined_r:unconfined_t:s0-s0:c0.c1023] 1700000000.000021 close(4) = 0 <0.000010>\n";
+    let reading = read(text);
+    assert_eq!((reading.names(), reading.lost()), (vec!["close", "close"], vec![]));
+    assert_eq!((&reading.events[0].track.tid, reading.events[0].value), (&Id::Number(1234), 10_000));
+}
+
+#[test]
+fn frames_with_source_lines_and_brackets_keep_their_functions() {
+    for (line, name, module) in [
+        (" > /usr/lib/libc.so.6(__open64+0x5b) io.c:5 [0x11bd1b]", "__open64", "/usr/lib/libc.so.6"),
+        (" > /usr/lib/a (deleted)(foo+0x1) [0x1]", "foo", "/usr/lib/a"),
+        (" > /usr/lib/a(f(int, g(*)(char))+0x1) a (b).c:5 [0x1]", "f(int, g(*)(char))", "/usr/lib/a"),
+        (" > /usr/lib/a(+0x51) [0x51]", "[a]", "/usr/lib/a"),
+        (" > /usr/lib/a(main) [0x51]", "main", "/usr/lib/a"),
+        (" > main+0x1 [0x51]", "main", ""),
+    ] {
+        let frame = super::line::stack_line(line.as_bytes()).expect(line);
+        assert_eq!((&*frame.name, &*frame.module), (name.as_bytes(), module.as_bytes()), "{line}");
+    }
+}
