@@ -4,7 +4,7 @@
 
 use super::binder::{Binder, BinderEvent, BinderThread, BinderTransaction};
 use super::function_calls::{FunctionCalls, FunctionMoment, FunctionSpan, GraphOwner};
-use super::kernel_pairs::{KernelPair, KernelPairs, PairEvent, PairLabel, label, pair_from_name};
+use super::kernel_pairs::{KernelPair, KernelPairs, PairEvent, PairLabel, SOFTIRQS, label, pair_from_name};
 use super::scheduler::{BlockedReason, Scheduler, SchedulerTask, Switch, TaskState};
 use super::syscalls::{CallThread, SystemCall, ThreadCalls, end_of_current};
 use super::thread_table::{TaskName, ThreadTable, push_kernel_name};
@@ -90,7 +90,7 @@ impl KernelText {
         let &TextEvent { ts_ns, cpu, fields, pos, .. } = event;
         match (cpu, switch_from_fields(fields)) {
             (Some(cpu), Some((previous, state, next))) => {
-                let previous_state = TaskState::from_letters(state);
+                let previous_state = task_state(state);
                 let switch = Switch { ts_ns, cpu, previous: Some(previous), previous_state, next };
                 self.scheduler.switch(batch, &switch, pos);
             }
@@ -210,6 +210,20 @@ impl KernelText {
         push_kernel_name(batch, pid, tid, task, pos);
     }
 
+    /// Adds an instant with the arguments that were written. Its name is no event of the kernel: functions may be named
+    /// like tracepoints and system calls.
+    pub(crate) fn add_instant(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>, args: &mut ArgsWriter) {
+        self.name_task(batch, event);
+        if let Some(cpu) = event.cpu {
+            args.number("cpu", cpu);
+        }
+        let detail = Detail { args_json: args.finish(), ..Detail::default() };
+        let detail = batch.batch.chunk.details.push(&detail);
+        let track = batch.track_with(&self.thread(event.tid));
+        let name = batch.name(event.name, None, event.pos);
+        batch.push(Event { detail, ..bare(event.ts_ns, EventKind::Instant, track, name) });
+    }
+
     /// Ends the span of the current system call of a thread.
     fn end_call(&self, batch: &mut BatchBuilder, ts_ns: i64, tid: i64) {
         let track = batch.track_with(&self.thread(tid));
@@ -267,10 +281,19 @@ fn label_from_fields(pair: &KernelPair, fields: &[u8]) -> Option<String> {
         // The last field, which may contain spaces.
         PairLabel::Irq => find_key(fields, b"name")?.1,
         PairLabel::Softirq => {
-            let action = &fields[memchr::memmem::find(fields, b"[action=")? + b"[action=".len()..];
-            action.strip_suffix(b"]").unwrap_or(action)
+            if let Some(at) = memchr::memmem::find(fields, b"[action=") {
+                let action = &fields[at + b"[action=".len()..];
+                action.strip_suffix(b"]").unwrap_or(action)
+            } else {
+                // `trace-cmd report -R` prints the number only.
+                let vec = u64::try_from(number(fields, b"vec")?).ok()?;
+                SOFTIRQS.iter().find(|&&(number, _)| number == vec)?.1.as_bytes()
+            }
         }
-        PairLabel::Function => &fields[memchr::memmem::find(fields, b"function ")? + b"function ".len()..],
+        PairLabel::Function => match memchr::memmem::find(fields, b"function ") {
+            Some(at) => &fields[at + b"function ".len()..],
+            None => value(fields, b"function")?,
+        },
         PairLabel::Fixed(_) => b"",
     };
     Some(label(pair, &String::from_utf8_lossy(what.trim_ascii())))
@@ -339,8 +362,14 @@ fn task_from_fields(fields: &[u8]) -> Option<SchedulerTask<'_>> {
 }
 
 fn switch_from_fields(fields: &[u8]) -> Option<(SchedulerTask<'_>, &[u8], SchedulerTask<'_>)> {
-    let arrow = memchr::memmem::find(fields, b" ==> ")?;
-    let (before, after) = (&fields[..arrow], &fields[arrow + 5..]);
+    // `trace-cmd report -R` prints no arrow.
+    const ARROW: &[u8] = b" ==> ";
+    let (before, after) = if let Some(arrow) = memchr::memmem::find(fields, ARROW) {
+        (&fields[..arrow], &fields[arrow + ARROW.len()..])
+    } else {
+        let next = memchr::memmem::find(fields, b" next_comm=")?;
+        (&fields[..next], &fields[next + 1..])
+    };
     let long = |fields, [name, tid, priority]: [&[u8]; 3]| {
         let name = name_before(fields, name, tid).unwrap_or_default();
         Some(SchedulerTask { tid: number(fields, tid)?, name, priority: number(fields, priority) })
@@ -351,6 +380,16 @@ fn switch_from_fields(fields: &[u8]) -> Option<(SchedulerTask<'_>, &[u8], Schedu
     }
     let (previous, state) = short_task(before)?;
     Some((previous, state.trim_ascii(), short_task(after)?.0))
+}
+
+/// Parses the letters of a state, or its bits as `trace-cmd report -R` prints them. Only kernels before 4.14 use bits
+/// above the ninth.
+fn task_state(state: &[u8]) -> Option<TaskState> {
+    const BITS_SINCE_4_14: u64 = 0x1ff;
+    match parsed::<i64>(state).and_then(|bits| u64::try_from(bits).ok()) {
+        Some(bits) => Some(TaskState::from_bits(bits, bits > BITS_SINCE_4_14)),
+        None => TaskState::from_letters(state),
+    }
 }
 
 /// Parses `name:tid [priority]`, and returns the task and the text after it.
@@ -366,6 +405,52 @@ fn short_task(text: &[u8]) -> Option<(SchedulerTask<'_>, &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::formats::testing::read;
+
+    #[test]
+    fn raw_fields_of_trace_cmd_are_read_like_formatted_ones() {
+        // As `trace-cmd report -R` prints them.
+        let reading = read(
+            "          father-1234  [002] 18765.018235: sched_switch:          prev_comm=father prev_pid=1234 prev_prio=120 prev_state=0 next_comm=father next_pid=5678 next_prio=120\n\
+             \x20          child-5678  [002] 18766.018236: sched_switch:          prev_comm=child prev_pid=5678 prev_prio=120 prev_state=1 next_comm=sh next_pid=3367 next_prio=120\n\
+             \x20             sh-3367  [002] 18766.018240: softirq_entry:         vec=1\n\
+             \x20             sh-3367  [002] 18766.018250: softirq_exit:          vec=1\n\
+             \x20             sh-3367  [002] 18766.018260: workqueue_execute_start: work=0xff function=flush_cookie\n\
+             \x20             sh-3367  [002] 18766.018280: workqueue_execute_end: work=0xff function=flush_cookie\n",
+        );
+        assert_eq!(reading.lost(), []);
+        let spans = reading.events.iter().filter(|event| event.kind == EventKind::Complete);
+        let spans: Vec<_> = spans.map(|event| (event.track.kind, &*event.name, event.value / 1000)).collect();
+        for expected in [(TrackKind::Async, "TIMER", 10), (TrackKind::Thread, "flush_cookie", 20)] {
+            assert!(spans.contains(&expected), "{expected:?} in {spans:?}");
+        }
+        let states = reading.events.iter().filter(|event| event.track.kind == TrackKind::State);
+        let states: Vec<_> = states.map(|event| (event.track.tid.to_string(), &*event.name)).collect();
+        for expected in [("1234", "Runnable"), ("5678", "Sleeping")] {
+            assert!(states.contains(&(expected.0.to_owned(), expected.1)), "{expected:?} in {states:?}");
+        }
+        let old = task_state(b"1024").expect("bits");
+        assert_eq!(old.letters(), "N", "before Linux 4.14");
+    }
+
+    #[test]
+    fn functions_of_trace_cmd_are_named_by_themselves_and_not_by_their_tracer() {
+        let reading = read(
+            "       trace-cmd-24174 [001] 164303.595438: function:             __do_page_fault\n\
+             \x20      trace-cmd-24174 [001] 164303.595439: function:             print <-- vfs_write\n\
+             \x20    kworker/1:1-84    [001]    164303.595440: bprint:               serial8250_tx_dma: tx_size=3 fifo_len=3\n\
+             \x20      trace-cmd-24174 [001] 164303.595441: function:             ip=0xffffffff81 parent_ip=0xffffffff82\n",
+        );
+        let found: Vec<_> = reading.events.iter().map(|event| (event.kind, &*event.name, &*event.args)).collect();
+        let instant = EventKind::Instant;
+        let expected = [
+            (instant, "__do_page_fault", r#"{"cpu":1}"#),
+            (instant, "print", r#"{"fields":"<-- vfs_write","cpu":1}"#),
+            (instant, "serial8250_tx_dma", r#"{"fields":"tx_size=3 fifo_len=3","cpu":1}"#),
+            (instant, "function", r#"{"fields":"ip=0xffffffff81 parent_ip=0xffffffff82","cpu":1}"#),
+        ];
+        assert_eq!((found, reading.lost()), (expected.to_vec(), vec![]));
+    }
 
     #[test]
     fn switches_are_read_in_both_spellings_for_any_names() {

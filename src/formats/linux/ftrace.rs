@@ -21,10 +21,9 @@ use crate::formats::input::source::Source;
 use crate::formats::input::text::{parsed, split_word};
 use crate::formats::json::sniff::looks_like_json;
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::output::batch::{BatchBuilder, STACK_FRAMES_MAX, bare};
+use crate::formats::output::batch::{BatchBuilder, STACK_FRAMES_MAX};
 use crate::formats::{ReadError, Reader};
-use crate::model::args::Detail;
-use crate::model::{Event, EventKind, Loss, SourcePos, StackIdx};
+use crate::model::{Loss, SourcePos, StackIdx};
 
 pub(crate) const FORMAT: Format = Format {
     name: "ftrace",
@@ -111,6 +110,9 @@ struct JsonParts {
     /// Whether there are also events or functions as text.
     has_records: bool,
 }
+
+/// Name of a page that contains no trace.
+pub(crate) const PAGE_WITHOUT_TRACE: &str = "an HTML page without a trace";
 
 /// Message about a part of a page that is JSON.
 const JSON_PART: &str =
@@ -265,6 +267,19 @@ fn task(text: &[u8]) -> Option<(&[u8], i64, Option<i64>)> {
     Some((comm.trim_ascii_start(), tid, tgid))
 }
 
+/// Splits the function from the fields of an event that `trace-cmd report` names after its tracer: `function: f <-- g`.
+/// The events of `trace_printk` are `bprint: f: text` and `bputs: f: text`.
+fn reported_function<'a>(name: &[u8], fields: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
+    let (function, rest) = split_word(fields);
+    let function = match name {
+        b"function" => function,
+        b"bprint" | b"bputs" => function.strip_suffix(b":")?,
+        _ => return None,
+    };
+    // With -R, the fields are numbers.
+    (!function.is_empty() && !function.contains(&b'=')).then_some((function, rest))
+}
+
 /// Strips the name of the trace buffer that `trace-cmd` prints before the task: `host:      comm`.
 fn without_buffer(task: &[u8]) -> &[u8] {
     match memchr::memmem::find(task, b":  ") {
@@ -351,7 +366,11 @@ impl LineParser for Ftrace {
             self.stack = Some(StackOwner { ts_ns: record.ts_ns, tid: record.tid, cpu: record.cpu, pos: line.pos() });
             return;
         }
-        let (name, fields) = record.parts();
+        let (mut name, mut fields) = record.parts();
+        let reported = reported_function(name, fields);
+        if let Some(reported) = reported {
+            (name, fields) = reported;
+        }
         if name.is_empty() {
             return batch.lose(line.loss(), line.pos());
         }
@@ -364,7 +383,7 @@ impl LineParser for Ftrace {
             self.switch(&switch, cpu, &event, batch);
         } else if is_tracer_row(record.event) && !matches!(&*self.tracer, b"" | b"nop") {
             self.tracer_row(record.event, &event, batch);
-        } else if record.is_function_call() {
+        } else if reported.is_some() || record.is_function_call() {
             self.function_call(&event, batch);
         } else {
             self.kernel.add_event(batch, &event);
@@ -378,7 +397,7 @@ impl LineParser for Ftrace {
             _ if self.has_viewer_data || self.json.has_any => {
                 Some("a page (HTML) of a trace viewer such as trace2html: open the JSON that it was made from")
             }
-            _ => Some("an HTML page without a trace"),
+            _ => Some(PAGE_WITHOUT_TRACE),
         }
     }
 
@@ -435,11 +454,13 @@ impl Ftrace {
         Some(bytes.strip_suffix(b"\\n\\").unwrap_or(bytes))
     }
 
-    /// Adds a called function as an instant. Functions may be named like tracepoints and system calls.
+    /// Adds a called function as an instant.
     fn function_call(&mut self, event: &TextEvent<'_>, batch: &mut BatchBuilder) {
         self.args.clear();
-        self.args.text("fields", event.fields);
-        self.instant(event, batch);
+        if !event.fields.is_empty() {
+            self.args.text("fields", event.fields);
+        }
+        self.kernel.add_instant(batch, event, &mut self.args);
     }
 
     /// Adds a row of a tracer as an instant with the name of the tracer.
@@ -447,21 +468,8 @@ impl Ftrace {
         let name = std::mem::take(&mut self.tracer);
         self.args.clear();
         write_row(&name, row, &mut self.args);
-        self.instant(&TextEvent { name: &name, ..*event }, batch);
+        self.kernel.add_instant(batch, &TextEvent { name: &name, ..*event }, &mut self.args);
         self.tracer = name;
-    }
-
-    /// Adds an instant with the arguments that were written.
-    fn instant(&mut self, event: &TextEvent<'_>, batch: &mut BatchBuilder) {
-        self.kernel.name_task(batch, event);
-        if let Some(cpu) = event.cpu {
-            self.args.number("cpu", cpu);
-        }
-        let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
-        let detail = batch.batch.chunk.details.push(&detail);
-        let track = batch.track_with(&self.kernel.thread(event.tid));
-        let name = batch.name(event.name, None, event.pos);
-        batch.push(Event { detail, ..bare(event.ts_ns, EventKind::Instant, track, name) });
     }
 
     /// Adds a switch or a wakeup, as the wakeup tracers print them.

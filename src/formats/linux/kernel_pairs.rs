@@ -1,4 +1,4 @@
-//! Pairs of kernel events that start and end a span, in text and in `perf.data`: interrupts, softirqs and work. Names
+//! Pairs of kernel events that start and end a span, in text and in `perf.data`: interrupts, work, file systems. Names
 //! and tracks are those of Perfetto. A span is added at its end. An event without its partner is an instant on its
 //! thread, since recordings often have one of the two only.
 
@@ -83,6 +83,78 @@ const PAIRS: &[KernelPair] = &[
         end: b"workqueue_execute_end",
         label: PairLabel::Function,
         category: "workqueue",
+        track: "",
+    },
+    KernelPair {
+        group: b"ipi",
+        begin: b"ipi_entry",
+        end: b"ipi_exit",
+        label: PairLabel::Fixed("IPI"),
+        category: "irq",
+        track: "Ipi Cpu ",
+    },
+    KernelPair {
+        group: b"timer",
+        begin: b"hrtimer_expire_entry",
+        end: b"hrtimer_expire_exit",
+        label: PairLabel::Fixed("hrtimer_expire"),
+        category: "timer",
+        track: "Irq Cpu ",
+    },
+    KernelPair {
+        group: b"ext4",
+        begin: b"ext4_sync_file_enter",
+        end: b"ext4_sync_file_exit",
+        label: PairLabel::Fixed("ext4_sync_file"),
+        category: "ext4",
+        track: "",
+    },
+    KernelPair {
+        group: b"ext4",
+        begin: b"ext4_da_write_begin",
+        end: b"ext4_da_write_end",
+        label: PairLabel::Fixed("ext4_da_write"),
+        category: "ext4",
+        track: "",
+    },
+    KernelPair {
+        group: b"ext4",
+        begin: b"ext4_unlink_enter",
+        end: b"ext4_unlink_exit",
+        label: PairLabel::Fixed("ext4_unlink"),
+        category: "ext4",
+        track: "",
+    },
+    KernelPair {
+        group: b"ext4",
+        begin: b"ext4_truncate_enter",
+        end: b"ext4_truncate_exit",
+        label: PairLabel::Fixed("ext4_truncate"),
+        category: "ext4",
+        track: "",
+    },
+    KernelPair {
+        group: b"f2fs",
+        begin: b"f2fs_sync_file_enter",
+        end: b"f2fs_sync_file_exit",
+        label: PairLabel::Fixed("f2fs_sync_file"),
+        category: "f2fs",
+        track: "",
+    },
+    KernelPair {
+        group: b"f2fs",
+        begin: b"f2fs_write_begin",
+        end: b"f2fs_write_end",
+        label: PairLabel::Fixed("f2fs_write"),
+        category: "f2fs",
+        track: "",
+    },
+    KernelPair {
+        group: b"compaction",
+        begin: b"mm_compaction_begin",
+        end: b"mm_compaction_end",
+        label: PairLabel::Fixed("mm_compaction"),
+        category: "memory",
         track: "",
     },
 ];
@@ -289,6 +361,25 @@ mod tests {
             let reading = read(&text);
             assert_eq!((shown(&reading), reading.lost()), (expected.to_vec(), vec![]), "{text}");
         }
+    }
+
+    #[test]
+    fn timers_and_calls_of_file_systems_are_spans() {
+        let reading = read(
+            "# tracer: nop\n\
+             a-7 [003] ..... 5.000001: ext4_sync_file_enter: dev 8,1 ino 5 parent 2 datasync 1\n\
+             a-7 [003] d.h.. 5.000002: hrtimer_expire_entry: hrtimer=00000000 function=tick now=5\n\
+             a-7 [003] d.h.. 5.000004: hrtimer_expire_exit: hrtimer=00000000\n\
+             a-7 [003] ..... 5.000009: ext4_sync_file_exit: dev 8,1 ino 5 ret 0\n",
+        );
+        let found: Vec<_> =
+            shown(&reading).into_iter().map(|(us, dur, kind, name, track, _)| (us, dur, kind, name, track)).collect();
+        let complete = EventKind::Complete;
+        let expected = [
+            (1, 8, complete, "ext4_sync_file", "7".to_owned()),
+            (2, 2, complete, "hrtimer_expire", "Irq Cpu 3".to_owned()),
+        ];
+        assert_eq!((found, reading.lost()), (expected.to_vec(), vec![]));
     }
 
     #[test]
