@@ -1,5 +1,7 @@
 //! Fields of `perf script -F` next to the stack of a sample. Data addresses and data sources are kept as text;
-//! branches, registers and instructions are ignored.
+//! branches, registers, instructions, physical addresses and page sizes are ignored.
+
+use crate::formats::input::text::parsed;
 
 /// Guesses the tracepoint from its fields, for `-F` without the event name.
 pub(super) fn event_of_fields(fields: &[u8]) -> &[u8] {
@@ -55,13 +57,57 @@ pub(super) fn is_machine_line(line: &[u8]) -> bool {
         || line.starts_with(b" ") && is_branch(text.split(|&byte| byte == b' ').next().unwrap_or_default())
 }
 
+/// Returns whether a line below a stack has the physical address and the page sizes of
+/// `-F +phys_addr,data_page_size,code_page_size`, with any of them: `12345000 4K 2M`.
+pub(super) fn is_page_line(line: &[u8]) -> bool {
+    let mut words = words(line).map(|(_, word)| word).peekable();
+    if words.peek().is_some_and(|word| word.iter().all(u8::is_ascii_hexdigit)) {
+        words.next();
+    }
+    words.peek().is_some() && words.all(is_page_size)
+}
+
+/// Returns whether a word is the size of a page, such as `4K`.
+fn is_page_size(word: &[u8]) -> bool {
+    let digits = word.strip_suffix(b"K").or(word.strip_suffix(b"M")).or(word.strip_suffix(b"G"));
+    word == b"N/A" || digits.is_some_and(|digits| parsed::<i64>(digits).is_some())
+}
+
+/// Returns whether a text is the path of a control group, as `-F +cgroup` prints it.
+pub(super) fn is_cgroup(text: &[u8]) -> bool {
+    text.starts_with(b"/") && !text.contains(&b' ') || text == b"unknown"
+}
+
+/// Splits the call or return that `--call-trace` and `--call-ret-trace` print, as in `return ([kernel.kallsyms])   f`.
+/// Returns the text before the function, and the function.
+pub(super) fn traced_call(fields: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (open, close) = file_extent(fields)?;
+    let is_flags = fields[..open].iter().all(|byte| byte.is_ascii_lowercase() || *byte == b' ');
+    let function = fields[close..].trim_ascii();
+    (is_flags && !function.is_empty()).then_some((&fields[..close], function))
+}
+
+/// Returns where the first file in parentheses starts and ends: `(/bin/a (deleted))` or `([vdso])`.
+fn file_extent(text: &[u8]) -> Option<(usize, usize)> {
+    let is_start = |open: &usize| {
+        matches!(text.get(open + 1), Some(b'/' | b'[')) && (*open == 0 || matches!(text[open - 1], b' ' | b'\t'))
+    };
+    let open = memchr::memchr_iter(b'(', text).find(is_start)?;
+    let mut depth = 0;
+    let close = memchr::memchr2_iter(b'(', b')', &text[open..]).find(|&at| {
+        depth += if text[open + at] == b'(' { 1 } else { -1 };
+        depth == 0
+    })?;
+    Some((open, open + close + 1))
+}
+
 /// Returns whether a word is a branch `from/to/P/-/-/0`, where P or M means predicted or mispredicted.
 fn is_branch(word: &[u8]) -> bool {
     word.windows(3).any(|part| matches!(part, b"/P/" | b"/M/" | b"/-/"))
 }
 
-/// Splits the fields of a sample into its own fields and its frame `address symbol (file)`. Cuts off branch targets and
-/// machine state.
+/// Splits the fields of a sample into its own fields and its frame `address symbol (file)`. Cuts off branch targets,
+/// machine state and disassembled instructions.
 pub(super) fn sampled_fields(fields: &[u8]) -> (&[u8], &[u8]) {
     let cut = |text: &[u8], mark: &[u8]| memchr::memmem::find(text, mark).unwrap_or(text.len());
     let mut text = &fields[..cut(fields, b" => ")];
@@ -73,20 +119,26 @@ pub(super) fn sampled_fields(fields: &[u8]) -> (&[u8], &[u8]) {
     }
     let branch = words(text).find(|&(_, word)| is_branch(word) && !word.starts_with(b"("));
     text = branch.map_or(text, |(at, _)| &text[..at]).trim_ascii_end();
-    // A physical address follows the file.
-    if let Some(close) = memchr::memrchr(b')', text)
-        && text[close + 1..].iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b' ')
-    {
-        text = &text[..=close];
+    let Some((file, close)) = file_extent(text) else { return (text, b"") };
+    // A physical address, sizes of pages or an instruction follow the file.
+    let rest = &text[close..];
+    if rest.starts_with(b"  ") || rest.starts_with(b"\t") || is_page_line(rest) {
+        text = &text[..close];
     }
-    let is_address = |word: &[u8]| word.len() > 1 && word.iter().all(u8::is_ascii_hexdigit);
+    if !text.ends_with(b")") {
+        return (text, b"");
+    }
     let mut last = None;
-    for (at, word) in words(text) {
+    for (at, word) in words(text).take_while(|&(at, _)| at < file) {
         let next = text[at + word.len()..].trim_ascii_start();
-        if is_address(word) && !next.starts_with(b"|") && next.ends_with(b")") {
+        // The address of an unknown function may be 0.
+        let is_address = word.len() > 1 || next.starts_with(b"[unknown] ");
+        // A function after its address may be named like one, as `add`.
+        let is_function = last.is_some() && next.starts_with(b"(");
+        if is_address && !is_function && word.iter().all(u8::is_ascii_hexdigit) && !next.starts_with(b"|") {
             last = Some(at);
         }
-        if word.contains(&b'+') || word.starts_with(b"(") {
+        if word.contains(&b'+') {
             break;
         }
     }
@@ -128,6 +180,11 @@ mod tests {
             ("55aa main+0x1 (/x)           1234abcd", "", "55aa main+0x1 (/x)"),
             ("55aa main+0x1 (/x) ABI:2    AX:0x0", "", "55aa main+0x1 (/x)"),
             ("55aa [unknown] (/x (deleted))", "", "55aa [unknown] (/x (deleted))"),
+            ("55aa add (/x)", "", "55aa add (/x)"),
+            ("55aa (/x)", "", "55aa (/x)"),
+            ("55aa main+0x1 (/x (deleted))\t\tpushw $0x1234(%rax)", "", "55aa main+0x1 (/x (deleted))"),
+            ("IRQ 236 (interrupt) 0 [unknown] ([unknown])", "IRQ 236 (interrupt)", "0 [unknown] ([unknown])"),
+            ("freq: 2189 MHz (200%)", "freq: 2189 MHz (200%)", ""),
             ("x=1 (y)", "x=1 (y)", ""),
         ] {
             assert_eq!(split(fields), (said.to_owned(), frame.to_owned()), "{fields}");

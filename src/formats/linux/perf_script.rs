@@ -6,12 +6,17 @@
 //! instructions are ignored.
 
 mod header;
+mod messages;
 
 use rustc_hash::FxHashMap;
 
 use self::header::{HeaderForm, ScriptHeader, is_task_line};
+use self::messages::PerfMessage;
 use super::event_text::{KernelText, TextEvent};
-use super::perf_fields::{event_of_fields, is_hardware_event, is_machine_line, sampled_fields, split_blank};
+use super::perf_fields::{
+    event_of_fields, is_cgroup, is_hardware_event, is_machine_line, is_page_line, sampled_fields, split_blank,
+    traced_call,
+};
 use super::switch_records::{SwitchChange, SwitchRecord, SwitchRecords};
 use super::syscalls::SystemCall;
 use crate::formats::format::{DataKind, Format, Opener};
@@ -34,7 +39,8 @@ pub(crate) const FORMAT: Format = Format {
 
 /// Returns whether the first line that is not a comment is an event of `perf script`.
 fn looks_like_perf_script(head: &[u8]) -> bool {
-    let mut lines = head_lines(head).filter(|line| !line.trim_ascii().is_empty() && !line.starts_with(b"#"));
+    let is_text = |line: &&[u8]| !line.trim_ascii().is_empty() && !line.starts_with(b"#");
+    let mut lines = head_lines(head).filter(is_text).filter(|line| PerfMessage::from_line(line).is_none());
     let Some(first) = lines.next() else { return false };
     if is_task_line(first) {
         return true;
@@ -53,7 +59,7 @@ fn looks_like_perf_script(head: &[u8]) -> bool {
         ScriptHeader::from_line(line).is_some_and(|header| header.event.is_empty() && header.fields.is_empty())
     };
     !header.event.is_empty()
-        || header.cpu.is_some() && !header.fields.is_empty()
+        || !header.fields.is_empty()
         || second.is_some_and(|line| script_frame(line).is_some() || is_bare(first) && is_bare(line))
 }
 
@@ -217,9 +223,20 @@ impl LineParser for PerfScript {
         if self.is_in_record {
             return;
         }
+        match PerfMessage::from_line(bytes) {
+            Some(PerfMessage::Note) => return batch.lose(Loss::IgnoredMetadata, line.pos()),
+            Some(PerfMessage::Lost(count)) => {
+                return batch.batch.losses.add_many(Loss::RecorderLost, line.pos(), count);
+            }
+            None => {}
+        }
         // Frames are indented by a tab. Spaces may also precede a program name, which may look like an address.
         let is_indented = bytes[0] == b'\t' || bytes[0] == b' ' && ScriptHeader::from_line(bytes).is_none();
-        if is_machine_line(bytes) && (self.pending.is_some() || self.is_untimed()) {
+        // A header without a stack may end with an instruction.
+        if (self.pending.is_some() || self.is_untimed())
+            && (is_machine_line(bytes) || self.is_memory_line(bytes))
+            && ScriptHeader::parse(bytes, false).is_none()
+        {
             return;
         }
         if self.form == HeaderForm::Untimed && self.pending.is_none() && bytes[0] == b'\t' {
@@ -246,7 +263,7 @@ impl LineParser for PerfScript {
             return count_lost_records(line, batch);
         }
         let header = self.header(bytes, is_indented);
-        if header.is_none() && self.pending.is_some() && self.add_source_line(bytes) {
+        if header.is_none() && line.has_end && (self.add_source_line(bytes) || self.add_cgroup(bytes)) {
             return;
         }
         self.sample(batch);
@@ -350,6 +367,28 @@ impl PerfScript {
         true
     }
 
+    /// Adds the control group of the pending sample, which `perf` before 6.5 prints below the stack.
+    fn add_cgroup(&mut self, bytes: &[u8]) -> bool {
+        let Some(pending) = self.pending.as_mut().filter(|_| !self.frames.is_empty()) else { return false };
+        let text = bytes.trim_ascii();
+        if !bytes.starts_with(b" ") || !is_cgroup(text) || !pending.fields.is_empty() {
+            return false;
+        }
+        pending.fields = text.into();
+        true
+    }
+
+    /// Returns whether a line below a stack has a physical address or sizes of pages.
+    fn is_memory_line(&self, bytes: &[u8]) -> bool {
+        // A frame that is only an address follows a tab, and other such frames.
+        let is_frame = |frame: &ScriptFrame| &*frame.name == b"[unknown]";
+        let is_address = || {
+            let text = bytes.trim_ascii();
+            bytes[0] == b' ' && text.iter().all(u8::is_ascii_hexdigit) && !self.frames.iter().all(is_frame)
+        };
+        !self.frames.is_empty() && (is_page_line(bytes) || is_address())
+    }
+
     /// Starts an event from its header; the stack of a sample follows.
     fn begin(&mut self, header: ScriptHeader<'_>, line: TextLine<'_>, batch: &mut BatchBuilder) {
         let ScriptHeader { comm, pid, tid, cpu, mut ts_ns, period, event, fields } = header;
@@ -373,7 +412,14 @@ impl PerfScript {
         if !self.is_untimed() {
             self.kernel.scheduler.runs(batch, (ts_ns, None), tid);
         }
-        let event = if event.is_empty() && !fields.is_empty() { event_of_fields(fields) } else { event };
+        let is_unnamed = event.is_empty() && !fields.is_empty();
+        if is_unnamed && let Some((fields, name)) = traced_call(fields) {
+            let call = TextEvent { ts_ns, tid, task: comm, cpu, name, fields, pos: line.pos() };
+            self.args.clear();
+            self.args.text("fields", fields);
+            return self.kernel.add_instant(batch, &call, &mut self.args);
+        }
+        let event = if is_unnamed { event_of_fields(fields) } else { event };
         let short = event.strip_prefix(b"sched:").or(event.strip_prefix(b"task:")).unwrap_or(event);
         let pos = line.pos();
         let event_text = TextEvent { ts_ns, tid, task: comm, cpu, name: short, fields, pos };
@@ -384,8 +430,10 @@ impl PerfScript {
         // A system call without arguments has no fields either.
         let is_sample = fields.is_empty() && SystemCall::from_tracepoint(event).is_none()
             || is_hardware_event(event) && (frame.is_some() || is_data())
-            || field_text.is_empty() && frame.is_some();
+            || field_text.is_empty() && frame.is_some()
+            || is_cgroup(field_text) && (is_unnamed || is_hardware_event(event));
         let fields = if is_sample { field_text } else { b"" }.into();
+        let event = if is_sample && is_unnamed { b"" } else { event };
         self.pending =
             Some(Pending { ts_ns, tid, cpu, period, event: event.into(), fields, pos, is_emitted: !is_sample });
         if is_sample {
@@ -450,7 +498,7 @@ impl PerfScript {
             self.args.number("cpu", cpu);
         }
         if !pending.fields.is_empty() {
-            self.args.text("fields", &pending.fields);
+            self.args.text(if is_cgroup(&pending.fields) { "cgroup" } else { "fields" }, &pending.fields);
         }
         self.write_lines();
         self.frames.clear();

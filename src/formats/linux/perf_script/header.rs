@@ -4,7 +4,7 @@
 use crate::formats::input::decimal::nanos_from_seconds;
 use crate::formats::input::lines::head_lines;
 use crate::formats::input::text::parsed;
-use crate::formats::linux::perf_fields::{last_blank, split_blank, without_misc};
+use crate::formats::linux::perf_fields::{last_blank, sampled_fields, split_blank, without_misc};
 
 /// The form of the header lines, which all have the same fields.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +75,8 @@ impl<'a> ScriptHeader<'a> {
             let (before, time) = before.split_at(last_blank(before).map_or(0, |blank| blank + 1));
             memchr::memchr(b'.', time)?;
             let ts_ns = time[0].is_ascii_digit().then(|| nanos_from_seconds(time).ok().or(negative_ns(time)))??;
-            let (before, cpu, ids) = cpu_and_ids(before.trim_ascii_end(), true);
+            let before = without_date(before.trim_ascii_end());
+            let (before, cpu, ids) = cpu_and_ids(before, true);
             let (comm, pid, tid) = match (ids, with_ids) {
                 (Some((comm, pid, tid)), _) => (comm, pid, Some(tid)),
                 (None, false) => (before, None, None),
@@ -83,15 +84,17 @@ impl<'a> ScriptHeader<'a> {
             };
             let rest = line[colon + 1..].trim_ascii();
             let (word, after) = split_blank(rest);
+            // Without an event, a number may be an address.
+            let is_period = || split_blank(after).0.ends_with(b":") || !is_frame(rest);
             let (period, rest) = match parsed::<i64>(word) {
-                Some(period) => (u64::try_from(period).ok(), after),
-                None => (None, rest),
+                Some(period) if is_period() => (u64::try_from(period).ok(), after),
+                _ => (None, rest),
             };
             let (event, fields) = split_blank(rest);
             // `-F` may omit the name and everything after it.
             let (event, fields) = match event.strip_suffix(b":").filter(|event| !event.is_empty()) {
                 Some(event) => (event, fields),
-                None if rest.is_empty() || tid.is_some() && cpu.is_some() => (&b""[..], rest),
+                None if rest.is_empty() || tid.is_some() && (cpu.is_some() || is_frame(rest)) => (&b""[..], rest),
                 None => return None,
             };
             Some(Self { comm: comm.trim_ascii(), pid, tid, cpu, ts_ns, period, event, fields })
@@ -116,6 +119,24 @@ impl<'a> ScriptHeader<'a> {
     }
 }
 
+/// Strips the time of day that `-F +tod` prints before the time: `2020-07-13 18:26:55.620971`.
+fn without_date(before: &[u8]) -> &[u8] {
+    let split = || {
+        let is_like = |text: &[u8], form: &[u8]| {
+            text.len() == form.len()
+                && text.iter().zip(form).all(|(byte, form)| byte == form || *form == b'0' && byte.is_ascii_digit())
+        };
+        let (rest, clock) = before.split_at(last_blank(before)? + 1);
+        if !is_like(clock.get(.."00:00:00".len())?, b"00:00:00") {
+            return None;
+        }
+        let rest = rest.trim_ascii_end();
+        let (rest, date) = rest.split_at(last_blank(rest).map_or(0, |blank| blank + 1));
+        is_like(date, b"0000-00-00").then_some(rest.trim_ascii_end())
+    };
+    split().unwrap_or(before)
+}
+
 /// Parses a negative time since the previous event, which `--deltatime` prints as a number of 64 bits without a sign:
 /// `18446744073.709544`.
 fn negative_ns(time: &[u8]) -> Option<i64> {
@@ -125,6 +146,12 @@ fn negative_ns(time: &[u8]) -> Option<i64> {
     let rest = nanos_from_seconds(&[b"0", &time[point..]].concat()).ok()?.unsigned_abs();
     let ns = seconds.checked_mul(NANOS)?.checked_add(rest)?.cast_signed();
     (ns < 0).then_some(ns)
+}
+
+/// Returns whether fields are nothing but a frame, as in samples without call chains.
+fn is_frame(fields: &[u8]) -> bool {
+    let (before, frame) = sampled_fields(fields);
+    before.is_empty() && !frame.is_empty()
 }
 
 /// Returns whether a colon ends its word: a blank or nothing follows.

@@ -1,5 +1,6 @@
 //! Tests of `perf script` text, on two recordings and on lines of every form.
 
+mod fields;
 mod headers;
 
 use super::{looks_like_perf_script, script_frame};
