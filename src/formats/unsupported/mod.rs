@@ -13,6 +13,7 @@ mod reports;
 mod results;
 mod services;
 mod table;
+mod tracers;
 
 use std::io::Read as _;
 use std::path::Path;
@@ -28,11 +29,11 @@ use table::{Sniff, UnsupportedFormat};
 
 /// Formats that first bytes or keys identify with certainty.
 const UNSUPPORTED: &[&[UnsupportedFormat]] =
-    &[table::UNSUPPORTED, recordings::RECORDINGS, results::RESULTS, services::SERVICES];
+    &[table::UNSUPPORTED, recordings::RECORDINGS, results::RESULTS, services::SERVICES, tracers::DOCUMENTS];
 
 /// Formats that are only tried after all others.
 const LATE: &[&[UnsupportedFormat]] =
-    &[table::LATE, results::LATE_RESULTS, printed::PRINTED, reports::REPORTS, compressed::COMPRESSED];
+    &[table::LATE, results::LATE_RESULTS, printed::PRINTED, reports::REPORTS, tracers::TRACERS, compressed::COMPRESSED];
 
 /// Formats that are detected with certainty and refused.
 pub(super) const FORMAT: Format = Format {
@@ -67,6 +68,12 @@ fn find(tables: &'static [&'static [UnsupportedFormat]], head: &[u8]) -> Option<
         Sniff::Keys(keys) => has_all(keys),
         Sniff::Both(keys, fits) => has_all(keys) && fits(head),
     })
+}
+
+/// Returns whether a kind of file is shown or read by people, and never has a trace.
+pub(super) fn is_no_trace(kind: &str) -> bool {
+    let kinds = [table::PICTURE, table::DOCUMENT, table::SCRIPT, table::DEVTOOLS_LOG, results::VIDEO];
+    kinds.contains(&kind) || kind == results::LIGHTHOUSE[0]
 }
 
 /// Returns whether the first bytes are those of a compression that is not unpacked.

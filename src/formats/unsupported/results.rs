@@ -5,7 +5,8 @@ use super::bytes::{has_line, has_word, is_core_dump, is_mach_program, is_page_wi
 use super::table::Sniff::{Both, Head, Keys};
 use super::table::{HYPERFINE, MEMRAY, PERF_STAT, UnsupportedFormat};
 
-const LIGHTHOUSE: [&str; 2] =
+pub(super) const VIDEO: &str = "a video";
+pub(super) const LIGHTHOUSE: [&str; 2] =
     ["a report of Lighthouse", "open the .trace.json that `lighthouse --save-assets` writes beside it"];
 
 /// Results that first bytes or keys identify with certainty.
@@ -179,7 +180,7 @@ pub(super) const LATE_RESULTS: &[UnsupportedFormat] = &[
     },
     UnsupportedFormat {
         sniff: Head(|head| head.get(4..8) == Some(b"ftyp")),
-        found: "a video",
+        found: VIDEO,
         advice: "open the trace that it shows",
     },
 ];

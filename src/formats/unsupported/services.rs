@@ -10,6 +10,8 @@ const fn json(keys: &'static [&'static str], [found, advice]: [&'static str; 2])
     UnsupportedFormat { sniff: Keys(keys), found, advice }
 }
 
+const FROM_JAEGER: &str = "fetch the trace from Jaeger: `curl http://HOST:16686/api/traces/ID > trace.json`";
+const JAEGER_GRPC: [&str; 2] = ["spans of Jaeger's gRPC API", FROM_JAEGER];
 const MANY_BY_OTLP: &str =
     "no known tool converts them; export by OTLP to a collector, and open what its file exporter writes";
 const ONE_BY_OTLP: &str =
@@ -68,11 +70,10 @@ pub(super) const SERVICES: &[UnsupportedFormat] = &[
     ),
     json(
         &["hits.hits[]._source.traceID", "hits.hits[]._source.operationName"],
-        [
-            "spans of Jaeger from Elasticsearch",
-            "fetch the trace from Jaeger: `curl http://HOST:16686/api/traces/ID > trace.json`",
-        ],
+        ["spans of Jaeger from Elasticsearch", FROM_JAEGER],
     ),
+    json(&["spans[].traceId", "spans[].operationName", "spans[].startTime"], JAEGER_GRPC),
+    json(&["result.spans[].traceId", "result.spans[].operationName"], JAEGER_GRPC),
     json(&["hits.hits[]._source.processor.event"], ["documents of Elastic APM", MANY_BY_OTLP]),
     json(&["[].trace.trace_id", "[].trace.span_id"], ["events of Honeycomb", MANY_BY_OTLP]),
     json(&["[].iKey", "[].data.baseType"], ["telemetry of Application Insights", MANY_BY_OTLP]),

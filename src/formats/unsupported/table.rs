@@ -48,6 +48,10 @@ pub(super) const PERF_STAT: [&str; 2] =
     ["counts of `perf stat`", "they are sums without times; `perf record PROGRAM` records when and where"];
 pub(super) const MEMRAY: &str =
     "memray converts it to no format that Longspan reads; `memray flamegraph CAPTURE` makes a page";
+pub(super) const PICTURE: &str = "a picture";
+pub(super) const DOCUMENT: &str = "a PDF document";
+pub(super) const SCRIPT: &str = "a script";
+pub(super) const DEVTOOLS_LOG: &str = "a log of the DevTools protocol (Lighthouse's devtoolslog)";
 /// Magic number of lz4 frames.
 pub(super) const LZ4_FRAME: &[u8] = b"\x04\x22\x4d\x18";
 pub(super) const PYINSTRUMENT: [&str; 2] =
@@ -261,7 +265,7 @@ pub(super) const UNSUPPORTED: &[UnsupportedFormat] = &[
     },
     UnsupportedFormat {
         sniff: Keys(&["[].method", "[].params"]),
-        found: "a log of the DevTools protocol (Lighthouse's devtoolslog)",
+        found: DEVTOOLS_LOG,
         advice: "open the .trace.json that `lighthouse --save-assets` writes beside it",
     },
     UnsupportedFormat { sniff: Keys(&["query_name", "children"]), found: DUCKDB[0], advice: DUCKDB[1] },
@@ -377,15 +381,15 @@ pub(super) const LATE: &[UnsupportedFormat] = &[
         found: "a program or a library",
         advice: "record a run of it, for example with `perf record -g PROGRAM`, and open the recording",
     },
-    UnsupportedFormat { sniff: Head(is_picture), found: "a picture", advice: "open the trace that it shows" },
+    UnsupportedFormat { sniff: Head(is_picture), found: PICTURE, advice: "open the trace that it shows" },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"%PDF-")),
-        found: "a PDF document",
+        found: DOCUMENT,
         advice: "open the trace that it mentions",
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"#!")),
-        found: "a script",
+        found: SCRIPT,
         advice: "record a run of it, and open the recording",
     },
 ];

@@ -300,6 +300,8 @@ const REFUSED: &[(&[u8], &str)] = &[
         br#"{"took": 1, "hits": {"hits": [{"_source": {"traceID": "d1", "operationName": "GET"}}]}}"#,
         ":16686/api/traces/ID",
     ),
+    (br#"{"spans": [{"traceId": "AAE=", "operationName": "a", "startTime": "2024"}]}"#, ":16686/api/traces/ID"),
+    (br#"{"result": {"spans": [{"traceId": "AAE=", "operationName": "a"}]}}"#, ":16686/api/traces/ID"),
     (br#"{"hits": {"hits": [{"_source": {"processor": {"event": "transaction"}}}]}}"#, "Elastic APM"),
     (br#"[{"trace.trace_id": "a", "trace.span_id": "b", "name": "x"}]"#, "Honeycomb"),
     (br#"[{"time": "2024", "iKey": "x", "data": {"baseType": "RequestData"}}]"#, "Application Insights"),

@@ -11,11 +11,12 @@ use crate::base::progress::Progress;
 use crate::formats::format::{Format, Opener, recognise_source};
 use crate::formats::input::source::Source;
 use crate::formats::input::unpack::{Allowance, Ended, unpacked_to_file};
+use crate::formats::linux::ftrace::PAGE_WITHOUT_TRACE;
 use crate::formats::multi::clock_sync::KnownSyncs;
 use crate::formats::multi::namespace::{FileScope, NamespacedSink, only_losses};
 use crate::formats::native::batches;
 use crate::formats::record_check::{RecordKind, checked};
-use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
+use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader, unsupported};
 use crate::model::{Loss, Losses, SourcePos};
 
 pub(crate) const ZIP: Format = Format {
@@ -250,7 +251,11 @@ impl ArchiveReader<'_> {
             Err(error @ (ReadError::Cancelled(_) | ReadError::Sink(_))) => return Err(error),
             Err(error) => {
                 let error = in_archive(error, &self.path.join(&member.name.text));
-                losses.add_because(&error.to_string(), Loss::UnreadableMember, pos);
+                if is_no_trace(&error) {
+                    losses.add(Loss::UnknownMember, pos);
+                } else {
+                    losses.add_because(&error.to_string(), Loss::UnreadableMember, pos);
+                }
                 let is_nested = matches!(error, ReadError::Unsupported { kind: NESTED, .. });
                 let first = if is_nested {
                     &mut self.nested
@@ -318,6 +323,15 @@ impl ArchiveReader<'_> {
             }
         }
         sink.accept(only_losses(losses))
+    }
+}
+
+/// Returns whether an error is of a file that tools put beside their traces: a picture, a document or a report.
+fn is_no_trace(error: &ReadError) -> bool {
+    match error {
+        ReadError::Unsupported { kind, .. } => unsupported::is_no_trace(kind),
+        ReadError::Malformed { found, .. } => found == PAGE_WITHOUT_TRACE,
+        _ => false,
     }
 }
 

@@ -1,0 +1,235 @@
+//! Unsupported recordings and logs of tracers, profilers and build tools that few people open.
+
+use super::bytes::{first_line_has, has_line, has_word};
+use super::table::Sniff::{Both, Head, Keys};
+use super::table::UnsupportedFormat;
+use crate::formats::input::decimal::nanos_from_seconds;
+use crate::formats::input::lines::head_lines;
+
+/// Documents in JSON, whose keys are certain.
+pub(super) const DOCUMENTS: &[UnsupportedFormat] = &[
+    UnsupportedFormat {
+        sniff: Keys(&["[].scheme", "[].times", "[].durations"]),
+        found: "a session of Charles (chlsj)",
+        advice: "export it from Charles as an HTTP archive (HAR), which is read",
+    },
+    UnsupportedFormat {
+        sniff: Both(&["[].id", "[].recursionId", "[].flags"], |head| !has_word(head, b"\"ph\"")),
+        found: "the types of TypeScript's --generateTrace",
+        advice: "open the file trace.json beside it, which is read",
+    },
+    UnsupportedFormat {
+        sniff: Both(&["inputs", "outputs"], |head| has_word(head, b"\"bytes\"") && has_word(head, b"\"imports\"")),
+        found: "a metafile of esbuild",
+        advice: "it contains sizes and no times; `esbuild --analyze` prints it",
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["name", "value", "children[].name", "children[].value"]),
+        found: "a flame graph of d3 (JSON)",
+        advice: "open the stacks that it was made from",
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["timestamp", "level", "fields", "target"]),
+        found: "a log of Rust's tracing-subscriber (JSON)",
+        advice: "record the spans with the crate tracing-chrome, and open its trace",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| has_word(head, b"\"reason\":\"timing-info\"")),
+        found: "timings of cargo (JSON)",
+        advice: "run `cargo build --timings`, and open target/cargo-timings/cargo-timing.html",
+    },
+];
+
+/// Formats that are only tried after all others.
+pub(super) const TRACERS: &[UnsupportedFormat] = &[
+    UnsupportedFormat {
+        sniff: Head(is_blkparse),
+        found: "output of blkparse",
+        advice: "record with `trace-cmd record -e block`, and open what `trace-cmd report` prints",
+    },
+    UnsupportedFormat {
+        sniff: Head(is_sysdig),
+        found: "output of sysdig",
+        advice: "no known tool converts it; `strace -f -ttt -T -o trace.txt -p PID` records system calls",
+    },
+    UnsupportedFormat {
+        sniff: Head(is_kdump),
+        found: "output of kdump, of ktrace",
+        advice: "no known tool converts it; `strace -f -ttt -T -o trace.txt PROGRAM` records system calls on Linux",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"hdrb")),
+        found: "an event log of GHC",
+        advice: "convert it with `hs-speedscope CAPTURE`, if it was recorded with `+RTS -p -l-au`",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| first_line_has(head, &["sample.interval="])),
+        found: "a profile of R (Rprof)",
+        advice: "convert it in R: `profile::write_pprof(profile::read_rprof(\"Rprof.out\"), \"profile.pb.gz\")`",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"startup\ttime=")),
+        found: "a profile of coz",
+        advice: "it contains results of experiments and no calls; `coz plot` shows it",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"CPU: ") && has_line(head, b"Counted ")),
+        found: "a report of OProfile",
+        advice: "it contains sums without times; record with `perf record -g PROGRAM`",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"__rec=")),
+        found: "a profile of Caliper",
+        advice: "convert an event trace with `cali2traceevent CAPTURE trace.json` of Caliper; other profiles have no times",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| first_line_has(head, &["Application,ProcessID,SwapChainAddress"])),
+        found: "frames of PresentMon (CSV)",
+        advice: "no known tool converts it",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| first_line_has(head, &["os,cpu,gpu,ram,kernel,driver"])),
+        found: "frames of MangoHud (CSV)",
+        advice: "no known tool converts it",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"SLF0")),
+        found: "a build log of Xcode (xcactivitylog)",
+        advice: "convert it with XCLogParser: `xclogparser parse --file CAPTURE --reporter chromeTracer --output trace.json`",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| first_line_has(head, &["The time when unit became active or started is printed"])),
+        found: "a chain of `systemd-analyze critical-chain`",
+        advice: "no known tool converts it; `systemd-analyze plot > boot.svg` draws all units",
+    },
+    UnsupportedFormat {
+        sniff: Head(is_blame),
+        found: "a list of `systemd-analyze blame`",
+        advice: "it contains durations without times; `systemd-analyze plot > boot.svg` draws them",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| has_word(head, b"GST_TRACER :0::")),
+        found: "a log of GStreamer's tracers",
+        advice: "no known tool converts it; `gst-stats-1.0 CAPTURE` prints sums",
+    },
+];
+
+/// Returns the words of the first line that has any.
+fn first_words(head: &[u8]) -> Vec<&[u8]> {
+    let first = head_lines(head).find(|line| !line.trim_ascii().is_empty()).unwrap_or_default();
+    first.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect()
+}
+
+fn is_number(word: &[u8]) -> bool {
+    !word.is_empty() && word.iter().all(u8::is_ascii_digit)
+}
+
+fn is_seconds(word: &[u8]) -> bool {
+    word.contains(&b'.') && nanos_from_seconds(word).is_ok()
+}
+
+/// Returns whether the first line is an event such as `8,0  1  1  0.000000000  697  G  W 223490 + 8 [kjournald]`.
+fn is_blkparse(head: &[u8]) -> bool {
+    let words = first_words(head);
+    let [device, cpu, sequence, time, pid, action, ..] = words[..] else { return false };
+    let mut numbers = device.splitn(2, |&byte| byte == b',');
+    let is_device = numbers.next().is_some_and(is_number) && numbers.next().is_some_and(is_number);
+    is_device && [cpu, sequence, pid].into_iter().all(is_number) && is_seconds(time) && action.len() <= 2
+}
+
+/// Returns whether the first line is an event such as `1 01:40:19.601363716 0 httpd (7513) < accept fd=3`.
+fn is_sysdig(head: &[u8]) -> bool {
+    let words = first_words(head);
+    let [number, time, cpu, ref rest @ ..] = words[..] else { return false };
+    let has_direction = rest.iter().any(|word| matches!(*word, b"<" | b">"));
+    let is_time = matches!(time, [_, _, b':', _, _, b':', _, _, b'.', digits @ ..] if digits.len() == 9);
+    is_number(number) && is_time && is_number(cpu) && has_direction
+}
+
+/// Returns whether the first line is a record such as `1234 ls  CALL  open(0x8, 0)`.
+fn is_kdump(head: &[u8]) -> bool {
+    let words = first_words(head);
+    let [pid, _, record, ..] = words[..] else { return false };
+    is_number(pid) && matches!(record, b"CALL" | b"RET" | b"NAMI" | b"GIO" | b"STRU")
+}
+
+/// Returns whether the first line is a unit such as `5.214s NetworkManager-wait-online.service`.
+fn is_blame(head: &[u8]) -> bool {
+    let words = first_words(head);
+    let [times @ .., unit] = &words[..] else { return false };
+    let is_time = |word: &&[u8]| {
+        word.first().is_some_and(u8::is_ascii_digit) && [&b"min"[..], b"ms", b"s"].iter().any(|it| word.ends_with(it))
+    };
+    let kinds: [&[u8]; 6] = [b".service", b".mount", b".device", b".socket", b".swap", b".target"];
+    !times.is_empty() && times.iter().all(is_time) && kinds.iter().any(|kind| unit.ends_with(kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::testing::read_bytes;
+
+    /// First lines of files, and texts that their errors must contain.
+    const REFUSED: &[(&[u8], [&str; 2])] = &[
+        (
+            b"  8,0    1        1     0.000000000   697  G   W 223490 + 8 [kjournald]\n",
+            ["blkparse", "trace-cmd record"],
+        ),
+        (b"1 01:40:19.601363716 0 httpd (7513) < accept fd=3(<4t>127.0.0.1) \n", ["sysdig", "strace"]),
+        (b"  1234 ls       CALL  open(0x8048f34,0,0)\n  1234 ls       RET   open 3\n", ["kdump", "strace"]),
+        (b"hdrb\0\0\0\x01hetb", ["GHC", "hs-speedscope"]),
+        (b"sample.interval=20000\n\"f\" \"g\" \n", ["Rprof", "write_pprof"]),
+        (b"memory profiling: GC profiling: sample.interval=20000\n", ["Rprof", "write_pprof"]),
+        (b"startup\ttime=1444231800463\n", ["coz", "coz plot"]),
+        (b"CPU: Core 2, speed 2400 MHz (estimated)\nCounted CPU_CLK_UNHALTED events\n", ["OProfile", "perf record"]),
+        (b"__rec=node,id=14,attr=10,data=64,parent=3\n", ["Caliper", "cali2traceevent"]),
+        (b"Application,ProcessID,SwapChainAddress,Runtime\n", ["PresentMon", "no known tool"]),
+        (b"os,cpu,gpu,ram,kernel,driver,cpuscheduler\n", ["MangoHud", "no known tool"]),
+        (b"SLF010#21%IDEActivityLogSection1@", ["Xcode", "chromeTracer"]),
+        (
+            br#"[{"status":"COMPLETE","scheme":"https","host":"x","times":{"start":"2024"},"durations":{"total":1}}]"#,
+            ["Charles", "HAR"],
+        ),
+        (br#"[{"id":1,"intrinsicName":"any","recursionId":0,"flags":["Any"]}]"#, ["TypeScript", "trace.json"]),
+        (br#"{"inputs":{"a.ts":{"bytes":5,"imports":[]}},"outputs":{"a.js":{"bytes":7}}}"#, ["esbuild", "--analyze"]),
+        (br#"{"name":"root","value":3,"children":[{"name":"f","value":3,"children":[]}]}"#, ["d3", "open the stacks"]),
+        (
+            br#"{"timestamp":"2024-01-01T00:00:00Z","level":"INFO","fields":{"message":"hi"},"target":"app"}"#,
+            ["tracing-subscriber", "tracing-chrome"],
+        ),
+        (
+            b"{\"reason\":\"timing-info\",\"package_id\":\"a\",\"mode\":\"build\",\"duration\":1.5}\n",
+            ["cargo", "cargo build --timings"],
+        ),
+        (
+            b"The time when unit became active or started is printed after the \"@\" character.\n",
+            ["critical-chain", "systemd-analyze plot"],
+        ),
+        (b"1min 2.5s NetworkManager-wait-online.service\n 700ms dev-sda1.device\n", ["blame", "systemd-analyze plot"]),
+        (
+            b"0:00:00.123456789 123 0x55 TRACE             GST_TRACER :0:: latency, src=(string)src;\n",
+            ["GStreamer", "gst-stats-1.0"],
+        ),
+    ];
+
+    #[test]
+    fn files_of_tracers_are_refused_with_their_name_and_similar_ones_are_not() {
+        for (head, texts) in REFUSED {
+            let Err(error) = read_bytes(head) else { panic!("read: {}", head.escape_ascii()) };
+            let error = error.to_string();
+            assert!(texts.iter().all(|text| error.contains(text)), "{error}");
+        }
+        for head in [
+            &b"1,2 3 4 five 6 G\n"[..],
+            b"1 01:40:19.6 0 httpd < x\n",
+            b"12 angry RETURN men\n",
+            b"CPU: fast\n",
+            b"5 a.service\n",
+            b"a.service\n",
+            b"",
+        ] {
+            let is_refused = |format: &UnsupportedFormat| matches!(format.sniff, Head(fits) if fits(head));
+            assert!(!TRACERS.iter().any(is_refused), "{}", head.escape_ascii());
+        }
+    }
+}
