@@ -200,4 +200,10 @@ mod tests {
         assert_eq!(texts[..6], expected);
         assert_eq!(texts[6..], ["23 hours ago", "1 day ago", "2 days ago"]);
     }
+
+    #[test]
+    fn counts_are_grouped_and_one_thing_is_in_the_singular() {
+        let counts = [0, 1, 12_000].map(|count| counted(count, "track"));
+        assert_eq!(counts, ["0 tracks", "1 track", "12\u{2009}000 tracks"]);
+    }
 }
