@@ -83,7 +83,9 @@ impl<'a> FlameGraph<'a> {
         if self.unit == NANOSECONDS {
             duration_text(weight)
         } else {
-            format!("{} {}", grouped_digits(weight), self.unit)
+            // Units are plurals, such as `spans` and `bytes`.
+            let unit = if weight == 1 { self.unit.strip_suffix('s').unwrap_or(self.unit) } else { self.unit };
+            format!("{} {unit}", grouped_digits(weight))
         }
     }
 }
