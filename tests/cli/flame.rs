@@ -201,6 +201,23 @@ fn an_svg_flame_graph_is_one_file_with_a_tooltip_per_frame() {
     assert!(titles_of_xml(&real).1.len() > 50);
 }
 
+#[test]
+fn bars_of_totals_beyond_64_bits_stay_within_their_parents() {
+    let folder = folder();
+    let file = folder.path().join("huge.folded");
+    // The total of the parent is cut at 2^64 - 1.
+    let line = |function: &str| format!("root;{function} {}\n", u64::MAX / 2);
+    fs::write(&file, [line("a"), line("b"), line("c")].concat()).expect("written");
+    let svg = longspan(&["flame", "--no-cache", text(&file), "--format", "svg"]).done();
+    let number = |bar: &str, key: &str| -> f64 {
+        let (_, after) = bar.split_once(&format!(" {key}=\"")).expect("a number");
+        after.split('"').next().expect("its end").parse().expect("a number")
+    };
+    let bars: Vec<_> = svg.split("<g>").skip(1).map(|bar| (number(bar, "x"), number(bar, "width"))).collect();
+    assert_eq!(bars.len(), 5, "{svg}");
+    assert!(bars.iter().all(|(left, width)| left + width <= 1200.0 && *width > 300.0), "{bars:?}");
+}
+
 /// By event and unit: the functions with self and total weight, and self and total samples.
 type Sums = BTreeMap<(String, String), BTreeMap<String, [u64; 4]>>;
 

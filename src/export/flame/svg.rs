@@ -31,6 +31,7 @@ struct SvgBar {
     node: FlameNodeIdx,
     level: usize,
     left: f64,
+    width: f64,
 }
 
 /// Writes the picture. Returns the I/O error of `out`.
@@ -40,18 +41,24 @@ pub(crate) fn write_svg(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Resu
     let scale = if whole == 0 { 0.0 } else { (WIDTH - 2.0 * MARGIN) / whole as f64 };
     let width = |node: FlameNodeIdx| graph.weights(&nodes[node.index()]).0 as f64 * scale;
     let (mut bars, mut narrow, mut deep) = (Vec::new(), 0_u64, 0_u64);
-    let mut waiting = vec![SvgBar { node: FlameNodeIdx::ROOT, level: 0, left: MARGIN }];
+    let root = SvgBar { node: FlameNodeIdx::ROOT, level: 0, left: MARGIN, width: WIDTH - 2.0 * MARGIN };
+    let mut waiting = vec![root];
     while let Some(bar) = waiting.pop() {
+        let children = graph.picture.tree.children(bar.node);
+        // Totals stop at 2^64 - 1, so those of children may add up to more than that of their parent.
+        let of_children: f64 = children.iter().map(|&child| width(child)).sum();
+        let fit = if of_children > bar.width { bar.width / of_children } else { 1.0 };
         let mut left = bar.left;
-        for &child in graph.picture.tree.children(bar.node) {
-            if width(child) < BAR_MIN {
+        for &child in children {
+            let width = width(child) * fit;
+            if width < BAR_MIN {
                 narrow += 1;
             } else if bar.level + 1 >= LEVELS_MAX {
                 deep += 1;
             } else {
-                waiting.push(SvgBar { node: child, level: bar.level + 1, left });
+                waiting.push(SvgBar { node: child, level: bar.level + 1, left, width });
             }
-            left += width(child);
+            left += width;
         }
         bars.push(bar);
     }
@@ -73,13 +80,12 @@ pub(crate) fn write_svg(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Resu
     writeln!(out, "<text x=\"{middle}\" y=\"36\" text-anchor=\"middle\" fill=\"#666\">{}</text>", xml(&note))?;
     for bar in &bars {
         let top = HEADER + (levels - 1 - bar.level) as f64 * LEVEL;
-        let bar_width = if bar.node == FlameNodeIdx::ROOT { WIDTH - 2.0 * MARGIN } else { width(bar.node) };
-        write_bar(graph, bar, (top, bar_width), out)?;
+        write_bar(graph, bar, top, out)?;
     }
     writeln!(out, "</svg>")
 }
 
-fn write_bar(graph: &FlameGraph<'_>, bar: &SvgBar, (top, width): (f64, f64), out: &mut dyn Write) -> io::Result<()> {
+fn write_bar(graph: &FlameGraph<'_>, bar: &SvgBar, top: f64, out: &mut dyn Write) -> io::Result<()> {
     let nodes = graph.nodes();
     let node = &nodes[bar.node.index()];
     let name = match graph.text(node) {
@@ -91,7 +97,7 @@ fn write_bar(graph: &FlameGraph<'_>, bar: &SvgBar, (top, width): (f64, f64), out
     let percent = if whole == 0 { 0.0 } else { 100.0 * total as f64 / whole as f64 };
     let (total, own_weight) = (graph.weight_text(total), graph.weight_text(own_weight));
     let tooltip = format!("{name}: {total}, {percent:.2} %, self {own_weight}");
-    let (left, color) = (bar.left, color(name, bar.node));
+    let (left, width, color) = (bar.left, bar.width, color(name, bar.node));
     write!(
         out,
         "<g><title>{}</title><rect x=\"{left:.2}\" y=\"{top}\" width=\"{width:.2}\" height=\"{}\" rx=\"1\" \
