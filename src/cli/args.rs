@@ -70,7 +70,7 @@ pub(super) enum CliCommand {
 }
 
 /// The arguments of all commands that read rows.
-struct Rows {
+struct RowListing {
     sources: Sources,
     scope: ScopeArgs,
     name: Option<Regex>,
@@ -160,17 +160,17 @@ fn window(low: LowWindow) -> Result<CliCommand, CliError> {
 }
 
 /// Validates the arguments of a command that reads rows, and of its import.
-fn row_args(low: LowRows) -> Result<(Rows, Load), CliError> {
+fn row_args(low: LowRows) -> Result<(RowListing, Load), CliError> {
     let LowRows { trace: files, scope, name, format, cells, common } = low;
     let format = row_format(format, cells)?;
     let (scope, name) = (scope_args(scope)?, expression("--name", name)?);
-    let rows = Rows { sources: trace(files)?, scope, name, format };
+    let rows = RowListing { sources: trace(files)?, scope, name, format };
     Ok((rows, load(common)?))
 }
 
 fn spans(low: LowSpans) -> Result<CliCommand, CliError> {
     let LowSpans { rows, limit, longest } = low;
-    let (Rows { sources, scope, name, format }, load) = row_args(rows)?;
+    let (RowListing { sources, scope, name, format }, load) = row_args(rows)?;
     let first = SpanChoice::First { count: limit.unwrap_or(u64::MAX) };
     let choice = longest.map_or(first, |count| SpanChoice::Longest { count });
     let spans = Spans { sources, scope: scope.named(name.as_ref()), choice, format };
@@ -179,7 +179,7 @@ fn spans(low: LowSpans) -> Result<CliCommand, CliError> {
 
 fn stats(low: LowStats) -> Result<CliCommand, CliError> {
     let LowStats { subject, rows, by } = low;
-    let (Rows { sources, scope, name, format }, load) = row_args(rows)?;
+    let (RowListing { sources, scope, name, format }, load) = row_args(rows)?;
     let LowStatsOf { samples, counters, scheduling, heat_map } = subject;
     let scheduling = scheduling.map(Into::into);
     let stats = Stats { sources, scope, by, name, samples, format, counters, scheduling, heat_map };

@@ -106,7 +106,7 @@ struct StackOwner {
 struct JsonParts {
     /// Whether any has events.
     has_any: bool,
-    current: PagePart,
+    current: PageText,
     /// Whether there are also events or functions as text.
     has_records: bool,
 }
@@ -120,7 +120,7 @@ const JSON_PART: &str =
 
 /// The current part of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum PagePart {
+enum PageText {
     #[default]
     Text,
     /// JSON without events so far.
@@ -132,14 +132,14 @@ enum PagePart {
 impl JsonParts {
     /// Counts a part at its first line with events. Parts without are notes: systrace writes clocks and its settings.
     fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
-        if self.current == PagePart::Events {
+        if self.current == PageText::Events {
             return;
         }
         if !has_events(line.bytes) {
-            self.current = PagePart::Json;
+            self.current = PageText::Json;
             return batch.lose(Loss::IgnoredMetadata, line.pos());
         }
-        (self.has_any, self.current) = (true, PagePart::Events);
+        (self.has_any, self.current) = (true, PageText::Events);
         batch.batch.losses.add_because(JSON_PART, Loss::BadRecord, line.pos());
     }
 }
@@ -430,7 +430,7 @@ impl Ftrace {
             Page::None => return Some(bytes),
             Page::Outside if has("<script") && has("trace-data") || begins_old() => {
                 (self.page, self.has_trace, self.has_record) = (Page::Inside, true, false);
-                self.json.current = PagePart::Text;
+                self.json.current = PageText::Text;
                 return None;
             }
             Page::Inside if has("</script>") || bytes.trim_ascii().starts_with(b"\";") => self.page = Page::Outside,
@@ -446,7 +446,7 @@ impl Ftrace {
             self.has_viewer_data |= has("<script id=\"viewer-data\"");
             return None;
         }
-        if self.json.current != PagePart::Text || !self.has_record && looks_like_json(bytes) {
+        if self.json.current != PageText::Text || !self.has_record && looks_like_json(bytes) {
             self.json.line(line, batch);
             return None;
         }

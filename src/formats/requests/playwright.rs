@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use serde_json::value::RawValue;
 
 use self::messages::{has_content, plain, push_raw, push_stack};
-use self::wire::{CallMetadata, ConsoleText, PlaywrightLine};
+use self::wire::{CallMetadata, ConsoleText, PlaywrightLine, PrintedLine};
 
 use super::har::{HarEntry, RequestKey, add_entry};
 use crate::formats::format::{DataKind, Format, Opener};
@@ -23,7 +23,7 @@ use crate::formats::otlp::layout::{Layout, Point, ServiceSpan, span_id};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{ReadError, input};
-use crate::model::{Loss, LossValue, SourcePos};
+use crate::model::{Loss, LossValue, Losses, SourcePos};
 
 pub(crate) const FORMAT: Format = Format {
     name: "Playwright trace",
@@ -112,7 +112,14 @@ impl LineParser for Playwright {
             "after" => self.end(&parsed, pos, batch),
             "log" => self.log(&parsed, pos, batch),
             "error" => self.error(&parsed, pos, batch),
-            "console" | "stdout" | "stderr" => self.printed(&parsed, pos, batch),
+            "console" | "stdout" | "stderr" => {
+                // Repairs of the line are counted already.
+                let (mut copy, mut counted) = (String::new(), Losses::default());
+                match parse::<PrintedLine<'_>>(line.bytes, &mut copy, pos, &mut counted) {
+                    Some(printed) => self.printed(&printed, pos, batch),
+                    None => batch.lose(line_loss(&line), pos),
+                }
+            }
             "resource-snapshot" => {
                 let entry = parsed.snapshot.map(|snapshot| serde_json::from_str::<HarEntry<'_>>(snapshot.get()));
                 let Some(Ok(entry)) = entry else { return batch.lose(Loss::BadRecord, pos) };

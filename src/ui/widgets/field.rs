@@ -112,7 +112,7 @@ pub(crate) fn take_overflow(ctx: &egui::Context) -> bool {
 }
 
 fn show(ui: &mut Ui, text: &mut String, show: impl for<'a> FnOnce(&mut Ui, TextEdit<'a>) -> Response) -> Response {
-    let mut bounded = BoundedText { text, overflows: false };
+    let mut bounded = LimitedBuffer { text, overflows: false };
     let response = show(ui, TextEdit::singleline(&mut bounded));
     let pass = ui.ctx().cumulative_pass_nr();
     ui.ctx().data_mut(|data| data.get_temp_mut_or_default::<ShownFields>(shown_id()).add(pass, response.id));
@@ -161,12 +161,12 @@ fn overflow_id() -> Id {
 }
 
 /// A text of at most [`FIELD_BYTES_MAX`].
-struct BoundedText<'t> {
+struct LimitedBuffer<'t> {
     text: &'t mut String,
     overflows: bool,
 }
 
-impl TextBuffer for BoundedText<'_> {
+impl TextBuffer for LimitedBuffer<'_> {
     fn is_mutable(&self) -> bool {
         true
     }
@@ -187,7 +187,7 @@ impl TextBuffer for BoundedText<'_> {
     }
 
     fn type_id(&self) -> TypeId {
-        TypeId::of::<BoundedText<'static>>()
+        TypeId::of::<LimitedBuffer<'static>>()
     }
 }
 
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn a_long_insertion_is_cut_after_the_last_whole_letter_that_fits() {
         let mut text = "a".repeat(FIELD_BYTES_MAX - 3);
-        let mut bounded = BoundedText { text: &mut text, overflows: false };
+        let mut bounded = LimitedBuffer { text: &mut text, overflows: false };
         assert_eq!(bounded.insert_text("b", CharIndex::from(0)), 1);
         assert!(!bounded.overflows);
         assert_eq!(bounded.insert_text("\u{e9}\u{e9}", CharIndex::from(1)), 1);

@@ -8,7 +8,7 @@ use crate::formats::input::text::parsed;
 #[derive(Debug, Default)]
 pub(super) struct PartEnd {
     tool: Tool,
-    part: ProfilePart,
+    part: PartCosts,
     has_cut_part: bool,
 }
 
@@ -25,7 +25,7 @@ enum Tool {
 
 /// The headings and costs of the current part.
 #[derive(Debug, Default)]
-struct ProfilePart {
+struct PartCosts {
     /// Exact sum of the first kind of cost, if it is before the costs.
     summary: Option<u64>,
     has_costs: bool,
@@ -39,7 +39,7 @@ impl PartEnd {
         match key {
             b"part" | b"events" if self.part.has_costs => {
                 self.has_cut_part = self.is_any_cut();
-                self.part = ProfilePart::default();
+                self.part = PartCosts::default();
                 if self.tool != Tool::Callgrind {
                     self.tool = Tool::Other;
                 }
@@ -68,7 +68,7 @@ impl PartEnd {
     }
 }
 
-impl ProfilePart {
+impl PartCosts {
     fn is_cut(&self, tool: Tool) -> bool {
         if self.has_end || !self.has_costs {
             return false;

@@ -6,7 +6,7 @@ use std::io::Read as _;
 use serde_json::value::RawValue;
 
 use super::wire::{
-    CallMetadata, ConsoleText, CreatedMessage, MessageEvent, PageErrorEvent, PlaywrightLine, StackPosition,
+    CallMetadata, ConsoleText, CreatedMessage, MessageEvent, PageErrorEvent, PlaywrightLine, PrintedLine, StackPosition,
 };
 use super::{CALL_BYTES, OPEN_BYTES_MAX, Playwright};
 use crate::formats::input::base64::Base64Reader;
@@ -26,7 +26,7 @@ fn text_of_base64(base64: &str) -> Option<String> {
 
 impl Playwright {
     /// Adds a console message, or output of the program.
-    pub(super) fn printed(&mut self, line: &PlaywrightLine<'_>, pos: SourcePos, batch: &mut BatchBuilder) {
+    pub(super) fn printed(&mut self, line: &PrintedLine<'_>, pos: SourcePos, batch: &mut BatchBuilder) {
         let is_console = line.kind == "console";
         let kind = if is_console { line.message_type.as_deref().unwrap_or("log") } else { &line.kind };
         let time = if is_console { line.time } else { line.timestamp };

@@ -26,9 +26,6 @@ pub(super) struct PlaywrightLine<'a> {
     pub(super) end_time: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) time: Option<&'a RawValue>,
-    /// The time of program output.
-    #[serde(borrow)]
-    pub(super) timestamp: Option<&'a RawValue>,
     /// The call as written by the user.
     #[serde(default, deserialize_with = "text")]
     pub(super) title: Option<String>,
@@ -50,13 +47,6 @@ pub(super) struct PlaywrightLine<'a> {
     pub(super) stack: Option<&'a RawValue>,
     #[serde(default, deserialize_with = "text")]
     pub(super) message: Option<String>,
-    #[serde(default, deserialize_with = "text")]
-    pub(super) message_type: Option<String>,
-    #[serde(default, deserialize_with = "text")]
-    pub(super) text: Option<String>,
-    /// Program output that is not text.
-    #[serde(default, deserialize_with = "text")]
-    pub(super) base64: Option<String>,
     #[serde(borrow)]
     pub(super) snapshot: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -68,6 +58,26 @@ pub(super) struct PlaywrightLine<'a> {
     pub(super) guid: String,
     #[serde(borrow)]
     pub(super) initializer: Option<&'a RawValue>,
+}
+
+/// A console message, or output of the program.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PrintedLine<'a> {
+    #[serde(rename = "type", default, deserialize_with = "text")]
+    pub(super) kind: String,
+    #[serde(borrow)]
+    pub(super) time: Option<&'a RawValue>,
+    /// The time of program output.
+    #[serde(borrow)]
+    pub(super) timestamp: Option<&'a RawValue>,
+    #[serde(default, deserialize_with = "text")]
+    pub(super) message_type: Option<String>,
+    #[serde(default, deserialize_with = "text")]
+    pub(super) text: Option<String>,
+    /// Program output that is not text.
+    #[serde(default, deserialize_with = "text")]
+    pub(super) base64: Option<String>,
 }
 
 /// A call or an event as versions up to 3 have it.
