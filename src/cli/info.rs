@@ -200,7 +200,7 @@ impl Info {
             load.chunks, load.chunks_open_max, load.head_moves, load.spilled_bytes
         );
         line("merge", merge)?;
-        let lost: u64 = self.losses.iter().map(|loss| loss.count).sum();
+        let lost: u64 = self.losses.iter().map(|loss| loss.count).fold(0, u64::saturating_add);
         line("losses", if lost == 0 { "none".to_owned() } else { format!("{lost}, each kind on stderr") })?;
         if self.notes.is_empty() {
             return Ok(());

@@ -98,7 +98,9 @@ impl CallTree {
     /// Returns the weight and number of all spans or samples.
     #[must_use]
     pub(crate) fn whole(&self) -> SampleSum {
-        SampleSum { samples: self.nodes.iter().map(|node| node.count).sum(), weight: self.nodes[0].total }
+        // Collapsed stacks may state counts that add up to more than 64 bits.
+        let samples = self.nodes.iter().map(|node| node.count).fold(0, u64::saturating_add);
+        SampleSum { samples, weight: self.nodes[0].total }
     }
 
     /// Returns the node of a name below `parent`, and adds it if it is new; `None` if the tree has `nodes_max` nodes.
