@@ -50,16 +50,25 @@ pub(super) fn without_misc(before: &[u8]) -> Option<&[u8]> {
 pub(super) fn is_machine_line(line: &[u8]) -> bool {
     let text = line.trim_ascii();
     let is_label = || line.starts_with(b"\t") && text.ends_with(b":") && !text.contains(&b' ');
-    let has = |key: &[u8]| memchr::memmem::find(text, key).is_some();
+    // Searches for the keys would take longer to prepare than these short lines to scan.
+    let has_instruction = || {
+        memchr::memchr_iter(b':', text).any(|at| {
+            let key = &text[..at];
+            text[at + 1..].starts_with(b" ") && (key.ends_with(b"insn") || key.ends_with(b"ilen"))
+        })
+    };
     line.starts_with(b"|")
         || text.starts_with(b"ABI:")
-        || line[0].is_ascii_whitespace() && (has(b"insn: ") || has(b"ilen: ") || is_label())
+        || line[0].is_ascii_whitespace() && (has_instruction() || is_label())
         || line.starts_with(b" ") && is_branch(text.split(|&byte| byte == b' ').next().unwrap_or_default())
 }
 
 /// Returns whether a line below a stack has the physical address and the page sizes of
 /// `-F +phys_addr,data_page_size,code_page_size`, with any of them: `12345000 4K 2M`.
 pub(super) fn is_page_line(line: &[u8]) -> bool {
+    if !matches!(line.trim_ascii_end().last(), Some(b'K' | b'M' | b'G' | b'A')) {
+        return false;
+    }
     let mut words = words(line).map(|(_, word)| word).peekable();
     if words.peek().is_some_and(|word| word.iter().all(u8::is_ascii_hexdigit)) {
         words.next();

@@ -12,6 +12,9 @@ pub(super) enum PerfMessage {
 
 impl PerfMessage {
     pub(super) fn from_line(line: &[u8]) -> Option<Self> {
+        if line.first().is_none_or(u8::is_ascii_whitespace) {
+            return None;
+        }
         let count = |text: &[u8]| parsed::<i64>(text).and_then(|count| u64::try_from(count).ok());
         let (first, rest) = split_word(line);
         match (first, rest) {
