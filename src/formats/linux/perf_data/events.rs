@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::counts::CounterValues;
-use super::fields::Tracepoint;
+use super::fields::{KnownField, Tracepoint};
 use super::header::PerfHeader;
 use super::lost::LostRecords;
 use super::maps::{FrameLocation, Maps};
@@ -339,7 +339,7 @@ impl PerfEventBuilder {
         }
         let detail = finish_args(&mut self.args, sample.period, sample.cpu, batch);
         let call = SystemCall::from_tracepoint(name).or_else(|| {
-            let number = header.tracepoints.layout(attr.config).number("id", sample.raw)?;
+            let number = header.tracepoints.layout(attr.config).number(KnownField::Id, sample.raw)?;
             SystemCall::from_number(name, number, &header.machine)
         });
         let thread = CallThread { ts_ns, tid: sample.tid, track };
@@ -448,21 +448,27 @@ impl PerfEventBuilder {
         };
         match attr.name.strip_prefix("sched:")? {
             "sched_switch" => {
-                let previous = task("prev_comm", "prev_pid", "prev_prio")?;
-                let mut next = task("next_comm", "next_pid", "next_prio")?;
+                let previous = task(KnownField::PrevComm, KnownField::PrevPid, KnownField::PrevPrio)?;
+                let mut next = task(KnownField::NextComm, KnownField::NextPid, KnownField::NextPrio)?;
                 if attr.is_of_command && next.tid != 0 && self.scheduler.process(next.tid).is_none() {
                     // No switch will end the run of a thread that is not recorded.
                     batch.lose(Loss::UnrecordedRun, pos);
                     next = SchedulerTask::default();
                 }
-                let state = layout.number("prev_state", sample.raw)?;
+                let state = layout.number(KnownField::PrevState, sample.raw)?;
                 let previous_state = Some(TaskState::from_bits(state.cast_unsigned(), false));
                 let switch = Switch { ts_ns, cpu: sample.cpu?, previous: Some(previous), previous_state, next };
                 self.scheduler.switch(batch, &switch, pos);
             }
             "sched_waking" | "sched_wakeup" | "sched_wakeup_new" => {
                 let waker = Some(sample.tid).filter(|tid| *tid >= 0);
-                self.scheduler.wake(batch, ts_ns, &task("comm", "pid", "prio")?, waker, pos);
+                self.scheduler.wake(
+                    batch,
+                    ts_ns,
+                    &task(KnownField::Comm, KnownField::Pid, KnownField::Prio)?,
+                    waker,
+                    pos,
+                );
             }
             _ => return None,
         }
@@ -482,12 +488,12 @@ fn begin_args(args: &mut ArgsWriter, attr: &Attr) {
 /// Returns the name of the span that a tracepoint starts.
 fn span_label(pair: &KernelPair, layout: &Tracepoint, raw: &[u8]) -> Option<String> {
     let what = match pair.label {
-        PairLabel::Irq => String::from_utf8_lossy(layout.text("name", raw)?),
+        PairLabel::Irq => String::from_utf8_lossy(layout.text(KnownField::Name, raw)?),
         PairLabel::Softirq => {
-            let vector = layout.number("vec", raw)?.cast_unsigned();
+            let vector = layout.number(KnownField::Vec, raw)?.cast_unsigned();
             SOFTIRQS.iter().find(|(number, _)| *number == vector)?.1.into()
         }
-        PairLabel::Function => format!("{:#x}", layout.number("function", raw)?).into(),
+        PairLabel::Function => format!("{:#x}", layout.number(KnownField::Function, raw)?).into(),
         PairLabel::Fixed(text) => text.into(),
     };
     Some(label(pair, &what))

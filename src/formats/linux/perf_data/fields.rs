@@ -22,6 +22,47 @@ pub(super) struct Tracepoint {
     /// Group and name, such as `sched:sched_switch`.
     pub(super) name: String,
     fields: Vec<TracepointField>,
+    /// Indices of the known fields, since a search by name would compare all names for each record.
+    known: [Option<usize>; KnownField::NAMES.len()],
+}
+
+/// The fields that readers interpret, by their names in the kernel.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum KnownField {
+    PrevComm,
+    PrevPid,
+    PrevPrio,
+    PrevState,
+    NextComm,
+    NextPid,
+    NextPrio,
+    Comm,
+    Pid,
+    Prio,
+    Id,
+    Name,
+    Vec,
+    Function,
+}
+
+impl KnownField {
+    /// The names, in the order of the variants.
+    const NAMES: [&str; 14] = [
+        "prev_comm",
+        "prev_pid",
+        "prev_prio",
+        "prev_state",
+        "next_comm",
+        "next_pid",
+        "next_prio",
+        "comm",
+        "pid",
+        "prio",
+        "id",
+        "name",
+        "vec",
+        "function",
+    ];
 }
 
 /// Fields of scheduling and system calls on 64-bit kernels without further common fields, for files without
@@ -240,21 +281,23 @@ fn signed(bytes: &[u8]) -> i64 {
 
 impl Tracepoint {
     fn new(name: String, description: &str) -> Self {
-        Self { name, fields: description.lines().filter_map(TracepointField::from_line).collect() }
+        let fields: Vec<TracepointField> = description.lines().filter_map(TracepointField::from_line).collect();
+        let known = KnownField::NAMES.map(|known| fields.iter().position(|field| field.name == known));
+        Self { name, fields, known }
     }
 
-    fn field(&self, name: &str) -> Option<&TracepointField> {
-        self.fields.iter().find(|field| field.name == name)
+    fn field(&self, known: KnownField) -> Option<&TracepointField> {
+        self.fields.get(self.known[known as usize]?)
     }
 
     /// Returns the number of a field, or `None` if the record does not contain it.
-    pub(super) fn number(&self, name: &str, raw: &[u8]) -> Option<i64> {
-        self.field(name)?.number(raw)
+    pub(super) fn number(&self, known: KnownField, raw: &[u8]) -> Option<i64> {
+        self.field(known)?.number(raw)
     }
 
     /// Returns the text of a field, or `None` if the record does not contain it.
-    pub(super) fn text<'a>(&self, name: &str, raw: &'a [u8]) -> Option<&'a [u8]> {
-        self.field(name)?.text(raw)
+    pub(super) fn text<'a>(&self, known: KnownField, raw: &'a [u8]) -> Option<&'a [u8]> {
+        self.field(known)?.text(raw)
     }
 
     /// Adds the fields of a record as arguments. Returns `None` if the record is too short for one of them.
