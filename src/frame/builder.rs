@@ -325,7 +325,7 @@ impl Drawing<'_> {
             return;
         }
         let (name, row, dur_ns) = (open.name, open.row.row, open.dur_ns);
-        let run = ColumnRun { x0, x1, name, row, dur_ns, wide: true, unfinished: true };
+        let run = ColumnRun { x0, x1, name, row, dur_ns, wide: true, unfinished: true, torn: true };
         let Colored { full, shown } = self.color_of(&run);
         let pale = shown.with_opacity(OPEN_END_OPACITY);
         parts.rects.push(rect(&run, self.lane.y0, self.lane.y1, pale));

@@ -102,7 +102,8 @@ fn push_open_end(
         row: open.row.row,
         dur_ns: open.dur_ns,
         wide: true,
-        unfinished: x1 >= to_x,
+        unfinished: true,
+        torn: x1 >= to_x,
     };
     let color = colors.color_of(&part(from_x, to_x), Some(summaries.track_of_lane(open.row.lane)), summaries);
     let pale = color.with_opacity(color.0[3].min(OPEN_END_OPACITY));

@@ -39,7 +39,16 @@ mod tests {
     use crate::model::NameIdx;
 
     fn instant(x0: f64) -> ColumnRun {
-        ColumnRun { x0, x1: x0 + 1.0, name: NameIdx::EMPTY, row: 0, dur_ns: 0, wide: false, unfinished: false }
+        ColumnRun {
+            x0,
+            x1: x0 + 1.0,
+            name: NameIdx::EMPTY,
+            row: 0,
+            dur_ns: 0,
+            wide: false,
+            unfinished: false,
+            torn: false,
+        }
     }
 
     #[test]

@@ -212,6 +212,7 @@ mod tests {
             dur_ns: 1,
             wide: true,
             unfinished: false,
+            torn: false,
         };
         assert_eq!(text_room(&view, &run, 4.0), Some((4.0, 296.0)));
         run.x1 = 20.0;

@@ -66,6 +66,8 @@ pub(crate) struct ColumnRun {
     pub(crate) wide: bool,
     /// Whether its end is missing from the trace.
     pub(crate) unfinished: bool,
+    /// Whether its right edge is torn: it is where the trace has lost the span, and in view.
+    pub(crate) torn: bool,
 }
 
 /// Spans that reach out of view are clipped at this distance, so that their edges are not visible.
@@ -111,7 +113,14 @@ impl Columns {
             let next = if is_wide {
                 *piece
             } else {
-                ColumnRun { x0: first * column_px, x1: end * column_px, wide: false, unfinished: false, ..*piece }
+                ColumnRun {
+                    x0: first * column_px,
+                    x1: end * column_px,
+                    wide: false,
+                    unfinished: false,
+                    torn: false,
+                    ..*piece
+                }
             };
             push_run(&mut pieces, next);
         }
@@ -214,6 +223,7 @@ impl<'a> ColumnPacker<'a> {
             dur_ns: cell.dur_ns(),
             wide: false,
             unfinished: false,
+            torn: false,
         }
     }
 }
@@ -228,7 +238,7 @@ fn are_one(left: &ColumnRun, right: &ColumnRun, palette: &Palette) -> bool {
 #[expect(clippy::cast_possible_truncation, reason = "pixels near the canvas are exact in an f32")]
 pub(crate) fn rect(run: &ColumnRun, y0: f32, y1: f32, color: Rgba) -> Rect {
     let edge = if run.wide && run.x1 - run.x0 >= EDGE_MIN_PX { RectStyle::EDGE } else { RectStyle::PLAIN };
-    let style = if run.unfinished { edge.with(RectStyle::TORN) } else { edge };
+    let style = if run.torn { edge.with(RectStyle::TORN) } else { edge };
     Rect { x0: run.x0 as f32, y0, x1: run.x1 as f32, y1, color, style }
 }
 
@@ -242,8 +252,8 @@ fn wide(view: &Viewport, cell: &Cell, left: f64, right: f64) -> ColumnRun {
         row: cell.row,
         dur_ns: cell.dur_ns(),
         wide: true,
-        // The torn edge is drawn only if the end itself is in view.
-        unfinished: cell.unfinished && right <= view.width_px() + OUTSIDE_PX,
+        unfinished: cell.unfinished,
+        torn: cell.unfinished && right <= view.width_px() + OUTSIDE_PX,
     }
 }
 

@@ -282,7 +282,7 @@ fn a_span_without_an_end_goes_on_to_the_end_of_the_trace() {
         lanes.find(is_of).expect("a lane")
     };
     let palette = Palette::new(Shade::Dark);
-    for (from_us, to_us) in [(0, 100), (50, 90)] {
+    for (from_us, to_us) in [(0, 100), (50, 90), (92, 95)] {
         let mut view = Viewport::covering(0, 100_000, 1000.0, 500.0);
         view.show_exactly(from_us * 1000, to_us * 1000);
         let options = FrameOptions {
@@ -303,6 +303,10 @@ fn a_span_without_an_end_goes_on_to_the_end_of_the_trace() {
         assert_eq!(hung[0].color, palette.canvas_text(), "its fill is too pale for another colour");
         let right = frame.rects.iter().filter(|rect| rect.y0 <= hung[0].y && hung[0].y < rect.y1).map(|rect| rect.x1);
         assert_eq!(right.fold(0.0, f32::max), if to_us == 100 { 1000.0 } else { 1008.0 });
+        // Its label says so even where the end is out of view.
+        let last = frame.labels.iter().filter(|label| names.get(label.name).text == "last");
+        let last: Vec<bool> = last.map(|label| label.is_unfinished).collect();
+        assert_eq!(last, if to_us == 90 { vec![] } else { vec![true] }, "{from_us} to {to_us}");
     }
     let hung = lane_of("hung");
     let at_us = |ts_us: i64| row_at(&snapshot, hung, 1000 * ts_us, 0).map(|row| row.row);
