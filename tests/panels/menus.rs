@@ -57,6 +57,19 @@ fn a_click_beside_an_open_menu_only_closes_it() {
     assert!(!session.says("Zoom to the span"), "the menu is closed");
     press_button(&mut session, at, PointerButton::Primary);
     assert!(!session.summary().contains("Selected: request"), "the next click selects: {}", session.summary());
+    // The map is right below the menu bar.
+    let start_ns =
+        |session: &mut Session| session.harness.state_mut().timeline_mut().expect("a timeline").view().start_ns();
+    (0..4).for_each(|_| session.give("Zoom in"));
+    session.harness.run_steps(30);
+    let (view_ns, map) = (start_ns(&mut session), session.harness.get_by_label("Map of the whole trace").rect());
+    press_button(&mut session, right, PointerButton::Secondary);
+    press_button(&mut session, map.left_center() + vec2(5.0, 0.0), PointerButton::Primary);
+    session.harness.run_steps(30);
+    assert_eq!(start_ns(&mut session), view_ns, "no jump on the map");
+    press_button(&mut session, map.left_center() + vec2(5.0, 0.0), PointerButton::Primary);
+    session.harness.run_steps(30);
+    assert_ne!(start_ns(&mut session), view_ns, "the next click jumps");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use super::state::Timeline;
 use crate::query::search::{PARTS, Ticks};
 use crate::scene::minimap::{Grip, Minimap};
 use crate::ui::theme::Theme;
+use crate::ui::widgets::press::closes_menu;
 
 /// Width of a column in points; narrower ones blur on a screen without scaling.
 const COLUMN_POINTS: f32 = 2.0;
@@ -27,7 +28,7 @@ pub(super) fn show(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, th
     let map = Minimap::new(start_ns, end_ns, f64::from(rect.width()));
     let response = ui.interact(rect, ui.scope_id().with("minimap"), Sense::click_and_drag());
     let x_of = |x: f32| f64::from(x - rect.left());
-    if let Some(at) = response.interact_pointer_pos() {
+    if let Some(at) = response.interact_pointer_pos().filter(|_| !closes_menu(ui)) {
         let pressed = response.drag_started() || response.clicked() || timeline.interaction.map_grip().is_none();
         if pressed {
             let origin = ui.input(|input| input.pointer.press_origin()).unwrap_or(at);

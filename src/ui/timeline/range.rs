@@ -13,6 +13,7 @@ use crate::ui::command::{Command, PanelCommand};
 use crate::ui::command_table::key_of;
 use crate::ui::panel::Panel;
 use crate::ui::theme::Theme;
+use crate::ui::widgets::press::is_clicked;
 
 /// Veils the tracks in view that are outside the scope, within a horizontal range of the window.
 fn veil_tracks(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme, x: std::ops::RangeInclusive<f32>) {
@@ -115,7 +116,7 @@ impl Length {
         let tip = format!(
             "Click, {statistics}: statistics of the scope\n{fit}: fill the view with this time\n{clear}: clear the selection"
         );
-        let clicked = response.on_hover_text(tip).on_hover_cursor(CursorIcon::PointingHand).clicked();
-        clicked.then_some(Command::Panel(PanelCommand::Show(Panel::Statistics)))
+        let response = response.on_hover_text(tip).on_hover_cursor(CursorIcon::PointingHand);
+        is_clicked(ui, &response).then_some(Command::Panel(PanelCommand::Show(Panel::Statistics)))
     }
 }

@@ -6,6 +6,7 @@ use super::interaction::ScrollGrip;
 use super::layout::TimelineLayout;
 use super::state::Timeline;
 use crate::ui::theme::Theme;
+use crate::ui::widgets::press::closes_menu;
 
 const WIDTH: f32 = 8.0;
 
@@ -37,7 +38,7 @@ pub(super) fn show(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, th
     let handle_top = |scroll_px: f64| track.top() + (scroll_px / px_per_point) as f32;
     let (origin, is_down) = ui.input(|input| (input.pointer.press_origin(), input.pointer.primary_down()));
     let is_held = response.dragged() || response.clicked() || (is_down && response.is_pointer_button_down_on());
-    if let Some(at) = response.interact_pointer_pos().filter(|_| is_held) {
+    if let Some(at) = response.interact_pointer_pos().filter(|_| is_held && !closes_menu(ui)) {
         let grip = timeline.interaction.scroll_grip().unwrap_or_else(|| {
             let from_y = origin.unwrap_or(at).y;
             let scroll_px = timeline.view.now().scroll_px();

@@ -27,8 +27,14 @@ pub(crate) fn remember_press(ctx: &Context) {
 /// Returns whether a widget that is no part of a menu is clicked. A click beside an open menu only closes the menu.
 #[must_use]
 pub(crate) fn is_clicked(ui: &Ui, response: &Response) -> bool {
-    let closes_menu = || ui.input(|input| input.pointer.any_released()) && last_press(ui).with_menu;
-    response.clicked() && !closes_menu()
+    response.clicked() && !closes_menu(ui)
+}
+
+/// Returns whether the pointer is pressed, or released, beside a menu that was open at the press.
+#[must_use]
+pub(crate) fn closes_menu(ui: &Ui) -> bool {
+    let is_pressed = ui.input(|input| input.pointer.any_down() || input.pointer.any_released());
+    is_pressed && last_press(ui).with_menu
 }
 
 /// Returns the modifier keys that were held at the last press of a button.
