@@ -167,6 +167,23 @@ fn a_failed_query_of_a_panel_is_repeated_by_its_button() {
 }
 
 #[test]
+fn instants_are_listed_at_once_unless_spans_may_follow_in_a_live_trace() {
+    for is_live in [true, false] {
+        let mut session = Session::new();
+        let instant = r#"[{"ph":"i","name":"tick","pid":1,"tid":1,"ts":5,"s":"t"}]"#;
+        session.app.show_trace(snapshot(instant), "log".into(), false);
+        if is_live {
+            session.app.timeline_mut().expect("a timeline").set_live();
+        }
+        session.app.act(Command::Panel(PanelCommand::Show(Panel::Spans)));
+        session.until("the list", |session| !session.app.tab().panels.is_busy());
+        (0..2).for_each(|_| session.frame(Vec::new()));
+        let absent = "The trace has no spans. \"With instants\" lists its instants.";
+        assert_eq!(session.shows(absent), is_live, "{:?}", session.texts);
+    }
+}
+
+#[test]
 fn the_heat_map_of_a_trace_that_grows_is_counted_again_without_progress() {
     for is_live in [true, false] {
         let mut session = Session::new();

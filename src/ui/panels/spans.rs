@@ -230,8 +230,9 @@ impl SpansPanel {
 impl DockPanel for SpansPanel {
     fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
         let summary = view.snapshot().summary();
-        if self.asked.last().is_none() && summary.spans == 0 && summary.instants > 0 {
-            // The only list of a log that has rows.
+        let is_log = summary.spans == 0 && summary.instants > 0 && !view.timeline.is_live();
+        if self.asked.last().is_none() && is_log {
+            // The only list of a log that has rows. The spans of a live trace may follow.
             self.list_instants();
         }
         let mut commands = self.show_head(ui, view);
