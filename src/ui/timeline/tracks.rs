@@ -160,7 +160,9 @@ impl TrackState {
     /// selected since.
     pub(super) fn set_filter(&mut self, words: String, now: UnfilteredView) {
         if !self.arrangement.is_filtered() {
-            self.unfiltered = Some(now);
+            // The rows of a filter that was just cleared may be laid out still.
+            let top = self.after_layout.anchor.take().or(now.top);
+            self.unfiltered = Some(UnfilteredView { top, ..now });
         }
         self.arrangement.filter = words;
         if !self.arrangement.is_filtered()
