@@ -82,6 +82,7 @@ mod tests {
         keeper.finish(&sized(800.0), (&folders, &writes));
         assert_eq!(saved(), Some(800.0), "at the end, at once");
     }
+
     #[test]
     fn preferences_that_could_not_be_saved_are_saved_with_later_ones_and_at_the_end() {
         let root = tempfile::tempdir().unwrap();

@@ -34,7 +34,7 @@ pub(super) const DOCUMENTS: &[UnsupportedFormat] = &[
         advice: "record the spans with the crate tracing-chrome, and open its trace",
     },
     UnsupportedFormat {
-        sniff: Head(|head| has_word(head, b"\"reason\":\"timing-info\"")),
+        sniff: Head(|head| head.starts_with(b"{\"reason\":\"") && has_word(head, b"\"reason\":\"timing-info\"")),
         found: "timings of cargo (JSON)",
         advice: "run `cargo build --timings`, and open target/cargo-timings/cargo-timing.html",
     },
