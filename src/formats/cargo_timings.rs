@@ -18,7 +18,6 @@ use super::output::batch::{BatchBuilder, bare, label};
 use super::output::pack::PackedRows;
 use super::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::formats::format::{DataKind, Format, Opener};
-use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, TrackKey, TrackKind};
 
 pub(crate) const FORMAT: Format = Format {
@@ -75,14 +74,14 @@ impl StreamReader for TimingsPage {
         let mut batch = BatchBuilder::new(context.chunk_limits);
         let head_end = units_at.min(whole.start + HEAD_BYTES_MAX);
         let head = PageHead::from_text(&document.text(JsonExtent { start: whole.start, end: head_end })?);
-        let name = label(head.name.as_bytes(), SourcePos::Offset(whole.start), &mut batch.batch.losses);
-        batch.batch.metadata.push(Metadata::ProcessName { pid: BUILD, name });
+        let name = label(head.name.as_bytes(), SourcePos::Offset(whole.start), batch.losses());
+        batch.add_metadata(Metadata::ProcessName { pid: BUILD, name });
         let below_workers = |name| Metadata::TrackSortIndex { key: counter_key(name), sort_index: i64::from(u32::MAX) };
-        batch.batch.metadata.extend([ACTIVE, WAITING, INACTIVE, USAGE].map(below_workers));
+        batch.extend_metadata([ACTIVE, WAITING, INACTIVE, USAGE].map(below_workers));
         let mut layout = UnitLayout { start_ns: head.start_ns, ..UnitLayout::default() };
         let mut out = Output::new(&mut batch, sink, context);
         each(&document, units_at, &mut out, |element, batch| {
-            if let Some(unit) = element.parse::<BuildUnit<'_>>(&mut batch.batch.losses) {
+            if let Some(unit) = element.parse::<BuildUnit<'_>>(batch.losses()) {
                 layout.add(&unit, element.text.len(), SourcePos::Offset(element.offset), batch);
             }
             if layout.is_full() {
@@ -93,18 +92,18 @@ impl StreamReader for TimingsPage {
         if !document.is_cut() {
             // Units that are not in the page.
             let unknown = layout.waiting_count as u64;
-            out.batch.batch.losses.add_many(Loss::BadFlow, SourcePos::Offset(units_at), unknown);
+            out.batch.losses().add_many(Loss::BadFlow, SourcePos::Offset(units_at), unknown);
         }
         if let Some(start) = document.find(CONCURRENCY, units_at)? {
             each(&document, start, &mut out, |element, batch| {
-                if let Some(point) = element.parse::<ConcurrencyPoint<'_>>(&mut batch.batch.losses) {
+                if let Some(point) = element.parse::<ConcurrencyPoint<'_>>(batch.losses()) {
                     layout.add_counts(&point, element.offset, batch);
                 }
             })?;
         }
         if let Some(start) = document.find(CPU_USAGE, units_at)? {
             each(&document, start, &mut out, |element, batch| {
-                if let Some((t, usage)) = element.parse::<(&RawValue, &RawValue)>(&mut batch.batch.losses) {
+                if let Some((t, usage)) = element.parse::<(&RawValue, &RawValue)>(batch.losses()) {
                     layout.add_count((USAGE, "%"), Some(t), Some(usage), element.offset, batch);
                 }
             })?;
@@ -203,7 +202,7 @@ impl UnitLayout {
             batch.lose(Loss::NegativeDuration, pos);
         }
         let end_ns = start_ns.saturating_add(dur_ns.max(0));
-        batch.batch.losses.add_many(Loss::BadRecord, pos, unit.bad_count());
+        batch.losses().add_many(Loss::BadRecord, pos, unit.bad_count());
         let mut parts = Vec::new();
         for (name, from, to) in unit.parts() {
             let time = |number| seconds(number).map(|ns| start_ns.saturating_add(ns));
@@ -239,11 +238,11 @@ impl UnitLayout {
             if row >= self.rows_named {
                 self.rows_named = row + 1;
                 let (tid, name) = (row_id(row), format!("Worker {}", row + 1).into());
-                batch.batch.metadata.push(Metadata::ThreadName { pid: BUILD, tid: tid.clone(), name });
-                batch.batch.metadata.push(Metadata::ThreadSortIndex { pid: BUILD, tid, sort_index: row as i64 });
+                batch.add_metadata(Metadata::ThreadName { pid: BUILD, tid: tid.clone(), name });
+                batch.add_metadata(Metadata::ThreadSortIndex { pid: BUILD, tid, sort_index: row as i64 });
             }
             let (track, name) = (batch.track_with(&row_key(row)), batch.name(unit.name.as_bytes(), None, unit.pos));
-            let detail = batch.batch.chunk.details.push(&Detail { args_json: &unit.args, ..Detail::default() });
+            let detail = batch.args(&unit.args);
             let value = unit.end_ns.abs_diff(unit.start_ns);
             batch.push(Event { value, detail, ..bare(unit.start_ns, EventKind::Complete, track, name) });
             self.add_flows(&unit, row, batch);

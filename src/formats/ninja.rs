@@ -9,7 +9,6 @@ use super::output::batch::{BatchBuilder, bare};
 use super::output::pack::PackedRows;
 use super::{ReadError, Reader};
 use crate::formats::format::{DataKind, Format, Opener};
-use crate::model::args::Detail;
 use crate::model::{Event, EventKind, Id, Loss, Metadata, SourcePos, TrackKey};
 
 const HEADER: &[u8] = b"# ninja log v";
@@ -81,7 +80,7 @@ impl LineParser for NinjaLog {
             self.build += 1;
             (self.rows, self.rows_named) = (PackedRows::default(), 0);
             let pid = Id::Number(self.build);
-            batch.batch.metadata.push(Metadata::ProcessName { pid, name: "Build".into() });
+            batch.add_metadata(Metadata::ProcessName { pid, name: "Build".into() });
         }
         self.last_end_ns = command.end_ns;
         // A command with several outputs has a line for each.
@@ -162,13 +161,13 @@ impl NinjaLog {
             if row >= self.rows_named {
                 self.rows_named = row + 1;
                 let (pid, tid, name) = (pid.clone(), tid.clone(), format!("Worker {}", row + 1).into());
-                batch.batch.metadata.push(Metadata::ThreadName { pid: pid.clone(), tid: tid.clone(), name });
-                batch.batch.metadata.push(Metadata::ThreadSortIndex { pid, tid, sort_index: row as i64 });
+                batch.add_metadata(Metadata::ThreadName { pid: pid.clone(), tid: tid.clone(), name });
+                batch.add_metadata(Metadata::ThreadSortIndex { pid, tid, sort_index: row as i64 });
             }
             let key = TrackKey::thread(pid, tid);
             let (track, name) = (batch.track_with(&key), batch.name(&command.outputs[0], None, command.pos));
             let args_json = command.args(self.has_texts, &mut self.args);
-            let detail = batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() });
+            let detail = batch.args(args_json);
             let value = end_ns.abs_diff(command.start_ns);
             batch.push(Event { value, detail, ..bare(command.start_ns, EventKind::Complete, track, name) });
         }

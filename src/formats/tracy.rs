@@ -12,7 +12,6 @@ use super::input::text::parsed;
 use super::output::args::ArgsWriter;
 use super::output::batch::{BatchBuilder, bare, text};
 use crate::formats::format::{DataKind, Format, Opener};
-use crate::model::args::Detail;
 use crate::model::{Event, EventKind, Id, Loss, SourcePos, TrackKey, TrackKind};
 
 /// Separators that the option `-s` may set; the default is the first.
@@ -244,7 +243,7 @@ impl LineParser for Zones {
             }
         }
         let args_json = self.args.finish();
-        let detail = batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() });
+        let detail = batch.args(args_json);
         if dur_ns < 0 {
             batch.lose(Loss::NegativeDuration, pos);
         }
@@ -262,7 +261,7 @@ fn plot(columns: &CsvColumns, cells: &[Cow<'_, [u8]>], ts_ns: i64, pos: SourcePo
         kind: TrackKind::Counter,
         pid: Id::None,
         tid: Id::None,
-        name: text(name, pos, &mut batch.batch.losses).into(),
+        name: text(name, pos, batch.losses()).into(),
         slot: 0,
     };
     let (track, name) = (batch.track_with(&key), batch.name(name, None, pos));

@@ -174,7 +174,7 @@ impl SystemTrace {
         if !self.is_at_start() {
             self.end_line(!is_cut);
         }
-        let losses = &mut self.batch.batch.losses;
+        let losses = self.batch.losses();
         if !self.parser.has_event() && losses.count(Loss::BadRecord) > 0 {
             // Programs may write any text here.
             losses.remove(Loss::BadRecord);

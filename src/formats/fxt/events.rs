@@ -190,7 +190,7 @@ impl FxtEventBuilder {
             _ => {}
         }
         let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
-        event.detail = record.batch.batch.chunk.details.push(&detail);
+        event.detail = record.batch.detail(&detail);
         record.batch.push(event);
         Some(())
     }
@@ -280,15 +280,15 @@ impl FxtEventBuilder {
         let name = record.text(kernel_object::NAME)?;
         self.arguments(kernel_object::NUMBER_OF_ARGUMENTS.get(record.header), record)?;
         record.end()?;
-        let name = label(name, record.pos, &mut record.batch.batch.losses);
+        let name = label(name, record.pos, record.batch.losses());
         match (kernel_object::KERNEL_OBJECT_TYPE.get(record.header), self.process) {
             (kernel_object_type::PROCESS, _) => {
-                record.batch.batch.metadata.push(Metadata::ProcessName { pid: id(koid), name });
+                record.batch.add_metadata(Metadata::ProcessName { pid: id(koid), name });
             }
             (kernel_object_type::THREAD, Some(process)) => {
                 self.scheduler.learn_process(record.batch, koid.cast_signed(), process.cast_signed());
                 let tid = id(koid);
-                record.batch.batch.metadata.push(Metadata::ThreadName { pid: id(process), tid, name });
+                record.batch.add_metadata(Metadata::ThreadName { pid: id(process), tid, name });
             }
             (kind, _) => record.lose_value(Loss::IgnoredMetadata, LossValue::Number("object type", kind)),
         }
@@ -366,7 +366,7 @@ impl FxtEventBuilder {
         } else {
             weigh(&mut previous, b"weight");
         }
-        record.batch.batch.losses.add_many(Loss::IgnoredArguments, record.pos, count.saturating_sub(weighed));
+        record.batch.losses().add_many(Loss::IgnoredArguments, record.pos, count.saturating_sub(weighed));
         let (cpu, state) = (fields::CPU_NUMBER.get(record.header), fields::OUTGOING_THREAD_STATE.get(record.header));
         Some(FxtTasks { cpu, state, previous, next })
     }

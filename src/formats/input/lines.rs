@@ -252,7 +252,7 @@ mod tests {
         while let Some(line) = lines.next(&mut batch).expect("read") {
             found.push((line.offset, line.bytes.to_vec(), line.has_end));
         }
-        (found, batch.batch.losses.total())
+        (found, batch.batch().losses.total())
     }
 
     proptest! {

@@ -30,7 +30,6 @@ use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::text::{parsed, without_colours};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
-use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Loss, NameIdx, SourcePos, TrackKey};
 
 pub(crate) const FORMAT: Format = Format {
@@ -86,7 +85,7 @@ impl LineParser for Babeltrace {
         let text: Cow<'_, [u8]> = without_colours(line.bytes);
         if is_note(&text) {
             if let Some(lost) = discarded(&text) {
-                batch.batch.losses.add_many(Loss::RecorderLost, line.pos(), lost);
+                batch.losses().add_many(Loss::RecorderLost, line.pos(), lost);
             }
             return;
         }
@@ -182,8 +181,7 @@ impl Babeltrace {
                 None => write_json("", key, json, &mut self.args),
             }
         }
-        let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
-        let detail = batch.batch.chunk.details.push(&detail);
+        let detail = batch.args(self.args.finish());
         let dur_ns = event.ts_ns.checked_sub(begin.ts_ns).and_then(|dur_ns| u64::try_from(dur_ns).ok());
         if dur_ns.is_none() {
             batch.lose(Loss::NegativeDuration, event.pos);
@@ -201,8 +199,7 @@ impl Babeltrace {
         };
         self.args.clear();
         write_fields(&begin.fields, &mut self.args);
-        let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
-        let detail = batch.batch.chunk.details.push(&detail);
+        let detail = batch.args(self.args.finish());
         let track = batch.track_with(&begin.track);
         batch.push(Event { detail, ..bare(begin.ts_ns, kind, track, name) });
     }
@@ -220,7 +217,7 @@ impl Babeltrace {
         for (key, json) in other_context(&event.line) {
             write_json("", &key, &json, &mut self.args);
         }
-        batch.batch.chunk.details.push(&Detail { args_json: self.args.finish(), ..Detail::default() })
+        batch.args(self.args.finish())
     }
 }
 

@@ -7,7 +7,6 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
-use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Loss, NameIdx, SourcePos, TrackIdx};
 
 /// Limit for pending transactions and for threads with open spans; real traces have fewer.
@@ -110,8 +109,7 @@ impl Binder {
         args.signed("destination thread", sent.to_thread);
         args.text("flags", format!("{:#x}", sent.flags).as_bytes());
         args.text("code", format!("{:#x}", sent.code).as_bytes());
-        let detail = Detail { args_json: args.finish(), ..Detail::default() };
-        let detail = batch.batch.chunk.details.push(&detail);
+        let detail = batch.args(args.finish());
         let flow_depth = if is_one_way {
             instant(batch, thread, b"binder transaction async", detail);
             Event::FLOW_OF_INSTANT

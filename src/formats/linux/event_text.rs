@@ -14,7 +14,6 @@ use crate::base::hex::prefixed_hex_number;
 use crate::formats::input::text::parsed;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
-use crate::model::args::Detail;
 use crate::model::{Event, EventKind, Id, Loss, NameIdx, SourcePos, TrackKey, TrackKind};
 
 /// An event parsed from a line.
@@ -217,8 +216,7 @@ impl KernelText {
         if let Some(cpu) = event.cpu {
             args.number("cpu", cpu);
         }
-        let detail = Detail { args_json: args.finish(), ..Detail::default() };
-        let detail = batch.batch.chunk.details.push(&detail);
+        let detail = batch.args(args.finish());
         let track = batch.track_with(&self.thread(event.tid));
         let name = batch.name(event.name, None, event.pos);
         batch.push(Event { detail, ..bare(event.ts_ns, EventKind::Instant, track, name) });
@@ -269,8 +267,7 @@ impl KernelText {
         if let Some(cpu) = cpu {
             self.args.number("cpu", cpu);
         }
-        let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
-        let detail = batch.batch.chunk.details.push(&detail);
+        let detail = batch.args(self.args.finish());
         batch.push(Event { detail, ..shown });
     }
 }

@@ -140,7 +140,7 @@ impl JsonParts {
             return batch.lose(Loss::IgnoredMetadata, line.pos());
         }
         (self.has_any, self.current) = (true, PageText::Events);
-        batch.batch.losses.add_because(JSON_PART, Loss::BadRecord, line.pos());
+        batch.losses().add_because(JSON_PART, Loss::BadRecord, line.pos());
     }
 }
 
@@ -327,7 +327,7 @@ impl LineParser for Ftrace {
     fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
         let Some(bytes) = self.trace_text(line, batch) else { return };
         if let Some(lost) = lost_events(bytes) {
-            return batch.batch.losses.add_many(Loss::RecorderLost, line.pos(), lost);
+            return batch.losses().add_many(Loss::RecorderLost, line.pos(), lost);
         }
         if self.stack.is_some()
             && let Some(frame) = stack_frame(bytes)

@@ -17,7 +17,6 @@ use crate::formats::input::decimal::{nanos_from_micros, nanos_from_seconds};
 use crate::formats::input::text::parsed;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
-use crate::model::args::Detail;
 use crate::model::{Event, EventKind, Loss, SourcePos, TrackIdx, TrackKey};
 
 /// A parsed line of a graph.
@@ -314,7 +313,7 @@ fn add_comment(
     pos: SourcePos,
     batch: &mut BatchBuilder,
 ) {
-    let detail = batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() });
+    let detail = batch.args(args_json);
     let name = batch.name(name, None, pos);
     batch.push(Event { detail, ..bare(ts_ns, EventKind::Instant, track, name) });
 }

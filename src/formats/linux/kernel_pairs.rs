@@ -6,7 +6,6 @@ use rustc_hash::FxHashMap;
 
 use crate::formats::output::args::push_quoted;
 use crate::formats::output::batch::{BatchBuilder, bare};
-use crate::model::args::Detail;
 use crate::model::{Event, EventKind, Id, SourcePos, TrackKey, TrackKind};
 
 /// Limit for starts that wait for their ends: one per CPU, or per thread that works.
@@ -285,7 +284,7 @@ impl OpenPair {
     }
 
     fn detail(&self, batch: &mut BatchBuilder) -> u32 {
-        batch.batch.chunk.details.push(&Detail { args_json: &self.args_json, ..Detail::default() })
+        batch.args(&self.args_json)
     }
 
     /// Adds the event as an instant on its thread, like any other kernel event.
@@ -421,6 +420,6 @@ mod tests {
         }
         assert_eq!(pairs.open.len(), 15);
         pairs.finish(&mut batch);
-        assert_eq!((batch.batch.chunk.events.len(), pairs.bytes), (100, 0));
+        assert_eq!((batch.batch().chunk.events.len(), pairs.bytes), (100, 0));
     }
 }

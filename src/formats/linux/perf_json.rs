@@ -18,7 +18,6 @@ use crate::formats::json::sniff::looks_like_json;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, STACK_FRAMES_MAX, bare};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::args::Detail;
 use crate::model::{Event, EventKind, Loss, Metadata, SourcePos, StackIdx, TrackIdx};
 
 pub(crate) const FORMAT: Format = Format {
@@ -57,13 +56,13 @@ impl StreamReader for PerfJson {
         let (mut batch, mut builder) = (BatchBuilder::new(context.chunk_limits), SampleBuilder::default());
         if let Some(headers) = headers {
             let [machine, clock, utc] = document.pick(headers, ["arch", "clock-time", "real-time"])?;
-            let machine = document.value::<String>(machine, &mut batch.batch.losses)?;
+            let machine = document.value::<String>(machine, batch.losses())?;
             builder.kernel.machine = machine.unwrap_or_default();
-            let clock_ns = document.value::<i64>(clock, &mut batch.batch.losses)?;
-            let utc_ns = document.value::<i64>(utc, &mut batch.batch.losses)?;
+            let clock_ns = document.value::<i64>(clock, batch.losses())?;
+            let utc_ns = document.value::<i64>(utc, batch.losses())?;
             // Both clocks were read together, if the recording has a clock (`-k`).
             let offset_ns = utc_ns.zip(clock_ns).and_then(|(utc_ns, clock_ns)| utc_ns.checked_sub(clock_ns));
-            batch.batch.metadata.extend(offset_ns.map(|offset_ns| Metadata::Utc { offset_ns }));
+            batch.extend_metadata(offset_ns.map(|offset_ns| Metadata::Utc { offset_ns }));
         }
         if !document.is_array(samples)? && !document.is_cut() {
             batch.lose(Loss::BadRecord, samples.pos());
@@ -71,13 +70,13 @@ impl StreamReader for PerfJson {
         let mut samples = document.elements(Some(samples));
         while let Some(element) = samples.next()? {
             let pos = SourcePos::Offset(element.offset);
-            if let Some(members) = element.parse::<SampleMembers<'_>>(&mut batch.batch.losses) {
+            if let Some(members) = element.parse::<SampleMembers<'_>>(batch.losses()) {
                 builder.add(&JsonSample::from_members(&members), pos, &mut batch);
             }
             batch.flush_if_full(sink, context)?;
         }
         builder.kernel.finish(&mut batch);
-        document.count_rest(&mut batch.batch.losses)?;
+        document.count_rest(batch.losses())?;
         batch.flush(sink)
     }
 }
@@ -99,7 +98,7 @@ impl SampleBuilder {
         let (Some(pid), Some(tid)) = (sample.pid.or(sample.tid), sample.tid.or(sample.pid)) else {
             return batch.lose(Loss::BadRecord, pos);
         };
-        batch.batch.losses.add_many(Loss::BadRecord, pos, sample.bad_count);
+        batch.losses().add_many(Loss::BadRecord, pos, sample.bad_count);
         if tid > 0 {
             self.kernel.scheduler.learn_process(batch, tid, pid);
         }
@@ -205,19 +204,19 @@ impl SampleBuilder {
         if let Some(cpu) = cpu {
             self.args.number("cpu", cpu);
         }
-        batch.batch.chunk.details.push(&Detail { args_json: self.args.finish(), ..Detail::default() })
+        batch.args(self.args.finish())
     }
 }
 
 /// Returns the stack of a sample, whose innermost frame is the first.
 fn stack(frames: &[SampleFrame<'_>], pos: SourcePos, batch: &mut BatchBuilder) -> StackIdx {
     let (frames, outer) = frames.split_at(frames.len().min(STACK_FRAMES_MAX));
-    batch.batch.losses.add_many(Loss::DeepNesting, pos, outer.len() as u64);
+    batch.losses().add_many(Loss::DeepNesting, pos, outer.len() as u64);
     let mut stack = StackIdx::EMPTY;
     for frame in frames.iter().rev() {
         let module = frame.module();
         let name = batch.name(frame.name().as_bytes(), module.as_deref().map(str::as_bytes), pos);
-        stack = batch.batch.stacks.intern(stack, name);
+        stack = batch.frame(stack, name);
     }
     stack
 }

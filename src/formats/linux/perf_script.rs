@@ -26,7 +26,6 @@ use crate::formats::input::text::{parsed, split_word};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, STACK_FRAMES_MAX, bare};
 use crate::formats::{ReadError, Reader};
-use crate::model::args::Detail;
 use crate::model::{Event, EventKind, Loss, LossValue, NameIdx, SourcePos};
 
 pub(crate) const FORMAT: Format = Format {
@@ -226,7 +225,7 @@ impl LineParser for PerfScript {
         match PerfMessage::from_line(bytes) {
             Some(PerfMessage::Note) => return batch.lose(Loss::IgnoredMetadata, line.pos()),
             Some(PerfMessage::Lost(count)) => {
-                return batch.batch.losses.add_many(Loss::RecorderLost, line.pos(), count);
+                return batch.losses().add_many(Loss::RecorderLost, line.pos(), count);
             }
             None => {}
         }
@@ -285,7 +284,7 @@ fn count_lost_records(line: TextLine<'_>, batch: &mut BatchBuilder) {
     const PREFIX: &[u8] = b"PERF_RECORD_LOST lost ";
     let count = memchr::memmem::find(line.bytes, PREFIX).map(|at| &line.bytes[at + PREFIX.len()..]);
     if let Some(count) = count.and_then(parsed::<i64>).and_then(|count| u64::try_from(count).ok()) {
-        batch.batch.losses.add_many(Loss::RecorderLost, line.pos(), count);
+        batch.losses().add_many(Loss::RecorderLost, line.pos(), count);
     }
 }
 
@@ -502,8 +501,7 @@ impl PerfScript {
         }
         self.write_lines();
         self.frames.clear();
-        let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
-        let detail = batch.batch.chunk.details.push(&detail);
+        let detail = batch.args(self.args.finish());
         let track = batch.track_with(&self.kernel.thread(pending.tid));
         let value = u64::from(stack.0);
         batch.push(Event { value, detail, ..bare(pending.ts_ns, EventKind::Sample, track, NameIdx::EMPTY) });

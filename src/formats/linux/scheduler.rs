@@ -27,7 +27,6 @@ pub(crate) use self::task_state::{TaskChange, TaskState};
 use super::thread_table::{THREADS_MAX, TaskName, ThreadTable, push_kernel_name, short_name};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
-use crate::model::args::Detail;
 use crate::model::{
     Event, EventFlags, EventKind, Id, Loss, NameIdx, SourcePos, StackIdx, TrackIdx, TrackKey, TrackKind,
 };
@@ -78,6 +77,15 @@ struct RunningTask {
     tid: i64,
     name: Box<[u8]>,
     priority: Option<i64>,
+}
+
+/// How a thread stops running on a CPU.
+#[derive(Debug, Clone, Copy)]
+enum RunEnd {
+    /// By a switch, into a state that is unknown if a switch was lost.
+    Switched(Option<TaskState>),
+    /// Not before the end of the trace.
+    Unfinished,
 }
 
 #[derive(Debug)]
@@ -224,7 +232,7 @@ impl Scheduler {
                 batch.lose(Loss::LostSwitch, pos);
             }
             let end_state = previous_state.filter(|_| is_same);
-            self.add_run(batch, (cpu, &ran), (ts_ns, end_state), pos);
+            self.add_run(batch, (cpu, &ran), (ts_ns, RunEnd::Switched(end_state)), pos);
             if !is_same {
                 self.lose_track_of(batch, (ts_ns, cpu), &ran, pos);
             }
@@ -296,8 +304,7 @@ impl Scheduler {
         }
         let task = SchedulerTask { tid: reason.tid, ..SchedulerTask::default() };
         let Some(track) = self.state_track(batch, &task, pos) else { return batch.lose(Loss::OverLimit, pos) };
-        let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
-        let detail = batch.batch.chunk.details.push(&detail);
+        let detail = batch.args(self.args.finish());
         let name = batch.name(state.name().as_bytes(), Some(state.letters().as_bytes()), pos);
         batch.push(Event { detail, flags: state.flags(), ..bare(ts_ns, EventKind::State, track, name) });
     }
@@ -319,7 +326,7 @@ impl Scheduler {
             self.args.signed("waker_pid", self.process(tid).unwrap_or(tid));
             self.args.signed("waker_tid", tid);
             let args_json = self.args.finish();
-            detail = batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() });
+            detail = batch.args(args_json);
         }
         let flags = EventFlags::AWAKE.with(EventFlags::FROM_REST);
         let entered = NewState { name: TaskState::RUNNABLE.name(), letters: "R", flags, detail };
@@ -349,7 +356,7 @@ impl Scheduler {
                 && let Some(ran) = self.running.remove(&cpu)
             {
                 let end_state = if is_own { TaskState::from_letters(state.letters().as_bytes()) } else { None };
-                self.add_run(batch, (cpu, &ran), (ts_ns, end_state), pos);
+                self.add_run(batch, (cpu, &ran), (ts_ns, RunEnd::Switched(end_state)), pos);
                 if !is_own {
                     self.lose_track_of(batch, (ts_ns, cpu), &ran, pos);
                 } else if state == TaskChange::Unknown && !self.is_on(task.tid, cpu) {
@@ -396,10 +403,7 @@ impl Scheduler {
         let mut running: Vec<_> = std::mem::take(&mut self.running).into_iter().collect();
         running.sort_by_key(|&(cpu, _)| cpu);
         for (cpu, running) in running {
-            self.add_run(batch, (cpu, &running), (self.newest_ns, None), pos);
-            if let Some(last) = batch.batch.chunk.events.last_mut() {
-                last.flags = EventFlags::UNFINISHED.with(EventFlags::PLACED);
-            }
+            self.add_run(batch, (cpu, &running), (self.newest_ns, RunEnd::Unfinished), pos);
         }
         if let Some(tid) = self.lasting.take()
             && let Some(track) = self.state_track(batch, &SchedulerTask { tid, ..SchedulerTask::default() }, pos)
@@ -414,7 +418,7 @@ impl Scheduler {
         &mut self,
         batch: &mut BatchBuilder,
         (cpu, ran): (u64, &RunningTask),
-        (end_ns, end_state): (i64, Option<TaskState>),
+        (end_ns, end): (i64, RunEnd),
         pos: SourcePos,
     ) {
         let name = format!("CPU {cpu}").into();
@@ -429,18 +433,20 @@ impl Scheduler {
         if let Some(priority) = ran.priority {
             self.args.signed("prio", priority);
         }
-        if let Some(end_state) = end_state {
+        if let RunEnd::Switched(Some(end_state)) = end {
             self.args.text("end_state", end_state.letters().as_bytes());
         }
-        let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
-        let detail = batch.batch.chunk.details.push(&detail);
+        let detail = batch.args(self.args.finish());
         let dur_ns = end_ns.checked_sub(ran.since_ns).and_then(|dur_ns| u64::try_from(dur_ns).ok());
         if dur_ns.is_none() {
             batch.lose(Loss::NegativeDuration, pos);
         }
         let value = dur_ns.unwrap_or(0);
         // A CPU has a single lane. An empty run stays before the run that began at its time.
-        let flags = EventFlags::PLACED;
+        let flags = match end {
+            RunEnd::Switched(_) => EventFlags::PLACED,
+            RunEnd::Unfinished => EventFlags::UNFINISHED.with(EventFlags::PLACED),
+        };
         batch.push(Event { value, detail, flags, ..bare(ran.since_ns, EventKind::Complete, track, name) });
     }
 

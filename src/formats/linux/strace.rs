@@ -29,7 +29,6 @@ use crate::formats::input::text::split_word;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, STACK_FRAMES_MAX, bare};
 use crate::formats::{ChunkLimits, ReadError, Reader};
-use crate::model::args::Detail;
 use crate::model::{Event, EventKind, Loss, Metadata, SourcePos};
 
 pub(crate) const FORMAT: Format = Format {
@@ -141,7 +140,7 @@ impl LineParser for Strace {
         }
         self.stack(batch);
         if let Some(count) = perf_trace::lost_events(line.bytes) {
-            return batch.batch.losses.add_many(Loss::RecorderLost, pos, count);
+            return batch.losses().add_many(Loss::RecorderLost, pos, count);
         }
         match parse_record(line.bytes) {
             Some(record) => self.record(&record, line, batch),
@@ -204,7 +203,7 @@ impl Strace {
         self.settle_cut(batch);
         let Some(ts_ns) = self.clock.time(record) else { return batch.lose(Loss::BadTime, pos) };
         if matches!(record.clock, StraceClock::Utc { .. }) && !std::mem::replace(&mut self.has_utc, true) {
-            batch.batch.metadata.push(Metadata::Utc { offset_ns: 0 });
+            batch.add_metadata(Metadata::Utc { offset_ns: 0 });
         }
         let main_calls = self.waiting.get(&MAIN_TID).into_iter().flatten().map(|call| &*call.name);
         let tid = self.threads.tid(record, main_calls, batch, pos);
@@ -319,7 +318,7 @@ impl Strace {
             self.args.text("ret", result);
         }
         let args_json = self.args.finish();
-        let detail = batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() });
+        let detail = batch.args(args_json);
         Event { detail, ..bare(call.start_ns, EventKind::Complete, track, name) }
     }
 }

@@ -36,8 +36,8 @@ pub(super) fn push_kernel_name(batch: &mut BatchBuilder, pid: Id, tid: Id, name:
     if name.len() > TASK_NAME_BYTES_MAX {
         batch.lose(Loss::LongText, pos);
     }
-    let name = label(short_name(name), pos, &mut batch.batch.losses);
-    batch.batch.metadata.push(Metadata::KernelName { pid, tid, name });
+    let name = label(short_name(name), pos, batch.losses());
+    batch.add_metadata(Metadata::KernelName { pid, tid, name });
 }
 
 /// Rows by thread id, which are never removed.
@@ -135,9 +135,9 @@ mod tests {
                 let expected = &text[..text.floor_char_boundary(TASK_NAME_BYTES_MAX)];
                 let mut batch = BatchBuilder::new(ChunkLimits::default());
                 push_kernel_name(&mut batch, Id::None, Id::None, text.as_bytes(), SourcePos::Offset(0));
-                let [Metadata::KernelName { name, .. }] = &batch.batch.metadata[..] else { panic!("a name") };
+                let [Metadata::KernelName { name, .. }] = &batch.batch().metadata[..] else { panic!("a name") };
                 assert_eq!(&**name, expected);
-                let losses: Vec<_> = batch.batch.losses.iter().map(|lost| (lost.loss, lost.count)).collect();
+                let losses: Vec<_> = batch.batch().losses.iter().map(|lost| (lost.loss, lost.count)).collect();
                 assert_eq!(losses, [(Loss::LongText, 1)], "{character} {before}");
             }
         }
@@ -150,7 +150,7 @@ mod tests {
         let mut set = |tid: usize, name: &[u8]| names.set_name(tid as i64, name, &mut batch, pos);
         assert!((0..THREADS_MAX).all(|tid| set(tid, b"a")));
         assert_eq!([set(0, b"a"), set(0, b"b"), set(THREADS_MAX, b"a")], [false, true, false]);
-        let losses: Vec<_> = batch.batch.losses.iter().map(|lost| (lost.loss, lost.count)).collect();
+        let losses: Vec<_> = batch.batch().losses.iter().map(|lost| (lost.loss, lost.count)).collect();
         assert_eq!(losses, [(Loss::OverLimit, 1)]);
     }
 

@@ -9,7 +9,6 @@ use super::scheduler::Scheduler;
 use crate::formats::input::text::parsed;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
-use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, NameIdx, SourcePos, TrackKey, TrackKind};
 
 /// The thread that wrote a marker, and the time.
@@ -78,7 +77,7 @@ pub(crate) fn marker(scheduler: &mut Scheduler, batch: &mut BatchBuilder, writte
     let (track, name) = (batch.track_with(&track), batch.name(name, category, pos));
     let is_unnamed = matches!(kind, EventKind::End | EventKind::AsyncEnd) && name == NameIdx::EMPTY;
     let flags = if is_unnamed { EventFlags::UNNAMED } else { EventFlags::NONE };
-    let detail = batch.batch.chunk.details.push(&Detail { args_json: write_args(args).finish(), ..Detail::default() });
+    let detail = batch.args(write_args(args).finish());
     batch.push(Event { value, detail, flags, ..bare(ts_ns, kind, track, name) });
 }
 

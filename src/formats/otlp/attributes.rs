@@ -14,7 +14,7 @@ const DROPPED: &str = "The program dropped attributes, events or links at the li
 
 /// Counts the attributes, events and links of a span that the program dropped.
 pub(super) fn count_dropped(count: u64, pos: SourcePos, batch: &mut BatchBuilder) {
-    batch.batch.losses.add_many_because(DROPPED, Loss::RecorderLost, pos, count);
+    batch.losses().add_many_because(DROPPED, Loss::RecorderLost, pos, count);
 }
 
 /// The service and the attributes of a resource, for its spans.

@@ -87,7 +87,7 @@ impl ConsoleSpans {
             return batch.lose(loss, pos);
         }
         let lines = self.text.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
-        batch.batch.losses.add_many(Loss::IgnoredMetadata, pos, lines.count() as u64);
+        batch.losses().add_many(Loss::IgnoredMetadata, pos, lines.count() as u64);
     }
 }
 
@@ -102,7 +102,7 @@ impl LineParser for ConsoleSpans {
         if self.pos.is_none() {
             if !begins {
                 let is_empty = bytes.trim_ascii().is_empty();
-                return batch.batch.losses.add_many(Loss::IgnoredMetadata, line.pos(), u64::from(!is_empty));
+                return batch.losses().add_many(Loss::IgnoredMetadata, line.pos(), u64::from(!is_empty));
             }
             self.text.clear();
             self.pos = Some(line.pos());

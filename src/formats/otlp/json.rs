@@ -117,7 +117,7 @@ impl StreamReader for OneRequest {
             return Err(no_spans(path));
         }
         decoder.layout.finish(&mut Output::new(&mut batch, &mut *sink, context))?;
-        document.count_rest(&mut batch.batch.losses)?;
+        document.count_rest(batch.losses())?;
         batch.flush(sink)
     }
 }

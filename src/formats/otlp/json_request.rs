@@ -60,7 +60,7 @@ impl JsonDecoder {
             return Some(self.decode_request(&request, pos, batch));
         }
         let mut copy = String::new();
-        let request: Request<'_, LoneSpan<'_>> = parse(text, &mut copy, pos, &mut batch.batch.losses)?;
+        let request: Request<'_, LoneSpan<'_>> = parse(text, &mut copy, pos, batch.losses())?;
         Some(self.decode_request(&request, pos, batch))
     }
 
@@ -142,17 +142,17 @@ impl JsonDecoder {
             let keys = ["resource", "scopeSpans", "scope_spans", "instrumentationLibrarySpans"];
             let [resource, scopes, also, formerly] = document.pick(of_resource, keys)?;
             let resource_pos = resource.unwrap_or(of_resource).pos();
-            let resource: Option<Box<RawValue>> = document.value(resource, &mut out.batch.batch.losses)?;
+            let resource: Option<Box<RawValue>> = document.value(resource, out.batch.losses())?;
             let resource = self.resource(resource.as_deref(), resource_pos, out.batch);
             let mut scopes = document.items(scopes.or(also).or(formerly));
             while let Some(of_scope) = scopes.next()? {
                 let [scope, also, spans] = document.pick(of_scope, ["scope", "instrumentationLibrary", "spans"])?;
-                let scope: Option<JsonScope> = document.value(scope.or(also), &mut out.batch.batch.losses)?;
+                let scope: Option<JsonScope> = document.value(scope.or(also), out.batch.losses())?;
                 let scope = scope.map(|scope| scope.name).unwrap_or_default();
                 let mut spans = document.elements(spans);
                 while let Some(span) = spans.next()? {
                     let pos = SourcePos::Offset(span.offset);
-                    let Some(span) = span.parse::<JsonSpan<'_>>(&mut out.batch.batch.losses) else { continue };
+                    let Some(span) = span.parse::<JsonSpan<'_>>(out.batch.losses()) else { continue };
                     self.span(&span, &resource, &scope, pos, out.batch);
                     self.layout.flush_if_full(out)?;
                 }

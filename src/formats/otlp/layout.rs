@@ -23,7 +23,6 @@ use crate::base::budget_shares::BudgetShare;
 use crate::formats::ReadError;
 use crate::formats::input::lines::Output;
 use crate::formats::output::batch::{BatchBuilder, bare};
-use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, GroupPath, Id, Loss, Metadata, SourcePos, TrackKey};
 
 /// Approximate memory of a span without its texts.
@@ -148,13 +147,12 @@ impl Layout {
 
     /// Like [`Self::service`], for one of several services with a name.
     pub(crate) fn service_of(&mut self, key: ServiceKey<'_>, batch: &mut BatchBuilder) -> u32 {
-        let metadata = &mut batch.batch.metadata;
         if self.services.is_empty() {
             // All times are UTC.
-            metadata.push(Metadata::Utc { offset_ns: 0 });
+            batch.add_metadata(Metadata::Utc { offset_ns: 0 });
         }
         let index = self.names.index(key, |index, title| {
-            metadata.push(Metadata::ProcessName { pid: pid(index), name: title.into() });
+            batch.add_metadata(Metadata::ProcessName { pid: pid(index), name: title.into() });
         });
         if index as usize == self.services.len() {
             self.services.push(Service::default());
@@ -234,7 +232,7 @@ impl Layout {
             let (id, parent, name) = (span.id, span.parent, &*span.name);
             RootCandidate { trace, id, parent, name }
         }));
-        name_rows(&rows, &titles, &mut out.batch.batch.metadata);
+        name_rows(&rows, &titles, out.batch);
         Ok(())
     }
 
@@ -273,7 +271,7 @@ impl Layout {
             };
             if service.rows.len() > rows_before {
                 let TrackKey { pid, tid, .. } = key(span.service, row);
-                out.batch.batch.metadata.push(Metadata::ThreadName { pid, tid, name: ROW_NAME.into() });
+                out.batch.add_metadata(Metadata::ThreadName { pid, tid, name: ROW_NAME.into() });
                 rows_of_traces.extend(trace.map(|trace| RowOfTrace { service: span.service, row, trace }));
             }
             service.rows[row].open.push((span.id, end_ns));
@@ -356,10 +354,10 @@ struct RowOfTrace {
 }
 
 /// Puts several rows of a trace in one service into a group, and gives a single one the title of its trace.
-fn name_rows(rows: &[RowOfTrace], titles: &[Arc<str>], metadata: &mut Vec<Metadata>) {
+fn name_rows(rows: &[RowOfTrace], titles: &[Arc<str>], batch: &mut BatchBuilder) {
     let mut counts: FxHashMap<(u32, TraceNumber), u32> = FxHashMap::default();
     rows.iter().for_each(|row| *counts.entry((row.service, row.trace)).or_default() += 1);
-    metadata.extend(rows.iter().filter_map(|row| {
+    batch.extend_metadata(rows.iter().filter_map(|row| {
         let (key, title) = (key(row.service, row.row), titles.get(row.trace as usize)?);
         let is_alone = counts.get(&(row.service, row.trace)) == Some(&1);
         Some(if is_alone {
@@ -398,7 +396,7 @@ fn emit(batch: &mut BatchBuilder, span: &ServiceSpan, row: usize, args: &mut Str
         }
         None => &span.args,
     };
-    let detail = batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() });
+    let detail = batch.args(args_json);
     let mut event = Event { detail, ..bare(span.start_ns, EventKind::Complete, track, name) };
     match span.end_ns.checked_sub(span.start_ns) {
         _ if span.is_unfinished() => event.flags = EventFlags::UNFINISHED,
@@ -408,7 +406,7 @@ fn emit(batch: &mut BatchBuilder, span: &ServiceSpan, row: usize, args: &mut Str
     batch.push(event);
     for point in &span.points {
         let name = batch.name(&point.name, None, pos);
-        let detail = batch.batch.chunk.details.push(&Detail { args_json: &point.args, ..Detail::default() });
+        let detail = batch.args(&point.args);
         batch.push(Event { detail, ..bare(point.ts_ns, EventKind::Instant, track, name) });
     }
 }

@@ -44,7 +44,7 @@ fn is_request(text: &[u8]) -> bool {
 pub(super) fn decode_logged_line(line: TextLine<'_>, decoder: &mut JsonDecoder, batch: &mut BatchBuilder) {
     let Some(text) = request_in(line.bytes) else {
         let is_other = !line.bytes.trim_ascii().is_empty() && memmem::find(line.bytes, EXPORTERS).is_none();
-        return batch.batch.losses.add_many(Loss::IgnoredMetadata, line.pos(), u64::from(is_other));
+        return batch.losses().add_many(Loss::IgnoredMetadata, line.pos(), u64::from(is_other));
     };
     // A logger may write more after the request.
     let text = Scanner::new(text, 0).value(0).map_or(text, |value| value.text);

@@ -6,6 +6,7 @@ use super::args::lossy_text;
 use super::paired_ends::PairedEnds;
 use super::row_index::{bounded_row, next_row};
 use crate::formats::{BatchSink, ChunkLimits, ReadContext, ReadError};
+use crate::model::args::Detail;
 use crate::model::{
     Batch, Event, EventFlags, EventKind, Id, Loss, LossValue, Losses, Metadata, NameIdx, NameRow, Names, OF_THREAD,
     SourcePos, StackIdx, TrackIdx, TrackKey, TrackKind,
@@ -47,7 +48,7 @@ struct NameTable {
 /// Builds one batch after the other, and keeps the tables that they share.
 #[derive(Debug)]
 pub(crate) struct BatchBuilder {
-    pub(crate) batch: Batch,
+    batch: Batch,
     /// Batch number, so that rows can be cached together with their batch.
     pub(crate) number: u32,
     names: NameTable,
@@ -107,6 +108,16 @@ impl BatchBuilder {
         Self { shares_names: true, paired_ends: Some(PairedEnds::default()), ..Self::new(chunk_limits) }
     }
 
+    /// Returns the current batch.
+    pub(crate) fn batch(&self) -> &Batch {
+        &self.batch
+    }
+
+    /// Returns the losses of the current batch.
+    pub(crate) fn losses(&mut self) -> &mut Losses {
+        &mut self.batch.losses
+    }
+
     pub(crate) fn lose(&mut self, loss: Loss, pos: SourcePos) {
         self.batch.losses.add(loss, pos);
     }
@@ -137,6 +148,24 @@ impl BatchBuilder {
         }
     }
 
+    /// Stores a detail for [`Event::detail`]: 0 if it is empty.
+    pub(crate) fn detail(&mut self, detail: &Detail<'_>) -> u32 {
+        self.batch.chunk.details.push(detail)
+    }
+
+    /// Stores arguments for [`Event::detail`], as an object of JSON: 0 if the text is empty.
+    pub(crate) fn args(&mut self, args_json: &str) -> u32 {
+        self.detail(&Detail { args_json, ..Detail::default() })
+    }
+
+    pub(crate) fn add_metadata(&mut self, metadata: Metadata) {
+        self.batch.metadata.push(metadata);
+    }
+
+    pub(crate) fn extend_metadata(&mut self, metadata: impl IntoIterator<Item = Metadata>) {
+        self.batch.metadata.extend(metadata);
+    }
+
     /// Adds a sample with a stack, which is a row of the batch.
     pub(crate) fn push_sample(&mut self, ts_ns: i64, track: TrackIdx, stack: StackIdx, detail: u32) {
         let value = u64::from(stack.0);
@@ -147,8 +176,13 @@ impl BatchBuilder {
     pub(crate) fn stack<'f>(&mut self, frames: impl Iterator<Item = (&'f [u8], &'f [u8])>, pos: SourcePos) -> StackIdx {
         frames.fold(StackIdx::EMPTY, |stack, (name, module)| {
             let name = self.name(name, Some(module), pos);
-            self.batch.stacks.intern(stack, name)
+            self.frame(stack, name)
         })
+    }
+
+    /// Returns the row of a stack: a function below the stack of its caller.
+    pub(crate) fn frame(&mut self, caller: StackIdx, name: NameIdx) -> StackIdx {
+        self.batch.stacks.intern(caller, name)
     }
 
     /// Returns the row of a name with its category.

@@ -116,7 +116,7 @@ impl FrameModules {
         };
         let build_id = key.1.clone();
         let module = Module { category: (&*category).into(), path: path.into(), build_id, kind, ..Module::default() };
-        batch.batch.metadata.push(Metadata::Module { module: Box::new(module) });
+        batch.add_metadata(Metadata::Module { module: Box::new(module) });
         self.categories.insert(key, Arc::clone(&category));
         Some(category)
     }
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(function("/lib/a.so"), Some(Arc::from(format!("/lib/a.so (build {})", "02".repeat(20)))));
         assert_eq!(function(""), None);
         assert_eq!(["main+0x12", "main", "+0x"].map(|name| is_like_address(name.as_bytes())), [true, false, false]);
-        let kinds = batch.batch.metadata.iter().map(|it| match it {
+        let kinds = batch.batch().metadata.iter().map(|it| match it {
             Metadata::Module { module } => module.kind,
             _ => unreachable!("nothing else is made"),
         });

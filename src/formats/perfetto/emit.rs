@@ -9,7 +9,7 @@ pub(super) type EmitBatch<'h> = &'h mut dyn FnMut(Batch) -> Result<(), ReadError
 
 /// Takes the batch with the units of its new counters.
 pub(super) fn take_batch(batch: &mut BatchBuilder, tracks: &mut PerfettoTracks) -> Batch {
-    batch.batch.metadata.extend(tracks.take_units());
+    batch.extend_metadata(tracks.take_units());
     batch.take_batch()
 }
 

@@ -42,7 +42,7 @@ impl PerfettoEventBuilder<'_> {
             self.args.signed("thread_instruction_delta", instructions);
         }
         let detail = Detail { thread_ts_ns, thread_dur_ns, args_json: self.args.finish() };
-        self.batch.batch.chunk.details.push(&detail)
+        self.batch.detail(&detail)
     }
 
     fn write_args(&mut self, event: &TrackEvent<'_>) {
@@ -62,7 +62,7 @@ impl PerfettoEventBuilder<'_> {
         }
         if !typed.is_empty() {
             let (json, schema) = (&mut self.args.json, self.tracks.schema_for(&typed));
-            let (texts, losses) = (&self.sequence.texts, &mut self.batch.batch.losses);
+            let (texts, losses) = (&self.sequence.texts, self.batch.losses());
             let shared = &mut ValueTables { texts, tracks: self.tracks, pos: self.pos, losses };
             TypedWriter { json, schema, shared, shows_unknown: false }.track_event(event.bytes, &typed);
         }
@@ -71,7 +71,7 @@ impl PerfettoEventBuilder<'_> {
     /// Writes a field that is an argument of every kind of event. Returns whether it is one.
     fn write_arg(&mut self, number: FieldNumber, value: ProtoValue<'_>) -> bool {
         let texts = &self.sequence.texts;
-        let losses = &mut self.batch.batch.losses;
+        let losses = self.batch.losses();
         let pos = self.pos;
         match (number, value) {
             (track_event::DEBUG_ANNOTATIONS, ProtoValue::Bytes(bytes)) => {

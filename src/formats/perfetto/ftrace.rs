@@ -28,7 +28,6 @@ use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
-use crate::model::args::Detail;
 use crate::model::{Event, EventKind, Id, Loss, NameIdx, SourcePos, TrackIdx};
 
 /// State of kernel events across bundles.
@@ -349,8 +348,7 @@ impl<'t> KernelEventBuilder<'t> {
             args.signed("ret", result);
         }
         args.number("cpu", cpu);
-        let detail = Detail { args_json: args.finish(), ..Detail::default() };
-        let detail = self.batch.batch.chunk.details.push(&detail);
+        let detail = self.batch.args(args.finish());
         let (track, name) = (self.thread_track(tid), self.batch.name(&call.name, None, self.pos));
         self.batch.push(Event { detail, ..bare(ts_ns, call.kind, track, name) });
     }

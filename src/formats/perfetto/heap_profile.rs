@@ -16,7 +16,6 @@ use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::output::modules::FrameModules;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
-use crate::model::args::Detail;
 use crate::model::sample_measure::BYTES;
 use crate::model::{Id, Loss, SourcePos, TrackKey, TrackKind};
 
@@ -102,8 +101,7 @@ impl HeapProfiles<'_> {
         let track = self.batch.track(track, self.tracks);
         self.args.clear();
         self.args.measure(&event, BYTES, bytes);
-        let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
-        let detail = self.batch.batch.chunk.details.push(&detail);
+        let detail = self.batch.args(self.args.finish());
         self.batch.push_sample(ts_ns, track, stack, detail);
     }
 }

@@ -9,7 +9,6 @@ use super::kernel_names::{KernelEvent, last};
 use super::kernel_state::{Fence, QueuedJob};
 use crate::formats::output::batch::bare;
 use crate::formats::protobuf::decode::ProtoValue;
-use crate::model::args::Detail;
 use crate::model::{Event, EventKind, Loss};
 
 /// Limit for jobs and fences in flight; drivers queue several hundred.
@@ -150,7 +149,7 @@ impl KernelEventBuilder<'_> {
             let args = &mut self.kernel.args;
             args.clear();
             args.number(key, job.number);
-            detail = self.batch.batch.chunk.details.push(&Detail { args_json: args.finish(), ..Detail::default() });
+            detail = self.batch.args(args.finish());
         }
         let track = self.gpu_track(track);
         let name = self.batch.name(name.as_bytes(), Some(b"graphics"), self.pos);

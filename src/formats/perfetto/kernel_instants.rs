@@ -10,7 +10,6 @@ use super::kernel_types::KernelTypes;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::bare;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
-use crate::model::args::Detail;
 use crate::model::{Event, EventKind, Loss};
 
 /// Limit for arguments of an event; the rest is counted as a loss.
@@ -30,8 +29,7 @@ impl KernelEventBuilder<'_> {
             self.batch.lose(Loss::LongArgs, self.pos);
         }
         args.number("cpu", event.cpu);
-        let detail = Detail { args_json: args.finish(), ..Detail::default() };
-        let detail = self.batch.batch.chunk.details.push(&detail);
+        let detail = self.batch.args(args.finish());
         let track = self.thread_track(event.tid);
         let name = self.batch.name(name.as_bytes(), None, self.pos);
         self.batch.push(Event { detail, ..bare(ts_ns, EventKind::Instant, track, name) });

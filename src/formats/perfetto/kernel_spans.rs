@@ -17,7 +17,6 @@ use crate::formats::linux::kernel_pairs::SOFTIRQS;
 use crate::formats::output::batch::bare;
 use crate::formats::protobuf::decode::ProtoValue;
 use crate::formats::protobuf::numbers::FieldNumber;
-use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, TrackKey, TrackKind};
 
 /// Limit for threads within a CMA allocation.
@@ -333,10 +332,7 @@ impl KernelEventBuilder<'_> {
             }
         }
         args.json.push_str(&moved);
-        let detail = match args.finish() {
-            "" => 0,
-            args_json => self.batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() }),
-        };
+        let detail = self.batch.args(args.finish());
         let track = self.batch.track(track, self.tracks);
         let name = event.name(span.name);
         // An unnamed end closes the innermost span of its track.

@@ -156,7 +156,7 @@ impl PerfettoEventBuilder<'_> {
             let annotation = field.value.bytes();
             let Some(value) = annotation_number(annotation).filter(|value| value.is_finite()) else { continue };
             has_series = true;
-            let losses = &mut self.batch.batch.losses;
+            let losses = self.batch.losses();
             let series = annotation_name(annotation, &self.sequence.texts, self.pos, losses);
             let series = text(series, self.pos, losses);
             let track = self.tracks.named_counter(pid.clone(), format!("{name}{id} {series}").trim(), "");
@@ -174,7 +174,7 @@ impl PerfettoEventBuilder<'_> {
         let annotation = Fields::new(event.bytes)
             .filter(|field| field.number == track_event::DEBUG_ANNOTATIONS)
             .find_map(|field| annotation_text(field.value.bytes()));
-        let name = annotation.map(|annotation| label(annotation, self.pos, &mut self.batch.batch.losses));
+        let name = annotation.map(|annotation| label(annotation, self.pos, self.batch.losses()));
         let pid = self.process(event, legacy);
         let tid = legacy.tid.or(self.sequence.any_thread().map(|(_, tid)| *tid));
         let metadata = match (&*what, name, tid) {
@@ -183,7 +183,7 @@ impl PerfettoEventBuilder<'_> {
             ("thread_name", Some(name), Some(tid)) => Metadata::ThreadName { pid, tid: Id::Number(tid), name },
             _ => return self.batch.lose_value(Loss::IgnoredMetadata, LossValue::text(what.as_bytes()), self.pos),
         };
-        self.batch.batch.metadata.push(metadata);
+        self.batch.add_metadata(metadata);
     }
 
     /// Returns the thread that the event names, else its track.

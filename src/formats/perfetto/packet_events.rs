@@ -9,7 +9,6 @@ use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::bare;
 use crate::formats::protobuf::decode::ProtoValue;
 use crate::formats::protobuf::numbers::FieldNumber;
-use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, TrackIdx, TrackKey, TrackKind};
 
 /// An argument: its key, its field, and the form of its value. A missing field gives no argument.
@@ -110,10 +109,7 @@ impl KernelEventBuilder<'_> {
 
     /// Stores the arguments written so far, and returns the index of their details; 0 if there are none.
     pub(super) fn written_args(&mut self) -> u32 {
-        match self.kernel.args.finish() {
-            "" => 0,
-            args_json => self.batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() }),
-        }
+        self.batch.args(self.kernel.args.finish())
     }
 
     /// Adds an instant with the arguments written so far.

@@ -141,7 +141,7 @@ impl PerfettoStackTables {
         let mut stack = StackIdx::EMPTY;
         for &frame in self.callstacks.get(iid)? {
             let name = self.frame_name(frame, modules, batch, pos);
-            stack = batch.batch.stacks.intern(stack, name);
+            stack = batch.frame(stack, name);
         }
         self.stack_rows.insert(iid, (batch.number, stack));
         Some(stack)

@@ -42,7 +42,6 @@ use crate::formats::output::modules::FrameModules;
 use crate::formats::profiles::v8_parts::{ProfilePart, Profiles};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::formats::{BatchSink, ChunkLimits, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::args::Detail;
 use crate::model::{Loss, LossValue, Losses, Metadata, SourcePos, StackIdx};
 
 /// Limit for packet sequences; usual recordings have a few thousand.
@@ -265,7 +264,7 @@ impl Decoder {
                 break;
             }
         }
-        self.batch.batch.losses.merge(&unpacked.bundle.losses);
+        self.batch.losses().merge(&unpacked.bundle.losses);
         Ok(())
     }
 
@@ -290,7 +289,7 @@ impl Decoder {
     fn apply_v8_profiles(&mut self, bytes_max: u64, emit: EmitBatch<'_>) -> Result<(), ReadError> {
         while self.v8_profiles.apply_earliest(bytes_max) {
             if let Some(samples) = self.v8_profiles.full_batch() {
-                self.batch.batch.metadata.extend(self.tracks.take_units());
+                self.batch.extend_metadata(self.tracks.take_units());
                 emit(self.batch.take_batch_before_others())?;
                 emit(samples)?;
             }
@@ -327,7 +326,7 @@ impl Decoder {
             return Ok(());
         }
         if fields.kind == trace_packet::CLOCK_SNAPSHOT {
-            self.clocks.snapshot(fields.sequence, data, pos, &mut self.batch.batch.losses);
+            self.clocks.snapshot(fields.sequence, data, pos, self.batch.losses());
             return Ok(());
         }
         let clock = fields.clock.map(u64::from).or(sequence.defaults.clock);
@@ -476,7 +475,7 @@ impl Decoder {
 
     fn perf_sample(&mut self, bytes: &[u8], time: Option<Time>, row: usize, pos: SourcePos) {
         let sample = PerfettoSample::read(bytes);
-        self.batch.batch.losses.add_many(Loss::RecorderLost, pos, sample.lost.max(sample.is_skipped.into()));
+        self.batch.losses().add_many(Loss::RecorderLost, pos, sample.lost.max(sample.is_skipped.into()));
         if sample.lost > 0 || sample.is_skipped {
             return;
         }
@@ -499,8 +498,7 @@ impl Decoder {
             self.args.text("mode", mode.as_bytes());
         }
         self.sequences.all[row].defaults.samples.write_counts(bytes, &mut self.args);
-        let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
-        let detail = self.batch.batch.chunk.details.push(&detail);
+        let detail = self.batch.args(self.args.finish());
         self.batch.push_sample(ts_ns, track, stack, detail);
     }
 
@@ -539,12 +537,12 @@ impl Decoder {
 
     fn finish(mut self, emit: EmitBatch<'_>, losses: &Losses) -> Result<(), ReadError> {
         self.kernel_events(0, None, SourcePos::Offset(0)).finish();
-        self.batch.batch.losses.merge(losses);
+        self.batch.losses().merge(losses);
         let children = self.tracks.children();
-        self.batch.batch.metadata.extend(sort_indices(&self.tracks, &children));
-        self.batch.batch.metadata.extend(track_groups(&self.tracks, &children));
+        self.batch.extend_metadata(sort_indices(&self.tracks, &children));
+        self.batch.extend_metadata(track_groups(&self.tracks, &children));
         if let Some(offset_ns) = self.clocks.utc_offset_ns() {
-            self.batch.batch.metadata.push(Metadata::Utc { offset_ns });
+            self.batch.add_metadata(Metadata::Utc { offset_ns });
         }
         self.apply_v8_profiles(0, emit)?;
         self.v8_profiles.finish();

@@ -108,8 +108,8 @@ impl PerfettoTracks {
             &mut self.redescribed
         };
         descriptors.read_field(number, bytes, pos);
-        batch.batch.metadata.append(&mut descriptors.metadata);
-        batch.batch.losses.merge(&std::mem::take(&mut descriptors.losses));
+        batch.extend_metadata(descriptors.metadata.drain(..));
+        batch.losses().merge(&std::mem::take(&mut descriptors.losses));
         if number == trace_packet::TRACK_DESCRIPTOR {
             self.redirect(bytes);
         }

@@ -33,7 +33,7 @@ impl PerfettoEventBuilder<'_> {
 
     /// Returns the value of an annotation as JSON.
     fn annotation_json(&mut self, event: &TrackEvent<'_>, key: &[u8]) -> Option<String> {
-        let (texts, losses, pos) = (&self.sequence.texts, &mut self.batch.batch.losses, self.pos);
+        let (texts, losses, pos) = (&self.sequence.texts, self.batch.losses(), self.pos);
         let annotation = Fields::new(event.bytes)
             .filter(|field| field.number == track_event::DEBUG_ANNOTATIONS)
             .map(|field| field.value.bytes())
@@ -51,7 +51,7 @@ impl PerfettoEventBuilder<'_> {
         let track = self.batch.track(track, self.tracks);
         let text = self.batch.name_row(name).map(|row| row.text.clone()).unwrap_or_default();
         let frame = self.batch.name(text.as_bytes(), None, self.pos);
-        let stack = self.batch.batch.stacks.intern(StackIdx::EMPTY, frame);
+        let stack = self.batch.frame(StackIdx::EMPTY, frame);
         let detail = self.detail(event, None, None);
         self.batch.push(Event { value: u64::from(stack.0), detail, ..bare(ts_ns, EventKind::Sample, track, name) });
     }

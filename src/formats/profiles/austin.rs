@@ -12,7 +12,6 @@ use crate::formats::input::source::Source;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, STACK_FRAMES_MAX, text};
 use crate::formats::{Reader, input};
-use crate::model::args::Detail;
 use crate::model::sample_measure::{BYTES, NANOSECONDS};
 use crate::model::{Id, Loss, Metadata, StackIdx, TrackKey};
 
@@ -139,7 +138,7 @@ impl LineParser for Austin {
         let bytes = line.bytes.trim_ascii();
         if let Some(heading) = bytes.strip_prefix(b"# ") {
             if let Some(mode) = heading.strip_prefix(b"mode: ") {
-                self.mode = Some(text(mode, line.pos(), &mut batch.batch.losses));
+                self.mode = Some(text(mode, line.pos(), batch.losses()));
             }
             return;
         }
@@ -196,7 +195,7 @@ impl Austin {
             }
             let name = format!("Thread {tid}").into();
             let (pid, tid) = (Id::Number(pid), tid.clone());
-            batch.batch.metadata.push(Metadata::ThreadName { pid, tid, name });
+            batch.add_metadata(Metadata::ThreadName { pid, tid, name });
         }
         let now_ns = self.now_ns.entry((pid, tid.clone())).or_insert(0);
         let ts_ns = *now_ns;
@@ -206,7 +205,7 @@ impl Austin {
         let mut frames = sample.frames.split(|&byte| byte == b';').filter(|frame| !frame.is_empty());
         for frame in frames.by_ref().take(STACK_FRAMES_MAX) {
             let name = batch.name(&title(frame), None, line.pos());
-            stack = batch.batch.stacks.intern(stack, name);
+            stack = batch.frame(stack, name);
         }
         if frames.next().is_some() {
             batch.lose(Loss::DeepNesting, line.pos());
@@ -214,8 +213,7 @@ impl Austin {
         self.args.clear();
         let unit = if is_memory { BYTES } else { NANOSECONDS };
         self.args.measure(event, unit, weight);
-        let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
-        let detail = batch.batch.chunk.details.push(&detail);
+        let detail = batch.args(self.args.finish());
         let key = TrackKey::untimed_thread(Id::Number(pid), tid);
         let track = batch.track_with(&key);
         batch.push_sample(ts_ns, track, stack, detail);

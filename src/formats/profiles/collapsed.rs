@@ -190,7 +190,7 @@ impl LineParser for Collapsed {
         let no_frames = names.peek().is_none().then_some(NO_FRAMES.as_bytes());
         let mut caller = None;
         for name in names.chain(no_frames) {
-            match self.row(caller, name, line.pos(), &mut batch.batch.losses) {
+            match self.row(caller, name, line.pos(), batch.losses()) {
                 Ok(row) => caller = Some(row),
                 Err(loss) => return batch.lose(loss, line.pos()),
             }
@@ -244,7 +244,7 @@ impl Collapsed {
             let Some(weight) = weight_of(&self.rows[row as usize]) else { continue };
             let weight = weight.saturating_mul(factor);
             if !weight.is_multiple_of(divisor) {
-                out.batch.batch.losses.add_because(CUT_DECIMALS, Loss::BadNumber, stacks.pos());
+                out.batch.losses().add_because(CUT_DECIMALS, Loss::BadNumber, stacks.pos());
             }
             let weight = u64::try_from(weight / divisor).unwrap_or_else(|_| {
                 out.batch.lose(Loss::BadNumber, stacks.pos());

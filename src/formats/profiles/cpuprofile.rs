@@ -64,7 +64,7 @@ impl StreamReader for CpuProfile {
         }
         let mut now_ns = start_ns.unwrap_or(0);
         if samples.is_none() && !document.is_cut() {
-            document.count_rest(&mut batch.batch.losses)?;
+            document.count_rest(batch.losses())?;
             return calls.emit_hits(&mut batch, sink, context);
         }
         let has_times = deltas.is_none() && times.is_some();
@@ -92,12 +92,12 @@ impl StreamReader for CpuProfile {
                 Some(next_ns) => now_ns = next_ns,
                 None => batch.lose(Loss::BadTime, SourcePos::Time(now_ns)),
             }
-            let node = sample.parse(&mut batch.batch.losses);
+            let node = sample.parse(batch.losses());
             timed.push(now_ns, node, &mut batch);
             batch.flush_if_full(sink, context)?;
         }
         timed.finish(end_ns, &mut batch);
-        document.count_rest(&mut batch.batch.losses)?;
+        document.count_rest(batch.losses())?;
         batch.flush(sink)
     }
 }
@@ -120,12 +120,12 @@ fn calls(
     let pos = nodes.map_or(SourcePos::Offset(0), JsonExtent::pos);
     let mut nodes = document.elements(nodes);
     while let Some(element) = nodes.next()? {
-        let Some(node) = element.parse::<V8CallNode>(&mut batch.batch.losses) else { continue };
+        let Some(node) = element.parse::<V8CallNode>(batch.losses()) else { continue };
         let kept_bytes = Calls::NODE_BYTES + Calls::CALL_BYTES * node.children.len() + node.call_frame.title().len();
         charge.add(kept_bytes, element.offset)?;
         calls.add(&node);
     }
-    batch.batch.losses.add_many(Loss::BadRecord, pos, calls.join());
+    batch.losses().add_many(Loss::BadRecord, pos, calls.join());
     Ok(calls)
 }
 

@@ -143,7 +143,7 @@ impl FrameTable {
 
     /// Returns the stack with this innermost row; empty, with a counted loss, for an unknown row.
     pub(crate) fn stack(&mut self, frame: u32, batch: &mut BatchBuilder, pos: SourcePos) -> StackIdx {
-        batch.batch.losses.merge(&std::mem::take(&mut self.losses));
+        batch.losses().merge(&std::mem::take(&mut self.losses));
         let titles = std::mem::take(&mut self.titles);
         let stack = self.stack_with(frame, batch, pos, |title| {
             let title = titles.get(title as usize)?;
@@ -180,7 +180,7 @@ impl FrameTable {
             let row = &mut self.rows[frame as usize];
             let (text, category) = title_of(row.title).unwrap_or_default();
             let name: NameIdx = batch.name(text, category, pos);
-            stack = batch.batch.stacks.intern(stack, name);
+            stack = batch.frame(stack, name);
             row.stack_in_batch = (batch.number, stack);
         }
         stack
@@ -204,18 +204,18 @@ mod tests {
         let mut batch = BatchBuilder::new(crate::formats::ChunkLimits::default());
         let found = [1, 2, 1, 0, 3].map(|frame| frames.stack(frame, &mut batch, pos));
         assert_eq!(found[0], found[2]);
-        let stacks = &batch.batch.stacks;
+        let stacks = &batch.batch().stacks;
         assert_eq!((stacks.len(), stacks.get(found[1]).parent, stacks.get(found[0]).parent), (6, found[3], found[3]));
         assert_eq!(stacks.frames(found[4]).count(), 2);
         for frame in [4, 3] {
             let mut alone = BatchBuilder::new(crate::formats::ChunkLimits::default());
             alone.number = batch.number + 1 + frame;
             let stack = frames.stack(frame, &mut alone, pos);
-            assert_eq!(alone.batch.stacks.frames(stack).count(), 5 - frame as usize);
-            assert!(alone.batch.losses.is_empty());
+            assert_eq!(alone.batch().stacks.frames(stack).count(), 5 - frame as usize);
+            assert!(alone.batch().losses.is_empty());
         }
         frames.stack(9, &mut batch, pos);
-        assert_eq!(batch.batch.losses.count(Loss::MissingText), 1);
+        assert_eq!(batch.batch().losses.count(Loss::MissingText), 1);
     }
 
     #[test]
@@ -228,9 +228,9 @@ mod tests {
             let mut batch = BatchBuilder::new(crate::formats::ChunkLimits::default());
             batch.number = number;
             let stack = frames.stack(0, &mut batch, SourcePos::Time(number.into()));
-            let name = batch.batch.stacks.get(stack).name;
+            let name = batch.batch().stacks.get(stack).name;
             assert_eq!(batch.name_row(name).map(|row| &*row.text), Some("caf\u{fffd}"));
-            losses.merge(&batch.batch.losses);
+            losses.merge(&batch.batch().losses);
         }
         let found: Vec<_> = losses.iter().map(|lost| (lost.loss, lost.count, lost.first)).collect();
         assert_eq!(found, [(Loss::BadUtf8, 1, TITLES_POS)]);
@@ -300,6 +300,6 @@ mod tests {
         assert_eq!(refused, 1);
         let mut batch = BatchBuilder::new(crate::formats::ChunkLimits::default());
         let stack = frames.stack(FRAMES_MAX + 1, &mut batch, SourcePos::Offset(0));
-        assert_eq!(batch.batch.stacks.frames(stack).count(), 2);
+        assert_eq!(batch.batch().stacks.frames(stack).count(), 2);
     }
 }

@@ -110,7 +110,7 @@ impl V8TreeBuilder for HeapTree<'_> {
         match key {
             b"callFrame" => {
                 let mut copy = String::new();
-                let frame = parse::<CallFrame>(value.text, &mut copy, pos, &mut batch.batch.losses);
+                let frame = parse::<CallFrame>(value.text, &mut copy, pos, batch.losses());
                 let Some(frame) = frame else {
                     batch.lose(Loss::BadRecord, pos);
                     return Ok(());

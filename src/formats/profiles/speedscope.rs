@@ -16,7 +16,6 @@ use crate::formats::output::batch::{BatchBuilder, STACK_FRAMES_MAX, bare};
 use crate::formats::profiles::weighed::position_after;
 use crate::formats::profiles::weight_scale::WeightScale;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::args::Detail;
 use crate::model::sample_measure::{BYTES, COUNT, NANOSECONDS};
 use crate::model::{
     EventKind, Id, Loss, LossValue, Metadata, NameIdx, SampleMeasure, SourcePos, StackIdx, TrackIdx, TrackKey,
@@ -85,8 +84,8 @@ impl StreamReader for Speedscope {
             return Err(document.without("the JSON of profiles"));
         }
         let mut batch = BatchBuilder::new(context.chunk_limits);
-        let name: Option<String> = document.value(name, &mut batch.batch.losses)?;
-        batch.batch.metadata.extend(name.map(|name| Metadata::ProcessName { pid: Id::None, name: name.into() }));
+        let name: Option<String> = document.value(name, batch.losses())?;
+        batch.extend_metadata(name.map(|name| Metadata::ProcessName { pid: Id::None, name: name.into() }));
         let mut charge = document.table_charge();
         let frames = frames(&document, shared, &mut charge, &mut batch)?;
         let mut profiles = document.items(profiles);
@@ -96,7 +95,7 @@ impl StreamReader for Speedscope {
             let tid = Id::Number(number);
             let profile = SpeedscopeProfile::read(&document, extent, &mut batch)?;
             let name = profile.title().into();
-            batch.batch.metadata.push(Metadata::ThreadName { pid: Id::None, tid: tid.clone(), name });
+            batch.add_metadata(Metadata::ThreadName { pid: Id::None, tid: tid.clone(), name });
             let is_sampled = profile.kind == "sampled";
             let key = if is_sampled { TrackKey::untimed_thread } else { TrackKey::thread }(Id::None, tid);
             let document = &document;
@@ -114,7 +113,7 @@ impl StreamReader for Speedscope {
                 }
             }
         }
-        document.count_rest(&mut batch.batch.losses)?;
+        document.count_rest(batch.losses())?;
         batch.flush(sink)
     }
 }
@@ -130,7 +129,7 @@ fn frames(
     let [table] = shared.map_or(Ok([None]), |shared| document.pick(shared, ["frames"]))?;
     let mut frames = document.elements(table);
     while let Some(frame) = frames.next()? {
-        let title = frame.parse(&mut batch.batch.losses).map(SpeedscopeFrame::title).unwrap_or_default();
+        let title = frame.parse(batch.losses()).map(SpeedscopeFrame::title).unwrap_or_default();
         charge.add(FRAME_BYTES + title.len(), frame.offset)?;
         titles.push(title.into());
     }
@@ -164,7 +163,7 @@ impl SpeedscopeProfile {
     fn read(document: &Document, extent: JsonExtent, batch: &mut BatchBuilder) -> Result<Self, ReadError> {
         let keys = ["type", "name", "unit", "startValue", "events", "samples", "weights"];
         let [kind, name, unit, start, events, samples, weights] = document.pick(extent, keys)?;
-        let losses = &mut batch.batch.losses;
+        let losses = batch.losses();
         let kind: Option<String> = document.value(kind, losses)?;
         Ok(Self {
             kind: kind.unwrap_or_default(),
@@ -227,14 +226,14 @@ impl SpeedscopeEventBuilder<'_> {
         let mut events = self.document.elements(profile.events);
         while let Some(event) = events.next()? {
             let pos = SourcePos::Offset(event.offset);
-            let Some(event) = event.parse::<FrameEvent<'_>>(&mut self.batch.batch.losses) else { continue };
+            let Some(event) = event.parse::<FrameEvent<'_>>(self.batch.losses()) else { continue };
             let Some(ts_ns) = event.at.and_then(|at| unit.nanos(at).ok()) else {
                 self.batch.lose(Loss::BadTime, pos);
                 continue;
             };
             let is_rounded =
                 event.at.is_some_and(|at| is_of_bytes && WeightScale::Whole.is_rounded(at.get().as_bytes()));
-            self.batch.batch.losses.add_many(Loss::RoundedWeight, pos, u64::from(is_rounded));
+            self.batch.losses().add_many(Loss::RoundedWeight, pos, u64::from(is_rounded));
             let kind = match &*event.kind {
                 "O" => EventKind::Begin,
                 "C" => EventKind::End,
@@ -297,7 +296,7 @@ impl SpeedscopeEventBuilder<'_> {
             }
             let weight = match weight {
                 Some(weight) => scale.parse(weight.text).and_then(|scaled| {
-                    self.batch.batch.losses.add_many(Loss::RoundedWeight, pos, u64::from(scaled.is_rounded));
+                    self.batch.losses().add_many(Loss::RoundedWeight, pos, u64::from(scaled.is_rounded));
                     u64::try_from(scaled.weight).ok()
                 }),
                 None => Some(last),
@@ -308,7 +307,7 @@ impl SpeedscopeEventBuilder<'_> {
             });
             last = if weight == 0 { last } else { weight };
             // An unreadable sample still takes its time.
-            let frames: Option<Vec<u32>> = sample.parse(&mut self.batch.batch.losses);
+            let frames: Option<Vec<u32>> = sample.parse(self.batch.losses());
             if let Some(frames) = frames {
                 self.sample((now_ns, pos), &frames, (event, unit, weight));
             }
@@ -322,18 +321,17 @@ impl SpeedscopeEventBuilder<'_> {
     /// Adds a sample with these frames, outermost first.
     fn sample(&mut self, (ts_ns, pos): (i64, SourcePos), frames: &[u32], (event, unit, weight): (&str, &str, u64)) {
         let (frames, inner) = frames.split_at(frames.len().min(STACK_FRAMES_MAX));
-        self.batch.batch.losses.add_many(Loss::DeepNesting, pos, inner.len() as u64);
+        self.batch.losses().add_many(Loss::DeepNesting, pos, inner.len() as u64);
         let mut stack = StackIdx::EMPTY;
         let mut track = self.batch.track_with(&self.key);
         for &frame in frames {
             let name;
             (track, name) = self.rows(Some(frame), pos);
-            stack = self.batch.batch.stacks.intern(stack, name);
+            stack = self.batch.frame(stack, name);
         }
         self.args.clear();
         self.args.measure(event, unit, weight);
-        let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
-        let detail = self.batch.batch.chunk.details.push(&detail);
+        let detail = self.batch.args(self.args.finish());
         self.batch.push_sample(ts_ns, track, stack, detail);
     }
 }

@@ -10,7 +10,6 @@ use crate::formats::json::lenient::or_default;
 use crate::formats::output::args::SampleArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError};
-use crate::model::args::Detail;
 use crate::model::sample_measure::{NANOSECONDS, SAMPLES};
 use crate::model::{Id, Loss, Metadata, SourcePos, TrackKey};
 
@@ -153,7 +152,7 @@ impl Calls {
 pub(super) fn name_track(has_start: bool, batch: &mut BatchBuilder) -> TrackKey {
     let (pid, tid) = (Id::None, Id::Number(1));
     let named = Metadata::ThreadName { pid: pid.clone(), tid: tid.clone(), name: "JavaScript".into() };
-    batch.batch.metadata.push(named);
+    batch.add_metadata(named);
     if has_start { TrackKey::thread(pid, tid) } else { TrackKey::untimed_thread(pid, tid) }
 }
 
@@ -194,8 +193,7 @@ impl TimedSamples {
         let pos = SourcePos::Time(last_ns);
         let Some(stack) = self.calls.stack(last_node, batch, pos) else { return batch.lose(Loss::MissingText, pos) };
         let args_json = self.args.with_weight(period_ns.cast_unsigned());
-        let detail = Detail { args_json, ..Detail::default() };
-        let detail = batch.batch.chunk.details.push(&detail);
+        let detail = batch.args(args_json);
         let track = batch.track_with(&self.key);
         batch.push_sample(last_ns, track, stack, detail);
     }

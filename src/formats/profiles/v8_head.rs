@@ -117,7 +117,7 @@ impl HeadDocument<'_> {
             let (children, hit_count) = (Vec::new(), *hits);
             calls.add(&V8CallNode { id: id(node, number), call_frame, parent, children, hit_count });
         }
-        batch.batch.losses.add_many(Loss::BadRecord, SourcePos::Offset(0), calls.join());
+        batch.losses().add_many(Loss::BadRecord, SourcePos::Offset(0), calls.join());
         calls
     }
 
@@ -203,7 +203,7 @@ impl V8TreeBuilder for HeadDocument<'_> {
         if !is_number {
             batch.lose(Loss::BadNumber, pos);
         }
-        repairs.count(&mut batch.batch.losses, pos);
+        repairs.count(batch.losses(), pos);
         self.memory.add(value.text.len(), scanner.pos as u64)?;
         Ok(())
     }

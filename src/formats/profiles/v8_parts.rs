@@ -264,9 +264,9 @@ impl V8Profile {
         let end = data.end_time.or(data.cpu_profile.end_time);
         self.end_ns = end.and_then(|time| shifted_ns(time, self.clock_shift_ns)).or(self.end_ns);
         nodes.iter().for_each(|node| self.samples.calls.add(node));
-        batch.batch.losses.add_many(Loss::BadRecord, pos, self.samples.calls.join());
+        batch.losses().add_many(Loss::BadRecord, pos, self.samples.calls.join());
         let unequal = samples.len().abs_diff(time_deltas.len()) as u64;
-        batch.batch.losses.add_many(Loss::BadRecord, pos, unequal);
+        batch.losses().add_many(Loss::BadRecord, pos, unequal);
         for (&node, delta) in samples.iter().zip(time_deltas) {
             let next_ns = TimeUnit::Microseconds.nanos(delta).ok().and_then(|delta| self.now_ns.checked_add(delta));
             match next_ns {

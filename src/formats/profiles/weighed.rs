@@ -3,7 +3,6 @@
 
 use crate::formats::output::args::SampleArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
-use crate::model::args::Detail;
 use crate::model::{Id, Loss, Metadata, SampleMeasure, SourcePos, StackIdx, TrackKey};
 
 /// The row of a measure.
@@ -21,7 +20,7 @@ impl WeighedRow {
         let tid = Id::Text(title.as_str().into());
         let key = TrackKey::untimed_thread(Id::None, tid.clone());
         let named = Metadata::ThreadName { pid: Id::None, tid: tid.clone(), name: title.into() };
-        batch.batch.metadata.extend([named, Metadata::ThreadSortIndex { pid: Id::None, tid, sort_index }]);
+        batch.extend_metadata([named, Metadata::ThreadSortIndex { pid: Id::None, tid, sort_index }]);
         Self { key, unit: unit.into(), now_ns: 0, args: SampleArgsWriter::new(event, unit) }
     }
 
@@ -32,8 +31,7 @@ impl WeighedRow {
 
     /// Adds a sample with a stack, which is a row of the batch.
     pub(super) fn push(&mut self, weight: u64, stack: StackIdx, batch: &mut BatchBuilder) {
-        let detail = Detail { args_json: self.args.with_weight(weight), ..Detail::default() };
-        let detail = batch.batch.chunk.details.push(&detail);
+        let detail = batch.args(self.args.with_weight(weight));
         let track = batch.track_with(&self.key);
         batch.push_sample(self.now_ns, track, stack, detail);
         let measure = SampleMeasure { event: "".into(), unit: (&*self.unit).into(), weight };
@@ -46,7 +44,7 @@ pub(super) fn position_after(now_ns: i64, drawn_ns: u64, pos: SourcePos, batch: 
     const NO_ROOM: &str =
         "The weights are too large to draw all samples side by side: some are drawn over others. Their sums are exact.";
     now_ns.checked_add_unsigned(drawn_ns).unwrap_or_else(|| {
-        batch.batch.losses.add_because(NO_ROOM, Loss::Overlap, pos);
+        batch.losses().add_because(NO_ROOM, Loss::Overlap, pos);
         now_ns
     })
 }

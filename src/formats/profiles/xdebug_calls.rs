@@ -12,7 +12,6 @@ use crate::base::time::epoch_nanos;
 use crate::formats::ReadError;
 use crate::formats::input::lines::{LineParser, Output, TextLine};
 use crate::formats::output::batch::{BatchBuilder, bare};
-use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, TrackKey, TrackKind};
 
 /// Limit for open calls. PHP nests a few thousand deep.
@@ -201,7 +200,7 @@ impl XdebugCalls {
         let starts_fiber = call.name == FIBER_START;
         self.stacks[stack].push(OpenCall { number: call.number, level: call.level, starts_fiber });
         let (track, name) = (batch.track_with(&thread(stack)), batch.name(call.name, None, pos));
-        let detail = batch.batch.chunk.details.push(&Detail { args_json: call.args_json, ..Detail::default() });
+        let detail = batch.args(call.args_json);
         batch.push(Event { detail, ..bare(ts_ns, EventKind::Begin, track, name) });
     }
 
@@ -236,7 +235,7 @@ impl XdebugCalls {
         let is_in_fiber = self.innermost().is_some_and(|call| call.starts_fiber && call.level >= level);
         if level > 1 && !is_in_fiber && self.current < self.stacks.len() {
             let ended = self.end_from_level(level, ts_ns, batch);
-            batch.batch.losses.add_many(Loss::TruncatedSpan, pos, ended);
+            batch.losses().add_many(Loss::TruncatedSpan, pos, ended);
             self.empty_stacks.remove(&self.current);
             return self.current;
         }
@@ -245,7 +244,7 @@ impl XdebugCalls {
             self.stacks.push(Vec::new());
             let name = if stack == 0 { "PHP".into() } else { format!("PHP fiber {stack}").into() };
             let TrackKey { pid, tid, .. } = thread(stack);
-            batch.batch.metadata.push(Metadata::ThreadName { pid, tid, name });
+            batch.add_metadata(Metadata::ThreadName { pid, tid, name });
             stack
         })
     }

@@ -274,7 +274,7 @@ impl SpanDecoder for Har {
         let mut pages = document.elements(pages);
         while let Some(element) = pages.next()? {
             let pos = SourcePos::Offset(element.offset);
-            let Some(page) = element.parse::<HarPage<'_>>(&mut out.batch.batch.losses) else { continue };
+            let Some(page) = element.parse::<HarPage<'_>>(out.batch.losses()) else { continue };
             charge.add(page.id.len() + 3 * size_of::<(String, u32)>(), element.offset)?;
             let title = if page.title.is_empty() { &page.id } else { &page.title };
             // A page that is loaded again has the same title and another id.
@@ -286,7 +286,7 @@ impl SpanDecoder for Har {
         let mut entries = document.elements(entries).with_used_keys(ENTRY_KEYS);
         while let Some(element) = entries.next()? {
             let pos = SourcePos::Offset(element.offset);
-            let Some(entry) = element.parse::<HarEntry<'_>>(&mut out.batch.batch.losses) else { continue };
+            let Some(entry) = element.parse::<HarEntry<'_>>(out.batch.losses()) else { continue };
             let service = match services.get(&entry.pageref) {
                 Some(&service) => service,
                 None => layout.service("requests", out.batch),

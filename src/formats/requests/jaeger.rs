@@ -219,7 +219,7 @@ impl SpanDecoder for Jaeger {
         let mut traces = Some(extent);
         if document.is_array(extent)? {
             if has_bare_spans(document, extent)? {
-                let processes = Processes::new(FxHashMap::default(), extent.pos(), &mut out.batch.batch.losses);
+                let processes = Processes::new(FxHashMap::default(), extent.pos(), out.batch.losses());
                 decode_spans(document, Some(extent), &processes, layout, out)?;
                 return Ok(true);
             }
@@ -268,7 +268,7 @@ fn decode_trace(
     // Processes come after the spans that refer to them.
     let [spans, processes] = document.pick(trace, ["spans", "processes"])?;
     let mut charge = document.table_charge();
-    let losses = &mut out.batch.batch.losses;
+    let losses = out.batch.losses();
     let processes = process_table(document, processes, &mut charge, losses)?;
     let processes = Processes::new(processes, trace.pos(), losses);
     decode_spans(document, spans, &processes, layout, out)
@@ -284,7 +284,7 @@ fn decode_spans(
     let mut spans = document.elements(spans);
     while let Some(element) = spans.next()? {
         let pos = SourcePos::Offset(element.offset);
-        let losses = &mut out.batch.batch.losses;
+        let losses = out.batch.losses();
         let Some(mut span) = element.parse::<JaegerSpan<'_>>(losses) else { continue };
         span.tags.extend(tags_of_fields(span.tag));
         let own = span.process.take().map(|process| ProcessTexts::new(process, pos, losses));
@@ -329,7 +329,7 @@ fn decode_line(line: &[u8], pos: SourcePos, layout: &mut Layout, batch: &mut Bat
         source: &'a RawValue,
     }
     let (mut copy, mut span_copy) = (String::new(), String::new());
-    let losses = &mut batch.batch.losses;
+    let losses = batch.losses();
     let hit: Option<ElasticHit<'_>> = parse(line, &mut copy, pos, losses);
     let text = hit.as_ref().map_or(line, |hit| hit.source.get().as_bytes());
     let mut span: JaegerSpan<'_> = parse(text, &mut span_copy, pos, losses)?;
@@ -348,7 +348,7 @@ fn add_span(
 ) {
     const UNIT: TimeUnit = TimeUnit::Microseconds;
     let Some((start_ns, end_ns)) = times(span.start_time, span.duration, UNIT, 0, pos, batch) else { return };
-    batch.batch.losses.add_many(Loss::BadRecord, pos, span.bad_count());
+    batch.losses().add_many(Loss::BadRecord, pos, span.bad_count());
     let service = layout.service(&process.service, batch);
     let child_of = span.references.iter().position(|reference| reference.ref_type == "CHILD_OF");
     let reference_index = child_of.unwrap_or(0);

@@ -58,8 +58,8 @@ impl<D: SpanDecoder> StreamReader for SpanDocument<D> {
             next = document.next_document()?;
         }
         layout.finish(&mut Output::new(&mut batch, &mut *sink, context))?;
-        if batch.batch.losses.count(Loss::Truncated) == 0 {
-            document.count_rest(&mut batch.batch.losses)?;
+        if batch.batch().losses.count(Loss::Truncated) == 0 {
+            document.count_rest(batch.losses())?;
         }
         batch.flush(sink)
     }

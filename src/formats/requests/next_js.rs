@@ -99,7 +99,7 @@ impl LineParser for NextLines {
                 Err(_) => return batch.lose(Loss::BadRecord, pos),
             };
             let mut copy = String::new();
-            match parse::<NextSpan<'_>>(value.text, &mut copy, pos, &mut batch.batch.losses) {
+            match parse::<NextSpan<'_>>(value.text, &mut copy, pos, batch.losses()) {
                 Some(span) => self.clock.add_span(&span, pos, &mut self.layout, batch),
                 None => batch.lose(Loss::BadRecord, pos),
             }
@@ -129,7 +129,7 @@ impl SpanDecoder for NextClock {
         let mut spans = document.elements(Some(extent));
         while let Some(element) = spans.next()? {
             let pos = SourcePos::Offset(element.offset);
-            let Some(span) = element.parse::<NextSpan<'_>>(&mut out.batch.batch.losses) else { continue };
+            let Some(span) = element.parse::<NextSpan<'_>>(out.batch.losses()) else { continue };
             self.add_span(&span, pos, layout, out.batch);
             layout.flush_if_full(out)?;
         }

@@ -90,7 +90,7 @@ impl LineParser for Playwright {
             return;
         }
         let (pos, mut copy) = (line.pos(), String::new());
-        let Some(parsed) = parse::<PlaywrightLine<'_>>(line.bytes, &mut copy, pos, &mut batch.batch.losses) else {
+        let Some(parsed) = parse::<PlaywrightLine<'_>>(line.bytes, &mut copy, pos, batch.losses()) else {
             return batch.lose(line_loss(&line), pos);
         };
         match parsed.kind.as_str() {

@@ -116,7 +116,7 @@ fn decode_spans(
     let mut spans = document.elements(Some(spans));
     while let Some(element) = spans.next()? {
         let pos = SourcePos::Offset(element.offset);
-        let Some(span) = element.parse::<ZipkinSpan<'_>>(&mut out.batch.batch.losses) else { continue };
+        let Some(span) = element.parse::<ZipkinSpan<'_>>(out.batch.losses()) else { continue };
         add_span(&span, pos, layout, out.batch);
         layout.flush_if_full(out)?;
     }
@@ -127,7 +127,7 @@ fn decode_spans(
 fn decode_line(line: &[u8], pos: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) -> Option<()> {
     let mut copy = String::new();
     if line.starts_with(b"[") {
-        let spans: Vec<&RawValue> = parse(line, &mut copy, pos, &mut batch.batch.losses)?;
+        let spans: Vec<&RawValue> = parse(line, &mut copy, pos, batch.losses())?;
         for span in spans {
             match serde_json::from_str(span.get()) {
                 Ok(span) => add_span(&span, pos, layout, batch),
@@ -135,7 +135,7 @@ fn decode_line(line: &[u8], pos: SourcePos, layout: &mut Layout, batch: &mut Bat
             }
         }
     } else {
-        let span = parse(line, &mut copy, pos, &mut batch.batch.losses)?;
+        let span = parse(line, &mut copy, pos, batch.losses())?;
         add_span(&span, pos, layout, batch);
     }
     Some(())
@@ -146,15 +146,15 @@ const UNIT: TimeUnit = TimeUnit::Microseconds;
 fn add_span(span: &ZipkinSpan<'_>, pos: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) {
     let halves = zipkin_v1::halves(span);
     if !halves.is_empty() {
-        batch.batch.losses.add_many(Loss::BadRecord, pos, span.bad_count());
+        batch.losses().add_many(Loss::BadRecord, pos, span.bad_count());
         // The annotations may have these times too.
         let own_times = [span.timestamp, span.duration].into_iter().flatten();
         let bad_times = own_times.filter(|time| UNIT.nanos(time).is_err()).count();
-        batch.batch.losses.add_many(Loss::BadNumber, pos, bad_times as u64);
+        batch.losses().add_many(Loss::BadNumber, pos, bad_times as u64);
         return halves.iter().for_each(|half| add_half(span, half, pos, layout, batch));
     }
     let Some((start_ns, end_ns)) = times(span.timestamp, span.duration, UNIT, 0, pos, batch) else { return };
-    batch.batch.losses.add_many(Loss::BadRecord, pos, span.bad_count());
+    batch.losses().add_many(Loss::BadRecord, pos, span.bad_count());
     let half = Half {
         service: span.local_endpoint.as_ref().map(|endpoint| &*endpoint.service_name),
         kind: span.kind.as_deref(),

@@ -2,7 +2,6 @@
 
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
-use crate::model::args::Detail;
 
 /// Adds arguments from one text, which may be a JSON object.
 pub(super) fn args_detail(args: &[u8], writer: &mut ArgsWriter, batch: &mut BatchBuilder) -> u32 {
@@ -13,5 +12,5 @@ pub(super) fn args_detail(args: &[u8], writer: &mut ArgsWriter, batch: &mut Batc
         writer.text("args", args);
         writer.finish()
     });
-    batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() })
+    batch.args(args_json)
 }

@@ -69,8 +69,8 @@ impl StreamReader for SpallAuto {
         let program = path.to_vec();
         let name = file_name(&program);
         if !name.is_empty() {
-            let name = label(name, pos, &mut batch.batch.losses);
-            batch.batch.metadata.push(Metadata::ProcessName { pid: Id::None, name });
+            let name = label(name, pos, batch.losses());
+            batch.add_metadata(Metadata::ProcessName { pid: Id::None, name });
         }
         let functions = SpallFunctionNames { base: self.base, program, ..SpallFunctionNames::default() };
         let args = ArgsWriter::default();

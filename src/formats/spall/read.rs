@@ -272,14 +272,14 @@ impl SpallEventBuilder {
             SpallEventKind::End { at } => (EventKind::End, at, &b""[..], &b""[..]),
             SpallEventKind::Instant { at, name } => (EventKind::Instant, at, name, &b""[..]),
             SpallEventKind::ProcessName(name) => {
-                let name = label(name, self.pos, &mut batch.batch.losses);
+                let name = label(name, self.pos, batch.losses());
                 let pid = self.pid.clone();
-                return batch.batch.metadata.push(Metadata::ProcessName { pid, name });
+                return batch.add_metadata(Metadata::ProcessName { pid, name });
             }
             SpallEventKind::ThreadName(name) => {
-                let name = label(name, self.pos, &mut batch.batch.losses);
+                let name = label(name, self.pos, batch.losses());
                 let (pid, tid) = (self.pid.clone(), Id::Number(self.tid.into()));
-                return batch.batch.metadata.push(Metadata::ThreadName { pid, tid, name });
+                return batch.add_metadata(Metadata::ThreadName { pid, tid, name });
             }
             SpallEventKind::Padding(_) | SpallEventKind::StreamEnd => return,
         };

@@ -116,13 +116,13 @@ impl HostRows {
 
     /// Returns the row of a CPU of a host, or of the host if no CPU is known.
     fn cpu(&mut self, host: &[u8], cpu: Option<u64>, event: &TimedEvent<'_>, batch: &mut BatchBuilder) -> TrackKey {
-        let pid = Id::Text((&*label(shown(host), event.pos, &mut batch.batch.losses)).into());
+        let pid = Id::Text((&*label(shown(host), event.pos, batch.losses())).into());
         if !self.named_hosts.contains(host) {
             if self.named_hosts.len() < NAMED_MAX && host.len() <= HOST_BYTES_MAX {
                 self.named_hosts.insert(host.into());
             }
-            let name = label(shown(host), event.pos, &mut batch.batch.losses);
-            batch.batch.metadata.push(Metadata::ProcessName { pid: pid.clone(), name });
+            let name = label(shown(host), event.pos, batch.losses());
+            batch.add_metadata(Metadata::ProcessName { pid: pid.clone(), name });
         }
         let tid = cpu.map_or(Id::None, |cpu| Id::Text(format!("CPU {cpu}").into()));
         TrackKey::thread(pid, tid)

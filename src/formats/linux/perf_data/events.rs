@@ -22,7 +22,6 @@ use crate::formats::linux::switch_records::{SwitchChange, SwitchRecord, SwitchRe
 use crate::formats::linux::syscalls::{CallThread, SystemCall, ThreadCalls, end_of_current};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
-use crate::model::args::Detail;
 use crate::model::sample_measure::unit_of_event;
 use crate::model::unwind::StackEnd;
 use crate::model::{
@@ -85,10 +84,10 @@ impl PerfEventBuilder {
         self.pairs.finish(batch);
         self.scheduler.finish(batch, SourcePos::Offset(0));
         let unwound = self.raw_stacks.modules().into_iter();
-        batch.batch.metadata.extend(unwound.map(|module| Metadata::Unwound { module: Box::new(module) }));
+        batch.extend_metadata(unwound.map(|module| Metadata::Unwound { module: Box::new(module) }));
         let modules = std::mem::take(&mut self.maps.modules);
         let used = modules.used_modules(header.release.as_deref());
-        batch.batch.metadata.extend(used.map(|module| Metadata::Module { module: Box::new(module) }));
+        batch.extend_metadata(used.map(|module| Metadata::Module { module: Box::new(module) }));
     }
 
     pub(super) fn add_record(&mut self, header: &PerfHeader, record: PerfRecord<'_>, batch: &mut BatchBuilder) {
@@ -158,9 +157,9 @@ impl PerfEventBuilder {
         if record.misc & EXEC != 0 {
             self.maps.forget(pid.into());
         }
-        let name = crate::formats::output::batch::label(front.text(), pos, &mut batch.batch.losses);
+        let name = crate::formats::output::batch::label(front.text(), pos, batch.losses());
         self.remember_name(tid, (&*name).into());
-        batch.batch.metadata.push(Metadata::KernelName { pid: number(pid), tid: number(tid), name });
+        batch.add_metadata(Metadata::KernelName { pid: number(pid), tid: number(tid), name });
         Some(())
     }
 
@@ -227,11 +226,7 @@ impl PerfEventBuilder {
         self.scheduler.set_process(tid.into(), pid.into());
         // A new thread inherits the name of its creator until it is renamed.
         if let Some(name) = self.names.get(&parent_tid).cloned() {
-            batch.batch.metadata.push(Metadata::KernelName {
-                pid: number(pid),
-                tid: number(tid),
-                name: (&*name).into(),
-            });
+            batch.add_metadata(Metadata::KernelName { pid: number(pid), tid: number(tid), name: (&*name).into() });
             self.remember_name(tid, name);
         }
         if !self.maps.fork(parent.into(), pid.into()) {
@@ -372,18 +367,18 @@ impl PerfEventBuilder {
         let Some(end) = unwound else {
             for address in sample.addresses().rev() {
                 let name = self.frame_name(sample.pid, address, pos, batch);
-                stack = batch.batch.stacks.intern(stack, name);
+                stack = batch.frame(stack, name);
             }
             return stack;
         };
         if let Some(mark) = end.mark() {
             let name = batch.name(mark.as_bytes(), None, pos);
-            stack = batch.batch.stacks.intern(stack, name);
+            stack = batch.frame(stack, name);
         }
         let program = std::mem::take(&mut self.raw_stacks.addresses);
         for address in sample.kernel_addresses(program.first().copied()).chain(program.iter().copied()).rev() {
             let name = self.frame_name(sample.pid, address, pos, batch);
-            stack = batch.batch.stacks.intern(stack, name);
+            stack = batch.frame(stack, name);
         }
         self.raw_stacks.addresses = program;
         stack
@@ -502,7 +497,7 @@ fn span_label(pair: &KernelPair, layout: &Tracepoint, raw: &[u8]) -> Option<Stri
 /// Adds the last arguments, and returns the index for [`Event::detail`].
 fn finish_args(args: &mut ArgsWriter, period: Option<u64>, cpu: Option<u64>, batch: &mut BatchBuilder) -> u32 {
     write_period(args, period, cpu);
-    batch.batch.chunk.details.push(&Detail { args_json: args.finish(), ..Detail::default() })
+    batch.args(args.finish())
 }
 
 fn write_period(args: &mut ArgsWriter, period: Option<u64>, cpu: Option<u64>) {

@@ -43,7 +43,7 @@ impl LostRecords {
         if kind == kind::LOST {
             self.reported = self.reported.saturating_add(count);
         }
-        batch.batch.losses.add_many(Loss::RecorderLost, pos, count);
+        batch.losses().add_many(Loss::RecorderLost, pos, count);
         Some(())
     }
 
@@ -51,6 +51,6 @@ impl LostRecords {
     pub(super) fn finish(&mut self, batch: &mut BatchBuilder) {
         let Self { reported, summed, first_sum } = std::mem::take(self);
         let Some(pos) = first_sum.filter(|_| summed > reported) else { return };
-        batch.batch.losses.add_many(Loss::RecorderLost, pos, summed - reported);
+        batch.losses().add_many(Loss::RecorderLost, pos, summed - reported);
     }
 }

@@ -88,7 +88,7 @@ impl StreamReader for PerfData {
         let _ = parser.builder.list_build_ids(&std::mem::take(&mut parser.header.build_ids));
         parser.records(&mut input, end)?;
         let is_counted =
-            was_killed || input.source().cut_at().is_some() || parser.batch.batch.losses.count(Loss::Truncated) > 0;
+            was_killed || input.source().cut_at().is_some() || parser.batch.batch().losses.count(Loss::Truncated) > 0;
         if !is_counted {
             parser.lose_incomplete();
         }
@@ -142,7 +142,7 @@ impl PerfParser<'_> {
             let payload_bytes = self.record(kind, misc, &body, offset)?;
             if kind == kind::TRACING_DATA && payload_bytes <= HEADER_BYTES_MAX {
                 let described = self.header.describe_tracepoints(input.peek(payload_bytes as usize)?);
-                self.batch.batch.losses.add_many(Loss::BadRecord, pos, u64::from(described.is_none()));
+                self.batch.losses().add_many(Loss::BadRecord, pos, u64::from(described.is_none()));
             }
             if payload_bytes > 0 && !input.skip(payload_bytes)? {
                 self.batch.lose(Loss::Truncated, pos);
@@ -173,7 +173,7 @@ impl PerfParser<'_> {
             }
         }
         if begins(input.peek(MAGIC.len())?) {
-            self.batch.batch.losses.add_because(APPENDED, Loss::TrailingData, SourcePos::Offset(input.offset()));
+            self.batch.losses().add_because(APPENDED, Loss::TrailingData, SourcePos::Offset(input.offset()));
         }
         Ok(())
     }

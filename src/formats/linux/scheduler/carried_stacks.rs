@@ -59,7 +59,7 @@ impl CarriedStacks {
         }
         self.begin_batch(batch);
         let Self { names, stacks, name_bytes, carried, .. } = self;
-        Some(copy(stack, &batch.batch.stacks, carried, |parent, name| {
+        Some(copy(stack, &batch.batch().stacks, carried, |parent, name| {
             let row = batch.name_row(name);
             let text = row.map_or("", |row| &row.text);
             let category = row.and_then(|row| row.category.as_deref());
@@ -79,7 +79,7 @@ impl CarriedStacks {
         copy(stack, stacks, in_batch, |parent, name| {
             let row = names.get(name);
             let name = batch.name(row.text.as_bytes(), row.category.map(str::as_bytes), pos);
-            batch.batch.stacks.intern(parent, name)
+            batch.frame(parent, name)
         })
     }
 
@@ -154,12 +154,12 @@ mod tests {
     fn stack_of(batch: &mut BatchBuilder, functions: &[String]) -> StackIdx {
         functions.iter().fold(StackIdx::EMPTY, |parent, function| {
             let name = batch.name(function.as_bytes(), Some(b"m"), POS);
-            batch.batch.stacks.intern(parent, name)
+            batch.frame(parent, name)
         })
     }
 
     fn functions_of(batch: &BatchBuilder, stack: StackIdx) -> Vec<String> {
-        let rows = batch.batch.stacks.frames(stack).map(|name| batch.name_row(name).expect("a name"));
+        let rows = batch.batch().stacks.frames(stack).map(|name| batch.name_row(name).expect("a name"));
         let mut functions: Vec<String> = rows
             .map(|row| {
                 assert_eq!(row.category.as_deref(), Some("m"));

@@ -18,7 +18,6 @@ use super::carried_stacks::CarriedStacks;
 use super::task_state::TaskState;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
-use crate::model::args::Detail;
 use crate::model::sample_measure::{NANOSECONDS, OFF_CPU};
 use crate::model::{Loss, SourcePos, StackIdx, TrackKey};
 
@@ -190,8 +189,7 @@ impl OffCpu {
         if let Some(state) = wait.state {
             self.args.text("state", state.letters().as_bytes());
         }
-        let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
-        let detail = batch.batch.chunk.details.push(&detail);
+        let detail = batch.args(self.args.finish());
         let track = batch.track_with(&key_of(wait.tid));
         batch.push_sample(wait.since_ns, track, stack, detail);
     }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::formats::{BatchSink, ChunkLimits, ReadError};
+use crate::model::args::Detail;
 use crate::model::{Batch, Metadata};
 
 #[derive(Default)]

@@ -108,11 +108,11 @@ impl LineThreads {
 
     /// Adds the name of a thread, with its id if the track does not have it.
     fn push_name(&self, tid: i64, name: &[u8], batch: &mut BatchBuilder, pos: SourcePos) {
-        let mut name = label(name, pos, &mut batch.batch.losses);
+        let mut name = label(name, pos, batch.losses());
         if let Some(id) = self.main_id.filter(|&id| tid == MAIN_TID && self.main_track_tid != id) {
             name = format!("{name} ({id})").into();
         }
-        batch.batch.metadata.push(Metadata::ThreadName { pid: Id::None, tid: self.key(tid).tid, name });
+        batch.add_metadata(Metadata::ThreadName { pid: Id::None, tid: self.key(tid).tid, name });
     }
 
     fn add_child(&mut self, id: i64) {

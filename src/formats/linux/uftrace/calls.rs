@@ -11,7 +11,6 @@ use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::{BatchSink, ReadContext, ReadError};
-use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Loss, NameIdx, SourcePos, TrackIdx};
 
 /// Limit for the values of a record; uftrace has a buffer of 1 KiB for them. It also bounds the search for the next
@@ -162,7 +161,7 @@ impl<'a, 'f> CallReader<'a, 'f> {
                 // The recorder does not write the time of a loss.
                 let last_ns = self.last.and_then(|last| i64::try_from(last.ts_ns).ok());
                 let pos_of_loss = last_ns.map_or(pos, SourcePos::Time);
-                batch.batch.losses.add_many(Loss::RecorderLost, pos_of_loss, record.address.max(1));
+                batch.losses().add_many(Loss::RecorderLost, pos_of_loss, record.address.max(1));
                 self.skip_values(record, batch, pos)?;
             }
             UftraceRecordKind::Event => self.add_event(record, (ts_ns, track), pos, batch)?,
@@ -223,10 +222,7 @@ impl<'a, 'f> CallReader<'a, 'f> {
 
     /// Returns the row of the collected arguments; 0 if there are none.
     fn detail(&mut self, batch: &mut BatchBuilder) -> u32 {
-        match self.args.finish() {
-            "" => 0,
-            args_json => batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() }),
-        }
+        batch.args(self.args.finish())
     }
 
     fn skip_values(

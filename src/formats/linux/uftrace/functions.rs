@@ -333,7 +333,7 @@ fn read_lines(
             };
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let reason = format!("{name} {reason}, {consequence}");
-            batch.batch.losses.add_because(&reason, Loss::MissingText, SourcePos::Offset(0));
+            batch.losses().add_because(&reason, Loss::MissingText, SourcePos::Offset(0));
             return Ok(());
         }
         Err(error) => return Err(error),

@@ -151,7 +151,7 @@ impl StreamReader for Uftrace {
                 }
                 DataFileKind::Unsupported => {
                     const REASON: &str = "functions of the kernel are not read; `uftrace dump --chrome` converts them";
-                    batch.batch.losses.add_because(REASON, Loss::UnreadableFile, SourcePos::Offset(0));
+                    batch.losses().add_because(REASON, Loss::UnreadableFile, SourcePos::Offset(0));
                 }
             }
             batch.flush(&mut named)?;

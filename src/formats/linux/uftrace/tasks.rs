@@ -166,8 +166,8 @@ impl Tasks {
             }
             let name = self.program(pid);
             if !name.is_empty() {
-                let name = label(name, SourcePos::Offset(0), &mut batch.batch.losses);
-                batch.batch.metadata.push(Metadata::ProcessName { pid: Id::Number(pid), name });
+                let name = label(name, SourcePos::Offset(0), batch.losses());
+                batch.add_metadata(Metadata::ProcessName { pid: Id::Number(pid), name });
             }
         }
         if self.process_of.is_empty() {

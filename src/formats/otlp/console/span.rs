@@ -337,9 +337,9 @@ impl ConsoleSpan {
             attributes.value(b"links", &Value::from(self.links));
         }
         let args = attributes.finish();
-        batch.batch.losses.add_many(Loss::BadTime, pos, self.bad_times);
-        batch.batch.losses.add_many(Loss::BadRecord, pos, self.bad_parts);
-        batch.batch.losses.add_many_because(OMITTED, Loss::RecorderLost, pos, self.omitted);
+        batch.losses().add_many(Loss::BadTime, pos, self.bad_times);
+        batch.losses().add_many(Loss::BadRecord, pos, self.bad_parts);
+        batch.losses().add_many_because(OMITTED, Loss::RecorderLost, pos, self.omitted);
         let mut points = Vec::with_capacity(self.events.len());
         for event in &self.events {
             attributes.begin();

@@ -85,7 +85,7 @@ impl StreamReader for Callgrind {
         batch.lose_cut(lines.cut_at());
         batch.lose_cut(parser.part_end.is_any_cut().then_some(end));
         let CallgrindParser { mut graph, events, .. } = parser;
-        batch.batch.losses.add_many(Loss::BadNumber, SourcePos::Offset(end), graph.link_unplaced());
+        batch.losses().add_many(Loss::BadNumber, SourcePos::Offset(end), graph.link_unplaced());
         let cycles = Cycles::new(&graph);
         for (row, event) in events.iter().enumerate() {
             emit(&graph, &cycles, row, event, &mut batch, sink, context)?;
@@ -224,7 +224,7 @@ impl<'c> CallgrindParser<'c> {
                     self.columns.push(column);
                 }
                 let cut = words().count().saturating_sub(EVENTS_MAX);
-                batch.batch.losses.add_many(Loss::OverLimit, line.pos(), cut as u64);
+                batch.losses().add_many(Loss::OverLimit, line.pos(), cut as u64);
                 self.memory.add(self.graph.set_events(self.events.len()), line.offset)?;
             }
             // The long name of an event precedes it: `event: curB : currently allocated Bytes`.

@@ -21,8 +21,7 @@ use crate::formats::json::sniff::has_key;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::output::modules::FrameModules;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::args::Detail;
-use crate::model::{Batch, Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, TrackKey, TrackKind};
+use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, TrackKey, TrackKind};
 
 const NESTED_PROCESSES_MAX: u32 = 16;
 
@@ -85,7 +84,7 @@ impl StreamReader for Firefox {
         if builder.threads == 0 {
             return Err(document.without("the JSON of a profile with threads"));
         }
-        document.count_rest(&mut builder.batch.batch.losses)?;
+        document.count_rest(builder.batch.losses())?;
         builder.batch.flush(builder.sink)
     }
 }
@@ -146,7 +145,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         let [meta, libs, shared, threads, counters, processes] = document.pick(profile, keys)?;
         let markers = self.meta(meta, depth)?;
         let tables = FirefoxStackTables::from_members(&FirefoxObject::read(document, shared)?);
-        let losses = &mut self.batch.batch.losses;
+        let losses = self.batch.losses();
         let mut shared = SharedTables {
             libs: FirefoxLibrary::read_all(document, libs, losses)?.unwrap_or_default(),
             markers,
@@ -185,22 +184,22 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
             (Some(this), Some(first)) => this.saturating_sub(first),
             _ => 0,
         };
-        let Batch { metadata, losses, .. } = &mut self.batch.batch;
         // Other tools have a different origin: samply counts from boot, whatever the start time in the profile.
-        let is_browser = document.value::<String>(product, losses)?.is_some_and(|product| product == "Firefox");
+        let is_browser =
+            document.value::<String>(product, self.batch.losses())?.is_some_and(|product| product == "Firefox");
         if let Some(offset_ns) = start_ns.filter(|_| depth == 0 && is_browser) {
-            metadata.push(Metadata::Utc { offset_ns });
+            self.batch.add_metadata(Metadata::Utc { offset_ns });
         }
-        let units: Option<SampleUnits> = document.value(units, losses)?;
+        let units: Option<SampleUnits> = document.value(units, self.batch.losses())?;
         self.unit = match units.and_then(|units| units.time).as_deref() {
             // Size profiles: a byte is drawn 1 ns wide.
             Some("ns" | "bytes") => TimeUnit::Nanoseconds,
             _ => TimeUnit::Milliseconds,
         };
-        let schema: Option<Vec<MarkerSchema>> = document.value(schema, losses)?;
+        let schema: Option<Vec<MarkerSchema>> = document.value(schema, self.batch.losses())?;
         let schema = schema.unwrap_or_default().into_iter().map(MarkerSchema::texts);
         Ok(Markers {
-            categories: document.value(categories, losses)?.unwrap_or_default(),
+            categories: document.value(categories, self.batch.losses())?.unwrap_or_default(),
             texts: schema.filter(|(_, texts)| !texts.is_empty()).collect(),
         })
     }
@@ -239,13 +238,14 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         let (pid, tid) = (id(text("pid")?.as_deref()), text("tid")?);
         // Without an id, the position distinguishes it from other threads.
         let tid = if tid.is_some() { id(tid.as_deref()) } else { Id::Number(position) };
-        let Batch { metadata, losses, .. } = &mut self.batch.batch;
-        if let Some(name) = document.value::<String>(members.get("processName"), losses)? {
-            metadata.push(Metadata::ProcessName { pid: pid.clone(), name: name.into() });
+        if let Some(name) = document.value::<String>(members.get("processName"), self.batch.losses())? {
+            self.batch.add_metadata(Metadata::ProcessName { pid: pid.clone(), name: name.into() });
         }
-        if let Some(name) = document.value::<String>(members.get("name"), losses)?.filter(|name| !name.is_empty()) {
+        if let Some(name) =
+            document.value::<String>(members.get("name"), self.batch.losses())?.filter(|name| !name.is_empty())
+        {
             let (pid, tid) = (pid.clone(), tid.clone());
-            metadata.push(Metadata::ThreadName { pid, tid, name: name.into() });
+            self.batch.add_metadata(Metadata::ThreadName { pid, tid, name: name.into() });
         }
         let key = TrackKey::thread(pid.clone(), tid);
         let thread = FirefoxThread {
@@ -257,11 +257,11 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         };
         let own_tables = FirefoxStackTables::from_members(&members);
         // Before version 41 each thread had its own libraries.
-        let own_libs = FirefoxLibrary::read_all(document, members.get("libs"), losses)?;
+        let own_libs = FirefoxLibrary::read_all(document, members.get("libs"), self.batch.losses())?;
         let libs = own_libs.as_deref().unwrap_or(&shared.libs);
         let texts = match (own_tables.texts, &shared.texts) {
             (None, Some(texts)) => Rc::clone(texts),
-            (own_texts, _) => FirefoxTexts::read(document, own_texts, losses)?,
+            (own_texts, _) => FirefoxTexts::read(document, own_texts, self.batch.losses())?,
         };
         if own_tables != FirefoxStackTables::default() {
             let mut stacks = FirefoxStacks::read(
@@ -301,8 +301,8 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         markers: &Markers,
     ) -> Result<(), ReadError> {
         let names = ["name", "startTime", "endTime", "phase", "category", "data", "time"];
-        let mut rows = FirefoxTable::open(self.document, thread.markers, names, &mut self.batch.batch.losses)?;
-        while let Some(row) = rows.next(&mut self.batch.batch.losses)? {
+        let mut rows = FirefoxTable::open(self.document, thread.markers, names, self.batch.losses())?;
+        while let Some(row) = rows.next(self.batch.losses())? {
             let (start, end, phase) = match row.get(6) {
                 Some(time) if row.get(1).is_none() && row.get(2).is_none() => phase_of_unphased(time, row.get(5)),
                 _ => (row.get(1), row.get(2), row.index(3)),
@@ -365,7 +365,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
             for key in keys {
                 let Some(value) = object.get_mut(key) else { continue };
                 let Some(text) = value.as_u64().and_then(|number| texts.try_get(number)) else {
-                    self.batch.batch.losses.add_many(Loss::MissingText, pos, u64::from(value.is_number()));
+                    self.batch.losses().add_many(Loss::MissingText, pos, u64::from(value.is_number()));
                     continue;
                 };
                 *value = text.into();
@@ -373,7 +373,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
             data_json = serde_json::to_string(&object).ok();
         }
         let args_json = data_json.as_deref().unwrap_or_else(|| data.get());
-        self.batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() })
+        self.batch.args(args_json)
     }
 
     /// Adds a counter. Values are deltas, which are summed for memory. In the Gecko form a counter belongs to the
@@ -381,7 +381,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
     fn counter(&mut self, counter: JsonExtent, process: &Id) -> Result<(), ReadError> {
         let document = self.document;
         let members = FirefoxObject::read(document, Some(counter))?;
-        let losses = &mut self.batch.batch.losses;
+        let losses = self.batch.losses();
         let category: String = document.value(members.get("category"), losses)?.unwrap_or_default();
         let name: String = document.value(members.get("name"), losses)?.unwrap_or_default();
         let title = if category.is_empty() { name } else { format!("{category} {name}") };
@@ -404,7 +404,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         };
         let mut rows = FirefoxTable::open(document, samples, ["time", "timeDeltas", "count"], losses)?;
         let (mut now_ns, mut sum) = (self.offset_ns, 0.0);
-        while let Some(row) = rows.next(&mut self.batch.batch.losses)? {
+        while let Some(row) = rows.next(self.batch.losses())? {
             let Some(ts_ns) = self.next_time(now_ns, row.get(0), row.get(1)) else {
                 self.batch.lose(Loss::BadTime, SourcePos::Time(now_ns));
                 continue;

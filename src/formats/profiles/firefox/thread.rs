@@ -101,7 +101,7 @@ impl<'d> FirefoxStacks<'d> {
         batch: &mut BatchBuilder,
     ) -> Result<Self, ReadError> {
         let (mut frames, mut charge) = (FrameTable::default(), document.table_charge());
-        let losses = &mut batch.batch.losses;
+        let losses = batch.losses();
         let mut resources: Vec<Option<&FirefoxLibrary>> = Vec::new();
         let mut rows = FirefoxTable::open(document, tables.resources, ["lib"], losses)?;
         while let Some(row) = rows.next(losses)? {
@@ -111,7 +111,7 @@ impl<'d> FirefoxStacks<'d> {
         let functions = FirefoxFunction::read_all(document, tables, &mut charge, losses)?;
         let names = FrameNames { texts: &texts, functions: &functions, resources: &resources, libs };
         let mut rows = FirefoxTable::open(document, tables.frames, ["func", "location", "address"], losses)?;
-        while let Some(row) = rows.next(&mut batch.batch.losses)? {
+        while let Some(row) = rows.next(batch.losses())? {
             let frame = match names.address(&row) {
                 Some((library, address)) => {
                     let file = (library.path().as_bytes(), library.build_id());
@@ -122,7 +122,7 @@ impl<'d> FirefoxStacks<'d> {
             charge.add(FrameTable::TITLE_BYTES + frame.text.len(), row.offset)?;
             frames.push_address(frame);
         }
-        let losses = &mut batch.batch.losses;
+        let losses = batch.losses();
         let mut rows = FirefoxTable::open(document, tables.stacks, ["prefix", "frame"], losses)?;
         while let Some(row) = rows.next(losses)? {
             charge.add(FrameTable::ROW_BYTES, row.offset)?;

@@ -16,7 +16,6 @@ use crate::formats::profiles::weighed::position_after;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::args::Detail;
 use crate::model::{Id, Loss, Metadata, SampleMeasure, SourcePos, TrackKey};
 
 pub(crate) const FORMAT: Format = Format {
@@ -88,10 +87,10 @@ impl StreamReader for Pprof {
         let mut memory = ProfileMemory::new(&path, context);
         let (message, cut_at) = read_message(&mut source, &mut memory)?;
         let mut batch = BatchBuilder::new(context.chunk_limits);
-        let tables = ProfileTables::read(&message, &mut memory, &mut batch.batch.losses)?;
+        let tables = ProfileTables::read(&message, &mut memory, batch.losses())?;
         batch.lose_cut(cut_at);
         let mut stacks = PprofStacks::default();
-        let mut dropped = DroppedFrames::new(tables.drop_frames(), &mut batch.batch.losses);
+        let mut dropped = DroppedFrames::new(tables.drop_frames(), batch.losses());
         let mut samples = Vec::new();
         for (number, bytes) in tables.encoded_samples.iter().enumerate() {
             if number.is_multiple_of(1 << 12) {
@@ -171,7 +170,7 @@ fn track_key(tables: &ProfileTables<'_>, row: TypeRow) -> TrackKey {
 /// default, as in pprof. Names the process after the program and its period.
 fn name_tracks(tables: &ProfileTables<'_>, rows: &[TypeRow], batch: &mut BatchBuilder) {
     let pos = SourcePos::Offset(0);
-    let losses = &mut batch.batch.losses;
+    let losses = batch.losses();
     let mut named = Vec::new();
     let program = label(tables.program().as_bytes(), pos, losses);
     if !program.is_empty() {
@@ -194,7 +193,7 @@ fn name_tracks(tables: &ProfileTables<'_>, rows: &[TypeRow], batch: &mut BatchBu
         let sort_index = if is_default { -1 } else { position };
         named.push(Metadata::ThreadSortIndex { pid: Id::None, tid: key.tid, sort_index });
     }
-    batch.batch.metadata.extend(named);
+    batch.extend_metadata(named);
 }
 
 /// Adds the samples of one type to their row.
@@ -227,8 +226,7 @@ impl<'t> SampleRow<'t> {
             self.args.key("", b"labels");
             self.args.json.push_str(&sample.labels);
         }
-        let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
-        let detail = batch.batch.chunk.details.push(&detail);
+        let detail = batch.args(self.args.finish());
         let stack = sample.frame.map_or_else(Default::default, |frame| stacks.frames.stack(frame, batch, pos));
         let track = batch.track_with(&self.key);
         batch.push_sample(self.now_ns, track, stack, detail);

@@ -118,8 +118,7 @@ impl PprofStacks {
         pos: SourcePos,
         batch: &mut BatchBuilder,
     ) -> PprofSample {
-        let SampleFields { locations, values, labels } =
-            SampleFields::read(bytes, tables, pos, &mut batch.batch.losses);
+        let SampleFields { locations, values, labels } = SampleFields::read(bytes, tables, pos, batch.losses());
         let (mut frame, mut has_kept) = (None, false);
         let mut location_frames = Vec::new();
         for &location in locations.iter().rev() {
@@ -134,7 +133,7 @@ impl PprofStacks {
                 if known.is_none() {
                     batch.lose(Loss::MissingText, pos);
                 }
-                let mut kept_count = dropped.kept_count(&location_frames, &mut has_kept, &mut batch.batch.losses);
+                let mut kept_count = dropped.kept_count(&location_frames, &mut has_kept, batch.losses());
                 if let Some(address) = address.filter(|_| kept_count == location_frames.len()) {
                     location_frames.clear();
                     location_frames.push(address);
@@ -144,7 +143,7 @@ impl PprofStacks {
             };
             (frame, has_kept) = (row.frame, row.has_kept);
             if row.is_cut {
-                batch.batch.losses.add_because(DROPPED, Loss::IgnoredMetadata, pos);
+                batch.losses().add_because(DROPPED, Loss::IgnoredMetadata, pos);
                 if has_kept {
                     break;
                 }

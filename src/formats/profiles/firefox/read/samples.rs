@@ -12,7 +12,6 @@ use crate::formats::output::args::ArgsWriter;
 use crate::formats::profiles::firefox::thread::FirefoxStacks;
 use crate::formats::profiles::firefox::wire::{FirefoxObject, FirefoxRow, FirefoxTable};
 use crate::formats::profiles::weight_scale::WeightScale;
-use crate::model::args::Detail;
 use crate::model::sample_measure::{BYTES, NANOSECONDS, SAMPLES};
 use crate::model::{Loss, SourcePos};
 
@@ -91,9 +90,9 @@ impl FirefoxEventBuilder<'_, '_> {
             return Ok(());
         }
         let weights = self.table_weights(table, kind)?;
-        let mut rows = FirefoxTable::open(self.document, table, kind.columns(), &mut self.batch.batch.losses)?;
+        let mut rows = FirefoxTable::open(self.document, table, kind.columns(), self.batch.losses())?;
         let (mut now_ns, mut args) = (self.offset_ns, ArgsWriter::default());
-        while let Some(row) = rows.next(&mut self.batch.batch.losses)? {
+        while let Some(row) = rows.next(self.batch.losses())? {
             let Some(ts_ns) = self.next_time(now_ns, row.get(1), row.get(2)) else {
                 self.batch.lose(Loss::BadTime, SourcePos::Time(now_ns));
                 continue;
@@ -113,7 +112,7 @@ impl FirefoxEventBuilder<'_, '_> {
     fn table_weights(&mut self, table: Option<JsonExtent>, kind: SampleKind) -> Result<TableWeights, ReadError> {
         let document = self.document;
         let members = FirefoxObject::read(document, table)?;
-        let weight_type: Option<String> = document.value(members.get("weightType"), &mut self.batch.batch.losses)?;
+        let weight_type: Option<String> = document.value(members.get("weightType"), self.batch.losses())?;
         let has_column = match members.get("schema") {
             Some(schema) => document.pick(schema, ["weight"])?[0].is_some(),
             None => document.items(members.get("weight")).next()?.is_some(),
@@ -134,7 +133,7 @@ impl FirefoxEventBuilder<'_, '_> {
         let weight = match row.get(3) {
             Some(text) => {
                 let scaled = scale.parse(text);
-                let losses = &mut self.batch.batch.losses;
+                let losses = self.batch.losses();
                 losses.add_many(Loss::BadNumber, pos, u64::from(scaled.is_none()));
                 losses.add_many(Loss::RoundedWeight, pos, u64::from(scaled.is_some_and(|scaled| scaled.is_rounded)));
                 Some(scaled.map_or(0, |scaled| scaled.weight))
@@ -164,7 +163,6 @@ impl FirefoxEventBuilder<'_, '_> {
                 Err(_) => self.batch.lose(Loss::BadRecord, pos),
             }
         }
-        let detail = Detail { args_json: args.finish(), ..Detail::default() };
-        if detail.args_json.is_empty() { 0 } else { self.batch.batch.chunk.details.push(&detail) }
+        self.batch.args(args.finish())
     }
 }
