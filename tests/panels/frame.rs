@@ -37,7 +37,8 @@ fn a_right_click_on_a_head_hides_and_shows_columns_and_they_are_kept() {
     // Quantiles come after the totals, and a column without any number has no unit.
     session.until("a table without the hidden columns", |session| {
         session.harness.get_by_label("Copy").click();
-        let has_columns = |table: String| !table.contains("Distinct") && table.contains("\tp95 (ns)\tUnfinished\n");
+        let has_columns =
+            |table: String| !table.contains("Distinct") && table.contains("\tDeviation (ns)\tUnfinished\n");
         copied(session).is_some_and(has_columns)
     });
     let mut again = session.opened_again(SCREEN, "capture.json");

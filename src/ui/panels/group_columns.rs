@@ -16,30 +16,36 @@ pub(super) enum GroupColumn {
 }
 
 impl GroupColumn {
+    /// The column of the default sort order.
     pub(super) const TOTAL: Self = Self::Number(TotalsColumn::Total);
 
-    /// Numbers before the share, which follows the total.
-    const BEFORE_SHARE: usize = TotalsColumn::Total as usize + 1;
+    /// All columns in the order of the table. Files have the order of [`TotalsColumn::ALL`], which scripts rely on.
+    const ORDER: [Self; 2 + TotalsColumn::ALL.len()] = [
+        Self::Label,
+        Self::Number(TotalsColumn::Count),
+        Self::Number(TotalsColumn::Total),
+        Self::Share,
+        Self::Number(TotalsColumn::Own),
+        Self::Number(TotalsColumn::Mean),
+        Self::Number(TotalsColumn::Min),
+        Self::Number(TotalsColumn::Median),
+        Self::Number(TotalsColumn::P90),
+        Self::Number(TotalsColumn::P95),
+        Self::Number(TotalsColumn::P99),
+        Self::Number(TotalsColumn::Max),
+        Self::Number(TotalsColumn::Deviation),
+        Self::Number(TotalsColumn::Distinct),
+        Self::Number(TotalsColumn::Unfinished),
+    ];
 
     /// Returns the column at an index.
     pub(super) fn at(index: usize) -> Self {
-        match index.checked_sub(1) {
-            None => Self::Label,
-            Some(Self::BEFORE_SHARE) => Self::Share,
-            Some(number) => Self::Number(TotalsColumn::ALL[number - usize::from(number > Self::BEFORE_SHARE)]),
-        }
+        Self::ORDER[index]
     }
 
     /// Returns the index of the column.
-    pub(super) const fn index(self) -> usize {
-        match self {
-            Self::Label => 0,
-            Self::Share => 1 + Self::BEFORE_SHARE,
-            Self::Number(number) => {
-                let number = number as usize;
-                if number < Self::BEFORE_SHARE { 1 + number } else { 2 + number }
-            }
-        }
+    pub(super) fn index(self) -> usize {
+        Self::ORDER.iter().position(|&column| column == self).expect("the order has all columns")
     }
 
     /// Returns the column's number in totals; `None` for a label and a share.
@@ -127,9 +133,9 @@ impl Shares {
 /// The quantiles with their titles when they come from sketches.
 pub(super) const QUANTILES: [(TotalsColumn, &str); 4] = [
     (TotalsColumn::Median, "~p50"),
-    (TotalsColumn::P99, "~p99"),
     (TotalsColumn::P90, "~p90"),
     (TotalsColumn::P95, "~p95"),
+    (TotalsColumn::P99, "~p99"),
 ];
 
 /// Width of a label of two names.
@@ -137,7 +143,7 @@ pub(super) const PAIR_POINTS: f32 = 260.0;
 
 /// The columns of the table of spans by name. Labels have space for some 28 letters. The least used numbers are
 /// hidden where they do not fit.
-pub(super) const COLUMNS: [TableColumn; 2 + TotalsColumn::ALL.len()] = [
+pub(super) const COLUMNS: [TableColumn; GroupColumn::ORDER.len()] = [
     TableColumn::text("Name", 186.0),
     number("Count"),
     number("Total").meaning(
@@ -149,28 +155,29 @@ pub(super) const COLUMNS: [TableColumn; 2 + TotalsColumn::ALL.len()] = [
     number("Self")
         .meaning("Sum of the durations without the time in which child spans run, only the part within the scope."),
     number("Mean").meaning("Mean duration of whole spans, also of those that reach beyond the scope."),
-    quantile("p50").meaning("Median of whole spans: half of them take at most this long. ~ marks a value within 1/32."),
-    quantile("p99").meaning("99 % of the spans, as a whole, take at most this long. ~ marks a value within 1/32."),
     number("Min").meaning("Shortest duration of whole spans, also of those that reach beyond the scope.").spare(2),
+    quantile("p50")
+        .meaning("Median of whole spans: half of them take at most this long. ~ marks a value within 3.1 %."),
+    quantile("p90")
+        .meaning("90 % of the spans, as a whole, take at most this long. ~ marks a value within 3.1 %.")
+        .spare(4),
+    quantile("p95")
+        .meaning("95 % of the spans, as a whole, take at most this long. ~ marks a value within 3.1 %.")
+        .spare(6),
+    quantile("p99").meaning("99 % of the spans, as a whole, take at most this long. ~ marks a value within 3.1 %."),
     number("Max").meaning(
         "Longest duration of whole spans, also of those that reach beyond the scope. So it may be more than the total, \
          which is clipped to the scope.",
     ),
+    number("Deviation")
+        .meaning("Standard deviation of the durations of whole spans, as a measure of how much they differ.")
+        .spare(5),
     number("Distinct")
         .meaning(
             "Time in which at least one span of the group is open on its track, only the part within the scope: \
              recursion counts once.",
         )
         .spare(3),
-    number("Deviation")
-        .meaning("Standard deviation of the durations of whole spans, as a measure of how much they differ.")
-        .spare(5),
-    quantile("p90")
-        .meaning("90 % of the spans, as a whole, take at most this long. ~ marks a value within 1/32.")
-        .spare(4),
-    quantile("p95")
-        .meaning("95 % of the spans, as a whole, take at most this long. ~ marks a value within 1/32.")
-        .spare(6),
     TableColumn::number("Unfinished", 70.0).meaning("Number of spans without an end in the trace.").spare(1),
 ];
 
@@ -182,9 +189,6 @@ const fn number(title: &'static str) -> TableColumn {
 const fn quantile(title: &'static str) -> TableColumn {
     TableColumn::number(title, 70.0)
 }
-
-/// Column of the default sort order.
-pub(super) const FIRST_SORTED: usize = GroupColumn::TOTAL.index();
 
 #[cfg(test)]
 mod tests {

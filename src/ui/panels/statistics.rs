@@ -9,7 +9,7 @@ use egui::{ComboBox, RichText, Role, ScrollArea, Ui, WidgetInfo};
 use super::PanelContext;
 use super::answer_state::{Exactness, show_counting, show_exactness, show_sorting, show_stopped};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
-use super::group_columns::FIRST_SORTED;
+use super::group_columns::GroupColumn;
 use super::group_facts;
 use super::group_label::{group_label, group_word};
 use super::group_lines::GroupLines;
@@ -101,7 +101,7 @@ impl Default for StatisticsPanel {
             error: None,
             facts_error: None,
             rows: GroupRows::default(),
-            table: TableView::new(TABLE, TABLE_ROW_POINTS, Some(FIRST_SORTED)),
+            table: TableView::new(TABLE, TABLE_ROW_POINTS, Some(GroupColumn::TOTAL.index())),
             words: String::new(),
             to_reveal: None,
             facts: None,
