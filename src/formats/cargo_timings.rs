@@ -14,7 +14,7 @@ use super::input::lines::Output;
 use super::input::source::Source;
 use super::json::document::{Document, Element, JsonExtent, TimeUnit};
 use super::output::args::ArgsWriter;
-use super::output::batch::{BatchBuilder, bare, label};
+use super::output::batch::{BatchBuilder, label};
 use super::output::pack::PackedRows;
 use super::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::formats::format::{DataKind, Format, Opener};
@@ -244,12 +244,12 @@ impl UnitLayout {
             let (track, name) = (batch.track_with(&row_key(row)), batch.name(unit.name.as_bytes(), None, unit.pos));
             let detail = batch.args(&unit.args);
             let value = unit.end_ns.abs_diff(unit.start_ns);
-            batch.push(Event { value, detail, ..bare(unit.start_ns, EventKind::Complete, track, name) });
+            batch.push(Event { value, detail, ..Event::new(unit.start_ns, EventKind::Complete, track, name) });
             self.add_flows(&unit, row, batch);
             for part in &unit.parts {
                 let (name, value) =
                     (batch.name(part.name.as_bytes(), None, unit.pos), part.end_ns.abs_diff(part.start_ns));
-                batch.push(Event { value, ..bare(part.start_ns, EventKind::Complete, track, name) });
+                batch.push(Event { value, ..Event::new(part.start_ns, EventKind::Complete, track, name) });
             }
         }
         self.units = units;
@@ -268,9 +268,9 @@ impl UnitLayout {
             let value = self.flows;
             let track = batch.track_with(&row_key(from));
             let ts_ns = ts_ns.min(unit.start_ns);
-            batch.push(Event { value, flags, ..bare(ts_ns, EventKind::FlowStart, track, NameIdx::EMPTY) });
+            batch.push(Event { value, flags, ..Event::new(ts_ns, EventKind::FlowStart, track, NameIdx::EMPTY) });
             let track = batch.track_with(&row_key(row));
-            batch.push(Event { value, flags, ..bare(unit.start_ns, EventKind::FlowEnd, track, NameIdx::EMPTY) });
+            batch.push(Event { value, flags, ..Event::new(unit.start_ns, EventKind::FlowEnd, track, NameIdx::EMPTY) });
         }
     }
 
@@ -315,7 +315,7 @@ impl UnitLayout {
             return batch.lose(Loss::BadCounter, pos);
         };
         let track = batch.counter_track(&counter_key(name), unit);
-        batch.push(Event { value: count.to_bits(), ..bare(ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
+        batch.push(Event { value: count.to_bits(), ..Event::new(ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
     }
 }
 

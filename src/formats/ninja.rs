@@ -5,7 +5,7 @@ use super::input::decimal::nanos_from_millis;
 use super::input::lines::{LineParser, Output, TextLine};
 use super::input::source::Source;
 use super::output::args::{ArgsWriter, push_quoted};
-use super::output::batch::{BatchBuilder, bare};
+use super::output::batch::BatchBuilder;
 use super::output::pack::PackedRows;
 use super::{ReadError, Reader};
 use crate::formats::format::{DataKind, Format, Opener};
@@ -169,7 +169,7 @@ impl NinjaLog {
             let args_json = command.args(self.has_texts, &mut self.args);
             let detail = batch.args(args_json);
             let value = end_ns.abs_diff(command.start_ns);
-            batch.push(Event { value, detail, ..bare(command.start_ns, EventKind::Complete, track, name) });
+            batch.push(Event { value, detail, ..Event::new(command.start_ns, EventKind::Complete, track, name) });
         }
         self.commands = commands;
     }

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::output::batch::bare;
 use super::{BatchSink, ChunkLimits, ReadContext, ReadError, Reader, sniff};
 use crate::model::args::Detail;
 use crate::model::{
@@ -118,7 +117,7 @@ impl BatchSink for CollectingSink {
         let end_of = |begin: &Event| Event {
             ts_ns: begin.ts_ns.strict_add_unsigned(begin.value),
             flags: EventFlags::UNNAMED,
-            ..bare(0, EventKind::End, begin.track, NameIdx::EMPTY)
+            ..Event::new(0, EventKind::End, begin.track, NameIdx::EMPTY)
         };
         let ends: Vec<Event> = batch.chunk.events.iter().filter(is_ended).map(end_of).collect();
         for event in ends.iter().chain(&batch.chunk.events) {

@@ -10,7 +10,7 @@ use super::input::lines::{LineParser, TextLine};
 use super::input::source::{Source, without_mark};
 use super::input::text::parsed;
 use super::output::args::ArgsWriter;
-use super::output::batch::{BatchBuilder, bare, text};
+use super::output::batch::{BatchBuilder, text};
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::model::{Event, EventKind, Id, Loss, SourcePos, TrackKey, TrackKind};
 
@@ -248,7 +248,7 @@ impl LineParser for Zones {
             batch.lose(Loss::NegativeDuration, pos);
         }
         let value = dur_ns.max(0).unsigned_abs();
-        batch.push(Event { value, detail, ..bare(ts_ns, EventKind::Complete, track, name) });
+        batch.push(Event { value, detail, ..Event::new(ts_ns, EventKind::Complete, track, name) });
     }
 }
 
@@ -265,7 +265,7 @@ fn plot(columns: &CsvColumns, cells: &[Cow<'_, [u8]>], ts_ns: i64, pos: SourcePo
         slot: 0,
     };
     let (track, name) = (batch.track_with(&key), batch.name(name, None, pos));
-    batch.push(Event { value: value.to_bits(), ..bare(ts_ns, EventKind::Counter, track, name) });
+    batch.push(Event { value: value.to_bits(), ..Event::new(ts_ns, EventKind::Counter, track, name) });
 }
 
 #[cfg(test)]

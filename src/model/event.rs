@@ -178,11 +178,16 @@ impl Event {
     /// bound by its time.
     pub(crate) const FLOW_OF_LATEST: u16 = 3;
 
+    /// Creates an event without a value and arguments.
+    #[must_use]
+    pub(crate) fn new(ts_ns: i64, kind: EventKind, track: TrackIdx, name: NameIdx) -> Self {
+        Self { ts_ns, value: 0, track, name, detail: 0, depth: 0, kind, flags: EventFlags::NONE }
+    }
+
     /// Returns an instant without arguments; the methods below convert it to other kinds.
     #[must_use]
     pub(crate) fn at(ts_ns: i64, track: TrackIdx, name: NameIdx) -> Self {
-        let (kind, flags) = (EventKind::Instant, EventFlags::NONE);
-        Self { ts_ns, value: 0, track, name, detail: 0, depth: 0, kind, flags }
+        Self::new(ts_ns, EventKind::Instant, track, name)
     }
 
     /// Returns the event as a span.

@@ -248,7 +248,7 @@ impl<'a> ChromeEvents<'a> {
             };
             let parts = [record[RecordField::Name], plain(id), series, record.rare(b"unit")];
             let track = self.track(TrackKind::Counter, &record[RecordField::Pid], &nobody, &parts, spot.pos);
-            self.chunk.events.push(Event { value: number.to_bits(), track, ..bare(spot, EventKind::Counter) });
+            self.chunk.events.push(Event { value: number.to_bits(), track, ..event_at(spot, EventKind::Counter) });
         }
         if series_count == 0 {
             self.losses.add(Loss::BadCounter, spot.pos);
@@ -334,7 +334,7 @@ impl<'a> ChromeEvents<'a> {
         let detail = self.chunk.details.push(&Detail { thread_ts_ns, args_json, ..Detail::default() });
         let objects = JsonValue { text: b"objects", shape: Shape::String, ..nobody };
         let track = self.track(TrackKind::Async, &record[RecordField::Pid], &nobody, &[objects], spot.pos);
-        self.chunk.events.push(Event { track, detail, ..bare(spot, EventKind::Instant) });
+        self.chunk.events.push(Event { track, detail, ..event_at(spot, EventKind::Instant) });
     }
 
     fn add_metadata(&mut self, record: &ChromeRecord<'a>, pos: SourcePos) {
@@ -389,7 +389,7 @@ impl<'a> ChromeEvents<'a> {
 
     /// Creates an event with its details, without a track.
     fn event(&mut self, record: &ChromeRecord<'a>, spot: Spot, kind: EventKind) -> Event {
-        Event { detail: self.detail(record, kind, spot.pos), ..bare(spot, kind) }
+        Event { detail: self.detail(record, kind, spot.pos), ..event_at(spot, kind) }
     }
 
     fn push_event(&mut self, event: Event) {
@@ -475,17 +475,8 @@ impl<'a> ChromeEvents<'a> {
     }
 }
 
-fn bare(spot: Spot, kind: EventKind) -> Event {
-    Event {
-        ts_ns: spot.ts_ns,
-        value: 0,
-        track: TrackIdx(0),
-        name: spot.name,
-        detail: 0,
-        depth: 0,
-        kind,
-        flags: EventFlags::NONE,
-    }
+fn event_at(spot: Spot, kind: EventKind) -> Event {
+    Event::new(spot.ts_ns, kind, TrackIdx(0), spot.name)
 }
 
 /// Returns the digits of a number, which may be in a string. Empty for other values.

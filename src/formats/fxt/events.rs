@@ -10,7 +10,7 @@ use super::names::{FxtText, FxtThread, Provider, ThreadId};
 use super::wire::{TextRef, Words};
 use crate::formats::linux::scheduler::{Scheduler, SchedulerTask, Switch, TaskState};
 use crate::formats::output::args::{ArgsWriter, push_quoted};
-use crate::formats::output::batch::{BatchBuilder, bare, label};
+use crate::formats::output::batch::{BatchBuilder, label};
 use crate::model::args::Detail;
 use crate::model::{
     Event, EventFlags, EventKind, Id, Loss, LossValue, Metadata, NameIdx, SourcePos, TrackKey, TrackKind,
@@ -168,7 +168,7 @@ impl FxtEventBuilder {
         }
         let name = record.batch.name(name_text, Some(category), record.pos);
         let track = record.batch.track_with(&key(TrackKind::Thread, thread));
-        let mut event = bare(ts_ns, kind_of(event_type), track, name);
+        let mut event = Event::new(ts_ns, kind_of(event_type), track, name);
         match event_type {
             event_type::DURATION_COMPLETE => {
                 let end_ns = record.provider.nanos(last_word);
@@ -215,7 +215,7 @@ impl FxtEventBuilder {
             let text = if counter == 0 { format!("{name} {series}") } else { format!("{name}[{counter}] {series}") };
             let track = record.batch.track_with(&TrackKey { name: text.into(), ..key(TrackKind::Counter, thread) });
             let value = value.to_bits();
-            record.batch.push(Event { value, ..bare(ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
+            record.batch.push(Event { value, ..Event::new(ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
         }
     }
 
@@ -380,7 +380,7 @@ impl FxtEventBuilder {
         let Some(ts_ns) = record.nanos(ticks) else { return Some(()) };
         let track = record.batch.track_with(&key(TrackKind::Thread, thread));
         let name = record.batch.name(message, Some(b"log"), record.pos);
-        record.batch.push(bare(ts_ns, EventKind::Instant, track, name));
+        record.batch.push(Event::new(ts_ns, EventKind::Instant, track, name));
         Some(())
     }
 }

@@ -29,7 +29,7 @@ use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::text::{parsed, without_colours};
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::formats::output::batch::BatchBuilder;
 use crate::model::{Event, EventFlags, EventKind, Loss, NameIdx, SourcePos, TrackKey};
 
 pub(crate) const FORMAT: Format = Format {
@@ -140,12 +140,12 @@ impl Babeltrace {
         let track = batch.track_with(&row.key);
         match (kind, name) {
             (EventKind::End, None) => {
-                batch.push(Event { flags: EventFlags::UNNAMED, ..bare(ts_ns, kind, track, NameIdx::EMPTY) });
+                batch.push(Event { flags: EventFlags::UNNAMED, ..Event::new(ts_ns, kind, track, NameIdx::EMPTY) });
             }
-            (EventKind::End, Some(name)) => batch.push(bare(ts_ns, kind, track, name)),
+            (EventKind::End, Some(name)) => batch.push(Event::new(ts_ns, kind, track, name)),
             (_, Some(name)) => {
                 let detail = self.detail(event, batch);
-                batch.push(Event { detail, ..bare(ts_ns, kind, track, name) });
+                batch.push(Event { detail, ..Event::new(ts_ns, kind, track, name) });
             }
             (_, None) => batch.lose(Loss::BadRecord, pos),
         }
@@ -187,7 +187,7 @@ impl Babeltrace {
             batch.lose(Loss::NegativeDuration, event.pos);
         }
         let (value, row) = (dur_ns.unwrap_or(0), batch.track_with(track));
-        batch.push(Event { value, detail, ..bare(begin.ts_ns, EventKind::Complete, row, name) });
+        batch.push(Event { value, detail, ..Event::new(begin.ts_ns, EventKind::Complete, row, name) });
     }
 
     /// Adds a begin without an end: an unfinished span, or an instant if its name never had an end.
@@ -201,13 +201,13 @@ impl Babeltrace {
         write_fields(&begin.fields, &mut self.args);
         let detail = batch.args(self.args.finish());
         let track = batch.track_with(&begin.track);
-        batch.push(Event { detail, ..bare(begin.ts_ns, kind, track, name) });
+        batch.push(Event { detail, ..Event::new(begin.ts_ns, kind, track, name) });
     }
 
     fn instant(&mut self, event: &TimedEvent<'_>, track: &TrackKey, batch: &mut BatchBuilder) {
         let (track, name) = (batch.track_with(track), batch.name(event.line.name, None, event.pos));
         let detail = self.detail(event, batch);
-        batch.push(Event { detail, ..bare(event.ts_ns, EventKind::Instant, track, name) });
+        batch.push(Event { detail, ..Event::new(event.ts_ns, EventKind::Instant, track, name) });
     }
 
     /// Adds the arguments of an event: its fields, and its context without the ids of its row.

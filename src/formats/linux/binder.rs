@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::formats::output::batch::BatchBuilder;
 use crate::model::{Event, EventFlags, EventKind, Loss, NameIdx, SourcePos, TrackIdx};
 
 /// Limit for pending transactions and for threads with open spans; real traces have fewer.
@@ -146,7 +146,7 @@ impl Binder {
         }
         open.push(span);
         let name = span.name(batch, thread.pos);
-        batch.push(Event { detail, ..bare(thread.ts_ns, EventKind::Begin, thread.track, name) });
+        batch.push(Event { detail, ..Event::new(thread.ts_ns, EventKind::Begin, thread.track, name) });
     }
 
     /// Ends the innermost driver span of a thread if it is of this kind.
@@ -157,7 +157,7 @@ impl Binder {
             self.open.remove(&thread.tid);
         }
         let name = span.name(batch, thread.pos);
-        batch.push(bare(thread.ts_ns, EventKind::End, thread.track, name));
+        batch.push(Event::new(thread.ts_ns, EventKind::End, thread.track, name));
     }
 }
 
@@ -173,11 +173,11 @@ impl BinderSpan {
 
 fn instant(batch: &mut BatchBuilder, thread: BinderThread, name: &[u8], detail: u32) {
     let name = batch.name(name, Some(b"binder"), thread.pos);
-    batch.push(Event { detail, ..bare(thread.ts_ns, EventKind::Instant, thread.track, name) });
+    batch.push(Event { detail, ..Event::new(thread.ts_ns, EventKind::Instant, thread.track, name) });
 }
 
 fn flow(batch: &mut BatchBuilder, thread: BinderThread, kind: EventKind, id: i64, depth: u16) {
     let value = xxh3_64(&[b"binder", &id.to_le_bytes()[..]].concat());
     let flags = EventFlags::BIND_ENCLOSING;
-    batch.push(Event { value, depth, flags, ..bare(thread.ts_ns, kind, thread.track, NameIdx::EMPTY) });
+    batch.push(Event { value, depth, flags, ..Event::new(thread.ts_ns, kind, thread.track, NameIdx::EMPTY) });
 }

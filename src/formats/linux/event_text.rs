@@ -13,7 +13,7 @@ use super::tracer_text::function_dur_ns;
 use crate::base::hex::prefixed_hex_number;
 use crate::formats::input::text::parsed;
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::formats::output::batch::BatchBuilder;
 use crate::model::{Event, EventKind, Id, Loss, NameIdx, SourcePos, TrackKey, TrackKind};
 
 /// An event parsed from a line.
@@ -152,7 +152,7 @@ impl KernelText {
         // u32::MAX means that the CPU left its idle state.
         let state = if state == i64::from(u32::MAX) { -1 } else { state };
         let value = (state as f64).to_bits();
-        batch.push(Event { value, ..bare(event.ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
+        batch.push(Event { value, ..Event::new(event.ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
     }
 
     /// Adds a function graph entry: `| f() {`, later `1.5 us | }`, or `0.5 us | g();` for a leaf.
@@ -219,7 +219,7 @@ impl KernelText {
         let detail = batch.args(args.finish());
         let track = batch.track_with(&self.thread(event.tid));
         let name = batch.name(event.name, None, event.pos);
-        batch.push(Event { detail, ..bare(event.ts_ns, EventKind::Instant, track, name) });
+        batch.push(Event { detail, ..Event::new(event.ts_ns, EventKind::Instant, track, name) });
     }
 
     /// Ends the span of the current system call of a thread.
@@ -258,7 +258,7 @@ impl KernelText {
                 let Some(shown) = shown else { return };
                 (shown, key, detail)
             }
-            None => (bare(ts_ns, EventKind::Instant, track, batch.name(name, None, pos)), "fields", fields),
+            None => (Event::new(ts_ns, EventKind::Instant, track, batch.name(name, None, pos)), "fields", fields),
         };
         self.args.clear();
         if !detail.is_empty() {

@@ -6,7 +6,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::formats::output::batch::BatchBuilder;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, SourcePos, TrackIdx, TrackKey};
 
 /// Limit for nested functions; the kernel's own graph stack has 50 entries.
@@ -67,7 +67,7 @@ impl FunctionSpan {
 
     /// Adds the function as a span.
     pub(super) fn add_span(&self, name: &[u8], track: TrackIdx, batch: &mut BatchBuilder) {
-        let span = bare(self.start_ns, EventKind::Complete, track, batch.name(name, None, self.pos));
+        let span = Event::new(self.start_ns, EventKind::Complete, track, batch.name(name, None, self.pos));
         if let Some(dur_ns) = self.dur_ns {
             batch.push(Event { value: dur_ns.min(i64::MAX.abs_diff(self.start_ns)), ..span });
         } else {
@@ -210,7 +210,7 @@ impl FunctionCalls {
             let track = batch.track_with(&key(owner));
             for function in stack {
                 let name = batch.name(&function.name, None, function.pos);
-                batch.push(bare(function.start_ns, EventKind::Begin, track, name));
+                batch.push(Event::new(function.start_ns, EventKind::Begin, track, name));
                 function.only_callees.iter().rev().for_each(|(name, span)| span.add_span(name, track, batch));
             }
         }

@@ -16,7 +16,7 @@ use super::tracer_text::{comm_and_tid, function_dur_ns};
 use crate::formats::input::decimal::{nanos_from_micros, nanos_from_seconds};
 use crate::formats::input::text::parsed;
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::formats::output::batch::BatchBuilder;
 use crate::model::{Event, EventKind, Loss, SourcePos, TrackIdx, TrackKey};
 
 /// A parsed line of a graph.
@@ -315,7 +315,7 @@ fn add_comment(
 ) {
     let detail = batch.args(args_json);
     let name = batch.name(name, None, pos);
-    batch.push(Event { detail, ..bare(ts_ns, EventKind::Instant, track, name) });
+    batch.push(Event { detail, ..Event::new(ts_ns, EventKind::Instant, track, name) });
 }
 
 #[cfg(test)]

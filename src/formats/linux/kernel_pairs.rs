@@ -5,7 +5,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::formats::output::args::push_quoted;
-use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::formats::output::batch::BatchBuilder;
 use crate::model::{Event, EventKind, Id, SourcePos, TrackKey, TrackKind};
 
 /// Limit for starts that wait for their ends: one per CPU, or per thread that works.
@@ -260,7 +260,7 @@ impl KernelPairs {
         }
         let (track, detail) = (batch.track_with(&key.1), open.detail(batch));
         let name = batch.name(open.label.as_bytes(), Some(pair.category.as_bytes()), open.pos);
-        batch.push(Event { value: dur_ns, detail, ..bare(open.ts_ns, EventKind::Complete, track, name) });
+        batch.push(Event { value: dur_ns, detail, ..Event::new(open.ts_ns, EventKind::Complete, track, name) });
         true
     }
 
@@ -291,7 +291,7 @@ impl OpenPair {
     fn push_instant(&self, batch: &mut BatchBuilder) {
         let (track, detail) = (batch.track_with(&self.thread), self.detail(batch));
         let name = batch.name(&self.name, None, self.pos);
-        batch.push(Event { detail, ..bare(self.ts_ns, EventKind::Instant, track, name) });
+        batch.push(Event { detail, ..Event::new(self.ts_ns, EventKind::Instant, track, name) });
     }
 }
 

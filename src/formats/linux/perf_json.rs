@@ -16,7 +16,7 @@ use crate::formats::json::document::Document;
 use crate::formats::json::outline::Outline;
 use crate::formats::json::sniff::looks_like_json;
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::output::batch::{BatchBuilder, STACK_FRAMES_MAX, bare};
+use crate::formats::output::batch::{BatchBuilder, STACK_FRAMES_MAX};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Event, EventKind, Loss, Metadata, SourcePos, StackIdx, TrackIdx};
 
@@ -190,7 +190,7 @@ impl SampleBuilder {
         let &TextEvent { ts_ns, tid, cpu, name, pos, .. } = event;
         let shown = match tracepoint {
             JsonTracepoint::Call(call) => self.calls.event(batch, CallThread { ts_ns, tid, track }, call, pos),
-            _ => Some(bare(ts_ns, EventKind::Instant, track, batch.name(name, None, pos))),
+            _ => Some(Event::new(ts_ns, EventKind::Instant, track, batch.name(name, None, pos))),
         };
         let Some(shown) = shown else { return };
         self.args.clear();

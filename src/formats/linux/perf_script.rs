@@ -24,7 +24,7 @@ use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
 use crate::formats::input::text::{parsed, split_word};
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::output::batch::{BatchBuilder, STACK_FRAMES_MAX, bare};
+use crate::formats::output::batch::{BatchBuilder, STACK_FRAMES_MAX};
 use crate::formats::{ReadError, Reader};
 use crate::model::{Event, EventKind, Loss, LossValue, NameIdx, SourcePos};
 
@@ -504,7 +504,7 @@ impl PerfScript {
         let detail = batch.args(self.args.finish());
         let track = batch.track_with(&self.kernel.thread(pending.tid));
         let value = u64::from(stack.0);
-        batch.push(Event { value, detail, ..bare(pending.ts_ns, EventKind::Sample, track, NameIdx::EMPTY) });
+        batch.push(Event { value, detail, ..Event::new(pending.ts_ns, EventKind::Sample, track, NameIdx::EMPTY) });
     }
 }
 

@@ -26,7 +26,7 @@ use self::off_cpu::OffCpu;
 pub(crate) use self::task_state::{TaskChange, TaskState};
 use super::thread_table::{THREADS_MAX, TaskName, ThreadTable, push_kernel_name, short_name};
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::formats::output::batch::BatchBuilder;
 use crate::model::{
     Event, EventFlags, EventKind, Id, Loss, NameIdx, SourcePos, StackIdx, TrackIdx, TrackKey, TrackKind,
 };
@@ -306,7 +306,7 @@ impl Scheduler {
         let Some(track) = self.state_track(batch, &task, pos) else { return batch.lose(Loss::OverLimit, pos) };
         let detail = batch.args(self.args.finish());
         let name = batch.name(state.name().as_bytes(), Some(state.letters().as_bytes()), pos);
-        batch.push(Event { detail, flags: state.flags(), ..bare(ts_ns, EventKind::State, track, name) });
+        batch.push(Event { detail, flags: state.flags(), ..Event::new(ts_ns, EventKind::State, track, name) });
     }
 
     /// Adds a `sched_waking` or a `sched_wakeup`, of which the first counts. `waker` is the thread that emitted the
@@ -408,7 +408,7 @@ impl Scheduler {
         if let Some(tid) = self.lasting.take()
             && let Some(track) = self.state_track(batch, &SchedulerTask { tid, ..SchedulerTask::default() }, pos)
         {
-            let last = bare(self.newest_ns, EventKind::State, track, NameIdx::EMPTY);
+            let last = Event::new(self.newest_ns, EventKind::State, track, NameIdx::EMPTY);
             batch.push(Event { flags: EventFlags::UNFINISHED, ..last });
         }
     }
@@ -447,7 +447,7 @@ impl Scheduler {
             RunEnd::Switched(_) => EventFlags::PLACED,
             RunEnd::Unfinished => EventFlags::UNFINISHED.with(EventFlags::PLACED),
         };
-        batch.push(Event { value, detail, flags, ..bare(ran.since_ns, EventKind::Complete, track, name) });
+        batch.push(Event { value, detail, flags, ..Event::new(ran.since_ns, EventKind::Complete, track, name) });
     }
 
     /// Adds a state of a thread.
@@ -466,7 +466,7 @@ impl Scheduler {
         let Some(track) = self.state_track(batch, task, pos) else { return batch.lose(Loss::OverLimit, pos) };
         let NewState { name, letters, flags, detail } = state;
         let name = batch.name(name.as_bytes(), (!name.is_empty()).then_some(letters.as_bytes()), pos);
-        batch.push(Event { detail, flags, ..bare(ts_ns, EventKind::State, track, name) });
+        batch.push(Event { detail, flags, ..Event::new(ts_ns, EventKind::State, track, name) });
     }
 
     /// Ends the state of the thread that had this id before, in another process.
@@ -475,7 +475,7 @@ impl Scheduler {
         if let Some(former) = self.threads.get_mut(tid).filter(|thread| thread.pid != pid) {
             let former_pid = process_id(self.host.as_deref(), former.pid);
             let track = batch.track_with(&TrackKey::new(TrackKind::State, former_pid, Id::Number(tid)));
-            batch.push(bare(ts_ns, EventKind::State, track, NameIdx::EMPTY));
+            batch.push(Event::new(ts_ns, EventKind::State, track, NameIdx::EMPTY));
             let name = std::mem::take(&mut former.name);
             *former = ScheduledThread { name, ..ScheduledThread::new(pid) };
         }

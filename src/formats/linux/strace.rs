@@ -27,7 +27,7 @@ use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
 use crate::formats::input::text::split_word;
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::output::batch::{BatchBuilder, STACK_FRAMES_MAX, bare};
+use crate::formats::output::batch::{BatchBuilder, STACK_FRAMES_MAX};
 use crate::formats::{ChunkLimits, ReadError, Reader};
 use crate::model::{Event, EventKind, Loss, Metadata, SourcePos};
 
@@ -262,7 +262,7 @@ impl Strace {
             self.supersede(batch, tid, self.threads.tid_of(id));
         }
         let (track, name) = (batch.track_with(&self.threads.key(tid)), batch.name(note, None, pos));
-        batch.push(bare(ts_ns, EventKind::Instant, track, name));
+        batch.push(Event::new(ts_ns, EventKind::Instant, track, name));
     }
 
     /// Reads the message at the end of a line that a process was attached.
@@ -319,7 +319,7 @@ impl Strace {
         }
         let args_json = self.args.finish();
         let detail = batch.args(args_json);
-        Event { detail, ..bare(call.start_ns, EventKind::Complete, track, name) }
+        Event { detail, ..Event::new(call.start_ns, EventKind::Complete, track, name) }
     }
 }
 

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::formats::input::text::parsed;
-use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::formats::output::batch::BatchBuilder;
 use crate::model::{Event, EventFlags, EventKind, NameIdx, SourcePos, TrackIdx};
 
 /// Number of the exit of `rt_sigreturn`, whose registers the kernel has replaced by those of the interrupted program.
@@ -142,7 +142,7 @@ impl ThreadCalls {
         } else if self.0.insert(tid, current).is_some_and(CurrentCall::is_open) {
             batch.push(end_of_current(ts_ns, track));
         }
-        Some(bare(ts_ns, kind, track, batch.name(&call.name, None, pos)))
+        Some(Event::new(ts_ns, kind, track, batch.name(&call.name, None, pos)))
     }
 
     /// Marks the call of a thread as ended before its exit. Returns whether its span was open.
@@ -166,7 +166,7 @@ impl CurrentCall {
 
 /// Returns the end of the current call of a thread, which is its innermost open span.
 pub(crate) fn end_of_current(ts_ns: i64, track: TrackIdx) -> Event {
-    Event { flags: EventFlags::UNNAMED, ..bare(ts_ns, EventKind::End, track, NameIdx::EMPTY) }
+    Event { flags: EventFlags::UNNAMED, ..Event::new(ts_ns, EventKind::End, track, NameIdx::EMPTY) }
 }
 
 /// Returns the event kind of a tracepoint for all calls.

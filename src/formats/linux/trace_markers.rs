@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::scheduler::Scheduler;
 use crate::formats::input::text::parsed;
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::formats::output::batch::BatchBuilder;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, NameIdx, SourcePos, TrackKey, TrackKind};
 
 /// The thread that wrote a marker, and the time.
@@ -78,7 +78,7 @@ pub(crate) fn marker(scheduler: &mut Scheduler, batch: &mut BatchBuilder, writte
     let is_unnamed = matches!(kind, EventKind::End | EventKind::AsyncEnd) && name == NameIdx::EMPTY;
     let flags = if is_unnamed { EventFlags::UNNAMED } else { EventFlags::NONE };
     let detail = batch.args(write_args(args).finish());
-    batch.push(Event { value, detail, flags, ..bare(ts_ns, kind, track, name) });
+    batch.push(Event { value, detail, flags, ..Event::new(ts_ns, kind, track, name) });
 }
 
 /// The parts that Chromium adds to the name of a span.

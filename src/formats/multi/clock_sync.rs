@@ -104,15 +104,14 @@ impl KnownSyncs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::output::batch::bare;
-    use crate::model::{NameRow, TrackIdx};
+    use crate::model::{Event, NameRow, TrackIdx};
 
     fn batch(names_before: u32, names: &[&str], instants: &[(i64, u32, &str)]) -> Batch {
         let names = names.iter().map(|&text| NameRow::new(text.into(), None)).collect();
         let mut batch = Batch { names, names_before, ..Batch::default() };
         for &(ts_ns, name, args_json) in instants {
             let detail = batch.chunk.details.push(&Detail { args_json, ..Detail::default() });
-            let instant = bare(ts_ns, EventKind::Instant, TrackIdx(0), NameIdx(name));
+            let instant = Event::new(ts_ns, EventKind::Instant, TrackIdx(0), NameIdx(name));
             batch.chunk.events.push(crate::model::Event { detail, ..instant });
         }
         batch

@@ -22,7 +22,7 @@ use crate::base::budget::Budget;
 use crate::base::budget_shares::BudgetShare;
 use crate::formats::ReadError;
 use crate::formats::input::lines::Output;
-use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::formats::output::batch::BatchBuilder;
 use crate::model::{Event, EventFlags, EventKind, GroupPath, Id, Loss, Metadata, SourcePos, TrackKey};
 
 /// Approximate memory of a span without its texts.
@@ -397,7 +397,7 @@ fn emit(batch: &mut BatchBuilder, span: &ServiceSpan, row: usize, args: &mut Str
         None => &span.args,
     };
     let detail = batch.args(args_json);
-    let mut event = Event { detail, ..bare(span.start_ns, EventKind::Complete, track, name) };
+    let mut event = Event { detail, ..Event::new(span.start_ns, EventKind::Complete, track, name) };
     match span.end_ns.checked_sub(span.start_ns) {
         _ if span.is_unfinished() => event.flags = EventFlags::UNFINISHED,
         Some(dur_ns) if dur_ns >= 0 => event.value = dur_ns.unsigned_abs(),
@@ -407,7 +407,7 @@ fn emit(batch: &mut BatchBuilder, span: &ServiceSpan, row: usize, args: &mut Str
     for point in &span.points {
         let name = batch.name(&point.name, None, pos);
         let detail = batch.args(&point.args);
-        batch.push(Event { detail, ..bare(point.ts_ns, EventKind::Instant, track, name) });
+        batch.push(Event { detail, ..Event::new(point.ts_ns, EventKind::Instant, track, name) });
     }
 }
 
@@ -419,6 +419,6 @@ fn arrow(batch: &mut BatchBuilder, parent: SpanPlace, child: &ChildEnd) {
     let name = batch.name(&child.name, None, child.pos);
     let [from, to] = [parent, child.place].map(|place| batch.track_with(&key(place.service, place.row)));
     let (value, flags) = (child.id, EventFlags::BIND_ENCLOSING);
-    batch.push(Event { value, flags, ..bare(parent.start_ns, EventKind::FlowStart, from, name) });
-    batch.push(Event { value, flags, ..bare(child.place.start_ns, EventKind::FlowEnd, to, name) });
+    batch.push(Event { value, flags, ..Event::new(parent.start_ns, EventKind::FlowStart, from, name) });
+    batch.push(Event { value, flags, ..Event::new(child.place.start_ns, EventKind::FlowEnd, to, name) });
 }

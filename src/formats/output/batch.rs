@@ -8,8 +8,8 @@ use super::row_index::{bounded_row, next_row};
 use crate::formats::{BatchSink, ChunkLimits, ReadContext, ReadError};
 use crate::model::args::Detail;
 use crate::model::{
-    Batch, Event, EventFlags, EventKind, Id, Loss, LossValue, Losses, Metadata, NameIdx, NameRow, Names, OF_THREAD,
-    SourcePos, StackIdx, TrackIdx, TrackKey, TrackKind,
+    Batch, Event, EventKind, Id, Loss, LossValue, Losses, Metadata, NameIdx, NameRow, Names, OF_THREAD, SourcePos,
+    StackIdx, TrackIdx, TrackKey, TrackKind,
 };
 
 /// Events of a batch; large enough that its tables are small in comparison.
@@ -169,7 +169,7 @@ impl BatchBuilder {
     /// Adds a sample with a stack, which is a row of the batch.
     pub(crate) fn push_sample(&mut self, ts_ns: i64, track: TrackIdx, stack: StackIdx, detail: u32) {
         let value = u64::from(stack.0);
-        self.push(Event { value, detail, ..bare(ts_ns, EventKind::Sample, track, NameIdx::EMPTY) });
+        self.push(Event { value, detail, ..Event::new(ts_ns, EventKind::Sample, track, NameIdx::EMPTY) });
     }
 
     /// Returns the row of a stack. Frames have a name and a module, which may be empty, outermost first.
@@ -365,11 +365,6 @@ fn empty_batch(names: &NameTable, events_max: usize) -> Batch {
     let usual = events_max.min(RESERVED_EVENTS_MAX);
     batch.chunk.events.reserve(usual + usual / 8);
     batch
-}
-
-/// Creates an event with default values.
-pub(crate) fn bare(ts_ns: i64, kind: EventKind, track: TrackIdx, name: NameIdx) -> Event {
-    Event { ts_ns, value: 0, track, name, detail: 0, depth: 0, kind, flags: EventFlags::NONE }
 }
 
 /// Converts bytes to text: replaces invalid UTF-8, and truncates very long text.

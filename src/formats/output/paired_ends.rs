@@ -94,7 +94,6 @@ impl PairedEnds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::output::batch::bare;
     use crate::model::{NameIdx, TrackIdx};
 
     /// Returns time and value of the remaining events of one track; `cuts` are batch boundaries.
@@ -109,7 +108,7 @@ mod tests {
                 ends.begin_batch();
                 ends.add_track(Some(7));
             }
-            ends.push(&mut batch, Event { flags, ..bare(ts_ns, kind, TrackIdx(0), NameIdx::EMPTY) });
+            ends.push(&mut batch, Event { flags, ..Event::new(ts_ns, kind, TrackIdx(0), NameIdx::EMPTY) });
         }
         all.append(&mut batch);
         all.iter().map(|event| (event.ts_ns, event.value)).collect()
@@ -153,7 +152,7 @@ mod tests {
         ends.add_track(None);
         let mut events = Vec::new();
         for (ts_ns, (kind, flags)) in [(0, BEGIN), (5, END)] {
-            ends.push(&mut events, Event { flags, ..bare(ts_ns, kind, TrackIdx(0), NameIdx::EMPTY) });
+            ends.push(&mut events, Event { flags, ..Event::new(ts_ns, kind, TrackIdx(0), NameIdx::EMPTY) });
         }
         assert_eq!(events.len(), 2);
     }

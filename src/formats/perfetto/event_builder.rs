@@ -9,7 +9,7 @@ use super::parse::{CounterValue, EventFields, OwnTime, RareFields};
 use super::sequence::Sequence;
 use super::tracks::{PerfettoTracks, TrackNumber};
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::formats::output::batch::BatchBuilder;
 use crate::formats::protobuf::decode::Fields;
 use crate::model::{Event, EventFlags, EventKind, Loss, NameIdx, SourcePos};
 
@@ -217,7 +217,8 @@ impl PerfettoEventBuilder<'_> {
             return self.batch.lose(Loss::BadCounter, self.pos);
         }
         let track = self.batch.track(track, self.tracks);
-        self.batch.push(Event { value: value.to_bits(), ..bare(ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
+        self.batch
+            .push(Event { value: value.to_bits(), ..Event::new(ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
     }
 
     fn sum(&mut self, uuid: u64, distance: i64) -> i64 {

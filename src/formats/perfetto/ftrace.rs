@@ -25,7 +25,7 @@ use crate::formats::linux::scheduler::{BlockedReason, Scheduler, SchedulerTask, 
 use crate::formats::linux::syscalls::SystemCall;
 use crate::formats::linux::trace_markers::{MarkerSource, marker};
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::formats::output::batch::BatchBuilder;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Event, EventKind, Id, Loss, NameIdx, SourcePos, TrackIdx};
@@ -350,7 +350,7 @@ impl<'t> KernelEventBuilder<'t> {
         args.number("cpu", cpu);
         let detail = self.batch.args(args.finish());
         let (track, name) = (self.thread_track(tid), self.batch.name(&call.name, None, self.pos));
-        self.batch.push(Event { detail, ..bare(ts_ns, call.kind, track, name) });
+        self.batch.push(Event { detail, ..Event::new(ts_ns, call.kind, track, name) });
     }
 
     fn switch(&mut self, cpu: u64, ts_ns: i64, bytes: &[u8]) {
@@ -448,7 +448,8 @@ impl<'t> KernelEventBuilder<'t> {
 
     pub(super) fn push_counter(&mut self, ts_ns: i64, track: TrackNumber, value: f64) {
         let track = self.batch.track(track, self.tracks);
-        self.batch.push(Event { value: value.to_bits(), ..bare(ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
+        self.batch
+            .push(Event { value: value.to_bits(), ..Event::new(ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
     }
 }
 

@@ -18,7 +18,6 @@ use super::limits::has_room;
 use super::packet_events::ArgForm::Unsigned;
 use super::packet_events::{PacketArg, async_id, known, number_in, signed_in, text_in, write_args};
 use super::tracks::TrackNumber;
-use crate::formats::output::batch::bare;
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, NameIdx};
 
@@ -399,7 +398,7 @@ impl KernelEventBuilder<'_> {
         let (kind, name) = if is_begin { (EventKind::Begin, &*name) } else { (EventKind::End, "") };
         let flags = if is_begin { EventFlags::NONE } else { EventFlags::UNNAMED };
         let name = self.batch.name(name.as_bytes(), is_begin.then_some(category.as_bytes()), self.pos);
-        self.batch.push(Event { flags, ..bare(ts_ns, kind, track, name) });
+        self.batch.push(Event { flags, ..Event::new(ts_ns, kind, track, name) });
     }
 
     /// Adds a command of a virtual video device.
@@ -421,10 +420,10 @@ impl KernelEventBuilder<'_> {
         }
         if !states.insert(track.into()) {
             let flags = EventFlags::UNNAMED;
-            self.batch.push(Event { flags, ..bare(ts_ns, EventKind::End, index, NameIdx::EMPTY) });
+            self.batch.push(Event { flags, ..Event::new(ts_ns, EventKind::End, index, NameIdx::EMPTY) });
         }
         let name = self.batch.name(state.as_bytes(), Some(b"power"), self.pos);
-        self.batch.push(bare(ts_ns, EventKind::Begin, index, name));
+        self.batch.push(Event::new(ts_ns, EventKind::Begin, index, name));
     }
 
     /// Adds an instant of a process that the kernel kills to free memory.
@@ -522,7 +521,7 @@ impl KernelEventBuilder<'_> {
         let track = self.thread_track(event.tid);
         let (depth, flags) = (Event::FLOW_OF_INSTANT, EventFlags::BIND_ENCLOSING);
         let value = async_id("v4l2", &key);
-        self.batch.push(Event { value, depth, flags, ..bare(ts_ns, kind, track, NameIdx::EMPTY) });
+        self.batch.push(Event { value, depth, flags, ..Event::new(ts_ns, kind, track, NameIdx::EMPTY) });
     }
 }
 

@@ -7,7 +7,6 @@ use super::kernel_fields::{
 };
 use super::kernel_names::{KernelEvent, last};
 use super::kernel_state::{Fence, QueuedJob};
-use crate::formats::output::batch::bare;
 use crate::formats::protobuf::decode::ProtoValue;
 use crate::model::{Event, EventKind, Loss};
 
@@ -153,6 +152,6 @@ impl KernelEventBuilder<'_> {
         }
         let track = self.gpu_track(track);
         let name = self.batch.name(name.as_bytes(), Some(b"graphics"), self.pos);
-        self.batch.push(Event { detail, ..bare(ts_ns, kind, track, name) });
+        self.batch.push(Event { detail, ..Event::new(ts_ns, kind, track, name) });
     }
 }

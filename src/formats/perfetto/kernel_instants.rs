@@ -8,7 +8,6 @@ use super::kernel_fields::{ftrace_event, generic_event, generic_field};
 use super::kernel_names::{KernelEvent, last};
 use super::kernel_types::KernelTypes;
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::output::batch::bare;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::model::{Event, EventKind, Loss};
 
@@ -32,7 +31,7 @@ impl KernelEventBuilder<'_> {
         let detail = self.batch.args(args.finish());
         let track = self.thread_track(event.tid);
         let name = self.batch.name(name.as_bytes(), None, self.pos);
-        self.batch.push(Event { detail, ..bare(ts_ns, EventKind::Instant, track, name) });
+        self.batch.push(Event { detail, ..Event::new(ts_ns, EventKind::Instant, track, name) });
     }
 }
 

@@ -5,7 +5,6 @@ use super::ftrace::KernelEventBuilder;
 use super::kernel_fields::{ftrace_event, net_device_event, socket_state_event};
 use super::kernel_names::{KernelEvent, last};
 use super::limits::has_room;
-use crate::formats::output::batch::bare;
 use crate::formats::protobuf::decode::ProtoValue;
 use crate::model::{Event, EventFlags, EventKind, Loss};
 
@@ -95,7 +94,7 @@ impl KernelEventBuilder<'_> {
         if open_connection.is_some() {
             let name = self.batch.name(b"", None, self.pos);
             let flags = EventFlags::UNNAMED;
-            self.batch.push(Event { flags, ..bare(ts_ns, EventKind::End, track, name) });
+            self.batch.push(Event { flags, ..Event::new(ts_ns, EventKind::End, track, name) });
         }
         if state == CLOSED {
             self.kernel.network.connections.remove(&address);
@@ -110,6 +109,6 @@ impl KernelEventBuilder<'_> {
             _ => (*name).to_owned(),
         };
         let name = self.batch.name(name.as_bytes(), Some(b"network"), self.pos);
-        self.batch.push(bare(ts_ns, EventKind::Begin, track, name));
+        self.batch.push(Event::new(ts_ns, EventKind::Begin, track, name));
     }
 }

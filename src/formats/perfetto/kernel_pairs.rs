@@ -7,7 +7,6 @@ use super::kernel_fields::ftrace_event;
 use super::kernel_instants::write_typed;
 use super::kernel_names::NamePart::{Cpu, Function, Number as NumberOf, Text};
 use super::kernel_names::{KernelEvent, NamePart};
-use crate::formats::output::batch::bare;
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Event, EventFlags, EventKind, Loss};
 
@@ -221,6 +220,6 @@ impl KernelEventBuilder<'_> {
         let name = if is_end { String::new() } else { event.name(name) };
         let category = (!is_end).then_some(category.as_bytes());
         let name = self.batch.name(name.as_bytes(), category, self.pos);
-        self.batch.push(Event { detail, flags, ..bare(ts_ns, kind, track, name) });
+        self.batch.push(Event { detail, flags, ..Event::new(ts_ns, kind, track, name) });
     }
 }

@@ -14,7 +14,6 @@ use super::kernel_names::NamePart::{
 use super::kernel_names::{KernelEvent, NamePart, last};
 use super::limits::has_room;
 use crate::formats::linux::kernel_pairs::SOFTIRQS;
-use crate::formats::output::batch::bare;
 use crate::formats::protobuf::decode::ProtoValue;
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Event, EventFlags, EventKind, Id, TrackKey, TrackKind};
@@ -340,7 +339,7 @@ impl KernelEventBuilder<'_> {
         let flags = if is_unnamed { EventFlags::UNNAMED } else { EventFlags::default() };
         let category = (!name.is_empty()).then_some(span.category.as_bytes());
         let name = self.batch.name(name.as_bytes(), category, self.pos);
-        self.batch.push(Event { detail, flags, ..bare(ts_ns, kind, track, name) });
+        self.batch.push(Event { detail, flags, ..Event::new(ts_ns, kind, track, name) });
     }
 
     /// Begins or ends the CMA allocation of an event. Returns the pages that an ended one has moved, as members of an

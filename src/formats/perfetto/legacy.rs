@@ -8,7 +8,7 @@ use super::fields::{flow_direction, instant_event_scope, track_event};
 use super::legacy_event::Legacy;
 use super::tracks::TrackNumber;
 use super::values::annotation_name;
-use crate::formats::output::batch::{bare, label, text};
+use crate::formats::output::batch::{label, text};
 use crate::formats::protobuf::decode::Fields;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, LossValue, Metadata, TrackKey, TrackKind};
 
@@ -53,7 +53,7 @@ impl PerfettoEventBuilder<'_> {
         let thread_dur_ns = legacy.thread_dur_us.and_then(|us| us.checked_mul(1000));
         let track = self.batch.track(track, self.tracks);
         let detail = self.detail(event, thread_ts_ns, thread_dur_ns);
-        let mut made = Event { detail, ..bare(ts_ns, kind, track, name) };
+        let mut made = Event { detail, ..Event::new(ts_ns, kind, track, name) };
         match kind {
             EventKind::Complete => match legacy.dur_us.map(|us| us.checked_mul(1000)) {
                 Some(Some(dur_ns)) if dur_ns >= 0 => made.value = dur_ns.unsigned_abs().min(i64::MAX.abs_diff(ts_ns)),
@@ -127,7 +127,7 @@ impl PerfettoEventBuilder<'_> {
         let detail = self.detail(event, thread_ts_ns, None);
         let is_unnamed = event.name.is_none() && event.name_iid == 0 && legacy.name_iid == 0;
         let flags = if is_unnamed && kind == EventKind::AsyncEnd { EventFlags::UNNAMED } else { EventFlags::NONE };
-        self.batch.push(Event { value, detail, flags, ..bare(ts_ns, kind, track, name) });
+        self.batch.push(Event { value, detail, flags, ..Event::new(ts_ns, kind, track, name) });
     }
 
     fn legacy_flow(&mut self, event: &TrackEvent<'_>, legacy: &Legacy<'_>, ts_ns: i64, kind: EventKind) {
@@ -142,7 +142,7 @@ impl PerfettoEventBuilder<'_> {
         let binds_around = kind != EventKind::FlowEnd || legacy.binds_enclosing;
         let flags = if binds_around { EventFlags::BIND_ENCLOSING } else { EventFlags::NONE };
         let detail = self.detail(event, None, None);
-        self.batch.push(Event { value, detail, flags, ..bare(ts_ns, kind, track, name) });
+        self.batch.push(Event { value, detail, flags, ..Event::new(ts_ns, kind, track, name) });
     }
 
     /// Adds a counter series for each numeric annotation.
@@ -161,7 +161,7 @@ impl PerfettoEventBuilder<'_> {
             let series = text(series, self.pos, losses);
             let track = self.tracks.named_counter(pid.clone(), format!("{name}{id} {series}").trim(), "");
             let track = self.batch.track(track, self.tracks);
-            self.batch.push(Event { value: value.to_bits(), ..bare(ts_ns, EventKind::Counter, track, row) });
+            self.batch.push(Event { value: value.to_bits(), ..Event::new(ts_ns, EventKind::Counter, track, row) });
         }
         if !has_series {
             self.batch.lose(Loss::BadCounter, self.pos);

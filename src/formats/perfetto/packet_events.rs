@@ -6,7 +6,6 @@ use super::ftrace::KernelEventBuilder;
 use super::kernel_names::last;
 use super::tracks::TrackNumber;
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::output::batch::bare;
 use crate::formats::protobuf::decode::ProtoValue;
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, TrackIdx, TrackKey, TrackKind};
@@ -116,7 +115,7 @@ impl KernelEventBuilder<'_> {
     pub(super) fn push_message(&mut self, ts_ns: i64, track: TrackIdx, name: &[u8], category: Option<&[u8]>) {
         let detail = self.written_args();
         let name = self.batch.name(name, category, self.pos);
-        self.batch.push(Event { detail, ..bare(ts_ns, EventKind::Instant, track, name) });
+        self.batch.push(Event { detail, ..Event::new(ts_ns, EventKind::Instant, track, name) });
     }
 
     /// Begins a span that may overlap others, with the arguments written so far.
@@ -124,7 +123,7 @@ impl KernelEventBuilder<'_> {
         let detail = self.written_args();
         let track = self.batch.track(track, self.tracks);
         let name = self.batch.name(name.as_bytes(), Some(category.as_bytes()), self.pos);
-        self.batch.push(Event { value: id, detail, ..bare(ts_ns, EventKind::AsyncBegin, track, name) });
+        self.batch.push(Event { value: id, detail, ..Event::new(ts_ns, EventKind::AsyncBegin, track, name) });
     }
 
     /// Ends a span that may overlap others, with the arguments written so far.
@@ -133,7 +132,7 @@ impl KernelEventBuilder<'_> {
         let track = self.batch.track(track, self.tracks);
         let name = self.batch.name(b"", None, self.pos);
         let flags = EventFlags::UNNAMED;
-        self.batch.push(Event { value: id, detail, flags, ..bare(ts_ns, EventKind::AsyncEnd, track, name) });
+        self.batch.push(Event { value: id, detail, flags, ..Event::new(ts_ns, EventKind::AsyncEnd, track, name) });
     }
 
     /// Adds a span that may overlap others, with the arguments written so far.

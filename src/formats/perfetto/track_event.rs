@@ -2,7 +2,6 @@
 
 use super::event_builder::{PerfettoEventBuilder, TrackEvent};
 use super::fields::track_event_type;
-use crate::formats::output::batch::bare;
 use crate::model::{Event, EventFlags, EventKind, Loss, LossValue, NameIdx};
 
 impl PerfettoEventBuilder<'_> {
@@ -38,7 +37,7 @@ impl PerfettoEventBuilder<'_> {
         let is_unnamed = kind == EventKind::End && name == NameIdx::EMPTY;
         let flags = if is_unnamed { EventFlags::UNNAMED } else { EventFlags::NONE };
         let detail = self.detail(event, thread_ts_ns, None);
-        let made = || Event { detail, flags, ..bare(ts_ns, kind, track, name) };
+        let made = || Event { detail, flags, ..Event::new(ts_ns, kind, track, name) };
         if let Some(dur_ns) = event.unfinished_dur_ns().filter(|_| kind == EventKind::Begin) {
             let value = dur_ns.min(i64::MAX.abs_diff(ts_ns));
             let unfinished = Event { flags: EventFlags::UNFINISHED, value, ..made() };
@@ -63,7 +62,7 @@ impl PerfettoEventBuilder<'_> {
         let name = if has_name { name } else { NameIdx::EMPTY };
         let thread_ts_ns = self.thread_time(event, ts_ns);
         let detail = if has_name { self.detail(event, thread_ts_ns, None) } else { 0 };
-        self.push_with_flows(event, Event { detail, ..bare(ts_ns, EventKind::State, track, name) });
+        self.push_with_flows(event, Event { detail, ..Event::new(ts_ns, EventKind::State, track, name) });
     }
 
     #[inline(never)]

@@ -4,7 +4,6 @@ use super::event_builder::{PerfettoEventBuilder, TrackEvent};
 use super::fields::track_event;
 use super::legacy_event::Legacy;
 use super::values::{ValueTables, annotation_name, write_annotation};
-use crate::formats::output::batch::bare;
 use crate::formats::profiles::v8_parts::{ProfilePart, ProfileRole};
 use crate::formats::protobuf::decode::Fields;
 use crate::model::{Event, EventKind, StackIdx};
@@ -53,6 +52,10 @@ impl PerfettoEventBuilder<'_> {
         let frame = self.batch.name(text.as_bytes(), None, self.pos);
         let stack = self.batch.frame(StackIdx::EMPTY, frame);
         let detail = self.detail(event, None, None);
-        self.batch.push(Event { value: u64::from(stack.0), detail, ..bare(ts_ns, EventKind::Sample, track, name) });
+        self.batch.push(Event {
+            value: u64::from(stack.0),
+            detail,
+            ..Event::new(ts_ns, EventKind::Sample, track, name)
+        });
     }
 }

@@ -12,13 +12,13 @@ use crate::formats::input::source::Source;
 use crate::formats::json::document::{Document, Element, JsonExtent, TableCharge, TimeUnit};
 use crate::formats::json::sniff::{has_key, looks_like_json};
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::output::batch::{BatchBuilder, STACK_FRAMES_MAX, bare};
+use crate::formats::output::batch::{BatchBuilder, STACK_FRAMES_MAX};
 use crate::formats::profiles::weighed::position_after;
 use crate::formats::profiles::weight_scale::WeightScale;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::sample_measure::{BYTES, COUNT, NANOSECONDS};
 use crate::model::{
-    EventKind, Id, Loss, LossValue, Metadata, NameIdx, SampleMeasure, SourcePos, StackIdx, TrackIdx, TrackKey,
+    Event, EventKind, Id, Loss, LossValue, Metadata, NameIdx, SampleMeasure, SourcePos, StackIdx, TrackIdx, TrackKey,
 };
 
 /// Bytes of a frame without its title.
@@ -243,7 +243,7 @@ impl SpeedscopeEventBuilder<'_> {
                 }
             };
             let (track, name) = self.rows(event.frame, pos);
-            self.batch.push(bare(ts_ns, kind, track, name));
+            self.batch.push(Event::new(ts_ns, kind, track, name));
             self.batch.flush_if_full(self.sink, self.context)?;
         }
         Ok(())

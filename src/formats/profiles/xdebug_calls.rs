@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use crate::base::time::epoch_nanos;
 use crate::formats::ReadError;
 use crate::formats::input::lines::{LineParser, Output, TextLine};
-use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::formats::output::batch::BatchBuilder;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, TrackKey, TrackKind};
 
 /// Limit for open calls. PHP nests a few thousand deep.
@@ -201,7 +201,7 @@ impl XdebugCalls {
         self.stacks[stack].push(OpenCall { number: call.number, level: call.level, starts_fiber });
         let (track, name) = (batch.track_with(&thread(stack)), batch.name(call.name, None, pos));
         let detail = batch.args(call.args_json);
-        batch.push(Event { detail, ..bare(ts_ns, EventKind::Begin, track, name) });
+        batch.push(Event { detail, ..Event::new(ts_ns, EventKind::Begin, track, name) });
     }
 
     /// Ends a call by its number. Calls inside it end with it, if their ends are missing.
@@ -256,7 +256,7 @@ impl XdebugCalls {
             self.empty_stacks.insert(stack);
         }
         let track = batch.track_with(&thread(stack));
-        batch.push(Event { flags: EventFlags::UNNAMED, ..bare(ts_ns, EventKind::End, track, NameIdx::EMPTY) });
+        batch.push(Event { flags: EventFlags::UNNAMED, ..Event::new(ts_ns, EventKind::End, track, NameIdx::EMPTY) });
         Some(ended)
     }
 }
@@ -271,7 +271,7 @@ pub(super) fn memory_in_use(ts_ns: i64, bytes: u64, batch: &mut BatchBuilder) {
     let key = TrackKey { kind: TrackKind::Counter, pid: Id::None, tid: Id::None, name, slot: 0 };
     let value = (bytes as f64).to_bits();
     let track = batch.counter_track(&key, "bytes");
-    batch.push(Event { value, ..bare(ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
+    batch.push(Event { value, ..Event::new(ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::formats::input::lengths::saturating_len;
 use crate::formats::input::source::{Source, excerpt};
 use crate::formats::input::ticks::TickLength;
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::output::batch::{BatchBuilder, bare, label};
+use crate::formats::output::batch::{BatchBuilder, label};
 use crate::formats::output::modules::{FrameModules, file_name};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, ModuleKind, NameIdx, SourcePos, TrackKey};
@@ -195,15 +195,15 @@ impl AutoEventBuilder {
         let event = match what {
             AutoEventKind::Enter { .. } => {
                 let name = self.functions.name(self.address, pos, batch);
-                bare(ts_ns, EventKind::Begin, track, name)
+                Event::new(ts_ns, EventKind::Begin, track, name)
             }
             AutoEventKind::Begin { name, args, .. } => {
                 let name = batch.name(name, None, pos);
                 let detail = if args.is_empty() { 0 } else { args_detail(args, &mut self.args, batch) };
-                Event { detail, ..bare(ts_ns, EventKind::Begin, track, name) }
+                Event { detail, ..Event::new(ts_ns, EventKind::Begin, track, name) }
             }
             AutoEventKind::End { .. } => {
-                Event { flags: EventFlags::UNNAMED, ..bare(ts_ns, EventKind::End, track, NameIdx::EMPTY) }
+                Event { flags: EventFlags::UNNAMED, ..Event::new(ts_ns, EventKind::End, track, NameIdx::EMPTY) }
             }
         };
         batch.push(event);

@@ -13,7 +13,7 @@ use crate::formats::input::lengths::saturating_len;
 use crate::formats::input::source::{Source, excerpt};
 use crate::formats::input::ticks::TickLength;
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::output::batch::{BatchBuilder, bare, label};
+use crate::formats::output::batch::{BatchBuilder, label};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, SourcePos, TrackKey};
 
@@ -293,6 +293,6 @@ impl SpallEventBuilder {
         let (track, name) = (batch.track_with(&key), batch.name(name, None, self.pos));
         let detail = if args.is_empty() { 0 } else { args_detail(args, &mut self.args, batch) };
         let flags = if kind == EventKind::End { EventFlags::UNNAMED } else { EventFlags::NONE };
-        batch.push(Event { detail, flags, ..bare(ts_ns, kind, track, name) });
+        batch.push(Event { detail, flags, ..Event::new(ts_ns, kind, track, name) });
     }
 }

@@ -7,7 +7,6 @@ use super::*;
 use crate::formats::chrome::leads::Leads;
 use crate::formats::chrome::records::{ArrayPosition, parse_with};
 use crate::formats::chrome::write::ChromeJsonWriter;
-use crate::formats::output::batch::bare;
 use crate::model::{Event, Names, Registry, Stacks};
 
 const KEYS: &str = r#"ph name cat ts dur pid tid tts tdur args id id2 scope s bp bind_id flow_in flow_out sf stack cpu
@@ -102,7 +101,7 @@ fn exported() -> Vec<u8> {
     let mut writer = ChromeJsonWriter::new(Vec::new(), &names, &stacks, registry.tables()).expect("memory");
     for k in 0..2000u64 {
         let name = names_of_spans[k as usize % 40];
-        let event = bare(k as i64 * 7919, EventKind::Complete, track, name);
+        let event = Event::new(k as i64 * 7919, EventKind::Complete, track, name);
         writer.event(&Event { value: k * 31 % 9973, ..event }, &[]).expect("memory");
     }
     writer.finish().expect("memory")

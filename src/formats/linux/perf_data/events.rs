@@ -21,7 +21,7 @@ use crate::formats::linux::scheduler::{Scheduler, SchedulerTask, Switch, TaskSta
 use crate::formats::linux::switch_records::{SwitchChange, SwitchRecord, SwitchRecords};
 use crate::formats::linux::syscalls::{CallThread, SystemCall, ThreadCalls, end_of_current};
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::formats::output::batch::BatchBuilder;
 use crate::model::sample_measure::unit_of_event;
 use crate::model::unwind::StackEnd;
 use crate::model::{
@@ -340,7 +340,7 @@ impl PerfEventBuilder {
         let thread = CallThread { ts_ns, tid: sample.tid, track };
         let event = match &call {
             Some(call) => self.calls.event(batch, thread, call, pos),
-            None => Some(bare(ts_ns, EventKind::Instant, track, batch.name(name, None, pos))),
+            None => Some(Event::new(ts_ns, EventKind::Instant, track, batch.name(name, None, pos))),
         };
         if let Some(event) = event {
             batch.push(Event { detail, ..event });

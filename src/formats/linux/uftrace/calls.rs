@@ -9,7 +9,7 @@ use super::tasks::SessionStart;
 use super::wire::{RECORD_BYTES, UftraceRecord, UftraceRecordKind, UftraceValues, event};
 use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError};
 use crate::model::{Event, EventFlags, EventKind, Loss, NameIdx, SourcePos, TrackIdx};
 
@@ -143,7 +143,7 @@ impl<'a, 'f> CallReader<'a, 'f> {
                 let function = self.function(record.address, ts_ns, pos, batch)?;
                 let specs = function.specs.as_deref().and_then(|specs| specs.arguments.as_ref());
                 let detail = self.values(record, specs, batch, pos)?;
-                batch.push(Event { detail, ..bare(ts_ns, EventKind::Begin, track, function.name) });
+                batch.push(Event { detail, ..Event::new(ts_ns, EventKind::Begin, track, function.name) });
             }
             UftraceRecordKind::Exit => {
                 self.close_above(record.depth.saturating_add(1), ts_ns, track, batch);
@@ -266,7 +266,7 @@ impl<'a, 'f> CallReader<'a, 'f> {
         }
         let detail = self.detail(batch);
         let name = batch.name(text.as_bytes(), None, pos);
-        batch.push(Event { detail, ..bare(ts_ns, EventKind::Instant, track, name) });
+        batch.push(Event { detail, ..Event::new(ts_ns, EventKind::Instant, track, name) });
         Ok(())
     }
 }
@@ -305,7 +305,7 @@ fn has_damaged_time(record: &UftraceRecord, next: Option<UftraceRecord>) -> bool
 }
 
 fn end(ts_ns: i64, track: TrackIdx) -> Event {
-    Event { flags: EventFlags::UNNAMED, ..bare(ts_ns, EventKind::End, track, NameIdx::EMPTY) }
+    Event { flags: EventFlags::UNNAMED, ..Event::new(ts_ns, EventKind::End, track, NameIdx::EMPTY) }
 }
 
 /// Returns whether the values of a record may have this length: a record that `fits`, or the end of the file, follows.

@@ -4,9 +4,9 @@
 use crate::formats::input::decimal::nanos_from_seconds;
 use crate::formats::input::lines::LineReader;
 use crate::formats::input::source::Source;
-use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError};
-use crate::model::{EventKind, Id, Names, TrackKey};
+use crate::model::{Event, EventKind, Id, Names, TrackKey};
 
 /// The name of the file.
 pub(super) const FILE: &str = "extern.dat";
@@ -38,7 +38,7 @@ pub(super) fn read_messages(
             Ok(ts_ns) if !message.is_empty() => {
                 line.count_missing_end(batch);
                 let (track, name) = (batch.track_with(&key), batch.name(message, None, pos));
-                batch.push(bare(ts_ns, EventKind::Instant, track, name));
+                batch.push(Event::new(ts_ns, EventKind::Instant, track, name));
             }
             _ => batch.lose(loss, pos),
         }

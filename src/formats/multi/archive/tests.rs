@@ -5,7 +5,6 @@ use std::io::Write as _;
 use crate::formats::input::ahead::STARTED;
 use crate::formats::input::unpack::{Allowance, Ended};
 use crate::formats::native::write::NativeWriter;
-use crate::formats::output::batch::bare;
 use crate::formats::reader::SMALL_BYTES;
 use crate::formats::testing::{Reading, data, file_of, gzip, read_bytes, read_cut};
 use crate::formats::{ReadContext, Reader, sniff};
@@ -143,8 +142,8 @@ fn native() -> Vec<u8> {
         let stack = stacks.intern_path([names.intern("main", None), names.intern("leaf", None)]);
         let mut chunk = Chunk::default();
         let detail = chunk.details.push(&Detail { args_json: r#"{"a":1}"#, ..Detail::default() });
-        let span = Event { value: 7, detail, ..bare(10 * number, EventKind::Complete, track, name) };
-        let sample = bare(10 * number + 5, EventKind::Sample, track, NameIdx::EMPTY);
+        let span = Event { value: 7, detail, ..Event::new(10 * number, EventKind::Complete, track, name) };
+        let sample = Event::new(10 * number + 5, EventKind::Sample, track, NameIdx::EMPTY);
         chunk.events.extend([span, Event { value: u64::from(stack.0), ..sample }]);
         writer.write_tables(&names, registry.tables()).expect("written");
         writer.write_stacks(&stacks).expect("written");

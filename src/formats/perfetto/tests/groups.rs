@@ -2,7 +2,6 @@
 
 use super::encode::{Message, bundle, capture, child, event, kernel_event, message, packet, process, thread};
 use super::*;
-use crate::formats::output::batch::bare;
 use crate::formats::perfetto::write::{PerfettoWriter, WrittenTrace};
 use crate::model::{Event, GroupPath, Id, Metadata, NameIdx, Names, Registry, Stacks, TrackIdx, TrackKey, TrackKind};
 use crate::query::Snapshot;
@@ -328,7 +327,7 @@ fn written_and_read(tracks: &[(TrackKey, Option<&str>, i64)]) -> Reading {
     let mut writer = PerfettoWriter::new(Vec::new(), trace, 0).expect("to memory");
     for (row, (key, ..)) in (0..).zip(tracks) {
         let kind = if key.kind == TrackKind::Counter { EventKind::Counter } else { EventKind::Complete };
-        let event: Event = bare(i64::from(row), kind, TrackIdx(row), NameIdx::EMPTY);
+        let event: Event = Event::new(i64::from(row), kind, TrackIdx(row), NameIdx::EMPTY);
         let written = match kind {
             EventKind::Counter => writer.counter(&event),
             // The second row is that of a span that overlaps.

@@ -2,9 +2,8 @@
 
 use super::encode::{Message, event, message, packet, process};
 use super::*;
-use crate::formats::output::batch::bare;
 use crate::formats::perfetto::write::{PerfettoWriter, WrittenTrace};
-use crate::model::{Id, Metadata, NameIdx, Names, Registry, Stacks, TrackIdx, TrackKey, TrackKind};
+use crate::model::{Event, Id, Metadata, NameIdx, Names, Registry, Stacks, TrackIdx, TrackKey, TrackKind};
 
 /// Returns a child track with its child ordering and its rank.
 fn below(uuid: u64, parent: u64, name: &str, order: u64, rank: u64) -> Message {
@@ -97,7 +96,7 @@ fn sort_indices_are_read_back_as_written() {
         PerfettoWriter::new(Vec::new(), WrittenTrace::whole(&names, &stacks, registry.tables()), 0).expect("to memory");
     for (row, (key, _)) in (0..).zip(&tracks) {
         let kind = if key.kind == TrackKind::Counter { EventKind::Counter } else { EventKind::Instant };
-        let event = bare(i64::from(row), kind, TrackIdx(row), NameIdx::EMPTY);
+        let event = Event::new(i64::from(row), kind, TrackIdx(row), NameIdx::EMPTY);
         let written =
             if kind == EventKind::Counter { writer.counter(&event) } else { writer.instant(&event, b"", &[]) };
         written.expect("to memory");

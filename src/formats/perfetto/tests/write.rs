@@ -1,7 +1,6 @@
 //! Tests of written data that Perfetto's messages have no field for: it is read back as it was.
 
 use super::*;
-use crate::formats::output::batch::bare;
 use crate::formats::perfetto::write::{PerfettoWriter, WrittenTrace, has_tasks};
 use crate::model::args::Detail;
 use crate::model::{
@@ -22,7 +21,7 @@ fn samples_with(args: &[&str]) -> Vec<String> {
     for (ts_ns, args_json) in (0..).zip(args) {
         let mut blob = Vec::new();
         Detail { args_json, ..Detail::default() }.encode_into(&mut blob);
-        let sample = Event { ts_ns, ..bare(0, EventKind::Sample, track, NameIdx::EMPTY) };
+        let sample = Event { ts_ns, ..Event::new(0, EventKind::Sample, track, NameIdx::EMPTY) };
         writer.sample(&sample, &blob).expect("to memory");
     }
     let reading = read_bytes(&writer.finish().expect("to memory")).expect("a trace");
@@ -58,10 +57,10 @@ fn tracks_of(keys: &[TrackKey], name: Option<&str>) -> (Vec<TrackKey>, Vec<Metad
     let mut writer =
         PerfettoWriter::new(Vec::new(), WrittenTrace::whole(&names, &stacks, registry.tables()), 0).expect("to memory");
     for (ts_ns, &track) in (0..).zip(&tracks) {
-        writer.instant(&bare(ts_ns, EventKind::Instant, track, NameIdx::EMPTY), &[], &[]).expect("to memory");
+        writer.instant(&Event::new(ts_ns, EventKind::Instant, track, NameIdx::EMPTY), &[], &[]).expect("to memory");
     }
     for (&track, key) in tracks.iter().zip(keys).filter(|(_, key)| key.kind == TrackKind::Thread) {
-        let sample = Event { ts_ns: 100, ..bare(0, EventKind::Sample, track, NameIdx::EMPTY) };
+        let sample = Event { ts_ns: 100, ..Event::new(0, EventKind::Sample, track, NameIdx::EMPTY) };
         writer.sample(&sample, &[]).unwrap_or_else(|error| panic!("{key:?}: {error}"));
     }
     let reading = read_bytes(&writer.finish().expect("to memory")).expect("a trace");
@@ -143,7 +142,9 @@ fn ids_that_are_made_up_are_none_of_the_trace() {
     let trace = WrittenTrace::whole(&names, &stacks, registry.tables());
     let mut writer = PerfettoWriter::new(Vec::new(), trace, 0).expect("to memory");
     for track in 0..4 {
-        writer.instant(&bare(1, EventKind::Instant, TrackIdx(track), NameIdx::EMPTY), &[], &[]).expect("to memory");
+        writer
+            .instant(&Event::new(1, EventKind::Instant, TrackIdx(track), NameIdx::EMPTY), &[], &[])
+            .expect("to memory");
     }
     let reading = read_bytes(&writer.finish().expect("to memory")).expect("a trace");
     let mut pids: Vec<_> = reading.events.iter().map(|event| event.track.pid.clone()).collect();
@@ -163,7 +164,7 @@ fn counters_of_threads_stay_with_their_threads() {
     let trace = WrittenTrace::whole(&names, &stacks, registry.tables());
     let mut writer = PerfettoWriter::new(Vec::new(), trace, 0).expect("to memory");
     for (ts_ns, &track) in (0..).zip(tracks.iter().step_by(2)) {
-        writer.counter(&bare(ts_ns, EventKind::Counter, track, NameIdx::EMPTY)).expect("to memory");
+        writer.counter(&Event::new(ts_ns, EventKind::Counter, track, NameIdx::EMPTY)).expect("to memory");
     }
     let reading = read_bytes(&writer.finish().expect("to memory")).expect("a trace");
     let found: Vec<_> = reading.events.into_iter().map(|event| event.track).collect();

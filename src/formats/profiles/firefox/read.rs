@@ -18,7 +18,7 @@ use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::source::Source;
 use crate::formats::json::document::{Document, JsonExtent, TimeUnit, id};
 use crate::formats::json::sniff::has_key;
-use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::formats::output::batch::BatchBuilder;
 use crate::formats::output::modules::FrameModules;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, TrackKey, TrackKind};
@@ -322,7 +322,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
             let name = row.index(0).map_or("", |name| texts.get(name));
             let category = row.index(4).and_then(|category| markers.categories.get(category as usize));
             let category = category.map(|category| category.name.as_bytes());
-            let mut event = bare(ts_ns, kind, self.batch.track_with(&thread.key), NameIdx::EMPTY);
+            let mut event = Event::new(ts_ns, kind, self.batch.track_with(&thread.key), NameIdx::EMPTY);
             event.name = self.batch.name(name.as_bytes(), category, pos);
             match kind {
                 EventKind::Complete => match end_ns.map(|end_ns| end_ns.checked_sub(ts_ns)) {
@@ -419,7 +419,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
             sum = if category == "Memory" { sum + change } else { change };
             let track = self.batch.counter_track(&key, unit);
             let name = self.batch.name(key.name.as_bytes(), None, pos);
-            self.batch.push(Event { value: f64::to_bits(sum), ..bare(ts_ns, EventKind::Counter, track, name) });
+            self.batch.push(Event { value: f64::to_bits(sum), ..Event::new(ts_ns, EventKind::Counter, track, name) });
             self.batch.flush_if_full(self.sink, self.context)?;
         }
         Ok(())
