@@ -1,6 +1,5 @@
 //! `longspan export`: writes a sorted trace, whole or a part of it.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::args::{Export, Load};
@@ -13,12 +12,10 @@ use super::symbols::load_with_names;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::base::shell;
-use crate::base::similar::nearest;
 use crate::export::derived::DerivedCounter;
 use crate::export::{self, ExportFormat, ExportOptions, ExportReport, PPROF_EVENTS_MAX};
-use crate::model::TrackKind;
 use crate::query::Snapshot;
-use crate::query::derived::{DerivedKind, DerivedRoom, DerivedTrack, derive, has_counter};
+use crate::query::derived::{DerivedRoom, DerivedTrack, UnknownCounter, derive};
 use crate::query::filter::Filter;
 use crate::query::matcher::Matcher;
 use crate::query::scope::Scope;
@@ -83,33 +80,6 @@ pub(super) fn written_things(written: &ExportReport, format: ExportFormat) -> St
     things.join(", ")
 }
 
-/// Refuses the sum of a counter that the trace does not have, which would be a counter at 0.
-fn refuse_unknown_counter(track: &DerivedTrack, snapshot: &Snapshot) -> Result<(), CliError> {
-    let DerivedKind::CounterSum(name) = &track.kind else { return Ok(()) };
-    if has_counter(snapshot, name) {
-        return Ok(());
-    }
-    let tracks = snapshot.tracks().tracks.iter().filter(|track| track.key.kind == TrackKind::Counter);
-    let names: BTreeSet<&str> = tracks.map(|track| &*track.name).collect();
-    // The rest of a name with a space is taken as a filter.
-    let next_word = track.filter.split_whitespace().next();
-    let spaced =
-        next_word.and_then(|word| names.iter().copied().find(|known| known.starts_with(&format!("{name} {word}"))));
-    // Counters of Chrome JSON are called by their name and the key of a value.
-    let is_of_key = |known: &&str| known.strip_prefix(&**name).is_some_and(|rest| rest.starts_with(' '));
-    let of_key = || names.iter().copied().find(is_of_key);
-    let meant = spaced.or_else(of_key).or_else(|| nearest(name, names.iter().copied()));
-    let advice = match meant {
-        Some(known) => {
-            let kind = DerivedKind::CounterSum(known.to_owned()).to_string();
-            format!(": did you mean {}?", shell::quoted(&kind))
-        }
-        None => "; `longspan stats --counters` lists them".to_owned(),
-    };
-    let quotes = if spaced.is_some() { "; quote names with spaces" } else { "" };
-    Err(CliError::Usage(format!("--derive '{track}': no counter is named `{name}`{quotes}{advice}")))
-}
-
 /// Computes the requested derived tracks, from the rows of the scope that also match the filter of each.
 fn derived(
     wanted: &Export,
@@ -121,7 +91,10 @@ fn derived(
     let folder = how.cache.clone().filter(|folder| folder.is_dir()).unwrap_or_else(std::env::temp_dir);
     let room = DerivedRoom::new(folder, how.memory.limit_bytes());
     let make = |track: &DerivedTrack| {
-        refuse_unknown_counter(track, snapshot)?;
+        if let Some(unknown) = UnknownCounter::of(track, snapshot) {
+            let text = unknown.sentence(shell::quoted, "`longspan stats --counters` lists them");
+            return Err(CliError::Usage(format!("--derive '{track}': {text}")));
+        }
         // Filters from the command line are valid.
         let own_filter = Filter::parse(&track.filter).unwrap_or_default();
         let terms = wanted.scope.filter.terms.iter().chain(&own_filter.terms).cloned().collect();

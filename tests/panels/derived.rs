@@ -57,6 +57,23 @@ fn the_field_has_the_keys_each_time_that_the_list_is_opened() {
 }
 
 #[test]
+fn the_sum_of_an_unknown_counter_names_the_one_that_is_meant() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let values = [(1, 3), (5, 4)];
+    let lines = values.map(|(ts, a)| format!(r#"{{"ph":"C","name":"many","pid":1,"ts":{ts},"args":{{"a":{a}}}}}"#));
+    session.open_text("counters.json", &format!("[{}]", lines.join(",")));
+    session.give("Derived tracks");
+    session.harness.run_steps(2);
+    add(&mut session, "sum:counter.many a");
+    let advice = r#"no counter is named `many`; quote names with spaces: did you mean `sum:"counter.many a"`?"#;
+    session.until("the advice", |session| session.says(advice));
+    assert!(!session.says("Derived track "), "a curve without rows");
+    add(&mut session, r#"sum:"counter.many a""#);
+    session.until("the sum", |session| session.says("Derived track Sum of counters many a"));
+    assert!(!session.says(advice));
+}
+
+#[test]
 fn the_field_keeps_the_keys_after_enter_and_too_many_tracks_are_said() {
     let mut session = opened();
     session.give("Derived tracks");

@@ -31,7 +31,7 @@ pub(super) fn counter_lanes<'a>(
 
 /// Returns whether the sum of a name has any counters of the trace.
 #[must_use]
-pub(crate) fn has_counter(snapshot: &Snapshot, name: &str) -> bool {
+pub(super) fn has_counter(snapshot: &Snapshot, name: &str) -> bool {
     !named_counters(snapshot, &Scope::default(), name).is_empty()
 }
 

@@ -22,13 +22,14 @@ mod room;
 mod running;
 mod steps;
 mod time_parts;
+mod unknown_counter;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use counter_changes::has_counter;
 pub(crate) use definition::{DerivedKind, DerivedTrack};
 pub(crate) use make::derive;
 pub(crate) use points::DerivedSeries;
 pub(crate) use room::{DerivedError, DerivedRoom};
 pub(crate) use steps::CounterSteps;
+pub(crate) use unknown_counter::UnknownCounter;

@@ -2,7 +2,7 @@
 
 use egui::{Id, Key, RichText, Role, ScrollArea, Ui, WidgetInfo, vec2};
 
-use crate::query::derived::DerivedTrack;
+use crate::query::derived::{DerivedTrack, UnknownCounter};
 use crate::scene::labels::shown;
 use crate::ui::command::{Command, DerivedCommand, TimelineCommand};
 use crate::ui::selected_scope::SelectedScope;
@@ -96,7 +96,7 @@ impl DerivedPanel {
                 ui.end_row();
             }
         });
-        if enters { self.parse_text(scope) } else { None }
+        if enters { self.parse_text(timeline) } else { None }
     }
 
     /// Shows the text field and its button. Returns whether the text was entered.
@@ -129,15 +129,19 @@ impl DerivedPanel {
     }
 
     /// Returns the track of the text, or keeps the error.
-    fn parse_text(&mut self, scope: &SelectedScope) -> Option<DerivedCommand> {
+    fn parse_text(&mut self, timeline: &Timeline) -> Option<DerivedCommand> {
         match DerivedTrack::parse(&self.text) {
             Ok(DerivedTrack { every_ns: Some(_), .. }) => {
                 self.error = Some(EVERY_REFUSED.to_owned());
                 None
             }
             Ok(track) => {
+                if let Some(unknown) = UnknownCounter::of(&track, timeline.snapshot()) {
+                    self.error = Some(unknown.sentence(|kind| format!("`{kind}`"), "the filter of tracks finds them"));
+                    return None;
+                }
                 self.text.clear();
-                let scope = SelectedScope { filter: track.filter.into(), ..scope.clone() };
+                let scope = SelectedScope { filter: track.filter.into(), ..timeline.scope().clone() };
                 Some(DerivedCommand::Add(track.kind, scope))
             }
             Err(error) => {
