@@ -1,7 +1,9 @@
 //! Computes the derived tracks of an open trace in the background, one after the other. A task is cancelled if its
-//! track is removed, stopped, or of rows that are no longer shown.
+//! track is removed, stopped, or of rows that are no longer shown. While a trace is followed, tracks are computed again
+//! in turn for the part that is shown by then, with pauses that leave most of the time to the import.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use crate::app::background::{guarded, spawn};
 use crate::app::event::{DerivedMade, TabEvent, TabWake, TaskError, TaskId};
@@ -12,12 +14,32 @@ use crate::query::Snapshot;
 use crate::query::derived::{DerivedError, DerivedRoom, derive};
 use crate::ui::command::DerivedId;
 use crate::ui::timeline::derived::{DerivedRow, DerivedState};
+use crate::ui::timeline::state::Timeline;
+
+/// Minimum time between two computations of a growing trace.
+const MADE_EVERY: Duration = Duration::from_millis(500);
+
+/// Pause after a computation of a growing trace, in times of its duration: a fifth of the time is spent on them.
+const PAUSE_FACTOR: u32 = 4;
+
+/// The computations of the derived tracks of a trace.
+#[derive(Debug, Default)]
+pub(super) struct DerivedTasks {
+    running: Option<DeriveTask>,
+    /// Number of computations started.
+    started: u64,
+    /// The track that was computed last, and when the next one may be while the trace grows.
+    last: Option<(DerivedId, Instant)>,
+}
 
 /// The computation of a derived track. Dropping it cancels the work.
 #[derive(Debug)]
-pub(super) struct DeriveTask {
-    number: u64,
+struct DeriveTask {
+    id: (TaskId, u64),
     track: DerivedId,
+    /// The part of the trace that it reads.
+    snapshot: Snapshot,
+    began: Instant,
     cancel: Cancel,
 }
 
@@ -36,20 +58,81 @@ fn room(load: &LoadOptions) -> DerivedRoom {
     DerivedRoom::new(folder, load.memory.limit_bytes())
 }
 
+impl DerivedTasks {
+    /// Computes the next track of a trace that is due. Returns the time after which another one may be due.
+    pub(super) fn make_next(
+        &mut self,
+        (of, timeline): (TaskId, &mut Timeline),
+        load: &LoadOptions,
+        wake: &TabWake,
+    ) -> Option<Duration> {
+        let rows = timeline.derived();
+        let is_wanted = |task: &DeriveTask| {
+            let row = rows.iter().find(|row| row.id == task.track);
+            row.is_some_and(|row| matches!(row.state, DerivedState::Making(_) | DerivedState::Outdated(_)))
+        };
+        if self.running.as_ref().is_some_and(is_wanted) {
+            return None;
+        }
+        self.running = None;
+        let (row, wait) = self.next_due(rows)?;
+        if timeline.is_live() && !wait.is_zero() {
+            return Some(wait);
+        }
+        self.started += 1;
+        let (task, progress) = DeriveTask::start((of, self.started), row, timeline.snapshot(), load, wake);
+        if !matches!(row.state, DerivedState::Outdated(_)) {
+            timeline.set_derived(task.track, DerivedState::Making(progress));
+        }
+        self.running = Some(task);
+        None
+    }
+
+    /// Returns the next track to compute, and how long it waits while the trace grows: those that are not shown yet
+    /// first, then the others in turn.
+    fn next_due<'r>(&self, rows: &'r [DerivedRow]) -> Option<(&'r DerivedRow, Duration)> {
+        // Nothing runs, so a track that was being computed is to be computed again.
+        let is_missing = |row: &&DerivedRow| matches!(row.state, DerivedState::Waiting | DerivedState::Making(_));
+        if let Some(row) = rows.iter().find(is_missing) {
+            return Some((row, Duration::ZERO));
+        }
+        let (last, due) = self.last.unzip();
+        let after = rows.iter().position(|row| Some(row.id) == last).map_or(0, |at| at + 1);
+        let mut in_turn = rows[after..].iter().chain(&rows[..after]);
+        let row = in_turn.find(|row| matches!(row.state, DerivedState::Outdated(_)))?;
+        Some((row, due.map_or(Duration::ZERO, |due| due.saturating_duration_since(Instant::now()))))
+    }
+
+    /// Shows a series that is done, unless its computation was cancelled.
+    pub(super) fn show(&mut self, made: DerivedMade, timeline: &mut Timeline) {
+        let Some(task) = self.running.take_if(|task| task.id == made.id) else { return };
+        let pause = (task.began.elapsed() * PAUSE_FACTOR).max(MADE_EVERY);
+        self.last = Some((task.track, Instant::now() + pause));
+        let has_grown = !task.snapshot.has_store_of(timeline.snapshot());
+        timeline.set_derived(task.track, state_of(made, has_grown));
+    }
+
+    /// Cancels the computation that runs.
+    pub(super) fn stop(&mut self) {
+        self.running = None;
+    }
+}
+
 impl DeriveTask {
     /// Starts to compute a track. Returns the task and its progress.
-    pub(super) fn start(
-        (of, number): (TaskId, u64),
+    fn start(
+        id: (TaskId, u64),
         row: &DerivedRow,
         snapshot: &Snapshot,
         load: &LoadOptions,
         wake: &TabWake,
     ) -> (Self, Progress) {
-        let task = Self { number, track: row.id, cancel: Cancel::default() };
+        let (snapshot, cancel) = (snapshot.clone(), Cancel::default());
+        let task = Self { id, track: row.id, snapshot: snapshot.clone(), began: Instant::now(), cancel };
         let (cancel, progress, room) = (task.cancel.clone(), Progress::default(), room(load));
-        let (kind, scope, snapshot) = (row.kind.clone(), row.scope.clone(), snapshot.clone());
+        let (kind, scope) = (row.kind.clone(), row.scope.clone());
         let (counted, wake, failed) = (progress.clone(), Arc::clone(wake), Arc::clone(wake));
-        let made = move |series| TabEvent::Derived(of, Box::new(DerivedMade { number, series }));
+        let made = move |series| TabEvent::Derived(Box::new(DerivedMade { id, series }));
         let work = move || {
             let series = guarded(|| {
                 let scope = scope.with_filter(&snapshot, "");
@@ -66,21 +149,12 @@ impl DeriveTask {
         }
         (task, progress)
     }
-
-    /// Returns the track that it computes.
-    pub(super) fn track(&self) -> DerivedId {
-        self.track
-    }
-
-    /// Returns whether `made` is the end of this task, and not of an earlier one.
-    pub(super) fn ends_with(&self, made: &DerivedMade) -> bool {
-        self.number == made.number
-    }
 }
 
-/// Returns the state of a track whose computation has ended.
-pub(super) fn state_of(made: DerivedMade) -> DerivedState {
+/// Returns the state of a track whose computation has ended; the trace may have grown since it began.
+fn state_of(made: DerivedMade, has_grown: bool) -> DerivedState {
     match made.series {
+        Ok(series) if has_grown => DerivedState::Outdated(series),
         Ok(series) => DerivedState::Made(series),
         Err(TaskError::Cancelled) => DerivedState::Stopped,
         Err(TaskError::Damaged(message) | TaskError::Failed(message)) => DerivedState::Failed(message),
@@ -89,14 +163,46 @@ pub(super) fn state_of(made: DerivedMade) -> DerivedState {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use crate::app::tests::{NESTED, Session, file};
+    use super::*;
+    use crate::app::tests::{NESTED, Session, file, snapshot};
     use crate::export::ExportFormat;
     use crate::query::derived::DerivedKind;
+    use crate::query::scope::Scope;
     use crate::ui::command::{Command, DerivedCommand, TimelineCommand};
     use crate::ui::purpose::Purpose;
     use crate::ui::selected_scope::SelectedScope;
+
+    #[test]
+    fn new_tracks_are_next_and_outdated_ones_take_turns_after_a_pause() {
+        let (cancel, progress) = (Cancel::default(), Progress::default());
+        let room = DerivedRoom::new(std::env::temp_dir(), 1 << 20);
+        let made = derive(&snapshot(NESTED), &Scope::default(), &DerivedKind::Count, &room, &cancel, &progress);
+        let series = Arc::new(made.unwrap());
+        let row = |id| DerivedRow {
+            id: DerivedId(id),
+            name: String::new(),
+            kind: DerivedKind::Count,
+            scope: SelectedScope::default(),
+            state: DerivedState::Outdated(Arc::clone(&series)),
+        };
+        let mut rows = [row(1), row(2), row(3)];
+        let next = |tasks: &DerivedTasks, rows: &[DerivedRow]| {
+            tasks.next_due(rows).map(|(row, wait)| (row.id.0, wait.is_zero()))
+        };
+        let mut tasks = DerivedTasks::default();
+        assert_eq!(next(&tasks, &rows), Some((1, true)));
+        tasks.last = Some((DerivedId(1), Instant::now() + Duration::from_mins(1)));
+        assert_eq!(next(&tasks, &rows), Some((2, false)), "after a pause");
+        tasks.last = Some((DerivedId(3), Instant::now()));
+        assert_eq!(next(&tasks, &rows), Some((1, true)));
+        tasks.last = Some((DerivedId(1), Instant::now() + Duration::from_mins(1)));
+        rows[2].state = DerivedState::Waiting;
+        assert_eq!(next(&tasks, &rows), Some((3, true)), "without a pause");
+        rows[2].state = DerivedState::Stopped;
+        rows[1].state = DerivedState::Made(Arc::clone(&series));
+        assert_eq!(next(&tasks, &rows), Some((1, false)));
+        assert_eq!(next(&tasks, &rows[1..]), None);
+    }
 
     #[test]
     fn a_derived_track_without_rows_has_no_range_of_values() {

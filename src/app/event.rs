@@ -73,7 +73,7 @@ pub enum TabEvent {
     /// The flows of the selected row.
     FlowsFound(TaskId, RowIdx, Arc<FlowChain>),
     /// A derived track was computed, or failed.
-    Derived(TaskId, Box<DerivedMade>),
+    Derived(Box<DerivedMade>),
     /// The counts of tracks for an order.
     Ranked(RankSource, Result<TrackRanks, TaskError>),
     /// The layout of the tracks in a new order.
@@ -85,8 +85,8 @@ pub enum TabEvent {
 /// The end of the computation of a derived track.
 #[derive(Debug)]
 pub struct DerivedMade {
-    /// Number of the computation: results of cancelled ones have other numbers and are dropped.
-    pub(super) number: u64,
+    /// Identifies the computation: series of cancelled ones are dropped.
+    pub(super) id: (TaskId, u64),
     pub(super) series: Result<Arc<DerivedSeries>, TaskError>,
 }
 

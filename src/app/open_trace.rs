@@ -1,20 +1,20 @@
 //! An open trace: its timeline, the details of the selected row, and their background work.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::derive::{DeriveTask, state_of};
+use super::derive::DerivedTasks;
 use super::opened_files::OpenedFiles;
 use super::selected_flows::SelectedFlows;
 use super::tasks::{self, CancelOnDrop};
 use super::track_ranks::RankTask;
-use crate::app::event::{DerivedMade, TabWake, TaskError, TaskId};
+use crate::app::event::{TabWake, TaskError, TaskId};
 use crate::ingest::LoadOptions;
 use crate::model::Sources;
 use crate::query::flow_chain::FlowChain;
 use crate::store::lane::RowIdx;
 use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::panels::details::DetailsPanel;
-use crate::ui::timeline::derived::DerivedState;
 use crate::ui::timeline::state::Timeline;
 use crate::ui::timeline::track_ranks::{RankSource, TrackRanks};
 use crate::ui::timeline::tracks::ArrangeJob;
@@ -54,10 +54,8 @@ pub(super) struct OpenTrace {
     pub(crate) has_other_stacks: bool,
     /// Identifies answers about this trace.
     id: TaskId,
-    /// The derived track being computed.
-    derive: Option<DeriveTask>,
-    /// Number of derived tracks started.
-    derived_tasks: u64,
+    /// The computation of its derived tracks.
+    pub(super) derived: DerivedTasks,
     /// Cancels the computation of the trace summary; `None` before it starts.
     summary: Option<CancelOnDrop>,
     /// The known flows of the selected row.
@@ -79,8 +77,7 @@ impl OpenTrace {
             saved: SavedState::Pending,
             has_other_stacks: false,
             id,
-            derive: None,
-            derived_tasks: 0,
+            derived: DerivedTasks::default(),
             summary: None,
             flows: SelectedFlows::default(),
             ranks: RankTask::default(),
@@ -121,34 +118,14 @@ impl OpenTrace {
         self.is_whole() || self.growth == Growth::LastSnapshot
     }
 
-    /// Computes the next waiting derived track, once the trace is completely sorted.
-    pub(super) fn make_derived(&mut self, load: &LoadOptions, wake: &TabWake) {
-        let rows = self.timeline.derived();
-        let is_making = |task: &DeriveTask| {
-            rows.iter().any(|row| row.id == task.track() && matches!(row.state, DerivedState::Making(_)))
-        };
-        if self.derive.as_ref().is_some_and(is_making) {
-            return;
+    /// Computes the next derived track that is due, once the trace is completely sorted, or while it is followed.
+    /// Returns the time after which another one may be due.
+    pub(super) fn make_derived(&mut self, load: &LoadOptions, wake: &TabWake) -> Option<Duration> {
+        if !self.timeline.is_live() && (self.grows() || !self.is_final()) {
+            self.derived.stop();
+            return None;
         }
-        self.derive = None;
-        if self.grows() || !self.is_final() || self.timeline.is_live() {
-            return;
-        }
-        let Some(row) = rows.iter().find(|row| matches!(row.state, DerivedState::Waiting)) else { return };
-        self.derived_tasks += 1;
-        let number = (self.id, self.derived_tasks);
-        let (task, progress) = DeriveTask::start(number, row, self.timeline.snapshot(), load, wake);
-        self.timeline.set_derived(task.track(), DerivedState::Making(progress));
-        self.derive = Some(task);
-    }
-
-    /// Shows a derived track that is done, unless it was cancelled.
-    pub(super) fn show_derived(&mut self, of: TaskId, made: DerivedMade) {
-        if of == self.id
-            && let Some(task) = self.derive.take_if(|task| task.ends_with(&made))
-        {
-            self.timeline.set_derived(task.track(), state_of(made));
-        }
+        self.derived.make_next((self.id, &mut self.timeline), load, wake)
     }
 
     /// Counts tracks for their order, if it needs that. Returns the layout to compute in the background.

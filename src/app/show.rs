@@ -135,7 +135,9 @@ impl App {
         let tab = &mut self.tabs[self.shown_tab];
         let Some(trace) = &mut tab.trace else { return };
         trace.look_up_selected(&tab.wake);
-        trace.make_derived(&self.options.load, &tab.wake);
+        if let Some(wait) = trace.make_derived(&self.options.load, &tab.wake) {
+            ctx.request_repaint_after(wait);
+        }
         if let Some(job) = trace.rank_tracks(tab.panels.is_searching(), &tab.wake) {
             tasks::arrange(job, &tab.wake);
         }

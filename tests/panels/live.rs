@@ -288,15 +288,20 @@ fn a_heat_map_grows_with_the_trace() {
 }
 
 #[test]
-fn a_derived_track_waits_for_the_end_and_is_of_all_that_came() {
+fn a_derived_track_grows_with_the_trace_and_is_never_blank() {
+    const TITLE: &str = "Derived track Longest duration: all, ";
     let (mut written, mut session) = Written::followed();
-    session.give("Derive concurrency of the scope");
-    session.until("it says so", |session| session.says("Concurrency: all, waiting until the trace ends"));
-    written.add(30);
-    session.until("more spans", |session| session.says("40 spans"));
-    assert!(session.says("Concurrency: all, waiting until the trace ends"));
+    session.give("Derive longest duration of the scope");
+    session.until("the track", |session| session.says(&format!("{TITLE}0 to 900 µs")));
+    written.write_span("long", 1, (20_000, 5_000));
+    session.until("the longer span", |session| {
+        let states = ["counting", "waiting"].map(|state| format!("Longest duration: all, {state}"));
+        assert!(!states.iter().any(|state| session.says(state)), "{:?}", session.node_texts());
+        session.says(&format!("{TITLE}0 to 5 ms"))
+    });
     session.give("Stop following");
-    session.until("the track", |session| session.says("Derived track Concurrency: all, 0 to 1"));
+    session.until("the sorted trace", |session| session.says("11 spans") && !session.says("Sorting"));
+    session.until("the track of it", |session| session.says(&format!("{TITLE}0 to 5 ms")));
 }
 
 #[test]

@@ -114,9 +114,9 @@ impl App {
                     trace.set_flows(of, row, flows);
                 }
             }
-            TabEvent::Derived(of, made) => {
+            TabEvent::Derived(made) => {
                 if let Some(trace) = &mut tab.trace {
-                    trace.show_derived(of, *made);
+                    trace.derived.show(*made, &mut trace.timeline);
                 }
             }
             TabEvent::Ranked(source, ranks) => {
@@ -252,7 +252,7 @@ impl App {
         let renewal = self.answer_renewal(at, &snapshot);
         let before = self.tabs[at].trace.take().filter(OpenTrace::grows);
         let (is_mended, saved_state) = before.as_ref().map(|open| (open.is_mended, open.saved)).unwrap_or_default();
-        let (before, known) = before.map(|open| (open.timeline, (open.flows, open.ranks))).unzip();
+        let (before, known) = before.map(|open| (open.timeline, (open.flows, open.ranks, open.derived))).unzip();
         let was_live = before.as_ref().is_some_and(Timeline::is_live);
         let (timeline, is_continued) = self.timeline_after(before, snapshot, grows);
         let tab = &mut self.tabs[at];
@@ -272,7 +272,7 @@ impl App {
         trace.files = files;
         if grows && trace.timeline.is_live() {
             // Known answers stay in view until the next ones.
-            (trace.flows, trace.ranks) = known.unwrap_or_default();
+            (trace.flows, trace.ranks, trace.derived) = known.unwrap_or_default();
         }
         // Only what is known of the whole trace is saved, so its timeline is restored before it may be saved again.
         let is_due = saved_state == SavedState::Pending && !was_live && trace.is_whole();

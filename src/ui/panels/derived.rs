@@ -164,6 +164,7 @@ fn show_row(ui: &mut Ui, row: &DerivedRow, theme: &Theme) -> Vec<DerivedCommand>
         DerivedState::Waiting => ("waiting", "Stop", DerivedCommand::Stop(row.id)),
         DerivedState::Making(_) => ("counting", "Stop", DerivedCommand::Stop(row.id)),
         DerivedState::Made(_) => ("", "Recompute", DerivedCommand::Make(row.id)),
+        DerivedState::Outdated(_) => ("grows with the trace", "Stop", DerivedCommand::Stop(row.id)),
         DerivedState::Stopped => ("stopped", "Recompute", DerivedCommand::Make(row.id)),
         DerivedState::Failed(_) => ("failed", "Recompute", DerivedCommand::Make(row.id)),
     };

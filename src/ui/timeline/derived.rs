@@ -1,5 +1,5 @@
 //! The derived tracks of a timeline: their definition and progress. They are computed in the background once the trace
-//! is sorted, and saved with its state; while a trace grows, they wait.
+//! is sorted, and saved with its state. Those of a followed trace are computed again while it grows.
 
 use std::sync::Arc;
 
@@ -62,10 +62,12 @@ pub(super) struct DerivedDefinition {
 /// The state of a derived track.
 #[derive(Debug, Clone)]
 pub(crate) enum DerivedState {
-    /// It is computed when the trace is sorted and no other computation runs.
+    /// It is computed when the trace is sorted or followed, and no other computation runs.
     Waiting,
     Making(Progress),
     Made(Arc<DerivedSeries>),
+    /// The series of an earlier part of a followed trace, until a later one is computed.
+    Outdated(Arc<DerivedSeries>),
     Stopped,
     /// The computation failed, with this error sentence.
     Failed(String),
@@ -127,10 +129,13 @@ impl DerivedRow {
         }
     }
 
-    /// Returns its series, once it is computed.
+    /// Returns its series, once it is computed, maybe of an earlier part of the trace.
     #[must_use]
     pub(crate) fn series(&self) -> Option<&Arc<DerivedSeries>> {
-        if let DerivedState::Made(series) = &self.state { Some(series) } else { None }
+        match &self.state {
+            DerivedState::Made(series) | DerivedState::Outdated(series) => Some(series),
+            DerivedState::Waiting | DerivedState::Making(_) | DerivedState::Stopped | DerivedState::Failed(_) => None,
+        }
     }
 }
 
@@ -218,6 +223,15 @@ impl DerivedRows {
         }
         // The user has added none of them now.
         self.refused = None;
+    }
+
+    /// Records that a followed trace has grown. A computation goes on, for the part that it reads.
+    pub(super) fn note_growth(&mut self) {
+        for row in &mut self.rows {
+            if let DerivedState::Made(series) = &row.state {
+                row.state = DerivedState::Outdated(Arc::clone(series));
+            }
+        }
     }
 
     /// Drops all series, because rows or names have changed. What the user has stopped stays so.

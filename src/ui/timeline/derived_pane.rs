@@ -1,6 +1,7 @@
 //! Draws the series of derived tracks. Work per frame is bounded by its pixels; late series are drawn as before. A
 //! scale covers the values around the view too, and changes smoothly.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use egui::{Rect, Shape};
@@ -8,6 +9,7 @@ use egui::{Rect, Shape};
 use super::derived::DerivedRow;
 use super::layout::{StripLayout, as_f32};
 use crate::query::Buckets;
+use crate::query::derived::DerivedSeries;
 use crate::render::Rects;
 use crate::render::rects::Layer;
 use crate::scene::counters::{self, CounterBand, Scale};
@@ -24,6 +26,8 @@ pub(super) struct DerivedPane {
     loader: ColumnLoader,
     drawn: Option<DrawnStrips>,
     moving: Vec<MovingScale>,
+    /// The series in the last frame, by row. It stays while the columns of a later one are late.
+    shown: Vec<(DerivedId, Arc<DerivedSeries>)>,
     /// Whether frames wait for all columns, as pictures do.
     waits: bool,
 }
@@ -73,6 +77,13 @@ impl DerivedPane {
         self.drawn = None;
     }
 
+    /// Returns the series of a row that the answered columns contain: its own, or the one before.
+    fn answered<'a>(&'a self, row: &'a DerivedRow) -> Option<&'a Arc<DerivedSeries>> {
+        let (answer, newest) = (self.loader.answer()?, row.series()?);
+        let before = self.shown.iter().find(|(id, _)| *id == row.id).map(|(_, series)| series);
+        [Some(newest), before].into_iter().flatten().find(|series| answer.cells(series).is_some())
+    }
+
     /// Makes frames wait for all columns.
     pub(super) fn wait_for_all(&mut self) {
         self.waits = true;
@@ -114,7 +125,7 @@ impl DerivedPane {
         let is_late = self.loader.prepare(&ColumnQuery { buckets: columns_of(view), series }, deadline);
         let (mut rects, mut scales) = (Vec::new(), Vec::new());
         let scale_of = |row: &DerivedRow| {
-            let range = self.loader.answer()?.range(row.series()?)?;
+            let range = self.loader.answer()?.range(self.answered(row)?)?;
             Some(self::scale(&row.kind, range))
         };
         let wanted: Vec<Option<Scale>> = rows.iter().map(scale_of).collect();
@@ -126,7 +137,7 @@ impl DerivedPane {
         let row_px = strips.strip_points * scale;
         let top_px = |number: usize| strips.top_points(number) * scale;
         for (number, row) in rows.iter().enumerate() {
-            let cells = row.series().and_then(|series| answer.cells(series));
+            let cells = self.answered(row).and_then(|series| answer.cells(series));
             if let Some(((scale, _), cells)) = ways[number].zip(cells) {
                 let top_px = top_px(number);
                 let band = CounterBand {
@@ -143,6 +154,7 @@ impl DerivedPane {
         let size_px = [as_f32(view.width_px()), (strips.area_points * scale).round()];
         let buckets = answer.buckets();
         let rects = Rects::new(&rects, size_px, scale, Layer::Derived);
+        self.shown = rows.iter().filter_map(|row| Some((row.id, Arc::clone(self.answered(row)?)))).collect();
         self.drawn = Some(DrawnStrips { view: *view, buckets, strips, rects, scales, is_unfinished });
         is_unfinished
     }
@@ -162,10 +174,57 @@ impl DerivedPane {
     /// Returns the value of a row's column at a time, and the start of that column.
     pub(super) fn column_text(&self, row: &DerivedRow, ts_ns: i64) -> Option<(String, i64)> {
         let answer = self.loader.answer()?;
-        let (cells, buckets) = (answer.cells(row.series()?)?, answer.buckets());
+        let (cells, buckets) = (answer.cells(self.answered(row)?)?, answer.buckets());
         let bucket = buckets.bucket_at(ts_ns);
         let after = cells.partition_point(|cell| cell.first_bucket <= bucket);
         let cell = after.checked_sub(1).map(|cell| &cells[cell]).filter(|cell| bucket < cell.end_bucket());
         Some((column_text(&row.kind, cell, column_width_ns(buckets)), buckets.start_ns(bucket)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::cancel::Cancel;
+    use crate::base::progress::Progress;
+    use crate::query::derived::{DerivedKind, DerivedRoom, derive};
+    use crate::query::scope::Scope;
+    use crate::scene::color::Shade;
+    use crate::ui::selected_scope::SelectedScope;
+    use crate::ui::timeline::derived::DerivedState;
+
+    #[test]
+    fn a_series_stays_until_the_columns_of_the_next_one_are_there() {
+        let snapshot = crate::scene::tests::snapshot(r#"[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":9}]"#);
+        let room = DerivedRoom::new(std::env::temp_dir(), 1 << 20);
+        let series = || {
+            let (cancel, progress) = (Cancel::default(), Progress::default());
+            derive(&snapshot, &Scope::default(), &DerivedKind::Count, &room, &cancel, &progress).map(Arc::new).unwrap()
+        };
+        let row = |state| DerivedRow {
+            id: DerivedId(1),
+            name: String::new(),
+            kind: DerivedKind::Count,
+            scope: SelectedScope::default(),
+            state,
+        };
+        let (first, next) = (series(), series());
+        let view = Viewport::covering(0, 10_000, 100.0, 100.0);
+        let mut pane = DerivedPane::default();
+        let draw = |pane: &mut DerivedPane, row: &DerivedRow| {
+            pane.redraw();
+            let strips = (StripLayout::new(1, 40.0, 0.0), 1.0);
+            pane.wait_for_all();
+            pane.draw(std::slice::from_ref(row), &view, strips, &Palette::new(Shade::Dark), (Instant::now(), None));
+        };
+        draw(&mut pane, &row(DerivedState::Made(Arc::clone(&first))));
+        let renewed = row(DerivedState::Outdated(Arc::clone(&next)));
+        let is = |pane: &DerivedPane, series: &Arc<DerivedSeries>| {
+            pane.answered(&renewed).is_some_and(|answered| Arc::ptr_eq(answered, series))
+        };
+        assert!(is(&pane, &first) && pane.column_text(&renewed, 1000).is_some(), "its columns are not there yet");
+        assert!(pane.answered(&row(DerivedState::Waiting)).is_none());
+        draw(&mut pane, &renewed);
+        assert!(is(&pane, &next));
     }
 }

@@ -34,7 +34,7 @@ impl Timeline {
     #[must_use]
     pub(crate) fn derived_to_export(&self) -> (Vec<&DerivedRow>, usize) {
         let rows = if self.derived.is_exported() { self.derived() } else { &[] };
-        let made: Vec<&DerivedRow> = rows.iter().filter(|row| row.series().is_some()).collect();
+        let made: Vec<_> = rows.iter().filter(|row| matches!(row.state, DerivedState::Made(_))).collect();
         let missing = rows.len() - made.len();
         (made, missing)
     }
@@ -132,9 +132,10 @@ impl Timeline {
     /// Returns the state of a track that is not computed, as text.
     fn state_text(&self, row: &DerivedRow, theme: &Theme) -> Option<(String, Color32)> {
         Some(match &row.state {
-            DerivedState::Made(series) if series.rows() == 0 => (no_rows_text(&row.kind).to_owned(), theme.weak_text),
-            DerivedState::Made(_) => return None,
-            DerivedState::Waiting if self.is_live() => ("waiting until the trace ends".to_owned(), theme.weak_text),
+            DerivedState::Made(series) | DerivedState::Outdated(series) if series.rows() == 0 => {
+                (no_rows_text(&row.kind).to_owned(), theme.weak_text)
+            }
+            DerivedState::Made(_) | DerivedState::Outdated(_) => return None,
             DerivedState::Waiting if self.interruption.is_some() => {
                 ("not computed: the trace is incomplete".to_owned(), theme.weak_text)
             }
@@ -258,7 +259,9 @@ fn menu(ui: &mut Ui, row: &DerivedRow, theme: &Theme) -> Vec<Command> {
     let copy = Command::App(AppCommand::CopyText(format!("--derive {}", option.unwrap_or_default())));
     let entries = [
         match row.state {
-            DerivedState::Making(_) | DerivedState::Waiting => ("Stop", derived(DerivedCommand::Stop(row.id))),
+            DerivedState::Making(_) | DerivedState::Waiting | DerivedState::Outdated(_) => {
+                ("Stop", derived(DerivedCommand::Stop(row.id)))
+            }
             DerivedState::Made(_) | DerivedState::Stopped | DerivedState::Failed(_) => {
                 ("Recompute", derived(DerivedCommand::Make(row.id)))
             }

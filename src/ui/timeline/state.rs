@@ -153,7 +153,10 @@ impl Timeline {
         }
         let earlier = std::mem::replace(&mut self.snapshot, snapshot);
         self.interruption = None;
-        self.derived.forget_curves();
+        match self.live {
+            Some(_) => self.derived.note_growth(),
+            None => self.derived.forget_curves(),
+        }
         let selected = self.selection.span().and_then(|row| self.snapshot.row_since(&earlier, row));
         self.selection.select(selected);
         self.selection.hover(None);
