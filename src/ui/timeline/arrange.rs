@@ -320,6 +320,7 @@ mod tests {
             for typed in ["t", words, ""] {
                 filter(&mut timeline, typed);
                 assert_eq!(timeline.rows.layout.height_px() == whole_px, typed != words, "{typed}");
+                assert_eq!(timeline.view.now().scroll_px() == 0.0, !typed.is_empty(), "the first match is in view");
             }
             assert_eq!((timeline.row_anchor(), timeline.view.now().scroll_px()), before, "after {words}");
         }

@@ -174,6 +174,8 @@ impl TrackState {
                 self.after_layout.anchor = before.top;
             }
         }
+        // The first match is at the top, wherever the view was.
+        self.after_layout.part = self.arrangement.is_filtered().then_some(0.0);
         self.arrangement.folded_in_filter.clear();
         self.cleared_filter.clear();
     }
