@@ -42,7 +42,7 @@ pub(crate) fn pixels(cells: &HeatCells, ramp: &[Rgba]) -> Vec<Rgba> {
 }
 
 /// Returns ticks of durations on a scale of `points`: powers of ten first, then multiples of five and two if there is
-/// room. A scale without any of these has its ends.
+/// room. A scale with fewer than two of these has its ends too, so that its steps can be read.
 #[must_use]
 pub(crate) fn duration_ticks(cells: &HeatCells, points: f64, gap_points: f64) -> Vec<ScaleTick> {
     let rows = cells.scale_rows() as f64;
@@ -57,12 +57,14 @@ pub(crate) fn duration_ticks(cells: &HeatCells, points: f64, gap_points: f64) ->
             }
         }
     }
-    if ticks.is_empty() && rows > 0.0 {
+    if ticks.len() < 2 && rows > 0.0 {
         let least_ns = cells.durations(usize::from(cells.has_zero)).0;
         let most_ns = cells.durations(cells.rows() - 1).1;
-        ticks.push(ScaleTick { part: 0.0, label: duration_text(least_ns) });
-        if points >= gap_points && least_ns < most_ns {
-            ticks.push(ScaleTick { part: 1.0, label: duration_text(most_ns) });
+        for (part, dur_ns) in [(0.0, least_ns), (1.0, most_ns)] {
+            let is_free = |tick: &ScaleTick| (tick.part - part).abs() * points >= gap_points;
+            if (part == 0.0 || least_ns < most_ns) && ticks.iter().all(is_free) {
+                ticks.push(ScaleTick { part, label: duration_text(dur_ns) });
+            }
         }
     }
     ticks.sort_by(|one, other| one.part.total_cmp(&other.part));
@@ -119,6 +121,9 @@ mod tests {
         assert_eq!(one_row, [(0.0, "4.096 µs".to_owned()), (1.0, "4.223 µs".to_owned())]);
         assert!(ticks(&[0.0]).is_empty());
         assert!(ticks(&[9.0, 11.0]).iter().any(|(_, label)| label == "10 µs"));
+        let labels = |durations| ticks(durations).into_iter().map(|(_, label)| label).collect::<Vec<_>>();
+        let from_one = labels(&[50_000.0, 90_000.0]);
+        assert_eq!((from_one.len(), &*from_one[0]), (2, "50 ms"), "one round duration does not tell the scale");
     }
 
     #[test]
