@@ -2,7 +2,7 @@
 //! start of the build. A log has no threads, so parallel commands are arranged in rows. Each build is a process.
 
 use super::input::decimal::nanos_from_millis;
-use super::input::lines::{LineParser, Output, TextLine};
+use super::input::lines::{LineParser, Output, TextLine, head_lines};
 use super::input::source::Source;
 use super::output::args::{ArgsWriter, push_quoted};
 use super::output::batch::BatchBuilder;
@@ -35,7 +35,21 @@ fn looks_like_ninja_log(head: &[u8]) -> bool {
 
 /// Creates a reader of a log.
 fn open(source: Source) -> Reader {
-    super::input::lines::open(source, NinjaLog::default())
+    let is_recompacted = is_recompacted(source.head());
+    super::input::lines::open(source, NinjaLog { is_recompacted, ..NinjaLog::default() })
+}
+
+/// Returns whether Ninja has rewritten the log, which puts its commands into the order of a hash table. Otherwise an
+/// end before the last one is where a build begins.
+fn is_recompacted(head: &[u8]) -> bool {
+    /// A build has at least this many commands for each that begins one, unless all builds are tiny.
+    const COMMANDS_PER_BUILD: usize = 4;
+    /// Fewer commands may be single builds of one command each.
+    const COMMANDS_MIN: usize = 32;
+    let end_ns = |line: &[u8]| nanos_from_millis(line.split(|&byte| byte == b'\t').nth(1)?).ok();
+    let ends: Vec<i64> = head_lines(head).filter_map(end_ns).collect();
+    let falls = ends.windows(2).filter(|pair| pair[1] < pair[0]).count();
+    ends.len() >= COMMANDS_MIN && falls * COMMANDS_PER_BUILD > ends.len()
 }
 
 #[derive(Debug, Default)]
@@ -48,6 +62,8 @@ struct NinjaLog {
     text_bytes: usize,
     /// End of the last command of the build. Ends grow within a build, since Ninja logs commands at their end.
     last_end_ns: i64,
+    /// Whether the commands are in no order and of several builds, which are shown as one.
+    is_recompacted: bool,
     /// Whether commands have their text instead of a hash, as in version 4.
     has_texts: bool,
     args: ArgsWriter,
@@ -75,7 +91,7 @@ impl LineParser for NinjaLog {
         }
         let Some(command) = NinjaCommand::from_line(line) else { return batch.lose(line.loss(), line.pos()) };
         line.count_missing_end(batch);
-        if command.end_ns < self.last_end_ns || self.build == 0 {
+        if (command.end_ns < self.last_end_ns && !self.is_recompacted) || self.build == 0 {
             self.lay_out(batch);
             self.build += 1;
             (self.rows, self.rows_named) = (PackedRows::default(), 0);
@@ -126,7 +142,12 @@ impl NinjaCommand {
     }
 
     fn is_same_as(&self, other: &Self) -> bool {
-        self.start_ns == other.start_ns && self.end_ns == other.end_ns && self.hash == other.hash
+        self.order() == other.order()
+    }
+
+    /// Returns the key by which commands are sorted so that the outputs of one follow each other.
+    fn order(&self) -> (i64, i64, &[u8]) {
+        (self.start_ns, self.end_ns, &self.hash)
     }
 
     fn args<'a>(&self, has_text: bool, args: &'a mut ArgsWriter) -> &'a str {
@@ -150,7 +171,19 @@ impl NinjaLog {
     fn lay_out(&mut self, batch: &mut BatchBuilder) {
         self.text_bytes = 0;
         let mut commands = std::mem::take(&mut self.commands);
-        commands.sort_by_key(|command| command.start_ns);
+        if self.is_recompacted {
+            // The outputs of a command are apart.
+            commands.sort_by(|one, other| one.order().cmp(&other.order()));
+            commands.dedup_by(|next, first| {
+                let is_same = first.is_same_as(next);
+                if is_same {
+                    first.outputs.append(&mut next.outputs);
+                }
+                is_same
+            });
+        } else {
+            commands.sort_by_key(|command| command.start_ns);
+        }
         for command in commands.drain(..) {
             let end_ns = command.end_ns.max(command.start_ns);
             if end_ns > command.end_ns {
@@ -184,6 +217,27 @@ mod tests {
         let row = |event: &'_ crate::formats::testing::Seen| (event.ts_ns / 1_000_000, event.value as i64 / 1_000_000);
         let events = reading.events.iter();
         events.map(|event| (row(event).0, row(event).1, &*event.name, &event.track.pid, &event.track.tid)).collect()
+    }
+
+    #[test]
+    fn a_recompacted_log_is_one_build_with_all_outputs_of_a_command() {
+        let line = |number: usize, output: &str| {
+            // Each of 40 commands once, far from those before and after it.
+            let at = number * 17 % 40;
+            format!("{}\t{}\t1\t{output}{at}\tf{at}\n", at * 10, at * 10 + 15)
+        };
+        let lines: String = ["a", "b"].iter().flat_map(|output| (0..40).map(move |at| line(at, output))).collect();
+        let reading = read(&format!("# ninja log v5\n{lines}"));
+        let found = rows(&reading);
+        assert_eq!((found.len(), reading.lost()), (40, vec![]));
+        assert!(found.iter().all(|row| *row.3 == Id::Number(1)), "one build");
+        let workers: std::collections::BTreeSet<_> = found.iter().map(|row| format!("{:?}", row.4)).collect();
+        assert_eq!(workers.len(), 2, "each overlaps the next alone");
+        assert!(reading.events[0].args.contains(r#""outputs":["a0","b0"]"#), "{}", reading.events[0].args);
+        // Builds of a few commands each are in order.
+        let builds: String = (0..40).map(|at| format!("0\t{}\t1\to\tf\n", 9 - at % 10)).rev().collect();
+        let found = read(&format!("# ninja log v5\n{builds}"));
+        assert_eq!(rows(&found).iter().map(|row| row.3.clone()).max(), Some(Id::Number(4)));
     }
 
     #[test]
