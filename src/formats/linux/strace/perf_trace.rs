@@ -5,7 +5,7 @@
 
 use super::line::{StraceClock, StraceEvent, StraceRecord, number};
 use crate::formats::input::decimal::{NumberError, nanos_from_millis};
-use crate::formats::input::text::split_word;
+use crate::formats::input::text::{parsed, split_word};
 
 /// Number of decimals of a time in milliseconds.
 const DECIMALS: usize = 3;
@@ -33,7 +33,7 @@ pub(super) fn record(line: &[u8]) -> Option<StraceRecord<'_>> {
     let (tid, comm, call) = owner(rest);
     let ns = match time {
         b"?" => None,
-        _ => Some(time.contains(&b'.').then(|| nanos_from_millis(time).ok())??),
+        _ => Some(time.contains(&b'.').then(|| start_ns(time))??),
     };
     // Lines of other tools also have a time and a call.
     let is_own = || time.len() > DECIMALS && time[time.len() - DECIMALS - 1] == b'.' && is_tracepoint(call);
@@ -46,6 +46,21 @@ pub(super) fn record(line: &[u8]) -> Option<StraceRecord<'_>> {
         None => StraceEvent::Skipped,
     };
     Some(StraceRecord { tid, comm, ns: ns.unwrap_or(0), clock: StraceClock::Machine, what })
+}
+
+/// Returns the time of a call. A call of another CPU may start before the first one. `perf trace` prints that
+/// difference without its sign, as `18446744073706.430`: 2^64 ns too much.
+fn start_ns(millis: &[u8]) -> Option<i64> {
+    match nanos_from_millis(millis) {
+        Ok(ns) => Some(ns),
+        Err(NumberError::OutOfRange) => {
+            let (millis, decimals) = millis.split_at_checked(millis.len().checked_sub(1 + DECIMALS)?)?;
+            let micros: u64 = parsed(decimals.strip_prefix(b".")?)?;
+            let ns = parsed::<u64>(millis)?.checked_mul(1_000_000)?.checked_add(micros * 1000)?.cast_signed();
+            (ns < 0).then_some(ns)
+        }
+        Err(_) => None,
+    }
 }
 
 /// Returns a duration. The end of a call may precede its start, if events of two CPUs are out of order. `perf trace`
@@ -303,6 +318,18 @@ mod tests {
         assert_eq!(found, [(1000, 17_000, "read"), (2000, 0, "futex"), (3000, 1_000_000, "pause")]);
         assert_eq!(reading.lost(), [(Loss::NegativeDuration, 1)]);
         assert_eq!(format_of(b"     2.000 (18446744073708.391 ms): fib/12 futex(uaddr: 0x7ff) = 0\n"), Some("strace"));
+    }
+
+    #[test]
+    fn calls_of_other_cpus_that_start_before_the_first_one_are_before_zero() {
+        let text = "18446744073706.430 ( 0.016 ms): w/3097 access(filename: 0x4b6f72a0, mode: R)   = -1 ENOENT (No)\n\
+             \x20   24.992 ( 0.017 ms): sh/3101 access(filename: 0xa33112a0, mode: R)   = -1 ENOENT (No)\n";
+        let reading = read(text);
+        let found: Vec<_> = reading.events.iter().map(|event| (event.ts_ns, event.value, &*event.name)).collect();
+        assert_eq!(found, [(-3_121_616, 16_000, "access"), (24_992_000, 17_000, "access")]);
+        assert_eq!((reading.lost(), format_of(text.as_bytes())), (vec![], Some("strace")));
+        assert_eq!(super::start_ns(b"18446744073709.552"), None, "2^64 and more");
+        assert_eq!(super::start_ns(b"9223372036854.775"), Some(9_223_372_036_854_775_000));
     }
 
     #[test]
