@@ -94,6 +94,8 @@ struct Strace {
     waiting_args_bytes: usize,
     /// The call that the last line cut.
     cut: Option<CutCall>,
+    /// Thread of the call that the last line left unfinished.
+    last_begun: Option<i64>,
     clock: LineClock,
     threads: LineThreads,
     /// The call of the previous line, whose stack may follow.
@@ -179,11 +181,14 @@ impl Strace {
     /// Handles a line without a time: the rest of a cut call, a summary table, or damage.
     fn continuation(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
         let pos = line.pos();
-        if self.cut.is_some()
-            && let Some(rest) = CallRest::continuing(line.bytes)
-        {
-            self.attach(line.bytes);
-            return self.continue_cut(batch, rest, pos);
+        if let Some(rest) = CallRest::continuing(line.bytes) {
+            if matches!(rest, CallRest::Done { .. }) && self.cut.is_none() {
+                self.cut = self.take_begun();
+            }
+            if self.cut.is_some() {
+                self.attach(line.bytes);
+                return self.continue_cut(batch, rest, pos);
+            }
         }
         let is_strace_table = line.bytes.trim_ascii_start().starts_with(b"% time ");
         let begins_table = is_strace_table || perf_trace::begins_summary(line.bytes);
@@ -200,6 +205,7 @@ impl Strace {
     fn record(&mut self, record: &StraceRecord<'_>, line: TextLine<'_>, batch: &mut BatchBuilder) {
         let pos = line.pos();
         self.is_in_table = false;
+        self.last_begun = None;
         self.settle_cut(batch);
         let Some(ts_ns) = self.clock.time(record) else { return batch.lose(Loss::BadTime, pos) };
         if matches!(record.clock, StraceClock::Utc { .. }) && !std::mem::replace(&mut self.has_utc, true) {
@@ -223,7 +229,10 @@ impl Strace {
                 let (start_ns, end_tid) = (ts_ns, tid);
                 self.call(batch, &CompleteCall { tid, end_tid, start_ns, dur_ns: None, name, args, result: None, pos });
             }
-            StraceEvent::Begun { name, args } => self.wait(batch, tid, begun(name, args)),
+            StraceEvent::Begun { name, args } => {
+                self.wait(batch, tid, begun(name, args));
+                self.last_begun = Some(tid);
+            }
             StraceEvent::PidChanged { name, args, new_id } => {
                 self.threads.exit(tid);
                 self.wait(batch, self.threads.tid_of(new_id), begun(name, args));

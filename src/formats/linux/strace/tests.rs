@@ -216,6 +216,31 @@ fn frames_beyond_the_limit_are_counted() {
 }
 
 #[test]
+fn the_end_of_an_unfinished_call_may_follow_without_a_time_if_failed_calls_are_left_out() {
+    // strace -f -z -ttt -T, of a version that prints the held line after it has decided to show the call.
+    let reading = read(
+        "8 1700000000.000001 close(3 <unfinished ...>\n)                                       = 0 <0.000052>\n\
+         8 1700000000.000100 read(4,  <unfinished ...>\n\"\", 4096)                               = 0 <0.000261>\n\
+         8 1700000000.000400 read(5,  <unfinished ...>\n7 1700000000.000401 getppid() = 1 <0.000002>\n\
+         )   = 3 <0.000001>\n8 1700000000.000500 <... read resumed>\"a\", 1) = 1 <0.000100>\n",
+    );
+    let calls: Vec<_> = reading.events.iter().map(|event| (&*event.name, event.value, &*event.args)).collect();
+    let args = |text: &str, result: &str| format!(r#"{{"args":"{text}","ret":"{result}"}}"#);
+    let expected = [
+        ("close", 52_000, args("3", "0")),
+        ("read", 261_000, args(r#"4,\"\", 4096"#, "0")),
+        ("getppid", 2_000, r#"{"ret":"1"}"#.to_owned()),
+        ("read", 100_000, args(r#"5,\"a\", 1"#, "1")),
+    ];
+    let mut calls: Vec<_> = calls.into_iter().map(|(name, value, args)| (name, value, args.to_owned())).collect();
+    calls.sort();
+    let mut expected = expected.to_vec();
+    expected.sort();
+    assert_eq!(calls, expected);
+    assert_eq!(reading.lost(), [(Loss::BadRecord, 1)], "the end that follows another call");
+}
+
+#[test]
 fn calls_that_perf_trace_prints_are_spans_from_the_times_before_them() {
     let reading = read(
         "         ? (         ): my prog/7  ... [continued]: execve())                                           = 0\n                                       _start (/lib/ld.so)\n\

@@ -158,6 +158,19 @@ impl Strace {
         }
     }
 
+    /// Takes back the call that the last line left unfinished. With `-f -z`, its end may follow in a line without a
+    /// time.
+    pub(super) fn take_begun(&mut self) -> Option<CutCall> {
+        let tid = self.last_begun.take()?;
+        let calls = self.waiting.get_mut(&tid)?;
+        let call = calls.pop()?;
+        if calls.is_empty() {
+            self.waiting.remove(&tid);
+        }
+        self.waiting_args_bytes -= call.args.len();
+        Some(CutCall { call, tid, resumed: None, loss: None })
+    }
+
     /// Continues the call that was cut with a line without a time.
     pub(super) fn continue_cut(&mut self, batch: &mut BatchBuilder, rest: CallRest<'_>, pos: SourcePos) {
         let Some(mut cut) = self.cut.take() else { return };
