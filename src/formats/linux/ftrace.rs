@@ -38,8 +38,8 @@ pub(crate) fn looks_like_ftrace(head: &[u8]) -> bool {
     let begins = [&b"# tracer:"[..], b"TRACE:", b"capturing trace"].iter().any(|begin| head.starts_with(begin));
     let mut lines = head_lines(head).filter(|line| !is_note(line));
     let is_record = |line| {
-        FtraceRecord::from_line(line).or_else(|| FtraceRecord::from_latency_line(line)).is_some()
-            || GraphLine::from_line(line).is_some()
+        let record = FtraceRecord::from_line(line).or_else(|| FtraceRecord::from_latency_line(line));
+        record.is_some_and(|record| !record.has_period()) || GraphLine::from_line(line).is_some()
     };
     // JSON traces may contain such lines as strings.
     begins
@@ -230,6 +230,12 @@ impl<'a> FtraceRecord<'a> {
     fn is_stack(&self) -> bool {
         let heading = |text: &[u8]| text.starts_with(b"<stack trace") || text.starts_with(b"<user stack trace");
         heading(self.event) || heading(self.parts().1)
+    }
+
+    /// Returns whether a number precedes the event, as the period in `perf script`, whose task may be `:-1    -1`.
+    fn has_period(&self) -> bool {
+        let digits = self.event.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        digits > 0 && self.event.get(digits) == Some(&b' ')
     }
 
     /// Returns the name of the event and its fields.

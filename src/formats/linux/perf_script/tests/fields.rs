@@ -126,3 +126,14 @@ fn messages_between_the_samples_are_notes_and_lost_chunks_are_losses() {
     assert_eq!(reading.events.len(), 2);
     assert_eq!(reading.lost(), [(Loss::IgnoredMetadata, 3), (Loss::RecorderLost, 3)]);
 }
+
+#[test]
+fn a_first_sample_of_an_unknown_task_is_not_read_as_ftrace() {
+    let text = "             :-1    -1 [000]  100.000001:   10101010 cpu-clock:ppp: \n\tffff1 run (/bin/a)\n\n\
+                a  7 [000]  100.000002:   10101010 cpu-clock:ppp: \n\tffff1 run (/bin/a)\n\n";
+    assert_eq!(format_of(text.as_bytes()), Some("perf script"));
+    let reading = read(text);
+    assert_eq!((reading.events.len(), reading.lost()), (2, vec![]));
+    let traced = "            bash-977 [000] 17284.993652: 0: printed by a program\n";
+    assert_eq!(format_of(traced.as_bytes()), Some("ftrace"));
+}
