@@ -71,8 +71,8 @@ impl XdebugFormat for XdebugText {
     }
 
     fn time(line: TextLine<'_>, batch: &mut BatchBuilder) -> Option<i64> {
-        // The value of a variable: neither a time nor a call.
-        if line.bytes.trim_ascii_start().starts_with(b"=> ") {
+        // The value of a variable, or before version 2.3 of a return: neither a time nor a call.
+        if [&b"=> "[..], b">=> "].iter().any(|value| line.bytes.trim_ascii_start().starts_with(value)) {
             return None;
         }
         // A truncated file may cut a number or a name.
@@ -162,6 +162,22 @@ mod tests {
             let cut = read(&text[..len]);
             assert!(cut.events.len() >= 2 && cut.losses.total() <= 1, "{len} bytes: {:?}", cut.lost());
         }
+    }
+
+    #[test]
+    fn a_returned_value_without_a_time_as_before_version_2_3_is_no_loss() {
+        let text = [
+            "TRACE START [2012-01-02 03:04:05]\n",
+            &line(3, 1, "->", "{main}() /a.php:0"),
+            &line(4, 2, "->", "strlen('abc') /a.php:5"),
+            "                           >=> 3\n",
+            &line(6, 2, "->", "rand() /a.php:6"),
+            "    0.0012     340000\nTRACE END   [2012-01-02 03:04:05]\n",
+        ]
+        .concat();
+        let reading = read(&text);
+        let expected = [(300, Some(900), 0, "{main}"), (400, Some(200), 1, "strlen"), (600, Some(600), 1, "rand")];
+        assert_eq!((spans(&reading), reading.lost()), (expected.to_vec(), vec![]));
     }
 
     #[test]

@@ -241,12 +241,15 @@ fn sample_measure<'a>(
     repairs: &mut Repairs,
 ) -> Vec<(Cow<'a, str>, Cow<'a, str>)> {
     let weight = valid_json(weight, repairs);
-    if has_measure(record) || weight.parse::<u64>().is_err() {
+    // Hermes writes the number as text.
+    let period = weight.trim_matches('"');
+    if has_measure(record) || period.parse::<u64>().is_err() {
         return vec![("weight".into(), weight)];
     }
+    let period = period.to_owned();
     let name = &record[RecordField::Name];
     let event = (name.shape == Shape::String).then(|| ("event".into(), valid_json(name, repairs)));
-    event.into_iter().chain([("period".into(), weight)]).collect()
+    event.into_iter().chain([("period".into(), period.into())]).collect()
 }
 
 /// Iterates over the elements of an array that the scanner has validated.

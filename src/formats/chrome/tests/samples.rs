@@ -50,6 +50,7 @@ fn a_weight_is_the_period_of_the_event_that_the_name_tells() {
     for (fields, expected) in [
         (r#""name":"cache-misses","weight":100"#, ("cache-misses", 100)),
         (r#""weight":5"#, ("", 5)),
+        (r#""name":"f","weight":"4""#, ("f", 4)),
         // Neither a fraction nor a weight beside another measure.
         (r#""name":"cycles","weight":1.5"#, ("", 1)),
         (r#""name":"f","weight":3,"args":{"event":"cycles","period":7}"#, ("cycles", 7)),
