@@ -105,5 +105,7 @@ fn derived(
         }
         Ok(DerivedCounter { name: track.to_string(), track: track.clone(), series })
     };
-    wanted.derived.iter().map(make).collect()
+    // A repeated track is one counter.
+    let is_first = |&(index, track): &(usize, &DerivedTrack)| !wanted.derived[..index].contains(track);
+    wanted.derived.iter().enumerate().filter(is_first).map(|(_, track)| make(track)).collect()
 }
