@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::cursor::LaneCursor;
 use super::matcher::{BlockPosition, Matcher};
+use super::open_end::open_row;
 use super::scope::Scope;
 use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
@@ -15,7 +16,7 @@ use crate::store::block::{BLOCK_ROWS, Block};
 use crate::store::details::DetailReader;
 use crate::store::extent::Extent;
 use crate::store::iforest::LongestNs;
-use crate::store::{DetailRef, Lane, LaneIdx, LaneKind};
+use crate::store::{DetailRef, Lane, LaneIdx, LaneKind, Span};
 
 /// The part of one lane that is in scope.
 #[derive(Debug, Clone)]
@@ -73,21 +74,38 @@ impl<'a> LaneScan<'a> {
     /// Scans the part of a lane that is in `scope`. Reads at most four blocks.
     #[must_use]
     pub(crate) fn new(snapshot: &'a Snapshot, matcher: &'a Matcher, scope: &Scope, index: LaneIdx) -> Self {
-        Self::in_range(snapshot, matcher, scope, index, true)
+        Self::in_range(snapshot, matcher, scope, index, |_, span| span.end_ns())
+    }
+
+    /// Scans the part of a lane that is in `scope`, where a span without an end is open up to the end of the trace.
+    /// Returns the row of that span too, if it is in scope.
+    #[must_use]
+    pub(crate) fn with_open_end(
+        snapshot: &'a Snapshot,
+        matcher: &'a Matcher,
+        scope: &Scope,
+        index: LaneIdx,
+    ) -> (Self, Option<u64>) {
+        let open = open_row(snapshot, index);
+        let end_ns = |row, span: &Span| if Some(row) == open { snapshot.end_ns() } else { span.end_ns() };
+        let scan = Self::in_range(snapshot, matcher, scope, index, end_ns);
+        let open = open.filter(|row| scan.rows.contains(row));
+        (scan, open)
     }
 
     /// Scans the rows of a lane that start in the range of `scope`, without one that reaches in from before.
     #[must_use]
     pub(crate) fn from_starts(snapshot: &'a Snapshot, matcher: &'a Matcher, scope: &Scope, index: LaneIdx) -> Self {
-        Self::in_range(snapshot, matcher, scope, index, false)
+        Self::in_range(snapshot, matcher, scope, index, |_, _| i64::MIN)
     }
 
+    /// Scans the rows that start in the range, and the one before if it ends in the range by `end_ns`.
     fn in_range(
         snapshot: &'a Snapshot,
         matcher: &'a Matcher,
         scope: &Scope,
         index: LaneIdx,
-        with_reaching: bool,
+        end_ns: impl Fn(u64, &Span) -> i64,
     ) -> Self {
         let mut cursor = LaneCursor::new(snapshot.store(), index);
         let lane = cursor.lane();
@@ -96,9 +114,8 @@ impl<'a> LaneScan<'a> {
             Some(from_ns) => {
                 let from = cursor.first_from(from_ns).row;
                 // Among earlier rows, only the last may reach in: they do not overlap.
-                let before = from.checked_sub(1).filter(|_| with_reaching);
-                let reaching = before.filter(|&row| cursor.span(row).is_some_and(|row| row.end_ns() > from_ns));
-                reaching.unwrap_or(from)
+                let mut reaches = |&row: &u64| cursor.span(row).is_some_and(|span| end_ns(row, &span) > from_ns);
+                from.checked_sub(1).filter(|row| reaches(row)).unwrap_or(from)
             }
         };
         let end = scope.to_ns.map_or(lane.rows(), |to_ns| cursor.first_from(to_ns).row);

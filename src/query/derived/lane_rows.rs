@@ -7,14 +7,20 @@ use crate::store::details::DetailReader;
 /// A lane with the extents in which rows may match.
 pub(super) struct LaneRows<'a> {
     pub(super) scan: LaneScan<'a>,
+    /// The row of a span without an end, which is open up to the end of the trace.
+    pub(super) open_row: Option<u64>,
     extents: Vec<u32>,
 }
 
 impl<'a> LaneRows<'a> {
     pub(super) fn new(scan: LaneScan<'a>) -> Self {
+        Self::with_open_row((scan, None))
+    }
+
+    pub(super) fn with_open_row((scan, open_row): (LaneScan<'a>, Option<u64>)) -> Self {
         // A lane has fewer extents than rows, whose extents fit 32 bits.
         let extents = scan.extents().map(|extent| extent as u32).collect();
-        Self { scan, extents }
+        Self { scan, open_row, extents }
     }
 
     /// Calls a closure with the blocks that have matches, among some rows of the lane. Returns `Cancelled` if

@@ -26,9 +26,9 @@ const ROW_BYTES: u64 = 64;
 
 /// Builds the series of the rows of `scope`. `progress` counts rows.
 ///
-/// Rows count at their starts within the time range. For concurrency, spans count where they overlap the range, and
-/// zero-length spans do not count. Counters start with their current value. Returns an error if cancelled, or if a
-/// temporary file cannot be written.
+/// Rows count at their starts within the time range. For concurrency, spans count where they overlap the range, those
+/// without an end up to the end of the trace, and zero-length spans do not count. Counters start with their current
+/// value. Returns an error if cancelled, or if a temporary file cannot be written.
 pub(crate) fn derive(
     snapshot: &Snapshot,
     scope: &Scope,
@@ -87,7 +87,12 @@ pub(crate) fn derive(
 /// Returns the lanes with rows in scope, including those whose spans reach in from before if `with_open`.
 fn lanes_of<'a>(snapshot: &'a Snapshot, scope: &'a Scope, with_open: bool) -> Vec<LaneRows<'a>> {
     let lanes: Vec<LaneIdx> = scope.lanes(snapshot, &scope.matcher).collect();
-    let scan_of = if with_open { LaneScan::new } else { LaneScan::from_starts };
-    let scans = lanes.par_iter().map(|&lane| scan_of(snapshot, &scope.matcher, scope, lane));
-    scans.filter(|scan| !scan.rows.is_empty()).map(LaneRows::new).collect()
+    let rows = lanes.par_iter().map(|&lane| {
+        LaneRows::with_open_row(if with_open {
+            LaneScan::with_open_end(snapshot, &scope.matcher, scope, lane)
+        } else {
+            (LaneScan::from_starts(snapshot, &scope.matcher, scope, lane), None)
+        })
+    });
+    rows.filter(|rows| !rows.scan.rows.is_empty()).collect()
 }

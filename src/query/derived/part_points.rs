@@ -41,7 +41,7 @@ pub(super) fn part_points(
 ) -> Result<PartPoints, Cancelled> {
     match number {
         RowNumber::One => starts(lanes, part, cancel),
-        RowNumber::OpenAndClose => open_spans(scope, lanes, part, cancel),
+        RowNumber::OpenAndClose => open_spans((snapshot, scope), lanes, part, cancel),
         RowNumber::Longest => {
             let mut made = valued(lanes, part, cancel, durations)?;
             made.points.dedup_by(|entry, previous| {
@@ -111,7 +111,12 @@ fn starts(lanes: &[LaneRows<'_>], part: TimePart, cancel: &Cancel) -> Result<Par
 }
 
 /// Counts the spans that are open from each time on, relative to the start of the part; negative numbers wrap.
-fn open_spans(scope: &Scope, lanes: &[LaneRows<'_>], part: TimePart, cancel: &Cancel) -> Result<PartPoints, Cancelled> {
+fn open_spans(
+    (snapshot, scope): (&Snapshot, &Scope),
+    lanes: &[LaneRows<'_>],
+    part: TimePart,
+    cancel: &Cancel,
+) -> Result<PartPoints, Cancelled> {
     let (mut begins, mut ends, mut reader) = (Vec::new(), Vec::new(), DetailReader::default());
     let mut judged = 0;
     for lane in lanes {
@@ -125,12 +130,16 @@ fn open_spans(scope: &Scope, lanes: &[LaneRows<'_>], part: TimePart, cancel: &Ca
             hits.block.values(&mut values);
             for slot in hits.slots() {
                 let from_ns = scope.from_ns.map_or(starts[slot], |from_ns| starts[slot].max(from_ns));
-                let end_ns = starts[slot].saturating_add_unsigned(values[slot]);
+                let row = hits.first_row + slot as u64;
+                let end_ns = match lane.open_row {
+                    Some(open) if open == row => snapshot.end_ns(),
+                    _ => starts[slot].saturating_add_unsigned(values[slot]),
+                };
                 let to_ns = scope.to_ns.map_or(end_ns, |to_ns| end_ns.min(to_ns));
                 if from_ns >= to_ns {
                     continue;
                 }
-                if hits.first_row + slot as u64 >= rows.start {
+                if row >= rows.start {
                     begins.push(from_ns);
                 }
                 if part.contains(to_ns) {

@@ -17,7 +17,7 @@ use crate::query::Snapshot;
 use crate::query::argument_path::ArgumentPath;
 use crate::query::buckets::{Buckets, CounterCell};
 use crate::query::filter::Filter;
-use crate::query::ledger_traces::{RandomSequence, TraceSpan, argument, ranges, spans, store};
+use crate::query::ledger_traces::{RandomSequence, TraceSpan, argument, ranges, spans, store, unfinished};
 use crate::query::matcher::Matcher;
 use crate::query::scope::Scope;
 
@@ -93,6 +93,21 @@ fn expected(
     }
 }
 
+/// Returns the spans as they are open: those without an end up to the end of the trace.
+fn open_spans(spans: &[TraceSpan]) -> Vec<TraceSpan> {
+    let (unfinished, end_ns) = (unfinished(spans), spans.iter().map(TraceSpan::end_ns).max().unwrap_or(0));
+    let opened = |span: &TraceSpan| {
+        let is_open = unfinished.contains(span);
+        TraceSpan { dur_ns: if is_open { end_ns.abs_diff(span.start_ns) } else { span.dur_ns }, ..*span }
+    };
+    spans.iter().map(opened).collect()
+}
+
+/// Returns whether a kind counts spans while they are open.
+fn is_of_open(kind: &DerivedKind) -> bool {
+    matches!(kind, DerivedKind::Concurrency | DerivedKind::Busy)
+}
+
 /// Expands cells to one value per column.
 fn by_column(cells: &[CounterCell]) -> Vec<(i64, (f64, f64))> {
     let columns = cells
@@ -122,14 +137,18 @@ fn columns_are_those_of_a_loop_over_all_spans_at_every_zoom() {
     let mut random = RandomSequence(3);
     for (tracks, lanes, rows, first_ns) in [(1, 1, 1, 7), (3, 3, 60, -4000), (8, 2, 80, 0)] {
         let spans = spans(tracks, lanes, rows, rows, first_ns);
+        assert!(tracks == 1 || open_spans(&spans) != spans, "some have no end");
         let (_file, snapshot) = store(&spans, None, 0);
         for (from_ns, to_ns) in ranges(&snapshot, &mut random, 3) {
             for (filter, name) in [("", None), ("/^name 3$/", Some(4))] {
                 let matcher = Matcher::new(&snapshot, &Filter::parse(filter).unwrap());
                 let scope = Scope::from_range(from_ns, to_ns).matching(matcher);
-                let meant: Vec<TraceSpan> =
-                    spans.iter().copied().filter(|span| name.is_none_or(|name| span.name == name)).collect();
+                let named = |spans: &[TraceSpan]| -> Vec<TraceSpan> {
+                    spans.iter().copied().filter(|span| name.is_none_or(|name| span.name == name)).collect()
+                };
+                let (started, open) = (named(&spans), named(&open_spans(&spans)));
                 for kind in kinds() {
+                    let meant = if is_of_open(&kind) { &open } else { &started };
                     let all = made(&snapshot, &scope, &kind, 1 << 20);
                     let spilled = made(&snapshot, &scope, &kind, FEW_BYTES);
                     for view in views(&snapshot, &mut random, 8) {
@@ -139,7 +158,7 @@ fn columns_are_those_of_a_loop_over_all_spans_at_every_zoom() {
                         assert_eq!(cells, same, "{kind} {filter:?} {view:?}");
                         let columns = (view.first..view.end()).filter_map(|bucket| {
                             let column = (view.start_ns(bucket), view.last_ns(bucket));
-                            let value = expected(&meant, &kind, (from_ns, to_ns), column);
+                            let value = expected(meant, &kind, (from_ns, to_ns), column);
                             assert_eq!(all.value(column, &mut ColumnWork::default()), value, "{kind} {column:?}");
                             Some((bucket, value?))
                         });
@@ -186,8 +205,9 @@ fn spans_at_both_ends_of_time_and_none_at_all() {
 fn the_steps_of_a_counter_are_the_columns_of_a_loop() {
     let spans = spans(2, 2, 60, 11, 250);
     let (_file, snapshot) = store(&spans, None, 0);
-    let end_ns = snapshot.end_ns();
+    let (end_ns, open) = (snapshot.end_ns(), open_spans(&spans));
     for kind in kinds() {
+        let spans = if is_of_open(&kind) { &open } else { &spans };
         let series = Arc::new(made(&snapshot, &Scope::default(), &kind, 1 << 20));
         for every_ns in [Some(7), Some(1000), Some(u64::MAX), None] {
             let is_every_change = every_ns.is_none() && kind == DerivedKind::Concurrency;
@@ -200,7 +220,7 @@ fn the_steps_of_a_counter_are_the_columns_of_a_loop() {
             let mut start_ns = Some(snapshot.start_ns());
             while let Some(from_ns) = start_ns.filter(|&start_ns| start_ns <= end_ns) {
                 let last_ns = from_ns.saturating_add_unsigned(width_ns - 1);
-                let value = expected(&spans, &kind, (None, None), (from_ns, last_ns)).map_or(0.0, |(_, most)| most);
+                let value = expected(spans, &kind, (None, None), (from_ns, last_ns)).map_or(0.0, |(_, most)| most);
                 if steps.last().is_none_or(|&(_, last)| last != value) {
                     steps.push((from_ns, value));
                 }
