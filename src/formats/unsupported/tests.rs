@@ -8,6 +8,23 @@ use crate::formats::testing::{file_of, format_of, read_bytes};
 
 /// First bytes of files, and the text that their error must contain.
 const REFUSED: &[(&[u8], &str)] = &[
+    (b"\tMon Jan  1 12:00 2024 Time and Allocation Profiling Report  (Final)\n\n\t   w +RTS -p -RTS\n", "hs-speedscope"),
+    (
+        br#"{"program":"w","arguments":["w"],"rts_arguments":["-pj"],"end_time":"Mon","initial_capabilities":1,"cost_centres":[{"id":1}]}"#,
+        "hs-speedscope",
+    ),
+    (
+        br#"{"devToolsSnapshot":true,"devToolsVersion":"2.1","connectedApp":{},"activeScreenId":"performance","performance":{}}"#,
+        "jq .performance",
+    ),
+    (
+        b"{\"type\":\"Metric\",\"data\":{\"name\":\"http_reqs\",\"type\":\"counter\",\"contains\":\"default\",\"thresholds\":[],\"submetrics\":null},\"metric\":\"http_reqs\"}\n",
+        "--traces-output",
+    ),
+    (b"QPERFSTREAM\0\0\0\x01", "perf.data"),
+    (b"time:   0.001; rss:   33MB ->   35MB (   +2MB)\tparse_crate\n", "-Zself-profile"),
+    (b"--------- beginning of main\n11-28 12:00:00.000  1000  1001 I Tag: text\n", "atrace"),
+    (b"%EventDef PajeDefineContainerType 0\n%  Alias string\n%EndEventDef\n", "pj_dump"),
     (b"tr\xfdP", "tracy-csvexport -u"),
     (b"tlZ\x04", "tracy-csvexport -u"),
     (b"tZst", "tracy-csvexport -u"),

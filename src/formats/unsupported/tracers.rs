@@ -6,6 +6,11 @@ use super::table::UnsupportedFormat;
 use crate::formats::input::decimal::nanos_from_seconds;
 use crate::formats::input::lines::head_lines;
 
+const GHC: [&str; 2] = [
+    "a profile of a Haskell program (GHC)",
+    "record with `PROGRAM +RTS -p -l-au`, convert the .eventlog with `hs-speedscope`, and open the .eventlog.json",
+];
+
 /// Documents in JSON, whose keys are certain.
 pub(super) const DOCUMENTS: &[UnsupportedFormat] = &[
     UnsupportedFormat {
@@ -34,6 +39,23 @@ pub(super) const DOCUMENTS: &[UnsupportedFormat] = &[
         advice: "record the spans with the crate tracing-chrome, and open its trace",
     },
     UnsupportedFormat {
+        sniff: Keys(&["program", "rts_arguments", "end_time", "cost_centres"]),
+        found: GHC[0],
+        advice: GHC[1],
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["devToolsSnapshot", "activeScreenId"]),
+        found: "a snapshot of the DevTools of Dart and Flutter",
+        advice: "the member `traceEvents` below `performance` is Chrome JSON: save it with `jq .performance FILE > trace.json`",
+    },
+    UnsupportedFormat {
+        sniff: Both(&["type", "data", "metric"], |head| {
+            has_word(head, b"\"Metric\"") && has_word(head, b"\"thresholds\"")
+        }),
+        found: "measurements of k6",
+        advice: "it contains values and no spans; record spans with k6's option `--traces-output`",
+    },
+    UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"{\"reason\":\"") && has_word(head, b"\"reason\":\"timing-info\"")),
         found: "timings of cargo (JSON)",
         advice: "run `cargo build --timings`, and open target/cargo-timings/cargo-timing.html",
@@ -42,6 +64,31 @@ pub(super) const DOCUMENTS: &[UnsupportedFormat] = &[
 
 /// Formats that are only tried after all others.
 pub(super) const TRACERS: &[UnsupportedFormat] = &[
+    UnsupportedFormat {
+        sniff: Head(|head| first_line_has(head, &["Time and Allocation Profiling Report"])),
+        found: GHC[0],
+        advice: GHC[1],
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"QPERFSTREAM")),
+        found: "a profile that Hotspot saved (.perfparser)",
+        advice: "open the perf.data that it was made from, which is read",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| first_line_has(head, &["time: ", "; rss: "])),
+        found: "output of rustc's -Ztime-passes",
+        advice: "build with `-Zself-profile`, and convert the .mm_profdata with `crox`",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"--------- beginning of ")),
+        found: "a log of Android (logcat)",
+        advice: "it contains messages and no spans; record a trace with `perfetto` or `atrace`",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| has_line(head, b"%EventDef PajeDefineContainerType")),
+        found: "a trace of Paje",
+        advice: "`pj_dump` of PajeNG prints it as a table, and ViTE shows it; no known tool converts it",
+    },
     UnsupportedFormat {
         sniff: Head(is_blkparse),
         found: "output of blkparse",
