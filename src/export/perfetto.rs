@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::Write;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 
 use super::error::SinkError;
@@ -57,6 +57,7 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<
         last: 0,
         newest_ns: FxHashMap::default(),
         flow_ns: FxHashMap::default(),
+        bound_flows: FxHashSet::default(),
         has_tasks,
         task_ends: TaskEnds::new(has_tasks && excerpt.has_states(snapshot)),
         snapshot,
@@ -119,6 +120,9 @@ struct OrderedWriter<'a, W> {
     /// By flow without an end so far: the time at which its last point is written. Every point is recorded, because the
     /// next one of its flow may move back in time.
     flow_ns: FxHashMap<u64, i64>,
+    /// Flows without an end so far that have a point bound to an event. Their other points are written in the same way:
+    /// Perfetto has no number for both kinds of points.
+    bound_flows: FxHashSet<u64>,
     /// Whether CPU runs and thread states are written as scheduling events instead of spans.
     has_tasks: bool,
     /// Pending ends of runs and states.
@@ -255,6 +259,13 @@ impl<W: Write> OrderedWriter<'_, W> {
     /// not written before the previous point of its flow, which would disconnect both.
     fn flow(&mut self, pending: &PendingEvent) -> std::io::Result<()> {
         let event = &pending.event;
+        if self.bound_flows.contains(&event.value)
+            && let Some(open) = self.open.get_mut(&(event.track, 0)).and_then(|row| row.last_mut())
+        {
+            open.flows.push(FlowOf { id: event.value, ends: event.kind == EventKind::FlowEnd });
+            self.passed_flow(event);
+            return Ok(());
+        }
         let is_inside = self.open.get(&(event.track, 0)).is_some_and(|row| !row.is_empty());
         let newest_ns = self.newest_ns.get(&event.track).copied().filter(|_| !is_inside && goes_last(pending));
         let before_ns = self.flow_ns.get(&event.value).copied();
@@ -268,6 +279,7 @@ impl<W: Write> OrderedWriter<'_, W> {
     fn passed_flow(&mut self, point: &Event) {
         if point.kind == EventKind::FlowEnd {
             self.flow_ns.remove(&point.value);
+            self.bound_flows.remove(&point.value);
         } else {
             self.flow_ns.insert(point.value, point.ts_ns);
         }
@@ -306,6 +318,7 @@ impl<W: Write> OrderedWriter<'_, W> {
         if let Some(&owner) = owner {
             pending[owner].flows.push(flow);
             pending[index].is_done = true;
+            self.bound_flows.insert(id);
             self.passed_flow(&event);
             return Ok(());
         }
@@ -314,6 +327,7 @@ impl<W: Write> OrderedWriter<'_, W> {
             pending[index].is_done = true;
             if point.bound == FlowBound::Span {
                 ending.flows.push(flow);
+                self.bound_flows.insert(id);
             } else {
                 self.writer.flow(&event)?;
             }

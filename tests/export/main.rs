@@ -572,3 +572,18 @@ fn a_flow_between_spans_is_not_written_before_its_start() {
     let points = seen(&back).into_iter().filter(|row| row.flow.is_some()).map(|row| (row.start_ns, row.kind));
     assert_eq!(points.collect::<Vec<_>>(), [(77_000, "flow start"), (90_000, "flow end")]);
 }
+
+#[test]
+fn a_flow_from_an_instant_to_the_span_around_its_end_stays_connected() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("json");
+    let text = r#"[{"ph":"X","pid":1,"tid":1,"ts":0,"dur":100,"name":"outer"},{"ph":"I","s":"t","pid":1,"tid":1,"ts":10,"name":"post"},
+        {"ph":"s","pid":1,"tid":1,"ts":10,"name":"post","id":7,"cat":"c"},{"ph":"X","pid":1,"tid":2,"ts":50,"dur":10,"name":"run"},
+        {"ph":"f","bp":"e","pid":1,"tid":2,"ts":55,"name":"post","id":7,"cat":"c"}]"#;
+    fs::write(&path, text).expect("written");
+    let back = exported(&load(&path), &ExportOptions::whole(ExportFormat::Perfetto));
+    let flows: Vec<_> = seen(&back).into_iter().filter_map(|row| row.flow.map(|flow| (flow.0, row.kind))).collect();
+    // An event of Perfetto has a flow, and may end it, but does not start it.
+    assert_eq!(flows.iter().map(|(_, kind)| *kind).collect::<Vec<_>>(), ["flow step", "flow end"]);
+    assert_eq!(flows[0].0, flows[1].0, "one flow");
+}
