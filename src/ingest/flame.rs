@@ -21,14 +21,11 @@ use std::io;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
+use crate::model::sample_measure::IDLE_GAPS;
 use crate::model::{NameIdx, SampleMeasure, StackIdx, Stacks};
 
 /// Number of gaps in the median: about a second of a usual sampler, and little to sort per sample.
 const WINDOW: usize = 64;
-
-/// Usual gaps after which the thread counts as idle. A late sampler on a busy machine skips one or two samples; after
-/// more, the thread did not run or was not sampled.
-const IDLE_GAPS: u64 = 5;
 
 /// Depth limit of a chart. Deeper frames are only in the samples, because the lanes of an endless recursion would hide
 /// all others.

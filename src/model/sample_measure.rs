@@ -22,6 +22,10 @@ pub(crate) const OFF_CPU: &str = "off-CPU";
 /// The name for all events beyond [`SampleEvents::MAX`].
 pub(crate) const OTHER_EVENTS: &str = "(other events)";
 
+/// Usual gaps after which the thread of a sample counts as idle. A late sampler on a busy machine skips one or two
+/// samples; after more, the thread did not run or was not sampled.
+pub(crate) const IDLE_GAPS: u64 = 5;
+
 /// Width of a unit in the timeline of a profile without times: one microsecond. An hour of cycles of many cores still
 /// fits.
 const COUNT_NS: u64 = 1_000;

@@ -176,8 +176,9 @@ mod tests {
     fn a_sample_weighs_the_time_to_the_next_one_or_to_the_end_of_the_profile() {
         let nodes = r#""nodes":[{"id":1,"callFrame":{"functionName":"f"}},{"id":2,"callFrame":{"functionName":"g"}}]"#;
         for (end, expected) in [
-            (r#""endTime":1000,"#, [10_000, 990_000]),
-            // Without an end, the last interval is repeated.
+            (r#""endTime":55,"#, [10_000, 45_000]),
+            // Without an end, or if nothing was sampled for long before it, the usual interval is repeated.
+            (r#""endTime":1000,"#, [10_000, 10_000]),
             ("", [10_000, 10_000]),
             (r#""endTime":5,"#, [10_000, 10_000]),
         ] {

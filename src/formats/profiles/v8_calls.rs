@@ -1,6 +1,8 @@
 //! The call tree of V8 CPU profiles, whose nodes are in any order, with the stacks of its nodes. A sample weighs the
 //! time to the next one.
 
+use std::collections::VecDeque;
+
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
@@ -10,11 +12,14 @@ use crate::formats::json::lenient::or_default;
 use crate::formats::output::args::SampleArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError};
-use crate::model::sample_measure::{NANOSECONDS, SAMPLES};
+use crate::model::sample_measure::{IDLE_GAPS, NANOSECONDS, SAMPLES};
 use crate::model::{Id, Loss, Metadata, SourcePos, TrackKey};
 
 /// Default sampling interval of V8.
 const USUAL_INTERVAL_NS: i64 = 1_000_000;
+
+/// Number of intervals whose median is the usual one.
+const WINDOW: usize = 64;
 
 /// A node of the call tree. A profile has either `parent` or `children`.
 #[derive(Debug, Deserialize)]
@@ -167,12 +172,15 @@ pub(crate) struct TimedSamples {
     /// Latest time so far. Samples may go back in time, and share the time until the next that does not.
     newest_ns: i64,
     interval_ns: i64,
+    /// The last times between two samples.
+    gaps_ns: VecDeque<i64>,
 }
 
 impl TimedSamples {
     pub(crate) fn new(calls: Calls, key: TrackKey, start_ns: i64) -> Self {
         let (last, args) = (None, SampleArgsWriter::new("time", NANOSECONDS));
-        Self { calls, key, args, last, newest_ns: start_ns, interval_ns: USUAL_INTERVAL_NS }
+        let (newest_ns, interval_ns) = (start_ns, USUAL_INTERVAL_NS);
+        Self { calls, key, args, last, newest_ns, interval_ns, gaps_ns: VecDeque::new() }
     }
 
     /// Returns the last time between two samples.
@@ -190,6 +198,10 @@ impl TimedSamples {
         let Some((last_ns, last_node)) = std::mem::replace(&mut self.last, node.map(|node| (ts_ns, node))) else {
             return;
         };
+        if period_ns > 0 {
+            self.gaps_ns.truncate(WINDOW - 1);
+            self.gaps_ns.push_front(period_ns);
+        }
         let pos = SourcePos::Time(last_ns);
         let Some(stack) = self.calls.stack(last_node, batch, pos) else { return batch.lose(Loss::MissingText, pos) };
         let args_json = self.args.with_weight(period_ns.cast_unsigned());
@@ -198,10 +210,21 @@ impl TimedSamples {
         batch.push_sample(last_ns, track, stack, detail);
     }
 
-    /// Adds the last sample, which lasts until the end of the profile, or for the last interval if that is unknown.
+    /// Adds the last sample, which lasts until the end of the profile. It lasts for the usual interval if that end is
+    /// unknown, or so late that nothing was sampled before it.
     pub(crate) fn finish(&mut self, end_ns: Option<i64>, batch: &mut BatchBuilder) {
-        let usual_end_ns = self.newest_ns.saturating_add(self.interval_ns);
-        let end_ns = end_ns.filter(|&end_ns| end_ns > self.newest_ns).unwrap_or(usual_end_ns);
-        self.push(end_ns, None, batch);
+        let usual_ns = self.usual_ns();
+        let after_ns = |ns: u64| self.newest_ns.saturating_add_unsigned(ns);
+        let latest_ns = after_ns(usual_ns.saturating_mul(IDLE_GAPS));
+        let end_ns = end_ns.filter(|&end_ns| end_ns > self.newest_ns && end_ns <= latest_ns);
+        self.push(end_ns.unwrap_or(after_ns(usual_ns)), None, batch);
+    }
+
+    /// Returns the median of the last times between two samples, the lower of the two in the middle.
+    fn usual_ns(&self) -> u64 {
+        let mut sorted_ns: Vec<i64> = self.gaps_ns.iter().copied().collect();
+        sorted_ns.sort_unstable();
+        let middle_ns = sorted_ns.get(sorted_ns.len().saturating_sub(1) / 2);
+        middle_ns.unwrap_or(&self.interval_ns).unsigned_abs()
     }
 }

@@ -282,9 +282,10 @@ mod tests {
         };
         let (start, end) = (r#""startTime":1,"#, r#""endTime":2,"#);
         let stamps = "1000100,1000300,1000400,1000900";
-        assert_eq!(times(start, end, stamps), [200_000, 100_000, 999_100_000]);
-        // Without an end, the last interval is repeated.
-        assert_eq!(times("", "", stamps), [200_000, 100_000, 500_000]);
+        assert_eq!(times(start, r#""endTime":1.0012,"#, stamps), [200_000, 100_000, 300_000]);
+        // Without an end, or if nothing was sampled for long before it, the usual interval is repeated.
+        assert_eq!(times(start, end, stamps), [200_000, 100_000, 100_000]);
+        assert_eq!(times("", "", stamps), [200_000, 100_000, 100_000]);
         // Without times, each has an equal share.
         assert_eq!(times(start, end, ""), [250_000_000; 3]);
     }

@@ -266,10 +266,10 @@ fn timed(ns: u64) -> String {
 
 #[test]
 fn a_profile_of_v8_lasts_until_the_end_that_its_last_chunk_has() {
-    let end = r#"{"name":"ProfileChunk","ph":"P","pid":1,"tid":9,"id":"0x1","ts":40,"args":{"data":{"endTime":200}}}"#;
+    let end = r#"{"name":"ProfileChunk","ph":"P","pid":1,"tid":9,"id":"0x1","ts":40,"args":{"data":{"endTime":160}}}"#;
     let reading = read(&format!("[{},{},{end}]", PROFILE[0], PROFILE[2]));
     let weights: Vec<String> = samples(&reading).iter().map(|sample| sample.4.to_owned()).collect();
-    assert_eq!(weights, [timed(10_000), timed(85_000)]);
+    assert_eq!(weights, [timed(10_000), timed(45_000)]);
 }
 
 #[test]
