@@ -1,6 +1,8 @@
-//! speedscope files: profiles with a shared frame table, each a thread here. Evented profiles become begins and ends;
-//! units other than time are drawn 1 ms wide, bytes 1 ns. Sampled profiles become consecutive samples, drawn as wide as
-//! they weigh, as in speedscope. Counts of which one has a fraction are shown in millionths.
+//! speedscope files: profiles with a shared frame table, each a thread here. Evented profiles of times become begins
+//! and ends. Sampled profiles, and evented ones of other units, become consecutive samples, drawn as wide as they
+//! weigh, as in speedscope. Counts of which one has a fraction are shown in millionths.
+
+mod weighed_events;
 
 use std::borrow::Cow;
 
@@ -94,20 +96,21 @@ impl StreamReader for Speedscope {
             number += 1;
             let tid = Id::Number(number);
             let profile = SpeedscopeProfile::read(&document, extent, &mut batch)?;
-            let name = profile.title().into();
+            let name = profile.name.as_deref().unwrap_or("profile").into();
             batch.add_metadata(Metadata::ThreadName { pid: Id::None, tid: tid.clone(), name });
-            let is_sampled = profile.kind == "sampled";
-            let key = if is_sampled { TrackKey::untimed_thread } else { TrackKey::thread }(Id::None, tid);
+            let is_timed = profile.kind == "evented" && profile.time_unit().is_some();
+            let key = if is_timed { TrackKey::thread } else { TrackKey::untimed_thread }(Id::None, tid);
             let document = &document;
             let (frames, args) = (&frames, ArgsWriter::default());
             let mut builder =
                 SpeedscopeEventBuilder { document, frames, key, batch: &mut batch, sink: &mut *sink, context, args };
-            match &*profile.kind {
-                "evented" => builder.events(&profile)?,
-                "sampled" => builder.samples(&profile)?,
+            match (&*profile.kind, profile.time_unit()) {
+                ("evented", Some(unit)) => builder.events(&profile, unit)?,
+                ("evented", None) => builder.weighed_events(&profile)?,
+                ("sampled", _) => builder.samples(&profile)?,
                 // Counted as truncated.
-                "" if document.is_cut() => {}
-                kind => {
+                ("", _) if document.is_cut() => {}
+                (kind, _) => {
                     let value = LossValue::text(kind.as_bytes());
                     builder.batch.lose_value(Loss::UnknownPhase, value, extent.pos());
                 }
@@ -176,25 +179,24 @@ impl SpeedscopeProfile {
         })
     }
 
-    /// Returns its unit, and whether that is a unit of time.
-    fn unit(&self) -> (TimeUnit, bool) {
-        match self.unit.as_deref() {
-            Some("nanoseconds") => (TimeUnit::Nanoseconds, true),
-            Some("microseconds") => (TimeUnit::Microseconds, true),
-            Some("milliseconds") => (TimeUnit::Milliseconds, true),
-            Some("seconds") => (TimeUnit::Seconds, true),
-            Some("bytes") => (TimeUnit::Nanoseconds, false),
-            _ => (TimeUnit::Milliseconds, false),
+    /// Returns the unit if it is one of time.
+    fn time_unit(&self) -> Option<TimeUnit> {
+        match self.unit.as_deref()? {
+            "nanoseconds" => Some(TimeUnit::Nanoseconds),
+            "microseconds" => Some(TimeUnit::Microseconds),
+            "milliseconds" => Some(TimeUnit::Milliseconds),
+            "seconds" => Some(TimeUnit::Seconds),
+            _ => None,
         }
     }
 
-    fn title(&self) -> String {
-        let name = self.name.as_deref().unwrap_or("profile");
-        match (self.unit(), self.unit.as_deref()) {
-            ((_, true), _) => name.to_owned(),
-            _ if self.kind == "sampled" => name.to_owned(),
-            (_, Some("bytes")) => format!("{name} (1 ns is a byte)"),
-            _ => format!("{name} (1 ms is a weight of 1)"),
+    /// Returns the event of its samples, the unit of their weights, and its scale.
+    fn measure(&self, has_fraction: bool) -> (&'static str, &'static str, WeightScale) {
+        match (self.time_unit(), self.unit.as_deref()) {
+            (Some(unit), _) => ("time", NANOSECONDS, WeightScale::Time(unit)),
+            (_, Some("bytes")) => ("weight", BYTES, WeightScale::Whole),
+            _ if has_fraction => ("weight", WeightScale::MILLIONTHS, WeightScale::Millionths),
+            _ => ("weight", COUNT, WeightScale::Whole),
         }
     }
 }
@@ -220,9 +222,7 @@ impl SpeedscopeEventBuilder<'_> {
         (track, self.batch.name(name.as_bytes(), None, pos))
     }
 
-    fn events(&mut self, profile: &SpeedscopeProfile) -> Result<(), ReadError> {
-        let (unit, _) = profile.unit();
-        let is_of_bytes = profile.unit.as_deref() == Some("bytes");
+    fn events(&mut self, profile: &SpeedscopeProfile, unit: TimeUnit) -> Result<(), ReadError> {
         let mut events = self.document.elements(profile.events);
         while let Some(event) = events.next()? {
             let pos = SourcePos::Offset(event.offset);
@@ -231,9 +231,6 @@ impl SpeedscopeEventBuilder<'_> {
                 self.batch.lose(Loss::BadTime, pos);
                 continue;
             };
-            let is_rounded =
-                event.at.is_some_and(|at| is_of_bytes && WeightScale::Whole.is_rounded(at.get().as_bytes()));
-            self.batch.losses().add_many(Loss::RoundedWeight, pos, u64::from(is_rounded));
             let kind = match &*event.kind {
                 "O" => EventKind::Begin,
                 "C" => EventKind::End,
@@ -263,15 +260,11 @@ impl SpeedscopeEventBuilder<'_> {
     /// Reads samples and weights in parallel; those without a counterpart count as losses. Weights follow samples, so a
     /// truncated file may lack them: such samples get the previous weight.
     fn samples(&mut self, profile: &SpeedscopeProfile) -> Result<(), ReadError> {
-        let (time_unit, is_time) = profile.unit();
-        let (event, unit, scale) = match (is_time, profile.unit.as_deref()) {
-            (true, _) => ("time", NANOSECONDS, WeightScale::Time(time_unit)),
-            (_, Some("bytes")) => ("weight", BYTES, WeightScale::Whole),
-            _ if self.has_fraction(profile)? => ("weight", WeightScale::MILLIONTHS, WeightScale::Millionths),
-            _ => ("weight", COUNT, WeightScale::Whole),
-        };
+        let time_unit = profile.time_unit();
+        let is_time = time_unit.is_some();
+        let (event, unit, scale) = profile.measure(!is_time && self.has_fraction(profile)?);
         let mut now_ns = 0;
-        if !profile.start.is_empty() && is_time {
+        if let Some(time_unit) = time_unit.filter(|_| !profile.start.is_empty()) {
             now_ns = time_unit.parse_nanos(&profile.start).unwrap_or_else(|_| {
                 self.batch.lose(Loss::BadTime, SourcePos::Time(0));
                 0
@@ -329,6 +322,15 @@ impl SpeedscopeEventBuilder<'_> {
             (track, name) = self.rows(Some(frame), pos);
             stack = self.batch.frame(stack, name);
         }
+        self.push_sample(ts_ns, (track, stack), (event, unit, weight));
+    }
+
+    fn push_sample(
+        &mut self,
+        ts_ns: i64,
+        (track, stack): (TrackIdx, StackIdx),
+        (event, unit, weight): (&str, &str, u64),
+    ) {
         self.args.clear();
         self.args.measure(event, unit, weight);
         let detail = self.batch.args(self.args.finish());

@@ -105,7 +105,7 @@ fn fractional_weights_are_kept_in_millionths_and_those_that_no_unit_holds_are_co
     let evented = |unit: &str| {
         read(&file(&format!(r#"{{"type":"evented","name":"p","unit":"{unit}","events":{events}}}"#))).lost()
     };
-    assert_eq!((evented("bytes"), evented("none")), (rounded, vec![]));
+    assert_eq!((evented("bytes"), evented("none"), evented("nanoseconds")), (rounded, vec![], vec![]));
     let bad = vec![(Loss::BadNumber, 2)];
     assert_eq!(weighed("none", "-0.5,null,1"), ("millionths".to_owned(), vec![0, 0, 1_000_000], bad));
 }
@@ -120,7 +120,7 @@ fn a_second_file_after_the_first_is_counted() {
 }
 
 #[test]
-fn evented_profiles_are_begins_and_ends_in_their_unit() {
+fn evented_profiles_of_times_are_begins_and_ends_in_their_unit() {
     let reading = read(&file(
         r#"{"type":"evented","name":"main","unit":"milliseconds","startValue":0,"endValue":2,
         "events":[{"type":"O","frame":0,"at":0.5},{"type":"O","frame":9,"at":1},{"type":"C","frame":9,"at":1.25},
