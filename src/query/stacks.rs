@@ -14,9 +14,10 @@ use super::scope::Scope;
 use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::Progress;
-use crate::model::{NameIdx, TrackIdx};
+use crate::model::{NameIdx, StackIdx, TrackIdx};
+use crate::store::pruned_paths::OTHERS;
 
-/// Node limit of a tree: 64 MiB. Deeper paths beyond it count for their parent node.
+/// Limit of the named nodes of a tree: 64 MiB. Paths beyond it are merged into the others of their callers.
 const NODES_MAX: usize = 1 << 20;
 
 /// Marks a stack whose innermost frames have no node.
@@ -42,7 +43,7 @@ impl NodeIdx {
 pub(crate) struct CallNode {
     /// Always an earlier node; the root is its own parent.
     pub(crate) parent: NodeIdx,
-    /// Innermost name of the path; [`OTHERS`](crate::store::pruned_paths::OTHERS) merges all paths below the parent
+    /// Innermost name of the path; [`OTHERS`] merges all paths below the parent
     /// that have no node of their own.
     pub(crate) name: NameIdx,
     /// Nanoseconds, samples, or units of an event, of this path and all its continuations.
@@ -79,12 +80,14 @@ pub(crate) struct CallTree {
     nodes: Vec<CallNode>,
     index: FxHashMap<(NodeIdx, NameIdx), NodeIdx>,
     pub(crate) folded: FoldedPaths,
+    /// The exact own sum of each name, also of merged paths. Empty if each path has a node, and for filtered spans.
+    pub(crate) own_sums: Vec<(NameIdx, SampleSum)>,
 }
 
 impl Default for CallTree {
     fn default() -> Self {
         let root = CallNode { parent: NodeIdx::ROOT, name: NameIdx::EMPTY, total: 0, own: 0, count: 0 };
-        Self { nodes: vec![root], index: FxHashMap::default(), folded: FoldedPaths::default() }
+        Self { nodes: vec![root], index: FxHashMap::default(), folded: FoldedPaths::default(), own_sums: Vec::new() }
     }
 }
 
@@ -229,11 +232,11 @@ fn paths_of_event(snapshot: &Snapshot, histogram: &SampleHistogram, event: Optio
     let event_sums = (0..histogram.events().len()).map(|event| histogram.total(event)).collect();
     let tracks = event.map(|event| histogram.tracks(event)).unwrap_or_default();
     let (events, work) = (histogram.events().to_vec(), histogram.work);
-    CallPaths { tree, events, event, event_sums, stacks, tracks, work, missing: SampleSum::default() }
+    CallPaths { tree, events, event, event_sums, stacks, tracks, work, ..CallPaths::default() }
 }
 
 /// Returns the call paths of one event's samples, by weight. If there are too many, paths with a name that `is_kept`
-/// come first, and others are cut.
+/// come first, and others are merged.
 #[must_use]
 pub(crate) fn from_histogram(
     snapshot: &Snapshot,
@@ -269,7 +272,7 @@ pub(super) fn within_nodes(
     tree_of_stacks(snapshot, &stacks, nodes_max)
 }
 
-/// Returns the paths of stacks. The first are complete; beyond `nodes_max` nodes, paths are cut.
+/// Returns the paths of stacks. The first are complete; beyond `nodes_max` nodes, paths are merged into others.
 fn tree_of_stacks(snapshot: &Snapshot, stacks: &[StackSum], nodes_max: usize) -> CallTree {
     let mut tree = CallTree::default();
     // The node of each visible stack's path, 0 if unset: each frame that stacks share is looked up once.
@@ -305,6 +308,22 @@ fn tree_of_stacks(snapshot: &Snapshot, stacks: &[StackSum], nodes_max: usize) ->
     tree.add_up();
     tree
 }
+            above = tree.node(above, OTHERS, usize::MAX).unwrap_or(above);
 
 #[cfg(test)]
 mod tests;
+    if tree.folded.paths > 0 {
+        tree.own_sums = own_sums_of(snapshot, stacks);
+    }
+/// Sums stacks by their innermost name. Stacks without a frame have none.
+fn own_sums_of(snapshot: &Snapshot, stacks: &[StackSum]) -> Vec<(NameIdx, SampleSum)> {
+    let mut sums: FxHashMap<NameIdx, SampleSum> = FxHashMap::default();
+    for &(stack, sum) in stacks {
+        let frame = snapshot.stack(stack);
+        if frame != StackIdx::EMPTY {
+            sums.entry(snapshot.stacks().get(frame).name).or_default().add(sum);
+        }
+    }
+    sums.into_iter().collect()
+}
+

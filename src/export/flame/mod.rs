@@ -133,11 +133,11 @@ fn cut_text(paths_cut: u64) -> Option<String> {
         .then(|| format!("{paths_cut} {are} first {PATH_FRAMES_MAX} frames, the most of a path; JSON has all"))
 }
 
-/// Describes paths that are cut, and their share of the total if it is known.
+/// Describes paths that are merged, and their share of the total if it is known.
 fn folded_text(paths: u64, percent: Option<f64>) -> String {
-    let cut = if paths == 1 { "path is cut" } else { "paths are cut" };
-    let share = percent.map(|percent| format!("; {percent:.2} % of the total counts for shorter paths"));
-    format!("{paths} {cut}, because there are too many or too long ones{}", share.unwrap_or_default())
+    let merged = if paths == 1 { "path is merged" } else { "paths are merged" };
+    let share = percent.map(|percent| format!("; {percent:.2} % of the total is in [others] of shorter paths"));
+    format!("{paths} {merged}, because there are too many or too long ones{}", share.unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -157,9 +157,10 @@ mod tests {
     }
 
     #[test]
-    fn cut_paths_are_said_in_full_sentences() {
-        assert_eq!(folded_text(1, None), "1 path is cut, because there are too many or too long ones");
-        let text = "2 paths are cut, because there are too many or too long ones; 3.00 % of the total counts for shorter paths";
+    fn merged_paths_are_said_in_full_sentences() {
+        assert_eq!(folded_text(1, None), "1 path is merged, because there are too many or too long ones");
+        let text = "2 paths are merged, because there are too many or too long ones; 3.00 % of the total is in [others] of \
+                    shorter paths";
         assert_eq!(folded_text(2, Some(3.0)), text);
         let text = "path counts for its first 2048 frames, the most of a path; JSON has all";
         assert_eq!((cut_text(0), cut_text(1)), (None, Some(format!("1 {text}"))));

@@ -1,5 +1,5 @@
 //! The paths above and below functions. Callers are the same weights, from the innermost function out. The heaviest
-//! nodes are expanded first: a tree at its node limit lacks only narrow bars, and each of its sums is exact.
+//! nodes are expanded first: a tree at its node limit lacks only narrow bars, whose sum is that of others.
 //!
 //! Equivalent to reversing the functions of each path and adding up by prefix.
 
@@ -12,7 +12,8 @@ use super::tree::{FlameNode, FlameNodeIdx, FlameTree, FlameTreeBuilder, Measure}
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::query::samples::SampleSum;
 
-/// Node limit of a tree of callers, after which no node gets callers. The first level has all functions.
+/// Node limit of a tree of callers, after which all callers of a node are its others. The first level has all
+/// functions.
 const NODES_MAX: usize = 1 << 20;
 
 /// Limit for the steps of paths, after which no node gets callers: some seconds. A recursion of 65,536 levels takes two
@@ -124,14 +125,14 @@ fn expand(
         if outward.nodes().len() >= nodes_max || steps >= steps_max {
             let (mut own_sum, mut folded_sum) = (SampleSum::default(), SampleSum::default());
             for path in &paths[first..end] {
-                own_sum.add(path.sum);
-                if path.at != FlameNodeIdx::ROOT {
-                    folded_sum.add(path.sum);
-                }
+                let sum = if path.at == FlameNodeIdx::ROOT { &mut own_sum } else { &mut folded_sum };
+                sum.add(path.sum);
             }
             outward.own_mut(node).add(own_sum);
             if !folded_sum.is_empty() {
                 outward.folded.add_path(folded_sum);
+                let others = outward.push(node, FunctionIdx::OTHERS, folded_sum);
+                outward.own_mut(others).add(folded_sum);
             }
             continue;
         }
@@ -207,9 +208,10 @@ mod tests {
         assert_eq!(own_sum(&whole), 210);
         let part = expand(&tree, paths(&tree), Measure::Weight, (25, usize::MAX), &cancel).unwrap();
         let folded = FoldedPaths { paths: 16, sum: SampleSum { samples: 16, weight: 136 } };
-        assert_eq!((part.nodes().len(), part.folded, own_sum(&part)), (25, folded, 210));
+        assert_eq!((part.nodes().len(), part.folded, own_sum(&part)), (25 + 16, folded, 210));
+        assert_eq!(part.others(), folded.sum, "a function whose callers are not known has no own weight");
         assert_eq!(part.nodes()[0].total, SampleSum { samples: 20, weight: 210 });
-        let callers: Vec<_> = part.nodes()[21..].iter().map(|node| (node.function.0, node.total.weight)).collect();
+        let callers: Vec<_> = part.nodes()[21..25].iter().map(|node| (node.function.0, node.total.weight)).collect();
         assert_eq!(callers, [(120, 20), (119, 19), (118, 18), (117, 17)]);
     }
 
@@ -226,7 +228,8 @@ mod tests {
         let cut =
             expand(&tree, paths.collect(), Measure::Weight, (1000, 250), &Cancel::default()).expect("not cancelled");
         let totals: Vec<u64> = cut.nodes().iter().map(|node| node.total.weight).collect();
-        assert_eq!(totals, [100, 100, 99, 98], "three levels take 299 steps");
+        assert_eq!(totals, [100, 100, 99, 98, 97], "three levels take 299 steps");
+        assert_eq!(cut.others(), SampleSum { samples: 97, weight: 97 });
         assert_eq!(cut.folded, FoldedPaths { paths: 1, sum: SampleSum { samples: 97, weight: 97 } });
         assert_eq!(cut.nodes().iter().map(|node| node.own.weight).sum::<u64>(), 100);
     }

@@ -44,7 +44,7 @@ pub(crate) struct FlamePicture {
     pub(crate) whole: SampleSum,
     /// Sum of all paths, including hidden ones.
     pub(crate) counted: SampleSum,
-    /// Paths that are cut because of the path limit, and callers beyond the node limit.
+    /// Paths that are merged because of the path limit, and callers beyond the node limit.
     pub(crate) folded: FoldedPaths,
     /// The part of `whole` in paths without a node of their own.
     pub(crate) others: SampleSum,
@@ -73,7 +73,12 @@ impl FlamePicture {
         let (mut callers, mut around) = (None, None);
         let mut tree = match &view.shape {
             FlameShape::TopDown => all,
-            FlameShape::Inverted => inverted(&all, view.measure, cancel)?,
+            FlameShape::Inverted => {
+                if view.focus.is_none() && !calls.own_sums.is_empty() {
+                    builder.split_others(&mut all, &calls.own_sums);
+                }
+                inverted(&all, view.measure, cancel)?
+            }
             FlameShape::Sandwich(function) => {
                 let is_wanted = |idx| builder.has_key(idx, function);
                 callers = Some(callers_of(&all, is_wanted, view.measure, cancel)?);

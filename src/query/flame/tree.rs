@@ -137,6 +137,18 @@ impl FlameTree {
         &mut self.nodes[0].total
     }
 
+    /// Replaces the own sums of all others by those of functions below the others of the root.
+    pub(super) fn replace_others(&mut self, functions: impl Iterator<Item = (FunctionIdx, SampleSum)>) {
+        let others = self.nodes.iter_mut().filter(|node| node.function == FunctionIdx::OTHERS);
+        others.for_each(|node| node.own = SampleSum::default());
+        let others = self.push(FlameNodeIdx::ROOT, FunctionIdx::OTHERS, SampleSum::default());
+        for (function, sum) in functions {
+            let node = self.push(others, function, sum);
+            *self.own_mut(node) = sum;
+        }
+        self.add_up();
+    }
+
     /// Computes the totals of all nodes from their own sums.
     pub(super) fn add_up(&mut self) {
         self.nodes.iter_mut().for_each(|node| node.total = node.own);

@@ -2,9 +2,12 @@
 //! callers, and collapses recursion. This order does not depend on that of the edits. Focus and shape come after all of
 //! them.
 
+use std::collections::BTreeMap;
+
 use super::functions::{FunctionBuilder, FunctionIdx, FunctionKey, Functions};
 use super::tree::{FlameNodeIdx, FlameTree, FlameTreeBuilder, Measure};
 use crate::base::cancel::{Cancel, Cancelled};
+use crate::model::NameIdx;
 use crate::model::names::NO_FRAMES;
 use crate::query::samples::SampleSum;
 use crate::query::stacks::CallTree;
@@ -136,6 +139,31 @@ impl<'s, 'v> ViewBuilder<'s, 'v> {
             targets.push(target);
         }
         Ok(builder.finish())
+    }
+
+    /// Moves the own sums of others to the functions that they belong to, each below the others of the root. Keeps the
+    /// tree if an edit moves or hides own sums, or if the exact sums of all names do not add up to its own.
+    pub(super) fn split_others(&mut self, tree: &mut FlameTree, own_sums: &[(NameIdx, SampleSum)]) {
+        use FlameEdit::{Hide, HideIdle, Merge, MergeKernel};
+        if self.view.edits.iter().any(|edit| matches!(edit, Hide(_) | HideIdle | Merge(_) | MergeKernel)) {
+            return;
+        }
+        let by_module = self.has(&FlameEdit::UnnamedByModule);
+        let mut missing: BTreeMap<FunctionIdx, SampleSum> = BTreeMap::new();
+        for &(name, sum) in own_sums {
+            let function = self.functions.function(name, by_module);
+            missing.entry(self.shown(function)).or_default().add(sum);
+        }
+        for node in tree.nodes() {
+            if let Some(sum) = missing.get_mut(&node.function) {
+                sum.subtract(node.own);
+            }
+        }
+        let mut sum = SampleSum::default();
+        missing.values().for_each(|more| sum.add(*more));
+        if sum == tree.others() {
+            tree.replace_others(missing.into_iter().filter(|(_, sum)| !sum.is_empty()));
+        }
     }
 
     /// Returns the functions of all paths, also of hidden ones.

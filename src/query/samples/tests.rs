@@ -19,6 +19,7 @@ use crate::query::stacks::{CallTree, NodeIdx, from_histogram, from_samples, with
 use crate::store::ledger::LedgerShape;
 use crate::store::ledger_build::LedgerContext;
 use crate::store::path_ledger::PathShape;
+use crate::store::pruned_paths;
 use crate::store::sample_ledger::SampleShape;
 use crate::store::{Meta, Row, Store, StoreWriter, Summary};
 
@@ -166,11 +167,14 @@ fn functions_have_the_sums_of_their_samples_by_event_and_unit() {
     }
 }
 
+/// The text of merged paths.
+const OTHERS: &str = "[others]";
+
 /// Returns samples, self weight and total weight by path, outermost first.
 fn paths_of(snapshot: &Snapshot, tree: &CallTree) -> BTreeMap<Vec<String>, [u64; 3]> {
     let path = |node: usize| {
-        let mut path: Vec<String> =
-            tree.path(NodeIdx(node as u32)).map(|name| snapshot.names().get(name).text.to_owned()).collect();
+        let text = |name| if name == pruned_paths::OTHERS { OTHERS } else { snapshot.names().get(name).text };
+        let mut path: Vec<String> = tree.path(NodeIdx(node as u32)).map(|name| text(name).to_owned()).collect();
         path.reverse();
         path
     };
@@ -223,13 +227,24 @@ fn a_tree_that_would_be_too_large_has_the_kept_paths_and_every_weight() {
         let prefixes = all.keys().filter(kept).flat_map(|path| (0..=path.len()).map(|len| &path[..len]));
         let nodes_max = prefixes.collect::<BTreeSet<_>>().len();
         let cut = within_nodes(&snapshot, &histogram.sorted_stacks(row), is_kept, nodes_max);
-        assert_eq!((cut.nodes().len(), cut.whole()), (nodes_max, whole.whole()));
-        let cut_paths = paths_of(&snapshot, &cut);
-        assert!(all.keys().filter(kept).all(|path| cut_paths[path] == all[path]));
-        // A path that is cut counts for its callers only.
-        assert!(cut_paths.iter().all(|(path, [.., total])| *total <= all[path][2]));
-        let [own, cut_own] = [&all, &cut_paths].map(|paths| paths.keys().map(|path| all[path][1]).sum::<u64>());
-        assert!(cut.folded.paths > 0 && cut.folded.sum.weight == own - cut_own, "{:?}", cut.folded);
+        assert_eq!(cut.whole(), whole.whole());
+        let (others, named): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            paths_of(&snapshot, &cut).into_iter().partition(|(path, _)| path.last().is_some_and(|last| last == OTHERS));
+        assert_eq!(named.len(), nodes_max);
+        assert!(all.keys().filter(kept).all(|path| named.contains_key(path)));
+        assert!(named.iter().all(|(path, sums)| *sums == all[path]), "merged paths change no sum of their callers");
+        let others_own = others.values().map(|[_, own, _]| own).sum::<u64>();
+        assert!(cut.folded.paths > 0 && cut.folded.sum.weight == others_own, "{:?}", cut.folded);
+        let (mut own_sums, mut expected) = (BTreeMap::new(), BTreeMap::new());
+        for &(name, sum) in &cut.own_sums {
+            own_sums.insert(snapshot.names().get(name).text.to_owned(), [sum.samples, sum.weight]);
+        }
+        for (path, [count, own, _]) in &all {
+            let Some(last) = path.last().filter(|_| *count > 0) else { continue };
+            let [samples, weight] = expected.entry(last.clone()).or_insert([0, 0]);
+            (*samples, *weight) = (*samples + count, *weight + own);
+        }
+        assert_eq!(own_sums, expected);
     }
 }
 

@@ -56,11 +56,11 @@ pub(super) fn show_stopped(ui: &mut Ui, stopped: &str, error: Option<&str>, them
     };
 }
 
-/// Shows that paths of a tree are cut because of its limits.
+/// Shows that paths of a tree are merged because of its limits.
 pub(super) fn show_folded(ui: &mut Ui, folded: u64, theme: &Theme) {
     if folded > 0 {
-        let text = format!("{} cut", counted(folded, "path"));
-        let hint = "Too many or too long paths: the weight of the dropped ones counts for their callers";
+        let text = format!("{} merged", counted(folded, "path"));
+        let hint = "Too many or too long paths: these are others of their callers";
         ui.label(RichText::new(text).color(theme.warning)).on_hover_text(hint);
     }
 }

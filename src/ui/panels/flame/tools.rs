@@ -88,7 +88,9 @@ impl FlamePanel {
         let picture = &self.answer.as_ref()?.picture;
         let measure = self.history.current.view.measure;
         let function = if self.history.current.view.shape == FlameShape::Inverted {
-            picture.tree.node(*picture.tree.children(FlameNodeIdx::ROOT).first()?).function
+            let mut functions =
+                picture.tree.children(FlameNodeIdx::ROOT).iter().map(|&child| picture.tree.node(child).function);
+            functions.find(|&function| function != FunctionIdx::OTHERS)?
         } else {
             let sums = picture.tree.sums_by(picture.functions.len(), FunctionIdx::index);
             picture.functions.all().max_by_key(|function| measure.amount(sums[function.index()].own))?
