@@ -42,7 +42,7 @@ fn print_once(flame: &Flame, how: &Load) -> Result<(), CliError> {
     };
     drop(line);
     check(snapshot.store())?;
-    let Paths { tree, event, unit, things, missing } = paths?;
+    let Paths { tree, event, unit, things, missing, is_final } = paths?;
     let mut view = flame.view.clone();
     let mismatches = view.complete_names(&snapshot, &tree);
     for (name, mismatch) in mismatches.iter().filter(|_| !how.is_again && !tree.whole().is_empty()) {
@@ -59,7 +59,7 @@ fn print_once(flame: &Flame, how: &Load) -> Result<(), CliError> {
     }
     drop(tree);
     if !missing.is_empty() {
-        let hint = if flame.is_exact { "" } else { "; --exact counts all spans" };
+        let hint = if is_final { "" } else { "; --exact reads all spans" };
         say(format_args!("{}{hint}", missing_text(&picture, measure, missing)));
     }
     let is_inverted = flame.view.shape == FlameShape::Inverted;
@@ -115,6 +115,8 @@ struct Paths {
     things: &'static str,
     /// Maximum that a path may lack, because small paths were merged.
     missing: SampleSum,
+    /// Whether no further count has more paths.
+    is_final: bool,
 }
 
 /// Describes the small paths of a picture that were merged.
@@ -131,8 +133,9 @@ fn missing_text(picture: &FlamePicture, measure: Measure, missing: SampleSum) ->
 fn paths_of_spans(flame: &Flame, snapshot: &Snapshot, scope: &Scope, progress: &Progress) -> Paths {
     let count = if flame.is_exact { exact_spans } else { from_spans };
     let counted = count(snapshot, scope, &Cancel::default(), progress).unwrap_or_default(); // never cancelled
+    let is_final = counted.is_final();
     let CallPaths { tree, missing, .. } = counted;
-    Paths { tree, event: Box::default(), unit: NANOSECONDS.into(), things: "spans", missing }
+    Paths { tree, event: Box::default(), unit: NANOSECONDS.into(), things: "spans", missing, is_final }
 }
 
 /// Returns the paths of the requested or the default event. Different events are never summed, since their units
@@ -154,10 +157,10 @@ fn paths_of_samples(flame: &Flame, snapshot: &Snapshot, scope: &Scope, progress:
     let event = &histogram.events()[row];
     let tree = from_histogram(snapshot, &histogram, row, flame.view.selects_name(snapshot));
     let (name, unit, missing) = (event.name.clone(), event.unit.clone(), SampleSum::default());
-    Ok(Paths { tree, event: name, unit, things: "samples", missing })
+    Ok(Paths { tree, event: name, unit, things: "samples", missing, is_final: true })
 }
 
 fn no_samples() -> Paths {
     let (tree, missing) = (CallTree::default(), SampleSum::default());
-    Paths { tree, event: Box::default(), unit: "samples".into(), things: "samples", missing }
+    Paths { tree, event: Box::default(), unit: "samples".into(), things: "samples", missing, is_final: true }
 }

@@ -269,7 +269,8 @@ pub(super) struct LowFlame {
     pub(crate) event: Option<String>,
     #[command(flatten)]
     pub(crate) edits: LowFlameEdits,
-    /// Count all call paths of spans, including small ones that the store has merged; may read all spans
+    /// Count the call paths of spans that the store has merged, by reading all spans of the scope; the smallest stay
+    /// merged if there are more than 1,048,576
     #[arg(long)]
     pub(crate) exact: bool,
     /// Output format

@@ -177,6 +177,8 @@ pub struct CallPaths {
     /// Maximum that a path may lack: its own weight, and that of its subtree. Zero for samples, and for spans if every
     /// path is counted; else small paths are merged into the others of their parents.
     pub(crate) missing: SampleSum,
+    /// Whether all rows of the scope were read, so that another count has no more paths.
+    pub(crate) is_swept: bool,
 }
 
 impl CallPaths {
@@ -184,6 +186,12 @@ impl CallPaths {
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.missing.is_empty()
+    }
+
+    /// Returns whether no further count has more paths.
+    #[must_use]
+    pub(crate) fn is_final(&self) -> bool {
+        self.is_exact() || self.is_swept
     }
 
     /// Returns the number of ledger nodes read.
@@ -300,21 +308,19 @@ fn tree_of_stacks(snapshot: &Snapshot, stacks: &[StackSum], nodes_max: usize) ->
         }
         if folded != 0 {
             tree.folded.add_path(sum);
+            above = tree.node(above, OTHERS, usize::MAX).unwrap_or(above);
         }
         let node = &mut tree.nodes[above.index()];
         node.own = node.own.saturating_add(sum.weight);
         node.count += sum.samples;
     }
     tree.add_up();
-    tree
-}
-            above = tree.node(above, OTHERS, usize::MAX).unwrap_or(above);
-
-#[cfg(test)]
-mod tests;
     if tree.folded.paths > 0 {
         tree.own_sums = own_sums_of(snapshot, stacks);
     }
+    tree
+}
+
 /// Sums stacks by their innermost name. Stacks without a frame have none.
 fn own_sums_of(snapshot: &Snapshot, stacks: &[StackSum]) -> Vec<(NameIdx, SampleSum)> {
     let mut sums: FxHashMap<NameIdx, SampleSum> = FxHashMap::default();
@@ -327,3 +333,5 @@ fn own_sums_of(snapshot: &Snapshot, stacks: &[StackSum]) -> Vec<(NameIdx, Sample
     sums.into_iter().collect()
 }
 
+#[cfg(test)]
+mod tests;

@@ -150,7 +150,7 @@ fn paths_that_rarely_repeat_lack_at_most_the_stated_amount_and_nothing_with_all_
     assert!(pruned.keys().all(|path| path.last().is_some_and(|name| name == "[others]") || exact.contains_key(path)));
     let (_, message) = tree(&["--inverted"]);
     assert!(
-        message.contains(" % of the total is in small paths, which are [others]; --exact counts all spans"),
+        message.contains(" % of the total is in small paths, which are [others]; --exact reads all spans"),
         "{message}"
     );
     let svg = longspan(&[&cached[..], &["--format", "svg"]].concat()).done();

@@ -137,11 +137,16 @@ impl FlameTree {
         &mut self.nodes[0].total
     }
 
-    /// Replaces the own sums of all others by those of functions below the others of the root.
-    pub(super) fn replace_others(&mut self, functions: impl Iterator<Item = (FunctionIdx, SampleSum)>) {
+    /// Replaces the own sums of all others by those of functions below the others of the root, which keep the rest.
+    pub(super) fn replace_others(
+        &mut self,
+        rest: SampleSum,
+        functions: impl Iterator<Item = (FunctionIdx, SampleSum)>,
+    ) {
         let others = self.nodes.iter_mut().filter(|node| node.function == FunctionIdx::OTHERS);
         others.for_each(|node| node.own = SampleSum::default());
-        let others = self.push(FlameNodeIdx::ROOT, FunctionIdx::OTHERS, SampleSum::default());
+        let others = self.push(FlameNodeIdx::ROOT, FunctionIdx::OTHERS, rest);
+        *self.own_mut(others) = rest;
         for (function, sum) in functions {
             let node = self.push(others, function, sum);
             *self.own_mut(node) = sum;

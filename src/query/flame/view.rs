@@ -15,6 +15,10 @@ use crate::query::stacks::CallTree;
 /// Steps between two checks for cancellation: some milliseconds.
 const STEPS_BETWEEN_CHECKS: u64 = 64 * 1024;
 
+/// Parts of a graph of which one is too narrow to be drawn. Totals and paths nest spans by slightly different rules, so
+/// their self sums may differ by a few nanoseconds.
+const PARTS_MIN: u64 = 1 << 12;
+
 /// The direction in which the paths of a flame graph are read.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
 pub(crate) enum FlameShape {
@@ -142,7 +146,8 @@ impl<'s, 'v> ViewBuilder<'s, 'v> {
     }
 
     /// Moves the own sums of others to the functions that they belong to, each below the others of the root. Keeps the
-    /// tree if an edit moves or hides own sums, or if the exact sums of all names do not add up to its own.
+    /// tree if an edit moves or hides own sums, or if the exact sums of all names do not add up to its own; a part less
+    /// than a pixel stays with others, or is taken from the heaviest function.
     pub(super) fn split_others(&mut self, tree: &mut FlameTree, own_sums: &[(NameIdx, SampleSum)]) {
         use FlameEdit::{Hide, HideIdle, Merge, MergeKernel};
         if self.view.edits.iter().any(|edit| matches!(edit, Hide(_) | HideIdle | Merge(_) | MergeKernel)) {
@@ -159,10 +164,16 @@ impl<'s, 'v> ViewBuilder<'s, 'v> {
                 sum.subtract(node.own);
             }
         }
-        let mut sum = SampleSum::default();
+        let (mut sum, mut rest) = (SampleSum::default(), tree.others());
         missing.values().for_each(|more| sum.add(*more));
-        if sum == tree.others() {
-            tree.replace_others(missing.into_iter().filter(|(_, sum)| !sum.is_empty()));
+        let excess = sum.weight.saturating_sub(rest.weight);
+        let heaviest = missing.values_mut().max_by_key(|sum| sum.weight).filter(|sum| sum.weight >= excess);
+        let most = tree.nodes()[0].total.weight / PARTS_MIN;
+        let adds_up = sum.samples == rest.samples && sum.weight.abs_diff(rest.weight) <= most;
+        if let Some(heaviest) = heaviest.filter(|_| adds_up) {
+            heaviest.weight -= excess;
+            rest.subtract(sum);
+            tree.replace_others(rest, missing.into_iter().filter(|(_, sum)| !sum.is_empty()));
         }
     }
 

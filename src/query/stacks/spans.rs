@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use super::{CallNode, CallPaths, CallTree, FoldedPaths, NODES_MAX, NodeIdx};
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::Progress;
-use crate::model::TrackIdx;
+use crate::model::{NameIdx, TrackIdx};
 use crate::query::plan::{Plan, PlanSource, Sweep, each_sweep};
 use crate::query::samples::{CountWork, SampleSum};
 use crate::query::scope::Scope;
 use crate::query::snapshot::Snapshot;
-use crate::query::totals::MatchingRows;
+use crate::query::totals::{GrowingTotals, MatchingRows, sum_up};
 use crate::store::ledger::LedgerNode;
 use crate::store::path_ledger::{PathLedger, PathShape};
 use crate::store::paths::{PathIdx, PathRow, PathSumTable, PathSums};
@@ -53,7 +53,8 @@ pub fn from_spans(
     add_up(snapshot, scope, &source, NODES_MAX, cancel, progress)
 }
 
-/// Returns every path. Sweeps all rows in scope if nodes of the ledger lack some. Fails as [`from_spans`] does.
+/// Returns every path that fits. Sweeps all rows in scope if nodes of the ledger lack some. Fails as [`from_spans`]
+/// does.
 pub(crate) fn exact_spans(
     snapshot: &Snapshot,
     scope: &Scope,
@@ -61,10 +62,10 @@ pub(crate) fn exact_spans(
     progress: &Progress,
 ) -> Result<CallPaths, Cancelled> {
     let paths = from_spans(snapshot, scope, cancel, progress)?;
-    if paths.is_exact() { Ok(paths) } else { sweep_spans(snapshot, scope, cancel, progress) }
+    if paths.is_final() { Ok(paths) } else { sweep_spans(snapshot, scope, cancel, progress) }
 }
 
-/// Returns every path by a sweep of all rows in scope.
+/// Returns every path that fits, by a sweep of all rows in scope.
 ///
 /// # Errors
 /// Fails as [`from_spans`] does.
@@ -104,7 +105,7 @@ pub(super) fn add_up(
     // The edges of the range add small paths, which are not drawn either.
     let shape = PathShape::default().pruned.for_answer();
     let pruned = has_pruned_nodes.then(|| PrunedPaths::new(whole.paths(), whole.sums(), shape)).flatten();
-    let tree = if let Some(pruned) = pruned {
+    let mut tree = if let Some(pruned) = pruned {
         missing.add(&pruned.missing);
         let (rows, sums) = pruned.rows();
         CallTree::from_sums(&rows, &sums, folded)
@@ -113,7 +114,23 @@ pub(super) fn add_up(
     };
     let weight = u64::try_from(missing.total_ns).unwrap_or(u64::MAX);
     let missing = SampleSum { samples: missing.starts, weight };
-    Ok(CallPaths { tree, work, missing, ..CallPaths::default() })
+    // The self time of a span that passes a filter lacks that of its children that fail.
+    if !missing.is_empty() && !is_filtered {
+        tree.own_sums = own_sums(snapshot, &scope, cancel)?;
+    }
+    Ok(CallPaths { tree, work, missing, is_swept: plan.nodes.is_empty(), ..CallPaths::default() })
+}
+
+/// Returns the number and self time of spans by name.
+fn own_sums(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel) -> Result<Vec<(NameIdx, SampleSum)>, Cancelled> {
+    let totals = GrowingTotals::default();
+    sum_up(snapshot, scope, &totals, cancel, &Progress::default())?;
+    let totals = totals.into_totals();
+    let sums = totals.numbered().map(|(_, group, totals)| {
+        let weight = u64::try_from(totals.self_ns).unwrap_or(u64::MAX);
+        (group.name, SampleSum { samples: totals.count, weight })
+    });
+    Ok(sums.collect())
 }
 
 /// Adds the sums of a plan's nodes, and adds to `missing` what their paths may lack. Returns the damaged nodes.

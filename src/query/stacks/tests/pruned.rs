@@ -2,6 +2,7 @@
 
 use super::super::spans::add_up;
 use super::*;
+use crate::query::flame::{FlameNodeIdx, FlamePicture, FlameShape, FlameView};
 use crate::query::ledger_traces::calls;
 use crate::query::plan::PlanSource;
 use crate::store::path_ledger::PathLedger;
@@ -78,6 +79,46 @@ fn any_range_and_tracks_lack_no_more_than_they_say_and_nothing_after_that() {
         assert!(snapshot.store().path_ledger().is_some_and(PathLedger::is_pruned), "seed {seed}");
         let lacking = assert_pruned(&snapshot, &spans, &shape, &format!("seed {seed}"));
         assert!(lacking > 5, "seed {seed}: {lacking} answers lack paths");
+    }
+}
+
+/// Returns the counts and self weights of the functions of an inverted graph, by text.
+fn innermost(snapshot: &Snapshot, tree: &CallTree) -> BTreeMap<String, SampleSum> {
+    let view = FlameView { shape: FlameShape::Inverted, ..FlameView::default() };
+    let picture = FlamePicture::new(snapshot, tree, &view, &Cancel::default()).unwrap();
+    let functions = picture.tree.children(FlameNodeIdx::ROOT).iter().map(|&child| picture.tree.node(child));
+    let text = |function| picture.functions.text(snapshot, function).to_owned();
+    functions.map(|node| (text(node.function), node.total)).collect()
+}
+
+#[test]
+fn innermost_functions_of_pruned_paths_have_the_self_sums_of_all_spans() {
+    let (cancel, progress) = (Cancel::default(), Progress::default());
+    for seed in 1..5 {
+        let spans = calls(1 + seed as u32 % 3, 14, 2 + seed as u16, 12, seed, 0);
+        let (_file, snapshot) = store_of_paths(&spans, Some(PRUNED), 1 << 24);
+        let mut pruned = 0;
+        for scope in scopes(&snapshot, 3, &mut RandomSequence(seed)) {
+            let swept = sweep_spans(&snapshot, &scope, &cancel, &progress).unwrap();
+            let exact = innermost(&snapshot, &swept.tree);
+            let few = add_up(&snapshot, &scope, &PlanSource::default(), 40, &cancel, &progress).unwrap();
+            for found in [from_spans(&snapshot, &scope, &cancel, &progress).unwrap(), few] {
+                pruned += u64::from(!found.is_exact());
+                let what = format!("{seed}: {:?}..{:?}", scope.from_ns, scope.to_ns);
+                assert_eq!(found.tree.whole(), swept.tree.whole(), "{what}");
+                let mut functions = innermost(&snapshot, &found.tree);
+                // Totals and paths nest spans by slightly different rules.
+                let others = functions.remove("[others]").unwrap_or_default();
+                assert!(others.samples == 0 && others.weight <= 2, "{what}: {others:?}");
+                assert_eq!(functions.len(), exact.len(), "{what}");
+                for (name, sum) in &exact {
+                    let SampleSum { samples, weight } = functions[name];
+                    let is_near = samples == sum.samples && weight.abs_diff(sum.weight) <= 2;
+                    assert!(is_near, "{what}: {name} {samples} {weight} of {sum:?}");
+                }
+            }
+        }
+        assert!(pruned > 20, "{seed}: {pruned} answers lack paths");
     }
 }
 
@@ -216,6 +257,7 @@ fn a_sweep_of_too_many_paths_has_the_largest_and_the_exact_rest() {
             let [_, _, known_ns] = tree.get(&path).copied().unwrap_or_default();
             assert!(known_ns <= total_ns && total_ns <= known_ns + missing, "{paths_max}: {path:?}");
         }
+        assert!(found.is_swept, "{paths_max}: no other count has more paths");
     }
 }
 
