@@ -84,7 +84,7 @@ pub(crate) struct FlamePanel {
     menu: Option<(FlamePart, FlameNodeIdx)>,
     /// Whether to scroll the function of a sandwich into view.
     reveals: bool,
-    /// Whether functions may have other names than in the view. The next exact answer decides.
+    /// Whether functions may have other names than in the view. The next final answer decides.
     checks_names: bool,
 }
 
@@ -97,7 +97,7 @@ impl FlamePanel {
         self.menu = None;
         self.renewal.end();
         self.reveals = answer.picture.callers.is_some();
-        if self.checks_names && answer.paths.is_exact() {
+        if self.checks_names && answer.paths.is_final() {
             self.checks_names = false;
             self.history.current.retain_known(snapshot, answer);
         }
@@ -169,7 +169,7 @@ impl FlamePanel {
         let asked = self.question.as_ref().filter(|question| is_asked(question));
         let begins = self.renewal.begin(asked.is_some());
         if let Some(question) = asked.filter(|_| !begins) {
-            let is_pruned = self.answer.as_ref().is_some_and(|answer| !answer.paths.is_exact());
+            let is_pruned = self.answer.as_ref().is_some_and(|answer| !answer.paths.is_final());
             is_exact = self.is_answered && is_pruned && !question.is_exact && !self.is_stopped;
             if !is_exact {
                 return None;
@@ -273,9 +273,13 @@ impl FlamePanel {
             let measure = self.history.current.view.measure;
             format!("{} in merged paths", share_text(measure.amount(picture.others), measure.amount(picture.whole)))
         };
-        let hint = "Paths with a very small part count as others of the path above them, with their exact sum. \
-                    All spans are counted in the background; then the picture is exact.";
-        ui.label(RichText::new(text).color(theme.weak_text)).on_hover_text(hint);
+        let hint = "Paths with a very small part count as others of the path above them, with their exact sum.";
+        let rest = if answer.paths.is_swept {
+            "There are too many paths for each to be a bar."
+        } else {
+            "All spans are counted in the background; then more paths are bars."
+        };
+        ui.label(RichText::new(text).color(theme.weak_text)).on_hover_text(format!("{hint} {rest}"));
     }
 
     /// Shows the choice of an event, if samples have several; different events are never summed.
