@@ -252,6 +252,7 @@ impl Panels {
             PanelCommand::Show(panel) => self.dock.open(panel),
             PanelCommand::NextPanel { forward } => self.dock.step(&self.open_tabs, forward),
             PanelCommand::ToggleFull => self.dock.toggle_full(),
+            PanelCommand::LeaveFull => _ = self.dock.leave_full(),
             PanelCommand::SumUpScope => {
                 let panel = timeline.summing_panel();
                 self.dock.open(panel);

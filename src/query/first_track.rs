@@ -3,15 +3,18 @@
 use super::scan::LaneScan;
 use super::scope::Scope;
 use super::snapshot::Snapshot;
-use crate::model::TrackIdx;
+use crate::model::{TrackIdx, TrackSet};
 use crate::store::LaneKind;
 
-/// Returns the first track with spans in the scope, or with the bars of sampled stacks. Reads at most a few blocks of
-/// the outermost lanes of 64 tracks. If none of these has rows in the time of the scope, returns the first one.
+/// Returns the first track with spans in the scope, or with the bars of its sampled stacks. Reads at most a few blocks
+/// of the outermost lanes of 64 tracks. If none of these has rows in the time of the scope, returns the first one.
 #[must_use]
 pub(crate) fn first_track_with_stacks(snapshot: &Snapshot, scope: &Scope, are_sampled: bool) -> Option<TrackIdx> {
     const READ_LANES_MAX: usize = 64;
-    let scope = Scope { with_charts: are_sampled, ..scope.clone() };
+    let mut scope = Scope { with_charts: are_sampled, ..scope.clone() };
+    if are_sampled && !scope.tracks.is_all() {
+        scope.tracks = with_charts(snapshot, &scope.tracks);
+    }
     let has_stacks = |track| snapshot.track(track).key.kind.is_derived() == are_sampled;
     let lanes = || {
         let lanes = scope.lanes(snapshot, &scope.matcher);
@@ -23,6 +26,14 @@ pub(crate) fn first_track_with_stacks(snapshot: &Snapshot, scope: &Scope, are_sa
     let has_rows = |lane: &_| !LaneScan::new(snapshot, &scope.matcher, &scope, *lane).rows.is_empty();
     let lane = lanes().take(READ_LANES_MAX).find(has_rows).or_else(|| lanes().next())?;
     Some(snapshot.lane(lane).track)
+}
+
+/// Adds the tracks that are derived from the samples of threads.
+fn with_charts(snapshot: &Snapshot, tracks: &TrackSet) -> TrackSet {
+    TrackSet::from_fn(snapshot.tracks().tracks.len(), |track| {
+        let is_chart = || snapshot.track(track).key.kind.is_derived();
+        tracks.contains(track) || is_chart() && tracks.contains(snapshot.thread_of(track))
+    })
 }
 
 #[cfg(test)]
@@ -52,5 +63,16 @@ mod tests {
         assert_eq!(found(None, "thread:3", false), track("3"));
         assert_eq!(found(None, "", true), track("4"));
         assert_eq!(found(None, "thread:3", true), None);
+        let of_thread = |tid: &str| {
+            let is_thread = |track: &TrackIdx| {
+                let key = &snapshot.track(*track).key;
+                key.tid.to_string() == tid && !key.kind.is_derived()
+            };
+            let thread = (0..snapshot.tracks().tracks.len() as u32).map(TrackIdx).find(is_thread).unwrap();
+            let track = first_track_with_stacks(&snapshot, &Scope::default().with_tracks(&[thread]), true)?;
+            Some(snapshot.track(track).key.tid.to_string())
+        };
+        assert_eq!(of_thread("4"), track("4"), "the chart is not in the scope itself");
+        assert_eq!(of_thread("3"), None);
     }
 }

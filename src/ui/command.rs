@@ -448,6 +448,8 @@ pub(crate) enum PanelCommand {
     },
     /// Maximises the panel, or restores the timeline.
     ToggleFull,
+    /// Restores the timeline beside a maximised panel.
+    LeaveFull,
     /// Opens the heat map of the spans of this name.
     HeatMapOf(NameIdx),
     /// Opens the flame graph of samples with a function between its callers and callees.

@@ -96,6 +96,11 @@ fn time_order_shows_the_scope_on_the_first_track_that_has_rows_in_it() {
     session.harness.run_steps(60);
     assert_eq!(timeline(&mut session).1, before);
     assert!(!session.head_labels().iter().any(|label| label.starts_with(&format!("worker {first}"))), "scrolled back");
+    session.click("Full");
+    let has_canvas = |session: &Session| session.harness.query_by_role(egui::Role::Canvas).is_some();
+    session.until("the panel alone", |session| !has_canvas(session));
+    session.click("Time order");
+    session.until("the track above the panel", |session| has_canvas(session));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::query::Snapshot;
 use crate::query::flame::{FlameNodeIdx, FlameShape, FunctionIdx, FunctionKey};
 use crate::scene::labels::shown;
 use crate::ui::chrome::menu_bar;
-use crate::ui::command::{Command, TimelineCommand};
+use crate::ui::command::{Command, PanelCommand, TimelineCommand};
 use crate::ui::panels::dock_panel::PanelView;
 use crate::ui::panels::elided::{elided, tip};
 use crate::ui::theme::Theme;
@@ -34,7 +34,7 @@ impl FlamePanel {
             }
         }
         self.show_shapes(ui, snapshot);
-        commands.extend(self.show_time_order(ui, view));
+        commands.extend(self.show_time_order(ui, view).into_iter().flatten());
         let amounts = self.answer.as_ref().map(|answer| Amounts::new(&answer.paths));
         let weight = amounts.filter(Amounts::has_weight).map(|amounts| amounts.weight_title());
         ui.menu_button("Options", |ui| {
@@ -70,14 +70,15 @@ impl FlamePanel {
         }
     }
 
-    /// Shows the button that leads to the stacks of the scope on their track.
-    fn show_time_order(&self, ui: &mut Ui, view: &PanelView<'_>) -> Option<Command> {
+    /// Shows the button that leads to the stacks of the scope on their track, which a maximised panel would cover.
+    fn show_time_order(&self, ui: &mut Ui, view: &PanelView<'_>) -> Option<[Command; 2]> {
         let track = self.answer.as_ref().and_then(|answer| answer.track);
         let button = ui.add_enabled(track.is_some(), Button::new("Time order").small());
         let button = button.on_hover_text("The stacks on their track, in the order of time");
         let is_clicked = button.on_disabled_hover_text("No track has stacks yet").clicked();
         let track = track.filter(|_| is_clicked)?;
-        Some(Command::Timeline(TimelineCommand::ShowTrack(track, view.scope().range)))
+        let show = Command::Timeline(TimelineCommand::ShowTrack(track, view.scope().range));
+        Some([show, Command::Panel(PanelCommand::LeaveFull)])
     }
 
     /// Returns the function of the bar that fills the width, or else the one with the largest self weight.
