@@ -308,6 +308,28 @@ fn menus_of_sampled_functions_lead_to_samples_and_not_to_sums_of_spans() {
 }
 
 #[test]
+fn the_details_of_a_bar_count_its_samples() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let sample = |ts: u32| format!(r#"{{"ph":"P","name":"s","pid":1,"tid":1,"ts":{ts},"sf":"work"}}"#);
+    let rows = [0, 100, 200].map(sample).join(",");
+    session.open_text(
+        "capture.json",
+        &format!(
+            r#"{{"stackFrames":{{"work":{{"name":"work"}}}},"traceEvents":[{rows},
+            {{"ph":"i","name":"end","pid":1,"tid":2,"ts":1000}}]}}"#
+        ),
+    );
+    session.press(Modifiers::NONE, Key::CloseBracket);
+    session.harness.run_steps(3);
+    let canvas = session.harness.get_by_role(egui::Role::Canvas).rect();
+    let chart = session.harness.get_by_label_contains("samples 1, unfolded").rect();
+    session.left_click(egui::pos2(canvas.left() + canvas.width() * 0.2, chart.top() + 12.0));
+    session.until("the bar", |session| session.says("Label: Sampled"));
+    assert!(session.says("Label: 3 samples, one each 100 µs"), "{}", session.node_texts().join("\n"));
+    assert!(!session.says("Label: Arguments"), "{}", session.node_texts().join("\n"));
+}
+
+#[test]
 fn the_details_of_a_sample_and_of_a_frame_name_their_module() {
     let mut session = with_samples();
     session.press(Modifiers::COMMAND, Key::E);

@@ -26,6 +26,7 @@ use crate::ui::command::{AppCommand, Command, PanelCommand, TimelineCommand};
 use crate::ui::questions::SampledFunction;
 use crate::ui::theme::Theme;
 use crate::ui::timeline::ruler_clock::RulerClock;
+use crate::ui::timeline::sampling::sampling_text;
 use crate::ui::widgets::context_menu::context_menu;
 use crate::ui::widgets::field::FIELD_BYTES_MAX;
 use crate::ui::widgets::reading_order::on_screen;
@@ -56,6 +57,8 @@ pub(crate) struct DetailsPanel {
     unit: DrawnUnit,
     /// Whether the row is named by a frame, whose category is its module.
     is_frame: bool,
+    /// The samples of a bar.
+    sampling: Option<String>,
     /// The name and id of the track; its title if it has no name.
     track_text: String,
     /// The name and id of the process; its title if it has no name. Empty without a process.
@@ -146,6 +149,7 @@ impl DetailsPanel {
             kind,
             sample,
             is_frame: is_frame(snapshot, row),
+            sampling: sampling_text(snapshot, row),
             track_text: track_text(track),
             process_text: process.map(process_text).unwrap_or_default(),
             arguments,
@@ -293,6 +297,10 @@ impl DetailsPanel {
     }
 
     fn show_arguments(&self, ui: &mut Ui, theme: &Theme, commands: &mut Vec<Command>) {
+        // Bars of samples are derived, so they never have arguments.
+        if self.is_frame && self.kind == LaneKind::Spans {
+            return;
+        }
         heading(ui, theme, "Arguments");
         match &self.arguments {
             Ok(None) => {

@@ -36,6 +36,7 @@ mod ruler;
 pub(crate) mod ruler_clock;
 mod ruler_labels;
 mod ruler_menu;
+pub(crate) mod sampling;
 pub(crate) mod saved;
 mod saved_span;
 mod scope;

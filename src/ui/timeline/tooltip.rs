@@ -3,6 +3,7 @@
 use egui::{Color32, RichText, Sense, Ui, Vec2};
 
 use super::layout::TimelineLayout;
+use super::sampling::sampling_text;
 use super::state::Timeline;
 use crate::base::time::grouped_digits;
 use crate::query::pick::rows_starting;
@@ -55,6 +56,7 @@ impl Timeline {
         }
         let tip = hovered
             .map(|row| Tip::from(self.span_text(row, &self.snapshot.row(row))))
+            .map(|tip| tip.with_line(hovered.and_then(|row| sampling_text(&self.snapshot, row))))
             .map(|tip| tip.with_line(hovered.and_then(|row| self.neighbours_text(row))))
             .or_else(|| at.and_then(|at| self.counter_tip(layout, at)))
             .or_else(|| at.and_then(|at| self.derived_text(layout, at)).map(Tip::from));
@@ -93,11 +95,16 @@ impl Timeline {
         let (from_ns, to_ns) = (ts_ns.saturating_sub_unsigned(half_ns), ts_ns.saturating_add_unsigned(half_ns));
         let count = rows_starting(&self.snapshot, row.lane, from_ns, to_ns);
         let kind = match self.snapshot.lane(row.lane).kind {
+            LaneKind::Spans if self.is_bar_of_samples(row) => "bars",
             LaneKind::Spans => "spans",
             LaneKind::Samples => "samples",
             LaneKind::Instants | LaneKind::Counter | LaneKind::Flows => "instants",
         };
         (count > 1).then(|| format!("One of {} {kind} in this pixel: zoom in to see each", grouped_digits(count)))
+    }
+
+    fn is_bar_of_samples(&self, row: RowIdx) -> bool {
+        self.snapshot.track(self.snapshot.lane(row.lane).track).key.kind.is_derived()
     }
 
     fn span_text(&self, row: RowIdx, span: &Span) -> [String; 2] {

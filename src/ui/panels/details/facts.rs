@@ -100,6 +100,7 @@ impl DetailsPanel {
         if self.kind == LaneKind::Spans {
             facts.extend(self.durations());
         }
+        facts.extend(self.sampling.iter().map(|text| Fact::new("Sampled", &**text)));
         facts.extend(self.sample.iter().flat_map(SampleValue::facts));
         let thread_dur_ns = description.thread_dur_ns;
         facts.extend(thread_dur_ns.map(|dur_ns| Fact {
