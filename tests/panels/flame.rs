@@ -127,6 +127,7 @@ fn a_search_in_a_sandwich_finds_callers_too() {
     click(&mut session, read, PointerButton::Secondary);
     session.click("Callers and callees");
     bars(&mut session, 2);
+    assert!(session.says("Label: of read: 17.6 %, self 17.6 %"), "{}", session.node_texts().join("\n"));
     session.click("Find functions");
     session.type_text("request");
     session.until("the share", |session| session.says("Label: 17.6 % in 1 function"));

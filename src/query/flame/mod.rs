@@ -38,6 +38,8 @@ pub(crate) struct FlamePicture {
     pub(crate) tree: FlameTree,
     /// The callers of the function of a sandwich, nearest first.
     pub(crate) callers: Option<FlameTree>,
+    /// Sum of the paths that end with the function of a sandwich.
+    pub(crate) own: SampleSum,
     /// The whole paths with the function of a sandwich, from which both of its trees are made.
     around: Option<FlameTree>,
     /// Sum of all visible paths, including those without the focused function: the base of percentages.
@@ -70,7 +72,7 @@ impl FlamePicture {
         if let Some(focus) = &view.focus {
             all = paths_below(&all, |idx| builder.has_key(idx, focus), cancel)?;
         }
-        let (mut callers, mut around) = (None, None);
+        let (mut callers, mut around, mut own) = (None, None, SampleSum::default());
         let mut tree = match &view.shape {
             FlameShape::TopDown => all,
             FlameShape::Inverted => {
@@ -83,6 +85,8 @@ impl FlamePicture {
                 let is_wanted = |idx| builder.has_key(idx, function);
                 callers = Some(callers_of(&all, is_wanted, view.measure, cancel)?);
                 let below = paths_below(&all, is_wanted, cancel)?;
+                let ends = below.nodes().iter().filter(|node| is_wanted(node.function));
+                ends.for_each(|node| own.add(node.own));
                 around = Some(paths_around(all, is_wanted));
                 below
             }
@@ -96,6 +100,7 @@ impl FlamePicture {
             functions: builder.finish(),
             tree,
             callers,
+            own,
             around,
             whole,
             counted: calls.whole(),

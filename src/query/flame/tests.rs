@@ -232,6 +232,8 @@ fn a_sandwich_has_each_path_once_at_the_outermost_call() {
             let found = sums_of(&snapshot, &picture.functions, picture.callers.as_ref().unwrap());
             assert_eq!(found, callers, "{view:?}");
             assert_eq!(callers[&vec![]].1, callees[&vec![]].1);
+            let ends = callees.iter().filter(|(path, _)| path.last().is_some_and(|function| is(function, &wanted)));
+            assert_eq!(picture.own.weight, ends.map(|(_, (own, _))| own.weight).sum::<u64>());
         }
     }
 }

@@ -96,6 +96,8 @@ impl LaidOut {
         let first = (((clip.top() - origin.y) / BAR_POINTS).floor().max(0.0) as usize).min(rows.len());
         let end = (((clip.bottom() - origin.y) / BAR_POINTS).ceil().max(0.0) as usize).clamp(first, rows.len());
         let mut pointed = None;
+        let is_whole_sandwich =
+            canvas.picture.callers.is_some() && canvas.roots[FlamePart::Tree as usize] == FlameNodeIdx::ROOT;
         for (row, &(part, level)) in rows.iter().enumerate().take(end).skip(first) {
             for bar in self.layouts[part as usize].level(level) {
                 let row_area = row_rect(row);
@@ -107,6 +109,10 @@ impl LaidOut {
                     pointed = Some((part, bar.content));
                 }
                 canvas.paint(&painter, part, bar, rect, is_pointed);
+                if (part, level) == (FlamePart::Tree, 1) && is_whole_sandwich {
+                    let stroke = egui::Stroke::new(2.0, canvas.theme.text);
+                    painter.rect_stroke(rect, 1.0, stroke, egui::StrokeKind::Inside);
+                }
             }
         }
         response

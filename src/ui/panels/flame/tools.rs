@@ -11,7 +11,7 @@ use super::state::FlamePart;
 use crate::base::time::grouped_digits;
 use crate::query::Snapshot;
 use crate::query::flame::{FlameNodeIdx, FlameShape, FunctionIdx, FunctionKey};
-use crate::scene::labels::shown;
+use crate::scene::labels::{shown, shown_name};
 use crate::ui::chrome::menu_bar;
 use crate::ui::command::{Command, PanelCommand, TimelineCommand};
 use crate::ui::panels::dock_panel::PanelView;
@@ -22,6 +22,9 @@ use crate::ui::widgets::reading_order::on_screen;
 
 /// Maximum width of a name in the breadcrumbs, in points.
 const STEP_POINTS: f32 = 160.0;
+
+/// Width that the rest of the toolbar takes beside the function of a sandwich, in points.
+const SUBJECT_POINTS: f32 = 600.0;
 
 impl FlamePanel {
     /// Shows the toolbar of the picture.
@@ -34,6 +37,7 @@ impl FlamePanel {
             }
         }
         self.show_shapes(ui, snapshot);
+        self.show_subject(ui, theme);
         commands.extend(self.show_time_order(ui, view).into_iter().flatten());
         let amounts = self.answer.as_ref().map(|answer| Amounts::new(&answer.paths));
         let weight = amounts.filter(Amounts::has_weight).map(|amounts| amounts.weight_title());
@@ -68,6 +72,22 @@ impl FlamePanel {
             }
             None => {}
         }
+    }
+
+    /// Shows the function of a sandwich with its sums.
+    fn show_subject(&self, ui: &mut Ui, theme: &Theme) {
+        let FlameShape::Sandwich(function) = &self.answered_shape else { return };
+        let Some(answer) = self.answer.as_ref().filter(|_| ui.available_width() > SUBJECT_POINTS) else { return };
+        let (picture, amounts) = (&answer.picture, Amounts::new(&answer.paths));
+        let (total, own) = (picture.tree.node(FlameNodeIdx::ROOT).total, picture.own);
+        let measure = picture.measure;
+        let share = |sum| share_text(measure.amount(sum), measure.amount(picture.whole));
+        let font = egui::TextStyle::Body.resolve(ui.style());
+        let name = shown_name(&function.name);
+        let short = elided(ui.painter(), &name, STEP_POINTS, &font).into_owned();
+        let text = format!("of {}: {}, self {}", on_screen(&short), share(total), share(own));
+        let hint = format!("{}\n{}\nby itself: {}", tip(&name), amounts.text(total), amounts.text(own));
+        ui.label(RichText::new(text).color(theme.weak_text)).on_hover_text(hint);
     }
 
     /// Shows the button that leads to the stacks of the scope on their track, which a maximised panel would cover.
