@@ -9,10 +9,11 @@ use rustc_hash::FxHashMap;
 
 use super::error::SinkError;
 use super::task::{ExportReport, Out, Task};
-use crate::formats::profiles::pprof::write::{PprofFrame, PprofLabel, PprofWriter};
+use crate::formats::profiles::pprof::write::{PprofFrame, PprofLabel, PprofLine, PprofWriter};
 use crate::model::sample_measure::{NANOSECONDS, SAMPLES, SampleMeasure};
-use crate::model::{Id, StackIdx, TrackIdx};
+use crate::model::{Id, NameIdx, Names, StackIdx, TrackIdx};
 use crate::query::Snapshot;
+use crate::query::overlay::FrameLine;
 use crate::query::samples::{SampleEvent, each_sample};
 use crate::query::scope::Scope;
 
@@ -148,10 +149,7 @@ impl ProfileRows {
         let mut writer = PprofWriter::new(kinds, &snapshot.tracks().modules);
         let mut values = Vec::new();
         for (key, key_values) in &self.keys {
-            let frames = snapshot.frames(key.stack).map(|name| {
-                let row = snapshot.names().get(name);
-                PprofFrame { text: row.text, module: row.category.filter(|category| !category.is_empty()) }
-            });
+            let frames = frames(snapshot, key.stack);
             values.clear();
             values.extend_from_slice(key_values);
             values.resize(self.events.len(), 0);
@@ -173,6 +171,30 @@ impl ProfileRows {
         let time_ns = snapshot.utc_offset_ns().map_or(0, |offset_ns| from_ns.saturating_add(offset_ns));
         (writer.finish(time_ns, to_ns.saturating_sub(from_ns).max(0).cast_unsigned()), values_capped)
     }
+}
+
+/// Returns the frames of a stack of the store, innermost first: functions by name, or an address with its functions.
+fn frames(snapshot: &Snapshot, stack: StackIdx) -> Vec<PprofFrame<'_>> {
+    let Some(overlay) = snapshot.overlay() else {
+        return snapshot.raw_stacks().frames(stack).map(|name| named_frame(snapshot.raw_names(), name)).collect();
+    };
+    let line = |line: FrameLine| PprofLine {
+        function: overlay.names.get(line.function).text,
+        file: overlay.lines.file(line),
+        line: line.line,
+    };
+    let resolved = overlay.frames(snapshot.raw_stacks(), stack).map(|frame| {
+        let lines: Vec<_> = frame.functions.iter().copied().map(line).collect();
+        let names = if lines.is_empty() { &overlay.names } else { snapshot.raw_names() };
+        PprofFrame { is_call: frame.is_call, lines, ..named_frame(names, frame.name) }
+    });
+    resolved.collect()
+}
+
+fn named_frame(names: &Names, name: NameIdx) -> PprofFrame<'_> {
+    let row = names.get(name);
+    let module = row.category.filter(|category| !category.is_empty());
+    PprofFrame { text: row.text, module, ..PprofFrame::default() }
 }
 
 /// Converts the arguments of a sample back to labels, as written by the reader of profiles: texts, numbers, and numbers

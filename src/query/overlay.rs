@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::model::{NameIdx, Names, StackIdx, Stacks};
 
@@ -15,14 +15,16 @@ pub(crate) struct NameOverlay {
     pub(crate) stacks: Stacks,
     /// The replacement of each stack of the store.
     pub(crate) stack_of: Vec<StackIdx>,
+    /// The stacks of the store whose innermost frame is the kernel's, which interrupted its caller.
+    pub(crate) interrupts: FxHashSet<StackIdx>,
     pub(crate) lines: FrameLines,
 }
 
 /// The source lines of frames.
 #[derive(Debug, Default)]
 pub(crate) struct FrameLines {
-    /// Functions at an address, innermost first, by the name of the frame in the store.
-    frames: FxHashMap<NameIdx, Box<[FrameLine]>>,
+    /// Functions at an address, innermost first, by the name of the frame in the store and whether it is a caller.
+    frames: FxHashMap<(NameIdx, bool), Box<[FrameLine]>>,
     files: Vec<Box<str>>,
     rows: FxHashMap<Box<str>, u32>,
 }
@@ -36,10 +38,34 @@ pub(crate) struct FrameLine {
     pub(crate) line: u32,
 }
 
+/// A frame of a stack of the store, with the functions at the address where it ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ResolvedFrame<'a> {
+    pub(crate) name: NameIdx,
+    /// Whether the address is a return address, so that the functions are those of the call before it.
+    pub(crate) is_call: bool,
+    /// Innermost first; empty if unresolved.
+    pub(crate) functions: &'a [FrameLine],
+}
+
 impl NameOverlay {
     /// Returns the replacement of a stack of the store.
     pub(crate) fn stack(&self, stack: StackIdx) -> StackIdx {
         self.stack_of.get(stack.index()).copied().unwrap_or_default()
+    }
+
+    /// Iterates over the frames of a stack of the store, innermost first.
+    pub(crate) fn frames<'a>(
+        &'a self,
+        raw_stacks: &'a Stacks,
+        stack: StackIdx,
+    ) -> impl Iterator<Item = ResolvedFrame<'a>> {
+        let mut has_called = false;
+        raw_stacks.path(stack).map(move |stack| {
+            let frame = self.lines.frame(raw_stacks.get(stack).name, has_called);
+            has_called = !self.interrupts.contains(&stack);
+            frame
+        })
     }
 }
 
@@ -56,8 +82,9 @@ impl FrameLines {
         FrameLine { function, file, line }
     }
 
-    pub(crate) fn insert(&mut self, frame: NameIdx, lines: Box<[FrameLine]>) {
-        self.frames.insert(frame, lines);
+    /// Adds the functions of a frame, as a caller or as the innermost frame; may be empty.
+    pub(crate) fn insert(&mut self, frame: NameIdx, is_call: bool, lines: Box<[FrameLine]>) {
+        self.frames.insert((frame, is_call), lines);
     }
 
     /// Returns the file of a line; empty if unknown.
@@ -67,11 +94,20 @@ impl FrameLines {
 
     /// Iterates over all frames with functions, in no order.
     pub(crate) fn frames(&self) -> impl Iterator<Item = (NameIdx, &[FrameLine])> {
-        self.frames.iter().map(|(&frame, lines)| (frame, &**lines))
+        let is_shown = |&(frame, is_call): &(NameIdx, bool)| is_call || !self.frames.contains_key(&(frame, true));
+        self.frames.iter().filter(move |(key, _)| is_shown(key)).map(|(&(frame, _), lines)| (frame, &**lines))
     }
 
-    /// Returns the functions at the address of a frame, innermost first; empty for an unresolved frame.
+    /// Returns the functions at the address of a frame, innermost first; empty for an unresolved frame. A frame that
+    /// both calls and is sampled has those of the call, which is more frequent.
     pub(crate) fn lines(&self, frame: NameIdx) -> &[FrameLine] {
-        self.frames.get(&frame).map_or(&[], |lines| lines)
+        self.frame(frame, true).functions
+    }
+
+    /// Returns a frame with the functions of its call if it has called, or else those at its address.
+    fn frame(&self, name: NameIdx, has_called: bool) -> ResolvedFrame<'_> {
+        let call = self.frames.get(&(name, true)).filter(|_| has_called);
+        let functions = call.or_else(|| self.frames.get(&(name, false))).map_or(&[][..], |lines| lines);
+        ResolvedFrame { name, is_call: call.is_some(), functions }
     }
 }

@@ -19,7 +19,7 @@ use crate::base::progress::{Progress, Stage};
 use crate::model::modules::address_of;
 use crate::model::{Module, ModuleKind, NameIdx, Names, StackIdx, Stacks};
 use crate::query::Snapshot;
-use crate::query::overlay::{FrameLines, NameOverlay};
+use crate::query::overlay::{FrameLine, FrameLines, NameOverlay};
 
 /// Rows between two checks for cancellation.
 const ROWS_BETWEEN_CHECKS: usize = 64 * 1024;
@@ -212,6 +212,9 @@ pub(crate) fn overlay(
         let parent = row.parent.index();
         let called_from = stacks.get(row.parent).name;
         let is_interrupt = frames.is_kernel(row.name, modules) && !frames.is_kernel(called_from, modules);
+        if is_interrupt {
+            overlay.interrupts.insert(StackIdx::from_value(ends.len() as u64));
+        }
         let below = if is_interrupt { ends[parent] } else { calls[parent] };
         let end = shown.push(&mut overlay.stacks, below, row.name, false);
         ends.push(end);
@@ -280,19 +283,16 @@ impl<'a> ShownNames<'a> {
         let module = self.trace_names.modules.get(frame.module as usize);
         let address = if is_call { frame.address.saturating_sub(1) } else { frame.address };
         let functions = module.and_then(|module| module.names.get(address));
-        let functions: Vec<FunctionName<'_>> = functions.into_iter().flatten().collect();
-        if functions.is_empty() {
-            return Box::new([name]);
-        }
+        let functions = functions.into_iter().flatten();
         let category = self.categories.get(frame.module as usize).copied();
-        let rows: Box<[NameIdx]> = functions.iter().map(|it| self.names.intern(it.name, category)).collect();
-        // A frame that both calls and is sampled has the names of the call, which is more frequent.
-        if is_call || !self.frames.callers.contains(&name) {
-            let lines = functions.iter().zip(&rows).map(|(it, &row)| self.lines.line(row, it.file, it.line));
-            let lines = lines.collect();
-            self.lines.insert(name, lines);
+        let line = |it: FunctionName<'_>| self.lines.line(self.names.intern(it.name, category), it.file, it.line);
+        let lines: Box<[FrameLine]> = functions.map(line).collect();
+        let rows = lines.iter().rev().map(|line| line.function).collect();
+        let is_resolved = !lines.is_empty();
+        if is_resolved || self.frames.callers.contains(&name) {
+            self.lines.insert(name, is_call, lines);
         }
-        rows.into_iter().rev().collect()
+        if is_resolved { rows } else { Box::new([name]) }
     }
 
     fn finish(mut self) -> (Arc<Names>, FrameLines) {

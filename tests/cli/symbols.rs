@@ -57,6 +57,39 @@ fn functions_are_symbolized_unless_symbols_are_turned_off() {
 }
 
 #[test]
+fn symbolized_profiles_have_addresses_files_and_lines() {
+    let folder = folder();
+    let program = program(folder.path(), "");
+    let [outer, main] = ["outer", "main"].map(|name| address(&program, name));
+    let maps = [
+        RecordedMap { start: MAPPED_AT, path: text(&program), build_id: &build_id(&program) },
+        RecordedMap { start: KERNEL_AT, path: "[kernel.kallsyms]_text", build_id: "" },
+    ];
+    // Frames that call, that are sampled where they call, and that the kernel interrupts there.
+    let stacks: [&[u64]; 4] =
+        [&[outer + 3, main + 5], &[main + 5], &[KERNEL_AT + 0x40, outer, main + 5], &[KERNEL_AT + 0x40, main + 5]];
+    let file = written(folder.path(), &maps, &stacks);
+    let output = folder.path().join("out.pb.gz");
+    longspan(&["export", "--no-cache", text(&file), "-o", text(&output), "--symbolized"]).done();
+    // The sums per path are those of the recording.
+    assert_eq!(folded(&[text(&output), "--no-symbols"]), folded(&[text(&file)]));
+    let raw = run(Command::new("go").args(["tool", "pprof", "-raw", text(&output)]));
+    let (source, offset) = (text(&folder.path().join("work.c")).to_owned(), |address: u64| address - MAPPED_AT);
+    let position = |line: u32| format!("{source}:{line}");
+    for (address, functions) in [
+        (offset(outer) + 3, vec![format!("inner {}", position(2)), format!("outer {}", position(3))]),
+        (offset(main) + 4, vec![format!("main {}", position(4))]),
+        (offset(main) + 5, vec![format!("main {}", position(4))]),
+    ] {
+        let mut lines = raw.lines().skip_while(|line| !line.contains(&format!(": {address:#x} M=")));
+        let found: Vec<_> = lines.by_ref().take(functions.len()).collect();
+        let is_same = |(line, function): (&&str, &String)| line.contains(&format!("{function} s="));
+        assert!(!found.is_empty() && found.iter().zip(&functions).all(is_same), "{address:#x} {functions:?}\n{raw}");
+    }
+    assert!(raw.contains("/work ") && raw.contains("[FN][FL][LN][IN]"), "{raw}");
+}
+
+#[test]
 fn a_frame_with_inlined_functions_matches_the_exact_name_of_each() {
     let folder = folder();
     let program = program(folder.path(), "");

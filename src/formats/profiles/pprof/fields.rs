@@ -44,6 +44,9 @@ proto_numbers! {
         FILENAME = 5,
         BUILD_ID = 6,
         HAS_FUNCTIONS = 7,
+        HAS_FILENAMES = 8,
+        HAS_LINE_NUMBERS = 9,
+        HAS_INLINE_FRAMES = 10,
     }
     fields location = "perftools.profiles.Location" {
         ID = 1,
@@ -53,10 +56,12 @@ proto_numbers! {
     }
     fields line = "perftools.profiles.Line" {
         FUNCTION_ID = 1,
+        LINE = 2,
     }
     fields function = "perftools.profiles.Function" {
         ID = 1,
         NAME = 2,
         SYSTEM_NAME = 3,
+        FILENAME = 4,
     }
 }

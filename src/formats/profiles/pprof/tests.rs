@@ -377,7 +377,7 @@ fn written(samples: &[Written]) -> Vec<u8> {
     for (frames, values, label) in samples {
         let text = PprofLabel::Text { key: "k".into(), value: "v".into() };
         let label = label.map(|value| PprofLabel::Number { key: "n".into(), value, unit: "bytes".into() });
-        let frames = frames.iter().map(|text| PprofFrame { text, module: None });
+        let frames = frames.iter().map(|text| PprofFrame { text, ..PprofFrame::default() });
         writer.add(frames, values, &[Some(text), label].map(Vec::from_iter).concat());
     }
     writer.finish(0, 0)
@@ -388,7 +388,7 @@ fn units_are_converted_to_nanoseconds_and_bytes() {
     let profile = |types: [(&str, &str); 2], values: &[[u64; 2]]| {
         let mut writer = PprofWriter::new(types, &[]);
         for values in values {
-            writer.add([PprofFrame { text: "f", module: None }], values, &[]);
+            writer.add([PprofFrame { text: "f", ..PprofFrame::default() }], values, &[]);
         }
         read_bytes(&writer.finish(0, 0)).expect("a profile")
     };
@@ -443,7 +443,7 @@ fn modules_come_back_with_their_build_ids_and_only_functions_that_are_unknown_ar
         ("main+0x12", Some(first)),
     ];
     let mut writer = PprofWriter::new([("cpu", "nanoseconds")], &modules);
-    writer.add(stack.map(|(text, module)| PprofFrame { text, module }), &[5], &[]);
+    writer.add(stack.map(|(text, module)| PprofFrame { text, module, ..PprofFrame::default() }), &[5], &[]);
     let bytes = writer.finish(0, 0);
     let reading = read_bytes(&bytes).expect("a profile");
     let sample = &reading.events[0];

@@ -1,6 +1,6 @@
 //! Writes samples as a pprof profile. Locations are functions by name, in the mapping of their module. A name such as
-//! `file+0x12` is written as an address in a mapping, which pprof tools can symbolize. Buffers the message, which has
-//! one sample for each stack and set of labels.
+//! `file+0x12` is written as an address in a mapping, with its functions and lines, or else for pprof tools to
+//! symbolize. Buffers the message, which has one sample for each stack and set of labels.
 
 use std::collections::hash_map::Entry;
 
@@ -30,11 +30,25 @@ pub(crate) enum PprofLabel {
 }
 
 /// A frame: the text of a function or an address, and its module.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct PprofFrame<'f> {
     pub(crate) text: &'f str,
     /// The category of its module, if it is in one.
     pub(crate) module: Option<&'f str>,
+    /// Whether the address is a return address, and its functions are those of the call before it.
+    pub(crate) is_call: bool,
+    /// The functions at the address, innermost first; empty if unresolved.
+    pub(crate) lines: Vec<PprofLine<'f>>,
+}
+
+/// A function with a source line.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct PprofLine<'f> {
+    pub(crate) function: &'f str,
+    /// Source file; empty if unknown.
+    pub(crate) file: &'f str,
+    /// Source line; 0 if unknown.
+    pub(crate) line: u32,
 }
 
 /// A mapping, encoded at the end.
@@ -49,6 +63,8 @@ struct PprofMapping {
     may_be_program: bool,
     /// Whether each location has a function, so that pprof does not look up any.
     has_functions: bool,
+    /// Whether each location has a source line.
+    has_lines: bool,
 }
 
 /// Builds a profile; each text, mapping and location is written once.
@@ -57,8 +73,10 @@ pub(crate) struct PprofWriter<'m> {
     message: Vec<u8>,
     texts: Vec<Box<str>>,
     text_rows: FxHashMap<Box<str>, u64>,
-    /// Location ids by mapping id and frame text.
-    locations: FxHashMap<(u64, Box<str>), u64>,
+    /// Location ids by mapping id, frame text and whether it is a call.
+    locations: FxHashMap<(u64, Box<str>, bool), u64>,
+    /// Function ids by the rows of their name and file.
+    functions: FxHashMap<(u64, u64), u64>,
     modules: ModulesByCategory<'m>,
     /// Mapping ids by category of a module, and by file name.
     module_mappings: FxHashMap<&'m str, u64>,
@@ -80,6 +98,7 @@ impl<'m> PprofWriter<'m> {
             texts: vec![Box::default()],
             text_rows: [(Box::default(), 0)].into_iter().collect(),
             locations: FxHashMap::default(),
+            functions: FxHashMap::default(),
             modules: ModulesByCategory::new(modules),
             module_mappings: FxHashMap::default(),
             file_mappings: FxHashMap::default(),
@@ -173,7 +192,7 @@ impl<'m> PprofWriter<'m> {
     }
 
     fn location(&mut self, frame: PprofFrame<'m>) -> u64 {
-        let text = frame.text;
+        let PprofFrame { text, is_call, mut lines, .. } = frame;
         let (mapping_id, address) = match (frame.module, address_in_file(text)) {
             (Some(category), _) => {
                 let module = self.modules.get(category);
@@ -183,30 +202,54 @@ impl<'m> PprofWriter<'m> {
             (None, None) => (0, None),
         };
         let id = self.locations.len() as u64 + 1;
-        match self.locations.entry((mapping_id, text.into())) {
+        match self.locations.entry((mapping_id, text.into(), is_call)) {
             Entry::Occupied(entry) => return *entry.get(),
             Entry::Vacant(entry) => entry.insert(id),
         };
-        let name = if address.is_some() { 0 } else { self.text(text) };
+        if lines.is_empty() && address.is_none() {
+            lines.push(PprofLine { function: text, ..PprofLine::default() });
+        }
+        if let Some(mapping) = self.mappings.get_mut((mapping_id as usize).saturating_sub(1)) {
+            mapping.has_functions &= !lines.is_empty();
+            mapping.has_lines &= lines.first().is_some_and(|line| !line.file.is_empty());
+        }
+        let lines: Vec<_> = lines.into_iter().map(|line| (self.function(line), u64::from(line.line))).collect();
         push_message(&mut self.code, profile::LOCATION, |message| {
             push_number(message, location::ID, id);
             if mapping_id != 0 {
                 push_number(message, location::MAPPING_ID, mapping_id);
             }
-            match address {
-                Some(address) => push_number(message, location::ADDRESS, address),
-                None => push_message(message, location::LINE, |message| push_number(message, line::FUNCTION_ID, id)),
+            if let Some(address) = address {
+                // The address of a caller is in its call.
+                push_number(message, location::ADDRESS, address.saturating_sub(u64::from(is_call)));
+            }
+            for (function_id, line) in lines {
+                push_message(message, location::LINE, |message| {
+                    push_number(message, line::FUNCTION_ID, function_id);
+                    if line != 0 {
+                        push_number(message, line::LINE, line);
+                    }
+                });
             }
         });
-        if address.is_none() {
-            push_message(&mut self.code, profile::FUNCTION, |message| {
-                push_number(message, function::ID, id);
-                push_number(message, function::NAME, name);
-                push_number(message, function::SYSTEM_NAME, name);
-            });
-        } else if let Some(mapping) = self.mappings.get_mut((mapping_id as usize).saturating_sub(1)) {
-            mapping.has_functions = false;
-        }
+        id
+    }
+
+    fn function(&mut self, line: PprofLine<'_>) -> u64 {
+        let (name, file) = (self.text(line.function), self.text(line.file));
+        let id = self.functions.len() as u64 + 1;
+        match self.functions.entry((name, file)) {
+            Entry::Occupied(entry) => return *entry.get(),
+            Entry::Vacant(entry) => entry.insert(id),
+        };
+        push_message(&mut self.code, profile::FUNCTION, |message| {
+            push_number(message, function::ID, id);
+            push_number(message, function::NAME, name);
+            push_number(message, function::SYSTEM_NAME, name);
+            if file != 0 {
+                push_number(message, function::FILENAME, file);
+            }
+        });
         id
     }
 
@@ -233,7 +276,7 @@ impl<'m> PprofWriter<'m> {
     fn push_mapping(&mut self, path: &str, build_id: Option<&str>, kind: Option<ModuleKind>) -> u64 {
         let may_be_program = !is_memory(path) && !is_library(path);
         let (file, build_id) = (self.text(path), build_id.map_or(0, |build_id| self.text(build_id)));
-        self.mappings.push(PprofMapping { file, build_id, kind, may_be_program, has_functions: true });
+        self.mappings.push(PprofMapping { file, build_id, kind, may_be_program, has_functions: true, has_lines: true });
         self.mappings.len() as u64
     }
 
@@ -250,6 +293,10 @@ impl<'m> PprofWriter<'m> {
                 }
                 if row.has_functions {
                     push_number(message, mapping::HAS_FUNCTIONS, 1);
+                }
+                if row.has_lines {
+                    let fields = [mapping::HAS_FILENAMES, mapping::HAS_LINE_NUMBERS, mapping::HAS_INLINE_FRAMES];
+                    fields.into_iter().for_each(|field| push_number(message, field, 1));
                 }
                 if let Some(kind) = row.kind {
                     push_number(message, own_mapping::MODULE_KIND, kind.number());
