@@ -90,6 +90,23 @@ fn symbolized_profiles_have_addresses_files_and_lines() {
 }
 
 #[test]
+fn samples_of_a_dump_have_the_source_positions_of_their_frames() {
+    let folder = folder();
+    let program = program(folder.path(), "");
+    let file = recording(folder.path(), &program);
+    let samples = |args: &[&str]| -> Vec<Value> {
+        let text = longspan(&[&["dump", "--no-cache", text(&file)], args].concat()).done();
+        let rows = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        rows.filter(|row| row["t"] == "sample").collect()
+    };
+    let source = |line: u32| format!("{}:{line}", text(&folder.path().join("work.c")));
+    let positions = samples(&[]).iter().map(|sample| sample["source"].clone()).collect::<Vec<_>>();
+    let whole = serde_json::json!([source(2), source(3), source(4)]);
+    assert_eq!(positions, [whole.clone(), whole, serde_json::json!([null, source(4)])]);
+    assert!(samples(&["--no-symbols"]).iter().all(|sample| sample.get("source").is_none()));
+}
+
+#[test]
 fn a_frame_with_inlined_functions_matches_the_exact_name_of_each() {
     let folder = folder();
     let program = program(folder.path(), "");

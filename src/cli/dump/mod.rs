@@ -29,6 +29,7 @@ use crate::model::args::Detail;
 use crate::model::{NameIdx, Sources, StackIdx, TrackIdx, TrackKind};
 use crate::query::Snapshot;
 use crate::query::last_spans::LastSpan;
+use crate::query::overlay::FrameLine;
 use crate::query::rows::{SortedRow, SortedRows};
 use crate::store::details::DetailReader;
 use crate::store::flow::FlowPoint;
@@ -220,9 +221,13 @@ impl<'a> Dump<'a> {
     /// Writes a sample, with the innermost frame of its stack first.
     fn sample(&mut self, row: &SortedRow, track: TrackIdx) -> io::Result<()> {
         let names = self.snapshot.names();
-        let stack = self.snapshot.frames(StackIdx::from_value(row.row.value)).map(|name| names.get(name).text);
-        let stack: Vec<&str> = stack.collect();
+        let stack_idx = StackIdx::from_value(row.row.value);
+        let stack: Vec<&str> = self.snapshot.frames(stack_idx).map(|name| names.get(name).text).collect();
         let mut object = json!({"t": "sample", "ts": row.row.start_ns, "utid": self.utids.get(track), "stack": stack});
+        let positions = source_positions(self.snapshot, stack_idx);
+        if positions.iter().any(Option::is_some) {
+            object["source"] = json!(positions);
+        }
         let blob = self.snapshot.store().detail(DetailRef(row.row.detail), &mut self.details);
         let args = flat_args::flat_args(Detail::decode(blob).args_json);
         if !args.is_empty() {
@@ -258,6 +263,22 @@ impl<'a> Dump<'a> {
         )?;
         Ok(self.slice)
     }
+}
+
+/// Returns the source position of each function of a stack, innermost first; `None` where it is unknown.
+fn source_positions(snapshot: &Snapshot, stack: StackIdx) -> Vec<Option<String>> {
+    let Some(overlay) = snapshot.overlay() else { return Vec::new() };
+    let position = |line: &FrameLine| match (overlay.lines.file(*line), line.line) {
+        ("", _) => None,
+        (file, 0) => Some(file.to_owned()),
+        (file, line) => Some(format!("{file}:{line}")),
+    };
+    let mut positions = Vec::new();
+    for frame in overlay.frames(snapshot.raw_stacks(), stack) {
+        positions.extend(frame.functions.iter().map(position));
+        positions.extend(frame.functions.is_empty().then_some(None));
+    }
+    positions
 }
 
 /// Returns the duration, or -1 without an end in the trace.
