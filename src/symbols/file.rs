@@ -34,8 +34,11 @@ enum FileContent {
 pub(crate) enum OpenError {
     #[error("no such file")]
     Missing,
-    #[error("outside the searched folders")]
-    OutsideRoots,
+    #[error("{} is outside the searched folders", .path.display())]
+    OutsideRoots {
+        /// The target of the links, if the path is below the roots.
+        path: PathBuf,
+    },
     #[error("not a file on a local disk")]
     NotRegular,
     #[error("{bytes} bytes exceed the limit of {FILE_BYTES_MAX}")]
@@ -85,7 +88,7 @@ impl Roots {
     /// Opens a file below the roots, with all links below them.
     pub(crate) fn open(&self, path: &Path) -> Result<InputFile, OpenError> {
         if !self.holds(path) {
-            return Err(OpenError::OutsideRoots);
+            return Err(OpenError::OutsideRoots { path: path.to_owned() });
         }
         let missing = |error: io::Error| match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => OpenError::Missing,
@@ -93,7 +96,7 @@ impl Roots {
         };
         let target = path.canonicalize().map_err(missing)?;
         if !self.holds(&target) {
-            return Err(OpenError::OutsideRoots);
+            return Err(OpenError::OutsideRoots { path: target });
         }
         let file = files::open_without_waiting(&target).map_err(missing)?;
         let metadata = file.metadata()?;
@@ -185,8 +188,16 @@ mod tests {
             assert_eq!(roots.open(&at(name)).unwrap().read_all(10).unwrap(), b"bytes");
         }
         let up = at("..").join(outside.path().file_name().unwrap()).join("secret");
-        for path in [secret.clone(), at("leads_out"), at("folder_out/secret"), up, "/proc/self/maps".into()] {
-            assert!(matches!(roots.open(&path), Err(OpenError::OutsideRoots)), "{}", path.display());
+        let real = secret.canonicalize().unwrap();
+        for (path, outside) in [
+            (secret.clone(), &secret),
+            (at("leads_out"), &real),
+            (at("folder_out/secret"), &real),
+            (up.clone(), &up),
+            ("/proc/self/maps".into(), &"/proc/self/maps".into()),
+        ] {
+            let is_outside = |error: OpenError| matches!(error, OpenError::OutsideRoots { path } if path == *outside);
+            assert!(roots.open(&path).is_err_and(is_outside), "{}", path.display());
         }
         for name in ["pipe", "folder"] {
             assert!(matches!(roots.open(&at(name)), Err(OpenError::NotRegular)), "{name}");

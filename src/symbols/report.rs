@@ -60,7 +60,10 @@ pub(crate) fn report(
             NameState::SharedMissing => names.and_then(|names| names.missing_shared.as_ref()),
             _ => module.build_id.as_ref().or_else(|| names?.own_build_id.as_ref()),
         };
-        let split_folder = names.and_then(|names| names.split_folder.as_deref());
+        let outside = names.and_then(|names| match state {
+            NameState::OutsideRoots => names.path.as_ref()?.parent(),
+            _ => names.split_folder.as_deref(),
+        });
         ModuleReport {
             module: index,
             samples: samples[index],
@@ -68,7 +71,7 @@ pub(crate) fn report(
             named,
             is_verified: names.filter(|_| named > 0).map(|names| names.is_verified),
             file: names.and_then(|names| Some(names.path.as_ref()?.display().to_string())),
-            command: command((module, build_id), (state, split_folder), traces),
+            command: command((module, build_id), (state, outside), traces),
             state,
         }
     };
@@ -120,10 +123,10 @@ fn samples_by_module(snapshot: &Snapshot, cancel: &Cancel, progress: &Progress) 
 }
 
 /// Returns the command that installs missing names, if one is known. The build-id is that of the missing file.
-/// `split_folder` has missing `.dwo` files.
+/// `outside` is the folder of the missing files, if it is outside the searched ones.
 fn command(
     (module, build_id): (&Module, Option<&BuildId>),
-    (state, split_folder): (NameState, Option<&Path>),
+    (state, outside): (NameState, Option<&Path>),
     traces: &[&Path],
 ) -> Option<String> {
     let fetched = || Some(format!("debuginfod-find debuginfo {}", build_id?));
@@ -142,9 +145,8 @@ fn command(
         // For data of a pipe, `perf inject -b` adds only the build-ids of programs.
         | NameState::NoBuildId => None,
         NameState::Hidden => Some(HIDDEN_COMMAND.to_owned()),
-        NameState::OutsideRoots => searched(Path::new(&*module.path).parent()?),
         // Tools that pack `.dwo` files differ too much to suggest one.
-        NameState::SplitMissing => searched(split_folder?),
+        NameState::OutsideRoots | NameState::SplitMissing => searched(outside?),
         // Functions listed by a process itself cannot be fetched.
         _ if matches!(module.kind, ModuleKind::Jit(_)) => copied_list(module, traces),
         NameState::FunctionsOnly
@@ -175,10 +177,10 @@ mod tests {
     #[test]
     fn commands_name_the_build_or_the_folder_and_cannot_be_more_than_one() {
         let traces = [Path::new("/t/perf.data"), Path::new("/t/second one.data")];
-        let module = Module { path: "/a b;reboot/c'd/work".into(), ..Module::default() };
-        let unknown = |state, split: Option<&str>| command((&module, None), (state, split.map(Path::new)), &traces);
+        let module = Module { path: "/recorded/work".into(), ..Module::default() };
+        let unknown = |state, outside: Option<&str>| command((&module, None), (state, outside.map(Path::new)), &traces);
         let searched = r"longspan symbols /t/perf.data '/t/second one.data' --symbols";
-        let outside = unknown(NameState::OutsideRoots, None);
+        let outside = unknown(NameState::OutsideRoots, Some("/a b;reboot/c'd"));
         assert_eq!(outside.unwrap(), format!(r"{searched} '/a b;reboot/c'\''d'"));
         assert_eq!(unknown(NameState::SplitMissing, Some("/build")).unwrap(), format!("{searched} /build"));
         assert_eq!([None, Some("/")].map(|split| unknown(NameState::SplitMissing, split)), [None, None]);

@@ -127,7 +127,7 @@ impl ModuleSearch {
             }
             Ok(file) => self.accept_file(module, locator, file, candidate),
             Err(OpenError::Missing) => {}
-            Err(OpenError::OutsideRoots) => self.fail(NameState::OutsideRoots, path.clone()),
+            Err(OpenError::OutsideRoots { path }) => self.fail(NameState::OutsideRoots, path),
             Err(OpenError::NotRegular | OpenError::TooLarge { .. } | OpenError::Io(_)) => {
                 self.fail(NameState::Unreadable, path.clone());
             }
@@ -176,7 +176,7 @@ impl ModuleSearch {
                     Ok(file) if file.path != program => {
                         self.take_linked((module, locator), &link, file, path, cancel)?;
                     }
-                    Ok(_) | Err(OpenError::Missing | OpenError::OutsideRoots) => {}
+                    Ok(_) | Err(OpenError::Missing | OpenError::OutsideRoots { .. }) => {}
                     Err(_) => self.fail(NameState::Unreadable, path),
                 }
             }

@@ -110,7 +110,7 @@ impl SourceFolders {
                 Ok(file) => {
                     return SourceText::read(file).ok_or(SourceProblem::Unreadable);
                 }
-                Err(OpenError::OutsideRoots) => {}
+                Err(OpenError::OutsideRoots { .. }) => {}
                 Err(OpenError::Missing) => problem = SourceProblem::Missing,
                 Err(_) => problem = SourceProblem::Unreadable,
             }

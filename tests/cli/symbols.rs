@@ -107,6 +107,22 @@ fn samples_of_a_dump_have_the_source_positions_of_their_frames() {
 }
 
 #[test]
+fn a_link_out_of_the_searched_folders_names_the_folder_of_its_target() {
+    let (folder, elsewhere) = (folder(), folder());
+    let program = program(elsewhere.path(), "");
+    let link = folder.path().join("work");
+    std::os::unix::fs::symlink(&program, &link).expect("linked");
+    let maps = map(text(&link), "");
+    let file = written(folder.path(), &maps, &[&[address(&program, "outer") + 3]]);
+    let [state, _, command] = self::state(&[text(&file)], "/work");
+    let real = elsewhere.path().canonicalize().expect("a folder");
+    assert_eq!(state, "not searched");
+    assert_eq!(command, format!("longspan symbols {} --symbols {}", text(&file), text(&real)));
+    let folder = command.rsplit(' ').next().expect("a folder");
+    assert_eq!(self::state(&[text(&file), "--symbols", folder], "/work")[0], "named");
+}
+
+#[test]
 fn a_frame_with_inlined_functions_matches_the_exact_name_of_each() {
     let folder = folder();
     let program = program(folder.path(), "");
