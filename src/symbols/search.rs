@@ -31,6 +31,11 @@ pub(super) struct MatchingFile {
 }
 
 impl MatchingFile {
+    /// Returns whether it has all debug information, also that shared with others.
+    fn is_whole(&self) -> bool {
+        self.quality == Quality::DebugInfo && self.missing_shared.is_none()
+    }
+
     /// Returns the state of names from this file, unless files with parts of it are missing.
     pub(super) fn state_at_best(&self) -> NameState {
         match self.quality {
@@ -108,9 +113,7 @@ impl ModuleSearch {
 
     /// Opens a candidate and uses it if it is a file of the module, unless the files so far have all that is wanted.
     fn try_candidate(&mut self, module: &Module, locator: &Locator, candidate: &ModulePath) {
-        let has_all = self.files.iter().any(|file| file.quality == Quality::DebugInfo)
-            && self.files.iter().any(|file| file.elf.has_code());
-        if has_all {
+        if self.files.iter().any(MatchingFile::is_whole) && self.files.iter().any(|file| file.elf.has_code()) {
             return;
         }
         let path = &candidate.path;
@@ -150,7 +153,7 @@ impl ModuleSearch {
             }
             self.own_build_id = build_id;
         }
-        self.push(elf, module, candidate.path.clone());
+        self.push(elf, (module, locator), candidate.path.clone());
     }
 
     /// Returns the build-id that all files must have: that in the trace, or that of the first accepted file.
@@ -158,17 +161,30 @@ impl ModuleSearch {
         module.build_id.as_ref().or(self.own_build_id.as_ref())
     }
 
-    fn push(&mut self, elf: ElfFile, module: &Module, searched: PathBuf) {
+    /// Accepts a file, and opens the debug file that it shares with others.
+    fn push(&mut self, elf: ElfFile, (module, locator): (&Module, &Locator), searched: PathBuf) {
+        self.used.push(searched);
         let quality = Quality::from_elf(&elf);
         let is_verified = module.common_build_id().is_some();
-        self.files.push(MatchingFile { elf, is_verified, quality, shared: None, missing_shared: None });
-        self.used.push(searched);
+        let (mut shared, mut missing_shared) = (None, None);
+        if let Some(link) = SharedLink::from_elf(&elf) {
+            let paths = locator.shared(&link.path, &link.build_id);
+            let mut shared_files = paths.filter_map(|path| Some((ElfFile::read(locator.open(&path).ok()?)?, path)));
+            let is_same = |elf: &ElfFile| elf.build_id().is_some_and(|build_id| build_id.is_same(&link.build_id));
+            if let Some((file, path)) = shared_files.find(|(file, _)| is_same(file)) {
+                shared = Some(file);
+                self.used.push(path);
+            } else {
+                missing_shared = Some(link.build_id.clone());
+            }
+        }
+        self.files.push(MatchingFile { elf, is_verified, quality, shared, missing_shared });
     }
 
-    /// Opens the debug files that the files name, and their shared debug files.
+    /// Opens the debug files that the files name.
     fn follow_links(&mut self, module: &Module, locator: &Locator, cancel: &Cancel) -> Result<(), Cancelled> {
         let link = |file: &MatchingFile| Some((file.elf.file.path.clone(), DebugLink::from_elf(&file.elf)?));
-        let is_whole = self.files.iter().any(|file| file.quality == Quality::DebugInfo);
+        let is_whole = self.files.iter().any(MatchingFile::is_whole);
         let links: Vec<_> = self.files.iter().filter(|_| !is_whole).filter_map(link).collect();
         for (program, link) in links {
             for path in locator.linked(&program, &link.name) {
@@ -179,18 +195,6 @@ impl ModuleSearch {
                     Ok(_) | Err(OpenError::Missing | OpenError::OutsideRoots { .. }) => {}
                     Err(_) => self.fail(NameState::Unreadable, path),
                 }
-            }
-        }
-        for file in &mut self.files {
-            let Some(link) = SharedLink::from_elf(&file.elf) else { continue };
-            let paths = locator.shared(&link.path, &link.build_id);
-            let mut shared_files = paths.filter_map(|path| Some((ElfFile::read(locator.open(&path).ok()?)?, path)));
-            let is_same = |elf: &ElfFile| elf.build_id().is_some_and(|build_id| build_id.is_same(&link.build_id));
-            if let Some((shared, path)) = shared_files.find(|(shared, _)| is_same(shared)) {
-                file.shared = Some(shared);
-                self.used.push(path);
-            } else {
-                file.missing_shared = Some(link.build_id.clone());
             }
         }
         Ok(())
@@ -215,7 +219,7 @@ impl ModuleSearch {
             _ => link.is_of(&elf, locator, cancel)?,
         };
         if is_same {
-            self.push(elf, module, searched);
+            self.push(elf, (module, locator), searched);
         } else {
             self.fail(NameState::OtherBuild, path);
         }
@@ -277,7 +281,7 @@ impl ModuleSearch {
 
     /// Returns the file with the best tables, the first one on ties.
     pub(super) fn best(&self) -> Option<&MatchingFile> {
-        self.files.iter().rev().max_by_key(|file| file.quality)
+        self.files.iter().rev().max_by_key(|file| (file.quality, file.is_whole()))
     }
 }
 

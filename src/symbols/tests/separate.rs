@@ -106,6 +106,9 @@ fn debug_information_that_programs_share_is_followed() {
     let locator = || locator_of(folder.path());
     let (before, _) = named(&program, &addresses, &locator());
     assert!(before.iter().any(|chain| chain.len() > 3));
+    let kept = folder.path().join("kept");
+    std::fs::create_dir(&kept).unwrap();
+    std::fs::copy(&program, kept.join("work")).unwrap();
     run(Command::new("dwz").args(["-m", "shared.dwz", "-r", "work", "other"]).current_dir(folder.path()));
     let link =
         run(Command::new("readelf").args(["--string-dump=.gnu_debugaltlink", "work"]).current_dir(folder.path()));
@@ -128,6 +131,12 @@ fn debug_information_that_programs_share_is_followed() {
     assert!(without.iter().map(Vec::len).sum::<usize>() < before.iter().map(Vec::len).sum());
     std::fs::remove_file(shared).unwrap();
     assert_same(&named(&program, &addresses, &locator()).0, &without, &addresses);
+
+    // A complete file of the build is better, though it is found later.
+    let locator = Locator::without_system([], &[folder.path().to_owned(), kept.clone()]);
+    let (whole, module) = named(&program, &addresses, &locator);
+    assert_eq!((module.state, module.path), (NameState::Complete, kept.join("work").canonicalize().ok()));
+    assert_same(&whole, &before, &addresses);
 }
 
 /// Returns the function that others were inlined in, without its line, mangled if it is.
