@@ -142,6 +142,7 @@ fn command(
         | NameState::Ambiguous
         | NameState::Nameless
         | NameState::Unwanted
+        | NameState::NoKernelAddress
         // For data of a pipe, `perf inject -b` adds only the build-ids of programs.
         | NameState::NoBuildId => None,
         NameState::Hidden => Some(HIDDEN_COMMAND.to_owned()),
@@ -189,7 +190,8 @@ mod tests {
         let known = |state| command((&module, id.as_ref()), (state, None), &traces);
         assert!(known(NameState::Hidden).unwrap().ends_with(" kernel.kptr_restrict=0 kernel.perf_event_paranoid=1"));
         assert_eq!(known(NameState::OtherBuild).unwrap(), "debuginfod-find debuginfo abcd");
-        assert_eq!([NameState::Complete, NameState::Unwanted, NameState::NoBuildId].map(known), [None, None, None]);
+        let helpless = [NameState::Complete, NameState::Unwanted, NameState::NoBuildId, NameState::NoKernelAddress];
+        assert_eq!(helpless.map(known), [const { None }; 4]);
         let list = Module { path: "/tmp/perf-7.map".into(), kind: ModuleKind::Jit(7), ..Module::default() };
         let jit = |state, traces: &[&Path]| command((&list, None), (state, None), traces);
         assert_eq!(jit(NameState::NoFile, &traces).unwrap(), "cp /tmp/perf-7.map /t # on the recorded machine");

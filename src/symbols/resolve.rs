@@ -210,7 +210,7 @@ impl Resolver<'_> {
     /// Resolves addresses of a kernel: from its file with symbols, or else from a list of the kernel or of perf.
     fn kernel_names(&self, module: &Module, addresses: &[u64]) -> Result<ModuleNames, Cancelled> {
         let Some(KernelAnchor { symbol, address: anchor, .. }) = &module.anchor else {
-            return Ok(ModuleNames::default());
+            return Ok(ModuleNames { state: NameState::NoKernelAddress, ..ModuleNames::default() });
         };
         let mut search = ModuleSearch::run(module, self.locator, self.cancel)?;
         if module.kind == ModuleKind::Kernel

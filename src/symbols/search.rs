@@ -243,7 +243,8 @@ impl ModuleSearch {
             | NameState::Unwanted
             | NameState::NoFunction
             | NameState::SharedMissing
-            | NameState::NoBuildId => 0,
+            | NameState::NoBuildId
+            | NameState::NoKernelAddress => 0,
         };
         if weight(state) > weight(self.state) {
             (self.state, self.path) = (state, Some(path));

@@ -36,6 +36,8 @@ pub(crate) enum NameState {
     SharedMissing,
     /// The kernel has no build-id in the trace, and the running one has another release or address.
     NoBuildId,
+    /// The trace does not say at which address the kernel was loaded.
+    NoKernelAddress,
 }
 
 impl NameState {
@@ -57,6 +59,7 @@ impl NameState {
             Self::SplitMissing => "no dwo files",
             Self::SharedMissing => "no dwz file",
             Self::NoBuildId => "no build-id",
+            Self::NoKernelAddress => "no kernel address",
         }
     }
 
@@ -83,7 +86,8 @@ impl NameState {
             | Self::Nameless
             | Self::Unwanted
             | Self::NoFunction
-            | Self::NoBuildId => 0,
+            | Self::NoBuildId
+            | Self::NoKernelAddress => 0,
         }
     }
 }

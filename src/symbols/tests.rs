@@ -431,6 +431,15 @@ fn code_that_a_program_made_has_the_names_that_it_listed() {
     assert_eq!((found.state, found.is_verified), (NameState::Complete, false));
 }
 
+#[test]
+fn a_kernel_whose_address_is_unknown_is_not_said_to_lack_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    for kind in [ModuleKind::Kernel, ModuleKind::KernelModule] {
+        let module = Module { path: "[kernel.kallsyms]".into(), kind, ..Module::default() };
+        assert_eq!(named_with(&module, &[0x1000], &locator_of(folder.path())).state, NameState::NoKernelAddress);
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn functions_that_node_dumped_have_the_names_of_its_list() {
