@@ -83,9 +83,10 @@ pub(crate) fn resolve(
             ModuleNames { is_verified: names.is_verified && module.is_build_certain(), state, ..names }
         }
     };
-    // The vDSO has its functions in its dynamic symbols, and inlines none.
-    let is_whole =
-        module.kind == ModuleKind::Vdso && names.state == NameState::Stripped && names.names.named() == addresses.len();
+    // The vDSO has its functions in its dynamic symbols, and inlines none. Cached names have more addresses.
+    let is_whole = module.kind == ModuleKind::Vdso
+        && names.state == NameState::Stripped
+        && addresses.iter().all(|&address| names.names.has_name(address));
     let names = if is_whole { ModuleNames { state: NameState::Complete, ..names } } else { names };
     let is_empty = names.state == NameState::Complete && names.names.named() == 0 && !addresses.is_empty();
     Ok(ModuleNames { state: if is_empty { NameState::NoFunction } else { names.state }, ..names })

@@ -241,4 +241,8 @@ fn the_page_of_functions_of_the_kernel_lacks_nothing_if_all_have_names() {
     let state = |offsets: &[u64]| named_with(&vdso, offsets, &locator).state;
     let clock = clock.unwrap();
     assert_eq!([state(&[clock]), state(&[1, clock])], [NameState::Complete, NameState::Stripped]);
+    // The cache has the addresses of all traces.
+    let cached = locator.clone().with_cache(Some(NameCache::in_folder(&folder.path().join("cache"))));
+    let state = |offsets: &[u64]| named_with(&vdso, offsets, &cached).state;
+    assert_eq!([state(&[1, clock]), state(&[clock])], [NameState::Stripped, NameState::Complete]);
 }
