@@ -16,8 +16,8 @@ use crate::model::{SourceFile, Sources};
 use crate::query::Snapshot;
 use crate::symbols::cache::NameCache;
 use crate::symbols::locate::Locator;
-use crate::symbols::lookup::{TraceFrames, TraceNames, look_up, overlay};
-use crate::symbols::report::report;
+use crate::symbols::lookup::{FrameCounts, TraceFrames, TraceNames, look_up, overlay};
+use crate::symbols::report::{ModuleReport, report};
 
 /// Prints a row per module, those with the most samples first.
 pub(super) fn print(symbols: &Symbols, how: &Load) -> Result<(), CliError> {
@@ -45,6 +45,10 @@ fn print_once(symbols: &Symbols, how: &Load) -> Result<(), CliError> {
     drop(line);
     check(snapshot.store())?;
     let Ok(rows) = rows else { return Ok(()) }; // never cancelled
+    for ModuleReport { module, frames, replaced, .. } in rows.iter().filter(|row| row.replaced > 0 && !how.is_again) {
+        let module = &snapshot.tracks().modules[*module].category;
+        say(format_args!("{module}: {replaced} of {frames} addresses had several functions, and have the last name"));
+    }
     to_stdout(|out| {
         let mut table = TableValueWriter::begin(out, symbols.format.into(), &SYMBOL_COLUMNS)?;
         for row in &rows {
@@ -67,7 +71,9 @@ pub(super) fn load_with_names(sources: &Sources, how: &Load) -> Result<Snapshot,
     }
     let trace_names = names(&snapshot, &frames, sources, how);
     let shown = overlay(&snapshot, &frames, &trace_names, &Cancel::default()).unwrap_or_default(); // never cancelled
-    let (all, named) = frames.counts(&trace_names).into_iter().fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
+    let counts = frames.counts(&trace_names);
+    let [all, named] =
+        [|it: &FrameCounts| it.frames, |it: &FrameCounts| it.named].map(|count| counts.iter().map(count).sum::<u64>());
     if named < all && !how.is_again {
         say(format_args!(
             "{sources}: {named} of {all} addresses have names; `longspan symbols` lists the modules without symbols"

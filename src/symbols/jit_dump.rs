@@ -1,7 +1,8 @@
 //! Reads `jit-PID.dump`, in which a program dumps its JIT-compiled functions for perf, each with its code. Later code
 //! replaces the earlier code that it overlaps, and functions may be moved. The times of records are ignored: an address
-//! has one name in a trace, the last. Supports little-endian dumps, up to a truncated record. Source lines are ignored:
-//! V8 counts their addresses from 64 bytes before the code, others from its start, and a dump does not say which.
+//! has one name in a trace, the last, and those that had another are counted. Supports little-endian dumps, up to a
+//! truncated record. Source lines are ignored: V8 counts their addresses from 64 bytes before the code, others from its
+//! start, and a dump does not say which.
 
 use std::ops::Range;
 
@@ -80,6 +81,11 @@ impl JitDump {
     pub(super) fn find(&self, address: u64) -> Option<&[u8]> {
         self.rows.find(address).map(|&(start, end)| &self.dump[start..end])
     }
+
+    /// Returns whether several functions were at an address.
+    pub(super) fn is_replaced(&self, address: u64) -> bool {
+        self.rows.is_replaced(address)
+    }
 }
 
 /// Returns the functions of a dump from an offset on, by address.
@@ -98,7 +104,7 @@ fn rows(dump: &[u8], mut at: usize) -> LatestRanges<(usize, usize)> {
             _ => None,
         };
         if let Some(DumpedFunction { start, end, name }) = function {
-            rows.push(start, end, (name.start, name.end));
+            rows.push(start, end, (name.start, name.end), |one, other| dump[one.0..one.1] == dump[other.0..other.1]);
         }
         at = end;
     }
@@ -155,6 +161,7 @@ mod tests {
         let at = |address| dump.find(address).map(|name| String::from_utf8_lossy(name).into_owned());
         let [new, old] = ["new", "old"].map(|name| Some(name.to_owned()));
         assert_eq!((dump.pid, at(0x1008), at(0x1018)), (7, new, old));
+        assert_eq!([0x1000, 0x100f, 0x1010, 0x2000].map(|it| dump.is_replaced(it)), [true, true, false, false]);
         let work = Some("work app.js:3".to_owned());
         assert_eq!((at(0x2000), at(0x300f), at(0x3010)), (work.clone(), work, None));
         assert_eq!([0x4000, 0x5000, 0x6000, u64::MAX].map(at), [const { None }; 4]);

@@ -7,15 +7,22 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub(super) struct LatestRanges<T> {
     rows: Vec<(u64, u64, T)>,
+    /// Disjoint parts of earlier ranges that ranges with other values replaced, by start.
+    replaced: Vec<(u64, u64)>,
 }
 
-/// Ranges in the making: end and value by start.
+/// Ranges in the making.
 #[derive(Debug)]
-pub(super) struct LatestRangesBuilder<T>(BTreeMap<u64, (u64, T)>);
+pub(super) struct LatestRangesBuilder<T> {
+    /// End and value by start.
+    rows: BTreeMap<u64, (u64, T)>,
+    /// Replaced parts in order of replacement, which may overlap.
+    replaced: Vec<(u64, u64)>,
+}
 
 impl<T> Default for LatestRanges<T> {
     fn default() -> Self {
-        Self { rows: Vec::new() }
+        Self { rows: Vec::new(), replaced: Vec::new() }
     }
 }
 
@@ -26,39 +33,59 @@ impl<T> LatestRanges<T> {
         let (_, end, value) = self.rows.get(after.checked_sub(1)?)?;
         (address < *end).then_some(value)
     }
+
+    /// Returns whether ranges with different values contained an address.
+    pub(super) fn is_replaced(&self, address: u64) -> bool {
+        let after = self.replaced.partition_point(|&(start, _)| start <= address);
+        after.checked_sub(1).is_some_and(|row| address < self.replaced[row].1)
+    }
 }
 
 impl<T> Default for LatestRangesBuilder<T> {
     fn default() -> Self {
-        Self(BTreeMap::new())
+        Self { rows: BTreeMap::new(), replaced: Vec::new() }
     }
 }
 
 impl<T: Copy> LatestRangesBuilder<T> {
-    /// Adds a range, which replaces the covered parts of earlier ones. A range adds two parts at most, and each part is
-    /// removed once, so the work is logarithmic on average.
-    pub(super) fn push(&mut self, start: u64, end: u64, value: T) {
+    /// Adds a range, which replaces the covered parts of earlier ones; `is_same` compares their values. A range adds
+    /// two parts at most, and each part is removed once, so the work is logarithmic on average.
+    pub(super) fn push(&mut self, start: u64, end: u64, value: T, is_same: impl Fn(T, T) -> bool) {
         if start >= end {
             return;
         }
-        let covering = self.0.range_mut(..start).next_back();
+        let Self { rows, replaced } = self;
+        let mut replace = |rows: &mut BTreeMap<u64, (u64, T)>, from: u64, to: u64, earlier: T| {
+            if !is_same(earlier, value) {
+                replaced.push((from, to.min(end)));
+            }
+            if to > end {
+                rows.insert(end, (to, earlier));
+            }
+        };
+        let covering = rows.range_mut(..start).next_back();
         if let Some((_, (covering_end, earlier))) = covering.filter(|(_, (covering_end, _))| *covering_end > start) {
             let (rest_end, earlier) = (std::mem::replace(covering_end, start), *earlier);
-            if rest_end > end {
-                self.0.insert(end, (rest_end, earlier));
-            }
+            replace(rows, start, rest_end, earlier);
         }
-        while let Some((&covered, &(covered_end, earlier))) = self.0.range(start..end).next() {
-            self.0.remove(&covered);
-            if covered_end > end {
-                self.0.insert(end, (covered_end, earlier));
-            }
+        while let Some((&covered, &(covered_end, earlier))) = rows.range(start..end).next() {
+            rows.remove(&covered);
+            replace(rows, covered, covered_end, earlier);
         }
-        self.0.insert(start, (end, value));
+        rows.insert(start, (end, value));
     }
 
-    pub(super) fn finish(self) -> LatestRanges<T> {
-        LatestRanges { rows: self.0.into_iter().map(|(start, (end, value))| (start, end, value)).collect() }
+    pub(super) fn finish(mut self) -> LatestRanges<T> {
+        self.replaced.sort_unstable();
+        let mut replaced: Vec<(u64, u64)> = Vec::new();
+        for (start, end) in self.replaced {
+            match replaced.last_mut().filter(|(_, last_end)| start <= *last_end) {
+                Some((_, last_end)) => *last_end = end.max(*last_end),
+                None => replaced.push((start, end)),
+            }
+        }
+        let rows = self.rows.into_iter().map(|(start, (end, value))| (start, end, value)).collect();
+        LatestRanges { rows, replaced }
     }
 }
 
@@ -68,9 +95,14 @@ mod tests {
 
     use super::*;
 
+    /// Every third range has the same value.
+    fn is_same(one: usize, other: usize) -> bool {
+        one % 3 == other % 3
+    }
+
     fn latest(ranges: &[(u64, u64)]) -> LatestRanges<usize> {
         let mut builder = LatestRangesBuilder::default();
-        ranges.iter().enumerate().for_each(|(row, &(start, end))| builder.push(start, end, row));
+        ranges.iter().enumerate().for_each(|(row, &(start, end))| builder.push(start, end, row, is_same));
         builder.finish()
     }
 
@@ -91,6 +123,10 @@ mod tests {
             for address in 0..90 {
                 let naive = ranges.iter().rposition(|&(start, end)| (start..end).contains(&address));
                 prop_assert_eq!(latest.find(address).copied(), naive);
+                let mut rows = ranges.iter().enumerate().filter(|(_, (start, end))| (*start..*end).contains(&address));
+                let first = rows.next().map(|(row, _)| row);
+                let is_replaced = rows.any(|(row, _)| first.is_some_and(|first| !is_same(first, row)));
+                prop_assert_eq!(latest.is_replaced(address), is_replaced);
             }
             prop_assert!(latest.rows.is_sorted_by(|(_, end, _), (next, ..)| end <= next));
         }

@@ -45,6 +45,15 @@ pub(crate) struct Frame {
     pub(crate) address: u64,
 }
 
+/// The numbers of distinct frames of a module.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct FrameCounts {
+    pub(crate) frames: u64,
+    pub(crate) named: u64,
+    /// Those at addresses at which several JIT-compiled functions were.
+    pub(crate) replaced: u64,
+}
+
 /// The resolved names of a trace's modules, in order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TraceNames {
@@ -132,14 +141,15 @@ impl TraceFrames {
         frames
     }
 
-    /// Returns the number of frames of each module, and of resolved ones.
-    pub(crate) fn counts(&self, trace_names: &TraceNames) -> Vec<(u64, u64)> {
-        let mut counts = vec![(0, 0); self.modules];
+    /// Counts the frames of each module.
+    pub(crate) fn counts(&self, trace_names: &TraceNames) -> Vec<FrameCounts> {
+        let mut counts = vec![FrameCounts::default(); self.modules];
         for frame in self.sorted().into_iter().map(|(_, frame)| frame) {
-            let names = trace_names.modules.get(frame.module as usize).map(|module| &module.names);
             let count = &mut counts[frame.module as usize];
-            count.0 += 1;
-            count.1 += u64::from(names.is_some_and(|names| names.has_name(frame.address)));
+            count.frames += 1;
+            let Some(module) = trace_names.modules.get(frame.module as usize) else { continue };
+            count.named += u64::from(module.names.has_name(frame.address));
+            count.replaced += u64::from(module.replaced.binary_search(&frame.address).is_ok());
         }
         counts
     }

@@ -19,7 +19,8 @@ impl JitFunctions {
         let mut start = 0;
         for line in list.split(|&byte| byte == b'\n') {
             if let Some((from, to, name)) = row(line) {
-                rows.push(from, to, (start + name, start + line.len()));
+                let name = (start + name, start + line.len());
+                rows.push(from, to, name, |one, other| list[one.0..one.1] == list[other.0..other.1]);
             }
             start += line.len() + 1;
         }
@@ -29,6 +30,11 @@ impl JitFunctions {
     /// Returns the function that contains an address.
     pub(super) fn find(&self, address: u64) -> Option<&[u8]> {
         self.rows.find(address).map(|&(start, end)| &self.list[start..end])
+    }
+
+    /// Returns whether several functions were at an address.
+    pub(super) fn is_replaced(&self, address: u64) -> bool {
+        self.rows.is_replaced(address)
     }
 }
 
@@ -50,6 +56,7 @@ mod tests {
         let functions = JitFunctions::read(list.to_vec());
         let at = |address| functions.find(address).map(|name| String::from_utf8_lossy(name).into_owned());
         assert_eq!((at(0x1008), at(0x1018)), (Some("new".to_owned()), Some("old".to_owned())));
+        assert_eq!([0x1008, 0x1018, 0x2000].map(|address| functions.is_replaced(address)), [true, false, false]);
         assert_eq!((at(0x2000), at(0x2010)), (Some("Function: a b".to_owned()), None));
         assert_eq!((at(0x4007), at(u64::MAX)), (Some("hex".to_owned()), None));
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::lookup::{TraceFrames, TraceNames};
+use super::lookup::{FrameCounts, TraceFrames, TraceNames};
 use super::state::NameState;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::Progress;
@@ -29,6 +29,8 @@ pub(crate) struct ModuleReport {
     /// Distinct frames with an address, and the resolved ones.
     pub(crate) frames: u64,
     pub(crate) named: u64,
+    /// The frames at addresses at which several JIT-compiled functions were; they have the name of the last.
+    pub(crate) replaced: u64,
     pub(crate) state: NameState,
     /// Whether the file is known to be the recorded one; `None` without names.
     pub(crate) is_verified: Option<bool>,
@@ -53,7 +55,7 @@ pub(crate) fn report(
     let counts = frames.counts(trace_names);
     let row = |(index, module): (usize, &Module)| {
         let names = trace_names.modules.get(index);
-        let (frames, named) = counts[index];
+        let FrameCounts { frames, named, replaced } = counts[index];
         // Without an address, the recorder has already named all functions.
         let state = if frames == 0 { NameState::Complete } else { names.map_or(NameState::Unwanted, |it| it.state) };
         let build_id = match state {
@@ -69,6 +71,7 @@ pub(crate) fn report(
             samples: samples[index],
             frames,
             named,
+            replaced,
             is_verified: names.filter(|_| named > 0).map(|names| names.is_verified),
             file: names.and_then(|names| Some(names.path.as_ref()?.display().to_string())),
             command: command((module, build_id), (state, outside), traces),

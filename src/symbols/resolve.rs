@@ -42,6 +42,8 @@ pub(crate) struct ModuleNames {
     pub(super) split_folder: Option<PathBuf>,
     /// The build-id of the missing file to which `dwz` moved shared parts.
     pub(super) missing_shared: Option<BuildId>,
+    /// Sorted addresses of JIT-compiled code at which several functions were, so that samples may be of another one.
+    pub(super) replaced: Vec<u64>,
 }
 
 impl ModuleNames {
@@ -330,13 +332,17 @@ fn jit_names(pid: u32, addresses: &[u64], locator: &Locator) -> ModuleNames {
     if path.is_none() {
         return ModuleNames::default();
     }
-    let names = function_names(addresses, |address| {
-        let dumped = dumped.as_ref().and_then(|(_, dump)| dump.find(address));
-        dumped.or_else(|| listed.as_ref()?.1.find(address))
-    });
+    let (dump, list) = (dumped.as_ref().map(|(_, dump)| dump), listed.as_ref().map(|(_, list)| list));
+    let names =
+        function_names(addresses, |address| dump.and_then(|dump| dump.find(address)).or_else(|| list?.find(address)));
+    let is_replaced = |address: u64| match dump.filter(|dump| dump.find(address).is_some()) {
+        Some(dump) => dump.is_replaced(address),
+        None => list.is_some_and(|list| list.is_replaced(address)),
+    };
+    let replaced = addresses.iter().copied().filter(|&address| is_replaced(address)).collect();
     // Process ids are reused, so the list may be of another process.
     let used = path.iter().cloned().collect();
-    ModuleNames { names, state: NameState::Complete, path, used, ..ModuleNames::default() }
+    ModuleNames { names, state: NameState::Complete, path, used, replaced, ..ModuleNames::default() }
 }
 
 /// Names addresses by their functions alone, which `find` returns as they are compiled.

@@ -123,6 +123,19 @@ fn a_link_out_of_the_searched_folders_names_the_folder_of_its_target() {
 }
 
 #[test]
+fn addresses_at_which_several_jit_functions_were_are_counted() {
+    let folder = folder();
+    let maps = map("//anon", "");
+    let file = written(folder.path(), &maps, &[&[MAPPED_AT + 8], &[MAPPED_AT + 0x28]]);
+    let list = format!("{MAPPED_AT:x} 20 first\n{:x} 10 kept\n{MAPPED_AT:x} 20 last\n", MAPPED_AT + 0x20);
+    fs::write(folder.path().join("perf-7.map"), list).expect("written");
+    let output = longspan(&["symbols", "--no-cache", text(&file)]);
+    let note = "1 of 2 addresses had several functions, and have the last name";
+    assert!(output.stderr.contains(note), "{}", output.stderr);
+    assert_eq!(records(&output.done())[0][4], "2");
+}
+
+#[test]
 fn a_frame_with_inlined_functions_matches_the_exact_name_of_each() {
     let folder = folder();
     let program = program(folder.path(), "");

@@ -371,6 +371,7 @@ mod tests {
     #[test]
     fn addresses_without_samples_are_not_said_to_lack_names() {
         let module = |samples, frames, named| ModuleReport {
+            replaced: 0,
             module: 0,
             samples,
             frames,

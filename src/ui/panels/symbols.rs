@@ -282,8 +282,13 @@ impl ModuleRows {
             1 => "; 1 function has no file".to_owned(),
             count => format!("; {} functions have no file", grouped_digits(count)),
         };
+        let replaced = match sum(|report| report.replaced) {
+            0 => String::new(),
+            1 => "; 1 address had several functions".to_owned(),
+            count => format!("; {} addresses had several functions", grouped_digits(count)),
+        };
         let [named, frames] = [named, frames].map(grouped_digits);
-        format!("{named} of {frames} addresses have names{lacking}{plain}{without_module}")
+        format!("{named} of {frames} addresses have names{lacking}{plain}{replaced}{without_module}")
     }
 }
 
