@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use super::cache::NameCache;
 use super::file::{InputFile, OpenError, Roots};
@@ -24,6 +24,9 @@ const DELETED: &str = " (deleted)";
 
 /// Limit for the bytes of all checksums of a look-up: twice the debug file of a browser.
 const CHECKSUM_BYTES_MAX: u64 = 8 << 30;
+
+/// The longest time after a recording in which a process may list its functions.
+const LIST_AGE_MAX: Duration = Duration::from_hours(24);
 
 /// The folders to search, and the roots of files that may be opened.
 #[derive(Debug, Clone, Default)]
@@ -298,8 +301,18 @@ impl Locator {
                 .ok()
                 .filter(|file| file.metadata().is_some_and(|it| is_of_user(&it)))
         };
+        let written = move || written().filter(|list| !self.is_of_later_process(list));
         let here = std::iter::once_with(move || written().filter(|_| self.has_system)).flatten();
         given.chain(self.lists_of_recordings(name)).chain(here)
+    }
+
+    /// Returns whether a list was created long after the traces that recorded its process, so that it is that of
+    /// another process with the id. Some programs write it on request, after the recording.
+    fn is_of_later_process(&self, list: &InputFile) -> bool {
+        let created = list.metadata().and_then(|metadata| metadata.created().ok());
+        let newest = self.recording_traces().filter_map(|trace| trace.written).max();
+        let age = created.zip(newest).and_then(|(created, newest)| created.duration_since(newest).ok());
+        age.is_some_and(|age| age > LIST_AGE_MAX)
     }
 
     /// Iterates over function lists of a JIT process in the folders of the traces that recorded it.

@@ -229,6 +229,27 @@ fn two_processes_with_one_id_in_several_traces_have_no_names() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn a_list_of_a_process_that_ran_long_after_the_recording_is_not_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("perf.data");
+    std::fs::write(&trace, b"").unwrap();
+    // No process has such an id.
+    let pid = u32::MAX - std::process::id();
+    let list = PathBuf::from(format!("/tmp/perf-{pid}.map"));
+    std::fs::write(&list, b"1000 100 work\n").unwrap();
+    let is_created_known = std::fs::metadata(&list).unwrap().created().is_ok();
+    let module = Module { path: list.to_str().unwrap().into(), kind: ModuleKind::Jit(pid), ..Module::default() };
+    let named = |hours: i64| {
+        set_written(&trace, -hours * 3600);
+        named_with(&module, &[0x1010], &Locator::for_traces([&*trace], &[])).names.named()
+    };
+    let found = [named(0), named(1), named(48)];
+    std::fs::remove_file(&list).unwrap();
+    assert_eq!(found, [1, 1, usize::from(!is_created_known)]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn the_page_of_functions_of_the_kernel_lacks_nothing_if_all_have_names() {
     let folder = tempfile::tempdir().unwrap();
     let locator = Locator::for_traces([&*folder.path().join("perf.data")], &[folder.path().into()]);
