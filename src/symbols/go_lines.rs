@@ -3,6 +3,7 @@
 //! without them, their lines are those of the enclosing function, as in `go tool addr2line`.
 
 use std::cell::Cell;
+use std::ops::Range;
 
 use super::elf::ElfFile;
 use super::go_inlined::{GoInlined, GoLayout};
@@ -156,8 +157,20 @@ impl GoLines {
         Some((demangle(name), entry.checked_add(call.caller_offset.into())?))
     }
 
+    /// Returns bounds and name of the function that contains an address, up to the next function.
+    pub(super) fn range_at(&self, address: u64) -> Option<(Range<u64>, &[u8])> {
+        let (offsets, function) = self.row(address)?;
+        let range = self.text.checked_add(offsets.start.into())?..self.text.checked_add(offsets.end.into())?;
+        Some((range, self.name(function)?))
+    }
+
     /// Returns the offset of the description of the function at an address.
     fn function(&self, address: u64) -> Option<usize> {
+        self.row(address).map(|(_, function)| function)
+    }
+
+    /// Returns the function at an address: its bounds from the first instruction, and the offset of its description.
+    fn row(&self, address: u64) -> Option<(Range<u32>, usize)> {
         let offset = u32::try_from(address.checked_sub(self.text)?).ok()?;
         let rows = self.bytes.get(self.rows_at..)?;
         // The row after the last has the end of the code.
@@ -169,11 +182,9 @@ impl GoLines {
             if start(middle) <= offset { low = middle + 1 } else { high = middle }
         }
         let row = low.checked_sub(1)?;
-        if offset >= start(row + 1) {
-            return None;
-        }
+        let offsets = start(row)..start(row + 1);
         let described = u32_at(rows, row * ROW_BYTES + 4)? as usize;
-        self.rows_at.checked_add(described)
+        offsets.contains(&offset).then_some((offsets, self.rows_at.checked_add(described)?))
     }
 
     /// Returns a 4-byte field of a function's description, by index.

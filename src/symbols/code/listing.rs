@@ -15,6 +15,7 @@ use crate::model::modules::ModuleBuilds;
 use crate::model::{Module, ModuleKind, SampleEvent};
 use crate::query::flame::OwnAndTotal;
 use crate::symbols::functions::FunctionTable;
+use crate::symbols::go_lines::GoLines;
 use crate::symbols::locate::Locator;
 use crate::symbols::lookup::{Frame, INLINED};
 use crate::symbols::names::{AddressNames, FunctionName};
@@ -235,7 +236,7 @@ impl ListedFunction<'_> {
             let outside = decoded.target.filter(|target| !whole.contains(target));
             InstructionLine {
                 sums: sums.get(row).copied().unwrap_or_default(),
-                callee: outside.and_then(|target| code.functions.find(target)).map(demangle),
+                callee: outside.and_then(|target| code.range_at(target)).map(|(_, name)| demangle(name)),
                 inlined: inlined.join(INLINED),
                 file: innermost.file.to_owned(),
                 line: innermost.line,
@@ -257,14 +258,14 @@ impl ListedFunction<'_> {
         let sums = self.samples.sums(self.resolver.cancel, |frame, is_innermost, rows| {
             let is_in = frame.module == self.function.module
                 && self.samples.functions(frame).any(|it| it.name == self.function.name);
-            let compiled = |address| code.functions.range_at(address);
+            let compiled = |address| code.range_at(address);
             if is_in && let Some((range, _)) = code.linked(frame).and_then(compiled) {
                 rows.push((starts.row(range.start), is_innermost));
             }
         })?;
         let starts = starts.keys.iter().zip(&sums);
         let most = starts.max_by_key(|&(&start, sums)| (sums.total.weight, std::cmp::Reverse(start)));
-        let symbol = most.and_then(|(&start, _)| code.functions.range_at(start));
+        let symbol = most.and_then(|(&start, _)| code.range_at(start));
         Ok(symbol.map(|(range, name)| (range, demangle(name))))
     }
 }
@@ -317,6 +318,8 @@ struct ModuleCode {
     kind: ModuleKind,
     search: ModuleSearch,
     functions: FunctionTable,
+    /// The functions of a Go program without symbols.
+    go_lines: Option<GoLines>,
     instruction_set: InstructionSet,
 }
 
@@ -339,7 +342,14 @@ impl ModuleCode {
             return Ok(Err(NoAssembly::OtherMachine));
         };
         let functions = search.functions(bytes_max / 4);
-        Ok(Ok(Self { kind: module.kind, search, functions, instruction_set }))
+        let mut stripped = search.files.iter().filter(|file| !file.elf.has_symbols());
+        let go_lines = stripped.find_map(|file| GoLines::read(&file.elf, bytes_max / 4));
+        Ok(Ok(Self { kind: module.kind, search, functions, go_lines, instruction_set }))
+    }
+
+    /// Returns bounds and name of the compiled function that contains an address.
+    fn range_at(&self, address: u64) -> Option<(Range<u64>, &[u8])> {
+        self.functions.range_at(address).or_else(|| self.go_lines.as_ref()?.range_at(address))
     }
 
     /// Decodes a compiled function, and returns the file that contains it.
@@ -369,7 +379,7 @@ pub(in crate::symbols) fn decoded_at(
     let Ok(code) = ModuleCode::open(module, locator, bytes_max, cancel)? else { return Ok(Vec::new()) };
     let decoded = |&address: &u64| {
         let linked = code.linked(Frame { module: 0, address })?;
-        let (range, _) = code.functions.range_at(linked)?;
+        let (range, _) = code.range_at(linked)?;
         Some(code.decode(&range)?.1)
     };
     Ok(addresses.iter().map(|address| decoded(address).unwrap_or_default()).collect())

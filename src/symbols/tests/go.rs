@@ -1,6 +1,7 @@
 //! Go programs without debug information and symbols, compared with `go tool addr2line` on the whole program.
 
 use super::*;
+use crate::symbols::code::listing::decoded_at;
 
 const PROGRAM: &str = r#"
 package main
@@ -179,6 +180,21 @@ fn functions_of_programs_that_run_anywhere_are_those_of_nm() {
         assert!(is_one, "{address:#x}: {own:?}");
     }
     assert!(found.names.named() > 30_000, "{} of {}", found.names.named(), addresses.len());
+}
+
+#[test]
+fn functions_of_stripped_programs_have_the_bounds_of_nm() {
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, ..) = stripped(folder.path(), &[]);
+    let symbols = by_nm(&whole);
+    let at = symbols.iter().position(|(_, name)| name == "main.outer").unwrap();
+    let (start, end) = (symbols[at].0, symbols[at + 1].0);
+    let module = Module { path: "/bin/bare".into(), kind: ModuleKind::Linked, ..Module::default() };
+    let addresses = [start, end - 1, end];
+    let decoded = decoded_at(&module, &addresses, &locator_of(folder.path()), BYTES_MAX, &Cancel::default()).unwrap();
+    let bounds = |row: usize| Some(decoded[row].first()?.range.start..decoded[row].last()?.range.end);
+    assert_eq!([bounds(0), bounds(1)], [Some(start..end), Some(start..end)]);
+    assert_eq!(decoded[2].first().map(|it| it.range.start), Some(end));
 }
 
 #[test]
