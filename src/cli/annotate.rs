@@ -63,7 +63,10 @@ fn print_once(annotate: &Annotate, how: &Load) -> Result<(), CliError> {
             if is_sampled_by_name(&annotate.function, &snapshot, &histogram) {
                 say_named(&annotate.function, annotate, how);
             } else {
-                say(format_args!("{}: {}", annotate.function, NoFunction::Unknown));
+                let function = &annotate.function;
+                let nearest = trace_names.nearest(function);
+                let hint = nearest.map(|name| format!("; did you mean {}?", shell::quoted(name))).unwrap_or_default();
+                say(format_args!("{function}: {}{hint}", NoFunction::Unknown));
             }
             return write(None, annotate);
         }

@@ -16,6 +16,7 @@ use super::recorders::recorders;
 use super::resolve::{ModuleNames, resolve};
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::{Progress, Stage};
+use crate::base::similar::nearest;
 use crate::model::modules::address_of;
 use crate::model::{Module, ModuleKind, NameIdx, Names, StackIdx, Stacks};
 use crate::query::Snapshot;
@@ -66,6 +67,11 @@ impl TraceNames {
     /// Returns the locator for the file of a module.
     pub(super) fn locator(&self, module: usize, locator: &Locator) -> Locator {
         locator.with_recorders(self.recorders.get(module).map_or(&[], Vec::as_slice))
+    }
+
+    /// Returns the function whose name is most similar to another one, if any is similar.
+    pub(crate) fn nearest(&self, name: &str) -> Option<&str> {
+        nearest(name, self.modules.iter().flat_map(|module| module.names.function_names()))
     }
 
     /// Returns whether a file in a folder that the user named was used.

@@ -360,7 +360,10 @@ fn missing_functions_modules_and_code_are_reported() {
     let annotate = |args: &[&str]| longspan(&[&["annotate", "--no-cache", text(&file)], args].concat());
     let output = annotate(&["nothing"]);
     assert!(output.stderr.contains("no sampled function has this name"), "{}", output.stderr);
+    assert!(!output.stderr.contains("did you mean"), "{}", output.stderr);
     assert_eq!(output.done().lines().count(), 1);
+    let mistyped = annotate(&["wrok"]).stderr;
+    assert!(mistyped.contains("no sampled function has this name") && mistyped.contains("did you mean work?"));
     assert_eq!(annotate(&["work", "--module", "libc.so.6"]).done().lines().count(), 1);
     annotate(&["work", "--source-map", "=x"]).failed(2);
     annotate(&["work", "--no-symbols"]).failed(2);
