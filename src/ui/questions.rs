@@ -207,6 +207,20 @@ pub(crate) struct SampledFunction {
     pub(crate) event: Option<SampleEvent>,
 }
 
+impl SampledFunction {
+    /// Returns the function of a bar of samples, the innermost one at its address, or that at the address that names
+    /// another row; `None` for other rows.
+    pub(crate) fn from_row(snapshot: &Snapshot, row: RowIdx) -> Option<Self> {
+        let name = snapshot.row(row).name;
+        let resolved = snapshot.overlay().and_then(|overlay| overlay.lines.lines(name).first());
+        let is_bar = snapshot.track(snapshot.lane(row.lane).track).key.kind.is_derived();
+        let function = resolved.map(|line| line.function).or(is_bar.then_some(name))?;
+        let name = snapshot.names().get(function);
+        let key = FunctionKey { name: name.text.into(), module: name.category.map(Into::into) };
+        Some(Self { key, event: None })
+    }
+}
+
 /// A function to show, with the user's source folders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CodeRequest {

@@ -64,6 +64,29 @@ fn a_function_has_its_lines_and_instructions_with_their_samples() {
     session.until("the lines once more", |session| session.says(line));
 }
 
+#[test]
+fn the_menu_of_a_sampled_bar_shows_the_code_of_its_innermost_function() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let folder = session.capture.parent().expect("a folder").to_path_buf();
+    let path = recording(&folder, &program(&folder, ""));
+    session.open(&[path]);
+    session.give("Samples");
+    session.until("named rows", |session| session.says("outer, self 0"));
+    // The bars are short.
+    session.press(egui::Modifiers::NONE, egui::Key::CloseBracket);
+    session.give("Fit selection");
+    let main = |session: &Session| {
+        let canvas = session.harness.get_by_role(egui::Role::Canvas).rect();
+        let chart = session.harness.get_by_label_contains("samples 7, unfolded").rect();
+        egui::pos2(canvas.center().x, chart.top() + 12.0)
+    };
+    session.harness.run_steps(30);
+    session.right_click(main(&session));
+    session.until("the menu", |session| session.says("Samples by function"));
+    session.click("Show code");
+    session.until("the lines", |session| session.says("4: int main(int argc, char **argv)"));
+}
+
 /// Writes a pprof profile that names its functions: a stack in `inner`, which is inlined into `outer`.
 fn named_profile(folder: &Path, program: &Path) -> PathBuf {
     let line = |function: u64| message().number(1, function);

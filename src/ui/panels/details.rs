@@ -15,7 +15,6 @@ use crate::model::{Id, NameIdx, Process, ProcessIdx, StackIdx, Track};
 use crate::query::cursor::LaneCursor;
 use crate::query::describe::trace_filter;
 use crate::query::drawn_unit::DrawnUnit;
-use crate::query::flame::FunctionKey;
 use crate::query::flow_chain::{FlowChain, FlowLink};
 use crate::query::overlay::FrameLine;
 use crate::query::{Description, Snapshot, family};
@@ -159,7 +158,7 @@ impl DetailsPanel {
             children,
             flows: None,
             lines: source_lines(snapshot, row),
-            function: innermost_function(snapshot, row),
+            function: SampledFunction::from_row(snapshot, row),
             stack: stack_of(snapshot, row).map(|stack| function_names(snapshot, stack)).unwrap_or_default(),
             utc_offset_ns,
         })
@@ -465,14 +464,6 @@ fn function_names(snapshot: &Snapshot, stack: StackIdx) -> Vec<String> {
         lines.push(format!("and {} more", grouped_digits(hidden)));
     }
     lines
-}
-
-/// Returns the innermost function at the address of a frame.
-fn innermost_function(snapshot: &Snapshot, row: RowIdx) -> Option<SampledFunction> {
-    let line = snapshot.overlay()?.lines.lines(snapshot.row(row).name).first()?;
-    let name = snapshot.names().get(line.function);
-    let key = FunctionKey { name: name.text.into(), module: name.category.map(Into::into) };
-    Some(SampledFunction { key, event: None })
 }
 
 fn scrolled(ui: &mut Ui, salt: &str, content: impl FnOnce(&mut Ui)) {

@@ -23,6 +23,7 @@ use crate::ui::command::{
 use crate::ui::command_table::{key_of, with_disabled_reason};
 use crate::ui::panel::Panel;
 use crate::ui::purpose::Purpose;
+use crate::ui::questions::SampledFunction;
 use crate::ui::selected_scope::SelectedScope;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::context_menu::context_menu;
@@ -161,12 +162,15 @@ fn span_section(timeline: &Timeline, row: RowIdx) -> MenuSection {
             ["Zoom to the span", "Copy the span", "Every span of this name", "More for this span"]
         }
     };
-    let items = vec![
+    let mut items = vec![
         item(zoom, fit, Command::Timeline(TimelineCommand::ZoomToSpan)),
         item(copy, "Copy the span", Command::App(AppCommand::CopySpan)),
         item("Search for this name", "", Command::Panel(PanelCommand::SearchFor(name_word(name)))),
         sums,
     ];
+    if let Some(function) = SampledFunction::from_row(&timeline.snapshot, row) {
+        items.push(item("Show code", "", Command::Panel(PanelCommand::ShowCode(Box::new(function)))));
+    }
     let mut scopes = vec![item(every, "", scope(ScopeCommand::Filter(name_word(name))))];
     if lane.kind == LaneKind::Spans {
         scopes.push(item("Inside this span", "", scope(ScopeCommand::Inside(row))));
