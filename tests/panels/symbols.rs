@@ -1,7 +1,7 @@
 //! Symbolized names of a recording: they appear after the trace is shown, and the panel lists missing files.
 
 use egui::vec2;
-use egui_kittest::kittest::Queryable;
+use egui_kittest::kittest::{NodeT, Queryable};
 
 use crate::copied::copied;
 use crate::frame::run_by_shell;
@@ -54,6 +54,8 @@ fn symbols_that_are_located_later_name_the_open_trace() {
     session.open(&[path]);
     session.give("Symbols");
     session.until("the rows", |session| session.says("/work, no file, 3 samples, debuginfod-find"));
+    let locate = session.harness.get_by_label("Locate").accesskit_node();
+    assert!(locate.is_disabled() && locate.description().is_some_and(|why| why.contains("path of a folder")));
     session.click("Folder with symbols");
     session.type_text("/nowhere/at all");
     session.click("Locate");

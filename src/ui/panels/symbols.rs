@@ -21,6 +21,7 @@ use crate::symbols::report::ModuleReport;
 use crate::symbols::state::NameState;
 use crate::ui::command::{Command, PanelCommand};
 use crate::ui::command_line::PanelCommandLine;
+use crate::ui::command_table::with_disabled_reason;
 use crate::ui::panel::Panel;
 use crate::ui::questions::{NamedTrace, Question, QuestionKind};
 use crate::ui::widgets::field;
@@ -106,8 +107,10 @@ impl SymbolsPanel {
             response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Folder with symbols"));
             let is_entered = response.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
             let hint = "Searches this folder first: debug files by build-id, copies of the recorded paths, plain files";
-            let is_clicked = ui.button("Locate").on_hover_text(hint).clicked();
             let folder = self.folder.trim();
+            let button = ui.add_enabled(!folder.is_empty(), egui::Button::new("Locate")).on_hover_text(hint);
+            let disabled_reason = folder.is_empty().then_some("Type the path of a folder first");
+            let is_clicked = disabled_reason.into_iter().fold(button, with_disabled_reason).clicked();
             if is_entered {
                 // For the next folder.
                 response.request_focus();
