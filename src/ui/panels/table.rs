@@ -13,7 +13,7 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 
 pub(crate) use cells::RowsInView;
-use cells::{paint_cells, paint_text, tip_of};
+use cells::{TEXT_POINTS, paint_cells, paint_text, tip_of};
 use columns::{choose_columns, visible};
 use egui::{Id, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 use menu::{OpenMenu, show_menu};
@@ -233,7 +233,8 @@ impl TableView {
             let color = if is_lit { look.theme.text } else { look.theme.weak_text };
             let is_sorted = self.layout.sorted_by == Some(number);
             let text = cell.with_max_x(cell.right() - if is_sorted { ARROW_POINTS } else { 0.0 });
-            let painted = paint_text(ui.painter(), text, column.title, column.is_number, color);
+            let font = egui::FontId::proportional(TEXT_POINTS);
+            let painted = paint_text(ui.painter(), text, column.title, font, column.is_number, color);
             if is_sorted {
                 let middle = painted.right_center() + vec2(ARROW_POINTS * 0.7, 0.0);
                 ui.painter().add(marks::arrow(middle, self.layout.ascending, color));

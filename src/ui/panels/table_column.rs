@@ -7,6 +7,8 @@ pub(crate) struct TableColumn {
     pub(crate) width: f32,
     pub(crate) is_number: bool,
     pub(crate) is_sortable: bool,
+    /// Whether its texts are code, with letters of one width.
+    pub(crate) is_code: bool,
     /// A sentence about its content, if the title does not state it; else empty.
     pub(crate) meaning: &'static str,
     /// The order in which columns that do not fit are hidden, greatest first; 0 for columns that stay.
@@ -19,7 +21,7 @@ pub(crate) const NUMBER_POINTS: f32 = 76.0;
 impl TableColumn {
     /// Creates a sortable column of texts.
     pub(crate) const fn text(title: &'static str, width: f32) -> Self {
-        Self { title, width, is_number: false, is_sortable: true, meaning: "", spare_rank: 0 }
+        Self { title, width, is_number: false, is_sortable: true, is_code: false, meaning: "", spare_rank: 0 }
     }
 
     /// Creates a sortable column of numbers.
@@ -30,6 +32,11 @@ impl TableColumn {
     /// Returns the column with a header that does not sort.
     pub(crate) const fn unsortable(self) -> Self {
         Self { is_sortable: false, ..self }
+    }
+
+    /// Returns the column as one of code.
+    pub(crate) const fn code(self) -> Self {
+        Self { is_code: true, ..self }
     }
 
     /// Returns the column with a sentence about its content, the tooltip of its header.

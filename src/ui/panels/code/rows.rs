@@ -29,11 +29,11 @@ const INLINED: usize = 5;
 const LINE: usize = 6;
 
 const SOURCE: [TableColumn; 4] =
-    [text("Text", 300.0), number("Line", 60.0), number("Self", 96.0), number("Total", 96.0)];
+    [text("Text", 300.0).code(), number("Line", 60.0), number("Self", 96.0), number("Total", 96.0)];
 
 const ASSEMBLY: [TableColumn; 7] = [
-    text("Instruction", 260.0),
-    text("Address", 96.0),
+    text("Instruction", 260.0).code(),
+    text("Address", 96.0).code(),
     number("Self", 96.0),
     number("Total", 96.0),
     text("Goes to", 170.0),

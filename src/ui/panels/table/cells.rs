@@ -7,9 +7,13 @@ use egui::{Align2, Color32, FontId, Painter, Pos2, Rect, vec2};
 use super::tree::TreeRow;
 use super::{Painting, Rows, TableCell};
 use crate::ui::panels::elided::{elided, tip};
+use crate::ui::panels::table_column::TableColumn;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::marks;
 use crate::ui::widgets::reading_order::on_screen;
+
+/// Size of the letters of texts and numbers.
+pub(super) const TEXT_POINTS: f32 = 12.0;
 
 /// The position of the rows in view.
 pub(crate) struct RowsInView {
@@ -57,28 +61,35 @@ pub(super) fn paint_cells(
         }
         let indent = tree_row.map_or(rows.indent(number), TreeRow::indent);
         let inside = cell.with_min_x((cell.left() + indent).min(cell.right()));
-        paint_cell(painter, inside, &rows.cell(row, number), column.is_number, theme);
+        paint_cell(painter, inside, &rows.cell(row, number), column, theme);
     }
 }
 
-pub(super) fn paint_cell(painter: &Painter, cell: Rect, content: &TableCell<'_>, is_number: bool, theme: &Theme) {
+pub(super) fn paint_cell(painter: &Painter, cell: Rect, content: &TableCell<'_>, column: &TableColumn, theme: &Theme) {
     match content {
         TableCell::Empty => {}
         TableCell::Text(text) => {
-            paint_text(painter, cell, text, is_number, theme.text);
+            let font = if column.is_code { FontId::monospace(TEXT_POINTS) } else { FontId::proportional(TEXT_POINTS) };
+            paint_text(painter, cell, text, font, column.is_number, theme.text);
         }
         TableCell::Number(number) => {
             let inside = cell.shrink2(vec2(4.0, 0.0));
             let painter = painter.with_clip_rect(cell.intersect(painter.clip_rect()));
-            number.paint(&painter, inside, &FontId::proportional(12.0), (theme.text, theme.weak_text));
+            number.paint(&painter, inside, &FontId::proportional(TEXT_POINTS), (theme.text, theme.weak_text));
         }
     }
 }
 
 /// Paints a text, elided to the width of its cell, and returns its rectangle.
-pub(super) fn paint_text(painter: &Painter, cell: Rect, text: &str, is_right: bool, color: Color32) -> Rect {
+pub(super) fn paint_text(
+    painter: &Painter,
+    cell: Rect,
+    text: &str,
+    font: FontId,
+    is_right: bool,
+    color: Color32,
+) -> Rect {
     let inside = cell.shrink2(vec2(4.0, 0.0));
-    let font = FontId::proportional(12.0);
     let text = elided(painter, text, inside.width(), &font);
     let painter = painter.with_clip_rect(inside.intersect(painter.clip_rect()));
     let (at, align) = if is_right {

@@ -13,7 +13,7 @@ pub(super) fn show_total(ui: &Ui, painting: &Painting<'_>, rect: Rect, rows: &dy
     for &number in &painting.visible {
         let column = &painting.columns[number];
         let cell = rows.total(number).unwrap_or(TableCell::Empty);
-        paint_cell(ui.painter(), painting.cell(rect, number), &cell, column.is_number, theme);
+        paint_cell(ui.painter(), painting.cell(rect, number), &cell, column, theme);
         spoken.push(match &cell {
             TableCell::Empty => continue,
             TableCell::Text(text) => text.clone().into_owned(),
