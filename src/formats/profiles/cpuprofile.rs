@@ -153,8 +153,8 @@ mod tests {
         let expected =
             [(105_000, vec![main]), (110_000, vec!["(idle)"]), (115_000, vec![main, "(anonymous)"]), (130_000, vec![])];
         assert_eq!(found, expected);
-        // The latest times are 105, 115, 115, 130 and 131; the last sample has no node.
-        assert_eq!(reading.sampled_times(), [10_000, 15_000, 0, 1000]);
+        // The last sample, at 131, has no node.
+        assert_eq!(reading.sampled_times(), [5_000, 5_000, 15_000, 1000]);
         assert_eq!(reading.lost(), [(Loss::MissingText, 1)]);
     }
 
@@ -185,6 +185,23 @@ mod tests {
             let reading = read(&format!(r#"{{{nodes},"startTime":0,{end}"samples":[1,2],"timeDeltas":[0,10]}}"#));
             assert_eq!((reading.sampled_times(), reading.lost()), (expected.to_vec(), vec![]), "{end}");
         }
+    }
+
+    #[test]
+    fn a_sample_that_is_listed_late_weighs_the_time_to_the_next_one_in_time() {
+        let nodes = r#""nodes":[{"id":1,"callFrame":{"functionName":"f"}},{"id":2,"callFrame":{"functionName":"g"}}]"#;
+        let profile = |samples: &str, deltas: &str| {
+            let ends = r#""startTime":1000,"endTime":6000"#;
+            read(&format!(r#"{{{nodes},{ends},"samples":[{samples}],"timeDeltas":[{deltas}]}}"#))
+        };
+        let reading = profile("1,1,2,1", "0,1000,-200,2000");
+        let found: Vec<_> = reading.events.iter().map(|event| (event.ts_ns / 1000, &*event.stack[0])).collect();
+        assert_eq!(found, [(1000, "f"), (1800, "g"), (2000, "f"), (3800, "f")]);
+        assert_eq!(reading.sampled_times(), [800_000, 200_000, 1_800_000, 2_200_000]);
+        // The time of a much later one is that of others already.
+        let (ones, tens) = (["1"; 30].join(","), ["10"; 30].join(","));
+        let late = profile(&format!("{ones},2"), &format!("{tens},-295")).sampled_times();
+        assert_eq!((late.len(), late[0], late.iter().sum::<u64>()), (31, 0, 300_000));
     }
 
     #[test]

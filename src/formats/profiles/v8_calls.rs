@@ -21,6 +21,9 @@ const USUAL_INTERVAL_NS: i64 = 1_000_000;
 /// Number of intervals whose median is the usual one.
 const WINDOW: usize = 64;
 
+/// Samples that wait for earlier ones. V8 lists a sample late if another one interrupts it.
+const WAITING_MAX: usize = 16;
+
 /// A node of the call tree. A profile has either `parent` or `children`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -167,9 +170,10 @@ pub(crate) struct TimedSamples {
     pub(crate) calls: Calls,
     key: TrackKey,
     args: SampleArgsWriter,
-    /// Time and node of the last sample, which lasts until the next one.
-    last: Option<(i64, u64)>,
-    /// Latest time so far. Samples may go back in time, and share the time until the next that does not.
+    /// The last samples in time order: their times, and their nodes if these are known. Each lasts until the next one.
+    waiting: VecDeque<(i64, Option<u64>)>,
+    /// The time that is covered by samples so far. A very late sample has no share in it.
+    covered_to_ns: i64,
     newest_ns: i64,
     interval_ns: i64,
     /// The last times between two samples.
@@ -178,9 +182,16 @@ pub(crate) struct TimedSamples {
 
 impl TimedSamples {
     pub(crate) fn new(calls: Calls, key: TrackKey, start_ns: i64) -> Self {
-        let (last, args) = (None, SampleArgsWriter::new("time", NANOSECONDS));
-        let (newest_ns, interval_ns) = (start_ns, USUAL_INTERVAL_NS);
-        Self { calls, key, args, last, newest_ns, interval_ns, gaps_ns: VecDeque::new() }
+        Self {
+            calls,
+            key,
+            args: SampleArgsWriter::new("time", NANOSECONDS),
+            waiting: VecDeque::new(),
+            covered_to_ns: i64::MIN,
+            newest_ns: start_ns,
+            interval_ns: USUAL_INTERVAL_NS,
+            gaps_ns: VecDeque::new(),
+        }
     }
 
     /// Returns the last time between two samples.
@@ -188,36 +199,50 @@ impl TimedSamples {
         self.interval_ns
     }
 
-    /// Begins a sample, unless its node is unknown, and adds the previous sample to the batch.
+    /// Adds a sample, whose node may be unknown. It is in the batch once enough later ones have been added.
     pub(crate) fn push(&mut self, ts_ns: i64, node: Option<u64>, batch: &mut BatchBuilder) {
-        let period_ns = ts_ns.saturating_sub(self.newest_ns).max(0);
-        self.newest_ns = self.newest_ns.max(ts_ns);
-        if period_ns > 0 {
-            self.interval_ns = period_ns;
+        if ts_ns > self.newest_ns {
+            self.interval_ns = ts_ns.saturating_sub(self.newest_ns);
+            self.newest_ns = ts_ns;
         }
-        let Some((last_ns, last_node)) = std::mem::replace(&mut self.last, node.map(|node| (ts_ns, node))) else {
-            return;
-        };
+        // Nearly all samples are in order.
+        let at = self.waiting.iter().rposition(|&(before_ns, _)| before_ns <= ts_ns).map_or(0, |before| before + 1);
+        self.waiting.insert(at, (ts_ns, node));
+        if self.waiting.len() > WAITING_MAX {
+            self.add_first(batch);
+        }
+    }
+
+    /// Adds the earliest waiting sample to the batch. It lasts until the next one.
+    fn add_first(&mut self, batch: &mut BatchBuilder) {
+        let Some((ts_ns, node)) = self.waiting.pop_front() else { return };
+        let Some(&(next_ns, _)) = self.waiting.front() else { return };
+        let period_ns = next_ns.saturating_sub(ts_ns.max(self.covered_to_ns)).max(0);
+        self.covered_to_ns = self.covered_to_ns.max(next_ns);
         if period_ns > 0 {
             self.gaps_ns.truncate(WINDOW - 1);
             self.gaps_ns.push_front(period_ns);
         }
-        let pos = SourcePos::Time(last_ns);
-        let Some(stack) = self.calls.stack(last_node, batch, pos) else { return batch.lose(Loss::MissingText, pos) };
-        let args_json = self.args.with_weight(period_ns.cast_unsigned());
-        let detail = batch.args(args_json);
+        let (Some(node), pos) = (node, SourcePos::Time(ts_ns)) else { return };
+        let Some(stack) = self.calls.stack(node, batch, pos) else { return batch.lose(Loss::MissingText, pos) };
+        let detail = batch.args(self.args.with_weight(period_ns.cast_unsigned()));
         let track = batch.track_with(&self.key);
-        batch.push_sample(last_ns, track, stack, detail);
+        batch.push_sample(ts_ns, track, stack, detail);
     }
 
-    /// Adds the last sample, which lasts until the end of the profile. It lasts for the usual interval if that end is
+    /// Adds all samples. The last one lasts until the end of the profile, or for the usual interval if that end is
     /// unknown, or so late that nothing was sampled before it.
     pub(crate) fn finish(&mut self, end_ns: Option<i64>, batch: &mut BatchBuilder) {
+        while self.waiting.len() > 1 {
+            self.add_first(batch);
+        }
         let usual_ns = self.usual_ns();
         let after_ns = |ns: u64| self.newest_ns.saturating_add_unsigned(ns);
         let latest_ns = after_ns(usual_ns.saturating_mul(IDLE_GAPS));
         let end_ns = end_ns.filter(|&end_ns| end_ns > self.newest_ns && end_ns <= latest_ns);
-        self.push(end_ns.unwrap_or(after_ns(usual_ns)), None, batch);
+        self.waiting.push_back((end_ns.unwrap_or(after_ns(usual_ns)), None));
+        self.add_first(batch);
+        self.waiting.clear();
     }
 
     /// Returns the median of the last times between two samples, the lower of the two in the middle.

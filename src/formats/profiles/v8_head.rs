@@ -263,8 +263,8 @@ mod tests {
             (1_500_300_000, vec![]),
         ];
         assert_eq!(found, expected);
-        // The third one went back, and shares the time of the second one.
-        assert_eq!(reading.sampled_times(), [100_000, 100_000, 0, 100_000]);
+        // The third one went back, to before the second one.
+        assert_eq!(reading.sampled_times(), [50_000, 50_000, 100_000, 100_000]);
         assert_eq!(reading.lost(), [(Loss::MissingText, 1)]);
         for block_bytes in [1, 7, 1000] {
             assert_eq!(read_cut(PROFILE.as_bytes(), block_bytes, 2).expect("a profile"), reading);
@@ -284,8 +284,8 @@ mod tests {
         let stamps = "1000100,1000300,1000400,1000900";
         assert_eq!(times(start, r#""endTime":1.0012,"#, stamps), [200_000, 100_000, 300_000]);
         // Without an end, or if nothing was sampled for long before it, the usual interval is repeated.
-        assert_eq!(times(start, end, stamps), [200_000, 100_000, 100_000]);
-        assert_eq!(times("", "", stamps), [200_000, 100_000, 100_000]);
+        assert_eq!(times(start, end, stamps), [200_000, 100_000, 200_000]);
+        assert_eq!(times("", "", stamps), [200_000, 100_000, 200_000]);
         // Without times, each has an equal share.
         assert_eq!(times(start, end, ""), [250_000_000; 3]);
     }

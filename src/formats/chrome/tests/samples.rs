@@ -278,13 +278,13 @@ fn profiles_of_v8_come_together_from_their_chunks() {
     let reading = read(&text);
     let (one, two) = (&thread(1, 5), &thread(2, 6));
     let main = "main (a.js:10)";
-    // Samples that go back in time have no time of their own. Without an end, the last interval is repeated.
-    let [ten, none, one_us] = [10_000, 0, 1000].map(timed);
+    // Samples are listed out of order, that at 113 us without a stack. Without an end, the usual interval is repeated.
+    let [seven_us, one_us] = [7000, 1000].map(timed);
     let expected = [
-        (105_000, one, "", main.to_owned(), &*ten),
-        (112_000, one, "", format!("{main};f"), &*none),
-        (114_000, one, "", main.to_owned(), &*ten),
-        (115_000, one, "", main.to_owned(), &*none),
+        (105_000, one, "", main.to_owned(), &*seven_us),
+        (112_000, one, "", format!("{main};f"), &*one_us),
+        (114_000, one, "", main.to_owned(), &*one_us),
+        (115_000, one, "", main.to_owned(), &*one_us),
         (1_001_000, two, "", "other".to_owned(), &*one_us),
     ];
     assert_eq!(samples(&reading), expected);
