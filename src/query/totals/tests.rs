@@ -146,7 +146,7 @@ fn totals_are_those_of_a_loop_over_all_spans_with_and_without_a_ledger() {
         assert!(stores[0].store().ledger().is_none());
         let ledger = stores[1].store().ledger().expect("a ledger");
         assert!(ledger.bounds_ns().len() > 6, "{} slices", ledger.bounds_ns().len() - 1);
-        for (from_ns, to_ns) in ranges(&stores[1], &mut random, 40) {
+        for (from_ns, to_ns) in ranges(&stores[1], &mut random, 15) {
             let in_range = Scope::from_range(from_ns, to_ns);
             let one = in_range.clone().with_tracks(&[TrackIdx(0)]);
             let two = in_range.clone().with_tracks(&[TrackIdx(0), TrackIdx(tracks - 1)]);
