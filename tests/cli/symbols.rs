@@ -57,6 +57,25 @@ fn functions_are_symbolized_unless_symbols_are_turned_off() {
 }
 
 #[test]
+fn commands_that_fill_a_cache_of_names_at_the_same_time_agree_and_keep_all_names() {
+    let folder = folder();
+    let program = program(folder.path(), "");
+    let file = recording(folder.path(), &program);
+    let expected = longspan(&["flame", "--no-cache", text(&file)]).done();
+    let caches = ["one", "two", "three"].map(|name| folder.path().join(name));
+    let flame = |cache: &Path| longspan(&["flame", "--cache", text(cache), text(&file)]).done();
+    for cache in &caches {
+        fs::create_dir(cache).expect("created");
+        std::thread::scope(|scope| {
+            let running: Vec<_> = (0..5).map(|_| scope.spawn(|| flame(cache))).collect();
+            running.into_iter().for_each(|one| assert_eq!(one.join().expect("an answer"), expected));
+        });
+    }
+    fs::remove_file(&program).expect("removed");
+    caches.iter().for_each(|cache| assert_eq!(flame(cache), expected, "from the cache alone"));
+}
+
+#[test]
 fn symbolized_profiles_have_addresses_files_and_lines() {
     let folder = folder();
     let program = program(folder.path(), "");
