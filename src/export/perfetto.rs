@@ -120,7 +120,7 @@ struct OrderedWriter<'a, W> {
     /// By flow without an end so far: the time at which its last point is written. Every point is recorded, because the
     /// next one of its flow may move back in time.
     flow_ns: FxHashMap<u64, i64>,
-    /// Flows without an end so far that have a point bound to an event. Their other points are written in the same way:
+    /// Flows without an end so far that have a point bound to an event. Their ends are written in the same way:
     /// Perfetto has no number for both kinds of points.
     bound_flows: FxHashSet<u64>,
     /// Whether CPU runs and thread states are written as scheduling events instead of spans.
@@ -259,10 +259,12 @@ impl<W: Write> OrderedWriter<'_, W> {
     /// not written before the previous point of its flow, which would disconnect both.
     fn flow(&mut self, pending: &PendingEvent) -> std::io::Result<()> {
         let event = &pending.event;
-        if self.bound_flows.contains(&event.value)
+        // Only the last point: it is written at the end of its span, which may be after other points.
+        if event.kind == EventKind::FlowEnd
+            && self.bound_flows.contains(&event.value)
             && let Some(open) = self.open.get_mut(&(event.track, 0)).and_then(|row| row.last_mut())
         {
-            open.flows.push(FlowOf { id: event.value, ends: event.kind == EventKind::FlowEnd });
+            open.flows.push(FlowOf { id: event.value, ends: true });
             self.passed_flow(event);
             return Ok(());
         }
