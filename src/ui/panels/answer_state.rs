@@ -60,7 +60,7 @@ pub(super) fn show_stopped(ui: &mut Ui, stopped: &str, error: Option<&str>, them
 pub(super) fn show_folded(ui: &mut Ui, folded: u64, theme: &Theme) {
     if folded > 0 {
         let text = format!("{} merged", counted(folded, "path"));
-        let hint = "Too many or too long paths: these are others of their callers";
+        let hint = "Too many or too long paths: they are in [others] below their callers";
         ui.label(RichText::new(text).color(theme.warning)).on_hover_text(hint);
     }
 }

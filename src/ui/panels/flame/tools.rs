@@ -23,7 +23,7 @@ use crate::ui::widgets::reading_order::on_screen;
 /// Maximum width of a name in the breadcrumbs, in points.
 const STEP_POINTS: f32 = 160.0;
 
-/// Width that the rest of the toolbar takes beside the function of a sandwich, in points.
+/// Width of the rest of the toolbar with the function of a sandwich, in points.
 const SUBJECT_POINTS: f32 = 600.0;
 
 impl FlamePanel {
