@@ -14,12 +14,20 @@ struct OpenFrame {
     stack: StackIdx,
 }
 
+/// The open frames, outermost first.
+#[derive(Default)]
+struct OpenFrames {
+    frames: Vec<OpenFrame>,
+    /// Number of deeper ones beyond the limit, which are not kept.
+    beyond: u64,
+}
+
 impl SpeedscopeEventBuilder<'_> {
     /// Reads the events of a profile whose unit is not a time.
     pub(super) fn weighed_events(&mut self, profile: &SpeedscopeProfile) -> Result<(), ReadError> {
         let (measure, unit, scale) = profile.measure(self.has_fractional_value(profile)?);
         let (mut now_ns, mut last) = (0, None);
-        let mut open: Vec<OpenFrame> = Vec::new();
+        let mut open = OpenFrames::default();
         let mut events = self.document.elements(profile.events);
         while let Some(element) = events.next()? {
             let pos = SourcePos::Offset(element.offset);
@@ -31,7 +39,7 @@ impl SpeedscopeEventBuilder<'_> {
             };
             self.batch.losses().add_many(Loss::RoundedWeight, pos, u64::from(value.is_rounded));
             let weight = value.weight.abs_diff(last.replace(value.weight).unwrap_or(value.weight));
-            if let Some(innermost) = open.last().filter(|_| weight > 0) {
+            if let Some(innermost) = open.frames.last().filter(|_| weight > 0) {
                 let track = self.batch.track_with(&self.key);
                 self.push_sample(now_ns, (track, innermost.stack), (measure, unit, weight));
             }
@@ -44,45 +52,47 @@ impl SpeedscopeEventBuilder<'_> {
             }
             if self.batch.is_full() {
                 self.batch.flush_if_full(self.sink, self.context)?;
-                self.renew_stacks(&mut open, pos);
+                self.renew_stacks(&mut open.frames, pos);
             }
         }
         Ok(())
     }
 
-    fn open(&mut self, open: &mut Vec<OpenFrame>, frame: Option<u32>, pos: SourcePos) {
-        let caller = open.last().map_or(StackIdx::EMPTY, |caller| caller.stack);
-        let mut stack = caller;
-        if open.len() < STACK_FRAMES_MAX {
-            let (_, name) = self.rows(frame, pos);
-            stack = self.batch.frame(caller, name);
-        } else {
-            self.batch.lose(Loss::DeepNesting, pos);
+    fn open(&mut self, open: &mut OpenFrames, frame: Option<u32>, pos: SourcePos) {
+        if open.frames.len() >= STACK_FRAMES_MAX {
+            open.beyond += 1;
+            return self.batch.lose(Loss::DeepNesting, pos);
         }
-        open.push(OpenFrame { frame, stack });
+        let caller = open.frames.last().map_or(StackIdx::EMPTY, |caller| caller.stack);
+        let (_, name) = self.rows(frame, pos);
+        let stack = self.batch.frame(caller, name);
+        open.frames.push(OpenFrame { frame, stack });
     }
 
     /// Closes a frame and those that are open inside it.
-    fn close(&mut self, open: &mut Vec<OpenFrame>, frame: Option<u32>, pos: SourcePos) {
-        let Some(depth) = open.iter().rposition(|open| open.frame == frame) else {
+    fn close(&mut self, open: &mut OpenFrames, frame: Option<u32>, pos: SourcePos) {
+        if open.beyond > 0 {
+            open.beyond -= 1;
+            return;
+        }
+        let Some(depth) = open.frames.iter().rposition(|open| open.frame == frame) else {
             return self.batch.lose(Loss::UnmatchedEnd, pos);
         };
-        if depth + 1 < open.len() {
+        if depth + 1 < open.frames.len() {
             self.batch.lose(Loss::MismatchedEnd, pos);
         }
-        open.truncate(depth);
+        open.frames.truncate(depth);
     }
 
     /// Adds the stacks of the open frames to a new batch.
     fn renew_stacks(&mut self, open: &mut [OpenFrame], pos: SourcePos) {
         let mut caller = StackIdx::EMPTY;
-        for open in open.iter_mut().take(STACK_FRAMES_MAX) {
+        for open in open {
             let title = open.frame.and_then(|frame| self.frames.get(frame as usize));
             let name = title.map_or(NameIdx::EMPTY, |title| self.batch.name(title.as_bytes(), None, pos));
             caller = self.batch.frame(caller, name);
             open.stack = caller;
         }
-        open.iter_mut().skip(STACK_FRAMES_MAX).for_each(|open| open.stack = caller);
     }
 
     /// Returns whether a value of an event has a fraction.
@@ -133,6 +143,20 @@ mod tests {
             assert_eq!((samples(&reading), reading.lost()), (expected.to_vec(), vec![]), "{unit}");
             assert!(reading.events.iter().all(|event| event.track.is_untimed()), "{unit}");
         }
+    }
+
+    #[test]
+    fn frames_beyond_the_limit_are_counted_and_their_ends_close_no_others() {
+        let depth = STACK_FRAMES_MAX + 2;
+        let event = |kind: &str, level: usize, at: u32| {
+            format!(r#"{{"type":"{kind}","frame":{},"at":{at}}}"#, usize::from(level > 0))
+        };
+        let opens = (0..depth).map(|level| event("O", level, 0));
+        // The outermost frame ends last, and weighs alone.
+        let closes = (0..depth).rev().map(|level| event("C", level, if level > 0 { 0 } else { 7 }));
+        let reading = read_events("bytes", &opens.chain(closes).collect::<Vec<_>>().join(","));
+        assert_eq!(samples(&reading), [(0, "bytes".to_owned(), 7, "a".to_owned())]);
+        assert_eq!(reading.lost(), [(Loss::DeepNesting, 2)]);
     }
 
     #[test]
