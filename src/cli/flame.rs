@@ -20,7 +20,7 @@ use crate::query::Snapshot;
 use crate::query::flame::{FlamePicture, FlameShape, Measure};
 use crate::query::samples::{SampleHistogram, SampleSum};
 use crate::query::scope::Scope;
-use crate::query::stacks::{CallPaths, CallTree, exact_spans, from_histogram, from_spans};
+use crate::query::stacks::{CallPaths, CallTree, exact_spans, from_histogram, from_spans, own_sums_of_spans};
 
 pub(super) fn print(flame: &Flame, how: &Load) -> Result<(), CliError> {
     starting_over(&flame.sources, how, |how| print_once(flame, how))
@@ -134,7 +134,12 @@ fn paths_of_spans(flame: &Flame, snapshot: &Snapshot, scope: &Scope, progress: &
     let count = if flame.is_exact { exact_spans } else { from_spans };
     let counted = count(snapshot, scope, &Cancel::default(), progress).unwrap_or_default(); // never cancelled
     let is_final = counted.is_final();
-    let CallPaths { tree, missing, .. } = counted;
+    let own_sums = match flame.view.shape {
+        FlameShape::Inverted => own_sums_of_spans(snapshot, scope, &counted, &Cancel::default()).unwrap_or_default(),
+        FlameShape::TopDown | FlameShape::Sandwich(_) => Vec::new(),
+    };
+    let CallPaths { mut tree, missing, .. } = counted;
+    tree.own_sums = own_sums;
     Paths { tree, event: Box::default(), unit: NANOSECONDS.into(), things: "spans", missing, is_final }
 }
 

@@ -7,7 +7,7 @@ mod spans;
 
 use rustc_hash::FxHashMap;
 
-pub(crate) use self::spans::exact_spans;
+pub(crate) use self::spans::{exact_spans, own_sums_of_spans};
 pub use self::spans::{from_spans, sweep_spans};
 use super::samples::{CountWork, SampleEvent, SampleHistogram, SampleSum, StackSum};
 use super::scope::Scope;
@@ -80,7 +80,7 @@ pub(crate) struct CallTree {
     nodes: Vec<CallNode>,
     index: FxHashMap<(NodeIdx, NameIdx), NodeIdx>,
     pub(crate) folded: FoldedPaths,
-    /// The exact own sum of each name, also of merged paths. Empty if each path has a node, and for filtered spans.
+    /// The exact own sum of each name of sampled stacks, also of merged ones. Empty if each path has a node.
     pub(crate) own_sums: Vec<(NameIdx, SampleSum)>,
 }
 

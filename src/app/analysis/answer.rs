@@ -10,7 +10,7 @@ use crate::model::unwind::UnwindFiles as _;
 use crate::query::Snapshot;
 use crate::query::counters::counters;
 use crate::query::first_track::first_track_with_stacks;
-use crate::query::flame::{FlamePicture, FlameView};
+use crate::query::flame::{FlamePicture, FlameShape, FlameView};
 use crate::query::group_choice::GroupChoice;
 use crate::query::groups::GroupBy;
 use crate::query::heat_map::{HeatMap, coarse_heat_map, heat_map};
@@ -232,9 +232,16 @@ impl QueryContext<'_> {
     /// Counts the paths unless they are known, and builds their view.
     fn flame(&self, question: &PathsQuestion) -> Result<FlameAnswer, Cancelled> {
         let paths = self.call_paths(question)?;
-        let picture = Arc::new(FlamePicture::new(self.snapshot, &paths.tree, &question.view, self.cancel)?);
+        let (snapshot, view, scope) = (self.snapshot, &question.view, self.scope(&question.scope));
         let are_sampled = matches!(question.of, PathsOf::Samples(_));
-        let track = first_track_with_stacks(self.snapshot, &self.scope(&question.scope), are_sampled);
+        let picture = if are_sampled || view.shape != FlameShape::Inverted {
+            FlamePicture::new(snapshot, &paths.tree, view, self.cancel)?
+        } else {
+            let own_sums = stacks::own_sums_of_spans(snapshot, &scope, &paths, self.cancel)?;
+            FlamePicture::with_own_sums(snapshot, (&paths.tree, &own_sums), view, self.cancel)?
+        };
+        let picture = Arc::new(picture);
+        let track = first_track_with_stacks(snapshot, &scope, are_sampled);
         Ok(FlameAnswer { paths, picture, track })
     }
 

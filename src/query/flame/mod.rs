@@ -13,6 +13,7 @@ mod view;
 mod view_names;
 
 use crate::base::cancel::{Cancel, Cancelled};
+use crate::model::NameIdx;
 use crate::query::Snapshot;
 use crate::query::samples::SampleSum;
 use crate::query::stacks::{CallTree, FoldedPaths};
@@ -64,6 +65,16 @@ impl FlamePicture {
         view: &FlameView,
         cancel: &Cancel,
     ) -> Result<Self, Cancelled> {
+        Self::with_own_sums(snapshot, (calls, &calls.own_sums), view, cancel)
+    }
+
+    /// Like [`Self::new`], with the exact own sum of each name for an inverted view; none if they are unknown.
+    pub(crate) fn with_own_sums(
+        snapshot: &Snapshot,
+        (calls, own_sums): (&CallTree, &[(NameIdx, SampleSum)]),
+        view: &FlameView,
+        cancel: &Cancel,
+    ) -> Result<Self, Cancelled> {
         let mut builder = ViewBuilder::new(FunctionBuilder::new(snapshot), view);
         let mut all = builder.build(calls, cancel)?;
         let (whole, others) = (all.nodes()[0].total, all.others());
@@ -76,8 +87,8 @@ impl FlamePicture {
         let mut tree = match &view.shape {
             FlameShape::TopDown => all,
             FlameShape::Inverted => {
-                if view.focus.is_none() && !calls.own_sums.is_empty() {
-                    builder.split_others(&mut all, &calls.own_sums);
+                if view.focus.is_none() && !own_sums.is_empty() {
+                    builder.split_others(&mut all, own_sums);
                 }
                 inverted(&all, view.measure, cancel)?
             }

@@ -105,7 +105,7 @@ pub(super) fn add_up(
     // The edges of the range add small paths, which are not drawn either.
     let shape = PathShape::default().pruned.for_answer();
     let pruned = has_pruned_nodes.then(|| PrunedPaths::new(whole.paths(), whole.sums(), shape)).flatten();
-    let mut tree = if let Some(pruned) = pruned {
+    let tree = if let Some(pruned) = pruned {
         missing.add(&pruned.missing);
         let (rows, sums) = pruned.rows();
         CallTree::from_sums(&rows, &sums, folded)
@@ -114,17 +114,23 @@ pub(super) fn add_up(
     };
     let weight = u64::try_from(missing.total_ns).unwrap_or(u64::MAX);
     let missing = SampleSum { samples: missing.starts, weight };
-    // The self time of a span that passes a filter lacks that of its children that fail.
-    if !missing.is_empty() && !is_filtered {
-        tree.own_sums = own_sums(snapshot, &scope, cancel)?;
-    }
     Ok(CallPaths { tree, work, missing, is_swept: plan.nodes.is_empty(), ..CallPaths::default() })
 }
 
-/// Returns the number and self time of spans by name.
-fn own_sums(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel) -> Result<Vec<(NameIdx, SampleSum)>, Cancelled> {
+/// Returns the exact number and self time of spans by name, for the first level of an inverted graph. Empty if each
+/// path is known, and for filtered spans. Costs a query of totals, which other views do not need.
+pub(crate) fn own_sums_of_spans(
+    snapshot: &Snapshot,
+    scope: &Scope,
+    paths: &CallPaths,
+    cancel: &Cancel,
+) -> Result<Vec<(NameIdx, SampleSum)>, Cancelled> {
+    // The self time of a span that passes a filter lacks that of its children that fail.
+    if paths.is_exact() || !scope.matcher.is_every_row_of_lane() {
+        return Ok(Vec::new());
+    }
     let totals = GrowingTotals::default();
-    sum_up(snapshot, scope, &totals, cancel, &Progress::default())?;
+    sum_up(snapshot, &scope.clone().without_last_ns(), &totals, cancel, &Progress::default())?;
     let totals = totals.into_totals();
     let sums = totals.numbered().map(|(_, group, totals)| {
         let weight = u64::try_from(totals.self_ns).unwrap_or(u64::MAX);

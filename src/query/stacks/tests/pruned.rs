@@ -83,9 +83,12 @@ fn any_range_and_tracks_lack_no_more_than_they_say_and_nothing_after_that() {
 }
 
 /// Returns the counts and self weights of the functions of an inverted graph, by text.
-fn innermost(snapshot: &Snapshot, tree: &CallTree) -> BTreeMap<String, SampleSum> {
+fn innermost(snapshot: &Snapshot, scope: &Scope, paths: &CallPaths) -> BTreeMap<String, SampleSum> {
     let view = FlameView { shape: FlameShape::Inverted, ..FlameView::default() };
-    let picture = FlamePicture::new(snapshot, tree, &view, &Cancel::default()).unwrap();
+    let own_sums = own_sums_of_spans(snapshot, scope, paths, &Cancel::default()).unwrap();
+    assert_eq!(own_sums.is_empty(), paths.is_exact());
+    let calls = (&paths.tree, &*own_sums);
+    let picture = FlamePicture::with_own_sums(snapshot, calls, &view, &Cancel::default()).unwrap();
     let functions = picture.tree.children(FlameNodeIdx::ROOT).iter().map(|&child| picture.tree.node(child));
     let text = |function| picture.functions.text(snapshot, function).to_owned();
     functions.map(|node| (text(node.function), node.total)).collect()
@@ -100,13 +103,13 @@ fn innermost_functions_of_pruned_paths_have_the_self_sums_of_all_spans() {
         let mut pruned = 0;
         for scope in scopes(&snapshot, 3, &mut RandomSequence(seed)) {
             let swept = sweep_spans(&snapshot, &scope, &cancel, &progress).unwrap();
-            let exact = innermost(&snapshot, &swept.tree);
+            let exact = innermost(&snapshot, &scope, &swept);
             let few = add_up(&snapshot, &scope, &PlanSource::default(), 40, &cancel, &progress).unwrap();
             for found in [from_spans(&snapshot, &scope, &cancel, &progress).unwrap(), few] {
                 pruned += u64::from(!found.is_exact());
                 let what = format!("{seed}: {:?}..{:?}", scope.from_ns, scope.to_ns);
                 assert_eq!(found.tree.whole(), swept.tree.whole(), "{what}");
-                let mut functions = innermost(&snapshot, &found.tree);
+                let mut functions = innermost(&snapshot, &scope, &found);
                 // Totals and paths nest spans by slightly different rules.
                 let others = functions.remove("[others]").unwrap_or_default();
                 assert!(others.samples == 0 && others.weight <= 2, "{what}: {others:?}");
