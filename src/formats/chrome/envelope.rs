@@ -41,6 +41,8 @@ pub(super) struct Envelope {
     has_frames: bool,
     /// Text of the kernel trace that is not taken yet, with its offset.
     system_text: Option<(Vec<u8>, u64)>,
+    /// The offset from times of the trace to UTC, if it is known and not taken yet.
+    utc_offset_ns: Option<i64>,
     /// The first keys other than `traceEvents`, for an error message.
     keys: Vec<String>,
 }
@@ -66,16 +68,19 @@ type EnvelopeStep = Result<Option<Follows>, &'static str>;
 /// Limit for keys in an error message.
 const KEYS_NAMED_MAX: usize = 5;
 
-/// Limit for the metadata of `VizTracer`: a version and a flag.
-const METADATA_BYTES_MAX: usize = 4096;
+/// Limit for values that are parsed whole: times and the metadata of recorders.
+const SMALL_BYTES_MAX: usize = 4096;
 
-/// Returns whether the metadata that follow say that the ring buffer of `VizTracer` dropped events.
-fn has_overflowed(scanner: &Scanner<'_>) -> Result<bool, Broken> {
+/// Time of the start of the clock of a trace, in nanoseconds since 1970: of `PyTorch`, Proton and `VizTracer`.
+const BASE_TIME: &[u8] = b"baseTimeNanoseconds";
+
+/// Returns the value that follows; an absent one if it is not small, or damaged, which the caller counts.
+fn small_value<'a>(scanner: &Scanner<'a>) -> Result<JsonValue<'a>, Broken> {
     let ahead = &scanner.bytes[scanner.pos..];
-    match Scanner::new(&ahead[..ahead.len().min(METADATA_BYTES_MAX)], 0).value(0) {
-        Ok(metadata) => Ok(member(&metadata, b"overflow").text == b"true"),
-        Err(Broken::Incomplete) if ahead.len() < METADATA_BYTES_MAX => Err(Broken::Incomplete),
-        Err(_) => Ok(false), // the caller counts damage
+    match Scanner::new(&ahead[..ahead.len().min(SMALL_BYTES_MAX)], 0).value(0) {
+        Ok(value) => Ok(value),
+        Err(Broken::Incomplete) if ahead.len() < SMALL_BYTES_MAX => Err(Broken::Incomplete),
+        Err(_) => Ok(JsonValue::ABSENT),
     }
 }
 
@@ -89,6 +94,7 @@ impl Envelope {
             is_bare: false,
             has_frames: false,
             system_text: None,
+            utc_offset_ns: None,
             keys: Vec::new(),
         }
     }
@@ -106,6 +112,11 @@ impl Envelope {
     /// Takes the text of the kernel trace since the last call, with its offset.
     pub(super) fn take_system_text(&mut self) -> Option<(Vec<u8>, u64)> {
         self.system_text.take()
+    }
+
+    /// Takes the offset from times to UTC, if one was found since the last call.
+    pub(super) fn take_utc_offset_ns(&mut self) -> Option<i64> {
+        self.utc_offset_ns.take()
     }
 
     /// Returns whether the string with the kernel trace continues.
@@ -281,8 +292,18 @@ impl Envelope {
             return Ok(());
         }
         self.has_frames |= key.text == b"stackFrames";
-        if key.text == b"viztracer_metadata" && has_overflowed(scanner)? {
-            losses.add_because("the ring buffer overflowed", Loss::RecorderLost, SourcePos::Offset(offset));
+        match key.text {
+            BASE_TIME => self.set_base_time(&small_value(scanner)?, 1),
+            b"viztracer_metadata" => {
+                let metadata = small_value(scanner)?;
+                if member(&metadata, b"overflow").text == b"true" {
+                    losses.add_because("the ring buffer overflowed", Loss::RecorderLost, SourcePos::Offset(offset));
+                }
+                self.set_base_time(&member(&metadata, BASE_TIME), 1);
+            }
+            // Bazel has milliseconds.
+            b"otherData" => self.set_base_time(&member(&small_value(scanner)?, b"profile_start_ts"), 1_000_000),
+            _ => {}
         }
         if key.text == b"systemTraceEvents" && first == b'"' {
             scanner.pos += 1;
@@ -306,6 +327,12 @@ impl Envelope {
         self.name_key(&key, "");
         self.stage = EnvelopeStage::Value(Skip::default());
         Ok(())
+    }
+
+    /// Records the time of the start of the clock, in units of `unit_ns` since 1970. Other values are ignored.
+    fn set_base_time(&mut self, time: &JsonValue<'_>, unit_ns: i64) {
+        let number = str::from_utf8(time.text).ok().and_then(|digits| digits.parse::<i64>().ok());
+        self.utc_offset_ns = number.and_then(|number| number.checked_mul(unit_ns)).or(self.utc_offset_ns);
     }
 
     /// Records a key for an error message, with a note on its value.

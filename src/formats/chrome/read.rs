@@ -28,7 +28,7 @@ use crate::formats::json::shapes;
 use crate::formats::json::sniff::looks_like_json;
 use crate::formats::profiles::v8_parts::Profiles;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::{Batch, Id, Loss, Losses, SourcePos, TrackKind};
+use crate::model::{Batch, Id, Loss, Losses, Metadata, SourcePos, TrackKind};
 
 /// Chrome's trace event format, and all JSON that no other format recognises.
 pub(crate) const FORMAT: Format = Format {
@@ -350,7 +350,8 @@ impl<'a> Follower<'a> {
                 if follows == Follows::Records {
                     self.position = Some(ArrayPosition::Between { comma_due: false });
                 }
-                self.accept(Batch { losses, ..Batch::default() })?;
+                let metadata = self.envelope.take_utc_offset_ns().map(|offset_ns| Metadata::Utc { offset_ns });
+                self.accept(Batch { losses, metadata: metadata.into_iter().collect(), ..Batch::default() })?;
             }
             if self.carry.is_empty() || before == (self.carry.len(), self.position.is_some()) {
                 break;

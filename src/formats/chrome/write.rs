@@ -73,6 +73,10 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
     /// Writes the processes and tracks of a trace. All writing methods return the I/O errors of the output.
     pub(crate) fn new(mut out: W, names: &'a Names, stacks: &'a Stacks, tracks: &'a TrackTables) -> io::Result<Self> {
         out.write_all(b"{\"displayTimeUnit\":\"ns\",")?;
+        if let Some(offset_ns) = tracks.utc_offset_ns {
+            // The name by which PyTorch and VizTracer state the start of their clock.
+            write!(out, "\"baseTimeNanoseconds\":{offset_ns},")?;
+        }
         write_stack_frames(&mut out, names, stacks)?;
         out.write_all(b"\"traceEvents\":[")?;
         let mut writer = Self {

@@ -1,5 +1,5 @@
-//! Aligns the clocks of several files by clock syncs: syncs with the same id mark the same moment. The first of several
-//! syncs with an id counts. Reads no files.
+//! Aligns the clocks of several files: by clock syncs, of which those with the same id mark the same moment, else by
+//! their offsets from UTC. The first of several syncs with an id counts. Reads no files.
 //!
 //! In Chrome traces a sync has two records. The receiver records when it arrived. The issuer records when it was sent
 //! and when the reply arrived, and the sync is halfway between.
@@ -39,10 +39,15 @@ struct Sync {
     at_ns: i64,
 }
 
+/// Files whose offsets from UTC differ by less than this have the same clock: the time of day was read imprecisely.
+const SAME_CLOCK_NS: u64 = 1_000_000;
+
 /// The clock syncs of one file.
 #[derive(Debug, Default)]
 pub(crate) struct ClockSyncs {
     all: Vec<Sync>,
+    /// Offset from times of the file to UTC.
+    utc_offset_ns: Option<i64>,
     /// Rows of the clock sync name in the current name table.
     names: Vec<NameIdx>,
 }
@@ -51,6 +56,16 @@ pub(crate) struct ClockSyncs {
 #[derive(Debug, Default)]
 pub(crate) struct KnownSyncs {
     at_ns: FxHashMap<Box<str>, i64>,
+    /// Offset from times of the earlier files to UTC.
+    utc_offset_ns: Option<i64>,
+}
+
+/// The common moment by which a file is moved to the clock of earlier files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Alignment {
+    /// A clock sync with this id.
+    Sync(Box<str>),
+    Utc,
 }
 
 impl ClockSyncs {
@@ -77,6 +92,15 @@ impl ClockSyncs {
         }
     }
 
+    /// Adds the offset from times of the file to UTC; the first one counts.
+    pub(crate) fn add_utc(&mut self, offset_ns: i64) {
+        self.utc_offset_ns.get_or_insert(offset_ns);
+    }
+
+    pub(crate) fn utc_offset_ns(&self) -> Option<i64> {
+        self.utc_offset_ns
+    }
+
     /// Shifts the syncs of all batches from `position`.
     pub(crate) fn move_from(&mut self, position: usize, by_ns: i64) {
         for sync in self.all.iter_mut().filter(|sync| sync.position >= position) {
@@ -86,15 +110,22 @@ impl ClockSyncs {
 }
 
 impl KnownSyncs {
-    /// Returns the offset from a file's clock to that of the earlier files, and the id of the shared clock sync.
-    /// Returns `None` if they share none.
-    pub(crate) fn offset_ns(&self, syncs: &ClockSyncs) -> Option<(i64, Box<str>)> {
+    /// Returns the offset from a file's clock to that of the earlier files, and how it is known. Returns `None` if
+    /// they have nothing in common.
+    pub(crate) fn offset_ns(&self, syncs: &ClockSyncs) -> Option<(i64, Alignment)> {
         let offset_ns = |sync: &Sync| self.at_ns.get(&sync.id)?.checked_sub(sync.at_ns);
-        syncs.all.iter().find_map(|sync| Some((offset_ns(sync)?, sync.id.clone())))
+        let by_sync = |sync: &Sync| Some((offset_ns(sync)?, Alignment::Sync(sync.id.clone())));
+        syncs.all.iter().find_map(by_sync).or_else(|| {
+            let offset_ns = syncs.utc_offset_ns?.checked_sub(self.utc_offset_ns?)?;
+            (offset_ns.unsigned_abs() >= SAME_CLOCK_NS).then_some((offset_ns, Alignment::Utc))
+        })
     }
 
     /// Adds the clock syncs of a file, shifted by `by_ns`.
     pub(crate) fn add_file(&mut self, syncs: ClockSyncs, by_ns: i64) {
+        if let Some(offset_ns) = syncs.utc_offset_ns {
+            self.utc_offset_ns.get_or_insert(offset_ns.saturating_sub(by_ns));
+        }
         for Sync { id, at_ns, .. } in syncs.all {
             self.at_ns.entry(id).or_insert(at_ns.saturating_add(by_ns));
         }

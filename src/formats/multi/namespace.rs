@@ -1,13 +1,13 @@
 //! Separates the contents of several files, given together or in an archive. Processes, async spans and flows of
 //! different files stay distinct, whatever their ids. The first file keeps its ids; those of later files are extended
-//! by the file name. Shifts a file by its offset, and to the clock of earlier files if they share a clock sync.
+//! by the file name. Shifts a file by its offset, and to the clock of earlier files if both clocks are known.
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::clock_sync::{ClockSyncs, KnownSyncs};
+use super::clock_sync::{Alignment, ClockSyncs, KnownSyncs};
 use crate::base::units::signed_time_text;
 use crate::formats::{BatchSink, ReadError};
 use crate::model::{Batch, EventKind, Id, Loss, Losses, Metadata, Payload, SourcePos, TrackKind};
@@ -39,8 +39,6 @@ pub(crate) struct NamespacedSink<'a> {
     own_labels: FxHashSet<Id>,
     had_events: bool,
     clock_syncs: ClockSyncs,
-    /// UTC offset in the file, until the shift of the file is known.
-    utc_offset_ns: Option<i64>,
     /// Position in the sink at which the file starts.
     start: usize,
 }
@@ -55,28 +53,35 @@ impl<'a> NamespacedSink<'a> {
             own_labels: FxHashSet::default(),
             had_events: false,
             clock_syncs: ClockSyncs::default(),
-            utc_offset_ns: None,
         }
     }
 
-    /// Ends the file. Shifts the file to the clock of earlier files if they share a clock sync. This also adjusts its
-    /// UTC offset. Returns whether the file had events.
+    /// Ends the file. Shifts the file to the clock of earlier files if they share a clock sync or know UTC. This also
+    /// adjusts its UTC offset. Returns whether the file had events.
     pub(crate) fn finish(self, known_syncs: &mut KnownSyncs) -> Result<bool, ReadError> {
-        let (mut by_ns, id) = known_syncs.offset_ns(&self.clock_syncs).unwrap_or_default();
+        let (mut by_ns, alignment) = known_syncs.offset_ns(&self.clock_syncs).unwrap_or((0, Alignment::Utc));
         if by_ns != 0 {
             let (file, by) = (&self.scope.file, signed_time_text(by_ns));
-            if self.sink.move_from(self.start, by_ns) {
-                let to = format!("to where its clock sync {id} is in the files before it");
-                self.sink.notify(format!("{file} is moved by {by}, {to}."));
-            } else {
-                by_ns = 0;
-                self.sink.notify(format!(
+            let is_moved = self.sink.move_from(self.start, by_ns);
+            self.sink.notify(match (is_moved, alignment) {
+                (true, Alignment::Sync(id)) => {
+                    format!("{file} is moved by {by}, to where its clock sync {id} is in the files before it.")
+                }
+                (true, Alignment::Utc) => {
+                    format!("{file} is moved by {by}, to its time of day on the clock of the files before it.")
+                }
+                (false, Alignment::Sync(id)) => format!(
                     "{file} cannot be moved by {by} to match its clock sync {id}: its times would be out of range."
-                ));
-            }
+                ),
+                (false, Alignment::Utc) => {
+                    format!("{file} cannot be moved by {by} to match its time of day: its times would be out of range.")
+                }
+            });
+            by_ns = if is_moved { by_ns } else { 0 };
         }
+        let utc_offset_ns = self.clock_syncs.utc_offset_ns();
         known_syncs.add_file(self.clock_syncs, by_ns);
-        if let Some(offset_ns) = self.utc_offset_ns {
+        if let Some(offset_ns) = utc_offset_ns {
             // The times of this file are shifted, UTC is not.
             let offset_ns = offset_ns.saturating_sub(self.scope.offset_ns).saturating_sub(by_ns);
             let mut batch = only_losses(Losses::default());
@@ -192,7 +197,7 @@ impl BatchSink for NamespacedSink<'_> {
         }
         batch.metadata.retain(|metadata| match metadata {
             Metadata::Utc { offset_ns } => {
-                self.utc_offset_ns.get_or_insert(*offset_ns);
+                self.clock_syncs.add_utc(*offset_ns);
                 false
             }
             _ => true,

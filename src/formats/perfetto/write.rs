@@ -10,12 +10,14 @@
 //! | sample | a `PerfSample` with an interned callstack |
 //! | CPU run, thread state | generic kernel thread state changes, if the part has the runs of all states |
 //! | group of tracks | a parent track, for counters and tracks whose names begin with that of the group |
+//! | offset to UTC | a clock snapshot |
 //! | process, thread | descriptors, before all events; made-up numbers for ids that are text or missing |
 //!
 //! Times cannot be negative in this format, so a trace that starts before 0 is shifted to start at 0. Thread times are
 //! whole microseconds.
 
 mod tasks;
+mod utc;
 
 use std::io::{self, Write};
 
@@ -23,6 +25,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 
 pub(crate) use tasks::{TaskRun, WrittenState};
+use utc::push_utc_snapshot;
 
 use super::annotate::AnnotationKeys;
 use super::fields::{
@@ -162,6 +165,12 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
             push_number(&mut writer.message, track_descriptor::UUID, 0);
             writer.order_children();
             writer.end_packet(None, trace_packet::TRACK_DESCRIPTOR)?;
+        }
+        if let Some(offset_ns) = tracks.utc_offset_ns {
+            push_utc_snapshot(&mut writer.message, i128::from(offset_ns) - i128::from(later_ns));
+            if !writer.message.is_empty() {
+                writer.end_packet(None, trace_packet::CLOCK_SNAPSHOT)?;
+            }
         }
         for row in 0..tracks.processes.len() {
             writer.process(row)?;

@@ -78,11 +78,13 @@ impl PerfEventBuilder {
         Self { raw_stacks: RawStacks::new(context), ..Self::default() }
     }
 
-    /// Ends the scheduler states, adds the modules to the metadata, and counts lost records, at the end of the trace.
+    /// Ends the scheduler states, adds modules and UTC to the metadata, and counts lost records, at the end of the
+    /// trace.
     pub(super) fn finish(&mut self, header: &PerfHeader, batch: &mut BatchBuilder) {
         self.lost.finish(batch);
         self.pairs.finish(batch);
         self.scheduler.finish(batch, SourcePos::Offset(0));
+        batch.extend_metadata(header.utc_offset_ns.map(|offset_ns| Metadata::Utc { offset_ns }));
         let unwound = self.raw_stacks.modules().into_iter();
         batch.extend_metadata(unwound.map(|module| Metadata::Unwound { module: Box::new(module) }));
         let modules = std::mem::take(&mut self.maps.modules);

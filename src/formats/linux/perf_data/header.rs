@@ -34,6 +34,9 @@ pub(super) const EVENT_DESC: u64 = 12;
 /// Feature bit of the layout of a folder.
 const DIR_FORMAT: u64 = 24;
 
+/// Feature bit of a moment on the clock of the records and in UTC. Recordings with `-k` have it.
+pub(super) const CLOCK_DATA: u64 = 29;
+
 /// Layout of a folder whose records are in files beside the header. With the other layout, they follow the header.
 const DIR_VERSION: u64 = 1;
 
@@ -63,6 +66,8 @@ pub(super) struct PerfHeader {
     pub(super) machine: String,
     /// Release of the kernel as in `uname -r`, if known.
     pub(super) release: Option<String>,
+    /// Offset from times of the records to UTC, if known.
+    pub(super) utc_offset_ns: Option<i64>,
     /// The build-id list; empty in pipe mode, which has a record for each.
     pub(super) build_ids: Vec<u8>,
     /// `None` in pipe mode: up to the end of input.
@@ -144,6 +149,9 @@ impl PerfHeader {
         if let Some(bytes) = read(ARCH)? {
             self.take_machine(&bytes);
         }
+        if let Some(bytes) = read(CLOCK_DATA)? {
+            self.take_clocks(&bytes);
+        }
         if let Some(bytes) = read(EVENT_DESC)? {
             // Event names before the damage are used.
             let _ = self.describe(&bytes);
@@ -199,6 +207,14 @@ impl PerfHeader {
         let release = std::str::from_utf8(text_of_section(bytes)).ok();
         let is_release = |release: &&str| (1..=RELEASE_BYTES_MAX).contains(&release.len());
         self.release = release.filter(is_release).map(str::to_owned);
+    }
+
+    /// Parses a moment on both clocks. A damaged one is ignored.
+    pub(super) fn take_clocks(&mut self, bytes: &[u8]) {
+        let mut front = PerfBytes(bytes);
+        let (_version, _clock) = (front.u32(), front.u32());
+        let moment = front.u64().zip(front.u64());
+        self.utc_offset_ns = moment.and_then(|(utc_ns, own_ns)| i64::try_from(utc_ns.checked_sub(own_ns)?).ok());
     }
 
     /// Parses the event names, each with its attribute and ids.
@@ -296,4 +312,29 @@ pub(crate) fn is_pipe_mode(head: &[u8]) -> bool {
 /// Returns whether the magic is byte-swapped.
 pub(super) fn is_big_endian(head: &[u8]) -> bool {
     head.get(..8).is_some_and(|magic| magic.iter().rev().eq(MAGIC.iter()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{pipe, record, sample};
+    use super::*;
+    use crate::formats::testing::read_bytes;
+    use crate::model::Metadata;
+
+    #[test]
+    fn a_moment_on_both_clocks_gives_the_time_of_day() {
+        let clocks = |moment: &[u64]| {
+            let moment: Vec<u8> = moment.iter().flat_map(|ns| ns.to_le_bytes()).collect();
+            let body = [&CLOCK_DATA.to_le_bytes()[..], &1u32.to_le_bytes(), &1u32.to_le_bytes(), &moment].concat();
+            let reading = read_bytes(&pipe(&[record(80, &body), sample(2, 0x1010)])).expect("a capture");
+            reading.metadata.iter().find_map(|metadata| match metadata {
+                Metadata::Utc { offset_ns } => Some(*offset_ns),
+                _ => None,
+            })
+        };
+        assert_eq!(clocks(&[1_795_165_362_000_000_000, 1000]), Some(1_795_165_361_999_999_000));
+        assert_eq!(clocks(&[1_795_165_362_000_000_000]), None);
+        assert_eq!(clocks(&[5, 6]), None, "a clock before 1970 is damage");
+        assert_eq!(clocks(&[u64::MAX, 6]), None);
+    }
 }

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use super::events::PerfEventBuilder;
-use super::header::{ARCH, EVENT_DESC, HEADER_BYTES_MAX, OS_RELEASE, PerfHeader, begins, is_big_endian};
+use super::header::{ARCH, CLOCK_DATA, EVENT_DESC, HEADER_BYTES_MAX, OS_RELEASE, PerfHeader, begins, is_big_endian};
 use super::rounds::{PerfRecord, Rounds};
 use super::wire::{Attr, MAGIC, PerfBytes, RECORD_HEADER_BYTES, kind};
 use crate::formats::format::{DataKind, Format, Opener};
@@ -222,6 +222,7 @@ impl PerfParser<'_> {
                 match front.u64() {
                     Some(OS_RELEASE) => self.header.take_release(front.0),
                     Some(ARCH) => self.header.take_machine(front.0),
+                    Some(CLOCK_DATA) => self.header.take_clocks(front.0),
                     Some(EVENT_DESC) if self.header.describe(front.0).is_none() => {
                         self.batch.lose(Loss::BadRecord, pos);
                     }

@@ -240,7 +240,7 @@ fn stacks_that_were_recorded_as_bytes_are_counted() {
     }
 }
 
-fn record(kind: u32, body: &[u8]) -> Vec<u8> {
+pub(super) fn record(kind: u32, body: &[u8]) -> Vec<u8> {
     let len = (8 + body.len()) as u16;
     [&kind.to_le_bytes()[..], &0u16.to_le_bytes(), &len.to_le_bytes(), body].concat()
 }
@@ -279,12 +279,12 @@ fn described(points: &[(&str, &str, u16, String)]) -> Vec<u8> {
 }
 
 /// Builds a sample with address, thread and time: pid 7, tid 8.
-fn sample(time: u64, ip: u64) -> Vec<u8> {
+pub(super) fn sample(time: u64, ip: u64) -> Vec<u8> {
     record(9, &[&ip.to_le_bytes()[..], &7u32.to_le_bytes(), &8u32.to_le_bytes(), &time.to_le_bytes()].concat())
 }
 
 /// Builds a file in pipe mode: an attribute, then records.
-fn pipe(records: &[Vec<u8>]) -> Vec<u8> {
+pub(super) fn pipe(records: &[Vec<u8>]) -> Vec<u8> {
     let mut attr = vec![0u8; 64];
     attr[0] = 1; // software
     attr[4] = 64;
