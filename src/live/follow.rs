@@ -14,6 +14,7 @@ use super::orderer::LateEvents;
 use super::refused_trace::RefusedFate;
 use super::row_filter::{LiveFilter, UNTIL_MET};
 use super::session::{LiveSession, LiveStep, SessionCounts, SessionOptions};
+use super::silence::Silence;
 use super::source_note::{Say, SourceNote};
 use super::spool_files::SpoolFiles;
 use super::spool_folder::{SpoolFolder, SpoolNote};
@@ -245,6 +246,7 @@ struct Following {
     shown: Instant,
     /// Whether the stream has waited since the last snapshot, because everything that arrived was parsed.
     has_waited: bool,
+    silence: Silence,
     snapshot_due: Instant,
     counts_due: Instant,
     /// The last written note, and when the next is due.
@@ -262,6 +264,7 @@ impl Following {
             came: None,
             shown: now,
             has_waited: false,
+            silence: Silence::default(),
             snapshot_due: now,
             counts_due: now,
             noted: SpoolNote::default(),
@@ -290,8 +293,19 @@ impl Following {
     /// Shows a snapshot if rows have arrived and one is due, or else the counts once they are due.
     fn show(&mut self, session: &LiveSession, viewer: &mut dyn Viewer, is_over: bool) -> io::Result<()> {
         let now = Instant::now();
-        if self.live_store.has_changed() && (is_over || now >= self.snapshot_due && viewer.is_ready()) {
-            let snapshot = self.live_store.snapshot(session)?;
+        let silent_ns = if self.live_store.has_changed() || is_over && self.silence.is_shown() {
+            Some(0)
+        } else {
+            self.silent_ns(session, now)
+        };
+        let is_due = is_over || now >= self.snapshot_due && viewer.is_ready();
+        if let Some(silent_ns) = silent_ns.filter(|_| is_due) {
+            let snapshot = self.live_store.snapshot(session, silent_ns)?;
+            if silent_ns == 0 {
+                self.silence.end(now, snapshot.end_ns());
+            } else {
+                self.silence.show(silent_ns);
+            }
             let share = if std::mem::take(&mut self.has_waited) { COST_SHARE_UNHURRIED } else { COST_SHARE };
             self.snapshot_due = now + SNAPSHOT_EVERY.max(now.elapsed() * share);
             self.counts_due = now + COUNTS_EVERY;
@@ -308,6 +322,14 @@ impl Following {
             }
         }
         Ok(())
+    }
+
+    /// Returns the time by which open spans have outlasted the newest event, if a snapshot is to show it.
+    fn silent_ns(&self, session: &LiveSession, now: Instant) -> Option<i64> {
+        let silent_ns = self.silence.due_ns(now)?;
+        let mut has_open = false;
+        session.each_open(&mut |_, _, _, _, _| has_open = true);
+        has_open.then_some(silent_ns)
     }
 
     /// Writes the note about the recorded bytes if it is due and has changed.

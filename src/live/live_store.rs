@@ -321,8 +321,9 @@ impl LiveStore {
         Ok(())
     }
 
-    /// Returns a snapshot of everything that has arrived. Returns the I/O error of a failed write or map.
-    pub(crate) fn snapshot(&mut self, session: &LiveSession) -> io::Result<Snapshot> {
+    /// Returns a snapshot of everything that has arrived, in which open spans last for `silent_ns` after the newest
+    /// event. Returns the I/O error of a failed write or map.
+    pub(crate) fn snapshot(&mut self, session: &LiveSession, silent_ns: i64) -> io::Result<Snapshot> {
         if self.is_full() {
             self.settle(session)?;
         }
@@ -337,7 +338,7 @@ impl LiveStore {
             state.settle_old((&mut self.store, &mut self.density), track, now_ns, &open)?;
             self.window_rows -= before.saturating_sub(state.window_len()).min(self.window_rows);
             let rows = open.entry(track).or_default();
-            state.place((&mut self.store, &mut self.density), track, rows, now_ns)?;
+            state.place((&mut self.store, &mut self.density), track, rows, now_ns.saturating_add(silent_ns))?;
         }
         for (track, chart) in self.charts.values_mut() {
             chart.place(&mut self.store, *track, &self.stacks)?;
@@ -355,6 +356,7 @@ impl LiveStore {
             summary.end_ns = if summary.start_ns == i64::MAX { 0 } else { summary.start_ns };
             summary.start_ns = summary.end_ns;
         }
+        summary.end_ns = summary.end_ns.saturating_add(silent_ns);
         summary.sorted_to_ns = Some(summary.end_ns);
         summary.source_bytes = session.counts().bytes;
         let meta = Meta {

@@ -10,8 +10,8 @@
 //!
 //! [`live_store`] writes the rows to a store that is queried while it grows, with names and tracks through
 //! [`arc_cache`]. [`placing`] assigns lanes to spans, [`tracks`] writes those that no longer move, and [`density`]
-//! counts them for the minimap. [`follow`] shows snapshots of a session until it ends; [`spool_folder`] holds the
-//! recorded bytes.
+//! counts them for the minimap. [`follow`] shows snapshots of a session until it ends, with open spans that grow during
+//! [`silence`]; [`spool_folder`] holds the recorded bytes.
 
 mod arc_cache;
 pub(crate) mod arrivals;
@@ -28,6 +28,7 @@ mod placing;
 pub(crate) mod refused_trace;
 pub(crate) mod row_filter;
 pub(crate) mod session;
+mod silence;
 pub(crate) mod source_names;
 pub(crate) mod source_note;
 pub(crate) mod spool_files;

@@ -175,3 +175,42 @@ fn a_pipe_whose_writer_has_ended_is_not_read_at_the_speed_of_its_snapshots() {
     assert!(end.errors.is_empty() && end.unsorted.is_none(), "{:?}", end.errors);
     assert_eq!(std::fs::read(end.spool.path().join("received.spool")).unwrap(), text.as_bytes());
 }
+
+#[test]
+fn a_span_that_is_open_while_its_program_is_silent_grows_until_the_trace_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("hung.json");
+    let mut file = std::fs::File::create(&path).unwrap();
+    let options = options(folder.path(), vec![LiveInput::Input(path.clone().into())]);
+    let stop = options.stop.clone();
+    let writer = std::thread::spawn(move || {
+        let began = Instant::now();
+        file.write_all(b"[\n").unwrap();
+        let mut event = |phase: char, name: &str| {
+            let ts = began.elapsed().as_micros();
+            writeln!(file, r#"{{"ph":"{phase}","pid":1,"tid":1,"name":"{name}","ts":{ts}}},"#).unwrap();
+            ts
+        };
+        for _ in 0..25 {
+            event('i', "step");
+            std::thread::sleep(Duration::from_millis(60));
+        }
+        let hung_us = event('B', "hung");
+        std::thread::sleep(Duration::from_millis(2500));
+        stop.cancel();
+        i64::try_from(hung_us * 1000).unwrap()
+    });
+    let mut kept = Kept::default();
+    follow(&options, &silent(), &mut kept).unwrap();
+    let hung_ns = writer.join().unwrap();
+    let ends: Vec<i64> = kept.snapshots.iter().map(|(snapshot, _)| snapshot.end_ns()).collect();
+    assert_eq!(ends.last(), Some(&hung_ns), "only known times remain: {ends:?}");
+    let (silent, _) = kept.snapshots.iter().max_by_key(|(snapshot, _)| snapshot.end_ns()).unwrap();
+    let shown_ns = silent.end_ns() - hung_ns;
+    assert!((1_000_000_000..4_000_000_000).contains(&shown_ns), "{ends:?}");
+    let longest = (0..silent.store().lane_count()).map(|lane| {
+        let mut cursor = crate::query::cursor::LaneCursor::new(silent.store(), crate::store::LaneIdx(lane));
+        cursor.span(0).map_or(0, |span| span.dur_ns)
+    });
+    assert_eq!(longest.max(), Some(shown_ns.unsigned_abs()));
+}

@@ -75,7 +75,7 @@ fn store_of_parts(
         }
         if added >= every {
             added = 0;
-            let snapshot = live_store.snapshot(&session).unwrap();
+            let snapshot = live_store.snapshot(&session, 0).unwrap();
             assert_eq!(snapshot.store().damaged_in_all(), 0);
         }
         if step == LiveStep::Done {
@@ -83,7 +83,7 @@ fn store_of_parts(
         }
     }
     writer.join().unwrap();
-    (live_store.snapshot(&session).unwrap(), live_store)
+    (live_store.snapshot(&session, 0).unwrap(), live_store)
 }
 
 /// Returns all rows: track, kind and depth of the lane, start, duration, name, category and arguments.
@@ -308,12 +308,12 @@ fn the_work_of_a_snapshot_does_not_grow_with_what_came_before() {
     let session = LiveSession::start(&[], &session_options(), &say).unwrap();
     let before = live_store.store.packed_rows();
     live_store.tracks.iter_mut().for_each(|track| track.is_changed = true);
-    live_store.snapshot(&session).unwrap();
+    live_store.snapshot(&session, 0).unwrap();
     let packed = live_store.store.packed_rows() - before;
     // At most the moving rows, and less than one extent for each of some twelve lanes.
     assert!(packed <= 4096 + 12 * 4096, "{packed} of 240,000 rows");
     let before = live_store.store.packed_rows();
-    live_store.snapshot(&session).unwrap();
+    live_store.snapshot(&session, 0).unwrap();
     assert_eq!(live_store.store.packed_rows(), before, "nothing has changed");
 }
 
@@ -363,15 +363,15 @@ fn late_rows_of_an_idle_track_are_shown_once_after_another_track_fills_the_windo
     let (mut live_store, session) = idle_store();
     [100, 200, 300].into_iter().for_each(|ts_ns| add_row(&mut live_store, 1, ts_ns, RowValue::Instant));
     settle_all(&mut live_store, &session);
-    live_store.snapshot(&session).unwrap();
+    live_store.snapshot(&session, 0).unwrap();
     (1..=5).for_each(|ts_ns| add_row(&mut live_store, 1, ts_ns, RowValue::Instant));
     assert_eq!(live_store.late(), LateRows { apart: 5, ..LateRows::default() });
-    live_store.snapshot(&session).unwrap();
+    live_store.snapshot(&session, 0).unwrap();
     live_store.limits.window_rows = 100;
     (1000..1096).for_each(|ts_ns| add_row(&mut live_store, 2, ts_ns, RowValue::Instant));
     assert!(live_store.is_full());
     live_store.settle(&session).unwrap();
-    let shown = rows(live_store.snapshot(&session).unwrap().store());
+    let shown = rows(live_store.snapshot(&session, 0).unwrap().store());
     let mut starts: Vec<i64> = shown.iter().map(|row| row.3).filter(|&start_ns| start_ns < 1000).collect();
     starts.sort_unstable();
     assert_eq!(starts, [1, 2, 3, 4, 5, 100, 200, 300]);
@@ -392,7 +392,7 @@ fn late_points_have_the_depths_of_late_spans_also_when_these_move_down() {
     add_row(&mut live_store, 1, 20, RowValue::Instant);
     add_row(&mut live_store, 1, 30, RowValue::Flow(LiveFlow { id: 7, point, is_placed: false }));
     let check = |live_store: &mut LiveStore, first_depth: u16| {
-        let shown = rows(live_store.snapshot(&session).unwrap().store());
+        let shown = rows(live_store.snapshot(&session, 0).unwrap().store());
         let late = shown.iter().filter(|row| row.3 < 1000).map(|row| (row.1, row.2, row.3, row.4, &*row.6));
         let flow_point = format!("{:?}", FlowPoint { depth: Some(first_depth), ..point });
         let expected = [
