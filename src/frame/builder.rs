@@ -327,7 +327,7 @@ impl Drawing<'_> {
         let (name, row, dur_ns) = (open.name, open.row.row, open.dur_ns);
         let run = ColumnRun { x0, x1, name, row, dur_ns, wide: true, unfinished: true, torn: true };
         let Colored { full, shown } = self.color_of(&run);
-        let pale = shown.with_opacity(OPEN_END_OPACITY);
+        let pale = shown.with_opacity(shown.0[3].min(OPEN_END_OPACITY));
         parts.rects.push(rect(&run, self.lane.y0, self.lane.y1, pale));
         let is_named = last.is_some_and(|last| last.row == row && self.label(view, last, (full, full)).is_some());
         if shown == full && !is_named {

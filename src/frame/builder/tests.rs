@@ -307,6 +307,13 @@ fn a_span_without_an_end_goes_on_to_the_end_of_the_trace() {
         let last = frame.labels.iter().filter(|label| names.get(label.name).text == "last");
         let last: Vec<bool> = last.map(|label| label.is_unfinished).collect();
         assert_eq!(last, if to_us == 90 { vec![] } else { vec![true] }, "{from_us} to {to_us}");
+        // A search for another span dims the part after the last event of the thread too.
+        let others = Filtered::new(Arc::new(Matcher::new(&snapshot, &Filter::parse("name:work").unwrap())));
+        let frame =
+            build(&snapshot, names, &layout, &view, &tiles, FrameOptions { filtered: Some(&others), ..options });
+        let is_hung = |rect: &&Rect| rect.color.0[..3] == palette.hashed_color("hung").0[..3];
+        let dimmed: Vec<u8> = frame.rects.iter().filter(is_hung).map(|rect| rect.color.0[3]).collect();
+        assert!(!dimmed.is_empty() && dimmed.iter().all(|&opacity| opacity == DIMMED_OPACITY), "{dimmed:?}");
     }
     let hung = lane_of("hung");
     let at_us = |ts_us: i64| row_at(&snapshot, hung, 1000 * ts_us, 0).map(|row| row.row);
