@@ -76,7 +76,7 @@ fn missing_file(sources: &Sources) -> Option<ReadError> {
     sources.files().iter().find_map(|file| match &file.input {
         Input::File(path) => {
             let source = std::fs::metadata(path).err()?;
-            Some(ReadError::Io { path: path.clone(), offset: 0, source })
+            Some(ReadError::inaccessible(path, source))
         }
         Input::Stdin(_) | Input::Fd(_) => None,
     })

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::base::cancel::Cancelled;
 use crate::base::escape::escaped;
 use crate::base::files::FileKind;
+use crate::base::similar::nearest_within;
 
 /// Why a trace, or a chunk of it, is unreadable.
 #[derive(Debug, thiserror::Error)]
@@ -13,6 +14,9 @@ use crate::base::files::FileKind;
 pub enum ReadError {
     #[error("{}: {}", path.display(), io_text(*offset, source))]
     Io { path: PathBuf, offset: u64, source: std::io::Error },
+    /// No file has this path; another one beside it may have a similar name.
+    #[error("{}: no such file: {}", path.display(), missing_advice(similar.as_deref()))]
+    Missing { path: PathBuf, similar: Option<String> },
     #[error("{}: the file is empty", path.display())]
     Empty { path: PathBuf },
     /// The path is not a regular file.
@@ -50,6 +54,28 @@ fn advice_for(kind: FileKind) -> &'static str {
     if kind == FileKind::Folder { ": open the files in it" } else { "" }
 }
 
+fn missing_advice(similar: Option<&str>) -> String {
+    match similar {
+        Some(name) => format!("did you mean {}?", escaped(name)),
+        None => "check the path and the current folder".to_owned(),
+    }
+}
+
+/// Limit for the files that are compared with a missing one.
+const SIMILAR_FILES_MAX: usize = 10_000;
+
+/// Similarity from which names of files are confused: those with the same extension are similar by that alone.
+const FILE_SIMILARITY_MIN: f64 = 0.92;
+
+/// Returns the name in the folder of a missing file that is most similar to its name, if any is similar.
+fn similar_file(path: &Path) -> Option<String> {
+    let wanted = path.file_name()?.to_str()?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let entries = std::fs::read_dir(folder).ok()?.take(SIMILAR_FILES_MAX).flatten();
+    let names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    nearest_within(wanted, names.iter().map(String::as_str), FILE_SIMILARITY_MIN).map(str::to_owned)
+}
+
 /// Returns the problem, with advice if the path is wrong or not accessible.
 fn io_text(offset: u64, error: &std::io::Error) -> String {
     match error.kind() {
@@ -65,10 +91,19 @@ fn lines(errors: &[ReadError]) -> String {
 }
 
 impl ReadError {
+    /// Creates the error of a path that cannot be inspected. Looks for a file with a similar name if none has it.
+    pub(crate) fn inaccessible(path: &Path, source: std::io::Error) -> Self {
+        if source.kind() == ErrorKind::NotFound {
+            return Self::Missing { path: path.to_owned(), similar: similar_file(path) };
+        }
+        Self::Io { path: path.to_owned(), offset: 0, source }
+    }
+
     /// Replaces the path `read` by `named`, for a file that was read in place of another.
     #[must_use]
     pub(crate) fn renamed(mut self, read: &Path, named: &Path) -> Self {
         if let Self::Io { path, .. }
+        | Self::Missing { path, .. }
         | Self::Empty { path }
         | Self::NotAFile { path, .. }
         | Self::TraceInside { path, .. }
@@ -91,7 +126,8 @@ impl ReadError {
     pub(crate) fn offset(&self) -> Option<u64> {
         match self {
             Self::Io { offset, .. } | Self::Malformed { offset, .. } => Some(*offset),
-            Self::Empty { .. }
+            Self::Missing { .. }
+            | Self::Empty { .. }
             | Self::NotAFile { .. }
             | Self::TraceInside { .. }
             | Self::Unrecognised { .. }
@@ -107,6 +143,25 @@ impl ReadError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mistyped_file_means_the_one_with_a_similar_name_beside_it() {
+        let folder = tempfile::tempdir().expect("a folder for temporary files");
+        for name in ["trace.json", "b.json", "capture.pftrace"] {
+            std::fs::write(folder.path().join(name), "").expect("written");
+        }
+        let advice = |name: &str| {
+            let path = folder.path().join(name);
+            let error = ReadError::inaccessible(&path, std::fs::metadata(&path).expect_err("no such file"));
+            error.to_string().rsplit(": ").next().expect("a part").to_owned()
+        };
+        for name in ["trac.json", "Trace.json", "tarce.json", "trace.jsn"] {
+            assert_eq!(advice(name), "did you mean trace.json?", "{name}");
+        }
+        for name in ["a.json", "capture.json", "none/trace.json"] {
+            assert_eq!(advice(name), "check the path and the current folder", "{name}");
+        }
+    }
 
     #[test]
     fn a_missing_file_is_named_without_a_position() {

@@ -45,14 +45,14 @@ impl StoreTarget {
     /// Chooses the destination for the store of a trace.
     ///
     /// # Errors
-    /// Returns [`ReadError::Io`] if a file does not exist.
+    /// Returns [`ReadError::Missing`] if a file does not exist.
     pub(crate) fn choose(sources: &Sources, options: &LoadOptions) -> Result<Self, LoadError> {
         let key = CacheKey::from_sources(sources);
         let key = key.map_err(|(path, source)| {
-            let first = ReadError::Io { path: path.into(), offset: 0, source };
+            let first = ReadError::inaccessible(path, source);
             let missing = sources.files().iter().filter_map(|file| {
                 let source = std::fs::metadata(file.path()).err()?;
-                Some(ReadError::Io { path: file.path().to_owned(), offset: 0, source })
+                Some(ReadError::inaccessible(file.path(), source))
             });
             let errors: Vec<_> = missing.collect();
             if errors.len() > 1 { ReadError::Several { errors } } else { first }

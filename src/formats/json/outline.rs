@@ -38,6 +38,11 @@ impl Outline {
         paths.iter().filter(|path| self.paths.contains(**path)).count()
     }
 
+    /// Returns the keys of the first objects, in order.
+    pub(crate) fn keys(&self) -> &[String] {
+        &self.keys
+    }
+
     /// Returns the first keys, for an error message.
     pub(crate) fn first_keys(&self) -> String {
         self.keys.join(", ")

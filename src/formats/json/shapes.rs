@@ -1,6 +1,9 @@
 //! Typical keys of the supported JSON formats, to name the nearest formats of an unrecognised document.
 
+use std::fmt::Write as _;
+
 use super::outline::Outline;
+use crate::base::similar::nearest as nearest_name;
 
 /// A format, and keys near the start of its documents, as paths of [`Outline`].
 struct JsonShape {
@@ -40,9 +43,25 @@ pub(crate) fn nearest(head: &[u8]) -> String {
     if !best.is_empty() {
         text.push_str("; nearest to ");
         text.push_str(&best.join(" and "));
+    } else if let Some((key, meant, format)) = mistyped_key(&outline) {
+        write!(text, "; `{key}` is similar to `{meant}` of {format}").ok(); // into memory
     }
     text
 }
+
+/// Returns a key of the document, the key of a format that it is similar to, and that format.
+fn mistyped_key(outline: &Outline) -> Option<(&str, &'static str, &'static str)> {
+    outline.keys().iter().find_map(|key| {
+        let named = SHAPES.iter().flat_map(|shape| shape.keys.iter().map(|path| (*path, shape.name)));
+        let outer: Vec<_> =
+            named.filter(|(path, _)| path.len() > SHORT_KEY_LEN && !path.contains(['.', '['])).collect();
+        let meant = nearest_name(key, outer.iter().map(|(path, _)| *path))?;
+        outer.iter().find(|(path, _)| *path == meant && meant != key).map(|(path, name)| (&**key, *path, *name))
+    })
+}
+
+/// Keys up to this length, such as `log`, are similar to many words.
+const SHORT_KEY_LEN: usize = 5;
 
 #[cfg(test)]
 mod tests {
@@ -55,5 +74,9 @@ mod tests {
         let text = nearest(spans);
         assert!(text.ends_with("; nearest to Zipkin (4 of its 5 keys) and Next.js trace (3 of its 5 keys)"), "{text}");
         assert_eq!(nearest(b"no json"), "");
+        let text = nearest(br#"{"traceEvent":[]}"#);
+        assert_eq!(text, ", with the keys traceEvent; `traceEvent` is similar to `traceEvents` of Chrome JSON");
+        let text = nearest(br#"{"version":1,"resourceSpan":[]}"#);
+        assert!(text.ends_with("; `resourceSpan` is similar to `resourceSpans` of OpenTelemetry JSON"), "{text}");
     }
 }
