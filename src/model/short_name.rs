@@ -3,18 +3,32 @@
 use std::borrow::Cow;
 
 /// Shortens the name of a process that is its command line: to the value of Chromium's `--type=`, or else to the
-/// program without its folders. Keeps any other name.
+/// program without its folders, and the script of an interpreter. Keeps any other name.
 #[must_use]
 pub(crate) fn short_name(name: &str) -> Cow<'_, str> {
     let Some(program) = program_of(name) else { return Cow::Borrowed(name) };
     let mut words = name.split_ascii_whitespace();
     match words.find_map(|word| word.strip_prefix("--type=")).filter(|kind| !kind.is_empty()) {
+        Some("gpu-process") => Cow::Borrowed("GPU process"),
         Some(kind) => {
             let (first, rest) = kind.split_at(kind.chars().next().map_or(0, char::len_utf8));
             Cow::Owned(format!("{}{rest}", first.to_uppercase()))
         }
-        None => Cow::Borrowed(program),
+        None => script_of(name).map_or(Cow::Borrowed(program), |script| Cow::Owned(format!("{program} {script}"))),
     }
+}
+
+/// Programs that are named with their script, since many processes have the same interpreter. Their names may end with
+/// a version.
+const INTERPRETERS: [&str; 7] = ["python", "node", "ruby", "perl", "php", "bash", "sh"];
+
+/// Returns the script of an interpreter, without its folders; `None` for another command line, or one with options.
+fn script_of(name: &str) -> Option<&str> {
+    let mut words = name.split_ascii_whitespace();
+    let program = without_folders(words.next()?, &['/']);
+    let base = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let script = words.next().filter(|word| !word.starts_with('-') && word.contains(['/', '.']))?;
+    INTERPRETERS.contains(&base).then(|| without_folders(script, &['/']))
 }
 
 /// Returns the program of a command line without its folders; `None` if the name is not a command line.
@@ -26,7 +40,9 @@ fn program_of(name: &str) -> Option<&str> {
     }
     let mut words = start.split_ascii_whitespace();
     let program = words.next()?;
-    let is_command_line = program.starts_with('/') || words.next().is_some_and(|word| word.starts_with("--"));
+    let is_command_line = program.starts_with('/')
+        || words.next().is_some_and(|word| word.starts_with("--"))
+        || script_of(start).is_some();
     is_command_line.then(|| without_folders(program, &['/']))
 }
 
@@ -65,14 +81,21 @@ mod tests {
     fn a_process_that_is_named_by_its_command_line_gets_a_short_name() {
         for (name, short) in [
             ("/opt/chrome/chrome --type=renderer --lang=en", "Renderer"),
-            ("/opt/chrome/chrome --type=gpu-process", "Gpu-process"),
+            ("/opt/chrome/chrome --type=gpu-process", "GPU process"),
             ("/opt/chrome/chrome --no-sandbox", "chrome"),
             ("chrome --type=utility", "Utility"),
-            ("/usr/bin/python3 /home/me/run.py", "python3"),
+            ("/usr/bin/python3 /home/me/run.py", "python3 run.py"),
+            ("python3 /srv/app/manage.py runserver", "python3 manage.py"),
+            ("python3.12 run.py", "python3.12 run.py"),
+            ("node build/server.js --port 80", "node server.js"),
+            ("/usr/bin/python3 -m http.server", "python3"),
+            ("/bin/sh -c ./run.sh", "sh"),
+            ("node worker", "node worker"),
+            ("sh", "sh"),
             ("/", "/"),
             ("/usr/lib/", "/usr/lib/"),
             ("./server --type=", "server"),
-            (r"C:\Program Files\Google\Chrome\chrome.exe --type=gpu-process", "Gpu-process"),
+            (r"C:\Program Files\Google\Chrome\chrome.exe --type=gpu-process", "GPU process"),
             (r#""C:\Program Files\Google\Chrome\chrome.exe" --no-sandbox"#, "chrome.exe"),
             (r"C:\Program Files\Google\Chrome\chrome.exe --no-sandbox", "chrome.exe"),
             (r"c:\Windows\System32\svchost.EXE", "svchost.EXE"),

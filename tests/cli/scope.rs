@@ -310,7 +310,7 @@ fn a_process_matches_its_command_line_and_the_short_name_in_the_window() {
     let windows = r"C:\Program Files\Google\Chrome\chrome.exe --type=gpu-process";
     let processes = [process(1, "/opt/chrome/chrome --type=renderer"), process(2, windows)];
     fs::write(&file, format!("[{}]", processes.join(","))).expect("written");
-    for name in ["^Renderer$", "type=renderer", "^Gpu-process$", "chrome.exe"] {
+    for name in ["^Renderer$", "type=renderer", "^GPU process$", "chrome.exe"] {
         assert_eq!(run("search", &file, &["--filter", &format!("process:/{name}/")]).done(), "1\n", "{name}");
         assert_eq!(spans(&file, &["--process", name]).len(), 1, "{name}");
         assert_eq!(spans(&file, &["--track", name]).len(), 1, "{name}");
