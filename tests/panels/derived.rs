@@ -103,7 +103,7 @@ fn the_list_fits_a_small_window() {
     let size = vec2(700.0, 450.0);
     session.harness.set_size(size);
     session.harness.run_steps(4);
-    let window = session.harness.get_by_role_and_label(egui::Role::Window, "Derived tracks").rect();
+    let window = session.harness.get_by_role_and_label(egui::Role::Dialog, "Derived tracks").rect();
     let screen = egui::Rect::from_min_size(Pos2::ZERO, size).expand(1.0);
     assert!(screen.contains_rect(window), "{window:?}");
 }

@@ -146,17 +146,17 @@ fn a_filter_of_tracks_that_a_jump_has_cleared_is_one_click_away() {
     session.search("request");
     session.press(Modifiers::NONE, Key::Enter);
     session.until("the span", |session| session.summary().contains("Selected: request"));
-    session.until("what was cleared", |session| session.says("Filter cleared: restore queue"));
+    session.until("what was cleared", |session| session.says("Restore filter queue"));
     assert!(session.says("main 1, unfolded"));
     let other = session.harness.get_by_label("Thread 2, unfolded").rect().center();
     session.right_click(other);
     session.click("Hide the track");
-    session.until("both", |session| session.says("1 hidden track: show") && session.says("Filter cleared: restore"));
+    session.until("both", |session| session.says("1 hidden track: show") && session.says("Restore filter"));
     session.click("1 hidden track: show");
     session.until("the track", |session| session.says("Thread 2, unfolded") && !session.says("hidden track"));
-    session.click("Filter cleared: restore queue");
+    session.click("Restore filter queue");
     session.until("the filter again", |session| !session.says("main 1, unfolded"));
-    assert!(!session.says("Filter cleared"));
+    assert!(!session.says("Restore filter"));
 }
 
 #[test]

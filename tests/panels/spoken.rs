@@ -123,3 +123,35 @@ fn a_table_without_a_row_says_so() {
     session.type_text("nothing is called so");
     session.until("no row", |session| session.says("List: No rows"));
 }
+
+#[test]
+fn preferences_are_a_dialog_with_the_focus_and_named_fields() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.harness.run_steps(3);
+    let focused = |session: &Session| {
+        let nodes = session.harness.root().children_recursive();
+        let mut focused = nodes.filter(|node| node.accesskit_node().is_focused());
+        focused.next().and_then(|node| node.accesskit_node().label().or(node.accesskit_node().value()))
+    };
+    session.click("Filter tracks");
+    session.harness.run_steps(2);
+    let before = focused(&session);
+    session.press(Modifiers::COMMAND, Key::Comma);
+    session.harness.run_steps(3);
+    let dialog = session.harness.get_by_role_and_label(egui::Role::Dialog, "Preferences");
+    let fields = dialog.children_recursive().filter(|node| node.accesskit_node().role() == Role::SpinButton);
+    let names: Vec<_> = fields.filter_map(|node| node.accesskit_node().label()).collect();
+    assert_eq!(names, ["Import memory limit", "Cache size"]);
+    assert_eq!(focused(&session).as_deref(), Some("Preferences"));
+    session.press(Modifiers::NONE, Key::Tab);
+    session.harness.run_steps(2);
+    let focused_within = |session: &Session| {
+        let dialog = session.harness.get_by_role_and_label(egui::Role::Dialog, "Preferences");
+        dialog.children_recursive().any(|node| node.accesskit_node().is_focused())
+    };
+    assert!(focused_within(&session), "{:?}", focused(&session));
+    session.press(Modifiers::NONE, Key::Escape);
+    session.harness.run_steps(3);
+    assert!(session.harness.query_by_role_and_label(egui::Role::Dialog, "Preferences").is_none());
+    assert_eq!(focused(&session), before);
+}

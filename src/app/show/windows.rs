@@ -5,6 +5,7 @@ use egui::Ui;
 use super::STATUS_POINTS;
 use crate::app::state::App;
 use crate::ui::chrome::dialog_outcome::DialogOutcome;
+use crate::ui::chrome::floating_window::FloatingWindow;
 use crate::ui::chrome::{close_dialog, message, progress};
 use crate::ui::command::{AppCommand, Command};
 use crate::ui::command_table::UiState;
@@ -85,17 +86,17 @@ impl App {
         let tab = &mut tabs[*shown_tab];
         let Some(trace) = &tab.trace else { return };
         let timeline = &trace.timeline;
-        in_the_middle("Import issues", ctx).open(&mut shown.losses).default_width(460.0).show(ctx, |ui| {
+        FloatingWindow::resizable("Import issues", 460.0).show(ctx, &mut shown.losses, |ui| {
             commands.extend(losses::list(ui, timeline.snapshot().losses(), timeline.clock(), theme));
         });
-        in_the_middle("Markers", ctx).open(&mut shown.bookmarks).default_width(460.0).show(ctx, |ui| {
+        FloatingWindow::resizable("Markers", 460.0).show(ctx, &mut shown.bookmarks, |ui| {
             commands.extend(bookmarks::show(ui, timeline, theme));
         });
-        in_the_middle("Derived tracks", ctx).open(&mut shown.derived).default_width(460.0).show(ctx, |ui| {
+        FloatingWindow::resizable("Derived tracks", 460.0).show(ctx, &mut shown.derived, |ui| {
             commands.extend(tab.derived.show(ui, timeline, theme));
         });
         if trace.sources.files().len() > 1 {
-            in_the_middle("Files", ctx).open(&mut shown.sources).default_width(600.0).show(ctx, |ui| {
+            FloatingWindow::resizable("Files", 600.0).show(ctx, &mut shown.sources, |ui| {
                 commands.extend(tab.sources.show(ui, &trace.sources, timeline, theme));
             });
         }
@@ -106,13 +107,13 @@ impl App {
         let Self { preferences: chosen, shown, theme, .. } = self;
         let sizes = Sizes { memory_bytes: chosen.memory_bytes, cache_bytes: chosen.cache_bytes };
         let toggles = (chosen.second_start, chosen.csv_safe);
-        in_the_middle("Preferences", ctx).open(&mut shown.preferences).resizable(false).show(ctx, |ui| {
+        FloatingWindow::fitted("Preferences").show(ctx, &mut shown.preferences, |ui| {
             commands.extend(preferences::show(ui, state, sizes, toggles, &chosen.source_folders, theme));
         });
-        in_the_middle("Keys", ctx).open(&mut shown.keys).resizable(false).show(ctx, |ui| {
+        FloatingWindow::fitted("Keys").show(ctx, &mut shown.keys, |ui| {
             keys::show(ui, theme);
         });
-        in_the_middle("About Longspan", ctx).open(&mut shown.about).resizable(false).show(ctx, |ui| {
+        FloatingWindow::fitted("About Longspan").show(ctx, &mut shown.about, |ui| {
             commands.extend(about::show(ui, &self.adapter, theme));
         });
     }
@@ -147,14 +148,4 @@ impl App {
             }
         }
     }
-}
-
-/// Creates a window in the middle, until the user drags it away.
-fn in_the_middle(title: &'static str, ctx: &egui::Context) -> egui::Window<'static> {
-    let middle = ctx.content_rect().center();
-    let heading = egui::RichText::new(title).size(15.0).strong();
-    let window = egui::Window::new(heading).id(egui::Id::unique(("window", title)));
-    // Higher than its initial height, so that its content scrolls only at the edge of the screen.
-    let window = window.default_height(ctx.content_rect().height());
-    window.pivot(egui::Align2::CENTER_CENTER).default_pos(middle).collapsible(false)
 }

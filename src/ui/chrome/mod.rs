@@ -5,6 +5,7 @@ mod color_key;
 pub(crate) mod command_palette;
 pub(crate) mod dialog_outcome;
 pub(crate) mod file_picker;
+pub(crate) mod floating_window;
 pub(crate) mod go_to_time;
 pub(crate) mod live_badge;
 pub(crate) mod menu_bar;

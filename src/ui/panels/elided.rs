@@ -19,7 +19,11 @@ pub(super) const LABEL_SEPARATOR: &str = "  ·  ";
 
 /// Returns the part of a text that fits in `points`.
 pub(super) fn elided<'t>(painter: &Painter, text: &'t str, points: f32, font: &FontId) -> Cow<'t, str> {
-    painter.fonts_mut(|fonts| elide(text, points, |letter| letter_width(fonts, font, letter)))
+    let elided = |points| painter.fonts_mut(|fonts| elide(text, points, |letter| letter_width(fonts, font, letter)));
+    let cut = elided(points);
+    let width = painter.layout_no_wrap(cut.to_string(), font.clone(), egui::Color32::PLACEHOLDER).size().x;
+    // Kerning may make a text wider than the sum of its letters, by about the same part everywhere.
+    if width > points && cut.chars().count() > 1 { elided(points * points / width) } else { cut }
 }
 
 /// Shortens a text. Of a label of two parts, each keeps its share of the room, so that the separator stays.

@@ -34,9 +34,11 @@ pub(crate) fn show(
     let mut commands = Vec::new();
     // Sentences stay on one line, so the window is as wide as the longest.
     ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Extend);
-    ScrollArea::vertical().max_height(ui.ctx().content_rect().height() - 120.0).show(ui, |ui| {
+    let is_narrow = ui.ctx().content_rect().width() < TWO_COLUMNS_POINTS;
+    // The scroll bar is at the edge of the window, also where the window was wider before.
+    let area = ScrollArea::vertical().auto_shrink([!is_narrow, true]);
+    area.max_height(ui.ctx().content_rect().height() - 120.0).show(ui, |ui| {
         // One grid aligns all choices in one column.
-        let is_narrow = ui.ctx().content_rect().width() < TWO_COLUMNS_POINTS;
         Grid::new("preferences").num_columns(if is_narrow { 1 } else { 2 }).spacing([20.0, 8.0]).show(ui, |ui| {
             let lines = &mut Lines { ui, theme, commands: &mut commands, is_narrow };
             lines.begin("Appearance");
@@ -171,19 +173,23 @@ fn show_imports(lines: &mut Lines, sizes: Sizes, second_start: SecondStart) {
     let why = "By a double click in a file manager, or from the command line";
     let title = "Traces from other programs";
     lines.choose((title, why), second_start, &starts, |chosen| Command::Setting(SettingCommand::SecondStart(chosen)));
-    let size = |ui: &mut Ui, bytes: u64, unit: u64, suffix: &str, least: u64| {
+    let size = |ui: &mut Ui, title: &str, bytes: u64, (unit, suffix): (u64, &str), least: u64| {
         let mut units = bytes / unit;
         let value = DragValue::new(&mut units).suffix(suffix).range(least..=1 << 20).speed(1.0);
-        ui.add(value).on_hover_text("Drag, or click to type").changed().then_some(units * unit)
+        let response = ui.add(value).on_hover_text("Drag, or click to type");
+        spoken::name(&response, title);
+        response.changed().then_some(units * unit)
     };
     let why = "Shared by concurrent imports; more speeds up disordered traces";
-    lines.add("Import memory limit", why, |ui| {
-        let memory_bytes = size(ui, sizes.memory_bytes, MIB, " MiB", MEMORY_MIB_MIN)?;
+    let title = "Import memory limit";
+    lines.add(title, why, |ui| {
+        let memory_bytes = size(ui, title, sizes.memory_bytes, (MIB, " MiB"), MEMORY_MIB_MIN)?;
         Some(Command::Setting(SettingCommand::Sizes(Sizes { memory_bytes, ..sizes })))
     });
     let why = "Sorted traces that open at once (least recently used go first)";
-    lines.add("Cache size", why, |ui| {
-        let cache_bytes = size(ui, sizes.cache_bytes, GIB, " GiB", 0)?;
+    let title = "Cache size";
+    lines.add(title, why, |ui| {
+        let cache_bytes = size(ui, title, sizes.cache_bytes, (GIB, " GiB"), 0)?;
         Some(Command::Setting(SettingCommand::Sizes(Sizes { cache_bytes, ..sizes })))
     });
 }

@@ -17,13 +17,13 @@ pub(super) fn show(timeline: &Timeline, ui: &mut Ui, rect: Rect) -> Option<Comma
         0 => None,
         count => {
             let hint = if count == 1 { "Shows it again" } else { "Shows them again" };
-            Some((format!("{}: show", counted(count, "hidden track")), hint, RowCommand::ShowHidden))
+            Some((format!("{}: show", counted(count, "hidden track")), hint.to_owned(), RowCommand::ShowHidden))
         }
     };
     let cleared = (!cleared.is_empty()).then(|| {
-        let text = format!("Filter cleared: restore {}", on_screen(&shown(cleared)));
-        let hint = "The span was on a track that the filter left out";
-        (text, hint, RowCommand::Filter(cleared.to_owned()))
+        let filter = on_screen(&shown(cleared)).into_owned();
+        let hint = format!("Restores the filter {filter}, which left out the track of the span");
+        (format!("Restore filter {filter}"), hint, RowCommand::Filter(cleared.to_owned()))
     });
     if hidden.is_none() && cleared.is_none() {
         return None;

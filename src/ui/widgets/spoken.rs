@@ -1,4 +1,5 @@
-//! Accessibility facts beyond names: live announcements, the subject of a choice, whether an entry is checked.
+//! Accessibility facts that widgets lack: names of fields, live announcements, the subject of a choice, whether an
+//! entry is checked.
 
 use egui::accesskit::{Live, Role, Toggled};
 use egui::{Id, Rect, Response, Sense, Ui, WidgetInfo, vec2};
@@ -15,6 +16,11 @@ pub(crate) fn say(ui: &Ui, id: Id, at: egui::Pos2, text: impl Fn() -> String) {
     let response = ui.interact(Rect::from_min_size(at, vec2(1.0, 1.0)), id, Sense::empty());
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, text()));
     announce(&response);
+}
+
+/// Sets the name of a field whose label is another widget.
+pub(crate) fn name(response: &Response, name: &str) {
+    response.ctx.accesskit_node_builder(response.id, |node| node.set_label(name));
 }
 
 /// Sets the subject of a choice.
