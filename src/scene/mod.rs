@@ -21,6 +21,7 @@ pub(crate) mod instant_shapes;
 pub(crate) mod labels;
 pub(crate) mod minimap;
 pub(crate) mod motion;
+pub(crate) mod natural_order;
 pub(crate) mod palette;
 pub(crate) mod pick;
 pub(crate) mod rects;

@@ -12,6 +12,7 @@ use crate::model::TrackIdx;
 use crate::query::Snapshot;
 use crate::query::track_groups::GroupId;
 use crate::scene::custom_groups::CustomGroupId;
+use crate::scene::natural_order::{NamePiece, natural_key};
 use crate::scene::rows::{RowSection, TrackRows};
 use crate::scene::titles::{group_title, is_of_parent, process_title, title_below};
 
@@ -76,18 +77,18 @@ fn sort_by_name(snapshot: &Snapshot, custom_sections: &CustomSections, tracks: &
         }
         RowSection::Process(process) => process_title(&processes[process.index()]),
     };
-    let keys: FxHashMap<RowSection, Vec<Piece>> =
-        tracks.iter().map(|track| (track.rows.section(), pieces(&title_of(track.rows.section())))).collect();
+    let keys: FxHashMap<RowSection, Vec<NamePiece>> =
+        tracks.iter().map(|track| (track.rows.section(), natural_key(&title_of(track.rows.section())))).collect();
     let groups = snapshot.groups().iter();
-    let group_keys: FxHashMap<GroupId, Rc<[Piece]>> =
-        groups.map(|group| (group.id, pieces(&group_title(snapshot, group)).into())).collect();
+    let group_keys: FxHashMap<GroupId, Rc<[NamePiece]>> =
+        groups.map(|group| (group.id, natural_key(&group_title(snapshot, group)).into())).collect();
     tracks.sort_by_cached_key(|track| {
         let section = track.rows.section();
         let units = units_of(snapshot, track).into_iter().map(|unit| match unit {
             OrderedUnit::Group(group) => (true, group_keys.get(&group).cloned(), unit),
             OrderedUnit::Thread(_) => {
                 let (is_of_parent, title) = title_among_siblings(snapshot, track);
-                (!is_of_parent, Some(pieces(&title).into()), unit)
+                (!is_of_parent, Some(natural_key(&title).into()), unit)
             }
         });
         // The parent's own events are above the rest of a group.
@@ -152,42 +153,4 @@ fn units_of(snapshot: &Snapshot, track: &Candidate) -> Units {
     units.extend(groups.map(|group| OrderedUnit::Group(group.id)));
     units.reverse();
     units
-}
-
-/// A part of a name: numbers sort before letters and by value, so `worker 9` comes before `worker 10`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Piece {
-    Number(u128),
-    Text(String),
-}
-
-fn pieces(name: &str) -> Vec<Piece> {
-    let mut pieces = Vec::new();
-    let mut rest = name;
-    while let Some(first) = rest.chars().next() {
-        let is_number = first.is_ascii_digit();
-        let end = rest.find(|letter: char| letter.is_ascii_digit() != is_number).unwrap_or(rest.len());
-        let (piece, tail) = rest.split_at(end);
-        // A number beyond 38 digits is ordered as text.
-        let number = piece.parse().ok().filter(|_| is_number);
-        pieces.push(number.map_or_else(|| Piece::Text(piece.to_lowercase()), Piece::Number));
-        rest = tail;
-    }
-    pieces
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_in_names_are_ordered_by_value_and_case_does_not_count() {
-        let mut names =
-            ["worker 10", "Worker 9", "main", "worker 9a", "7", "x99999999999999999999999999999999999999999"];
-        names.sort_by_key(|name| pieces(name));
-        assert_eq!(
-            names,
-            ["7", "main", "Worker 9", "worker 9a", "worker 10", "x99999999999999999999999999999999999999999"]
-        );
-    }
 }

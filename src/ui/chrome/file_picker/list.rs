@@ -7,6 +7,7 @@ use egui::{Align2, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, WidgetIn
 
 use crate::base::time::ago_text;
 use crate::scene::labels::shown;
+use crate::scene::natural_order::natural_key;
 use crate::ui::chrome::progress::bytes_text;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::{marks, spoken};
@@ -97,7 +98,7 @@ impl FolderList {
 
     fn sort(&mut self) {
         let (column, is_reversed) = (self.column, self.is_reversed);
-        let by_name = |entry: &FolderEntry| (entry.name.to_lowercase(), entry.name.clone());
+        let by_name = |entry: &FolderEntry| (natural_key(&entry.name), entry.name.clone());
         // Names are unique, so the order does not depend on the previous one.
         self.entries.sort_by_cached_key(by_name);
         self.entries.sort_by(|one, other| {
@@ -266,6 +267,17 @@ mod tests {
         assert_eq!(names(&list)[2..], ["b.json", "A.json", "a.json"]);
         list.sort_by(EntryColumn::Modified);
         assert_eq!(names(&list), ["Zoo", "attic", "b.json", "A.json", "a.json"]);
+    }
+
+    #[test]
+    fn numbered_files_are_in_the_order_of_their_numbers() {
+        let entries = ["trace 10.json", "trace 2.json", "Trace 1.json"].map(|name| FolderEntry {
+            is_file: true,
+            name: name.to_owned(),
+            bytes: 1,
+            modified_s: None,
+        });
+        assert_eq!(names(&FolderList::new(entries.to_vec())), ["Trace 1.json", "trace 2.json", "trace 10.json"]);
     }
 
     #[test]
