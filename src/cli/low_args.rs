@@ -246,8 +246,8 @@ pub(super) struct LowSpans {
 pub(super) struct LowStats {
     #[command(flatten)]
     pub(crate) subject: LowStatsOf,
-    /// Group by name, category, thread, process, two of these such as name,thread, or the value of an
-    /// argument, such as arg:url, with keys as in --filter
+    /// Group by name, category, thread, process, a name or category with a thread or process such as name,thread, or
+    /// the value of an argument, such as arg:url, with keys as in --filter
     #[arg(long, value_name = "KEYS", default_value = "name")]
     pub(crate) by: GroupBy,
     #[command(flatten)]
