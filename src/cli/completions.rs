@@ -30,6 +30,7 @@ fn script(shell: Shell) -> String {
     let mut script = String::from_utf8_lossy(&script).into_owned();
     match shell {
         Shell::Zsh => for_zsh(&script),
+        Shell::Bash => for_bash(&script),
         Shell::Fish => {
             add_values(&command, &mut script);
             script
@@ -46,6 +47,24 @@ fn for_zsh(script: &str) -> String {
         .replace("\":: :_longspan_commands\"", &format!("\":: :{choices}\""))
         .replacen("case $line[1] in\n", "case $line[1] in\n(*[./]*) _files ;;\n", 1)
         .replace("\n'*::", "\n'*:")
+}
+
+/// Completes files in the script for bash after a command that has only options: they are offered after a dash. Without
+/// a completion of the script, bash offers files.
+fn for_bash(script: &str) -> String {
+    const OFFER: &str = "            COMPREPLY=( $(compgen -W \"${opts}\" -- \"${cur}\") )";
+    let mut has_options_only = false;
+    let lines = script.lines().map(|line| {
+        if let Some(words) = line.trim_start().strip_prefix("opts=\"").and_then(|words| words.strip_suffix('"')) {
+            has_options_only = !words.is_empty() && words.split(' ').all(|word| word.starts_with('-'));
+        }
+        match line.split_once(" || ${COMP_CWORD} -eq ") {
+            Some((dash, _)) if has_options_only => format!("{dash} ]] ; then\n"),
+            None if has_options_only && line == OFFER => "            COMPREPLY=()\n".to_owned(),
+            _ => format!("{line}\n"),
+        }
+    });
+    lines.collect()
 }
 
 /// Removes the terminators of values: nobody can type them, and the script for zsh would contain them.
@@ -90,6 +109,36 @@ mod tests {
         assert!(!root.contains("\n'::") && !root.contains("\n'*::"), "a positional before the command: {root}");
         assert!(commands.contains("case $line[1] in\n(*[./]*) _files ;;\n            (demo)"), "{commands}");
         assert!(commands.contains("\n'*:files -- ") && !commands.contains("\n'*::"), "{commands}");
+    }
+
+    /// Runs the script with these words on the command line, of which the last is completed.
+    fn bash_offers(words: &[&str]) -> Vec<String> {
+        let (line, last) = (words.join("' '"), words.len() - 1);
+        let call = format!(
+            "COMP_WORDS=('{line}'); COMP_CWORD={last}; COMPREPLY=()\n_longspan longspan '{}' '{}'\nprintf '%s\\n' \"${{COMPREPLY[@]}}\"",
+            words[last],
+            words[last - 1]
+        );
+        let shell = std::process::Command::new("bash").arg("-c").arg(script(Shell::Bash) + &call).output();
+        let output = shell.expect("bash");
+        String::from_utf8(output.stdout)
+            .expect("text")
+            .lines()
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect()
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn bash_offers_files_after_a_command_and_options_after_a_dash() {
+        assert!(bash_offers(&["longspan", ""]).contains(&"stats".to_owned()));
+        assert_eq!(bash_offers(&["longspan", "stats", ""]), [] as [&str; 0]);
+        assert_eq!(bash_offers(&["longspan", "stats", "trace.json", ""]), [] as [&str; 0]);
+        assert!(bash_offers(&["longspan", "stats", "trace.json", "--b"]).contains(&"--by".to_owned()));
+        assert!(bash_offers(&["longspan", "stats", "--samples", ""]).contains(&"module".to_owned()));
+        assert!(bash_offers(&["longspan", "cache", ""]).contains(&"list".to_owned()));
+        assert!(bash_offers(&["longspan", "completions", ""]).contains(&"zsh".to_owned()));
     }
 
     #[test]
