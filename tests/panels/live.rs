@@ -112,6 +112,20 @@ fn the_badge_says_what_comes_and_pause_stops_the_picture_and_not_the_recording()
 }
 
 #[test]
+fn answers_of_a_live_trace_are_those_so_far_and_their_command_says_that_it_may_differ() {
+    let (mut written, mut session) = Written::followed();
+    session.give("Statistics");
+    session.until("the statistics", |session| session.says("of the trace so far") && session.says("exact so far"));
+    assert!(!session.says("Label: of the whole trace"), "{:?}", session.node_texts());
+    session.click("Copy as command");
+    session.until("the note", |session| session.says("the command reads what is there when it runs"));
+    written.add(10);
+    session.until("more spans", |session| session.says("20 spans") && session.says("exact so far"));
+    session.click("Stop");
+    session.until("it is sorted", |session| session.says("Label: of the whole trace") && !session.says("so far"));
+}
+
+#[test]
 fn the_view_follows_until_it_is_moved_and_space_brings_it_back() {
     let (mut written, mut session) = Written::followed();
     session.press(Modifiers::NONE, Key::Plus);
@@ -232,7 +246,7 @@ fn a_list_of_spans_stays_where_it_was_scrolled_to_while_the_trace_grows() {
     session.until("more spans", |session| session.says("500 spans"));
     session.press(Modifiers::COMMAND, Key::L);
     session.click("By time");
-    session.until("the rows", |session| session.says("500 of the whole trace") && !rows(session).is_empty());
+    session.until("the rows", |session| session.says("500 of the trace so far") && !rows(session).is_empty());
     let first = rows(&session)[0].clone();
     session.click(&first);
     session.press(Modifiers::NONE, Key::PageDown);
@@ -242,7 +256,7 @@ fn a_list_of_spans_stays_where_it_was_scrolled_to_while_the_trace_grows() {
     written.add(100);
     session.until("more rows", |session| {
         assert_eq!(rows(session), shown, "the rows in view stay");
-        session.says("600 of the whole trace")
+        session.says("600 of the trace so far")
     });
     session.harness.run_steps(5);
     assert_eq!(rows(&session), shown);

@@ -47,13 +47,20 @@ impl App {
         let snapshot = trace.timeline.snapshot();
         let scope = tab.panels.scope_of(dock_tab).unwrap_or_else(|| trace.timeline.scope());
         let text = line.text(&trace.sources, snapshot, scope, tab.panels.symbol_folders(snapshot));
-        let changed = trace.files.stamps.first_changed().map(|path| shown(&path.to_string_lossy()).into_owned());
+        let changed = if trace.timeline.is_live() {
+            Some(
+                "The trace goes on: the command reads what is there when it runs, so its numbers may differ."
+                    .to_owned(),
+            )
+        } else {
+            trace.files.stamps.first_changed().map(|path| {
+                let path = shown(&path.to_string_lossy()).into_owned();
+                format!("{path} has changed since it was opened, and the command reads it as it is now.")
+            })
+        };
         match &text {
             Ok(_) => {
                 let omits = "The copied command prints all rows: it has no option for the filter field.";
-                let changed = changed.map(|path| {
-                    format!("{path} has changed since it was opened, and the command reads it as it is now.")
-                });
                 let notes = line.omits_words.then(|| omits.to_owned()).into_iter().chain(changed);
                 let note = notes.collect::<Vec<_>>().join(" ");
                 let copied = "The command is copied: paste it into a terminal.";

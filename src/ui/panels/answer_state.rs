@@ -2,10 +2,10 @@
 
 use egui::{Color32, Label, ProgressBar, RichText, Ui};
 
+use super::dock_panel::PanelView;
 use super::elided::tip;
 use crate::base::progress::Progress;
 use crate::base::time::counted;
-use crate::query::Snapshot;
 use crate::scene::labels::{shorten_label, shown};
 use crate::ui::theme::Theme;
 use crate::ui::widgets::letters::text_width;
@@ -66,7 +66,7 @@ pub(super) fn show_folded(ui: &mut Ui, folded: u64, theme: &Theme) {
 }
 
 /// Shows the exactness of a complete answer, in the rest of the line.
-pub(super) fn show_exactness(ui: &mut Ui, exactness: Exactness, snapshot: &Snapshot, theme: &Theme) {
+pub(super) fn show_exactness(ui: &mut Ui, exactness: Exactness, view: &PanelView<'_>) {
     let (text, hint) = match exactness {
         Exactness::Exact => ("exact", "Every row is counted"),
         Exactness::ExactPaths => (
@@ -81,11 +81,17 @@ pub(super) fn show_exactness(ui: &mut Ui, exactness: Exactness, snapshot: &Snaps
              sketches: they are off by one part in 32 at most.",
         ),
     };
-    // A live trace is sorted up to its newest event.
-    let summary = snapshot.summary();
-    let is_preview = summary.sorted_to_ns.is_some_and(|sorted_to_ns| sorted_to_ns < summary.end_ns);
-    let text = if is_preview { format!("{text}, of the sorted part only") } else { text.to_owned() };
-    show_cut(ui, &text, theme.weak_text, hint);
+    let summary = view.snapshot().summary();
+    // A live trace is sorted up to its newest event, but more will come.
+    let (text, hint) = if view.timeline.is_live() {
+        let of_live = "The trace goes on: what has arrived is counted, and unfinished spans up to now.";
+        (format!("{text} so far"), format!("{hint}\n{of_live}"))
+    } else if summary.sorted_to_ns.is_some_and(|sorted_to_ns| sorted_to_ns < summary.end_ns) {
+        (format!("{text}, of the sorted part only"), hint.to_owned())
+    } else {
+        (text.to_owned(), hint.to_owned())
+    };
+    show_cut(ui, &text, view.context.theme.weak_text, &hint);
 }
 
 /// Shows a text in the rest of the line. One tooltip has the hint, and the whole text if that is cut.

@@ -87,7 +87,7 @@ impl CountersPanel {
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 commands.extend(close_button(ui, Panel::Counters));
                 if progress.is_none() && self.is_current(scope) {
-                    show_exactness(ui, Exactness::Exact, view.snapshot(), theme);
+                    show_exactness(ui, Exactness::Exact, view);
                 }
                 let text = view.unfiltered_title(view.spare_points(ui, TITLE_POINTS));
                 ui.add(egui::Label::new(RichText::new(text).color(theme.weak_text)).truncate());

@@ -83,6 +83,7 @@ impl<'a> PanelView<'a> {
         let letters = SCOPE_LETTERS + spare_points.max(0.0) / LETTER_POINTS;
         match self.pinned {
             Some(title) => format!("{}, pinned", short_scope(title, letters)),
+            None if scope.is_whole() && self.timeline.is_live() => "of the trace so far".to_owned(),
             None => scope.title(self.snapshot().axis_unit()),
         }
     }

@@ -213,7 +213,7 @@ impl SamplesPanel {
             let folded = self.answer.as_ref().and_then(|answer| Some(answer.calls.as_ref()?.folded)).unwrap_or(0);
             show_folded(ui, folded, theme);
             if progress.is_none() && self.is_current(scope) && !self.is_stopped && folded == 0 {
-                show_exactness(ui, Exactness::Exact, view.snapshot(), theme);
+                show_exactness(ui, Exactness::Exact, view);
             }
         });
     }

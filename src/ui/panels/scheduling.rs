@@ -122,7 +122,7 @@ impl SchedulingPanel {
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 commands.extend(close_button(ui, Panel::Scheduling));
                 if progress.is_none() && self.is_current(scope) {
-                    show_exactness(ui, Exactness::Exact, view.snapshot(), theme);
+                    show_exactness(ui, Exactness::Exact, view);
                 }
                 if ui.max_rect().width() >= NARROW_POINTS {
                     let text = view.unfiltered_title(view.spare_points(ui, TITLE_POINTS));

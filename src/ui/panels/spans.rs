@@ -168,7 +168,7 @@ impl SpansPanel {
     }
 
     fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
-        let (theme, snapshot) = (view.context.theme, view.snapshot());
+        let theme = view.context.theme;
         let kind = if self.is_by_time() { QuestionKind::Spans } else { QuestionKind::Longest };
         let progress = self.asked.progress((view.progress)(kind));
         let is_current = self.is_current(view.scope());
@@ -188,7 +188,7 @@ impl SpansPanel {
                 if let Some(error) = &self.page_error {
                     error_label(ui, error, theme);
                 } else if progress.is_none() && is_current {
-                    show_exactness(ui, Exactness::Exact, snapshot, theme);
+                    show_exactness(ui, Exactness::Exact, view);
                 }
                 let title = view.scope_title(view.spare_points(ui, TITLE_POINTS));
                 let text = format!("{} {title}", self.count_text(progress.is_some()));

@@ -279,7 +279,7 @@ impl StatisticsPanel {
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 commands.extend(close_button(ui, Panel::Statistics));
                 if progress.is_none() && self.rows.is_current() && !self.is_stopped {
-                    show_exactness(ui, self.exactness(), snapshot, theme);
+                    show_exactness(ui, self.exactness(), view);
                 }
             });
         });

@@ -240,7 +240,7 @@ impl FlamePanel {
             let is_exact = self.answer.as_ref().is_some_and(|answer| answer.paths.is_exact());
             if progress.is_none() && folded == 0 && is_exact && self.is_current(scope) && !self.is_stopped {
                 let exactness = if self.samples { Exactness::Exact } else { Exactness::ExactPaths };
-                show_exactness(ui, exactness, snapshot, theme);
+                show_exactness(ui, exactness, view);
             }
         });
     }

@@ -181,7 +181,7 @@ impl HeatMapPanel {
                 if map.blur_ns > 0 || map.estimated_by > 1 {
                     show_inexactness(ui, &map, theme);
                 } else if progress.is_none() && self.asked.stopped().is_none() {
-                    show_exactness(ui, Exactness::Exact, view.snapshot(), theme);
+                    show_exactness(ui, Exactness::Exact, view);
                 }
                 ui.add(Label::new(RichText::new(counted_text(&map)).color(theme.text)).truncate());
             }
