@@ -4,7 +4,7 @@
 use super::messages::say;
 use super::scope::ScopeArgs;
 use crate::query::Snapshot;
-use crate::query::mistyped_key::mistyped_key;
+use crate::query::mistyped_key::filter_hint;
 
 /// Says why there are no spans.
 pub(super) fn say_no_spans(snapshot: &Snapshot, scope: &ScopeArgs) {
@@ -15,7 +15,7 @@ pub(super) fn say_no_spans(snapshot: &Snapshot, scope: &ScopeArgs) {
             "this trace has {samples} samples and no spans: `longspan stats` adds them up by function, `longspan flame` \
              by path, `longspan dump` lists them"
         )),
-        _ => say(nothing_of("spans", scope)),
+        _ => say(nothing_of("spans", snapshot, scope)),
     }
 }
 
@@ -24,7 +24,7 @@ pub(super) fn say_no_counters(snapshot: &Snapshot, scope: &ScopeArgs) {
     if snapshot.summary().counters == 0 {
         say("this trace has no counters");
     } else {
-        say(nothing_of("counters", scope));
+        say(nothing_of("counters", snapshot, scope));
     }
 }
 
@@ -33,21 +33,21 @@ pub(super) fn say_no_samples(snapshot: &Snapshot, scope: &ScopeArgs) {
     if snapshot.summary().samples == 0 {
         say("this trace has no samples: record with perf, samply or another sampling profiler");
     } else {
-        say(nothing_of("samples", scope));
+        say(nothing_of("samples", snapshot, scope));
     }
 }
 
 /// Says that no row matches the scope.
-pub(super) fn say_no_rows(scope: &ScopeArgs) {
-    say(nothing_of("rows", scope));
+pub(super) fn say_no_rows(snapshot: &Snapshot, scope: &ScopeArgs) {
+    say(nothing_of("rows", snapshot, scope));
 }
 
 /// Returns a sentence with the options that leave nothing.
-fn nothing_of(things: &str, scope: &ScopeArgs) -> String {
+fn nothing_of(things: &str, snapshot: &Snapshot, scope: &ScopeArgs) -> String {
     match scope.options() {
         options if options.is_empty() => format!("no {things} in this part"),
         options => {
-            let hint = mistyped_key(&scope.filter).map(|hint| format!("; {hint}")).unwrap_or_default();
+            let hint = filter_hint(snapshot, &scope.filter).map(|hint| format!("; {hint}")).unwrap_or_default();
             format!("no {things} in this part: none matches {}{hint}", options.join(" and "))
         }
     }

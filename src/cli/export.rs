@@ -53,7 +53,7 @@ fn write_once(wanted: &Export, how: &Load) -> Result<(), CliError> {
     if written.spans == 0 && matches!(wanted.format, ExportFormat::Csv { .. }) {
         say_no_spans(&snapshot, &wanted.scope);
     } else if counts(&written).iter().all(|&(count, _)| count == 0) && !wanted.scope.options().is_empty() {
-        say_no_rows(&wanted.scope);
+        say_no_rows(&snapshot, &wanted.scope);
     }
     Ok(())
 }

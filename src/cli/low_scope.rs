@@ -15,7 +15,8 @@ pub(super) struct LowScope {
     /// End of the time range, which is exclusive; written like --from
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(crate) to: Option<TypedTime>,
-    /// Only tracks whose name, process name or id contains a match of this regular expression
+    /// Only tracks whose name, process name or id contains a match of this regular expression, or the tracks that
+    /// `dump` numbers so: '#17' or '#17,#18'
     #[arg(long, value_name = "RE", allow_hyphen_values = true)]
     pub(crate) track: Option<String>,
     /// Only processes whose name contains a match of this regular expression, or whose whole id matches
@@ -40,7 +41,7 @@ Only rows that match all terms of a filter, such as 'dur>1ms cat:io in:RunTask -
   name:read  track:worker               the same as `read` and `thread:worker`
   cat:io  thread:worker  process:db     category, track or thread id, process or its id contains it
   dur>1ms  dur<=2s  dur=0               the duration
-  start>=1.5s  start<2s                 the start, a time of the trace's clock
+  start>=1.5s  start<+2s                the start; with a plus, after the first event
   arg.url=/index.html  arg.url:index    an argument equals it, or contains it
   arg.a.b=1  arg.\"a b\"=1               the key `a.b`, or `b` in `a`; quotes keep blanks and dots
   in:RunTask  in:/^Run/                 a span of that name is open above it when it starts

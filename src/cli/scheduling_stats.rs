@@ -37,7 +37,7 @@ pub(super) fn print(
     if !scheduling.is_in_trace {
         say(format_args!("this trace has no scheduling data: record sched_switch with ftrace, perf sched or Perfetto"));
     } else if scheduling.rows(kind).is_empty() {
-        say_no_rows(scope_args);
+        say_no_rows(snapshot, scope_args);
     }
     let sorted_by = match kind {
         ScheduledKind::Cpus => (SchedulingColumn::Name, true),

@@ -5,11 +5,12 @@ use regex::Regex;
 use super::error::CliError;
 use super::messages::{counted, say};
 use crate::base::typed_time::TypedTime;
-use crate::model::{TrackKind, TrackSet};
+use crate::model::{TrackIdx, TrackKind, TrackSet};
 use crate::query::Snapshot;
 use crate::query::filter::{Filter, Term, Test, TextTest};
 use crate::query::matcher::Matcher;
 use crate::query::scope::{Scope, TrackChoice};
+use crate::query::track_number::track_number;
 
 /// A time range of a trace; `None` leaves that side open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -67,7 +68,7 @@ impl ScopeArgs {
 
     /// Returns the given options, with their values where they are short.
     pub(super) fn options(&self) -> Vec<String> {
-        let TrackChoice { track, process, thread, kinds } = &self.tracks;
+        let TrackChoice { track, numbered, process, thread, kinds } = &self.tracks;
         let text = |option: &str, expression: &Option<Regex>| Some(format!("{option} {}", expression.as_ref()?));
         let bound = |option: &str, time: Option<TypedTime>| time.map(|_| option.to_owned());
         let has_filter = self.filter.terms.len() > usize::from(self.name.is_some()) + self.query_terms;
@@ -75,6 +76,7 @@ impl ScopeArgs {
             bound("--from", self.range.from),
             bound("--to", self.range.to),
             text("--track", track),
+            numbers_text(numbered).map(|numbers| format!("--track {numbers}")),
             text("--process", process),
             text("--thread", thread),
             kinds_text(kinds).map(|kinds| format!("--kind {kinds}")),
@@ -101,8 +103,11 @@ impl ScopeArgs {
         }
         let scope = Scope::from_range(from_ns, to_ns).matching(Matcher::new(snapshot, &self.filter));
         let scope = scope.on_tracks(snapshot, &self.tracks);
+        let tracks = snapshot.tracks().tracks.len();
         if scope.tracks.is_empty() {
             self.say_what_misses(snapshot);
+        } else if let Some(&track) = self.tracks.numbered.iter().find(|track| track.index() >= tracks) {
+            say(format_args!("the trace has no track {}; `longspan dump` numbers its tracks", track_number(track)));
         }
         Ok(self.without_untimed(snapshot, scope))
     }
@@ -132,11 +137,12 @@ impl ScopeArgs {
     }
 
     fn say_what_misses(&self, snapshot: &Snapshot) {
-        let TrackChoice { track, process, thread, kinds } = self.tracks.clone();
+        let TrackChoice { track, numbered, process, thread, kinds } = self.tracks.clone();
         let text = |expression: &Option<Regex>| expression.as_ref().map(Regex::to_string);
-        let kinds_text = kinds_text(&kinds);
+        let (numbers_text, kinds_text) = (numbers_text(&numbered), kinds_text(&kinds));
         let alone = [
             ("--track", text(&track), TrackChoice { track, ..TrackChoice::default() }),
+            ("--track", numbers_text, TrackChoice { numbered, ..TrackChoice::default() }),
             ("--process", text(&process), TrackChoice { process, ..TrackChoice::default() }),
             ("--thread", text(&thread), TrackChoice { thread, ..TrackChoice::default() }),
             ("--kind", kinds_text, TrackChoice { kinds, ..TrackChoice::default() }),
@@ -153,6 +159,11 @@ impl ScopeArgs {
             say(format_args!("nothing matches {name} {text}; `longspan dump` lists the processes and tracks"));
         }
     }
+}
+
+/// Returns the numbers of tracks as `--track` takes them; `None` without any.
+fn numbers_text(tracks: &[TrackIdx]) -> Option<String> {
+    (!tracks.is_empty()).then(|| tracks.iter().map(|&track| track_number(track)).collect::<Vec<_>>().join(","))
 }
 
 /// Returns the values of `--kind` as a person would give them; `None` without any.

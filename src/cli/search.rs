@@ -29,7 +29,7 @@ fn print_once(wanted: &Search, how: &Load) -> Result<(), CliError> {
     let Ok(count) = count else { return Ok(()) }; // never cancelled
     to_stdout(|out| Ok(writeln!(out, "{}", count.hits)?))?;
     if count.hits == 0 {
-        say_no_rows(&wanted.scope);
+        say_no_rows(&snapshot, &wanted.scope);
     }
     Ok(())
 }

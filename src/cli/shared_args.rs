@@ -20,6 +20,7 @@ use crate::export::table::RowFormat;
 use crate::model::{Input, SourceFile, Sources};
 use crate::query::filter::{Filter, regex_reason};
 use crate::query::scope::TrackChoice;
+use crate::query::track_number::numbered_track;
 use crate::store::cache::Cache;
 use crate::symbols::locate::folder_problem;
 
@@ -124,8 +125,11 @@ pub(super) fn scope_args(low: LowScope) -> Result<ScopeArgs, CliError> {
     let LowScope { from, to, track, process, thread, kind, filter: query } = low;
     let range = TimeBounds { from, to };
     range.check()?;
+    let numbered = track.as_deref().and_then(|text| text.split(',').map(numbered_track).collect());
+    let track = if numbered.is_none() { track } else { None };
     let tracks = TrackChoice {
         track: expression("--track", track)?,
+        numbered: numbered.unwrap_or_default(),
         process: expression("--process", process)?,
         thread: expression("--thread", thread)?,
         kinds: kind.into_iter().map(LowTrackKind::kind).collect(),

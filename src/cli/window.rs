@@ -123,7 +123,7 @@ fn render_once(render: &Render, how: &Load) -> Result<(), CliError> {
         // A picture with all rows dimmed does not show why.
         let counted = count(&snapshot, &scope, &Cancel::default(), &Progress::default());
         if counted.is_ok_and(|count| count.hits == 0) {
-            say_no_rows(scope_args);
+            say_no_rows(&snapshot, scope_args);
         }
     }
     let title = sources.title();

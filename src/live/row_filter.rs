@@ -21,6 +21,7 @@ impl LiveFilter {
             Test::Inside(_) => Some(("in:", "children")),
             Test::Within(_) => Some(("within:", "children")),
             Test::Has(RowData::Flow) => Some(("has:flow", "flows")),
+            Test::Start(start) if start.absolute().is_none() => Some(("start and +T", "successors")),
             Test::Name(_)
             | Test::Category(_)
             | Test::Failed
@@ -59,7 +60,7 @@ fn holds(test: &Test, source_row: &SourceRow<'_>) -> bool {
         }
         Test::Process(test) => test.holds_process(names.process(&row.track), &row.track.pid),
         Test::Duration(range) => range.contains(&row.dur_ns(source_row.now_ns)),
-        Test::Start(range) => range.contains(&row.ts_ns),
+        Test::Start(start) => start.absolute().is_some_and(|range| range.contains(&row.ts_ns)),
         Test::Argument { path, test } => {
             let args = serde_json::from_str(&row.args).unwrap_or_default();
             path.find(&args).is_some_and(|value| test.holds_value(value))

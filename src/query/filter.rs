@@ -7,7 +7,7 @@
 //! | `~rdall` | whose name has these letters in this order |
 //! | `cat:io`, `thread:worker`, `process:db` | whose category, track or process contains it; or `cat:/re/`, `cat:~i` |
 //! | `dur>1ms`, `dur>=5us`, `dur<2s`, `dur<=1s` | by duration |
-//! | `start>=1.5s`, `start<2s` | by start on the trace's clock, in nanoseconds or with a unit |
+//! | `start>=1.5s`, `start<+2s` | by start: a time of the trace's clock, or with a plus after its first event |
 //! | `arg.url=/index.html` | whose argument `url` equals this; `arg.a.b` is the key `a.b`, or a member of an object |
 //! | `arg."a b".c=1` | whose argument has this key: quotes keep blanks, marks and dots of a part |
 //! | `arg.url:index` | whose argument `url` contains this, as for names |
@@ -36,6 +36,8 @@ use serde_json::Value;
 use super::argument_path::{ArgumentPath, value_text};
 use super::decimal_number::DecimalNumber;
 pub(crate) use super::quoting::{exactly, name_word, quoted};
+use super::start_test::{StartTest, allowed, comparison_of};
+use super::track_number::track_number;
 use crate::base::units::{duration_ns, is_time_unit, signed_time_ns};
 use crate::model::short_name::short_name;
 use crate::model::{Id, TrackIdx};
@@ -69,8 +71,8 @@ pub enum Test {
     Process(TextTest),
     /// A range of durations in nanoseconds.
     Duration(RangeInclusive<u64>),
-    /// A range of starts, in nanoseconds of the trace's clock.
-    Start(RangeInclusive<i64>),
+    /// A range of starts, on the trace's clock or after its first event.
+    Start(StartTest),
     /// Tests the value of an argument as text.
     Argument {
         /// Path of the argument, outermost key first.
@@ -253,7 +255,7 @@ const OPERATORS: [char; 3] = ['<', '=', '>'];
 
 /// Returns whether a text begins as a time does.
 fn begins_time(text: &str) -> bool {
-    text.strip_prefix('-').unwrap_or(text).starts_with(|first: char| first.is_ascii_digit())
+    text.strip_prefix(['-', '+']).unwrap_or(text).starts_with(|first: char| first.is_ascii_digit())
 }
 
 /// Refuses a comparison with blanks, such as `dur > 1ms` or `dur>1 ms`: words of it would be names.
@@ -294,7 +296,7 @@ fn words(text: &str) -> Result<Vec<Word<'_>>, FilterError> {
 }
 
 /// Returns the words of a filter with their quotes.
-pub(super) fn written_words(text: &str) -> Result<Vec<&str>, FilterError> {
+pub(crate) fn written_words(text: &str) -> Result<Vec<&str>, FilterError> {
     Ok(words(text)?.into_iter().map(|word| word.written).collect())
 }
 
@@ -370,7 +372,7 @@ impl Term {
         }
         let test = match key {
             "dur" => Test::Duration(durations(value).map_err(failed)?),
-            "start" if value.starts_with(['<', '=', '>']) => Test::Start(starts(value).map_err(failed)?),
+            "start" if value.starts_with(['<', '=', '>']) => Test::Start(StartTest::parse(value).map_err(failed)?),
             "cat" | "category" if value.starts_with(':') => {
                 Test::Category(text_test(&value[1..], is_quoted).map_err(failed)?)
             }
@@ -418,14 +420,7 @@ impl SpanPosition {
     /// Creates the position of a span on the track with this index.
     #[must_use]
     pub(crate) fn new(track: TrackIdx, depth: u16, start_ns: i64) -> Self {
-        Self { track: format!("#{}", u64::from(track.0) + 1), depth, start_ns }
-    }
-
-    /// Returns the index of its track, if it is given as one.
-    #[must_use]
-    pub(crate) fn track_number(&self) -> Option<TrackIdx> {
-        let number: u32 = self.track.strip_prefix('#')?.parse().ok()?;
-        number.checked_sub(1).map(TrackIdx)
+        Self { track: track_number(track), depth, start_ns }
     }
 
     fn parse(text: &str) -> Result<Self, String> {
@@ -547,50 +542,6 @@ fn durations(comparison: &str) -> Result<RangeInclusive<u64>, String> {
     let time_ns = duration_ns(time)?;
     let next_to = [time_ns.checked_sub(1), time_ns.checked_add(1)];
     Ok(allowed(sign, time_ns, next_to, [0, u64::MAX]).unwrap_or(RangeInclusive::new(1, 0)))
-}
-
-/// Returns the starts that a comparison such as `>=1.5s` allows.
-fn starts(comparison: &str) -> Result<RangeInclusive<i64>, String> {
-    let Some((sign, time)) = comparison_of(comparison) else {
-        return Err("expected start>, start>=, start<, start<= or start= and a time, such as start>=1.5s".to_owned());
-    };
-    let time_ns = signed_time_ns(time)?;
-    let next_to = [time_ns.checked_sub(1), time_ns.checked_add(1)];
-    Ok(allowed(sign, time_ns, next_to, [i64::MIN, i64::MAX]).unwrap_or(RangeInclusive::new(1, 0)))
-}
-
-/// Returns the range that a comparison with a number allows, if any. `next_to` are the numbers before and after it.
-fn allowed<T: Copy>(sign: Comparison, number: T, next_to: [Option<T>; 2], all: [T; 2]) -> Option<RangeInclusive<T>> {
-    let ([before, after], [least, most]) = (next_to, all);
-    Some(match sign {
-        Comparison::Equal => number..=number,
-        Comparison::AtLeast => number..=most,
-        Comparison::Above => after?..=most,
-        Comparison::AtMost => least..=number,
-        Comparison::Below => least..=before?,
-    })
-}
-
-#[derive(Clone, Copy)]
-enum Comparison {
-    AtLeast,
-    AtMost,
-    Above,
-    Below,
-    Equal,
-}
-
-/// Splits off the comparison operator.
-fn comparison_of(text: &str) -> Option<(Comparison, &str)> {
-    // Longer operators come first.
-    let signs = [
-        (">=", Comparison::AtLeast),
-        ("<=", Comparison::AtMost),
-        (">", Comparison::Above),
-        ("<", Comparison::Below),
-        ("=", Comparison::Equal),
-    ];
-    signs.into_iter().find_map(|(sign, comparison)| Some((comparison, text.strip_prefix(sign)?)))
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ use super::filter::SpanPosition;
 use super::name_set::NameSet;
 use super::snapshot::Snapshot;
 use super::track_cache::TrackCache;
+use super::track_number::numbered_track;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::TrackIdx;
 use crate::store::block::{BLOCK_ROWS, Block};
@@ -99,7 +100,7 @@ impl Inside {
     #[must_use]
     pub(super) fn at(snapshot: &Snapshot, position: &SpanPosition, negated: bool) -> Self {
         let count = snapshot.tracks().tracks.len() as u32;
-        let tracks: Vec<TrackIdx> = match position.track_number() {
+        let tracks: Vec<TrackIdx> = match numbered_track(&position.track) {
             Some(track) => Some(track).filter(|track| track.0 < count).into_iter().collect(),
             None => (0..count).map(TrackIdx).filter(|&track| is_named(snapshot, track, &position.track)).collect(),
         };

@@ -112,8 +112,14 @@ impl Matcher {
                 }
                 Test::Duration(range) if term.negated => matcher.not_durations.push(range.clone()),
                 Test::Duration(range) => matcher.durations = intersection(range, &matcher.durations),
-                Test::Start(range) if term.negated => matcher.not_starts.push(range.clone()),
-                Test::Start(range) => matcher.starts = intersection(range, &matcher.starts),
+                Test::Start(test) => {
+                    let starts = test.on_clock_of(snapshot.start_ns());
+                    if term.negated {
+                        matcher.not_starts.push(starts);
+                    } else {
+                        matcher.starts = intersection(&starts, &matcher.starts);
+                    }
+                }
                 Test::Inside(test) => {
                     let names = NameSet::new(&names_passing(snapshot, test));
                     matcher.inside.push(Arc::new(Inside::named(snapshot, names, term.negated)));

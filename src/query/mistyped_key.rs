@@ -2,10 +2,17 @@
 //! other tools.
 
 use super::filter::{self, Filter, Term, Test, TextTest};
+use super::snapshot::Snapshot;
+use super::start_test::StartTest;
 use crate::base::similar::nearest;
 
 /// The marks that may follow a key.
 const SIGNS: [char; 4] = [':', '=', '<', '>'];
+
+/// Returns a sentence about a filter that matches nothing of a trace: about a mistyped key, or a start outside of it.
+pub(crate) fn filter_hint(snapshot: &Snapshot, filter: &Filter) -> Option<String> {
+    mistyped_key(filter).or_else(|| start_hint(filter, (snapshot.start_ns(), snapshot.end_ns())))
+}
 
 /// Returns a sentence about a word of a filter that is probably meant as something else: a key with a typing error,
 /// such as `catt:io`, a test with blanks, such as `duration > 1ms`, or a regular expression.
@@ -22,6 +29,26 @@ pub(crate) fn mistyped_key(filter: &Filter) -> Option<String> {
             Some(format!("`{expression}` is taken as part of a name: did you mean `/{expression}/`?"))
         },
     )
+}
+
+/// Returns a sentence about a test of starts that excludes a whole trace of this time range.
+fn start_hint(filter: &Filter, (start_ns, end_ns): (i64, i64)) -> Option<String> {
+    let excludes_all = |test: &StartTest, negated: bool| {
+        let starts = test.on_clock_of(start_ns);
+        if negated {
+            *starts.start() <= start_ns && *starts.end() >= end_ns
+        } else {
+            *starts.end() < start_ns || *starts.start() > end_ns
+        }
+    };
+    let is_outside = |test: &StartTest, negated| excludes_all(test, negated) && test.absolute().is_some();
+    filter.terms.iter().find_map(|term| match &term.test {
+        Test::Start(test) if is_outside(test, term.negated) => Some(format!(
+            "`start` is a time of the trace's clock, on which it lasts from {start_ns} ns to {end_ns} ns: with a plus, \
+             such as start<+300ms, it counts from the first event"
+        )),
+        _ => None,
+    })
 }
 
 /// Joins a key, a sign and a value that blanks separate; returns `None` for other words.
@@ -154,6 +181,18 @@ mod tests {
         // These values are no times or positions.
         for word in ["begin:frame", "time::Duration", "duration>soon", "withn:main"] {
             assert_eq!(mistyped_key(&Filter::parse(word).expect("a filter")), None, "{word}");
+        }
+    }
+
+    #[test]
+    fn a_start_outside_of_the_trace_has_a_hint() {
+        let hint = |text: &str| start_hint(&Filter::parse(text).expect("a filter"), (1_000, 2_000));
+        for text in ["start<300", "a start>2us", "start=999", "-start>=1us", "-start<=2us"] {
+            let hint = hint(text).unwrap_or_default();
+            assert!(hint.contains("from 1000 ns to 2000 ns") && hint.contains("start<+300ms"), "{text}: {hint}");
+        }
+        for text in ["start<1001", "start>=2us", "start>+5us", "-start>1us", "-start<300", "a"] {
+            assert_eq!(hint(text), None, "{text}");
         }
     }
 }

@@ -52,10 +52,12 @@ mod slices;
 pub(crate) mod snapshot;
 pub(crate) mod span_sweep;
 pub(crate) mod stacks;
+pub(crate) mod start_test;
 pub(crate) mod totals;
 mod track_cache;
 pub(crate) mod track_groups;
 pub(crate) mod track_map;
+pub(crate) mod track_number;
 mod untimed;
 mod wakings;
 

@@ -11,7 +11,7 @@ use crate::model::short_name::short_name;
 use crate::model::{Id, TrackIdx, TrackKind, TrackSet};
 use crate::store::{LaneIdx, LaneKind};
 
-/// Selects tracks by expressions and kinds that must all match; without any, all tracks.
+/// Selects tracks by expressions, numbers and kinds that must all match; without any, all tracks.
 #[derive(Debug, Clone, Default)]
 pub struct TrackChoice {
     /// Matches within the name or id of the track or of its process.
@@ -20,6 +20,8 @@ pub struct TrackChoice {
     pub process: Option<Regex>,
     /// Matches within the name of the track, or all of the id of its thread.
     pub thread: Option<Regex>,
+    /// The tracks themselves; all if empty.
+    pub numbered: Vec<TrackIdx>,
     /// The kinds of tracks; all if empty. A kind includes the tracks that are derived from its rows.
     pub kinds: Vec<TrackKind>,
 }
@@ -29,12 +31,18 @@ impl TrackChoice {
     #[must_use]
     pub(crate) fn tracks(&self, snapshot: &Snapshot) -> TrackSet {
         let has_kind = |kind| self.kinds.is_empty() || self.kinds.contains(&kind);
-        if self.track.is_none() && self.process.is_none() && self.thread.is_none() && self.kinds.is_empty() {
+        let has_expression = self.track.is_some() || self.process.is_some() || self.thread.is_some();
+        if !has_expression && self.numbered.is_empty() && self.kinds.is_empty() {
             return TrackSet::ALL;
         }
         let [process_id, thread_id] = [&self.process, &self.thread].map(|expression| whole(expression.as_ref()?));
         let matches = |expression: &Option<Regex>, text: &str| expression.as_ref().is_some_and(|it| it.is_match(text));
-        TrackSet::from_fn(snapshot.tracks().tracks.len(), |track| {
+        let count = snapshot.tracks().tracks.len();
+        let numbered: TrackSet = self.numbered.iter().copied().filter(|track| track.index() < count).collect();
+        TrackSet::from_fn(count, |track| {
+            let is_derived = snapshot.track(track).key.kind.is_derived();
+            let thread = if is_derived { snapshot.thread_of(track) } else { track };
+            let is_numbered = self.numbered.is_empty() || numbered.contains(track) || numbered.contains(thread);
             let track = snapshot.track(track);
             let process = &snapshot.tracks().processes[track.process.index()];
             let short = short_name(&process.name);
@@ -47,7 +55,8 @@ impl TrackChoice {
             // The only derived rows are those of samples, which are recorded on the tracks of threads.
             let kind = if track.key.kind.is_derived() { TrackKind::Thread } else { track.key.kind };
             let in_any = |texts: &[&str]| texts.iter().any(|text| matches(&self.track, text));
-            has_kind(kind)
+            is_numbered
+                && has_kind(kind)
                 && (self.track.is_none() || in_any(&[&track.name, &process.name, &short, &pid, &tid]))
                 && (self.process.is_none()
                     || [&*process.name, &*short].iter().any(|name| matches(&self.process, name))

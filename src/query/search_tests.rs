@@ -100,7 +100,7 @@ fn passes(snapshot: &Snapshot, filter: &Filter, lane: LaneIdx, row: &Row, reader
             Test::Thread(test) => test.holds(&track.name) || test.holds(&track.key.tid.to_string()),
             Test::Process(test) => test.holds("") || test.holds(&track.key.pid.to_string()),
             Test::Duration(range) => range.contains(&row.value),
-            Test::Start(range) => range.contains(&row.start_ns),
+            Test::Start(test) => test.on_clock_of(snapshot.start_ns()).contains(&row.start_ns),
             Test::Argument { path, test } => {
                 let blob = snapshot.store().detail(DetailRef(row.detail), reader);
                 let value: serde_json::Value = serde_json::from_str(Detail::decode(blob).args_json).unwrap_or_default();
@@ -136,7 +136,7 @@ fn scanned(snapshot: &Snapshot, filter: &Filter, range: (Option<i64>, Option<i64
     hits
 }
 
-const FILTERS: [&str; 26] = [
+const FILTERS: [&str; 27] = [
     "",
     "is:failed",
     "-is:failed task",
@@ -158,6 +158,7 @@ const FILTERS: [&str; 26] = [
     "-dur<5 -\"Task 59\"",
     "start>=100us start<400us dur>100",
     "-start>200us cat:io",
+    "start<+250us -start<=+9us",
     "start<0",
     "has:args",
     "-has:args dur>100ns",

@@ -10,9 +10,13 @@ use crate::base::shell::{quoted, quoted_path};
 use crate::model::{Id, SourceFile, Sources, TrackIdx, TrackKind, TrackSet};
 use crate::query::Snapshot;
 use crate::query::scope::TrackChoice;
+use crate::query::track_number::track_number;
 
 /// Length limit of a track expression: shells accept arguments of 128 KiB.
 const EXPRESSION_BYTES_MAX: usize = 32 * 1024;
+
+/// Limit for the tracks that are listed by their numbers.
+const NUMBERED_TRACKS_MAX: usize = 1000;
 
 /// The command of a panel, without the trace and the scope.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,8 +114,8 @@ fn any_of(texts: impl Iterator<Item = String>) -> Option<String> {
 
 /// Returns options that select exactly these tracks among those with events, if there are any.
 ///
-/// A list of track numbers would not be readable. Instead, a few expressions over ids and names are tried, and the
-/// first that selects the same tracks is returned.
+/// A list of track numbers is not readable. First, a few expressions over ids and names are tried, and the first that
+/// selects the same tracks is returned.
 fn track_options(snapshot: &Snapshot, tracks: &TrackSet) -> Option<Vec<(&'static str, String)>> {
     if tracks.is_all() {
         return Some(Vec::new());
@@ -122,6 +126,21 @@ fn track_options(snapshot: &Snapshot, tracks: &TrackSet) -> Option<Vec<(&'static
     // The lanes of a track are contiguous.
     all.dedup();
     let wanted: Vec<TrackIdx> = all.iter().copied().filter(|&track| tracks.contains(track)).collect();
+    expression_options(snapshot, &all, &wanted, tracks).or_else(|| {
+        // The tracks of a live trace are numbered as they arrive, not as in its file.
+        let is_numbered = snapshot.store().live_lanes().is_none() && (1..=NUMBERED_TRACKS_MAX).contains(&wanted.len());
+        let numbers = || wanted.iter().map(|&track| track_number(track)).collect::<Vec<_>>().join(",");
+        is_numbered.then(|| vec![("--track", numbers())])
+    })
+}
+
+/// Returns expressions and kinds that select exactly the wanted tracks among all with events.
+fn expression_options(
+    snapshot: &Snapshot,
+    all: &[TrackIdx],
+    wanted: &[TrackIdx],
+    tracks: &TrackSet,
+) -> Option<Vec<(&'static str, String)>> {
     let of_process = |track: &TrackIdx| {
         let track = snapshot.track(*track);
         match &track.key.pid {
@@ -157,7 +176,9 @@ fn track_options(snapshot: &Snapshot, tracks: &TrackSet) -> Option<Vec<(&'static
         };
         let expression = |text: &Option<String>| text.as_deref().map(Regex::new).transpose().ok();
         let words: Vec<_> = kinds.iter().map(|kind| kind.word().to_owned()).collect();
-        let choice = TrackChoice { track: None, process: expression(&process)?, thread: expression(&thread)?, kinds };
+        let (process_expression, thread_expression) = (expression(&process)?, expression(&thread)?);
+        let choice =
+            TrackChoice { process: process_expression, thread: thread_expression, kinds, ..TrackChoice::default() };
         let taken = choice.tracks(snapshot);
         all.iter().all(|&track| taken.contains(track) == tracks.contains(track)).then(|| {
             let options = [("--process", process), ("--thread", thread)];
@@ -230,6 +251,19 @@ mod tests {
         let kinds = [of(TrackKind::State), of(TrackKind::Cpu)].concat();
         let options = options_of(&kinds).unwrap();
         assert_eq!(options, [("--kind", "cpu".to_owned()), ("--kind", "state".to_owned())]);
+    }
+
+    #[test]
+    fn a_track_that_no_expression_tells_from_another_is_selected_by_its_number() {
+        let snapshot = crate::scene::tests::snapshot(
+            r#"[{"ph":"M","name":"process_name","pid":1,"args":{"name":"2"}},
+            {"ph":"X","name":"a","pid":1,"tid":5,"ts":0,"dur":1},{"ph":"X","name":"b","pid":2,"tid":5,"ts":0,"dur":1}]"#,
+        );
+        let track = (0..2).map(TrackIdx).find(|&track| snapshot.track(track).key.pid.to_string() == "2").unwrap();
+        let expected = vec![("--track", track_number(track))];
+        assert_eq!(track_options(&snapshot, &[track].into_iter().collect()), Some(expected));
+        let choice = TrackChoice { numbered: vec![track, TrackIdx(u32::MAX)], ..TrackChoice::default() };
+        assert!(choice.tracks(&snapshot).contains(track) && !choice.tracks(&snapshot).contains(TrackIdx(1 - track.0)));
     }
 
     #[test]

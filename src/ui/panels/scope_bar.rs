@@ -13,7 +13,7 @@ use crate::model::{ProcessIdx, TrackIdx, TrackKind, TrackSet};
 use crate::query::Snapshot;
 use crate::query::drawn_unit::AxisUnit;
 use crate::query::filter::Filter;
-use crate::query::mistyped_key::mistyped_key;
+use crate::query::mistyped_key::filter_hint;
 use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::titles::{distinct_title, process_title};
 use crate::ui::chrome::menu_bar;
@@ -60,7 +60,7 @@ impl ScopeBar {
         }
         if self.shown.filter != scope.filter {
             (self.filter, self.error) = (scope.filter.to_string(), None);
-            self.hint = Filter::parse(&scope.filter).ok().as_ref().and_then(mistyped_key);
+            self.hint = Filter::parse(&scope.filter).ok().and_then(|filter| filter_hint(snapshot, &filter));
         }
         if self.shown != *scope {
             self.shown = scope.clone();

@@ -22,7 +22,6 @@ use crate::base::time::{counted, grouped_digits};
 use crate::export::values::TableSource;
 use crate::query::Snapshot;
 use crate::query::filter::Filter;
-use crate::query::mistyped_key::mistyped_key;
 use crate::query::search::{Hit, Hits};
 use crate::store::lane::RowIdx;
 use crate::store::live_lanes::LaneMoves;
@@ -65,8 +64,6 @@ pub(crate) struct SearchPanel {
     /// Whether it was closed since its last query.
     is_closed: bool,
     error: Option<String>,
-    /// A sentence about a key of the filter that is probably mistyped.
-    hint: Option<String>,
     hits: Option<Hits>,
     order: HitOrder,
     longest: LongestList,
@@ -91,7 +88,6 @@ impl Default for SearchPanel {
             focus: None,
             is_closed: false,
             error: None,
-            hint: None,
             hits: None,
             order: HitOrder::default(),
             longest: LongestList::default(),
@@ -227,10 +223,9 @@ impl SearchPanel {
 
     /// Parses the text, and records what is wrong with it. Returns its query; `None` if it is invalid or empty.
     fn parse(&mut self) -> Option<Question> {
-        self.hint = None;
         match Filter::parse(&self.text) {
             Ok(filter) => {
-                (self.error, self.hint) = (None, mistyped_key(&filter));
+                self.error = None;
                 (!filter.is_empty()).then(|| Question::Search(self.text.clone(), self.scope.clone()))
             }
             Err(error) => {
@@ -551,7 +546,7 @@ impl DockPanel for SearchPanel {
             return list.show(ui, |ui| show_examples(ui, view.context.theme)).inner.into_iter().collect();
         }
         let is_counting = (view.progress)(QuestionKind::Search).is_some();
-        let absence = if is_counting { None } else { self.absence() };
+        let absence = if is_counting { None } else { self.absence(view.snapshot()) };
         let is_asking = (view.progress)(QuestionKind::LongestHits).is_some();
         self.show_order(ui, is_asking, view.context.theme);
         let mut commands: Vec<Command> = self.ask_longest().map(Command::from).into_iter().collect();

@@ -53,7 +53,8 @@ fn taken_apart(filter: &str) -> (String, RangeInclusive<u64>, RangeInclusive<i64
             Test::Duration(range) => {
                 durations = (*durations.start()).max(*range.start())..=(*durations.end()).min(*range.end());
             }
-            Test::Start(range) => {
+            Test::Start(test) => {
+                let Some(range) = test.absolute() else { break };
                 starts = (*starts.start()).max(*range.start())..=(*starts.end()).min(*range.end());
             }
             _ => break,

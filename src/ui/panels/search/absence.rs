@@ -1,16 +1,19 @@
 //! Why a search lists no hits.
 
 use super::SearchPanel;
+use crate::query::Snapshot;
+use crate::query::filter::Filter;
+use crate::query::mistyped_key::filter_hint;
 
 impl SearchPanel {
     /// Returns the reason for an empty list, and an action to take. The bar may cut the error of a filter.
     #[must_use]
-    pub(super) fn absence(&self) -> Option<String> {
+    pub(super) fn absence(&self, snapshot: &Snapshot) -> Option<String> {
         if let Some(error) = &self.error {
             return Some(error.clone());
         }
         match &self.hits {
-            Some(hits) if hits.total() == 0 => Some(match &self.hint {
+            Some(hits) if hits.total() == 0 => Some(match filter_hint(snapshot, &Filter::parse(&self.text).ok()?) {
                 Some(hint) => format!("Nothing matches this filter: {hint}"),
                 None if self.scope.is_whole() => "Nothing matches this filter: shorten it above.".to_owned(),
                 None => "Nothing in the scope matches this filter: widen the scope, or shorten the filter.".to_owned(),

@@ -6,12 +6,13 @@ use crate::ui::command::{Command, PanelCommand};
 use crate::ui::theme::Theme;
 
 /// An example of each kind of search term; see [`Filter`](crate::query::filter::Filter).
-const EXAMPLES: [(&str, &str); 13] = [
+const EXAMPLES: [(&str, &str); 14] = [
     ("read", "names that have these letters, in any case"),
     ("/^read_(all|some)$/", "names that match the regular expression"),
     ("~rdall", "names that have these letters in this order"),
     ("\"a b\"", "the quoted text, taken literally"),
     ("dur>1ms", "spans that take longer; also <, <=, >=, ="),
+    ("start<+2s", "starts up to 2 s after the first event; start<2s by the trace's clock"),
     ("thread:worker", "tracks by name or id; also process:, cat:"),
     ("in:RunTask", "spans inside a span of that name"),
     ("within:main/2@1500", "spans inside the one of depth 2 on main that starts at 1500 ns"),

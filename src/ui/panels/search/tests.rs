@@ -39,5 +39,5 @@ fn a_filter_without_hits_in_the_scope_leads_to_a_wider_scope() {
     let hits = search(&snapshot, &of_range, &Cancel::default(), &Progress::default()).unwrap();
     assert_eq!(hits.total(), 0);
     assert!(panel.set_hits(hits).is_none());
-    assert!(panel.absence().is_some_and(|absence| absence.contains("widen the scope")));
+    assert!(panel.absence(&snapshot).is_some_and(|absence| absence.contains("widen the scope")));
 }
