@@ -99,10 +99,11 @@ impl NameTotals {
         self.has_union.then_some(self.union_ns)
     }
 
-    /// Returns the mean of whole durations.
+    /// Returns the mean of whole durations, rounded to the nearest nanosecond; halves go up.
     #[must_use]
     pub(crate) fn mean_ns(&self) -> u64 {
-        u64::try_from(self.whole_ns.checked_div(self.count.into()).unwrap_or(0)).unwrap_or(u64::MAX)
+        let count = u128::from(self.count);
+        u64::try_from((self.whole_ns + count / 2).checked_div(count).unwrap_or(0)).unwrap_or(u64::MAX)
     }
 
     /// Returns the standard deviation of whole durations; `None` if their squares overflow.
@@ -207,6 +208,15 @@ mod tests {
                 assert!((deviation_ns - apart_ns as f64 / 2.0).abs() < 1e-6, "{pairs} {longest_ns} {deviation_ns}");
             }
         }
+    }
+
+    #[test]
+    fn a_mean_is_rounded_to_the_nearest_nanosecond() {
+        let mean_ns = |count, whole_ns| NameTotals { count, whole_ns, ..NameTotals::default() }.mean_ns();
+        assert_eq!(
+            [(0, 0), (3, 8_000), (3, 7_000), (2, 5)].map(|(count, whole)| mean_ns(count, whole)),
+            [0, 2667, 2333, 3]
+        );
     }
 
     #[test]

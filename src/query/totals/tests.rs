@@ -122,7 +122,8 @@ fn assert_totals(totals: &Totals, expected: &BTreeMap<u32, Expected>, what: &str
         );
         assert_eq!((Some(&row.min_ns), Some(&row.max_ns)), (durs.first(), durs.last()), "bounds of {what}");
         let whole: u128 = durs.iter().copied().map(u128::from).sum();
-        assert_eq!((row.whole_ns, u128::from(row.mean_ns())), (whole, whole / u128::from(*count)), "mean of {what}");
+        let rounded = (2 * whole + u128::from(*count)) / (2 * u128::from(*count));
+        assert_eq!((row.whole_ns, u128::from(row.mean_ns())), (whole, rounded), "mean of {what}");
         let mean = whole as f64 / *count as f64;
         let variance = durs.iter().map(|&dur| (dur as f64 - mean).powi(2)).sum::<f64>() / *count as f64;
         if let Some(deviation_ns) = row.deviation_ns() {
