@@ -74,6 +74,7 @@ fn print_spans(snapshot: &Snapshot, stats: &Stats, how: &Load) -> Result<(), Cli
         return Err(CliError::TooManyGroups { most: Totals::PAIRS_MAX });
     }
     say_others(&totals);
+    say_missing(&totals);
     // A trace may have millions of names, so rows are sorted by their indices.
     let mut rows: Vec<u32> = totals.numbered().map(|(row, ..)| row).collect();
     if rows.is_empty() {
@@ -106,5 +107,14 @@ fn say_others(totals: &Totals) {
             counted(others, "span"),
             VALUE_TEXT_BYTES_MAX >> 20
         ));
+    }
+}
+
+/// Reports an argument that no span has: its key may be mistyped.
+fn say_missing(totals: &Totals) {
+    let GroupBy::Argument(path) = totals.by() else { return };
+    let mut groups = totals.numbered().map(|(_, group, _)| totals.value(group)).peekable();
+    if groups.peek().is_some() && groups.all(|value| value == GroupValue::Missing) {
+        say(format_args!("no span here has the argument `{}`: all after `arg:` is one key", path.dotted()));
     }
 }

@@ -216,3 +216,27 @@ fn values_beyond_the_group_limit_are_counted_as_others() {
     assert!(output.stderr.contains("5 spans are in `others`"), "{}", output.stderr);
     assert_eq!(records(&output.done()).len(), (1 << 16) + 1);
 }
+
+#[test]
+fn an_argument_that_no_span_has_and_terms_that_do_not_apply_to_counters_are_named() {
+    let folder = folder();
+    let file = folder.path().join("trace.json");
+    let span = r#"{"ph":"X","pid":1,"tid":1,"ts":0,"dur":1,"name":"a","args":{"k":1}}"#;
+    let counter = r#"{"ph":"C","pid":1,"ts":0,"name":"c","args":{"v":1}}"#;
+    fs::write(&file, format!("[{span},{counter}]")).expect("written");
+    let stats = |options: &[&str]| longspan(&[&["stats", "--no-cache", text(&file)], options].concat());
+    for (key, is_missing) in [("arg:k", false), ("arg:nosuch", true), ("arg:k,name", true)] {
+        let output = stats(&["--by", key]);
+        let said = format!("no span here has the argument `{}`", &key[4..]);
+        assert_eq!(output.stderr.contains(&said), is_missing, "{key}: {}", output.stderr);
+        assert_eq!(records(&output.done()).len(), 1);
+    }
+    for (filter, said) in
+        [("name:zzz", "names;"), ("dur>1 -in:x process:1", "`dur`, `in:`;"), ("process:1", ""), ("thread:c", "")]
+    {
+        let output = stats(&["--counters", "--filter", filter]);
+        let expected = format!("not applied to counters: {said}");
+        assert_eq!(output.stderr.contains(&expected), !said.is_empty(), "{filter}: {}", output.stderr);
+        assert_eq!(records(&output.done()).len(), 1, "{filter}");
+    }
+}
