@@ -164,3 +164,33 @@ fn spans_without_a_duration_have_a_flame_graph_by_their_number() {
     session.click("Widths: count");
     session.until("the graph", |session| session.says("Image: Flame graph of 1 bars"));
 }
+
+#[test]
+fn an_empty_table_blames_the_filter_of_the_scope_and_offers_counters_only_where_there_are_some() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let trace = r#"[{"ph":"X","name":"call","pid":1,"tid":1,"ts":5000000,"dur":100},
+        {"ph":"i","name":"signal","pid":1,"tid":2,"ts":5000500,"s":"t"},
+        {"ph":"C","name":"queue","pid":1,"ts":5000010,"args":{"length":3}}]"#;
+    session.open_text("scope.json", trace);
+    session.press(Modifiers::COMMAND, Key::T);
+    session.until("the statistics", |session| session.says("Label: exact"));
+    crate::scope::click_head(&mut session, "Thread 2", crate::scope::CTRL);
+    session.until("the reason", |session| session.says("No spans here. Analyze > Spans"));
+    assert!(!session.says("Analyze > Counters sums up"), "{}", session.node_texts().join("\n"));
+    crate::scope::click_head(&mut session, "Thread 2", crate::scope::CTRL);
+    crate::scope::click_head(&mut session, "Thread 1", crate::scope::CTRL);
+    for (filter, hint) in [
+        ("nothing", "No span matches the filter of the scope: shorten it"),
+        ("catt:io", "No span matches the filter of the scope: unknown key `catt`"),
+        ("start<300ms", "with a plus, such as start<+300ms, it counts from the first event"),
+    ] {
+        session.harness.get_by_label("Filter of the scope").focus();
+        session.harness.step();
+        session.press(Modifiers::COMMAND, Key::A);
+        session.type_text(filter);
+        session.until("the reason", |session| session.says(hint));
+    }
+    session.press(Modifiers::COMMAND, Key::A);
+    session.type_text("start<+300ms");
+    session.until("the span", |session| session.says("1 name, Count 1"));
+}

@@ -135,6 +135,11 @@ impl GroupLines {
         if line.has_category { format!("{label}{LABEL_SEPARATOR}{}", self.category(line)) } else { label }
     }
 
+    /// Returns the line of a group.
+    pub(super) fn line_of(&self, group: SpanGroup) -> Option<GroupLine> {
+        self.lines.binary_search_by_key(&group, |line| line.group).ok().map(|index| self.lines[index])
+    }
+
     fn category(&self, line: GroupLine) -> &str {
         category_label(self.snapshot.names().get(line.group.name).category)
     }

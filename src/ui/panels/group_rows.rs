@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::answer_state::SKETCH_ERROR;
 use super::elided::tip;
 use super::group_columns::{COLUMNS, GroupColumn, Number, PAIR_POINTS, QUANTILES, Shares};
-use super::group_label::group_word;
+use super::group_label::{group_label, group_word};
 use super::group_lines::{GroupLine, GroupLines};
 use super::number::{self, TableNumber};
 use super::table::{Rows, TableCell};
@@ -20,6 +20,7 @@ use crate::export::group_table::group_columns;
 use crate::export::values::{TableSource, TableValueWriter};
 use crate::frame::lit::{Lit, LitNames, LitSpans, LitTracks};
 use crate::model::{ProcessIdx, TrackIdx};
+use crate::query::Snapshot;
 use crate::query::group_choice::GroupChoice;
 use crate::query::groups::{GroupBy, NameKey, OwnerKey, SpanGroup};
 use crate::query::totals::{Totals, TotalsColumn};
@@ -33,6 +34,8 @@ pub(super) struct GroupRows {
     lines: OrderedTable<GroupLines>,
     by: GroupBy,
     pub(super) chosen: Option<SpanGroup>,
+    /// The chosen group and the generation of the rows, and its row among them.
+    chosen_row: Option<((SpanGroup, u64), Option<u64>)>,
     /// Whether a filter or the key leaves spans out of the lines.
     omits_spans: bool,
 }
@@ -129,6 +132,26 @@ impl GroupRows {
     /// Returns the row of a group. Reads all rows, so callers ask once per [`Self::generation`].
     pub(super) fn row_of(&self, group: SpanGroup) -> Option<u64> {
         (0..self.count()).find(|&row| self.group(row) == Some(group))
+    }
+
+    /// Returns the row of the chosen group. Reads all rows whenever they have changed.
+    pub(super) fn chosen_row(&mut self) -> Option<u64> {
+        let current = (self.chosen?, self.generation());
+        match self.chosen_row {
+            Some((known, row)) if known == current => row,
+            Some(_) | None => {
+                let row = self.row_of(current.0);
+                self.chosen_row = Some((current, row));
+                row
+            }
+        }
+    }
+
+    /// Returns the text of a group, as in its row if it has one.
+    pub(super) fn title(&self, group: SpanGroup, snapshot: &Snapshot) -> String {
+        let Some(lines) = self.lines.data() else { return String::new() };
+        let text = lines.line_of(group).map(|line| lines.text(line));
+        text.unwrap_or_else(|| group_label(lines.totals(), group, snapshot).0)
     }
 
     /// Returns a number that changes with the rows.
@@ -387,6 +410,32 @@ mod tests {
             let expected = (title, texts(&rows), total.map(str::to_owned));
             assert_eq!(shares(&nested_rows(sorted_by, omits_spans)), expected, "{sorted_by:?} {omits_spans}");
         }
+    }
+
+    #[test]
+    fn a_group_has_the_text_of_its_row_with_the_category_and_its_label_without_a_row() {
+        let rows = rows_of(
+            r#"[{"ph":"X","name":"a","cat":"io","pid":1,"tid":1,"ts":0,"dur":9},
+            {"ph":"X","name":"a","cat":"net","pid":1,"tid":1,"ts":20,"dur":5}]"#,
+            TotalsColumn::Total,
+            false,
+        );
+        let snapshot = rows.lines.data().unwrap().snapshot().clone();
+        let titles = [0, 1].map(|row| rows.title(rows.group(row).unwrap(), &snapshot));
+        assert_eq!(titles, ["a  ·  io", "a  ·  net"]);
+        assert_eq!(rows.title(SpanGroup::from_name(crate::model::NameIdx::EMPTY), &snapshot), "[no name]");
+    }
+
+    #[test]
+    fn the_chosen_row_is_that_of_its_group_in_any_order() {
+        let mut rows = nested_rows(TotalsColumn::Total, false);
+        rows.chosen = rows.group(0);
+        assert_eq!(rows.chosen_row(), Some(0));
+        rows.sort(GroupColumn::Number(TotalsColumn::Total).index(), true);
+        if let Some((lines, sort)) = rows.take_request() {
+            rows.set_ordered(Arc::new(OrderedRows::new(lines, sort, &Cancel::default()).unwrap()));
+        }
+        assert_eq!(rows.chosen_row(), Some(1));
     }
 
     #[test]

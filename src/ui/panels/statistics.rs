@@ -11,7 +11,7 @@ use super::answer_state::{Exactness, show_counting, show_exactness, show_sorting
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::group_columns::GroupColumn;
 use super::group_facts;
-use super::group_label::{group_label, group_word};
+use super::group_label::group_word;
 use super::group_lines::GroupLines;
 use super::group_rows::GroupRows;
 use super::head::close_button;
@@ -21,10 +21,12 @@ use super::table_order::OrderedRows;
 use crate::base::csv::Cells;
 use crate::base::progress::Progress;
 use crate::export::values::TableSource;
-use crate::model::NameIdx;
+use crate::model::{NameIdx, TrackIdx, TrackKind};
 use crate::query::Snapshot;
+use crate::query::filter::Filter;
 use crate::query::group_choice::GroupChoice;
 use crate::query::groups::{GroupBy, NameKey, OwnerKey, SpanGroup};
+use crate::query::mistyped_key::filter_hint;
 use crate::scene::labels::shown;
 use crate::store::live_lanes::LaneMoves;
 use crate::ui::command::{Command, PanelCommand};
@@ -49,6 +51,9 @@ const LONGEST_POINTS: f32 = 220.0;
 
 /// Width in points below which the toolbar is reduced.
 const NARROW_POINTS: f32 = 640.0;
+
+/// Limit for the tracks of a scope that are looked at for counters.
+const TRACKS_SEEN_MAX: usize = 1000;
 
 /// The keys in the menu; span arguments are too many for a menu.
 const KEYS: [GroupBy; 8] = {
@@ -250,7 +255,7 @@ impl StatisticsPanel {
 
     /// Shows the table and the selected group.
     fn show_all(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
-        let (snapshot, scope, context, theme) = (view.snapshot(), view.scope(), view.context, view.context.theme);
+        let (scope, context, theme) = (view.scope(), view.context, view.context.theme);
         let mut commands = Vec::new();
         if self.renewal.begin(self.is_asked(scope)) {
             commands.extend(self.ask_all(scope));
@@ -287,7 +292,7 @@ impl StatisticsPanel {
         let has_facts = self.rows.chosen.is_some() && rect.width() > 700.0;
         let table = if has_facts { rect.with_max_x(rect.left() + rect.width() * 0.62) } else { rect };
         ui.scope_builder(egui::UiBuilder::new().max_rect(table), |ui| {
-            let absence = self.absence(snapshot, ui.ctx()).filter(|_| progress.is_none());
+            let absence = self.absence(view, ui.ctx()).filter(|_| progress.is_none());
             commands.extend(self.show_table(ui, absence.as_deref(), context));
         });
         // Runs after the table, which restores the saved sort order.
@@ -295,7 +300,8 @@ impl StatisticsPanel {
         if has_facts {
             let beside = rect.with_min_x(table.right() + 14.0);
             ui.scope_builder(egui::UiBuilder::new().max_rect(beside), |ui| {
-                self.show_chosen(ui, view.timeline, theme, &mut commands);
+                let is_counted = progress.is_none() && self.rows.is_current() && !self.is_stopped;
+                self.show_chosen(ui, view.timeline, is_counted, theme, &mut commands);
             });
         }
         commands
@@ -333,7 +339,7 @@ impl StatisticsPanel {
     }
 
     /// Returns the reason for an empty table, once all is counted.
-    fn absence(&self, snapshot: &Snapshot, ctx: &egui::Context) -> Option<String> {
+    fn absence(&self, view: &PanelView<'_>, ctx: &egui::Context) -> Option<String> {
         self.rows.totals()?;
         if !self.rows.is_empty() {
             return None;
@@ -341,12 +347,22 @@ impl StatisticsPanel {
         if !self.rows.has_no_line() {
             return Some(format!("No {} matches.", group_word(&self.by).singular()));
         }
+        let (snapshot, scope) = (view.snapshot(), view.scope());
+        if !scope.filter.is_empty() {
+            let hint = filter_hint(snapshot, &Filter::parse(&scope.filter).unwrap_or_default());
+            let hint = hint.unwrap_or_else(|| "shorten it, or widen the scope.".to_owned());
+            return Some(format!("No span matches the filter of the scope: {hint}"));
+        }
         let summary = snapshot.summary();
         let instants =
             self.rows.has_instants().then(|| "Analyze > Spans > With instants lists the instants.".to_owned());
         let samples =
             (summary.samples > 0).then(|| format!("The flame graph ({}) adds up samples.", key_of(ctx, "Flame graph")));
-        let counters = (summary.counters > 0).then(|| "Analyze > Counters sums up their values.".to_owned());
+        let is_counter = |track: TrackIdx| snapshot.track(track).key.kind == TrackKind::Counter;
+        // Each frame asks, so the tracks of a large scope are not all looked at.
+        let mut tracks = scope.tracks.iter().take(TRACKS_SEEN_MAX);
+        let has_counters = summary.counters > 0 && (scope.tracks.is_all() || tracks.any(is_counter));
+        let counters = has_counters.then(|| "Analyze > Counters sums up their values.".to_owned());
         let sentences = [Some("No spans here.".to_owned()), instants, samples, counters];
         Some(sentences.into_iter().flatten().collect::<Vec<_>>().join(" "))
     }
@@ -359,6 +375,7 @@ impl StatisticsPanel {
                 self.table.reveal(row);
             }
         }
+        self.table.set_chosen_row(self.rows.chosen_row());
         let columns = self.rows.columns();
         let mut shown = self.table.show(ui, &columns, &mut self.rows, &context.table(TABLE, absence));
         let chosen = shown.clicked.and_then(|row| self.rows.group(row));
@@ -366,13 +383,26 @@ impl StatisticsPanel {
         shown.commands
     }
 
-    fn show_chosen(&self, ui: &mut Ui, timeline: &Timeline, theme: &Theme, commands: &mut Vec<Command>) {
+    fn show_chosen(
+        &self,
+        ui: &mut Ui,
+        timeline: &Timeline,
+        is_counted: bool,
+        theme: &Theme,
+        commands: &mut Vec<Command>,
+    ) {
         let snapshot = timeline.snapshot();
         let Some((group, totals)) = self.rows.chosen.zip(self.rows.totals()) else { return };
         let choice = self.rows.choice(group);
         let filter = choice.as_ref().and_then(|choice| choice.filter(snapshot));
         let filter = filter.as_deref();
-        group_facts::show_title(ui, &group_label(totals, group, snapshot).0, filter, commands);
+        group_facts::show_title(ui, &self.rows.title(group, snapshot), filter, commands);
+        if is_counted && totals.get(group).is_none() {
+            let word = group_word(&self.by).singular();
+            let text = format!("The scope has no span of this {word}: widen it, or choose another {word}.");
+            ui.label(RichText::new(text).color(theme.weak_text));
+            return;
+        }
         let facts = self.facts.as_ref().filter(|facts| choice.as_ref() == Some(&facts.group));
         let rect = ui.available_rect_before_wrap();
         let list = rect.with_min_x(rect.right() - LONGEST_POINTS.min(rect.width() * 0.5));

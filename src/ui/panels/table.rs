@@ -86,6 +86,9 @@ pub(crate) struct TableView {
     /// The top row, plus the fraction of it that has scrolled away.
     top: f64,
     to_reveal: Option<u64>,
+    /// The row that the panel shows as chosen, and where it has moved since the last frame: from and to.
+    chosen: Option<u64>,
+    moved: Option<(u64, u64)>,
     last_shown: Option<u64>,
     menu: Option<OpenMenu>,
 }
@@ -115,6 +118,8 @@ impl TableView {
             is_restored: false,
             top: 0.0,
             to_reveal: None,
+            chosen: None,
+            moved: None,
             last_shown: None,
             menu: None,
         }
@@ -142,6 +147,12 @@ impl TableView {
     /// Scrolls a row to the middle of the view in the next frame.
     pub(crate) fn reveal(&mut self, row: u64) {
         self.to_reveal = Some(row);
+    }
+
+    /// Sets the row that is shown as chosen. If it has the keyboard, it keeps it when it moves.
+    pub(crate) fn set_chosen_row(&mut self, row: Option<u64>) {
+        self.moved = self.chosen.zip(row).filter(|(from, to)| from != to);
+        self.chosen = row;
     }
 
     /// Shows the header, the rows in view and the total row in the available space.
@@ -414,8 +425,7 @@ impl TableView {
             RowMove::First => 0,
             RowMove::Last => last,
         });
-        self.top = self.top.min(target as f64).max((target + 1) as f64 - in_view);
-        self.clamp(in_view, last + 1);
+        self.bring_into_view(target, in_view, last + 1);
         let id = painting.slot_id(target - self.top as u64);
         ui.memory_mut(|memory| {
             memory.request_focus(id);
@@ -426,16 +436,29 @@ impl TableView {
     }
 
     /// Scrolls up if rows have been removed, such as those below a collapsed row. Keeps the focus on its row, or on the
-    /// last row if its row was removed.
+    /// last row if its row was removed; scrolls to a chosen row that has moved with the focus.
     fn follow_focus(&mut self, ui: &Ui, painting: &Painting<'_>, in_view: f64, count: u64) {
         let before = self.top as u64;
         self.clamp(in_view, count);
         let Some(last) = count.checked_sub(1) else { return };
         let Some(slot) = painting.focused_slot(ui, in_view) else { return };
-        let target = (before + slot).min(last).saturating_sub(self.top as u64);
+        let row = match self.moved.take().filter(|(from, _)| *from == before + slot) {
+            Some((_, to)) => {
+                self.bring_into_view(to.min(last), in_view, count);
+                to
+            }
+            None => before + slot,
+        };
+        let target = row.min(last).saturating_sub(self.top as u64);
         if target != slot {
             ui.memory_mut(|memory| memory.request_focus(painting.slot_id(target)));
         }
+    }
+
+    /// Scrolls no further than needed to show a whole row.
+    fn bring_into_view(&mut self, row: u64, in_view: f64, count: u64) {
+        self.top = self.top.min(row as f64).max((row + 1) as f64 - in_view);
+        self.clamp(in_view, count);
     }
 
     fn clamp(&mut self, in_view: f64, count: u64) {

@@ -189,6 +189,30 @@ fn the_keys_scroll_through_a_hundred_million_rows() {
 }
 
 #[test]
+fn the_focus_follows_the_chosen_row_to_another_place_and_stays_on_any_other_row() {
+    let focused_row = |screen: &Screen| {
+        let focused = screen.ctx.memory(egui::Memory::focused).expect("a focus");
+        let is_focused = |slot: &u64| Id::unique(("table", "test")).with(("row", *slot)) == focused;
+        screen.table.top as u64 + (0..30).find(is_focused).expect("a row")
+    };
+    let mut screen = Screen::new(100);
+    screen.frame(Vec::new());
+    screen.click(pos2(50.0, 60.0));
+    screen.frame(Vec::new());
+    let row = focused_row(&screen);
+    for chosen in [row, row + 4, 90, 2] {
+        screen.table.set_chosen_row(Some(chosen));
+        screen.frame(Vec::new());
+        screen.frame(Vec::new());
+        assert_eq!(focused_row(&screen), chosen);
+    }
+    screen.press(Key::ArrowDown);
+    screen.table.set_chosen_row(Some(50));
+    screen.frame(Vec::new());
+    assert_eq!(focused_row(&screen), 3);
+}
+
+#[test]
 fn the_focus_stays_on_its_row_when_rows_at_the_end_go() {
     let mut screen = Screen::new(100);
     screen.frame(Vec::new());
