@@ -280,6 +280,8 @@ pub(crate) enum ScopeCommand {
     Set(Box<SelectedScope>),
     /// Sets a valid filter; an empty one clears it.
     Filter(String),
+    /// Adds the rows of a valid filter to those of another value of its key, or else keeps only those that match both.
+    AddFilter(String),
     /// Replaces the tracks by those of a group.
     Only(GroupKind),
     /// Adds or removes the tracks of a group.

@@ -554,6 +554,7 @@ pub(crate) const GESTURES: &[(&str, &str)] = &[
     ("Shift + drag across names", "Select their tracks"),
     ("Drag a name", "Move its row among those below the same header, in trace order; elsewhere scroll"),
     ("Ctrl + click on a name", "Add the tracks to the scope, or remove them"),
+    ("Ctrl + click in a table", "Add its name, track or process to the filter of the scope"),
     ("Ctrl + drag", "Move the tracks of a file in time, where several are open"),
     ("Wheel", "Scroll the tracks, or zoom: see View > Navigation"),
     ("Ctrl + wheel, pinch", "Zoom at the pointer"),

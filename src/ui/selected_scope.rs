@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::model::TrackSet;
 use crate::query::Snapshot;
 use crate::query::drawn_unit::AxisUnit;
-use crate::query::filter::Filter;
+use crate::query::filter::{Filter, written_words};
 use crate::query::matcher::Matcher;
 use crate::query::scope::Scope;
 
@@ -63,9 +63,55 @@ pub(crate) fn joined_filter(filter: &str, more: &str) -> String {
     format!("{filter} {more}").trim().to_owned()
 }
 
+/// Adds a word to a filter. If both test the whole text of one key, as `name:/^a$/` does, rows may have either text;
+/// otherwise rows must match both.
+pub(crate) fn widened_filter(filter: &str, more: &str) -> String {
+    let joined = || joined_filter(filter, more);
+    let (Some((key, text)), Ok(words)) = (whole_text(more), written_words(filter)) else { return joined() };
+    let is_of_key = |word: &&str| whole_text(word).is_some_and(|(other, _)| other == key);
+    let Some(index) = words.iter().position(is_of_key) else { return joined() };
+    let texts = whole_text(words[index]).map_or("", |(_, texts)| alternatives(texts));
+    if texts.split('|').any(|other| other == text) {
+        return filter.to_owned();
+    }
+    let widened = format!("{key}:/^(?:{texts}|{text})$/");
+    let words = words.iter().enumerate().map(|(at, word)| if at == index { &*widened } else { word });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the key of a word that tests a whole text, and the expression of the text.
+fn whole_text(word: &str) -> Option<(&str, &str)> {
+    let (key, value) = word.split_once(':').filter(|(key, _)| !key.starts_with('-'))?;
+    Some((key, value.strip_prefix("/^")?.strip_suffix("$/")?))
+}
+
+/// Returns the alternatives of an expression without the group around them.
+fn alternatives(texts: &str) -> &str {
+    let inner = texts.strip_prefix("(?:").and_then(|rest| rest.strip_suffix(')'));
+    let has_groups = |inner: &str| inner.replace("\\(", "").replace("\\)", "").contains(['(', ')']);
+    inner.filter(|inner| !has_groups(inner)).unwrap_or(texts)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::query::filter::Test;
+
+    #[test]
+    fn a_word_is_added_as_another_text_of_its_key_or_as_one_more_condition() {
+        let add = |filter: &str, more: &str| widened_filter(filter, more);
+        assert_eq!(add("", "name:/^a$/"), "name:/^a$/");
+        assert_eq!(add("name:/^a$/", "name:/^a$/"), "name:/^a$/");
+        let two = add("dur>1ms name:/^a$/", "name:/^b\\(c\\)$/");
+        assert_eq!(two, "dur>1ms name:/^(?:a|b\\(c\\))$/");
+        assert_eq!(add(&two, "name:/^d$/"), "dur>1ms name:/^(?:a|b\\(c\\)|d)$/");
+        assert_eq!(add("name:/^a$/", "thread:/^7$/"), "name:/^a$/ thread:/^7$/");
+        assert_eq!(add("-name:/^a$/ name:/^a$/", "name:/^b$/"), "-name:/^a$/ name:/^(?:a|b)$/");
+        assert_eq!(add("name:/^(?:a)|(?:b)$/", "name:/^c$/"), "name:/^(?:(?:a)|(?:b)|c)$/");
+        let names = Filter::parse(&add("name:/^a$/", "name:/^b$/")).expect("a filter");
+        let Test::Name(test) = &names.terms[0].test else { panic!("{names:?}") };
+        assert_eq!(["a", "b", "ab"].map(|name| test.holds(name)), [true, true, false]);
+    }
 
     #[test]
     fn a_filter_is_joined_to_that_of_the_scope_without_blanks_around_it() {

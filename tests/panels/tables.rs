@@ -210,3 +210,24 @@ fn names_have_room_in_a_small_window_whose_least_used_columns_are_hidden_until_t
     session.harness.run_steps(2);
     assert!(shows(&session, "p95"));
 }
+
+#[test]
+fn a_click_with_control_adds_the_name_to_the_scope_and_chooses_nothing() {
+    let mut session = Session::with_statistics(SCREEN);
+    let filter = |session: &Session| {
+        let field = session.harness.query_by_label("Filter of the scope");
+        field.and_then(|field| field.accesskit_node().value()).unwrap_or_default()
+    };
+    let name = name_of(&session, "read");
+    session.click_with(name, Modifiers::COMMAND);
+    session.until("one name", |session| session.says("1 name, Count 2, Total 300.0 µs"));
+    assert_eq!(filter(&session), "name:/^read$/");
+    assert!(!session.says("Longest"), "no name is chosen");
+    // A list of spans adds the track of the cell.
+    session.give("Spans");
+    session.until("the spans", |session| session.says("read, main, at"));
+    let row = session.harness.query_all_by_label_contains("read, main, at").next().expect("a row").rect();
+    let track = pos2(left_of(&session, "Track") + 20.0, row.center().y);
+    session.click_with(track, Modifiers::COMMAND);
+    session.until("the track", |session| filter(session) == "name:/^read$/ thread:/^main$/");
+}

@@ -27,10 +27,11 @@ use super::table_keys::{RowMove, copies, hold, take_steps};
 use crate::base::csv::Cells;
 use crate::frame::lit::Lit;
 use crate::ui::chrome::menu_bar;
-use crate::ui::command::{AppCommand, Command, SettingCommand};
+use crate::ui::command::{AppCommand, Command, ScopeCommand, SettingCommand, TimelineCommand};
 use crate::ui::settings::TableLayout;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::context_menu::context_menu;
+use crate::ui::widgets::field::FIELD_BYTES_MAX;
 use crate::ui::widgets::marks;
 
 /// Height of a row of most tables, in points.
@@ -379,7 +380,15 @@ impl TableView {
             let name = painting.cell(rect, 0);
             let is_arrow = |at: egui::Pos2| tree_row.is_some_and(|tree_row| tree_row.is_on_arrow(name, at.x));
             let is_toggled = response.interact_pointer_pos().is_some_and(is_arrow);
-            *if is_toggled { &mut shown.toggled } else { &mut shown.clicked } = Some(row);
+            let adds = ui.input(|input| input.modifiers.command);
+            let column = response.interact_pointer_pos().map(|at| painting.column_at(rect, at.x));
+            match column.filter(|_| adds).and_then(|column| scope_filter(painting, rows, row, column)) {
+                Some(filter) => {
+                    let add = TimelineCommand::Scope(ScopeCommand::AddFilter(filter));
+                    shown.commands.push(Command::Timeline(add));
+                }
+                None => *if is_toggled { &mut shown.toggled } else { &mut shown.clicked } = Some(row),
+            }
             response.request_focus();
         }
         let column = response.hover_pos().or(response.interact_pointer_pos()).map(|at| painting.column_at(rect, at.x));
@@ -507,6 +516,12 @@ impl Painting<'_> {
         // A hidden column has no width, so the column found is visible.
         at.or(self.visible.last().copied()).unwrap_or(0)
     }
+}
+
+/// Returns the filter that a cell adds to the scope: its own, or for a number that of the row.
+fn scope_filter(painting: &Painting<'_>, rows: &dyn Rows, row: u64, column: usize) -> Option<String> {
+    let own = (!painting.columns[column].is_number).then(|| rows.value(row, column).filter).flatten();
+    own.or_else(|| rows.value(row, 0).filter).filter(|filter| filter.len() <= FIELD_BYTES_MAX)
 }
 
 /// Returns the maximum number of rows that are wholly or partly in view.

@@ -253,6 +253,7 @@ impl Edit {
             | ScopeCommand::ClearTracks
             | ScopeCommand::Set(_)
             | ScopeCommand::Filter(_)
+            | ScopeCommand::AddFilter(_)
             | ScopeCommand::Only(_)
             | ScopeCommand::Toggle(_)
             | ScopeCommand::Inside(_)

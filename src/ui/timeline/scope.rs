@@ -13,7 +13,8 @@ use crate::store::lane::RowIdx;
 use crate::store::{LaneIdx, LaneKind};
 use crate::ui::command::ScopeCommand;
 use crate::ui::panel::Panel;
-use crate::ui::selected_scope::SelectedScope;
+use crate::ui::selected_scope::{SelectedScope, widened_filter};
+use crate::ui::widgets::field::FIELD_BYTES_MAX;
 
 impl Timeline {
     /// Returns the selected part of the trace.
@@ -34,6 +35,12 @@ impl Timeline {
             ScopeCommand::ClearTracks => self.selection.select_tracks(TrackSet::ALL, &self.snapshot),
             ScopeCommand::Set(scope) => self.selection.set_scope(*scope, &self.snapshot),
             ScopeCommand::Filter(filter) => self.selection.set_filter(&filter),
+            ScopeCommand::AddFilter(filter) => {
+                let widened = widened_filter(&self.scope().filter, &filter);
+                if widened.len() <= FIELD_BYTES_MAX {
+                    self.selection.set_filter(&widened);
+                }
+            }
             ScopeCommand::Only(kind) => {
                 let tracks = self.tracks_with_rows_of(kind).into_iter().collect();
                 self.selection.select_tracks(tracks, &self.snapshot);
