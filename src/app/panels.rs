@@ -415,6 +415,7 @@ impl Panels {
             Answer::OrderedGroups(ordered) => set.statistics.set_ordered(ordered),
             Answer::OrderedSamples(ordered) => set.samples.set_ordered(ordered),
             Answer::Group(facts) => set.statistics.set_facts(facts),
+            Answer::Quantiles(quantiles) => set.statistics.set_quantiles(quantiles),
             Answer::Samples(answer) => set.samples.set_answer(&answer, timeline.snapshot()),
             Answer::Sandwich(answer) => set.samples.set_sandwich(answer),
             Answer::Paths(answer) => set.flame.set_answer(&answer, timeline.snapshot()),

@@ -125,16 +125,15 @@ impl Sketch {
     /// Returns a quantile, for `part` of 0 to 1; `None` without durations.
     #[must_use]
     pub(crate) fn quantile(&self, part: f64) -> Option<u64> {
-        let rank = |count: u64| ((count as f64 * part).ceil() as u64).clamp(1, count.max(1)) - 1;
         match self {
             Self::Exact(values) => {
                 let mut values = values.clone();
                 values.sort_unstable();
-                values.get(rank(values.len() as u64) as usize).copied()
+                values.get(rank(values.len() as u64, part) as usize).copied()
             }
             Self::Counted { first, counts } => {
                 let total: u64 = counts.iter().map(|&count| u64::from(count)).sum();
-                let mut left = rank(total);
+                let mut left = rank(total, part);
                 for (bucket, &count) in (*first..).zip(counts) {
                     if left < u64::from(count) {
                         let (least, most) = bucket_bounds(bucket, FINEST_LOG2);
@@ -194,6 +193,12 @@ impl Sketch {
         values.into_iter().for_each(|value| add_to(&mut first, &mut counts, bucket_of(value, FINEST_LOG2), 1));
         *self = Self::Counted { first, counts };
     }
+}
+
+/// Returns the index of a quantile among `count` sorted durations, for `part` of 0 to 1.
+#[must_use]
+pub(crate) fn rank(count: u64, part: f64) -> u64 {
+    ((count as f64 * part).ceil() as u64).clamp(1, count.max(1)) - 1
 }
 
 fn add_to(first: &mut usize, counts: &mut Vec<u32>, bucket: usize, count: u32) {

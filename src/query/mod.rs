@@ -12,6 +12,7 @@ pub(crate) mod derived;
 pub(crate) mod describe;
 pub(crate) mod display_order;
 pub(crate) mod drawn_unit;
+pub(crate) mod exact_quantiles;
 pub(crate) mod family;
 pub(crate) mod filter;
 pub(crate) mod filtered;

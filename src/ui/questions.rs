@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use crate::frame::filtered::Filtered;
 use crate::model::{ProcessIdx, Sources, TrackIdx};
 use crate::query::Snapshot;
+use crate::query::exact_quantiles::QUANTILE_PARTS;
 use crate::query::flame::{FlamePicture, FlameView, FunctionKey};
 use crate::query::group_choice::GroupChoice;
 use crate::query::groups::GroupBy;
@@ -84,6 +85,8 @@ pub(crate) enum Question {
     OrderCounters(PtrEq<CounterLines>, TableSort),
     /// Details of one group of spans.
     Group(GroupChoice, SelectedScope),
+    /// The exact quantiles of one group of spans.
+    Quantiles(GroupChoice, SelectedScope),
     /// A sample table of a scope, by group.
     Samples(Box<SampleQuestion>),
     /// The callers and callees of a function, for another panel than the flame graph.
@@ -268,6 +271,7 @@ pub enum QuestionKind {
     OrderSamples,
     OrderCounters,
     Group,
+    Quantiles,
     Paths,
     Samples,
     Sandwich,
@@ -304,6 +308,7 @@ impl QuestionKind {
             | Self::OrderSamples
             | Self::OrderCounters
             | Self::Group
+            | Self::Quantiles
             | Self::Paths
             | Self::Samples
             | Self::Sandwich
@@ -317,7 +322,7 @@ impl QuestionKind {
     #[must_use]
     pub(crate) fn panel(self) -> Option<Panel> {
         Some(match self {
-            Self::Totals | Self::PartialTotals | Self::OrderGroups | Self::Group => Panel::Statistics,
+            Self::Totals | Self::PartialTotals | Self::OrderGroups | Self::Group | Self::Quantiles => Panel::Statistics,
             Self::Spans | Self::SpanPage | Self::Longest | Self::SpanNumber => Panel::Spans,
             Self::Counters | Self::OrderCounters => Panel::Counters,
             Self::Scheduling => Panel::Scheduling,
@@ -374,6 +379,7 @@ pub enum Answer {
     OrderedSamples(Arc<OrderedRows<SampleLines>>),
     OrderedCounters(Arc<OrderedRows<CounterLines>>),
     Group(Arc<GroupFacts>),
+    Quantiles(Arc<GroupQuantiles>),
     Paths(Arc<FlameAnswer>),
     Samples(Arc<SampleTable>),
     Sandwich(Arc<FlameAnswer>),
@@ -427,6 +433,17 @@ pub struct NamedTrace {
     pub(crate) unused_folder: Option<PathBuf>,
 }
 
+/// The exact quantiles of one group of spans.
+#[derive(Debug)]
+pub struct GroupQuantiles {
+    pub(crate) group: GroupChoice,
+    /// `None` without spans.
+    pub(crate) quantiles: Option<ExactQuantiles>,
+}
+
+/// The p50, p90, p95 and p99 of durations, in nanoseconds.
+pub(crate) type ExactQuantiles = [u64; QUANTILE_PARTS.len()];
+
 /// Details of one group of spans.
 #[derive(Debug, Clone)]
 pub struct GroupFacts {
@@ -470,6 +487,7 @@ impl Question {
             Self::OrderSamples(..) => QuestionKind::OrderSamples,
             Self::OrderCounters(..) => QuestionKind::OrderCounters,
             Self::Group(..) => QuestionKind::Group,
+            Self::Quantiles(..) => QuestionKind::Quantiles,
             Self::Paths(..) => QuestionKind::Paths,
             Self::Samples(_) => QuestionKind::Samples,
             Self::Sandwich(_) => QuestionKind::Sandwich,

@@ -231,3 +231,22 @@ fn a_click_with_control_adds_the_name_to_the_scope_and_chooses_nothing() {
     session.click_with(track, Modifiers::COMMAND);
     session.until("the track", |session| filter(session) == "name:/^read$/ thread:/^main$/");
 }
+
+#[test]
+fn a_chosen_name_has_its_exact_quantiles_and_a_scope_without_it_says_so() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let span = |tid: u32, name: &str, index: u32, dur: u32| {
+        format!(r#"{{"ph":"X","name":"{name}","pid":1,"tid":{tid},"ts":{},"dur":{dur}}}"#, index * 1000)
+    };
+    let spans: Vec<_> = (1..=200).map(|index| span(1, "work", index, index)).chain([span(2, "rest", 1, 10)]).collect();
+    session.open_text("many.json", &format!("[{}]", spans.join(",")));
+    session.press(Modifiers::COMMAND, Key::T);
+    session.until("the statistics", |session| session.says("Label: exact"));
+    let name = name_of(&session, "work");
+    session.left_click(name);
+    let quantiles = ["Label: p50 100.0 µs", "Label: p90 180.0 µs", "Label: p95 190.0 µs", "Label: p99 198.0 µs"];
+    session.until("the quantiles", |session| quantiles.iter().all(|text| session.says(text)));
+    crate::scope::click_head(&mut session, "Thread 2", crate::scope::CTRL);
+    session.until("why there is nothing", |session| session.says("The scope has no span of this name"));
+    assert!(!session.says("Longest"));
+}

@@ -9,6 +9,7 @@ use crate::model::SourceFile;
 use crate::model::unwind::UnwindFiles as _;
 use crate::query::Snapshot;
 use crate::query::counters::counters;
+use crate::query::exact_quantiles::exact_quantiles;
 use crate::query::first_track::first_track_with_stacks;
 use crate::query::flame::{FlamePicture, FlameShape, FlameView};
 use crate::query::group_choice::GroupChoice;
@@ -35,8 +36,8 @@ use crate::ui::panels::counter_lines::CounterLines;
 use crate::ui::panels::group_lines::GroupLines;
 use crate::ui::panels::table_order::{OrderedRows, TableData, TableSort};
 use crate::ui::questions::{
-    Answer, FlameAnswer, GroupFacts, HeatMapQuestion, NameQuery, NamedTrace, NeighbourHit, PathsOf, PathsQuestion,
-    PtrEq, Question, SampleQuestion, SchedulingAnswer, SchedulingQuestion,
+    Answer, FlameAnswer, GroupFacts, GroupQuantiles, HeatMapQuestion, NameQuery, NamedTrace, NeighbourHit, PathsOf,
+    PathsQuestion, PtrEq, Question, SampleQuestion, SchedulingAnswer, SchedulingQuestion,
 };
 use crate::ui::selected_scope::SelectedScope;
 
@@ -84,6 +85,11 @@ impl QueryContext<'_> {
             Question::Totals(scope, by) => Some(Answer::Totals(Arc::new(self.totals(&scope, by)?))),
             Question::PartialTotals => self.partial_totals()?.map(|lines| Answer::PartialTotals(Arc::new(lines))),
             Question::Group(group, scope) => Some(Answer::Group(Arc::new(self.group(group, &scope)?))),
+            Question::Quantiles(group, scope) => {
+                let spans = group.narrow(self.snapshot, self.scope(&scope).spans());
+                let quantiles = exact_quantiles(self.snapshot, &spans, self.cancel)?;
+                Some(Answer::Quantiles(Arc::new(GroupQuantiles { group, quantiles })))
+            }
             Question::OrderGroups(lines, sort) => Some(Answer::OrderedGroups(self.ordered(lines, sort)?)),
             Question::OrderSamples(lines, sort) => Some(Answer::OrderedSamples(self.ordered(lines, sort)?)),
             Question::OrderCounters(lines, sort) => Some(Answer::OrderedCounters(self.ordered(lines, sort)?)),

@@ -34,6 +34,7 @@ pub(super) fn moved(answer: Answer, moves: &LaneMoves) -> Answer {
         | Answer::HeatMap(_)
         | Answer::HeatMapSketch(_)
         | Answer::Totals(_)
+        | Answer::Quantiles(_)
         | Answer::PartialTotals(_)
         | Answer::OrderedGroups(_)
         | Answer::OrderedSamples(_)

@@ -2,14 +2,17 @@
 
 use egui::{RichText, Ui};
 
+use super::answer_state::SKETCH_ERROR;
 use super::number::TableNumber;
 use crate::base::sketch::{Sketch, SketchBar};
 use crate::base::time::{duration_text, grouped_digits};
 use crate::base::units::duration_word;
+use crate::query::exact_quantiles::QUANTILE_PARTS;
 use crate::query::search::Hit;
+use crate::query::totals::NameTotals;
 use crate::scene::labels::shown;
 use crate::ui::command::{Command, PanelCommand, TimelineCommand};
-use crate::ui::questions::GroupFacts;
+use crate::ui::questions::{ExactQuantiles, GroupFacts};
 use crate::ui::theme::Theme;
 use crate::ui::timeline::state::Timeline;
 use crate::ui::widgets::bars::Bars;
@@ -29,6 +32,21 @@ pub(super) fn show_title(ui: &mut Ui, label: &str, filter: Option<&str>, command
                 ui.add(egui::Label::new(RichText::new(on_screen(&shown(label))).strong()).truncate());
             });
         });
+    });
+}
+
+/// Shows quantiles of the durations: the exact ones once they are known, until then those of the totals.
+pub(super) fn show_quantiles(ui: &mut Ui, totals: &NameTotals, exact: Option<&ExactQuantiles>, theme: &Theme) {
+    ui.horizontal_wrapped(|ui| {
+        for (index, part) in QUANTILE_PARTS.into_iter().enumerate() {
+            let Some(sketched_ns) = totals.quantile_ns(part) else { continue };
+            let dur = TableNumber::Duration(exact.map_or(sketched_ns, |exact| exact[index]).into());
+            let is_sketched = exact.is_none() && totals.quantile_error() > 0.0;
+            let mark = if is_sketched { "~" } else { "" };
+            let hint = if is_sketched { format!("{}\n{SKETCH_ERROR}", dur.exact()) } else { dur.exact() };
+            let text = format!("{mark}p{:.0} {}", part * 100.0, dur.text());
+            ui.label(RichText::new(text).color(theme.text)).on_hover_text(hint);
+        }
     });
 }
 

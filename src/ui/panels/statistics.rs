@@ -33,7 +33,7 @@ use crate::ui::command::{Command, PanelCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::command_table::key_of;
 use crate::ui::panel::Panel;
-use crate::ui::questions::{GroupFacts, PtrEq, Question, QuestionKind};
+use crate::ui::questions::{GroupFacts, GroupQuantiles, PtrEq, Question, QuestionKind};
 use crate::ui::selected_scope::SelectedScope;
 use crate::ui::theme::Theme;
 use crate::ui::timeline::state::Timeline;
@@ -91,6 +91,9 @@ pub(crate) struct StatisticsPanel {
     /// The group whose row is to be scrolled into view, and the generation of the rows that lack it.
     to_reveal: Option<(SpanGroup, Option<u64>)>,
     facts: Option<Arc<GroupFacts>>,
+    /// The exact quantiles of a group, and the query for them, which follows the facts.
+    quantiles: Option<Arc<GroupQuantiles>>,
+    quantiles_to_ask: Option<Question>,
     /// When partial totals were requested, and when they are next.
     asked_at: Option<Instant>,
     rests_until: Option<Instant>,
@@ -110,6 +113,8 @@ impl Default for StatisticsPanel {
             words: String::new(),
             to_reveal: None,
             facts: None,
+            quantiles: None,
+            quantiles_to_ask: None,
             asked_at: None,
             rests_until: None,
         }
@@ -197,7 +202,14 @@ impl StatisticsPanel {
 
     /// Sets the facts about the selected group.
     pub(crate) fn set_facts(&mut self, facts: Arc<GroupFacts>) {
-        self.facts = Some(facts);
+        let scope = self.question.as_ref().map(|(scope, _)| scope.clone());
+        self.quantiles_to_ask = scope.map(|scope| Question::Quantiles(facts.group.clone(), scope));
+        (self.facts, self.quantiles) = (Some(facts), None);
+    }
+
+    /// Sets the exact quantiles of the selected group.
+    pub(crate) fn set_quantiles(&mut self, quantiles: Arc<GroupQuantiles>) {
+        self.quantiles = Some(quantiles);
     }
 
     /// Selects a group whose row is in view.
@@ -211,7 +223,7 @@ impl StatisticsPanel {
     fn ask_all(&mut self, scope: &SelectedScope) -> Vec<Command> {
         let question = Some((scope.clone(), self.by.clone()));
         if !self.renewal.keeps_answer() {
-            self.facts = None;
+            (self.facts, self.quantiles) = (None, None);
             self.rows.expire();
         }
         (self.question, self.is_stopped, self.error, self.facts_error) = (question, false, None, None);
@@ -295,6 +307,7 @@ impl StatisticsPanel {
             let absence = self.absence(view, ui.ctx()).filter(|_| progress.is_none());
             commands.extend(self.show_table(ui, absence.as_deref(), context));
         });
+        commands.extend(self.quantiles_to_ask.take().map(Command::from));
         // Runs after the table, which restores the saved sort order.
         commands.extend(self.ask_lines(view));
         if has_facts {
@@ -410,6 +423,8 @@ impl StatisticsPanel {
         ui.scope_builder(egui::UiBuilder::new().max_rect(bars), |ui| {
             ScrollArea::vertical().id_salt("chosen").auto_shrink(false).show(ui, |ui| {
                 if let Some(totals) = totals.get(group) {
+                    let exact = self.quantiles.as_ref().filter(|exact| choice.as_ref() == Some(&exact.group));
+                    group_facts::show_quantiles(ui, totals, exact.and_then(|exact| exact.quantiles.as_ref()), theme);
                     group_facts::show_durations(ui, totals.sketch(), filter, theme, commands);
                 }
                 match (facts, &self.facts_error) {
@@ -442,6 +457,7 @@ impl DockPanel for StatisticsPanel {
 
     fn forget(&mut self) -> Option<Question> {
         (self.question, self.is_stopped, self.facts) = (None, false, None);
+        (self.quantiles, self.quantiles_to_ask) = (None, None);
         (self.error, self.facts_error) = (None, None);
         self.rows.forget();
         None
@@ -455,7 +471,7 @@ impl DockPanel for StatisticsPanel {
     fn stop(&mut self) -> &'static [QuestionKind] {
         self.is_stopped = true;
         self.rows.drop_expired();
-        &[QuestionKind::Totals]
+        &[QuestionKind::Totals, QuestionKind::Quantiles]
     }
 
     fn fail(&mut self, kind: QuestionKind, message: &str) {
