@@ -228,7 +228,9 @@ pub(super) fn start(
     let mut started = None;
     match input {
         LiveInput::Input(Input::Stdin(_)) => {
-            start_thread(&path, move || thread.read(io::stdin().lock(), BLOCK_BYTES, pace))?;
+            start_thread(&path, move || {
+                thread.read(io::stdin().lock(), BLOCK_BYTES, pace);
+            })?;
         }
         LiveInput::Input(Input::File(_) | Input::Fd(_)) => match fs::metadata(&path) {
             Ok(metadata) if metadata.is_dir() => return Err(ArrivalError::Folder { path }),
@@ -251,15 +253,17 @@ pub(super) fn start(
         LiveInput::Command(words) => {
             let (mut child, command) =
                 StartedCommand::start(words).map_err(|source| ArrivalError::Start { path: path.clone(), source })?;
-            let has_ended = command.has_ended();
+            let end = command.end();
             started = Some(command);
             arrivals.last_silence = LAST_WORDS;
             start_thread(&path, move || {
-                if let Some(output) = child.stdout.take() {
-                    thread.read(output, BLOCK_BYTES, pace);
+                let output = child.stdout.take();
+                let is_at_end = output.is_some_and(|output| thread.read(output, BLOCK_BYTES, pace));
+                if is_at_end {
+                    end.set();
                 }
-                has_ended.store(true, Ordering::SeqCst);
-                thread.wait_for(&mut child);
+                thread.wait_for(&mut child, is_at_end);
+                end.set_waited();
             })?;
         }
         LiveInput::Socket(_) | LiveInput::Otlp { .. } => {
@@ -303,7 +307,9 @@ impl ReadingThread {
         match opened {
             Ok((FileKind::Folder, _)) => self.fail(ArrivalError::Folder { path }),
             Ok((FileKind::File, file)) => self.follow(file, pace),
-            Ok((_, stream)) => self.read(stream, BLOCK_BYTES, pace),
+            Ok((_, stream)) => {
+                self.read(stream, BLOCK_BYTES, pace);
+            }
             Err(source) => self.fail(ArrivalError::Open { path, source }),
         }
     }
@@ -404,33 +410,38 @@ impl ReadingThread {
         self.read(stream, CONNECTION_BLOCK_BYTES, Pace::Waits);
     }
 
-    /// Reads a stream to its end.
-    fn read(&mut self, stream: impl Read, block_bytes: usize, pace: Pace) {
-        self.read_blocks(stream, block_bytes, pace);
+    /// Reads a stream. Returns false if that stops before its end.
+    fn read(&mut self, stream: impl Read, block_bytes: usize, pace: Pace) -> bool {
+        let is_at_end = self.read_blocks(stream, block_bytes, pace);
         self.end_lag();
+        is_at_end
     }
 
-    fn read_blocks(&mut self, mut stream: impl Read, block_bytes: usize, pace: Pace) {
+    fn read_blocks(&mut self, mut stream: impl Read, block_bytes: usize, pace: Pace) -> bool {
         loop {
             let mut block = vec![0; block_bytes];
             match stream.read(&mut block) {
-                Ok(0) => return,
+                Ok(0) => return true,
                 Ok(len) => {
                     block.truncate(len);
                     if !self.receive(block, pace) {
-                        return;
+                        return false;
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(source) => return self.fail(ArrivalError::Read { path: self.path.clone(), source }),
+                Err(source) => {
+                    self.fail(ArrivalError::Read { path: self.path.clone(), source });
+                    return false;
+                }
             }
         }
     }
 
-    /// Waits for the end of a program, and reports a failure.
-    fn wait_for(&self, child: &mut Child) {
+    /// Waits for the end of a program, and reports a failure, unless its output was closed before its end.
+    fn wait_for(&self, child: &mut Child, is_at_end: bool) {
         if let Ok(status) = child.wait()
             && !status.success()
+            && is_at_end
             && !self.stop.is_cancelled()
         {
             (self.say)(SourceNote::lasting(format!("{}: ended with {status}", self.path.display())));

@@ -10,12 +10,38 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// Whether a program and its descendants have ended, as far as the reader of its output knows.
+#[derive(Debug, Clone)]
+pub(super) struct CommandEnd {
+    has_ended: Arc<AtomicBool>,
+    leads_group: bool,
+}
+
+impl CommandEnd {
+    /// Called at the end of the output, which none of the processes can write to any more.
+    pub(super) fn set(&self) {
+        self.has_ended.store(true, Ordering::SeqCst);
+    }
+
+    /// Called after the program has ended. The rest of its group may still run; without a group, its process id may
+    /// now be that of another program.
+    pub(super) fn set_waited(&self) {
+        if !self.leads_group {
+            self.set();
+        }
+    }
+
+    fn is_set(&self) -> bool {
+        self.has_ended.load(Ordering::SeqCst)
+    }
+}
+
 /// A program that was started for its output.
 #[derive(Debug)]
 pub(crate) struct StartedCommand {
     #[cfg(unix)]
     group: unix::ProcessGroup,
-    has_ended: Arc<AtomicBool>,
+    end: CommandEnd,
     was_asked: AtomicBool,
 }
 
@@ -26,27 +52,29 @@ impl StartedCommand {
         let mut command = Command::new(program);
         command.args(arguments).stdout(Stdio::piped());
         #[cfg(unix)]
-        let is_leader = unix::lead_group(&mut command);
+        let leads_group = unix::lead_group(&mut command);
+        #[cfg(not(unix))]
+        let leads_group = false;
         let child = command.spawn()?;
         let started = Self {
             #[cfg(unix)]
-            group: unix::ProcessGroup { pid: child.id(), is_leader },
-            has_ended: Arc::default(),
+            group: unix::ProcessGroup { pid: child.id(), is_leader: leads_group },
+            end: CommandEnd { has_ended: Arc::default(), leads_group },
             was_asked: AtomicBool::new(false),
         };
         Ok((child, started))
     }
 
     /// Returns the flag that the reader of its output sets at the end.
-    pub(super) fn has_ended(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.has_ended)
+    pub(super) fn end(&self) -> CommandEnd {
+        self.end.clone()
     }
 
     /// Interrupts the program, like Ctrl+C.
     pub(crate) fn interrupt(&self) {
         self.was_asked.store(true, Ordering::SeqCst);
         #[cfg(unix)]
-        if !self.has_ended.load(Ordering::SeqCst) {
+        if !self.end.is_set() {
             self.group.interrupt();
         }
     }
@@ -57,7 +85,7 @@ impl Drop for StartedCommand {
     /// Ctrl+C.
     fn drop(&mut self) {
         #[cfg(unix)]
-        if self.was_asked.load(Ordering::SeqCst) && !self.has_ended.load(Ordering::SeqCst) {
+        if self.was_asked.load(Ordering::SeqCst) && !self.end.is_set() {
             self.group.terminate();
         }
     }

@@ -68,3 +68,17 @@ fn a_later_signal_ends_the_program_and_names_the_remaining_files() {
         }
     }
 }
+
+/// Programs that a shell starts in the background ignore Ctrl+C.
+#[test]
+fn a_program_that_ignores_ctrl_c_does_not_outlive_its_recording() {
+    let folder = folder();
+    let (out, ended) = (folder.path().join("out.longspan"), folder.path().join("ended"));
+    let script = r#"trap "" INT; trap 'echo ended > "$0"; exit' TERM; echo '['; n=0
+        while [ $n -lt 200 ]; do
+            echo "{\"ph\":\"X\",\"name\":\"n$n\",\"pid\":1,\"tid\":1,\"ts\":$n,\"dur\":1},"; n=$((n+1)); sleep 0.05
+        done"#;
+    let record = ["record", "-o", text(&out), "--until", "name:n3", "--", "sh", "-c", script, text(&ended)];
+    longspan(&record).done();
+    wait_until(|| ended.exists());
+}
