@@ -143,9 +143,14 @@ impl LineWeight {
 
 #[derive(Debug, Default)]
 struct Collapsed {
-    /// Callers of frames, with the same rows as `rows`. Their titles are rows of `names`.
+    /// Frames with their callers. Their titles are rows of `names`.
     frames: FrameTable,
-    rows: Vec<CollapsedRow>,
+    /// Weights of the stacks that end with each frame.
+    weights: StackWeights,
+    /// Weights before, for lines with two weights.
+    before: StackWeights,
+    /// Amounts of the negative weights.
+    decreases: StackWeights,
     names: Names,
     /// Row by caller (0 for none, else its row + 1) and name.
     row_index: FxHashMap<(u32, NameIdx), u32>,
@@ -154,21 +159,33 @@ struct Collapsed {
     is_difference: bool,
 }
 
-#[derive(Debug)]
-struct CollapsedRow {
-    caller: Option<u32>,
-    /// Weight of the stacks that end here, in millionths; `None` if there are none. Cannot overflow: fewer than 2^40
-    /// lines weigh less than 2^84 each.
-    millionths: Option<u128>,
-    /// Weight before, for lines with two weights.
-    before_millionths: Option<u128>,
-    /// Sum of the negative weights.
-    less_millionths: Option<u128>,
+/// Sums of weights by the innermost frame of their stacks. Most frames have none.
+#[derive(Debug, Default)]
+struct StackWeights {
+    /// By row of a frame: position in `millionths` + 1, or 0 without a sum. Later rows have none.
+    positions: Vec<u32>,
+    /// The sums, which cannot overflow: fewer than 2^40 lines weigh less than 2^84 each.
+    millionths: Vec<u128>,
 }
 
-impl CollapsedRow {
-    fn new(caller: Option<u32>) -> Self {
-        Self { caller, millionths: None, before_millionths: None, less_millionths: None }
+impl StackWeights {
+    fn add(&mut self, row: u32, millionths: u128) {
+        let row = row as usize;
+        if self.positions.len() <= row {
+            self.positions.resize(row + 1, 0);
+        }
+        let position = &mut self.positions[row];
+        if *position == 0 {
+            self.millionths.push(0);
+            *position = self.millionths.len() as u32; // there are fewer than 2^32 rows
+        }
+        self.millionths[*position as usize - 1] += millionths;
+    }
+
+    /// Returns the sum of the stacks that end with a frame; `None` if there are none.
+    fn get(&self, row: u32) -> Option<u128> {
+        let position = self.positions.get(row as usize)?.checked_sub(1)?;
+        self.millionths.get(position as usize).copied()
     }
 }
 
@@ -195,30 +212,35 @@ impl LineParser for Collapsed {
                 Err(loss) => return batch.lose(loss, line.pos()),
             }
         }
-        if let Some(innermost) = caller.and_then(|row| self.rows.get_mut(row as usize)) {
-            let (sum, amount) = match weight {
-                LineWeight::Millionths(amount) => (&mut innermost.millionths, amount),
-                LineWeight::Decrease(amount) => (&mut innermost.less_millionths, amount),
-            };
-            *sum.get_or_insert(0) += amount;
-            if let Some(before) = before {
-                *innermost.before_millionths.get_or_insert(0) += before;
-            }
+        let Some(innermost) = caller else { return };
+        match weight {
+            LineWeight::Millionths(amount) => self.weights.add(innermost, amount),
+            LineWeight::Decrease(amount) => self.decreases.add(innermost, amount),
+        }
+        if let Some(before) = before {
+            self.before.add(innermost, before);
         }
     }
 
     fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
-        if !self.is_difference {
-            self.emit("stacks", -1, |row| row.millionths, out)?;
-            let has_decreases = self.rows.iter().any(|row| row.less_millionths.is_some());
-            return if has_decreases {
-                self.emit("stacks decrease", 0, |row| row.less_millionths, out)
-            } else {
-                Ok(())
-            };
+        self.row_index = FxHashMap::default();
+        let order = depth_first(&self.frames);
+        // All rows have the same unit, so that decreases can be compared.
+        let all = [&self.weights, &self.before, &self.decreases];
+        let is_whole = all.iter().flat_map(|it| &it.millionths).all(|weight| weight.is_multiple_of(MILLIONTHS));
+        let [weights, before, decreases] =
+            [&mut self.weights, &mut self.before, &mut self.decreases].map(std::mem::take);
+        let rows = if self.is_difference {
+            [("before", -2, before), ("after", -1, weights)]
+        } else {
+            [("stacks", -1, weights), ("stacks decrease", 0, decreases)]
+        };
+        for (event, sort_index, weights) in rows {
+            if sort_index < 0 || !weights.millionths.is_empty() {
+                self.emit(event, sort_index, (&order, &weights, is_whole), out)?;
+            }
         }
-        self.emit("before", -2, |row| row.before_millionths, out)?;
-        self.emit("after", -1, |row| row.millionths, out)
+        Ok(())
     }
 }
 
@@ -228,20 +250,17 @@ impl Collapsed {
         &mut self,
         event: &str,
         sort_index: i64,
-        weight_of: fn(&CollapsedRow) -> Option<u128>,
+        (order, weights, is_whole): (&[u32], &StackWeights, bool),
         out: &mut Output<'_>,
     ) -> Result<(), ReadError> {
-        // All rows have the same unit, so that decreases can be compared.
-        let of_row = |row: &CollapsedRow| [row.millionths, row.before_millionths, row.less_millionths];
-        let is_whole = self.rows.iter().flat_map(of_row).flatten().all(|weight| weight.is_multiple_of(MILLIONTHS));
         let (unit, factor, divisor) = match self.unit.map(WeightUnit::shown) {
             Some((unit, factor)) => (unit, u128::from(factor), MILLIONTHS),
             None if is_whole => (SAMPLES, 1, MILLIONTHS),
             None => ("millionths", 1, 1),
         };
         let mut stacks = WeighedRow::new(event, unit, sort_index, out.batch);
-        for row in depth_first(&self.rows) {
-            let Some(weight) = weight_of(&self.rows[row as usize]) else { continue };
+        for &row in order {
+            let Some(weight) = weights.get(row) else { continue };
             let weight = weight.saturating_mul(factor);
             if !weight.is_multiple_of(divisor) {
                 out.batch.losses().add_because(CUT_DECIMALS, Loss::BadNumber, stacks.pos());
@@ -279,30 +298,27 @@ impl Collapsed {
         if let Some(&row) = self.row_index.get(&key) {
             return Ok(row);
         }
-        let row = u32::try_from(self.rows.len()).ok().filter(|&row| row < FRAMES_MAX);
+        let row = u32::try_from(self.frames.len()).ok().filter(|&row| row < FRAMES_MAX);
         let row = row.ok_or(Loss::OverLimit)?;
         if !self.frames.push_titled(caller, name.0) {
-            // The row exists without its caller, and no line ends in it.
-            self.rows.push(CollapsedRow::new(None));
-            return Err(Loss::DeepNesting);
+            return Err(Loss::DeepNesting); // the row exists without its caller, and no line ends in it
         }
-        self.rows.push(CollapsedRow::new(caller));
         self.row_index.insert(key, row);
         Ok(row)
     }
 }
 
 /// Returns the rows in drawing order: callees before their callers, siblings in order of first appearance.
-fn depth_first(rows: &[CollapsedRow]) -> Vec<u32> {
+fn depth_first(frames: &FrameTable) -> Vec<u32> {
     /// No row has this index, since there are at most 2^22.
     const NONE: u32 = u32::MAX;
-    let root = rows.len();
-    let (mut first_callee, mut next_sibling) = (vec![NONE; rows.len() + 1], vec![NONE; rows.len()]);
-    for (index, row) in rows.iter().enumerate().rev() {
-        let first = &mut first_callee[row.caller.map_or(root, |caller| caller as usize)];
-        next_sibling[index] = std::mem::replace(first, index as u32);
+    let root = frames.len();
+    let (mut first_callee, mut next_sibling) = (vec![NONE; root + 1], vec![NONE; root]);
+    for row in (0..root as u32).rev() {
+        let first = &mut first_callee[frames.caller(row).map_or(root, |caller| caller as usize)];
+        next_sibling[row as usize] = std::mem::replace(first, row);
     }
-    let (mut order, mut callers) = (Vec::with_capacity(rows.len()), Vec::new());
+    let (mut order, mut callers) = (Vec::with_capacity(root), Vec::new());
     let mut next = first_callee[root];
     loop {
         while next != NONE {

@@ -141,6 +141,11 @@ impl FrameTable {
         self.rows.len()
     }
 
+    /// Returns the caller of a row.
+    pub(crate) fn caller(&self, row: u32) -> Option<u32> {
+        self.rows.get(row as usize)?.caller
+    }
+
     /// Returns the stack with this innermost row; empty, with a counted loss, for an unknown row.
     pub(crate) fn stack(&mut self, frame: u32, batch: &mut BatchBuilder, pos: SourcePos) -> StackIdx {
         batch.losses().merge(&std::mem::take(&mut self.losses));
