@@ -5,6 +5,7 @@
 //! Never adds up two events, nor two units of one event. The naive way reads the event and stack of each sample.
 
 mod count;
+mod frame_set;
 mod frame_totals;
 
 use std::hash::Hash;

@@ -5,39 +5,42 @@ use std::hash::Hash;
 
 use rustc_hash::FxHashMap;
 
+use super::frame_set::FrameSet;
 use crate::model::{SampleSum, StackIdx, Stacks};
 
+/// The frames with sums, by row of their set. Few bytes per frame, since a trace may have millions.
 pub(super) struct FrameTotals {
-    sums: FxHashMap<StackIdx, SampleSum>,
-    /// Frames by caller; outermost frames, and the frame of empty stacks, by [`StackIdx::EMPTY`].
-    callees: FxHashMap<StackIdx, Vec<StackIdx>>,
+    frames: Vec<StackIdx>,
+    sums: Vec<SampleSum>,
+    /// Whether there are samples without frames, whose sum is the first.
+    has_empty: bool,
+    /// The row of the first callee of each frame, and of the next callee of its caller; [`NONE`] if there is none.
+    /// Outermost frames are callees of the first row.
+    first_callee: Vec<u32>,
+    next_sibling: Vec<u32>,
 }
+
+/// The first row is no callee.
+const NONE: u32 = 0;
 
 impl FrameTotals {
     /// Adds up sums by innermost frame, which is [`StackIdx::EMPTY`] for empty stacks.
     pub(super) fn new(table: &Stacks, own: &[(StackIdx, SampleSum)]) -> Self {
-        let mut sums: FxHashMap<StackIdx, SampleSum> = FxHashMap::default();
-        for &(innermost, sum) in own {
-            sums.entry(innermost).or_default().add(sum);
-            for caller in table.path(innermost).skip(1) {
-                if sums.contains_key(&caller) {
-                    break;
-                }
-                sums.insert(caller, SampleSum::default());
-            }
-        }
-        let mut frames: Vec<StackIdx> = sums.keys().copied().filter(|&frame| frame != StackIdx::EMPTY).collect();
+        let set = FrameSet::of_paths(table, own.iter().map(|(innermost, _)| *innermost));
+        let frames = set.frames();
+        let mut sums = vec![SampleSum::default(); frames.len()];
+        own.iter().for_each(|&(innermost, sum)| sums[set.row(innermost)].add(sum));
+        let has_empty = own.iter().any(|(innermost, _)| *innermost == StackIdx::EMPTY);
+        let (mut first_callee, mut next_sibling) = (vec![NONE; frames.len()], vec![NONE; frames.len()]);
         // Callers are earlier rows.
-        frames.sort_unstable_by_key(|&frame| std::cmp::Reverse(frame));
-        let mut callees: FxHashMap<StackIdx, Vec<StackIdx>> = FxHashMap::default();
-        for frame in frames {
-            let (caller, sum) = (table.get(frame).parent, sums[&frame]);
-            callees.entry(caller).or_default().push(frame);
-            if caller != StackIdx::EMPTY {
-                sums.entry(caller).or_default().add(sum);
+        for row in (1..frames.len()).rev() {
+            let (caller, sum) = (set.row(table.get(frames[row]).parent), sums[row]);
+            next_sibling[row] = std::mem::replace(&mut first_callee[caller], row as u32);
+            if caller > 0 {
+                sums[caller].add(sum);
             }
         }
-        Self { sums, callees }
+        Self { frames, sums, has_empty, first_callee, next_sibling }
     }
 
     /// Calls `each` with the sum of each frame that no caller with the same key has, so that recursion counts once.
@@ -46,26 +49,28 @@ impl FrameTotals {
         mut key_of: impl FnMut(StackIdx) -> K,
         mut each: impl FnMut(K, SampleSum),
     ) {
-        if let Some(&sum) = self.sums.get(&StackIdx::EMPTY) {
-            each(key_of(StackIdx::EMPTY), sum);
+        if self.has_empty {
+            each(key_of(StackIdx::EMPTY), self.sums[0]);
         }
-        // Depth first, with the number of open frames of each key. A frame is pushed twice: to enter and to leave it.
+        // Depth first, with the number of open frames of each key.
         let mut open: FxHashMap<K, u32> = FxHashMap::default();
-        let callees_of = |caller| self.callees.get(&caller).into_iter().flatten().map(|&callee| (callee, false));
-        let mut steps: Vec<(StackIdx, bool)> = callees_of(StackIdx::EMPTY).collect();
-        while let Some((frame, is_left)) = steps.pop() {
-            let key = key_of(frame);
-            let count = open.entry(key).or_default();
-            if is_left {
-                *count -= 1;
-                continue;
+        let mut callers = Vec::new();
+        let mut next = self.first_callee[0];
+        loop {
+            while next != NONE {
+                let row = next as usize;
+                let key = key_of(self.frames[row]);
+                let count = open.entry(key).or_default();
+                *count += 1;
+                if *count == 1 {
+                    each(key, self.sums[row]);
+                }
+                callers.push((row, key));
+                next = self.first_callee[row];
             }
-            *count += 1;
-            if *count == 1 {
-                each(key, self.sums[&frame]);
-            }
-            steps.push((frame, true));
-            steps.extend(callees_of(frame));
+            let Some((row, key)) = callers.pop() else { return };
+            *open.entry(key).or_default() -= 1;
+            next = self.next_sibling[row];
         }
     }
 }
