@@ -61,7 +61,7 @@ fn print_once(symbols: &Symbols, how: &Load) -> Result<(), CliError> {
 
 /// Imports a trace, and resolves its functions unless the command line disables that.
 pub(super) fn load_with_names(sources: &Sources, how: &Load) -> Result<Snapshot, CliError> {
-    let snapshot = Snapshot::new(load(sources, how)?.store);
+    let snapshot = Snapshot::new(load(sources, how)?.store).within_memory(how.memory.limit_bytes());
     if !how.has_names {
         return Ok(snapshot);
     }

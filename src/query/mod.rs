@@ -35,6 +35,7 @@ mod named_groups;
 pub(crate) mod open_end;
 pub(crate) mod over_time;
 pub(crate) mod overlay;
+mod path_limit;
 pub(crate) mod pick;
 pub(crate) mod pixels;
 mod plan;

@@ -15,6 +15,7 @@ use super::display_order::{ThreadsOfTracks, display_order, shown_tracks, tracks_
 use super::drawn_unit::{AxisUnit, DrawnUnit, DrawnUnits};
 use super::named_groups::NamedGroups;
 use super::overlay::NameOverlay;
+use super::path_limit::{PATHS_MAX, paths_within};
 use super::shared_names::SharedNames;
 use super::track_groups::{GroupId, TrackGroup, TrackGroups};
 use super::untimed::UntimedSamples;
@@ -49,6 +50,8 @@ struct SnapshotParts {
     losses_by_severity: Arc<OnceLock<[(Severity, u64); 3]>>,
     /// Resolved symbol names, which replace those of the store.
     overlay: Option<Arc<NameOverlay>>,
+    /// Limit for the call paths of an answer.
+    paths_max: usize,
 }
 
 impl Snapshot {
@@ -84,12 +87,29 @@ impl Snapshot {
             shared_names: Arc::default(),
             losses_by_severity: Arc::default(),
             overlay: None,
+            paths_max: PATHS_MAX,
         }))
     }
 
     /// Returns the snapshot with other resolved symbol names, or with none.
     #[must_use]
     pub(crate) fn with_overlay(&self, overlay: Option<Arc<NameOverlay>>) -> Self {
+        self.with(overlay, self.0.paths_max)
+    }
+
+    /// Returns the snapshot with a memory limit for its answers. Without one, they have all call paths that fit.
+    #[must_use]
+    pub(crate) fn within_memory(&self, memory_bytes: u64) -> Self {
+        self.with(self.0.overlay.clone(), paths_within(memory_bytes))
+    }
+
+    /// Returns the limit for the call paths of an answer.
+    #[must_use]
+    pub(crate) fn paths_max(&self) -> usize {
+        self.0.paths_max
+    }
+
+    fn with(&self, overlay: Option<Arc<NameOverlay>>, paths_max: usize) -> Self {
         Self(Arc::new(SnapshotParts {
             store: Arc::clone(&self.0.store),
             display_order: Arc::clone(&self.0.display_order),
@@ -102,6 +122,7 @@ impl Snapshot {
             shared_names: Arc::clone(&self.0.shared_names),
             losses_by_severity: Arc::clone(&self.0.losses_by_severity),
             overlay,
+            paths_max,
         }))
     }
 

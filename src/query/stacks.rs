@@ -9,6 +9,8 @@ use rustc_hash::FxHashMap;
 
 pub(crate) use self::spans::{exact_spans, own_sums_of_spans};
 pub use self::spans::{from_spans, sweep_spans};
+#[cfg(test)]
+use super::path_limit::PATHS_MAX;
 use super::samples::{CountWork, SampleEvent, SampleHistogram, SampleSum, StackSum};
 use super::scope::Scope;
 use super::snapshot::Snapshot;
@@ -16,9 +18,6 @@ use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::Progress;
 use crate::model::{NameIdx, StackIdx, TrackIdx};
 use crate::store::pruned_paths::OTHERS;
-
-/// Limit of the named nodes of a tree: 64 MiB. Paths beyond it are merged into the others of their callers.
-const NODES_MAX: usize = 1 << 20;
 
 /// Marks a stack whose innermost frames have no node.
 const FOLDED: u32 = 1 << 31;
@@ -140,7 +139,7 @@ impl CallTree {
     /// Adds the weight of a path, given with the outermost name first.
     #[cfg(test)]
     fn add(&mut self, path: impl IntoIterator<Item = NameIdx>, own: u64, count: u64) {
-        let node = path.into_iter().fold(NodeIdx::ROOT, |parent, name| self.node(parent, name, NODES_MAX).unwrap());
+        let node = path.into_iter().fold(NodeIdx::ROOT, |parent, name| self.node(parent, name, PATHS_MAX).unwrap());
         let node = &mut self.nodes[node.index()];
         node.own = node.own.saturating_add(own);
         node.count += count;
@@ -236,7 +235,7 @@ pub fn from_samples(
 /// Returns the call paths of one event's samples in a histogram; none without an event.
 fn paths_of_event(snapshot: &Snapshot, histogram: &SampleHistogram, event: Option<usize>) -> CallPaths {
     let stacks = event.map(|event| histogram.sorted_stacks(event)).unwrap_or_default();
-    let tree = within_nodes(snapshot, &stacks, |_| false, NODES_MAX);
+    let tree = within_nodes(snapshot, &stacks, |_| false, snapshot.paths_max());
     let event_sums = (0..histogram.events().len()).map(|event| histogram.total(event)).collect();
     let tracks = event.map(|event| histogram.tracks(event)).unwrap_or_default();
     let (events, work) = (histogram.events().to_vec(), histogram.work);
@@ -252,7 +251,7 @@ pub(crate) fn from_histogram(
     event: usize,
     is_kept: impl FnMut(NameIdx) -> bool,
 ) -> CallTree {
-    within_nodes(snapshot, &histogram.sorted_stacks(event), is_kept, NODES_MAX)
+    within_nodes(snapshot, &histogram.sorted_stacks(event), is_kept, snapshot.paths_max())
 }
 
 /// Like [`from_histogram`], of sorted stacks and with at most `nodes_max` nodes.

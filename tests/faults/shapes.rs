@@ -40,13 +40,17 @@ struct Shape {
 enum Command {
     Dump,
     Stats,
+    /// Statistics of the samples.
+    Samples,
     Flame,
+    /// A flame graph from the innermost function out.
+    Inverted,
     Spans,
     /// An export to tables.
     Parquet,
 }
 
-use Command::{Dump, Flame, Parquet, Spans, Stats};
+use Command::{Dump, Flame, Inverted, Parquet, Samples, Spans, Stats};
 
 const SHAPES: &[Shape] = &[
     Shape { name: "threads", write: threads, names_each: 0, divisor: 1, commands: &[Dump, Parquet] },
@@ -63,6 +67,8 @@ const SHAPES: &[Shape] = &[
     Shape { name: "flows without end", write: flows, names_each: 0, divisor: 1, commands: &[] },
     Shape { name: "keys of arguments", write: argument_keys, names_each: 0, divisor: 1, commands: &[] },
     Shape { name: "stacks", write: stacks, names_each: 2, divisor: 1, commands: &[] },
+    Shape { name: "random stacks", write: random_stacks, names_each: 40, divisor: 4, commands: &[Samples] },
+    Shape { name: "call paths", write: call_paths, names_each: 0, divisor: 1, commands: &[Flame, Inverted] },
     Shape { name: "long names of stacks", write: long_stacks, names_each: 3, divisor: 5, commands: &[] },
     Shape { name: "long names of samples", write: long_samples, names_each: 3, divisor: 5, commands: &[] },
     Shape { name: "stacks of a table", write: tabled_stacks, names_each: 0, divisor: 1, commands: &[] },
@@ -199,6 +205,34 @@ fn stacks(folder: &Path, count: u64) -> Vec<PathBuf> {
     }
     fs::write(&path, text).expect("written");
     vec![path]
+}
+
+/// Collapsed stacks of 40 frames, of which nearly no two share a frame.
+fn random_stacks(folder: &Path, count: u64) -> Vec<PathBuf> {
+    let mut state = 1_u64;
+    let mut frame = |_| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        format!(";f{}", (state >> 33) % 100)
+    };
+    let lines = (0..count).map(|_| format!("main{} 3", (1..40).map(&mut frame).collect::<String>()));
+    text(folder, "stacks.txt", lines)
+}
+
+/// Eight spans on each of as many call paths, of few names.
+fn call_paths(folder: &Path, count: u64) -> Vec<PathBuf> {
+    let spans = |k: u64| {
+        let name = |depth| match depth {
+            0 => k % 317,
+            1 => 317 + k / 317,
+            deeper => deeper,
+        };
+        let span = move |depth: u64| {
+            let (ts, dur, name) = (k * 20 + depth, 18 - 2 * depth, name(depth));
+            format!(r#"{{"ph":"X","pid":1,"tid":{},"ts":{ts},"dur":{dur},"name":"f{name}"}}"#, k % 10)
+        };
+        (0..8).map(span).collect::<Vec<_>>().join(",\n")
+    };
+    json(folder, (0..count).map(spans))
 }
 
 /// Collapsed stacks, whose names exceed the limit many times.
@@ -395,7 +429,9 @@ fn bytes_of(command: Command, paths: &[PathBuf], memory: &str) -> u64 {
     let args: &[&str] = match command {
         Dump => &["dump"],
         Stats => &["stats"],
+        Samples => &["stats", "--samples"],
         Flame => &["flame", "--format", "json"],
+        Inverted => &["flame", "--inverted", "--format", "json"],
         Spans => &["spans", "--format", "csv"],
         Parquet => &["export", "-o", tables],
     };

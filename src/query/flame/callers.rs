@@ -12,10 +12,6 @@ use super::tree::{FlameNode, FlameNodeIdx, FlameTree, FlameTreeBuilder, Measure}
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::query::samples::SampleSum;
 
-/// Node limit of a tree of callers, after which all callers of a node are its others. The first level has all
-/// functions.
-const NODES_MAX: usize = 1 << 20;
-
 /// Limit for the steps of paths, after which no node gets callers: some seconds. A recursion of 65,536 levels takes two
 /// billion, all other traces far less.
 const STEPS_MAX: usize = 1 << 28;
@@ -30,24 +26,31 @@ struct OutwardPath {
     sum: SampleSum,
 }
 
-/// Returns all paths from their innermost to their outermost function, or `Cancelled` if cancelled.
-pub(super) fn inverted(tree: &FlameTree, measure: Measure, cancel: &Cancel) -> Result<FlameTree, Cancelled> {
+/// Returns all paths from their innermost to their outermost function, or `Cancelled` if cancelled. Once there are
+/// `nodes_max` nodes, all callers of a node are its others. The first level has all functions.
+pub(super) fn inverted(
+    tree: &FlameTree,
+    measure: Measure,
+    nodes_max: usize,
+    cancel: &Cancel,
+) -> Result<FlameTree, Cancelled> {
     let numbered = (0..).map(FlameNodeIdx).zip(tree.nodes());
     let paths = numbered.map(|(at, node)| OutwardPath { at, sum: node.own }).filter(|path| !path.sum.is_empty());
-    expand(tree, paths.collect(), measure, (NODES_MAX, STEPS_MAX), cancel)
+    expand(tree, paths.collect(), measure, (nodes_max, STEPS_MAX), cancel)
 }
 
-/// Returns the callers of a function, nearest first. A recursive path counts once, at the outermost call. Returns
-/// `Cancelled` if cancelled.
+/// Returns the callers of a function, nearest first, with at most `nodes_max` nodes, as [`inverted`] does. A recursive
+/// path counts once, at the outermost call. Returns `Cancelled` if cancelled.
 pub(super) fn callers_of(
     tree: &FlameTree,
     is_wanted: impl Fn(FunctionIdx) -> bool,
     measure: Measure,
+    nodes_max: usize,
     cancel: &Cancel,
 ) -> Result<FlameTree, Cancelled> {
     let starts = outermost(tree, is_wanted);
     let paths = starts.into_iter().map(|at| OutwardPath { at, sum: tree.node(at).total });
-    expand(tree, paths.collect(), measure, (NODES_MAX, STEPS_MAX), cancel)
+    expand(tree, paths.collect(), measure, (nodes_max, STEPS_MAX), cancel)
 }
 
 /// Returns the paths with a function, from its outermost call on. Children are not sorted yet. Returns `Cancelled` if

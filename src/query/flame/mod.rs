@@ -90,11 +90,11 @@ impl FlamePicture {
                 if view.focus.is_none() && !own_sums.is_empty() {
                     builder.split_others(&mut all, own_sums);
                 }
-                inverted(&all, view.measure, cancel)?
+                inverted(&all, view.measure, snapshot.paths_max(), cancel)?
             }
             FlameShape::Sandwich(function) => {
                 let is_wanted = |idx| builder.has_key(idx, function);
-                callers = Some(callers_of(&all, is_wanted, view.measure, cancel)?);
+                callers = Some(callers_of(&all, is_wanted, view.measure, snapshot.paths_max(), cancel)?);
                 let below = paths_below(&all, is_wanted, cancel)?;
                 let ends = below.nodes().iter().filter(|node| is_wanted(node.function));
                 ends.for_each(|node| own.add(node.own));

@@ -7,10 +7,11 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::{CallNode, CallPaths, CallTree, FoldedPaths, NODES_MAX, NodeIdx};
+use super::{CallNode, CallPaths, CallTree, FoldedPaths, NodeIdx};
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::Progress;
 use crate::model::{NameIdx, TrackIdx};
+use crate::query::path_limit::PATHS_MAX;
 use crate::query::plan::{Plan, PlanSource, Sweep, each_sweep};
 use crate::query::samples::{CountWork, SampleSum};
 use crate::query::scope::Scope;
@@ -23,12 +24,12 @@ use crate::store::pruned_paths::{PruneShape, PrunedPaths};
 use crate::store::sums::Additive as _;
 use crate::store::sweep::{BlockFilter, EveryRow, PathSweep};
 
-/// Paths per task before they are merged into the whole: about 16 MiB.
-const TASK_PATHS_MAX: usize = 1 << 17;
+/// Share of the limit for the paths of a task before they are merged into the whole: about 16 MiB.
+const TASK_PART: usize = 8;
 
-/// Room above the limit for the sum over all sweeps, which is pruned only after the paths of a task are added. A task
-/// may exceed [`TASK_PATHS_MAX`] by the paths of its last range.
-const PATHS_BEYOND: usize = 1 << 18;
+/// Share of the limit that the sum over all sweeps may exceed it by, as it is pruned only after the paths of a task are
+/// added. A task may exceed its share by the paths of its last range.
+const BEYOND_PART: usize = 4;
 
 /// Pruning thresholds of a task, used if all tasks have too many paths.
 const TASK_PRUNED: PruneShape = PruneShape { time_parts: 1 << 20, count_parts: 1 << 16, few_paths: 0 };
@@ -50,7 +51,7 @@ pub fn from_spans(
         by_track: false,
         swept_from: ledger.map(PathLedger::swept_from).unwrap_or_default(),
     };
-    add_up(snapshot, scope, &source, NODES_MAX, cancel, progress)
+    add_up(snapshot, scope, &source, snapshot.paths_max(), cancel, progress)
 }
 
 /// Returns every path that fits. Sweeps all rows in scope if nodes of the ledger lack some. Fails as [`from_spans`]
@@ -75,7 +76,7 @@ pub fn sweep_spans(
     cancel: &Cancel,
     progress: &Progress,
 ) -> Result<CallPaths, Cancelled> {
-    add_up(snapshot, scope, &PlanSource::default(), NODES_MAX, cancel, progress)
+    add_up(snapshot, scope, &PlanSource::default(), snapshot.paths_max(), cancel, progress)
 }
 
 /// Sums paths, with at most `paths_max` at any time; beyond that, small ones are pruned.
@@ -91,14 +92,15 @@ pub(super) fn add_up(
     // Ledgers cover all spans.
     let is_filtered = !scope.matcher.is_every_row_of_lane();
     let mut plan = if is_filtered { Plan::from_rows(snapshot, &scope) } else { Plan::new(snapshot, &scope, source) };
-    let mut whole = PathSumTable::new(paths_max.saturating_add(PATHS_BEYOND));
+    let table_max = paths_max.saturating_add(snapshot.paths_max() / BEYOND_PART);
+    let mut whole = PathSumTable::new(table_max);
     let mut missing = PathSums::default();
     let mut work = CountWork { nodes: plan.nodes.len() as u64, ..CountWork::default() };
     let damaged = add_nodes(snapshot, &plan, &mut whole, (&mut missing, &mut work.node_paths));
     let has_pruned_nodes = !missing.is_empty();
     work.damaged_nodes = damaged.len() as u64;
     plan.sweep_damaged(snapshot, source, &damaged);
-    let mut swept = SweptSums { whole, missing, paths_max, folded: 0 };
+    let mut swept = SweptSums { whole, missing, paths_max, table_max, folded: 0 };
     work.rows = sweep(snapshot, &scope, &plan.sweeps, &mut swept, cancel, progress)?;
     let SweptSums { whole, mut missing, folded, .. } = swept;
     let folded = folded + whole.folded();
@@ -178,6 +180,8 @@ struct SweptSums {
     /// Maximum that a path may lack.
     missing: PathSums,
     paths_max: usize,
+    /// Limit of the table, with room for the paths of a task.
+    table_max: usize,
     /// Spans counted for their parents, in tables that were pruned since.
     folded: u64,
 }
@@ -213,7 +217,7 @@ impl SweptSums {
             // Paths that do not add up count for their callers once there are too many.
             let Some(pruned) = PrunedPaths::new(self.whole.paths(), self.whole.sums(), shape) else { return };
             let (rows, sums) = pruned.rows();
-            let mut whole = PathSumTable::new(self.paths_max.saturating_add(PATHS_BEYOND));
+            let mut whole = PathSumTable::new(self.table_max);
             whole.merge(&rows, &sums);
             self.missing.add(&pruned.missing);
             self.folded += self.whole.folded();
@@ -245,9 +249,10 @@ fn sweep(
             has_too_many.fetch_or(is_too_many, Ordering::Relaxed);
         }
     };
+    let task_paths_max = snapshot.paths_max() / TASK_PART;
     each_sweep(sweeps, (cancel, progress), |sweeps| {
         let spare = tables.lock().ok().and_then(|mut tables| tables.pop());
-        let mut sums = spare.unwrap_or_else(|| PathSumTable::new(NODES_MAX));
+        let mut sums = spare.unwrap_or_else(|| PathSumTable::new(PATHS_MAX));
         // Tracks with a few rows each share blocks of details.
         let mut matching = MatchingRows::new(snapshot, &scope.matcher);
         for sweep in sweeps {
@@ -257,9 +262,9 @@ fn sweep(
                 sweep_into(snapshot, sweep, &mut matching, &mut sums)
             };
             rows.fetch_add(swept, Ordering::Relaxed);
-            if sums.paths().len() > TASK_PATHS_MAX {
+            if sums.paths().len() > task_paths_max {
                 add_to_whole(&sums);
-                sums = PathSumTable::new(NODES_MAX);
+                sums = PathSumTable::new(PATHS_MAX);
             }
         }
         if let Ok(mut tables) = tables.lock() {
