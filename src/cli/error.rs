@@ -38,6 +38,9 @@ pub(super) enum CliError {
     Live(#[from] FeedError),
     #[error("the recording ended early (see above); the data received before is written")]
     CutRecording,
+    /// The output of an incomplete recording has content.
+    #[error("{}: is left unchanged, because the recording ended early (see above)", path.display())]
+    OutputUnchanged { path: PathBuf },
     #[error(transparent)]
     Follow(FollowError),
     #[error("{0}")]
@@ -56,6 +59,8 @@ pub(super) enum CliError {
     /// The result could not be written to stdout.
     #[error("cannot write the result: {0}")]
     Output(#[from] io::Error),
+    #[error("{}: cannot read: {source}", path.display())]
+    Folder { path: PathBuf, source: io::Error },
     /// A file could not be created or changed.
     #[error("{}: cannot write: {source}", path.display())]
     File { path: PathBuf, source: io::Error },

@@ -1,9 +1,9 @@
 //! `longspan record`: records running sources, and sorts them into a native trace when they end. Every byte is first
 //! written to a file beside the output, so that a killed recording can be recovered. The output is replaced only when
-//! it is complete. Refuses an output that is a source.
+//! it is complete: after a failed write or read, the files stay instead. Refuses an output that is a source.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::args::{Load, Record, ShowProgress};
@@ -69,16 +69,21 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
         report(&losses, late);
         return Err(nothing_recorded(last));
     }
+    if is_cut && has_content(&record.output) {
+        report(&losses, late);
+        describe_spool(&spool).into_iter().for_each(say);
+        return Err(CliError::OutputUnchanged { path: record.output.clone() });
+    }
     // The store is in the folder for temporary files, and then the output in its own.
     let checked = spool.check_sort(rows, &[&std::env::temp_dir(), folder]).map_err(CliError::NoRoomToSort);
     // The sort reports the losses of whole traces, and no event is late to it.
     let sorted = checked.and_then(|()| sort(&sources, how)).inspect_err(|_| report(&losses, late));
-    let published = sorted.and_then(|snapshot| Ok((publish(record, &snapshot, how)?, snapshot)));
+    let published = sorted.and_then(|snapshot| Ok((publish(record, &record.output, &snapshot, how)?, snapshot)));
     let (written, snapshot) = published.inspect_err(|_| describe_spool(&spool).into_iter().for_each(say))?;
     let unread = unread_paths(&sources, &snapshot.store().meta().losses);
     unread.iter().for_each(|path| say(format_args!("{}: cannot be read; the file is kept", path.display())));
     spool.remove(&[left_paths, unread].concat());
-    say_written(record, &written);
+    say_written(&record.output, &written);
     if is_cut { Err(CliError::CutRecording) } else { Ok(()) }
 }
 
@@ -105,14 +110,19 @@ fn receive(session: &mut LiveSession, record: &Record, stop: &Cancel, progress: 
     Ok(())
 }
 
+/// Returns whether an output has content that an incomplete recording must not replace.
+pub(super) fn has_content(output: &Path) -> bool {
+    fs::metadata(output).is_ok_and(|output| output.len() > 0)
+}
+
 /// Returns a sentence about the received data that is on disk, if any.
 fn describe_spool(spool: &SpoolFiles) -> Option<String> {
     let paths: Vec<PathBuf> = spool.paths().into_iter().filter(|path| path.exists()).collect();
     (!paths.is_empty()).then(|| format!("all received data is kept: {}", Sources::unmoved(paths)))
 }
 
-pub(super) fn say_written(record: &Record, written: &ExportReport) {
-    let (path, things) = (record.output.display(), written_things(written, NATIVE));
+pub(super) fn say_written(output: &Path, written: &ExportReport) {
+    let (path, things) = (output.display(), written_things(written, NATIVE));
     say(format_args!("{path}: {things} written, {} bytes, as {}", written.bytes, NATIVE.label()));
 }
 
@@ -151,14 +161,19 @@ fn sort(sources: &Sources, how: &Load) -> Result<Snapshot, CliError> {
     Ok(Snapshot::new(load_spooled(sources, &how)?.store))
 }
 
-/// Writes a recording to its output.
-pub(super) fn publish(record: &Record, snapshot: &Snapshot, how: &Load) -> Result<ExportReport, CliError> {
+/// Writes a recording to `output`.
+pub(super) fn publish(
+    record: &Record,
+    output: &Path,
+    snapshot: &Snapshot,
+    how: &Load,
+) -> Result<ExportReport, CliError> {
     let options = ExportOptions::whole(NATIVE);
     let progress = Progress::default();
     let line = ProgressLine::start(&progress, how.progress);
     // A source may have appeared, or become a link to the output, since the start.
     let files = files_of(&record.inputs);
-    let written = export::export(snapshot, &files, &record.output, &options, &Cancel::default(), &progress);
+    let written = export::export(snapshot, &files, output, &options, &Cancel::default(), &progress);
     drop(line);
     Ok(written?)
 }

@@ -1,12 +1,13 @@
 //! `longspan record --keep`: records the last part of running sources. Rows are stored like those of a live window, so
 //! that the oldest can be dropped, and are written as one trace at the end. A killed recording leaves nothing.
 
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::args::{Load, Record};
 use super::error::CliError;
 use super::messages::say;
-use super::record::{RecordLine, check_output, nothing_recorded, publish, say_written};
+use super::record::{RecordLine, check_output, has_content, nothing_recorded, publish, say_written};
 use super::tail::{report, say_live};
 use crate::base::cancel::Cancel;
 use crate::base::{files, signals};
@@ -85,7 +86,15 @@ pub(super) fn write(record: &Record, part: Retention, how: &Load) -> Result<(), 
         _ => say(format_args!("{dropped} oldest rows were dropped (--keep)")),
     }
     let snapshot = last.snapshot.ok_or_else(|| nothing_recorded(reason))?;
-    let written = publish(record, &snapshot, how)?;
-    say_written(record, &written);
+    let output = if is_whole || !has_content(&record.output) { record.output.clone() } else { beside(&record.output) };
+    let written = publish(record, &output, &snapshot, how)?;
+    say_written(&output, &written);
     if is_whole { Ok(()) } else { Err(CliError::CutRecording) }
+}
+
+/// Returns `OUT.partial`, for an incomplete recording that must not replace `OUT`.
+fn beside(output: &Path) -> PathBuf {
+    let mut partial = output.to_owned().into_os_string();
+    partial.push(".partial");
+    partial.into()
 }

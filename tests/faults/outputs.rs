@@ -204,6 +204,27 @@ fn a_replaced_file_keeps_its_owner_if_permitted() {
 }
 
 #[test]
+fn an_incomplete_recording_replaces_no_earlier_one_and_its_data_is_kept() {
+    let folder = folder();
+    let (trace, out) = (json_trace(folder.path(), 4000), folder.path().join("out.longspan"));
+    let (record, spool) =
+        (["record", "-o", text(&out), "--", "cat", text(&trace)], folder.path().join("out.longspan.spool"));
+    fs::write(&out, "earlier").expect("written");
+    let output = ended(limited("ulimit -f 8", &record));
+    assert_eq!(output.status.code(), Some(1));
+    for part in ["File too large", "all received data is kept: ", "out.longspan: is left unchanged"] {
+        assert!(message(&output).contains(part), "{}", message(&output));
+    }
+    assert_eq!((fs::read(&out).expect("there"), spool.exists()), (b"earlier".to_vec(), true));
+    fs::remove_file(&spool).expect("removed");
+    // A program that is killed has ended, and its output is the recording.
+    let script = format!("head -c 9000 {}; kill -9 $$", text(&trace));
+    let output = ended(longspan(&["record", "-o", text(&out), "--", "sh", "-c", &script]));
+    assert!(output.status.success() && message(&output).contains("ended with signal: 9"), "{}", message(&output));
+    assert!(fs::read(&out).expect("there") != b"earlier" && !spool.exists());
+}
+
+#[test]
 fn a_result_written_to_a_full_disk_is_an_error() {
     let folder = folder();
     let (trace, out) = (json_trace(folder.path(), 4000), folder.path().join("out"));
