@@ -8,7 +8,7 @@ use regex::Regex;
 
 use super::error::CliError;
 use super::last_argument::split_last;
-use super::live_args::{Follow, follow_args, listen_args, live_filter, live_sources};
+use super::live_args::{Follow, follow_args, listen_args, live_filter, live_sources, until_filter};
 use super::live_rows::LiveRowFormat;
 use super::low_args::{
     LowAnnotate, LowArgs, LowBench, LowCommand, LowCommon, LowExport, LowFlame, LowMan, LowOffsets, LowRecord,
@@ -259,7 +259,7 @@ fn annotate(low: LowAnnotate) -> Result<CliCommand, CliError> {
 fn tail(low: LowTail) -> Result<TailArgs, CliError> {
     let LowTail { live, filter: text, until, format, memory } = low;
     let filter = live_filter("--filter", text)?.unwrap_or_default();
-    let until = live_filter("--until", until)?;
+    let until = until_filter(until)?;
     let (inputs, delay) = live_inputs(live)?;
     let format = match format {
         LowTailFormat::Text => LiveRowFormat::Text,
@@ -279,7 +279,7 @@ fn record(low: LowRecord) -> Result<CliCommand, CliError> {
         let message = "-o: a recording is a Longspan trace, OUT.longspan; write other formats with `longspan export`";
         return Err(CliError::Usage(message.to_owned()));
     }
-    let until = live_filter("--until", until)?;
+    let until = until_filter(until)?;
     let (inputs, delay) = live_inputs(live)?;
     let (cache, symbols) = (None, Vec::new());
     let common = LowCommon { memory, threads, cache, no_cache: true, symbols, no_symbols: true, progress };

@@ -63,7 +63,7 @@ pub(super) fn follow_args(low: LowFollow, sources: &Sources) -> Result<Option<Fo
 impl Follow {
     fn new(inputs: Vec<LiveInput>, limits: LowFollowLimits, weight_unit: Option<WeightUnit>) -> Result<Self, CliError> {
         let LowFollowLimits { until, disk_cap, keep: kept, delay } = limits;
-        let until = live_filter("--until", until)?;
+        let until = until_filter(until)?;
         Ok(Self { inputs, delay: delay.map(Duration::from_nanos), until, disk_cap, kept, weight_unit })
     }
 }
@@ -106,6 +106,14 @@ fn default_socket() -> Result<PathBuf, CliError> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty());
     let usage = || CliError::Usage("the system names no XDG_RUNTIME_DIR for a socket: give a PATH".to_owned());
     Ok(PathBuf::from(runtime.ok_or_else(usage)?).join("longspan").join("listen.sock"))
+}
+
+/// Parses the filter of the row that ends a recording.
+pub(super) fn until_filter(text: Option<String>) -> Result<Option<LiveFilter>, CliError> {
+    if text.as_ref().is_some_and(|text| text.trim().is_empty()) {
+        return Err(CliError::Usage("--until: expected a filter; an empty one matches the first row".to_owned()));
+    }
+    live_filter("--until", text)
 }
 
 pub(super) fn live_filter(option: &str, text: Option<String>) -> Result<Option<LiveFilter>, CliError> {

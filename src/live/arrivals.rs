@@ -3,7 +3,7 @@
 //! the thread blocks, or sends the spooled bytes later.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -16,10 +16,10 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounde
 
 use super::lag::Lag;
 use super::source_note::{Say, SourceNote};
-use super::spool_files::SpoolPart;
+use super::spool_files::{SpoolError, SpoolPart};
 use super::started_command::StartedCommand;
 use crate::base::cancel::Cancel;
-use crate::base::files::FileKind;
+use crate::base::files::{self, FileKind};
 use crate::base::threads;
 use crate::model::Input;
 
@@ -85,8 +85,8 @@ pub(crate) enum ArrivalError {
     /// A file that may appear is waited for, but not its folder.
     #[error("{}: its folder does not exist: create it, or correct the path; only a file is waited for", path.display())]
     NoFolder { path: PathBuf },
-    #[error("{}: is a folder, and only files, pipes and the output of commands can be followed", path.display())]
-    Folder { path: PathBuf },
+    #[error("{}: is {kind}, and only files, pipes and the output of commands can be followed", path.display())]
+    NoStream { path: PathBuf, kind: FileKind },
     #[error("{}: cannot be started: {source}", path.display())]
     Start { path: PathBuf, source: io::Error },
     #[error("{address}: cannot listen: {source}")]
@@ -95,6 +95,9 @@ pub(crate) enum ArrivalError {
     Read { path: PathBuf, source: io::Error },
     #[error("{}: cannot write the received data: {source}", path.display())]
     Spool { path: PathBuf, source: io::Error },
+    /// The user's limit, which is not a failure.
+    #[error("the {bytes_max} bytes of --disk-cap are used up: the recording ends")]
+    DiskCap { bytes_max: u64 },
 }
 
 /// A message of the reading thread.
@@ -233,13 +236,15 @@ pub(super) fn start(
             })?;
         }
         LiveInput::Input(Input::File(_) | Input::Fd(_)) => match fs::metadata(&path) {
-            Ok(metadata) if metadata.is_dir() => return Err(ArrivalError::Folder { path }),
             Ok(metadata) if FileKind::from_metadata(&metadata) == FileKind::File => {
                 let file = File::open(&path).map_err(|source| ArrivalError::Open { path: path.clone(), source })?;
                 start_thread(&path, move || thread.follow(file, pace))?;
             }
-            // Opening a pipe waits for its other end, so the thread opens it.
-            Ok(_) => start_thread(&path, move || thread.read_path(pace))?,
+            Ok(metadata) => match refused_kind(&metadata) {
+                Some(kind) => return Err(ArrivalError::NoStream { path, kind }),
+                // Opening a pipe waits for its other end, so the thread opens it.
+                None => start_thread(&path, move || thread.read_path(pace))?,
+            },
             Err(source) if source.kind() == io::ErrorKind::NotFound && has_folder(&path) => {
                 start_thread(&path, move || {
                     if thread.wait_for_file() {
@@ -280,6 +285,18 @@ fn start_thread(path: &Path, read: impl FnOnce() + Send + 'static) -> Result<(),
     started.map(drop).map_err(|source| ArrivalError::Read { path: path.to_owned(), source })
 }
 
+/// Returns the kind of a folder or device, which are no streams; `None` for others, and for the null device, which has
+/// an end.
+fn refused_kind(metadata: &Metadata) -> Option<FileKind> {
+    let kind = FileKind::from_metadata(metadata);
+    let is_stream = match kind {
+        FileKind::File | FileKind::Pipe | FileKind::Socket => true,
+        FileKind::Device => files::is_null_device(metadata),
+        FileKind::Folder => false,
+    };
+    (!is_stream).then_some(kind)
+}
+
 /// Returns whether the folder of `path` exists. A file can appear in it; a missing folder is more likely a mistyped
 /// path.
 fn has_folder(path: &Path) -> bool {
@@ -303,15 +320,35 @@ impl ReadingThread {
     /// Reads the path to its end: a file until the session stops, a pipe until its other end closes.
     fn read_path(mut self, pace: Pace) {
         let path = self.path.clone();
-        let opened = File::open(&path).and_then(|file| Ok((FileKind::from_metadata(&file.metadata()?), file)));
+        let opened = self.open().and_then(|file| Ok((file.metadata()?, file)));
         match opened {
-            Ok((FileKind::Folder, _)) => self.fail(ArrivalError::Folder { path }),
-            Ok((FileKind::File, file)) => self.follow(file, pace),
-            Ok((_, stream)) => {
-                self.read(stream, BLOCK_BYTES, pace);
-            }
+            Ok((metadata, file)) if metadata.is_file() => self.follow(file, pace),
+            Ok((metadata, stream)) => match refused_kind(&metadata) {
+                Some(kind) => self.fail(ArrivalError::NoStream { path, kind }),
+                None => {
+                    self.read(stream, BLOCK_BYTES, pace);
+                }
+            },
             Err(source) => self.fail(ArrivalError::Open { path, source }),
         }
+    }
+
+    /// Opens the path. Says so if it is a pipe that no program writes to yet.
+    fn open(&self) -> io::Result<File> {
+        /// Time for which a writer is waited for without a word.
+        const PATIENCE: Duration = Duration::from_secs(1);
+        let (opened, waiting) = bounded::<()>(0);
+        let (say, text) =
+            (Arc::clone(&self.say), format!("{}: waiting for a program that writes to it", self.path.display()));
+        let watch = move || {
+            if waiting.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                say(SourceNote::passing(text));
+            }
+        };
+        threads::start("wait", watch).ok(); // only the sentence is missing
+        let file = File::open(&self.path);
+        drop(opened);
+        file
     }
 
     /// Spools bytes, and sends them to the parser. Returns false if spooling fails, or once the receiver is gone.
@@ -322,8 +359,12 @@ impl ReadingThread {
     /// Writes bytes to the spool. Returns false on failure.
     pub(super) fn keep(&mut self, block: &[u8]) -> bool {
         let Some(spool) = &mut self.spool else { return true };
-        let Err((path, source)) = spool.write(block) else { return true };
-        self.fail(ArrivalError::Spool { path, source });
+        let error = match spool.write(block) {
+            Ok(()) => return true,
+            Err(SpoolError::Write(path, source)) => ArrivalError::Spool { path, source },
+            Err(SpoolError::Full { bytes_max }) => ArrivalError::DiskCap { bytes_max },
+        };
+        self.fail(error);
         false
     }
 

@@ -1,7 +1,6 @@
 //! Parses the events of a source as they arrive: bytes go through the reader of their format, and batches are split
 //! into independent events. Runs on its own thread, which blocks while the receiver is busy.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -131,10 +130,14 @@ impl FeedError {
     /// failure, and a trace that cannot be parsed is recorded anyway.
     pub(crate) fn is_failure(&self) -> bool {
         match self {
-            Self::Arrival(ArrivalError::Spool { source, .. }) => source.kind() != io::ErrorKind::QuotaExceeded,
-            Self::Arrival(_) => true,
+            Self::Arrival(_) => !self.is_disk_cap(),
             Self::NotLive { .. } | Self::Read(_) => false,
         }
+    }
+
+    /// Returns whether the user's limit for received bytes is reached.
+    pub(super) fn is_disk_cap(&self) -> bool {
+        matches!(self, Self::Arrival(ArrivalError::DiskCap { .. }))
     }
 }
 

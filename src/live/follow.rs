@@ -169,8 +169,8 @@ pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer
         lost.extend(say_refused(&mut session, viewer));
         let has_room = options.kept.is_none() || following.live_store.file_bytes() < options.disk_cap;
         if !has_room && !options.stop.is_cancelled() {
-            let text = format!("the {} bytes of --disk-cap are used up", options.disk_cap);
-            viewer.show(FollowUpdate::Said(SourceNote::lasting(text)));
+            let reached = ArrivalError::DiskCap { bytes_max: options.disk_cap };
+            viewer.show(FollowUpdate::Said(SourceNote::lasting(reached.to_string())));
             options.stop.cancel();
         }
         let is_over = step == LiveStep::Done;

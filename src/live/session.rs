@@ -160,6 +160,7 @@ impl LiveSource {
     }
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "none depends on another")]
 pub(crate) struct LiveSession {
     sources: Vec<LiveSource>,
     /// Number of sources that continue others.
@@ -174,6 +175,7 @@ pub(crate) struct LiveSession {
     spool: Option<SpoolFiles>,
     say: Say,
     is_stopping: bool,
+    has_met_disk_cap: bool,
     keeps_tables: bool,
     rows: u64,
     /// Sources with another clock that the user was told about.
@@ -203,6 +205,7 @@ impl LiveSession {
             spool: options.spool.clone(),
             say: Arc::clone(say),
             is_stopping: false,
+            has_met_disk_cap: false,
             keeps_tables: options.keeps_tables,
             rows: 0,
             own_clocks: Vec::new(),
@@ -431,9 +434,15 @@ impl LiveSession {
     }
 
     /// Adds an error of a source. Ends the session if received bytes cannot be recorded: those of the other sources
-    /// would be lost as well.
+    /// would be lost as well. At the user's limit, it ends without an error.
     fn add_error(&mut self, position: usize, error: Option<FeedError>) {
         let Some(error) = error else { return };
+        if error.is_disk_cap() {
+            if !std::mem::replace(&mut self.has_met_disk_cap, true) {
+                (self.say)(SourceNote::lasting(error.to_string()));
+            }
+            return self.stop.cancel();
+        }
         let others = !self.listeners.is_empty() || self.orderer.active().len() > 1;
         if error.unwritten().is_some() && others && !self.stop.is_cancelled() {
             let text = "the recording ends, because received data cannot be written".to_owned();

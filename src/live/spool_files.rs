@@ -31,6 +31,15 @@ struct Shared {
     made: Mutex<Vec<(usize, PathBuf)>>,
 }
 
+/// Error of recording received bytes.
+#[derive(Debug)]
+pub(super) enum SpoolError {
+    /// The user's limit for the bytes of all files is reached.
+    Full { bytes_max: u64 },
+    /// The path cannot be written.
+    Write(PathBuf, io::Error),
+}
+
 /// The file of one source.
 #[derive(Debug)]
 pub(crate) struct SpoolPart {
@@ -212,29 +221,27 @@ impl Shared {
 }
 
 impl SpoolPart {
-    /// Appends bytes to the file, or those that fit within the limit. Returns the error of a failed write, with the
-    /// path that it is about.
-    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), (PathBuf, io::Error)> {
+    /// Appends bytes to the file, or those that fit within the limit.
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), SpoolError> {
         self.unchecked_bytes += bytes.len() as u64;
         if self.unchecked_bytes >= CHECK_EVERY_BYTES {
             self.unchecked_bytes = 0;
             let folder = files::folder_of(&self.shared.output);
-            free_space::check(folder).map_err(|error| (folder.to_owned(), error))?;
+            free_space::check(folder).map_err(|error| SpoolError::Write(folder.to_owned(), error))?;
         }
         let fitting = &bytes[..self.shared.reserve(bytes.len())];
         if !fitting.is_empty() {
             let (path, file) = match &mut self.file {
                 Some(file) => file,
-                none => none.insert(self.shared.make(self.source)?),
+                none => {
+                    none.insert(self.shared.make(self.source).map_err(|(path, error)| SpoolError::Write(path, error))?)
+                }
             };
-            check_linked(file).and_then(|()| file.write_all(fitting)).map_err(|error| (path.clone(), error))?;
+            let written = check_linked(file).and_then(|()| file.write_all(fitting));
+            written.map_err(|error| SpoolError::Write(path.clone(), error))?;
             self.file_bytes += fitting.len() as u64;
         }
-        if fitting.len() < bytes.len() {
-            let why = format!("the {} bytes of --disk-cap are used up", self.shared.bytes_max);
-            return Err((self.path().to_owned(), io::Error::new(io::ErrorKind::QuotaExceeded, why)));
-        }
-        Ok(())
+        if fitting.len() < bytes.len() { Err(SpoolError::Full { bytes_max: self.shared.bytes_max }) } else { Ok(()) }
     }
 
     /// Returns the bytes in the file.
@@ -324,7 +331,7 @@ mod tests {
         let [mut first, mut second] = [0, 1].map(|source| files.part(source).unwrap());
         fs::write(&left, "").unwrap();
         first.write(b"first").unwrap();
-        let (path, error) = second.write(b"second").unwrap_err();
+        let Err(SpoolError::Write(path, error)) = second.write(b"second") else { panic!("it is left unchanged") };
         assert_eq!((path, error.kind()), (left, io::ErrorKind::AlreadyExists));
     }
 
@@ -356,7 +363,7 @@ mod tests {
         first.write(b"first").unwrap();
         second.write(b"second").unwrap();
         fs::remove_file(folder.path().join("out.spool")).unwrap();
-        let (path, error) = first.write(b"more").unwrap_err();
+        let Err(SpoolError::Write(path, error)) = first.write(b"more") else { panic!("it is gone") };
         assert_eq!((path, error.kind()), (folder.path().join("out.spool"), io::ErrorKind::NotFound));
         assert_eq!(files.removed_files().into_iter().map(|(path, _)| path).collect::<Vec<_>>(), files.paths()[..1]);
         let inputs = ["a", "b"].map(|path| SourceFile::new(path.into(), 0));
@@ -372,8 +379,9 @@ mod tests {
         files.set_snapshot_bytes(50);
         part.write(&[0; 8]).unwrap();
         // The part that fits is written.
-        assert_eq!(part.write(&[0; 5]).unwrap_err().1.kind(), io::ErrorKind::QuotaExceeded);
-        assert_eq!(part.write(&[0]).unwrap_err().1.kind(), io::ErrorKind::QuotaExceeded);
+        for bytes in [&[0; 5][..], &[0]] {
+            assert!(matches!(part.write(bytes), Err(SpoolError::Full { bytes_max: 100 })));
+        }
         assert_eq!(fs::read(folder.path().join("out.spool")).unwrap().len(), 50);
         assert_eq!((files.bytes(), files.sources(&[], &[]).files().len()), (50, 0));
     }

@@ -463,7 +463,11 @@ fn a_recording_stopped_by_a_row_a_signal_or_a_limit_is_complete() {
     assert!(rows.lines().last().expect("a row").contains("\"i\":50"), "{rows}");
     assert!((100..=104).contains(&rows.lines().count()), "{}", rows.lines().count());
     let capped = longspan(&[&record[..], &["--disk-cap", "1000"]].concat());
-    assert!(capped.stderr.contains("the 1000 bytes of --disk-cap are used up"), "{}", capped.stderr);
+    assert!(
+        capped.stderr.contains("the 1000 bytes of --disk-cap are used up: the recording ends"),
+        "{}",
+        capped.stderr
+    );
     capped.done();
     assert!(spans_of(&out).lines().count() > 10, "the first 1000 bytes are recorded");
 }

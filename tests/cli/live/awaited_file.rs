@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::time::Duration;
 
-use super::{chrome, interrupt, wait_until};
+use super::{chrome, fifo, interrupt, wait_until};
 use crate::harness::{command, folder, longspan, text, wait};
 
 #[test]
@@ -24,6 +24,21 @@ fn a_file_that_does_not_exist_yet_is_followed_once_it_is_created() {
     child.stdout.take().expect("a pipe").read_to_string(&mut rows).expect("text");
     assert_eq!(wait(&mut child, &tail), Some(0));
     assert!((100..=104).contains(&rows.lines().count()), "{}", rows.lines().count());
+}
+
+#[test]
+fn a_wait_for_the_writer_of_a_pipe_is_said_and_ends_with_it() {
+    let folder = folder();
+    let pipe = fifo(folder.path(), "pipe");
+    let tail = ["tail", text(&pipe), "--format", "jsonl"];
+    let mut child = command(&tail).spawn().expect("it starts");
+    let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+    let stderr = lines.next().expect("a line").expect("text");
+    assert!(stderr.ends_with("pipe: waiting for a program that writes to it"), "{stderr}");
+    fs::write(&pipe, chrome(100)).expect("written");
+    let mut rows = String::new();
+    child.stdout.take().expect("a pipe").read_to_string(&mut rows).expect("text");
+    assert_eq!((wait(&mut child, &tail), rows.lines().count()), (Some(0), 200));
 }
 
 #[test]

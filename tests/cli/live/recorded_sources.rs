@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::Stdio;
 
-use super::{chrome, fifo, wait_until};
+use super::{chrome, fifo, interrupt, wait_until};
 use crate::harness::{command, folder, longspan, records, spans_of, text, wait};
 
 /// A program may still write to the source, which would be replaced at the end.
@@ -104,11 +104,7 @@ fn a_recording_on_a_full_disk_ends_although_other_sources_still_run() {
     // A pipe that is open for both has no end.
     let _writer = fs::OpenOptions::new().read(true).write(true).open(&idle).expect("opened");
     let output = longspan(&["record", text(&idle), text(&path), "-o", text(&out), "--disk-cap", "9000"]);
-    for message in
-        ["the recording ends, because received data cannot be written", "the 9000 bytes of --disk-cap are used"]
-    {
-        assert!(output.stderr.contains(message), "{}", output.stderr);
-    }
+    assert_eq!(output.stderr.matches("the 9000 bytes of --disk-cap are used up: the recording ends").count(), 1);
     output.done();
     assert!(spans_of(&out).lines().count() > 50);
 }
@@ -144,4 +140,51 @@ fn received_data_removed_by_another_program_is_an_error_that_names_its_file() {
         assert_eq!(wait(&mut child, &args), Some(1), "{stderr}");
         assert!(stderr.contains("out.longspan.spool: ") && stderr.contains("it was removed"), "{stderr}");
     }
+}
+
+/// Nothing else has the rows that `--keep` retains.
+#[test]
+fn an_incomplete_last_part_is_written_beside_an_earlier_recording() {
+    let folder = folder();
+    let [json, plain, out] = ["a.json", "plain.txt", "out.longspan"].map(|name| folder.path().join(name));
+    fs::write(&json, chrome(100)).expect("written");
+    fs::write(&plain, "this is no trace\n").expect("written");
+    fs::write(&out, "earlier").expect("written");
+    let record = ["record", text(&json), text(&plain), "-o", text(&out), "--keep", "1min", "--progress", "always"];
+    let mut child = command(&record).spawn().expect("it starts");
+    let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+    wait_until(|| lines.next().expect("a line").expect("text").contains("Recording 200 rows"));
+    interrupt(&child);
+    let stderr = lines.map_while(Result::ok).collect::<Vec<_>>().join("\n");
+    assert_eq!(wait(&mut child, &record), Some(1), "{stderr}");
+    assert_eq!(fs::read(&out).expect("there"), b"earlier");
+    assert!(stderr.contains("out.longspan.partial: 200 spans written"), "{stderr}");
+}
+
+#[test]
+fn an_empty_filter_of_the_last_row_and_a_device_are_refused() {
+    let folder = folder();
+    let (path, out) = (folder.path().join("a.json"), folder.path().join("out.longspan"));
+    fs::write(&path, chrome(100)).expect("written");
+    for command in [&["tail", text(&path)][..], &["record", text(&path), "-o", text(&out)]] {
+        let message = longspan(&[command, &["--until", " "]].concat()).failed(2);
+        assert!(message.contains("--until: expected a filter"), "{message}");
+    }
+    for command in [&["tail", "/dev/zero"][..], &["record", "/dev/zero", "-o", text(&out)]] {
+        let message = longspan(command).failed(1);
+        assert!(message.contains("/dev/zero: is a device, and only files, pipes"), "{message}");
+    }
+}
+
+#[test]
+fn the_limit_of_a_recording_is_no_failure_of_the_program_whose_pipe_it_closes() {
+    let folder = folder();
+    let out = folder.path().join("out.longspan");
+    let endless = r#"trap "" PIPE; echo "["; while echo '{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1},'; do :; done; exit 1"#;
+    let capped = longspan(&["record", "-o", text(&out), "--disk-cap", "1000", "--", "sh", "-c", endless]);
+    for word in ["cannot write", "ended with"] {
+        assert!(!capped.stderr.contains(word), "{}", capped.stderr);
+    }
+    assert!(capped.stderr.contains("--disk-cap are used up: the recording ends"), "{}", capped.stderr);
+    capped.done();
 }
