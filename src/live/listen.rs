@@ -74,6 +74,11 @@ impl Connections {
         Self { count: Arc::default(), most }
     }
 
+    /// Returns whether a quarter of the limit or less is free.
+    fn is_nearly_full(&self) -> bool {
+        self.count.load(Ordering::SeqCst) > self.most - self.most.div_ceil(4)
+    }
+
     /// Counts another connection; `None` if there are too many.
     fn count(&self) -> Option<CountedConnection> {
         let counted = CountedConnection(Arc::clone(&self.count));

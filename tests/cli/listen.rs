@@ -194,6 +194,10 @@ fn a_socket_folder_open_to_others_and_an_occupied_path_are_refused() {
     }
     let message = longspan(&["tail", "unix:"]).failed(2);
     assert!(message.contains("unix: expected the path of a socket"), "{message}");
+    let long = taken.with_file_name("s".repeat(120));
+    let message = longspan(&["tail", &format!("unix:{}", long.display())]).failed(1);
+    let bytes = long.as_os_str().len();
+    assert!(message.contains(&format!("its path has {bytes} bytes, and the system allows 10")), "{message}");
 }
 
 /// Runs as root only, since only root can become another user.
@@ -481,6 +485,28 @@ fn requests_that_are_not_local_exports_are_refused_with_their_status() {
     let of_6 = format!("00000000000000000000000001000000:{port:04X}");
     assert!(listens("/proc/net/tcp6").iter().all(|address| *address == of_6));
     assert_eq!(rows(&listening.end().0).len(), 1);
+}
+
+/// Exporters keep their connections open between two batches.
+#[test]
+fn more_exporters_than_connections_take_turns_and_too_many_at_once_are_said() {
+    let mut listening = Listening::start(&["tail", "otlp:0", "--format", "jsonl"]);
+    let port = listening.port();
+    let body = |number| post(port, JSON, request(&[format!("exporter {number}")]).as_bytes());
+    let idle: Vec<TcpStream> = (0..100)
+        .map(|number| {
+            let mut stream = to(port);
+            let (status, whole) = send(&mut stream, &body(number));
+            assert_eq!(status, 200, "exporter {number}: {whole}");
+            stream
+        })
+        .collect();
+    // These send nothing, and time out later.
+    let silent: Vec<TcpStream> = (0..64).map(|_| to(port)).collect();
+    listening.wait_for_line("more than 64 exporters at once");
+    drop((idle, silent));
+    let (rows, _) = listening.end();
+    assert_eq!(rows.lines().count(), 100);
 }
 
 #[test]

@@ -59,6 +59,7 @@ pub(super) fn listen(
         say: Arc::clone(say),
         has_said_grpc: Arc::default(),
         has_said_user: Arc::default(),
+        has_said_many: Arc::default(),
         port,
     };
     // Also listens, if they are free, on the other loopback address, which may come first for `localhost`, and on the
@@ -83,6 +84,7 @@ struct Server {
     say: Say,
     has_said_grpc: Arc<AtomicBool>,
     has_said_user: Arc<AtomicBool>,
+    has_said_many: Arc<AtomicBool>,
     port: u16,
 }
 
@@ -97,6 +99,10 @@ impl Server {
                 continue;
             }
             let Some(counted) = self.connections.count() else {
+                if !self.has_said_many.swap(true, Ordering::SeqCst) {
+                    let text = format!("more than {CONNECTIONS_MAX} exporters at once: others are asked to send again");
+                    (self.say)(SourceNote::lasting(text));
+                }
                 // The request is not read at all, so that a flood does not block.
                 HttpConnection::new(stream, self.stop.clone()).refuse(503, b"too many connections\n").ok();
                 continue;
@@ -125,7 +131,8 @@ impl Server {
         }
         loop {
             let answered = connection.head().and_then(|head| {
-                let keeps_alive = head.keeps_alive;
+                // Exporters that wait for their next batch leave room for others.
+                let keeps_alive = head.keeps_alive && !self.connections.is_nearly_full();
                 self.request(&head, &mut connection).map(|encoding| (encoding, keeps_alive))
             });
             let (status, text) = match answered {

@@ -23,6 +23,9 @@ const SILENCE: Duration = Duration::from_millis(250);
 /// Connections queued to become sources.
 const WAITING: usize = 4;
 
+/// Limit for the path of a socket.
+const PATH_BYTES_MAX: usize = if cfg!(any(target_os = "linux", target_os = "android")) { 107 } else { 103 };
+
 /// The socket file; removed when listening ends.
 struct SocketFile(PathBuf);
 
@@ -55,6 +58,14 @@ pub(super) fn listen(
 
 /// Binds a listener, and creates its folder, which must be private.
 fn bind(path: &Path) -> io::Result<UnixListener> {
+    let bytes = path.as_os_str().len();
+    if bytes > PATH_BYTES_MAX {
+        let why = format!(
+            "its path has {bytes} bytes, and the system allows {PATH_BYTES_MAX}: choose a shorter one, or change to its \
+             folder and name it from there"
+        );
+        return Err(io::Error::new(io::ErrorKind::InvalidFilename, why));
+    }
     files::make_secret_folder(files::folder_of(path))?;
     match fs::symlink_metadata(path) {
         Ok(metadata) if !metadata.file_type().is_socket() => {
