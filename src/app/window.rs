@@ -1,7 +1,9 @@
 //! The window and its event loop. Sleeps while nothing changes; recreates GPU resources that the system takes away.
 
+use std::cell::Cell;
 use std::io::Cursor;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -63,9 +65,13 @@ pub(crate) fn run(sources: Sources, options: AppOptions) -> Result<(), AppError>
         },
         None => String::new(),
     };
-    // winit panics if a system library is missing.
-    catch_unwind(AssertUnwindSafe(|| run_loop(sources, options, instance.as_ref(), note)))
-        .unwrap_or_else(|panic| Err(AppError::MissingLibrary { reason: panic_text(&*panic) }))
+    // winit panics if a system library is missing, and after the display has lost the window.
+    let has_drawn = Rc::<Cell<bool>>::default();
+    catch_unwind(AssertUnwindSafe(|| run_loop(sources, options, instance.as_ref(), note, Rc::clone(&has_drawn))))
+        .unwrap_or_else(|panic| {
+            let missing = AppError::MissingLibrary { reason: panic_text(&*panic) };
+            Err(if has_drawn.get() { AppError::DisplayLost } else { missing })
+        })
 }
 
 fn run_loop(
@@ -73,6 +79,7 @@ fn run_loop(
     options: AppOptions,
     instance: Option<&SingleInstance>,
     note: String,
+    has_drawn: Rc<Cell<bool>>,
 ) -> Result<(), AppError> {
     let mut event_loop = display::event_loop::<UserEvent>()?;
     let frame_threads = threads::start_frame_threads();
@@ -92,6 +99,7 @@ fn run_loop(
         demo,
         opening_note: String::new(),
         repaint_at: None,
+        has_drawn,
         failed: None,
     };
     tasks::watch_desktop(&shell.wake);
@@ -132,6 +140,8 @@ struct Shell {
     /// A note about the start, for the first trace that opens.
     opening_note: String,
     repaint_at: Option<Instant>,
+    /// Whether a frame was shown.
+    has_drawn: Rc<Cell<bool>>,
     failed: Option<AppError>,
 }
 
@@ -186,6 +196,11 @@ impl ApplicationHandler<UserEvent> for Shell {
         match &event {
             WindowEvent::CloseRequested if self.app.may_quit() => {
                 event_loop.exit();
+                return;
+            }
+            // Another program has destroyed it.
+            WindowEvent::Destroyed => {
+                self.fail(event_loop, AppError::DisplayLost);
                 return;
             }
             WindowEvent::Moved(_) => {
@@ -326,7 +341,10 @@ impl Shell {
         const LOSSES_MAX: u32 = 3;
         let Some(open) = &mut self.window else { return };
         match presented {
-            Presented::Shown => open.losses_in_a_row = 0,
+            Presented::Shown => {
+                open.losses_in_a_row = 0;
+                self.has_drawn.set(true);
+            }
             Presented::Hidden => {}
             Presented::Retry => open.window.request_redraw(),
             Presented::SurfaceLost => match open.surface.replace_surface(Arc::clone(&open.window)) {

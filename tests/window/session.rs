@@ -315,6 +315,13 @@ impl Window<'_> {
         self.ended()
     }
 
+    /// Destroys the window as another program may. Returns the exit status and the text on stderr.
+    #[track_caller]
+    pub(crate) fn destroy(self) -> (Option<i32>, String) {
+        self.xdotool(&["windowclose", self.id()]);
+        self.ended()
+    }
+
     /// Confirms to quit although data is lost. Returns the exit status and the text on stderr.
     #[track_caller]
     pub(crate) fn discard(self) -> (Option<i32>, String) {

@@ -55,6 +55,16 @@ fn a_lost_compositor_is_reported_and_the_preferences_are_saved() {
     assert!(preferences.contains("two.json"), "{preferences}");
 }
 
+#[test]
+fn a_window_that_another_program_destroys_is_reported_and_the_preferences_are_saved() {
+    let session = Session::new();
+    let trace = session.file("two.json", TWO_SPANS);
+    let window = session.open(&[text(&trace)]);
+    window.wait_for_color("the trace", span_color("alpha"));
+    let (status, stderr) = window.destroy();
+    assert_eq!((status, stderr.as_str()), (Some(1), "longspan: The connection to the display was lost\n"));
+}
+
 /// An X server without a window manager, so that no window gets the keyboard focus by itself.
 struct BareServer {
     _server: Process,
