@@ -26,7 +26,6 @@ pub(super) fn search(load: &LoadOptions, wake: &Wake) {
     let work = move || {
         let mut left = LeftFolder::all(&parent).unwrap_or_default();
         left.retain(|left| left.bytes > 0);
-        left.sort_by_key(|left| std::cmp::Reverse(left.changed));
         if !left.is_empty() {
             wake(TaskEvent::CutShort(left));
         }

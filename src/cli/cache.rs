@@ -13,8 +13,12 @@ use crate::symbols::cache::NameCache;
 
 /// Prints size and path of each store in the cache, most recently used first.
 pub(super) fn list(folder: &Path) -> Result<(), CliError> {
-    let entries =
-        if folder.exists() { open(folder)?.entries().map_err(|source| failed(folder, source))? } else { vec![] };
+    let unreadable = |source| CliError::Folder { path: folder.into(), source };
+    let entries = if folder.exists() {
+        Cache::open(folder).and_then(|cache| cache.entries()).map_err(unreadable)?
+    } else {
+        vec![]
+    };
     let left = left(folder)?;
     let demos = demos(folder);
     to_stdout(|out| {
@@ -51,7 +55,7 @@ pub(super) fn clear(folder: &Path, followed: bool) -> Result<(), CliError> {
         ));
     }
     let freed_bytes = if folder.exists() {
-        let of_traces = open(folder)?.clear().map_err(|source| failed(folder, source))?;
+        let of_traces = Cache::open(folder).and_then(|cache| cache.clear()).map_err(|source| failed(folder, source))?;
         let mut of_demos = 0;
         for demo in demos(folder) {
             of_demos += bytes_of(&demo);
@@ -83,16 +87,12 @@ fn bytes_of(file: &Path) -> u64 {
 
 /// Returns the spool folders of killed windows.
 fn left(folder: &Path) -> Result<Vec<LeftFolder>, CliError> {
-    LeftFolder::all(&folder.join(FOLLOWED)).map_err(|source| failed(folder, source))
+    LeftFolder::all(&folder.join(FOLLOWED)).map_err(|source| CliError::Folder { path: folder.into(), source })
 }
 
 /// Formats a path for one line of a terminal.
 fn shown(path: &Path) -> String {
     escaped(&path.to_string_lossy()).into_owned()
-}
-
-fn open(folder: &Path) -> Result<Cache, CliError> {
-    Cache::open(folder).map_err(|source| failed(folder, source))
 }
 
 fn failed(folder: &Path, source: std::io::Error) -> CliError {

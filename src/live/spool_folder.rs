@@ -88,8 +88,12 @@ impl SpoolFolder {
     /// Keeps the folder with some of its files, and returns its path.
     pub(crate) fn keep_only(self, files: &[PathBuf]) -> Option<PathBuf> {
         let path = self.keep()?;
-        let left = LeftFolder::from_path(path.clone())?;
+        let mut left = LeftFolder::from_path(path.clone())?;
         left.files.iter().filter(|file| !files.contains(file)).for_each(|file| drop(fs::remove_file(file)));
+        // The noted rows are those of all files.
+        left.note.rows = 0;
+        left.note.files.retain(|(name, _)| files.contains(&path.join(name)));
+        write_note(&path, &left.note);
         Some(path)
     }
 
@@ -99,11 +103,7 @@ impl SpoolFolder {
 
     /// Writes the note, for recovery after the process was killed.
     pub(crate) fn write_note(&self, note: &SpoolNote) {
-        // Without a note, the files can still be recovered.
-        let new = self.path().join("note.new");
-        if serde_json::to_vec(note).is_ok_and(|text| fs::write(&new, text).is_ok()) {
-            fs::rename(new, self.path().join(NOTE)).ok();
-        }
+        write_note(self.path(), note);
     }
 }
 
@@ -116,14 +116,14 @@ impl Drop for SpoolFolder {
 }
 
 impl LeftFolder {
-    /// Returns the unlocked folders in `parent`, by name. Returns the error of the system.
+    /// Returns the unlocked folders in `parent`, the latest first. Returns the error of the system.
     pub(crate) fn all(parent: &Path) -> io::Result<Vec<Self>> {
         let entries = match fs::read_dir(parent) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries?,
         };
         let mut all: Vec<Self> = entries.flatten().filter_map(|entry| Self::from_path(entry.path())).collect();
-        all.sort_by(|a, b| a.path.cmp(&b.path));
+        all.sort_by(|a, b| b.changed.cmp(&a.changed).then_with(|| a.path.cmp(&b.path)));
         Ok(all)
     }
 
@@ -184,6 +184,14 @@ impl LeftFolder {
     }
 }
 
+fn write_note(folder: &Path, note: &SpoolNote) {
+    // Without a note, the files can still be recovered.
+    let new = folder.join("note.new");
+    if serde_json::to_vec(note).is_ok_and(|text| fs::write(&new, text).is_ok()) {
+        fs::rename(new, folder.join(NOTE)).ok();
+    }
+}
+
 fn read_note(path: &Path) -> Option<SpoolNote> {
     let mut text = Vec::new();
     File::open(path).ok()?.take(NOTE_BYTES_MAX).read_to_end(&mut text).ok()?;
@@ -228,9 +236,27 @@ mod tests {
         for path in [&read, &unread] {
             fs::write(path, "12345").unwrap();
         }
+        let files = [("received.spool", "app.json"), ("received.2.spool", "strace")];
+        let files = files.map(|(file, source)| (file.to_owned(), source.to_owned())).to_vec();
+        folder.write_note(&SpoolNote { rows: 7, files });
         let path = folder.keep_only(std::slice::from_ref(&unread)).unwrap();
         let [left] = &LeftFolder::all(parent.path()).unwrap()[..] else { panic!("one") };
         assert_eq!((&left.path, &left.files, read.exists()), (&path, &vec![unread], false));
+        assert_eq!((left.rows(), left.sources().to_string().as_str()), (None, "strace"), "the rows are of both");
+    }
+
+    #[test]
+    fn the_latest_folder_is_listed_first() {
+        let parent = tempfile::tempdir().unwrap();
+        let since_1970 = [3, 9, 5].map(std::time::Duration::from_secs);
+        let paths = since_1970.map(|since| {
+            let folder = SpoolFolder::new(parent.path()).unwrap();
+            let file = File::create(folder.path().join("received.spool")).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH + since).unwrap();
+            folder.keep().unwrap()
+        });
+        let listed: Vec<_> = LeftFolder::all(parent.path()).unwrap().into_iter().map(|left| left.path).collect();
+        assert_eq!(listed, [&paths[1], &paths[2], &paths[0]].map(Clone::clone));
     }
 
     #[test]

@@ -144,7 +144,9 @@ fn a_cache_folder_of_another_user_is_refused_reported_and_not_used() {
     for action in ["list", "clear"] {
         let output = longspan(&["cache", action, "--cache", args[2]]).output().expect("the program starts");
         assert_eq!(output.status.code(), Some(1));
-        assert!(String::from_utf8_lossy(&output.stderr).contains("belongs to user"));
+        let message = String::from_utf8_lossy(&output.stderr);
+        let fails = if action == "list" { ": cannot read: " } else { ": cannot write: " };
+        assert!(message.contains("belongs to user") && message.contains(fails), "{message}");
     }
 }
 

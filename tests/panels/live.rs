@@ -319,6 +319,27 @@ fn a_derived_track_grows_with_the_trace_and_is_never_blank() {
 }
 
 #[test]
+fn more_killed_recordings_than_fit_are_counted_and_the_latest_are_offered() {
+    let cache = tempfile::tempdir().expect("a folder");
+    for number in 1..=5 {
+        let left = cache.path().join(format!("followed/follow-7-{number}"));
+        fs::create_dir_all(&left).expect("made");
+        fs::write(left.join("lock"), "").expect("written");
+        let name = format!("{{\"rows\":3,\"files\":[[\"received.spool\",\"app{number}.json\"]]}}");
+        fs::write(left.join("note.json"), name).expect("written");
+        fs::write(left.join("received.spool"), "[").expect("written");
+        let spool = fs::File::options().write(true).open(left.join("received.spool")).expect("there");
+        let age = std::time::Duration::from_secs(number * 100);
+        spool.set_modified(std::time::SystemTime::now() - age).expect("set");
+    }
+    let mut session = Session::with_cache(cache.path());
+    session.until("they are offered", |session| has_button(session, "Recover app1.json"));
+    assert!(session.says("and 2 more: longspan cache list"), "{:?}", session.node_texts());
+    let offered = [1, 2, 3, 4, 5].map(|number| has_button(&session, &format!("Recover app{number}.json")));
+    assert_eq!(offered, [true, true, true, false, false]);
+}
+
+#[test]
 fn the_recording_of_a_killed_window_is_offered_opened_and_deleted_only_after_a_second_question() {
     let cache = tempfile::tempdir().expect("a folder");
     let left = cache.path().join("followed/follow-7-1");

@@ -66,6 +66,11 @@ pub(crate) fn show(
                     let is_asked = cut_short.asked.as_ref() == Some(&trace.folder);
                     command = show_cut_short(ui, trace, is_asked, now_s, theme).or(command.take());
                 }
+                let more = cut_short.traces.len().saturating_sub(CUT_SHORT_MAX);
+                if more > 0 {
+                    let text = format!("and {more} more: longspan cache list");
+                    ui.label(RichText::new(text).small().color(theme.weak_text));
+                }
             }
             if !recent.is_empty() {
                 ui.add_space(14.0);
