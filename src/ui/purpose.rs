@@ -29,8 +29,8 @@ impl Purpose {
         match self {
             Self::Open => "Open a trace, or several on one timeline",
             Self::Follow => "Follow a trace that is still written, or several on one timeline",
-            Self::Export(ExportFormat::Native { compact: true }) => "Export the sorted trace, compact",
-            Self::Export(_) => "Export the sorted trace",
+            Self::Export(ExportFormat::Native { compact: true }) => "Export the trace, compact",
+            Self::Export(_) => "Export the trace",
             Self::ExportSelected => "Export selection",
             Self::Table(_) => "Export the table",
             Self::FlameGraph(_) => "Export the flame graph",

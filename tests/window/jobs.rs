@@ -63,10 +63,10 @@ fn a_compact_export_from_the_menu_is_smaller_and_has_the_same_events() {
         (fs::metadata(&output).expect("there").len(), String::from_utf8(spans.stdout).expect("text"))
     };
     window.key("ctrl+s");
-    let (full, spans) = exported("Export the sorted trace", "full.longspan");
-    window.wait_for_no_label("Export the sorted trace");
+    let (full, spans) = exported("Export the trace", "full.longspan");
+    window.wait_for_no_label("Export the trace");
     window.run_command("Export sorted trace, compact");
-    let (compact, same) = exported("Export the sorted trace, compact", "compact.longspan");
+    let (compact, same) = exported("Export the trace, compact", "compact.longspan");
     assert!(compact < full, "{compact} and {full} bytes");
     assert_eq!(spans.lines().count(), 3, "{spans}");
     assert_eq!(same, spans);
@@ -83,7 +83,7 @@ fn closing_during_an_export_asks_first_and_leaves_no_partial_file() {
     window.wait_for_label("8 tracks");
     window.wait_for_no_label("Opening");
     window.key("ctrl+s");
-    window.wait_for_label("Export the sorted trace");
+    window.wait_for_label("Export the trace");
     window.settled();
     window.enter_text(text(&outputs.join("large-again.json.gz")));
     let names = || {

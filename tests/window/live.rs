@@ -82,7 +82,7 @@ fn the_retained_output_of_a_program_can_be_exported_after_its_end() {
     window.wait_for_label("export it to save it");
     window.settled();
     window.key("ctrl+s");
-    window.wait_for_label("Export the sorted trace");
+    window.wait_for_label("Export the trace");
     window.settled();
     window.enter_text(text(&output));
     window.wait_for("the exported file", |_| output.is_file().then_some(()));

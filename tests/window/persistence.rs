@@ -101,7 +101,7 @@ fn a_truncated_trace_is_shown_up_to_the_cut_and_a_full_disk_is_an_error_message(
     window.wait_for_label("The trace ends early");
     window.key("Escape");
     window.key("ctrl+s");
-    window.wait_for_label("Export the sorted trace");
+    window.wait_for_label("Export the trace");
     window.enter_text("/dev/full");
     window.wait_for_label("No space left on device");
     // The trace is still open, and another disk has space.
@@ -110,7 +110,7 @@ fn a_truncated_trace_is_shown_up_to_the_cut_and_a_full_disk_is_an_error_message(
     assert!(find_span(&window.settled(), "alpha").is_some());
     let output = session.folder.path().join("sorted.longspan");
     window.key("ctrl+s");
-    window.wait_for_label("Export the sorted trace");
+    window.wait_for_label("Export the trace");
     window.enter_text(text(&output));
     window.wait_for("the exported file", |_| output.is_file().then_some(()));
 }
@@ -134,14 +134,14 @@ fn the_file_picker_navigates_folders_and_opens_and_replaces_files() {
     // The first letter replaces the suggested name, but not its extension.
     let written = session.folder.path().join("traces/mine.longspan");
     window.key("ctrl+s");
-    window.wait_for_label("Export the sorted trace");
+    window.wait_for_label("Export the trace");
     window.xdotool(&["type", "--delay", "4", "mine"]);
     window.key("Return");
     window.wait_for("the exported file", |_| written.is_file().then_some(()));
-    window.wait_for_no_label("Export the sorted trace");
+    window.wait_for_no_label("Export the trace");
     fs::write(&written, "an older file").expect("written");
     window.key("ctrl+s");
-    window.wait_for_label("Export the sorted trace");
+    window.wait_for_label("Export the trace");
     window.xdotool(&["type", "--delay", "4", "mine"]);
     window.wait_for_label("A file of this name exists");
     window.click_node("Replace");
