@@ -134,6 +134,8 @@ pub enum PickedPath {
     Folder(PathBuf),
     /// A file that would be replaced, which the user has not confirmed.
     Existing,
+    /// A file to open that does not exist, with an error sentence.
+    Missing(String),
     /// A file to read or to write.
     File(PathBuf),
 }

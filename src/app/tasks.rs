@@ -21,7 +21,7 @@ use crate::export::derived::DerivedCounter;
 use crate::export::flame::{FlameFormat, FlameSource, export_flame};
 use crate::export::values::{TableSource, ValueFormat};
 use crate::export::{self, ExportError, ExportFormat, ExportOptions};
-use crate::formats::sniff;
+use crate::formats::{ReadError, sniff};
 use crate::ingest::{LoadError, LoadOptions, Loaded, open_spooled, open_with_previews};
 use crate::model::Sources;
 use crate::query::Snapshot;
@@ -372,6 +372,10 @@ pub(crate) fn pick_path(id: TaskId, purpose: Purpose, path: PathBuf, replaces: b
             PickedPath::Folder(path)
         } else if !purpose.reads() && !replaces && path.is_file() {
             PickedPath::Existing
+        } else if purpose == Purpose::Open
+            && let Err(source) = fs::metadata(&path)
+        {
+            PickedPath::Missing(ReadError::inaccessible(&path, source).to_string())
         } else {
             PickedPath::File(path)
         };

@@ -103,17 +103,22 @@ fn heads_sort_by_size_and_back_and_another_folder_keeps_the_order() {
 #[test]
 fn a_missing_folder_is_said_and_a_missing_file_is_not_kept_as_recent() {
     let (mut session, folder) = picking();
-    let missing = folder.join("none.json");
+    let missing = folder.join("captur.json");
     session.type_text(&missing.to_string_lossy());
     session.press(Modifiers::NONE, Key::Enter);
-    session.until("the error", |session| session.says("none.json"));
+    session.until("the error", |session| session.says("no such file: did you mean capture.json?"));
+    // The dialog stays in its folder, and the message goes with the next letter.
+    assert!(session.says("Name or path") && session.says("big.json"));
+    session.type_text("x");
+    session.harness.run_steps(2);
+    assert!(!session.says("no such file"));
     session.press(Modifiers::NONE, Key::Escape);
     session.click("File");
     session.harness.run_steps(2);
     session.click("Open recent");
     session.harness.run_steps(2);
     assert!(
-        !session.node_texts().iter().any(|text| text.starts_with("Button: none.json")),
+        !session.node_texts().iter().any(|text| text.starts_with("Button: captur.json")),
         "{:?}",
         session.node_texts()
     );

@@ -75,6 +75,7 @@ impl App {
                 self.act(listing);
             }
             PickedPath::Existing => open.picker.warn_of_existing(),
+            PickedPath::Missing(error) => open.picker.refuse(error),
             PickedPath::File(path) => {
                 let request = open.request;
                 self.dialogs.picker = None;

@@ -39,6 +39,8 @@ pub(crate) struct Picker {
     pressed_text: Option<String>,
     /// A text of the field that names an existing file, as found on disk.
     existing_text: Option<String>,
+    /// A text of the field that names no file, and the error sentence.
+    refused_text: Option<(String, String)>,
     was_shown: bool,
 }
 
@@ -56,6 +58,7 @@ impl Picker {
             listed_before: None,
             pressed_text: None,
             existing_text: None,
+            refused_text: None,
             was_shown: false,
         }
     }
@@ -89,7 +92,7 @@ impl Picker {
             self.listed_before = Some(before);
         }
         self.selected_names.clear();
-        (self.pressed_text, self.existing_text) = (None, None);
+        (self.pressed_text, self.existing_text, self.refused_text) = (None, None, None);
         // The name of a file to write is selected again, so that typing replaces it.
         self.was_shown &= self.purpose.reads();
         Command::App(AppCommand::List(folder))
@@ -98,6 +101,11 @@ impl Picker {
     /// Asks before the file of the typed name or path is replaced: Enter or the button then writes it.
     pub(crate) fn warn_of_existing(&mut self) {
         self.existing_text.clone_from(&self.pressed_text);
+    }
+
+    /// Shows an error about the typed name or path until it is changed.
+    pub(crate) fn refuse(&mut self, error: String) {
+        self.refused_text = self.pressed_text.clone().map(|text| (text, error));
     }
 
     /// Returns whether the field names a file to write that exists, as far as known.
@@ -160,6 +168,11 @@ impl Picker {
                     spoken::announce(&ui.label(text));
                 }
             });
+            let refused = self.refused_text.as_ref().filter(|(text, _)| text == self.path_text.trim());
+            if let Some((_, error)) = refused {
+                let text = RichText::new(shown(error)).color(theme.error);
+                spoken::announce(&ui.add(egui::Label::new(text).wrap()));
+            }
         });
         commands
     }
