@@ -270,7 +270,7 @@ pub(super) struct LowFlame {
     #[command(flatten)]
     pub(crate) edits: LowFlameEdits,
     /// Count the call paths of spans that the store has merged, by reading all spans of the scope; the smallest stay
-    /// merged if there are more than 1,048,576 (fewer below 256 MiB of --memory)
+    /// merged if there are more than 1,048,576 (fewer below 512 MiB of --memory)
     #[arg(long)]
     pub(crate) exact: bool,
     /// Output format
