@@ -293,18 +293,18 @@ impl Following {
     /// Shows a snapshot if rows have arrived and one is due, or else the counts once they are due.
     fn show(&mut self, session: &LiveSession, viewer: &mut dyn Viewer, is_over: bool) -> io::Result<()> {
         let now = Instant::now();
-        let silent_ns = if self.live_store.has_changed() || is_over && self.silence.is_shown() {
-            Some(0)
-        } else {
-            self.silent_ns(session, now)
-        };
         let is_due = is_over || now >= self.snapshot_due && viewer.is_ready();
-        if let Some(silent_ns) = silent_ns.filter(|_| is_due) {
+        let silent_ns = if self.live_store.has_changed() || is_over && self.silence.is_shown() {
+            Some(0).filter(|_| is_due)
+        } else if is_due {
+            self.silent_ns(session, now)
+        } else {
+            None
+        };
+        if let Some(silent_ns) = silent_ns {
             let snapshot = self.live_store.snapshot(session, silent_ns)?;
             if silent_ns == 0 {
                 self.silence.end(now, snapshot.end_ns());
-            } else {
-                self.silence.show(silent_ns);
             }
             let share = if std::mem::take(&mut self.has_waited) { COST_SHARE_UNHURRIED } else { COST_SHARE };
             self.snapshot_due = now + SNAPSHOT_EVERY.max(now.elapsed() * share);
@@ -324,9 +324,11 @@ impl Following {
         Ok(())
     }
 
-    /// Returns the time by which open spans have outlasted the newest event, if a snapshot is to show it.
-    fn silent_ns(&self, session: &LiveSession, now: Instant) -> Option<i64> {
+    /// Returns the time by which open spans have outlasted the newest event, if a snapshot is to show it. Looks at the
+    /// open spans only once for each step of the silence.
+    fn silent_ns(&mut self, session: &LiveSession, now: Instant) -> Option<i64> {
         let silent_ns = self.silence.due_ns(now)?;
+        self.silence.show(silent_ns);
         let mut has_open = false;
         session.each_open(&mut |_, _, _, _, _| has_open = true);
         has_open.then_some(silent_ns)

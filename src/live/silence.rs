@@ -52,7 +52,7 @@ impl Silence {
         self.due > SHOWN_FROM
     }
 
-    /// Notes that the silence was shown.
+    /// Notes that the silence is shown.
     pub(super) fn show(&mut self, silent_ns: i64) {
         self.due = Duration::from_nanos(silent_ns.unsigned_abs()).mul_f64(STEP);
     }
