@@ -14,6 +14,9 @@ const TIP_LETTERS_MAX: f32 = 1200.0;
 /// Limit for the letters of the scope of a pinned panel in its tab, and in its title if that has little room.
 pub(super) const SCOPE_LETTERS: f32 = 36.0;
 
+/// Room for the positions of letters, which are rounded to pixels.
+const ROUNDING_POINTS: f32 = 1.0;
+
 /// The separator of a label of two parts, such as a name and its category.
 pub(super) const LABEL_SEPARATOR: &str = "  ·  ";
 
@@ -22,8 +25,12 @@ pub(super) fn elided<'t>(painter: &Painter, text: &'t str, points: f32, font: &F
     let elided = |points| painter.fonts_mut(|fonts| elide(text, points, |letter| letter_width(fonts, font, letter)));
     let cut = elided(points);
     let width = painter.layout_no_wrap(cut.to_string(), font.clone(), egui::Color32::PLACEHOLDER).size().x;
-    // Kerning may make a text wider than the sum of its letters, by about the same part everywhere.
-    if width > points && cut.chars().count() > 1 { elided(points * points / width) } else { cut }
+    if width <= points || cut.chars().count() <= 1 {
+        return cut;
+    }
+    // Kerning makes the text wider than the sum of its letters, by about the same part everywhere.
+    let sum: f32 = painter.fonts_mut(|fonts| cut.chars().map(|letter| letter_width(fonts, font, letter)).sum());
+    elided(points * sum / width - ROUNDING_POINTS)
 }
 
 /// Shortens a text. Of a label of two parts, each keeps its share of the room, so that the separator stays.
@@ -87,6 +94,23 @@ mod tests {
         }
         let name = format!("of {}", "n".repeat(80));
         assert_eq!(super::short_scope(&name, 100.0), name, "where there is room");
+    }
+
+    #[test]
+    fn a_name_with_kerning_fits_where_it_is_cut() {
+        let ctx = egui::Context::default();
+        ctx.begin_pass(egui::RawInput::default());
+        let painter = ctx.layer_painter(egui::LayerId::background());
+        for size in [9.0, 11.0, 13.0] {
+            let font = FontId::proportional(size);
+            for name in ["x", "v", "k", "AV", "o", "request "] {
+                let cut = elided(&painter, &name.repeat(500), 300.0, &font).into_owned();
+                let width = painter.layout_no_wrap(cut.clone(), font.clone(), egui::Color32::WHITE).size().x;
+                assert!(width <= 300.0 && width > 200.0, "{name} at {size}: {width}, {cut}");
+            }
+        }
+        // Nothing takes the glyph textures.
+        ctx.end_pass().textures_delta.clear();
     }
 
     #[test]
