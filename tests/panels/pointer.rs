@@ -393,6 +393,37 @@ fn a_marker_near_an_edge_of_a_span_is_exactly_at_it_and_on_the_selected_span_at_
     session.until("the markers", |session| session.says("Between the last two: 200 µs"));
 }
 
+/// Escape cancels a drag, but clears the selection of one that has ended. A slow frame has both events.
+#[test]
+fn escape_after_the_release_clears_the_time_that_a_drag_has_resized() {
+    let mut session = opened();
+    let (from, edge, to) = (on_ruler(&session, 0.2), on_ruler(&session, 0.4), on_ruler(&session, 0.6));
+    session.drag(from, edge);
+    let before = range(&mut session);
+    let press = |pos, pressed| Event::PointerButton {
+        pos,
+        button: PointerButton::Primary,
+        pressed,
+        modifiers: Modifiers::NONE,
+    };
+    let escape =
+        Event::Key { key: Key::Escape, physical_key: None, pressed: true, repeat: false, modifiers: Modifiers::NONE };
+    for (is_released_first, cancelled) in [(false, before), (true, None)] {
+        for event in [Event::PointerMoved(edge), press(edge, true), Event::PointerMoved(to)] {
+            session.harness.event(event);
+            session.harness.step();
+        }
+        assert!(range(&mut session) > before, "the drag has resized the time");
+        let mut events = [escape.clone(), press(to, false)];
+        if is_released_first {
+            events.reverse();
+        }
+        session.harness.input_mut().events.extend(events);
+        session.harness.run_steps(3);
+        assert_eq!(range(&mut session), cancelled);
+    }
+}
+
 #[test]
 fn selected_times_near_an_edge_of_a_span_are_exactly_at_it_unless_alt_is_held() {
     let mut session = opened();

@@ -61,7 +61,7 @@ pub(super) fn pointer(
 
 impl Timeline {
     /// Ends a drag without its effect, if Escape is pressed: the row or the file stays, and the scope is that of before
-    /// the drag.
+    /// the drag. A drag that was released before the key, in the same slow frame, keeps its effect.
     pub(crate) fn cancel_drag_by_key(&mut self, ui: &Ui) {
         let (is_row, is_file) = match self.interaction.drag() {
             Drag::Row(_) => (true, false),
@@ -71,7 +71,7 @@ impl Timeline {
         let is_cancellable = is_row || is_file || self.interaction.is_changing_scope();
         // Ctrl or Shift may be held since the start of the drag.
         let escape = |input: &mut InputState| input.consume_key(input.modifiers, Key::Escape);
-        if is_cancellable && ui.input_mut(escape) {
+        if is_cancellable && !ui.input(is_released_before_escape) && ui.input_mut(escape) {
             let before = self.interaction.take_scope_before();
             self.interaction.begin_drag(Drag::Cancelled);
             self.interaction.set_row_drop(None);
@@ -83,6 +83,13 @@ impl Timeline {
             }
         }
     }
+}
+
+/// Returns whether a button is released before Escape is pressed, among the events of this frame.
+fn is_released_before_escape(input: &InputState) -> bool {
+    let mut until_escape =
+        input.events.iter().take_while(|event| !matches!(event, Event::Key { key: Key::Escape, pressed: true, .. }));
+    until_escape.any(|event| matches!(event, Event::PointerButton { pressed: false, .. }))
 }
 
 /// Handles a drag of the canvas or of the names.
