@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use longspan::facade::base::budget::Memory;
@@ -18,6 +18,13 @@ use longspan::facade::query::rows::SortedRows;
 use longspan::facade::store::details::DetailReader;
 use longspan::facade::store::{DetailRef, LaneIdx, LaneKind, Store};
 use longspan::facade::synth::{Synth, SynthOptions};
+
+/// Returns the current anonymous memory of a child in KiB: without its code, libraries and mapped files.
+pub(crate) fn anonymous_kib(child: &Child) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
 
 /// A row of a store with resolved indices.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

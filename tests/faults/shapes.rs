@@ -12,7 +12,7 @@ use std::time::Duration;
 use longspan::facade::formats::native::write::NativeWriter;
 use longspan::facade::model::{Chunk, Event, EventFlags, EventKind, Id, Losses, Names, Registry, TrackKey, TrackKind};
 
-use crate::harness::{folder, limited};
+use crate::harness::{anonymous_kib, folder, limited};
 
 const MIB: u64 = 1 << 20;
 
@@ -403,7 +403,7 @@ fn anonymous_bytes(args: &[&str]) -> (u64, serde_json::Value) {
 fn peak_bytes(args: &[&str]) -> (u64, String) {
     // Also limits the address space to 2 GiB. A larger allocation must end in an error, not in an abort.
     let mut child = limited("ulimit -v 2097152", args).spawn().expect("the program starts");
-    let (status, mut stdout) = (format!("/proc/{}/status", child.id()), child.stdout.take().expect("a pipe"));
+    let mut stdout = child.stdout.take().expect("a pipe");
     let printed = std::thread::spawn(move || {
         let mut text = String::new();
         stdout.by_ref().take(1 << 20).read_to_string(&mut text)?;
@@ -411,10 +411,7 @@ fn peak_bytes(args: &[&str]) -> (u64, String) {
     });
     let mut peak_kib = 0;
     while child.try_wait().expect("a child").is_none() {
-        let status = fs::read_to_string(&status).unwrap_or_default();
-        let now = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
-        let now_kib = now.and_then(|text| text.trim().strip_suffix(" kB")?.parse().ok());
-        peak_kib = now_kib.unwrap_or(0).max(peak_kib);
+        peak_kib = anonymous_kib(&child).max(peak_kib);
         std::thread::sleep(Duration::from_millis(2));
     }
     let output = child.wait_with_output().expect("a child");

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::harness::folder;
+use crate::harness::{anonymous_kib, folder};
 
 /// Limits the disk usage on fast machines.
 const BYTES_MAX: u64 = 2 << 30;
@@ -18,12 +18,6 @@ const BESIDE_KIB: u64 = 64 << 10;
 
 fn length() -> Duration {
     Duration::from_secs(if std::env::var_os("LONGSPAN_LONG_TESTS").is_some() { 120 } else { 4 })
-}
-
-fn anonymous_kib(child: &Child) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
-    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
 fn start(args: &[&str]) -> Child {
