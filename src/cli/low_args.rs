@@ -111,7 +111,7 @@ pub(super) struct LowCommon {
     /// Neither read nor write the cache
     #[arg(long, conflicts_with = "cache")]
     pub(crate) no_cache: bool,
-    /// Search this folder first for symbol files; may be given several times
+    /// Search this folder, or archive of `perf archive`, first for symbol files; may be given several times
     #[arg(long, value_name = "DIR", conflicts_with = "no_symbols")]
     pub(crate) symbols: Vec<PathBuf>,
     /// Do not symbolize: show functions as recorded, by address

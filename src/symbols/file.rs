@@ -1,5 +1,5 @@
-//! Opens files named by a trace or a folder: regular files on a local disk, below one of the roots. Rejects pipes,
-//! devices, links that leave the roots, and network file systems, which may not respond.
+//! Opens files named by a trace or a folder: regular files on a local disk, below one of the roots, or in an archive.
+//! Rejects pipes, devices, links that leave the roots, and network file systems, which may not respond.
 
 use std::fs::File;
 use std::io;
@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::archive::{Archive, ArchivedFile};
 use super::paths::{is_plain, without_parents};
+use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::files;
 
 /// Size limit: a browser's debug file has 4 GiB.
@@ -26,6 +28,7 @@ pub(crate) struct InputFile {
 #[derive(Debug)]
 enum FileContent {
     File(File),
+    Archived(ArchivedFile),
     Bytes(Vec<u8>),
 }
 
@@ -52,6 +55,8 @@ pub(crate) enum OpenError {
 pub(crate) struct Roots {
     /// The folders as given, and with links resolved; none has `..`.
     folders: Vec<PathBuf>,
+    /// Their files are opened below the path of the archive.
+    archives: Vec<Arc<Archive>>,
     /// Counts the bytes read from all files opened below the folders.
     read: Arc<AtomicU64>,
 }
@@ -74,10 +79,21 @@ impl Roots {
         }
     }
 
-    /// Returns whether a path without `..` is lexically below one of the folders. Does not access the file system,
-    /// because the path may be on a network file system.
+    /// Adds an archive.
+    pub(super) fn add_archive(&mut self, archive: Arc<Archive>) {
+        self.archives.push(archive);
+    }
+
+    /// Unpacks the archives. Otherwise the first file of each does, which cannot be cancelled.
+    pub(super) fn unpack_archives(&self, cancel: &Cancel) -> Result<(), Cancelled> {
+        self.archives.iter().try_for_each(|archive| archive.unpack(cancel))
+    }
+
+    /// Returns whether a path without `..` is lexically below one of the folders or archives. Does not access the file
+    /// system, because the path may be on a network file system.
     pub(super) fn holds(&self, path: &Path) -> bool {
-        is_plain(path) && self.folders.iter().any(|folder| path.starts_with(folder))
+        let archives = self.archives.iter().map(|archive| archive.path());
+        is_plain(path) && self.folders.iter().map(PathBuf::as_path).chain(archives).any(|root| path.starts_with(root))
     }
 
     /// Returns the bytes read from all files opened below the folders.
@@ -89,6 +105,13 @@ impl Roots {
     pub(crate) fn open(&self, path: &Path) -> Result<InputFile, OpenError> {
         if !self.holds(path) {
             return Err(OpenError::OutsideRoots { path: path.to_owned() });
+        }
+        let read = Arc::clone(&self.read);
+        let below = |archive: &'_ Arc<Archive>| Some(archive.open(path.strip_prefix(archive.path()).ok()?));
+        if let Some(file) = self.archives.iter().find_map(below) {
+            let file = file?;
+            let (path, bytes) = (file.path.clone(), file.bytes);
+            return Ok(InputFile { content: FileContent::Archived(file), path, bytes, read });
         }
         let missing = |error: io::Error| match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => OpenError::Missing,
@@ -107,7 +130,6 @@ impl Roots {
         if bytes > FILE_BYTES_MAX {
             return Err(OpenError::TooLarge { bytes });
         }
-        let read = Arc::clone(&self.read);
         Ok(InputFile { content: FileContent::File(file), path: target, bytes, read })
     }
 }
@@ -135,15 +157,14 @@ impl InputFile {
             return None;
         }
         let (start, len) = (usize::try_from(offset).ok()?, usize::try_from(len).ok()?);
+        let mut bytes = vec![0; len];
         match &self.content {
-            FileContent::Bytes(all) => all.get(start..start + len).map(<[u8]>::to_vec),
-            FileContent::File(file) => {
-                let mut bytes = vec![0; len];
-                files::read_exact_at(file, &mut bytes, offset).ok()?;
-                self.read.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-                Some(bytes)
-            }
+            FileContent::Bytes(all) => bytes.copy_from_slice(&all[start..start + len]),
+            FileContent::File(file) => files::read_exact_at(file, &mut bytes, offset).ok()?,
+            FileContent::Archived(file) => file.read_exact_at(&mut bytes, offset).ok()?,
         }
+        self.read.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        Some(bytes)
     }
 
     /// Reads a whole file of at most `max` bytes.
@@ -155,6 +176,7 @@ impl InputFile {
     pub(crate) fn metadata(&self) -> Option<std::fs::Metadata> {
         match &self.content {
             FileContent::File(file) => file.metadata().ok(),
+            FileContent::Archived(file) => Some(file.metadata()),
             FileContent::Bytes(_) => None,
         }
     }

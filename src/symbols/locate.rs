@@ -6,9 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
+use super::archive::Archive;
 use super::cache::NameCache;
 use super::file::{InputFile, OpenError, Roots};
 use super::paths::{DEBUG_BELOW, by_build_id, debug_files, debug_name, real_folder, stores_below, without_parents};
+use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::escape::escaped;
 use crate::base::{folders, shell};
 use crate::model::{BuildId, Module, ModuleKind, Sources};
@@ -32,9 +34,9 @@ const LIST_AGE_MAX: Duration = Duration::from_hours(24);
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Locator {
     roots: Roots,
-    /// Folders given by the user, without `..` and links, like those of the traces.
+    /// Folders and archives given by the user, without `..` and links, like those of the traces.
     given: Vec<PathBuf>,
-    /// The folders of the traces.
+    /// The folders of the traces, and the archives that `perf archive` wrote beside them.
     beside: Vec<PathBuf>,
     traces: Vec<RecordedTrace>,
     /// Indices of the traces that recorded the module; empty for all.
@@ -95,6 +97,11 @@ impl Locator {
     pub(crate) fn without_system<'a>(traces: impl IntoIterator<Item = &'a Path>, given: &[PathBuf]) -> Self {
         let mut locator = Self { checksum_bytes_max: CHECKSUM_BYTES_MAX, ..Self::default() };
         for folder in given {
+            if let Some(archive) = Archive::at(folder) {
+                locator.given.push(archive.path().to_owned());
+                locator.roots.add_archive(archive);
+                continue;
+            }
             if let Ok(folder) = std::path::absolute(folder) {
                 locator.roots.add(&folder);
             }
@@ -111,6 +118,10 @@ impl Locator {
             if let Some(parent) = trace.parent() {
                 locator.roots.add(parent);
                 locator.beside.extend((!locator.beside.contains(&folder)).then(|| folder.clone()));
+            }
+            if let Some(archive) = Archive::at(&perf_archive(&trace)) {
+                locator.beside.push(archive.path().to_owned());
+                locator.roots.add_archive(archive);
             }
             locator.traces.push(RecordedTrace { name, folder, written });
         }
@@ -142,6 +153,11 @@ impl Locator {
 
     pub(super) fn cache(&self) -> Option<&NameCache> {
         self.cache.as_ref()
+    }
+
+    /// Unpacks the archives before their files are looked up.
+    pub(super) fn unpack_archives(&self, cancel: &Cancel) -> Result<(), Cancelled> {
+        self.roots.unpack_archives(cancel)
     }
 
     /// Opens a file below the roots.
@@ -338,7 +354,15 @@ impl Locator {
     }
 }
 
-/// Returns why a path given by the user cannot be searched; for an archive, with the command to unpack it.
+/// Returns the path of the archive that `perf archive` writes for a trace.
+fn perf_archive(trace: &Path) -> PathBuf {
+    let mut path = trace.as_os_str().to_owned();
+    path.push(".tar.bz2");
+    path.into()
+}
+
+/// Returns why a path given by the user cannot be searched, or why files of an unpacked archive are missing; for an
+/// archive of another kind, with the command to unpack it.
 #[must_use]
 pub(crate) fn folder_problem(path: &Path) -> Option<String> {
     let shown = escaped(&path.display().to_string()).into_owned();
@@ -348,13 +372,16 @@ pub(crate) fn folder_problem(path: &Path) -> Option<String> {
     if path.is_dir() {
         return None;
     }
+    if let Some(archive) = Archive::at(path) {
+        return archive.problem().map(|problem| format!("{shown}: not unpacked completely: {problem}"));
+    }
     if !path.exists() {
         return Some(format!("{shown}: no such folder"));
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     let before_tar = name.find(".tar").map(|end| &name[..end]);
     let Some(name) = before_tar.or_else(|| name.strip_suffix(".tgz")) else {
-        return Some(format!("{shown}: not a folder"));
+        return Some(format!("{shown}: neither a folder nor an archive"));
     };
     let (file, folder) =
         (shell::quoted_path(path), shell::quoted_path(&path.with_file_name(format!("{name}-symbols"))));

@@ -376,7 +376,7 @@ fn no_file_outside_the_searched_folders_is_opened_for_any_recorded_path() {
 /// The folders and links of `perf archive`: build-ids link to files below the recorded paths.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_perf_archive_is_refused_with_the_command_that_unpacks_it() {
+fn a_perf_archive_is_searched_like_a_folder_and_by_itself_beside_its_trace() {
     let (folder, elsewhere) = (folder(), folder());
     let program = program(folder.path(), "");
     let (file, digits) = (recording(folder.path(), &program), build_id(&program));
@@ -387,16 +387,37 @@ fn a_perf_archive_is_refused_with_the_command_that_unpacks_it() {
     let links = archived.join(".build-id").join(&digits[..2]);
     fs::create_dir_all(&links).expect("made");
     std::os::unix::fs::symlink(format!("../../{below}"), links.join(&digits[2..])).expect("linked");
-    let archive = elsewhere.path().join("perf data.tar.gz");
-    run(Command::new("tar").arg("-czf").arg(&archive).arg("-C").arg(&archived).args([".build-id", "home"]));
+    for (option, name) in [("-cf", "a.tar"), ("-czf", "perf data.tar.gz"), ("-cjf", "no ending"), ("-cJf", "a.tar.xz")]
+    {
+        let archive = elsewhere.path().join(name);
+        run(Command::new("tar").arg(option).arg(&archive).arg("-C").arg(&archived).args([".build-id", "home"]));
+        if name != "a.tar.xz" {
+            assert_eq!(state(&[text(&file), "--symbols", text(&archive)], "/work"), ["named", "2", ""], "{name}");
+        }
+    }
     fs::remove_dir_all(&archived).expect("removed");
-    let message = longspan(&["symbols", "--no-cache", text(&file), "--symbols", text(&archive)]).failed(2);
+    assert_ne!(state(&[text(&file)], "/work")[0], "named");
+    // An archive that is cut after its first files is used as far as it was read.
+    let whole = fs::read(elsewhere.path().join("a.tar")).expect("read");
+    let cut = elsewhere.path().join("cut.tar");
+    fs::write(&cut, &whole[..whole.len() / 2]).expect("written");
+    let output = longspan(&["symbols", "--no-cache", text(&file), "--symbols", text(&cut)]);
+    assert_eq!(output.status, Some(0), "{}", output.stderr);
+    assert!(output.stderr.contains("cut.tar: not unpacked completely: it ends early"), "{}", output.stderr);
+    // One that longspan does not unpack is refused with a command that does.
+    let packed = elsewhere.path().join("a.tar.xz");
+    let message = longspan(&["symbols", "--no-cache", text(&file), "--symbols", text(&packed)]).failed(2);
     let command = message.split("name the folder: ").nth(1).expect("a command").lines().next().expect("a line");
     run(Command::new("sh").args(["-c", command]));
     let unpacked = command.rsplit(" -C ").next().expect("a folder").trim_matches('\'');
     assert_eq!(state(&[text(&file), "--symbols", unpacked], "/work"), ["named", "2", ""]);
     let message = longspan(&["symbols", "--no-cache", text(&file), "--symbols", text(&file)]).failed(2);
-    assert!(message.contains("not a folder"), "{message}");
+    assert!(message.contains("neither a folder nor an archive"), "{message}");
+    // Beside the trace, the archive of its name is found.
+    let mut beside = file.clone().into_os_string();
+    beside.push(".tar.bz2");
+    fs::rename(elsewhere.path().join("no ending"), &beside).expect("moved");
+    assert_eq!(state(&[text(&file)], "/work"), ["named", "2", ""]);
 }
 
 /// A trace in Spall's automatic format: `main` is entered and calls `inner`.

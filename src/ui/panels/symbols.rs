@@ -106,10 +106,10 @@ impl SymbolsPanel {
             });
             response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Folder with symbols"));
             let is_entered = response.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
-            let hint = "Searches this folder first: debug files by build-id, copies of the recorded paths, plain files";
+            let hint = "Searches this folder or archive first: debug files by build-id, copies of the recorded paths, plain files";
             let folder = self.folder.trim();
             let button = ui.add_enabled(!folder.is_empty(), egui::Button::new("Locate")).on_hover_text(hint);
-            let disabled_reason = folder.is_empty().then_some("Type the path of a folder first");
+            let disabled_reason = folder.is_empty().then_some("Type the path of a folder or an archive first");
             let is_clicked = disabled_reason.into_iter().fold(button, with_disabled_reason).clicked();
             if is_entered {
                 // For the next folder.
