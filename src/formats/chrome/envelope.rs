@@ -74,7 +74,7 @@ const SMALL_BYTES_MAX: usize = 4096;
 /// Time of the start of the clock of a trace, in nanoseconds since 1970: of `PyTorch`, Proton and `VizTracer`.
 const BASE_TIME: &[u8] = b"baseTimeNanoseconds";
 
-/// Returns the value that follows; an absent one if it is not small, or damaged, which the caller counts.
+/// Returns the next value. Returns an absent one if it is large or damaged; the caller counts that.
 fn small_value<'a>(scanner: &Scanner<'a>) -> Result<JsonValue<'a>, Broken> {
     let ahead = &scanner.bytes[scanner.pos..];
     match Scanner::new(&ahead[..ahead.len().min(SMALL_BYTES_MAX)], 0).value(0) {
@@ -344,7 +344,7 @@ impl Envelope {
     }
 }
 
-/// Returns whether the document is no envelope but an event, with nothing or another object after it.
+/// Returns whether the document is an event without an envelope, followed by nothing or by another object.
 pub(super) fn begins_bare(head: &[u8]) -> bool {
     let mut scanner = Scanner::new(head, 0);
     let first = match scanner.value(0) {

@@ -250,14 +250,17 @@ fn name_before_unit<'n>(name: &'n str, unit: &str) -> Option<&'n str> {
     (!before.is_empty()).then_some(before)
 }
 
-/// Parses a process or thread id: an integer is a number, all else is text.
+/// Parses a process or thread id: an integer is a number, also in quotes, as Chrome and Perfetto read it. All else is
+/// text.
 pub(super) fn id(value: &JsonValue<'_>, repairs: &mut Repairs) -> Id {
     if value.is_absent() {
         return Id::None;
     }
-    let number = parsed(value.text);
+    let number: Option<i64> = parsed(value.text);
+    // Another spelling, such as `007`, may be another id.
+    let is_number = |number: i64| value.shape == Shape::Scalar || number.to_string().as_bytes() == value.text;
     match number {
-        Some(number) if value.shape == Shape::Scalar => Id::Number(number),
+        Some(number) if is_number(number) => Id::Number(number),
         _ => Id::Text(bounded_text(value, repairs).into()),
     }
 }

@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_are_no_decimals_and_values_out_of_range_are_refused() {
+    fn texts_that_are_not_decimals_and_values_out_of_range_are_refused() {
         for text in ["", "-", ".", "e5", "NaN", "Infinity", "0x10", "1e", "1e+", "1.2.3", "1 2", "null", "true", "--1"]
         {
             assert_eq!(nanos_from_micros(text.as_bytes()), Err(NumberError::NotANumber), "{text}");

@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn padding_is_no_loss_and_other_data_after_the_end_is_not_a_truncation() {
+    fn padding_is_not_a_loss_and_other_data_after_the_end_is_not_a_truncation() {
         let events = read_bytes(TRACE).expect("a trace").events;
         let member = gzip(TRACE);
         let padded = [&member[..], &[0; 512]].concat();

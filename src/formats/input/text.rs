@@ -17,6 +17,12 @@ pub(crate) fn split_word(text: &[u8]) -> (&[u8], &[u8]) {
     (word, rest.trim_ascii_start())
 }
 
+/// Splits a text at the first `separator`, which belongs to neither part. Without one, the second part is empty.
+pub(crate) fn split_at_byte(text: &[u8], separator: u8) -> (&[u8], &[u8]) {
+    let position = memchr::memchr(separator, text).unwrap_or(text.len());
+    (&text[..position], text.get(position + 1..).unwrap_or_default())
+}
+
 /// Removes the escape sequences that colour text in a terminal.
 pub(crate) fn without_colours(text: &[u8]) -> Cow<'_, [u8]> {
     const START: &[u8] = b"\x1b[";

@@ -209,8 +209,8 @@ impl KernelText {
         push_kernel_name(batch, pid, tid, task, pos);
     }
 
-    /// Adds an instant with the arguments that were written. Its name is no event of the kernel: functions may be named
-    /// like tracepoints and system calls.
+    /// Adds an instant with the arguments that were written. Its name is not that of a kernel event: functions may be
+    /// named like tracepoints and system calls.
     pub(crate) fn add_instant(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>, args: &mut ArgsWriter) {
         self.name_task(batch, event);
         if let Some(cpu) = event.cpu {

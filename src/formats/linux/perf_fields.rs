@@ -128,7 +128,12 @@ pub(super) fn sampled_fields(fields: &[u8]) -> (&[u8], &[u8]) {
     }
     let branch = words(text).find(|&(_, word)| is_branch(word) && !word.starts_with(b"("));
     text = branch.map_or(text, |(at, _)| &text[..at]).trim_ascii_end();
-    let Some((file, close)) = file_extent(text) else { return (text, b"") };
+    let Some((file, close)) = file_extent(text) else { return frame_without_file(text) };
+    // The data address of `-F +addr` has its own symbol and file before those of the sample.
+    let (before, frame) = frame_after_data(&text[close..]);
+    if before.is_empty() && !frame.is_empty() {
+        return (&text[..close], frame);
+    }
     // A physical address, sizes of pages or an instruction follow the file.
     let rest = &text[close..];
     if rest.starts_with(b"  ") || rest.starts_with(b"\t") || is_page_line(rest) {
@@ -152,6 +157,28 @@ pub(super) fn sampled_fields(fields: &[u8]) -> (&[u8], &[u8]) {
         }
     }
     last.map_or((text, &b""[..]), |at| (text[..at].trim_ascii_end(), &text[at..]))
+}
+
+/// Splits off the frame after a data address with its symbol; the frame is empty without one.
+fn frame_after_data(rest: &[u8]) -> (&[u8], &[u8]) {
+    let rest = rest.trim_ascii_start();
+    let has_frame = is_code_address(split_blank(rest).0) && file_extent(rest).is_some();
+    if has_frame { sampled_fields(rest) } else { (b"", b"") }
+}
+
+/// Splits off a frame `address symbol`, as printed without the field `dso`. Only other addresses precede it.
+fn frame_without_file(text: &[u8]) -> (&[u8], &[u8]) {
+    // A function may be named like a number, as `add`.
+    let numbers = words(text).take_while(|&(_, word)| word.iter().all(u8::is_ascii_hexdigit));
+    let Some((at, address)) = numbers.filter(|&(_, word)| is_code_address(word)).last() else { return (text, b"") };
+    let symbol = text[at + address.len()..].trim_ascii_start();
+    let is_symbol = symbol.first().is_some_and(|&first| first.is_ascii_alphabetic() || b"_.[<~$".contains(&first));
+    if is_symbol { (text[..at].trim_ascii_end(), &text[at..]) } else { (text, b"") }
+}
+
+/// Returns whether a word is the address of an instruction. Shorter ones may be numbers or words.
+fn is_code_address(word: &[u8]) -> bool {
+    word.len() >= 6 && word.iter().all(u8::is_ascii_hexdigit) && word.iter().any(u8::is_ascii_digit)
 }
 
 /// Returns the words of a text with their positions.
@@ -195,6 +222,23 @@ mod tests {
             ("IRQ 236 (interrupt) 0 [unknown] ([unknown])", "IRQ 236 (interrupt)", "0 [unknown] ([unknown])"),
             ("freq: 2189 MHz (200%)", "freq: 2189 MHz (200%)", ""),
             ("x=1 (y)", "x=1 (y)", ""),
+            ("ffffffff815fd38b ___pte_offset_map", "", "ffffffff815fd38b ___pte_offset_map"),
+            ("7ffd12345678           401136 f(int, char)", "7ffd12345678", "401136 f(int, char)"),
+            ("401136 [unknown]", "", "401136 [unknown]"),
+            ("401136 add", "", "401136 add"),
+            ("1234 main", "1234 main", ""),
+            ("facade main", "facade main", ""),
+            ("401136", "401136", ""),
+            (
+                "55e6a590a5c0 name+0x0 (/usr/bin/ls) ffffffff8175336a elf_load+0x28a ([kernel.kallsyms])        0",
+                "55e6a590a5c0 name+0x0 (/usr/bin/ls)",
+                "ffffffff8175336a elf_load+0x28a ([kernel.kallsyms])",
+            ),
+            (
+                "7ffdeef5e9d9 [unknown] ([stack])     7f7db2b96110 f() const (/x)",
+                "7ffdeef5e9d9 [unknown] ([stack])",
+                "7f7db2b96110 f() const (/x)",
+            ),
         ] {
             assert_eq!(split(fields), (said.to_owned(), frame.to_owned()), "{fields}");
         }

@@ -58,7 +58,8 @@ fn looks_like_perf_script(head: &[u8]) -> bool {
         ScriptHeader::from_line(line).is_some_and(|header| header.event.is_empty() && header.fields.is_empty())
     };
     !header.event.is_empty()
-        || !header.fields.is_empty()
+        || header.fields.ends_with(b")")
+        || !header.fields.is_empty() && second.is_some_and(|line| ScriptHeader::from_line(line).is_some())
         || second.is_some_and(|line| script_frame(line).is_some() || is_bare(first) && is_bare(line))
 }
 
@@ -423,7 +424,9 @@ impl PerfScript {
         let pos = line.pos();
         let event_text = TextEvent { ts_ns, tid, task: comm, cpu, name: short, fields, pos };
         let (field_text, frame) = sampled_fields(fields);
-        let frame = script_frame(frame).filter(|_| frame.ends_with(b")"));
+        // Without a file, the fields of a tracepoint may look like a frame.
+        let is_certain = frame.ends_with(b")") || is_unnamed || is_hardware_event(event);
+        let frame = script_frame(frame).filter(|_| is_certain);
         let is_data =
             || field_text.contains(&b'|') || field_text.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b' ');
         // A system call without arguments has no fields either.

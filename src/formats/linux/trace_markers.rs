@@ -6,7 +6,7 @@
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::scheduler::Scheduler;
-use crate::formats::input::text::parsed;
+use crate::formats::input::text::{parsed, split_at_byte};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, NameIdx, SourcePos, TrackKey, TrackKind};
@@ -35,11 +35,14 @@ pub(crate) fn marker(scheduler: &mut Scheduler, batch: &mut BatchBuilder, writte
     let thread = || key(TrackKind::Thread, scheduler.process(tid).or(pid).unwrap_or(tid), Id::Number(tid), b"");
     let asynchronous = |pid, name: &[u8]| key(TrackKind::Async, pid, Id::None, name);
     let named_track = |pid, track| TrackKey { slot: TrackKey::SLOT_NAMED, ..asynchronous(pid, track) };
-    let (mut category, mut args) = (None, &b""[..]);
+    let (mut rest, mut category, mut args, mut separator) = (rest, None, &b""[..], b';');
+    if let Some(parts) = hitrace_parts(kind, rest) {
+        (rest, category, args, separator) = (parts.text, parts.category, parts.args, b',');
+    }
     let (track, kind, name, value) = match (kind, pid) {
         (b"B", Some(_)) => {
             let mut name = rest;
-            if let Some(parts) = chromium_parts(rest) {
+            if let Some(parts) = chromium_parts(rest).filter(|_| !is_hitrace(rest)) {
                 (name, args, category) = (parts.name, parts.args, Some(parts.category));
             }
             (thread(), EventKind::Begin, name, 0)
@@ -53,22 +56,22 @@ pub(crate) fn marker(scheduler: &mut Scheduler, batch: &mut BatchBuilder, writte
             (track, EventKind::Counter, counter.name, counter.value.to_bits())
         }
         (b"S" | b"F", Some(pid)) => {
-            let (name, cookie) = split_last(rest);
+            let (name, cookie) = if is_hitrace(rest) { split_hitrace(rest) } else { split_last(rest) };
             let begun = if kind == b"S" { EventKind::AsyncBegin } else { EventKind::AsyncEnd };
             (asynchronous(pid, b""), begun, name, async_id(pid, name, cookie))
         }
         // These have a named track: `G|pid|track|name|cookie`, `H|pid|track|cookie`.
         (b"G", Some(pid)) => {
             let (named, cookie) = split_last(rest);
-            let (track, name) = split_first(named);
+            let (track, name) = split_at_byte(named, b'|');
             (named_track(pid, track), EventKind::AsyncBegin, name, async_id(pid, track, cookie))
         }
         (b"H", Some(pid)) => {
-            let ((track, _), (_, cookie)) = (split_first(rest), split_last(rest));
+            let ((track, _), (_, cookie)) = (split_at_byte(rest, b'|'), split_last(rest));
             (named_track(pid, track), EventKind::AsyncEnd, &b""[..], async_id(pid, track, cookie))
         }
         (b"N", Some(pid)) => {
-            let (track, name) = split_first(rest);
+            let (track, name) = split_at_byte(rest, b'|');
             let track = TrackKey { slot: TrackKey::SLOT_ALONE, ..asynchronous(pid, track) };
             (track, EventKind::Instant, name, 0)
         }
@@ -77,7 +80,7 @@ pub(crate) fn marker(scheduler: &mut Scheduler, batch: &mut BatchBuilder, writte
     let (track, name) = (batch.track_with(&track), batch.name(name, category, pos));
     let is_unnamed = matches!(kind, EventKind::End | EventKind::AsyncEnd) && name == NameIdx::EMPTY;
     let flags = if is_unnamed { EventFlags::UNNAMED } else { EventFlags::NONE };
-    let detail = batch.args(write_args(args).finish());
+    let detail = batch.args(write_args(args, separator).finish());
     batch.push(Event { value, detail, flags, ..Event::new(ts_ns, kind, track, name) });
 }
 
@@ -98,14 +101,56 @@ fn chromium_parts(text: &[u8]) -> Option<ChromiumParts<'_>> {
     (has_args && is_category(category) && !name.is_empty()).then_some(ChromiumParts { name, args, category })
 }
 
+/// The parts that `HiTrace` of `HarmonyOS` adds to the name of a span or counter.
+struct HitraceParts<'a> {
+    /// The name, with the id of an asynchronous span or the value of a counter.
+    text: &'a [u8],
+    category: Option<&'a [u8]>,
+    /// Arguments as `key=value,key=value`; empty if there are none.
+    args: &'a [u8],
+}
+
+/// Returns whether a name is of `HiTrace`.
+fn is_hitrace(text: &[u8]) -> bool {
+    text.starts_with(b"H:")
+}
+
+/// Splits `H:name|level`, followed by `|args`, or by `|category|args` of an asynchronous span. Returns `None` for other
+/// names, and for those of earlier versions, which have no level.
+fn hitrace_parts<'a>(kind: &[u8], text: &'a [u8]) -> Option<HitraceParts<'a>> {
+    let bars = is_hitrace(text).then(|| memchr::memchr_iter(b'|', text))?;
+    let (level_at, mut rest) =
+        bars.map(|bar| (bar, split_at_byte(&text[bar + 1..], b'|'))).find_map(|(bar, part)| {
+            // A letter for the level, and the number of the tag: `M62`.
+            let (level, rest) = part;
+            let is_level = matches!(level, [b'D' | b'I' | b'C' | b'M', tag @ ..] if parsed::<u32>(tag).is_some());
+            is_level.then_some((bar, rest))
+        })?;
+    let mut category = None;
+    if kind == b"S" {
+        let (first, args) = split_at_byte(rest, b'|');
+        (category, rest) = (Some(first).filter(|category| !category.is_empty()), args);
+    }
+    Some(HitraceParts { text: &text[..level_at], category, args: rest })
+}
+
+/// Splits a name of `HiTrace` and the id or value after it, before which earlier versions have a space.
+fn split_hitrace(text: &[u8]) -> (&[u8], &[u8]) {
+    if text.contains(&b'|') {
+        return split_last(text);
+    }
+    let space = memchr::memrchr(b' ', text).unwrap_or(text.len());
+    (&text[..space], text.get(space + 1..).unwrap_or_default())
+}
+
 fn is_category(text: &[u8]) -> bool {
     !text.is_empty() && !text.iter().any(|byte| matches!(byte, b'=' | b' '))
 }
 
-/// Writes the arguments `key=value;key=value`.
-fn write_args(text: &[u8]) -> ArgsWriter {
+/// Writes the arguments `key=value`, with a separator between two.
+fn write_args(text: &[u8], separator: u8) -> ArgsWriter {
     let mut args = ArgsWriter::default();
-    for arg in text.split(|&byte| byte == b';').filter(|arg| !arg.is_empty()) {
+    for arg in text.split(|&byte| byte == separator).filter(|arg| !arg.is_empty()) {
         let (key, value) = arg.split_at(memchr::memchr(b'=', arg).unwrap_or(arg.len()));
         args.text(&String::from_utf8_lossy(key), value.strip_prefix(b"=").unwrap_or(value));
     }
@@ -132,7 +177,7 @@ fn counter_parts(text: &[u8]) -> Option<CounterParts<'_>> {
 
 /// Splits `name|value` of a counter.
 fn counter_value(text: &[u8]) -> Option<(&[u8], f64)> {
-    let (name, value) = split_last(text);
+    let (name, value) = if is_hitrace(text) { split_hitrace(text) } else { split_last(text) };
     let value = parsed_f64(value).filter(|value| value.is_finite())?;
     Some((name, value))
 }
@@ -152,11 +197,6 @@ fn async_id(pid: i64, name: &[u8], cookie: &[u8]) -> u64 {
     bytes.extend_from_slice(name);
     bytes.extend_from_slice(cookie);
     xxh3_64(&bytes)
-}
-
-fn split_first(text: &[u8]) -> (&[u8], &[u8]) {
-    let position = memchr::memchr(b'|', text).unwrap_or(text.len());
-    (&text[..position], text.get(position + 1..).unwrap_or_default())
 }
 
 fn split_last(text: &[u8]) -> (&[u8], &[u8]) {

@@ -56,7 +56,9 @@ pub(crate) fn looks_like_perfetto(head: &[u8]) -> bool {
         (number, _) => NUMBERS.contains(&number),
     });
     if is_cut {
-        return is_packet || has_cut_kind(body, len as u64, is_kind);
+        // A line break and a letter may look like the tag and the length of a long packet.
+        let is_text = body.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
+        return !is_text && (is_packet || has_cut_kind(body, len as u64, is_kind));
     }
     is_packet && is_whole(body) && rest.get(len).is_none_or(|&tag| tag == PACKET_TAG)
 }

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::{LineParser, TextLine, head_lines};
 use crate::formats::input::source::Source;
+use crate::formats::input::text::{parsed, split_at_byte};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, STACK_FRAMES_MAX, text};
 use crate::formats::{Reader, input};
@@ -81,18 +82,18 @@ impl<'a> Sample<'a> {
         let line = line.trim_ascii_end();
         let (stack, metric) = line.split_at(memchr::memrchr(b' ', line)?);
         let mut metrics = metric[1..].split(|&byte| byte == b',');
-        let metric = metrics.next().and_then(number)?;
-        let full = match (metrics.next(), metrics.next().and_then(number)) {
+        let metric = metrics.next().and_then(parsed)?;
+        let full = match (metrics.next(), metrics.next().and_then(parsed)) {
             (Some(idle), Some(memory)) => Some(FullMetrics { is_idle: idle == b"1", memory }),
             _ => None,
         };
-        let (process, rest) = split(stack, b';');
-        let (thread, frames) = split(rest, b';');
-        let pid = number(process.strip_prefix(b"P")?)?;
+        let (process, rest) = split_at_byte(stack, b';');
+        let (thread, frames) = split_at_byte(rest, b';');
+        let pid = parsed(process.strip_prefix(b"P")?)?;
         let thread = thread.strip_prefix(b"T")?;
         // Newer versions print the interpreter before the thread.
         let thread = memchr::memrchr(b':', thread).map_or(thread, |colon| &thread[colon + 1..]);
-        let tid = match number(thread) {
+        let tid = match parsed(thread) {
             Some(tid) => Id::Number(tid),
             None if thread.is_empty() => return None,
             None => Id::Text(String::from_utf8_lossy(thread).into()),
@@ -101,22 +102,12 @@ impl<'a> Sample<'a> {
     }
 }
 
-fn number(text: &[u8]) -> Option<i64> {
-    std::str::from_utf8(text).ok()?.parse().ok()
-}
-
-/// Splits a text at the first `separator`.
-fn split(text: &[u8], separator: u8) -> (&[u8], &[u8]) {
-    let position = memchr::memchr(separator, text).unwrap_or(text.len());
-    (&text[..position], text.get(position + 1..).unwrap_or_default())
-}
-
 /// Formats `path/file.py:function:12` as `function (file.py:12)`; returns anything else unchanged.
 fn title(frame: &[u8]) -> Box<[u8]> {
     // Newer versions append the last line and columns: `path/file.py:function:12:13:1:9`.
     let mut first_number = frame.len();
     while let Some(colon) = memchr::memrchr(b':', &frame[..first_number])
-        && number(&frame[colon + 1..first_number]).is_some()
+        && parsed::<i64>(&frame[colon + 1..first_number]).is_some()
     {
         first_number = colon;
     }
@@ -126,7 +117,7 @@ fn title(frame: &[u8]) -> Box<[u8]> {
         let (before, line) = (&frame[..last], &frame[last + 1..]);
         let colon = memchr::memrchr(b':', before)?;
         let (path, function) = (&before[..colon], &before[colon + 1..]);
-        (number(line).is_some() && !function.is_empty()).then_some((path, function, line))
+        (parsed::<i64>(line).is_some() && !function.is_empty()).then_some((path, function, line))
     });
     let Some((path, function, line)) = parts else { return frame.into() };
     let file = path.rsplit(|&byte| matches!(byte, b'/' | b'\\')).next().unwrap_or(path);
@@ -305,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_sample_that_lacks_metrics_is_no_measure_of_its_own() {
+    fn a_full_sample_without_all_metrics_has_no_measure_of_its_own() {
         let heading = "# austin: 3.6.0\n# mode: full\n\n";
         for cut in ["P1;T11;a.py:f:2 200,0", "P1;T11;a.py:f:2 200,0,", "P1;T11;a.py:f:2 2"] {
             let part = read(&format!("{heading}P1;T11;a.py:f:2 1,1,0\n{cut}"));

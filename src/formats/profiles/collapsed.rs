@@ -2,7 +2,7 @@
 //! times and no units. Each stack is a sample with the weight of its lines, in samples or in the unit that the user
 //! sets. Stacks with a common prefix are drawn together, in order of first appearance. Lines with two weights, as
 //! written by `difffolded.pl`, become two rows: before and after. Such lines have each stack once, unlike the stacks of
-//! threads with numbers at the ends of their names. A few lines are no evidence.
+//! threads with numbers at the ends of their names. A few lines prove nothing.
 //!
 //! If any weight has decimals, as for tools that write milliseconds, all weights are shown in millionths, so that sums
 //! are exact. Decimals that the unit of the user cannot hold are cut off and counted as a loss. Negative weights, as of

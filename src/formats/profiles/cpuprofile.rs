@@ -68,9 +68,13 @@ impl StreamReader for CpuProfile {
             return calls.emit_hits(&mut batch, sink, context);
         }
         let has_times = deltas.is_none() && times.is_some();
+        let (has_any_times, samples_extent) = (deltas.is_some() || times.is_some() || document.is_cut(), samples);
         let key = name_track(has_times || start_ns.is_some(), &mut batch);
         let (mut samples, mut deltas) = (document.elements(samples), document.elements(deltas.or(times)));
+        // Without any times, all samples share the duration of the profile.
+        let shared_ns = if has_any_times { None } else { shared_ns(&document, samples_extent, now_ns, end_ns)? };
         let mut timed = TimedSamples::new(calls, key, now_ns);
+        let mut is_first = true;
         loop {
             let (sample, delta) = match (samples.next()?, deltas.next()?) {
                 (Some(sample), delta) => (sample, delta),
@@ -83,11 +87,14 @@ impl StreamReader for CpuProfile {
             let later_ns = if let Some(delta) = delta {
                 let micros = TimeUnit::Microseconds.parse_nanos(delta.text).ok();
                 if has_times { micros.and_then(|ts_ns| ts_ns.checked_sub(now_ns)) } else { micros }
+            } else if let Some(shared_ns) = shared_ns {
+                Some(if is_first { 0 } else { shared_ns })
             } else {
                 // Times follow the samples, so a truncated file may lack them.
                 batch.lose(Loss::MissingWeight, SourcePos::Offset(sample.offset));
                 Some(timed.interval_ns())
             };
+            is_first = false;
             match later_ns.and_then(|later_ns| now_ns.checked_add(later_ns)) {
                 Some(next_ns) => now_ns = next_ns,
                 None => batch.lose(Loss::BadTime, SourcePos::Time(now_ns)),
@@ -100,6 +107,22 @@ impl StreamReader for CpuProfile {
         document.count_rest(batch.losses())?;
         batch.flush(sink)
     }
+}
+
+/// Returns the share of each sample in the duration of a profile; `None` without a duration.
+fn shared_ns(
+    document: &Document,
+    samples: Option<JsonExtent>,
+    start_ns: i64,
+    end_ns: Option<i64>,
+) -> Result<Option<i64>, ReadError> {
+    let whole_ns = end_ns.and_then(|end_ns| end_ns.checked_sub(start_ns)).filter(|&ns| ns > 0);
+    let Some(whole_ns) = whole_ns else { return Ok(None) };
+    let (mut samples, mut count) = (document.elements(samples), 0);
+    while samples.next()?.is_some() {
+        count += 1;
+    }
+    Ok(Some(whole_ns / count.max(1)))
 }
 
 /// Returns the object that contains the nodes. A response of the debugger protocol wraps it.
@@ -260,6 +283,24 @@ mod tests {
             (1, &["f (a.js:5)".to_owned()][..], vec![])
         );
         assert_eq!(hits.events[0].args, r#"{"event":"hits","unit":"samples","period":7}"#);
+    }
+
+    #[test]
+    fn samples_without_any_times_share_the_duration_of_the_profile() {
+        let nodes = r#""nodes":[{"id":1,"callFrame":{"functionName":"f"}}],"startTime":1000"#;
+        let times = |rest: &str| {
+            let reading = read(&format!("{{{nodes},{rest}}}"));
+            let times: Vec<i64> = reading.events.iter().map(|event| event.ts_ns / 1000).collect();
+            (times, reading.sampled_times(), reading.lost())
+        };
+        let shared = times(r#""endTime":2000,"samples":[1,1,1,1]"#);
+        assert_eq!(shared, (vec![1000, 1250, 1500, 1750], vec![250_000; 4], vec![]));
+        // Without a duration to share, the usual interval is assumed and counted.
+        for end in ["", r#""endTime":1000,"#, r#""endTime":900,"#] {
+            let (times, _, lost) = times(&format!(r#"{end}"samples":[1,1]"#));
+            assert_eq!((times, lost), (vec![2000, 3000], vec![(Loss::MissingWeight, 2)]), "{end}");
+        }
+        assert!(times(r#""endTime":2000,"samples":[]"#).0.is_empty());
     }
 
     #[test]

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_of_any_depth_is_read_and_its_root_is_no_frame() {
+    fn a_tree_of_any_depth_is_read_and_its_root_is_not_a_frame() {
         let node = |name: &str, bytes: u64| {
             format!(r#"{{"callFrame":{{"functionName":"{name}"}},"selfSize":{bytes},"children":["#)
         };

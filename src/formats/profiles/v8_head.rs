@@ -131,7 +131,7 @@ impl HeadDocument<'_> {
         context: &ReadContext,
     ) -> Result<(), ReadError> {
         let samples = self.samples.as_deref().unwrap_or_default();
-        // The time before the first sample is no interval.
+        // The time before the first sample is not an interval.
         let first_ns = self.times_ns.iter().flatten().next().copied();
         let start_ns = first_ns.or(self.start_ns);
         let key = name_track(start_ns.is_some(), batch);

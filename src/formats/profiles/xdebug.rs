@@ -93,7 +93,7 @@ impl XdebugFormat for Xdebug {
 }
 
 impl Xdebug {
-    /// Parses `name user-defined include file line count argument..`, after the memory.
+    /// Parses the fields after the memory: `name user-defined include file line count argument..`.
     fn begin<'f>(
         &mut self,
         (level, number): (Option<u64>, u64),

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_returned_value_without_a_time_as_before_version_2_3_is_no_loss() {
+    fn a_returned_value_without_a_time_as_before_version_2_3_is_not_a_loss() {
         let text = [
             "TRACE START [2012-01-02 03:04:05]\n",
             &line(3, 1, "->", "{main}() /a.php:0"),

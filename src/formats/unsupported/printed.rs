@@ -5,6 +5,7 @@ use super::logs::is_bpf_map;
 use super::table::Sniff::Head;
 use super::table::{GIT, MEMRAY, NSYS, PYINSTRUMENT, UnsupportedFormat};
 use crate::formats::input::lines::head_lines;
+use crate::formats::input::text::split_at_byte;
 
 const TRACY_ZONES: &str =
     "export the zones of the trace with `tracy-csvexport -u trace.tracy > zones.csv` and open zones.csv";
@@ -189,11 +190,58 @@ pub(super) const PRINTED: &[UnsupportedFormat] = &[
         advice: "open the perf.data that it was made from, or what `perf script` prints without -D",
     },
     UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"# event histogram\n")),
+        found: "a histogram of ftrace (trigger hist)",
+        advice: "it contains counts without times; open the file `trace` beside it, or what `trace-cmd report` prints",
+    },
+    UnsupportedFormat {
+        sniff: Head(is_qemu_log),
+        found: "a trace log of QEMU",
+        advice: "its events are not spans; build QEMU with `--enable-trace-backends=ftrace`, and open what `trace-cmd report` prints",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| has_line(head, b"Clock type: ") && has_line(head, b"Ordered by: ")),
+        found: "a report of yappi",
+        advice: "it contains sums without times; save it with `stats.save(FILE, type=\"callgrind\")`",
+    },
+    UnsupportedFormat {
+        sniff: Head(is_go_runtime_log),
+        found: "messages of Go's runtime (GODEBUG)",
+        advice: "they are not spans; record a profile with `runtime/pprof` or `go test -cpuprofile cpu.pprof`, and open it",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"time: {\"pass\":")),
+        found: "the passes of rustc (-Ztime-passes)",
+        advice: "they have no start times; record with `-Zself-profile` and convert it with `crox`",
+    },
+    UnsupportedFormat {
         sniff: Head(|head| has_line(head, b" Summary of events:")),
         found: "a summary of `perf trace`",
         advice: "it contains sums without times; `perf trace -o trace.txt PROGRAM` without `-s` prints each call",
     },
 ];
+
+/// Returns whether this is a log of QEMU's `-trace`, with lines `PID@SECONDS.MICROSECONDS:event fields`.
+fn is_qemu_log(head: &[u8]) -> bool {
+    let is_event = |line: &[u8]| {
+        let (process, rest) = split_at_byte(line, b'@');
+        let (time, event) = split_at_byte(rest, b':');
+        let (seconds, micros) = split_at_byte(time, b'.');
+        let is_number = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+        [process, seconds, micros].into_iter().all(is_number) && micros.len() == 6 && !event.is_empty()
+    };
+    head_lines(head).take(20).filter(|line| is_event(line)).count() >= 2
+}
+
+/// Returns whether these are lines that Go programs print with `GODEBUG=gctrace=1`, `schedtrace` or `inittrace=1`.
+fn is_go_runtime_log(head: &[u8]) -> bool {
+    let is_message = |line: &[u8]| {
+        line.starts_with(b"gc ") && has_word(line, b" ms clock, ")
+            || line.starts_with(b"SCHED ") && has_word(line, b" gomaxprocs=")
+            || line.starts_with(b"init ") && has_word(line, b" ms clock, ")
+    };
+    head_lines(head).next().is_some_and(is_message)
+}
 
 /// Returns whether this is a dump of the records of a perf.data, each under a line `0x108@perf.data [0x50]: event: 69`
 /// or `0x108 [0x50]: event: 69`, often after its time.

@@ -1,6 +1,6 @@
 //! Unsupported recordings of profilers and tracers: the second part of the table, grouped by family.
 
-use super::bytes::{has_line, has_word, is_tfrecord_of_events, is_value_dump};
+use super::bytes::{first_line_has, has_line, has_word, is_tfrecord_of_events, is_value_dump};
 use super::table::Sniff::{Both, Head, Keys};
 use super::table::{PYINSTRUMENT, STACKPROF, UnsupportedFormat};
 
@@ -133,7 +133,9 @@ pub(super) const RECORDINGS: &[UnsupportedFormat] = &[
         advice: "its page shows it; no known tool converts it",
     },
     UnsupportedFormat {
-        sniff: Head(|head| head.starts_with(b"PML_")),
+        sniff: Head(|head| {
+            head.starts_with(b"PML_") || first_line_has(head, &["Time of Day", "Process Name", "Operation"])
+        }),
         found: "a log of Process Monitor",
         advice: "Process Monitor shows it; for a timeline, record with `xperf` or WPR and convert the .etl",
     },

@@ -1,5 +1,5 @@
-//! Files that are not recordings: sums, coverage, memory dumps, packets, tables. They have no timeline, or an
-//! unsupported one.
+//! Files that are not recordings: sums, coverage, memory dumps, packets, tables. They have no timeline, or one
+//! that is not supported.
 
 use super::bytes::{has_line, has_word, is_core_dump, is_mach_program, is_page_with, is_pcap, is_phpspy};
 use super::table::Sniff::{Both, Head, Keys};
@@ -74,6 +74,26 @@ pub(super) const RESULTS: &[UnsupportedFormat] = &[
         sniff: Keys(&["counter-value", "event", "event-runtime"]),
         found: PERF_STAT[0],
         advice: PERF_STAT[1],
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["result", "result[].scriptId", "result[].functions"]),
+        found: "coverage of V8 (NODE_V8_COVERAGE)",
+        advice: "it contains counts without times; record with `node --cpu-prof` and open the .cpuprofile",
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["flamebearer", "flamebearer.levels"]),
+        found: "a flame graph of Pyroscope as JSON",
+        advice: "export it as pprof or as collapsed stacks, which are read",
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["metadata.command", "metadata.logfiles", "timers"]),
+        found: "the timers of npm (--timing)",
+        advice: "they are durations without times; record with `node --cpu-prof` and open the .cpuprofile",
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["__REALTIME_TIMESTAMP", "MESSAGE"]),
+        found: "the journal of systemd as JSON",
+        advice: "it contains messages and no spans; `systemd-analyze plot` draws the start of the system",
     },
     UnsupportedFormat { sniff: Keys(&["lighthouseVersion", "audits"]), found: LIGHTHOUSE[0], advice: LIGHTHOUSE[1] },
     UnsupportedFormat {

@@ -11,7 +11,7 @@ const GHC: [&str; 2] = [
     "record with `PROGRAM +RTS -p -l-au`, convert the .eventlog with `hs-speedscope`, and open the .eventlog.json",
 ];
 
-/// Documents in JSON, whose keys are certain.
+/// JSON documents, identified by their keys.
 pub(super) const DOCUMENTS: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Keys(&["[].scheme", "[].times", "[].durations"]),

@@ -44,7 +44,7 @@ fn other_files_are_refused_with_the_bytes_found() {
 }
 
 #[test]
-fn objects_that_are_no_events_are_no_trace() {
+fn objects_that_are_not_events_are_not_a_trace() {
     let expected = "FILE: byte 0: expected the events of a trace, each with a phase (`ph`), found ";
     let rows = [
         (r#"[{"a":1},{"b":2,"ts":3},{}]"#, "2 objects without, with the keys a, b, ts"),

@@ -133,7 +133,7 @@ fn events_without_an_array_are_read_one_after_the_other() {
     let cut = lines.join("\n");
     let reading = read(&cut[..cut.len() - 5]);
     assert_eq!((reading.events.len(), reading.lost()), (8, vec![(Loss::Truncated, 1)]));
-    // A damaged line costs its own event, and other objects are no events.
+    // Only the event of the damaged line is lost, and other objects are not events.
     let reading = read(&format!("{}\n{{\"name\" nonsense\n{}\n{{\"x\":1}}\n{}\n", lines[0], lines[1], lines[2]));
     assert_eq!(reading.names(), ["a0", "a1", "a2"]);
     // The first line of a stream may come alone.

@@ -67,7 +67,7 @@ fn a_string_that_is_cut_anywhere_keeps_the_lines_before_the_cut() {
 }
 
 #[test]
-fn a_string_that_is_no_trace_and_other_values_are_notes() {
+fn a_string_that_is_not_a_trace_and_other_values_are_notes() {
     let with = |value: &str| read(&format!(r#"{{"traceEvents":[{{"ph":"i","ts":9}}],"systemTraceEvents":{value}}}"#));
     let text = with(r#""no\ntrace \ud83d\u12""#);
     assert_eq!(text.lost(), [(Loss::IgnoredMetadata, 1)]);

@@ -121,7 +121,7 @@ fn text_is_escaped_and_arguments_go_out_as_they_came_in() {
 }
 
 #[test]
-fn arguments_that_are_no_json_cannot_break_the_file() {
+fn arguments_that_are_not_json_cannot_break_the_file() {
     let thread = tables().2[2];
     for args_json in ["{\"a\":", "}]", "[1]", "{\"a\":1}{", "\u{0}"] {
         let mut blob = Vec::new();
@@ -211,7 +211,7 @@ fn counters_of_one_name_stay_apart_and_keep_their_units() {
 }
 
 #[test]
-fn an_inlined_function_is_no_event_of_its_sample() {
+fn an_inlined_function_is_not_an_event_of_its_sample() {
     let mut registry = Registry::default();
     let track = registry.track(&TrackKey::thread(Id::Number(1), Id::Number(1))).unwrap();
     // The name of the frame with its inlined function, and the stack of both.

@@ -1,5 +1,7 @@
 //! Tests of trace text, on a recorded trace and on lines of every form.
 
+mod markers;
+
 use crate::formats::output::batch::STACK_FRAMES_MAX;
 use crate::formats::testing::{Reading, data, read, read_bytes, read_path};
 use crate::model::{EventKind, Id, Loss, Metadata, TrackKind};
@@ -263,7 +265,7 @@ fn times_may_follow_flags_without_a_gap_and_the_heading_of_atrace_is_skipped() {
 }
 
 #[test]
-fn lines_in_the_texts_of_json_are_no_lines_of_a_trace() {
+fn lines_in_json_strings_are_not_lines_of_a_trace() {
     let line = "sh-10    [000] ...1  1.000000: tracing_mark_write: B|10|hi";
     let event = r#"{"ph":"X","pid":1,"tid":1,"ts":0,"dur":1,"name":"a"}"#;
     // The kernel trace of a Chrome trace is the exception: its lines are read.
@@ -528,7 +530,7 @@ fn frames_of_programs_are_offsets_in_their_files() {
 }
 
 #[test]
-fn parts_of_a_page_that_are_no_trace_of_the_kernel_are_notes() {
+fn parts_of_a_page_that_are_not_a_kernel_trace_are_notes() {
     let line = |us: u32, text: &str| format!(" app-7  (    5) [003] ...1  1.{us:06}: tracing_mark_write: {text}\n");
     let part = |text: &str| format!("<script class=\"trace-data\" type=\"application/text\">\n{text}</script>\n");
     let trace = format!("# tracer: nop\n{}damage\n{}", line(1, "B|5|draw"), line(3, "E|5"));
@@ -568,31 +570,4 @@ fn rows_of_tracers_without_event_names_are_named_by_their_tracer() {
         "# tracer: timerlat\n  <idle>-0  [001] d.h1.  54.029328: #1     context    irq timer_latency       932 ns\n",
     );
     assert_eq!((reading.names(), reading.lost()), (vec!["timerlat"], vec![]));
-}
-
-#[test]
-fn markers_of_chromium_have_arguments_and_categories() {
-    let line = |text: &str| format!("  CrMain-99 (   99) [000] ...1  100.000400: tracing_mark_write: {text}\n");
-    let texts = [
-        "B|99|RunTask|src=a;line=5|toplevel",
-        "C|99|mem-used|1234|v8",
-        "B|99|Idle||toplevel",
-        "B|99|a|b|c d",
-        "C|99|x|y",
-        "C|99|heap|7|NaN",
-        "C|99|heap|7|",
-        "C|99|heap|7|a b",
-        "C|99|heap|7|a=b",
-    ];
-    let reading = read(&texts.map(line).concat());
-    let found: Vec<_> =
-        reading.events.iter().map(|event| (&*event.name, event.category.as_deref(), &*event.args)).collect();
-    let expected = [
-        ("RunTask", Some("toplevel"), r#"{"src":"a","line":"5"}"#),
-        ("mem-used", Some("v8"), ""),
-        ("Idle", Some("toplevel"), ""),
-        ("a|b|c d", None, ""),
-    ];
-    assert_eq!((found, reading.lost()), (expected.to_vec(), vec![(Loss::BadCounter, 5)]));
-    assert_eq!(f64::from_bits(reading.events[1].value), 1234.0);
 }

@@ -224,7 +224,7 @@ impl Attr {
         i64::try_from(PerfBytes(body.get(at..)?).u64()?).ok()
     }
 
-    /// Returns the thread and the CPU at the end of a record that is no sample; `None` without thread or time there.
+    /// Returns the thread and the CPU at the end of any record but a sample; `None` without thread or time there.
     pub(super) fn sample_id(&self, body: &[u8]) -> Option<SampleId> {
         use sample_type::{CPU, ID, IDENTIFIER, STREAM_ID, TID, TIME};
         let has = |field: u64| self.sample_type & field != 0;

@@ -136,7 +136,7 @@ impl<'a> JsonSample<'a> {
             Ok(list) => {
                 let bad_count = list.bad_count;
                 self.frames = list.into_elements();
-                // A value that is no list has no frames.
+                // A value of another type has no frames.
                 bad_count.max(1)
             }
             Err(_) => 1,

@@ -2,7 +2,7 @@
 
 use crate::formats::input::text::{parsed, split_word};
 
-/// A message, which is no part of a sample.
+/// A message, which is not part of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PerfMessage {
     Note,

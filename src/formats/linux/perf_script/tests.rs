@@ -155,7 +155,7 @@ fn tracepoints_with_stacks_are_instants_and_samples() {
 }
 
 #[test]
-fn samples_without_the_name_of_their_event_are_samples_and_other_numbers_are_no_capture() {
+fn samples_without_an_event_name_are_samples_and_other_numbers_are_not_a_trace() {
     // As `-F comm,tid,time,ip,sym` prints them.
     let reading = read("a 8 5.000001: \n\t55 leaf\n\t56 main\n\na 8 5.000002: \n\t55 leaf\n");
     let found: Vec<_> = reading.events.iter().map(|event| (event.ts_ns, event.stack.len(), &*event.args)).collect();
@@ -184,7 +184,7 @@ fn source_lines_below_frames_are_arguments_and_leave_a_function_one() {
 }
 
 #[test]
-fn programs_whose_names_are_hex_digits_are_no_frames_of_the_event_before() {
+fn programs_whose_names_are_hex_digits_are_not_frames_of_the_previous_event() {
     let reading = read(
         "  gcc  1679  8.395191:    1001001 cpu-clock:  ffff81 queue+0x45 ([kernel.kallsyms])\n\
          \x20 cc1  1681  8.397631:    1001001 cpu-clock:  55d1 main+0x1 (/usr/bin/cc1)\n\
@@ -383,7 +383,7 @@ fn headers_without_time_and_event_are_the_lines_between_the_stacks() {
 }
 
 #[test]
-fn brackets_in_the_names_of_threads_are_no_processors() {
+fn brackets_in_thread_names_are_not_processors() {
     let stack = "\t            55aa leaf\n\n";
     for header in ["a:b/2 [x]  1.000002: cycles: \n", "w [5]  1.000002: cycles: \n", "[x] y 8 1.000002: cycles: \n"] {
         let reading = read(&["w x  1.000001: cycles: \n", stack, header, stack].concat());

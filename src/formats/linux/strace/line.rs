@@ -86,7 +86,7 @@ pub(super) enum StraceEvent<'a> {
         name: &'a [u8],
         args: &'a [u8],
         is_resumed: bool,
-        /// Whether a message of `strace` cuts it. Otherwise it may be no call.
+        /// Whether a message of `strace` cuts it. Otherwise it may be something else.
         is_by_message: bool,
     },
     /// The end of a call: `<... name resumed>args) = result <seconds>`.

@@ -182,7 +182,7 @@ mod tests {
     use crate::model::{EventKind, Id, Loss};
 
     #[test]
-    fn the_summary_after_the_calls_is_no_damage_and_a_cut_call_no_instant() {
+    fn the_summary_after_the_calls_is_not_damage_and_a_cut_call_is_not_an_instant() {
         let calls = "     0.055 ( 0.017 ms): fib/12 read(fd: 3)                = 5\n     0.100 (         ): fib/12 exit_group() = ?\n";
         let summary = "\n\n Summary of events:\n\n fib (12), 2 events, 30.7%\n\n   syscall            calls  errors  total       min       avg       max       stddev\n                                     (msec)    (msec)    (msec)    (msec)        (%)\n   --------------- --------  ------ -------- --------- --------- ---------     ------\n   read                   1      0     0.017     0.017     0.017     0.017      0.00%\n\n\n";
         let reading = read(&format!("{calls}{summary}"));
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_durations_of_old_versions_are_no_damage() {
+    fn unknown_durations_of_old_versions_are_not_damage() {
         let text = "         ? (     ?   ): tc/9491  ... [continued]: execve()) = 0\n     0.034 ( 0.005 ms): tc/9491 brk() = 0x1\n";
         assert_eq!(format_of(text.as_bytes()), format_of(text.split_once('\n').expect("lines").1.as_bytes()));
         let reading = read(text);
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn the_summary_of_threads_with_page_faults_is_no_damage() {
+    fn the_summary_of_threads_with_page_faults_is_not_damage() {
         let reading = read(
             "56109864.597 ( 0.000 ms): ls/7 minfault [elf_load+0x28a] => 0x558952a4d5c0 (?k)\n\n Summary of events:\n\n\
              \x20ls (7), 102 events, 66.7%, 102 minfaults\n\n\

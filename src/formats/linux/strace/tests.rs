@@ -101,7 +101,7 @@ fn times_of_day_go_on_past_midnight() {
 }
 
 #[test]
-fn lines_that_are_no_calls_are_counted_and_the_rest_is_shown() {
+fn lines_that_are_not_calls_are_counted_and_the_rest_is_shown() {
     let reading = read(
         "7 1795166531.000001 getpid() = 7\nstrace: Process 9 attached\n7 1795166531.0x getuid() = 0\n\
          output of the program\n7 1795166531.000003 getgid() = 0\n",
@@ -111,7 +111,7 @@ fn lines_that_are_no_calls_are_counted_and_the_rest_is_shown() {
 }
 
 #[test]
-fn the_summary_table_after_the_calls_is_no_damage() {
+fn the_summary_table_after_the_calls_is_not_damage() {
     let table = "% time     seconds  usecs/call     calls    errors syscall\n------ ----------- ----------- --------- --------- ----------------\n 62.50    0.000500         250         2         1 openat\n 37.50    0.000300         300         1           read\n------ ----------- ----------- --------- --------- ----------------\n100.00    0.000800                     3         1 total\n";
     let call = "7 1795166531.000001 getpid() = 7\n";
     let reading = read(&format!("{call}{table}{call}"));

@@ -26,7 +26,7 @@ mod kind {
 mod flag {
     /// The thread leaves the CPU.
     pub(super) const OUT: u16 = 1 << 13;
-    /// It could have gone on.
+    /// The thread was still runnable.
     pub(super) const PREEMPTED: u16 = 1 << 14;
 }
 

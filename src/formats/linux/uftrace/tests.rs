@@ -285,7 +285,7 @@ fn functions_without_exit_end_with_their_caller_or_are_unfinished() {
 }
 
 #[test]
-fn a_forked_process_runs_the_program_of_its_parent_and_its_first_exits_are_no_losses() {
+fn a_forked_process_runs_the_program_of_its_parent_and_its_first_exits_are_not_losses() {
     let tasks = "SESS timestamp=0.000000005 pid=1 sid=ab12 exename=\"/srv/a b/prog\"\n\
                  TASK timestamp=0.000000005 tid=1 pid=1\n\
                  FORK timestamp=0.000000020 pid=2 ppid=1\n\

@@ -135,6 +135,7 @@ fn a_profile_of_pprof_is_not_taken() {
     assert!(!looks_like_perfetto(&pprof));
     assert!(looks_like_perfetto(&small()));
     assert!(!looks_like_perfetto(b"\nplain text that begins with a line break"));
+    assert!(!looks_like_perfetto(b"\n\nreal\t0m1.234s\nuser\t0m1.0s\n"));
 }
 
 #[test]

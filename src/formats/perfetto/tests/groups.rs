@@ -284,7 +284,7 @@ fn chains_cycles_and_missing_parents_end() {
     let missing = [child(2, 99, "x"), child(3, 2, "y"), event(1, BEGIN, 2, "a"), event(2, BEGIN, 3, "a")];
     let group = |name: &str| (String::new(), name.to_owned(), "x".to_owned());
     assert_eq!(groups_read(&read(missing)), [group("x"), group("x / y")]);
-    // A parent without a name groups nothing, and the root track is no parent.
+    // A parent without a name groups nothing, and the root track is not a parent.
     let unnamed = [orders(0, BY_NAME), child(2, 0, ""), child(3, 2, "x"), child(4, 2, "y")];
     let reading = read(unnamed.into_iter().chain([event(1, BEGIN, 3, "a"), event(2, BEGIN, 4, "a")]));
     assert_eq!(groups_read(&reading), []);

@@ -55,7 +55,7 @@ proptest! {
 }
 
 #[test]
-fn a_single_sentence_with_a_semicolon_is_no_stack() {
+fn a_single_sentence_with_a_semicolon_is_not_a_stack() {
     for text in ["# Title\n\ntext; with 3\n", "SELECT 1; SELECT 2\n", "SELECT 1; SELECT 2"] {
         assert!(!looks_like_collapsed(text.as_bytes()), "{text}");
     }
@@ -103,7 +103,7 @@ fn a_stack_without_frames_has_a_name_and_does_not_prevent_detection() {
 }
 
 #[test]
-fn comments_are_no_stacks_and_semicolons_at_the_ends_no_frames() {
+fn comments_are_not_stacks_and_semicolons_at_the_ends_are_not_frames() {
     // The format of Excimer and heaptrack.
     let found = seen("# by a tool\n;main;f 1\n#\nmain;f; 2\n; 3\nmain;;g 4\n# 5\n");
     assert_eq!(found, lines(&[("main;f", 3), ("main;g", 4), ("[no frames]", 3)]));
@@ -235,7 +235,7 @@ fn lines_with_two_weights_are_before_and_after() {
 }
 
 #[test]
-fn a_few_lines_whose_names_end_in_numbers_are_no_difference() {
+fn a_few_lines_whose_names_end_in_numbers_are_not_a_difference() {
     assert_eq!(seen("main;Worker 1 5\n"), lines(&[("main;Worker 1", 5)]));
     assert_eq!(
         seen("# by a tool\nmain;Worker 1 5\nmain;Pool 2 3\n"),

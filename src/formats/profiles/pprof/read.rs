@@ -179,7 +179,7 @@ fn name_tracks(tables: &ProfileTables<'_>, rows: &[TypeRow], batch: &mut BatchBu
     if let Some((period, (kind, of_period))) = tables.period.filter(|&(period, _)| period > 0) {
         let ProfileUnit { name, factor } = unit(tables, of_period);
         let period = u128::from(period) * u128::from(factor);
-        let labels = format!("a sample each {period} {name} of {}", tables.text(kind));
+        let labels = format!("one sample every {period} {name} of {}", tables.text(kind));
         named.push(Metadata::ProcessLabels { pid: Id::None, labels: label(labels.as_bytes(), pos, losses) });
     }
     let is_default = |&(kind, _): &(usize, usize)| tables.default_type > 0 && kind == tables.default_type;

@@ -139,7 +139,7 @@ fn a_profile_has_a_row_for_each_type_with_inlined_frames_labels_and_addresses() 
         _ => None,
     };
     let found: Vec<String> = reading.metadata.iter().filter_map(named).collect();
-    let period = "a sample each 512 ns of cpu";
+    let period = "one sample every 512 ns of cpu";
     assert_eq!(found, ["prog", period, "alloc_space (bytes) at 0", "inuse_objects (count) at -1"]);
 }
 

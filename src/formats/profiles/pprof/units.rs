@@ -11,7 +11,7 @@ pub(super) struct ProfileUnit<'t> {
     pub(super) factor: u64,
 }
 
-/// Singular spellings in small letters, with their factor to nanoseconds.
+/// Singular spellings in lower case, with their factor to nanoseconds.
 const TIMES: &[(&[&str], u64)] = &[
     (&["ns", "nanosecond"], 1),
     // The micro sign and the Greek letter.
@@ -22,7 +22,7 @@ const TIMES: &[(&[&str], u64)] = &[
     (&["hr", "hour"], 3_600_000_000_000),
 ];
 
-/// Singular spellings in small letters, with their factor to bytes.
+/// Singular spellings in lower case, with their factor to bytes.
 const SIZES: &[(&[&str], u64)] = &[
     (&["b", "byte"], 1),
     (&["kb", "kbyte", "kilobyte"], 1 << 10),

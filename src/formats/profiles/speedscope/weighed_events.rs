@@ -1,5 +1,5 @@
-//! Evented profiles whose values are no times, such as bytes: each stack is a sample that weighs the distance to the
-//! next event. Spans would add these weights to times.
+//! Evented profiles whose values are not times, such as bytes: each stack is a sample that weighs the distance to
+//! the next event. Spans would add these weights to times.
 
 use super::{FrameEvent, SpeedscopeEventBuilder, SpeedscopeProfile};
 use crate::formats::ReadError;
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn events_in_bytes_and_counts_weigh_the_distance_to_the_next_event_and_are_no_times() {
+    fn events_in_bytes_and_counts_are_not_times_and_weigh_the_distance_to_the_next_event() {
         let events = r#"{"type":"O","frame":0,"at":10},{"type":"O","frame":1,"at":14},{"type":"C","frame":1,"at":44},
             {"type":"C","frame":0,"at":50},{"type":"O","frame":0,"at":60},{"type":"C","frame":0,"at":80}"#;
         for (unit, read_as, drawn_ns) in [("bytes", "bytes", 1), ("none", "count", 1000)] {

@@ -47,7 +47,7 @@ fn a_frame_without_an_event_and_a_cpu_is_a_sample() {
 }
 
 #[test]
-fn physical_addresses_and_page_sizes_are_no_callers() {
+fn physical_addresses_and_page_sizes_are_not_callers() {
     let sample = |after: &str| {
         format!("a 8 [001] 1.000001: 5 cycles: \n\t    55aa f+0x1 (/x)\n\t    55bb main+0x1 (/x)\n{after}\n")
     };
@@ -76,7 +76,7 @@ fn the_control_group_of_a_sample_is_an_argument() {
 }
 
 #[test]
-fn the_time_of_day_before_the_time_is_no_name() {
+fn the_time_of_day_before_the_time_is_not_a_name() {
     let text =
         "perf  1234/1235 [000] 2020-07-13 18:26:55.620971   52.100001:          1 cycles: \n\t    55aa f+0x1 (/x)\n\n";
     let reading = read(text);
@@ -86,7 +86,7 @@ fn the_time_of_day_before_the_time_is_no_name() {
 }
 
 #[test]
-fn numbers_of_power_events_are_no_addresses() {
+fn numbers_of_power_events_are_not_addresses() {
     let text = "           uname  7134 [000]  1234.567891:                      cbr:   cbr: 22 freq: 2189 MHz (200%)      7f6f4c3b5a47 __mmap64+0x17 (/usr/lib/libc.so.6)\n\
         \x20          uname  7134 [000]  1234.567892:                      evt:   IRQ vector: 236 (interrupt)                   0 [unknown] ([unknown])\n";
     let found = samples(text);
@@ -136,4 +136,27 @@ fn a_first_sample_of_an_unknown_task_is_not_read_as_ftrace() {
     assert_eq!((reading.events.len(), reading.lost()), (2, vec![]));
     let traced = "            bash-977 [000] 17284.993652: 0: printed by a program\n";
     assert_eq!(format_of(traced.as_bytes()), Some("ftrace"));
+}
+
+#[test]
+fn samples_without_call_chains_and_files_have_their_function() {
+    let sample = |line: &str| read(&format!("{line}\n").repeat(2)).events;
+    for (line, event) in [
+        ("bash 28325 58335.640504: cpu-clock:  ffffffff815fd38b f", r#"{"event":"cpu-clock"}"#),
+        ("bash 28325/28325 58335.640504:  ffffffff815fd38b f", ""),
+        ("bash 58335.640504: 7 cycles:u:           401136 f", r#"{"event":"cycles:u","period":7}"#),
+    ] {
+        let events = sample(line);
+        assert_eq!(events.len(), 2, "{line}");
+        assert_eq!(
+            (events[0].kind, &events[0].stack[..], &*events[0].args),
+            (EventKind::Sample, &["f".to_owned()][..], event)
+        );
+    }
+    let data = sample(
+        "ls 20308 58202.300853: 1 page-faults:     55e6a590a5c0 name+0x0 (/usr/bin/ls) ffffffff8175336a elf_load+0x28a ([kernel.kallsyms])               0",
+    );
+    assert_eq!((&data[0].stack[..], data[0].kind), (&["elf_load".to_owned()][..], EventKind::Sample));
+    // A single line of a log may look like a sample without an event.
+    assert_eq!(format_of(b"service 12 12.5: 123456a items\nother text\n"), None);
 }

@@ -26,7 +26,7 @@ fn tabs_separate_the_parts_of_lines_as_spaces_do() {
 }
 
 #[test]
-fn flags_after_the_cpu_are_no_part_of_the_name() {
+fn flags_after_the_cpu_are_not_part_of_the_name() {
     let reading = read(
         "w 5/6 [001] U        1.000001:          1 cpu-clock: \n\t21f8298 main (/bin/w)\n\n\
          w     6 [001] Kp     1.000002:          1 cpu-clock: \n\t21f8298 main (/bin/w)\n\n\
@@ -44,7 +44,7 @@ fn flags_after_the_cpu_are_no_part_of_the_name() {
 }
 
 #[test]
-fn lines_that_continue_a_record_are_no_lost_records() {
+fn lines_that_continue_a_record_are_not_lost_records() {
     let reading = read(
         "sh     0     0.000000: PERF_RECORD_NAMESPACES 11717/11717 - nr_namespaces: 7\n\
          \t\t[0/net: 4/0xeffffff9, 1/uts: 4/0xeffffffe, 2/ipc: 4/0xefffffff, 3/pid: 4/0xeffffffc, \n\
@@ -67,7 +67,7 @@ fn lines_after_the_end_of_a_record_are_counted() {
 }
 
 #[test]
-fn exits_without_a_thread_are_no_lost_switches() {
+fn exits_without_a_thread_are_not_lost_switches() {
     let sample = "sh 7/7 [000]     1.000001:      1 cpu-clock: \n\t21f8298 main (/bin/w)\n\n";
     let exit = read(&format!("{sample}sh     1.2: PERF_RECORD_EXIT(7:8):(1:1)\n"));
     assert_eq!((exit.events.len(), exit.lost()), (1, vec![]));
