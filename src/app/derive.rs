@@ -213,7 +213,7 @@ mod tests {
         let scope = SelectedScope { filter: "name:nothing".into(), ..SelectedScope::default() };
         let add = DerivedCommand::Add(DerivedKind::MaxDuration, scope);
         session.app.act(Command::Timeline(TimelineCommand::Derived(add)));
-        session.until("the empty track", |session| session.shows("no rows: nothing passes"));
+        session.until("the empty track", |session| session.shows("no rows: nothing matches"));
         assert!(!session.texts.iter().any(|text| text.starts_with("0 to ")), "{:?}", session.texts);
     }
 
@@ -230,7 +230,7 @@ mod tests {
         session.frame(Vec::new());
         assert!(session.shows("waiting for the tracks before it"), "{:?}", session.texts);
         assert!(!session.shows("waiting until the trace is sorted"), "it is sorted");
-        session.until("the reason", |session| session.shows("no rows: no span with a length passes"));
+        session.until("the reason", |session| session.shows("no rows: no span with a duration matches"));
     }
 
     #[test]

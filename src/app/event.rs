@@ -60,7 +60,7 @@ pub enum TabEvent {
     /// A preview: the part that an import has sorted.
     Previewed(TaskId, Snapshot, Arc<OpenedFiles>),
     Loaded(TaskId, Result<LoadedTrace, TaskError>),
-    /// More of a trace that still runs.
+    /// More of a live trace.
     Followed(TaskId, Box<FollowUpdate>),
     /// A followed trace has ended.
     FollowEnded(TaskId, Result<Box<FollowEnd>, TaskError>),

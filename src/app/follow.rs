@@ -1,4 +1,4 @@
-//! Follows running traces in the background for a tab. The window takes one snapshot at a time, so a slow screen gets
+//! Follows live traces in the background for a tab. The window takes one snapshot at a time, so a slow screen gets
 //! fewer snapshots and never a queue.
 
 use std::path::PathBuf;

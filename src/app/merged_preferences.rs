@@ -13,7 +13,7 @@ impl Folders {
     /// them. Returns the I/O error of the write.
     pub(super) fn save_changed_preferences(&self, before: &Preferences, now: &Preferences) -> io::Result<()> {
         fs::create_dir_all(&self.config)?;
-        // Two windows must not merge at once. A file system without locks goes without.
+        // Two windows must not merge at once. A file system may not support locks.
         let lock = fs::File::create(self.config.join("preferences.lock"))?;
         lock.lock().ok();
         // A file that cannot be read is replaced.

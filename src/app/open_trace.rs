@@ -60,7 +60,7 @@ pub(super) struct OpenTrace {
     summary: Option<CancelOnDrop>,
     /// The known flows of the selected row.
     pub(super) flows: SelectedFlows,
-    /// The count of tracks for their order.
+    /// The count by which the tracks are ordered.
     pub(super) ranks: RankTask,
 }
 

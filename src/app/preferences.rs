@@ -154,7 +154,7 @@ impl Folders {
     }
 
     /// Saves what differs between `before` and `now`. The rest stays as another window of the trace may have saved it.
-    /// Fails as [`Self::save_timeline`].
+    /// Fails as [`Self::save_timeline`] does.
     pub(super) fn save_changed_timeline(
         &self,
         trace: &CacheKey,
@@ -162,7 +162,7 @@ impl Folders {
         now: &SavedTimeline,
     ) -> io::Result<()> {
         fs::create_dir_all(&self.state)?;
-        // Two windows must not merge at once. A file system without locks goes without.
+        // Two windows must not merge at once. A file system may not support locks.
         let lock = fs::File::create(self.state.join("captures.lock"))?;
         lock.lock().ok();
         match self.timeline(trace).0 {

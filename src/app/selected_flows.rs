@@ -1,4 +1,4 @@
-//! The flows of the selected row, searched in the background. Pictures of a running trace have other row indices: known
+//! The flows of the selected row, searched in the background. Pictures of a live trace have other row indices: known
 //! flows are mapped to the next snapshot, and searched again once a second.
 
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::query::Snapshot;
 use crate::query::flow_chain::FlowChain;
 use crate::store::lane::RowIdx;
 
-/// Minimum time between two queries about a row of a running trace.
+/// Minimum time between two queries about a row of a live trace.
 const ASKED_EVERY: Duration = Duration::from_secs(1);
 
 /// The flows of the selected row, known and queried.

@@ -70,7 +70,7 @@ impl App {
             TabCommand::CloseAt(tab) => self.close_tab(tab),
             TabCommand::CloseOthers(tab) => self.close_others(tab),
             TabCommand::Reopen => {
-                // One that was opened again meanwhile would be imported anew.
+                // A tab that was reopened meanwhile would be imported again.
                 while let Some(sources) = self.closed_tabs.pop_back() {
                     if !self.tabs.iter().any(|tab| tab.is_of(&sources)) {
                         self.open_in_tab(LoadSource::Files(sources));

@@ -27,7 +27,7 @@ impl TimelineKeeper {
     /// Records the state of the file when the timeline was restored from it.
     pub(super) fn note_read(&mut self, state: SavedTimeline) {
         self.keeper.note_read(state);
-        // Restored state is no change.
+        // Restored state is not a change.
         self.last_shown = None;
     }
 

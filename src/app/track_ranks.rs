@@ -18,7 +18,7 @@ const COUNTED_EVERY: Duration = Duration::from_secs(1);
 /// Time after which a count shows its progress.
 const SHOWN_AFTER: Duration = Duration::from_millis(100);
 
-/// The count of the tracks that runs, or the last one.
+/// The running count of the tracks, or the last one.
 #[derive(Default)]
 pub(super) struct RankTask {
     asked: Option<RunningCount>,

@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn there_is_room_in_a_folder_and_none_is_told_of_nowhere() {
+    fn free_space_is_known_for_a_folder_and_unknown_for_a_missing_one() {
         let folder = tempfile::tempdir().unwrap();
         assert!(free_bytes(folder.path()).is_some_and(|bytes| bytes > 0));
         assert_eq!(free_bytes(&folder.path().join("none")), None);

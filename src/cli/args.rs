@@ -343,7 +343,7 @@ fn export_format(low: &LowExport) -> Result<ExportFormat, CliError> {
             Err(CliError::Usage("--by-process requires --format parquet: other formats are one file".to_owned()))
         }
         _ if compact => {
-            Err(CliError::Usage("--compact requires --format native: other formats carry no store".to_owned()))
+            Err(CliError::Usage("--compact requires --format native: other formats contain no sorted store".to_owned()))
         }
         ExportFormat::Csv { .. } => Ok(ExportFormat::Csv { cells: cells_of(cells, &to_write(output.clone())) }),
         _ if cells.csv_safe => Err(csv_safe_is_for_csv()),
@@ -373,7 +373,7 @@ fn refuse_other_picture(output: &Path) -> Result<(), CliError> {
     match ending {
         None => Ok(()),
         Some(ending) => Err(CliError::Usage(format!(
-            "{}: pictures are written as PNG, not as .{}: give a name that ends in .png",
+            "{}: images are written as PNG, not as .{}: give a name that ends in .png",
             output.display(),
             ending.display()
         ))),

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn the_entry_starts_the_program_from_where_it_is_and_else_stays_as_it_is() {
+    fn the_desktop_entry_starts_the_program_by_its_path_and_is_otherwise_unchanged() {
         let entry = desktop_entry(Path::new("/opt/a b/longspan"));
         assert!(entry.contains("\nExec=\"/opt/a b/longspan\" %F\n"), "{entry}");
         assert_eq!(entry.lines().count(), ENTRY.lines().count());

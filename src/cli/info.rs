@@ -193,7 +193,7 @@ impl Info {
         if load.cached {
             line("load", format!("from the cache; sorting took {:.3} s", load.seconds))?;
         } else {
-            line("load", format!("{:.3} s, at most {} bytes held", load.seconds, load.peak_budget_bytes))?;
+            line("load", format!("{:.3} s, peak {} bytes of the budget", load.seconds, load.peak_budget_bytes))?;
         }
         let merge = format!(
             "{} chunks, {} open at most, {} head moves, {} bytes spilled",

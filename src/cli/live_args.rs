@@ -1,4 +1,4 @@
-//! Validates the options of running traces. Reads no file.
+//! Validates the options of live traces. Reads no file.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Writes rows of running traces as lines: human-readable, or one JSON object each with the keys of `spans` and `dump`.
+//! Writes rows of live traces as lines: human-readable, or one JSON object each with the keys of `spans` and `dump`.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! The options of commands for running traces, as parsed by clap; see [`super::low_args`].
+//! The options of commands for live traces, as parsed by clap; see [`super::low_args`].
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_and_a_port_are_no_files_that_an_output_could_replace() {
+    fn an_output_cannot_replace_a_program_or_a_port() {
         let input = |path: &str| LiveInput::Input(std::path::PathBuf::from(path).into());
         let inputs = [
             LiveInput::Command(vec!["out".into(), "in".into()]),

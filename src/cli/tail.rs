@@ -1,4 +1,4 @@
-//! `longspan tail`: prints the rows of running traces as soon as they are in order. Records nothing.
+//! `longspan tail`: prints the rows of live traces as soon as they are in order. Records nothing.
 
 use std::io::{self, BufWriter, Write as _};
 use std::path::PathBuf;

@@ -117,7 +117,7 @@ fn render_once(render: &Render, how: &Load) -> Result<(), CliError> {
     let is_before = scope.to_ns.is_some_and(|to_ns| to_ns <= snapshot.start_ns());
     if is_before || scope.from_ns.is_some_and(|from_ns| from_ns > snapshot.end_ns()) {
         // A view is always within the trace.
-        say("the picture shows the nearest part of the trace");
+        say("the image shows the nearest part of the trace");
     }
     if !scope_args.filter.is_empty() {
         // A picture with all rows dimmed does not show why.

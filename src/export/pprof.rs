@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_are_no_integers_are_labels_of_text() {
+    fn values_that_are_not_integers_are_text_labels() {
         for value in ["1.5", "true", "null", "9223372036854775808", r#"{"a":1}"#, r#"{"num":1.5,"unit":"s"}"#] {
             let label = PprofLabel::Text { key: "k".into(), value: value.into() };
             assert_eq!(labels_of_json(&format!(r#"{{"k":{value}}}"#)), [label]);

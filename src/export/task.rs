@@ -57,7 +57,7 @@ impl ExportReport {
 
     /// Returns sentences about values and times that differ from those of the trace.
     pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
-        let moved_text = format!("times are {} ns later, as a Perfetto trace has none before 0", self.moved_ns);
+        let moved_text = format!("times are {} ns later, because a Perfetto trace has none before 0", self.moved_ns);
         capped_text(self.values_capped).into_iter().chain((self.moved_ns > 0).then_some(moved_text))
     }
 

@@ -115,7 +115,7 @@ impl StreamReader for TimingsPage {
     }
 }
 
-/// Passes each element of the list at an offset to `add`, and emits full batches. Counts a value that is no list.
+/// Passes each element of the list at an offset to `add`, and emits full batches. Counts a value of another type.
 fn each(
     document: &Document,
     start: u64,

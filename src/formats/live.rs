@@ -60,17 +60,15 @@ pub(crate) enum StreamState {
 /// Why a stream cannot be followed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NotLive {
-    #[error(
-        "compressed data cannot be followed: unpack them on the way, such as by `zcat -f` or `xzcat` before the pipe"
-    )]
+    #[error("compressed data cannot be followed: decompress it before the pipe, for example with `zcat -f` or `xzcat`")]
     Compressed,
     #[error(
-        "{format} is read as a whole and cannot be followed: {}; followed are {}",
+        "{format} is read as a whole and cannot be followed: {}. Formats that can be followed: {}",
         instead_of(format),
         live_names()
     )]
     Whole { format: &'static str },
-    #[error("unrecognised format: it begins with {found}. Followed are {}", live_names())]
+    #[error("unrecognised format: it begins with {found}. Formats that can be followed: {}", live_names())]
     Unrecognised { found: String },
 }
 

@@ -1,9 +1,9 @@
 //! Readers of trace formats: bytes in, batches of events or sortable chunks out. Never sorts across chunks, never
 //! nests.
 //!
-//! A format is a folder with a `wire` (its layout) and a `read` (its events), and implements one of two traits.
-//! [`StreamReader`] is for formats that are parsed sequentially, [`ChunkSource`] for those with chunks that can be
-//! fetched in any order, given their headers.
+//! A format is one file, or a folder with a `wire` (its layout) and a `read` (its events). It implements one of two
+//! traits: [`StreamReader`] if it is parsed sequentially, [`ChunkSource`] if it has chunks that can be fetched in any
+//! order, given their headers. Text with one record per line implements [`input::lines::LineParser`] only.
 //!
 //! Imports run one way: `error`, `reader` and `format` at the bottom, `input`, `output`, `json` and `protobuf` above
 //! them. Then come the formats, each of which exports a [`format::Format`] constant, then archives, `sniff` with the

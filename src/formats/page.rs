@@ -33,7 +33,7 @@ pub(crate) const FORMAT: Format = Format { opener: Opener::Trace(|source, _| Ok(
 /// Length of JSON that may be a note. Systrace writes short parts with clocks and settings, which have no events.
 const NOTES_BYTES_MAX: usize = 1 << 20;
 
-/// Limit for the parts of a page that are no text; pages have a few.
+/// Limit for the parts of a page that are not text; pages have a few.
 const PARTS_MAX: usize = 1 << 12;
 
 const NOT_A_TRACE: &str = "A part of the page is neither Chrome JSON nor text of ftrace; it is not shown.";
@@ -55,7 +55,7 @@ struct TracePage {
 struct PageContents {
     /// Whether the page has text, in a part or in the string of an old page.
     has_text: bool,
-    /// Parts that are no text, in order.
+    /// Parts that are not text, in order.
     others: Vec<Range<u64>>,
     /// Offsets of those that are read as files.
     files: Vec<u64>,

@@ -91,7 +91,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn ends_come_in_order_of_time_whatever_the_order_in_which_they_are_told(
+        fn ends_come_in_order_of_time_whatever_the_order_in_which_they_are_added(
             steps in proptest::collection::vec((0i64..5000, 0i64..20), 0..400),
         ) {
             let (mut ends, mut oracle, mut now_ns) = (PendingEnds::default(), Vec::new(), 0);

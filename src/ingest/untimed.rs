@@ -1,7 +1,7 @@
 //! Places the samples of profiles without times beside events with times. Readers lay such samples side by side from 0,
 //! which is years before the times of most traces. They are moved to the start of the events with times, as a whole.
 //!
-//! Where they are is no fact of the trace, so they do not extend its time range.
+//! The trace does not state their position, so they do not extend its time range.
 
 use std::ops::Range;
 
@@ -51,8 +51,8 @@ impl UntimedBatches {
         }
     }
 
-    /// Returns the distance from the first sample without a time to the first event with one; 0 without either. A trace
-    /// that was exported with its samples moved is thus read back as it was.
+    /// Returns the distance from the first sample without a time to the first event with one; 0 without either. So a
+    /// trace that was exported with moved samples is read back unchanged.
     pub(super) fn distance_ns(&self, heads: &[ChunkHead]) -> i64 {
         let Some(untimed_ns) = self.0.iter().map(|(_, starts)| starts.untimed_ns).min() else { return 0 };
         let mut batches = self.0.iter().peekable();

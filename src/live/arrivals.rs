@@ -285,8 +285,8 @@ fn start_thread(path: &Path, read: impl FnOnce() + Send + 'static) -> Result<(),
     started.map(drop).map_err(|source| ArrivalError::Read { path: path.to_owned(), source })
 }
 
-/// Returns the kind of a folder or device, which are no streams; `None` for others, and for the null device, which has
-/// an end.
+/// Returns the kind of a folder or device, which cannot be streamed; `None` for others, and for the null device, which
+/// has an end.
 fn refused_kind(metadata: &Metadata) -> Option<FileKind> {
     let kind = FileKind::from_metadata(metadata);
     let is_stream = match kind {

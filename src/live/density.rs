@@ -1,4 +1,4 @@
-//! How busy a running trace is over time: outermost spans by time bucket, for the minimap. Each span costs the same,
+//! How busy a live trace is over time: outermost spans by time bucket, for the minimap. Each span costs the same,
 //! however long it is, and can be removed again while it may still move.
 //!
 //! Equivalent to counting, for each bucket, the spans that start in it or reach into it.

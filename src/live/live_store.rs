@@ -1,4 +1,4 @@
-//! The store of a running trace: rows in as they arrive, snapshots out, of the same type as those of a sorted trace.
+//! The store of a live trace: rows in as they arrive, snapshots out, of the same type as those of a sorted trace.
 //! Rows that may still move are limited in number; the others are on disk.
 //!
 //! A snapshot is a preview: nested async spans have no tracks of their own, and rows that come later than the window
@@ -65,7 +65,7 @@ pub(crate) struct LateRows {
     pub(crate) first_left_out_ns: Option<i64>,
 }
 
-/// The retained part of a running trace: its last nanoseconds, or its last bytes.
+/// The retained part of a live trace: its last nanoseconds, or its last bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Retention {
     Time(u64),
@@ -78,7 +78,7 @@ const TRIM_STEPS: u64 = 32;
 /// Cuts per trim: rows and their details are not cut in the same proportion.
 const CUTS_MAX: usize = 3;
 
-/// The store of a running trace.
+/// The store of a live trace.
 pub(crate) struct LiveStore {
     limits: LiveStoreLimits,
     store: GrowingStore,

@@ -16,7 +16,7 @@ pub(crate) struct RefusedTrace {
 pub(crate) enum RefusedFate {
     /// They are recorded, and read once their source has ended.
     Recorded,
-    /// They are no trace, and not read.
+    /// They are not a trace, and are not read.
     LeftOut,
     /// They are not recorded.
     Lost,

@@ -275,7 +275,7 @@ impl LiveSession {
         let has_new = !new.is_empty();
         for NewSource { name, sends_batches, read } in new {
             if self.sources.len() - self.continued >= SOURCES_MAX {
-                let text = format!("{}: was refused: the limit of {SOURCES_MAX} sources is reached", name.display());
+                let text = format!("{}: refused: the limit of {SOURCES_MAX} sources is reached", name.display());
                 (self.say)(SourceNote::lasting(text));
                 continue;
             }

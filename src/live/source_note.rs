@@ -1,4 +1,4 @@
-//! Sentences for the user about the sources of a running trace.
+//! Sentences for the user about the sources of a live trace.
 
 use std::fmt;
 use std::sync::Arc;

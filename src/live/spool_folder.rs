@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_listed_once_nobody_needs_it_and_nothing_else_ever() {
+    fn only_a_folder_that_no_process_uses_is_listed() {
         let parent = tempfile::tempdir().unwrap();
         let all = || LeftFolder::all(parent.path()).unwrap();
         let folder = SpoolFolder::new(parent.path()).unwrap();

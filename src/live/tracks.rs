@@ -1,4 +1,4 @@
-//! The tracks of a running trace: rows in, and out into a growing store. Each track has a window of rows that may still
+//! The tracks of a live trace: rows in, and out into a growing store. Each track has a window of rows that may still
 //! move, and lanes of settled rows.
 
 use std::collections::BTreeMap;

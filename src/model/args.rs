@@ -27,7 +27,7 @@ pub struct Detail<'a> {
     pub args_json: &'a str,
 }
 
-/// Returns whether a JSON object, or an empty text, has a member. A text that is no object has content to show.
+/// Returns whether a JSON object, or an empty text, has a member. A text that is not an object has content to show.
 #[must_use]
 pub(crate) fn has_members(args_json: &str) -> bool {
     // An object without members has only braces and blanks.

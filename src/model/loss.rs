@@ -136,7 +136,7 @@ losses! {
     /// An async event without a valid id.
     BadAsync = Changed, "bad_async", "An asynchronous event has no id; it is shown on its own.";
     /// Nesting deeper than the limit.
-    DeepNesting = Lost, "deep_nesting", "A record, a span or a frame is nested deeper than can be shown; it is not shown, and all around it is.";
+    DeepNesting = Lost, "deep_nesting", "A record, a span or a frame is nested deeper than can be shown; it is not shown, but everything around it is.";
     /// A damaged chunk of a native trace.
     BadChunk = Lost, "bad_chunk", "A chunk of the trace is damaged; its events are lost, all others are shown.";
     /// An event earlier than the minimum time in its chunk's header.
@@ -185,8 +185,8 @@ losses! {
     LostSwitch = Changed, "lost_switch", "The recording lacks the switch at the end of a run: the recorder lost it, or recorded only some threads. On its CPU, the run is shown up to the next switch. `perf record -a` records all threads.";
     /// A run of a thread that was not recorded.
     UnrecordedRun = Information, "unrecorded_run", "Only the threads of one command were recorded, so the runs of others have no end and are not shown. `perf record -a` records all threads.";
-    /// A row of a running trace that came later than its timeline can show.
-    LateRow = Lost, "late_row", "An event came so late that the running trace could not insert it; it is not shown. A longer --delay waits for it, and a recording without --keep has it.";
+    /// A row of a live trace that came later than its timeline can show.
+    LateRow = Lost, "late_row", "An event came so late that the live trace could not insert it; it is not shown. A longer --delay waits for it, and a recording without --keep has it.";
 }
 
 /// The stored count of one kind in one file.

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parent_that_is_no_earlier_row_makes_no_circle() {
+    fn a_parent_that_is_not_an_earlier_row_makes_no_cycle() {
         let read = Stacks::from(StackColumns { up: vec![0, 9, 1], names: vec![1, 2, 3] });
         assert_eq!(frames(&read, StackIdx(1)), [1]);
         assert_eq!(frames(&read, StackIdx(2)), [2]);

@@ -1,7 +1,7 @@
 //! The busy time of each track: the time that its outermost spans cover.
 //!
-//! Spans of a lane never overlap, so it is the sum of the durations in the first lane of spans. Thread states are no
-//! work and count as nothing. The rows of these lanes are read once, on all threads.
+//! Spans of a lane never overlap, so it is the sum of the durations in the first lane of spans. Thread states are
+//! not work, and do not count. The rows of these lanes are read once, on all threads.
 
 use std::ops::Range;
 

@@ -495,7 +495,7 @@ fn expected_value(own_key: &str, values: &[&str], key: &str, operator: &str) -> 
     (!is_test).then(|| format!("expected {others}{last}; quotes make it a name"))
 }
 
-/// Returns the expected form of a word whose key is known in small letters, if it can hardly be a name, as `Cat:io` and
+/// Returns the expected form of a word whose key is known in lower case, if it can hardly be a name, as `Cat:io` and
 /// `DUR>1ms`.
 fn expected_case(key: &str, operator: &str) -> Option<String> {
     let small = key.to_ascii_lowercase();
@@ -503,7 +503,7 @@ fn expected_case(key: &str, operator: &str) -> Option<String> {
         b':' => TEXT_KEYS.contains(&&*small) && !operator.starts_with("::"),
         _ => TIME_KEYS.contains(&&*small) && begins_time(operator.trim_start_matches(OPERATORS)),
     };
-    (is_meant && small != key).then(|| format!("expected {small} in small letters; quotes make it a name"))
+    (is_meant && small != key).then(|| format!("expected {small} in lower case; quotes make it a name"))
 }
 
 /// Parses the test of a value; a quoted one is literal.

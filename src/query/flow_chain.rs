@@ -309,7 +309,7 @@ mod tests {
         assert_eq!(links(&written_at_its_end, "from"), ["from->inner", "from->inner"]);
     }
 
-    /// A running trace has late rows in lanes of their own, below the others.
+    /// A live trace has late rows in lanes of their own, below the others.
     #[test]
     fn flow_points_and_instants_in_any_lane_of_a_track_belong_to_their_rows() {
         let mut store = GrowingStore::new(tempfile::tempfile().unwrap(), 100).unwrap();

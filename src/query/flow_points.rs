@@ -77,7 +77,7 @@ pub(super) fn each_point(
     Ok(())
 }
 
-/// Returns the lanes of a track with rows of a kind. Late points of a running trace have lanes of their own.
+/// Returns the lanes of a track with rows of a kind. Late points of a live trace have lanes of their own.
 pub(super) fn lanes_of_kind(snapshot: &Snapshot, track: TrackIdx, kind: LaneKind) -> impl Iterator<Item = LaneIdx> {
     snapshot.equal_lanes(track, |lane| lane.kind.cmp(&kind)).map(LaneIdx)
 }

@@ -114,7 +114,7 @@ impl RowBits {
     }
 }
 
-/// Returns the number of words for a bit per row of a lane. Flow points are no rows.
+/// Returns the number of words for a bit per row of a lane. Flow points are not rows.
 fn words_of(snapshot: &Snapshot, lane: LaneIdx) -> usize {
     let info = snapshot.lane(lane);
     if info.kind == LaneKind::Flows { 0 } else { usize::try_from(info.rows.div_ceil(WORD_ROWS)).unwrap_or(usize::MAX) }

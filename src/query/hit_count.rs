@@ -61,7 +61,7 @@ impl CountPlan {
         Self::with_nodes(snapshot, scope, scope.tracks.is_all() && scope.matcher.is_every_track())
     }
 
-    /// Plans with the nodes of all tracks, or with those of single tracks.
+    /// Returns a plan with ledger nodes of all tracks together, or of single tracks.
     fn with_nodes(snapshot: &Snapshot, scope: &Scope, is_every_track: bool) -> Self {
         let mut plan = Self { ranges: vec![RowsPart { scope: scope.clone(), with_open: true }], ..Self::default() };
         let ledger = snapshot.store().ledger().filter(|_| scope.matcher.is_by_name());

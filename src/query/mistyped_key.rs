@@ -178,7 +178,7 @@ mod tests {
         }
         let name = mistyped_key(&Filter::parse("nmae=read").expect("a filter"));
         assert!(name.is_some_and(|hint| hint.ends_with("`name:`?")));
-        // These values are no times or positions.
+        // These values are neither times nor positions.
         for word in ["begin:frame", "time::Duration", "duration>soon", "withn:main"] {
             assert_eq!(mistyped_key(&Filter::parse(word).expect("a filter")), None, "{word}");
         }

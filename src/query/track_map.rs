@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_of_tracks_stay_the_same_tracks_and_none_left_is_no_set() {
+    fn a_set_of_mapped_tracks_has_the_same_tracks_and_is_none_without_any() {
         let (earlier, now) = (trace(&[(1, 10), (1, 11), (1, 12), (1, 13)]), trace(&[(1, 13), (1, 9), (1, 12)]));
         let map = TrackMap::new(&earlier, &now);
         let titles = |snapshot: &Snapshot, runs: &[(u32, u32)]| {

@@ -193,7 +193,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn labels_never_overlap_and_never_read_alike(
+        fn labels_neither_overlap_nor_repeat(
             utc_offset_ns in any::<i64>(),
             start_ns in any::<i64>(),
             length_ns in 1_i64..i64::MAX,

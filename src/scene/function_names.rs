@@ -20,7 +20,7 @@ const OPERATOR_SYMBOLS: [&str; 42] = [
 /// Words after the parameters of a function.
 const QUALIFIERS: [&str; 7] = [" const", " volatile", " noexcept", " &&", " &", "&&", "&"];
 
-/// Starts of names in angle brackets that are no arguments: functions and modules without a name.
+/// Starts of names in angle brackets that are not template arguments: unnamed functions and modules.
 const NAMES_IN_BRACKETS: [&str; 5] = ["lambda", "unnamed", "init", "clinit", "module"];
 
 /// Returns shorter forms of a function name, longer ones first. Returns none for a text that is not a function name.

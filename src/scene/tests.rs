@@ -230,7 +230,7 @@ fn tracks_of_a_group_stay_together_in_every_order() {
 }
 
 #[test]
-fn states_stay_with_their_thread_in_every_order_and_are_no_spans() {
+fn states_stay_with_their_thread_in_every_order_and_are_not_spans() {
     let switch = |head: &str, from: &str, to: &str| {
         let [(from, from_tid), (to, to_tid)] = [from, to].map(|task| task.split_once('-').unwrap());
         let before = format!("prev_comm={from} prev_pid={from_tid} prev_prio=120 prev_state=S");

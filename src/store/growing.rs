@@ -41,7 +41,7 @@ const PACKED_ROWS: usize = BLOCK_ROWS * 8;
 /// The name of the store in errors about its map.
 const PATH: &str = "the sorted part of a trace that still runs";
 
-/// The store of a trace that still runs.
+/// The store of a live trace.
 #[derive(Debug)]
 pub(crate) struct GrowingStore {
     file: AppendFile,

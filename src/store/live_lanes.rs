@@ -1,4 +1,4 @@
-//! The lanes of the previews of a trace that still runs. Previews order lanes by track and depth, so a new thread moves
+//! The lanes of the previews of a live trace. Previews order lanes by track and depth, so a new thread moves
 //! the lanes of all later ones. Answers about an earlier preview are mapped, not computed again.
 
 use std::sync::Arc;

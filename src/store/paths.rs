@@ -184,7 +184,7 @@ impl PathSumTable {
         &self.sums
     }
 
-    /// Spans that count for the parent path because the table was full.
+    /// Spans that were added to the parent path because the table was full.
     #[must_use]
     pub(crate) fn folded(&self) -> u64 {
         self.folded

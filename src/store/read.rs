@@ -49,7 +49,7 @@ pub struct Store {
     tables: StoreTables,
     extents: Verified,
     details: Verified,
-    /// The lanes of a preview of a trace that still runs.
+    /// The lanes of a preview of a live trace.
     live_lanes: Option<Arc<LiveLanes>>,
 }
 
@@ -63,7 +63,7 @@ pub(super) const HELD_EXTENT: u64 = 1 << 63;
 #[derive(Debug)]
 pub(super) struct StoreTables {
     pub map: Arc<Mapped>,
-    /// Extents outside the file, of a trace that still runs.
+    /// Extents outside the file, of a live trace.
     pub held_extents: Vec<HeldExtent>,
     pub lanes: Table<LaneRecord>,
     pub extents: Table<ExtentRecord>,
@@ -177,13 +177,13 @@ impl Store {
         Some(Self { path: path.into(), lane_count, track_lanes, tables, extents, details, live_lanes: None })
     }
 
-    /// Marks the store as a preview of a trace that still runs.
+    /// Marks the store as a preview of a live trace.
     #[must_use]
     pub(super) fn with_live_lanes(self, lanes: Arc<LiveLanes>) -> Self {
         Self { live_lanes: Some(lanes), ..self }
     }
 
-    /// Returns the lanes as the running trace numbers them; `None` for a store that does not grow.
+    /// Returns the lanes as the live trace numbers them; `None` for a store that does not grow.
     #[must_use]
     pub(crate) fn live_lanes(&self) -> Option<&Arc<LiveLanes>> {
         self.live_lanes.as_ref()

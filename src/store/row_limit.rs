@@ -5,7 +5,7 @@ use std::io;
 
 /// Error of a table with as many rows as its indices can address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the sorted store has {rows} {table}, and no room for more")]
+#[error("the sorted store has {rows} {table}, which is the maximum")]
 struct FullTable {
     table: &'static str,
     rows: usize,
@@ -27,6 +27,6 @@ mod tests {
         let last = u32::MAX as usize - 1;
         assert_eq!(next_index(last, "lanes").ok(), Some(u32::MAX - 1));
         let error = next_index(last + 1, "lanes").expect_err("full");
-        assert_eq!(error.to_string(), "the sorted store has 4294967295 lanes, and no room for more");
+        assert_eq!(error.to_string(), "the sorted store has 4294967295 lanes, which is the maximum");
     }
 }

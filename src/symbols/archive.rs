@@ -12,7 +12,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tar::{EntryType, PaxExtensions};
 
-use super::file::OpenError;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::{files, folders, free_space};
 
@@ -117,12 +116,12 @@ impl Archive {
         self.unpacked.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.problem.clone()
     }
 
-    /// Opens a file by its path below the archive.
-    pub(super) fn open(self: &Arc<Self>, below: &Path) -> Result<ArchivedFile, OpenError> {
+    /// Opens a file by its path below the archive; `None` if there is none.
+    pub(super) fn open(self: &Arc<Self>, below: &Path) -> Option<ArchivedFile> {
         // Look-ups that can be cancelled have unpacked it before.
         let unpacked = self.unpacked(&Cancel::default()).unwrap_or_default();
-        let (path, offset, bytes) = unpacked.find(below).ok_or(OpenError::Missing)?;
-        Ok(ArchivedFile { archive: Arc::clone(self), offset, bytes, path: self.path.join(path), unpacked })
+        let (path, offset, bytes) = unpacked.find(below)?;
+        Some(ArchivedFile { archive: Arc::clone(self), offset, bytes, path: self.path.join(path), unpacked })
     }
 
     fn unpacked(&self, cancel: &Cancel) -> Result<Arc<Unpacked>, Cancelled> {
@@ -348,7 +347,7 @@ mod tests {
     }
 
     fn content(archive: &Arc<Archive>, path: &str) -> Option<String> {
-        let file = archive.open(Path::new(path)).ok()?;
+        let file = archive.open(Path::new(path))?;
         let mut bytes = vec![0; file.bytes as usize];
         file.read_exact_at(&mut bytes, 0).unwrap();
         Some(String::from_utf8(bytes).unwrap())

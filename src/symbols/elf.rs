@@ -19,6 +19,8 @@ const NOTES_BYTES_MAX: u64 = 64 << 10;
 /// Limit for the note sections and segments searched for a build-id; real files have about ten.
 const NOTES_MAX: usize = 64;
 
+/// Index of the names that is in the first row (`SHN_XINDEX`).
+const EXTENDED_INDEX: u16 = 0xffff;
 const NOTE_SECTION: u32 = 7;
 const NOBITS: u32 = 8;
 const COMPRESSED: u64 = 1 << 11;
@@ -139,7 +141,7 @@ impl ElfFile {
         elf.sections = elf.read_sections(sections_at, section_bytes.into(), section_count.into()).unwrap_or_default();
         // With very many sections, the index of the names is in the first row.
         let names_row = match (names_row, elf.sections.first()) {
-            (0xffff, Some(first)) => first.link as usize,
+            (EXTENDED_INDEX, Some(first)) => first.link as usize,
             (row, _) => usize::from(row),
         };
         if let Some(names) = elf.sections.get(names_row).copied() {

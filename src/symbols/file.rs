@@ -109,7 +109,7 @@ impl Roots {
         let read = Arc::clone(&self.read);
         let below = |archive: &'_ Arc<Archive>| Some(archive.open(path.strip_prefix(archive.path()).ok()?));
         if let Some(file) = self.archives.iter().find_map(below) {
-            let file = file?;
+            let file = file.ok_or(OpenError::Missing)?;
             let (path, bytes) = (file.path.clone(), file.bytes);
             return Ok(InputFile { content: FileContent::Archived(file), path, bytes, read });
         }
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_opened_outside_the_roots_nor_what_is_no_file() {
+    fn only_regular_files_below_the_roots_are_opened() {
         let (inside, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let mut roots = Roots::default();
         roots.add(inside.path());

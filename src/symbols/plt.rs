@@ -141,7 +141,7 @@ fn arm64_stubs(bytes: &[u8], (start, _entry_bytes): (u64, u64), stubs: &mut Vec<
     }
 }
 
-/// Finds the names of the slots in `names`, empty without a symbol. The first relocation of a slot names it.
+/// Fills in the names of the slots in `names`; a slot without a symbol gets an empty one. The first relocation wins.
 fn name_slots<'t>(
     elf: &ElfFile,
     function_at: impl Fn(u64) -> Option<&'t [u8]>,

@@ -67,7 +67,7 @@ impl SourceProblem {
     #[must_use]
     pub(crate) fn label(self) -> &'static str {
         match self {
-            Self::NotNamed => "not opened: it is below no folder that was named",
+            Self::NotNamed => "not opened: it is outside the given source folders",
             Self::Missing => "no such file",
             Self::Unreadable => "unreadable",
         }

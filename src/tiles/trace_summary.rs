@@ -65,7 +65,7 @@ impl TraceSummary {
         Ok(Self { buckets: Some(buckets), filled, heads, losses_ns })
     }
 
-    /// Creates the summary of a running trace, of which only the spans of each bucket are known.
+    /// Creates the summary of a live trace, of which only the spans of each bucket are known.
     #[must_use]
     pub(crate) fn from_filled(buckets: Buckets, filled: Vec<u32>) -> Self {
         Self { buckets: Some(buckets), filled, ..Self::default() }

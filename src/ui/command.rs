@@ -149,7 +149,7 @@ pub(crate) enum CutShortCommand {
     Delete(PathBuf),
 }
 
-/// Commands for the running trace of the active tab.
+/// Commands for the live trace of the active tab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LiveCommand {
     /// Scrolls with new events.

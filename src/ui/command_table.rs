@@ -195,7 +195,7 @@ pub(crate) const TABLE: &[CommandEntry] = &[
         .within("Panels"),
     entry(Menu::View, "Pin panel", &[], When::Pinnable, |_| Command::Panel(PanelCommand::TogglePin))
         .checked(|state| state.dock.is_pinned)
-        .hint("Keeps its scope; opened again, the panel is a second tab")
+        .hint("Keeps its scope; opening the panel again adds a tab")
         .within("Panels"),
     entry(Menu::View, "Colour by name", &[], When::Always, |state| {
         Command::Setting(SettingCommand::Colors(Colors { by: ColorBy::Name, ..state.settings.colors }))
@@ -462,12 +462,12 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::Rows, "Move track up", &[alt(Key::ArrowUp)], When::Span, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::StepOfSelected(false)))
     })
-    .hint("That of the selected span, among those below the same header; or drag its name")
+    .hint("The track of the selected span, among its neighbours below the same header; or drag its name")
     .within("Order"),
     entry(Menu::Rows, "Move track down", &[alt(Key::ArrowDown)], When::Span, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::StepOfSelected(true)))
     })
-    .hint("That of the selected span, among those below the same header; or drag its name")
+    .hint("The track of the selected span, among its neighbours below the same header; or drag its name")
     .within("Order"),
     entry(Menu::Rows, "Reset moved tracks", &[], When::Moved, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::ForgetMoves))

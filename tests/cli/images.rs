@@ -28,7 +28,7 @@ fn an_image_of_a_range_outside_of_the_trace_says_that_it_shows_another_one() {
     let (trace, output) = (data("viztracer_ring.json.gz"), folder.path().join("image.png"));
     let shows_another = |range: [&str; 2]| {
         let args = ["render", "--no-cache", text(&trace), "-o", text(&output), "--size", "300x200"];
-        longspan(&[&args[..], &range].concat()).stderr.contains("the picture shows the nearest part of the trace")
+        longspan(&[&args[..], &range].concat()).stderr.contains("the image shows the nearest part of the trace")
     };
     assert!(shows_another(["--from", "+100s"]) && shows_another(["--to", "-1s"]));
     assert!(!shows_another(["--from", "+1ms"]));
@@ -99,7 +99,7 @@ fn an_image_has_the_requested_theme_and_scale() {
 #[test]
 fn an_unwritable_image_is_an_error_that_names_it_and_keeps_the_old_file() {
     let folder = folder();
-    // Traces are recognised by their content, so the extension of a picture is no obstacle.
+    // Traces are recognised by their content, so the extension of an image does not matter.
     let trace = folder.path().join("a.png");
     fs::copy(data("ugly.json"), &trace).expect("copied");
     let before = fs::read(&trace).expect("readable");

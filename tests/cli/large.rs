@@ -64,7 +64,7 @@ fn folded_paths_beyond_2048_frames_are_cut_with_a_note_and_json_has_all_frames()
     let spans: Vec<String> = (0..2100).map(span).collect();
     fs::write(&file, format!("[{}]", spans.join(","))).expect("written");
     let folded = longspan(&["flame", "--no-cache", text(&file)]);
-    assert!(folded.stderr.contains("52 paths count for their first 2048 frames"), "{}", folded.stderr);
+    assert!(folded.stderr.contains("52 paths are cut to their first 2048 frames"), "{}", folded.stderr);
     let folded = folded.done();
     let weights =
         folded.lines().map(|line| line.rsplit_once(' ').expect("a weight").1.parse::<u64>().expect("a number"));

@@ -72,7 +72,7 @@ fn counters_that_are_all_there_is_are_shown_unfolded() {
 }
 
 #[test]
-fn a_span_without_a_name_is_no_blank_in_any_table() {
+fn a_span_without_a_name_is_not_blank_in_any_table() {
     let mut session = Session::empty(SCREEN, 1.0);
     session.open_text(
         "blank.json",

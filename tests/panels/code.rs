@@ -144,7 +144,7 @@ fn code_says_that_names_are_missing_and_is_listed_once_they_are_located() {
     session.give("Symbols");
     session.until("the look-up", |session| session.says("looking up names"));
     session.click("Stop");
-    session.until("its end", |session| session.says("The look-up was stopped"));
+    session.until("its end", |session| session.says("The lookup was stopped"));
     session.give("Samples");
     session.until("the functions", |session| session.says("self 2"));
     session.harness.run_steps(2);

@@ -43,7 +43,7 @@ const SCROLLED: [&str; 20] = [
     "Off",
     "In a tab here",
     "In a new window",
-    "Kept as it is",
+    "Unchanged",
     "Marked",
     "Add",
 ];

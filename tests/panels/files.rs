@@ -48,7 +48,7 @@ fn a_file_is_moved_in_time_by_what_is_typed_and_the_view_stays_where_it_was() {
 }
 
 #[test]
-fn losses_are_told_of_the_file_that_has_them_and_lead_to_their_list() {
+fn losses_are_shown_at_their_file_and_lead_to_their_list() {
     let mut session = Session::with_two_files(SCREEN);
     session.give("Files and their clocks");
     session.until("the losses of both", |session| session.harness.query_all_by_label("1").count() == 2);

@@ -64,7 +64,7 @@ fn a_search_that_finds_nothing_or_cannot_be_meant_says_so() {
 }
 
 #[test]
-fn statistics_are_a_table_whose_lines_and_heads_are_told() {
+fn lines_and_headers_of_the_statistics_are_spoken() {
     let mut session = Session::with_capture(SCREEN, 1.0);
     session.press(Modifiers::COMMAND, Key::T);
     session.until("the lines", |session| session.harness.query_all_by_role(egui::Role::ListItem).count() == 3);
@@ -238,7 +238,7 @@ fn the_number_of_the_hit_is_that_of_the_selected_span_however_it_was_selected() 
     session.left_click(second.left_center() + vec2(20.0, 0.0));
     session.until("the second hit", |session| session.summary().contains("Selected: read, 100 µs"));
     session.until("its number", |session| session.says("Label: 2 of 2 hits"));
-    // A span that is no hit has no number.
+    // A span that is not a hit has no number.
     session.press(Modifiers::NONE, Key::ArrowUp);
     session.give("Parent span");
     session.until("the parent", |session| session.summary().contains("Selected: request"));
@@ -479,7 +479,7 @@ fn the_longest_hits_come_first_where_that_is_chosen_and_are_copied_and_written_s
 }
 
 #[test]
-fn a_mistyped_key_of_a_search_is_told_where_nothing_matches() {
+fn a_mistyped_key_of_a_search_is_named_where_nothing_matches() {
     let mut session = Session::with_capture(SCREEN, 1.0);
     session.search("durr>1ms");
     session.until("the key that is meant", |session| session.says("did you mean `dur>`?"));

@@ -118,7 +118,7 @@ fn answers_of_a_live_trace_are_those_so_far_and_their_command_says_that_it_may_d
     session.until("the statistics", |session| session.says("of the trace so far") && session.says("exact so far"));
     assert!(!session.says("Label: of the whole trace"), "{:?}", session.node_texts());
     session.click("Copy as command");
-    session.until("the note", |session| session.says("the command reads what is there when it runs"));
+    session.until("the note", |session| session.says("the command reads the data present when it runs"));
     written.add(10);
     session.until("more spans", |session| session.says("20 spans") && session.says("exact so far"));
     session.click("Stop");

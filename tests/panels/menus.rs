@@ -535,7 +535,7 @@ fn a_disabled_entry_says_why_it_is_and_what_to_do() {
     assert!(!session.says("Show only the tracks of the scope"));
     session.click("Go");
     session.harness.run_steps(2);
-    let why = "No trace is running: File > Follow... shows one while it is written";
+    let why = "No trace is live: File > Follow... shows one while it is written";
     assert_eq!(absence(&session, "Live").as_deref(), Some(why));
 }
 

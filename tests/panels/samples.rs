@@ -160,7 +160,7 @@ fn a_filtered_call_tree_shows_matches_with_their_callers_and_callees() {
 }
 
 #[test]
-fn keys_of_a_call_tree_are_no_commands_of_the_timeline() {
+fn keys_of_a_call_tree_are_not_commands_of_the_timeline() {
     let mut session = with_samples();
     session.click("Call tree");
     calls_are(&mut session, &["main", "spin, level 2, collapsed", "wait"]);
@@ -325,7 +325,7 @@ fn the_details_of_a_bar_count_its_samples() {
     let chart = session.harness.get_by_label_contains("samples 1, unfolded").rect();
     session.left_click(egui::pos2(canvas.left() + canvas.width() * 0.2, chart.top() + 12.0));
     session.until("the bar", |session| session.says("Label: Sampled"));
-    assert!(session.says("Label: 3 samples, one each 100 µs"), "{}", session.node_texts().join("\n"));
+    assert!(session.says("Label: 3 samples, one every 100 µs"), "{}", session.node_texts().join("\n"));
     assert!(!session.says("Label: Arguments"), "{}", session.node_texts().join("\n"));
 }
 

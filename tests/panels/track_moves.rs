@@ -111,7 +111,7 @@ fn a_track_stays_below_its_header_and_escape_ends_a_drag_without_a_move() {
     session.harness.run_steps(3);
     assert_eq!(order(&session), BEFORE);
     assert!(session.summary().contains("Selected: span a"), "{}", session.summary());
-    // A click is no drag.
+    // A click is not a drag.
     session.left_click(head(&session, "one"));
     assert_eq!(order(&session), ["one", "two", "two a", "two b", "two c"]);
 }

@@ -157,7 +157,7 @@ fn uses(code: &str) -> impl Iterator<Item = UseTree<'_>> {
         let before = code[line..at].trim();
         let text = &code[at + "use".len()..];
         let end = text.find(';')?;
-        // A bound of captured lifetimes, `use<'a>`, is no statement.
+        // A bound of captured lifetimes, `use<'a>`, is not a statement.
         let is_statement = !text.starts_with('<') && (before.is_empty() || before.starts_with("pub"));
         is_statement.then(|| UseTree { text: &text[..end], is_exported: before.starts_with("pub") })
     })

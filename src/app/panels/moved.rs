@@ -1,4 +1,4 @@
-//! Maps the rows of an answer that arrives after lanes of a running trace have moved. Otherwise each new thread would
+//! Maps the rows of an answer that arrives after lanes of a live trace have moved. Otherwise each new thread would
 //! cancel the queries that run.
 
 use std::sync::Arc;

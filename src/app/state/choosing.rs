@@ -11,7 +11,6 @@ use crate::base::folders;
 use crate::ui::chrome::file_picker::Picker;
 use crate::ui::purpose::Purpose;
 
-/// The open file picker.
 pub(in crate::app) struct OpenPicker {
     pub(in crate::app) picker: Picker,
     request: FileRequest,

@@ -49,7 +49,7 @@ impl App {
         let text = line.text(&trace.sources, snapshot, scope, tab.panels.symbol_folders(snapshot));
         let changed = if trace.timeline.is_live() {
             Some(
-                "The trace goes on: the command reads what is there when it runs, so its numbers may differ."
+                "The trace is live: the command reads the data present when it runs, so its numbers may differ."
                     .to_owned(),
             )
         } else {

@@ -65,7 +65,7 @@ impl App {
         };
         let TraceExport { snapshot, mut format, scope, derived, .. } = export.clone();
         if tab.follow.is_some() && matches!(format, ExportFormat::Native { .. }) {
-            // A running trace has no index.
+            // A live trace has no index.
             format = ExportFormat::Native { compact: true };
         }
         let of_trace = (snapshot, trace.sources.clone());
@@ -157,7 +157,6 @@ impl Tab {
     }
 }
 
-/// Describes a written export.
 fn exported_text(report: &ExportReport, path: &Path) -> String {
     let spans = report.spans.saturating_sub(report.connected_spans);
     let events = events_text(spans, report.samples, (report.instants, report.counters));

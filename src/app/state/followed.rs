@@ -105,7 +105,7 @@ impl App {
         }
     }
 
-    /// Shows more of a running trace.
+    /// Shows more of a live trace.
     fn show_live(&mut self, at: usize, (snapshot, density): (Snapshot, LiveDensity)) {
         let tab = &mut self.tabs[at];
         let Some(sources) = tab.follow.as_ref().map(|follow| follow.sources.clone()) else { return };

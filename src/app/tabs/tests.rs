@@ -220,7 +220,7 @@ fn a_trace_that_is_sorted_after_its_end_is_reloaded_once_that_is_done() {
     let command = ["/bin/sh", "-c", &format!("echo '{TWO_SPANS}'")].map(std::ffi::OsString::from).to_vec();
     session.app.follow(FollowRequest::new(vec![LiveInput::Command(command)]));
     let disabled = |session: &mut Session| session.app.tab_titles()[0].reload_disabled;
-    assert_eq!(disabled(&mut session), Some("The trace is still running: stop it first"));
+    assert_eq!(disabled(&mut session), Some("The trace is live: stop it first"));
     session.until("its end", |session| !session.app.tab().is_live());
     assert!(session.app.tab().follow.is_some(), "it is not sorted yet");
     assert_eq!(disabled(&mut session), Some("Wait until the import or export ends"));

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_no_object_is_not_lost() {
+    fn text_that_is_not_an_object_is_not_lost() {
         assert_eq!(text_of("{\"a\":"), r#"args="{\"a\":""#);
         assert_eq!(text_of(""), "");
     }

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_span_that_overlaps_is_no_parent() {
+    fn a_span_that_overlaps_is_not_a_parent() {
         const TRACK: TrackIdx = TrackIdx(0);
         let mut latest = Latest::default();
         latest.put(TRACK, 0, LastSpan { id: 1, start_ns: 0, end_ns: 10 });

@@ -71,7 +71,7 @@ impl<'a> FlameGraph<'a> {
         nodes.map(|node| tree.node(node))
     }
 
-    /// Describes the weight of paths that are cut because there are too many or too long ones; `None` without any.
+    /// Describes the weight of paths that are cut because there are too many, or they are too long; `None` without any.
     pub(crate) fn folded_text(&self) -> Option<String> {
         let FoldedPaths { paths, sum } = self.picture.folded;
         let percent = self.measure.amount(sum) as f64 * 100.0 / self.measure.amount(self.picture.whole).max(1) as f64;
@@ -128,16 +128,16 @@ impl FlameLimits {
 
 /// Describes the paths that are cut where each is written as a whole; `None` without any.
 fn cut_text(paths_cut: u64) -> Option<String> {
-    let are = if paths_cut == 1 { "path counts for its" } else { "paths count for their" };
+    let are = if paths_cut == 1 { "path is cut to its" } else { "paths are cut to their" };
     (paths_cut > 0)
-        .then(|| format!("{paths_cut} {are} first {PATH_FRAMES_MAX} frames, the most of a path; JSON has all"))
+        .then(|| format!("{paths_cut} {are} first {PATH_FRAMES_MAX} frames, the maximum of the format; JSON has all"))
 }
 
 /// Describes paths that are merged, and their share of the total if it is known.
 fn folded_text(paths: u64, percent: Option<f64>) -> String {
     let merged = if paths == 1 { "path is merged" } else { "paths are merged" };
     let share = percent.map(|percent| format!("; {percent:.2} % of the total is in [others] of shorter paths"));
-    format!("{paths} {merged}, because there are too many or too long ones{}", share.unwrap_or_default())
+    format!("{paths} {merged}, because there are too many, or they are too long{}", share.unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -158,12 +158,12 @@ mod tests {
 
     #[test]
     fn merged_paths_are_said_in_full_sentences() {
-        assert_eq!(folded_text(1, None), "1 path is merged, because there are too many or too long ones");
-        let text = "2 paths are merged, because there are too many or too long ones; 3.00 % of the total is in [others] of \
+        assert_eq!(folded_text(1, None), "1 path is merged, because there are too many, or they are too long");
+        let text = "2 paths are merged, because there are too many, or they are too long; 3.00 % of the total is in [others] of \
                     shorter paths";
         assert_eq!(folded_text(2, Some(3.0)), text);
-        let text = "path counts for its first 2048 frames, the most of a path; JSON has all";
+        let text = "path is cut to its first 2048 frames, the maximum of the format; JSON has all";
         assert_eq!((cut_text(0), cut_text(1)), (None, Some(format!("1 {text}"))));
-        assert!(cut_text(2).is_some_and(|text| text.starts_with("2 paths count for their first 2048 frames,")));
+        assert!(cut_text(2).is_some_and(|text| text.starts_with("2 paths are cut to their first 2048 frames,")));
     }
 }

@@ -70,7 +70,7 @@ pub enum ColumnsError {
     /// The total length of the sections is wrong.
     #[error("sections of {have} bytes where their lengths say {need}")]
     Length { need: u64, have: u64 },
-    #[error("event kind {0}, which is not known")]
+    #[error("unknown event kind {0}")]
     UnknownKind(u32),
     /// A section does not decompress to the expected length.
     #[error("section {section} does not decompress to {need} bytes")]

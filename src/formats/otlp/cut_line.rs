@@ -3,7 +3,7 @@
 /// Returns a request with the spans before the cut, closed by the brackets that are missing. Returns `None` if no span
 /// is whole.
 pub(super) fn whole_spans(text: &[u8]) -> Option<Vec<u8>> {
-    /// Deeper texts are no requests; attributes may be nested a little.
+    /// Deeper texts are not requests; attributes may be nested a little.
     const DEPTH_MAX: usize = 128;
     let mut open: Vec<Bracket> = Vec::new();
     let (mut at, mut whole) = (0, None);

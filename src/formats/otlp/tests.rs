@@ -228,7 +228,7 @@ fn unknown_fields_between_resources_are_skipped_and_counted() {
 }
 
 #[test]
-fn rows_are_no_threads_and_a_parent_is_found_whether_its_id_is_base64_or_hexadecimal() {
+fn rows_are_not_threads_and_a_parent_is_found_by_a_base64_or_hexadecimal_id() {
     let span = |id: &str, parent: &str, ts: u32| {
         format!(
             r#"{{"traceId":"IaF/uFj+icx/BOgGYvSlPQ==","spanId":"{id}","parentSpanId":"{parent}","name":"n",

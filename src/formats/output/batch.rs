@@ -108,7 +108,6 @@ impl BatchBuilder {
         Self { shares_names: true, paired_ends: Some(PairedEnds::default()), ..Self::new(chunk_limits) }
     }
 
-    /// Returns the current batch.
     pub(crate) fn batch(&self) -> &Batch {
         &self.batch
     }

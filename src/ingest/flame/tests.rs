@@ -162,7 +162,7 @@ fn the_last_of_several_samples_at_one_time_is_drawn() {
 }
 
 #[test]
-fn an_endless_recursion_is_drawn_down_to_the_limit_and_told() {
+fn an_endless_recursion_is_drawn_down_to_the_limit_and_reported() {
     let mut stacks = Stacks::default();
     let (mut chart, mut spans) = (FlameChart::default(), Vec::new());
     let deep = stacks.intern_path((0..100_000).map(|_| NameIdx(1)));

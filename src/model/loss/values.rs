@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_value_that_is_no_text_is_cut_and_shown() {
+    fn a_long_value_that_is_not_text_is_cut_and_shown() {
         let value = LossValue::text(&[0xc3; 1000]);
         assert_eq!(value.to_string().chars().filter(|&letter| letter == '\u{fffd}').count(), 48);
     }

@@ -99,13 +99,13 @@ fn both_spellings_read_both_forms_and_the_key_with_the_dot_wins() {
     assert_eq!(ArgumentPath::from_member(&both, &["http", "status"]), None);
     let quoted = ArgumentPath::parse("\"http.status\"").unwrap();
     assert_eq!(quoted.find(&json!({"http": {"status": 1}})), None, "dots in quotes separate nothing");
-    // A longer key that leads nowhere is no obstacle.
+    // A longer key that leads nowhere does not hide a shorter one.
     let path = ArgumentPath::parse("a.b.c").unwrap();
     assert_eq!(path.find(&json!({"a.b": 1, "a": {"b.c": 2, "b": 3}})), Some(&json!(2)));
 }
 
 #[test]
-fn empty_parts_and_open_quotes_are_no_paths() {
+fn empty_parts_and_open_quotes_are_not_paths() {
     for text in ["", "a.", ".a", "a..b", "\"a", "a.\"b"] {
         assert_eq!(ArgumentPath::parse(text), None, "{text}");
     }

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_quoted_text_is_found_as_it_stands() {
+fn a_quoted_text_matches_literally() {
     for name in ["plain", "a b", "say \"x\"", r"C:\dir\", "-dur>1ms", "/x/"] {
         let filter = Filter::parse(&quoted(name)).unwrap();
         assert!(matches!(&filter.terms[..], [term] if !term.negated));

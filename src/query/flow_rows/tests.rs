@@ -95,7 +95,7 @@ proptest! {
         for &row in &rows {
             prop_assert_eq!(!flows_of(&snapshot, row).is_empty(), with_flow.contains(&row), "the details of {:?}", row);
         }
-        // Runs of rows that are no blocks of the store have the same bits, with and without the cache.
+        // Runs of rows that are not blocks of the store have the same bits, with and without the cache.
         for (rows_at_once, kept_max) in [(64, usize::MAX), (64, 0), (5, usize::MAX), (5, 0)] {
             let flows = FlowRows::with_kept_max(&snapshot, kept_max);
             for lane in (0..snapshot.store().lane_count()).map(LaneIdx) {

@@ -20,7 +20,7 @@ pub(super) struct FrameTotals {
     next_sibling: Vec<u32>,
 }
 
-/// The first row is no callee.
+/// The first row is never a callee.
 const NONE: u32 = 0;
 
 impl FrameTotals {

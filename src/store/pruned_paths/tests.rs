@@ -158,7 +158,7 @@ fn children_that_overlap_each_other_are_refused() {
 }
 
 #[test]
-fn a_path_of_65_536_frames_is_no_recursion() {
+fn a_path_of_65_536_frames_needs_no_recursion() {
     let root = PathRow { parent: PathIdx::ROOT, name: NameIdx::EMPTY };
     let below = (0..1 << 16).map(|parent| PathRow { parent: PathIdx(parent), name: NameIdx(1) });
     let rows: Vec<PathRow> = std::iter::once(root).chain(below).collect();

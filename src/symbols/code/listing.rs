@@ -117,10 +117,10 @@ impl NoAssembly {
     #[must_use]
     pub(crate) fn message(self) -> &'static str {
         match self {
-            Self::NoFile => "the code of kernels, and what programs make at run time, is not decoded",
-            Self::NoCode => "no file with the code of this build was found; a debug file has none",
-            Self::NoSymbol => "no table of symbols says where the function begins and ends",
-            Self::OtherMachine => "only code of x86 and AArch64 is decoded",
+            Self::NoFile => "kernel code, and code generated at run time, is not disassembled",
+            Self::NoCode => "no file with the code of this build was found; debug files contain none",
+            Self::NoSymbol => "no symbol table has the bounds of the function",
+            Self::OtherMachine => "only x86 and AArch64 code is disassembled",
         }
     }
 }

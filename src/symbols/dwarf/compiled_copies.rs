@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_symbol_of_a_merged_function_is_no_name_of_another() {
+    fn the_symbol_of_a_merged_function_does_not_name_another() {
         for (function, mangled, is_name) in [
             ("norm", "_ZN12_GLOBAL__N_1L4normERKNS_1VE", true),
             ("norm", "_ZL4scalRKd", false),

@@ -381,7 +381,7 @@ impl<'u, 'a, 'f, 'w> UnitWalk<'u, 'a, 'f, 'w> {
     }
 }
 
-/// Returns the line of an attribute; 0, which means unknown, for one that is no line.
+/// Returns the line of an attribute; 0, which means unknown, for an invalid one.
 fn line_number(value: Option<u64>) -> u32 {
     value.and_then(|line| u32::try_from(line).ok()).unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! The status of a running trace in the status bar: event rate, delay of the picture, late events and free disk space.
+//! The status of a live trace in the status bar: event rate, delay of the picture, late events and free disk space.
 //! Beside it are buttons to follow, pause and stop.
 
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ const FREE_BYTES_FEW: u64 = 2 << 30;
 /// More unread bytes than are normally in transit: the source is faster than the import.
 const UNREAD_BYTES_MANY: u64 = 4 << 20;
 
-/// Status of a running trace.
+/// Status of a live trace.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct LiveStatus {
     pub(crate) rows_per_s: f64,

@@ -23,14 +23,14 @@ pub(crate) struct StatusLine<'a> {
     pub(crate) palette: Option<&'a Palette>,
     /// Why the rest of the trace was not sorted.
     pub(crate) interruption: Option<&'a str>,
-    /// The status of a running trace.
+    /// The status of a live trace.
     pub(crate) live: Option<&'a LiveStatus>,
 }
 
 /// Space for import issues and for the gaps between texts.
 const BADGES_POINTS: f32 = 180.0;
 
-/// Space for the first facts of a running trace.
+/// Space for the first facts of a live trace.
 const LIVE_POINTS: f32 = 200.0;
 
 /// Width of the name of the trace that is shown in any case.

@@ -189,7 +189,7 @@ impl ReloadState {
     pub(crate) fn disabled_reason(self) -> Option<&'static str> {
         match self {
             Self::Ready => None,
-            Self::Running => Some("The trace is still running: stop it first"),
+            Self::Running => Some("The trace is live: stop it first"),
             Self::Busy => Some(BUSY),
             Self::NoFile => Some("The data came from a pipe or a program, so there is no file to read again"),
         }
@@ -278,13 +278,11 @@ impl When {
             Self::Separable => {
                 &[has_trace, (state.scope.counters.can_separate, "Select counters that share a row first")]
             }
-            Self::Live => {
-                &[(state.trace.is_live, "No trace is running: File > Follow... shows one while it is written")]
-            }
+            Self::Live => &[(state.trace.is_live, "No trace is live: File > Follow... shows one while it is written")],
             Self::StillSpan => &[
                 has_trace,
                 (state.selected.has_span, NO_SPAN),
-                (!state.trace.is_live, "Not while the trace is running: Space follows or pauses"),
+                (!state.trace.is_live, "Not while the trace is live: Space follows or pauses"),
             ],
         };
         conditions.iter().find(|(is_met, _)| !is_met).map(|(_, reason)| *reason)

@@ -84,7 +84,7 @@ pub(super) fn show_exactness(ui: &mut Ui, exactness: Exactness, view: &PanelView
     let summary = view.snapshot().summary();
     // A live trace is sorted up to its newest event, but more will come.
     let (text, hint) = if view.timeline.is_live() {
-        let of_live = "The trace goes on: what has arrived is counted, and unfinished spans up to now.";
+        let of_live = "The trace is live: data received so far is counted, and unfinished spans up to now.";
         (format!("{text} so far"), format!("{hint}\n{of_live}"))
     } else if summary.sorted_to_ns.is_some_and(|sorted_to_ns| sorted_to_ns < summary.end_ns) {
         (format!("{text}, of the sorted part only"), hint.to_owned())

@@ -59,7 +59,6 @@ impl<Q: Clone + PartialEq> Asked<Q> {
         self.stopped = Some(message.to_owned());
     }
 
-    /// Returns the last query.
     pub(super) fn last(&self) -> Option<&Q> {
         self.last.as_ref()
     }

@@ -253,7 +253,7 @@ impl DetailsPanel {
     fn show_name(&self, ui: &mut Ui, theme: &Theme, commands: &mut Vec<Command>) {
         let Description { name, failed, unfinished, .. } = &self.description;
         let states = [
-            (failed, "Failed", theme.error, "As the trace states. Search for is:failed"),
+            (failed, "Failed", theme.error, "As recorded. The filter is:failed finds such spans"),
             (unfinished, "unfinished", theme.warning, "Its end is not in the trace"),
         ];
         let states: Vec<_> = states

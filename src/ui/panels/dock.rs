@@ -95,7 +95,7 @@ impl PinState {
         let (is_pinned, is_enabled, hint) = match self {
             Self::None => return None,
             Self::Full => (false, false, "Too many panels are pinned: close one of them"),
-            Self::Free => (false, true, "Keeps the panel on this scope; opened again, the panel is a second tab"),
+            Self::Free => (false, true, "Keeps the panel on this scope; opening it again adds a tab"),
             Self::Pinned { .. } => (true, true, "Closes this tab, and opens the panel for the selected scope"),
         };
         let mut chosen = None;

@@ -263,7 +263,7 @@ impl Rows for GroupRows {
 
     fn lit(&self, row: u64) -> Option<Lit> {
         let group = self.group(row)?;
-        // The rest, and values of arguments, are no set of names and tracks.
+        // The rest, and values of arguments, are not sets of names and tracks.
         let GroupBy::Keys { name, track } = self.by else { return None };
         if group == SpanGroup::OTHERS {
             return None;

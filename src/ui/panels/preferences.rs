@@ -263,7 +263,7 @@ fn new_source_folder(folders: &[String], typed: &str) -> Result<String, String> 
 }
 
 fn show_tables(lines: &mut Lines, csv_safe: bool) {
-    let values = [(false, "Kept as it is"), (true, "Marked")];
+    let values = [(false, "Unchanged"), (true, "Marked")];
     let why = "Marked: an apostrophe before = + - @, for spreadsheets";
     lines.choose(("Formula-like text in CSV", why), csv_safe, &values, |chosen| {
         Command::Setting(SettingCommand::CsvSafe(chosen))

@@ -246,7 +246,7 @@ impl SamplesPanel {
             return Some("This trace has no samples.");
         }
         if summary.samples == 0 {
-            return Some("This trace has no samples. The flame graph and the statistics are of its spans.");
+            return Some("This trace has no samples. The flame graph and the statistics show its spans.");
         }
         if answer.is_empty() {
             return Some("No samples here: extend the scope in time, or choose other tracks.");

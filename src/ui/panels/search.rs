@@ -452,7 +452,7 @@ impl SearchPanel {
         (!is_asked).then_some(Question::NumberOf(HitsOf::Search, row))
     }
 
-    /// Sets the number of a row among the hits; `None` if it is no hit.
+    /// Sets the number of a row among the hits; `None` if it is not a hit.
     pub(crate) fn set_number(&mut self, row: RowIdx, number: Option<u64>) {
         self.number = number.map(|number| (row, number));
     }
@@ -487,8 +487,11 @@ impl DockPanel for SearchPanel {
         if kind == QuestionKind::HitPage {
             self.list.fail_page();
         }
-        let is_of_list = matches!(kind, QuestionKind::Search | QuestionKind::HitPage | QuestionKind::LongestHits);
-        if is_of_list && !message.is_empty() {
+        let is_of_hits = matches!(
+            kind,
+            QuestionKind::Search | QuestionKind::HitPage | QuestionKind::LongestHits | QuestionKind::Neighbour
+        );
+        if is_of_hits && !message.is_empty() {
             self.error = Some(message.to_owned());
         }
         if kind == QuestionKind::Neighbour {

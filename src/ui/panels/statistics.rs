@@ -432,7 +432,7 @@ impl StatisticsPanel {
                     (Some(facts), _) => group_facts::show_over_time(ui, facts, timeline, theme, commands),
                     (None, Some(error)) => {
                         let error = Some(&**error).filter(|error| !error.is_empty());
-                        show_stopped(ui, "stopped: a click on the row counts it", error, theme);
+                        show_stopped(ui, "stopped: click the row to count it", error, theme);
                     }
                     (None, None) => _ = ui.spinner(),
                 }

@@ -137,7 +137,7 @@ impl SymbolsPanel {
         }
         match self.modules {
             Some(_) => None,
-            None if self.is_stopped => Some("The look-up was stopped: functions are shown by their addresses."),
+            None if self.is_stopped => Some("The lookup was stopped: functions are shown by their addresses."),
             None => Some("Names are not looked up: --no-symbols was given, or the trace is still loading."),
         }
     }

@@ -147,7 +147,7 @@ impl Timeline {
                 let part = progress.view().fraction().unwrap_or(0.0);
                 (format!("counting: {:.0} %", part * 100.0), theme.weak_text)
             }
-            DerivedState::Stopped => ("stopped; its menu makes it again".to_owned(), theme.weak_text),
+            DerivedState::Stopped => ("stopped: Recompute in its menu".to_owned(), theme.weak_text),
             DerivedState::Failed(message) => (shown(message).into_owned(), theme.error),
         })
     }
@@ -199,9 +199,9 @@ impl Timeline {
 /// Returns why a computed track has no rows.
 fn no_rows_text(kind: &DerivedKind) -> &'static str {
     match kind {
-        DerivedKind::Concurrency | DerivedKind::Busy => "no rows: no span with a length passes",
-        DerivedKind::Sum(_) => "no rows: nothing with this argument passes",
-        _ => "no rows: nothing passes",
+        DerivedKind::Concurrency | DerivedKind::Busy => "no rows: no span with a duration matches",
+        DerivedKind::Sum(_) => "no rows: nothing with this argument matches",
+        _ => "no rows: nothing matches",
     }
 }
 
@@ -273,7 +273,7 @@ fn menu(ui: &mut Ui, row: &DerivedRow, theme: &Theme) -> Vec<Command> {
     for (text, command) in entries {
         let is_possible = text != COPY_OPTION || has_option;
         let response = ui.add_enabled(is_possible, egui::Button::new(text));
-        if response.on_disabled_hover_text("The option has no choice of tracks and no range").clicked() {
+        if response.on_disabled_hover_text("--derive cannot express tracks or a time range").clicked() {
             chosen.push(command);
             ui.close();
         }

@@ -76,7 +76,7 @@ pub(super) enum Part {
 }
 
 impl Part {
-    /// Returns whether an edit has changed the part since `before`. The selection of a marker is no edit.
+    /// Returns whether an edit has changed the part since `before`. Selecting a marker is not an edit.
     pub(super) fn is_edited_since(&self, before: &Self) -> bool {
         if let (Self::Bookmarks(before), Self::Bookmarks(now)) = (before, self) {
             return before.all() != now.all();

@@ -93,7 +93,7 @@ impl Timeline {
             }
             Part::Groups(groups, folded) => {
                 self.tracks.edit_name(None);
-                // A fold is no edit, so groups that remain keep theirs.
+                // Folding is not an edit, so remaining groups keep their state.
                 let now = self.tracks.arrangement();
                 let remains = |group: &CustomGroupId| now.custom_groups.get(*group).is_some();
                 let mut folded: Vec<_> = folded.into_iter().filter(|group| !remains(group)).collect();

@@ -7,7 +7,7 @@ use crate::query::pick::rows_starting;
 use crate::store::LaneIdx;
 use crate::store::lane::{LaneKind, RowIdx};
 
-/// Describes the samples of a bar, such as `33 samples, one each 100 µs`. Returns `None` for other rows, for profiles
+/// Describes the samples of a bar, such as `33 samples, one every 100 µs`. Returns `None` for other rows, for profiles
 /// without times, and for threads with samples of several events, whose bars have a track for each event.
 #[must_use]
 pub(crate) fn sampling_text(snapshot: &Snapshot, row: RowIdx) -> Option<String> {
@@ -23,7 +23,7 @@ pub(crate) fn sampling_text(snapshot: &Snapshot, row: RowIdx) -> Option<String> 
     let end_ns = bar.end_ns().max(bar.start_ns.saturating_add(1));
     let count: u64 = sampled.map(|lane| rows_starting(snapshot, lane, bar.start_ns, end_ns)).sum();
     let each_ns = bar.dur_ns.checked_div(count)?;
-    let each = if count > 1 { format!(", one each {}", duration_text(each_ns)) } else { String::new() };
+    let each = if count > 1 { format!(", one every {}", duration_text(each_ns)) } else { String::new() };
     Some(counted(count, "sample") + &each)
 }
 
@@ -55,7 +55,7 @@ mod tests {
         };
         let text = |text: &str| Some(text.to_owned());
         // The trace ends with the last sample.
-        assert_eq!(texts("a"), [text("5 samples, one each 100 µs"), text("3 samples, one each 100 µs")]);
+        assert_eq!(texts("a"), [text("5 samples, one every 100 µs"), text("3 samples, one every 100 µs")]);
         assert!(texts("b").iter().all(Option::is_none));
     }
 }

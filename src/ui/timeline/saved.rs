@@ -72,7 +72,7 @@ impl SavedTimeline {
             selected: merged_value(saved.selected, &before.selected, &now.selected),
             search: merged_value(saved.search, &before.search, &now.search),
             panels: {
-                // A window that has read no panels began with the initial ones.
+                // A window that found no saved panels started with the initial ones.
                 let before = before.panels.clone().or_else(|| Some(OpenPanels::initial()));
                 merged_value(saved.panels, &before, &now.panels)
             },

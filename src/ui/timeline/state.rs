@@ -367,7 +367,7 @@ impl Timeline {
         self.rows.set_custom_summaries(summaries, pool);
     }
 
-    /// Sets the minimap of a trace that still runs.
+    /// Sets the minimap of a live trace.
     pub(crate) fn set_live_summary(&mut self, summary: TraceSummary) {
         self.overlays.set_summary(Arc::new(summary));
     }

@@ -24,7 +24,7 @@ pub(crate) fn remember_press(ctx: &Context) {
     }
 }
 
-/// Returns whether a widget that is no part of a menu is clicked. A click beside an open menu only closes the menu.
+/// Returns whether a widget outside of menus is clicked. A click beside an open menu only closes the menu.
 #[must_use]
 pub(crate) fn is_clicked(ui: &Ui, response: &Response) -> bool {
     response.clicked() && !closes_menu(ui)

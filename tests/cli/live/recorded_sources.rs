@@ -177,7 +177,7 @@ fn an_empty_filter_of_the_last_row_and_a_device_are_refused() {
 }
 
 #[test]
-fn the_limit_of_a_recording_is_no_failure_of_the_program_whose_pipe_it_closes() {
+fn the_limit_of_a_recording_is_not_a_failure_of_the_program_whose_pipe_it_closes() {
     let folder = folder();
     let out = folder.path().join("out.longspan");
     let endless = r#"trap "" PIPE; echo "["; while echo '{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1},'; do :; done; exit 1"#;

@@ -1,5 +1,5 @@
 //! Files of an archive that belong to a trace in it: pictures and sources of a Playwright trace, bodies of the requests
-//! of a HAR. They are no traces, and it is no loss that they are not read.
+//! of a HAR. They are not traces, and leaving them out is not a loss.
 
 use std::io::Read;
 

@@ -2,7 +2,7 @@
 //! files stay separate. Refuses nested archives, and files with an extreme compression ratio.
 //!
 //! Each file is unpacked to a temporary file (`members`), one at a time, and read like any other (`read`). Pictures and
-//! bodies that belong to a trace are no losses (`attachments`). The directories (`tar`, `zip`) are read one entry at a
+//! bodies that belong to a trace are not losses (`attachments`). The directories (`tar`, `zip`) are read one entry at a
 //! time, so that no size or count in an archive can exhaust memory.
 
 mod attachments;

@@ -71,7 +71,7 @@ fn all_captures_of_an_archive_are_on_one_timeline_and_their_processes_stay_apart
 }
 
 #[test]
-fn pictures_pages_and_reports_beside_a_trace_are_no_losses() {
+fn pictures_pages_and_reports_beside_a_trace_are_not_losses() {
     let trace = bytes_of("ninja_log.txt");
     let others: [(&str, &[u8]); 5] = [
         ("a.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"),
@@ -345,7 +345,7 @@ fn read_named(bytes: &[u8], name: &str) -> Result<Reading, crate::formats::ReadE
 }
 
 #[test]
-fn attachments_of_a_trace_of_playwright_are_no_unknown_files_and_those_of_others_are() {
+fn only_attachments_of_playwright_traces_are_known_files() {
     let trace = std::fs::read(data("../fuzz/corpus/playwright/small.trace")).expect("a file");
     let files = |trace: &[u8]| {
         zip_of(&[("resources/a.html", b"<html>"), ("t", trace), ("src/b.mjs", b"f()"), ("t.stacks", b"x")])
@@ -356,7 +356,7 @@ fn attachments_of_a_trace_of_playwright_are_no_unknown_files_and_those_of_others
 }
 
 #[test]
-fn empty_logs_of_playwright_are_no_loss_and_a_trace_of_a_header_opens_empty() {
+fn empty_playwright_logs_are_not_losses_and_a_trace_with_only_a_header_opens_empty() {
     let trace = std::fs::read(data("../fuzz/corpus/playwright/small.trace")).expect("a file");
     let files: [(&str, &[u8]); 3] =
         [("attachments/c5b7", b"# Text"), ("0-trace.network", b""), ("0-trace.trace", &trace)];
@@ -372,7 +372,7 @@ fn empty_logs_of_playwright_are_no_loss_and_a_trace_of_a_header_opens_empty() {
 }
 
 #[test]
-fn bodies_that_a_har_names_are_no_unknown_files_and_others_are() {
+fn only_bodies_that_a_har_names_are_known_files() {
     let har = br#"{"log":{"version":"1.2","creator":{},"entries":[{"startedDateTime":0,"time":1,
         "request":{"method":"GET","url":"r","postData":{"_file":"p.txt"}},"response":{"content":{"_file": "b.png"}}}]}}"#;
     let png: &[u8] = b"\x89PNG\r\n\x1a\n";

@@ -143,7 +143,7 @@ fn attributes_events_and_links_that_the_program_dropped_are_counted() {
 }
 
 #[test]
-fn a_span_with_an_end_that_is_no_time_is_unfinished_and_counted() {
+fn a_span_with_an_end_that_is_not_a_time_is_unfinished_and_counted() {
     let with_end = |end: &str| {
         let text = REQUEST.replace('#', "null").replace('@', "n2");
         assert!(text.contains(r#""endTimeUnixNano":"2500""#), "{text}");

@@ -193,7 +193,7 @@ fn other_files_with_sizes_are_not_taken_for_requests() {
 
 proptest! {
     #[test]
-    fn random_bytes_are_no_requests(mut bytes in prop::collection::vec(any::<u8>(), 40..400), size in 0u32..400) {
+    fn random_bytes_are_not_requests(mut bytes in prop::collection::vec(any::<u8>(), 40..400), size in 0u32..400) {
         prop_assert_ne!(format_of(&bytes), Some("OpenTelemetry protobuf"));
         bytes[..4].copy_from_slice(&size.to_be_bytes());
         prop_assert_ne!(format_of(&bytes), Some("OpenTelemetry protobuf"));

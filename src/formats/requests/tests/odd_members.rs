@@ -156,7 +156,7 @@ fn members_of_other_types_do_not_cost_their_span() {
 }
 
 #[test]
-fn a_span_with_a_duration_that_is_no_number_is_unfinished_and_counted() {
+fn a_span_with_a_duration_that_is_not_a_number_is_unfinished_and_counted() {
     for trace in [TRACES[1], TRACES[2], TRACES[3], TRACES[4]].map(|(_, trace)| trace.replace('#', "1")) {
         for (duration, lost) in [("null", vec![]), (r#""5ms""#, vec![(Loss::BadNumber, 1)])] {
             let reading = read(&trace.replacen(r#""duration":5"#, &format!(r#""duration":{duration}"#), 1));

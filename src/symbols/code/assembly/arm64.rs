@@ -1,4 +1,4 @@
-//! Disassembles the 64-bit instruction set of Arm, in Arm's syntax. Words that are no instruction are shown as data:
+//! Disassembles the 64-bit instruction set of Arm, in Arm's syntax. Words that are not instructions are shown as data:
 //! compilers put constants between functions and after them.
 
 use fARM64::format::{FmtFormatter, Formatter as _, FormatterOptions};

@@ -118,7 +118,7 @@ impl CodeRows {
         };
         let OwnAndTotal { own, total } = code.sums;
         let event = code.event.title();
-        format!("{name}: {} samples of {event} in it, {} with what it called{within}", own.samples, total.samples)
+        format!("{name}: {} samples of {event}, {} with its callees{within}", own.samples, total.samples)
     }
 
     fn row(&self, row: u64) -> &CodeRow {

@@ -232,7 +232,7 @@ impl FlamePanel {
         let folded = self.answer.as_ref().map_or(0, |answer| answer.picture.folded.paths);
         show_folded(ui, folded, theme);
         if self.laid_out.is_cut() {
-            let text = RichText::new("deeper levels need a zoom").color(theme.warning);
+            let text = RichText::new("zoom in for deeper levels").color(theme.warning);
             ui.label(text).on_hover_text("The graph is full: zoom to a bar to see all that is below it");
         }
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
@@ -254,7 +254,7 @@ impl FlamePanel {
             }
         } else if self.is_stopped {
             let is_pruned = self.question.as_ref().is_some_and(|question| question.is_exact);
-            let text = if is_pruned { "stopped: small paths are others" } else { "stopped: not counted" };
+            let text = if is_pruned { "stopped: small paths are merged" } else { "stopped: not counted" };
             show_stopped(ui, text, self.error.as_deref(), theme);
             if ui.button("Count").clicked() {
                 self.question = None;
@@ -376,7 +376,7 @@ impl FlamePanel {
         let view = &self.history.current.view;
         if view.measure == Measure::Weight && counted.weight == 0 && amounts.has_weight() {
             return if self.samples {
-                "The samples weigh nothing. Options > Widths: count shows how many there are."
+                "The samples have no weight. Options > Widths: count shows how many there are."
             } else {
                 "The spans take no time. Options > Widths: count shows how many there are."
             };

@@ -59,7 +59,7 @@ impl Sandwich {
             match self.error.as_ref().filter(|_| is_asked) {
                 Some(error) => {
                     let error = Some(error.as_str()).filter(|error| !error.is_empty());
-                    show_stopped(ui, "stopped: a click on the function counts it", error, view.context.theme);
+                    show_stopped(ui, "stopped: click the function to count it", error, view.context.theme);
                 }
                 None => _ = ui.spinner(),
             }

@@ -291,14 +291,14 @@ fn show_inexactness(ui: &mut Ui, map: &HeatMap, theme: &Theme) {
     let (text, hint) = if map.blur_ns > 0 {
         (
             format!("coarse: starts to within {}", duration_text(map.blur_ns)),
-            "From sketches of slices of time: counts and durations are those of the cells, starts are anywhere in \
-             their slice. Every span is being counted.",
+            "From sketches: counts and durations are exact to the cell, starts to a slice of time. All spans are being \
+             counted.",
         )
     } else {
         (
             format!("estimated from 1 of {} spans", grouped_digits(map.estimated_by)),
-            "From rows at equal distances: their times and durations are exact, counts are those of the rows times \
-             their distance. Every span is being counted.",
+            "A sample of the rows: their times and durations are exact, and counts are scaled up. All spans are being \
+             counted.",
         )
     };
     show_cut(ui, &text, theme.warning, hint);

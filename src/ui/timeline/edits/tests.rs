@@ -118,7 +118,7 @@ fn every_edit_is_undone_in_turn_and_done_again() {
 }
 
 #[test]
-fn views_and_selections_are_no_edits_and_stay_when_one_is_undone() {
+fn views_and_selections_are_not_edits_and_stay_when_one_is_undone() {
     let mut timeline = timeline();
     act(&mut timeline, rows(RowCommand::TogglePin(TrackIdx(0))));
     act(&mut timeline, TimelineCommand::Step(NavigationStep::ZoomIn));
@@ -212,7 +212,7 @@ fn undoing_a_name_of_a_group_leaves_it_folded() {
 }
 
 #[test]
-fn selecting_a_marker_by_adding_it_again_is_no_edit() {
+fn selecting_a_marker_by_adding_it_again_is_not_an_edit() {
     let mut timeline = timeline();
     for ts_ns in [5, 7, 5] {
         act(&mut timeline, mark(BookmarkCommand::AddAt(ts_ns)));
