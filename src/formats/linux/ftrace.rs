@@ -36,15 +36,17 @@ pub(crate) const FORMAT: Format = Format {
 /// Returns whether this is trace text, or a page that may contain some.
 pub(crate) fn looks_like_ftrace(head: &[u8]) -> bool {
     let begins = [&b"# tracer:"[..], b"TRACE:", b"capturing trace"].iter().any(|begin| head.starts_with(begin));
-    let mut lines = head_lines(head).filter(|line| !is_note(line));
+    // JSON traces may contain such lines as strings.
+    begins || is_page(head) && !cargo_timings::is_page(head) || !looks_like_json(head) && begins_with_record(head)
+}
+
+/// Returns whether the first line that is not a comment is an event.
+pub(crate) fn begins_with_record(head: &[u8]) -> bool {
     let is_record = |line| {
         let record = FtraceRecord::from_line(line).or_else(|| FtraceRecord::from_latency_line(line));
         record.is_some_and(|record| !record.has_period()) || GraphLine::from_line(line).is_some()
     };
-    // JSON traces may contain such lines as strings.
-    begins
-        || is_page(head) && !cargo_timings::is_page(head)
-        || !looks_like_json(head) && lines.next().is_some_and(is_record)
+    head_lines(head).find(|line| !is_note(line)).is_some_and(is_record)
 }
 
 /// Creates a reader for trace text.

@@ -46,9 +46,14 @@ fn looks_like_perf_script(head: &[u8]) -> bool {
     }
     let second = lines.next();
     let is_frame = |line: &[u8]| line.first().is_some_and(u8::is_ascii_whitespace) && script_frame(line).is_some();
+    let is_sample = |line: &[u8]| {
+        let header = ScriptHeader::parse(line, false);
+        header.is_some_and(|header| is_hardware_event(header.event) && !sampled_fields(header.fields).1.is_empty())
+    };
     let Some(header) = ScriptHeader::from_line(first) else {
         // Logs have similar lines without ids.
         return second.is_some_and(is_frame) && ScriptHeader::parse(first, false).is_some()
+            || is_sample(first) && second.is_some_and(is_sample)
             || is_untimed_frame(first) && second.is_some_and(is_frame)
             || second.is_some_and(is_untimed_frame) && ScriptHeader::untimed(first).is_some()
             || second.is_some_and(is_padded_frame) && !first.starts_with(b"\t");
