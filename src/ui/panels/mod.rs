@@ -29,6 +29,7 @@ mod hit_table;
 pub(crate) mod keys;
 mod longest_list;
 pub(crate) mod losses;
+mod no_spans;
 mod number;
 pub(crate) mod preferences;
 mod renewal;

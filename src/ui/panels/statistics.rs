@@ -15,23 +15,21 @@ use super::group_label::group_word;
 use super::group_lines::GroupLines;
 use super::group_rows::GroupRows;
 use super::head::close_button;
+use super::no_spans::no_spans;
 use super::renewal::Renewal;
 use super::table::{TABLE_ROW_POINTS, TableView};
 use super::table_order::OrderedRows;
 use crate::base::csv::Cells;
 use crate::base::progress::Progress;
 use crate::export::values::TableSource;
-use crate::model::{NameIdx, TrackIdx, TrackKind};
+use crate::model::NameIdx;
 use crate::query::Snapshot;
-use crate::query::filter::Filter;
 use crate::query::group_choice::GroupChoice;
 use crate::query::groups::{GroupBy, NameKey, OwnerKey, SpanGroup};
-use crate::query::mistyped_key::filter_hint;
 use crate::scene::labels::shown;
 use crate::store::live_lanes::LaneMoves;
 use crate::ui::command::{Command, PanelCommand};
 use crate::ui::command_line::PanelCommandLine;
-use crate::ui::command_table::key_of;
 use crate::ui::panel::Panel;
 use crate::ui::questions::{GroupFacts, GroupQuantiles, PtrEq, Question, QuestionKind};
 use crate::ui::selected_scope::SelectedScope;
@@ -51,9 +49,6 @@ const LONGEST_POINTS: f32 = 220.0;
 
 /// Width in points below which the toolbar is reduced.
 const NARROW_POINTS: f32 = 640.0;
-
-/// Limit for the tracks of a scope that are looked at for counters.
-const TRACKS_SEEN_MAX: usize = 1000;
 
 /// The keys in the menu; span arguments are too many for a menu.
 const KEYS: [GroupBy; 8] = {
@@ -360,24 +355,7 @@ impl StatisticsPanel {
         if !self.rows.has_no_line() {
             return Some(format!("No {} matches.", group_word(&self.by).singular()));
         }
-        let (snapshot, scope) = (view.snapshot(), view.scope());
-        if !scope.filter.is_empty() {
-            let hint = filter_hint(snapshot, &Filter::parse(&scope.filter).unwrap_or_default());
-            let hint = hint.unwrap_or_else(|| "shorten it, or widen the scope.".to_owned());
-            return Some(format!("No span matches the filter of the scope: {hint}"));
-        }
-        let summary = snapshot.summary();
-        let instants =
-            self.rows.has_instants().then(|| "Analyze > Spans > With instants lists the instants.".to_owned());
-        let samples =
-            (summary.samples > 0).then(|| format!("The flame graph ({}) adds up samples.", key_of(ctx, "Flame graph")));
-        let is_counter = |track: TrackIdx| snapshot.track(track).key.kind == TrackKind::Counter;
-        // Each frame asks, so the tracks of a large scope are not all looked at.
-        let mut tracks = scope.tracks.iter().take(TRACKS_SEEN_MAX);
-        let has_counters = summary.counters > 0 && (scope.tracks.is_all() || tracks.any(is_counter));
-        let counters = has_counters.then(|| "Analyze > Counters sums up their values.".to_owned());
-        let sentences = [Some("No spans here.".to_owned()), instants, samples, counters];
-        Some(sentences.into_iter().flatten().collect::<Vec<_>>().join(" "))
+        Some(no_spans(view, ctx, self.rows.has_instants()))
     }
 
     fn show_table(&mut self, ui: &mut Ui, absence: Option<&str>, context: PanelContext<'_>) -> Vec<Command> {
@@ -523,57 +501,4 @@ impl DockPanel for StatisticsPanel {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::base::cancel::Cancel;
-    use crate::base::progress::Progress;
-    use crate::query::scope::Scope;
-    use crate::query::totals::{GrowingTotals, add_up};
-
-    #[test]
-    fn a_command_has_the_words_only_if_all_rows_have_them_in_their_names() {
-        let snapshot = crate::scene::tests::snapshot(
-            r#"[{"ph":"X","name":"b","cat":"net","pid":1,"tid":1,"ts":0,"dur":50},
-            {"ph":"X","name":"b","cat":"io","pid":1,"tid":2,"ts":200,"dur":10},
-            {"ph":"X","name":"network","cat":"io","pid":1,"tid":2,"ts":300,"dur":10}]"#,
-        );
-        let growing = GrowingTotals::grouped(GroupBy::default());
-        add_up(&snapshot, &Scope::default(), &growing, &Cancel::default(), &Progress::default()).unwrap();
-        let lines = GroupLines::new(Arc::new(growing.so_far()), &snapshot, &Cancel::default()).unwrap();
-        let mut panel = StatisticsPanel::default();
-        panel.rows.set_lines(Arc::new(lines), false);
-        for (words, rows, options, omits_words) in [
-            ("net", 2, vec![], true),
-            ("netw", 1, vec!["--name", "(?i)netw"], false),
-            ("b", 2, vec!["--name", "(?i)b"], false),
-            ("", 3, vec![], false),
-        ] {
-            words.clone_into(&mut panel.words);
-            panel.rows.set_words(words);
-            if let Some((lines, sort)) = panel.rows.take_request() {
-                panel.rows.set_ordered(Arc::new(OrderedRows::new(lines, sort, &Cancel::default()).unwrap()));
-            }
-            let line = panel.command_line().unwrap();
-            assert_eq!(panel.rows.to_export().map(|table| table.rows()), Some(rows), "{words}");
-            assert_eq!(
-                (line.options, line.omits_words),
-                (options.into_iter().map(str::to_owned).collect(), omits_words)
-            );
-        }
-    }
-
-    #[test]
-    fn failed_queries_say_why_until_they_are_repeated() {
-        let mut panel = StatisticsPanel::default();
-        let scope = SelectedScope::default();
-        panel.ask_all(&scope);
-        panel.fail(QuestionKind::Totals, "it is damaged");
-        panel.fail(QuestionKind::Group, "it is too");
-        assert_eq!((panel.is_stopped, panel.error.as_deref()), (true, Some("it is damaged")));
-        assert_eq!(panel.facts_error.as_deref(), Some("it is too"));
-        panel.ask_all(&scope);
-        assert!(!panel.is_stopped && panel.error.is_none() && panel.facts_error.is_none());
-        panel.fail(QuestionKind::Totals, "");
-        assert!(panel.is_stopped && panel.error.is_none(), "it was cancelled");
-    }
-}
+mod tests;
