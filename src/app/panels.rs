@@ -416,6 +416,8 @@ impl Panels {
             Answer::OrderedSamples(ordered) => set.samples.set_ordered(ordered),
             Answer::Group(facts) => set.statistics.set_facts(facts),
             Answer::Quantiles(quantiles) => set.statistics.set_quantiles(quantiles),
+            Answer::SpanCalls(answer) => set.statistics.set_calls(&answer, timeline.snapshot()),
+            Answer::OrderedSpanCalls(ordered) => set.statistics.set_ordered_calls(ordered),
             Answer::Samples(answer) => set.samples.set_answer(&answer, timeline.snapshot()),
             Answer::Sandwich(answer) => set.samples.set_sandwich(answer),
             Answer::Paths(answer) => set.flame.set_answer(&answer, timeline.snapshot()),

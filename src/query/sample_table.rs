@@ -1,5 +1,5 @@
-//! Samples grouped by function, module, thread, event or call path: their number and weight, self and total. Recursion
-//! counts once, except in call paths.
+//! Samples grouped by function, module, thread, event or call path, and spans by call path: their number and weight,
+//! self and total. Recursion counts once, except in call paths.
 //!
 //! The naive way collects, for each sample, the distinct keys of its frames.
 
@@ -74,24 +74,26 @@ impl SampleGroupRow {
     }
 }
 
-/// Samples of one event by group, or of all events by event.
+/// Samples of one event by group, or of all events by event; or spans by call path.
 #[derive(Debug)]
 pub struct SampleTable {
     pub(crate) paths: Arc<CallPaths>,
     /// The functions of the rows by function, module or call path.
     pub(crate) functions: Functions,
-    /// Sum of all samples of the table's event.
+    /// Sum of all samples of the table's event, or of all spans.
     pub(crate) whole: SampleSum,
     /// The rows, in no particular order; callers of a call tree come first.
     pub(crate) rows: Vec<SampleGroupRow>,
     /// The call tree of the rows.
-    pub(crate) calls: Option<SampledCalls>,
+    pub(crate) calls: Option<CallLinks>,
+    /// Whether the sums are of spans, which weigh by their time.
+    pub(crate) is_of_spans: bool,
 }
 
-/// The callers of the rows of a [`SampleTable`] by call path. The first row is of samples without a stack; it is the
-/// parent of all rows that begin a path.
+/// The callers of the rows of a [`SampleTable`] by call path. The first row is of samples without a stack, or of spans
+/// beyond the limit of paths; it is the parent of all rows that begin a path.
 #[derive(Debug)]
-pub(crate) struct SampledCalls {
+pub(crate) struct CallLinks {
     /// The row of each row's caller, or callee in an inverted tree.
     pub(crate) parents: Vec<FlameNodeIdx>,
     /// Hash of the name and the module of each function, the same in all answers.
@@ -100,9 +102,11 @@ pub(crate) struct SampledCalls {
     pub(crate) is_inverted: bool,
     /// Number of paths that are cut because of the node limit.
     pub(crate) folded: u64,
+    /// Sum of all paths without a row of their own.
+    pub(crate) others: SampleSum,
 }
 
-impl SampledCalls {
+impl CallLinks {
     /// Returns the hash of all paths, which differs for both directions.
     #[must_use]
     pub(crate) fn root_hash(&self) -> u64 {
@@ -145,13 +149,28 @@ impl SampleTable {
             }
             SampleBy::CallTree | SampleBy::InvertedCallTree => {
                 let shape = if by == SampleBy::CallTree { FlameShape::TopDown } else { FlameShape::Inverted };
-                let rows;
-                (functions, rows, calls) = by_call(snapshot, &paths, shape, cancel)?;
+                let view = FlameView { shape, ..FlameView::default() };
+                let picture = FlamePicture::new(snapshot, &paths.tree, &view, cancel)?;
+                let (all, rows, links) = by_call(snapshot, picture, by == SampleBy::InvertedCallTree);
+                (functions, calls) = (all, Some(links));
                 rows
             }
         };
         cancel.check()?;
-        Ok(Self { paths, functions, whole, rows, calls })
+        Ok(Self { paths, functions, whole, rows, calls, is_of_spans: false })
+    }
+
+    /// Lists the spans of call paths by path, from a picture of them that is top down or inverted.
+    #[must_use]
+    pub(crate) fn from_spans(
+        snapshot: &Snapshot,
+        paths: Arc<CallPaths>,
+        picture: FlamePicture,
+        is_inverted: bool,
+    ) -> Self {
+        let whole = picture.whole;
+        let (functions, rows, calls) = by_call(snapshot, picture, is_inverted);
+        Self { paths, functions, whole, rows, calls: Some(calls), is_of_spans: true }
     }
 
     /// Returns whether no row has samples.
@@ -174,16 +193,12 @@ impl SampleTable {
     }
 }
 
-/// Groups the samples by call path. The self of an inverted tree is that of its innermost functions.
+/// Lists the paths of a picture. The self of an inverted tree is that of its innermost functions.
 fn by_call(
     snapshot: &Snapshot,
-    paths: &CallPaths,
-    shape: FlameShape,
-    cancel: &Cancel,
-) -> Result<(Functions, Vec<SampleGroupRow>, Option<SampledCalls>), Cancelled> {
-    let is_inverted = shape == FlameShape::Inverted;
-    let view = FlameView { shape, ..FlameView::default() };
-    let picture = FlamePicture::new(snapshot, &paths.tree, &view, cancel)?;
+    picture: FlamePicture,
+    is_inverted: bool,
+) -> (Functions, Vec<SampleGroupRow>, CallLinks) {
     let nodes = picture.tree.nodes();
     let row = |(index, node): (usize, &FlameNode)| {
         let (own, total) = match (index, is_inverted) {
@@ -199,8 +214,9 @@ fn by_call(
     let functions = picture.functions;
     let hash = |idx| FxBuildHasher.hash_one((functions.text(snapshot, idx), functions.module(idx)));
     let function_hashes = (0..functions.len() as u32).map(|idx| hash(FunctionIdx(idx))).collect();
-    let calls = SampledCalls { parents, function_hashes, is_inverted, folded: picture.folded.paths };
-    Ok((functions, rows, Some(calls)))
+    let (folded, others) = (picture.folded.paths, picture.others);
+    let calls = CallLinks { parents, function_hashes, is_inverted, folded, others };
+    (functions, rows, calls)
 }
 
 /// Returns the text of the module of a function.

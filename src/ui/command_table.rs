@@ -510,7 +510,8 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::Analyze, "Details", &[], When::Span, |_| Command::Panel(PanelCommand::Toggle(Panel::Details))),
     entry(Menu::Analyze, "Statistics", &[ctrl(Key::T)], When::Trace, |_| {
         Command::Panel(PanelCommand::Toggle(Panel::Statistics))
-    }),
+    })
+    .hint("Spans by name, thread or another key, or their call tree"),
     entry(Menu::Analyze, "Spans", &[ctrl(Key::L)], When::Trace, |_| Command::Panel(PanelCommand::Toggle(Panel::Spans))),
     entry(Menu::Analyze, "Counters", &[], When::Trace, |_| Command::Panel(PanelCommand::Toggle(Panel::Counters))),
     entry(Menu::Analyze, "Flame graph", &[ctrl(Key::G)], When::Trace, |_| {

@@ -81,6 +81,10 @@ pub(crate) enum Question {
     OrderGroups(PtrEq<GroupLines>, TableSort),
     /// Rows of a sample table in the order of a column.
     OrderSamples(PtrEq<SampleLines>, TableSort),
+    /// The spans of a scope by call path, top down or inverted.
+    SpanCalls(Box<PathsQuestion>),
+    /// Rows of a call tree of spans in the order of a column.
+    OrderSpanCalls(PtrEq<SampleLines>, TableSort),
     /// Counters in the order of a column.
     OrderCounters(PtrEq<CounterLines>, TableSort),
     /// Details of one group of spans.
@@ -272,6 +276,8 @@ pub enum QuestionKind {
     OrderCounters,
     Group,
     Quantiles,
+    SpanCalls,
+    OrderSpanCalls,
     Paths,
     Samples,
     Sandwich,
@@ -309,6 +315,8 @@ impl QuestionKind {
             | Self::OrderCounters
             | Self::Group
             | Self::Quantiles
+            | Self::SpanCalls
+            | Self::OrderSpanCalls
             | Self::Paths
             | Self::Samples
             | Self::Sandwich
@@ -322,7 +330,13 @@ impl QuestionKind {
     #[must_use]
     pub(crate) fn panel(self) -> Option<Panel> {
         Some(match self {
-            Self::Totals | Self::PartialTotals | Self::OrderGroups | Self::Group | Self::Quantiles => Panel::Statistics,
+            Self::Totals
+            | Self::PartialTotals
+            | Self::OrderGroups
+            | Self::Group
+            | Self::Quantiles
+            | Self::SpanCalls
+            | Self::OrderSpanCalls => Panel::Statistics,
             Self::Spans | Self::SpanPage | Self::Longest | Self::SpanNumber => Panel::Spans,
             Self::Counters | Self::OrderCounters => Panel::Counters,
             Self::Scheduling => Panel::Scheduling,
@@ -380,6 +394,8 @@ pub enum Answer {
     OrderedCounters(Arc<OrderedRows<CounterLines>>),
     Group(Arc<GroupFacts>),
     Quantiles(Arc<GroupQuantiles>),
+    SpanCalls(Arc<SampleTable>),
+    OrderedSpanCalls(Arc<OrderedRows<SampleLines>>),
     Paths(Arc<FlameAnswer>),
     Samples(Arc<SampleTable>),
     Sandwich(Arc<FlameAnswer>),
@@ -488,6 +504,8 @@ impl Question {
             Self::OrderCounters(..) => QuestionKind::OrderCounters,
             Self::Group(..) => QuestionKind::Group,
             Self::Quantiles(..) => QuestionKind::Quantiles,
+            Self::SpanCalls(_) => QuestionKind::SpanCalls,
+            Self::OrderSpanCalls(..) => QuestionKind::OrderSpanCalls,
             Self::Paths(..) => QuestionKind::Paths,
             Self::Samples(_) => QuestionKind::Samples,
             Self::Sandwich(_) => QuestionKind::Sandwich,

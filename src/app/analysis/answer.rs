@@ -92,7 +92,9 @@ impl QueryContext<'_> {
             }
             Question::OrderGroups(lines, sort) => Some(Answer::OrderedGroups(self.ordered(lines, sort)?)),
             Question::OrderSamples(lines, sort) => Some(Answer::OrderedSamples(self.ordered(lines, sort)?)),
+            Question::OrderSpanCalls(lines, sort) => Some(Answer::OrderedSpanCalls(self.ordered(lines, sort)?)),
             Question::OrderCounters(lines, sort) => Some(Answer::OrderedCounters(self.ordered(lines, sort)?)),
+            Question::SpanCalls(question) => Some(Answer::SpanCalls(Arc::new(self.span_calls(&question)?))),
             Question::Samples(question) => Some(Answer::Samples(Arc::new(self.samples(*question)?))),
             Question::Sandwich(question) => Some(Answer::Sandwich(Arc::new(self.flame(&question)?))),
             Question::Paths(question) => Some(Answer::Paths(Arc::new(self.flame(&question)?))),
@@ -235,20 +237,31 @@ impl QueryContext<'_> {
         SampleTable::new(self.snapshot, paths, by, self.cancel)
     }
 
+    /// Lists the spans by call path. Counts the paths unless they are known.
+    fn span_calls(&self, question: &PathsQuestion) -> Result<SampleTable, Cancelled> {
+        let paths = self.call_paths(question)?;
+        let picture = self.picture(question, &paths)?;
+        let is_inverted = question.view.shape == FlameShape::Inverted;
+        Ok(SampleTable::from_spans(self.snapshot, paths, picture, is_inverted))
+    }
+
     /// Counts the paths unless they are known, and builds their view.
     fn flame(&self, question: &PathsQuestion) -> Result<FlameAnswer, Cancelled> {
         let paths = self.call_paths(question)?;
-        let (snapshot, view, scope) = (self.snapshot, &question.view, self.scope(&question.scope));
+        let picture = Arc::new(self.picture(question, &paths)?);
         let are_sampled = matches!(question.of, PathsOf::Samples(_));
-        let picture = if are_sampled || view.shape != FlameShape::Inverted {
-            FlamePicture::new(snapshot, &paths.tree, view, self.cancel)?
-        } else {
-            let own_sums = stacks::own_sums_of_spans(snapshot, &scope, &paths, self.cancel)?;
-            FlamePicture::with_own_sums(snapshot, (&paths.tree, &own_sums), view, self.cancel)?
-        };
-        let picture = Arc::new(picture);
-        let track = first_track_with_stacks(snapshot, &scope, are_sampled);
+        let track = first_track_with_stacks(self.snapshot, &self.scope(&question.scope), are_sampled);
         Ok(FlameAnswer { paths, picture, track })
+    }
+
+    /// Builds the view of counted paths.
+    fn picture(&self, question: &PathsQuestion, paths: &CallPaths) -> Result<FlamePicture, Cancelled> {
+        let (snapshot, view) = (self.snapshot, &question.view);
+        if matches!(question.of, PathsOf::Samples(_)) || view.shape != FlameShape::Inverted {
+            return FlamePicture::new(snapshot, &paths.tree, view, self.cancel);
+        }
+        let own_sums = stacks::own_sums_of_spans(snapshot, &self.scope(&question.scope), paths, self.cancel)?;
+        FlamePicture::with_own_sums(snapshot, (&paths.tree, &own_sums), view, self.cancel)
     }
 
     /// Counts the paths unless they are known.

@@ -35,6 +35,8 @@ pub(super) fn moved(answer: Answer, moves: &LaneMoves) -> Answer {
         | Answer::HeatMapSketch(_)
         | Answer::Totals(_)
         | Answer::Quantiles(_)
+        | Answer::SpanCalls(_)
+        | Answer::OrderedSpanCalls(_)
         | Answer::PartialTotals(_)
         | Answer::OrderedGroups(_)
         | Answer::OrderedSamples(_)

@@ -1,5 +1,6 @@
 //! Call paths of spans of random ranges and tracks against a loop over all spans, with and without a ledger.
 
+mod call_table;
 mod pruned;
 
 use std::collections::BTreeMap;

@@ -6,6 +6,7 @@ use super::dock_panel::PanelView;
 use super::elided::tip;
 use crate::base::progress::Progress;
 use crate::base::time::counted;
+use crate::query::stacks::CallPaths;
 use crate::scene::labels::{shorten_label, shown};
 use crate::ui::theme::Theme;
 use crate::ui::widgets::letters::text_width;
@@ -56,6 +57,17 @@ pub(super) fn show_stopped(ui: &mut Ui, stopped: &str, error: Option<&str>, them
     };
 }
 
+/// Shows that small paths are merged, as a text about their part. A path is shown as a `thing`, such as a bar.
+pub(super) fn show_merged(ui: &mut Ui, text: &str, paths: &CallPaths, thing: &str, theme: &Theme) {
+    let hint = "Paths with a very small part count as others of the path above them, with their exact sum.";
+    let rest = if paths.is_swept {
+        format!("There are too many paths for each to be a {thing}.")
+    } else {
+        format!("All spans are counted in the background; then more paths are {thing}s.")
+    };
+    ui.label(RichText::new(text).color(theme.weak_text)).on_hover_text(format!("{hint} {rest}"));
+}
+
 /// Shows that paths of a tree are merged because of its limits.
 pub(super) fn show_folded(ui: &mut Ui, folded: u64, theme: &Theme) {
     if folded > 0 {
@@ -71,9 +83,9 @@ pub(super) fn show_exactness(ui: &mut Ui, exactness: Exactness, view: &PanelView
         Exactness::Exact => ("exact", "Every row is counted"),
         Exactness::ExactPaths => (
             "exact",
-            "Every span is counted. Where children of one span overlap each other, their widths add up to more than \
-             the time that they cover: the graph is then wider than the sum of Self in the statistics, and the spans \
-             around them have less self time.",
+            "Every span is counted. Where children of one span overlap each other, their times add up to more than \
+             the time that they cover: all paths together then take longer than the sum of Self by name in the \
+             statistics, and the spans around them have less self time.",
         ),
         Exactness::SketchedQuantiles => (
             "exact, ~p to within 3.1 %",

@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 
 use super::call_order::CallOrder;
 use crate::query::flame::{FlameNodeIdx, FunctionIdx};
-use crate::query::sample_table::{SampleGroupRow, SampledCalls};
+use crate::query::sample_table::{CallLinks, SampleGroupRow};
 
 /// Limit for the calls that one key or a filter expands. A filter of one letter may match a million calls, whose rows
 /// would take longer than a frame.
@@ -42,7 +42,7 @@ pub(super) struct CallRows {
 #[derive(Clone, Copy)]
 pub(super) struct OrderedCalls<'a> {
     pub(super) table: &'a [SampleGroupRow],
-    pub(super) calls: &'a SampledCalls,
+    pub(super) calls: &'a CallLinks,
     /// Rows of the sample table, grouped by caller.
     pub(super) rows: &'a [u32],
     pub(super) order: &'a CallOrder,
@@ -191,12 +191,14 @@ mod tests {
             functions: Functions::default(),
             whole: sum,
             rows: rows.collect(),
-            calls: Some(SampledCalls {
+            calls: Some(CallLinks {
                 parents: parents.collect(),
                 function_hashes: vec![0, 1],
                 is_inverted: false,
                 folded: 0,
+                others: SampleSum::default(),
             }),
+            is_of_spans: false,
         };
         let lines = Arc::new(SampleLines { snapshot: snapshot("[]"), table: Arc::new(table) });
         let sort = TableSort { column: None, words: "others".to_owned() };

@@ -1,31 +1,21 @@
-//! The lines of the sample table, one per function, module, thread, event or call, and their order by a column. Texts
-//! are looked up when a line is shown.
+//! The lines of the sample table, one per function, module, thread, event or call, or of the spans by call path, and
+//! their order by a column. Texts are looked up when a line is shown.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::call_order::{CallOrder, MatchingCalls};
 use super::number::TableNumber;
+use super::sample_columns::{COLUMN_COUNT, SampleColumn};
 use super::table_order::{TableData, TableSort, matching_rows, sort_rows};
 use crate::base::cancel::{Cancel, Cancelled};
-use crate::model::names::NO_FRAMES;
+use crate::model::names::{NO_FRAMES, NO_NAME};
 use crate::model::sample_measure::NANOSECONDS;
 use crate::query::Snapshot;
 use crate::query::flame::FunctionIdx;
-use crate::query::sample_table::{SampleGroup, SampleGroupRow, SampleTable, SampledCalls};
+use crate::query::sample_table::{CallLinks, SampleGroup, SampleGroupRow, SampleTable};
 use crate::query::samples::SampleSum;
 use crate::scene::titles::{distinct_title, process_title};
-
-pub(super) const NAME: usize = 0;
-pub(super) const BESIDE: usize = 1;
-pub(super) const OWN: usize = 2;
-pub(super) const OWN_SHARE: usize = 3;
-pub(super) const TOTAL: usize = 4;
-pub(super) const TOTAL_SHARE: usize = 5;
-pub(super) const OWN_SAMPLES: usize = 6;
-pub(super) const SAMPLES: usize = 7;
-
-pub(super) const SUMS: [usize; 4] = [OWN, TOTAL, OWN_SAMPLES, SAMPLES];
 
 /// The rows of a sample table and their texts.
 #[derive(Debug)]
@@ -38,6 +28,10 @@ impl SampleLines {
     pub(super) fn name(&self, key: SampleGroup) -> Cow<'_, str> {
         let functions = &self.table.functions;
         match key {
+            SampleGroup::Function(function) if self.table.is_of_spans => match self.span_name(function) {
+                name if name.trim().is_empty() => NO_NAME.into(),
+                name => name.into(),
+            },
             SampleGroup::Function(FunctionIdx::ROOT) => NO_FRAMES.into(),
             SampleGroup::Function(function) => functions.text(&self.snapshot, function).into(),
             SampleGroup::Module(function) => self.table.module_label(function).into(),
@@ -48,11 +42,22 @@ impl SampleLines {
         }
     }
 
+    /// Returns the name of spans or of a function, as in the trace.
+    pub(super) fn span_name(&self, function: FunctionIdx) -> &str {
+        // Spans beyond the limit of paths are in the row of the root.
+        let function = if function == FunctionIdx::ROOT { FunctionIdx::OTHERS } else { function };
+        self.table.functions.text(&self.snapshot, function)
+    }
+
     /// Returns the text of the second column.
     pub(super) fn second_column(&self, key: SampleGroup) -> Cow<'_, str> {
+        let functions = &self.table.functions;
         match key {
-            SampleGroup::Function(function) => self.table.functions.module(function).into(),
-            SampleGroup::Module(function) if self.table.functions.is_kernel(function) => "kernel".into(),
+            SampleGroup::Function(function) if self.table.is_of_spans => {
+                functions.category(&self.snapshot, function).unwrap_or_default().into()
+            }
+            SampleGroup::Function(function) => functions.module(function).into(),
+            SampleGroup::Module(function) if functions.is_kernel(function) => "kernel".into(),
             SampleGroup::Module(_) => "".into(),
             SampleGroup::Thread(track) => {
                 let processes = &self.snapshot.tracks().processes;
@@ -66,9 +71,38 @@ impl SampleLines {
 
     /// Returns a weight in the unit of a row.
     pub(super) fn weight(&self, row: &SampleGroupRow, weight: u64) -> TableNumber {
-        match self.table.event(row) {
-            Some(event) if *event.unit == *NANOSECONDS => TableNumber::Duration(weight.into()),
-            _ => TableNumber::Count(weight),
+        let is_time = self.table.is_of_spans || self.table.event(row).is_some_and(|event| *event.unit == *NANOSECONDS);
+        if is_time { TableNumber::Duration(weight.into()) } else { TableNumber::Count(weight) }
+    }
+
+    /// Returns the content of a column.
+    pub(super) fn column(&self, column: usize) -> SampleColumn {
+        SampleColumn::at(column, self.table.is_of_spans)
+    }
+
+    /// Returns the number of the spans that have the path of a row. In an inverted tree, these are spans of its first
+    /// level, called by the path.
+    pub(super) fn spans(&self, row: &SampleGroupRow) -> u64 {
+        let is_inverted = self.table.calls.as_ref().is_some_and(|calls| calls.is_inverted);
+        if is_inverted { row.sums.total.samples } else { row.sums.own.samples }
+    }
+
+    /// Returns the mean time of the spans of a row; `None` without spans, and for merged paths, which are no calls.
+    pub(super) fn mean_ns(&self, row: &SampleGroupRow) -> Option<u64> {
+        let is_call = !matches!(row.key.function(), Some(FunctionIdx::ROOT | FunctionIdx::OTHERS));
+        row.sums.total.weight.checked_div(self.spans(row)).filter(|_| is_call)
+    }
+
+    /// Returns the number of a row in a column; 0 for texts.
+    pub(super) fn number(&self, row: &SampleGroupRow, column: SampleColumn) -> u64 {
+        match column {
+            SampleColumn::Name | SampleColumn::Beside => 0,
+            SampleColumn::Own | SampleColumn::OwnShare => row.sums.own.weight,
+            SampleColumn::Total | SampleColumn::TotalShare => row.sums.total.weight,
+            SampleColumn::OwnSamples => row.sums.own.samples,
+            SampleColumn::Samples => row.sums.total.samples,
+            SampleColumn::Spans => self.spans(row),
+            SampleColumn::Mean => self.mean_ns(row).unwrap_or(0),
         }
     }
 }
@@ -78,8 +112,8 @@ impl SampleLines {
 pub struct SampleFacts {
     /// Sum of the self weights and samples.
     pub(super) own: SampleSum,
-    /// The largest number of each of [`SUMS`].
-    pub(super) largest: [u64; SUMS.len()],
+    /// The largest number of each column.
+    pub(super) largest: [u64; COLUMN_COUNT],
     /// Whether a line has the words in the name of its module only.
     pub(super) has_words_in_module: bool,
     /// The callees of each line of a call tree.
@@ -106,38 +140,28 @@ impl TableData for SampleLines {
                 MatchingCalls { rows, leads_to_match: Vec::new() }
             }
         };
-        match sort.column {
-            Some((NAME, ascending)) => {
+        match sort.column.map(|(column, ascending)| (self.column(column), ascending)) {
+            Some((SampleColumn::Name, ascending)) => {
                 sort_rows(&mut rows, ascending, cancel, |row| self.name(line(row).key), Ord::cmp)?;
             }
-            Some((BESIDE, ascending)) => {
+            Some((SampleColumn::Beside, ascending)) => {
                 sort_rows(&mut rows, ascending, cancel, |row| self.second_column(line(row).key), Ord::cmp)?;
             }
             Some((column, ascending)) => {
-                sort_rows(&mut rows, ascending, cancel, |row| number_of(line(row), column), Ord::cmp)?;
+                sort_rows(&mut rows, ascending, cancel, |row| self.number(line(row), column), Ord::cmp)?;
             }
             None => {}
         }
-        let group = |calls: &SampledCalls| CallOrder::group(&mut rows, &calls.parents, leads_to_match);
+        let group = |calls: &CallLinks| CallOrder::group(&mut rows, &calls.parents, leads_to_match);
         let mut facts = SampleFacts { calls: calls.map(group), ..SampleFacts::default() };
         for line in rows.iter().map(|&row| line(row as usize)) {
             facts.own.add(line.sums.own);
-            for (largest, column) in facts.largest.iter_mut().zip(SUMS) {
-                *largest = (*largest).max(number_of(line, column));
+            for (column, largest) in facts.largest.iter_mut().enumerate() {
+                *largest = (*largest).max(self.number(line, self.column(column)));
             }
             facts.has_words_in_module |= !sort.words.is_empty() && !has_words(self.name(line.key));
         }
         cancel.check()?;
         Ok((rows, facts))
-    }
-}
-
-/// Returns a number of a row by its column.
-pub(super) fn number_of(row: &SampleGroupRow, column: usize) -> u64 {
-    match column {
-        OWN | OWN_SHARE => row.sums.own.weight,
-        TOTAL | TOTAL_SHARE => row.sums.total.weight,
-        OWN_SAMPLES => row.sums.own.samples,
-        _ => row.sums.total.samples,
     }
 }

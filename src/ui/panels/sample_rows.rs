@@ -1,5 +1,5 @@
-//! The rows of the sample table: one per function, module, thread, event or call. Texts are looked up for the rows in
-//! view.
+//! The rows of the sample table: one per function, module, thread, event or call, or of the call tree of spans. Texts
+//! are looked up for the rows in view.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -7,11 +7,9 @@ use std::sync::Arc;
 use super::call_rows::{CallRows, OrderedCalls, VisibleCall};
 use super::elided::tip;
 use super::number::{self, TableNumber};
-use super::sample_lines::{
-    BESIDE, NAME, OWN, OWN_SAMPLES, OWN_SHARE, SAMPLES, SUMS, SampleLines, TOTAL, TOTAL_SHARE, number_of,
-};
+use super::sample_columns::SampleColumn;
+use super::sample_lines::SampleLines;
 use super::table::{Rows, TableCell, TreeRow};
-use super::table_column::{NUMBER_POINTS, TableColumn};
 use super::table_order::{OrderedRows, OrderedTable, TableSort};
 use super::value_menu::PanelValue;
 use crate::base::cancel::Cancel;
@@ -22,51 +20,12 @@ use crate::export::values::{TableSource, TableValue, TableValueWriter};
 use crate::frame::lit::{Lit, LitNames, LitSpans, LitTracks};
 use crate::query::Snapshot;
 use crate::query::flame::{FunctionIdx, FunctionKey};
-use crate::query::sample_table::{SampleBy, SampleGroup, SampleGroupRow, SampleTable};
+use crate::query::sample_table::{SampleGroup, SampleGroupRow, SampleTable};
 use crate::query::samples::SampleSum;
 use crate::scene::labels::shown;
+use crate::ui::command::{AppCommand, Command};
+use crate::ui::panel::Panel;
 use crate::ui::questions::SampledFunction;
-
-/// Columns of the default sort order, of groups and of calls.
-pub(super) const FIRST_SORTED: usize = OWN;
-pub(super) const FIRST_SORTED_CALLS: usize = TOTAL;
-
-/// Returns the columns; the first two depend on the grouping.
-const fn titled(name: &'static str, beside: &'static str) -> [TableColumn; 8] {
-    [
-        TableColumn::text(name, 180.0),
-        TableColumn::text(beside, 110.0),
-        TableColumn::number("Self", NUMBER_POINTS).meaning("Samples in the code itself, not in its callees."),
-        TableColumn::number("Self share", 66.0).unsortable().meaning("Self as a share of all samples of the scope."),
-        TableColumn::number("Total", NUMBER_POINTS)
-            .meaning("Samples in the code and in its callees. Recursion counts once."),
-        TableColumn::number("Share", 58.0).unsortable().meaning("Total as a share of all samples of the scope."),
-        TableColumn::number("Self samples", 84.0).meaning("Number of samples of Self, regardless of their weights."),
-        TableColumn::number("Samples", 70.0).meaning("Number of samples of Total, regardless of their weights."),
-    ]
-}
-
-const BY_FUNCTION: [TableColumn; 8] = titled("Function", "Module");
-const BY_MODULE: [TableColumn; 8] = titled("Module", "Kind");
-const BY_THREAD: [TableColumn; 8] = titled("Thread", "Process");
-const BY_EVENT: [TableColumn; 8] = titled("Event", "Unit");
-const BY_CALL: [TableColumn; 8] = {
-    let mut columns = titled("Call", "Module");
-    // Room for the indentation.
-    columns[NAME].width = 320.0;
-    columns
-};
-
-/// Returns the columns of the table.
-pub(super) fn columns(by: SampleBy) -> &'static [TableColumn] {
-    match by {
-        SampleBy::Function => &BY_FUNCTION,
-        SampleBy::Module => &BY_MODULE,
-        SampleBy::Thread => &BY_THREAD,
-        SampleBy::Event => &BY_EVENT,
-        SampleBy::CallTree | SampleBy::InvertedCallTree => &BY_CALL,
-    }
-}
 
 /// The rows of the table.
 #[derive(Debug, Default)]
@@ -114,6 +73,11 @@ impl SampleRows {
     pub(super) fn drop_expired(&mut self) {
         self.lines.drop_expired();
         self.update_calls();
+    }
+
+    /// Returns whether there are rows of the last question, shown or not.
+    pub(super) fn is_counted(&self) -> bool {
+        self.lines.has_newest()
     }
 
     /// Returns whether the shown rows belong to the last question.
@@ -183,13 +147,21 @@ impl SampleRows {
         has_words.then(|| self.name(row))
     }
 
-    /// Returns the function of a row; `None` for all paths without a row of their own.
+    /// Returns the function of a row, or the name of its spans; `None` for all paths without a row of their own.
     pub(super) fn function(&self, row: u64) -> Option<FunctionKey> {
         let (lines, row) = self.row(row)?;
-        let is_others = row.key.function() == Some(FunctionIdx::OTHERS);
-        let key =
-            || FunctionKey { name: lines.name(row.key).into(), module: Some(lines.second_column(row.key).into()) };
-        (!is_others).then(key)
+        let name = match row.key.function() {
+            Some(FunctionIdx::OTHERS) => return None,
+            Some(FunctionIdx::ROOT) if lines.table.is_of_spans => return None,
+            Some(function) if lines.table.is_of_spans => lines.span_name(function).into(),
+            _ => lines.name(row.key),
+        };
+        Some(FunctionKey { name: name.into(), module: Some(lines.second_column(row.key).into()) })
+    }
+
+    /// Returns the trace of the shown rows.
+    pub(super) fn snapshot(&self) -> Option<&Snapshot> {
+        self.lines.data().map(|lines| &lines.snapshot)
     }
 
     /// Returns whether all rows in the table contain the words in their names, not only in their modules.
@@ -228,7 +200,7 @@ impl Rows for SampleRows {
         let spans = match row.key {
             SampleGroup::Thread(track) => LitSpans::on(LitTracks::Like(track)),
             SampleGroup::Function(function) if function != FunctionIdx::ROOT && function != FunctionIdx::OTHERS => {
-                LitSpans::named(LitNames::Text(lines.name(row.key).into()))
+                LitSpans::named(LitNames::Text(lines.span_name(function).into()))
             }
             // Rectangles know neither their module nor their event.
             SampleGroup::Function(_) | SampleGroup::Module(_) | SampleGroup::Event(_) => return None,
@@ -243,41 +215,50 @@ impl Rows for SampleRows {
 
     fn cell(&self, row: u64, column: usize) -> TableCell<'_> {
         let Some((lines, row)) = self.row(row) else { return TableCell::Empty };
-        let number = number_of(row, column);
+        let column = lines.column(column);
+        let number = lines.number(row, column);
         match column {
-            NAME => TableCell::Text(shown(&lines.name(row.key)).into_owned().into()),
-            BESIDE => TableCell::Text(shown(&lines.second_column(row.key)).into_owned().into()),
-            OWN | TOTAL => TableCell::Number(lines.weight(row, number)),
-            OWN_SHARE | TOTAL_SHARE => {
+            SampleColumn::Name => TableCell::Text(shown(&lines.name(row.key)).into_owned().into()),
+            SampleColumn::Beside => TableCell::Text(shown(&lines.second_column(row.key)).into_owned().into()),
+            SampleColumn::Own | SampleColumn::Total => TableCell::Number(lines.weight(row, number)),
+            SampleColumn::OwnShare | SampleColumn::TotalShare => {
                 let whole = self.whole(row).weight.into();
                 TableCell::Number(TableNumber::Share { part: number.into(), whole })
             }
-            _ => TableCell::Number(TableNumber::Count(number)),
+            SampleColumn::Mean => match lines.mean_ns(row) {
+                Some(mean_ns) => TableCell::Number(TableNumber::Duration(mean_ns.into())),
+                None => TableCell::Empty,
+            },
+            SampleColumn::OwnSamples | SampleColumn::Samples | SampleColumn::Spans => {
+                TableCell::Number(TableNumber::Count(number))
+            }
         }
     }
 
     fn spoken(&self, row: u64) -> String {
-        let text = |column| match self.cell(row, column) {
-            TableCell::Text(text) => text.into_owned(),
-            TableCell::Number(number) => number.text(),
-            TableCell::Empty => String::new(),
-        };
-        let (name, own, total) = (text(NAME), text(OWN), text(TOTAL));
+        let Some((lines, line)) = self.row(row) else { return String::new() };
         let level = self.tree_row(row).map(TreeRow::spoken).unwrap_or_default();
-        let samples = self.row(row).map_or(0, |(_, line)| number_of(line, SAMPLES));
-        format!("{name}{level}, self {own}, total {total}, {}", counted(samples, "sample"))
+        let [own, total] = [line.sums.own, line.sums.total].map(|sum| lines.weight(line, sum.weight).text());
+        let count = if lines.table.is_of_spans {
+            counted(lines.spans(line), "span")
+        } else {
+            counted(line.sums.total.samples, "sample")
+        };
+        format!("{}{level}, self {own}, total {total}, {count}", shown(&lines.name(line.key)))
     }
 
     fn value(&self, row: u64, column: usize) -> PanelValue {
         let Some((lines, line)) = self.row(row) else { return PanelValue::default() };
-        let name = lines.name(line.key);
-        if let (NAME, SampleGroup::Function(function)) = (column, line.key)
+        if let (SampleColumn::Name, SampleGroup::Function(function)) = (lines.column(column), line.key)
             && let Some(idx) = lines.table.functions.name(function).filter(|_| function != FunctionIdx::ROOT)
         {
-            let paths = &lines.table.paths;
+            let (paths, name) = (&lines.table.paths, lines.span_name(function));
+            if lines.table.is_of_spans {
+                return PanelValue::from_name(name, idx);
+            }
             let event = paths.event.and_then(|event| paths.events.get(event)).cloned();
             let function = self.function(row).map(|key| SampledFunction { key, event });
-            return PanelValue::from_name(&name, idx).with_function(function);
+            return PanelValue::from_name(name, idx).with_function(function);
         }
         self.cell(row, column).value()
     }
@@ -288,32 +269,40 @@ impl Rows for SampleRows {
     }
 
     fn bar(&self, row: u64, column: usize) -> Option<f64> {
-        let index = SUMS.iter().position(|&it| it == column)?;
-        let (_, row) = self.row(row)?;
-        Some(number::fraction(number_of(row, column).into(), self.lines.facts()?.largest[index].into()))
+        use SampleColumn::{Beside, Name, OwnShare, TotalShare};
+        let (lines, row) = self.row(row)?;
+        let content = lines.column(column);
+        if matches!(content, Name | Beside | OwnShare | TotalShare) {
+            return None;
+        }
+        Some(number::fraction(lines.number(row, content).into(), self.lines.facts()?.largest[column].into()))
     }
 
     fn total(&self, column: usize) -> Option<TableCell<'_>> {
         let (lines, first) = self.row(0)?;
         let own = self.lines.facts()?.own;
         let is_event = matches!(first.key, SampleGroup::Event(_));
-        Some(match column {
-            NAME => TableCell::Text(counted(self.count(), "row").into()),
+        Some(match lines.column(column) {
+            SampleColumn::Name => TableCell::Text(counted(self.count(), "row").into()),
             // Different events are never summed, since their units differ.
             _ if is_event => TableCell::Empty,
-            OWN => TableCell::Number(lines.weight(first, own.weight)),
-            OWN_SHARE => {
+            SampleColumn::Own => TableCell::Number(lines.weight(first, own.weight)),
+            SampleColumn::OwnShare => {
                 let whole = self.whole(first).weight.into();
                 TableCell::Number(TableNumber::Share { part: own.weight.into(), whole })
             }
-            OWN_SAMPLES => TableCell::Number(TableNumber::Count(own.samples)),
-            _ => TableCell::Empty,
+            SampleColumn::OwnSamples | SampleColumn::Spans => TableCell::Number(TableNumber::Count(own.samples)),
+            SampleColumn::Beside
+            | SampleColumn::Total
+            | SampleColumn::TotalShare
+            | SampleColumn::Samples
+            | SampleColumn::Mean => TableCell::Empty,
         })
     }
 
     fn more(&self, row: u64, column: usize) -> Option<String> {
         let (lines, line) = self.row(row)?;
-        if column != NAME {
+        if lines.column(column) != SampleColumn::Name {
             return None;
         }
         let beside = lines.second_column(line.key);
@@ -329,6 +318,11 @@ impl Rows for SampleRows {
 
     fn copies_all(&self) -> bool {
         true
+    }
+
+    fn csv(&self) -> Option<Command> {
+        let is_of_spans = self.lines.data().is_some_and(|lines| lines.table.is_of_spans);
+        is_of_spans.then(|| Command::App(AppCommand::CopyTable(Panel::Statistics.into())))
     }
 }
 
@@ -359,6 +353,9 @@ impl SampleExport {
 
 impl TableSource for SampleExport {
     fn columns(&self) -> Vec<&'static str> {
+        if self.0.data.table.is_of_spans {
+            return vec!["depth", "name", "category", "count", "total", "self", "mean"];
+        }
         let group: &[&str] = match self.lines().next().map(|(depth, row)| (row.key, depth)) {
             Some((SampleGroup::Function(_), Some(_))) => &["depth", "function", "module"],
             None | Some((SampleGroup::Function(_), None)) => &["function", "module"],
@@ -377,26 +374,47 @@ impl TableSource for SampleExport {
         let lines = &self.0.data;
         for (depth, row) in self.lines() {
             cancel.check()?;
-            let event = lines.table.event(row).map(|event| [event.name.to_string(), event.unit.to_string()]);
-            let text = |text: Cow<'_, str>| match text {
-                text if text.is_empty() => TableValue::Empty,
-                text => TableValue::Text(text.into_owned().into()),
-            };
-            let (own, total) = (row.sums.own, row.sums.total);
-            let numbers = [own.weight, total.weight, own.samples, total.samples];
-            let mut values: Vec<_> = event.unwrap_or_default().map(|event| text(event.into())).into();
-            values.extend(depth.map(|depth| TableValue::Whole(depth.into())));
-            match row.key {
-                SampleGroup::Function(_) | SampleGroup::Thread(_) => {
-                    values.extend([lines.name(row.key), lines.second_column(row.key)].map(text));
-                }
-                SampleGroup::Module(_) => values.push(text(lines.name(row.key))),
-                SampleGroup::Event(_) => {}
-            }
-            values.extend(numbers.map(|number| TableValue::Whole(number.into())));
+            let values =
+                if lines.table.is_of_spans { lines.span_values(row, depth) } else { lines.sample_values(row, depth) };
             table.row(&values)?;
             progress.advance(1);
         }
         Ok(())
     }
+}
+
+impl SampleLines {
+    /// Returns the values of samples in a file.
+    fn sample_values(&self, row: &SampleGroupRow, depth: Option<u32>) -> Vec<TableValue<'_>> {
+        let event = self.table.event(row).map(|event| [&*event.name, &*event.unit]);
+        let (own, total) = (row.sums.own, row.sums.total);
+        let numbers = [own.weight, total.weight, own.samples, total.samples];
+        let mut values: Vec<_> = event.unwrap_or_default().map(|event| text_value(event.into())).into();
+        values.extend(depth.map(|depth| TableValue::Whole(depth.into())));
+        match row.key {
+            SampleGroup::Function(_) | SampleGroup::Thread(_) => {
+                values.extend([self.name(row.key), self.second_column(row.key)].map(text_value));
+            }
+            SampleGroup::Module(_) => values.push(text_value(self.name(row.key))),
+            SampleGroup::Event(_) => {}
+        }
+        values.extend(numbers.map(|number| TableValue::Whole(number.into())));
+        values
+    }
+
+    /// Returns the values of spans in a file.
+    fn span_values(&self, row: &SampleGroupRow, depth: Option<u32>) -> Vec<TableValue<'_>> {
+        let name = row.key.function().map_or("", |function| self.span_name(function));
+        let sums = [self.spans(row), row.sums.total.weight, row.sums.own.weight];
+        let mut values = vec![TableValue::Whole(depth.unwrap_or(0).into())];
+        values.extend([name.into(), self.second_column(row.key)].map(text_value));
+        values.extend(sums.map(|number| TableValue::Whole(number.into())));
+        values.push(TableValue::from_option(self.mean_ns(row).map(u128::from)));
+        values
+    }
+}
+
+/// Returns a text for a file; nothing if it is empty.
+fn text_value(text: Cow<'_, str>) -> TableValue<'_> {
+    if text.is_empty() { TableValue::Empty } else { TableValue::Text(text) }
 }

@@ -1,5 +1,6 @@
 //! The statistics of the scope: spans grouped by name or another key, in a sortable table with a filter. Beside it are
-//! the durations, the distribution over time, and the longest spans of the selected group.
+//! the durations, the distribution over time, and the longest spans of the selected group. The call tree is one more
+//! grouping.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -17,6 +18,8 @@ use super::group_rows::GroupRows;
 use super::head::close_button;
 use super::no_spans::no_spans;
 use super::renewal::Renewal;
+use super::sample_lines::SampleLines;
+use super::span_calls::SpanCalls;
 use super::table::{TABLE_ROW_POINTS, TableView};
 use super::table_order::OrderedRows;
 use crate::base::csv::Cells;
@@ -26,6 +29,7 @@ use crate::model::NameIdx;
 use crate::query::Snapshot;
 use crate::query::group_choice::GroupChoice;
 use crate::query::groups::{GroupBy, NameKey, OwnerKey, SpanGroup};
+use crate::query::sample_table::SampleTable;
 use crate::scene::labels::shown;
 use crate::store::live_lanes::LaneMoves;
 use crate::ui::command::{Command, PanelCommand};
@@ -50,6 +54,9 @@ const LONGEST_POINTS: f32 = 220.0;
 /// Width in points below which the toolbar is reduced.
 const NARROW_POINTS: f32 = 640.0;
 
+/// The menu entry for the call tree.
+const CALL_TREE: &str = "Call tree";
+
 /// The keys in the menu; span arguments are too many for a menu.
 const KEYS: [GroupBy; 8] = {
     const fn keys(name: Option<NameKey>, track: Option<OwnerKey>) -> GroupBy {
@@ -67,10 +74,13 @@ const KEYS: [GroupBy; 8] = {
     ]
 };
 
-/// The totals by some keys, and the facts about one group.
+/// The totals by some keys, and the facts about one group; or the call tree.
 #[derive(Debug)]
 pub(crate) struct StatisticsPanel {
     by: GroupBy,
+    /// Whether the call tree is shown instead of the totals.
+    shows_calls: bool,
+    calls: SpanCalls,
     /// The scope and the keys of the totals, complete or partial; `None` if nothing was queried.
     question: Option<(SelectedScope, GroupBy)>,
     renewal: Renewal,
@@ -98,6 +108,8 @@ impl Default for StatisticsPanel {
     fn default() -> Self {
         Self {
             by: GroupBy::default(),
+            shows_calls: false,
+            calls: SpanCalls::default(),
             question: None,
             renewal: Renewal::default(),
             is_stopped: false,
@@ -132,13 +144,15 @@ impl StatisticsPanel {
     /// Returns a panel without answers that groups by the same keys and has the same filter.
     #[must_use]
     pub(crate) fn with_same_settings(&self) -> Self {
-        let mut next = Self { by: self.by.clone(), words: self.words.clone(), ..Self::default() };
+        let (calls, shows_calls) = (self.calls.with_same_settings(), self.shows_calls);
+        let mut next = Self { by: self.by.clone(), shows_calls, calls, words: self.words.clone(), ..Self::default() };
         next.rows.set_words(&next.words);
         next
     }
 
-    /// Groups by other keys; the next frame starts the query.
+    /// Groups by keys; the next frame starts the query.
     pub(crate) fn group_by(&mut self, by: GroupBy) {
+        self.shows_calls = false;
         if self.by != by {
             self.by = by;
             self.words.clear();
@@ -207,6 +221,15 @@ impl StatisticsPanel {
         self.quantiles = Some(quantiles);
     }
 
+    pub(crate) fn set_calls(&mut self, answer: &Arc<SampleTable>, snapshot: &Snapshot) {
+        self.calls.set_answer(answer, snapshot);
+    }
+
+    /// Shows calls that were ordered in the background.
+    pub(crate) fn set_ordered_calls(&mut self, ordered: Arc<OrderedRows<SampleLines>>) {
+        self.calls.set_ordered(ordered);
+    }
+
     /// Selects a group whose row is in view.
     fn choose_shown(&mut self, group: SpanGroup) -> Option<Command> {
         (self.rows.chosen, self.facts, self.facts_error) = (Some(group), None, None);
@@ -237,27 +260,59 @@ impl StatisticsPanel {
     fn show_keys(&mut self, ui: &mut Ui) {
         let mut chosen = None;
         let title = match &self.by {
+            _ if self.shows_calls => CALL_TREE.to_lowercase(),
             GroupBy::Argument(path) => format!("by argument {}", on_screen(&shown(path.dotted()))),
             keys @ GroupBy::Keys { .. } => format!("by {}", group_word(keys).title.to_lowercase()),
         };
         let menu = ComboBox::from_id_salt("keys").selected_text(&title).height(MENU_POINTS);
         let menu = menu.show_ui(ui, |ui| {
             for keys in &KEYS {
-                if ui.selectable_label(self.by == *keys, group_word(keys).title).clicked() {
+                let is_chosen = !self.shows_calls && self.by == *keys;
+                if ui.selectable_label(is_chosen, group_word(keys).title).clicked() {
                     chosen = Some(keys.clone());
                     // Only a click with the pointer closes the list by itself.
                     ui.close();
                 }
+            }
+            let hint = "Which spans run within which, with their number, total and self time";
+            if ui.selectable_label(self.shows_calls, CALL_TREE).on_hover_text(hint).clicked() {
+                self.shows_calls = true;
+                ui.close();
             }
             ui.weak("by an argument: right-click its value in Details");
         });
         let mut info = WidgetInfo::labeled(Role::ComboBox, true, "Group by");
         info.current_text_value = Some(title);
         menu.response.widget_info(|| info.clone());
-        menu.response.on_hover_text("Keys by which spans are grouped");
+        menu.response.on_hover_text("Keys by which spans are grouped, or their call tree");
         if let Some(by) = chosen {
             self.group_by(by);
         }
+    }
+
+    /// Shows the title and the choice of keys. Returns whether the line is narrow.
+    fn show_title(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> bool {
+        let of = view.scope_title(view.spare_points(ui, NARROW_POINTS));
+        let is_narrow = ui.available_width() < view.narrow_points(NARROW_POINTS);
+        let title = ui.label(RichText::new("Statistics").strong());
+        if is_narrow {
+            title.on_hover_text(of);
+        } else {
+            ui.label(RichText::new(of).color(view.context.theme.weak_text));
+        }
+        self.show_keys(ui);
+        is_narrow
+    }
+
+    /// Shows the call tree.
+    fn show_calls(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
+        let mut commands: Vec<_> = self.calls.ask(view.scope()).into_iter().collect();
+        ui.horizontal(|ui| {
+            self.show_title(ui, view);
+            self.calls.show_tools(ui, view, &mut commands);
+        });
+        commands.extend(self.calls.show_table(ui, view));
+        commands
     }
 
     /// Shows the table and the selected group.
@@ -273,16 +328,7 @@ impl StatisticsPanel {
         let is_waiting = !self.rows.is_counted() && !self.is_stopped && self.error.is_none();
         let progress = progress.or_else(|| is_waiting.then_some(&begun));
         ui.horizontal(|ui| {
-            let of = view.scope_title(view.spare_points(ui, NARROW_POINTS));
-            let is_narrow = ui.available_width() < view.narrow_points(NARROW_POINTS);
-            let title = ui.label(RichText::new("Statistics").strong());
-            if is_narrow {
-                title.on_hover_text(of);
-            } else {
-                ui.label(RichText::new(of).color(theme.weak_text));
-            }
-            let width = if is_narrow { 90.0 } else { 160.0 };
-            self.show_keys(ui);
+            let width = if self.show_title(ui, view) { 90.0 } else { 160.0 };
             let hint = if group_word(&self.by).singular() == "name" { "Filter names" } else { "Filter rows" };
             if field::add_table_filter(ui, &mut self.words, hint, width, theme.canvas) {
                 self.rows.set_words(&self.words);
@@ -438,15 +484,20 @@ impl DockPanel for StatisticsPanel {
         (self.quantiles, self.quantiles_to_ask) = (None, None);
         (self.error, self.facts_error) = (None, None);
         self.rows.forget();
+        self.calls.forget();
         None
     }
 
     fn renew(&mut self) -> Option<Question> {
         self.renewal.request();
+        self.calls.renew();
         None
     }
 
     fn stop(&mut self) -> &'static [QuestionKind] {
+        if self.shows_calls {
+            return self.calls.stop();
+        }
         self.is_stopped = true;
         self.rows.drop_expired();
         &[QuestionKind::Totals, QuestionKind::Quantiles]
@@ -461,12 +512,13 @@ impl DockPanel for StatisticsPanel {
             }
             QuestionKind::OrderGroups if !message.is_empty() => self.error = Some(message.to_owned()),
             QuestionKind::Group => self.facts_error = Some(message.to_owned()),
+            QuestionKind::SpanCalls | QuestionKind::OrderSpanCalls => self.calls.fail(kind, message),
             _ => {}
         }
     }
 
     fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
-        self.show_all(ui, view)
+        if self.shows_calls { self.show_calls(ui, view) } else { self.show_all(ui, view) }
     }
 
     fn tools(&self) -> PanelTools {
@@ -474,18 +526,30 @@ impl DockPanel for StatisticsPanel {
     }
 
     fn is_current(&self, scope: &SelectedScope) -> bool {
+        if self.shows_calls {
+            return self.calls.is_current(scope);
+        }
         self.is_asked(scope) && self.rows.is_current()
     }
 
     fn copied(&self, _snapshot: &Snapshot, cells: Cells) -> Option<String> {
+        if self.shows_calls {
+            return Some(self.calls.copied(cells));
+        }
         Some(self.table.copied(&self.rows.columns(), &self.rows, cells))
     }
 
     fn to_export(&self, _snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
+        if self.shows_calls {
+            return self.calls.to_export();
+        }
         Some(Box::new(self.rows.to_export()?))
     }
 
     fn command_line(&self) -> Option<PanelCommandLine> {
+        if self.shows_calls {
+            return Some(self.calls.command_line());
+        }
         let mut line = PanelCommandLine::new("stats");
         let is_by_name = self.by == GroupBy::default();
         // The option searches names only. The command prints all groups if some are shown because of their categories.

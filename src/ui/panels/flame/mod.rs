@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use egui::{RichText, ScrollArea, Ui};
 
-use super::answer_state::{Exactness, show_counting, show_exactness, show_folded, show_stopped};
+use super::answer_state::{Exactness, show_counting, show_exactness, show_folded, show_merged, show_stopped};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::head::{close_button, event_choice};
 use super::renewal::Renewal;
@@ -273,13 +273,7 @@ impl FlamePanel {
             let measure = self.history.current.view.measure;
             format!("{} in merged paths", share_text(measure.amount(picture.others), measure.amount(picture.whole)))
         };
-        let hint = "Paths with a very small part count as others of the path above them, with their exact sum.";
-        let rest = if answer.paths.is_swept {
-            "There are too many paths for each to be a bar."
-        } else {
-            "All spans are counted in the background; then more paths are bars."
-        };
-        ui.label(RichText::new(text).color(theme.weak_text)).on_hover_text(format!("{hint} {rest}"));
+        show_merged(ui, &text, &answer.paths, "bar", theme);
     }
 
     /// Shows the choice of an event, if samples have several; different events are never summed.
