@@ -22,7 +22,7 @@ fn with_table() -> Session {
 }
 
 /// Selects keys in the menu.
-fn group_by(session: &mut Session, title: &str) {
+pub(crate) fn group_by(session: &mut Session, title: &str) {
     session.click("Group by");
     session.harness.run_steps(2);
     session.click(title);

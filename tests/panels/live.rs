@@ -240,6 +240,25 @@ fn statistics_keep_their_rows_and_the_selected_one_while_the_trace_grows() {
 }
 
 #[test]
+fn a_call_tree_keeps_its_rows_while_the_trace_grows() {
+    let (mut written, mut session) = Written::followed();
+    let calls = |session: &Session| -> Vec<String> {
+        let rows = session.harness.query_all_by_role(egui::Role::TreeItem);
+        rows.map(|row| row.accesskit_node().label().unwrap_or_default()).collect()
+    };
+    session.press(Modifiers::COMMAND, Key::T);
+    session.until("the statistics", |session| rows(session) == ["step"]);
+    crate::groups::group_by(&mut session, "Call tree");
+    let first = "step, level 1, self 9.000 ms, total 9.000 ms, 10 spans";
+    session.until("the calls", |session| calls(session) == [first] && session.says("exact so far"));
+    written.add(90);
+    session.until("the calls of more spans", |session| {
+        assert_eq!(calls(session).len(), 1, "the tree is never empty");
+        calls(session) == ["step, level 1, self 90.00 ms, total 90.00 ms, 100 spans"]
+    });
+}
+
+#[test]
 fn a_list_of_spans_stays_where_it_was_scrolled_to_while_the_trace_grows() {
     let (mut written, mut session) = Written::followed();
     written.add(490);

@@ -2,6 +2,7 @@
 //! possible. Tests find a control by its label, never by its position.
 
 mod absent;
+mod call_tree;
 #[cfg(target_os = "linux")] // ELF files
 mod code;
 mod controls;
