@@ -24,6 +24,7 @@ pub(crate) mod output;
 pub(crate) mod parquet;
 pub(crate) mod perfetto;
 mod pprof;
+mod read_ahead;
 mod row_ends;
 mod rows;
 pub(crate) mod scheduling_table;

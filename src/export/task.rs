@@ -7,7 +7,7 @@ use super::error::SinkError;
 use super::excerpt::Excerpt;
 use super::format::ExportFormat;
 use super::options::ExportOptions;
-use super::rows::ExportRows;
+use super::read_ahead::each_row;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::{Progress, Stage};
 use crate::model::{Event, EventKind, TrackTables};
@@ -128,13 +128,12 @@ impl Task<'_> {
             Ok(())
         };
         let mut derived = DerivedValues::new(&excerpt.derived);
-        let mut rows = ExportRows::new(self.snapshot, excerpt);
-        while let Some((event, blob)) = rows.next_event() {
+        each_row(self.snapshot, excerpt, |event, blob| {
             while let Some(value) = derived.next_until(event.ts_ns) {
                 count(&value, &[])?;
             }
-            count(&event, blob)?;
-        }
+            count(event, blob)
+        })?;
         while let Some(value) = derived.next_until(i64::MAX) {
             count(&value, &[])?;
         }
