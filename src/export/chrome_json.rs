@@ -5,7 +5,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::io::{self, BufWriter, IntoInnerError, Write};
+use std::io::{self, Write};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -15,6 +15,7 @@ use super::async_spans::{AsyncSpan, AsyncSpans};
 use super::begun_spans::{BegunSpans, unfinished_spans};
 use super::error::SinkError;
 use super::excerpt::Excerpt;
+use super::piped::write_piped;
 use super::task::{ExportReport, Out, Task};
 use crate::formats::chrome::write::ChromeJsonWriter;
 use crate::model::{Event, EventKind, Payload, TrackIdx, TrackKind, TrackTables};
@@ -25,19 +26,14 @@ use crate::store::flow::{FlowBound, FlowPoint};
 const GZIP_LEVEL: u32 = 3;
 /// Limit for the buffered events with the same time: a trace may have equal times only.
 const WAITING_MAX: usize = 64 * 1024;
-/// Bytes per write to the compressor.
-const GZIP_PIECE_BYTES: usize = 256 * 1024;
 
 /// Writes an excerpt to `out`.
 pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>, gzip: bool) -> Result<ExportReport, SinkError> {
     if !gzip {
         return write_plain(task, excerpt, out);
     }
-    // Buffered, since the compressor takes four times as long for single lines.
-    let encoder = GzEncoder::new(out, Compression::new(GZIP_LEVEL));
-    let mut buffered = BufWriter::with_capacity(GZIP_PIECE_BYTES, encoder);
-    let report = write_plain(task, excerpt, &mut buffered)?;
-    let encoder = buffered.into_inner().map_err(IntoInnerError::into_error)?;
+    let mut encoder = GzEncoder::new(out, Compression::new(GZIP_LEVEL));
+    let report = write_piped(&mut encoder, |out| write_plain(task, excerpt, out))?;
     encoder.finish()?;
     Ok(report)
 }

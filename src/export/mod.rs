@@ -23,6 +23,7 @@ mod options;
 pub(crate) mod output;
 pub(crate) mod parquet;
 pub(crate) mod perfetto;
+mod piped;
 mod pprof;
 mod read_ahead;
 mod row_ends;
