@@ -58,3 +58,18 @@ fn a_folder_that_is_located_during_an_import_is_searched_at_its_end() {
     let snapshot = session.app.timeline_mut().expect("a timeline").snapshot().clone();
     assert_eq!(session.app.tab().panels.symbol_folders(&snapshot), [folder.path().to_owned()]);
 }
+
+#[test]
+fn a_hidden_tab_is_drawn_again_at_the_end_of_its_import_but_not_at_each_preview() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut session, id) = with_preview(folder.path());
+    let hidden = session.app.tab().id;
+    let needs_frame = |session: &mut Session, event| session.app.handle(TaskEvent::OfTab(hidden, Box::new(event)));
+    let previewed = || TabEvent::Previewed(id, preview(), Arc::default());
+    assert!(needs_frame(&mut session, previewed()), "the tab is shown");
+    session.app.open_files(&[file(folder.path(), "other.json", TWO_SPANS)]);
+    assert_ne!(session.app.tab().id, hidden);
+    assert!(!needs_frame(&mut session, previewed()));
+    assert!(needs_frame(&mut session, TabEvent::Loaded(id, Err(TaskError::Cancelled))), "its progress bar is gone");
+    assert!(!needs_frame(&mut session, previewed()), "the import has ended");
+}

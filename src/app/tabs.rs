@@ -100,6 +100,11 @@ impl App {
         self.tabs.iter().enumerate().map(title).collect()
     }
 
+    /// Returns the same for tasks that have just started.
+    pub(super) fn tab_titles_without_progress(&self) -> Vec<TabTitle> {
+        self.tab_titles().into_iter().map(|title| TabTitle { part: title.part.and(Some(0.0)), ..title }).collect()
+    }
+
     /// Shows an error; an empty tab is closed, and the previous one shows it. `is_of_tab` is whether the error is about
     /// the content of the tab.
     pub(super) fn fail(&mut self, at: usize, title: &'static str, error: TaskError, is_of_tab: bool) {

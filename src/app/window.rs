@@ -180,8 +180,9 @@ impl ApplicationHandler<UserEvent> for Shell {
                 self.repaint_at = Some(self.repaint_at.map_or(at, |earlier| earlier.min(at)));
             }
             UserEvent::Task(event) => {
-                self.app.handle(event);
-                self.request_redraw();
+                if self.app.handle(event) {
+                    self.request_redraw();
+                }
                 if self.app.take_attention() {
                     self.come_to_front();
                 }

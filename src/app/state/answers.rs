@@ -61,14 +61,16 @@ fn naming_note(modules: &[ModuleReport]) -> Option<String> {
 }
 
 impl App {
-    /// Handles an event of background work or of a dialog.
-    pub fn handle(&mut self, event: TaskEvent) {
+    /// Handles an event of background work or of a dialog. Returns whether the window has to be drawn again.
+    pub fn handle(&mut self, event: TaskEvent) -> bool {
         match event {
             TaskEvent::OfTab(id, event) => {
                 // Answers for a closed tab are dropped.
-                if let Some(at) = self.position_of(id) {
-                    self.handle_in_tab(at, *event);
-                }
+                let Some(at) = self.position_of(id) else { return false };
+                // Only the tab bar shows a hidden tab, and it renews the progress by a timer.
+                let before = (at != self.shown_tab).then(|| self.tab_titles_without_progress());
+                self.handle_in_tab(at, *event);
+                return before.is_none_or(|before| before != self.tab_titles_without_progress());
             }
             TaskEvent::Listed(folder, listing) => {
                 if let Some(open) = &mut self.dialogs.picker {
@@ -89,6 +91,7 @@ impl App {
             TaskEvent::FoundFonts => self.themed = false,
             TaskEvent::DesktopChanged(settings) => self.set_desktop(settings),
         }
+        true
     }
 
     fn handle_in_tab(&mut self, at: usize, event: TabEvent) {
