@@ -18,6 +18,9 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) struct Mapped {
     map: memmap2::Mmap,
     number: u64,
+    /// Bytes passed to [`Mapped::fetch`].
+    #[cfg(test)]
+    fetched: AtomicU64,
 }
 
 /// A map in use, for the message about a lost page.
@@ -49,7 +52,35 @@ impl Mapped {
         let (number, bytes) = (COUNT.fetch_add(1, Ordering::Relaxed), map.len() as u64);
         let live = LiveMap { number, path: path.into(), file: file_copy, bytes };
         LIVE.lock().unwrap_or_else(PoisonError::into_inner).push(live);
-        Ok(Self { map, number })
+        Ok(Self {
+            map,
+            number,
+            #[cfg(test)]
+            fetched: AtomicU64::default(),
+        })
+    }
+
+    /// Starts to read a part of the map from the disk. Without this, the first read of a page also reads what is around
+    /// it, up to the readahead of the disk, which may be megabytes.
+    pub(crate) fn fetch(&self, bytes: &[u8]) {
+        /// Linux reads no more than the readahead of the disk for one hint, 128 KiB by default.
+        const HINT_BYTES: usize = 128 << 10;
+        #[cfg(test)]
+        self.fetched.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        #[cfg(unix)]
+        for hint in bytes.chunks(HINT_BYTES) {
+            let offset = hint.as_ptr().addr().wrapping_sub(self.map.as_ptr().addr());
+            if offset.checked_add(hint.len()).is_some_and(|end| end <= self.map.len()) {
+                self.map.advise_range(memmap2::Advice::WillNeed, offset, hint.len()).ok(); // it is only slower without
+            }
+        }
+        #[cfg(not(unix))]
+        let _ = bytes; // other systems read ahead as they do
+    }
+
+    #[cfg(test)]
+    pub(crate) fn fetched(&self) -> u64 {
+        self.fetched.load(Ordering::Relaxed)
     }
 }
 

@@ -12,6 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::append::AppendFile;
 use super::lane::DetailRef;
 use super::verified::Verified;
+use crate::base::mapped::Mapped;
 
 /// Uncompressed bytes per block: enough for zstd to find repeats, and decompressed in about 100 µs for a tooltip.
 const BLOCK_BYTES: usize = 64 * 1024;
@@ -55,10 +56,13 @@ impl DetailBlock {
         file.get(start..start.checked_add(self.packed_bytes as usize)?)
     }
 
-    /// Returns whether the checksum of the compressed bytes matches.
-    #[must_use]
-    pub(crate) fn is_intact(&self, file: &[u8]) -> bool {
-        self.packed(file).is_some_and(|packed| xxh3_64(packed) == self.checksum)
+    /// Returns whether the checksum of a block's compressed bytes matches, unless that is known.
+    pub(super) fn is_intact(blocks: &[Self], block: usize, verified: &Verified, file: &Mapped) -> bool {
+        verified.is_intact(block, || {
+            let to_fetch = verified.parts_to_fetch(block).filter_map(|block| blocks.get(block)?.packed(file));
+            to_fetch.for_each(|packed| file.fetch(packed));
+            blocks[block].packed(file).is_some_and(|packed| xxh3_64(packed) == blocks[block].checksum)
+        })
     }
 }
 
@@ -179,7 +183,7 @@ impl DetailReader {
         reference: DetailRef,
         blocks: &[DetailBlock],
         verified: &Verified,
-        file: &[u8],
+        file: &Mapped,
     ) -> &[u8] {
         self.try_blob(reference, blocks, verified, file).unwrap_or(&[])
     }
@@ -189,14 +193,14 @@ impl DetailReader {
         reference: DetailRef,
         blocks: &[DetailBlock],
         verified: &Verified,
-        file: &[u8],
+        file: &Mapped,
     ) -> Option<&[u8]> {
         let position = reference.0.checked_sub(1)?;
         let index = blocks.partition_point(|block| block.stream_start <= position).checked_sub(1)?;
         let block = &blocks[index];
         if self.block != Some(index) {
             self.block = None;
-            if !verified.is_intact(index, || block.is_intact(file)) {
+            if !DetailBlock::is_intact(blocks, index, verified, file) {
                 return None;
             }
             let packed = block.packed(file)?;
@@ -217,7 +221,6 @@ mod tests {
 
     use super::*;
     use crate::base::disk::SystemDisk;
-    use crate::base::mapped::Mapped;
 
     #[test]
     fn blobs_of_any_size_come_back_in_any_order() {

@@ -68,6 +68,14 @@ pub(crate) struct SectionRecord {
     pub(crate) checksum: u64,
 }
 
+impl SectionRecord {
+    /// Returns the bytes of the section; `None` if the file is too short.
+    fn bytes<'a>(&self, file: &'a [u8]) -> Option<&'a [u8]> {
+        let start = usize::try_from(self.offset).ok()?;
+        file.get(start..start.checked_add(usize::try_from(self.bytes).ok()?)?)
+    }
+}
+
 /// The end of a store file.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
@@ -93,8 +101,10 @@ impl Trailer {
 
     /// Reads the trailer at the end of `file`; `None` if it is damaged or of another version.
     #[must_use]
-    pub(crate) fn from_file(file: &[u8]) -> Option<Self> {
+    pub(crate) fn from_file(file: &Mapped) -> Option<Self> {
         let start = file.len().checked_sub(size_of::<Self>())?;
+        file.fetch(&file[..MAGIC.len().min(start)]);
+        file.fetch(&file[start..]);
         let trailer: Self = bytemuck::pod_read_unaligned(&file[start..]);
         let whole = trailer.magic == MAGIC
             && trailer.version == VERSION
@@ -112,13 +122,16 @@ impl Trailer {
         (magic == MAGIC).then(|| u32::from_le_bytes(*version))
     }
 
+    /// Starts to read all sections from the disk.
+    pub(crate) fn fetch_sections(&self, file: &Mapped) {
+        self.sections.iter().filter_map(|section| section.bytes(file)).for_each(|bytes| file.fetch(bytes));
+    }
+
     /// Returns the bytes of a section if its checksum matches.
     #[must_use]
     pub(crate) fn section<'a>(&self, file: &'a [u8], section: Section) -> Option<&'a [u8]> {
         let record = self.sections[section as usize];
-        let start = usize::try_from(record.offset).ok()?;
-        let bytes = file.get(start..start.checked_add(usize::try_from(record.bytes).ok()?)?)?;
-        (xxh3_64(bytes) == record.checksum).then_some(bytes)
+        record.bytes(file).filter(|bytes| xxh3_64(bytes) == record.checksum)
     }
 
     fn sum(&self) -> u64 {

@@ -235,6 +235,12 @@ impl NodeRecord {
         let start = usize::try_from(self.offset).ok()?;
         map.get(start..start.checked_add(self.bytes as usize)?)
     }
+
+    /// Returns whether the checksum of its bytes in the map matches.
+    fn is_intact(&self, bytes: &[u8], map: &Mapped) -> bool {
+        map.fetch(bytes);
+        xxh3_64(bytes) == self.checksum
+    }
 }
 
 /// Calls `each` for the items of a node. Returns false if the bytes are invalid.
@@ -382,7 +388,7 @@ impl Ledger {
         let record = self.tree_index(node.tree).nodes[node.node];
         let bytes = record.bytes(map)?;
         let number = self.first_nodes[node.tree] + node.node;
-        self.verified.is_intact(number, || xxh3_64(bytes) == record.checksum).then_some(bytes)
+        self.verified.is_intact(number, || record.is_intact(bytes, map)).then_some(bytes)
     }
 
     /// Returns the track of a node's tree; `None` for all tracks of events.
@@ -413,7 +419,7 @@ impl Ledger {
     pub(crate) fn verify_all(&self, map: &Mapped) {
         for (tree, &first) in self.index.trees.iter().chain(&self.index.sketches).zip(&self.first_nodes) {
             for (number, record) in tree.nodes.iter().enumerate() {
-                let is_intact = || record.bytes(map).is_some_and(|bytes| xxh3_64(bytes) == record.checksum);
+                let is_intact = || record.bytes(map).is_some_and(|bytes| record.is_intact(bytes, map));
                 self.verified.is_intact(first + number, is_intact);
             }
         }

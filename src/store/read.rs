@@ -103,6 +103,7 @@ impl Store {
         let map = Mapped::from_store(file, path).map_err(|source| StoreError::Io { path: path.into(), source })?;
         let map = Arc::new(map);
         let trailer = Trailer::from_file(&map).ok_or_else(|| damaged("trailer"))?;
+        trailer.fetch_sections(&map);
         let section = |section, part| trailer.section(&map, section).ok_or_else(|| damaged(part));
         let details = section(Section::Details, "table of details")?;
         let details = details.chunks_exact(size_of::<DetailBlock>()).map(bytemuck::pod_read_unaligned).collect();
@@ -282,9 +283,10 @@ impl Store {
 
     /// Returns a block of details and its bytes; no bytes if they are damaged.
     pub(super) fn detail_block(&self, block: usize) -> Option<(DetailBlock, Option<&[u8]>)> {
-        let record = self.tables.details.get(block)?;
-        let is_intact = self.details.is_intact(block, || record.is_intact(&self.tables.map));
-        Some((*record, is_intact.then(|| record.packed(&self.tables.map)).flatten()))
+        let StoreTables { details, map, .. } = &self.tables;
+        let record = details.get(block)?;
+        let is_intact = DetailBlock::is_intact(details, block, &self.details, map);
+        Some((*record, is_intact.then(|| record.packed(map)).flatten()))
     }
 
     /// Returns the number of damaged parts found by reads. Damaged parts read as empty, so any answer may be
@@ -308,23 +310,33 @@ impl Store {
             self.extent(index);
         }
         self.ledgers().for_each(|ledger| ledger.verify_all(&self.tables.map));
-        for (index, block) in self.tables.details.iter().enumerate() {
-            self.details.is_intact(index, || block.is_intact(&self.tables.map));
+        for block in 0..self.tables.details.len() {
+            self.detail_block(block);
         }
         self.damaged()
     }
 
     /// Returns an extent by its row in the table; `None` if it is missing or damaged.
     fn extent(&self, extent: usize) -> Option<Extent<'_>> {
+        let bytes = self.extent_bytes(extent)?;
+        let is_intact = || {
+            let to_fetch = self.extents.parts_to_fetch(extent).filter_map(|extent| self.extent_bytes(extent));
+            to_fetch.for_each(|bytes| self.tables.map.fetch(bytes));
+            Extent::is_intact(bytes)
+        };
+        self.extents.is_intact(extent, is_intact).then(|| Extent::new(bytes))?
+    }
+
+    /// Returns the bytes of an extent, unchecked; `None` if it is missing.
+    fn extent_bytes(&self, extent: usize) -> Option<&[u8]> {
         let record = self.tables.extents.get(&self.tables.map, extent)?;
-        let bytes = if let Some(position) = record.offset.checked_sub(HELD_EXTENT) {
+        if let Some(position) = record.offset.checked_sub(HELD_EXTENT) {
             let words = self.tables.held_extents.get(usize::try_from(position).ok()?)?;
-            bytemuck::cast_slice::<u64, u8>(words).get(..record.bytes as usize).unwrap_or(&[])
+            bytemuck::cast_slice::<u64, u8>(words).get(..record.bytes as usize).or(Some(&[]))
         } else {
             let start = usize::try_from(record.offset).ok()?;
-            self.tables.map.get(start..start.checked_add(record.bytes as usize)?).unwrap_or(&[])
-        };
-        self.extents.is_intact(extent, || Extent::is_intact(bytes)).then(|| Extent::new(bytes))?
+            self.tables.map.get(start..start.checked_add(record.bytes as usize)?).or(Some(&[]))
+        }
     }
 }
 
@@ -420,3 +432,6 @@ impl<'a> Lane<'a> {
         self.record.overview.level(all.get(usize::try_from(self.record.overview_first).ok()?..)?, width_log2)
     }
 }
+
+#[cfg(test)]
+mod tests;

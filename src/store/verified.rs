@@ -3,11 +3,16 @@
 //!
 //! Lock-free: two threads may check the same part at once, with the same result.
 
+use std::iter;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 const UNKNOWN: u8 = 0;
 const INTACT: u8 = 1;
 const DAMAGED: u8 = 2;
+
+/// Parts that the disk reads ahead while parts are read in order: about a megabyte of rows. With eight, a cold sweep
+/// took a third longer than with the readahead of the system.
+const PARTS_AHEAD: usize = 32;
 
 /// The state of each part, in one byte.
 #[derive(Debug)]
@@ -40,6 +45,14 @@ impl Verified {
         }
     }
 
+    /// Iterates over the parts to fetch from the disk before `part` is checked: that part, and a later one while parts
+    /// are read in order.
+    pub(crate) fn parts_to_fetch(&self, part: usize) -> impl Iterator<Item = usize> + use<> {
+        let before = part.checked_sub(1).and_then(|before| self.parts.get(before));
+        let is_in_order = before.is_some_and(|state| state.load(Ordering::Relaxed) != UNKNOWN);
+        iter::once(part).chain(is_in_order.then_some(part + PARTS_AHEAD))
+    }
+
     /// Number of parts found damaged.
     #[must_use]
     pub(crate) fn damaged(&self) -> u64 {
@@ -50,6 +63,18 @@ impl Verified {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_are_fetched_ahead_only_where_they_are_read_in_order() {
+        let verified = Verified::new(20);
+        let fetched = |part| {
+            let parts: Vec<usize> = verified.parts_to_fetch(part).collect();
+            verified.is_intact(part, || true);
+            parts
+        };
+        assert_eq!([fetched(0), fetched(1), fetched(5)], [vec![0], vec![1, 33], vec![5]]);
+        assert_eq!([fetched(6), fetched(4), fetched(2)], [vec![6, 38], vec![4], vec![2, 34]]);
+    }
 
     #[test]
     fn each_part_is_checked_once_and_counted_once() {
