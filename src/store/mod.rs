@@ -56,6 +56,8 @@ pub(crate) use block::Row;
 pub(crate) use details::DetailPositions;
 pub(crate) use format::{LoadStats, Meta, Summary};
 pub(crate) use lane::{DetailRef, LaneIdx, LaneInfo, LaneKind, RowIdx, Span};
+#[cfg(test)]
+pub(crate) use path_bands::SWEPT_ROWS;
 pub(crate) use read::{Lane, Store, StoreError};
 pub(crate) use writer::{StoreWriter, next_lane};
 

@@ -29,6 +29,19 @@ const LEAVES_PER_THREAD: usize = 4;
 
 pub(super) type Sums = Vec<(PathIdx, PathSums)>;
 
+#[cfg(test)]
+thread_local! {
+    /// Number of rows that the bands of this thread have swept.
+    pub(crate) static SWEPT_ROWS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+/// Reports the rows of a band to tests.
+fn count_rows(sweep: &PathSweep<'_, EveryRow>) {
+    #[cfg(test)]
+    SWEPT_ROWS.set(SWEPT_ROWS.get() + sweep.rows());
+    _ = sweep;
+}
+
 /// A track of events with spans.
 pub(super) struct TrackPaths {
     pub(super) track: TrackIdx,
@@ -47,7 +60,7 @@ pub(super) struct BandPaths {
     pub(super) paths: Vec<PathRow>,
     /// Slices with sums, in order.
     pub(super) slices: Vec<(usize, Sums)>,
-    /// Whether there are more paths than fit in memory.
+    /// Whether there are more paths than wanted, or than fit in memory.
     pub(super) is_too_many: bool,
 }
 
@@ -67,8 +80,7 @@ pub(super) fn tracks_of(store: &Store) -> Vec<TrackPaths> {
 /// Returns which of `tracks` get their own tree: those with spans for two leaves. A single track gets none, since it
 /// would equal the tree of all tracks.
 pub(super) fn have_trees(store: &Store, tracks: &[TrackPaths], leaf_rows: u64) -> Vec<bool> {
-    let rows = |track: &TrackPaths| track.lanes.clone().map(|lane| store.lane(LaneIdx(lane)).rows()).sum::<u64>();
-    tracks.iter().map(|track| tracks.len() > 1 && rows(track) >= 2 * leaf_rows.max(1)).collect()
+    tracks.iter().map(|track| tracks.len() > 1 && track.all_rows(store) >= 2 * leaf_rows.max(1)).collect()
 }
 
 /// Division of the budget into quarters.
@@ -114,13 +126,19 @@ impl PathMemoryPlan {
 }
 
 impl TrackPaths {
-    /// Adds up the slices of a band; `None` if they are empty.
+    /// Counts its spans.
+    pub(super) fn all_rows(&self, store: &Store) -> u64 {
+        self.lanes.clone().map(|lane| store.lane(LaneIdx(lane)).rows()).sum()
+    }
+
+    /// Adds up the slices of a band; `None` if they are empty. Gives up at more than `paths_max` paths with the root.
     pub(super) fn sweep(
         &self,
         store: &Store,
         bounds_ns: &[i64],
         band: &[usize],
         tables: &PathTables,
+        paths_max: usize,
     ) -> Option<BandPaths> {
         let (&first, &last) = (band.first()?, band.last()?);
         let is_last = last + 2 == bounds_ns.len();
@@ -133,8 +151,10 @@ impl TrackPaths {
             let mut slices = Vec::new();
             for &slice in band {
                 // The last slice includes rows that start exactly at the end.
-                sweep.sum_to(if slice + 2 == bounds_ns.len() { i64::MAX } else { bounds_ns[slice + 1] }, sums);
-                if sums.folded() > 0 {
+                let to_ns = if slice + 2 == bounds_ns.len() { i64::MAX } else { bounds_ns[slice + 1] };
+                sweep.sum_few_to(to_ns, paths_max, sums);
+                if sums.folded() > 0 || sums.paths().len() > paths_max {
+                    count_rows(&sweep);
                     return BandPaths { paths: Vec::new(), slices: Vec::new(), is_too_many: true };
                 }
                 let sums = sums.drain();
@@ -142,6 +162,7 @@ impl TrackPaths {
                     slices.push((slice, sums));
                 }
             }
+            count_rows(&sweep);
             BandPaths { paths: sums.paths().to_vec(), slices, is_too_many: false }
         }))
     }

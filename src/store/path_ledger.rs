@@ -58,6 +58,13 @@ impl Default for PathShape {
     }
 }
 
+impl PathShape {
+    /// Returns how many paths a track of so many spans may add.
+    pub(super) fn paths_max_of(&self, rows: u64) -> u64 {
+        self.track_paths + rows / self.rows_per_path.max(1)
+    }
+}
+
 /// The tables of a path ledger; its nodes are in the body of the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PathLedgerIndex {

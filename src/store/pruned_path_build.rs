@@ -136,7 +136,8 @@ impl PrunedPathBuild<'_> {
     }
 
     fn sweep_tracks(&self, tracks: &[PrunedTrack], band: &[usize], tables: &PathTables) -> Vec<SweptTrack> {
-        let sweep = |track: &PrunedTrack| match track.paths.sweep(self.store, self.bounds_ns, band, tables) {
+        let paths_of = |track: &PrunedTrack| track.paths.sweep(self.store, self.bounds_ns, band, tables, usize::MAX);
+        let sweep = |track: &PrunedTrack| match paths_of(track) {
             None => SweptTrack::Empty,
             Some(paths) => checked(paths).map_or(SweptTrack::Rejected, SweptTrack::Paths),
         };

@@ -6,6 +6,7 @@
 //! single tracks do not fit, their trees are dropped.
 
 use std::io;
+use std::ops::Range;
 
 use rayon::prelude::*;
 
@@ -36,6 +37,8 @@ struct WholeTrack {
     tree: Option<Box<BoundedTree<Sums>>>,
     /// Paths that no earlier track had, in all bands.
     new_paths: u64,
+    /// More paths than these in the first band, with the root, are too many whatever the earlier tracks have.
+    first_paths_max: usize,
 }
 
 /// Builds the ledger of whole histograms over the slices between `bounds_ns`.
@@ -61,17 +64,21 @@ pub(super) fn build(
         if context.cancel.is_cancelled() {
             return Ok(WholePaths::None);
         }
-        let swept: Vec<Option<BandPaths>> = tracks
-            .par_iter()
-            .with_max_len(TRACKS_PER_TASK)
-            .map(|track| track.paths.sweep(store, bounds_ns, band, &tables))
-            .collect();
         let mut sums: Vec<Sums> = band.iter().map(|_| Sums::new()).collect();
-        for (track, swept) in tracks.iter_mut().zip(swept) {
-            if let Some(swept) = swept
-                && !add_band(track, swept, band, &mut paths, &mut sums, shape)?
-            {
-                return Ok(WholePaths::TooMany);
+        let is_first = band[0] == 0;
+        let sweep = |track: &WholeTrack| {
+            let paths_max = if is_first { track.first_paths_max } else { usize::MAX };
+            track.paths.sweep(store, bounds_ns, band, &tables, paths_max)
+        };
+        for group in track_groups(tracks.len(), is_first) {
+            let group = &mut tracks[group];
+            let swept: Vec<_> = group.par_iter().with_max_len(TRACKS_PER_TASK).map(sweep).collect();
+            for (track, swept) in group.iter_mut().zip(swept) {
+                if let Some(swept) = swept
+                    && !add_band(track, swept, band, &mut paths, &mut sums, shape)?
+                {
+                    return Ok(WholePaths::TooMany);
+                }
             }
         }
         for (&slice, mut sums) in band.iter().zip(sums) {
@@ -98,14 +105,28 @@ pub(super) fn build(
     Ok(WholePaths::Built(PathLedgerIndex { paths: paths.into_rows(), swept_from: Vec::new(), trees }))
 }
 
+/// Iterates over the groups of tracks that are swept at once. Those of the first band grow from one track per thread,
+/// because a trace with too many paths mostly has them on every track.
+fn track_groups(tracks: usize, is_first_band: bool) -> impl Iterator<Item = Range<usize>> {
+    let first = if is_first_band { rayon::current_num_threads() } else { tracks };
+    let mut end = 0;
+    std::iter::from_fn(move || {
+        let start = end;
+        end = tracks.min(first.max(4 * start));
+        (start < end).then_some(start..end)
+    })
+}
+
 fn whole_tracks(store: &Store, shape: &PathShape) -> Vec<WholeTrack> {
     let tracks = tracks_of(store);
     let have_trees = have_trees(store, &tracks, shape.leaf_rows);
     let tree = |track| BoundedTree::new(Some(track), shape.fan_out, shape.leaf_rows, shape.kilorow_bytes);
-    let whole = |(paths, has_tree): (TrackPaths, bool)| WholeTrack {
-        tree: has_tree.then(|| Box::new(tree(paths.track))),
-        paths,
-        new_paths: 0,
+    let mut first_paths_max = 1_usize;
+    let whole = |(paths, has_tree): (TrackPaths, bool)| {
+        let paths_max = shape.paths_max_of(paths.all_rows(store));
+        first_paths_max = first_paths_max.saturating_add(usize::try_from(paths_max).unwrap_or(usize::MAX));
+        let tree = has_tree.then(|| Box::new(tree(paths.track)));
+        WholeTrack { tree, paths, new_paths: 0, first_paths_max }
     };
     tracks.into_iter().zip(have_trees).map(whole).collect()
 }
@@ -142,7 +163,7 @@ fn add_band(
         }
         sums[slice - slices[0]].extend(path_sums);
     }
-    Ok(track.new_paths <= shape.track_paths + track.paths.rows / shape.rows_per_path.max(1))
+    Ok(track.new_paths <= shape.paths_max_of(track.paths.rows))
 }
 
 /// Sorts sums by path, and merges equal paths.

@@ -141,6 +141,11 @@ impl<'a, F: BlockFilter> PathSweep<'a, F> {
 
     /// Sums the range from the last end to `to_ns`; `i64::MAX` means no end.
     pub(crate) fn sum_to(&mut self, to_ns: i64, sums: &mut PathSumTable) {
+        self.sum_few_to(to_ns, usize::MAX, sums);
+    }
+
+    /// Does the same, but gives up at more than `paths_max` paths with the root.
+    pub(crate) fn sum_few_to(&mut self, to_ns: i64, paths_max: usize, sums: &mut PathSumTable) {
         let from_ns = self.at_ns;
         for lane in 0..self.open.len() {
             let open = self.open[lane];
@@ -149,7 +154,7 @@ impl<'a, F: BlockFilter> PathSweep<'a, F> {
             }
         }
         while let Some((start_ns, lane)) = self.next.first() {
-            if start_ns >= to_ns && to_ns < i64::MAX {
+            if start_ns >= to_ns && to_ns < i64::MAX || sums.paths().len() > paths_max {
                 break;
             }
             let rows = &mut self.lanes[lane as usize];

@@ -1,10 +1,14 @@
 //! Call paths from pruned histograms: bars within the reported bound, exact totals, and the exact answer afterwards.
 
+use std::collections::BTreeSet;
+
 use super::super::spans::add_up;
 use super::*;
 use crate::query::flame::{FlameNodeIdx, FlamePicture, FlameShape, FlameView};
 use crate::query::ledger_traces::calls;
+use crate::query::ledger_traces::is_failed;
 use crate::query::plan::PlanSource;
+use crate::store::SWEPT_ROWS;
 use crate::store::path_ledger::PathLedger;
 use crate::store::pruned_paths::OTHERS;
 
@@ -278,4 +282,52 @@ fn a_single_track_has_nodes_where_its_paths_hardly_repeat_in_the_slices_of_all_t
         assert!(found.work.nodes > 0 && found.work.rows <= rows / 4, "track {track}: {:?} of {rows}", found.work);
     }
     assert_pruned(&snapshot, &spans, &shape, "single tracks");
+}
+
+/// Returns whether no track has more paths that are new on it than its spans allow. A failed name is another.
+fn has_few_paths(spans: &[TraceSpan], shape: &PathShape) -> bool {
+    let naive = naive_paths(spans);
+    let path_of = |mut number: usize| {
+        let mut path = Vec::new();
+        loop {
+            path.push((spans[number].name, is_failed(&spans[number])));
+            let Some(around) = naive[number].1 else { return path };
+            number = around;
+        }
+    };
+    let mut paths = BTreeSet::new();
+    let tracks: BTreeSet<u32> = spans.iter().map(|span| span.track).collect();
+    tracks.into_iter().all(|track| {
+        let before = paths.len();
+        let of_track: Vec<usize> = (0..spans.len()).filter(|&number| spans[number].track == track).collect();
+        paths.extend(of_track.iter().map(|&number| path_of(number)));
+        (paths.len() - before) as u64 <= shape.track_paths + of_track.len() as u64 / shape.rows_per_path
+    })
+}
+
+#[test]
+fn paths_are_whole_unless_a_track_adds_too_many_and_then_the_first_sweep_ends_early() {
+    let limits = [(0, 1), (0, 2), (0, 3), (40, 4), (100, 8), (1000, 64), (0, u64::MAX)];
+    let all_swept = || {
+        let mut pruned = 0;
+        for (seed, (track_paths, rows_per_path)) in (1..7).flat_map(|seed| limits.map(|limit| (seed, limit))) {
+            let spans = calls(1 + seed as u32 % 4, 40, 5, 12, seed, 0);
+            let shape = PathShape { slice_rows: 1 << 20, track_paths, rows_per_path, ..SMALL };
+            let before = SWEPT_ROWS.get();
+            let (_file, snapshot) = store_of_paths(&spans, Some(shape), 1 << 24);
+            let again = SWEPT_ROWS.get() - before - spans.len() as u64;
+            let is_whole = snapshot.store().path_ledger().is_some_and(|ledger| !ledger.is_pruned());
+            assert_eq!(is_whole, has_few_paths(&spans, &shape), "seed {seed}, {track_paths}, {rows_per_path}");
+            if is_whole {
+                assert_eq!(again, 0);
+            } else {
+                pruned += 1;
+            }
+            if rows_per_path == u64::MAX {
+                assert_eq!(again, 1, "the first path is one too many");
+            }
+        }
+        assert!((12..40).contains(&pruned), "{pruned} of 42");
+    };
+    rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap().install(all_swept);
 }
