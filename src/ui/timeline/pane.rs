@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use egui::{Align2, Color32, FontId, Rangef, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
+use egui::{Align2, Rangef, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
 
 use super::layout::as_f32;
 use super::layout::band;
-use super::span_names::{SpanName, span_names};
+use super::span_names::{NameGalleys, SpanName, span_names};
 use super::thread_rows::continues_thread;
 use crate::frame::summary_strip::{self, Lighting, StripColors, SummaryBand};
 use crate::frame::{self, FrameOptions, TimelineFrame};
@@ -25,7 +25,7 @@ use crate::tiles::loader::LoaderPool;
 use crate::tiles::summaries::TrackSummaries;
 use crate::tiles::{TileOwner, TileSource};
 use crate::ui::selected_scope::TimeRange;
-use crate::ui::theme::{LABEL_POINTS, Theme, color32};
+use crate::ui::theme::{Theme, color32};
 
 /// The rows of one canvas, with their tiles and the last frame.
 pub(super) struct Pane {
@@ -52,6 +52,7 @@ struct PaintedFrame {
     rects: Rects,
     /// The names on spans, shortened to fit.
     labels: Vec<SpanName>,
+    galleys: NameGalleys,
     /// The frame with some rows shifted, during a drag of their file.
     shifted: Option<(Rects, Vec<SpanName>)>,
     scale: f32,
@@ -137,7 +138,8 @@ impl Pane {
         options: FrameOptions<'_>,
         deadline: Instant,
     ) -> bool {
-        if self.drawn.as_ref().is_some_and(|drawn| drawn.view == *view && drawn.frame.pending == 0) {
+        if let Some(drawn) = self.drawn.as_mut().filter(|drawn| drawn.view == *view && drawn.frame.pending == 0) {
+            drawn.galleys.lay_out(ui, &drawn.labels);
             return false;
         }
         let mut owners = frame::lanes_in_view(&self.layout, view);
@@ -151,8 +153,10 @@ impl Pane {
         let size_px = [view.width_px() as f32, view.height_px() as f32];
         let rects = Rects::new(&frame.rects, size_px, options.scale, self.layer);
         let labels = span_names(ui, &frame, snapshot, options.scale);
-        let is_late = frame.pending > 0;
-        self.drawn = Some(PaintedFrame { view: *view, frame, rects, labels, shifted: None, scale: options.scale });
+        let mut galleys = NameGalleys::default();
+        galleys.lay_out(ui, &labels);
+        let (is_late, scale) = (frame.pending > 0, options.scale);
+        self.drawn = Some(PaintedFrame { view: *view, frame, rects, labels, galleys, shifted: None, scale });
         is_late
     }
 
@@ -346,11 +350,8 @@ impl ShownPane<'_> {
         });
         let Some(drawn) = &self.pane.drawn else { return };
         let labels = drawn.shifted.as_ref().map_or(&drawn.labels, |(_, labels)| labels);
-        let font = FontId::proportional(LABEL_POINTS);
-        for label in labels {
+        for (label, galley) in labels.iter().zip(drawn.galleys.all()) {
             let at = self.canvas.min + vec2(label.x, label.y) / self.scale;
-            let painter = ui.painter();
-            let galley = painter.layout_no_wrap(label.text.clone(), font.clone(), Color32::PLACEHOLDER);
             let rect = Align2::LEFT_CENTER.anchor_size(at, galley.size());
             let is_in_tracks = has_track(label.track);
             // A name may extend beyond the time of the scope.
@@ -359,7 +360,7 @@ impl ShownPane<'_> {
                     let color = if is_in_scope { label.color } else { palette.veiled_text(label.fill, label.color) };
                     let color = color32(color);
                     let clip = Rect::from_x_y_ranges(part, self.canvas.y_range()).intersect(self.canvas);
-                    ui.painter_at(clip).galley(rect.min, Arc::clone(&galley), color);
+                    ui.painter_at(clip).galley(rect.min, Arc::clone(galley), color);
                 }
             }
         }

@@ -1,6 +1,8 @@
 //! The names on spans, shortened to fit. They are laid out once per frame and painted as often as it is shown.
 
-use egui::{FontId, Ui};
+use std::sync::Arc;
+
+use egui::{Color32, FontId, Galley, Ui};
 
 use crate::frame::TimelineFrame;
 use crate::model::TrackIdx;
@@ -23,6 +25,38 @@ pub(super) struct SpanName {
     pub(crate) color: Rgba,
     /// The colour of the span.
     pub(crate) fill: Rgba,
+}
+
+/// The names of a frame as glyphs, which are painted as often as the frame.
+#[derive(Default)]
+pub(super) struct NameGalleys {
+    galleys: Vec<Arc<Galley>>,
+    /// The galley of [`PROBE`] that the fonts had then.
+    probe: Option<Arc<Galley>>,
+}
+
+/// A text that each frame looks up.
+const PROBE: &str = "names";
+
+impl NameGalleys {
+    /// Lays out the names of a frame, unless their glyphs are still in the texture of the fonts.
+    pub(super) fn lay_out(&mut self, ui: &Ui, names: &[SpanName]) {
+        let font = FontId::proportional(LABEL_POINTS);
+        ui.fonts_mut(|fonts| {
+            let mut lay_out = |text: &str| fonts.layout_no_wrap(text.to_owned(), font.clone(), Color32::PLACEHOLDER);
+            // The fonts drop all galleys with their texture, so they have another one for this text then.
+            let probe = lay_out(PROBE);
+            if self.probe.as_ref().is_none_or(|before| !Arc::ptr_eq(before, &probe)) {
+                self.galleys = names.iter().map(|name| lay_out(&name.text)).collect();
+                self.probe = Some(probe);
+            }
+        });
+    }
+
+    /// Returns the galley of each name, in their order.
+    pub(super) fn all(&self) -> &[Arc<Galley>] {
+        &self.galleys
+    }
 }
 
 /// Lays out the names on spans, each with its duration if there is space, shortened if there is not.
@@ -56,4 +90,39 @@ pub(super) fn span_names(ui: &Ui, frame: &TimelineFrame, snapshot: &Snapshot, sc
         }
         texts
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_of_an_unchanged_frame_are_laid_out_once_until_the_scale_changes() {
+        let context = egui::Context::default();
+        let name = |text: &str| SpanName {
+            x: 0.0,
+            y: 0.0,
+            text: text.to_owned(),
+            track: TrackIdx(0),
+            color: Rgba::default(),
+            fill: Rgba::default(),
+        };
+        let (names, mut galleys) = ([name("alpha"), name("omega")], NameGalleys::default());
+        let mut frame = || {
+            let output = context.run_ui(egui::RawInput::default(), |ui| galleys.lay_out(ui, &names));
+            output.drop_without_applying_deltas();
+            assert_eq!(galleys.all().iter().map(|galley| galley.text()).collect::<Vec<_>>(), ["alpha", "omega"]);
+            // The probe is no name.
+            (Arc::clone(&galleys.all()[0]), context.fonts(|fonts| fonts.num_galleys_in_cache() - 1))
+        };
+        let (first, laid_out) = frame();
+        frame();
+        let (third, looked_up) = frame();
+        assert_eq!((laid_out, looked_up), (2, 0));
+        assert!(Arc::ptr_eq(&first, &third));
+        context.set_pixels_per_point(2.0);
+        frame();
+        let (larger, _) = frame();
+        assert_eq!(larger.pixels_per_point, 2.0);
+    }
 }
