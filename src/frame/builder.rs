@@ -301,19 +301,20 @@ impl Drawing<'_> {
             if shown != full {
                 continue;
             }
-            parts.labels.extend(self.label(view, run, (shown, shown.text_on())));
+            parts.labels.extend(self.label(view, run, shown, || shown.text_on()));
         }
     }
 
-    /// Returns the name of a run, if there is room for it, in a colour for its fill.
-    fn label(&self, view: &Viewport, run: &ColumnRun, (fill, color): (Rgba, Rgba)) -> Option<Label> {
+    /// Returns the name of a run, if there is room for it, in a colour for its fill. Few runs have room, and a colour
+    /// takes longer than all else of a run.
+    fn label(&self, view: &Viewport, run: &ColumnRun, fill: Rgba, text_color: impl FnOnce() -> Rgba) -> Option<Label> {
         /// Space between a span's edge and its name.
         const LABEL_PADDING: f32 = 4.0;
         let (x0, x1) = labels::text_room(view, run, f64::from(LABEL_PADDING * self.options.scale))?;
         let y = f32::midpoint(self.lane.y0, self.lane.y1);
         #[expect(clippy::cast_possible_truncation, reason = "pixels on the canvas are exact in an f32")]
         let (x0, x1) = (x0 as f32, x1 as f32);
-        let (name, track, dur_ns) = (run.name, self.track, Some(run.dur_ns));
+        let (name, track, dur_ns, color) = (run.name, self.track, Some(run.dur_ns), text_color());
         Some(Label { x0, x1, y, name, track, dur_ns, is_unfinished: run.unfinished, color, fill })
     }
 
@@ -329,11 +330,11 @@ impl Drawing<'_> {
         let Colored { full, shown } = self.color_of(&run);
         let pale = shown.with_opacity(shown.0[3].min(OPEN_END_OPACITY));
         parts.rects.push(rect(&run, self.lane.y0, self.lane.y1, pale));
-        let is_named = last.is_some_and(|last| last.row == row && self.label(view, last, (full, full)).is_some());
+        let is_named = last.is_some_and(|last| last.row == row && self.label(view, last, full, || full).is_some());
         if shown == full && !is_named {
             // The fill lets most of the background through, so only text for the background is readable on it.
             let color = self.options.palette.canvas_text();
-            parts.labels.extend(self.label(view, &run, (pale, color)).map(|label| Label { dur_ns: None, ..label }));
+            parts.labels.extend(self.label(view, &run, pale, || color).map(|label| Label { dur_ns: None, ..label }));
         }
     }
 
