@@ -144,7 +144,7 @@ impl<'a, F: BlockFilter> PathSweep<'a, F> {
         self.sum_few_to(to_ns, usize::MAX, sums);
     }
 
-    /// Does the same, but gives up at more than `paths_max` paths with the root.
+    /// Like [`Self::sum_to`], but gives up at more than `paths_max` paths with the root.
     pub(crate) fn sum_few_to(&mut self, to_ns: i64, paths_max: usize, sums: &mut PathSumTable) {
         let from_ns = self.at_ns;
         for lane in 0..self.open.len() {

@@ -134,7 +134,7 @@ impl SpanCalls {
                 commands.push(Command::Panel(PanelCommand::StopQuery(Panel::Statistics)));
             }
         } else if self.asked.stopped().is_some() {
-            let stopped = if self.is_exact { "stopped: small paths are others" } else { "stopped: not counted" };
+            let stopped = if self.is_exact { "stopped: small paths are merged" } else { "stopped: not counted" };
             show_unanswered(ui, &mut self.asked, (stopped, "Count all"), theme);
         } else if self.order_error.is_some() {
             show_stopped(ui, "", self.order_error.as_deref(), theme);
