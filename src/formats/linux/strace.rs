@@ -20,7 +20,7 @@ use self::line::{
     CallRest, StackLine, StraceClock, StraceEvent, StraceRecord, attached_process, is_dump_line, is_of_table, number,
     stack_line, tracer_message,
 };
-use self::threads::{LineThreads, MAIN_TID};
+use self::threads::{CreatedThread, LineThreads, MAIN_TID};
 use self::unfinished::{CutCall, UnfinishedCall};
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
@@ -313,7 +313,9 @@ impl Strace {
             // The last component of the first quoted path.
             let path = call.args.split(|&byte| byte == b'"').nth(1).unwrap_or_default();
             let program = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
-            self.threads.name(call.end_tid, program, batch, call.pos);
+            self.threads.start_program(call.end_tid, program, batch, call.pos);
+        } else if let Some(created) = CreatedThread::from_call(call.name, call.args, call.result) {
+            self.threads.create(call.end_tid, created, batch, call.pos);
         }
     }
 

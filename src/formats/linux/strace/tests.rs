@@ -35,9 +35,14 @@ fn every_call_of_a_real_capture_is_there_with_its_time() {
     assert_eq!(reading.losses.count(Loss::UnmatchedBegin), reading.losses.total(), "{:?}", reading.lost());
     let spans = reading.events.iter().filter(|event| event.kind == EventKind::Complete).count();
     assert_eq!(spans, text.matches("<unfinished").count());
-    let told: Vec<_> = reading.metadata.iter().collect();
-    let [Metadata::Utc { offset_ns: 0 }, Metadata::ThreadName { name, .. }] = told[..] else { panic!("{told:?}") };
+    let node: Id = Id::Number(8272);
+    let Some([Metadata::Utc { offset_ns: 0 }, Metadata::ThreadName { name, .. }]) = reading.metadata.first_chunk()
+    else {
+        panic!("{:?}", reading.metadata);
+    };
     assert_eq!(&**name, "node");
+    assert!(reading.metadata.contains(&Metadata::ProcessName { pid: node.clone(), name: "node".into() }));
+    assert!(reading.events.iter().all(|event| event.track.pid == node), "its threads are of one process");
 }
 
 #[test]

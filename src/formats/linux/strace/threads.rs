@@ -28,6 +28,10 @@ pub(super) struct LineThreads {
     running: FxHashSet<i64>,
     /// Last known name of each thread.
     names: FxHashMap<i64, TaskName>,
+    /// Threads that have started a program, so that their ids are those of their processes.
+    leaders: FxHashSet<i64>,
+    /// The processes of threads, as far as they are known.
+    processes: FxHashMap<i64, i64>,
 }
 
 impl LineThreads {
@@ -92,9 +96,56 @@ impl LineThreads {
         self.running.remove(&tid);
     }
 
-    /// Returns the key of a thread's track; `strace` does not record its process.
+    /// Returns the key of a thread's track, in its process if that is known.
     pub(super) fn key(&self, tid: i64) -> TrackKey {
-        thread(if tid == MAIN_TID { self.main_track_tid } else { tid })
+        let pid = self.processes.get(&tid).map_or(Id::None, |&pid| Id::Number(pid));
+        TrackKey::thread(pid, Id::Number(self.track_tid(tid)))
+    }
+
+    fn track_tid(&self, tid: i64) -> i64 {
+        if tid == MAIN_TID { self.main_track_tid } else { tid }
+    }
+
+    /// Reads that a thread has started a program, which makes it the first thread of its process.
+    pub(super) fn start_program(&mut self, tid: i64, program: &[u8], batch: &mut BatchBuilder, pos: SourcePos) {
+        if self.leaders.len() < THREADS_MAX {
+            self.leaders.insert(tid);
+        }
+        self.name(tid, program, batch, pos);
+    }
+
+    /// Reads that `maker` has created a thread, of its process or of a new one.
+    pub(super) fn create(&mut self, maker: i64, created: CreatedThread, batch: &mut BatchBuilder, pos: SourcePos) {
+        let maker_id = if maker == MAIN_TID { self.main_id } else { Some(maker) };
+        if let Some(id) = maker_id.filter(|_| self.leaders.contains(&maker)) {
+            self.set_process(maker, id, batch, pos);
+        }
+        let child = self.tid_of(created.id);
+        let process = if created.is_in_process { self.processes.get(&maker).copied() } else { Some(created.id) };
+        if let Some(pid) = process {
+            self.set_process(child, pid, batch, pos);
+        }
+    }
+
+    /// Moves a thread and its track to a process, unless it has one.
+    fn set_process(&mut self, tid: i64, pid: i64, batch: &mut BatchBuilder, pos: SourcePos) {
+        if self.processes.len() >= THREADS_MAX || self.processes.contains_key(&tid) {
+            return;
+        }
+        self.processes.insert(tid, pid);
+        batch.move_thread(Id::Number(self.track_tid(tid)), Id::None, Id::Number(pid));
+        if let Some(name) = self.names.get(&tid).cloned() {
+            self.push_process_name(tid, &name, batch, pos);
+        }
+    }
+
+    /// Names a process after its first thread.
+    fn push_process_name(&self, tid: i64, name: &[u8], batch: &mut BatchBuilder, pos: SourcePos) {
+        let is_first = |pid: i64| tid == self.tid_of(pid);
+        if let Some(&pid) = self.processes.get(&tid).filter(|&&pid| is_first(pid)) {
+            let name = label(name, pos, batch.losses());
+            batch.add_metadata(Metadata::ProcessName { pid: Id::Number(pid), name });
+        }
     }
 
     /// Names a thread, unless the name is empty or known.
@@ -103,6 +154,7 @@ impl LineThreads {
         if !name.is_empty() && self.names.get(&tid).is_none_or(|earlier_name| **earlier_name != *short) {
             self.names.insert(tid, short.into());
             self.push_name(tid, name, batch, pos);
+            self.push_process_name(tid, name, batch, pos);
         }
     }
 
@@ -112,7 +164,8 @@ impl LineThreads {
         if let Some(id) = self.main_id.filter(|&id| tid == MAIN_TID && self.main_track_tid != id) {
             name = format!("{name} ({id})").into();
         }
-        batch.add_metadata(Metadata::ThreadName { pid: Id::None, tid: self.key(tid).tid, name });
+        let TrackKey { pid, tid, .. } = self.key(tid);
+        batch.add_metadata(Metadata::ThreadName { pid, tid, name });
     }
 
     fn add_child(&mut self, id: i64) {
@@ -145,8 +198,23 @@ impl LineThreads {
     }
 }
 
-fn thread(tid: i64) -> TrackKey {
-    TrackKey::thread(Id::None, Id::Number(tid))
+/// A thread that a call has created.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CreatedThread {
+    id: i64,
+    /// Whether it belongs to the process of its maker.
+    is_in_process: bool,
+}
+
+impl CreatedThread {
+    /// Returns the thread that a complete call has created; `None` for other calls and without the flags of `clone`.
+    pub(super) fn from_call(name: &[u8], args: &[u8], result: Option<&[u8]>) -> Option<Self> {
+        let id = is_fork(name).then(|| new_id(result?))??;
+        let has_flag = |flag: &[u8]| memchr::memmem::find(args, flag).is_some();
+        let is_process = !name.starts_with(b"clone");
+        (is_process || has_flag(b"flags="))
+            .then(|| Self { id, is_in_process: !is_process && has_flag(b"CLONE_THREAD") })
+    }
 }
 
 fn is_fork(name: &[u8]) -> bool {
@@ -157,8 +225,13 @@ fn is_fork(name: &[u8]) -> bool {
 fn created_thread(what: StraceEvent<'_>) -> Option<i64> {
     match what {
         StraceEvent::Call { name, result, .. } | StraceEvent::Resumed { name, result, .. } if is_fork(name) => {
-            number(split_word(result).0).filter(|&id| id > 0)
+            new_id(result)
         }
         _ => None,
     }
+}
+
+/// Returns the id of a new thread from the result of a call; `None` in that thread, and after a failure.
+fn new_id(result: &[u8]) -> Option<i64> {
+    number(split_word(result).0).filter(|&id| id > 0)
 }

@@ -126,3 +126,51 @@ fn the_thread_of_a_file_per_thread_is_the_number_at_the_end_of_its_name() {
     let with_ids: String = text.lines().flat_map(|line| ["7 ", line, "\n"]).collect();
     assert_eq!(threads_of(&read_as("trace.2026", &with_ids), "brk"), [Id::Number(7)]);
 }
+
+#[test]
+fn threads_and_processes_that_calls_create_are_told_apart_by_the_flags() {
+    let thread_flags = "CLONE_VM|CLONE_SIGHAND|CLONE_THREAD|CLONE_SYSVSEM";
+    let lines = [
+        r#"100 1.000100 execve("/bin/sh", ["sh", "-c", "ls"], 0x7ffe /* 5 vars */) = 0 <0.000300>"#.to_owned(),
+        "100 1.001000 clone(child_stack=NULL, flags=CLONE_CHILD_SETTID|SIGCHLD, child_tidptr=0x7f) = 101 <0.0002>"
+            .into(),
+        r#"101 1.001300 execve("/bin/ls", ["ls"], 0x7ffe /* 5 vars */) = 0 <0.000300>"#.into(),
+        format!("101 1.002000 clone3({{flags={thread_flags}, child_tid=0x7}}, 88 <unfinished ...>"),
+        // The line of the thread is before the end of the call that has created it.
+        "102 1.002100 write(1, \"x\", 1) = 1 <0.000010>".into(),
+        "101 1.002200 <... clone3 resumed>) = 102 <0.000200>".into(),
+        "102 1.002300 write(1, \"x\", 1) = 1 <0.000010>".into(),
+        "100 1.003000 vfork( <unfinished ...>".into(),
+        r#"103 1.003100 execve("/bin/cat", ["cat"], 0x7ffe /* 5 vars */) = 0 <0.000300>"#.into(),
+        "100 1.003200 <... vfork resumed>) = 103 <0.000200>".into(),
+        "103 1.003300 read(0, \"\", 1) = 0 <0.000010>".into(),
+        // Without flags, it may be either.
+        "100 1.004000 clone(...) = 104 <0.0002>".into(),
+        "104 1.004100 close(1) = 0 <0.000010>".into(),
+        "100 1.005000 fork() = -1 EAGAIN (Resource temporarily unavailable) <0.0002>".into(),
+    ];
+    let reading = read(&lines.join("\n"));
+    let mut threads: Vec<_> =
+        reading.events.iter().map(|event| (event.track.pid.clone(), event.track.tid.clone())).collect();
+    threads.sort();
+    threads.dedup();
+    let in_process = |pid, tid| (Id::Number(pid), Id::Number(tid));
+    let mut expected =
+        [in_process(100, 100), in_process(101, 101), in_process(101, 102), in_process(103, 103)].to_vec();
+    expected.push((Id::None, Id::Number(104)));
+    expected.sort();
+    assert_eq!((threads, reading.lost()), (expected, vec![]));
+    let names = reading.metadata.iter().filter_map(|metadata| match metadata {
+        Metadata::ProcessName { pid: Id::Number(pid), name } => Some((*pid, &**name)),
+        _ => None,
+    });
+    assert_eq!(names.collect::<Vec<_>>(), [(100, "sh"), (101, "ls"), (103, "cat")]);
+}
+
+#[test]
+fn threads_of_an_attached_process_have_no_process_since_any_of_them_may_be_the_first() {
+    let flags = "flags=CLONE_VM|CLONE_THREAD";
+    let reading =
+        read(&format!("7 1.000100 clone(child_stack=0x7, {flags}) = 8 <0.0002>\n8 1.000500 close(1) = 0 <0.0001>\n"));
+    assert!(reading.events.iter().all(|event| event.track.pid == Id::None));
+}
