@@ -128,12 +128,20 @@ pub(super) fn sampled_fields(fields: &[u8]) -> (&[u8], &[u8]) {
     }
     let branch = words(text).find(|&(_, word)| is_branch(word) && !word.starts_with(b"("));
     text = branch.map_or(text, |(at, _)| &text[..at]).trim_ascii_end();
-    let Some((file, close)) = file_extent(text) else { return frame_without_file(text) };
+    let Some(extent) = file_extent(text) else { return frame_without_file(text) };
     // The data address of `-F +addr` has its own symbol and file before those of the sample.
-    let (before, frame) = frame_after_data(&text[close..]);
-    if before.is_empty() && !frame.is_empty() {
-        return (&text[..close], frame);
+    let after = text[extent.1..].trim_ascii_start();
+    if is_code_address(split_blank(after).0)
+        && let Some(extent) = file_extent(after)
+        && let (b"", frame @ [_, ..]) = frame_with_file(after, extent)
+    {
+        return (text[..text.len() - after.len()].trim_ascii_end(), frame);
     }
+    frame_with_file(text, extent)
+}
+
+/// Splits fields, whose first file starts and ends at `file` and `close`, into those before the frame and the frame.
+fn frame_with_file(mut text: &[u8], (file, close): (usize, usize)) -> (&[u8], &[u8]) {
     // A physical address, sizes of pages or an instruction follow the file.
     let rest = &text[close..];
     if rest.starts_with(b"  ") || rest.starts_with(b"\t") || is_page_line(rest) {
@@ -157,13 +165,6 @@ pub(super) fn sampled_fields(fields: &[u8]) -> (&[u8], &[u8]) {
         }
     }
     last.map_or((text, &b""[..]), |at| (text[..at].trim_ascii_end(), &text[at..]))
-}
-
-/// Splits off the frame after a data address with its symbol; the frame is empty without one.
-fn frame_after_data(rest: &[u8]) -> (&[u8], &[u8]) {
-    let rest = rest.trim_ascii_start();
-    let has_frame = is_code_address(split_blank(rest).0) && file_extent(rest).is_some();
-    if has_frame { sampled_fields(rest) } else { (b"", b"") }
 }
 
 /// Splits off a frame `address symbol`, as printed without the field `dso`. Only other addresses precede it.
@@ -234,6 +235,12 @@ mod tests {
                 "55e6a590a5c0 name+0x0 (/usr/bin/ls)",
                 "ffffffff8175336a elf_load+0x28a ([kernel.kallsyms])",
             ),
+            // A hostile line repeats them: only two are looked at.
+            (
+                "55e6a590a5c0 a (/x) 55e6a590a5c1 b (/x) 55e6a590a5c2 c (/x)",
+                "55e6a590a5c0 a (/x)",
+                "55e6a590a5c1 b (/x) 55e6a590a5c2 c (/x)",
+            ),
             (
                 "7ffdeef5e9d9 [unknown] ([stack])     7f7db2b96110 f() const (/x)",
                 "7ffdeef5e9d9 [unknown] ([stack])",
@@ -242,6 +249,14 @@ mod tests {
         ] {
             assert_eq!(split(fields), (said.to_owned(), frame.to_owned()), "{fields}");
         }
+    }
+
+    #[test]
+    fn a_long_line_of_frames_takes_neither_a_deep_stack_nor_long() {
+        let frame = "55e6a590a5c0 f (/x) ";
+        let line = frame.repeat(50_000);
+        let (data, frames) = split(&line);
+        assert_eq!((data.as_str(), frames.len()), (frame.trim_end(), line.len() - frame.len() - 1));
     }
 
     #[test]
