@@ -22,7 +22,7 @@ use crate::query::filter::{Filter, regex_reason};
 use crate::query::scope::TrackChoice;
 use crate::query::track_number::numbered_track;
 use crate::store::cache::Cache;
-use crate::symbols::locate::folder_problem;
+use crate::symbols::locate::symbols_problem;
 
 pub(super) fn trace(low: LowTrace) -> Result<Sources, CliError> {
     if low.files.iter().any(|file| file.as_os_str().is_empty()) {
@@ -81,7 +81,7 @@ pub(super) fn load(common: LowCommon) -> Result<Load, CliError> {
     };
     check_memory(common.memory)?;
     // A folder that is missing is only reported, but a file in its place is a usage error.
-    for (path, problem) in common.symbols.iter().filter_map(|path| Some((path, folder_problem(path)?))) {
+    for (path, problem) in common.symbols.iter().filter_map(|path| Some((path, symbols_problem(path)?))) {
         if path.try_exists().unwrap_or(true) {
             return Err(CliError::Usage(format!("--symbols {problem}")));
         }

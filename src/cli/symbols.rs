@@ -15,7 +15,7 @@ use crate::export::values::TableValueWriter;
 use crate::model::{SourceFile, Sources};
 use crate::query::Snapshot;
 use crate::symbols::cache::NameCache;
-use crate::symbols::locate::{Locator, folder_problem};
+use crate::symbols::locate::{Locator, symbols_problem};
 use crate::symbols::lookup::{FrameCounts, TraceFrames, TraceNames, look_up, overlay};
 use crate::symbols::report::{ModuleReport, report};
 
@@ -89,7 +89,7 @@ pub(super) fn names(snapshot: &Snapshot, frames: &TraceFrames, sources: &Sources
     let (locator, bytes_max) = (locator(sources, how), symbol_bytes_max(how));
     let names = look_up(snapshot, frames, &locator, bytes_max, &Cancel::default(), &progress);
     // Missing folders were reported before; damage of an archive is known once it is unpacked.
-    for problem in how.symbols.iter().filter(|path| path.is_file()).filter_map(|path| folder_problem(path)) {
+    for problem in how.symbols.iter().filter(|path| path.is_file()).filter_map(|path| symbols_problem(path)) {
         say(format_args!("--symbols {problem}"));
     }
     names.unwrap_or_default() // never cancelled

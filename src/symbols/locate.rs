@@ -361,10 +361,22 @@ fn perf_archive(trace: &Path) -> PathBuf {
     path.into()
 }
 
-/// Returns why a path given by the user cannot be searched, or why files of an unpacked archive are missing; for an
-/// archive of another kind, with the command to unpack it.
+/// Returns why a folder or an archive of symbols cannot be searched, or why files of an unpacked archive are missing.
+#[must_use]
+pub(crate) fn symbols_problem(path: &Path) -> Option<String> {
+    let Some(archive) = Archive::at(path) else { return problem(path, "neither a folder nor an archive") };
+    let shown = escaped(&path.display().to_string()).into_owned();
+    archive.problem().map(|problem| format!("{shown}: not unpacked completely: {problem}"))
+}
+
+/// Returns why a folder given by the user cannot be searched; for an archive, with the command to unpack it.
 #[must_use]
 pub(crate) fn folder_problem(path: &Path) -> Option<String> {
+    problem(path, "not a folder")
+}
+
+/// Returns why a path cannot be searched like a folder. `other` describes a file that is not an archive.
+fn problem(path: &Path, other: &str) -> Option<String> {
     let shown = escaped(&path.display().to_string()).into_owned();
     if is_denied(path) {
         return Some(format!("{shown}: permission denied"));
@@ -372,16 +384,13 @@ pub(crate) fn folder_problem(path: &Path) -> Option<String> {
     if path.is_dir() {
         return None;
     }
-    if let Some(archive) = Archive::at(path) {
-        return archive.problem().map(|problem| format!("{shown}: not unpacked completely: {problem}"));
-    }
     if !path.exists() {
         return Some(format!("{shown}: no such folder"));
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     let before_tar = name.find(".tar").map(|end| &name[..end]);
     let Some(name) = before_tar.or_else(|| name.strip_suffix(".tgz")) else {
-        return Some(format!("{shown}: neither a folder nor an archive"));
+        return Some(format!("{shown}: {other}"));
     };
     let (file, folder) =
         (shell::quoted_path(path), shell::quoted_path(&path.with_file_name(format!("{name}-symbols"))));
@@ -462,6 +471,21 @@ mod tests {
 
     fn paths(locator: &Locator, module: &Module) -> Vec<String> {
         locator.candidates(module).iter().map(|it| it.path.display().to_string()).collect()
+    }
+
+    #[test]
+    fn an_archive_is_searched_for_symbols_and_not_for_anything_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("archive.tar");
+        let mut builder = tar::Builder::new(std::fs::File::create(&path).unwrap());
+        builder.append_dir("folder", folder.path()).unwrap();
+        builder.finish().unwrap();
+        assert_eq!(symbols_problem(&path), None);
+        assert!(folder_problem(&path).is_some_and(|problem| problem.contains("unpack it")));
+        let other = folder.path().join("text");
+        std::fs::write(&other, "text").unwrap();
+        assert!(symbols_problem(&other).is_some_and(|problem| problem.ends_with("neither a folder nor an archive")));
+        assert!(folder_problem(&other).is_some_and(|problem| problem.ends_with("not a folder")));
     }
 
     #[test]

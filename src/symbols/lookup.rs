@@ -191,7 +191,9 @@ pub(crate) fn look_up(
 ) -> Result<TraceNames, Cancelled> {
     let modules = &snapshot.tracks().modules;
     let addresses = frames.addresses();
-    locator.unpack_archives(cancel)?;
+    if addresses.iter().any(|of_module| !of_module.is_empty()) {
+        locator.unpack_archives(cancel)?;
+    }
     progress.begin(Stage::Naming, addresses.iter().map(|of_module| of_module.len() as u64).sum());
     let module_of = |name| frames.get(name).map(|frame| frame.module as usize);
     let recorders = recorders(snapshot, module_of, &locator.trace_names(), cancel)?;

@@ -28,7 +28,7 @@ use crate::query::totals::{GrowingTotals, add_up};
 use crate::store::lane::RowIdx;
 use crate::store::{LaneIdx, LaneKind};
 use crate::symbols::cache::NameCache;
-use crate::symbols::locate::{Locator, folder_problem};
+use crate::symbols::locate::{Locator, symbols_problem};
 use crate::symbols::lookup::{TraceFrames, look_up, overlay};
 use crate::symbols::report::{functions_without_module, report};
 use crate::symbols::unwind::SymbolUnwinding;
@@ -291,7 +291,7 @@ impl QueryContext<'_> {
         let traces: Vec<_> = paths().collect();
         let modules = report(snapshot, &frames, &found, &traces, cancel, progress)?;
         let without_module = functions_without_module(snapshot, self.cancel)?;
-        let missing_folder = query.folders.iter().find_map(|folder| Some((folder.clone(), folder_problem(folder)?)));
+        let missing_folder = query.folders.iter().find_map(|folder| Some((folder.clone(), symbols_problem(folder)?)));
         let unwinding = SymbolUnwinding { folders: query.folders.clone(), has_system: true };
         let has_other_stacks = query.compares_stacks && !unwinding.are_same(&query.sources, &snapshot.tracks().unwound);
         let located = query.folders.first().filter(|_| query.compares_stacks && !has_other_stacks);
