@@ -34,6 +34,17 @@ pub(crate) fn choose(
     }
     let spawned = match purpose {
         Purpose::Open | Purpose::Follow => wait(dialog.pick_files(), request, wake),
+        Purpose::SymbolFolder => {
+            let folder = dialog.pick_folder();
+            wait(async { folder.await.map(|folder| vec![folder]) }, request, wake)
+        }
+        Purpose::SymbolArchive => {
+            for (name, endings) in filters(purpose) {
+                dialog = dialog.add_filter(name, &endings);
+            }
+            let file = dialog.pick_file();
+            wait(async { file.await.map(|file| vec![file]) }, request, wake)
+        }
         Purpose::Export(_)
         | Purpose::ExportSelected
         | Purpose::Table(_)
@@ -52,7 +63,7 @@ pub(crate) fn choose(
     }
 }
 
-/// Returns the file types that a save dialog offers, each with its extensions: the selected one first.
+/// Returns the file types that a dialog offers, each with its extensions: the selected one first.
 fn filters(purpose: Purpose) -> Vec<(&'static str, Vec<&'static str>)> {
     const FORMATS: [(&str, ExportFormat); 6] = [
         ("Longspan trace", ExportFormat::NATIVE),
@@ -69,7 +80,9 @@ fn filters(purpose: Purpose) -> Vec<(&'static str, Vec<&'static str>)> {
         filters.to_vec()
     };
     let mut filters = match purpose {
-        Purpose::Open | Purpose::Follow => return Vec::new(),
+        Purpose::Open | Purpose::Follow | Purpose::SymbolFolder => return Vec::new(),
+        // The last part of the extension is what all systems compare.
+        Purpose::SymbolArchive => vec![("Archives", vec!["tar", "gz", "tgz", "bz2", "tbz2", "zst"])],
         Purpose::Export(format) => of_export(format),
         Purpose::ExportSelected => of_export(ExportFormat::NATIVE),
         Purpose::Table(_) => {

@@ -320,7 +320,6 @@ impl Panels {
             PanelCommand::ClosePinned(id) => self.pinned.close(id),
             PanelCommand::TogglePin => self.toggle_pin(timeline),
             PanelCommand::AskCode(request) => self.ask_code(*request, timeline.snapshot(), wake),
-            PanelCommand::LocateSymbols(folder) => self.locate(&folder, timeline.snapshot(), wake),
         }
     }
 

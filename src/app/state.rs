@@ -22,7 +22,6 @@ use super::cut_short::CutShortTraces;
 use super::desktop::DesktopSettings;
 use super::fonts::Fonts;
 use super::notes::NoteKind;
-use super::open_trace::OpenTrace;
 use super::opened_files::TimelineReader;
 use super::pasted::Chosen;
 use super::preferences::{Preferences, WindowGeometry};
@@ -398,13 +397,6 @@ impl App {
                 }
                 self.act_on_timeline(self.shown_tab, command);
             }
-            Command::Panel(PanelCommand::LocateSymbols(folder))
-                if self.tab().trace.as_ref().is_some_and(OpenTrace::grows) =>
-            {
-                self.tab_mut().panels.locate_later(&folder);
-                let folder = folder.to_string_lossy();
-                self.reply(format!("{} is searched once the trace is sorted.", escaped(&folder)));
-            }
             Command::Panel(command) => {
                 let tab = &mut self.tabs[self.shown_tab];
                 if let Some(trace) = &mut tab.trace {
@@ -445,6 +437,7 @@ impl App {
             AppCommand::ShowPicker => self.show_picker(self.request(Purpose::Open)),
             AppCommand::List(folder) => self.list_folder(folder),
             AppCommand::PickPath { path, replaces } => self.pick_path(path, replaces),
+            AppCommand::LocateSymbols(folder) => self.locate_symbols(self.shown_tab, &folder),
             AppCommand::ClosePicker => self.dialogs.picker = None,
             AppCommand::CancelImport => {
                 if let Some(running) = &self.tab().running {

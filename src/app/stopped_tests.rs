@@ -8,7 +8,7 @@ use super::restored_tests::preview_with;
 use super::tests::{Session, TWO_SPANS, file};
 use crate::model::Module;
 use crate::query::Snapshot;
-use crate::ui::command::{Command, PanelCommand};
+use crate::ui::command::{AppCommand, Command};
 
 /// Returns a preview of the first of [`TWO_SPANS`], with a file of sampled code.
 fn preview() -> Snapshot {
@@ -21,7 +21,7 @@ fn handle(session: &mut Session, event: TabEvent) {
 }
 
 /// Returns an import that has shown a preview, with its task.
-fn with_preview(folder: &Path) -> (Session, TaskId) {
+pub(super) fn with_preview(folder: &Path) -> (Session, TaskId) {
     let mut session = Session::new();
     session.app.open_files(&[file(folder, "two.json", TWO_SPANS)]);
     let id = session.app.tab().running.as_ref().expect("an import").id;
@@ -49,7 +49,7 @@ fn the_part_that_a_stopped_import_leaves_has_a_minimap_and_names() {
 fn a_folder_that_is_located_during_an_import_is_searched_at_its_end() {
     let folder = tempfile::tempdir().unwrap();
     let (mut session, id) = with_preview(folder.path());
-    session.app.act(Command::Panel(PanelCommand::LocateSymbols(folder.path().to_owned())));
+    session.app.act(Command::App(AppCommand::LocateSymbols(folder.path().to_owned())));
     let reply = session.app.tab().notes.reply_text().unwrap_or_default().to_owned();
     assert!(reply.ends_with("is searched once the trace is sorted."), "{reply}");
     handle(&mut session, TabEvent::Previewed(id, preview(), Arc::default()));

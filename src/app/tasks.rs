@@ -368,11 +368,12 @@ pub(crate) fn pick_path(id: TaskId, purpose: Purpose, path: PathBuf, replaces: b
     let work = move || {
         let path = if path.exists() { path } else { in_home(&path).unwrap_or(path) };
         // The folder of a recording is a trace.
-        let picked = if path.is_dir() && !(purpose.reads() && sniff::is_trace_folder(&path)) {
+        let is_answer = || purpose.takes_folders() || (purpose.reads() && sniff::is_trace_folder(&path));
+        let picked = if path.is_dir() && !is_answer() {
             PickedPath::Folder(path)
         } else if !purpose.reads() && !replaces && path.is_file() {
             PickedPath::Existing
-        } else if purpose == Purpose::Open
+        } else if matches!(purpose, Purpose::Open | Purpose::SymbolFolder | Purpose::SymbolArchive)
             && let Err(source) = fs::metadata(&path)
         {
             PickedPath::Missing(ReadError::inaccessible(&path, source).to_string())

@@ -84,6 +84,8 @@ pub(crate) enum AppCommand {
         replaces: bool,
     },
     ClosePicker,
+    /// Resolves function names again, with this folder or archive searched first.
+    LocateSymbols(PathBuf),
     CancelImport,
     /// Cancels the export or long table that is being written.
     CancelWrite,
@@ -460,8 +462,6 @@ pub(crate) enum PanelCommand {
     ShowCode(Box<SampledFunction>),
     /// Lists the code of a function for its panel.
     AskCode(Box<CodeRequest>),
-    /// Resolves function names again, with this folder searched first.
-    LocateSymbols(PathBuf),
 }
 
 /// A floating window that shows state and runs no queries.

@@ -20,6 +20,10 @@ pub enum Purpose {
     Picture(PictureSize),
     /// Exports a picture of the window with its panels.
     WindowPicture,
+    /// Searches a folder for symbols.
+    SymbolFolder,
+    /// Searches an archive of `perf archive` for symbols.
+    SymbolArchive,
 }
 
 impl Purpose {
@@ -36,14 +40,16 @@ impl Purpose {
             Self::FlameGraph(_) => "Export the flame graph",
             Self::Picture(_) => "Save an image of the timeline",
             Self::WindowPicture => "Save an image of the window",
+            Self::SymbolFolder => "Choose a folder with symbols",
+            Self::SymbolArchive => "Choose an archive with symbols",
         }
     }
 
-    /// Returns whether the dialog opens an existing file rather than saving one.
+    /// Returns whether the dialog opens an existing file or folder rather than saving a file.
     #[must_use]
     pub(crate) fn reads(self) -> bool {
         match self {
-            Self::Open | Self::Follow => true,
+            Self::Open | Self::Follow | Self::SymbolFolder | Self::SymbolArchive => true,
             Self::Export(_)
             | Self::ExportSelected
             | Self::Table(_)
@@ -53,6 +59,12 @@ impl Purpose {
         }
     }
 
+    /// Returns whether a folder is an answer rather than a place to look for one.
+    #[must_use]
+    pub(crate) fn takes_folders(self) -> bool {
+        self == Self::SymbolFolder
+    }
+
     /// Returns the suggested name of a file derived from this trace; empty for files to open.
     #[must_use]
     pub(crate) fn suggested_name(self, trace: &str) -> String {
@@ -60,7 +72,7 @@ impl Purpose {
         let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
         let stem = if stem.is_empty() { "trace" } else { stem };
         match self {
-            Self::Open | Self::Follow => String::new(),
+            Self::Open | Self::Follow | Self::SymbolFolder | Self::SymbolArchive => String::new(),
             Self::Table(tab) => format!("{stem}-{}.csv", tab.panel.file_stem()),
             Self::FlameGraph(_) => format!("{stem}-{}.svg", Panel::Flame.file_stem()),
             Self::Picture(_) => format!("{stem}.png"),

@@ -57,10 +57,15 @@ impl Panels {
     }
 
     /// Resolves names again, with a folder searched first.
-    pub(super) fn locate(&mut self, folder: &Path, snapshot: &Snapshot, wake: &TabWake) {
+    pub(in crate::app) fn locate(&mut self, folder: &Path, snapshot: &Snapshot, wake: &TabWake) {
         if let Some(query) = self.query_with(folder) {
             self.find_names(query, snapshot, wake);
         }
+    }
+
+    /// Shows a chosen folder in the field of the panel, as if it was typed.
+    pub(in crate::app) fn show_symbol_folder(&mut self, folder: &Path) {
+        self.set.symbols.set_folder(folder);
     }
 
     /// Adds a folder that is searched first when the import has ended.

@@ -1,12 +1,13 @@
 //! File dialogs: those of the system, and the window's own picker. A choice is for the tab that its dialog was opened
 //! in, whichever is shown when it arrives.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::{App, Effect, WindowEffect, folder_of};
 use crate::app::event::{DialogChoice, FileRequest, PickedPath, TaskId};
 use crate::app::open_trace::OpenTrace;
 use crate::app::tasks;
+use crate::base::escape::escaped;
 use crate::base::folders;
 use crate::ui::chrome::file_picker::Picker;
 use crate::ui::purpose::Purpose;
@@ -83,6 +84,18 @@ impl App {
         }
     }
 
+    /// Searches a folder or an archive for the symbols of a tab; those of a growing trace, once it is sorted.
+    pub(super) fn locate_symbols(&mut self, at: usize, folder: &Path) {
+        let tab = &mut self.tabs[at];
+        let Some(trace) = &tab.trace else { return };
+        if trace.grows() {
+            tab.panels.locate_later(folder);
+            tab.notes.reply(format!("{} is searched once the trace is sorted.", escaped(&folder.to_string_lossy())));
+        } else {
+            tab.panels.locate(folder, trace.timeline.snapshot(), &tab.wake);
+        }
+    }
+
     /// Returns the initial folder of a dialog: that of the trace of its tab, or else of the last opened one.
     fn dialog_folder(&self, request: FileRequest) -> Option<PathBuf> {
         let trace = self.tab_of(request.tab).and_then(|tab| tab.trace.as_ref());
@@ -100,6 +113,7 @@ impl App {
 mod tests {
     use super::*;
     use crate::app::event::TaskEvent;
+    use crate::app::stopped_tests::with_preview;
     use crate::app::tests::{Session, TWO_SPANS, file, snapshot};
     use crate::export::ExportFormat;
     use crate::ui::command::{AppCommand, Command, TabCommand};
@@ -155,6 +169,51 @@ mod tests {
         session.open_picker(Purpose::Export(ExportFormat::CSV));
         handle_picked(&mut session, 1);
         assert!(session.app.tab().writing.is_none() && session.app.dialogs.picker.is_some());
+    }
+
+    /// Returns the folders that are searched for the symbols of a trace with sampled code.
+    fn symbol_folders(session: &mut Session) -> Vec<PathBuf> {
+        let snapshot = session.app.timeline_mut().expect("a timeline").snapshot().clone();
+        session.app.tab().panels.symbol_folders(&snapshot).to_vec()
+    }
+
+    /// Handles the result of one look-up, and drops other events.
+    fn handle_only_picked(session: &mut Session) {
+        let is_picked = |event: &TaskEvent| matches!(event, TaskEvent::Picked(..));
+        let mut next = || session.events.recv_timeout(std::time::Duration::from_secs(20)).expect("a result");
+        let event = std::iter::repeat_with(&mut next).find(is_picked).expect("endless");
+        session.app.handle(event);
+    }
+
+    #[test]
+    fn a_folder_or_an_archive_chosen_for_symbols_is_searched_and_not_entered() {
+        let folder = tempfile::tempdir().unwrap();
+        let archive = file(folder.path(), "symbols.tar", "");
+        let (mut session, _) = with_preview(folder.path());
+        let request = session.app.request(Purpose::SymbolArchive);
+        session.app.handle(TaskEvent::Chosen(DialogChoice::Chosen(request, vec![archive.clone()])));
+        assert_eq!(symbol_folders(&mut session), std::slice::from_ref(&archive));
+        // Without dialogs of the system.
+        session.open_picker(Purpose::SymbolFolder);
+        session.pick(&folder.path().join("missing"));
+        handle_only_picked(&mut session);
+        assert!(session.app.dialogs.picker.is_some(), "a missing folder is refused");
+        session.pick(folder.path());
+        handle_only_picked(&mut session);
+        assert!(session.app.dialogs.picker.is_none());
+        assert_eq!(symbol_folders(&mut session), [folder.path().to_owned(), archive]);
+    }
+
+    #[test]
+    fn a_folder_chosen_to_open_or_as_an_archive_is_entered() {
+        let folder = tempfile::tempdir().unwrap();
+        for purpose in [Purpose::Open, Purpose::SymbolArchive] {
+            let mut session = Session::new();
+            session.open_picker(purpose);
+            session.pick(folder.path());
+            handle_only_picked(&mut session);
+            assert!(session.app.dialogs.picker.is_some(), "{purpose:?}");
+        }
     }
 
     #[test]

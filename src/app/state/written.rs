@@ -32,8 +32,8 @@ const TAB_CLOSED: &str = "The tab was closed before its file was chosen. Open it
 const CLOSED: &str = "The panel was closed before its file was chosen. Open it and export it again.";
 
 impl App {
-    /// Opens the chosen files, or writes to the chosen one, for the tab of the dialog. The extension of a file
-    /// determines its format; a name without one gets the default.
+    /// Opens the chosen files, searches the chosen folder, or writes to the chosen file, for the tab of the dialog. The
+    /// extension of a file determines its format; a name without one gets the default.
     pub(in crate::app) fn use_chosen(&mut self, FileRequest { purpose, tab }: FileRequest, paths: &[PathBuf]) {
         let Some(path) = paths.first().cloned() else { return };
         let at = self.position_of(tab);
@@ -44,6 +44,13 @@ impl App {
             }
             (Purpose::Follow, _) => {
                 self.follow_files(paths);
+                Ok(())
+            }
+            (Purpose::SymbolFolder | Purpose::SymbolArchive, at) => {
+                if let Some(at) = at {
+                    self.tabs[at].panels.show_symbol_folder(&path);
+                    self.locate_symbols(at, &path);
+                }
                 Ok(())
             }
             (_, None) => Err(TAB_CLOSED.to_owned()),

@@ -125,6 +125,7 @@ impl Picker {
         let verb = match self.purpose {
             Purpose::Open => "Open",
             Purpose::Follow => "Follow",
+            Purpose::SymbolFolder | Purpose::SymbolArchive => "Locate",
             Purpose::Export(_) | Purpose::ExportSelected => "Export",
             Purpose::Table(_) | Purpose::FlameGraph(_) | Purpose::Picture(_) | Purpose::WindowPicture => "Save",
         };
@@ -140,7 +141,9 @@ impl Picker {
             ui.add_space(4.0);
             let keys = PickerKeys::consume(ui);
             let typed = field::add(ui, &mut self.path_text, |field| {
-                field.hint_text("Name or path").desired_width(f32::INFINITY)
+                let hint =
+                    if self.purpose.takes_folders() { "Name or path; empty for this folder" } else { "Name or path" };
+                field.hint_text(hint).desired_width(f32::INFINITY)
             });
             typed.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Name or path"));
             if !std::mem::replace(&mut self.was_shown, true) {
@@ -150,14 +153,15 @@ impl Picker {
             self.handle_keys(ui, &keys, &mut commands);
             ui.add_space(6.0);
             ui.horizontal(|ui| {
-                let is_ready = !self.path_text.trim().is_empty();
+                let is_ready = self.purpose.takes_folders() || !self.path_text.trim().is_empty();
                 let replaces = self.replaces();
                 let verb = if replaces { "Replace" } else { verb };
                 if ui.add_enabled(is_ready, egui::Button::new(verb)).clicked() {
                     commands.push(self.chosen(replaces));
                 } else if keys.enters && is_ready {
-                    // Enter may be pressed before the changed button is seen.
-                    commands.push(self.chosen(self.has_asked()));
+                    // Enter may be pressed before the changed button is seen, and always enters a listed folder.
+                    let entered = self.enter_named();
+                    commands.push(entered.unwrap_or_else(|| self.chosen(self.has_asked())));
                 }
                 if ui.button("Cancel").clicked() || keys.leaves {
                     commands.push(Command::App(AppCommand::ClosePicker));
@@ -249,14 +253,23 @@ impl Picker {
         };
     }
 
-    /// Opens the selected files. A single path may be a folder, which the application checks. An existing file is
-    /// written only if it `replaces` that.
+    /// Enters the folder that the field names, if the list has it.
+    fn enter_named(&mut self) -> Option<Command> {
+        let name = self.path_text.trim();
+        let is_listed = matches!(&self.listing, Some(Ok(list)) if list.is_folder(name));
+        is_listed.then(|| self.enter(self.folder.join(self.path_text.trim())))
+    }
+
+    /// Opens the selected files, or the shown folder if that is an answer and no name is given. A single path may be a
+    /// folder, which the application checks. An existing file is written only if it `replaces` that.
     fn chosen(&mut self, replaces: bool) -> Command {
+        if !self.purpose.takes_folders()
+            && let Some(entered) = self.enter_named()
+        {
+            return entered;
+        }
         let name = self.path_text.trim();
         let path = self.folder.join(name);
-        if matches!(&self.listing, Some(Ok(list)) if list.is_folder(name)) {
-            return self.enter(path);
-        }
         if self.purpose == Purpose::Open
             && self.selected_names.len() > 1
             && self.path_text == quoted(&self.selected_names)

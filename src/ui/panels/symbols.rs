@@ -1,6 +1,7 @@
 //! The modules of sampled code: the number of samples of each, whether its functions are resolved, and a command to
 //! copy that installs missing symbols. Runs no programs.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use egui::{RichText, Role, Ui, WidgetInfo};
@@ -19,10 +20,11 @@ use crate::query::Snapshot;
 use crate::scene::labels::shown;
 use crate::symbols::report::ModuleReport;
 use crate::symbols::state::NameState;
-use crate::ui::command::{Command, PanelCommand};
+use crate::ui::command::{AppCommand, Command, PanelCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::command_table::with_disabled_reason;
 use crate::ui::panel::Panel;
+use crate::ui::purpose::Purpose;
 use crate::ui::questions::{NamedTrace, Question, QuestionKind};
 use crate::ui::widgets::field;
 
@@ -88,6 +90,11 @@ impl SymbolsPanel {
         (self.modules, self.is_stopped) = (Some(Arc::clone(&named.modules)), false);
     }
 
+    /// Shows a folder in the text field.
+    pub(crate) fn set_folder(&mut self, folder: &Path) {
+        self.folder = folder.to_string_lossy().into_owned();
+    }
+
     fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
         let theme = view.context.theme;
         let mut commands = Vec::new();
@@ -109,15 +116,20 @@ impl SymbolsPanel {
             let hint = "Searches this folder or archive first: debug files by build-id, copies of the recorded paths, plain files";
             let folder = self.folder.trim();
             let button = ui.add_enabled(!folder.is_empty(), egui::Button::new("Locate")).on_hover_text(hint);
-            let disabled_reason = folder.is_empty().then_some("Type the path of a folder or an archive first");
+            let disabled_reason = folder.is_empty().then_some("Type the path of a folder or an archive first, or browse");
             let is_clicked = disabled_reason.into_iter().fold(button, with_disabled_reason).clicked();
             if is_entered {
                 // For the next folder.
                 response.request_focus();
             }
             if (is_entered || is_clicked) && !folder.is_empty() {
-                commands.push(Command::Panel(PanelCommand::LocateSymbols(folder.into())));
+                commands.push(Command::App(AppCommand::LocateSymbols(folder.into())));
             }
+            ui.menu_button("Browse", |ui| {
+                let items = [("Folder...", Purpose::SymbolFolder), ("Archive...", Purpose::SymbolArchive)];
+                let chosen = items.into_iter().filter(|(title, _)| ui.button(*title).clicked());
+                commands.extend(chosen.map(|(_, purpose)| Command::App(AppCommand::Choose(purpose))));
+            });
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 commands.extend(close_button(ui, Panel::Symbols));
                 ui.add(egui::Label::new(RichText::new(self.rows.summary()).color(theme.weak_text)).truncate());
