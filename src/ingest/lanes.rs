@@ -124,8 +124,14 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
         }
     }
 
-    /// Returns the number of open spans.
+    /// Returns the depth below all open spans. It is more than their number if some overlap and a lane between is free.
     #[must_use]
+    pub(crate) fn depth_below(&self) -> u64 {
+        self.deepest_lane().map_or(0, |lane| u64::from(lane) + 1)
+    }
+
+    /// Returns the number of open spans.
+    #[cfg(test)]
     pub(crate) fn count(&self) -> usize {
         self.index.as_ref().map_or(self.list.open.len(), |index| index.count())
     }

@@ -327,13 +327,9 @@ impl<'a> Placer<'a> {
     /// Places one row. A span of a begin and an end is passed to `out` when it ends. A span beyond the last lane is
     /// left out, as by the final sort.
     fn place(&mut self, row: WindowRow, out: &mut dyn FnMut(PlacedRow)) {
-        let depth = self.lanes.count();
         match row.value {
-            WindowValue::Instant => out(PlacedRow::Instant { depth: depth as u64, row }),
-            WindowValue::Flow { id, .. } => {
-                let around = depth.checked_sub(1).map(|depth| depth as u16);
-                out(PlacedRow::Flow { id, around, row });
-            }
+            WindowValue::Instant => out(PlacedRow::Instant { depth: self.lanes.depth_below(), row }),
+            WindowValue::Flow { id, .. } => out(PlacedRow::Flow { id, around: self.lanes.deepest_lane(), row }),
             WindowValue::Span { end_ns } if row.nests_by_times() => {
                 if let Some(placed) = self.lanes.place_complete(end_ns) {
                     out(PlacedRow::Span { lane: placed.lane, row, is_open: false });

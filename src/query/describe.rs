@@ -163,6 +163,18 @@ mod tests {
     }
 
     #[test]
+    fn an_instant_is_inside_the_deepest_span_that_is_open_also_if_one_above_it_has_ended() {
+        let json = r#"[{"ph":"X","name":"a","pid":1,"tid":1,"ts":0,"dur":10},{"ph":"X","name":"b","pid":1,"tid":1,"ts":5,"dur":10},
+            {"ph":"i","s":"t","name":"mark","pid":1,"tid":1,"ts":12}]"#;
+        let snapshot = crate::scene::tests::snapshot(json);
+        let is_instants = |&lane: &LaneIdx| snapshot.lane(lane).kind == LaneKind::Instants;
+        let lane = (0..snapshot.store().lane_count()).map(LaneIdx).find(is_instants).unwrap();
+        let described = describe(&snapshot, RowIdx { lane, row: 0 }).unwrap();
+        let name = |&row: &RowIdx| snapshot.names().get(snapshot.row(row).name).text;
+        assert_eq!((described.depth, described.ancestors.iter().map(name).collect::<Vec<_>>()), (2, vec!["b"]));
+    }
+
+    #[test]
     fn the_arguments_of_a_row_are_those_of_its_description() {
         let json = r#"[{"ph":"X","name":"a","pid":1,"tid":1,"ts":0,"dur":5,"args":{"trace_id":"7"}}]"#;
         let snapshot = crate::scene::tests::snapshot(json);

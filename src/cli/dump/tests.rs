@@ -28,11 +28,14 @@ fn scanned(snapshot: &Snapshot) -> Vec<Option<u64>> {
         LaneKind::Instants => row.row.start_ns,
         _ => row.row.start_ns + row.row.value as i64,
     };
+    // The stored depth of an instant decides only among spans that start with it.
+    let is_around =
+        |outer: &SortedRow, row: &SortedRow| row.kind == LaneKind::Instants && outer.row.start_ns < row.row.start_ns;
     let parent = |(position, row): (usize, &SortedRow)| {
         let outer = (1u64..).zip(&rows[..position]).filter(|(_, outer)| {
             outer.kind == LaneKind::Spans
                 && snapshot.lane(outer.index.lane).track == snapshot.lane(row.index.lane).track
-                && depth(outer) < depth(row)
+                && (depth(outer) < depth(row) || is_around(outer, row))
                 && end_ns(outer) >= end_ns(row)
                 && (end_ns(outer) > row.row.start_ns || outer.unfinished)
         });

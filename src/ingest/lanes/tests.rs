@@ -118,6 +118,8 @@ fn compare<const FEW: usize>(calls: &[LaneCall]) -> Result<(), TestCaseError> {
             LaneCall::Wait(dur_ns) => now_ns += dur_ns,
         }
         prop_assert_eq!(lanes.count(), naive.open.len());
+        let below = naive.open.iter().map(|open| u64::from(open.lane) + 1).max();
+        prop_assert_eq!(lanes.depth_below(), below.unwrap_or(0));
         prop_assert_eq!(lanes.has_begins(), naive.open.iter().any(|open| open.end_ns.is_none()));
     }
     let begins: Vec<_> =

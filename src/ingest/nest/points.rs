@@ -14,8 +14,8 @@ impl Nester<'_> {
         state.open.close_ended(event.ts_ns);
         state.extend_to(event.ts_ns);
         // A sorted trace stores the depth. Otherwise, the instant goes below the spans that are open around it.
-        let depth =
-            if event.flags.has(EventFlags::PLACED) { u64::from(event.depth) } else { state.open.count() as u64 };
+        let is_placed = event.flags.has(EventFlags::PLACED);
+        let depth = if is_placed { u64::from(event.depth) } else { state.open.depth_below() };
         let existing_lane = state.instants.get();
         let lane = existing_lane.map_or_else(|| self.writer.add_lane(track, LaneKind::Instants, 0), Ok)?;
         self.track(track).instants.set(lane);
@@ -40,8 +40,7 @@ impl Nester<'_> {
         let state = self.track(event.track);
         state.open.close_ended(event.ts_ns);
         state.extend_to(event.ts_ns);
-        let around = state.open.count().checked_sub(1).map(|depth| depth as u16);
-        let point = flow::FlowPoint::from_event(event, around);
+        let point = flow::FlowPoint::from_event(event, state.open.deepest_lane());
         let existing_lane = state.flows.get();
         let lane = existing_lane.map_or_else(|| self.writer.add_lane(event.track, LaneKind::Flows, 0), Ok)?;
         self.track(event.track).flows.set(lane);
