@@ -5,6 +5,8 @@
 //! A flow leaves the span around its start, or else the last one before it. It passes through the spans around its
 //! steps. It arrives at the span around its end or, if the trace says so, at the next span of that track.
 
+use std::cmp::Ordering;
+
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
@@ -21,10 +23,7 @@ use crate::store::{LaneIdx, LaneKind, RowIdx};
 /// Maximum number of links: a frame could not draw more.
 pub(crate) const LINKS_MAX: usize = 1000;
 
-/// Limit for the points near a span that are searched for its flows.
-const NEAR_MAX: u64 = 10_000;
-
-/// Limit for the points collected of its flows.
+/// Limit for the points collected of its flows: those nearest to the span.
 const POINTS_MAX: usize = 100_000;
 
 /// Limit for the rows that are mapped to a later snapshot of a live trace.
@@ -99,7 +98,7 @@ pub(crate) fn chain(snapshot: &Snapshot, row: RowIdx, cancel: &Cancel) -> Result
         to_ns: woken_ns,
     });
     let mut chain = FlowChain { waking, same_run: run.same_run, ..FlowChain::default() };
-    let flows = flows_of(snapshot, row);
+    let flows = flows_of(snapshot, row, cancel)?;
     if flows.is_empty() {
         return Ok(chain);
     }
@@ -107,11 +106,13 @@ pub(crate) fn chain(snapshot: &Snapshot, row: RowIdx, cancel: &Cancel) -> Result
         .map(LaneIdx)
         .filter(|&lane| snapshot.lane(lane).kind == LaneKind::Flows)
         .collect();
-    let of_lanes: Vec<Vec<FlowRow>> =
-        lanes.par_iter().map(|&lane| points_of(snapshot, lane, &flows, cancel)).collect::<Result<_, _>>()?;
-    let mut points: Vec<FlowRow> = of_lanes.into_iter().flatten().collect();
-    chain.is_cut = points.len() > POINTS_MAX;
-    points.truncate(POINTS_MAX);
+    let span = snapshot.row(row);
+    let near = (span.start_ns, span.end_ns());
+    let of_lanes: Vec<(Vec<FlowRow>, bool)> =
+        lanes.par_iter().map(|&lane| points_of(snapshot, lane, (&flows, near), cancel)).collect::<Result<_, _>>()?;
+    chain.is_cut = of_lanes.iter().any(|&(_, is_cut)| is_cut);
+    let mut points: Vec<FlowRow> = of_lanes.into_iter().flat_map(|(points, _)| points).collect();
+    chain.is_cut |= keep_nearest(&mut points, near);
     // Stable: points at one time stay in the order of their lanes.
     points.sort_by_key(|point| (point.flow, point.ts_ns, point.point.role as u8));
     let points = with_spans(snapshot, points, cancel)?;
@@ -188,43 +189,65 @@ fn within_span(snapshot: &Snapshot, row: RowIdx, ts_ns: i64) -> i64 {
     ts_ns.clamp(span.start_ns, span.end_ns())
 }
 
-/// Returns the flows with a point that belongs to a span.
-pub(super) fn flows_of(snapshot: &Snapshot, row: RowIdx) -> FxHashSet<u64> {
+/// Returns the flows with a point that belongs to a span. The points around it may be those of its whole track, if it
+/// is the only one of its lane.
+pub(super) fn flows_of(snapshot: &Snapshot, row: RowIdx, cancel: &Cancel) -> Result<FxHashSet<u64>, Cancelled> {
     let mut flows = FxHashSet::default();
-    let range = PointRange { lane_max: NEAR_MAX, ..PointRange::around(snapshot, row.lane, row.row..row.row + 1) };
+    let range = PointRange::around(snapshot, row.lane, row.row..row.row + 1);
     let take = |point: &FlowRow, of: RowIdx| {
         if of == row {
             flows.insert(point.flow);
         }
     };
-    // A limited number of points needs no cancellation.
-    each_point(snapshot, snapshot.lane(row.lane).track, range, &Cancel::default(), take).ok();
-    flows
+    each_point(snapshot, snapshot.lane(row.lane).track, range, cancel, take)?;
+    Ok(flows)
 }
 
-/// Returns the points of some flows in a lane.
+/// Returns the points of some flows in a lane, those nearest to a range of time, and whether others were dropped.
 fn points_of(
     snapshot: &Snapshot,
     lane: LaneIdx,
-    flows: &FxHashSet<u64>,
+    (flows, near): (&FxHashSet<u64>, (i64, i64)),
     cancel: &Cancel,
-) -> Result<Vec<FlowRow>, Cancelled> {
+) -> Result<(Vec<FlowRow>, bool), Cancelled> {
     /// Rows between two checks for cancellation: about 100 µs.
     const ROWS_AT_ONCE: u64 = 4096;
     let info = snapshot.lane(lane);
     let mut cursor = LaneCursor::new(snapshot.store(), lane);
-    let mut points = Vec::new();
+    let (mut points, mut is_cut) = (Vec::new(), false);
     for number in 0..info.rows {
         if number % ROWS_AT_ONCE == 0 {
             cancel.check()?;
         }
         let wanted = flow_row(&mut cursor, number, info.track).filter(|point| flows.contains(&point.flow));
         points.extend(wanted);
-        if points.len() > POINTS_MAX {
-            break;
+        // Dropping half of them at once amortises the search for the nearest.
+        if points.len() == 2 * POINTS_MAX {
+            is_cut |= keep_nearest(&mut points, near);
         }
     }
-    Ok(points)
+    is_cut |= keep_nearest(&mut points, near);
+    Ok((points, is_cut))
+}
+
+/// Keeps [`POINTS_MAX`] points, those nearest to a range of time, in their order. Returns whether others were dropped.
+fn keep_nearest(points: &mut Vec<FlowRow>, (start_ns, end_ns): (i64, i64)) -> bool {
+    if points.len() <= POINTS_MAX {
+        return false;
+    }
+    let distance_ns = |point: &FlowRow| point.ts_ns.abs_diff(point.ts_ns.clamp(start_ns, end_ns));
+    let mut distances_ns: Vec<u64> = points.iter().map(distance_ns).collect();
+    let (nearer, &mut last_ns, _) = distances_ns.select_nth_unstable(POINTS_MAX - 1);
+    let mut last_left = POINTS_MAX - nearer.iter().filter(|&&distance_ns| distance_ns < last_ns).count();
+    points.retain(|point| match distance_ns(point).cmp(&last_ns) {
+        Ordering::Less => true,
+        Ordering::Equal => last_left.checked_sub(1).is_some_and(|left| {
+            last_left = left;
+            true
+        }),
+        Ordering::Greater => false,
+    });
+    true
 }
 
 #[cfg(test)]
@@ -295,6 +318,20 @@ mod tests {
     }
 
     #[test]
+    fn a_flow_leaves_the_span_that_is_open_and_not_one_above_it_that_has_ended() {
+        let snapshot = snapshot(
+            r#"[{"ph":"X","name":"a","pid":1,"tid":1,"ts":0,"dur":10},{"ph":"X","name":"b","pid":1,"tid":1,"ts":5,"dur":10},
+            {"ph":"s","name":"x","id":7,"pid":1,"tid":1,"ts":12},{"ph":"X","name":"d","pid":1,"tid":2,"ts":14,"dur":5},
+            {"ph":"f","bp":"e","name":"x","id":7,"pid":1,"tid":2,"ts":15}]"#,
+        );
+        assert_eq!(links(&snapshot, "d"), ["b->d"]);
+        let is_flows = |&lane: &LaneIdx| snapshot.lane(lane).kind == LaneKind::Flows;
+        let lanes: Vec<_> = (0..snapshot.store().lane_count()).map(LaneIdx).filter(is_flows).collect();
+        let mut cursor = LaneCursor::new(snapshot.store(), lanes[0]);
+        assert_eq!(FlowPoint::from_bits(cursor.row(0).unwrap().detail).depth, Some(1), "the depth of b");
+    }
+
+    #[test]
     fn a_point_between_two_spans_that_begin_with_it_belongs_to_the_one_before_it() {
         let text = r#"[{"ph":"X","name":"from","pid":1,"tid":1,"ts":0,"dur":5},{"ph":"s","name":"x","id":1,"pid":1,"tid":1,"ts":1},
             {"ph":"s","name":"x","id":2,"pid":1,"tid":1,"ts":2},{"ph":"X","name":"around","pid":1,"tid":2,"ts":10,"dur":20},
@@ -344,6 +381,37 @@ mod tests {
         assert_eq!(linked(late_span), [(late_span, span)]);
         assert_eq!(linked(late_instant), [(late_instant, span)]);
         assert_eq!(linked(span), [(late_span, span), (late_instant, span)]);
+    }
+
+    #[test]
+    fn a_span_amid_very_many_points_has_its_flows_and_the_chain_is_cut_around_it() {
+        let steps = |from_us: usize| {
+            (from_us..from_us + POINTS_MAX)
+                .map(|ts| format!("{{\"ph\":\"t\",\"ts\":{ts},\"id\":1,\"pid\":1,\"tid\":1}}"))
+        };
+        let span = |name: &str, tid: u32, ts: usize| {
+            format!(r#"{{"ph":"X","name":"{name}","pid":1,"tid":{tid},"ts":{ts},"dur":1}}"#)
+        };
+        // The only span of its thread and lane: all points of the track are around it.
+        let late = 2 * POINTS_MAX + 10;
+        let ends = [
+            span("late", 1, late),
+            format!(r#"{{"ph":"s","name":"own","id":2,"pid":1,"tid":1,"ts":{late}.5}}"#),
+            format!(r#"{{"ph":"t","id":1,"pid":1,"tid":1,"ts":{late}.6}}"#),
+            span("next", 2, late + 10),
+            format!(r#"{{"ph":"f","bp":"e","name":"own","id":2,"pid":1,"tid":2,"ts":{}.5}}"#, late + 10),
+            format!(r#"{{"ph":"f","bp":"e","id":1,"pid":1,"tid":2,"ts":{}.5}}"#, late + 10),
+        ];
+        let events: Vec<_> = steps(0).chain(steps(POINTS_MAX)).chain(ends).collect();
+        let snapshot = snapshot(&format!("[{}]", events.join(",")));
+        let chain = chain(&snapshot, named(&snapshot, "late"), &Cancel::default()).unwrap();
+        assert!(chain.is_cut, "more points than are collected");
+        assert_eq!(
+            links(&snapshot, "late").iter().filter(|link| *link == "late->next").count(),
+            2,
+            "{:?}",
+            chain.links.len()
+        );
     }
 
     #[test]

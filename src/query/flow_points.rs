@@ -26,13 +26,11 @@ pub(super) struct PointRange {
     pub(super) from_ns: i64,
     /// Included.
     pub(super) to_ns: i64,
-    /// Limit for the points of each lane.
-    pub(super) lane_max: u64,
 }
 
 impl PointRange {
     /// All points of a track.
-    pub(super) const ALL: Self = Self { from_ns: i64::MIN, to_ns: i64::MAX, lane_max: u64::MAX };
+    pub(super) const ALL: Self = Self { from_ns: i64::MIN, to_ns: i64::MAX };
 
     /// Returns the range of all points that may belong to some rows of a lane.
     ///
@@ -45,7 +43,7 @@ impl PointRange {
         let after = cursor.span(rows.end);
         let from_ns = before.map_or(i64::MIN, |before| before.start_ns);
         let to_ns = after.zip(last).map_or(i64::MAX, |(after, last)| after.start_ns.max(last.end_ns()));
-        Self { from_ns, to_ns, ..Self::ALL }
+        Self { from_ns, to_ns }
     }
 }
 
@@ -64,7 +62,7 @@ pub(super) fn each_point(
         let mut cursor = LaneCursor::new(snapshot.store(), lane);
         let from = cursor.first_from(range.from_ns).row;
         let to = cursor.first_after(range.to_ns).row;
-        for number in from..to.min(from.saturating_add(range.lane_max)) {
+        for number in from..to {
             if number.is_multiple_of(POINTS_AT_ONCE) {
                 cancel.check()?;
             }

@@ -93,7 +93,7 @@ proptest! {
         let rows = rows_of_kind(&snapshot, &[LaneKind::Spans, LaneKind::Instants]);
         let with_flow: FxHashSet<RowIdx> = rows.iter().copied().filter(|&row| has_flow(&snapshot, row)).collect();
         for &row in &rows {
-            prop_assert_eq!(!flows_of(&snapshot, row).is_empty(), with_flow.contains(&row), "the details of {:?}", row);
+            prop_assert_eq!(!flows_of(&snapshot, row, &Cancel::default()).unwrap().is_empty(), with_flow.contains(&row), "the details of {:?}", row);
         }
         // Runs of rows that are not blocks of the store have the same bits, with and without the cache.
         for (rows_at_once, kept_max) in [(64, usize::MAX), (64, 0), (5, usize::MAX), (5, 0)] {
