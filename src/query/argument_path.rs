@@ -9,6 +9,7 @@ use std::fmt;
 
 use serde_json::Value;
 
+use super::decimal_number::DecimalNumber;
 use super::quoting::quoted;
 
 /// The path of an argument, outermost key first.
@@ -162,6 +163,17 @@ pub(crate) fn value_text(value: &Value) -> Cow<'_, str> {
     match value {
         Value::String(text) => Cow::Borrowed(text),
         other => Cow::Owned(other.to_string()),
+    }
+}
+
+/// Returns the text of the group that a value belongs to: a number in one notation, or else its text. The notation of
+/// the first number of a group would depend on the scope.
+#[must_use]
+pub(crate) fn group_text(value: &Value) -> Cow<'_, str> {
+    let text = value_text(value);
+    match DecimalNumber::parse(&text).filter(|_| value.is_number()) {
+        Some(decimal) => Cow::Owned(decimal.to_text()),
+        None => text,
     }
 }
 

@@ -33,7 +33,7 @@ use std::ops::RangeInclusive;
 use regex::{Regex, RegexBuilder};
 use serde_json::Value;
 
-use super::argument_path::{ArgumentPath, value_text};
+use super::argument_path::{ArgumentPath, group_text, value_text};
 use super::decimal_number::DecimalNumber;
 pub(crate) use super::quoting::{exactly, name_word, quoted};
 use super::start_test::{StartTest, allowed, comparison_of};
@@ -136,6 +136,8 @@ pub struct SpanPosition {
 pub enum TextTest {
     /// Equals this text, in the same case.
     Same(String),
+    /// As a value, belongs to the group of values with this text.
+    OfGroup(String),
     /// Equals this text, or as a value this number.
     Number {
         /// The number as it is written.
@@ -186,7 +188,7 @@ impl TextTest {
     #[must_use]
     pub fn holds(&self, text: &str) -> bool {
         match self {
-            Self::Same(wanted) | Self::Number { text: wanted, .. } => text == wanted,
+            Self::Same(wanted) | Self::OfGroup(wanted) | Self::Number { text: wanted, .. } => text == wanted,
             Self::Part(expression) | Self::Expression(expression) => expression.is_match(text),
             Self::Letters(letters) => {
                 let mut wanted = letters.iter().peekable();
@@ -210,6 +212,7 @@ impl TextTest {
     pub(crate) fn holds_value(&self, value: &Value) -> bool {
         let text = value_text(value);
         let is_same = match self {
+            Self::OfGroup(wanted) => return group_text(value) == *wanted,
             Self::Number { value: wanted, .. } if value.is_number() => {
                 DecimalNumber::parse(&text).as_ref() == Some(wanted)
             }

@@ -48,7 +48,7 @@ impl GroupChoice {
         let (name, track) = match &self.by {
             GroupBy::Argument(path) => {
                 let matcher = match &self.value {
-                    Some(value) => matcher.and_argument(path, TextTest::Same(value.to_string())),
+                    Some(value) => matcher.and_argument(path, TextTest::OfGroup(value.to_string())),
                     None => matcher.and_no_argument(path),
                 };
                 return scope.matching(matcher);
@@ -158,6 +158,27 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_group_of_numbers_has_them_in_every_notation_and_no_equal_text() {
+        let values = ["1.0", "1", "1e0", "\"1\"", "\"1.0\"", "0.50", "0.5", "\"0.50\"", "null", "[1.0]"];
+        let event = |(at, value): (usize, &&str)| {
+            format!(r#"{{"ph":"X","name":"s","pid":1,"tid":1,"ts":{at}0,"dur":{at},"args":{{"k":{value}}}}}"#)
+        };
+        let events: Vec<_> = values.iter().enumerate().map(event).collect();
+        let snapshot = crate::scene::tests::snapshot(&format!("[{}]", events.join(",")));
+        let totals = added_up(&snapshot, &Scope::default(), "arg:k".parse().unwrap());
+        let mut groups = Vec::new();
+        for (group, row) in totals.by_group() {
+            let choice = GroupChoice::from_totals(&totals, group).unwrap();
+            let narrowed = added_up(&snapshot, &choice.narrow(&snapshot, Scope::default()), GroupBy::default());
+            assert_eq!(count(&narrowed), (row.count, row.total_ns), "{choice:?}");
+            groups.push((choice.value.unwrap().to_string(), row.count));
+        }
+        groups.sort();
+        let groups: Vec<_> = groups.iter().map(|(text, count)| (text.as_str(), *count)).collect();
+        assert_eq!(groups, [("0.5", 2), ("0.50", 1), ("1", 4), ("1.0", 1), ("[1.0]", 1), ("null", 1)]);
     }
 
     #[test]

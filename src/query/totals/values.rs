@@ -9,8 +9,7 @@ use rustc_hash::FxHashMap;
 use serde_json::Value;
 
 use crate::model::args::Detail;
-use crate::query::argument_path::{ArgumentPath, value_text};
-use crate::query::decimal_number::DecimalNumber;
+use crate::query::argument_path::{ArgumentPath, group_text};
 use crate::query::groups::SpanGroup;
 use crate::query::snapshot::Snapshot;
 use crate::store::DetailRef;
@@ -81,12 +80,7 @@ impl<'a> ValueTable<'a> {
     }
 
     fn number_of_value(&mut self, value: &Value) -> u32 {
-        let text = value_text(value);
-        // The notation of the first one would depend on the scope.
-        match DecimalNumber::parse(&text).filter(|_| value.is_number()) {
-            Some(decimal) => self.number_of(&decimal.to_text()),
-            None => self.number_of(&text),
-        }
+        self.number_of(&group_text(value))
     }
 
     fn number_of(&mut self, text: &str) -> u32 {
