@@ -244,7 +244,7 @@ mod tests {
         let mut previews = Previews::new(Some(&mut sink));
         let parts = slow_parts(None, Duration::from_millis(80));
         import_store(&parts, meta(), &target, &ReadContext::default(), &mut previews, started).unwrap();
-        let (file, path) = store_target.keep(target).unwrap();
+        let (file, path) = store_target.keep(target);
         let seconds = Store::from_file(&file, &path).unwrap().meta().summary.load.seconds;
         let sorted = shown.last().copied().unwrap();
         assert!(5.0 <= sorted && sorted < seconds && seconds < 600.0, "{sorted} {seconds}");

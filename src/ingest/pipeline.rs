@@ -363,7 +363,7 @@ impl StoreLoad<'_, '_> {
 /// Publishes the store in `store_file`, and opens it. Notes failed previews.
 fn publish(target: &mut StoreTarget, store_file: StoreFile, previews: &Previews<'_>) -> Result<Store, LoadError> {
     target.notes.extend(previews.note());
-    let (file, path) = target.keep(store_file).map_err(|error| target.write_error(error))?;
+    let (file, path) = target.keep(store_file);
     Ok(Store::from_file(&file, &path)?)
 }
 

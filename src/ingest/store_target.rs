@@ -129,26 +129,26 @@ impl StoreTarget {
         TextSpill::new(&self.folder, Arc::clone(&self.disk), held_bytes_max)
     }
 
-    /// Publishes a finished store in the cache, unless the trace changed during the load. Returns its file and path.
-    /// Returns an error if it cannot be renamed.
-    pub(crate) fn keep(&mut self, store: StoreFile) -> io::Result<(File, PathBuf)> {
+    /// Publishes a finished store in the cache, unless the trace changed during the load. Returns its file and path; if
+    /// it is not in the cache, the folder of unnamed files.
+    pub(crate) fn keep(&mut self, store: StoreFile) -> (File, PathBuf) {
         let StoreFile { file, building, .. } = store;
-        let Some(key) = &self.key else { return Ok((file, self.folder.clone())) };
+        let Some(key) = &self.key else { return (file, self.folder.clone()) };
         if CacheKey::from_sources(&self.sources).ok().as_ref() != Some(key) {
             let sources = &self.sources;
             self.notes.push(format!("{sources} changed while it was read: load it again to see it as it is now."));
-            return Ok((file, self.folder.clone()));
+            return (file, self.folder.clone());
         }
-        let (Some(cache), Some(building)) = (&self.cache, building) else { return Ok((file, self.folder.clone())) };
+        let (Some(cache), Some(building)) = (&self.cache, building) else { return (file, self.folder.clone()) };
         let path = match cache.publish(building, key) {
-            // Another process removed the folder. The store is complete, and its file is open.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            // Another process may have removed the folder. The store is complete, and its file is open.
+            Err(error) => {
                 self.folder = std::env::temp_dir();
                 let folder = cache.folder().to_owned();
                 self.cannot_keep(&folder, &error);
-                return Ok((file, self.folder.clone()));
+                return (file, self.folder.clone());
             }
-            published => published?,
+            Ok(path) => path,
         };
         let earlier = cache.remove_earlier_versions();
         if let Ok(removed @ 1..) = earlier {
@@ -160,7 +160,7 @@ impl StoreTarget {
             let folder = cache.folder().display();
             self.notes.push(format!("Old stores in {folder} cannot be removed ({error})."));
         }
-        Ok((file, path))
+        (file, path)
     }
 
     /// Returns the folder of unnamed files.

@@ -156,10 +156,7 @@ impl Cache {
         if store.extension().is_none_or(|ending| ending != STORE_EXTENSION) {
             return Ok(());
         }
-        match fs::remove_file(store) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
+        remove(store)
     }
 
     /// Creates a new store, locked until this process ends. Returns an error if the folder is not writable.
@@ -170,12 +167,12 @@ impl Cache {
         Temporary::named(&self.folder, name, Access::Private).map(Building)
     }
 
-    /// Renames a finished store to its final name and replaces an older one. Returns the I/O error of the rename or the
-    /// sync.
+    /// Renames a finished store to its final name and replaces an older one. Returns the I/O error of the rename.
     pub(crate) fn publish(&self, building: Building, key: &CacheKey) -> io::Result<PathBuf> {
         let path = self.path_of(key);
         building.0.publish(|from| self.disk.rename(from, &path))?;
-        self.disk.sync_folder(&self.folder)?;
+        // Without the sync, a crash of the system may lose the name: the trace is then imported again.
+        self.disk.sync_folder(&self.folder).ok();
         Ok(path)
     }
 
@@ -206,7 +203,10 @@ impl Cache {
     /// Returns an error if the folder or a store cannot be removed.
     pub fn clear(&self) -> io::Result<u64> {
         sweep(&self.folder);
-        self.shrink_to(0, None)
+        self.entries()?.iter().try_fold(0, |removed_bytes, entry| {
+            remove(&entry.path)?;
+            Ok(removed_bytes + entry.bytes)
+        })
     }
 
     /// Keeps the most recently used stores that fit in `bytes_max`, and removes all others. A large store may go while
@@ -222,7 +222,7 @@ impl Cache {
             if is_spared(&entry) || kept_bytes + entry.bytes <= bytes_max {
                 kept_bytes += entry.bytes;
             } else {
-                fs::remove_file(&entry.path)?;
+                remove(&entry.path)?;
                 removed_bytes += entry.bytes;
             }
         }
@@ -235,7 +235,7 @@ impl Cache {
         let mut removed = 0;
         for entry in self.entries()? {
             if version_of(&entry.path).is_some_and(|version| version < VERSION) {
-                fs::remove_file(&entry.path)?;
+                remove(&entry.path)?;
                 removed += 1;
             }
         }
@@ -251,6 +251,14 @@ impl Building {
     /// The file to write to. Fails if the system has no file handle left.
     pub(crate) fn file(&self) -> io::Result<File> {
         self.0.open_file()
+    }
+}
+
+/// Removes a store, unless another process has removed it.
+fn remove(store: &Path) -> io::Result<()> {
+    match fs::remove_file(store) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
     }
 }
 
@@ -280,6 +288,20 @@ mod tests {
         let building = cache.build(key).unwrap();
         StoreWriter::new(building.file().unwrap(), 1 << 20).unwrap().finish(&Meta::default()).unwrap();
         cache.publish(building, key).unwrap()
+    }
+
+    #[test]
+    fn a_cleared_cache_is_empty_whatever_its_stores_are_and_whoever_else_clears_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::open(folder.path()).unwrap();
+        let store = |number: usize| folder.path().join(format!("{number}.{STORE_EXTENSION}"));
+        (0..600).for_each(|number| fs::write(store(number), if number % 2 == 0 { "" } else { "store" }).unwrap());
+        let removed: Vec<u64> = std::thread::scope(|scope| {
+            let clearing: Vec<_> = (0..4).map(|_| scope.spawn(|| cache.clear().unwrap())).collect();
+            clearing.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(cache.entries().unwrap().is_empty());
+        assert!(removed.iter().sum::<u64>() >= 300 * 5, "{removed:?}");
     }
 
     #[test]
