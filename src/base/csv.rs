@@ -14,8 +14,10 @@ pub struct Cells {
     pub(crate) escaped: bool,
 }
 
-/// First characters by which spreadsheets recognise a formula; they trim the white space among them.
-const FORMULA_STARTS: [char; 7] = ['=', '+', '-', '@', '\t', '\r', '\n'];
+/// First characters by which spreadsheets recognise a formula, also in the full width of East Asian text. They trim the
+/// white space among them.
+const FORMULA_STARTS: [char; 11] =
+    ['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}', '\t', '\r', '\n'];
 
 impl Cells {
     /// Writes text verbatim: a reader gets back the same bytes.
@@ -79,7 +81,21 @@ mod tests {
     #[test]
     fn no_cell_is_a_formula_when_protection_is_asked_for() {
         let safe = Cells { spreadsheet_safe: true, ..Cells::default() };
-        for text in ["=1+1", "+1", "-2+3", "@SUM(1)", "\tx", "\r=1", "\n=1", "=cmd|'/c calc'!A0", "=\"a\",1"] {
+        for text in [
+            "=1+1",
+            "+1",
+            "-2+3",
+            "@SUM(1)",
+            "\tx",
+            "\r=1",
+            "\n=1",
+            "=cmd|'/c calc'!A0",
+            "=\"a\",1",
+            "＝1+1",
+            "＋1",
+            "－2",
+            "＠SUM(1)",
+        ] {
             let cell = written(safe, text);
             assert!(cell.starts_with('\'') || cell.starts_with("\"'"), "{cell}");
         }

@@ -15,8 +15,8 @@ use serde_json::ser::{Formatter, Serializer};
 pub fn is_control(letter: char) -> bool {
     letter.is_control()
         || matches!(letter,
-            '\u{061c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            | '\u{feff}')
+            '\u{00ad}' | '\u{061c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// Returns `text` on one line, with control characters escaped.
@@ -64,7 +64,7 @@ impl Formatter for EscapedJson {
         if fragment.bytes().any(|byte| byte == 0x7f || byte >= 0x80) {
             for (at, letter) in fragment.char_indices().filter(|&(_, letter)| is_control(letter)) {
                 out.write_all(&fragment.as_bytes()[written..at])?;
-                write!(out, "\\u{:04x}", u32::from(letter))?;
+                write_json_escape(letter, |unit| write!(out, "\\u{unit:04x}"))?;
                 written = at + letter.len_utf8();
             }
         }
@@ -76,13 +76,18 @@ impl Formatter for EscapedJson {
         let mut safe = String::with_capacity(fragment.len());
         for letter in fragment.chars() {
             if is_control(letter) && !letter.is_ascii_whitespace() {
-                write!(safe, "\\u{:04x}", u32::from(letter)).ok(); // writing to memory cannot fail
+                write_json_escape(letter, |unit| write!(safe, "\\u{unit:04x}")).ok(); // writing to memory cannot fail
             } else {
                 safe.push(letter);
             }
         }
         out.write_all(safe.as_bytes())
     }
+}
+
+/// Passes the UTF-16 units of a letter, each of which is one escape in JSON.
+fn write_json_escape<E>(letter: char, mut write: impl FnMut(u16) -> Result<(), E>) -> Result<(), E> {
+    letter.encode_utf16(&mut [0; 2]).iter().try_for_each(|&unit| write(unit))
 }
 
 #[cfg(test)]
@@ -95,7 +100,9 @@ mod tests {
     fn controls() -> impl Iterator<Item = char> {
         let ranges = ['\0'..='\u{1f}', '\u{7f}'..='\u{9f}', '\u{202a}'..='\u{202e}', '\u{2066}'..='\u{2069}'];
         let alone = ['\u{61c}', '\u{200e}', '\u{200f}', '\u{2028}', '\u{2029}'];
-        ranges.into_iter().flatten().chain(alone)
+        // The soft hyphen, a vowel separator, and tags, which are invisible alone.
+        let invisible = ['\u{ad}', '\u{180e}', '\u{fff9}', '\u{fffb}', '\u{e0001}', '\u{e0041}', '\u{e007f}'];
+        ranges.into_iter().flatten().chain(alone).chain(invisible)
     }
 
     #[test]
