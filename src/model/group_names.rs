@@ -1,6 +1,7 @@
 //! Names that many members share, such as those of groups of tracks. A name is stored once, and a member has its
 //! number.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -8,10 +9,11 @@ use serde::{Deserialize, Serialize};
 
 /// The names of members, in order of members.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(bound(deserialize = "M: Deserialize<'de> + Ord"))]
 pub(crate) struct GroupNames<M> {
     names: Vec<Arc<str>>,
     /// Members with the numbers of their names.
-    members: Vec<(M, u32)>,
+    members: BTreeMap<M, u32>,
     /// The numbers of names that were added. Names that were read from a file are added again as needed.
     #[serde(skip)]
     numbers: FxHashMap<Arc<str>, u32>,
@@ -27,22 +29,19 @@ impl<M: Copy + Ord> PartialEq for GroupNames<M> {
 impl<M: Copy + Ord> Eq for GroupNames<M> {}
 
 impl<M: Copy + Ord> GroupNames<M> {
-    /// Sets the name of a member. Faster for members in ascending order.
+    /// Sets the name of a member. Members may come in any order.
     pub(crate) fn insert(&mut self, member: M, name: Arc<str>) {
         let names = &mut self.names;
         let number = *self.numbers.entry(name).or_insert_with_key(|name| {
             names.push(Arc::clone(name));
             names.len() as u32 - 1 // names are no more than tracks
         });
-        match self.position(member) {
-            Ok(position) => self.members[position].1 = number,
-            Err(position) => self.members.insert(position, (member, number)),
-        }
+        self.members.insert(member, number);
     }
 
     /// Removes the members from `end` on.
     pub(crate) fn truncate(&mut self, end: M) {
-        self.members.truncate(self.members.partition_point(|&(member, _)| member < end));
+        self.members.split_off(&end);
     }
 
     #[must_use]
@@ -53,19 +52,12 @@ impl<M: Copy + Ord> GroupNames<M> {
     /// Returns the name of a member.
     #[must_use]
     pub(crate) fn get(&self, member: M) -> Option<&Arc<str>> {
-        self.names.get(self.members[self.position(member).ok()?].1 as usize)
+        self.names.get(*self.members.get(&member)? as usize)
     }
 
     /// Returns the named members with their names.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (M, &Arc<str>)> {
-        self.members.iter().filter_map(|&(member, number)| Some((member, self.names.get(number as usize)?)))
-    }
-
-    fn position(&self, member: M) -> Result<usize, usize> {
-        match self.members.last() {
-            Some(&(last, _)) if last < member => Err(self.members.len()),
-            _ => self.members.binary_search_by_key(&member, |&(member, _)| member),
-        }
+        self.members.iter().filter_map(|(&member, &number)| Some((member, self.names.get(number as usize)?)))
     }
 }
 
