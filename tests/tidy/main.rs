@@ -2,6 +2,7 @@
 //! file and line. The checks distinguish code from comments and text, but do not resolve names.
 
 mod code;
+mod documents;
 mod imports;
 mod numbers;
 mod packages;
