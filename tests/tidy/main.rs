@@ -1,6 +1,8 @@
 //! Checks the rules of the repository by reading its files. Each rule is one table, and violations are reported with
 //! file and line. The checks distinguish code from comments and text, but do not resolve names.
 
+#[cfg(target_os = "linux")]
+mod ci_test;
 mod code;
 mod documents;
 mod imports;
