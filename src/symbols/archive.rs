@@ -18,6 +18,11 @@ use crate::base::{files, folders, free_space};
 /// Limit for the unpacked bytes: debug files of a browser and its libraries take 8 GiB.
 const UNPACKED_BYTES_MAX: u64 = 32 << 30;
 
+/// The first bytes of compressed archives.
+const GZIP: &[u8] = &[0x1f, 0x8b];
+const BZIP2: &[u8] = b"BZh";
+const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+
 /// Limit for the entries; perf writes two per file.
 const ENTRIES_MAX: usize = 1 << 17;
 
@@ -45,7 +50,7 @@ static RECENT: Mutex<Vec<Arc<Archive>>> = Mutex::new(Vec::new());
 /// An archive, and its files once they are unpacked.
 #[derive(Debug)]
 pub(super) struct Archive {
-    /// With links resolved.
+    /// The path of the archive, with links resolved.
     path: PathBuf,
     metadata: Metadata,
     unpacked: Mutex<Option<Arc<Unpacked>>>,
@@ -295,11 +300,14 @@ impl<R: Read> Read for BoundedReader<'_, R> {
 fn decoder(path: &Path) -> io::Result<Box<dyn Read>> {
     let mut file = BufReader::new(files::open_without_waiting(path)?);
     let head = io::BufRead::fill_buf(&mut file)?;
-    Ok(match head {
-        [0x1f, 0x8b, ..] => Box::new(flate2::bufread::MultiGzDecoder::new(file)),
-        [b'B', b'Z', b'h', ..] => Box::new(bzip2::bufread::MultiBzDecoder::new(file)),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => Box::new(zstd::Decoder::with_buffer(file)?),
-        _ => Box::new(file),
+    Ok(if head.starts_with(GZIP) {
+        Box::new(flate2::bufread::MultiGzDecoder::new(file))
+    } else if head.starts_with(BZIP2) {
+        Box::new(bzip2::bufread::MultiBzDecoder::new(file))
+    } else if head.starts_with(ZSTD) {
+        Box::new(zstd::Decoder::with_buffer(file)?)
+    } else {
+        Box::new(file)
     })
 }
 

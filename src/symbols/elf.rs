@@ -19,6 +19,11 @@ const NOTES_BYTES_MAX: u64 = 64 << 10;
 /// Limit for the note sections and segments searched for a build-id; real files have about ten.
 const NOTES_MAX: usize = 64;
 
+const MAGIC: &[u8] = b"\x7fELF";
+const CLASS_32: u8 = 1;
+const CLASS_64: u8 = 2;
+const LITTLE_ENDIAN: u8 = 1;
+
 /// Index of the names that is in the first row (`SHN_XINDEX`).
 const EXTENDED_INDEX: u16 = 0xffff;
 const NOTE_SECTION: u32 = 7;
@@ -124,9 +129,9 @@ impl ElfFile {
     /// Reads the tables of a file; `None` if it is not a little-endian ELF file, or if its tables are damaged.
     pub(super) fn read(file: InputFile) -> Option<Self> {
         let head = file.read(0, file.bytes.min(64), 64)?;
-        let is_64 = match head.get(..6)? {
-            [0x7f, b'E', b'L', b'F', 1, 1] => false,
-            [0x7f, b'E', b'L', b'F', 2, 1] => true,
+        let is_64 = match head.strip_prefix(MAGIC)?.get(..2)? {
+            [CLASS_32, LITTLE_ENDIAN] => false,
+            [CLASS_64, LITTLE_ENDIAN] => true,
             _ => return None,
         };
         let mut fields = ElfFields { bytes: head.get(16..)?, is_64 };
@@ -201,6 +206,10 @@ impl ElfFile {
 
     pub(super) fn has_dynamic_symbols(&self) -> bool {
         self.sections_of(DYNAMIC_SYMBOLS).next().is_some()
+    }
+
+    pub(super) fn is_64(&self) -> bool {
+        self.is_64
     }
 
     /// Returns the size of an address in bytes.

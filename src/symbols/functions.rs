@@ -100,7 +100,7 @@ fn rows(elf: &ElfFile, symbols: &[u8], names: &[u8]) -> Vec<SymbolRow> {
     const UNTYPED: u8 = 0;
     const WEAK: u8 = 2;
     const GLOBAL: u8 = 1;
-    let is_64 = elf.address_bytes() == 8;
+    let is_64 = elf.is_64();
     let number = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |number, &byte| number << 8 | u64::from(byte));
     let row = |symbol: &[u8]| {
         let name = number(&symbol[..4]) as u32;

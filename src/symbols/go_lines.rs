@@ -20,6 +20,9 @@ const MAGICS: [(u32, GoLayout); 2] = [(0xffff_fff0, GoLayout::GO_1_18), (0xffff_
 /// Bytes per row of the function table: entry address, and offset of the description.
 const ROW_BYTES: usize = 8;
 
+/// The smallest steps of addresses, by processor.
+const QUANTA: [u8; 3] = [1, 2, 4];
+
 /// Minimum steps for reading lines, and steps per byte of the table.
 const STEPS_MIN: u64 = 4 << 20;
 const STEPS_PER_BYTE: u64 = 64;
@@ -82,12 +85,12 @@ impl GoLines {
         let &(_, layout) = MAGICS.iter().find(|(known, _)| *known == magic)?;
         // Two zeros, the quantum, and the size of an address.
         let &[0, 0, quantum, word_bytes] = bytes.get(4..8)? else { return None };
-        if word_bytes != elf.address_bytes() || !matches!(quantum, 1 | 2 | 4) {
+        if word_bytes != elf.address_bytes() || !QUANTA.contains(&quantum) {
             return None;
         }
-        let word = |row: usize| match word_bytes {
-            4 => u32_at(&bytes, 8 + row * 4).map(u64::from),
-            _ => u64_at(&bytes, 8 + row * 8),
+        let has_long_words = elf.is_64();
+        let word = |row: usize| {
+            if has_long_words { u64_at(&bytes, 8 + row * 8) } else { u32_at(&bytes, 8 + row * 4).map(u64::from) }
         };
         let offset = |row: usize| usize::try_from(word(row)?).ok();
         let (functions, _files, text) = (word(0)?, word(1)?, word(2)?);
@@ -95,7 +98,6 @@ impl GoLines {
         let text = if text == 0 { elf.named(".text")?.address } else { text };
         let steps = STEPS_MIN.saturating_add((bytes.len() as u64).saturating_mul(STEPS_PER_BYTE));
         let names_address = section.address.checked_add(word(3)?)?;
-        let has_long_words = word_bytes == 8;
         let inlined = has_long_words
             .then(|| GoInlined::read(elf, [section.address, names_address], layout, bytes_max / 2))
             .flatten();

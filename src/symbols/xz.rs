@@ -11,8 +11,9 @@ const MAGIC: &[u8] = b"\xfd7zXZ\0";
 /// Magic, flags and their checksum.
 const HEADER_BYTES: usize = 12;
 
-/// Filter id of LZMA2, and the size of its properties.
+/// Filter id of LZMA2 and the size of its properties, and their value for a dictionary of 4 GiB.
 const LZMA2: [u8; 2] = [0x21, 1];
+const LARGEST_DICTIONARY: u8 = 40;
 
 /// Flags of a block: presence of the compressed and uncompressed sizes, and the number of additional filters.
 const HAS_PACKED_SIZE: u8 = 0x40;
@@ -74,8 +75,8 @@ fn dictionary_of(rest: &mut &[u8]) -> Option<u32> {
     }
     let property = *fields.strip_prefix(&LZMA2)?.first().filter(|_| flags & MORE_FILTERS == 0)?;
     match property {
-        40 => Some(u32::MAX),
-        0..40 => Some((2 | u32::from(property & 1)) << (property / 2 + 11)),
+        LARGEST_DICTIONARY => Some(u32::MAX),
+        0..LARGEST_DICTIONARY => Some((2 | u32::from(property & 1)) << (property / 2 + 11)),
         _ => None,
     }
 }

@@ -17,6 +17,7 @@ const HOMES: &[&str] = &[
     "src/formats/profiles/pprof/",
     "src/formats/spall/",
     "src/formats/tracy.rs",
+    "src/symbols/",
 ];
 
 /// Returns the positions of bare numbers in the code of a file.

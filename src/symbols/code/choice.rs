@@ -70,12 +70,9 @@ pub(crate) fn choose(
     }
     let mut all = if exact.is_empty() { short } else { exact };
     all.sort_unstable();
-    match all.len() {
-        0 => Err(NoFunction::Unknown),
-        1 => Ok(all.swap_remove(0)),
-        _ => {
-            let named = |it: FunctionChoice| (it.name, modules[it.module as usize].category.to_string());
-            Err(NoFunction::Several(all.into_iter().take(CANDIDATES_MAX).map(named).collect()))
-        }
+    if all.len() > 1 {
+        let named = |it: FunctionChoice| (it.name, modules[it.module as usize].category.to_string());
+        return Err(NoFunction::Several(all.into_iter().take(CANDIDATES_MAX).map(named).collect()));
     }
+    all.pop().ok_or(NoFunction::Unknown)
 }

@@ -10,6 +10,9 @@ use crate::model::unwind::{INSTRUCTION, REGISTERS, STACK_POINTER, StackBytes, St
 /// Limit for the operations of one expression; those of signal frames have three, those of lazy linking ten.
 const OPERATIONS_MAX: u32 = 256;
 
+/// The size of a register and of an address.
+const WORD_BYTES: u8 = 8;
+
 /// Number of the frame pointer register.
 const FRAME_POINTER: usize = 6;
 
@@ -141,7 +144,7 @@ impl<'a> FrameMemory<'a> {
 
     /// Evaluates an expression, with the start of the frame on its stack if known.
     fn evaluate(&self, bytes: &[u8], frame: Option<u64>) -> Option<u64> {
-        let encoding = Encoding { address_size: 8, format: Format::Dwarf32, version: 4 };
+        let encoding = Encoding { address_size: WORD_BYTES, format: Format::Dwarf32, version: 4 };
         let mut evaluation = Expression(EndianSlice::new(bytes, LittleEndian)).evaluation(encoding);
         evaluation.set_max_iterations(OPERATIONS_MAX);
         if let Some(frame) = frame {
@@ -155,7 +158,7 @@ impl<'a> FrameMemory<'a> {
                     let value = self.register(u8::try_from(register.0).ok()?)?;
                     evaluation.resume_with_register(Value::Generic(value)).ok()?
                 }
-                EvaluationResult::RequiresMemory { address, size: 8, .. } => {
+                EvaluationResult::RequiresMemory { address, size: WORD_BYTES, .. } => {
                     evaluation.resume_with_memory(Value::Generic(self.word(address)?)).ok()?
                 }
                 EvaluationResult::RequiresCallFrameCfa => evaluation.resume_with_call_frame_cfa(frame?).ok()?,
