@@ -69,7 +69,7 @@ impl DerivedTasks {
         let rows = timeline.derived();
         let is_wanted = |task: &DeriveTask| {
             let row = rows.iter().find(|row| row.id == task.track);
-            row.is_some_and(|row| matches!(row.state, DerivedState::Making(_) | DerivedState::Outdated(_)))
+            row.is_some_and(|row| matches!(row.state, DerivedState::Computing(_) | DerivedState::Outdated(_)))
         };
         if self.running.as_ref().is_some_and(is_wanted) {
             return None;
@@ -82,7 +82,7 @@ impl DerivedTasks {
         self.started += 1;
         let (task, progress) = DeriveTask::start((of, self.started), row, timeline.snapshot(), load, wake);
         if !matches!(row.state, DerivedState::Outdated(_)) {
-            timeline.set_derived(task.track, DerivedState::Making(progress));
+            timeline.set_derived(task.track, DerivedState::Computing(progress));
         }
         self.running = Some(task);
         None
@@ -92,7 +92,7 @@ impl DerivedTasks {
     /// first, then the others in turn.
     fn next_due<'r>(&self, rows: &'r [DerivedRow]) -> Option<(&'r DerivedRow, Duration)> {
         // Nothing runs, so a track that was being computed is to be computed again.
-        let is_missing = |row: &&DerivedRow| matches!(row.state, DerivedState::Waiting | DerivedState::Making(_));
+        let is_missing = |row: &&DerivedRow| matches!(row.state, DerivedState::Waiting | DerivedState::Computing(_));
         if let Some(row) = rows.iter().find(is_missing) {
             return Some((row, Duration::ZERO));
         }
@@ -155,7 +155,7 @@ impl DeriveTask {
 fn state_of(made: DerivedMade, has_grown: bool) -> DerivedState {
     match made.series {
         Ok(series) if has_grown => DerivedState::Outdated(series),
-        Ok(series) => DerivedState::Made(series),
+        Ok(series) => DerivedState::Computed(series),
         Err(TaskError::Cancelled) => DerivedState::Stopped,
         Err(TaskError::Damaged(message) | TaskError::Failed(message)) => DerivedState::Failed(message),
     }
@@ -199,7 +199,7 @@ mod tests {
         rows[2].state = DerivedState::Waiting;
         assert_eq!(next(&tasks, &rows), Some((3, true)), "without a pause");
         rows[2].state = DerivedState::Stopped;
-        rows[1].state = DerivedState::Made(Arc::clone(&series));
+        rows[1].state = DerivedState::Computed(Arc::clone(&series));
         assert_eq!(next(&tasks, &rows), Some((1, false)));
         assert_eq!(next(&tasks, &rows[1..]), None);
     }

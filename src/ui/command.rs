@@ -328,7 +328,7 @@ pub(crate) enum DerivedCommand {
     /// Cancels the computation of a derived track.
     Stop(DerivedId),
     /// Computes a derived track again after an error or a cancellation.
-    Make(DerivedId),
+    Compute(DerivedId),
     /// Sets whether exports write the tracks as counters.
     Export(bool),
 }

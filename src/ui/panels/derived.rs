@@ -162,11 +162,11 @@ fn show_row(ui: &mut Ui, row: &DerivedRow, theme: &Theme) -> Vec<DerivedCommand>
     chosen.extend(renamed.map(|name| DerivedCommand::Rename(row.id, name)));
     let (text, button, command) = match &row.state {
         DerivedState::Waiting => ("waiting", "Stop", DerivedCommand::Stop(row.id)),
-        DerivedState::Making(_) => ("counting", "Stop", DerivedCommand::Stop(row.id)),
-        DerivedState::Made(_) => ("", "Recompute", DerivedCommand::Make(row.id)),
+        DerivedState::Computing(_) => ("counting", "Stop", DerivedCommand::Stop(row.id)),
+        DerivedState::Computed(_) => ("", "Recompute", DerivedCommand::Compute(row.id)),
         DerivedState::Outdated(_) => ("grows with the trace", "Stop", DerivedCommand::Stop(row.id)),
-        DerivedState::Stopped => ("stopped", "Recompute", DerivedCommand::Make(row.id)),
-        DerivedState::Failed(_) => ("failed", "Recompute", DerivedCommand::Make(row.id)),
+        DerivedState::Stopped => ("stopped", "Recompute", DerivedCommand::Compute(row.id)),
+        DerivedState::Failed(_) => ("failed", "Recompute", DerivedCommand::Compute(row.id)),
     };
     ui.label(RichText::new(text).color(theme.weak_text));
     ui.horizontal(|ui| {

@@ -64,8 +64,8 @@ pub(super) struct DerivedDefinition {
 pub(crate) enum DerivedState {
     /// It is computed when the trace is sorted or followed, and no other computation runs.
     Waiting,
-    Making(Progress),
-    Made(Arc<DerivedSeries>),
+    Computing(Progress),
+    Computed(Arc<DerivedSeries>),
     /// The series of an earlier part of a followed trace, until a later one is computed.
     Outdated(Arc<DerivedSeries>),
     Stopped,
@@ -133,8 +133,10 @@ impl DerivedRow {
     #[must_use]
     pub(crate) fn series(&self) -> Option<&Arc<DerivedSeries>> {
         match &self.state {
-            DerivedState::Made(series) | DerivedState::Outdated(series) => Some(series),
-            DerivedState::Waiting | DerivedState::Making(_) | DerivedState::Stopped | DerivedState::Failed(_) => None,
+            DerivedState::Computed(series) | DerivedState::Outdated(series) => Some(series),
+            DerivedState::Waiting | DerivedState::Computing(_) | DerivedState::Stopped | DerivedState::Failed(_) => {
+                None
+            }
         }
     }
 }
@@ -228,7 +230,7 @@ impl DerivedRows {
     /// Records that a followed trace has grown. A computation goes on, for the part that it reads.
     pub(super) fn note_growth(&mut self) {
         for row in &mut self.rows {
-            if let DerivedState::Made(series) = &row.state {
+            if let DerivedState::Computed(series) = &row.state {
                 row.state = DerivedState::Outdated(Arc::clone(series));
             }
         }

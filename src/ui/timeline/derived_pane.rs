@@ -78,7 +78,7 @@ impl DerivedPane {
     }
 
     /// Returns the series of a row that the answered columns contain: its own, or the one before.
-    fn answered<'a>(&'a self, row: &'a DerivedRow) -> Option<&'a Arc<DerivedSeries>> {
+    fn series_in_columns<'a>(&'a self, row: &'a DerivedRow) -> Option<&'a Arc<DerivedSeries>> {
         let (answer, newest) = (self.loader.answer()?, row.series()?);
         let before = self.shown.iter().find(|(id, _)| *id == row.id).map(|(_, series)| series);
         [Some(newest), before].into_iter().flatten().find(|series| answer.cells(series).is_some())
@@ -125,7 +125,7 @@ impl DerivedPane {
         let is_late = self.loader.prepare(&ColumnQuery { buckets: columns_of(view), series }, deadline);
         let (mut rects, mut scales) = (Vec::new(), Vec::new());
         let scale_of = |row: &DerivedRow| {
-            let range = self.loader.answer()?.range(self.answered(row)?)?;
+            let range = self.loader.answer()?.range(self.series_in_columns(row)?)?;
             Some(self::scale(&row.kind, range))
         };
         let wanted: Vec<Option<Scale>> = rows.iter().map(scale_of).collect();
@@ -137,7 +137,7 @@ impl DerivedPane {
         let row_px = strips.strip_points * scale;
         let top_px = |number: usize| strips.top_points(number) * scale;
         for (number, row) in rows.iter().enumerate() {
-            let cells = self.answered(row).and_then(|series| answer.cells(series));
+            let cells = self.series_in_columns(row).and_then(|series| answer.cells(series));
             if let Some(((scale, _), cells)) = ways[number].zip(cells) {
                 let top_px = top_px(number);
                 let band = CounterBand {
@@ -154,7 +154,7 @@ impl DerivedPane {
         let size_px = [as_f32(view.width_px()), (strips.area_points * scale).round()];
         let buckets = answer.buckets();
         let rects = Rects::new(&rects, size_px, scale, Layer::Derived);
-        self.shown = rows.iter().filter_map(|row| Some((row.id, Arc::clone(self.answered(row)?)))).collect();
+        self.shown = rows.iter().filter_map(|row| Some((row.id, Arc::clone(self.series_in_columns(row)?)))).collect();
         self.drawn = Some(DrawnStrips { view: *view, buckets, strips, rects, scales, is_unfinished });
         is_unfinished
     }
@@ -174,7 +174,7 @@ impl DerivedPane {
     /// Returns the value of a row's column at a time, and the start of that column.
     pub(super) fn column_text(&self, row: &DerivedRow, ts_ns: i64) -> Option<(String, i64)> {
         let answer = self.loader.answer()?;
-        let (cells, buckets) = (answer.cells(self.answered(row)?)?, answer.buckets());
+        let (cells, buckets) = (answer.cells(self.series_in_columns(row)?)?, answer.buckets());
         let bucket = buckets.bucket_at(ts_ns);
         let after = cells.partition_point(|cell| cell.first_bucket <= bucket);
         let cell = after.checked_sub(1).map(|cell| &cells[cell]).filter(|cell| bucket < cell.end_bucket());
@@ -217,13 +217,13 @@ mod tests {
             pane.wait_for_all();
             pane.draw(std::slice::from_ref(row), &view, strips, &Palette::new(Shade::Dark), (Instant::now(), None));
         };
-        draw(&mut pane, &row(DerivedState::Made(Arc::clone(&first))));
+        draw(&mut pane, &row(DerivedState::Computed(Arc::clone(&first))));
         let renewed = row(DerivedState::Outdated(Arc::clone(&next)));
         let is = |pane: &DerivedPane, series: &Arc<DerivedSeries>| {
-            pane.answered(&renewed).is_some_and(|answered| Arc::ptr_eq(answered, series))
+            pane.series_in_columns(&renewed).is_some_and(|answered| Arc::ptr_eq(answered, series))
         };
         assert!(is(&pane, &first) && pane.column_text(&renewed, 1000).is_some(), "its columns are not there yet");
-        assert!(pane.answered(&row(DerivedState::Waiting)).is_none());
+        assert!(pane.series_in_columns(&row(DerivedState::Waiting)).is_none());
         draw(&mut pane, &renewed);
         assert!(is(&pane, &next));
     }

@@ -34,9 +34,9 @@ impl Timeline {
     #[must_use]
     pub(crate) fn derived_to_export(&self) -> (Vec<&DerivedRow>, usize) {
         let rows = if self.derived.is_exported() { self.derived() } else { &[] };
-        let made: Vec<_> = rows.iter().filter(|row| matches!(row.state, DerivedState::Made(_))).collect();
-        let missing = rows.len() - made.len();
-        (made, missing)
+        let computed: Vec<_> = rows.iter().filter(|row| matches!(row.state, DerivedState::Computed(_))).collect();
+        let missing = rows.len() - computed.len();
+        (computed, missing)
     }
 
     /// Returns whether exports write the derived tracks.
@@ -59,7 +59,7 @@ impl Timeline {
             }
             DerivedCommand::Remove(id) => self.derived.remove(id),
             DerivedCommand::Stop(id) => self.set_derived(id, DerivedState::Stopped),
-            DerivedCommand::Make(id) => self.set_derived(id, DerivedState::Waiting),
+            DerivedCommand::Compute(id) => self.set_derived(id, DerivedState::Waiting),
             DerivedCommand::Export(is_wanted) => self.derived.export(is_wanted),
         }
         self.derived_pane.redraw();
@@ -132,10 +132,10 @@ impl Timeline {
     /// Returns the state of a track that is not computed, as text.
     fn state_text(&self, row: &DerivedRow, theme: &Theme) -> Option<(String, Color32)> {
         Some(match &row.state {
-            DerivedState::Made(series) | DerivedState::Outdated(series) if series.rows() == 0 => {
+            DerivedState::Computed(series) | DerivedState::Outdated(series) if series.rows() == 0 => {
                 (no_rows_text(&row.kind).to_owned(), theme.weak_text)
             }
-            DerivedState::Made(_) | DerivedState::Outdated(_) => return None,
+            DerivedState::Computed(_) | DerivedState::Outdated(_) => return None,
             DerivedState::Waiting if self.interruption.is_some() => {
                 ("not computed: the trace is incomplete".to_owned(), theme.weak_text)
             }
@@ -143,7 +143,7 @@ impl Timeline {
                 ("waiting until the trace is sorted".to_owned(), theme.weak_text)
             }
             DerivedState::Waiting => ("waiting for the tracks before it".to_owned(), theme.weak_text),
-            DerivedState::Making(progress) => {
+            DerivedState::Computing(progress) => {
                 let part = progress.view().fraction().unwrap_or(0.0);
                 (format!("counting: {:.0} %", part * 100.0), theme.weak_text)
             }
@@ -172,7 +172,7 @@ impl Timeline {
             response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
             let painter = ui.painter_at(in_view);
             paint_name(ui, &painter, strip, (&title, &range), response.contains_pointer(), theme);
-            if matches!(row.state, DerivedState::Making(_)) {
+            if matches!(row.state, DerivedState::Computing(_)) {
                 // Updates the progress ten times a second.
                 ui.ctx().request_repaint_after(std::time::Duration::from_millis(100));
             }
@@ -259,11 +259,11 @@ fn menu(ui: &mut Ui, row: &DerivedRow, theme: &Theme) -> Vec<Command> {
     let copy = Command::App(AppCommand::CopyText(format!("--derive {}", option.unwrap_or_default())));
     let entries = [
         match row.state {
-            DerivedState::Making(_) | DerivedState::Waiting | DerivedState::Outdated(_) => {
+            DerivedState::Computing(_) | DerivedState::Waiting | DerivedState::Outdated(_) => {
                 ("Stop", derived(DerivedCommand::Stop(row.id)))
             }
-            DerivedState::Made(_) | DerivedState::Stopped | DerivedState::Failed(_) => {
-                ("Recompute", derived(DerivedCommand::Make(row.id)))
+            DerivedState::Computed(_) | DerivedState::Stopped | DerivedState::Failed(_) => {
+                ("Recompute", derived(DerivedCommand::Compute(row.id)))
             }
         },
         (COPY_OPTION, copy),

@@ -272,7 +272,7 @@ impl Edit {
             DerivedCommand::Remove(_) => Self::new(PartKind::Derived, "removal of the derived track"),
             DerivedCommand::StartNaming
             | DerivedCommand::Stop(_)
-            | DerivedCommand::Make(_)
+            | DerivedCommand::Compute(_)
             | DerivedCommand::Export(_) => return None,
         })
     }
