@@ -43,7 +43,7 @@ pub(crate) fn draw_frames(snapshot: &Snapshot, views: &FrameViews) -> Result<Vec
     let mut app = app_without_window(&gpu, Shade::Dark, Colors::default());
     let summary = TraceSummary::from_snapshot(snapshot, &Cancel::default());
     app.show_trace(snapshot.clone(), Sources::default(), false);
-    app.leave_damage();
+    app.disable_repair();
     if let (Some(timeline), Ok(summary)) = (app.timeline_mut(), summary) {
         timeline.set_trace_summary(Arc::new(summary));
     }

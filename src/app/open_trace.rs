@@ -48,7 +48,7 @@ pub(super) struct OpenTrace {
     /// The state of its files when it was opened.
     pub(super) files: Arc<OpenedFiles>,
     /// Whether it was already imported again because its store was damaged; that is tried only once.
-    pub(crate) is_mended: bool,
+    pub(crate) is_repaired: bool,
     pub(super) saved: SavedState,
     /// Whether its stacks would change with files found since.
     pub(crate) has_other_stacks: bool,
@@ -73,7 +73,7 @@ impl OpenTrace {
             details: None,
             files: Arc::default(),
             growth: if grows { Growth::Grows } else { Growth::Ended },
-            is_mended: false,
+            is_repaired: false,
             saved: SavedState::Pending,
             has_other_stacks: false,
             id,
@@ -88,7 +88,6 @@ impl OpenTrace {
         trace
     }
 
-    /// Computes its summary.
     pub(super) fn summarise(&mut self, wake: &TabWake) {
         self.summary = Some(tasks::summarise(self.id, self.timeline.snapshot().clone(), wake));
     }

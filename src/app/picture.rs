@@ -132,7 +132,7 @@ fn app_with_trace(gpu: &Gpu, snapshot: Snapshot, options: &PictureOptions) -> Ap
     let mut app = app_without_window(gpu, options.shade, options.colors);
     let summary = TraceSummary::from_snapshot(&snapshot, &Cancel::default());
     app.show_trace(snapshot, Sources::from(&options.title), false);
-    app.leave_damage();
+    app.disable_repair();
     if let Some(timeline) = app.timeline_mut() {
         timeline.wait_for_all();
         if !options.scope.tracks.is_all() {

@@ -55,7 +55,7 @@ impl App {
     pub fn show(&mut self, ui: &mut Ui) -> Vec<WindowEffect> {
         self.apply_theme(ui.ctx());
         ui.ctx().accesskit_node_builder(egui::accesskit_root_id(), |node| node.set_label(self.title()));
-        self.mend(self.shown_tab);
+        self.repair(self.shown_tab);
         self.unwind_again();
         self.renew_late_answers(ui.ctx());
         // Keys, menus and tabs may show another tab, so they run after the commands of what this frame shows.

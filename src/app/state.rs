@@ -7,7 +7,7 @@ pub(crate) mod copied;
 mod cut_short;
 mod exports;
 mod followed;
-mod mend;
+mod repair;
 mod settings;
 mod written;
 

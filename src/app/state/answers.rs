@@ -254,7 +254,7 @@ impl App {
         let id = self.next_task();
         let renewal = self.answer_renewal(at, &snapshot);
         let before = self.tabs[at].trace.take().filter(OpenTrace::grows);
-        let (is_mended, saved_state) = before.as_ref().map(|open| (open.is_mended, open.saved)).unwrap_or_default();
+        let (is_repaired, saved_state) = before.as_ref().map(|open| (open.is_repaired, open.saved)).unwrap_or_default();
         let (before, known) = before.map(|open| (open.timeline, (open.flows, open.ranks, open.derived))).unzip();
         let was_live = before.as_ref().is_some_and(Timeline::is_live);
         let (timeline, is_continued) = self.timeline_after(before, snapshot, grows);
@@ -271,7 +271,7 @@ impl App {
             AnswerRenewal::Wait(moves) => tab.panels.move_rows(&moves),
         }
         let mut trace = OpenTrace::new(id, sources, timeline, grows, &tab.wake);
-        trace.is_mended = is_mended && is_continued;
+        trace.is_repaired = is_repaired && is_continued;
         trace.files = files;
         if grows && trace.timeline.is_live() {
             // Known answers stay in view until the next ones.

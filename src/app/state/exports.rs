@@ -82,7 +82,7 @@ impl App {
 
     /// Repeats an export that met damage, once the trace is imported again.
     fn repeat_export(&mut self, at: usize, export: TraceExport, error: TaskError) {
-        self.mend(at);
+        self.repair(at);
         let tab = &mut self.tabs[at];
         if tab.running.is_some() {
             tab.waiting_export = Some(export);

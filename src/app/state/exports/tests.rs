@@ -138,7 +138,7 @@ fn an_export_of_a_damaged_store_restarts_once_the_trace_is_sorted_again() {
 }
 
 #[test]
-fn damage_that_an_export_meets_in_a_hidden_tab_is_mended_there() {
+fn damage_that_an_export_meets_in_a_hidden_tab_is_repaired_there() {
     let folder = tempfile::tempdir().unwrap();
     let (trace, out) = (CachedTrace::new(folder.path()), folder.path().join("out.csv"));
     trace.damage(5);

@@ -9,19 +9,19 @@ use crate::ingest::CachePolicy;
 use crate::store::cache::Cache;
 
 impl App {
-    /// Leaves a damaged store to the caller, which has no tabs to import into.
-    pub(in crate::app) fn leave_damage(&mut self) {
+    /// Turns repairs off, for pictures without a window: these report damage instead.
+    pub(in crate::app) fn disable_repair(&mut self) {
         if let Some(trace) = &mut self.tab_mut().trace {
-            trace.is_mended = true;
+            trace.is_repaired = true;
         }
     }
 
     /// Imports the trace of a tab again if its cached store is damaged. The view stays.
-    pub(in crate::app) fn mend(&mut self, at: usize) {
+    pub(in crate::app) fn repair(&mut self, at: usize) {
         let tab = &self.tabs[at];
         let Some(trace) = &tab.trace else { return };
         let store = trace.timeline.snapshot().store();
-        if tab.is_busy() || tab.follow.is_some() || trace.is_mended || store.damaged() == 0 {
+        if tab.is_busy() || tab.follow.is_some() || trace.is_repaired || store.damaged() == 0 {
             return;
         }
         let (sources, forgotten) = (trace.sources.clone(), Cache::forget(store.path()));
@@ -35,7 +35,7 @@ impl App {
         }
         tab.notes.set("The sorted store of this trace was damaged; the trace is sorted again.".to_owned());
         if let Some(trace) = &mut tab.trace {
-            (trace.growth, trace.is_mended) = (Growth::Grows, true);
+            (trace.growth, trace.is_repaired) = (Growth::Grows, true);
         }
     }
 
