@@ -2,7 +2,8 @@
 //! while others are formatted and compressed. The output does not depend on it.
 
 use std::ops::Range;
-use std::sync::mpsc::sync_channel;
+use std::panic::resume_unwind;
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 
 use super::error::SinkError;
@@ -50,18 +51,13 @@ pub(super) fn each_row(
     excerpt: &Excerpt,
     mut take: impl FnMut(&Event, &[u8]) -> Result<(), SinkError>,
 ) -> Result<(), SinkError> {
-    let taken = thread::scope(|scope| {
-        let (full, batches) = sync_channel(BATCHES_AHEAD);
-        let read = move || {
-            let mut rows = ExportRows::new(snapshot, excerpt);
-            // The receiver is gone once `take` has failed.
-            while RowBatch::read(&mut rows).is_some_and(|batch| full.send(batch).is_ok()) {}
-        };
-        start_scoped(scope, "export rows", read).ok()?;
-        // `into_iter` drops the receiver before the scope waits for the reader.
-        Some(batches.into_iter().try_for_each(|RowBatch { events, blobs }| {
-            events.into_iter().try_for_each(|(event, blob)| take(&event, &blobs[blob]))
-        }))
+    let read = |batches: SyncSender<RowBatch>| {
+        let mut rows = ExportRows::new(snapshot, excerpt);
+        // The receiver is gone once `take` has failed.
+        while RowBatch::read(&mut rows).is_some_and(|batch| batches.send(batch).is_ok()) {}
+    };
+    let taken = each_batch(read, |RowBatch { events, blobs }| {
+        events.into_iter().try_for_each(|(event, blob)| take(&event, &blobs[blob]))
     });
     if let Some(taken) = taken {
         return taken;
@@ -73,10 +69,27 @@ pub(super) fn each_row(
     Ok(())
 }
 
+/// Calls `take` for each batch that `read` sends from a thread of its own. Returns the first error of `take`, and
+/// `None` if the system refuses the thread. A panic of `read` continues on the calling thread, with its message.
+fn each_batch<T: Send>(
+    read: impl FnOnce(SyncSender<T>) + Send,
+    take: impl FnMut(T) -> Result<(), SinkError>,
+) -> Option<Result<(), SinkError>> {
+    thread::scope(|scope| {
+        let (sender, batches) = sync_channel(BATCHES_AHEAD);
+        let reader = start_scoped(scope, "export rows", move || read(sender)).ok()?;
+        // `into_iter` drops the receiver, so that the reader ends.
+        let taken = batches.into_iter().try_for_each(take);
+        reader.join().unwrap_or_else(|panic| resume_unwind(panic));
+        Some(taken)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use std::fmt::Write as _;
     use std::fs;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::path::Path;
 
     use super::*;
@@ -133,6 +146,23 @@ mod tests {
             let expected = with_only(0, || written(&snapshot, format, &path("one thread")));
             assert!(written(&snapshot, format, &path("threads")) == expected, "{format:?}");
         }
+    }
+
+    #[test]
+    fn a_panic_of_the_reader_keeps_its_message() {
+        let mut taken = Vec::new();
+        let read = |batches: SyncSender<u32>| {
+            batches.send(1).unwrap();
+            panic!("row 2 is damaged");
+        };
+        let take = |batch| {
+            taken.push(batch);
+            Ok(())
+        };
+        let export = move || each_batch(read, take);
+        let panic = catch_unwind(AssertUnwindSafe(export)).unwrap_err();
+        assert_eq!(panic.downcast_ref(), Some(&"row 2 is damaged"));
+        assert_eq!(taken, [1]);
     }
 
     #[test]
