@@ -80,31 +80,54 @@ pub(crate) fn load(
         LoadSource::Files(sources) => (format!("Opening {}", escaped(&sources.title())), sources.clone()),
         LoadSource::Demo => ("Making a demo trace".to_owned(), Sources::from(&demo_path(&demo_folder()))),
     };
+    let previews = Arc::clone(wake);
+    start_load(id, (title, sources), wake, move |cancel, progress| {
+        let sources = match source {
+            LoadSource::Files(sources) => sources,
+            LoadSource::Demo => Sources::from(&demo_trace(&demo_folder(), cancel).map_err(TaskError::Failed)?),
+        };
+        let files = Arc::new(OpenedFiles::from_sources(&sources));
+        let mut show = |store| {
+            let snapshot = snapshot_for_frames(store);
+            if snapshot.summary().sorted_to_ns.is_none() {
+                files.read_saved(&reader);
+            }
+            previews(TabEvent::Previewed(id, snapshot, Arc::clone(&files)));
+        };
+        let loaded = open_with_previews(&sources, &options, cancel, progress, Some(&mut show));
+        loaded.map(|loaded| loaded_trace(loaded, files, &reader)).map_err(load_error)
+    })
+}
+
+/// Starts to sort the spool of a followed trace. Its last picture stays until that is done.
+#[must_use]
+pub(crate) fn load_spooled(
+    id: TaskId,
+    sources: Sources,
+    options: LoadOptions,
+    reader: TimelineReader,
+    wake: &TabWake,
+) -> FileTask {
+    let title = format!("Sorting {}", escaped(&sources.title()));
+    start_load(id, (title, sources.clone()), wake, move |cancel, progress| {
+        let files = Arc::new(OpenedFiles::from_sources(&sources));
+        let loaded = open_spooled(&sources, &options, cancel, progress);
+        loaded.map(|loaded| loaded_trace(loaded, files, &reader)).map_err(load_error)
+    })
+}
+
+/// Starts the thread of an import, and sends its result.
+fn start_load(
+    id: TaskId,
+    (title, sources): (String, Sources),
+    wake: &TabWake,
+    load: impl FnOnce(&Cancel, &Progress) -> Result<LoadedTrace, TaskError> + Send + 'static,
+) -> FileTask {
     let running = FileTask { id, title, sources, progress: Progress::default(), cancel: Cancel::default() };
-    let (cancel, progress, wake) = (running.cancel.clone(), running.progress.clone(), Arc::clone(wake));
-    let failed = Arc::clone(&wake);
-    let work = move || {
-        let previews = Arc::clone(&wake);
-        let result = guarded(|| {
-            let sources = match source {
-                LoadSource::Files(sources) => sources,
-                LoadSource::Demo => Sources::from(&demo_trace(&demo_folder(), &cancel).map_err(TaskError::Failed)?),
-            };
-            let files = Arc::new(OpenedFiles::from_sources(&sources));
-            let mut show = |store| {
-                let snapshot = snapshot_for_frames(store);
-                if snapshot.summary().sorted_to_ns.is_none() {
-                    files.read_saved(&reader);
-                }
-                previews(TabEvent::Previewed(id, snapshot, Arc::clone(&files)));
-            };
-            let loaded = open_with_previews(&sources, &options, &cancel, &progress, Some(&mut show));
-            loaded.map(|loaded| loaded_trace(loaded, files, &reader)).map_err(load_error)
-        });
-        wake(TabEvent::Loaded(id, result));
-    };
+    let (cancel, progress, loaded) = (running.cancel.clone(), running.progress.clone(), Arc::clone(wake));
+    let work = move || loaded(TabEvent::Loaded(id, guarded(|| load(&cancel, &progress))));
     if let Err(error) = spawn("load", work) {
-        failed(TabEvent::Loaded(id, Err(error)));
+        wake(TabEvent::Loaded(id, Err(error)));
     }
     running
 }
@@ -125,34 +148,6 @@ fn load_error(error: LoadError) -> TaskError {
         LoadError::Cancelled(_) => TaskError::Cancelled,
         other => TaskError::Failed(other.to_string()),
     }
-}
-
-/// Starts to sort the spool of a followed trace. Its last picture stays until that is done.
-#[must_use]
-pub(crate) fn load_spooled(
-    id: TaskId,
-    sources: Sources,
-    options: LoadOptions,
-    reader: TimelineReader,
-    wake: &TabWake,
-) -> FileTask {
-    let title = format!("Sorting {}", escaped(&sources.title()));
-    let running =
-        FileTask { id, title, sources: sources.clone(), progress: Progress::default(), cancel: Cancel::default() };
-    let (cancel, progress, wake) = (running.cancel.clone(), running.progress.clone(), Arc::clone(wake));
-    let failed = Arc::clone(&wake);
-    let work = move || {
-        let result = guarded(|| {
-            let files = Arc::new(OpenedFiles::from_sources(&sources));
-            let loaded = open_spooled(&sources, &options, &cancel, &progress);
-            loaded.map(|loaded| loaded_trace(loaded, files, &reader)).map_err(load_error)
-        });
-        wake(TabEvent::Loaded(id, result));
-    };
-    if let Err(error) = spawn("load", work) {
-        failed(TabEvent::Loaded(id, Err(error)));
-    }
-    running
 }
 
 /// Starts to export a trace, or only `scope` of it, sorted, to `path`. Never overwrites the trace's own files.
