@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use crate::base::cancel::{Cancel, Cancelled};
+use crate::base::direction::Direction;
 use crate::base::progress::Progress;
 use crate::query::Snapshot;
 use crate::query::matcher::Matcher;
@@ -28,7 +29,7 @@ const GROWTH: u64 = 64;
 pub(super) fn namesake(
     snapshot: &Snapshot,
     row: RowIdx,
-    forward: bool,
+    direction: Direction,
     cancel: &Cancel,
 ) -> Result<Option<Hit>, Cancelled> {
     let (names, summary) = (snapshot.names(), snapshot.summary());
@@ -40,7 +41,7 @@ pub(super) fn namesake(
     let mut reach_ns = u64::try_from(average_ns).unwrap_or(u64::MAX).max(1);
     loop {
         // The range includes the start of the row. Its other end is open once it is outside the trace.
-        let (from_ns, to_ns) = if forward {
+        let (from_ns, to_ns) = if direction.is_forward() {
             let to_ns = span.start_ns.checked_add_unsigned(reach_ns);
             (Some(span.start_ns), to_ns.filter(|to_ns| *to_ns <= summary.end_ns))
         } else {
@@ -50,14 +51,14 @@ pub(super) fn namesake(
         // The bars of samples are hits of a search as well.
         let scope = Scope { with_charts: true, ..Scope::from_range(from_ns, to_ns) }.matching(Arc::clone(&matcher));
         let hits = search(snapshot, &scope, cancel, &Progress::default())?;
-        let found = if forward {
+        let found = if direction.is_forward() {
             hits.next(span.start_ns, Some(row))
         } else {
             // A row that reaches into the range may start before others that end outside it.
             let starts_inside = |hit: &Hit| from_ns.is_none_or(|from_ns| hit.start_ns >= from_ns);
             hits.previous(span.start_ns, Some(row)).filter(starts_inside)
         };
-        let is_open = if forward { to_ns.is_none() } else { from_ns.is_none() };
+        let is_open = if direction.is_forward() { to_ns.is_none() } else { from_ns.is_none() };
         if found.is_some() || is_open {
             return Ok(found);
         }
@@ -111,9 +112,13 @@ mod tests {
             let step = all.len() / 150 + 1;
             for at in (0..all.len()).step_by(step).chain([1, all.len() - 2, all.len() - 1]) {
                 let found =
-                    |forward| namesake(&snapshot, all[at].row, forward, &Cancel::default()).expect("not cancelled");
-                assert_eq!(found(true), all.get(at + 1).copied(), "{name}: after {at} of {}", all.len());
-                assert_eq!(found(false), at.checked_sub(1).map(|before| all[before]), "{name}: before {at}");
+                    |direction| namesake(&snapshot, all[at].row, direction, &Cancel::default()).expect("not cancelled");
+                assert_eq!(found(Direction::Forward), all.get(at + 1).copied(), "{name}: after {at} of {}", all.len());
+                assert_eq!(
+                    found(Direction::Backward),
+                    at.checked_sub(1).map(|before| all[before]),
+                    "{name}: before {at}"
+                );
             }
         }
     }
@@ -124,6 +129,6 @@ mod tests {
         let cancel = Cancel::default();
         cancel.cancel();
         let row = RowIdx { lane: crate::store::LaneIdx(0), row: 0 };
-        assert!(namesake(&snapshot, row, true, &cancel).is_err());
+        assert!(namesake(&snapshot, row, Direction::Forward, &cancel).is_err());
     }
 }

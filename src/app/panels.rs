@@ -250,7 +250,7 @@ impl Panels {
         match command {
             PanelCommand::Toggle(panel) => self.dock.toggle(panel, &self.open_tabs),
             PanelCommand::Show(panel) => self.dock.open(panel),
-            PanelCommand::NextPanel { forward } => self.dock.step(&self.open_tabs, forward),
+            PanelCommand::NextPanel(direction) => self.dock.step(&self.open_tabs, direction),
             PanelCommand::ToggleFull => self.dock.toggle_full(),
             PanelCommand::LeaveFull => _ = self.dock.leave_full(),
             PanelCommand::SumUpScope => {
@@ -299,14 +299,14 @@ impl Panels {
                 let question = self.set.search.highlight(text);
                 self.search(question, timeline, wake);
             }
-            PanelCommand::GoToHit { forward } => {
-                let question = self.set.search.neighbour(forward, search_start(timeline));
+            PanelCommand::GoToHit(direction) => {
+                let question = self.set.search.neighbour(direction, search_start(timeline));
                 self.ask_if_any(question, timeline.snapshot(), wake);
             }
             PanelCommand::StopSearch => self.stop_search(timeline),
             PanelCommand::CloseSearch => self.close_search(timeline),
-            PanelCommand::GoToNamesake { forward } => {
-                let question = timeline.selected().and_then(|row| self.namesakes.step(row, forward));
+            PanelCommand::GoToNamesake(direction) => {
+                let question = timeline.selected().and_then(|row| self.namesakes.step(row, direction));
                 self.ask_if_any(question, timeline.snapshot(), wake);
             }
             PanelCommand::Ask(question) => self.ask(question, timeline.snapshot(), wake),

@@ -12,6 +12,7 @@ use super::open_trace::OpenTrace;
 use super::state::{App, Effect, WindowEffect};
 use super::tab::Tab;
 use super::tasks;
+use crate::base::direction::Direction;
 use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::palette::Colors;
 use crate::ui::chrome::menu_bar;
@@ -276,8 +277,9 @@ impl App {
             },
             selected: SelectedState {
                 has_span: timeline.is_some_and(|timeline| timeline.selected().is_some()),
-                has_flow_before: timeline.is_some_and(|timeline| timeline.linked_by_flow(false).is_some()),
-                has_flow_after: timeline.is_some_and(|timeline| timeline.linked_by_flow(true).is_some()),
+                has_flow_before: timeline
+                    .is_some_and(|timeline| timeline.linked_by_flow(Direction::Backward).is_some()),
+                has_flow_after: timeline.is_some_and(|timeline| timeline.linked_by_flow(Direction::Forward).is_some()),
             },
             scope: ScopeState {
                 is_restricted: timeline.is_some_and(|timeline| !timeline.scope().is_whole()),

@@ -9,6 +9,7 @@ pub(crate) mod cancel;
 pub(crate) mod csv;
 pub(crate) mod demangle;
 pub(crate) mod density;
+pub(crate) mod direction;
 pub(crate) mod disk;
 pub(crate) mod ends;
 pub(crate) mod escape;

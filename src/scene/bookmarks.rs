@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use crate::base::direction::Direction;
 use serde::{Deserialize, Serialize};
 
 /// Identifies a bookmark; reused only after its addition was undone.
@@ -122,11 +123,10 @@ impl Bookmarks {
 
     /// Returns the first bookmark after a time, or the last before it.
     #[must_use]
-    pub(crate) fn next(&self, ts_ns: i64, forward: bool) -> Option<&Bookmark> {
-        if forward {
-            self.all.iter().find(|mark| mark.ts_ns > ts_ns)
-        } else {
-            self.all.iter().rev().find(|mark| mark.ts_ns < ts_ns)
+    pub(crate) fn next(&self, ts_ns: i64, direction: Direction) -> Option<&Bookmark> {
+        match direction {
+            Direction::Forward => self.all.iter().find(|mark| mark.ts_ns > ts_ns),
+            Direction::Backward => self.all.iter().rev().find(|mark| mark.ts_ns < ts_ns),
         }
     }
 
@@ -186,9 +186,9 @@ mod tests {
         [50, 10, 30].into_iter().for_each(|ts_ns| marks.add(ts_ns));
         let times: Vec<_> = marks.all().iter().map(|mark| mark.ts_ns).collect();
         assert_eq!(times, [10, 30, 50]);
-        assert_eq!(marks.next(30, true).map(|mark| mark.ts_ns), Some(50));
-        assert_eq!(marks.next(30, false).map(|mark| mark.ts_ns), Some(10));
-        assert_eq!(marks.next(50, true), None);
+        assert_eq!(marks.next(30, Direction::Forward).map(|mark| mark.ts_ns), Some(50));
+        assert_eq!(marks.next(30, Direction::Backward).map(|mark| mark.ts_ns), Some(10));
+        assert_eq!(marks.next(50, Direction::Forward), None);
     }
 
     #[test]

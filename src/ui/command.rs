@@ -10,6 +10,7 @@ use super::purpose::Purpose;
 use super::questions::{CodeRequest, Question, SampledFunction};
 use super::selected_scope::SelectedScope;
 use super::settings::{Navigation, RulerOrigin, SecondStart, Sizes, TableLayout};
+use crate::base::direction::Direction;
 use crate::model::{NameIdx, Sources, TrackIdx};
 use crate::query::derived::DerivedKind;
 use crate::query::groups::GroupBy;
@@ -268,8 +269,8 @@ pub(crate) enum BookmarkCommand {
     Measure,
     /// Selects the range from the previous bookmark in time to this one.
     MeasureTo(BookmarkId),
-    /// Goes to the next bookmark, or to the previous one if `false`.
-    Next(bool),
+    /// Goes to the next or previous bookmark.
+    Next(Direction),
     Origin(RulerOrigin),
 }
 
@@ -395,10 +396,10 @@ pub(crate) enum RowCommand {
         beside: TrackIdx,
         is_after: bool,
     },
-    /// Moves a row up by one place, or down if `true`.
-    Step(GroupKind, bool),
-    /// Moves the track of the selected span up by one place, or down if `true`.
-    StepOfSelected(bool),
+    /// Moves a row up or down by one place.
+    Step(GroupKind, Direction),
+    /// Moves the track of the selected span up or down by one place.
+    StepOfSelected(Direction),
     /// Puts all moved rows back into the order of the trace.
     ForgetMoves,
     /// Shows only rows whose names contain these words.
@@ -423,15 +424,9 @@ pub(crate) enum PanelCommand {
     SearchFor(String),
     /// Searches without leaving the panel that has the keyboard.
     Highlight(String),
-    GoToHit {
-        /// Goes to the next hit, or else to the previous one.
-        forward: bool,
-    },
+    GoToHit(Direction),
     /// Goes from the selected row to another of its name, on all tracks. A search stays as it is.
-    GoToNamesake {
-        /// Goes to the next one, or else to the previous one.
-        forward: bool,
-    },
+    GoToNamesake(Direction),
     /// Clears the hits while the text is not a valid filter.
     StopSearch,
     CloseSearch,
@@ -446,10 +441,8 @@ pub(crate) enum PanelCommand {
     ClosePinned(PinId),
     /// Pins the active panel to its scope, or makes a pinned one follow the scope again.
     TogglePin,
-    /// Shows the next tab of the dock, or the previous one if `false`.
-    NextPanel {
-        forward: bool,
-    },
+    /// Shows the next or previous tab of the dock.
+    NextPanel(Direction),
     /// Maximises the panel, or restores the timeline.
     ToggleFull,
     /// Restores the timeline beside a maximised panel.

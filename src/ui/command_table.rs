@@ -13,6 +13,7 @@ pub(crate) use entry::{
 use entry::{When, alt, ctrl, ctrl_shift, entry, plain, shift};
 pub(crate) use menus::{Menu, MenuList};
 
+use crate::base::direction::Direction;
 use crate::export::ExportFormat;
 use crate::query::derived::DerivedKind;
 use crate::scene::arrange::TrackOrder;
@@ -140,11 +141,11 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     }),
     entry(Menu::Edit, "Search...", &[ctrl(Key::F)], When::Trace, |_| Command::Panel(PanelCommand::Search)).section(),
     entry(Menu::Edit, "Next hit", &[plain(Key::F3)], When::Hits, |_| {
-        Command::Panel(PanelCommand::GoToHit { forward: true })
+        Command::Panel(PanelCommand::GoToHit(Direction::Forward))
     })
     .within("Go to hit"),
     entry(Menu::Edit, "Previous hit", &[shift(Key::F3)], When::Hits, |_| {
-        Command::Panel(PanelCommand::GoToHit { forward: false })
+        Command::Panel(PanelCommand::GoToHit(Direction::Backward))
     })
     .within("Go to hit"),
     entry(Menu::Edit, "Add marker", &[plain(Key::M)], When::Trace, |_| {
@@ -152,11 +153,11 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     })
     .section(),
     entry(Menu::Edit, "Next marker", &[plain(Key::N)], When::Marks, |_| {
-        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Next(true)))
+        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Next(Direction::Forward)))
     })
     .within("Go to marker"),
     entry(Menu::Edit, "Previous marker", &[shift(Key::N)], When::Marks, |_| {
-        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Next(false)))
+        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Next(Direction::Backward)))
     })
     .within("Go to marker"),
     entry(Menu::Edit, "Measure between the last two", &[shift(Key::M)], When::Measurable, |_| {
@@ -182,12 +183,12 @@ pub(crate) const TABLE: &[CommandEntry] = &[
         Command::Timeline(TimelineCommand::Step(NavigationStep::ZoomOut))
     }),
     entry(Menu::View, "Next panel", &[plain(Key::F6)], When::Trace, |_| {
-        Command::Panel(PanelCommand::NextPanel { forward: true })
+        Command::Panel(PanelCommand::NextPanel(Direction::Forward))
     })
     .within("Panels")
     .section(),
     entry(Menu::View, "Previous panel", &[shift(Key::F6)], When::Trace, |_| {
-        Command::Panel(PanelCommand::NextPanel { forward: false })
+        Command::Panel(PanelCommand::NextPanel(Direction::Backward))
     })
     .within("Panels"),
     entry(Menu::View, "Maximize panel", &[], When::Trace, |_| Command::Panel(PanelCommand::ToggleFull))
@@ -331,12 +332,12 @@ pub(crate) const TABLE: &[CommandEntry] = &[
         Command::Timeline(TimelineCommand::Step(NavigationStep::Child))
     }),
     entry(Menu::Go, "Previous of this name", &[ctrl(Key::ArrowUp)], When::Span, |_| {
-        Command::Panel(PanelCommand::GoToNamesake { forward: false })
+        Command::Panel(PanelCommand::GoToNamesake(Direction::Backward))
     })
     .hint("The last span of the same name before the selected one, on any track")
     .within("Name and flow"),
     entry(Menu::Go, "Next of this name", &[ctrl(Key::ArrowDown)], When::Span, |_| {
-        Command::Panel(PanelCommand::GoToNamesake { forward: true })
+        Command::Panel(PanelCommand::GoToNamesake(Direction::Forward))
     })
     .hint("The first span of the same name after the selected one, on any track")
     .within("Name and flow"),
@@ -460,12 +461,12 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     .hint("Most hits first; in trace order until a search has hits")
     .within("Order"),
     entry(Menu::Rows, "Move track up", &[alt(Key::ArrowUp)], When::Span, |_| {
-        Command::Timeline(TimelineCommand::Rows(RowCommand::StepOfSelected(false)))
+        Command::Timeline(TimelineCommand::Rows(RowCommand::StepOfSelected(Direction::Backward)))
     })
     .hint("The track of the selected span, among its neighbours below the same header; or drag its name")
     .within("Order"),
     entry(Menu::Rows, "Move track down", &[alt(Key::ArrowDown)], When::Span, |_| {
-        Command::Timeline(TimelineCommand::Rows(RowCommand::StepOfSelected(true)))
+        Command::Timeline(TimelineCommand::Rows(RowCommand::StepOfSelected(Direction::Forward)))
     })
     .hint("The track of the selected span, among its neighbours below the same header; or drag its name")
     .within("Order"),

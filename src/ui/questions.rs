@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use crate::base::direction::Direction;
 use crate::frame::filtered::Filtered;
 use crate::model::{ProcessIdx, Sources, TrackIdx};
 use crate::query::Snapshot;
@@ -64,14 +65,14 @@ pub(crate) enum Question {
     NumberOf(HitsOf, RowIdx),
     /// The next hit after or before a position.
     Neighbour {
-        forward: bool,
+        direction: Direction,
         /// A time, and a row that starts then, if any.
         from: (i64, Option<RowIdx>),
     },
     /// The next or previous row with the name of a row, on all tracks.
     Namesake {
         from: RowIdx,
-        forward: bool,
+        direction: Direction,
     },
     /// Totals of the spans of a scope, grouped by keys.
     Totals(SelectedScope, GroupBy),
@@ -365,7 +366,7 @@ pub struct NeighbourHit {
     pub(crate) number: u64,
     pub(crate) hit: Hit,
     /// The direction, if there was none and the search went on at the other end.
-    pub(crate) wrapped: Option<bool>,
+    pub(crate) wrapped: Option<Direction>,
 }
 
 #[derive(Debug, Clone)]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::app::namesake::namesake;
 use crate::base::cancel::{Cancel, Cancelled};
+use crate::base::direction::Direction;
 use crate::base::progress::Progress;
 use crate::model::SourceFile;
 use crate::model::unwind::UnwindFiles as _;
@@ -70,11 +71,11 @@ impl QueryContext<'_> {
             }
             Question::Page(of, first, count) => self.page(first, count).map(|hits| Answer::Page(of, first, hits)),
             Question::NumberOf(of, row) => self.hits.map(|hits| Answer::NumberOf(of, row, self.number_of(hits, row))),
-            Question::Neighbour { forward, from } => {
-                self.hits.map(|hits| Answer::Neighbour(self.neighbour(hits, from, forward)))
+            Question::Neighbour { direction, from } => {
+                self.hits.map(|hits| Answer::Neighbour(self.neighbour(hits, from, direction)))
             }
-            Question::Namesake { from, forward } => {
-                Some(Answer::Namesake(namesake(self.snapshot, from, forward, self.cancel)?))
+            Question::Namesake { from, direction } => {
+                Some(Answer::Namesake(namesake(self.snapshot, from, direction, self.cancel)?))
             }
             Question::Counters(scope) => Some(Answer::Counters(Arc::new(self.counters(&scope)?))),
             Question::Scheduling(question) => Some(Answer::Scheduling(Arc::new(self.scheduling(*question)?))),
@@ -132,9 +133,14 @@ impl QueryContext<'_> {
     }
 
     /// Returns the next hit after or before a position, or else the first one from the other end.
-    fn neighbour(&self, hits: &Hits, (ts_ns, row): (i64, Option<RowIdx>), forward: bool) -> Option<NeighbourHit> {
+    fn neighbour(
+        &self,
+        hits: &Hits,
+        (ts_ns, row): (i64, Option<RowIdx>),
+        direction: Direction,
+    ) -> Option<NeighbourHit> {
         let moves = hits.snapshot().lane_moves_since(self.snapshot)?;
-        let found = neighbour(hits, (ts_ns, row.and_then(|row| moves.row(row))), forward, self.cancel)?;
+        let found = neighbour(hits, (ts_ns, row.and_then(|row| moves.row(row))), direction, self.cancel)?;
         let moves = self.snapshot.lane_moves_since(hits.snapshot())?;
         Some(NeighbourHit { hit: found.hit.moved(&moves)?, ..found })
     }
@@ -303,14 +309,19 @@ impl QueryContext<'_> {
 
 /// Returns the next hit after or before a position in the snapshot of the hits, or else the first one from the other
 /// end.
-fn neighbour(hits: &Hits, (ts_ns, row): (i64, Option<RowIdx>), forward: bool, cancel: &Cancel) -> Option<NeighbourHit> {
-    let hit = if forward { hits.next(ts_ns, row) } else { hits.previous(ts_ns, row) };
-    let further = || if forward { hits.from(i64::MIN).next() } else { hits.previous(i64::MAX, None) };
+fn neighbour(
+    hits: &Hits,
+    (ts_ns, row): (i64, Option<RowIdx>),
+    direction: Direction,
+    cancel: &Cancel,
+) -> Option<NeighbourHit> {
+    let hit = if direction.is_forward() { hits.next(ts_ns, row) } else { hits.previous(ts_ns, row) };
+    let further = || if direction.is_forward() { hits.from(i64::MIN).next() } else { hits.previous(i64::MAX, None) };
     let has_wrapped = hit.is_none();
     hit.or_else(further).map(|hit| {
         let before = hits.rank(hit.start_ns);
         // A million hits may start at one time.
         let tied = hits.from(hit.start_ns).take_while(|other| *other < hit && !cancel.is_cancelled());
-        NeighbourHit { number: before + tied.count() as u64, hit, wrapped: has_wrapped.then_some(forward) }
+        NeighbourHit { number: before + tied.count() as u64, hit, wrapped: has_wrapped.then_some(direction) }
     })
 }

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::base::direction::Direction;
 use crate::query::Snapshot;
 use crate::query::search::Hit;
 use crate::scene::labels::{shorten_middle, shown};
@@ -28,20 +29,20 @@ pub(super) struct Namesakes {
 #[derive(Debug)]
 struct NamesakeStep {
     from: RowIdx,
-    forward: bool,
+    direction: Direction,
     begun: Instant,
 }
 
 impl Namesakes {
     /// Steps from the selected row. Returns a question, unless a step from this row is still running.
-    pub(super) fn step(&mut self, from: RowIdx, forward: bool) -> Option<Question> {
+    pub(super) fn step(&mut self, from: RowIdx, direction: Direction) -> Option<Question> {
         if self.running.as_ref().is_some_and(|running| running.from == from) {
-            let waiting = self.waiting + if forward { 1 } else { -1 };
+            let waiting = self.waiting + if direction.is_forward() { 1 } else { -1 };
             self.waiting = waiting.clamp(-WAITING_MAX, WAITING_MAX);
             return None;
         }
         self.waiting = 0;
-        Some(self.ask(from, forward))
+        Some(self.ask(from, direction))
     }
 
     /// Accepts an answer. Returns the row to go to, and the question of another step.
@@ -54,11 +55,12 @@ impl Namesakes {
         let Some(step) = self.running.take().filter(|step| selected == Some(step.from)) else { return (None, None) };
         let waiting = std::mem::take(&mut self.waiting);
         let Some(hit) = found else {
-            let which = if step.forward { "last" } else { "first" };
+            let which = if step.direction.is_forward() { "last" } else { "first" };
             self.stayed = Some((step.from, format!("This is the {which} {}.", name_of(step.from, snapshot))));
             return (None, None);
         };
-        let further = (waiting != 0).then(|| self.ask(hit.row, waiting > 0));
+        let direction = if waiting > 0 { Direction::Forward } else { Direction::Backward };
+        let further = (waiting != 0).then(|| self.ask(hit.row, direction));
         self.waiting = waiting - waiting.signum();
         (Some(hit.row), further)
     }
@@ -86,17 +88,17 @@ impl Namesakes {
     pub(super) fn note(&self, selected: Option<RowIdx>, snapshot: &Snapshot) -> Option<String> {
         let row = selected?;
         if let Some(step) = self.running.as_ref().filter(|step| step.from == row) {
-            let which = if step.forward { "next" } else { "previous" };
+            let which = if step.direction.is_forward() { "next" } else { "previous" };
             let is_slow = step.begun.elapsed() > PATIENCE;
             return is_slow.then(|| format!("Searching for the {which} {}", name_of(row, snapshot)));
         }
         self.stayed.as_ref().filter(|(stayed, _)| *stayed == row).map(|(_, text)| text.clone())
     }
 
-    fn ask(&mut self, from: RowIdx, forward: bool) -> Question {
+    fn ask(&mut self, from: RowIdx, direction: Direction) -> Question {
         self.stayed = None;
-        self.running = Some(NamesakeStep { from, forward, begun: Instant::now() });
-        Question::Namesake { from, forward }
+        self.running = Some(NamesakeStep { from, direction, begun: Instant::now() });
+        Question::Namesake { from, direction }
     }
 }
 
@@ -109,6 +111,7 @@ fn name_of(row: RowIdx, snapshot: &Snapshot) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::Direction::{Backward, Forward};
     use super::*;
     use crate::app::tests::{TWO_SPANS, snapshot};
     use crate::model::NameIdx;
@@ -122,26 +125,26 @@ mod tests {
         Hit { start_ns: 0, row: row(number), dur_ns: 1, name: NameIdx::EMPTY }
     }
 
-    fn question(from: u64, forward: bool) -> Question {
-        Question::Namesake { from: row(from), forward }
+    fn question(from: u64, direction: Direction) -> Question {
+        Question::Namesake { from: row(from), direction }
     }
 
     #[test]
     fn keys_pressed_before_an_answer_are_further_steps() {
         let snapshot = snapshot(TWO_SPANS);
         let mut steps = Namesakes::default();
-        assert_eq!(steps.step(row(3), true), Some(question(3, true)));
-        assert_eq!([steps.step(row(3), true), steps.step(row(3), true)], [None, None]);
+        assert_eq!(steps.step(row(3), Forward), Some(question(3, Forward)));
+        assert_eq!([steps.step(row(3), Forward), steps.step(row(3), Forward)], [None, None]);
         let mut take = |from, to| steps.accept_answer(Some(hit(to)), (Some(row(from)), &snapshot));
-        assert_eq!(take(3, 4), (Some(row(4)), Some(question(4, true))));
-        assert_eq!(take(4, 5), (Some(row(5)), Some(question(5, true))));
+        assert_eq!(take(3, 4), (Some(row(4)), Some(question(4, Forward))));
+        assert_eq!(take(4, 5), (Some(row(5)), Some(question(5, Forward))));
         assert_eq!(take(5, 6), (Some(row(6)), None));
         // One step forward and two back.
-        assert_eq!(steps.step(row(6), true), Some(question(6, true)));
-        assert_eq!([steps.step(row(6), false), steps.step(row(6), false)], [None, None]);
+        assert_eq!(steps.step(row(6), Forward), Some(question(6, Forward)));
+        assert_eq!([steps.step(row(6), Backward), steps.step(row(6), Backward)], [None, None]);
         let mut take = |from, to| steps.accept_answer(Some(hit(to)), (Some(row(from)), &snapshot));
-        assert_eq!(take(6, 7), (Some(row(7)), Some(question(7, false))));
-        assert_eq!(take(7, 6), (Some(row(6)), Some(question(6, false))));
+        assert_eq!(take(6, 7), (Some(row(7)), Some(question(7, Backward))));
+        assert_eq!(take(7, 6), (Some(row(6)), Some(question(6, Backward))));
         assert_eq!(take(6, 5), (Some(row(5)), None));
     }
 
@@ -149,9 +152,9 @@ mod tests {
     fn an_answer_about_a_row_that_is_no_longer_selected_moves_nothing() {
         let snapshot = snapshot(TWO_SPANS);
         let mut steps = Namesakes::default();
-        assert_eq!(steps.step(row(0), true), Some(question(0, true)));
+        assert_eq!(steps.step(row(0), Forward), Some(question(0, Forward)));
         assert_eq!(steps.accept_answer(Some(hit(1)), (Some(row(9)), &snapshot)), (None, None));
-        assert_eq!(steps.step(row(0), true), Some(question(0, true)));
+        assert_eq!(steps.step(row(0), Forward), Some(question(0, Forward)));
         assert!(!steps.leave(Some(row(0))) && steps.leave(None));
         assert_eq!(steps.accept_answer(Some(hit(1)), (None, &snapshot)), (None, None));
     }
@@ -160,11 +163,11 @@ mod tests {
     fn the_note_is_shown_only_for_the_row_of_the_last_step() {
         let snapshot = snapshot(TWO_SPANS);
         let mut steps = Namesakes::default();
-        assert_eq!(steps.step(row(0), true), Some(question(0, true)));
+        assert_eq!(steps.step(row(0), Forward), Some(question(0, Forward)));
         assert_eq!(steps.accept_answer(None, (Some(row(0)), &snapshot)), (None, None));
         assert_eq!(steps.note(Some(row(0)), &snapshot).as_deref(), Some("This is the last \"alpha\"."));
         assert_eq!([steps.note(None, &snapshot), steps.note(Some(row(1)), &snapshot)], [None, None]);
-        assert_eq!(steps.step(row(0), false), Some(question(0, false)));
+        assert_eq!(steps.step(row(0), Backward), Some(question(0, Backward)));
         assert_eq!(steps.note(Some(row(0)), &snapshot), None, "not before it has taken some time");
         steps.fail("The trace is damaged.");
         assert_eq!(steps.note(Some(row(0)), &snapshot).as_deref(), Some("The trace is damaged."));

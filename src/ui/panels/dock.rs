@@ -5,6 +5,7 @@ use egui::epaint::text::FontsView;
 use egui::{Button, Frame, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, scroll_area};
 
 use super::elided::{SCOPE_LETTERS, short_scope, tip};
+use crate::base::direction::Direction;
 use crate::scene::labels::shown;
 use crate::ui::command::{AppCommand, Command, PanelCommand, ScopeCommand, SettingCommand, TimelineCommand};
 use crate::ui::panel::{DockTab, OpenPanels, Panel};
@@ -261,11 +262,14 @@ impl Dock {
     }
 
     /// Activates the next tab to the right or left, wrapping around.
-    pub(crate) fn step(&mut self, open: &[DockTab], forward: bool) {
+    pub(crate) fn step(&mut self, open: &[DockTab], direction: Direction) {
         let Some(active) = self.active(open) else { return };
         let at = open.iter().position(|tab| *tab == active).unwrap_or(0);
-        let count = open.len();
-        self.activate(open[if forward { (at + 1) % count } else { (at + count - 1) % count }]);
+        let to = match direction {
+            Direction::Forward => at + 1,
+            Direction::Backward => at + open.len() - 1,
+        };
+        self.activate(open[to % open.len()]);
     }
 
     /// Maximises the panel, or restores the timeline.
@@ -501,8 +505,9 @@ mod tests {
         let mut dock = Dock::default();
         let open = [Panel::Details, Panel::Statistics, Panel::Search].map(DockTab::from);
         let mut seen = Vec::new();
-        for forward in [true, true, true, false, false] {
-            dock.step(&open, forward);
+        let steps = [Direction::Forward; 3].into_iter().chain([Direction::Backward; 2]);
+        for direction in steps {
+            dock.step(&open, direction);
             seen.extend(dock.active(&open).map(|tab| tab.panel));
         }
         assert_eq!(seen, [Panel::Statistics, Panel::Search, Panel::Details, Panel::Search, Panel::Statistics]);

@@ -17,6 +17,7 @@ use super::hit_list::{HitList, ListContent, ListRows};
 use super::hit_table::{HitExport, HitTableRows};
 use super::longest_list::LongestList;
 use crate::base::csv::Cells;
+use crate::base::direction::Direction;
 use crate::base::progress::{Progress, Stage};
 use crate::base::time::{counted, grouped_digits};
 use crate::export::values::TableSource;
@@ -312,10 +313,10 @@ impl SearchPanel {
             commands.push(Command::Panel(command));
         }
         let entered = ui.input(|input| input.events.iter().find_map(modifiers_of_enter));
-        let (enter, back) = (entered.is_some(), entered.is_some_and(|modifiers| modifiers.shift));
-        if response.lost_focus() && enter {
+        if let Some(modifiers) = entered.filter(|_| response.lost_focus()) {
             response.request_focus();
-            commands.extend(self.neighbour(!back, from).map(Command::from));
+            let direction = if modifiers.shift { Direction::Backward } else { Direction::Forward };
+            commands.extend(self.neighbour(direction, from).map(Command::from));
         }
         if response.has_focus() && ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Escape)) {
             response.surrender_focus();
@@ -335,10 +336,10 @@ impl SearchPanel {
         let can_go = self.hits.as_ref().is_some_and(|hits| hits.total() > 0);
         ui.add_enabled_ui(can_go, |ui| {
             if ui.button("Previous").on_hover_text("Shift + Enter, Shift + F3").clicked() {
-                commands.extend(self.neighbour(false, from).map(Command::from));
+                commands.extend(self.neighbour(Direction::Backward, from).map(Command::from));
             }
             if ui.button("Next").on_hover_text("Enter, F3").clicked() {
-                commands.extend(self.neighbour(true, from).map(Command::from));
+                commands.extend(self.neighbour(Direction::Forward, from).map(Command::from));
             }
         });
         commands.extend(self.ask_number(from.1).map(Command::from));
@@ -377,8 +378,8 @@ impl SearchPanel {
             let text = match current.map(|current| current.number).or(number) {
                 Some(number) => {
                     let wrapped = match current.and_then(|current| current.wrapped) {
-                        Some(true) => " (from the start)",
-                        Some(false) => " (from the end)",
+                        Some(Direction::Forward) => " (from the start)",
+                        Some(Direction::Backward) => " (from the end)",
                         None => "",
                     };
                     format!("{} of {}{wrapped}", grouped_digits(number + 1), hits_text(hits.total()))
@@ -433,8 +434,8 @@ impl SearchPanel {
 
     /// Queries the hit after or before `from`, or else the first or last one. While hits are still being counted, it
     /// does so once that is done.
-    pub(crate) fn neighbour(&mut self, forward: bool, from: (i64, Option<RowIdx>)) -> Option<Question> {
-        let unanswered = UnansweredNeighbour { forward, from };
+    pub(crate) fn neighbour(&mut self, direction: Direction, from: (i64, Option<RowIdx>)) -> Option<Question> {
+        let unanswered = UnansweredNeighbour { direction, from };
         let Some(hits) = &self.hits else {
             self.unanswered = Some(unanswered);
             return None;

@@ -66,12 +66,12 @@ impl Timeline {
             }
             RowCommand::Move(moved) => return self.move_row(moved),
             RowCommand::MovePinned { track, beside, is_after } => return self.move_pinned(track, beside, is_after),
-            RowCommand::Step(kind, down) => return self.step_row(kind, down),
-            RowCommand::StepOfSelected(down) => {
+            RowCommand::Step(kind, direction) => return self.step_row(kind, direction),
+            RowCommand::StepOfSelected(direction) => {
                 let kind = GroupKind::Track(self.tracks.row_of(self.selected_track()?));
                 // Repeated steps would move it out of view.
                 self.tracks.set_to_reveal(self.selection.span());
-                let job = self.step_row(kind, down);
+                let job = self.step_row(kind, direction);
                 if job.is_none() {
                     self.tracks.set_to_reveal(None);
                 }

@@ -44,10 +44,10 @@ impl Timeline {
             BookmarkCommand::Remove(id) => self.overlays.bookmarks_mut().remove(*id),
             BookmarkCommand::Measure => return self.measure(self.overlays.bookmarks().measured()),
             BookmarkCommand::MeasureTo(id) => return self.measure(self.overlays.bookmarks().interval_to(*id)),
-            BookmarkCommand::Next(forward) => {
+            BookmarkCommand::Next(direction) => {
                 let middle_ns = self.view.target().time_from_x(self.view.now().width_px() / 2.0);
                 let from_ns = self.overlays.bookmarks().chosen().map_or(middle_ns, |mark| mark.ts_ns);
-                let next = self.overlays.bookmarks().next(from_ns, *forward).map(|mark| (mark.id, mark.ts_ns));
+                let next = self.overlays.bookmarks().next(from_ns, *direction).map(|mark| (mark.id, mark.ts_ns));
                 if let Some((id, ts_ns)) = next {
                     self.overlays.bookmarks_mut().choose(id);
                     self.show_time(ts_ns);

@@ -9,6 +9,7 @@ use egui::{Color32, Pos2, Rangef, Shape, Stroke, Ui, pos2, vec2};
 use super::layout::TimelineLayout;
 use super::pane::ShownPane;
 use super::state::Timeline;
+use crate::base::direction::Direction;
 use crate::query::flow_chain::FlowLink;
 use crate::scene::rows::GroupKind;
 use crate::store::lane::RowIdx;
@@ -37,11 +38,11 @@ impl Timeline {
     /// Returns the span after the selected one along a flow, or the span before it; `None` if there is none, or if its
     /// flows are not loaded yet.
     #[must_use]
-    pub(crate) fn linked_by_flow(&self, forward: bool) -> Option<RowIdx> {
+    pub(crate) fn linked_by_flow(&self, direction: Direction) -> Option<RowIdx> {
         let selected = self.selection.span()?;
         let chain = self.overlays.flows_of(selected)?;
         let is_other = |row: &RowIdx| *row != selected;
-        if forward {
+        if direction.is_forward() {
             return chain.outgoing(selected).map(|link| link.to).find(is_other);
         }
         let before = chain.incoming(selected).map(|link| link.from).filter(is_other).last();

@@ -11,6 +11,7 @@ use super::state::Timeline;
 use super::sticky_headers::sticky_headers;
 use super::thread_rows::continues_thread;
 use super::tracks::OTHER_ORDER;
+use crate::base::direction::Direction;
 use crate::model::TrackKind;
 use crate::query::track_groups::GroupId;
 use crate::scene::labels::{shorten_middle, shown};
@@ -234,8 +235,8 @@ pub(super) fn choices(timeline: &Timeline, kind: GroupKind) -> Vec<RowChoice> {
         choices.push(RowChoice::new(pin, RowCommand::TogglePin(track)));
     }
     let is_possible = timeline.is_movable(timeline.is_pinned(kind));
-    let steps = [("Move up", false), ("Move down", true)];
-    let steps = steps.map(|(text, down)| RowChoice::new(text, RowCommand::Step(kind, down)));
+    let steps = [("Move up", Direction::Backward), ("Move down", Direction::Forward)];
+    let steps = steps.map(|(text, direction)| RowChoice::new(text, RowCommand::Step(kind, direction)));
     choices.extend(steps.map(|step| step.enabled_if(is_possible, OTHER_ORDER)));
     if matches!(kind, GroupKind::Track(_))
         && let Some(group) = timeline.groups_around(kind).next()

@@ -5,6 +5,7 @@ use egui::{Pos2, Ui};
 use super::layout::{TimelineLayout, as_f32};
 use super::state::Timeline;
 use super::tracks::ArrangeJob;
+use crate::base::direction::Direction;
 use crate::model::TrackIdx;
 use crate::query::counters::drawn_until_ns;
 use crate::query::family;
@@ -80,8 +81,8 @@ impl Timeline {
             NavigationStep::ZoomOut => self.zoom(ZOOM.recip()),
             NavigationStep::Whole => self.show_all(),
             NavigationStep::Back | NavigationStep::Forward => {
-                let is_back = step == NavigationStep::Back;
-                let entry = if is_back { self.view.back() } else { self.view.forward() };
+                let is_forward = step == NavigationStep::Forward;
+                let entry = if is_forward { self.view.forward() } else { self.view.back() };
                 if let Some((scroll_px, scope)) = entry {
                     self.scroll_to(scroll_px);
                     self.selection.set_scope(scope, &self.snapshot);
@@ -100,12 +101,12 @@ impl Timeline {
                     }
                 }
             }
-            NavigationStep::Previous => return self.reveal_neighbour(false),
-            NavigationStep::Next => return self.reveal_neighbour(true),
+            NavigationStep::Previous => return self.reveal_neighbour(Direction::Backward),
+            NavigationStep::Next => return self.reveal_neighbour(Direction::Forward),
             NavigationStep::Parent => return self.reveal_relative(family::parent),
             NavigationStep::Child => return self.reveal_relative(family::longest_child),
-            NavigationStep::PreviousInFlow => return self.reveal(self.linked_by_flow(false)?),
-            NavigationStep::NextInFlow => return self.reveal(self.linked_by_flow(true)?),
+            NavigationStep::PreviousInFlow => return self.reveal(self.linked_by_flow(Direction::Backward)?),
+            NavigationStep::NextInFlow => return self.reveal(self.linked_by_flow(Direction::Forward)?),
             NavigationStep::ClearSelection => self.selection.clear_one(),
         }
         None
@@ -154,9 +155,12 @@ impl Timeline {
     }
 
     /// Selects the next or previous row in the lane of the selected one.
-    fn reveal_neighbour(&mut self, next: bool) -> Option<ArrangeJob> {
+    fn reveal_neighbour(&mut self, direction: Direction) -> Option<ArrangeJob> {
         let row = self.selection.span()?;
-        let other = if next { row.row.checked_add(1) } else { row.row.checked_sub(1) };
+        let other = match direction {
+            Direction::Forward => row.row.checked_add(1),
+            Direction::Backward => row.row.checked_sub(1),
+        };
         let other = other.filter(|&other| other < self.snapshot.lane(row.lane).rows)?;
         self.reveal(RowIdx { row: other, ..row })
     }

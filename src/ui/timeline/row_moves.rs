@@ -11,6 +11,7 @@ use super::layout::TimelineLayout;
 use super::state::Timeline;
 use super::sticky_headers::sticky_headers;
 use super::tracks::{ArrangeJob, OTHER_ORDER};
+use crate::base::direction::Direction;
 use crate::model::TrackIdx;
 use crate::scene::arrange::TrackOrder;
 use crate::scene::arrange::moves::{MOVES_MAX, MovableRow, MovedRow};
@@ -162,21 +163,24 @@ impl Timeline {
     }
 
     /// Returns the move of a row by one place; `None` if it is the first or last below its header.
-    fn step_of(&self, kind: GroupKind, down: bool) -> Option<RowCommand> {
+    fn step_of(&self, kind: GroupKind, direction: Direction) -> Option<RowCommand> {
         let own = self.unit_extent_px(kind)?;
-        let y_px = if down { own.end } else { own.start.checked_sub(1)? };
+        let y_px = match direction {
+            Direction::Forward => own.end,
+            Direction::Backward => own.start.checked_sub(1)?,
+        };
         let next = self.rows.layout.groups_within(y_px, y_px + 1).first()?.kind;
-        self.row_move(kind, self.sibling_at(kind, next)?, down)
+        self.row_move(kind, self.sibling_at(kind, next)?, direction.is_forward())
     }
 
     /// Moves a row by one place: a pinned one among those, or else in trace order.
-    pub(super) fn step_row(&mut self, kind: GroupKind, down: bool) -> Option<ArrangeJob> {
+    pub(super) fn step_row(&mut self, kind: GroupKind, direction: Direction) -> Option<ArrangeJob> {
         let pinned = match kind {
-            GroupKind::Track(track) => self.tracks.pinned_neighbour(track, down).map(|beside| (track, beside)),
+            GroupKind::Track(track) => self.tracks.pinned_neighbour(track, direction).map(|beside| (track, beside)),
             GroupKind::Custom(_) | GroupKind::Process(_) | GroupKind::Tracks(_) => None,
         };
         if let Some((track, beside)) = pinned {
-            return self.move_pinned(track, beside, down);
+            return self.move_pinned(track, beside, direction.is_forward());
         }
         let is_pinned = self.is_pinned(kind);
         if !self.is_movable(is_pinned) {
@@ -190,10 +194,10 @@ impl Timeline {
             self.note = Some(text.into());
             return None;
         }
-        if let Some(moved) = self.step_of(kind, down).filter(|_| is_moved_below) {
+        if let Some(moved) = self.step_of(kind, direction).filter(|_| is_moved_below) {
             return self.change_rows(moved);
         }
-        let place = if down { "last" } else { "first" };
+        let place = if direction.is_forward() { "last" } else { "first" };
         self.note = Some(format!("It is already the {place} one.").into());
         None
     }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustc_hash::FxHashSet;
 
 use super::track_ranks::TrackRanks;
+use crate::base::direction::Direction;
 use crate::model::{ProcessIdx, TrackIdx, TrackSet};
 use crate::query::Snapshot;
 use crate::query::track_groups::TrackGroup;
@@ -353,10 +354,13 @@ impl TrackState {
     }
 
     /// Returns the pinned track before or after another one.
-    pub(super) fn pinned_neighbour(&self, track: TrackIdx, after: bool) -> Option<TrackIdx> {
+    pub(super) fn pinned_neighbour(&self, track: TrackIdx, direction: Direction) -> Option<TrackIdx> {
         let pinned = &self.arrangement.pinned;
         let at = pinned.iter().position(|&pinned| pinned == track)?;
-        let beside = if after { at.checked_add(1) } else { at.checked_sub(1) };
+        let beside = match direction {
+            Direction::Forward => at.checked_add(1),
+            Direction::Backward => at.checked_sub(1),
+        };
         beside.and_then(|at| pinned.get(at)).copied()
     }
 

@@ -1,5 +1,6 @@
 //! The navigation history of the flame graph: the view, and the bars that fill the width.
 
+use crate::base::direction::Direction;
 use crate::query::Snapshot;
 use crate::query::flame::{
     FlameEdit, FlameNodeIdx, FlamePicture, FlameShape, FlameTree, FlameView, FunctionKey, Measure, is_unnamed,
@@ -73,16 +74,21 @@ impl FlameHistory {
         self.forward.clear();
     }
 
-    pub(super) fn step(&mut self, is_back: bool) {
-        let (from, to) =
-            if is_back { (&mut self.back, &mut self.forward) } else { (&mut self.forward, &mut self.back) };
+    pub(super) fn step(&mut self, direction: Direction) {
+        let (from, to) = match direction {
+            Direction::Backward => (&mut self.back, &mut self.forward),
+            Direction::Forward => (&mut self.forward, &mut self.back),
+        };
         if let Some(state) = from.pop() {
             to.push(std::mem::replace(&mut self.current, state));
         }
     }
 
-    pub(super) fn can_step(&self, is_back: bool) -> bool {
-        !(if is_back { &self.back } else { &self.forward }).is_empty()
+    pub(super) fn can_step(&self, direction: Direction) -> bool {
+        match direction {
+            Direction::Backward => !self.back.is_empty(),
+            Direction::Forward => !self.forward.is_empty(),
+        }
     }
 
     /// Goes to another shape, which has other bars.
@@ -297,16 +303,16 @@ mod tests {
         history.set_shape(FlameShape::Inverted);
         history.add_edit(FlameEdit::HideIdle);
         history.add_edit(FlameEdit::HideIdle);
-        history.step(true);
-        history.step(true);
+        history.step(Direction::Backward);
+        history.step(Direction::Backward);
         assert_eq!(history.current.roots[0], std::slice::from_ref(&key));
         assert_eq!(history.current.view.shape, FlameShape::TopDown);
-        history.step(false);
+        history.step(Direction::Forward);
         assert_eq!(history.current.view.shape, FlameShape::Inverted);
         assert!(history.current.roots[0].is_empty());
         // A new step clears the forward history.
         history.focus_on_bar(FlamePart::Tree, key);
-        assert!(!history.can_step(false) && history.can_step(true));
+        assert!(!history.can_step(Direction::Forward) && history.can_step(Direction::Backward));
         for number in 0..2 * STATES_MAX {
             history.zoom(FlamePart::Callers, vec![FunctionKey { name: number.to_string().into(), module: None }]);
         }

@@ -8,6 +8,7 @@ use super::FlamePanel;
 use super::amounts::{Amounts, share_text};
 use super::menu;
 use super::state::FlamePart;
+use crate::base::direction::Direction;
 use crate::base::time::grouped_digits;
 use crate::query::Snapshot;
 use crate::query::flame::{FlameNodeIdx, FlameShape, FunctionIdx, FunctionKey};
@@ -30,10 +31,12 @@ impl FlamePanel {
     /// Shows the toolbar of the picture.
     pub(super) fn show_tools(&mut self, ui: &mut Ui, view: &PanelView<'_>, commands: &mut Vec<Command>) {
         let (snapshot, theme) = (view.snapshot(), view.context.theme);
-        for (is_back, text, hint) in [(true, "Back", "The previous view"), (false, "Forward", "The next view")] {
-            let button = ui.add_enabled(self.history.can_step(is_back), Button::new(text).small());
+        let steps =
+            [(Direction::Backward, "Back", "The previous view"), (Direction::Forward, "Forward", "The next view")];
+        for (direction, text, hint) in steps {
+            let button = ui.add_enabled(self.history.can_step(direction), Button::new(text).small());
             if button.on_hover_text(hint).clicked() {
-                self.history.step(is_back);
+                self.history.step(direction);
             }
         }
         self.show_shapes(ui, snapshot);

@@ -16,7 +16,7 @@ fn a_neighbour_without_an_answer_is_queried_again_whenever_the_hits_are() {
     for renew in renewals {
         let mut panel = SearchPanel::default();
         assert!(panel.highlight("read".to_owned()).is_some());
-        assert!(panel.neighbour(true, (0, None)).is_none(), "there are no hits yet");
+        assert!(panel.neighbour(Direction::Forward, (0, None)).is_none(), "there are no hits yet");
         assert!(renew(&mut panel).is_some());
         assert!(is_neighbour(panel.set_hits(hits())), "pressed before the hits");
         assert!(renew(&mut panel).is_some());

@@ -1,5 +1,6 @@
 //! A query for a neighbour that has no answer yet.
 
+use crate::base::direction::Direction;
 use crate::store::lane::RowIdx;
 use crate::store::live_lanes::LaneMoves;
 use crate::ui::questions::Question;
@@ -7,13 +8,13 @@ use crate::ui::questions::Question;
 /// A query for the hit after or before a position; see [`Question::Neighbour`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct UnansweredNeighbour {
-    pub(super) forward: bool,
+    pub(super) direction: Direction,
     pub(super) from: (i64, Option<RowIdx>),
 }
 
 impl UnansweredNeighbour {
     pub(super) fn question(self) -> Question {
-        Question::Neighbour { forward: self.forward, from: self.from }
+        Question::Neighbour { direction: self.direction, from: self.from }
     }
 
     /// Returns the query for another trace, in which the row has another index: from its time on.

@@ -3,6 +3,7 @@
 use super::super::edit_history::STEPS_MAX;
 use super::super::saved::SavedTimeline;
 use super::*;
+use crate::base::direction::Direction;
 use crate::frame::RectBudget;
 use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::derived::DerivedKind;
@@ -70,8 +71,8 @@ fn edits() -> Vec<(PartKind, TimelineCommand)> {
         (PartKind::Groups, group(CustomGroupCommand::Ungroup(CustomGroupId(1)))),
         (PartKind::Pinned, rows(RowCommand::TogglePin(track))),
         (PartKind::Pinned, rows(RowCommand::TogglePin(track))),
-        (PartKind::Moves, rows(RowCommand::Step(GroupKind::Process(ProcessIdx(1)), false))),
-        (PartKind::Moves, rows(RowCommand::Step(GroupKind::Process(ProcessIdx(1)), true))),
+        (PartKind::Moves, rows(RowCommand::Step(GroupKind::Process(ProcessIdx(1)), Direction::Backward))),
+        (PartKind::Moves, rows(RowCommand::Step(GroupKind::Process(ProcessIdx(1)), Direction::Forward))),
         (PartKind::Moves, rows(RowCommand::ForgetMoves)),
         (PartKind::Hidden, rows(RowCommand::Hide(GroupKind::Track(track)))),
         (PartKind::Hidden, rows(RowCommand::ShowHidden)),

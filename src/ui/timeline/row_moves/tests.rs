@@ -105,13 +105,15 @@ fn steps_down_and_up_lead_through_all_places_and_end_at_the_edges() {
         let mut moved = if kind == 0 { without } else { with };
         let siblings = siblings(&moved, row);
         let position = siblings.iter().position(|&other| other == row).unwrap();
-        for (down, places) in [(true, siblings.len() - position), (false, siblings.len())] {
+        for (direction, places, edge) in
+            [(Direction::Forward, siblings.len() - position, "last"), (Direction::Backward, siblings.len(), "first")]
+        {
             let mut seen = vec![rows(&moved)];
             for _ in 0..siblings.len() {
-                assert!(moved.step_row(row, down).is_none());
+                assert!(moved.step_row(row, direction).is_none());
                 seen.push(rows(&moved));
             }
-            assert!(moved.note.take().is_some_and(|note| note.contains(if down { "last" } else { "first" })));
+            assert!(moved.note.take().is_some_and(|note| note.contains(edge)));
             seen.dedup();
             assert_eq!(seen.len(), places, "{row:?}");
         }
@@ -146,16 +148,16 @@ fn rows_are_moved_in_trace_order_only_but_pinned_ones_in_any() {
     let mut timeline = timeline(&snapshot);
     let tracks: Vec<TrackIdx> = snapshot.display_order().iter().copied().take(3).collect();
     drop(timeline.change_rows(RowCommand::Order(TrackOrder::Name)));
-    assert!(timeline.step_row(GroupKind::Track(tracks[0]), true).is_none());
+    assert!(timeline.step_row(GroupKind::Track(tracks[0]), Direction::Forward).is_none());
     assert_eq!(timeline.note.take().as_deref(), Some(OTHER_ORDER));
     assert!(timeline.arrangement().moves.is_empty());
     for &track in &tracks {
         drop(timeline.change_rows(RowCommand::TogglePin(track)));
     }
     let pinned = |timeline: &Timeline| timeline.arrangement().pinned.clone();
-    assert!(timeline.step_row(GroupKind::Track(tracks[0]), true).is_none());
+    assert!(timeline.step_row(GroupKind::Track(tracks[0]), Direction::Forward).is_none());
     assert_eq!(pinned(&timeline), [tracks[1], tracks[0], tracks[2]]);
-    assert!(timeline.step_row(GroupKind::Track(tracks[2]), true).is_none());
+    assert!(timeline.step_row(GroupKind::Track(tracks[2]), Direction::Forward).is_none());
     assert!(timeline.note.take().is_some_and(|note| note.contains("last")));
     let height_px = timeline.pinned.layout.height_px();
     let dropped = timeline.pinned_drop_at(tracks[2], 0).unwrap();
