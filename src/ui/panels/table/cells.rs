@@ -97,5 +97,31 @@ pub(super) fn paint_text(
     } else {
         (inside.left_center(), Align2::LEFT_CENTER)
     };
-    painter.text(at, align, on_screen(&text), font, color)
+    // Without a colour, this is the layout that the width was measured with.
+    let galley = painter.layout_no_wrap(on_screen(&text).into_owned(), font, Color32::PLACEHOLDER);
+    let rect = align.anchor_size(at, galley.size());
+    painter.galley(rect.min, galley, color);
+    rect
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_laid_out_once_for_its_width_and_its_colours() {
+        let context = egui::Context::default();
+        context.begin_pass(egui::RawInput::default());
+        let painter = context.layer_painter(egui::LayerId::background());
+        let cell = Rect::from_min_size(Pos2::ZERO, vec2(200.0, 20.0));
+        for (color, is_right) in [(Color32::RED, false), (Color32::BLUE, true)] {
+            let rect = paint_text(&painter, cell, "request", FontId::proportional(TEXT_POINTS), is_right, color);
+            assert!(cell.contains_rect(rect));
+        }
+        #[expect(clippy::redundant_closure_for_method_calls, reason = "the method is of one lifetime only")]
+        let galleys = context.fonts(|fonts| fonts.num_galleys_in_cache());
+        assert_eq!(galleys, 1);
+        // Nothing takes the glyph textures.
+        context.end_pass().textures_delta.clear();
+    }
 }
