@@ -136,7 +136,7 @@ impl DockPanel for CountersPanel {
     }
 
     fn tools(&self) -> PanelTools {
-        PanelTools { copies: true, exports: true, has_command: true }
+        PanelTools::ALL
     }
 
     fn is_current(&self, scope: &SelectedScope) -> bool {

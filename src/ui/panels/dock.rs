@@ -130,6 +130,8 @@ pub(crate) struct PanelTools {
 }
 
 impl PanelTools {
+    pub(crate) const ALL: Self = Self { copies: true, exports: true, has_command: true };
+
     /// Shows the actions right to left, or top to bottom in a menu.
     fn show(self, ui: &mut Ui, tab: DockTab, is_current: bool) -> Option<Command> {
         let mut chosen = None;

@@ -38,10 +38,10 @@ pub(super) fn error_label(ui: &mut Ui, error: &str, theme: &Theme) -> Response {
     ui.add(Label::new(RichText::new(error).color(theme.error)).truncate())
 }
 
-/// Shows a choice of events if there are several kinds of samples. Returns the chosen one.
-pub(super) fn event_choice(ui: &mut Ui, paths: &CallPaths) -> Option<SampleEvent> {
+/// Shows a choice of events if there are several kinds of samples, which are never summed. A choice changes `event`.
+pub(super) fn show_events(ui: &mut Ui, paths: &CallPaths, event: &mut Option<SampleEvent>) {
     if paths.events.len() < 2 {
-        return None;
+        return;
     }
     let title = |event: &SampleEvent| on_screen(&shown(&event.title())).into_owned();
     let current = paths.event.and_then(|event| paths.events.get(event));
@@ -55,5 +55,7 @@ pub(super) fn event_choice(ui: &mut Ui, paths: &CallPaths) -> Option<SampleEvent
         }
         chosen
     });
-    chosen.inner.flatten()
+    if let Some(chosen) = chosen.inner.flatten() {
+        *event = Some(chosen);
+    }
 }

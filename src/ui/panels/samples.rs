@@ -8,7 +8,7 @@ use egui::{RichText, ScrollArea, Ui};
 use super::answer_state::{Exactness, show_counting, show_exactness, show_folded, show_sorting, show_stopped};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::flame::{Sandwich, SandwichResponse};
-use super::head::{close_button, event_choice};
+use super::head::{close_button, show_events};
 use super::renewal::Renewal;
 use super::sample_columns::{FIRST_SORTED, FIRST_SORTED_CALLS, columns};
 use super::sample_lines::SampleLines;
@@ -187,8 +187,8 @@ impl SamplesPanel {
                 self.set_by(if is_inverted { SampleBy::InvertedCallTree } else { SampleBy::CallTree });
             }
         }
-        if self.by != SampleBy::Event {
-            self.show_events(ui);
+        if let Some(answer) = self.answer.as_ref().filter(|_| self.by != SampleBy::Event) {
+            show_events(ui, &answer.paths, &mut self.event);
         }
         let width = if ui.available_width() < 330.0 { 90.0 } else { 140.0 };
         if field::add_table_filter(ui, &mut self.words, "Filter names", width, theme.canvas) {
@@ -229,14 +229,6 @@ impl SamplesPanel {
 
     fn table_mut(&mut self) -> &mut TableView {
         if self.by.is_call_tree() { &mut self.call_table } else { &mut self.table }
-    }
-
-    /// Shows the choice of an event, if samples have several.
-    fn show_events(&mut self, ui: &mut Ui) {
-        let chosen = self.answer.as_ref().and_then(|answer| event_choice(ui, &answer.paths));
-        if chosen.is_some() {
-            self.event = chosen;
-        }
     }
 
     /// Returns the reason for an empty table, once the answer has arrived.
@@ -343,7 +335,7 @@ impl DockPanel for SamplesPanel {
     }
 
     fn tools(&self) -> PanelTools {
-        PanelTools { copies: true, exports: true, has_command: true }
+        PanelTools::ALL
     }
 
     fn is_current(&self, scope: &SelectedScope) -> bool {

@@ -522,7 +522,7 @@ impl DockPanel for StatisticsPanel {
     }
 
     fn tools(&self) -> PanelTools {
-        PanelTools { copies: true, exports: true, has_command: true }
+        PanelTools::ALL
     }
 
     fn is_current(&self, scope: &SelectedScope) -> bool {

@@ -170,7 +170,7 @@ impl DockPanel for SymbolsPanel {
     }
 
     fn tools(&self) -> PanelTools {
-        PanelTools { copies: true, exports: true, has_command: true }
+        PanelTools::ALL
     }
 
     fn copied(&self, _snapshot: &Snapshot, cells: Cells) -> Option<String> {

@@ -17,7 +17,7 @@ use egui::{RichText, ScrollArea, Ui};
 
 use super::answer_state::{Exactness, show_counting, show_exactness, show_folded, show_merged, show_stopped};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
-use super::head::{close_button, event_choice};
+use super::head::{close_button, show_events};
 use super::renewal::Renewal;
 use crate::base::csv::Cells;
 use crate::base::progress::Progress;
@@ -215,15 +215,15 @@ impl FlamePanel {
             let title = view.scope_title(view.spare_points(ui, NARROW_POINTS));
             ui.label(RichText::new(title).color(theme.weak_text));
         }
-        if has_samples && snapshot.summary().spans == 0 && self.samples {
-            self.show_events(ui);
-        } else if has_samples {
+        if has_samples && (snapshot.summary().spans > 0 || !self.samples) {
             for (samples, title) in [(false, "Spans"), (true, "Samples")] {
                 if ui.selectable_value(&mut self.samples, samples, title).clicked() {
                     self.chosen = Some(samples);
                 }
             }
-            self.show_events(ui);
+        }
+        if let Some(answer) = self.answer.as_ref().filter(|_| has_samples && self.samples) {
+            show_events(ui, &answer.paths, &mut self.event);
         }
         self.show_progress(ui, progress, theme, commands);
         if self.is_current(scope) {
@@ -274,15 +274,6 @@ impl FlamePanel {
             format!("{} in merged paths", share_text(measure.amount(picture.others), measure.amount(picture.whole)))
         };
         show_merged(ui, &text, &answer.paths, "bar", theme);
-    }
-
-    /// Shows the choice of an event, if samples have several; different events are never summed.
-    fn show_events(&mut self, ui: &mut Ui) {
-        let answer = self.answer.as_ref().filter(|_| self.samples);
-        let chosen = answer.and_then(|answer| event_choice(ui, &answer.paths));
-        if chosen.is_some() {
-            self.event = chosen;
-        }
     }
 
     /// Returns the path of the bar that fills the width. It ends with the deepest bar in the answer. Another scope may
