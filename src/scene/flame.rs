@@ -73,13 +73,13 @@ impl FlameLayout {
         texts: Option<NamesOf<'_, '_>>,
         bars_max: usize,
     ) -> Self {
-        let weight = |node: FlameNodeIdx| measure.amount(tree.node(node).total);
-        let whole = weight(root);
+        let whole = measure.amount(tree.node(root).total);
         let mut layout = Self { bars: Vec::new(), levels: vec![0], is_cut: false };
         if whole == 0 {
             return layout;
         }
-        let per_weight = f64::from(width) / whole as f64;
+        // Totals beyond 64 bits are capped, so that children may exceed the total of their parent.
+        let per_weight = (whole < u64::MAX).then(|| f64::from(width) / whole as f64);
         layout.bars.push(FlameBar { content: BarContent::Node(root), left: 0.0, right: width });
         let mut first = 0;
         while first < layout.bars.len() {
@@ -90,46 +90,55 @@ impl FlameLayout {
                 break;
             }
             for index in first..end {
-                let BarContent::Node(node) = layout.bars[index].content else { continue };
-                let children = tree.children(node);
-                let of_children: u128 = children.iter().map(|&child| u128::from(weight(child))).sum();
-                let FlameBar { left, right, .. } = layout.bars[index];
-                // Totals beyond 64 bits are capped, so that children may exceed the total of their parent.
-                let per_weight = match whole {
-                    u64::MAX => f64::from(right - left) / of_children.max(weight(node).into()) as f64,
-                    _ => per_weight,
-                };
-                let is_wide = |child: &FlameNodeIdx| weight(*child) as f64 * per_weight >= WIDTH_MIN;
-                // Sorted heaviest first, so those that are wide enough come first.
-                let wide = children.partition_point(is_wide);
-                let mut drawn = children[..wide].to_vec();
-                let has_others = tree.has_others(node);
-                drawn.retain(|&child| !has_others || tree.node(child).function != FunctionIdx::OTHERS);
-                if let Some(text) = texts {
-                    drawn.sort_by_key(|&child| text(tree.node(child).function));
-                }
-                let drawn_count = drawn.len();
-                let mut others = tree.node(node).total;
-                others.subtract(tree.node(node).own);
-                let mut left = f64::from(left);
-                let mut push = |content: BarContent, weight: u64| {
-                    let right = left + weight as f64 * per_weight;
-                    layout.bars.push(FlameBar { content, left: left as f32, right: right as f32 });
-                    left = right;
-                };
-                for child in drawn {
-                    others.subtract(tree.node(child).total);
-                    push(BarContent::Node(child), weight(child));
-                }
-                let left_out = children.len() - drawn_count;
-                if left_out > 0 && measure.amount(others) as f64 * per_weight >= WIDTH_MIN {
-                    let count = (!has_others).then_some(left_out);
-                    push(BarContent::Others { parent: node, count, sum: others }, measure.amount(others));
-                }
+                layout.push_children(index, tree, measure, per_weight, texts);
             }
             first = end;
         }
         layout
+    }
+
+    /// Appends the bars of the children of a bar, and one for those too narrow. Without `per_weight`, the scale is that
+    /// of the bar.
+    fn push_children(
+        &mut self,
+        bar: usize,
+        tree: &FlameTree,
+        measure: Measure,
+        per_weight: Option<f64>,
+        texts: Option<NamesOf<'_, '_>>,
+    ) {
+        let FlameBar { content: BarContent::Node(node), left, right } = self.bars[bar] else { return };
+        let weight = |node: FlameNodeIdx| measure.amount(tree.node(node).total);
+        let children = tree.children(node);
+        let per_weight = per_weight.unwrap_or_else(|| {
+            let of_children: u128 = children.iter().map(|&child| u128::from(weight(child))).sum();
+            f64::from(right - left) / of_children.max(weight(node).into()) as f64
+        });
+        // Sorted heaviest first, so those that are wide enough come first.
+        let wide = children.partition_point(|&child| weight(child) as f64 * per_weight >= WIDTH_MIN);
+        let mut drawn = children[..wide].to_vec();
+        let has_others = tree.has_others(node);
+        drawn.retain(|&child| !has_others || tree.node(child).function != FunctionIdx::OTHERS);
+        if let Some(text) = texts {
+            drawn.sort_by_key(|&child| text(tree.node(child).function));
+        }
+        let left_out = children.len() - drawn.len();
+        let mut others = tree.node(node).total;
+        others.subtract(tree.node(node).own);
+        let mut left = f64::from(left);
+        let mut push = |content: BarContent, weight: u64| {
+            let right = left + weight as f64 * per_weight;
+            self.bars.push(FlameBar { content, left: left as f32, right: right as f32 });
+            left = right;
+        };
+        for child in drawn {
+            others.subtract(tree.node(child).total);
+            push(BarContent::Node(child), weight(child));
+        }
+        if left_out > 0 && measure.amount(others) as f64 * per_weight >= WIDTH_MIN {
+            let count = (!has_others).then_some(left_out);
+            push(BarContent::Others { parent: node, count, sum: others }, measure.amount(others));
+        }
     }
 
     /// Returns the number of levels, including that of the root.

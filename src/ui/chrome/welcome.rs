@@ -47,49 +47,64 @@ pub(crate) fn show(
             let hint = if takes_drops { DROP } else { PASTE };
             ui.label(RichText::new(hint).size(15.0).color(theme.weak_text));
             ui.add_space(18.0);
-            let primary = egui::Button::new(RichText::new("Open a trace...").size(15.0).color(theme.canvas))
-                .fill(theme.accent)
-                .min_size(egui::vec2(200.0, 36.0));
-            if ui.add(primary).clicked() {
-                command = Some(Command::App(AppCommand::Choose(Purpose::Open)));
-            }
-            ui.add_space(2.0);
-            let secondary =
-                egui::Button::new(RichText::new("Open a demo").size(15.0)).min_size(egui::vec2(200.0, 36.0));
-            if ui.add(secondary).clicked() {
-                command = Some(Command::App(AppCommand::OpenDemo));
-            }
-            if !cut_short.traces.is_empty() {
-                ui.add_space(14.0);
-                ui.label(RichText::new("Followed until the window was closed").small().color(theme.warning));
-                for trace in cut_short.traces.iter().take(CUT_SHORT_MAX) {
-                    let is_asked = cut_short.asked.as_ref() == Some(&trace.folder);
-                    command = show_cut_short(ui, trace, is_asked, now_s, theme).or(command.take());
-                }
-                let more = cut_short.traces.len().saturating_sub(CUT_SHORT_MAX);
-                if more > 0 {
-                    let text = format!("and {more} more: longspan cache list");
-                    ui.label(RichText::new(text).small().color(theme.weak_text));
-                }
-            }
-            if !recent.is_empty() {
-                ui.add_space(14.0);
-                ui.label(RichText::new("Recent").small().color(theme.weak_text));
-                for RecentTrace { sources, facts } in recent.iter().take(RECENT_MAX) {
-                    let (title, paths) = (sources.title(), sources.to_string());
-                    if ui.link(shown(&title).into_owned()).on_hover_text(shown(&paths).into_owned()).clicked() {
-                        command = Some(Command::App(AppCommand::Open(sources.clone())));
-                    }
-                    if let Some(facts) = facts {
-                        ui.label(RichText::new(facts_text(*facts, now_s)).small().color(theme.weak_text));
-                    }
-                }
-            }
+            let buttons = show_buttons(ui, theme);
+            let interrupted = show_all_cut_short(ui, cut_short, now_s, theme);
+            command = show_recent(ui, recent, now_s, theme).or(interrupted).or(buttons);
             ui.add_space(14.0);
             let keys = KEYS.map(|(title, what)| format!("{}  {what}", key_of(ui.ctx(), title)));
             ui.label(RichText::new(keys.join("     ")).small().color(theme.weak_text));
         });
     });
+    command
+}
+
+fn show_buttons(ui: &mut Ui, theme: &Theme) -> Option<Command> {
+    const SIZE: egui::Vec2 = egui::vec2(200.0, 36.0);
+    let primary = RichText::new("Open a trace...").size(15.0).color(theme.canvas);
+    let open = ui.add(egui::Button::new(primary).fill(theme.accent).min_size(SIZE)).clicked();
+    ui.add_space(2.0);
+    let demo = ui.add(egui::Button::new(RichText::new("Open a demo").size(15.0)).min_size(SIZE)).clicked();
+    let open = open.then_some(AppCommand::Choose(Purpose::Open));
+    open.or(demo.then_some(AppCommand::OpenDemo)).map(Command::App)
+}
+
+/// Shows the interrupted traces, if there are any.
+fn show_all_cut_short(ui: &mut Ui, cut_short: &CutShort, now_s: u64, theme: &Theme) -> Option<Command> {
+    if cut_short.traces.is_empty() {
+        return None;
+    }
+    ui.add_space(14.0);
+    ui.label(RichText::new("Followed until the window was closed").small().color(theme.warning));
+    let mut command = None;
+    for trace in cut_short.traces.iter().take(CUT_SHORT_MAX) {
+        let is_asked = cut_short.asked.as_ref() == Some(&trace.folder);
+        command = show_cut_short(ui, trace, is_asked, now_s, theme).or(command);
+    }
+    let more = cut_short.traces.len().saturating_sub(CUT_SHORT_MAX);
+    if more > 0 {
+        let text = format!("and {more} more: longspan cache list");
+        ui.label(RichText::new(text).small().color(theme.weak_text));
+    }
+    command
+}
+
+/// Shows the traces that were opened last, if there are any.
+fn show_recent(ui: &mut Ui, recent: &[RecentTrace], now_s: u64, theme: &Theme) -> Option<Command> {
+    if recent.is_empty() {
+        return None;
+    }
+    ui.add_space(14.0);
+    ui.label(RichText::new("Recent").small().color(theme.weak_text));
+    let mut command = None;
+    for RecentTrace { sources, facts } in recent.iter().take(RECENT_MAX) {
+        let (title, paths) = (sources.title(), sources.to_string());
+        if ui.link(shown(&title).into_owned()).on_hover_text(shown(&paths).into_owned()).clicked() {
+            command = Some(Command::App(AppCommand::Open(sources.clone())));
+        }
+        if let Some(facts) = facts {
+            ui.label(RichText::new(facts_text(*facts, now_s)).small().color(theme.weak_text));
+        }
+    }
     command
 }
 
