@@ -1,5 +1,11 @@
 //! The window: a state machine independent of drawing, the event loop that drives it, background work, dialogs, and
 //! pictures without a window. The only module that uses the windowing system.
+//!
+//! [`state`] is that of the application, with a [`tab`] per trace; [`show`] draws it, and routes commands. [`window`]
+//! is the event loop, which gets the [`event`]s of background work: [`tasks`] import and export, [`analysis`] answers
+//! panels, [`follow`] follows live traces, [`mod@derive`] computes derived tracks. [`panels`] are those of a tab.
+//! [`preferences`] are saved by a keeper, and so is the timeline of each trace ([`timeline_keeper`]). [`picture`],
+//! [`offscreen`] and [`drawn_frames`] draw without a window.
 
 mod analysis;
 mod answer_clock;

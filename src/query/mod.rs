@@ -1,5 +1,21 @@
-//! Queries of a store by a frame, a panel or a script: the spans that represent each pixel, the row at a point, the
-//! spans around a span. Read-only. Work is bounded by the size of the answer, not by the trace.
+//! Queries of a store by a frame, a panel or a script: the spans that represent each pixel, the row at a point, totals,
+//! searches, call trees. Read-only. Work is bounded by the size of the answer, not by the trace.
+//!
+//! A [`snapshot`] is a store with the symbol names of an [`overlay`]. A [`scope`] is the part of it that a query
+//! covers. Its [`matcher`] is a parsed [`filter`], resolved against the trace, with [`inside`],
+//! [`flow_rows`](mod@flow_rows) and [`argument_path`] for the terms that need more than a name. [`plan`] divides a
+//! scope into nodes of the ledger and rows, and [`slices`] covers its middle.
+//!
+//! Rows are read by [`cursor`] (one lane), [`span_sweep`] (one track), [`rows`] (several lanes in time order) and
+//! [`scan`] (matching rows, a block at a time).
+//!
+//! A frame asks for [`pixels`] in [`buckets`], or [`filtered`] ones, and a click for a [`pick`] with [`describe`],
+//! [`family`] and [`flow_chain`]. Panels ask for [`totals`] by [`groups`], [`exact_quantiles`], [`counters`],
+//! [`samples`], [`sample_table`], [`stacks`] with [`flame`] for views of them, [`heat_map`], [`over_time`],
+//! [`scheduling`] with [`wakings`], [`longest`] and [`search`] with [`hit_count`]. [`derived`] computes curves.
+//!
+//! The order of tracks is in [`display_order`], with [`named_groups`], [`track_groups`], [`busy_time`] and
+//! [`shared_names`]; [`track_map`] follows tracks to another import.
 
 pub(crate) mod argument_path;
 pub(crate) mod buckets;

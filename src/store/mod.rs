@@ -1,9 +1,24 @@
 //! The sorted trace on disk: per-lane blocks of rows with their indexes, in one file that is mapped read-only.
 //!
-//! From small to large: a [`block`] packs 64 rows; an [`extent`] has 64 blocks with the lower levels of the
-//! [`iforest`]. A lane has its extents with the upper levels, and an [`overview`] pyramid for zoomed-out views. The
-//! [`writer`] appends full extents; [`format`](mod@format) defines the layout; [`read`] maps the finished file. A store
-//! may be [`carried`] by a file of another format. A [`growing`] store is queried while it is written.
+//! Rows, from small to large: a [`block`] packs 64 rows of a [`lane`] with [`pack`]; an [`extent`] has 64 blocks with
+//! the lower levels of the [`iforest`] and a [`signature`] of their names. A lane has its extents with the upper
+//! levels, and an [`overview`] pyramid for zoomed-out views. Arguments are apart from the rows in [`details`]; [`flow`]
+//! encodes points of flows.
+//!
+//! The file: [`lane_builder`] makes extents of pushed rows, the [`writer`] appends them with [`append`] and logs them
+//! in [`extent_log`], [`tables`] writes the sections at the end, each a [`table`] within the limits of [`row_limit`].
+//! [`format`](mod@format) defines the layout. [`read`] maps the finished file, [`verified`] checks each part on its
+//! first read, and the [`cache`] names the files.
+//!
+//! Ledgers, trees of sums for slices of time ([`slice_bounds`]): [`ledger`] by name, of the [`sums`] that a [`sweep`]
+//! yields; [`path_ledger`] by call path, of [`paths`], or of [`pruned_paths`] if these do not fit; [`sample_ledger`] by
+//! stack, of [`sample_rows`] in [`sample_node`]s. Each has its `_build` after all rows are written, over
+//! [`ledger_tree`] or [`bounded_tree`], with one [`ledger_progress`]. [`path_bands`] sums the paths of many tracks at
+//! once with [`path_tables`], for [`whole_path_build`] or for [`pruned_path_build`], which has its
+//! [`track_path_trees`].
+//!
+//! Other stores: one [`carried`] by a file of another format, and a [`growing`] one that is queried while it is
+//! written, whose [`live_lanes`] move.
 //!
 //! Independent of trace formats, chunks and pixels.
 

@@ -1,5 +1,10 @@
 //! The widgets of the window. Each shows its arguments and returns [`command::Command`]s; none changes the store, opens
 //! a file or starts a thread.
+//!
+//! [`timeline`] is the canvas, [`panels`] are the dock and the tool windows beside it, [`chrome`] is around both, and
+//! [`widgets`] are their common parts. [`command_table`] has the title and keys of each command, which [`keys`] finds
+//! by key presses. Panels ask [`questions`] about a [`selected_scope`], which the application answers in the
+//! background.
 
 pub(crate) mod chrome;
 pub(crate) mod command;
