@@ -126,7 +126,7 @@ mod tests {
     }
 
     /// Returns a finder whose fonts cover two ranges of letters.
-    fn made() -> Finder {
+    fn finder() -> Finder {
         Box::new(|family, letter| match letter {
             'a'..='z' => Some(font("latin")),
             '一'..='龥' => Some(font(if *family == FontFamily::Monospace { "han mono" } else { "han" })),
@@ -145,7 +145,7 @@ mod tests {
         let sender = Mutex::new(sender);
         let wake: Wake = Arc::new(move |event| sender.lock().unwrap().send(event).unwrap());
         let fonts = Fonts::in_background(&wake);
-        fonts.cache().finder = Some(made());
+        fonts.cache().finder = Some(finder());
         for (letter, expected) in [("漢", Some("han")), ("\u{1f600}", None)] {
             assert_eq!(ask(&fonts, &FontFamily::Proportional, letter), None, "nobody waits for it");
             let event = told.recv_timeout(Duration::from_secs(30)).unwrap();
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn a_picture_waits_for_its_fonts_which_differ_by_family() {
         let fonts = Fonts::at_once();
-        fonts.cache().finder = Some(made());
+        fonts.cache().finder = Some(finder());
         assert_eq!(ask(&fonts, &FontFamily::Proportional, "字").as_deref(), Some("han"));
         assert_eq!(ask(&fonts, &FontFamily::Monospace, "字").as_deref(), Some("han mono"));
         assert_eq!(ask(&fonts, &FontFamily::Monospace, "?"), None);
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn a_finder_that_panics_finds_no_more_fonts_and_keeps_those_found() {
         let fonts = Fonts::at_once();
-        fonts.cache().finder = Some(made());
+        fonts.cache().finder = Some(finder());
         assert_eq!(ask(&fonts, &FontFamily::Proportional, "a").as_deref(), Some("latin"));
         assert_eq!(ask(&fonts, &FontFamily::Proportional, "!"), None);
         assert_eq!(ask(&fonts, &FontFamily::Proportional, "b"), None);

@@ -94,7 +94,7 @@ impl Panels {
         for pinned in self.pinned.all_mut() {
             pinned.analysis = Analysis::default();
             // Panels with a scope query when they are shown.
-            ask(pinned.shown());
+            ask(pinned.panel_mut());
         }
     }
 
@@ -102,7 +102,7 @@ impl Panels {
     fn shown_mut(&mut self, tab: DockTab) -> Option<&mut dyn DockPanel> {
         match tab.pin {
             None => Some(self.set.get_mut(tab.panel)),
-            Some(id) => Some(self.pinned.get_mut(id)?.shown()),
+            Some(id) => Some(self.pinned.get_mut(id)?.panel_mut()),
         }
     }
 
@@ -442,7 +442,7 @@ impl Panels {
         };
         if let Some(pin) = pin {
             if let Some(pinned) = self.pinned.get_mut(pin) {
-                pinned.shown().fail(kind, &message);
+                pinned.panel_mut().fail(kind, &message);
             }
             return;
         }

@@ -19,32 +19,32 @@ pub(super) fn list(folder: &Path) -> Result<(), CliError> {
     } else {
         vec![]
     };
-    let left = left(folder)?;
+    let left = leftover_spools(folder)?;
     let demos = demos(folder);
     to_stdout(|out| {
         for entry in &entries {
-            writeln!(out, "{:>15} bytes  {}", entry.bytes, shown(&entry.path))?;
+            writeln!(out, "{:>15} bytes  {}", entry.bytes, path_text(&entry.path))?;
         }
         for demo in &demos {
-            writeln!(out, "{:>15} bytes  {}  (the demo)", bytes_of(demo), shown(demo))?;
+            writeln!(out, "{:>15} bytes  {}  (the demo)", bytes_of(demo), path_text(demo))?;
         }
         for file in left.iter().flat_map(|left| &left.files) {
             let bytes = bytes_of(file);
-            writeln!(out, "{bytes:>15} bytes  {}  (followed, but not sorted: open it)", shown(file))?;
+            writeln!(out, "{bytes:>15} bytes  {}  (followed, but not sorted: open it)", path_text(file))?;
         }
         let of_demos: u64 = demos.iter().map(|demo| bytes_of(demo)).sum();
         let total = of_demos + entries.iter().map(|entry| entry.bytes).sum::<u64>();
         let count = entries.len() + demos.len();
-        Ok(writeln!(out, "{total:>15} bytes in {count} cached traces in {}", shown(folder))?)
+        Ok(writeln!(out, "{total:>15} bytes in {count} cached traces in {}", path_text(folder))?)
     })
 }
 
 /// Deletes every store in the cache, with the cached symbol names and the demo, and interrupted traces if `followed`.
 pub(super) fn clear(folder: &Path, followed: bool) -> Result<(), CliError> {
-    let left = left(folder)?;
+    let left = leftover_spools(folder)?;
     let left_bytes: u64 = left.iter().map(|left| left.bytes).sum();
     let of_left = if followed {
-        left.iter().try_for_each(LeftFolder::remove).map_err(|source| failed(folder, source))?;
+        left.iter().try_for_each(LeftFolder::remove).map_err(|source| cache_error(folder, source))?;
         left_bytes
     } else {
         0
@@ -55,17 +55,18 @@ pub(super) fn clear(folder: &Path, followed: bool) -> Result<(), CliError> {
         ));
     }
     let freed_bytes = if folder.exists() {
-        let of_traces = Cache::open(folder).and_then(|cache| cache.clear()).map_err(|source| failed(folder, source))?;
+        let of_traces =
+            Cache::open(folder).and_then(|cache| cache.clear()).map_err(|source| cache_error(folder, source))?;
         let mut of_demos = 0;
         for demo in demos(folder) {
             of_demos += bytes_of(&demo);
-            std::fs::remove_file(&demo).map_err(|source| failed(folder, source))?;
+            std::fs::remove_file(&demo).map_err(|source| cache_error(folder, source))?;
         }
         of_traces + of_demos + NameCache::in_folder(folder).clear() + of_left
     } else {
         0
     };
-    to_stdout(|out| Ok(writeln!(out, "{freed_bytes} bytes freed in {}", shown(folder))?))
+    to_stdout(|out| Ok(writeln!(out, "{freed_bytes} bytes freed in {}", path_text(folder))?))
 }
 
 /// Returns the demo traces in the folder, such as `demo-0.1.0.longspan`: each version generates its own.
@@ -86,15 +87,15 @@ fn bytes_of(file: &Path) -> u64 {
 }
 
 /// Returns the spool folders of killed windows.
-fn left(folder: &Path) -> Result<Vec<LeftFolder>, CliError> {
+fn leftover_spools(folder: &Path) -> Result<Vec<LeftFolder>, CliError> {
     LeftFolder::all(&folder.join(FOLLOWED)).map_err(|source| CliError::Folder { path: folder.into(), source })
 }
 
 /// Formats a path for one line of a terminal.
-fn shown(path: &Path) -> String {
+fn path_text(path: &Path) -> String {
     escaped(&path.to_string_lossy()).into_owned()
 }
 
-fn failed(folder: &Path, source: std::io::Error) -> CliError {
+fn cache_error(folder: &Path, source: std::io::Error) -> CliError {
     CliError::File { path: folder.into(), source }
 }

@@ -13,7 +13,7 @@ use super::low_choices::{LowColorBy, LowFlameFormat, LowFormat, LowHues, LowRowF
 use super::low_live::{LowFollow, LowFollowLimits, LowLive, LowRetention, LowTail};
 use super::low_scope::LowScope;
 use super::low_stats::LowStatsOf;
-use super::number_args::{any_number, frames, made_depth, made_threads, part, port, scale, threads};
+use super::number_args::{any_number, frames, part, port, scale, synth_depth, synth_threads, threads};
 use super::units::SizeArg;
 use crate::base::units::{bytes, signed_time_ns};
 use crate::base::version::VERSION;
@@ -426,10 +426,10 @@ pub(super) struct LowSynth {
     #[arg(long, value_name = "N", value_parser = any_number, allow_negative_numbers = true)]
     pub(crate) spans: u64,
     /// Number of threads of the trace
-    #[arg(long, value_name = "N", default_value = "16", value_parser = made_threads, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value = "16", value_parser = synth_threads, allow_negative_numbers = true)]
     pub(crate) threads: u32,
     /// Maximum nesting depth of spans
-    #[arg(long, value_name = "N", default_value = "10", value_parser = made_depth, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value = "10", value_parser = synth_depth, allow_negative_numbers = true)]
     pub(crate) depth: u16,
     /// Share of events that are late in the file, 0 to 1; 1 is a random order
     #[arg(long, value_name = "F", default_value = "0.01", value_parser = part)]

@@ -47,7 +47,7 @@ pub(super) struct LowFollowLimits {
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub(crate) disk_cap: Option<u64>,
     /// Keep only the last part of the trace, such as 30min or 20GB; older spans are deleted
-    #[arg(long, value_name = "TIME|BYTES", value_parser = kept_part)]
+    #[arg(long, value_name = "TIME|BYTES", value_parser = retention)]
     pub(crate) keep: Option<Retention>,
     /// How long to wait for earlier spans; later ones are shown at once, and counted as late [default: 100ms]
     #[arg(long, value_name = "TIME", value_parser = delay)]
@@ -95,7 +95,7 @@ pub(super) struct LowRetention {
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub(crate) disk_cap: Option<u64>,
     /// Keep only the last part of the trace, such as 30min or 20GB; older spans are deleted
-    #[arg(long, value_name = "TIME|BYTES", value_parser = kept_part)]
+    #[arg(long, value_name = "TIME|BYTES", value_parser = retention)]
     pub(crate) keep: Option<Retention>,
 }
 
@@ -103,7 +103,7 @@ pub(super) fn delay(text: &str) -> Result<u64, String> {
     u64::try_from(signed_time_ns(text)?).map_err(|_| format!("expected a time of 0 or more, such as 100ms, not {text}"))
 }
 
-pub(super) fn kept_part(text: &str) -> Result<Retention, String> {
+pub(super) fn retention(text: &str) -> Result<Retention, String> {
     let expected = || format!("expected a time such as 30min, or bytes such as 20GB, not {text}");
     let ends_in_letters = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic()).len() < text.len();
     let time = signed_time_ns(text).ok().filter(|_| ends_in_letters).map(u64::try_from);

@@ -14,11 +14,11 @@ pub(super) fn port(text: &str) -> Result<u16, String> {
     whole_number(text, 0..=u16::MAX.into())
 }
 
-pub(super) fn made_threads(text: &str) -> Result<u32, String> {
+pub(super) fn synth_threads(text: &str) -> Result<u32, String> {
     whole_number(text, 1..=1_000_000)
 }
 
-pub(super) fn made_depth(text: &str) -> Result<u16, String> {
+pub(super) fn synth_depth(text: &str) -> Result<u16, String> {
     whole_number(text, 1..=1000)
 }
 

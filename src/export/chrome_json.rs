@@ -76,7 +76,7 @@ impl EventsOfTime {
 
     /// Writes and removes all events.
     fn write_to<W: Write>(&mut self, writer: &mut EventWriter<'_, W>) -> io::Result<()> {
-        let outlasted = self.outlasted();
+        let outlasted = self.outlasted_spans();
         let mut start = 0;
         for (index, (event, end)) in self.events.drain(..).enumerate() {
             let is_outlasted = outlasted.get(index).copied().unwrap_or_default();
@@ -88,7 +88,7 @@ impl EventsOfTime {
     }
 
     /// Returns for each event whether it is a span that ends before one inside it on its track. Empty for no such span.
-    fn outlasted(&self) -> Vec<bool> {
+    fn outlasted_spans(&self) -> Vec<bool> {
         if self.events.len() < 2 {
             return Vec::new();
         }

@@ -203,11 +203,11 @@ fn buffered(file: File) -> BufWriter<GuardedWriter<File>> {
 /// Returns whether both paths are the same file: through a link, a hard link, or another spelling. The file may not
 /// exist yet.
 fn same_file(a: &Path, b: &Path) -> bool {
-    files::is_same_file(a, b) || a == b || resolved(a).zip(resolved(b)).is_some_and(|(a, b)| a == b)
+    files::is_same_file(a, b) || a == b || resolve_path(a).zip(resolve_path(b)).is_some_and(|(a, b)| a == b)
 }
 
 /// Returns the path without links of a file that may not exist yet; `None` without its folder.
-fn resolved(path: &Path) -> Option<PathBuf> {
+fn resolve_path(path: &Path) -> Option<PathBuf> {
     fs::canonicalize(path).ok().or_else(|| {
         let target = link_target(path).ok()?;
         Some(fs::canonicalize(folder_of(&target)).ok()?.join(target.file_name()?))

@@ -80,7 +80,7 @@ pub(super) fn import_store(
                 if previews.are_due() {
                     previews.send(|| {
                         let sorted_to_ns = Some(store.sorted_to_ns()).filter(|&ts_ns| ts_ns < i64::MAX);
-                        let summary = Summary { sorted_to_ns, ..counted(&store, &meta) };
+                        let summary = Summary { sorted_to_ns, ..summary_of_lanes(&store, &meta) };
                         store.preview(Meta { summary, ..meta.clone() })
                     })?;
                 }
@@ -89,7 +89,7 @@ pub(super) fn import_store(
         },
     )?;
     context.progress.begin(Stage::Publishing, 0);
-    let mut summary = counted(&store, &meta);
+    let mut summary = summary_of_lanes(&store, &meta);
     summary.end_ns = range_ns(&store, &meta).map_or(0, |(_, end_ns)| end_ns);
     summary.load.peak_budget_bytes = context.budget.peak_bytes();
     summary.load.seconds = started.elapsed().as_secs_f64();
@@ -108,7 +108,7 @@ fn intact(part: Result<Vec<u8>, ReadError>) -> Result<Vec<u8>, ImportError> {
 }
 
 /// Returns the summary with the counts of the lanes. Charts of samples are derived, so they are not counted.
-fn counted(store: &CarriedStore, meta: &Meta) -> Summary {
+fn summary_of_lanes(store: &CarriedStore, meta: &Meta) -> Summary {
     let mut summary = meta.summary.clone();
     let is_counted = |lane: &LaneInfo| !meta.tracks.tracks[lane.track.index()].key.kind.is_derived();
     for lane in store.lanes().filter(is_counted) {
@@ -206,7 +206,7 @@ mod tests {
     }
 
     /// Returns the result of the import, and the previews.
-    fn adopted(parts: &SlowParts, threads: usize) -> (Result<(), ImportError>, Vec<Arc<Store>>) {
+    fn imported_previews(parts: &SlowParts, threads: usize) -> (Result<(), ImportError>, Vec<Arc<Store>>) {
         let options = LoadOptions { cache: CachePolicy::None, ..LoadOptions::default() };
         let target = StoreTarget::for_once(&Sources::from("test"), &options).start().unwrap();
         let context = ReadContext { threads, budget: Memory::new(4 << 20).budget(), ..ReadContext::default() };
@@ -221,7 +221,7 @@ mod tests {
     fn previews_show_the_imported_part_of_a_store() {
         let parts = slow_parts(None, Duration::from_millis(80));
         assert!(parts.parts.len() > 3, "{} parts", parts.parts.len());
-        let (result, shown) = adopted(&parts, 1);
+        let (result, shown) = imported_previews(&parts, 1);
         result.unwrap();
         let summary = &shown.first().expect("a preview").meta().summary;
         assert!((1..SPANS).contains(&summary.spans) && summary.sorted_to_ns.is_some(), "{summary:?}");
@@ -256,7 +256,7 @@ mod tests {
             let mut parts = slow_parts(Some(0), Duration::ZERO);
             let last = parts.parts.pop().unwrap();
             parts.parts = vec![last; 50];
-            let (result, _) = adopted(&parts, threads);
+            let (result, _) = imported_previews(&parts, threads);
             assert!(matches!(result, Err(ImportError::NoStore(_))), "{result:?}");
             let ahead = if threads == 1 { 1 } else { jobs_ahead(threads) + 2 };
             let loads = parts.loads.into_inner();

@@ -226,7 +226,7 @@ impl<'a> Nester<'a> {
         for position in 0..self.tracks.len() {
             end_ns = self.tracks.open_end_ns(position).map_or(end_ns, |open_ns| end_ns.max(open_ns));
         }
-        for track in self.tracks.entered().filter(|&track| self.is_of_scheduler(track)) {
+        for track in self.tracks.tracks_in_states().filter(|&track| self.is_of_scheduler(track)) {
             end_ns = end_ns.max(self.scheduling_ends.last_ns(self.registry, track));
         }
         self.summary.end_ns = end_ns;

@@ -224,8 +224,8 @@ impl RowSink<'_> {
             RowTarget::OtherThread(queue) => {
                 queue.send_batch()?;
                 let (reply, preview) = bounded(1);
-                queue.messages.send(WriterMessage::Preview(Box::new(meta), reply)).map_err(|_| stopped())?;
-                preview.recv().map_err(|_| stopped())
+                queue.messages.send(WriterMessage::Preview(Box::new(meta), reply)).map_err(|_| writer_has_stopped())?;
+                preview.recv().map_err(|_| writer_has_stopped())
             }
         }
     }
@@ -243,12 +243,12 @@ impl Queue {
     /// Sends the batch to the writer, and takes an empty one.
     fn send_batch(&mut self) -> io::Result<()> {
         let batch = std::mem::replace(&mut self.batch, self.spares.try_recv().unwrap_or_default());
-        self.messages.send(WriterMessage::Write(batch)).map_err(|_| stopped())
+        self.messages.send(WriterMessage::Write(batch)).map_err(|_| writer_has_stopped())
     }
 }
 
 /// The placeholder for an error of the writer thread, which returns the cause itself.
-fn stopped() -> io::Error {
+fn writer_has_stopped() -> io::Error {
     io::Error::other("the store is no longer written")
 }
 

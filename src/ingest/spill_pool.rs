@@ -107,7 +107,7 @@ impl<'b, 'scope, 'a> RunWriter<'b, 'scope, 'a> {
             match first.try_recv() {
                 Ok(block) => self.written.push(block?),
                 Err(TryRecvError::Empty) => break,
-                Err(TryRecvError::Disconnected) => return Err(stopped()),
+                Err(TryRecvError::Disconnected) => return Err(writer_has_stopped()),
             }
             self.pending.pop_front();
         }
@@ -120,7 +120,7 @@ impl<'b, 'scope, 'a> RunWriter<'b, 'scope, 'a> {
     /// Any I/O error of a write.
     pub(super) fn finish(mut self) -> io::Result<SpilledRun> {
         for block in self.pending {
-            self.written.push(block.recv().map_err(|_| stopped())??);
+            self.written.push(block.recv().map_err(|_| writer_has_stopped())??);
         }
         Ok(SpilledRun::new(self.written))
     }
@@ -147,7 +147,7 @@ impl SpilledRun {
     /// Those of [`SpillFile::read`].
     pub fn read_next(&mut self, spill: &SpillFile) -> io::Result<Option<BlockContent>> {
         if let Some((content, _charge)) = self.ahead.take() {
-            return content.recv().map_err(|_| stopped())?.map(Some);
+            return content.recv().map_err(|_| writer_has_stopped())?.map(Some);
         }
         self.blocks.next().map(|block| spill.read(block)).transpose()
     }
@@ -164,7 +164,7 @@ impl SpilledRun {
     }
 }
 
-fn stopped() -> io::Error {
+fn writer_has_stopped() -> io::Error {
     io::Error::other("a thread that sorts has failed")
 }
 

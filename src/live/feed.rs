@@ -119,7 +119,7 @@ impl FeedError {
     }
 
     /// Returns the file to which received bytes could not be written, if any. Further ones would be lost too.
-    pub(super) fn unwritten(&self) -> Option<&Path> {
+    pub(super) fn unwritable_file(&self) -> Option<&Path> {
         match self {
             Self::Arrival(ArrivalError::Spool { path, .. }) => Some(path),
             Self::Arrival(_) | Self::NotLive { .. } | Self::Read(_) => None,

@@ -288,7 +288,7 @@ impl LivePairs {
     pub(crate) fn finish(&mut self, out: &mut dyn FnMut(LiveRow)) {
         let unended = std::mem::take(&mut self.open).into_iter();
         let begins = unended.flat_map(|(_, mut open)| open.cut(0));
-        let mut rows: Vec<LiveRow> = begins.map(WaitingBegin::unended).collect();
+        let mut rows: Vec<LiveRow> = begins.map(WaitingBegin::without_end).collect();
         self.steps.clear();
         rows.iter().for_each(|row| self.losses.add(Loss::UnmatchedBegin, SourcePos::Time(row.ts_ns)));
         self.open_count = 0;
@@ -341,7 +341,7 @@ impl LivePairs {
             EventKind::AsyncEnd if !is_known => {
                 // Only the time of its end is known.
                 self.lose(Loss::UnmatchedAsyncEnd, ts_ns);
-                out(LiveRow { value: RowValue::Instant, ..event.unended() });
+                out(LiveRow { value: RowValue::Instant, ..event.without_end() });
             }
             EventKind::AsyncEnd => {
                 let name = (!is_unnamed).then_some(&*event.name.text);
@@ -353,7 +353,7 @@ impl LivePairs {
             }
             EventKind::AsyncStepPast => {
                 let start_ns = std::mem::replace(&mut steps.start_ns, ts_ns);
-                out(WaitingBegin { start_ns, ..event }.ended(ts_ns, "", None));
+                out(WaitingBegin { start_ns, ..event }.with_end(ts_ns, "", None));
             }
             EventKind::AsyncInstant
             | EventKind::Complete
@@ -365,7 +365,7 @@ impl LivePairs {
             | EventKind::FlowStep
             | EventKind::FlowEnd
             | EventKind::Sample
-            | EventKind::State => out(LiveRow { value: RowValue::Instant, ..event.unended() }),
+            | EventKind::State => out(LiveRow { value: RowValue::Instant, ..event.without_end() }),
         }
         if self.open.contains_key(&key) {
             self.steps.insert(id, steps);
@@ -405,7 +405,7 @@ impl LivePairs {
             if !is_outer {
                 self.lose(Loss::TruncatedSpan, begin.start_ns);
             }
-            out(begin.ended(ts_ns, if is_outer { args } else { "" }, number));
+            out(begin.with_end(ts_ns, if is_outer { args } else { "" }, number));
         }
     }
 
@@ -432,7 +432,7 @@ impl LivePairs {
         if open.is_empty() {
             self.open.remove(key);
         }
-        out(begin.ended(ts_ns, args, None));
+        out(begin.with_end(ts_ns, args, None));
     }
 
     /// Ends the state of a track, and enters the next one unless that has no name.
@@ -461,7 +461,7 @@ impl LivePairs {
 
 impl WaitingBegin {
     /// Returns the span with its end at a time, with the arguments and the position of the end.
-    fn ended(self, ts_ns: i64, end_args: &str, end: Option<u64>) -> LiveRow {
+    fn with_end(self, ts_ns: i64, end_args: &str, end: Option<u64>) -> LiveRow {
         let Self { track, start_ns, name, args, order } = self;
         let dur_ns = Some(ts_ns.max(start_ns).abs_diff(start_ns));
         let args = if end_args.is_empty() {
@@ -476,7 +476,7 @@ impl WaitingBegin {
     }
 
     /// Returns the span without an end.
-    fn unended(self) -> LiveRow {
+    fn without_end(self) -> LiveRow {
         let Self { track, start_ns, name, args, order } = self;
         LiveRow { ts_ns: start_ns, value: RowValue::Span { dur_ns: None }, name, track, args, order }
     }

@@ -444,7 +444,7 @@ impl LiveSession {
             return self.stop.cancel();
         }
         let others = !self.listeners.is_empty() || self.orderer.active().len() > 1;
-        if error.unwritten().is_some() && others && !self.stop.is_cancelled() {
+        if error.unwritable_file().is_some() && others && !self.stop.is_cancelled() {
             let text = "the recording ends, because received data cannot be written".to_owned();
             (self.say)(SourceNote::lasting(text));
             self.stop.cancel();
@@ -568,7 +568,7 @@ impl LiveSession {
     pub(crate) fn take_errors(&mut self) -> Vec<FeedError> {
         let mut errors: Vec<FeedError> = self.sources.iter_mut().flat_map(|source| source.errors.drain(..)).collect();
         for (path, source) in self.spool.iter().flat_map(SpoolFiles::removed_files) {
-            if !errors.iter().any(|error| error.unwritten() == Some(&path)) {
+            if !errors.iter().any(|error| error.unwritable_file() == Some(&path)) {
                 errors.push(ArrivalError::Spool { path, source }.into());
             }
         }

@@ -181,20 +181,20 @@ impl Names {
 
     /// Like [`Self::intern`], for a row that may be of spans that failed; adds its regular name first.
     pub(crate) fn intern_row(&mut self, row: NameRow<&str>) -> NameIdx {
-        let index = self.interned(row);
+        let index = self.try_intern_row(row);
         self.over_limit += u64::from(index.is_none());
         index.unwrap_or(NameIdx::EMPTY)
     }
 
-    fn interned(&mut self, row: NameRow<&str>) -> Option<NameIdx> {
+    fn try_intern_row(&mut self, row: NameRow<&str>) -> Option<NameIdx> {
         let row = self.text_row(row)?;
-        let regular = self.added(NameRow { is_failed: false, ..row })?;
+        let regular = self.intern_row_of_texts(NameRow { is_failed: false, ..row })?;
         if !row.is_failed {
             return Some(regular);
         }
         let count = self.rows.len();
         // Beyond the maximum index, the regular name is at least the right text.
-        let index = self.added(row).unwrap_or(regular);
+        let index = self.intern_row_of_texts(row).unwrap_or(regular);
         if self.rows.len() > count {
             self.failed.push((index, regular));
         }
@@ -202,7 +202,7 @@ impl Names {
     }
 
     /// Returns the index of a row; adds it if it is new.
-    fn added(&mut self, row: NameRow<StrIdx>) -> Option<NameIdx> {
+    fn intern_row_of_texts(&mut self, row: NameRow<StrIdx>) -> Option<NameIdx> {
         self.index_rows();
         let rows = &mut self.rows;
         let is_same = |other: &NameIdx| rows[other.index()] == row;
@@ -247,18 +247,18 @@ impl Names {
     /// Appends a row even if the name exists, for tables whose rows must keep their positions. Look-ups find the first
     /// of equal rows. A row beyond the maximum index is counted in [`Self::over_limit`], and becomes the empty name.
     pub(crate) fn push(&mut self, row: NameRow<&str>) -> NameIdx {
-        let pushed = self.pushed(row);
+        let pushed = self.try_push(row);
         self.over_limit += u64::from(pushed.is_none());
         pushed.unwrap_or(NameIdx::EMPTY)
     }
 
-    fn pushed(&mut self, row: NameRow<&str>) -> Option<NameIdx> {
+    fn try_push(&mut self, row: NameRow<&str>) -> Option<NameIdx> {
         let row = self.text_row(row)?;
         self.index_rows();
         let index = NameIdx(next_index(self.rows.len(), self.index_max)?);
         if row.is_failed {
             // The regular name comes first in every table, but may be lost with a damaged part of it.
-            self.failed.push((index, self.known(&NameRow { is_failed: false, ..row }).unwrap_or(index)));
+            self.failed.push((index, self.find(&NameRow { is_failed: false, ..row }).unwrap_or(index)));
         }
         self.rows.push(row);
         let rows = &self.rows;
@@ -268,7 +268,7 @@ impl Names {
     }
 
     /// Returns the index of a row, which the hash table has if the row exists.
-    fn known(&self, row: &NameRow<StrIdx>) -> Option<NameIdx> {
+    fn find(&self, row: &NameRow<StrIdx>) -> Option<NameIdx> {
         self.row_index.find(hash(row), |other| self.rows[other.index()] == *row).copied()
     }
 

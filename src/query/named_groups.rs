@@ -136,7 +136,7 @@ impl NamedGroups {
 
     /// Returns the track of each outermost group that comes first by a sort key.
     pub(super) fn first_of_outermost<K: Ord>(&self, tracks: &[TrackIdx], key: impl Fn(TrackIdx) -> K) -> Vec<TrackIdx> {
-        let mut firsts = self.shown();
+        let mut firsts = self.shown_tracks();
         for &track in tracks {
             if let Some(group) = self.outermost(track) {
                 keep_first(&mut firsts[group as usize], track, &key);
@@ -150,7 +150,7 @@ impl NamedGroups {
         if self.groups.iter().all(|group| group.outer.is_none()) {
             return Vec::new();
         }
-        let mut firsts = self.shown();
+        let mut firsts = self.shown_tracks();
         for &track in tracks {
             let mut next = self.of(track);
             while let Some((group, outer)) = next.and_then(|group| Some((group, self.outer(group)?))) {
@@ -161,8 +161,8 @@ impl NamedGroups {
         firsts
     }
 
-    /// Returns a track to show of each group.
-    fn shown(&self) -> Vec<TrackIdx> {
+    /// Returns the track that represents each group.
+    fn shown_tracks(&self) -> Vec<TrackIdx> {
         self.groups.iter().map(|group| group.shown.unwrap_or(group.lead)).collect()
     }
 

@@ -136,7 +136,7 @@ impl Machine {
     }
 }
 
-fn asked(snapshot: &Snapshot, scope: &Scope) -> Scheduling {
+fn scheduling_of(snapshot: &Snapshot, scope: &Scope) -> Scheduling {
     scheduling(snapshot, scope, &Cancel::default(), &Progress::default()).unwrap()
 }
 
@@ -165,7 +165,7 @@ fn times_are_those_of_a_loop_over_all_states_with_and_without_a_ledger() {
         for (from_ns, to_ns) in ranges(&stores[1], &mut random, 24) {
             let expected = machine.expected(from_ns.unwrap_or(i64::MIN), to_ns.unwrap_or(i64::MAX));
             for snapshot in &stores {
-                let found = asked(snapshot, &Scope::from_range(from_ns, to_ns));
+                let found = scheduling_of(snapshot, &Scope::from_range(from_ns, to_ns));
                 assert!(found.is_in_trace);
                 let what = format!("{threads} threads in {from_ns:?}..{to_ns:?}");
                 let of_threads: BTreeMap<u32, [u64; 8]> =
@@ -219,28 +219,28 @@ fn a_thread_is_in_scope_with_its_states_or_with_its_spans_and_rows_are_not_filte
     let machine = Machine::new(6, 2, 20, 5);
     let snapshot = machine.snapshot(Some(SMALL));
     let threads = |scope: &Scope| -> Vec<u32> {
-        asked(&snapshot, scope).rows(ScheduledKind::Threads).iter().map(track).collect()
+        scheduling_of(&snapshot, scope).rows(ScheduledKind::Threads).iter().map(track).collect()
     };
     assert_eq!(threads(&Scope::default()), [0, 1, 2, 3, 4, 5]);
     // The states of 2, the spans of 4, a CPU.
     let scope = Scope::default().with_tracks(&[TrackIdx(2), TrackIdx(6 + 4), TrackIdx(13)]);
     assert_eq!(threads(&scope), [2, 4]);
-    assert_eq!(asked(&snapshot, &scope).rows(ScheduledKind::Cpus).len(), 1);
+    assert_eq!(scheduling_of(&snapshot, &scope).rows(ScheduledKind::Cpus).len(), 1);
     let filter = |text: &str| Scope::from_matcher(Matcher::new(&snapshot, &Filter::parse(text).unwrap()));
     assert_eq!(threads(&filter("process:101")), [3, 4, 5]);
     assert_eq!(threads(&filter("dur>1h Sleeping")), threads(&Scope::default()));
     // An empty scope.
     let nothing = Scope::default().with_tracks(&[]);
-    assert!(threads(&nothing).is_empty() && asked(&snapshot, &nothing).is_in_trace);
+    assert!(threads(&nothing).is_empty() && scheduling_of(&snapshot, &nothing).is_in_trace);
     let before = Scope::from_range(None, Some(snapshot.start_ns()));
-    let found = asked(&snapshot, &before);
+    let found = scheduling_of(&snapshot, &before);
     assert_eq!((found.range_ns, threads(&before).len(), found.rows(ScheduledKind::Cpus).len()), (0, 0, 2));
     assert_eq!(found.utilisation(&found.rows(ScheduledKind::Cpus)[0]), None);
 }
 
 #[test]
 fn a_trace_without_scheduling_has_none() {
-    let found = asked(&Machine::new(0, 0, 0, 1).snapshot(None), &Scope::default());
+    let found = scheduling_of(&Machine::new(0, 0, 0, 1).snapshot(None), &Scope::default());
     assert!(!found.is_in_trace && found.rows(ScheduledKind::Threads).is_empty());
 }
 
@@ -248,7 +248,7 @@ fn a_trace_without_scheduling_has_none() {
 fn orders_are_those_of_a_stable_sort_and_words_are_of_threads_and_processes() {
     let machine = Machine::new(30, 12, 12, 9);
     let snapshot = machine.snapshot(None);
-    let found = asked(&snapshot, &Scope::default());
+    let found = scheduling_of(&snapshot, &Scope::default());
     let filtered = |kind, by, filter| order(&snapshot, &found, kind, by, filter, &Cancel::default()).unwrap();
     let ordered = |kind, by, words| filtered(kind, by, ScheduledFilter { words, process: None });
     let running = SchedulingColumn::Time(ThreadState::Running);

@@ -139,7 +139,7 @@ pub fn search(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel, progress: &Pr
         lanes.collect()
     } else {
         let events = if count.is_some() { &Progress::default() } else { progress };
-        let lanes = with_extents.map(|(scan, extents)| counted(scan, &extents, cancel, (progress, events)));
+        let lanes = with_extents.map(|(scan, extents)| count_hits(scan, &extents, cancel, (progress, events)));
         lanes.collect::<Result<Vec<_>, Cancelled>>()?
     };
     let with_hits: Vec<_> = scans.iter().zip(&lanes).filter(|(_, lane)| !lane.extents.is_empty()).collect();
@@ -183,7 +183,7 @@ fn possible_extents(scan: &LaneScan<'_>, slices: Option<&SliceCounts>) -> Vec<us
 }
 
 /// Counts the hits of a lane in each of `extents`. Counts rows in `progress`, and hits in `events`.
-fn counted(
+fn count_hits(
     scan: &LaneScan<'_>,
     extents: &[usize],
     cancel: &Cancel,

@@ -27,7 +27,7 @@ impl FuelPool {
     }
 
     /// Returns the steps that are left for all tasks.
-    pub(super) fn left(&self) -> u64 {
+    pub(super) fn remaining(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 

@@ -59,7 +59,7 @@ impl Disorder {
             self.emit(event, blob);
         }
         while self.chunk.events.len() < CHUNK_EVENTS
-            && let Some(stray) = self.released()
+            && let Some(stray) = self.release_stray()
         {
             self.emit(stray.event, &stray.blob);
         }
@@ -82,7 +82,7 @@ impl Disorder {
         chunks
     }
 
-    fn released(&mut self) -> Option<Stray> {
+    fn release_stray(&mut self) -> Option<Stray> {
         let stray = self.strays.peek_mut()?;
         (stray.0.release <= self.position).then(|| PeekMut::pop(stray).0)
     }

@@ -345,7 +345,7 @@ impl<T: TileCell> TileMap<T> {
 
     /// Returns whether a tile is up to date, and whether anything can be drawn for it. Marks the drawn tile as used.
     fn state(&mut self, key: TileKey, frame: u64) -> (bool, bool) {
-        let Some((levels, stand_in)) = self.shown(key) else { return (false, false) };
+        let Some((levels, stand_in)) = self.drawn_tile(key) else { return (false, false) };
         let is_known = levels == 0 && !self.tiles[&stand_in].is_outdated;
         if let Some(tile) = self.tiles.get_mut(&stand_in) {
             tile.used_in_frame = frame;
@@ -355,7 +355,7 @@ impl<T: TileCell> TileMap<T> {
 
     /// Returns the tile to draw for another: itself, or the narrowest wider one that is cached, with the number of
     /// doublings.
-    fn shown(&self, key: TileKey) -> Option<(u32, TileKey)> {
+    fn drawn_tile(&self, key: TileKey) -> Option<(u32, TileKey)> {
         (0..=STAND_IN_LEVELS)
             .map(|levels| {
                 let (width_log2, tile) = (key.width_log2 + levels, key.tile >> levels);
@@ -371,7 +371,7 @@ impl<T: TileCell> TileMap<T> {
 
     /// Calls `take` with each cell that is drawn for a tile.
     fn each(&self, key: TileKey, mut take: impl FnMut(T)) {
-        let Some((levels, stand_in)) = self.shown(key) else { return };
+        let Some((levels, stand_in)) = self.drawn_tile(key) else { return };
         let cells = &self.tiles[&stand_in].cells;
         if levels == 0 {
             return cells.iter().copied().for_each(take);

@@ -73,7 +73,7 @@ impl LiveTiles {
 
     /// Returns the cached tiles; some of the last request may be missing.
     #[must_use]
-    pub(crate) fn known(&self) -> &Tiles {
+    pub(crate) fn cached(&self) -> &Tiles {
         &self.tiles
     }
 }

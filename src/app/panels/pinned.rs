@@ -35,7 +35,7 @@ impl PinnedPanel {
         DockTab { panel: self.panel, pin: Some(self.id) }
     }
 
-    pub(super) fn shown(&mut self) -> &mut dyn DockPanel {
+    pub(super) fn panel_mut(&mut self) -> &mut dyn DockPanel {
         self.set.get_mut(self.panel)
     }
 
@@ -115,7 +115,7 @@ impl PinnedPanels {
 
     /// Maps the rows of all answers, because lanes have moved.
     pub(super) fn move_rows(&mut self, moves: &LaneMoves) {
-        self.list.iter_mut().for_each(|pinned| pinned.shown().move_rows(moves));
+        self.list.iter_mut().for_each(|pinned| pinned.panel_mut().move_rows(moves));
     }
 
     #[must_use]

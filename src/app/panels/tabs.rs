@@ -21,11 +21,11 @@ pub(super) fn show_pinned(ui: &mut Ui, all: &mut PinnedPanels, id: PinId, view: 
     let context = PanelContext { is_current: panel.is_current(scope), ..view.context };
     let view = PanelView { scope, pinned: Some(&pinned.title), progress: &progress, context, ..*view };
     let commands = panel.show(ui, &view);
-    commands.into_iter().map(|command| addressed(command, tab, id)).collect()
+    commands.into_iter().map(|command| address_to_pin(command, tab, id)).collect()
 }
 
 /// Returns a command of a pinned panel that is addressed to it, and not to the panel of its kind.
-fn addressed(command: Command, tab: DockTab, id: PinId) -> Command {
+fn address_to_pin(command: Command, tab: DockTab, id: PinId) -> Command {
     if let Command::Panel(PanelCommand::Ask(question)) = command {
         return Command::Panel(PanelCommand::AskPinned(id, question));
     }
@@ -63,7 +63,7 @@ pub(super) fn heads(
             let scope = (pinned.scope != *view.scope()).then(|| Box::new(pinned.scope.clone()));
             let pin = PinState::Pinned { title: pinned.title.clone(), scope };
             let (tab, scope) = (pinned.tab(), pinned.scope.clone());
-            heads.push(head_of(tab, pinned.shown(), pin, &scope));
+            heads.push(head_of(tab, pinned.panel_mut(), pin, &scope));
         }
     }
     heads

@@ -104,7 +104,7 @@ impl Nester<'_> {
         let begun = self.open_blobs.remove(begin.blob)?;
         let detail =
             if blob.is_empty() { self.detail(&begun)? } else { self.detail_of(&begun, &Detail::decode(blob))? };
-        self.ended(track, lane, (begin.start_ns, begin.name), end_ns, detail).map(drop)
+        self.push_ended(track, lane, (begin.start_ns, begin.name), end_ns, detail).map(drop)
     }
 
     /// Closes the innermost open begin; with a name, the innermost of that name. An end whose name is not open belongs
@@ -154,7 +154,7 @@ impl Nester<'_> {
     ) -> io::Result<LaneIdx> {
         let begun = self.open_blobs.remove(begin.blob)?;
         let detail = self.detail_of(&begun, end)?;
-        self.ended(track, lane, (begin.start_ns, begin.name), end_ns, detail)
+        self.push_ended(track, lane, (begin.start_ns, begin.name), end_ns, detail)
     }
 
     /// Stores the details of a begin, merged with those of its end.
@@ -167,7 +167,7 @@ impl Nester<'_> {
     }
 
     #[inline]
-    fn ended(
+    fn push_ended(
         &mut self,
         track: TrackIdx,
         lane: u16,

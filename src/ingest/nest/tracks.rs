@@ -167,7 +167,7 @@ impl TrackNests {
     }
 
     /// Iterates over the tracks whose threads are in a state.
-    pub(super) fn entered(&self) -> impl Iterator<Item = TrackIdx> {
+    pub(super) fn tracks_in_states(&self) -> impl Iterator<Item = TrackIdx> {
         self.states.iter().filter(|state| state.entered.is_some()).map(|state| state.track)
     }
 

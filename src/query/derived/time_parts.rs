@@ -38,7 +38,7 @@ impl TimePart {
     }
 
     /// Divides it into parts of about `rows_max` rows. Returns itself if all its rows start at one time.
-    fn divided(self, scans: &[&LaneScan<'_>], rows: u64, rows_max: u64, after_ns: i64) -> Vec<Self> {
+    fn divide(self, scans: &[&LaneScan<'_>], rows: u64, rows_max: u64, after_ns: i64) -> Vec<Self> {
         let parts = rows.div_ceil(rows_max.div_ceil(4) * 3).clamp(2, PARTS_AT_ONCE);
         let least_ns = self.from_ns.map_or(after_ns, |from_ns| from_ns.max(after_ns));
         let mut starts_ns = starts_of_some(self, scans, rows, parts * SAMPLES);
@@ -89,7 +89,7 @@ pub(super) fn time_parts(
     while let Some(part) = open.pop() {
         cancel.check()?;
         let rows = part.rows(scans);
-        let parts = if rows > rows_max { part.divided(scans, rows, rows_max, first_ns) } else { vec![part] };
+        let parts = if rows > rows_max { part.divide(scans, rows, rows_max, first_ns) } else { vec![part] };
         if parts.len() == 1 { done.push(part) } else { open.extend(parts.into_iter().rev()) }
     }
     Ok(done)

@@ -122,7 +122,7 @@ impl<'s, 'v> ViewBuilder<'s, 'v> {
                 Some(None) => None,
                 Some(&Some(above)) => {
                     let function = self.functions.function(call.name, by_module);
-                    let function = self.shown(function);
+                    let function = self.function_in_view(function);
                     let role = self.role(function);
                     let same = |node: FlameNodeIdx| builder.tree.node(node).function == function;
                     if role.is_hidden {
@@ -157,7 +157,7 @@ impl<'s, 'v> ViewBuilder<'s, 'v> {
         let mut missing: BTreeMap<FunctionIdx, SampleSum> = BTreeMap::new();
         for &(name, sum) in own_sums {
             let function = self.functions.function(name, by_module);
-            missing.entry(self.shown(function)).or_default().add(sum);
+            missing.entry(self.function_in_view(function)).or_default().add(sum);
         }
         for node in tree.nodes() {
             if let Some(sum) = missing.get_mut(&node.function) {
@@ -182,13 +182,13 @@ impl<'s, 'v> ViewBuilder<'s, 'v> {
         let by_module = self.has(&FlameEdit::UnnamedByModule);
         for call in calls.nodes().iter().skip(1) {
             let function = self.functions.function(call.name, by_module);
-            self.shown(function);
+            self.function_in_view(function);
         }
         self.finish()
     }
 
     /// Returns the function that represents another in the view.
-    fn shown(&mut self, function: FunctionIdx) -> FunctionIdx {
+    fn function_in_view(&mut self, function: FunctionIdx) -> FunctionIdx {
         let functions = self.functions.functions();
         let is_collapsed = |edit: &FlameEdit| matches!(edit, FlameEdit::CollapseModule(name) if functions.is_in_module(function, name));
         if self.view.edits.iter().any(is_collapsed) {

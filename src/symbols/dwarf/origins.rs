@@ -42,7 +42,7 @@ impl<'a, 'f> FunctionOrigin<'a, 'f> {
     /// Returns the entry that describes the function, which is in the unit and has no name itself.
     pub(super) fn target(&self, unit: &UnitRef<'_, SectionReader<'a, 'f>>) -> Option<Target> {
         let is_nameless = self.linkage_name.is_none() && self.name.is_none();
-        referred(unit, false, self.origin.filter(|_| is_nameless)?)
+        resolve_reference(unit, false, self.origin.filter(|_| is_nameless)?)
     }
 }
 
@@ -97,7 +97,7 @@ impl<'a, 'f> Origins<'a, 'f> {
     ) -> Option<RawName<'a>> {
         let offset = offset.to_debug_info_offset(&unit.header)?.0;
         own_name(unit, Target { is_shared: false, offset }, function).or_else(|| {
-            let target = referred(unit, false, function.origin?)?;
+            let target = resolve_reference(unit, false, function.origin?)?;
             if let Some(&name) = self.names.get(&target) {
                 return name;
             }
@@ -126,10 +126,10 @@ impl<'a, 'f> Origins<'a, 'f> {
     /// Reads the entry at a target.
     fn entry(&mut self, unit: &UnitRef<'_, SectionReader<'a, 'f>>, target: Target) -> Option<DescribedEntry<'a>> {
         if is_in(unit, target) {
-            return described(unit, target, self.fuel);
+            return read_entry(unit, target, self.fuel);
         }
         let (dwarf, fuel) = (if target.is_shared { unit.dwarf.sup()? } else { unit.dwarf }, self.fuel);
-        described(&UnitRef::new(dwarf, self.unit_at(dwarf, target)?), target, fuel)
+        read_entry(&UnitRef::new(dwarf, self.unit_at(dwarf, target)?), target, fuel)
     }
 
     /// Returns the index of the text of all scopes around an entry, such as `a::b::`, in `texts`. `own` has the scopes
@@ -253,7 +253,7 @@ fn own_name<'a, 'f>(
 }
 
 /// Resolves a reference of a unit, which may itself be in the shared file.
-fn referred<'a, 'f>(
+fn resolve_reference<'a, 'f>(
     unit: &UnitRef<'_, SectionReader<'a, 'f>>,
     is_shared: bool,
     reference: AttributeValue<SectionReader<'a, 'f>>,
@@ -269,7 +269,7 @@ fn referred<'a, 'f>(
 }
 
 /// Reads the entry at a target in a unit.
-fn described<'a>(
+fn read_entry<'a>(
     unit: &UnitRef<'_, SectionReader<'a, '_>>,
     target: Target,
     fuel: &Fuel<'_>,
@@ -285,6 +285,6 @@ fn described<'a>(
         function.record(attribute.name(), attribute.value());
     }
     let name = own_name(unit, target, &function);
-    let origin = function.origin.and_then(|origin| referred(unit, target.is_shared, origin));
+    let origin = function.origin.and_then(|origin| resolve_reference(unit, target.is_shared, origin));
     Some(DescribedEntry { name, origin, tag: abbreviation.tag() })
 }

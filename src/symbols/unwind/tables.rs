@@ -143,7 +143,7 @@ impl FrameSection {
                 rule_of(&self.debug_frame(&fuel), &self.bases, row.offset, address)
             }
         };
-        *steps_left -= steps - pool.left();
+        *steps_left -= steps - pool.remaining();
         rule.ok().flatten()
     }
 }

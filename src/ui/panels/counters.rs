@@ -148,7 +148,7 @@ impl DockPanel for CountersPanel {
     }
 
     fn to_export(&self, _snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
-        let shown = self.rows.lines.shown()?;
+        let shown = self.rows.lines.shown_rows()?;
         let counters = shown.rows.iter().map(|&row| *shown.data.line(row as usize).stats).collect();
         Some(Box::new(CounterTable { snapshot: shown.data.snapshot().clone(), counters: Arc::new(counters) }))
     }

@@ -187,7 +187,7 @@ impl GroupRows {
     /// Returns the rows as shown, in nanoseconds, for a file; `None` if nothing is counted yet.
     #[must_use]
     pub(super) fn to_export(&self) -> Option<GroupExport> {
-        Some(GroupExport(Arc::clone(self.lines.shown().filter(|_| self.is_current())?)))
+        Some(GroupExport(Arc::clone(self.lines.shown_rows().filter(|_| self.is_current())?)))
     }
 
     /// Returns the line that is shown in a row of the table.

@@ -47,7 +47,7 @@ impl LongestList {
 
     /// Returns the number of spans to query.
     #[must_use]
-    pub(super) fn queried(&self) -> usize {
+    pub(super) fn query_len(&self) -> usize {
         self.queried
     }
 

@@ -125,7 +125,7 @@ impl SampleRows {
 
     /// Returns whether there are lines to show, possibly of an earlier filter or order.
     pub(super) fn are_shown(&self) -> bool {
-        self.lines.shown().is_some()
+        self.lines.shown_rows().is_some()
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -171,7 +171,7 @@ impl SampleRows {
 
     /// Returns the rows as shown, for a file.
     pub(super) fn to_export(&self) -> Option<SampleExport> {
-        Some(SampleExport(Arc::clone(self.lines.shown()?)))
+        Some(SampleExport(Arc::clone(self.lines.shown_rows()?)))
     }
 
     fn row(&self, row: u64) -> Option<(&SampleLines, &SampleGroupRow)> {
@@ -328,7 +328,7 @@ impl Rows for SampleRows {
 
 /// Returns the call tree in the order of its rows; `None` for other rows.
 fn ordered_calls(lines: &OrderedTable<SampleLines>) -> Option<OrderedCalls<'_>> {
-    ordered_calls_of(lines.shown()?)
+    ordered_calls_of(lines.shown_rows()?)
 }
 
 fn ordered_calls_of(shown: &OrderedRows<SampleLines>) -> Option<OrderedCalls<'_>> {

@@ -189,13 +189,13 @@ impl SchedulingRows {
         Some(SchedulingTable { snapshot: snapshot.clone(), scheduling, kind: answer.kind, order })
     }
 
-    fn shown(&self) -> Option<(&Snapshot, &SchedulingAnswer)> {
+    fn shown_answer(&self) -> Option<(&Snapshot, &SchedulingAnswer)> {
         let (snapshot, answer) = self.answer.as_ref()?;
         (answer.kind == self.kind).then_some((snapshot, answer))
     }
 
     fn row(&self, row: u64) -> Option<(&Snapshot, &SchedulingAnswer, &ScheduledTime)> {
-        let (snapshot, answer) = self.shown()?;
+        let (snapshot, answer) = self.shown_answer()?;
         let number = *answer.order.get(usize::try_from(row).ok()?)?;
         Some((snapshot, answer, &answer.scheduling.rows(answer.kind)[number as usize]))
     }
@@ -248,7 +248,7 @@ fn name(snapshot: &Snapshot, unit: ScheduledUnit) -> Cow<'static, str> {
 
 impl Rows for SchedulingRows {
     fn count(&self) -> u64 {
-        self.shown().map_or(0, |(_, answer)| answer.order.len() as u64)
+        self.shown_answer().map_or(0, |(_, answer)| answer.order.len() as u64)
     }
 
     fn cell(&self, row: u64, column: usize) -> TableCell<'_> {
@@ -297,7 +297,7 @@ impl Rows for SchedulingRows {
     }
 
     fn total(&self, column: usize) -> Option<TableCell<'_>> {
-        let (snapshot, answer) = self.shown()?;
+        let (snapshot, answer) = self.shown_answer()?;
         let sum = answer.sum.as_ref()?;
         Some(match field(self.kind, column)? {
             Field::Sorted(SchedulingColumn::Name) => TableCell::Text(counted(self.count(), "row").into()),

@@ -416,7 +416,7 @@ impl SearchPanel {
             return None;
         }
         let count =
-            if self.has_asked_longest { self.longest.grow(self.list.last_shown())? } else { self.longest.queried() };
+            if self.has_asked_longest { self.longest.grow(self.list.last_shown())? } else { self.longest.query_len() };
         self.has_asked_longest = true;
         Some(Question::LongestHits { text: self.text.clone(), scope: self.scope.clone(), count })
     }

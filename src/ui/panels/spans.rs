@@ -139,7 +139,7 @@ impl SpansPanel {
         self.page_error = None;
         let with_instants = self.order == SpanOrder::Events;
         Some(match self.order {
-            SpanOrder::Longest => Question::Longest(scope.clone(), self.longest.queried()),
+            SpanOrder::Longest => Question::Longest(scope.clone(), self.longest.query_len()),
             SpanOrder::Time | SpanOrder::Events => Question::Spans { scope: scope.clone(), with_instants },
         })
     }

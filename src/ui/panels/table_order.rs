@@ -150,7 +150,7 @@ impl<D: TableData> OrderedTable<D> {
         }
     }
 
-    pub(super) fn shown(&self) -> Option<&Arc<OrderedRows<D>>> {
+    pub(super) fn shown_rows(&self) -> Option<&Arc<OrderedRows<D>>> {
         self.shown.as_ref()
     }
 

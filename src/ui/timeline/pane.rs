@@ -109,7 +109,7 @@ impl Pane {
 
     /// Returns the value range of a counter, once it is drawn.
     pub(super) fn counter_range(&self, lane: LaneIdx) -> Option<(f64, f64)> {
-        self.tiles.known().counter_range(TileOwner::Lane(lane))
+        self.tiles.cached().counter_range(TileOwner::Lane(lane))
     }
 
     /// Returns the range of a counter's changes or rates in the last frame; for a row of several counters, the range of
@@ -146,7 +146,7 @@ impl Pane {
         owners.extend(frame::other_lanes(&owners, options.overlaid));
         let query = FrameQuery { view, buckets: view.buckets(), owners: &owners, deadline };
         let pause = self.tiles.prepare(snapshot, query);
-        let mut frame = frame::build(snapshot, snapshot.names(), &self.layout, view, self.tiles.known(), options);
+        let mut frame = frame::build(snapshot, snapshot.names(), &self.layout, view, self.tiles.cached(), options);
         drop(pause);
         self.draw_summaries(snapshot, view, options, deadline, &mut frame);
         #[expect(clippy::cast_possible_truncation, reason = "sizes of screens are exact in an f32")]
@@ -262,7 +262,7 @@ impl SummaryTiles {
         let buckets = view.buckets();
         let query = FrameQuery { view, buckets, owners: &owners, deadline };
         let _pause = self.tiles.prepare(&*self.heads, query);
-        let tiles = self.tiles.known();
+        let tiles = self.tiles.cached();
         frame.pending += tiles.pending();
         let mut cells = Vec::new();
         let lit = options.lit.map(|spans| Lighting { spans, snapshot });

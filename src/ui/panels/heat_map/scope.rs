@@ -20,7 +20,7 @@ pub(super) struct CellBounds {
 impl CellBounds {
     /// Returns the scope of these cells of a map with scope `of`, combined with another filter.
     pub(super) fn scope(&self, of: &SelectedScope, more: &str, axis: &HeatMapAxis) -> SelectedScope {
-        let (mut filter, mut durations, mut starts) = taken_apart(&of.filter);
+        let (mut filter, mut durations, mut starts) = split_filter(&of.filter);
         filter = joined_filter(&filter, more);
         if let Some((least, most)) = self.durations_ns {
             durations = least.max(*durations.start())..=most.min(*durations.end());
@@ -40,7 +40,7 @@ impl CellBounds {
 }
 
 /// Splits a filter into the part before the trailing bounds that such scopes add, and these bounds.
-fn taken_apart(filter: &str) -> (String, RangeInclusive<u64>, RangeInclusive<i64>) {
+fn split_filter(filter: &str) -> (String, RangeInclusive<u64>, RangeInclusive<i64>) {
     let (mut rest, mut durations, mut starts) = (filter.trim_end(), 0..=u64::MAX, i64::MIN..=i64::MAX);
     // A word that ends a quoted text or an expression does not end like a time.
     while let Some(word) = rest.rsplit(char::is_whitespace).next().filter(|word| word.ends_with('s')) {
