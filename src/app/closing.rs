@@ -62,7 +62,7 @@ impl App {
         (!is_asked && self.may_quit()).then_some(Effect::Window(WindowEffect::Quit))
     }
 
-    /// Answers the dialog.
+    /// Closes, exports or keeps what the dialog asked about. Returns the effect of a confirmed quit.
     pub(super) fn answer_close(&mut self, choice: CloseChoice) -> Option<Effect> {
         let CloseRequest { target, asked, .. } = self.dialogs.close_request.take()?;
         match (choice, target) {

@@ -26,7 +26,6 @@ const PAUSE_FACTOR: u32 = 4;
 #[derive(Debug, Default)]
 pub(super) struct DerivedTasks {
     running: Option<DeriveTask>,
-    /// Number of computations started.
     started: u64,
     /// The track that was computed last, and when the next one may be while the trace grows.
     last: Option<(DerivedId, Instant)>,

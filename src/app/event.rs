@@ -100,7 +100,7 @@ pub enum TaskError {
     Cancelled,
     /// The store is damaged, with an error sentence.
     Damaged(String),
-    /// An error sentence.
+    /// It failed, for the reason in this sentence.
     Failed(String),
 }
 

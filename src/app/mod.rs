@@ -106,7 +106,7 @@ pub struct AppOptions {
     pub navigation: Option<Navigation>,
     /// The folders of preferences and of saved timelines; `None` saves nothing.
     pub folders: Option<Folders>,
-    /// Search options for symbols.
+    /// The folders and archives to search for symbols.
     pub symbols: SymbolOptions,
     /// The sources to follow at the start.
     pub follow: Option<FollowRequest>,

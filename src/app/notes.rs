@@ -8,7 +8,6 @@ const REPLY_S: f64 = 10.0;
 pub(crate) struct Notes {
     /// The notes in the order in which they were added.
     parts: Vec<(NoteKind, String)>,
-    /// Their text.
     joined: String,
     reply: Option<Reply>,
 }
@@ -43,7 +42,6 @@ impl Notes {
         self.reply.as_ref().map(|reply| &*reply.text)
     }
 
-    /// Replaces all notes.
     pub(crate) fn set(&mut self, note: String) {
         self.parts.clear();
         self.add(note);
@@ -54,7 +52,7 @@ impl Notes {
         self.set(String::new());
     }
 
-    /// Appends a lasting note.
+    /// Appends a lasting note, which takes the place of a reply.
     pub(crate) fn add(&mut self, note: String) {
         if !note.is_empty() {
             self.parts.push((NoteKind::Lasting, note));

@@ -26,7 +26,6 @@ pub struct OpenedFiles {
 /// A saved timeline, and a sentence if its file cannot be read.
 pub(super) type ReadTimeline = (Option<SavedTimeline>, Option<String>);
 
-/// Reads saved timelines.
 #[derive(Clone)]
 pub(crate) struct TimelineReader {
     /// The folders of saved state; `None` reads nothing.

@@ -65,7 +65,7 @@ pub struct Preferences {
     pub text_percent: u16,
     /// Navigation settings; `None` follows the desktop.
     pub navigation: Option<Navigation>,
-    /// Track height.
+    /// The height of the rows of all tracks.
     pub density: TrackDensity,
     /// Memory limit of an import.
     pub memory_bytes: u64,

@@ -74,7 +74,7 @@ pub(super) struct Tab {
     pub(crate) keeper: TimelineKeeper,
     /// Whether a trace is about to open, so that the welcome page would only flash.
     pub(crate) awaits_trace: bool,
-    /// The running import.
+    /// The running import, whose progress the tab shows.
     pub(crate) running: Option<FileTask>,
     /// The trace that it follows, until it is completely sorted.
     pub(crate) follow: Option<FollowTask>,

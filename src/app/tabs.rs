@@ -9,7 +9,6 @@ use crate::ui::chrome::tab_bar::TabTitle;
 use crate::ui::command::TabCommand;
 
 impl App {
-    /// Returns the active tab.
     pub(super) fn tab(&self) -> &Tab {
         &self.tabs[self.shown_tab]
     }

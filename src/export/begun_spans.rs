@@ -88,7 +88,7 @@ impl BegunSpans {
         self.ends.peek().map(|Reverse((end_ns, ..))| *end_ns)
     }
 
-    /// Writes the next end. It has the name of its begin: one that never ends may be open inside.
+    /// Writes the next end, with the name of its begin: another begin inside may never end.
     pub(super) fn write_end<W: Write>(&mut self, writer: &mut ChromeJsonWriter<'_, W>) -> io::Result<()> {
         let Some(Reverse((end_ns, _, track))) = self.ends.pop() else { return Ok(()) };
         let Some(open) = self.open.get_mut(&track) else { return Ok(()) };

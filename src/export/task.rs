@@ -27,7 +27,7 @@ pub struct ExportReport {
     pub counters: u64,
     /// Points of flows written, not whole flows.
     pub flows: u64,
-    /// Samples written.
+    /// Samples written, without those left out.
     pub samples: u64,
     /// Samples of events beyond those of a pprof profile, which are not written.
     pub samples_left_out: u64,

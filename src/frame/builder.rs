@@ -35,7 +35,7 @@ impl RectBudget {
 /// The drawing options of a frame.
 #[derive(Debug, Clone, Copy)]
 pub struct FrameOptions<'a> {
-    /// Colours of spans.
+    /// The colours of spans in this theme.
     pub palette: &'a Palette,
     /// Limit for the rectangles of the picture.
     pub rects: RectBudget,

@@ -37,7 +37,7 @@ pub struct Filtered {
     freshness: Freshness,
 }
 
-/// Which search the known matches are of.
+/// The search that the known matches belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Freshness {
     Current,

@@ -77,7 +77,7 @@ pub struct Nested {
 /// Where the events of a track become rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TrackRole {
-    /// On the track itself.
+    /// On the track itself, as it is in the trace.
     Own,
     /// On tracks that all siblings of its name share.
     Sibling,

@@ -35,7 +35,7 @@ const MANY: usize = 8;
 /// Silence after which the format is detected from the bytes so far.
 const HEAD_SILENCE: Duration = Duration::from_millis(250);
 
-/// Time after the first bytes at which the same is done for a source that is slow but never silent.
+/// Time after the first bytes at which the format of a slow source that is never silent is detected.
 const HEAD_TIME: Duration = Duration::from_millis(500);
 
 /// Limit for the remembered tracks of a source; beyond it, all are forgotten and sent again.

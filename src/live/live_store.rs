@@ -57,7 +57,7 @@ impl LiveStoreLimits {
 /// Rows that arrived too late to be inserted among the others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct LateRows {
-    /// Shown below the others.
+    /// Rows shown below the others until the final sort.
     pub(crate) apart: u64,
     /// Shown only by the final sort.
     pub(crate) left_out: u64,

@@ -18,7 +18,7 @@ pub(crate) enum RefusedFate {
     Recorded,
     /// They are not a trace, and are not read.
     LeftOut,
-    /// They are not recorded.
+    /// They are not recorded, so nothing can read them later.
     Lost,
 }
 

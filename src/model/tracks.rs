@@ -94,7 +94,7 @@ pub enum TrackKind {
     /// Async spans. In a [`Batch`](super::Batch), all of a category; after the sort, at most one tree of one name at a
     /// time.
     Async,
-    /// Values of one counter.
+    /// The values of one counter over time.
     Counter,
     /// Samples of the track with the same ids, converted to spans. Derived, not recorded.
     Samples,

@@ -10,7 +10,7 @@ use crate::model::NameIdx;
 pub struct Buckets {
     /// Index of the first bucket; may be negative, as times may.
     pub first: i64,
-    /// Number of buckets.
+    /// The number of buckets, at least one.
     pub count: u32,
     /// Binary logarithm of the width in nanoseconds, at most 62.
     pub(crate) width_log2: u32,

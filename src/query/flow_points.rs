@@ -24,7 +24,7 @@ pub(super) struct FlowRow {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PointRange {
     pub(super) from_ns: i64,
-    /// Included.
+    /// The last time, which is included.
     pub(super) to_ns: i64,
 }
 

@@ -17,7 +17,7 @@ use crate::model::{Id, NameIdx, ProcessIdx, Track, TrackIdx, TrackKind};
 pub enum NameKey {
     /// The name and its category.
     Name,
-    /// The category alone.
+    /// The category alone, whatever the name.
     Category,
 }
 

@@ -60,7 +60,7 @@ struct TrackPart {
     track: TrackIdx,
     depth: u32,
     first_ns: i64,
-    /// Included.
+    /// The last time, which is included.
     last_ns: i64,
 }
 

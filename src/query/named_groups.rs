@@ -33,7 +33,6 @@ struct NamedGroup {
     outer: Option<u32>,
     /// Number of groups that contain it.
     level: u8,
-    /// A track to show.
     shown: Option<TrackIdx>,
     /// Whether it has several tracks to show that are not rows of one async name.
     is_group: bool,

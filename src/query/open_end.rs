@@ -13,7 +13,7 @@ use crate::store::{LaneIdx, LaneKind, RowIdx};
 pub struct OpenEnd {
     pub(crate) row: RowIdx,
     pub(crate) name: NameIdx,
-    /// Duration up to `from_ns`.
+    /// The duration up to `from_ns`, the part that is known.
     pub(crate) dur_ns: u64,
     /// The last event of the track.
     pub(crate) from_ns: i64,

@@ -24,7 +24,7 @@ pub enum SampleBy {
     /// Functions with their modules.
     #[default]
     Function,
-    /// Modules of functions.
+    /// Modules with the sums of their functions.
     Module,
     /// Tracks of samples.
     Thread,

@@ -55,7 +55,6 @@ pub(super) fn allowed<T: Copy>(
     })
 }
 
-/// A comparison of times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Comparison {
     AtLeast,

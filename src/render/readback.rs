@@ -9,9 +9,9 @@ pub(crate) const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
 /// RGBA pixels, row by row from the top.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pixels {
-    /// Pixels per row.
+    /// The width in physical pixels.
     pub width: u32,
-    /// Number of rows.
+    /// The height in physical pixels.
     pub height: u32,
     /// Four bytes per pixel.
     pub rgba: Vec<u8>,

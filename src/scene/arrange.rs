@@ -37,7 +37,6 @@ pub(crate) enum TrackOrder {
     FirstEvent,
     /// Most events first.
     Activity,
-    /// Longest span first.
     Longest,
     /// Most time in outermost spans first.
     Busy,

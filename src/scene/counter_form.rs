@@ -13,7 +13,6 @@ use crate::scene::counters::Scale;
 /// The displayed numbers of a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum CounterForm {
-    /// The sampled values.
     #[default]
     Value,
     /// The sampled values, on a scale from the least to the most in view: small changes of a large value are visible.

@@ -46,7 +46,6 @@ pub(super) fn shorter_forms(text: &str) -> Vec<String> {
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Reduction<'t> {
     text: &'t str,
-    /// Position in the text.
     at: usize,
     kept: String,
     /// Open brackets, and whether each group is dropped.

@@ -101,7 +101,7 @@ struct PackedSums {
     starts: u64,
     total_ns: u128,
     covered_ns: u128,
-    /// Total minus union.
+    /// The total time minus that of the union: the time counted more than once.
     repeated_ns: u128,
     /// Whole durations minus total: the time beyond the range.
     beyond_ns: i128,

@@ -126,7 +126,6 @@ impl PathMemoryPlan {
 }
 
 impl TrackPaths {
-    /// Counts its spans.
     pub(super) fn all_rows(&self, store: &Store) -> u64 {
         self.lanes.clone().map(|lane| store.lane(LaneIdx(lane)).rows()).sum()
     }

@@ -55,7 +55,7 @@ impl PruneShape {
 /// A path in preorder: its parent is the last earlier entry of one depth less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct PathEntry {
-    /// 1 for the outermost.
+    /// The number of spans on the path; 1 for the outermost.
     depth: u32,
     name: NameIdx,
     sums: PathSums,

@@ -79,7 +79,6 @@ impl Roots {
         }
     }
 
-    /// Adds an archive.
     pub(super) fn add_archive(&mut self, archive: Arc<Archive>) {
         self.archives.push(archive);
     }

@@ -11,7 +11,7 @@ pub(super) struct LatestRanges<T> {
     replaced: Vec<(u64, u64)>,
 }
 
-/// Ranges in the making.
+/// Collects ranges. A later one replaces the parts of earlier ones that it overlaps.
 #[derive(Debug)]
 pub(super) struct LatestRangesBuilder<T> {
     /// End and value by start.

@@ -49,7 +49,7 @@ pub struct SynthOptions {
     pub disorder: f64,
     /// Seed of all random numbers.
     pub seed: u64,
-    /// The events besides spans.
+    /// The events to generate besides spans.
     pub flavour: Flavour,
 }
 

@@ -131,12 +131,12 @@ pub(crate) enum SettingCommand {
     Table(&'static str, TableLayout),
 }
 
-/// An answer to the question before something is closed that would be lost.
+/// The answer to the question before something is closed whose data would be lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CloseChoice {
     /// Exports the trace, and closes nothing.
     Export,
-    /// Closes it.
+    /// Closes it without an export: its data is lost.
     Discard,
     Cancel,
 }
@@ -155,7 +155,7 @@ pub(crate) enum CutShortCommand {
 /// Commands for the live trace of the active tab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LiveCommand {
-    /// Scrolls with new events.
+    /// Scrolls with new events of a live trace.
     Follow,
     /// Follows, or pauses if it follows already.
     FollowOrPause,
@@ -175,7 +175,7 @@ pub(crate) enum TabCommand {
     Show(usize),
     Close,
     CloseAt(usize),
-    /// Closes all but one.
+    /// Closes all tabs but the one at an index.
     CloseOthers(usize),
     /// Opens the trace of the last closed tab again.
     Reopen,
@@ -467,6 +467,5 @@ pub(crate) enum ToolWindow {
     Sources,
     Preferences,
     Keys,
-    /// Version, licence and GPU.
     About,
 }

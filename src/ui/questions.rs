@@ -454,7 +454,6 @@ pub struct NamedTrace {
 #[derive(Debug)]
 pub struct GroupQuantiles {
     pub(crate) group: GroupChoice,
-    /// `None` without spans.
     pub(crate) quantiles: Option<ExactQuantiles>,
 }
 

@@ -12,7 +12,7 @@ pub(crate) enum Wheel {
     Zooms,
 }
 
-/// The user's navigation settings.
+/// How the wheel, drags and zooms move the view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Navigation {

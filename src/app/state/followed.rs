@@ -29,7 +29,7 @@ pub(super) enum AnswerRenewal {
     Forget,
     /// They are outdated, and stay until new ones arrive.
     Renew(LaneMoves),
-    /// They are recent enough.
+    /// They are recent enough: only the indices of their lanes change.
     Wait(LaneMoves),
 }
 

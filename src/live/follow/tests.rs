@@ -120,7 +120,7 @@ fn a_command_is_followed_to_its_end_or_until_a_span_passes() {
     let end = follow(&options(folder.path(), vec![command("0")]), &silent(), &mut kept).unwrap();
     assert_eq!(kept.snapshots.last().unwrap().0.summary().spans, 400);
     assert_eq!(end.sources.title(), "sh");
-    // A program that does not end is asked to.
+    // A program that would run for a minute is stopped.
     let mut options = options(folder.path(), vec![command("60")]);
     options.until = Some(LiveFilter::new(crate::query::filter::Filter::parse("\"step 300\"").unwrap()).unwrap());
     let began = Instant::now();

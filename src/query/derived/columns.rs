@@ -9,7 +9,6 @@ use crate::query::buckets::{Buckets, CounterCell};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ColumnWork {
     pub(crate) probes: u64,
-    /// Points and nodes combined.
     pub(crate) nodes: u64,
 }
 

@@ -12,7 +12,6 @@ const CODE_BYTES_MAX: u64 = 1 << 20;
 /// An instruction set that is decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::symbols) enum InstructionSet {
-    /// 32-bit x86.
     X86,
     X86_64,
     /// The 64-bit instruction set of Arm, A64. Little-endian.

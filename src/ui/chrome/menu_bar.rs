@@ -65,7 +65,7 @@ fn focus_id() -> Id {
 
 /// Shows entries in a submenu, which opens if one of them is enabled.
 fn show_submenu(ui: &mut Ui, title: &str, entries: &[&CommandEntry], state: &UiState) -> Option<Command> {
-    // The first entry is what most look for in the submenu.
+    // A disabled submenu shows the reason of its first entry.
     let disabled_reason = entries.first().and_then(|entry| entry.disabled_reason(state));
     let disabled_reason = disabled_reason.filter(|_| entries.iter().all(|entry| !entry.is_enabled(state)));
     let shown = ui.add_enabled_ui(disabled_reason.is_none(), |ui| {

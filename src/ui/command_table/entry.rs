@@ -175,7 +175,7 @@ const BUSY: &str = "Wait until the import or export ends";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum ReloadState {
     Ready,
-    /// The trace still runs.
+    /// The trace is still followed.
     Running,
     /// An import or an export is in progress.
     Busy,

@@ -16,7 +16,7 @@ const EXPANDED_MAX: usize = 10_000;
 pub(super) struct VisibleCall {
     /// Row of the sample table.
     pub(super) row: u32,
-    /// Number of its callers.
+    /// The number of callers above it, by which its name is indented.
     pub(super) depth: u32,
     /// Hash of the names and modules of its path.
     path: u64,

@@ -20,7 +20,6 @@ pub(super) enum SampleColumn {
     Mean,
 }
 
-/// Number of columns.
 pub(super) const COLUMN_COUNT: usize = 8;
 
 /// The columns of samples, in the order of the table.

@@ -219,7 +219,7 @@ impl SamplesPanel {
         });
     }
 
-    /// Groups the samples by something else, in the order of its table.
+    /// Changes the grouping, and sorts the rows in the order of its table.
     fn set_by(&mut self, by: SampleBy) {
         self.by = by;
         if let Some((column, ascending)) = self.table_mut().sorting() {

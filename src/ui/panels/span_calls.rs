@@ -156,7 +156,6 @@ impl SpanCalls {
         });
     }
 
-    /// Shows the rows.
     pub(super) fn show_table(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
         let absence = self.absence(view, ui.ctx());
         let look = view.context.table(TABLE, absence.as_deref());

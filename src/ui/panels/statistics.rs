@@ -304,7 +304,6 @@ impl StatisticsPanel {
         is_narrow
     }
 
-    /// Shows the call tree.
     fn show_calls(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
         let mut commands: Vec<_> = self.calls.ask(view.scope()).into_iter().collect();
         ui.horizontal(|ui| {

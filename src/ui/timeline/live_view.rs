@@ -14,7 +14,7 @@ pub(super) enum LiveView {
 }
 
 impl LiveView {
-    /// Stops following.
+    /// Stops following, so that the view stays where it is.
     pub(super) fn release(&mut self) {
         if let Self::Following(_) = self {
             *self = Self::Free;

@@ -15,7 +15,7 @@ const LEVELS_MAX: u32 = 24;
 /// A row of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TreeRow {
-    /// Number of its ancestors.
+    /// The number of its ancestors, by which its name is indented.
     pub(crate) depth: u32,
     /// Whether its children are shown; `None` without children.
     pub(crate) is_expanded: Option<bool>,

@@ -25,9 +25,9 @@ const TITLE_POINTS_MIN: f32 = 48.0;
 pub(super) struct Joint {
     /// The header of its group is above it.
     pub(super) in_group: bool,
-    /// Its name is not repeated.
+    /// Its name is that of the row above, and is not repeated.
     pub(super) with_above: bool,
-    /// No line is below it.
+    /// No line separates it from the row below.
     pub(super) with_below: bool,
     /// It stays at the top while the headers above it are out of view.
     pub(super) is_sticky: bool,
