@@ -2,7 +2,7 @@
 
 use super::error::ReadError;
 use super::input::source::{Source, without_mark};
-use super::json::sniff::has_chrome_events;
+use super::json::sniff::{has_chrome_events, looks_like_json};
 use super::reader::{ReadContext, Reader};
 
 /// A kind of data that a reader extracts.
@@ -51,6 +51,9 @@ pub struct Format {
     pub(crate) record: &'static str,
     /// Returns whether decompressed data with this head is probably in the format.
     pub(crate) sniff: fn(head: &[u8]) -> bool,
+    /// Returns whether a text begins with an event. `None` unless events may follow messages of the recorder or of the
+    /// shell that ran it, as in `perf script 2>&1`.
+    pub(crate) is_event: Option<fn(text: &[u8]) -> bool>,
     /// The kinds of data that it extracts; empty for unsupported formats and archives.
     pub(crate) shows: &'static [DataKind],
     pub(crate) opener: Opener,
@@ -103,9 +106,62 @@ pub(crate) fn recognise_source(
     }
 }
 
-/// Returns the first of `formats` that matches the head of decompressed data, with or without a byte order mark.
+/// Returns the first of `formats` that matches the head of decompressed data, with or without a byte order mark, or
+/// whose events follow some lines of messages.
 #[must_use]
 pub(crate) fn recognise(formats: &'static [Format], head: &[u8]) -> Option<&'static Format> {
     let head = without_mark(head);
-    formats.iter().find(|format| (format.sniff)(head))
+    formats.iter().find(|format| (format.sniff)(head)).or_else(|| recognise_after_messages(formats, head))
+}
+
+/// Limit for the lines of messages before the first event.
+const MESSAGES_MAX: usize = 10;
+
+/// Returns the format of events after some lines of messages. Any text may have a line like an event, but hardly with
+/// another one or a stack below it.
+fn recognise_after_messages(formats: &'static [Format], head: &[u8]) -> Option<&'static Format> {
+    if looks_like_json(head) {
+        return None;
+    }
+    let starts: Vec<usize> = memchr::memchr_iter(b'\n', head).map(|at| at + 1).take(MESSAGES_MAX + 1).collect();
+    starts.windows(2).find_map(|pair| {
+        let (line, next) = (&head[pair[0]..], &head[pair[1]..]);
+        let has_events = |is_event: fn(&[u8]) -> bool| is_event(line) && (next.starts_with(b"\t") || is_event(next));
+        formats.iter().find(|format| format.is_event.is_some_and(has_events))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::testing::format_of;
+
+    #[test]
+    fn messages_of_the_tool_and_the_shell_may_precede_the_events() {
+        let perf = "bash 977 [000] 17284.993652: 250000 cycles: \n\t    55aa f+0x1 (/x)\n\n";
+        let events = [
+            ("strace", "977 1795166531.000001 getpid() = 977 <0.000004>\n".repeat(2)),
+            ("perf script", perf.repeat(2)),
+            ("ftrace", "  bash-977 [000] 17284.993652: sys_write: 1\n".repeat(2)),
+            ("babeltrace", "[10:15:20.123456789] (+0.000001234) host x: { cpu_id = 1 }, { id = 7 }\n".repeat(2)),
+            ("Austin samples", "P1;T1;main.py:f:3 100\n".repeat(2)),
+        ];
+        let messages = [
+            "$ tool --option file\n",
+            "no symbols found in /usr/bin/x, maybe install a debug package?\n",
+            "[kernel.kallsyms] with build id 12 not found, continuing without symbols\n",
+            "version = 6\nfailed to read event print fmt for x\n",
+            "+ strace -f ls\n\nwarning: a message with 12 345.678: numbers\n",
+        ];
+        for (format, events) in &events {
+            for message in messages {
+                let text = format!("{message}{events}");
+                assert_eq!(format_of(text.as_bytes()), Some(*format), "{text}");
+            }
+            let one = events.lines().next().unwrap();
+            assert_eq!(format_of(format!("A log\n{one}\nof its own\n").as_bytes()), None, "{one}");
+            let late = format!("{}{events}", "a line of a log\n".repeat(MESSAGES_MAX + 2));
+            assert_eq!(format_of(late.as_bytes()), None, "{late}");
+        }
+    }
 }

@@ -24,6 +24,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "Ninja log",
     record: "A command is a line of start, end, time of change, output and hash, with tabs between them.",
     sniff: looks_like_ninja_log,
+    is_event: None,
     shows: &[DataKind::Spans, DataKind::Arguments],
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };

@@ -7,7 +7,6 @@ use std::path::Path;
 
 use super::format::{Format, Opener, recognise, recognise_source};
 use super::input::source::{Source, excerpt};
-use super::json::sniff::looks_like_json;
 use super::record_check::{RecordKind, checked};
 use super::{ReadContext, ReadError, Reader, unsupported};
 use crate::base::files::FileKind;
@@ -52,39 +51,6 @@ pub const FORMATS: &[Format] = &[
     super::unsupported::LATE_FORMAT,
 ];
 
-/// Tests whether a text begins with an event.
-type IsEvent = fn(&[u8]) -> bool;
-
-/// Formats of text before which tools print messages, such as `perf script 2>&1` or the shell that ran it; with their
-/// test of the first line.
-const AFTER_MESSAGES: [(&Format, IsEvent); 3] = [
-    (&super::linux::strace::FORMAT, super::linux::strace::FORMAT.sniff),
-    (&super::linux::perf_script::FORMAT, super::linux::perf_script::FORMAT.sniff),
-    (&super::page::FORMAT, super::linux::ftrace::begins_with_record),
-];
-
-/// Limit for the lines of messages before the first event.
-const MESSAGES_MAX: usize = 10;
-
-/// Returns the format of events after some lines of messages. Any text may have a line like an event, but hardly with
-/// another one or a stack below it.
-fn format_after_messages(head: &[u8]) -> Option<&'static Format> {
-    if looks_like_json(head) {
-        return None;
-    }
-    let starts: Vec<usize> = memchr::memchr_iter(b'\n', head).map(|at| at + 1).take(MESSAGES_MAX + 1).collect();
-    let format_at = |line: &[u8], next: &[u8]| {
-        let fits = |is_event: IsEvent| is_event(line) && (next.starts_with(b"\t") || is_event(next));
-        AFTER_MESSAGES.iter().find(|(_, is_event)| fits(*is_event)).map(|(format, _)| *format)
-    };
-    starts.windows(2).find_map(|pair| format_at(&head[pair[0]..], &head[pair[1]..]))
-}
-
-/// Returns the format of a source, also after messages.
-fn recognised(source: &mut Source) -> Result<Option<&'static Format>, ReadError> {
-    Ok(recognise_source(FORMATS, source)?.or_else(|| format_after_messages(source.head())))
-}
-
 /// Opens a trace in any known format.
 ///
 /// # Errors
@@ -100,7 +66,7 @@ pub fn open(path: &Path, context: &ReadContext) -> Result<Reader, ReadError> {
         }
         source => source?,
     };
-    if let Some(format) = recognised(&mut source)? {
+    if let Some(format) = recognise_source(FORMATS, &mut source)? {
         open_as(format, source, context)
     } else if let Some(error) = unsupported::by_name(path) {
         Err(error)
@@ -118,7 +84,7 @@ pub(crate) fn format_name(path: &Path) -> Option<&'static str> {
     // Opening a pipe would wait for its other end.
     std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file)?;
     let mut source = Source::open(&path, &ReadContext::default()).ok()?;
-    recognised(&mut source).ok()?.map(|format| format.name)
+    recognise_source(FORMATS, &mut source).ok()?.map(|format| format.name)
 }
 
 /// Returns whether a file is a profile whose frames may have both a name and an address; see
@@ -152,7 +118,7 @@ pub fn open_as(format: &Format, source: Source, context: &ReadContext) -> Result
 /// Detects the format of decompressed data by its first bytes, up to [`HEAD_BYTES`](super::input::source::HEAD_BYTES).
 #[must_use]
 pub fn format_of(head: &[u8]) -> Option<&'static Format> {
-    recognise(FORMATS, head).or_else(|| format_after_messages(head))
+    recognise(FORMATS, head)
 }
 
 /// Returns the names of all supported formats, for the error about an unrecognised one.
@@ -233,33 +199,6 @@ mod tests {
             assert_eq!(format_of(text.as_bytes()), None, "{text:?}");
         }
         assert_eq!(format_of(b"\x01\x02\x01\x00"), None);
-    }
-
-    #[test]
-    fn messages_of_the_tool_and_the_shell_may_precede_the_events() {
-        let perf = "bash 977 [000] 17284.993652: 250000 cycles: \n\t    55aa f+0x1 (/x)\n\n";
-        let events = [
-            ("strace", "977 1795166531.000001 getpid() = 977 <0.000004>\n".repeat(2)),
-            ("perf script", perf.repeat(2)),
-            ("ftrace", "  bash-977 [000] 17284.993652: sys_write: 1\n".repeat(2)),
-        ];
-        let messages = [
-            "$ tool --option file\n",
-            "no symbols found in /usr/bin/x, maybe install a debug package?\n",
-            "[kernel.kallsyms] with build id 12 not found, continuing without symbols\n",
-            "version = 6\nfailed to read event print fmt for x\n",
-            "+ strace -f ls\n\nwarning: a message with 12 345.678: numbers\n",
-        ];
-        for (format, events) in &events {
-            for message in messages {
-                let text = format!("{message}{events}");
-                assert_eq!(format_of(text.as_bytes()), Some(*format), "{text}");
-            }
-            let one = events.lines().next().unwrap();
-            assert_eq!(format_of(format!("A log\n{one}\nof its own\n").as_bytes()), None, "{one}");
-            let late = format!("{}{events}", "a line of a log\n".repeat(MESSAGES_MAX + 2));
-            assert_eq!(format_of(late.as_bytes()), None, "{late}");
-        }
     }
 
     #[test]

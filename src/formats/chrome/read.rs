@@ -35,6 +35,7 @@ pub(crate) const FORMAT: Format = Format {
     name: Format::ANY_JSON,
     record: "An event is an object with ph, ts, pid and tid, in an array or in one under traceEvents.",
     sniff: looks_like_json,
+    is_event: None,
     shows: &DataKind::ALL,
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };

@@ -29,6 +29,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "Fuchsia trace",
     record: "A record is words of 64 bits, the first with its type and its length.",
     sniff: looks_like_fxt,
+    is_event: None,
     shows: &[
         DataKind::Spans,
         DataKind::Instants,

@@ -29,19 +29,23 @@ pub(crate) const FORMAT: Format = Format {
     name: "ftrace",
     record: "An event is a line of task, processor in brackets, time and event: \"bash-977 [000] 17284.993652: sched_switch: ...\".",
     sniff: looks_like_ftrace,
+    is_event: Some(begins_with_record),
     shows: &DataKind::ALL,
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };
 
 /// Returns whether this is trace text, or a page that may contain some.
 pub(crate) fn looks_like_ftrace(head: &[u8]) -> bool {
-    let begins = [&b"# tracer:"[..], b"TRACE:", b"capturing trace"].iter().any(|begin| head.starts_with(begin));
+    // The status line of `atrace` alone could begin any log.
+    let is_status = head.starts_with(b"capturing trace");
+    let first = head_lines(head).nth(usize::from(is_status)).unwrap_or_default();
+    let begins = [&b"# tracer:"[..], b"TRACE:"].iter().any(|begin| first.starts_with(begin));
     // JSON traces may contain such lines as strings.
     begins || is_page(head) && !cargo_timings::is_page(head) || !looks_like_json(head) && begins_with_record(head)
 }
 
 /// Returns whether the first line that is not a comment is an event.
-pub(crate) fn begins_with_record(head: &[u8]) -> bool {
+fn begins_with_record(head: &[u8]) -> bool {
     let is_record = |line| {
         let record = FtraceRecord::from_line(line).or_else(|| FtraceRecord::from_latency_line(line));
         record.is_some_and(|record| !record.has_period()) || GraphLine::from_line(line).is_some()

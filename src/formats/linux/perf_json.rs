@@ -24,6 +24,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "perf JSON",
     record: "A sample is an object with timestamp, pid, tid, comm and a callchain of frames with ip, symbol and dso.",
     sniff: looks_like_perf_json,
+    is_event: None,
     shows: &[DataKind::Spans, DataKind::Instants, DataKind::Arguments, DataKind::Scheduling, DataKind::Samples],
     opener: Opener::Trace(|source, _| Ok(Reader::Stream(Box::new(PerfJson { source: Some(source) })))),
 };

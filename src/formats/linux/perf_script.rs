@@ -32,6 +32,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "perf script",
     record: "An event is a line of command, thread, time and event: \"bash 977 [000] 17284.993652: cycles: ...\".",
     sniff: looks_like_perf_script,
+    is_event: Some(looks_like_perf_script),
     shows: &[DataKind::Spans, DataKind::Instants, DataKind::Arguments, DataKind::Scheduling, DataKind::Samples],
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };

@@ -35,6 +35,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "strace",
     record: "A call is a line of time and call: \"977 1795166531.000001 getpid() = 977 <0.000004>\".",
     sniff: looks_like_strace,
+    is_event: Some(looks_like_strace),
     shows: &[DataKind::Spans, DataKind::Instants, DataKind::Arguments, DataKind::Samples],
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };

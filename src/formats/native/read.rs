@@ -24,6 +24,7 @@ pub(crate) const FORMAT: Format = Format {
     name: CHUNKS.format,
     record: CHUNKS.record,
     sniff: |head| head.starts_with(&MAGIC),
+    is_event: None,
     shows: &DataKind::ALL,
     opener: Opener::Trace(open_source),
 };

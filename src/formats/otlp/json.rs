@@ -21,6 +21,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "OpenTelemetry JSON",
     record: "A span is an object with traceId, spanId, name, startTimeUnixNano and endTimeUnixNano.",
     sniff: looks_like_otlp,
+    is_event: None,
     shows: &[DataKind::Spans, DataKind::Instants, DataKind::Flows, DataKind::Arguments],
     opener: Opener::Trace(open),
 };

@@ -20,6 +20,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "OpenTelemetry protobuf",
     record: "A record is a ResourceSpans message with ScopeSpans, whose spans have a start and an end.",
     sniff: looks_like_otlp,
+    is_event: None,
     shows: &[DataKind::Spans, DataKind::Instants, DataKind::Flows, DataKind::Arguments],
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };

@@ -60,6 +60,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "Perfetto",
     record: "A record is a TracePacket message in field 1.",
     sniff: looks_like_perfetto,
+    is_event: None,
     shows: &DataKind::ALL,
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };

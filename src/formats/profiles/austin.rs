@@ -20,6 +20,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "Austin samples",
     record: "A sample is a line of process, thread, frames and a number: \"P1;T1;main.py:f:3 100\".",
     sniff: looks_like_austin,
+    is_event: Some(begins_with_sample),
     shows: &[DataKind::Arguments, DataKind::Samples],
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };
@@ -32,9 +33,18 @@ const WALL: &str = "wall";
 
 /// Returns whether the text starts with austin's heading, or with a sample.
 fn looks_like_austin(head: &[u8]) -> bool {
-    let mut lines = head_lines(head).filter(|line| !line.trim_ascii().is_empty());
-    head.trim_ascii_start().starts_with(b"# austin")
-        || lines.next().is_some_and(|line| Sample::from_line(line).is_some())
+    head.trim_ascii_start().starts_with(b"# austin") || begins_with_sample(head)
+}
+
+/// Returns whether the first line that is neither empty nor a part of the heading is a sample.
+fn begins_with_sample(text: &[u8]) -> bool {
+    let is_note = |line: &[u8]| line.trim_ascii().is_empty() || line.starts_with(b"#");
+    head_lines(text).find(|line| !is_note(line)).is_some_and(is_sample)
+}
+
+/// Returns whether a line is a sample of austin, which resembles a collapsed stack.
+pub(super) fn is_sample(line: &[u8]) -> bool {
+    Sample::from_line(line).is_some()
 }
 
 /// Creates a reader of samples.

@@ -10,6 +10,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::austin;
 use super::frames::FrameTable;
 use super::weighed::WeighedRow;
 use crate::formats::format::{DataKind, Format, Opener};
@@ -38,6 +39,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "Collapsed stacks",
     record: "A stack is a line of frames and a number: \"main;f;g 12\".",
     sniff: looks_like_collapsed,
+    is_event: None,
     shows: &[DataKind::Samples, DataKind::Arguments],
     opener: Opener::Trace(|source, context| Ok(open(source, context.weight_unit, context.no_names()))),
 };
@@ -47,12 +49,9 @@ pub(crate) const FORMAT: Format = Format {
 /// sentence with a semicolon, after which a space follows.
 fn looks_like_collapsed(head: &[u8]) -> bool {
     let (mut stacks, mut others, mut deep, mut spaced) = (0, 0, 0, 0);
-    // Austin's lines look similar, but have different frames and weights.
-    if head.trim_ascii_start().starts_with(b"# austin") {
-        return false;
-    }
     for line in head_lines(head).filter(|line| !is_blank(line)) {
-        if line.iter().any(|&byte| byte < b' ' && byte != b'\t') {
+        // Austin's lines look similar, but have different frames and weights.
+        if line.iter().any(|&byte| byte < b' ' && byte != b'\t') || austin::is_sample(line) {
             return false;
         }
         let is_stack = split(line).is_some();

@@ -23,6 +23,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "V8 heap profile",
     record: "An allocation is a node with selfSize and a callFrame, below head.",
     sniff: looks_like_heap_profile,
+    is_event: None,
     shows: &[DataKind::Arguments, DataKind::Samples],
     opener: Opener::Trace(|source, _| Ok(Reader::Stream(Box::new(HeapProfile { source: Some(source) })))),
 };

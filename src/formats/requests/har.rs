@@ -25,6 +25,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "HAR",
     record: "A request is an object in log.entries with startedDateTime and time.",
     sniff: looks_like_har,
+    is_event: None,
     shows: &[DataKind::Spans, DataKind::Instants, DataKind::Arguments],
     opener: Opener::Trace(|source, _| {
         Ok(Reader::Stream(Box::new(SpanDocument { source: Some(source), decoder: Har::default() })))

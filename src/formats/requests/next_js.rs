@@ -27,6 +27,7 @@ pub(crate) const FORMAT: Format = Format {
         looks_like_json(head)
             && Outline::from_head(head).has_all(&["[].traceId", "[].id", "[].timestamp", "[].duration", "[].startTime"])
     },
+    is_event: None,
     shows: &[DataKind::Spans, DataKind::Flows, DataKind::Arguments],
     opener: Opener::Trace(|source, _| {
         if is_pretty(source.head()) {

@@ -24,6 +24,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "Spall",
     record: "A record is a byte for its type and fields of fixed length.",
     sniff: looks_like_spall,
+    is_event: None,
     shows: &[DataKind::Spans, DataKind::Instants, DataKind::Arguments],
     opener: Opener::Trace(|source, _| open(source)),
 };

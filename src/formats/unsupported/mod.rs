@@ -40,6 +40,7 @@ pub(super) const FORMAT: Format = Format {
     name: "trace to convert",
     record: "",
     sniff: |head| find(UNSUPPORTED, head).is_some(),
+    is_event: None,
     shows: &[],
     opener: Opener::Trace(|source, _| refuse(source, UNSUPPORTED)),
 };
@@ -49,6 +50,7 @@ pub(super) const LATE_FORMAT: Format = Format {
     name: "trace to record again",
     record: "",
     sniff: |head| find(LATE, head).is_some(),
+    is_event: None,
     shows: &[],
     opener: Opener::Trace(|source, _| refuse(source, LATE)),
 };

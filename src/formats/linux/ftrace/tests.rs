@@ -3,7 +3,7 @@
 mod markers;
 
 use crate::formats::output::batch::STACK_FRAMES_MAX;
-use crate::formats::testing::{Reading, data, read, read_bytes, read_path};
+use crate::formats::testing::{Reading, data, format_of, read, read_bytes, read_path};
 use crate::model::{EventKind, Id, Loss, Metadata, TrackKind};
 
 /// Returns time, kind and name of the events on thread tracks.
@@ -261,6 +261,17 @@ fn times_may_follow_flags_without_a_gap_and_the_heading_of_atrace_is_skipped() {
         std::io::Write::write_all(&mut packed, text.split_once("TRACE:\n").expect("a trace").1.as_bytes())
             .expect("packed");
         assert_eq!(read_bytes(&packed.finish().expect("packed")).expect("a trace").events, reading.events, "{begin:?}");
+    }
+}
+
+#[test]
+fn the_status_of_atrace_is_no_trace_without_its_text() {
+    for (text, is_trace) in [
+        ("capturing trace... done\nTRACE:\n# tracer: nop\n", true),
+        ("capturing trace... done\n a-7 [001] .... 1.000003: f: 1\n", true),
+        ("capturing trace of the last build\nuploading 12 files\n", false),
+    ] {
+        assert_eq!(format_of(text.as_bytes()) == Some("ftrace"), is_trace, "{text}");
     }
 }
 

@@ -27,6 +27,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "perf.data",
     record: "A record is a header of type and length, and a sample laid out as the attributes of its event say.",
     sniff: looks_like_perf_data,
+    is_event: None,
     shows: &[DataKind::Spans, DataKind::Instants, DataKind::Arguments, DataKind::Scheduling, DataKind::Samples],
     opener: Opener::Trace(|source, _| open(source)),
 };

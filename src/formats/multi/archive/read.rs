@@ -23,6 +23,7 @@ pub(crate) const ZIP: Format = Format {
     name: "zip archive",
     record: "The archive must contain a trace in a supported format.",
     sniff: looks_like_zip,
+    is_event: None,
     shows: &[],
     opener: Opener::Archive(|source, formats| Archive::open(source, ArchiveKind::Zip, formats)),
 };
@@ -31,6 +32,7 @@ pub(crate) const TAR: Format = Format {
     name: "tar archive",
     record: "The archive must contain a trace in a supported format.",
     sniff: looks_like_tar,
+    is_event: None,
     shows: &[],
     opener: Opener::Archive(|source, formats| Archive::open(source, ArchiveKind::Tar, formats)),
 };

@@ -87,6 +87,16 @@ fn pictures_pages_and_reports_beside_a_trace_are_not_losses() {
 }
 
 #[test]
+fn text_after_messages_of_its_recorder_is_read_like_outside_of_an_archive() {
+    let calls = b"hello from the program\n7 1.000001 getpid() = 7 <0.000004>\n7 1.000009 getpid() = 7 <0.000004>\n";
+    let alone = read_bytes(calls).expect("a trace");
+    assert_eq!((alone.events.len(), alone.lost()), (2, vec![(Loss::BadRecord, 1)]));
+    for archive in [zip_of(&[("calls", calls)]), tar_of(&[("calls", calls)])] {
+        assert_eq!(names(&read_bytes(&archive).expect("a trace")), names(&alone));
+    }
+}
+
+#[test]
 fn archives_appended_to_another_are_read_and_other_data_after_it_is_counted() {
     let ninja = bytes_of("ninja_log.txt");
     let [first, second] = ["a.log", "b.log"].map(|name| tar_of(&[(name, &ninja)]));

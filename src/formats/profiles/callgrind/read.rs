@@ -19,6 +19,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "Callgrind profile",
     record: "A cost is a line of numbers below a function: \"fn=main\", then \"3 100\".",
     sniff: looks_like_callgrind,
+    is_event: None,
     shows: &[DataKind::Arguments, DataKind::Samples],
     opener: Opener::Trace(|source, _| Ok(Reader::Stream(Box::new(Callgrind { source: Some(source) })))),
 };
