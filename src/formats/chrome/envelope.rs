@@ -1,6 +1,8 @@
 //! Parses the syntax around the event array: its brackets, or the object with `traceEvents` or `samples` as a key.
-//! Other keys are skipped in constant memory. Several documents may follow each other, as from runs that append to one
-//! file. Events may also be separate values, usually one per line.
+//! Other keys are skipped in constant memory. The object may be within a reply of a protocol, such as
+//! `{"result":{..}}`, or a message of the DevTools protocol,
+//! `{"method":"Tracing.dataCollected","params":{"value":[..]}}`. Several documents may follow each other, as from runs
+//! that append to one file, or one message per line. Events may also be separate values, usually one per line.
 
 use super::wire::member;
 use crate::formats::input::source::excerpt;
@@ -30,10 +32,11 @@ pub(super) enum Follows {
 #[expect(clippy::struct_excessive_bools, reason = "each is about another part of the document")]
 pub(super) struct Envelope {
     stage: EnvelopeStage,
-    is_object: bool,
+    /// Number of objects around the position, [`DEPTH_MAX`] at most.
+    depth: u8,
     array_found: bool,
-    /// Whether this must be a trace: the array is the document or has the key `traceEvents`. The key `samples` alone is
-    /// ambiguous.
+    /// Whether this must be a trace: the array is the document or has the key `traceEvents`. The keys `samples` and
+    /// `value` alone are ambiguous.
     is_certain: bool,
     /// Whether events are separate values, without an array and without commas.
     is_bare: bool,
@@ -65,6 +68,9 @@ enum EnvelopeStage {
 /// The result of a step: what follows if the caller must act, or the expected syntax if the input is not a trace.
 type EnvelopeStep = Result<Option<Follows>, &'static str>;
 
+/// Limit for objects around the event array: the message of a protocol, and its parameters or result.
+const DEPTH_MAX: u8 = 2;
+
 /// Limit for keys in an error message.
 const KEYS_NAMED_MAX: usize = 5;
 
@@ -88,7 +94,7 @@ impl Envelope {
     pub(super) fn new() -> Self {
         Self {
             stage: EnvelopeStage::Start,
-            is_object: false,
+            depth: 0,
             array_found: false,
             is_certain: false,
             is_bare: false,
@@ -131,13 +137,13 @@ impl Envelope {
 
     /// Continues after the closing bracket of the event array.
     pub(super) fn array_closed(&mut self) {
-        self.stage = if self.is_object { EnvelopeStage::Members } else { EnvelopeStage::Closed };
+        self.stage = if self.depth > 0 { EnvelopeStage::Members } else { EnvelopeStage::Closed };
     }
 
     /// Returns whether the input may end here without a loss. The array form may end anywhere, since tracers leave it
     /// open to be crash-safe.
     pub(super) fn may_end(&self) -> bool {
-        !self.is_object || matches!(self.stage, EnvelopeStage::Closed | EnvelopeStage::Abandoned)
+        self.depth == 0 || matches!(self.stage, EnvelopeStage::Closed | EnvelopeStage::Abandoned)
     }
 
     /// Returns an error if the input ended at `offset` without a trace. `is_recognised` means that there was an event.
@@ -223,14 +229,20 @@ impl Envelope {
             scanner.pos += BYTE_ORDER_MARK.len();
             return Ok(None);
         }
-        self.is_object = rest.starts_with(b"{");
-        if !self.is_object && !rest.starts_with(b"[") {
+        let is_object = rest.starts_with(b"{");
+        if !is_object && !rest.starts_with(b"[") {
             return Err("JSON");
         }
-        scanner.pos += 1;
-        self.is_certain = !self.is_object;
-        self.stage = if self.is_object { EnvelopeStage::Members } else { EnvelopeStage::ArrayOpened };
+        self.is_certain = !is_object;
+        self.open_document(scanner, is_object);
         Ok(None)
+    }
+
+    /// Enters a document after its opening bracket.
+    fn open_document(&mut self, scanner: &mut Scanner<'_>, is_object: bool) {
+        scanner.pos += 1;
+        self.depth = is_object.into();
+        self.stage = if is_object { EnvelopeStage::Members } else { EnvelopeStage::ArrayOpened };
     }
 
     /// Checks the first byte of the array: the start of an event, or its end.
@@ -252,7 +264,10 @@ impl Envelope {
             b',' => scanner.pos += 1,
             b'}' => {
                 scanner.pos += 1;
-                self.stage = EnvelopeStage::Closed;
+                self.depth -= 1;
+                if self.depth == 0 {
+                    self.stage = EnvelopeStage::Closed;
+                }
             }
             _ => match self.member(scanner, losses, offset) {
                 Ok(()) => {}
@@ -264,14 +279,13 @@ impl Envelope {
         Ok(None)
     }
 
-    /// Enters another trace that is appended to the file.
+    /// Enters another document that is appended to the file.
     fn next_document(&mut self, scanner: &mut Scanner<'_>, byte: u8, losses: &mut Losses, offset: u64) {
-        if !self.array_found || !matches!(byte, b'[' | b'{') {
-            return self.abandon(losses, offset);
+        if matches!(byte, b'[' | b'{') {
+            self.open_document(scanner, byte == b'{');
+        } else {
+            self.abandon(losses, offset);
         }
-        scanner.pos += 1;
-        self.is_object = byte == b'{';
-        self.stage = if self.is_object { EnvelopeStage::Members } else { EnvelopeStage::ArrayOpened };
     }
 
     /// Counts damage, and ignores the rest.
@@ -280,15 +294,28 @@ impl Envelope {
         self.stage = EnvelopeStage::Abandoned;
     }
 
-    /// Parses a key and its colon, and the opening bracket of its value if that is an event array.
+    /// Parses a key and its colon, and the opening bracket of its value if that is an event array or contains one.
     fn member(&mut self, scanner: &mut Scanner<'_>, losses: &mut Losses, offset: u64) -> Result<(), Broken> {
         let key = scanner.key()?;
         let first = scanner.peek()?;
-        if matches!(key.text, b"traceEvents" | b"samples") && first == b'[' {
+        let is_array = first == b'[';
+        let has_events = match key.text {
+            b"traceEvents" => is_array,
+            // Other values have these keys too.
+            b"samples" | b"value" => is_array && Scanner::new(scanner.bytes, scanner.pos + 1).peek()? == b'{',
+            _ => false,
+        };
+        if has_events {
             scanner.pos += 1;
             self.is_certain |= key.text == b"traceEvents";
             self.name_key(&key, "");
             self.stage = EnvelopeStage::ArrayOpened;
+            return Ok(());
+        }
+        if matches!(key.text, b"params" | b"result") && first == b'{' && self.depth < DEPTH_MAX {
+            scanner.pos += 1;
+            self.depth += 1;
+            self.name_key(&key, "");
             return Ok(());
         }
         self.has_frames |= key.text == b"stackFrames";
@@ -300,6 +327,10 @@ impl Envelope {
                     losses.add_because("the ring buffer overflowed", Loss::RecorderLost, SourcePos::Offset(offset));
                 }
                 self.set_base_time(&member(&metadata, BASE_TIME), 1);
+            }
+            // The last message of the DevTools protocol.
+            b"dataLossOccurred" if first == b't' => {
+                losses.add_because("the trace buffer overflowed", Loss::RecorderLost, SourcePos::Offset(offset));
             }
             // Bazel has milliseconds.
             b"otherData" => self.set_base_time(&member(&small_value(scanner)?, b"profile_start_ts"), 1_000_000),

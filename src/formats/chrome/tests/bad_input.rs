@@ -307,3 +307,36 @@ fn traces_that_follow_each_other_in_a_file_are_all_read() {
         assert_eq!((reading.events.len(), reading.losses.total()), (1, 1), "{rest}");
     }
 }
+
+#[test]
+fn events_in_messages_of_a_protocol_are_read_like_an_array() {
+    let all = spans(2);
+    let (both, expected) = (all.join(","), read(&format!("[{}]", all.join(","))));
+    let chunk = |event: &str| format!(r#"{{"method":"Tracing.dataCollected","params":{{"value":[{event}]}}}}"#);
+    let complete = r#"{"method":"Tracing.tracingComplete","params":{"dataLossOccurred":false}}"#;
+    for text in [
+        format!(r#"{{"value":[{both}]}}"#),
+        format!(r#"{{"value":[1,[2]],"result":"","params":[{{"a":1}}],"traceEvents":[{both}]}}"#),
+        format!(r#"{{"id":1,"result":{{"type":"Timeline","traceEvents":[{both}],"timeOriginMicros":0}}}}"#),
+        chunk(&both),
+        format!("{}\n{}\n{complete}\n", chunk(&all[0]), chunk(&all[1])),
+        format!("{{\"id\":1,\"result\":{{}}}}\n{{\"params\":{{\"value\":0.5}}}}\n{}\n{complete}", chunk(&both)),
+    ] {
+        assert_eq!(read(&text), expected, "{text}");
+        for piece_bytes in 1..90 {
+            assert_eq!(read_in_pieces(text.as_bytes(), piece_bytes).expect("a capture"), expected, "{text}");
+        }
+    }
+    let cut = chunk(&both);
+    assert_eq!(read(&cut[..cut.len() - 1]).lost(), [(Loss::Truncated, 1)]);
+    let lossy = complete.replace("false", "true");
+    assert_eq!(read(&format!("{}\n{lossy}", chunk(&both))).lost(), [(Loss::RecorderLost, 1)]);
+    for other in [
+        r#"{"value":[{"a":1}]}"#.to_owned(),
+        r#"{"method":"Page.enable","params":{}}"#.to_owned(),
+        format!(r#"{{"params":{{"params":{{"params":{{"value":[{both}]}}}}}}}}"#),
+        format!("{}{}", r#"{"params":"#.repeat(1_000_000), "}".repeat(1_000_000)),
+    ] {
+        assert!(read_bytes(other.as_bytes()).is_err(), "{:.99}", other);
+    }
+}
