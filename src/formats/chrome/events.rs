@@ -425,7 +425,7 @@ impl<'a> ChromeEvents<'a> {
 
     /// Stores the arguments and the thread clock times, and returns the value of [`Event::detail`].
     fn detail(&mut self, record: &ChromeRecord<'a>, kind: EventKind, pos: SourcePos) -> u32 {
-        let has_more = !(record.dotted.is_empty() && record.rare.is_empty());
+        let has_more = !(record.others.is_empty() && record.rare.is_empty());
         if record[RecordField::Args].is_absent()
             && record[RecordField::Tts].is_absent()
             && record[RecordField::Tdur].is_absent()
@@ -442,7 +442,7 @@ impl<'a> ChromeEvents<'a> {
         };
         if has_more {
             let mut members = self.rare_args(record, kind, pos);
-            for (key, value) in &record.dotted {
+            for (key, value) in &record.others {
                 members.push((crate::formats::json::text::decode(key, &mut repairs), valid_json(value, &mut repairs)));
             }
             args = with_members(args, &members);

@@ -27,13 +27,14 @@ pub(super) enum RecordField {
     /// point, the CPU of a run, unfinished runs and states, global async spans, samples without times, and the unit of
     /// a counter.
     Rare,
-    /// A key with a leading dot, such as `.file` and `.line` of tracing-chrome. These are arguments too.
-    Dotted,
-    Unknown,
+    /// A key that the format does not define, such as `.file` of tracing-chrome or `out` of Bazel: an argument.
+    Other,
+    /// A key about the display, or one that only marks the exports of this program.
+    Ignored,
 }
 
 impl RecordField {
-    pub(super) const COUNT: usize = Self::Unknown as usize + 1;
+    pub(super) const COUNT: usize = Self::Ignored as usize + 1;
 
     pub(super) fn from_key(key: &[u8]) -> Self {
         match key {
@@ -57,8 +58,8 @@ impl RecordField {
             b"flow_out" => Self::FlowOut,
             b"sf" | b"stack" | b"esf" | b"estack" | b"weight" | b"cpu" | b"place" | b"unfinished" | b"global"
             | b"untimed" | b"unit" => Self::Rare,
-            [b'.', ..] => Self::Dotted,
-            _ => Self::Unknown,
+            b"cname" | b"use_async_tts" | b"outside" => Self::Ignored,
+            _ => Self::Other,
         }
     }
 }

@@ -77,7 +77,7 @@ impl Lead {
         text: 1,
         mask: 0,
         to: LeadsTo::End,
-        field: RecordField::Unknown,
+        field: RecordField::Ignored,
         len: 0,
         key_at: 0,
         key_len: 0,
@@ -178,7 +178,7 @@ impl Leads {
                         &scanner.bytes[start..scanner.pos],
                         0..0,
                         LeadsTo::End,
-                        RecordField::Unknown,
+                        RecordField::Ignored,
                     );
                     return Ok(end);
                 }

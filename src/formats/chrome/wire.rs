@@ -11,7 +11,8 @@ use crate::formats::json::scan::{Broken, JsonValue, Scanner, Shape, plain_number
 pub(super) struct ChromeRecord<'a> {
     /// By [`RecordField`]; entries of fields without a single value are unused.
     values: [JsonValue<'a>; RecordField::COUNT],
-    pub(super) dotted: Vec<(JsonValue<'a>, JsonValue<'a>)>,
+    /// Members that the format does not define.
+    pub(super) others: Vec<(JsonValue<'a>, JsonValue<'a>)>,
     /// Rare members: stacks, sample fields, and extensions of this program's exports. These are the depth of a flow
     /// point, the CPU of a run, unfinished runs and states, global async spans, and samples without times.
     pub(super) rare: Vec<(JsonValue<'a>, JsonValue<'a>)>,
@@ -86,20 +87,20 @@ fn read_predicted<'a>(
 }
 
 impl<'a> ChromeRecord<'a> {
-    /// Sets the value of a member; keeps the key too of a rare or dotted one.
+    /// Sets the value of a member; keeps the key too of a rare or an undefined one.
     #[inline]
     fn set(&mut self, field: RecordField, key: impl FnOnce() -> JsonValue<'a>, value: JsonValue<'a>) {
         self.values[field as usize] = value;
         match field {
             RecordField::Rare => self.rare.push((key(), value)),
-            RecordField::Dotted => self.dotted.push((key(), value)),
+            RecordField::Other => self.others.push((key(), value)),
             _ => {}
         }
     }
 
     fn clear(&mut self) {
         self.values = [JsonValue::ABSENT; RecordField::COUNT];
-        self.dotted.clear();
+        self.others.clear();
         self.rare.clear();
         self.is_empty = false;
     }

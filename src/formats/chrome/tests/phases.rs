@@ -270,13 +270,16 @@ fn phases_that_no_timeline_shows_are_counted() {
 }
 
 #[test]
-fn arguments_that_are_not_an_object_and_dotted_keys_are_kept() {
+fn arguments_that_are_not_an_object_and_undefined_members_are_kept() {
     let args = |fields: &str| clean(&format!(r#"{{"ph":"i","ts":1,{fields}}}"#)).remove(0).args;
     assert_eq!(args(r#""args":"text""#), r#"{"args":"text"}"#);
     assert_eq!(args(r#""args":[1,{"a":2}]"#), r#"{"args":[1,{"a":2}]}"#);
     assert_eq!(args(r#""args":{ }"#), "");
     assert_eq!(args(r#""args":null"#), "");
-    assert_eq!(args(r#""other":1,"weight":2"#), "");
+    assert_eq!(args(r#""cname":"good","use_async_tts":1,"outside":true,"weight":2"#), "");
+    // Bazel writes the output of an action beside its arguments.
+    assert_eq!(args(r#""out":"a.o","args":{"target":"//a"}"#), r#"{"target":"//a","out":"a.o"}"#);
+    assert_eq!(args(r#""a\u0062":{"c":[NaN]}"#), r#"{"ab":{"c":["NaN"]}}"#);
     assert_eq!(args(r#"".file":"m.rs",".line":3,"args":{"a":1}"#), r#"{"a":1,".file":"m.rs",".line":3}"#);
     assert_eq!(args(r#"".file":"m.rs""#), r#"{".file":"m.rs"}"#);
 }

@@ -61,6 +61,9 @@ fn micros(ns: i64) -> String {
     format!("{sign}{}.{:03}", ns.unsigned_abs() / 1000, ns.unsigned_abs() % 1000)
 }
 
+/// Value of a member that the format does not define.
+const EXTRA: &str = r#"[{"},{":"ph"},null]"#;
+
 impl RecordStyle {
     fn text(&self, text: &str) -> String {
         if self.escape_all {
@@ -88,7 +91,7 @@ impl RecordStyle {
         fields.extend(meant.tid.map(|tid| ("tid", tid.to_string())));
         fields.extend(meant.args.as_ref().map(|args| ("args", meant_args(args))));
         if self.extra {
-            fields.push(("extra", r#"[{"},{":"ph"},null]"#.to_owned()));
+            fields.push(("extra", EXTRA.to_owned()));
         }
         let rotation = self.rotation % fields.len();
         fields.rotate_left(rotation);
@@ -103,13 +106,18 @@ fn meant_args(text: &str) -> String {
     serde_json::json!({ "k": text, "list": [{"a": text}, 1.5] }).to_string()
 }
 
-fn expected(meant: &MeantRecord) -> Seen {
+fn expected(meant: &MeantRecord, style: &RecordStyle) -> Seen {
     let kind = match meant.ph {
         'X' => EventKind::Complete,
         'B' => EventKind::Begin,
         'E' => EventKind::End,
         _ => EventKind::Instant,
     };
+    let mut args = meant.args.as_deref().map(meant_args).unwrap_or_default();
+    if style.extra {
+        let before = args.strip_suffix('}').map_or("{".to_owned(), |members| format!("{members},"));
+        args = format!("{before}\"extra\":{EXTRA}}}");
+    }
     Seen {
         ts_ns: i64::from(meant.ts_ns),
         kind,
@@ -121,7 +129,7 @@ fn expected(meant: &MeantRecord) -> Seen {
         flags: EventFlags::NONE,
         thread_ts_ns: None,
         thread_dur_ns: None,
-        args: meant.args.as_deref().map(meant_args).unwrap_or_default(),
+        args,
         stack: Vec::new(),
         modules: Vec::new(),
     }
@@ -137,7 +145,7 @@ proptest! {
         let written: Vec<_> = records.iter().map(|(meant, style)| style.write(meant)).collect();
         let array = format!("[{}]", written.join(","));
         let text = if object_form { format!("{{\"a\":{{}},\"traceEvents\":{array},\"b\":\"]\"}}") } else { array };
-        let mut events: Vec<_> = records.iter().map(|(meant, _)| expected(meant)).collect();
+        let mut events: Vec<_> = records.iter().map(|(meant, style)| expected(meant, style)).collect();
         events.sort_by_key(|event| event.ts_ns);
         let meant = Reading { events, ..Reading::default() };
         prop_assert_eq!(&read(&text), &meant);
