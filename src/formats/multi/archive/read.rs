@@ -133,11 +133,7 @@ impl ArchiveReader<'_> {
         let io_error = |source| ReadError::Io { path: path.clone(), offset: 0, source };
         let file = File::open(unpacked.as_ref().map_or(self.path.as_path(), |file| file.path())).map_err(io_error)?;
         let file_bytes = file.metadata().map_err(io_error)?.len();
-        let Some(list) = zip::Directory::find(&file).map_err(io_error)? else {
-            let found = "no central directory, which is at the end; a truncated archive lacks it".to_owned();
-            let expected = "a zip archive".to_owned();
-            return Err(ReadError::Malformed { path: path.clone(), offset: 0, expected, found });
-        };
+        let Some(list) = zip::Directory::find(&file).map_err(io_error)? else { return self.truncated_zip(&file) };
         self.is_alone = has_one_file(list, &file).map_err(io_error)?;
         let mut entries = list.entries(&file);
         let (mut listed, mut packed_bytes) = (0, 0_u64);
@@ -169,6 +165,56 @@ impl ArchiveReader<'_> {
         }
         if listed < list.count {
             self.losses.add(Loss::Truncated, SourcePos::Offset(list.offset()));
+        }
+        Ok(())
+    }
+
+    /// Reads the files of an archive up to the place where it is cut, without its central directory.
+    fn truncated_zip(&mut self, file: &File) -> Result<(), ReadError> {
+        let path = self.path.clone();
+        let io_error = |source| ReadError::Io { path: path.clone(), offset: 0, source };
+        let mut entries = zip::LocalEntries::new(file);
+        let (mut next, mut listed, mut is_counted) = (entries.next(), 0, false);
+        if next.is_none() {
+            let found = "neither its list of files nor a whole file: it is truncated or damaged".to_owned();
+            return Err(ReadError::Malformed {
+                path: path.clone(),
+                offset: 0,
+                expected: "a zip archive".into(),
+                found,
+            });
+        }
+        while let Some(entry) = next {
+            self.context.cancel.check()?;
+            listed += 1;
+            if listed > MEMBERS_MAX {
+                self.losses.add(Loss::OverLimit, SourcePos::Offset(entry.offset));
+                return Ok(());
+            }
+            let mut content = match entry.content(file) {
+                Ok(content) => content,
+                Err(why) => {
+                    self.lose_member(&entry.name, &why.to_string(), entry.offset);
+                    next = entries.next();
+                    continue;
+                }
+            };
+            let (scratch, mut ended) = self.allowance.unpack(&mut content, &self.path, &self.context)?;
+            if ended == Ended::AtItsEnd && !entries.pass(&entry, &content).map_err(io_error)? {
+                ended = Ended::InDamage;
+            }
+            next = entries.next();
+            self.is_alone = listed == 1 && next.is_none();
+            if !is_hidden(&entry.name.text) {
+                is_counted = ended != Ended::AtItsEnd;
+                self.member(&Member { name: entry.name, file: scratch, ended }, entry.offset)?;
+            }
+            if ended == Ended::AtTheLimit {
+                return Ok(());
+            }
+        }
+        if !is_counted {
+            self.losses.add(Loss::Truncated, SourcePos::Offset(entries.offset));
         }
         Ok(())
     }

@@ -202,15 +202,38 @@ fn damage_of_one_file_leaves_the_others() {
 }
 
 #[test]
+fn a_truncated_zip_archive_shows_the_files_before_the_cut() {
+    let ninja = bytes_of("ninja_log.txt");
+    let (one, two) = (zip_of(&[("one", &ninja)]), zip_of(&[("one", &ninja), ("two", &ninja)]));
+    let list_at = |archive: &[u8]| memchr::memmem::find(archive, b"PK\x01\x02").expect("a list");
+    let lost = |reading: &Reading| reading.losses.iter().map(|lost| (lost.loss, lost.first)).collect::<Vec<_>>();
+    let whole = read_bytes(&two).expect("a trace");
+    for cut in [list_at(&two), list_at(&two) + 9, two.len() - 9] {
+        let reading = read_bytes(&two[..cut]).expect("a trace");
+        assert_eq!(names(&reading), names(&whole), "{cut}");
+        assert_eq!(lost(&reading), [(Loss::Truncated, SourcePos::Offset(list_at(&two) as u64))], "{cut}");
+    }
+    // The only file keeps its ids, also if the cut is within its content.
+    let alone = read_bytes(&ninja).expect("a trace");
+    assert_eq!(names(&read_bytes(&one[..list_at(&one)]).expect("a trace")), names(&alone));
+    let part = read_bytes(&one[..list_at(&one) - 90]).expect("a trace");
+    assert!((1..42).contains(&part.events.len()) && names(&alone).contains(&names(&part)[0]), "{:?}", part.lost());
+    assert!(lost(&part).contains(&(Loss::Truncated, SourcePos::Offset(0))));
+    // A header that claims a longer content than there is.
+    let mut lying = two[..list_at(&two)].to_vec();
+    lying[18..22].copy_from_slice(&u32::MAX.wrapping_sub(1).to_le_bytes());
+    assert_eq!(read_bytes(&lying).expect("a trace").events.len(), 42);
+}
+
+#[test]
 fn archives_without_a_trace_are_refused() {
     let inner = zip_of(&[("ninja", &bytes_of("ninja_log.txt"))]);
     for archive in [zip_of(&[("text", b"plain\n")]), tar_of(&[("text", b"plain\n")])] {
         let error = read_bytes(&archive).expect_err("refused").to_string();
         assert!(error.contains("expected a trace in the archive"), "{error}");
     }
-    let cut = &inner[..inner.len() / 2];
-    let error = read_bytes(cut).expect_err("refused").to_string();
-    assert!(error.contains("expected a zip archive") && error.contains("a truncated archive"), "{error}");
+    let error = read_bytes(&inner[..33]).expect_err("refused").to_string();
+    assert!(error.contains("expected a zip archive") && error.contains("truncated"), "{error}");
     let refused = zip_of(&[("dir/x.tracy", b"tr\xfdPxxxxxxxx")]);
     let error = read_bytes(&refused).expect_err("refused").to_string();
     assert!(error.contains("dir/x.tracy: this is a trace of Tracy") && error.contains("tracy-csvexport"), "{error}");

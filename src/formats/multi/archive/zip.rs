@@ -1,8 +1,10 @@
 //! Reads the central directory of a zip archive, one entry at a time. Buffers one entry, whose texts have at most 64
 //! KiB each, whatever counts and sizes the archive claims. Unpacks stored and deflated files.
+//!
+//! A truncated archive lacks its directory, so its files are found by their own headers, one after the other.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, Read, Take};
 
 use flate2::Crc;
 use flate2::bufread::DeflateDecoder;
@@ -28,6 +30,7 @@ const LOCATOR: &[u8] = b"PK\x06\x07";
 const LARGE_END: &[u8] = b"PK\x06\x06";
 const ENTRY: &[u8] = b"PK\x01\x02";
 const LOCAL: &[u8] = b"PK\x03\x04";
+const DESCRIPTION: &[u8] = b"PK\x07\x08";
 
 /// Id of the zip64 extra field, which has the values beyond 32 bits.
 const LARGE_FIELD: u16 = 1;
@@ -39,11 +42,19 @@ const DEFLATED: u16 = 8;
 /// The flag of an entry whose content is encrypted.
 const ENCRYPTED: u16 = 1;
 
+/// The flag of a local header whose checksum and sizes follow the content.
+const DESCRIBED_AFTER: u16 = 8;
+
+/// Possible lengths of the description after a content: with or without its signature, with sizes of 32 or 64 bits.
+const DESCRIPTION_BYTES: [usize; 4] = [12, 16, 20, 24];
+
 /// The reason why the content of an entry cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NoContent {
     #[error("it is not where the list of the archive says")]
     Missing,
+    #[error("its length is unknown without the list of the archive, which is missing")]
+    Length,
     #[error("it is encrypted")]
     Encrypted,
     #[error("it is compressed with method {0}; only stored and deflated files are supported")]
@@ -61,15 +72,17 @@ pub(super) struct Directory {
     pub(super) count: u64,
 }
 
-/// An entry of the central directory.
+/// An entry of the central directory, or a local header.
 pub(super) struct ZipEntry {
     pub(super) name: MemberName,
     /// Offset of its local header.
     pub(super) offset: u64,
+    /// Length of its content in the archive; `u64::MAX` if it is unknown.
     pub(super) packed_bytes: u64,
     method: u16,
     flags: u16,
-    crc: u32,
+    /// `None` if it follows the content.
+    crc: Option<u32>,
 }
 
 /// Iterates over the entries of the central directory, in its order.
@@ -152,20 +165,14 @@ impl Entries<'_> {
         }
         self.left -= comment_len as u64;
         io::copy(&mut self.bytes.by_ref().take(comment_len as u64), &mut io::sink())?;
-        let mut large = extra_field(&extra, LARGE_FIELD);
-        let mut widened = |at: usize| match u32_at(&fixed, at) {
-            // In this order, and only values that do not fit in 32 bits.
-            u32::MAX => large.split_off(..8).map_or(u32::MAX.into(), |field| u64_at(field, 0)),
-            small => small.into(),
-        };
-        let [_bytes, packed_bytes, offset] = [24, 20, 42].map(&mut widened);
+        let [_bytes, packed_bytes, offset] = widened(&fixed, [24, 20, 42], &extra);
         Ok(Some(ZipEntry {
             name: MemberName::from_bytes(&name),
             offset: offset.saturating_add(self.shift),
             packed_bytes,
             method: u16_at(&fixed, 10),
             flags: u16_at(&fixed, 8),
-            crc: u32_at(&fixed, 16),
+            crc: Some(u32_at(&fixed, 16)),
         }))
     }
 
@@ -180,9 +187,72 @@ impl Entries<'_> {
     }
 }
 
+/// Iterates over the files of a truncated archive by their local headers.
+pub(super) struct LocalEntries<'a> {
+    file: &'a File,
+    /// Offset of the next header, or of the cut.
+    pub(super) offset: u64,
+}
+
+impl<'a> LocalEntries<'a> {
+    pub(super) fn new(file: &'a File) -> Self {
+        Self { file, offset: 0 }
+    }
+
+    /// Returns the next file; `None` at the cut, at damage, or at the rest of the central directory.
+    pub(super) fn next(&mut self) -> Option<ZipEntry> {
+        let offset = self.offset;
+        let mut fixed = [0; LOCAL_BYTES];
+        files::read_exact_at(self.file, &mut fixed, offset).ok().filter(|()| fixed.starts_with(LOCAL))?;
+        let [name_len, extra_len] = [26, 28].map(|at| usize::from(u16_at(&fixed, at)));
+        let mut texts = vec![0; name_len + extra_len];
+        files::read_exact_at(self.file, &mut texts, offset + LOCAL_BYTES as u64).ok()?;
+        let (name, extra) = texts.split_at(name_len);
+        let [_bytes, packed_bytes] = widened(&fixed, [22, 18], extra);
+        let (flags, method) = (u16_at(&fixed, 6), u16_at(&fixed, 8));
+        let is_described_after = flags & DESCRIBED_AFTER != 0;
+        let is_unknown = is_described_after && packed_bytes == 0;
+        self.offset = offset + (LOCAL_BYTES + texts.len()) as u64;
+        if !is_unknown {
+            self.offset = self.offset.saturating_add(packed_bytes);
+        }
+        Some(ZipEntry {
+            name: MemberName::from_bytes(name),
+            offset,
+            packed_bytes: if is_unknown { u64::MAX } else { packed_bytes },
+            method,
+            flags,
+            crc: (!is_described_after).then(|| u32_at(&fixed, 14)),
+        })
+    }
+
+    /// Moves past the unpacked content of the current file and its description. Returns whether its checksum is right.
+    pub(super) fn pass(&mut self, entry: &ZipEntry, content: &ZipContent<'_>) -> io::Result<bool> {
+        if entry.crc.is_some() {
+            return Ok(true);
+        }
+        if let Unpacker::Deflated(decoder) = &content.unpacker
+            && entry.packed_bytes == u64::MAX
+        {
+            self.offset += decoder.total_in();
+        }
+        let mut description = Vec::new();
+        let longest = DESCRIPTION_BYTES[DESCRIPTION_BYTES.len() - 1] + LOCAL.len();
+        ZipReader { file: self.file, offset: self.offset }.take(longest as u64).read_to_end(&mut description)?;
+        let ends = |len: &&usize| {
+            let after = description.get(**len..).unwrap_or_default();
+            after.starts_with(LOCAL) || after.starts_with(ENTRY)
+        };
+        let len = DESCRIPTION_BYTES.iter().find(ends).copied().unwrap_or(0);
+        self.offset += len as u64;
+        let crc_at = if description.starts_with(DESCRIPTION) { DESCRIPTION.len() } else { 0 };
+        Ok(len == 0 || u32_at(&description, crc_at) == content.crc.sum())
+    }
+}
+
 impl ZipEntry {
     /// Returns a reader of the file, or the reason why there is none.
-    pub(super) fn content<'a>(&self, file: &'a File) -> Result<Box<dyn Read + 'a>, NoContent> {
+    pub(super) fn content<'a>(&self, file: &'a File) -> Result<ZipContent<'a>, NoContent> {
         let mut local = [0; LOCAL_BYTES];
         let is_there = files::read_exact_at(file, &mut local, self.offset).is_ok() && local.starts_with(LOCAL);
         if !is_there {
@@ -194,27 +264,39 @@ impl ZipEntry {
         let names_len = u64::from(u16_at(&local, 26)) + u64::from(u16_at(&local, 28));
         let start = self.offset + LOCAL_BYTES as u64 + names_len;
         let packed = BufReader::new(ZipReader { file, offset: start }.take(self.packed_bytes));
-        let content: Box<dyn Read + 'a> = match self.method {
-            STORED => Box::new(packed),
-            DEFLATED => Box::new(DeflateDecoder::new(packed)),
+        let unpacker = match self.method {
+            STORED if self.packed_bytes == u64::MAX => return Err(NoContent::Length),
+            STORED => Unpacker::Stored(packed),
+            DEFLATED => Unpacker::Deflated(DeflateDecoder::new(packed)),
             method => return Err(NoContent::Method(method)),
         };
-        Ok(Box::new(Checked { content, crc: Crc::new(), expected: self.crc }))
+        Ok(ZipContent { unpacker, crc: Crc::new(), expected: self.crc })
     }
 }
 
-/// Reader that verifies the CRC at the end.
-struct Checked<R> {
-    content: R,
+/// Reader of a file, which verifies its checksum at the end.
+pub(super) struct ZipContent<'a> {
+    unpacker: Unpacker<'a>,
     crc: Crc,
-    expected: u32,
+    /// `None` if it follows the content.
+    expected: Option<u32>,
 }
 
-impl<R: Read> Read for Checked<R> {
+enum Unpacker<'a> {
+    Stored(PackedBytes<'a>),
+    Deflated(DeflateDecoder<PackedBytes<'a>>),
+}
+
+type PackedBytes<'a> = BufReader<Take<ZipReader<'a>>>;
+
+impl Read for ZipContent<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let len = self.content.read(buffer)?;
+        let len = match &mut self.unpacker {
+            Unpacker::Stored(packed) => packed.read(buffer)?,
+            Unpacker::Deflated(decoder) => decoder.read(buffer)?,
+        };
         self.crc.update(&buffer[..len]);
-        if len == 0 && !buffer.is_empty() && self.crc.sum() != self.expected {
+        if len == 0 && !buffer.is_empty() && self.expected.is_some_and(|expected| self.crc.sum() != expected) {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "the checksum of the content differs"));
         }
         Ok(len)
@@ -233,6 +315,15 @@ impl Read for ZipReader<'_> {
         self.offset += len as u64;
         Ok(len)
     }
+}
+
+/// Returns values of a header, of which those that do not fit in 32 bits are in an extra field, in this order.
+fn widened<const COUNT: usize>(header: &[u8], positions: [usize; COUNT], extra: &[u8]) -> [u64; COUNT] {
+    let mut large = extra_field(extra, LARGE_FIELD);
+    positions.map(|at| match u32_at(header, at) {
+        u32::MAX => large.split_off(..8).map_or(u32::MAX.into(), |field| u64_at(field, 0)),
+        small => small.into(),
+    })
 }
 
 /// Returns the first extra field with an id.
@@ -348,6 +439,70 @@ mod tests {
                 // The content is that of one of the files, or empty.
                 let is_known = |content: &Vec<u8>| expected.iter().any(|(_, whole)| whole.as_ref() == Some(content));
                 prop_assert!(content.is_none_or(|content| content.is_empty() || is_known(&content)));
+            }
+        }
+    }
+
+    /// Returns the files that are found by their own headers.
+    fn listed_by_headers(archive: &[u8]) -> Files {
+        let file = file_of(archive);
+        let mut entries = LocalEntries::new(file.as_file());
+        let mut files = Vec::new();
+        while let Some(entry) = entries.next() {
+            let content = entry.content(file.as_file()).ok().and_then(|mut content| {
+                let mut bytes = Vec::new();
+                content.read_to_end(&mut bytes).ok()?;
+                entries.pass(&entry, &content).expect("a file").then_some(bytes)
+            });
+            files.push((entry.name.text, content));
+        }
+        files
+    }
+
+    /// Returns an archive whose headers precede the lengths of their contents.
+    fn streamed(files: &[(String, Vec<u8>, bool, bool)]) -> Vec<u8> {
+        let mut writer = ::zip::ZipWriter::new_stream(Vec::new());
+        for (name, content, _, is_large) in files {
+            let method = ::zip::CompressionMethod::Deflated;
+            let options = ::zip::write::SimpleFileOptions::default().compression_method(method).large_file(*is_large);
+            writer.start_file(name.as_str(), options).expect("written");
+            writer.write_all(content).expect("written");
+        }
+        writer.finish().expect("written").into_inner()
+    }
+
+    proptest! {
+        #[test]
+        fn files_before_a_cut_are_found_by_their_headers(files in files(), at in any::<prop::sample::Index>()) {
+            for archive in [written(&files, ""), streamed(&files)] {
+                let expected = listed_by_package(&archive);
+                let file = file_of(&archive);
+                let list = Directory::find(file.as_file()).expect("a file").expect("a list").offset();
+                let list = usize::try_from(list).expect("small");
+                let cut = list + at.index(archive.len() - list);
+                prop_assert_eq!(&listed_by_headers(&archive[..cut]), &expected, "cut in the list");
+                let cut = at.index(list + 1);
+                let mut whole = listed_by_headers(&archive[..cut]);
+                if whole.last() != expected.get(whole.len().wrapping_sub(1)) {
+                    // The cut is within the last content.
+                    let (name, content) = whole.pop().expect("a file");
+                    prop_assert_eq!((&name, content), (&expected[whole.len()].0, None));
+                }
+                prop_assert!(expected.starts_with(&whole));
+            }
+        }
+
+        #[test]
+        fn damaged_headers_end_within_the_archive(
+            files in files(),
+            edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        ) {
+            for mut archive in [written(&files, ""), streamed(&files)] {
+                for (at, byte) in &edits {
+                    let at = at.index(archive.len());
+                    archive[at] = *byte;
+                }
+                prop_assert!(listed_by_headers(&archive).len() <= archive.len() / LOCAL_BYTES);
             }
         }
     }
