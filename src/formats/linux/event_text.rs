@@ -4,6 +4,7 @@
 
 use super::binder::{Binder, BinderEvent, BinderThread, BinderTransaction};
 use super::function_calls::{FunctionCalls, FunctionMoment, FunctionSpan, GraphOwner};
+use super::function_text::{FunctionSide, FunctionText};
 use super::kernel_pairs::{KernelPair, KernelPairs, PairEvent, PairLabel, SOFTIRQS, label, pair_from_name};
 use super::scheduler::{BlockedReason, Scheduler, SchedulerTask, Switch, TaskState};
 use super::syscalls::{CallThread, SystemCall, ThreadCalls, end_of_current};
@@ -160,17 +161,17 @@ impl KernelText {
         let pos = event.pos;
         let Some(bar) = memchr::memchr(b'|', event.fields) else { return batch.lose(Loss::BadRecord, pos) };
         let (drawn, code) = (event.fields[..bar].trim_ascii(), event.fields[bar + 1..].trim_ascii());
-        let name = &code[..memchr::memchr(b'(', code).unwrap_or(code.len())];
+        let Some((side, text)) = FunctionText::from_column(code) else { return batch.lose(Loss::BadRecord, pos) };
         // Each CPU has its own idle task 0.
         let cpu = event.cpu.and_then(|cpu| u32::try_from(cpu).ok()).unwrap_or(u32::MAX);
         let owner = if event.tid == 0 { GraphOwner::Cpu(cpu) } else { GraphOwner::Task(event.tid) };
         let at = FunctionMoment { owner, cpu, ts_ns: Some(event.ts_ns), pos };
         let key = self.function_track(owner);
-        let emit = |name: &[u8], span: &FunctionSpan| span.add_span(name, batch.track_with(&key), batch);
-        let added = match event.name {
-            b"funcgraph_exit" => self.functions.leave(&at, function_dur_ns(drawn), emit),
-            _ if code.ends_with(b"{") => self.functions.enter(&at, name),
-            _ => self.functions.leaf(&at, name, function_dur_ns(drawn), emit),
+        let emit = |text: &FunctionText<'_>, span: &FunctionSpan| span.add_span(text, batch.track_with(&key), batch);
+        let added = match side {
+            FunctionSide::Exit => self.functions.leave(&at, text.result, function_dur_ns(drawn), emit),
+            FunctionSide::Entry => self.functions.enter(&at, text),
+            FunctionSide::Leaf => self.functions.leaf(&at, text, function_dur_ns(drawn), emit),
         };
         if let Err(loss) = added {
             batch.lose(loss, pos);

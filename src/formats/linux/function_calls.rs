@@ -6,6 +6,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::function_text::{FunctionText, KeptFunction};
 use crate::formats::output::batch::BatchBuilder;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, SourcePos, TrackIdx, TrackKey};
 
@@ -66,8 +67,9 @@ impl FunctionSpan {
     }
 
     /// Adds the function as a span.
-    pub(super) fn add_span(&self, name: &[u8], track: TrackIdx, batch: &mut BatchBuilder) {
-        let span = Event::new(self.start_ns, EventKind::Complete, track, batch.name(name, None, self.pos));
+    pub(super) fn add_span(&self, text: &FunctionText<'_>, track: TrackIdx, batch: &mut BatchBuilder) {
+        let (name, detail) = (batch.name(text.name, None, self.pos), text.detail(batch));
+        let span = Event { detail, ..Event::new(self.start_ns, EventKind::Complete, track, name) };
         if let Some(dur_ns) = self.dur_ns {
             batch.push(Event { value: dur_ns.min(i64::MAX.abs_diff(self.start_ns)), ..span });
         } else {
@@ -87,14 +89,14 @@ pub(super) struct FunctionCalls {
 
 #[derive(Debug)]
 struct OpenFunction {
-    name: Box<[u8]>,
+    function: KeptFunction,
     start_ns: i64,
     pos: SourcePos,
     /// Start of the first callee and end of the last one.
     callees_ns: Option<(i64, i64)>,
     /// The only callee so far and its only callees, innermost first. Their caller may have the same times, and is
     /// emitted before them.
-    only_callees: Vec<(Box<[u8]>, FunctionSpan)>,
+    only_callees: Vec<(KeptFunction, FunctionSpan)>,
 }
 
 impl OpenFunction {
@@ -127,7 +129,7 @@ impl OpenFunction {
 
 impl FunctionCalls {
     /// Opens a function. Fails beyond the limits.
-    pub(super) fn enter(&mut self, at: &FunctionMoment, name: &[u8]) -> Result<(), Loss> {
+    pub(super) fn enter(&mut self, at: &FunctionMoment, text: FunctionText<'_>) -> Result<(), Loss> {
         self.check_limit(at, !self.open.contains_key(&at.owner))?;
         let start_ns = self.start_ns(at);
         let open = self.open.entry(at.owner).or_default();
@@ -135,7 +137,7 @@ impl FunctionCalls {
             return Err(Loss::DeepNesting);
         }
         let (callees_ns, only_callees) = (None, Vec::new());
-        open.push(OpenFunction { name: name.into(), start_ns, pos: at.pos, callees_ns, only_callees });
+        open.push(OpenFunction { function: text.into(), start_ns, pos: at.pos, callees_ns, only_callees });
         self.advance(at, start_ns);
         Ok(())
     }
@@ -144,23 +146,25 @@ impl FunctionCalls {
     pub(super) fn leave(
         &mut self,
         at: &FunctionMoment,
+        result: &[u8],
         dur_ns: Option<u64>,
-        mut emit: impl FnMut(&[u8], &FunctionSpan),
+        mut emit: impl FnMut(&FunctionText<'_>, &FunctionSpan),
     ) -> Result<(), Loss> {
         let open = self.open.get_mut(&at.owner).ok_or(Loss::UnmatchedEnd)?;
         let mut function = open.pop().ok_or(Loss::UnmatchedEnd)?;
         if open.is_empty() {
             self.open.remove(&at.owner);
         }
+        function.function.result = result.into();
         let span = function.span(at.ts_ns, dur_ns);
         let mut only_callees = std::mem::take(&mut function.only_callees);
         if let Some(caller) = self.add_callee(at, &span, &mut emit) {
-            only_callees.push((function.name, span));
+            only_callees.push((function.function, span));
             caller.only_callees = only_callees;
             return Ok(());
         }
-        emit(&function.name, &span);
-        only_callees.iter().rev().for_each(|(name, span)| emit(name, span));
+        emit(&function.function.text(), &span);
+        only_callees.iter().rev().for_each(|(callee, span)| emit(&callee.text(), span));
         Ok(())
     }
 
@@ -168,15 +172,15 @@ impl FunctionCalls {
     pub(super) fn leaf(
         &mut self,
         at: &FunctionMoment,
-        name: &[u8],
+        text: FunctionText<'_>,
         dur_ns: Option<u64>,
-        mut emit: impl FnMut(&[u8], &FunctionSpan),
+        mut emit: impl FnMut(&FunctionText<'_>, &FunctionSpan),
     ) -> Result<(), Loss> {
         self.check_limit(at, false)?;
         let span = FunctionSpan { start_ns: self.start_ns(at), dur_ns, pos: at.pos };
         match self.add_callee(at, &span, &mut emit) {
-            Some(caller) => caller.only_callees.push((name.into(), span)),
-            None => emit(name, &span),
+            Some(caller) => caller.only_callees.push((text.into(), span)),
+            None => emit(&text, &span),
         }
         Ok(())
     }
@@ -187,7 +191,7 @@ impl FunctionCalls {
         &mut self,
         at: &FunctionMoment,
         span: &FunctionSpan,
-        emit: &mut impl FnMut(&[u8], &FunctionSpan),
+        emit: &mut impl FnMut(&FunctionText<'_>, &FunctionSpan),
     ) -> Option<&mut OpenFunction> {
         self.advance(at, span.end_ns());
         let caller = self.open.get_mut(&at.owner)?.last_mut()?;
@@ -197,7 +201,7 @@ impl FunctionCalls {
             Some((first_ns, last_ns)) => Some((first_ns, last_ns.max(end_ns))),
             None => Some((span.start_ns, end_ns)),
         };
-        caller.only_callees.drain(..).rev().for_each(|(name, span)| emit(&name, &span));
+        caller.only_callees.drain(..).rev().for_each(|(callee, span)| emit(&callee.text(), &span));
         is_first.then_some(caller)
     }
 
@@ -209,9 +213,12 @@ impl FunctionCalls {
         for (owner, stack) in stacks {
             let track = batch.track_with(&key(owner));
             for function in stack {
-                let name = batch.name(&function.name, None, function.pos);
-                batch.push(Event::new(function.start_ns, EventKind::Begin, track, name));
-                function.only_callees.iter().rev().for_each(|(name, span)| span.add_span(name, track, batch));
+                let text = function.function.text();
+                let (name, detail) = (batch.name(text.name, None, function.pos), text.detail(batch));
+                batch.push(Event { detail, ..Event::new(function.start_ns, EventKind::Begin, track, name) });
+                function.only_callees.iter().rev().for_each(|(callee, span)| {
+                    span.add_span(&callee.text(), track, batch);
+                });
             }
         }
     }
@@ -273,10 +280,10 @@ mod tests {
         };
         let mut ended = 0;
         for cpu in 0..STACKS_MAX + 10 {
-            assert_eq!(calls.enter(&at(0, 1000), b"f"), Ok(()));
-            assert_eq!(calls.leave(&at(cpu, 3000), Some(2000), |_, _| ended += 1), Ok(()));
+            assert_eq!(calls.enter(&at(0, 1000), FunctionText::default()), Ok(()));
+            assert_eq!(calls.leave(&at(cpu, 3000), b"", Some(2000), |_, _| ended += 1), Ok(()));
         }
         assert_eq!((ended, calls.open.len(), calls.now_ns.len()), (STACKS_MAX + 10, 0, STACKS_MAX));
-        assert_eq!(calls.enter(&at(STACKS_MAX + 1, 5000), b"f"), Err(Loss::OverLimit));
+        assert_eq!(calls.enter(&at(STACKS_MAX + 1, 5000), FunctionText::default()), Err(Loss::OverLimit));
     }
 }

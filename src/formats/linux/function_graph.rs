@@ -1,5 +1,5 @@
 //! The `ftrace` function graph as drawn by the kernel: `TIME | CPU) TASK-PID | DURATION | f() {`, where time and task
-//! are optional.
+//! are optional. The text of the functions is parsed in `function_text`.
 //!
 //! Without times, each call on a CPU starts where the previous one ended. Durations and nesting are exact, but idle
 //! time between calls is unknown, which is reported as one loss.
@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 
 use super::function_calls::{FunctionCalls, FunctionMoment, FunctionSpan, GraphOwner};
+use super::function_text::{FunctionSide, FunctionText, KeptFunction};
 use super::thread_table::{TaskName, ThreadTable, push_kernel_name};
 use super::tracer_text::{comm_and_tid, function_dur_ns};
 use crate::formats::input::decimal::{nanos_from_micros, nanos_from_seconds};
@@ -37,12 +38,8 @@ struct GraphTask<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum GraphEvent<'a> {
-    /// A function entry: `f() {`.
-    Entry(&'a [u8]),
-    /// A function exit `}`, with its duration in nanoseconds.
-    Exit(Option<u64>),
-    /// A leaf function `f();`, with its duration in nanoseconds.
-    Leaf(&'a [u8], Option<u64>),
+    /// A function, with its duration in nanoseconds at its exit.
+    Function(FunctionSide, FunctionText<'a>, Option<u64>),
     /// A tracer comment: `/* text */`.
     Comment(&'a [u8]),
     /// `a-1 => b-2`: the CPU switches to another task.
@@ -95,17 +92,11 @@ impl<'a> GraphLine<'a> {
         if !is_duration(column) {
             return None;
         }
-        let name = || &code[..memchr::memchr(b'(', code).unwrap_or(code.len())];
-        let what = if code.starts_with(b"}") {
-            GraphEvent::Exit(function_dur_ns(column))
-        } else if let Some(text) = code.strip_prefix(b"/*") {
+        let what = if let Some(text) = code.strip_prefix(b"/*") {
             GraphEvent::Comment(text.strip_suffix(b"*/").unwrap_or(text).trim_ascii())
-        } else if code.ends_with(b"{") || memchr::memmem::find(code, b" { /*").is_some() {
-            GraphEvent::Entry(name())
-        } else if memchr::memchr(b';', code).is_some() {
-            GraphEvent::Leaf(name(), function_dur_ns(column))
         } else {
-            return None;
+            let (side, text) = FunctionText::from_column(code)?;
+            GraphEvent::Function(side, text, function_dur_ns(column))
         };
         Some(Self { ts_ns, cpu, task: owner, what })
     }
@@ -133,7 +124,8 @@ const WAITING_BYTES_MAX: usize = 16 << 20;
 /// A call or a comment on a CPU whose task is not known yet.
 #[derive(Debug)]
 struct WaitingCall {
-    name: Box<[u8]>,
+    /// A comment has a name only.
+    text: KeptFunction,
     what: WaitingEvent,
     pos: SourcePos,
 }
@@ -144,7 +136,7 @@ impl WaitingCall {
             WaitingEvent::Call(_) => 0,
             WaitingEvent::Comment { args, .. } => args.len(),
         };
-        size_of::<Self>() + self.name.len() + args
+        size_of::<Self>() + self.text.bytes() + args
     }
 }
 
@@ -187,17 +179,17 @@ impl FunctionGraph {
         let at = FunctionMoment { owner, cpu, ts_ns: drawn.ts_ns, pos };
         let waits = drawn.task.is_none() && !self.running.contains_key(&cpu) && self.waiting_bytes < WAITING_BYTES_MAX;
         let mut ended = Vec::new();
-        let emit = |name: &[u8], span: &FunctionSpan| {
+        let emit = |text: &FunctionText<'_>, span: &FunctionSpan| {
             if waits {
-                ended.push(WaitingCall { name: name.into(), what: WaitingEvent::Call(*span), pos });
+                ended.push(WaitingCall { text: (*text).into(), what: WaitingEvent::Call(*span), pos });
             } else {
-                span.add_span(name, batch.track_with(&owner.key()), batch);
+                span.add_span(text, batch.track_with(&owner.key()), batch);
             }
         };
         let added = match drawn.what {
-            GraphEvent::Entry(name) => self.calls.enter(&at, name),
-            GraphEvent::Leaf(name, dur_ns) => self.calls.leaf(&at, name, dur_ns, emit),
-            GraphEvent::Exit(dur_ns) => self.calls.leave(&at, dur_ns, emit),
+            GraphEvent::Function(FunctionSide::Entry, text, _) => self.calls.enter(&at, text),
+            GraphEvent::Function(FunctionSide::Leaf, text, dur_ns) => self.calls.leaf(&at, text, dur_ns, emit),
+            GraphEvent::Function(FunctionSide::Exit, text, dur_ns) => self.calls.leave(&at, text.result, dur_ns, emit),
             GraphEvent::Comment(text) if waits => {
                 ended.push(self.waiting_comment(&at, text));
                 Ok(())
@@ -227,10 +219,11 @@ impl FunctionGraph {
     fn add_waiting(&mut self, calls: Vec<WaitingCall>, owner: GraphOwner, batch: &mut BatchBuilder) {
         self.waiting_bytes -= calls.iter().map(WaitingCall::bytes).sum::<usize>();
         let track = batch.track_with(&owner.key());
-        for WaitingCall { name, what, pos } in calls {
+        for WaitingCall { text, what, pos } in calls {
+            let text = text.text();
             match what {
-                WaitingEvent::Call(span) => span.add_span(&name, track, batch),
-                WaitingEvent::Comment { ts_ns, args } => add_comment(&name, &args, (ts_ns, track), pos, batch),
+                WaitingEvent::Call(span) => span.add_span(&text, track, batch),
+                WaitingEvent::Comment { ts_ns, args } => add_comment(text.name, &args, (ts_ns, track), pos, batch),
             }
         }
     }
@@ -249,9 +242,9 @@ impl FunctionGraph {
     }
 
     fn waiting_comment(&mut self, at: &FunctionMoment, text: &[u8]) -> WaitingCall {
-        let name = self.write_comment(at, text).into();
+        let text = FunctionText { name: self.write_comment(at, text), ..FunctionText::default() }.into();
         let (ts_ns, args) = (self.calls.time_ns(at), self.args.finish().into());
-        WaitingCall { name, what: WaitingEvent::Comment { ts_ns, args }, pos: at.pos }
+        WaitingCall { text, what: WaitingEvent::Comment { ts_ns, args }, pos: at.pos }
     }
 
     /// Writes the arguments of a comment. Returns its name.

@@ -6,6 +6,7 @@ pub(crate) mod event_text;
 pub(crate) mod ftrace;
 mod function_calls;
 pub(crate) mod function_graph;
+mod function_text;
 pub(crate) mod kernel_pairs;
 pub(crate) mod perf_data;
 mod perf_fields;

@@ -56,6 +56,36 @@ fn without_times_functions_follow_each_other_by_their_durations_on_each_cpu() {
 }
 
 #[test]
+fn arguments_and_results_are_arguments_of_the_spans() {
+    let kernel = "# tracer: function_graph\n#\n\
+         \x20 1)               |  cgroup_attach_task(dst=0x1, leader=1) {\n\
+         \x20 1)               |    cgroup_migrate() {\n\
+         \x20 1)   0.651 us    |      cgroup_migrate_add_task(task=0x7); /* = 0xffff93fcfd346c00 */\n\
+         \x20 1) + 19.379 us   |    } /* cgroup_migrate = -22 */\n\
+         \x20 1) + 26.379 us   |  } /* cgroup_attach_task ret=-22 */\n\
+         \x20 1)               |  open(x=1) {\n";
+    let trace_cmd = "cpus=2\n\
+         sh-48 [001] 1.000001: funcgraph_entry:                   |  cgroup_attach_task(dst=0x1, leader=1) {\n\
+         sh-48 [001] 1.000002: funcgraph_entry:                   |    cgroup_migrate() {\n\
+         sh-48 [001] 1.000003: funcgraph_entry:        0.651 us   |      cgroup_migrate_add_task(task=0x7); (ret=0xffff93fcfd346c00)\n\
+         sh-48 [001] 1.000022: funcgraph_exit:       + 19.379 us  |    } (ret=-22)\n\
+         sh-48 [001] 1.000028: funcgraph_exit:       + 26.379 us  |  } (ret=-22)\n\
+         sh-48 [001] 1.000029: funcgraph_entry:                   |  open(x=1) {\n";
+    for text in [kernel, trace_cmd] {
+        let reading = read(text);
+        let found: Vec<_> = reading.events.iter().map(|event| (&*event.name, &*event.args)).collect();
+        let expected = [
+            ("cgroup_attach_task", r#"{"args":"dst=0x1, leader=1","ret":"-22"}"#),
+            ("cgroup_migrate", r#"{"ret":"-22"}"#),
+            ("cgroup_migrate_add_task", r#"{"args":"task=0x7","ret":"0xffff93fcfd346c00"}"#),
+            ("open", r#"{"args":"x=1"}"#),
+        ];
+        assert_eq!(found, expected, "{text}");
+        assert!(reading.lost().iter().all(|lost| lost.0 == Loss::NoTimes), "{:?}", reading.lost());
+    }
+}
+
+#[test]
 fn ended_functions_do_not_count_towards_the_limit() {
     let mut text = "# tracer: function_graph\n#\n".to_owned();
     let tasks = STACKS_MAX + 10;
