@@ -212,6 +212,10 @@ impl Strace {
         if matches!(record.clock, StraceClock::Utc { .. }) && !std::mem::replace(&mut self.has_utc, true) {
             batch.add_metadata(Metadata::Utc { offset_ns: 0 });
         }
+        if let Some(exited) = self.threads.replaced(record) {
+            self.drop_waiting(batch, exited);
+            self.threads.replace(exited, batch, pos);
+        }
         let main_calls = self.waiting.get(&MAIN_TID).into_iter().flatten().map(|call| &*call.name);
         let tid = self.threads.tid(record, main_calls, batch, pos);
         self.threads.name(tid, record.comm, batch, pos);

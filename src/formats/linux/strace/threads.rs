@@ -1,6 +1,8 @@
 //! Finds the thread of a line. `strace` prints process ids to a terminal only while several processes run, so the main
 //! thread has lines with and without an id. Both are on one track, whose number is 0 if the head of the file lacks the
 //! id.
+//!
+//! The system reuses the ids of threads that have exited. The second thread with an id has a number after it: `7 (2)`.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -26,12 +28,26 @@ pub(super) struct LineThreads {
     children: FxHashSet<i64>,
     /// Threads seen in lines that have not exited.
     running: FxHashSet<i64>,
+    /// Threads that have exited, and whose ids have no other thread yet.
+    exited: FxHashSet<i64>,
+    /// Number of exited threads that had an id before its current one; without ids that were never reused.
+    earlier_counts: FxHashMap<i64, u32>,
+    /// The processes of threads that were created with the id of one that has exited.
+    next_processes: FxHashMap<i64, ThreadProcess>,
     /// Last known name of each thread.
     names: FxHashMap<i64, TaskName>,
     /// Threads that have started a program, so that their ids are those of their processes.
     leaders: FxHashSet<i64>,
     /// The processes of threads, as far as they are known.
-    processes: FxHashMap<i64, i64>,
+    processes: FxHashMap<i64, Id>,
+}
+
+/// The process of a new thread.
+#[derive(Debug)]
+enum ThreadProcess {
+    /// That of the thread that created it.
+    Of(Id),
+    New,
 }
 
 impl LineThreads {
@@ -94,16 +110,59 @@ impl LineThreads {
 
     pub(super) fn exit(&mut self, tid: i64) {
         self.running.remove(&tid);
+        if self.exited.len() < THREADS_MAX {
+            self.exited.insert(tid);
+        }
+    }
+
+    /// Returns the thread that has exited if a line is the first one of another thread with its id.
+    pub(super) fn replaced(&self, record: &StraceRecord<'_>) -> Option<i64> {
+        let begins = match record.what {
+            StraceEvent::Call { .. } | StraceEvent::Begun { .. } | StraceEvent::Instant { .. } => true,
+            // A new process begins with the end of its creation.
+            StraceEvent::Resumed { name, result, .. } => is_fork(name) && result == b"0",
+            _ => false,
+        };
+        let tid = self.tid_of(record.tid?);
+        (begins && self.exited.contains(&tid)).then_some(tid)
+    }
+
+    /// Forgets a thread that has exited, whose id another thread has from now on.
+    pub(super) fn replace(&mut self, tid: i64, batch: &mut BatchBuilder, pos: SourcePos) {
+        self.exited.remove(&tid);
+        self.names.remove(&tid);
+        self.leaders.remove(&tid);
+        self.processes.remove(&tid);
+        if self.earlier_counts.len() < THREADS_MAX || self.earlier_counts.contains_key(&tid) {
+            *self.earlier_counts.entry(tid).or_default() += 1;
+        }
+        if let Some(process) = self.next_processes.remove(&tid) {
+            self.set_process(tid, process, batch, pos);
+        }
     }
 
     /// Returns the key of a thread's track, in its process if that is known.
     pub(super) fn key(&self, tid: i64) -> TrackKey {
-        let pid = self.processes.get(&tid).map_or(Id::None, |&pid| Id::Number(pid));
-        TrackKey::thread(pid, Id::Number(self.track_tid(tid)))
+        let pid = self.processes.get(&tid).cloned().unwrap_or(Id::None);
+        TrackKey::thread(pid, self.track_tid(tid))
     }
 
-    fn track_tid(&self, tid: i64) -> i64 {
-        if tid == MAIN_TID { self.main_track_tid } else { tid }
+    fn track_tid(&self, tid: i64) -> Id {
+        self.counted(tid, if tid == MAIN_TID { self.main_track_tid } else { tid })
+    }
+
+    /// Returns the process whose first thread is this one.
+    fn own_process(&self, tid: i64) -> Option<Id> {
+        let id = if tid == MAIN_TID { self.main_id } else { Some(tid) };
+        id.map(|id| self.counted(tid, id))
+    }
+
+    /// Returns the id of a thread, with a number if other threads had it before.
+    fn counted(&self, tid: i64, id: i64) -> Id {
+        match self.earlier_counts.get(&tid) {
+            None => Id::Number(id),
+            Some(earlier_count) => Id::Text(format!("{id} ({})", earlier_count + 1).into()),
+        }
     }
 
     /// Reads that a thread has started a program, which makes it the first thread of its process.
@@ -116,24 +175,37 @@ impl LineThreads {
 
     /// Reads that `maker` has created a thread, of its process or of a new one.
     pub(super) fn create(&mut self, maker: i64, created: CreatedThread, batch: &mut BatchBuilder, pos: SourcePos) {
-        let maker_id = if maker == MAIN_TID { self.main_id } else { Some(maker) };
-        if let Some(id) = maker_id.filter(|_| self.leaders.contains(&maker)) {
-            self.set_process(maker, id, batch, pos);
+        if self.leaders.contains(&maker) {
+            self.set_process(maker, ThreadProcess::New, batch, pos);
         }
         let child = self.tid_of(created.id);
-        let process = if created.is_in_process { self.processes.get(&maker).copied() } else { Some(created.id) };
-        if let Some(pid) = process {
-            self.set_process(child, pid, batch, pos);
+        let process = match self.processes.get(&maker) {
+            _ if !created.is_in_process => ThreadProcess::New,
+            Some(pid) => ThreadProcess::Of(pid.clone()),
+            None => return,
+        };
+        // The line may also be the late end of the call that created the exited thread.
+        if self.exited.contains(&child) && self.processes.contains_key(&child) {
+            if self.next_processes.len() < THREADS_MAX {
+                self.next_processes.insert(child, process);
+            }
+        } else {
+            self.set_process(child, process, batch, pos);
         }
     }
 
     /// Moves a thread and its track to a process, unless it has one.
-    fn set_process(&mut self, tid: i64, pid: i64, batch: &mut BatchBuilder, pos: SourcePos) {
+    fn set_process(&mut self, tid: i64, process: ThreadProcess, batch: &mut BatchBuilder, pos: SourcePos) {
         if self.processes.len() >= THREADS_MAX || self.processes.contains_key(&tid) {
             return;
         }
-        self.processes.insert(tid, pid);
-        batch.move_thread(Id::Number(self.track_tid(tid)), Id::None, Id::Number(pid));
+        let pid = match process {
+            ThreadProcess::Of(pid) => Some(pid),
+            ThreadProcess::New => self.own_process(tid),
+        };
+        let Some(pid) = pid else { return };
+        self.processes.insert(tid, pid.clone());
+        batch.move_thread(self.track_tid(tid), Id::None, pid);
         if let Some(name) = self.names.get(&tid).cloned() {
             self.push_process_name(tid, &name, batch, pos);
         }
@@ -141,10 +213,9 @@ impl LineThreads {
 
     /// Names a process after its first thread.
     fn push_process_name(&self, tid: i64, name: &[u8], batch: &mut BatchBuilder, pos: SourcePos) {
-        let is_first = |pid: i64| tid == self.tid_of(pid);
-        if let Some(&pid) = self.processes.get(&tid).filter(|&&pid| is_first(pid)) {
+        if let Some(pid) = self.processes.get(&tid).filter(|pid| self.own_process(tid).as_ref() == Some(pid)) {
             let name = label(name, pos, batch.losses());
-            batch.add_metadata(Metadata::ProcessName { pid: Id::Number(pid), name });
+            batch.add_metadata(Metadata::ProcessName { pid: pid.clone(), name });
         }
     }
 

@@ -158,6 +158,14 @@ impl Strace {
         }
     }
 
+    /// Adds the unfinished calls of a thread that has exited.
+    pub(super) fn drop_waiting(&mut self, batch: &mut BatchBuilder, tid: i64) {
+        for call in self.waiting.remove(&tid).unwrap_or_default() {
+            self.waiting_args_bytes -= call.args.len();
+            self.endless(batch, &call);
+        }
+    }
+
     /// Takes back the call that the last line left unfinished. With `-f -z`, its end may follow in a line without a
     /// time.
     pub(super) fn take_begun(&mut self) -> Option<CutCall> {

@@ -168,6 +168,47 @@ fn threads_and_processes_that_calls_create_are_told_apart_by_the_flags() {
 }
 
 #[test]
+fn another_thread_with_the_id_of_one_that_has_exited_is_separate() {
+    let flags = "flags=CLONE_VM|CLONE_THREAD";
+    let lines = [
+        r#"100 1.000100 execve("/bin/sh", ["sh"], 0x7ffe /* 5 vars */) = 0 <0.000300>"#,
+        &format!("100 1.001000 clone(child_stack=0x7, {flags}) = 101 <0.0002>"),
+        "101 1.001100 read(0,  <unfinished ...>",
+        "101 1.001900 +++ exited with 0 +++",
+        // A process, whose creation ends before its first line.
+        "100 1.002000 vfork() = 101 <0.0001>",
+        r#"101 1.002100 execve("/bin/ls", ["ls"], 0x7ffe /* 5 vars */) = 0 <0.000300>"#,
+        "101 1.002200 read(0, \"\", 1) = 0 <0.000010>",
+        &format!("101 1.002300 clone(child_stack=0x7, {flags}) = 102 <0.0002>"),
+        "102 1.002350 write(1, \"x\", 1) = 1 <0.000010>",
+        "101 1.002400 +++ exited with 0 +++",
+        // A process, whose creation ends after its exit.
+        "100 1.003000 vfork( <unfinished ...>",
+        "101 1.003100 close(1) = 0 <0.000010>",
+        "101 1.003200 +++ killed by SIGKILL +++",
+        "100 1.003300 <... vfork resumed>) = 101 <0.000310>",
+        "100 1.003400 wait4(101, NULL, 0, NULL) = 101 <0.000010>",
+    ];
+    let reading = read(&lines.join("\n"));
+    let of = |name: &str| {
+        let events = reading.events.iter().filter(|event| event.name == name);
+        events.map(|event| (event.track.pid.to_string(), event.track.tid.to_string())).collect::<Vec<_>>()
+    };
+    let track = |pid: &str, tid: &str| (pid.to_owned(), tid.to_owned());
+    assert_eq!(of("read"), [track("100", "101"), track("101 (2)", "101 (2)")]);
+    assert_eq!(of("write"), [track("101 (2)", "102")]);
+    assert_eq!(of("close"), [track("101 (3)", "101 (3)")]);
+    assert_eq!(of("exited with 0"), [track("100", "101"), track("101 (2)", "101 (2)")]);
+    assert_eq!(of("killed by SIGKILL"), [track("101 (3)", "101 (3)")]);
+    let names = reading.metadata.iter().filter_map(|metadata| match metadata {
+        Metadata::ProcessName { pid, name } => Some((pid.to_string(), &**name)),
+        _ => None,
+    });
+    assert_eq!(names.collect::<Vec<_>>(), [("100".to_owned(), "sh"), ("101 (2)".to_owned(), "ls")]);
+    assert_eq!(reading.lost(), [(Loss::UnmatchedBegin, 1)]);
+}
+
+#[test]
 fn threads_of_an_attached_process_have_no_process_since_any_of_them_may_be_the_first() {
     let flags = "flags=CLONE_VM|CLONE_THREAD";
     let reading =
