@@ -1,13 +1,17 @@
-//! Reads version 3 of Spall's automatic format, in which the compiler instruments each function. Each buffer has the
-//! events of one thread; times and addresses are deltas to the previous event. A function is named by its address until
-//! it is symbolized. The caller in an event is ignored, since the enclosing span already shows it.
+//! Reads versions 1 and 3 of Spall's automatic format, in which the compiler instruments each function. Each buffer has
+//! the events of one thread; times and addresses of version 3 are deltas to the previous event. A function is named by
+//! its address until it is symbolized. Version 1 does not say where the program was loaded, so its addresses stay. The
+//! caller in an event is ignored, since the enclosing span already shows it.
 
 use rustc_hash::FxHashMap;
 
 use super::args::args_detail;
 use super::buffer_header::{header_u32, next_header};
 use super::event_check::EventCheck;
-use super::wire::{AUTO_BUFFER_HEADER_BYTES, AUTO_HEADER_BYTES, AutoEvent, AutoEventKind, NoEvent, VERSION_BUFFERS};
+use super::wire::{
+    AUTO_BUFFER_HEADER_BYTES, AUTO_HEADER_BYTES, AutoEvent, AutoEventKind, NoEvent, THREAD_BUFFER_HEADER_BYTES,
+    VERSION_BUFFERS, VERSION_STREAM,
+};
 use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::lengths::saturating_len;
 use crate::formats::input::source::{Source, excerpt};
@@ -35,14 +39,15 @@ pub(super) fn open(source: Source) -> Result<Reader, ReadError> {
     };
     let field = |at: usize| header[at..at + 8].try_into().unwrap_or([0; 8]);
     let version = u64::from_le_bytes(field(8));
-    if version != VERSION_BUFFERS {
-        return malformed(8, "version 3 of the automatic kind", format!("version {version}"));
+    if !matches!(version, VERSION_STREAM | VERSION_BUFFERS) {
+        let found = format!("version {version}; record again with a current spall_native_auto.h");
+        return malformed(8, "version 1 or 3 of the automatic kind", found);
     }
     let nanos = f64::from_le_bytes(field(16));
     let Some(tick) = TickLength::from_nanos(nanos) else {
         return malformed(16, "the nanoseconds of a tick, above 0", format!("{nanos} ({})", excerpt(&field(16))));
     };
-    let base = u64::from_le_bytes(field(24));
+    let base = (version == VERSION_BUFFERS).then(|| u64::from_le_bytes(field(24)));
     let path_len = u16::from_le_bytes(header[32..34].try_into().unwrap_or([0; 2]));
     Ok(Reader::Stream(Box::new(SpallAuto { source: Some(source), tick, base, path_len })))
 }
@@ -50,8 +55,8 @@ pub(super) fn open(source: Source) -> Result<Reader, ReadError> {
 struct SpallAuto {
     source: Option<Source>,
     tick: TickLength,
-    /// Start address of the program.
-    base: u64,
+    /// Start address of the program; `None` in version 1.
+    base: Option<u64>,
     path_len: u16,
 }
 
@@ -74,7 +79,9 @@ impl StreamReader for SpallAuto {
         }
         let functions = SpallFunctionNames { base: self.base, program, ..SpallFunctionNames::default() };
         let args = ArgsWriter::default();
-        let builder = AutoEventBuilder { tick: self.tick, functions, args, tid: 0, ticks: 0, address: 0 };
+        let is_first_version = functions.base.is_none();
+        let builder =
+            AutoEventBuilder { tick: self.tick, is_first_version, functions, args, tid: 0, ticks: 0, address: 0 };
         let mut parser = AutoParser { input, builder, batch, sink, context, check: EventCheck::default() };
         parser.buffers()?;
         let AutoParser { input, mut batch, sink, .. } = parser;
@@ -95,6 +102,8 @@ struct AutoParser<'a> {
 /// Builds the events of a buffer.
 struct AutoEventBuilder {
     tick: TickLength,
+    /// Whether times and addresses are absolute.
+    is_first_version: bool,
     functions: SpallFunctionNames,
     args: ArgsWriter,
     tid: u32,
@@ -106,7 +115,8 @@ struct AutoEventBuilder {
 /// Cache of function names by address, as rows of the current name table.
 #[derive(Default)]
 struct SpallFunctionNames {
-    base: u64,
+    /// Start address of the program; `None` in version 1.
+    base: Option<u64>,
     program: Vec<u8>,
     modules: FrameModules,
     rows: FxHashMap<u64, NameIdx>,
@@ -123,7 +133,7 @@ impl SpallFunctionNames {
         if let Some(&name) = self.rows.get(&address) {
             return name;
         }
-        let offset = address.checked_sub(self.base).filter(|&offset| offset < IMAGE_BYTES_MAX);
+        let offset = self.base.and_then(|base| address.checked_sub(base)).filter(|&offset| offset < IMAGE_BYTES_MAX);
         // Other addresses are in libraries, whose load addresses are not in the trace.
         let (path, address_in_path) = offset.map_or((&b""[..], address), |offset| (&*self.program, offset));
         let frame = self.modules.frame((path, None), (ModuleKind::Image, address_in_path), batch);
@@ -136,10 +146,12 @@ impl SpallFunctionNames {
 impl AutoParser<'_> {
     /// Reads all buffers. After a damaged event, the rest of its buffer is skipped.
     fn buffers(&mut self) -> Result<(), ReadError> {
-        while let Some(header) = next_header(&mut self.input, AUTO_BUFFER_HEADER_BYTES, &mut self.batch, self.sink)? {
+        let is_first_version = self.builder.is_first_version;
+        let header_bytes = if is_first_version { THREAD_BUFFER_HEADER_BYTES } else { AUTO_BUFFER_HEADER_BYTES };
+        while let Some(header) = next_header(&mut self.input, header_bytes, &mut self.batch, self.sink)? {
             let (len, tid) = (u64::from(header_u32(header, 0)), header_u32(header, 4));
             // The header continues with the maximum depth of the thread, which the spans already show.
-            let ticks = u64::from_le_bytes(header[8..16].try_into().unwrap_or([0; 8]));
+            let ticks = header.get(8..16).and_then(|ticks| ticks.try_into().ok()).map_or(0, u64::from_le_bytes);
             (self.builder.tid, self.builder.ticks, self.builder.address) = (tid, ticks, 0);
             self.buffer(len)?;
         }
@@ -148,16 +160,17 @@ impl AutoParser<'_> {
 
     fn buffer(&mut self, len: u64) -> Result<(), ReadError> {
         let end = self.input.offset() + len;
+        let is_first_version = self.builder.is_first_version;
         while self.input.offset() < end {
             let offset = self.input.offset();
             let (left, pos) = (end - offset, SourcePos::Offset(offset));
             let usual = saturating_len(left).min(AutoEvent::USUAL_BYTES_MAX);
             let bytes = self.input.peek(usual)?;
-            let (mut event, mut is_cut) = (AutoEvent::parse(bytes), bytes.len() < usual);
+            let (mut event, mut is_cut) = (AutoEvent::parse(is_first_version, bytes), bytes.len() < usual);
             if matches!(event, Err(NoEvent::Incomplete)) && (usual as u64) < left {
                 let longest = saturating_len(left).min(AutoEvent::BYTES_MAX);
                 let bytes = self.input.peek(longest)?;
-                (event, is_cut) = (AutoEvent::parse(bytes), bytes.len() < longest);
+                (event, is_cut) = (AutoEvent::parse(is_first_version, bytes), bytes.len() < longest);
             }
             let step = match event {
                 Ok(event) => {
@@ -184,6 +197,9 @@ impl AutoEventBuilder {
     fn add_event(&mut self, what: AutoEventKind<'_>, pos: SourcePos, batch: &mut BatchBuilder) {
         let (AutoEventKind::Enter { ticks, .. } | AutoEventKind::Begin { ticks, .. } | AutoEventKind::End { ticks }) =
             what;
+        if self.is_first_version {
+            (self.ticks, self.address) = (0, 0);
+        }
         self.ticks = self.ticks.wrapping_add(ticks);
         if let AutoEventKind::Enter { address, .. } = what {
             self.address ^= address;

@@ -100,9 +100,13 @@ fn len_bits(number: u64) -> u8 {
 }
 
 fn header_of_automatic() -> Vec<u8> {
+    automatic_header(3)
+}
+
+fn automatic_header(version: u64) -> Vec<u8> {
     let (path, path_len) = (b"/home/me/prog", 13u16);
     // One tick is a nanosecond.
-    let numbers = [0xabad_f00d, 3, 1f64.to_bits(), BASE].map(u64::to_le_bytes).concat();
+    let numbers = [0xabad_f00d, version, 1f64.to_bits(), BASE].map(u64::to_le_bytes).concat();
     [&numbers[..], &path_len.to_le_bytes(), path].concat()
 }
 
@@ -213,6 +217,37 @@ proptest! {
         prop_assert_eq!(plain(&reading), expected);
         prop_assert_eq!(reading.lost(), []);
         prop_assert_eq!(read_cut(&bytes, block_bytes, 3).expect("a capture"), reading);
+    }
+
+    #[test]
+    fn functions_of_version_1_of_the_automatic_kind_have_their_addresses(
+        events in proptest::collection::vec((any::<bool>(), any::<u64>(), 0..3u32, 0..1i64 << 55), 0..40),
+        block_bytes in 1usize..80,
+    ) {
+        let mut events = events;
+        events.sort_by_key(|event| event.3);
+        let (mut bytes, mut expected) = (automatic_header(1), Vec::<Plain>::new());
+        for run in events.chunk_by(|a, b| a.2 == b.2) {
+            let mut buffer = Vec::new();
+            for &(is_enter, address, tid, ts_ns) in run {
+                let type_and_ticks = u64::from(if is_enter { 1u8 } else { 2 }) << 56 | ts_ns.cast_unsigned();
+                buffer.extend(type_and_ticks.to_le_bytes());
+                if is_enter {
+                    buffer.extend([address, 7].map(u64::to_le_bytes).concat());
+                }
+                let kind = if is_enter { EventKind::Begin } else { EventKind::End };
+                let name = if is_enter { format!("{address:#x}") } else { String::new() };
+                expected.push((kind, 0, tid, ts_ns, name));
+            }
+            bytes.extend([u32::try_from(buffer.len()).unwrap(), run[0].2].map(u32::to_le_bytes).concat());
+            bytes.extend(buffer);
+        }
+        let reading = read_bytes(&bytes).expect("a capture");
+        prop_assert_eq!((plain(&reading), reading.lost()), (expected, vec![]));
+        prop_assert_eq!(read_cut(&bytes, block_bytes, 3).expect("a capture"), reading);
+        let cut = bytes.len().saturating_sub(1).max(47);
+        let part = read_bytes(&bytes[..cut.min(bytes.len())]).expect("a capture");
+        prop_assert!(part.losses.total() <= 1);
     }
 
     #[test]
@@ -337,7 +372,7 @@ fn damage_in_the_middle_costs_what_it_hits() {
 fn unreadable_headers_are_refused_with_their_position() {
     let error = |bytes: &[u8]| read_bytes(bytes).expect_err("refused").to_string();
     let automatic = header_of_automatic();
-    assert!(error(&[&automatic[..8], &[1], &automatic[9..]].concat()).contains("automatic kind, found version 1"));
+    assert!(error(&[&automatic[..8], &[2], &automatic[9..]].concat()).contains("automatic kind, found version 2"));
     assert!(error(&[&automatic[..16], &[0; 20]].concat()).contains("byte 16: expected the nanoseconds of a tick"));
     assert!(error(&automatic[..33]).contains("byte 33: expected a header of 34 bytes"));
     assert!(error(&header(4)).contains("byte 8: expected a version up to 3, found version 4"));

@@ -33,15 +33,16 @@ pub(super) const HEADER_BYTES: usize = 32;
 /// Header of a buffer in version 3: length and two ids of 4 bytes each, and the first time in 8 bytes.
 pub(super) const BUFFER_HEADER_BYTES: usize = 20;
 
-/// Header of a buffer in version 2: length and thread, 4 bytes each.
+/// Header of a buffer in version 2, and in version 1 of the automatic format: length and thread, 4 bytes each.
 pub(super) const THREAD_BUFFER_HEADER_BYTES: usize = 8;
 
 /// Header of the automatic format. Magic, version, nanoseconds per tick and start address of the program have 8 bytes
-/// each. The length of the program's path has 2 bytes, and the path follows.
+/// each; version 1 has the address of one of its functions instead. The length of the program's path has 2 bytes, and
+/// the path follows.
 pub(super) const AUTO_HEADER_BYTES: usize = 34;
 
-/// Header of a buffer in the automatic format: length and thread of 4 bytes each, first time in 8 bytes, maximum depth
-/// in 4 bytes.
+/// Header of a buffer in version 3 of the automatic format: length and thread of 4 bytes each, first time in 8 bytes,
+/// maximum depth in 4 bytes.
 pub(super) const AUTO_BUFFER_HEADER_BYTES: usize = 20;
 
 /// Length of the longest event: a begin in version 1 with the longest name and arguments.
@@ -178,10 +179,11 @@ pub(super) struct AutoEvent<'a> {
     pub(super) len: usize,
 }
 
-/// Ticks are deltas to the previous event.
+/// Ticks are deltas to the previous event, except in version 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum AutoEventKind<'a> {
-    /// A function is entered. Its address is combined by XOR with that of the previously entered function.
+    /// A function is entered. Its address is combined by XOR with that of the previously entered function, except in
+    /// version 1.
     Enter {
         ticks: u64,
         address: u64,
@@ -218,6 +220,13 @@ mod auto_event {
     pub(super) const LONG_ARGS: u8 = 1;
 }
 
+/// The first number of an event in version 1 of the automatic format: its type in the highest byte, and its time.
+mod first_auto_event {
+    pub(super) const TYPE_SHIFT: u32 = 56;
+    pub(super) const ENTER: u64 = 1;
+    pub(super) const END: u64 = 2;
+}
+
 impl<'a> AutoEvent<'a> {
     /// Length of the longest event without texts: an enter event with three fields of 8 bytes.
     pub(super) const USUAL_BYTES_MAX: usize = 1 + 3 * 8;
@@ -226,10 +235,31 @@ impl<'a> AutoEvent<'a> {
     pub(super) const BYTES_MAX: usize = 1 + 8 + 2 * (2 + u16::MAX as usize);
 
     /// Decodes the event at the start of `bytes`.
-    pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, NoEvent> {
+    pub(super) fn parse(is_first_version: bool, bytes: &'a [u8]) -> Result<Self, NoEvent> {
         let mut front = SpallBytes(bytes);
+        let what = if is_first_version { Self::first_kind(&mut front) } else { Self::kind(&mut front) }?;
+        Ok(Self { what, len: bytes.len() - front.0.len() })
+    }
+
+    /// Decodes an event of version 1, whose time and address are absolute.
+    fn first_kind(front: &mut SpallBytes<'a>) -> Result<AutoEventKind<'a>, NoEvent> {
+        let type_and_ticks = u64::from_le_bytes(front.array()?);
+        let ticks = type_and_ticks & ((1 << first_auto_event::TYPE_SHIFT) - 1);
+        match type_and_ticks >> first_auto_event::TYPE_SHIFT {
+            first_auto_event::ENTER => {
+                let address = u64::from_le_bytes(front.array()?);
+                front.array::<8>()?; // the caller
+                Ok(AutoEventKind::Enter { ticks, address })
+            }
+            first_auto_event::END => Ok(AutoEventKind::End { ticks }),
+            _ => Err(NoEvent::UnknownType),
+        }
+    }
+
+    /// Decodes an event of version 3.
+    fn kind(front: &mut SpallBytes<'a>) -> Result<AutoEventKind<'a>, NoEvent> {
         let tag = front.byte()?;
-        let what = match tag >> auto_event::KIND_SHIFT {
+        Ok(match tag >> auto_event::KIND_SHIFT {
             auto_event::ENTER => {
                 let ticks = front.delta(tag >> auto_event::TICKS_SHIFT)?;
                 let address = front.delta(tag >> auto_event::ADDRESS_SHIFT)?;
@@ -244,8 +274,7 @@ impl<'a> AutoEvent<'a> {
                 AutoEventKind::Begin { ticks, name: front.bytes(name)?, args: front.bytes(args)? }
             }
             _ => return Err(NoEvent::UnknownType),
-        };
-        Ok(Self { what, len: bytes.len() - front.0.len() })
+        })
     }
 }
 
