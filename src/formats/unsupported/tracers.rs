@@ -105,6 +105,26 @@ pub(super) const TRACERS: &[UnsupportedFormat] = &[
         advice: "no known tool converts it; `strace -f -ttt -T -o trace.txt PROGRAM` records system calls on Linux",
     },
     UnsupportedFormat {
+        sniff: Head(|head| first_line_has(head, &["SYSCALL(args)", "= return"])),
+        found: "output of dtruss",
+        advice: "no known tool converts it; `samply record PROGRAM` records samples on macOS",
+    },
+    UnsupportedFormat {
+        sniff: Head(is_truss),
+        found: "output of truss",
+        advice: "no known tool converts it; `strace -f -ttt -T -o trace.txt PROGRAM` records system calls on Linux",
+    },
+    UnsupportedFormat {
+        sniff: Head(is_fs_usage),
+        found: "output of fs_usage",
+        advice: "no known tool converts it; `samply record PROGRAM` records samples on macOS",
+    },
+    UnsupportedFormat {
+        sniff: Head(is_syslog),
+        found: "a log of the system (journalctl, syslog)",
+        advice: "it contains messages and no spans; `systemd-analyze plot` draws the start of the system",
+    },
+    UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"hdrb")),
         found: "an event log of GHC",
         advice: "convert it with `hs-speedscope CAPTURE`, if it was recorded with `+RTS -p -l-au`",
@@ -200,6 +220,42 @@ fn is_kdump(head: &[u8]) -> bool {
     is_number(pid) && matches!(record, b"CALL" | b"RET" | b"NAMI" | b"GIO" | b"STRU")
 }
 
+/// Returns whether the first lines are calls such as `1234: 0.000123456 open("/x",O_RDONLY,00) = 3 (0x3)`.
+fn is_truss(head: &[u8]) -> bool {
+    let has = |line: &[u8], text: &[u8]| memchr::memmem::find(line, text).is_some();
+    let is_call = |line: &[u8]| {
+        let line = line.trim_ascii();
+        let is_value = has(line, b") = ") && has(line, b" (0x") && line.ends_with(b")");
+        has(line, b"(") && (is_value || has(line, b") ERR#"))
+    };
+    head_lines(head).filter(|line| is_call(line)).take(2).count() == 2
+}
+
+/// Returns whether the first line is a call such as `10:20:30.123456  open  F=3  /x  0.000012   Finder.1234`.
+fn is_fs_usage(head: &[u8]) -> bool {
+    let words = first_words(head);
+    let [time, _, .., last] = words[..] else { return false };
+    let is_time = matches!(time, [_, _, b':', _, _, b':', _, _] | [_, _, b':', _, _, b':', _, _, b'.', ..]);
+    let thread = last.rsplit(|&byte| byte == b'.').next().unwrap_or_default();
+    let durations = words.iter().rev().skip(1).take(2);
+    is_time && thread.len() < last.len() && is_number(thread) && durations.filter(|word| is_seconds(word)).count() == 1
+}
+
+/// Returns whether the first lines are messages such as `Nov 30 10:20:30 host cron[123]: text`.
+fn is_syslog(head: &[u8]) -> bool {
+    const MONTHS: &[u8] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
+    let is_message = |line: &[u8]| {
+        let mut words = line.split(|&byte| byte == b' ').filter(|word| !word.is_empty());
+        let [month, day, time, _, program] = std::array::from_fn(|_| words.next().unwrap_or_default());
+        MONTHS.chunks(3).any(|name| name == month)
+            && is_number(day)
+            && matches!(time, [_, _, b':', _, _, b':', ..])
+            && program.ends_with(b":")
+    };
+    let mut lines = head_lines(head).filter(|line| !line.trim_ascii().is_empty() && !line.starts_with(b"-- "));
+    lines.next().is_some_and(is_message) && lines.next().is_none_or(is_message)
+}
+
 /// Returns whether the first line is a unit such as `5.214s NetworkManager-wait-online.service`.
 fn is_blame(head: &[u8]) -> bool {
     let words = first_words(head);
@@ -224,6 +280,23 @@ mod tests {
         ),
         (b"1 01:40:19.601363716 0 httpd (7513) < accept fd=3(<4t>127.0.0.1) \n", ["sysdig", "strace"]),
         (b"  1234 ls       CALL  open(0x8048f34,0,0)\n  1234 ls       RET   open 3\n", ["kdump", "strace"]),
+        (
+            b"\tPID/THRD  RELATIVE  SYSCALL(args) \t\t = return\n  123/0x1:      1234 open(\"x\\0\", 0x0, 0x0)\t\t = 3 0\n",
+            ["dtruss", "samply"],
+        ),
+        (
+            b"1234: 0.000123456 open(\"/etc/x\",O_RDONLY,00) = 3 (0x3)\n1234: 0.000223456 read(3,\"x\",4) ERR#9 'Bad file'\n",
+            ["truss", "strace"],
+        ),
+        (
+            b"10:20:30.123456  open   F=3   (R_____)  /private/tmp/x   0.000012 W Finder.1234\n",
+            ["fs_usage", "samply"],
+        ),
+        (b"10:20:30    stat64    /private/tmp/x   0.000012   Finder.1234\n", ["fs_usage", "samply"]),
+        (
+            b"-- Boot 123 --\nNov 30 10:20:30 host systemd[1]: Started x.\nNov  3 10:20:31 host kernel: text\n",
+            ["journalctl", "systemd-analyze plot"],
+        ),
         (b"hdrb\0\0\0\x01hetb", ["GHC", "hs-speedscope"]),
         (b"sample.interval=20000\n\"f\" \"g\" \n", ["Rprof", "write_pprof"]),
         (b"memory profiling: GC profiling: sample.interval=20000\n", ["Rprof", "write_pprof"]),
@@ -271,6 +344,9 @@ mod tests {
             b"1 01:40:19.6 0 httpd < x\n",
             b"12 angry RETURN men\n",
             b"CPU: fast\n",
+            b"10:20:30 text about x.5\n",
+            b"Nov 30 10:20:30 host text\n",
+            b"call(1) = 5 (0x5)\nand text\n",
             b"5 a.service\n",
             b"a.service\n",
             b"",
