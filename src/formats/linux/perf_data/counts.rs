@@ -2,9 +2,11 @@
 //! group. Counters are cumulative, so the period of a sample is the increase since the previous one, as in perf. Each
 //! other counter of the group that increased becomes a sample of its own event.
 
+use crate::base::bytes::ByteCursor;
+
 use rustc_hash::FxHashMap;
 
-use super::wire::{CountFormat, PerfBytes};
+use super::wire::CountFormat;
 
 /// Limit for counters; an event has one per CPU or per thread.
 const COUNTERS_MAX: usize = 1 << 20;
@@ -24,7 +26,7 @@ impl CounterValues {
     /// sample whose counts have no ids. Returns `None` if the bytes end early.
     pub(super) fn count(&mut self, format: CountFormat, bytes: &[u8], own_id: Option<u64>) -> Option<&[Counted]> {
         self.counted.clear();
-        let mut front = PerfBytes(bytes);
+        let mut front = ByteCursor(bytes);
         let values = if format.is_group() { front.u64()? } else { 1 };
         if format.is_group() {
             front.bytes(format.time_bytes())?;

@@ -10,9 +10,10 @@ use super::maps::{FrameLocation, Maps};
 use super::modules::{FileIdentity, MappedFile};
 use super::raw_stacks::RawStacks;
 use super::rounds::PerfRecord;
-use super::wire::{Attr, PerfBytes, PerfSample, SampleId, attr_type, kind};
+use super::wire::{Attr, PerfSample, SampleId, attr_type, kind};
 use rustc_hash::FxHashMap;
 
+use crate::base::bytes::ByteCursor;
 use crate::formats::ReadContext;
 use crate::formats::linux::kernel_pairs::{
     KernelPair, KernelPairs, PairEvent, PairLabel, SOFTIRQS, label, pair_from_name,
@@ -129,7 +130,7 @@ impl PerfEventBuilder {
     }
 
     fn map(&mut self, record: PerfRecord<'_>, pos: SourcePos, batch: &mut BatchBuilder) -> Option<()> {
-        let mut front = PerfBytes(record.body);
+        let mut front = ByteCursor(record.body);
         let (pid, _tid) = (front.i32()?, front.i32()?);
         let (start, len, offset) = (front.u64()?, front.u64()?, front.u64()?);
         let (mut build_id, mut identity) = (None, None);
@@ -140,7 +141,7 @@ impl PerfEventBuilder {
             if record.misc & HAS_BUILD_ID != 0 {
                 build_id = BuildId::from_field(&bytes[4..], Some(bytes[0].into()));
             } else {
-                let mut fields = PerfBytes(bytes);
+                let mut fields = ByteCursor(bytes);
                 let (device, inode, generation) = (fields.u64()?, fields.u64()?, fields.u64()?);
                 identity = (inode != 0).then_some(FileIdentity { device, inode, generation });
             }
@@ -153,7 +154,7 @@ impl PerfEventBuilder {
     }
 
     fn name(&mut self, record: PerfRecord<'_>, pos: SourcePos, batch: &mut BatchBuilder) -> Option<()> {
-        let mut front = PerfBytes(record.body);
+        let mut front = ByteCursor(record.body);
         let (pid, tid) = (front.i32()?, front.i32()?);
         self.scheduler.learn_process(batch, tid.into(), pid.into());
         if record.misc & EXEC != 0 {
@@ -174,7 +175,7 @@ impl PerfEventBuilder {
         pos: SourcePos,
         batch: &mut BatchBuilder,
     ) -> Option<()> {
-        let mut front = PerfBytes(record.body);
+        let mut front = ByteCursor(record.body);
         let (_pid, _parent, tid) = (front.i32()?, front.i32()?, front.i32()?);
         self.scheduler.runs(batch, (record.time_ns, None), tid.into());
         self.change(header, record, SwitchChange::Exit, pos, batch);
@@ -218,7 +219,7 @@ impl PerfEventBuilder {
     }
 
     fn fork(&mut self, record: PerfRecord<'_>, pos: SourcePos, batch: &mut BatchBuilder) -> Option<()> {
-        let mut front = PerfBytes(record.body);
+        let mut front = ByteCursor(record.body);
         let (pid, parent, tid, parent_tid) = (front.i32()?, front.i32()?, front.i32()?, front.i32()?);
         if self.calls.start_thread(tid.into()) {
             let earlier = self.scheduler.process(tid.into()).unwrap_or(pid.into());
@@ -245,7 +246,7 @@ impl PerfEventBuilder {
 
     /// Handles a function that the kernel registered or unregistered.
     fn function(&mut self, body: &[u8], pos: SourcePos, batch: &mut BatchBuilder) -> Option<()> {
-        let mut front = PerfBytes(body);
+        let mut front = ByteCursor(body);
         let (start, len, kind_and_flags) = (front.u64()?, front.u32()?, front.u32()?);
         if kind_and_flags >> 16 & FUNCTION_GONE != 0 {
             self.maps.remove_function(start);

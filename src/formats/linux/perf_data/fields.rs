@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
-use super::wire::PerfBytes;
+use crate::base::bytes::ByteCursor;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::LABEL_BYTES_MAX;
 
@@ -122,7 +122,7 @@ impl Tracepoints {
 
     /// Adds the descriptions of a kernel. Returns `None` at damage; descriptions before it are added.
     pub(super) fn read(&mut self, bytes: &[u8]) -> Option<()> {
-        let mut front = PerfBytes(bytes.strip_prefix(MAGIC)?);
+        let mut front = ByteCursor(bytes.strip_prefix(MAGIC)?);
         text(&mut front)?;
         let (is_big_endian, _long_bytes, _page_bytes) = (front.u8()? != 0, front.u8()?, front.u32()?);
         if is_big_endian {
@@ -161,14 +161,14 @@ pub(super) fn cut_name(name: &str) -> &str {
 }
 
 /// Reads a zero-terminated text; `None` if the zero is missing.
-fn text<'a>(front: &mut PerfBytes<'a>) -> Option<&'a [u8]> {
+fn text<'a>(front: &mut ByteCursor<'a>) -> Option<&'a [u8]> {
     let text = front.text();
     front.bytes(text.len() + 1)?;
     Some(text)
 }
 
 /// Reads a text after its length.
-fn described<'a>(front: &mut PerfBytes<'a>) -> Option<&'a str> {
+fn described<'a>(front: &mut ByteCursor<'a>) -> Option<&'a str> {
     let len = usize::try_from(front.u64()?).ok()?;
     // Descriptions are ASCII.
     Some(std::str::from_utf8(front.bytes(len)?).unwrap_or_default())
@@ -225,12 +225,12 @@ impl TracepointField {
     fn text<'a>(&self, raw: &'a [u8]) -> Option<&'a [u8]> {
         let bytes = self.bytes(raw)?;
         match self.kind {
-            FieldKind::Text => Some(PerfBytes(bytes).text()),
+            FieldKind::Text => Some(ByteCursor(bytes).text()),
             FieldKind::TextAt { is_relative } => {
                 let packed = number(bytes);
                 let (at, len) = (packed as usize & 0xffff, packed as usize >> 16 & 0xffff);
                 let at = if is_relative { at + self.offset + self.bytes } else { at };
-                Some(PerfBytes(raw.get(at..at + len)?).text())
+                Some(ByteCursor(raw.get(at..at + len)?).text())
             }
             _ => None,
         }

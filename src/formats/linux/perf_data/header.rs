@@ -5,7 +5,8 @@ use std::path::Path;
 use rustc_hash::FxHashMap;
 
 use super::fields::{Tracepoints, cut_name};
-use super::wire::{Attr, MAGIC, PerfBytes, attr_type};
+use super::wire::{Attr, MAGIC, attr_type};
+use crate::base::bytes::ByteCursor;
 use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::source::{Source, excerpt};
 use crate::formats::{ReadContext, ReadError};
@@ -84,7 +85,7 @@ impl PerfHeader {
             Err(ReadError::Malformed { path: path.clone(), offset, expected: expected.to_owned(), found })
         };
         let head = input.peek(FILE_HEADER_BYTES)?.to_vec();
-        let number = |at: usize| head.get(at..).and_then(|bytes| PerfBytes(bytes).u64());
+        let number = |at: usize| head.get(at..).and_then(|bytes| ByteCursor(bytes).u64());
         match number(8) {
             Some(PIPE_HEADER_BYTES) => {
                 input.skip(PIPE_HEADER_BYTES)?;
@@ -119,7 +120,7 @@ impl PerfHeader {
                     "attributes that overlap the records".to_owned(),
                 );
             };
-            let mut section = PerfBytes(section);
+            let mut section = ByteCursor(section);
             let ids = section.u64().zip(section.u64()).and_then(|(at, len)| slice(at, len)).unwrap_or_default();
             ids_bytes += ids.len();
             // Attributes with the same ids would take the product of their number and that of the ids.
@@ -156,7 +157,7 @@ impl PerfHeader {
             // Event names before the damage are used.
             let _ = self.describe(&bytes);
         }
-        if read(DIR_FORMAT)?.and_then(|bytes| PerfBytes(&bytes).u64()) == Some(DIR_VERSION) {
+        if read(DIR_FORMAT)?.and_then(|bytes| ByteCursor(&bytes).u64()) == Some(DIR_VERSION) {
             let [kind, advice] = THREADED;
             return Err(ReadError::Unsupported { path: path.to_owned(), kind, advice });
         }
@@ -211,7 +212,7 @@ impl PerfHeader {
 
     /// Parses a moment on both clocks. A damaged one is ignored.
     pub(super) fn take_clocks(&mut self, bytes: &[u8]) {
-        let mut front = PerfBytes(bytes);
+        let mut front = ByteCursor(bytes);
         let (_version, _clock) = (front.u32(), front.u32());
         let moment = front.u64().zip(front.u64());
         self.utc_offset_ns = moment.and_then(|(utc_ns, own_ns)| i64::try_from(utc_ns.checked_sub(own_ns)?).ok());
@@ -219,12 +220,12 @@ impl PerfHeader {
 
     /// Parses the event names, each with its attribute and ids.
     pub(super) fn describe(&mut self, bytes: &[u8]) -> Option<()> {
-        let mut front = PerfBytes(bytes);
+        let mut front = ByteCursor(bytes);
         let (count, attr_bytes) = (front.u32()?, front.u32()? as usize);
         for _ in 0..count {
             front.bytes(attr_bytes)?;
             let (ids, len) = (front.u32()? as usize, front.u32()? as usize);
-            let name = PerfBytes(front.bytes(len)?).text();
+            let name = ByteCursor(front.bytes(len)?).text();
             // Each attribute has its own copy.
             let name = cut_name(&String::from_utf8_lossy(name)).to_owned();
             let ids = front.bytes(ids.checked_mul(8)?)?;
@@ -267,7 +268,7 @@ impl PerfHeader {
 
 /// Returns the text of a feature section. It follows its length, which includes zero padding.
 fn text_of_section(bytes: &[u8]) -> &[u8] {
-    bytes.get(4..).map_or(&[][..], |bytes| PerfBytes(bytes).text())
+    bytes.get(4..).map_or(&[][..], |bytes| ByteCursor(bytes).text())
 }
 
 /// Returns whether the file has the section of a feature.
@@ -289,7 +290,7 @@ fn section(path: &Path, at: u64, head: &[u8], bit: u64, context: &ReadContext) -
     if !input.skip(at.saturating_add(before * 16))? {
         return Ok(None);
     }
-    let mut section = PerfBytes(input.peek(16)?);
+    let mut section = ByteCursor(input.peek(16)?);
     let Some((offset, len)) = section.u64().zip(section.u64()) else { return Ok(None) };
     let Some(distance) = offset.checked_sub(input.offset()) else { return Ok(None) };
     if len > HEADER_BYTES_MAX || !input.skip(distance)? {
@@ -305,7 +306,7 @@ pub(super) fn begins(head: &[u8]) -> bool {
 
 /// Returns whether a recording was written to a pipe. The header of one in a file is completed at its end.
 pub(crate) fn is_pipe_mode(head: &[u8]) -> bool {
-    let header_bytes = head.strip_prefix(MAGIC).and_then(|rest| PerfBytes(rest).u64());
+    let header_bytes = head.strip_prefix(MAGIC).and_then(|rest| ByteCursor(rest).u64());
     header_bytes == Some(PIPE_HEADER_BYTES)
 }
 

@@ -1,7 +1,8 @@
 //! Counts the samples that the kernel or perf lost. The kernel reports them where they are missing. Since version 6.1,
 //! perf repeats the sum of each event at the end, in records without a time.
 
-use super::wire::{PerfBytes, kind};
+use super::wire::kind;
+use crate::base::bytes::ByteCursor;
 use crate::formats::output::batch::BatchBuilder;
 use crate::model::{Loss, SourcePos};
 
@@ -26,7 +27,7 @@ impl LostRecords {
         pos: SourcePos,
         batch: &mut BatchBuilder,
     ) -> Option<()> {
-        let mut front = PerfBytes(body);
+        let mut front = ByteCursor(body);
         let count = match kind {
             kind::LOST => {
                 front.u64()?;

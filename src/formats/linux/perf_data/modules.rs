@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::wire::PerfBytes;
+use crate::base::bytes::ByteCursor;
 use crate::formats::output::modules::{is_anonymous, is_memory, path_text};
 use crate::model::modules::{KernelAnchor, MODULES_MAX, ModuleBuilds};
 use crate::model::{BuildId, Module, ModuleKind};
@@ -156,7 +156,7 @@ impl MapModules {
 
     /// Reads entries of the build-id list, up to the first damaged one.
     pub(super) fn list(&mut self, bytes: &[u8]) -> Option<()> {
-        let mut front = PerfBytes(bytes);
+        let mut front = ByteCursor(bytes);
         while !front.0.is_empty() {
             let (_kind, misc_and_len) = (front.u32()?, front.u32()?);
             let body = front.bytes(((misc_and_len >> 16) as usize).checked_sub(8)?)?;
@@ -167,7 +167,7 @@ impl MapModules {
 
     /// Reads one entry without its header.
     pub(super) fn list_one(&mut self, misc: u16, body: &[u8]) -> Option<()> {
-        let mut front = PerfBytes(body);
+        let mut front = ByteCursor(body);
         let _pid = front.i32()?;
         let (id, after) = (front.bytes(BUILD_ID_BYTES)?, front.bytes(4)?);
         let len = (misc & HAS_SIZE != 0).then_some(usize::from(after[0]));

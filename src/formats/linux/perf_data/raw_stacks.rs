@@ -2,8 +2,9 @@
 //! to the files. Supports x86-64 only; stacks of other machines keep only their innermost frame.
 
 use super::maps::{FrameLocation, Maps};
-use super::wire::{PerfBytes, ProgramState};
+use super::wire::ProgramState;
 use crate::base::budget_shares::BudgetShare;
+use crate::base::bytes::ByteCursor;
 use crate::formats::ReadContext;
 use crate::model::Module;
 use crate::model::unwind::{MappedCode, REGISTERS, StackBytes, StackEnd, Unwinder, UnwoundModule};
@@ -91,7 +92,7 @@ impl RawStacks {
 /// Returns registers by DWARF number; `None` for registers of another machine.
 fn registers(state: &ProgramState<'_>) -> Option<[Option<u64>; REGISTERS]> {
     let mut registers = [None; REGISTERS];
-    let mut front = PerfBytes(state.registers);
+    let mut front = ByteCursor(state.registers);
     for bit in (0..64).filter(|bit| state.mask >> bit & 1 != 0) {
         let value = front.u64()?;
         if let Some(number) = *NUMBERS.get(bit)? {

@@ -5,7 +5,8 @@ use std::io::Write as _;
 use super::events::PerfEventBuilder;
 use super::header::{ARCH, CLOCK_DATA, EVENT_DESC, HEADER_BYTES_MAX, OS_RELEASE, PerfHeader, begins, is_big_endian};
 use super::rounds::{PerfRecord, Rounds};
-use super::wire::{Attr, MAGIC, PerfBytes, RECORD_HEADER_BYTES, kind};
+use super::wire::{Attr, MAGIC, RECORD_HEADER_BYTES, kind};
+use crate::base::bytes::ByteCursor;
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::source::Source;
@@ -203,7 +204,7 @@ impl PerfParser<'_> {
             kind::FINISHED_ROUND => self.release(false)?,
             kind::COMPRESSED => self.unpack(body, offset)?,
             kind::COMPRESSED2 => {
-                let mut front = PerfBytes(body);
+                let mut front = ByteCursor(body);
                 let len = front.u64().and_then(|len| front.bytes(usize::try_from(len).ok()?));
                 match len {
                     Some(bytes) => self.unpack(bytes, offset)?,
@@ -212,14 +213,14 @@ impl PerfParser<'_> {
             }
             kind::ATTR => {
                 // The attribute has its length in its second field; the ids follow it.
-                let len = body.get(4..).and_then(|bytes| PerfBytes(bytes).u32()).unwrap_or(0) as usize;
+                let len = body.get(4..).and_then(|bytes| ByteCursor(bytes).u32()).unwrap_or(0) as usize;
                 match body.split_at_checked(len) {
                     Some((attr, ids)) => self.header.add(attr, ids),
                     None => self.batch.lose(Loss::BadRecord, pos),
                 }
             }
             kind::FEATURE => {
-                let mut front = PerfBytes(body);
+                let mut front = ByteCursor(body);
                 match front.u64() {
                     Some(OS_RELEASE) => self.header.take_release(front.0),
                     Some(ARCH) => self.header.take_machine(front.0),
@@ -236,10 +237,10 @@ impl PerfParser<'_> {
                 }
             }
             // These two record kinds are followed by payload that is not a record.
-            kind::TRACING_DATA => return Ok(u64::from(PerfBytes(body).u32().unwrap_or(0)).next_multiple_of(8)),
+            kind::TRACING_DATA => return Ok(u64::from(ByteCursor(body).u32().unwrap_or(0)).next_multiple_of(8)),
             kind::AUXTRACE => {
                 self.batch.lose_value(Loss::IgnoredPacket, LossValue::text(b"AUX area trace"), pos);
-                return Ok(PerfBytes(body).u64().unwrap_or(0));
+                return Ok(ByteCursor(body).u64().unwrap_or(0));
             }
             // Other records of perf itself describe the recording.
             kind if kind::OF_PERF.contains(&kind) => {}
@@ -343,7 +344,7 @@ fn skip_damage(mut bytes: &[u8]) -> &[u8] {
 
 /// Returns kind, flags and length of the record at the start of `bytes`; `None` if it is not a record.
 fn record_header(bytes: &[u8]) -> Option<(u32, u16, usize)> {
-    let mut front = PerfBytes(bytes);
+    let mut front = ByteCursor(bytes);
     let (kind, rest) = (front.u32()?, front.u32()?);
     let (misc, len) = (rest as u16, (rest >> 16) as usize);
     let is_known = kind::OF_KERNEL.contains(&kind) || kind::OF_PERF.contains(&kind);

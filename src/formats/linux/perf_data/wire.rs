@@ -1,5 +1,6 @@
 //! Binary layout of attributes, records and samples, little endian.
 
+use crate::base::bytes::ByteCursor;
 use crate::model::sample_measure::{COUNT, NANOSECONDS};
 
 /// Magic of files and pipes, byte-swapped on big-endian machines.
@@ -91,45 +92,6 @@ const CONTEXT_USER: u64 = 0_u64.wrapping_sub(512);
 /// Lowest marker value in a call chain; a marker gives the mode of the addresses after it.
 const CONTEXT_MIN: u64 = 0_u64.wrapping_sub(4095);
 
-/// A byte cursor that reads from the front.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct PerfBytes<'a>(pub(super) &'a [u8]);
-
-impl<'a> PerfBytes<'a> {
-    pub(super) fn u64(&mut self) -> Option<u64> {
-        let (bytes, rest) = self.0.split_first_chunk::<8>()?;
-        self.0 = rest;
-        Some(u64::from_le_bytes(*bytes))
-    }
-
-    pub(super) fn u32(&mut self) -> Option<u32> {
-        let (bytes, rest) = self.0.split_first_chunk::<4>()?;
-        self.0 = rest;
-        Some(u32::from_le_bytes(*bytes))
-    }
-
-    pub(super) fn u8(&mut self) -> Option<u8> {
-        let (byte, rest) = self.0.split_first()?;
-        self.0 = rest;
-        Some(*byte)
-    }
-
-    pub(super) fn i32(&mut self) -> Option<i32> {
-        self.u32().map(u32::cast_signed)
-    }
-
-    pub(super) fn bytes(&mut self, len: usize) -> Option<&'a [u8]> {
-        let (bytes, rest) = self.0.split_at_checked(len)?;
-        self.0 = rest;
-        Some(bytes)
-    }
-
-    /// Returns the text up to the next zero byte, or to the end.
-    pub(super) fn text(&self) -> &'a [u8] {
-        &self.0[..memchr::memchr(0, self.0).unwrap_or(self.0.len())]
-    }
-}
-
 /// The recorded settings of one event (`perf_event_attr`).
 #[derive(Debug, Clone, Default)]
 pub(super) struct Attr {
@@ -156,12 +118,12 @@ const SCHED_SWITCH: &str = "sched:sched_switch";
 
 impl Attr {
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
-        let mut front = PerfBytes(bytes);
+        let mut front = ByteCursor(bytes);
         let (kind, _size, config, period) = (front.u32()?, front.u32()?, front.u64()?, front.u64()?);
         let (sample_type, read_format, flags) = (front.u64()?, front.u64()?, front.u64()?);
         let name = usual_name(kind, config);
         // Attributes of older kernels end earlier.
-        let late = |at: usize| bytes.get(at..).and_then(|bytes| PerfBytes(bytes).u64()).unwrap_or(0);
+        let late = |at: usize| bytes.get(at..).and_then(|bytes| ByteCursor(bytes).u64()).unwrap_or(0);
         let (branches, registers) = (late(72), late(80));
         let has_sample_id = flags & SAMPLE_ID_ALL != 0;
         let period = Some(period).filter(|&period| period > 0 && flags & IS_FREQUENCY == 0);
@@ -221,7 +183,7 @@ impl Attr {
         } else {
             return None;
         };
-        i64::try_from(PerfBytes(body.get(at..)?).u64()?).ok()
+        i64::try_from(ByteCursor(body.get(at..)?).u64()?).ok()
     }
 
     /// Returns the thread and the CPU at the end of any record but a sample; `None` without thread or time there.
@@ -233,7 +195,7 @@ impl Attr {
         }
         let count = |fields: u64| (self.sample_type & fields).count_ones() as usize * 8;
         let at = body.len().checked_sub(count(TID | TIME | ID | STREAM_ID | CPU | IDENTIFIER))?;
-        let mut front = PerfBytes(&body[at..]);
+        let mut front = ByteCursor(&body[at..]);
         let (pid, tid) = (front.i32()?.into(), front.i32()?.into());
         front.bytes(count(TIME | ID | STREAM_ID))?;
         let cpu = if has(CPU) { Some(front.u32()?.into()) } else { None };
@@ -252,7 +214,7 @@ impl Attr {
             _ if self.has_sample_id && has(IDENTIFIER) => body.len().checked_sub(8)?,
             _ => return None,
         };
-        PerfBytes(body.get(at..)?).u64()
+        ByteCursor(body.get(at..)?).u64()
     }
 }
 
@@ -329,7 +291,7 @@ impl<'a> PerfSample<'a> {
     pub(super) fn read(attr: &Attr, body: &'a [u8]) -> Option<Self> {
         use sample_type::{ADDRESS, CALLCHAIN, CPU, ID, IDENTIFIER, IP, PERIOD, RAW, READ, STREAM_ID, TID, TIME};
         let has = |field: u64| attr.sample_type & field != 0;
-        let mut front = PerfBytes(body);
+        let mut front = ByteCursor(body);
         let mut sample = Self { period: attr.period, ..Self::default() };
         if has(IDENTIFIER) {
             front.u64()?;
@@ -390,7 +352,7 @@ impl<'a> PerfSample<'a> {
 
 impl<'a> ProgramState<'a> {
     /// Parses the fields after the call chain; returns `None` if the record ends early.
-    fn read(attr: &Attr, mut front: PerfBytes<'a>) -> Option<Self> {
+    fn read(attr: &Attr, mut front: ByteCursor<'a>) -> Option<Self> {
         use sample_type::{BRANCH_STACK, REGISTERS};
         if attr.sample_type & BRANCH_STACK != 0 {
             let count = usize::try_from(front.u64()?).ok()?;
@@ -442,7 +404,7 @@ impl CountFormat {
     }
 
     /// Splits off the bytes of the counts.
-    fn split_off<'a>(self, front: &mut PerfBytes<'a>) -> Option<&'a [u8]> {
+    fn split_off<'a>(self, front: &mut ByteCursor<'a>) -> Option<&'a [u8]> {
         let each = 1 + (self.0 & (Self::ID | Self::LOST)).count_ones() as usize;
         let mut ahead = *front;
         let group = if self.is_group() { Some(ahead.u64()?) } else { None };

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::wire::UftraceValues;
+use crate::base::bytes::ByteCursor;
 use crate::formats::output::args::ArgsWriter;
 
 /// Length to which each value is padded.
@@ -58,7 +58,7 @@ impl ValueSpecs {
 
     /// Writes the values at the start of `bytes`, and returns their padded length. Returns `None` if they do not fit.
     pub(super) fn decode(&self, bytes: &[u8], args: &mut ArgsWriter) -> Option<usize> {
-        let mut values = UftraceValues(bytes);
+        let mut values = ByteCursor(bytes);
         for spec in &self.0 {
             spec.decode(&mut values, args)?;
             let used = bytes.len() - values.0.len();
@@ -115,9 +115,9 @@ impl ValueSpec {
         Some(Self { name: name.into(), format, bytes })
     }
 
-    fn decode(&self, values: &mut UftraceValues<'_>, args: &mut ArgsWriter) -> Option<()> {
+    fn decode(&self, values: &mut ByteCursor<'_>, args: &mut ArgsWriter) -> Option<()> {
         if self.format == UftraceValueFormat::Text {
-            let len = u16::from_le_bytes(*values.bytes(2)?.first_chunk()?);
+            let len = values.u16()?;
             let text = values.bytes(len.into())?;
             if text == NULL_TEXT {
                 args.text(&self.name, b"NULL");

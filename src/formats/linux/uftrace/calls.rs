@@ -6,7 +6,8 @@
 use super::arguments::{RECORD_ALIGNMENT, ValueSpecs};
 use super::functions::{UftraceFunction, UftraceFunctionNames};
 use super::tasks::SessionStart;
-use super::wire::{RECORD_BYTES, UftraceRecord, UftraceRecordKind, UftraceValues, event};
+use super::wire::{RECORD_BYTES, UftraceRecord, UftraceRecordKind, event};
+use crate::base::bytes::ByteCursor;
 use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
@@ -252,9 +253,8 @@ impl<'a, 'f> CallReader<'a, 'f> {
             const LEN_BYTES: usize = 2;
             let len = self.input.peek(LEN_BYTES)?.first_chunk().map_or(0, |len| u16::from_le_bytes(*len));
             let bytes = self.input.peek(LEN_BYTES + usize::from(len))?;
-            let mut values = UftraceValues(bytes);
-            let len = values.bytes(LEN_BYTES).and_then(|len| Some(u16::from_le_bytes(*len.first_chunk()?)));
-            let Some(data) = len.and_then(|len| values.bytes(len.into())) else {
+            let mut values = ByteCursor(bytes);
+            let Some(data) = values.u16().and_then(|len| values.bytes(len.into())) else {
                 let rest = bytes.len() as u64;
                 batch.lose(Loss::Truncated, pos);
                 self.input.skip(rest)?;
@@ -273,7 +273,7 @@ impl<'a, 'f> CallReader<'a, 'f> {
 
 /// Adds the numbers of an event of uftrace, which have eight bytes each, except for a single one.
 fn add_numbers(data: &[u8], fields: &[&str], args: &mut ArgsWriter) {
-    let mut values = UftraceValues(data);
+    let mut values = ByteCursor(data);
     let bytes_each = if let [_] = fields { data.len().min(NUMBER_BYTES) } else { NUMBER_BYTES };
     for field in fields {
         let Some(bytes) = values.bytes(bytes_each) else { return };

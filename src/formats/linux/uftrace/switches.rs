@@ -2,7 +2,7 @@
 //! the time at their end. New threads and their names are records too.
 
 use super::tasks::Tasks;
-use super::wire::UftraceValues;
+use crate::base::bytes::ByteCursor;
 use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::linux::scheduler::{Scheduler, SchedulerTask, Switch, TaskState};
 use crate::formats::linux::thread_table::push_kernel_name;
@@ -96,10 +96,8 @@ impl SwitchReader<'_> {
 
 /// Parses the end of a record: process, thread and time.
 fn thread_and_time(end: &[u8]) -> Option<(i64, i64)> {
-    let mut values = UftraceValues(end);
-    values.bytes(4)?;
-    let tid = u32::from_le_bytes(*values.bytes(4)?.first_chunk()?);
-    let ts_ns = u64::from_le_bytes(*values.bytes(8)?.first_chunk()?);
+    let mut values = ByteCursor(end);
+    let (_process, tid, ts_ns) = (values.u32()?, values.u32()?, values.u64()?);
     Some((tid.into(), i64::try_from(ts_ns).ok()?))
 }
 

@@ -152,15 +152,3 @@ pub(super) mod event {
         NAMES.get(position).copied()
     }
 }
-
-/// Bytes that are consumed from the front.
-pub(super) struct UftraceValues<'a>(pub(super) &'a [u8]);
-
-impl<'a> UftraceValues<'a> {
-    /// Returns the next `len` bytes; `None` if there are fewer.
-    pub(super) fn bytes(&mut self, len: usize) -> Option<&'a [u8]> {
-        let (bytes, rest) = self.0.split_at_checked(len)?;
-        self.0 = rest;
-        Some(bytes)
-    }
-}
