@@ -5,7 +5,9 @@
 use super::binder::{Binder, BinderEvent, BinderThread, BinderTransaction};
 use super::function_calls::{FunctionCalls, FunctionMoment, FunctionSpan, GraphOwner};
 use super::function_text::{FunctionSide, FunctionText};
-use super::kernel_pairs::{KernelPair, KernelPairs, PairEvent, PairLabel, SOFTIRQS, label, pair_from_name};
+use super::kernel_pairs::{
+    KernelPair, KernelPairs, PairEvent, PairLabel, SOFTIRQS, label, pair_from_name, probed_function,
+};
 use super::scheduler::{BlockedReason, Scheduler, SchedulerTask, Switch, TaskState};
 use super::syscalls::{CallThread, SystemCall, ThreadCalls, end_of_current};
 use super::thread_table::{TaskName, ThreadTable, push_kernel_name};
@@ -239,7 +241,7 @@ impl KernelText {
             let result = value(fields, b"ret").map(String::from_utf8_lossy);
             return self.pairs.end(batch, pair, &paired, result.as_deref());
         }
-        let Some(label) = label_from_fields(pair, fields) else { return false };
+        let Some(label) = label_from_fields(pair, name, fields) else { return false };
         self.args.clear();
         self.args.text("fields", fields);
         if let Some(cpu) = cpu {
@@ -274,7 +276,7 @@ impl KernelText {
 }
 
 /// Returns the name of the span that an event starts.
-fn label_from_fields(pair: &KernelPair, fields: &[u8]) -> Option<String> {
+fn label_from_fields(pair: &KernelPair, name: &[u8], fields: &[u8]) -> Option<String> {
     let what = match pair.label {
         // The last field, which may contain spaces.
         PairLabel::Irq => find_key(fields, b"name")?.1,
@@ -292,6 +294,7 @@ fn label_from_fields(pair: &KernelPair, fields: &[u8]) -> Option<String> {
             Some(at) => &fields[at + b"function ".len()..],
             None => value(fields, b"function")?,
         },
+        PairLabel::Probe => probed_function(pair, name),
         PairLabel::Fixed(_) => b"",
     };
     Some(label(pair, &String::from_utf8_lossy(what.trim_ascii())))

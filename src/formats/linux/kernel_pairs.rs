@@ -1,6 +1,6 @@
-//! Pairs of kernel events that start and end a span, in text and in `perf.data`: interrupts, work, file systems. Names
-//! and tracks are those of Perfetto. A span is added at its end. An event without its partner is an instant on its
-//! thread, since recordings often have one of the two only.
+//! Pairs of kernel events that start and end a span, in text and in `perf.data`: interrupts, work, file systems, and
+//! the entry and exit of a function that an fprobe traces. Names and tracks are those of Perfetto. A span is added at
+//! its end. An event without its partner is an instant on its thread, since recordings often have one of the two only.
 
 use rustc_hash::FxHashMap;
 
@@ -48,8 +48,20 @@ pub(crate) enum PairLabel {
     Softirq,
     /// The function of a work item.
     Function,
+    /// The function of a probe, which is the name of its events without an ending.
+    Probe,
     Fixed(&'static str),
 }
+
+/// The probes of functions, `f__entry` and `f__exit`, as the kernel names them.
+const PROBE: KernelPair = KernelPair {
+    group: b"fprobes",
+    begin: b"__entry",
+    end: b"__exit",
+    label: PairLabel::Probe,
+    category: "fprobes",
+    track: "",
+};
 
 const PAIRS: &[KernelPair] = &[
     KernelPair {
@@ -160,6 +172,9 @@ const PAIRS: &[KernelPair] = &[
 
 /// Returns the pair of an event, with or without its group, and whether the event is the start.
 pub(crate) fn pair_from_name(name: &[u8]) -> Option<(&'static KernelPair, bool)> {
+    if name.ends_with(PROBE.begin) || name.ends_with(PROBE.end) {
+        return Some((&PROBE, name.ends_with(PROBE.begin)));
+    }
     PAIRS.iter().find_map(|pair| {
         let grouped = name.strip_prefix(pair.group).and_then(|rest| rest.strip_prefix(b":"));
         match grouped.unwrap_or(name) {
@@ -170,11 +185,18 @@ pub(crate) fn pair_from_name(name: &[u8]) -> Option<(&'static KernelPair, bool)>
     })
 }
 
+/// Returns the function of a probe from the name of its event; empty for other events.
+pub(crate) fn probed_function<'a>(pair: &KernelPair, name: &'a [u8]) -> &'a [u8] {
+    let PairLabel::Probe = pair.label else { return b"" };
+    let name = &name[memchr::memrchr(b':', name).map_or(0, |colon| colon + 1)..];
+    name.strip_suffix(pair.begin).or_else(|| name.strip_suffix(pair.end)).unwrap_or(name)
+}
+
 /// Returns the name of a span from the name of its handler, softirq or function.
 pub(crate) fn label(pair: &KernelPair, what: &str) -> String {
     match pair.label {
         PairLabel::Irq => format!("IRQ ({what})"),
-        PairLabel::Softirq | PairLabel::Function => what.to_owned(),
+        PairLabel::Softirq | PairLabel::Function | PairLabel::Probe => what.to_owned(),
         PairLabel::Fixed(text) => text.to_owned(),
     }
 }
@@ -201,10 +223,13 @@ struct OpenPair {
     pos: SourcePos,
 }
 
-/// The starts that wait for their ends, by pair and track.
+/// The pair of a start, the function of a probe, and the track of the span.
+type PairKey = (&'static [u8], Box<[u8]>, TrackKey);
+
+/// The starts that wait for their ends.
 #[derive(Debug, Default)]
 pub(crate) struct KernelPairs {
-    open: FxHashMap<(&'static [u8], TrackKey), OpenPair>,
+    open: FxHashMap<PairKey, OpenPair>,
     /// Bytes of the starts.
     bytes: usize,
 }
@@ -227,7 +252,7 @@ impl KernelPairs {
             args_json: args_json.to_owned(),
             pos: event.pos,
         };
-        let key = (pair.begin, track(pair, event));
+        let key = key(pair, event);
         if let Some(previous) = self.remove(&key) {
             previous.push_instant(batch);
         }
@@ -246,7 +271,7 @@ impl KernelPairs {
         event: &PairEvent<'_>,
         result: Option<&str>,
     ) -> bool {
-        let key = (pair.begin, track(pair, event));
+        let key = key(pair, event);
         let Some(mut open) = self.remove(&key) else { return false };
         let Ok(dur_ns) = u64::try_from(event.ts_ns.saturating_sub(open.ts_ns)) else {
             open.push_instant(batch);
@@ -258,13 +283,13 @@ impl KernelPairs {
             push_quoted(&mut open.args_json, result);
             open.args_json.push('}');
         }
-        let (track, detail) = (batch.track_with(&key.1), open.detail(batch));
+        let (track, detail) = (batch.track_with(&key.2), open.detail(batch));
         let name = batch.name(open.label.as_bytes(), Some(pair.category.as_bytes()), open.pos);
         batch.push(Event { value: dur_ns, detail, ..Event::new(open.ts_ns, EventKind::Complete, track, name) });
         true
     }
 
-    fn remove(&mut self, key: &(&'static [u8], TrackKey)) -> Option<OpenPair> {
+    fn remove(&mut self, key: &PairKey) -> Option<OpenPair> {
         let open = self.open.remove(key)?;
         self.bytes -= open.bytes();
         Some(open)
@@ -295,15 +320,16 @@ impl OpenPair {
     }
 }
 
-/// Returns the track of a span: that of its CPU, or its thread.
-fn track(pair: &KernelPair, event: &PairEvent<'_>) -> TrackKey {
-    match event.cpu.filter(|_| !pair.track.is_empty()) {
+/// Returns the key of an event. The track is that of its CPU, or its thread.
+fn key(pair: &'static KernelPair, event: &PairEvent<'_>) -> PairKey {
+    let track = match event.cpu.filter(|_| !pair.track.is_empty()) {
         Some(cpu) => {
             let name = format!("{}{cpu}", pair.track).into();
             TrackKey { kind: TrackKind::Async, pid: Id::None, tid: Id::None, name, slot: TrackKey::SLOT_ALONE }
         }
         None => event.thread.clone(),
-    }
+    };
+    (pair.begin, probed_function(pair, event.name).into(), track)
 }
 
 #[cfg(test)]
@@ -379,6 +405,35 @@ mod tests {
             (2, 2, complete, "hrtimer_expire", "Irq Cpu 3".to_owned()),
         ];
         assert_eq!((found, reading.lost()), (expected.to_vec(), vec![]));
+    }
+
+    #[test]
+    fn entry_and_exit_of_a_probed_function_are_a_span_and_functions_nest() {
+        let events = [
+            (1, "vfs_read__entry: (vfs_read+0x4/0x340) count=5"),
+            (2, "rw_verify__entry: (rw_verify+0x4/0x50)"),
+            (3, "rw_verify__exit: (vfs_read+0x75/0x100 <- rw_verify)"),
+            (4, "other__exit: (vfs_read+0x75/0x100 <- other) ret=1"),
+            (5, "vfs_read__exit: (ksys_read+0x75/0x100 <- vfs_read) ret=8"),
+        ];
+        let ftrace = events.map(|(us, event)| format!("   sh-7     [003] .....   5.{us:06}: {event}\n")).concat();
+        let script = events.map(|(us, event)| format!("sh  7/7  [003]  5.{us:06}: fprobes:{event}\n")).concat();
+        for (text, prefix) in [("# tracer: nop\n".to_owned() + &ftrace, ""), (script, "fprobes:")] {
+            let reading = read(&text);
+            let other = format!("{prefix}other__exit");
+            let complete = EventKind::Complete;
+            let expected = [
+                (1, 4, complete, "vfs_read", r#"{"fields":"(vfs_read+0x4/0x340) count=5","cpu":3,"ret":"8"}"#),
+                (2, 1, complete, "rw_verify", r#"{"fields":"(rw_verify+0x4/0x50)","cpu":3}"#),
+                (4, 0, EventKind::Instant, &*other, r#"{"fields":"(vfs_read+0x75/0x100 <- other) ret=1","cpu":3}"#),
+            ];
+            let found: Vec<_> = shown(&reading)
+                .into_iter()
+                .map(|(us, dur, kind, name, _, args)| (us, dur, kind, name.to_owned(), args))
+                .collect();
+            let expected = expected.map(|(us, dur, kind, name, args)| (us, dur, kind, name.to_owned(), args));
+            assert_eq!((found, reading.lost()), (expected.to_vec(), vec![]), "{text}");
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 use crate::base::bytes::ByteCursor;
 use crate::formats::ReadContext;
 use crate::formats::linux::kernel_pairs::{
-    KernelPair, KernelPairs, PairEvent, PairLabel, SOFTIRQS, label, pair_from_name,
+    KernelPair, KernelPairs, PairEvent, PairLabel, SOFTIRQS, label, pair_from_name, probed_function,
 };
 use crate::formats::linux::scheduler::{Scheduler, SchedulerTask, Switch, TaskState};
 use crate::formats::linux::switch_records::{SwitchChange, SwitchRecord, SwitchRecords};
@@ -330,7 +330,7 @@ impl PerfEventBuilder {
                 return;
             }
             let layout = header.tracepoints.layout(attr.config);
-            if let Some(label) = span_label(pair, layout, sample.raw).filter(|_| is_begin) {
+            if let Some(label) = span_label(pair, name, layout, sample.raw).filter(|_| is_begin) {
                 write_period(&mut self.args, sample.period, sample.cpu);
                 return self.pairs.begin(batch, pair, &event, (label, self.args.finish()));
             }
@@ -484,7 +484,7 @@ fn begin_args(args: &mut ArgsWriter, attr: &Attr) {
 }
 
 /// Returns the name of the span that a tracepoint starts.
-fn span_label(pair: &KernelPair, layout: &Tracepoint, raw: &[u8]) -> Option<String> {
+fn span_label(pair: &KernelPair, name: &[u8], layout: &Tracepoint, raw: &[u8]) -> Option<String> {
     let what = match pair.label {
         PairLabel::Irq => String::from_utf8_lossy(layout.text(KnownField::Name, raw)?),
         PairLabel::Softirq => {
@@ -492,6 +492,7 @@ fn span_label(pair: &KernelPair, layout: &Tracepoint, raw: &[u8]) -> Option<Stri
             SOFTIRQS.iter().find(|(number, _)| *number == vector)?.1.into()
         }
         PairLabel::Function => format!("{:#x}", layout.number(KnownField::Function, raw)?).into(),
+        PairLabel::Probe => String::from_utf8_lossy(probed_function(pair, name)),
         PairLabel::Fixed(text) => text.into(),
     };
     Some(label(pair, &what))
