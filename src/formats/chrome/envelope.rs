@@ -1,6 +1,6 @@
 //! Parses the syntax around the event array: its brackets, or the object with `traceEvents` or `samples` as a key.
 //! Other keys are skipped in constant memory. The object may be within a reply of a protocol, such as
-//! `{"result":{..}}`, or a message of the DevTools protocol,
+//! `{"result":{..}}`, or a message of the `DevTools` protocol,
 //! `{"method":"Tracing.dataCollected","params":{"value":[..]}}`. Several documents may follow each other, as from runs
 //! that append to one file, or one message per line. Events may also be separate values, usually one per line.
 

@@ -10,6 +10,7 @@ mod events;
 mod fields;
 mod frames;
 mod leads;
+mod overlaps;
 mod phases;
 pub(crate) mod read;
 mod records;

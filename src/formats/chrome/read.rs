@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 use super::envelope::{Envelope, Follows, NotATrace, begins_bare};
 use super::events::{ChromeBatch, UnownedThread};
 use super::frames::StackFrames;
+use super::overlaps::OverlappingSpans;
 use super::records::{ArrayPosition, ParsedRecords, RECORD_BYTES_MAX, parse};
 use super::split::{ChromePiece, PIECE_BYTES, Splitter};
 use super::system::SystemTrace;
@@ -85,6 +86,7 @@ impl StreamReader for ChromeJson {
         let splitter = Splitter::new(source, self.piece_bytes, spares);
         let frames = FrameLookup { path: &path, table: &frames };
         let mut follower = Follower::new(sink, context, spare, frames);
+        follower.overlapping = OverlappingSpans::for_trace(&head);
         if begins_bare(&head) {
             (follower.envelope, follower.position) =
                 (Envelope::bare(), Some(ArrayPosition::Between { comma_due: false }));
@@ -232,6 +234,8 @@ struct Follower<'a> {
     live_ns: Option<i64>,
     /// The kernel trace, while its string continues.
     system: Option<SystemTrace>,
+    /// Spans of a trace of the `go` command.
+    overlapping: Option<OverlappingSpans>,
     /// Process of the first thread with each thread id.
     owners: FxHashMap<Id, Id>,
     /// Number of records with the members of an event, and without.
@@ -253,6 +257,7 @@ impl<'a> Follower<'a> {
             live_ns: None,
             profile_bytes_max: BudgetShare::V8Profiles.bytes(&context.budget),
             system: None,
+            overlapping: None,
             owners: FxHashMap::default(),
             spare,
             sink,
@@ -426,6 +431,9 @@ impl<'a> Follower<'a> {
         }
         let times = batch.chunk.events.iter().map(|event| event.ts_ns).chain(profiles.iter().map(|part| part.ts_ns));
         let live_ns = self.live_ns.map(|live_ns| times.fold(live_ns, i64::max));
+        if let Some(overlapping) = &mut self.overlapping {
+            overlapping.pair(&mut batch);
+        }
         self.accept(batch)?;
         for part in profiles {
             self.profiles.push(part);
@@ -473,6 +481,9 @@ impl<'a> Follower<'a> {
     fn end(mut self, cut_at: Option<u64>) -> Result<(), Stop> {
         self.advance(true)?;
         self.parse_system_text(true)?;
+        if let Some(overlapping) = self.overlapping.take() {
+            self.accept(overlapping.rest())?;
+        }
         self.apply_profiles(0)?;
         self.profiles.finish();
         let samples = self.profiles.rest();

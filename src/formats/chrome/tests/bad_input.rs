@@ -337,6 +337,6 @@ fn events_in_messages_of_a_protocol_are_read_like_an_array() {
         format!(r#"{{"params":{{"params":{{"params":{{"value":[{both}]}}}}}}}}"#),
         format!("{}{}", r#"{"params":"#.repeat(1_000_000), "}".repeat(1_000_000)),
     ] {
-        assert!(read_bytes(other.as_bytes()).is_err(), "{:.99}", other);
+        assert!(read_bytes(other.as_bytes()).is_err(), "{other:.99}");
     }
 }

@@ -285,6 +285,39 @@ fn arguments_that_are_not_an_object_and_undefined_members_are_kept() {
 }
 
 #[test]
+fn spans_of_the_go_command_end_by_their_names_wherever_they_overlap() {
+    let go = |events: &str| {
+        format!("[\n{{\"name\":\"Running build command\",\"ph\":\"B\",\"ts\":1,\"pid\":0,\"tid\":0}}{events}\n]")
+    };
+    let event =
+        |ph: &str, name: &str, ts: u32| format!(r#",{{"name":"{name}","ph":"{ph}","ts":{ts},"pid":0,"tid":0}}"#);
+    let rows =
+        [("B", "a", 2), ("B", "b", 3), ("B", "a", 4), ("E", "a", 5), ("E", "a", 6), ("B", "c", 7), ("E", "b", 8)];
+    let events = rows.map(|(ph, name, ts)| event(ph, name, ts)).concat();
+    let text = go(&(events + &event("E", "Running build command", 9) + &event("E", "other", 10)));
+    let reading = read(&text);
+    let seen: Vec<_> = reading.events.iter().map(|it| (it.ts_ns / 1000, it.kind, it.value / 1000, &*it.name)).collect();
+    let complete = EventKind::Complete;
+    let expected = [
+        (1, complete, 8, "Running build command"),
+        (2, complete, 4, "a"),
+        (3, complete, 5, "b"),
+        (4, complete, 1, "a"),
+        (7, EventKind::Begin, 0, "c"),
+        (10, EventKind::End, 0, "other"),
+    ];
+    assert_eq!((seen, reading.lost()), (expected.to_vec(), vec![]));
+    for piece_bytes in [1, 60, 100, 200, 333] {
+        let mut pieces = read_in_pieces(text.as_bytes(), piece_bytes).expect("a capture");
+        pieces.events.sort_by_key(|event| event.ts_ns);
+        assert_eq!(pieces, reading, "{piece_bytes}");
+    }
+    // Of any other tool, the end of a span ends those inside it.
+    let other = read(&text.replace("Running build command", "Running"));
+    assert!(other.events.iter().all(|event| event.kind != complete));
+}
+
+#[test]
 fn names_that_are_not_text_show_their_json_and_the_last_duplicate_key_wins() {
     let events = clean(
         r#"{"ph":"i","ts":1,"name":42},{"ph":"i","ts":2,"name":{"a":1}},{"ph":"i","ts":3,"name":null},{"name":"a","ph":"X","name":"b","ts":9,"ts":4,"ph":"i"}"#,
