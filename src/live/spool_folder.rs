@@ -26,7 +26,7 @@ const NOTE_BYTES_MAX: u64 = 1 << 20;
 /// Prefix of the names of folders.
 const PREFIX: &str = "follow-";
 
-/// A spool folder. Dropping it removes it with its content; a killed process leaves it.
+/// A spool folder. Dropping it removes it with its content; a killed process or a panic leaves it.
 #[derive(Debug)]
 pub(crate) struct SpoolFolder {
     path: Option<PathBuf>,
@@ -109,7 +109,8 @@ impl SpoolFolder {
 
 impl Drop for SpoolFolder {
     fn drop(&mut self) {
-        if let Some(path) = &self.path {
+        // A defect of the program must not cost the data.
+        if let Some(path) = self.path.as_ref().filter(|_| !std::thread::panicking()) {
             fs::remove_dir_all(path).ok(); // it stays, and can be opened
         }
     }
@@ -243,6 +244,19 @@ mod tests {
         let [left] = &LeftFolder::all(parent.path()).unwrap()[..] else { panic!("one") };
         assert_eq!((&left.path, &left.files, read.exists()), (&path, &vec![unread], false));
         assert_eq!((left.rows(), left.sources().to_string().as_str()), (None, "strace"), "the rows are of both");
+    }
+
+    #[test]
+    fn a_panic_leaves_the_recorded_data() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = SpoolFolder::new(parent.path()).unwrap();
+        fs::write(folder.path().join("received.spool"), "12345").unwrap();
+        let failed = std::panic::catch_unwind(move || {
+            let _folder = folder;
+            panic!("a defect");
+        });
+        assert!(failed.is_err());
+        assert_eq!(LeftFolder::all(parent.path()).unwrap().iter().map(|left| left.bytes).collect::<Vec<_>>(), [5]);
     }
 
     #[test]
