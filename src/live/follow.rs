@@ -1,6 +1,7 @@
 //! Follows running sources for a viewer: snapshots at a bounded rate, each with its counts, until all sources have
 //! ended or are asked to. Then returns the recorded bytes for the final sort. Independent of the window.
 
+use std::convert::Infallible;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -145,42 +146,35 @@ pub(crate) enum FollowError {
     Arrival(#[from] ArrivalError),
     #[error("{}: cannot store the received data: {source}", folder.display())]
     Folder { folder: PathBuf, source: io::Error },
-    #[error("{}: cannot write the rows: {source}", folder.display())]
-    Write { folder: PathBuf, source: io::Error },
 }
 
-/// Follows until all sources have ended. Blocks; `options.stop` ends it. Returns a [`FollowError`] if nothing can be
-/// read, or if the disk is full.
+/// Follows until all sources have ended, or until rows cannot be written. Blocks; `options.stop` ends it. Returns a
+/// [`FollowError`] if nothing can be read.
 pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer) -> Result<FollowEnd, FollowError> {
     let folder = &options.folder;
     let in_folder = |source| FollowError::Folder { folder: folder.clone(), source };
     let spool = SpoolFolder::new(folder).map_err(in_folder)?;
-    let write_error = |source| FollowError::Write { folder: folder.clone(), source };
+    let live_store = store_beside(&spool, options).map_err(in_folder)?;
+    follow_into(live_store, spool, options, say, viewer)
+}
+
+/// Follows with this store, whose file is in the folder of the spool.
+fn follow_into(
+    live_store: LiveStore,
+    spool: SpoolFolder,
+    options: &FollowOptions,
+    say: &Say,
+    viewer: &mut dyn Viewer,
+) -> Result<FollowEnd, FollowError> {
+    let folder = &options.folder;
     let files = SpoolFiles::beside(&spool.path().join("received"), options.disk_cap);
     let mut session = LiveSession::start(&options.inputs, &session_options(options, &files), say)?;
-    let mut following = Following::new(store_beside(&spool, options).map_err(in_folder)?, files);
+    let mut following = Following::new(live_store, files);
     let mut lost = Vec::new();
-    loop {
-        let (step, is_met) = following.step(&mut session, options).map_err(write_error)?;
-        if is_met && !options.stop.is_cancelled() {
-            viewer.show(FollowUpdate::Said(SourceNote::lasting(UNTIL_MET.to_owned())));
-            options.stop.cancel();
-        }
-        lost.extend(say_refused(&mut session, viewer));
-        let has_room = options.kept.is_none() || following.live_store.file_bytes() < options.disk_cap;
-        if !has_room && !options.stop.is_cancelled() {
-            let reached = ArrivalError::DiskCap { bytes_max: options.disk_cap };
-            viewer.show(FollowUpdate::Said(SourceNote::lasting(reached.to_string())));
-            options.stop.cancel();
-        }
-        let is_over = step == LiveStep::Done;
-        following.show(&session, viewer, is_over).map_err(write_error)?;
-        if is_over {
-            break;
-        }
-        if options.kept.is_none() {
-            following.write_note(&spool, &options.inputs, &session);
-        }
+    let failed = following.run(&mut session, options, &spool, (viewer, &mut lost)).err();
+    if failed.is_some() {
+        options.stop.cancel();
+        end_unshown(&mut session);
     }
     let errors = session.take_errors().iter().map(FeedError::to_string).collect();
     let sources = following.files.sources(&sources_of(&options.inputs, &session), &session.left_out());
@@ -190,9 +184,23 @@ pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer
     // For a source that ended far ahead of its snapshots, the rest is assumed to have as many rows per byte.
     let rows = (u128::from(rows) * u128::from(following.files.bytes().max(bytes)) / u128::from(bytes.max(1))) as u64;
     drop(session);
-    let unsorted = following.files.check_sort(rows, &[folder]).err();
     let has_snapshot_only = options.kept.is_some();
+    let unsorted = match failed {
+        Some(error) => Some(format!("{}: cannot write the rows: {error}", folder.display())),
+        None if has_snapshot_only => None,
+        None => following.files.check_sort(rows, &[folder]).err(),
+    };
     Ok(FollowEnd { sources, spool, errors, lost, losses, late, unsorted, has_snapshot_only })
+}
+
+/// Waits until all sources have ended after a request to stop. Their last bytes are recorded, but not shown.
+fn end_unshown(session: &mut LiveSession) {
+    loop {
+        let Ok(step) = session.step(&mut |_| Ok::<(), Infallible>(()));
+        if step == LiveStep::Done {
+            return;
+        }
+    }
 }
 
 fn session_options(options: &FollowOptions, files: &SpoolFiles) -> SessionOptions {
@@ -269,6 +277,39 @@ impl Following {
             counts_due: now,
             noted: SpoolNote::default(),
             note_due: now,
+        }
+    }
+
+    /// Adds and shows rows until all sources have ended. `lost` gets the reasons why traces are neither shown nor
+    /// recorded. Returns the I/O error of a failed write.
+    fn run(
+        &mut self,
+        session: &mut LiveSession,
+        options: &FollowOptions,
+        spool: &SpoolFolder,
+        (viewer, lost): (&mut dyn Viewer, &mut Vec<String>),
+    ) -> io::Result<()> {
+        loop {
+            let (step, is_met) = self.step(session, options)?;
+            if is_met && !options.stop.is_cancelled() {
+                viewer.show(FollowUpdate::Said(SourceNote::lasting(UNTIL_MET.to_owned())));
+                options.stop.cancel();
+            }
+            lost.extend(say_refused(session, viewer));
+            let has_room = options.kept.is_none() || self.live_store.file_bytes() < options.disk_cap;
+            if !has_room && !options.stop.is_cancelled() {
+                let reached = ArrivalError::DiskCap { bytes_max: options.disk_cap };
+                viewer.show(FollowUpdate::Said(SourceNote::lasting(reached.to_string())));
+                options.stop.cancel();
+            }
+            let is_over = step == LiveStep::Done;
+            self.show(session, viewer, is_over)?;
+            if is_over {
+                return Ok(());
+            }
+            if options.kept.is_none() {
+                self.write_note(spool, &options.inputs, session);
+            }
         }
     }
 

@@ -191,8 +191,7 @@ impl App {
         match end {
             Ok(end) => self.sort_received(at, *end, unshown),
             Err(error) => {
-                tab.follow = None;
-                tab.end_growth(&self.options);
+                self.keep_last_snapshot(at, unshown);
                 self.fail(at, "The trace cannot be followed", error, true);
             }
         }
@@ -208,25 +207,31 @@ impl App {
             let text = format!("{}. The data received before is shown.", errors.join(". "));
             tab.show_message(TabMessage::for_tab("Some sources could not be followed", text));
         }
+        if let Some(why) = unsorted {
+            // The other rows are only in the last snapshot.
+            let folder = if sources.files().is_empty() { None } else { spool.keep() };
+            let text = match folder {
+                Some(folder) => {
+                    tab.only_copy = OnlyCopy::No;
+                    format!("{why}. All received data is in {}", folder.display())
+                }
+                None => format!("{why}. Export the last snapshot to save it"),
+            };
+            tab.show_message(TabMessage::for_tab("The received data is not sorted", text));
+            self.keep_last_snapshot(at, unshown);
+            return;
+        }
         if has_snapshot_only {
             tab.notes.add("Only the last snapshot was kept: export it to save it".to_owned());
             self.keep_last_snapshot(at, unshown);
             return;
         }
         if sources.files().is_empty() {
-            tab.follow = None;
+            self.keep_last_snapshot(at, unshown);
             if errors.is_empty() {
                 let error = TaskError::Failed(format!("{}: no data was received", followed.title()));
                 self.fail(at, "No data was received", error, true);
             }
-            return;
-        }
-        if let Some(why) = unsorted {
-            let folder = spool.keep().unwrap_or_default();
-            tab.only_copy = OnlyCopy::No;
-            let text = format!("{why}. All received data is in {}", folder.display());
-            tab.show_message(TabMessage::for_tab("Not enough disk space to sort the received data", text));
-            self.keep_last_snapshot(at, unshown);
             return;
         }
         let sources = sources.with_weight_unit(followed.weight_unit());

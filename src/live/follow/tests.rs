@@ -214,3 +214,21 @@ fn a_span_that_is_open_while_its_program_is_silent_grows_until_the_trace_ends() 
     });
     assert_eq!(longest.max(), Some(shown_ns.unsigned_abs()));
 }
+
+#[test]
+fn rows_that_cannot_be_written_end_the_trace_and_leave_what_was_recorded() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!("[\n{}", span(1));
+    let program = LiveInput::Command(["sh", "-c", &format!("echo '{text}'; exec sleep 60")].map(Into::into).to_vec());
+    let options = options(folder.path(), vec![program]);
+    let spool = SpoolFolder::new(folder.path()).unwrap();
+    let (path, recorded) = (folder.path().join("rows"), spool.path().join("received.spool"));
+    std::fs::write(&path, "").unwrap();
+    // It is open for reading only.
+    let file = std::fs::File::open(&path).unwrap();
+    let store = LiveStore::new(file, Names::default(), LiveStoreLimits::within(1 << 30)).unwrap();
+    let end = follow_into(store, spool, &options, &silent(), &mut Kept::default()).unwrap();
+    assert!(end.unsorted.as_ref().is_some_and(|why| why.contains("cannot write the rows")), "{:?}", end.unsorted);
+    assert!(options.stop.is_cancelled(), "the program has ended");
+    assert_eq!((end.sources.title().as_str(), std::fs::read_to_string(recorded).unwrap()), ("sh", text + "\n"));
+}
