@@ -125,17 +125,18 @@ impl Tab {
     fn sources_to_reopen(&self) -> Option<&Sources> {
         match (&self.trace, &self.running) {
             _ if self.follow.is_some() => None,
-            (Some(trace), _) => trace.files.can_be_read_again.then_some(&trace.sources),
+            (Some(trace), _) => self.can_be_read_again().then_some(&trace.sources),
             (None, running) => running.as_ref().map(|running| &running.sources).filter(|all| can_be_read_again(all)),
         }
     }
 
-    /// Returns whether it has rows that are nowhere else.
+    /// Returns whether it has rows that are nowhere else, or recorded bytes that are read only at the end.
     fn is_only_copy(&self) -> bool {
+        let has_bytes = self.follow.as_ref().is_some_and(|follow| follow.counts.disk_bytes > 0);
         let has_rows = self.trace.as_ref().is_some_and(|trace| {
             let summary = trace.timeline.snapshot().summary();
             summary.spans + summary.instants + summary.counters + summary.samples > 0
         });
-        self.has_only_copy() && has_rows
+        self.has_only_copy() && (has_rows || has_bytes)
     }
 }

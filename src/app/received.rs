@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::live::spool_folder::SpoolFolder;
 
-/// Whether a tab has rows that are in no file of the user, because their sources cannot be opened again.
+/// Whether a tab has rows that are in no file of the user: their sources cannot be opened again, or were replaced.
 #[derive(Debug, Default)]
 pub(crate) enum OnlyCopy {
     #[default]
@@ -15,6 +15,24 @@ pub(crate) enum OnlyCopy {
     Receiving,
     /// All are sorted, and the received data is on disk until they are exported.
     Stored(#[cfg_attr(not(test), expect(dead_code, reason = "dropping it removes the data"))] ReceivedData),
+    /// They are exported, or in a folder that the user knows. The sources still lack them.
+    Saved,
+}
+
+impl OnlyCopy {
+    /// Notes that a source was replaced, so that it lacks rows.
+    pub(crate) fn note_replaced(&mut self) {
+        if matches!(self, Self::No) {
+            *self = Self::Receiving;
+        }
+    }
+
+    /// Notes that all rows were saved.
+    pub(crate) fn note_saved(&mut self) {
+        if !matches!(self, Self::No) {
+            *self = Self::Saved;
+        }
+    }
 }
 
 /// The received data of sources that cannot be opened again, which a window that is killed leaves on disk. Dropping it
@@ -43,3 +61,6 @@ impl Drop for ReceivedData {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

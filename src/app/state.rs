@@ -511,7 +511,9 @@ impl App {
     /// Imports the files of the open trace again, with other offsets. The view stays. A trace from a pipe is left as it
     /// is, because its input is gone.
     fn move_files(&mut self, sources: Sources) {
-        if let Some(file) = sources.files().iter().find(|file| is_unseekable(&file.input)) {
+        // A file that was replaced while it was followed lacks rows.
+        let lacks_rows = self.tab().files_lack_rows();
+        if let Some(file) = sources.files().iter().find(|file| lacks_rows || is_unseekable(&file.input)) {
             // The displayed files return to their offsets.
             if let Some(timeline) = self.tab_mut().timeline_mut() {
                 timeline.move_file(None);

@@ -117,9 +117,20 @@ impl Tab {
     /// Returns whether it has rows that are in no file of the user.
     pub(super) fn has_only_copy(&self) -> bool {
         match self.only_copy {
-            OnlyCopy::No => false,
+            OnlyCopy::No => self.follow.as_ref().is_some_and(|follow| follow.counts.has_replaced),
+            OnlyCopy::Saved => false,
             OnlyCopy::Receiving | OnlyCopy::Stored(_) => true,
         }
+    }
+
+    /// Returns whether its files lack some of its rows, which were received.
+    pub(super) fn files_lack_rows(&self) -> bool {
+        self.has_only_copy() || matches!(self.only_copy, OnlyCopy::Saved)
+    }
+
+    /// Returns whether all rows of its trace can be read from its files again.
+    pub(super) fn can_be_read_again(&self) -> bool {
+        !self.files_lack_rows() && self.trace.as_ref().is_some_and(|trace| trace.files.can_be_read_again)
     }
 
     /// Creates an empty tab, whose work sends its events to `wake`.
@@ -186,7 +197,7 @@ impl Tab {
         match &self.trace {
             _ if self.is_live() => ReloadState::Running,
             _ if self.is_busy() => ReloadState::Busy,
-            Some(trace) if trace.files.can_be_read_again => ReloadState::Ready,
+            Some(_) if self.can_be_read_again() => ReloadState::Ready,
             Some(_) | None => ReloadState::NoFile,
         }
     }
@@ -266,9 +277,10 @@ impl Tab {
         self.keeper.save_if_due((self.trace.as_ref()?, &self.panels.to_saved()), (folders?, writes), now_s)
     }
 
-    /// Returns whether it shows that trace, by whatever path.
+    /// Returns whether it shows that trace, by whatever path, so that the trace may be opened again in it.
     pub(super) fn is_of(&self, sources: &Sources) -> bool {
-        self.follow.is_none() && self.trace.as_ref().is_some_and(|trace| are_same_files(&trace.sources, sources))
+        let can_load = self.follow.is_none() && !self.has_only_copy();
+        can_load && self.trace.as_ref().is_some_and(|trace| are_same_files(&trace.sources, sources))
     }
 }
 

@@ -84,6 +84,8 @@ pub struct FollowCounts {
     pub(crate) received_bytes: u64,
     /// Size of the recording on disk; with `--keep`, 0 while all rows are in memory.
     pub(crate) disk_bytes: u64,
+    /// Whether a file was replaced by another trace, so that it lacks the rows of the previous one.
+    pub(crate) has_replaced: bool,
     /// Free bytes on that disk, if the system reports them.
     pub(crate) free_bytes: Option<u64>,
 }
@@ -137,6 +139,8 @@ pub struct FollowEnd {
     pub(crate) unsorted: Option<String>,
     /// Whether nothing but the last snapshot is retained.
     pub(crate) has_snapshot_only: bool,
+    /// Whether a file was replaced by another trace, so that it lacks the rows of the previous one.
+    pub(crate) has_replaced: bool,
 }
 
 /// The reason why nothing can be followed, or no more.
@@ -183,6 +187,7 @@ fn follow_into(
     losses.push(("the display".into(), following.live_store.own_losses()));
     // For a source that ended far ahead of its snapshots, the rest is assumed to have as many rows per byte.
     let rows = (u128::from(rows) * u128::from(following.files.bytes().max(bytes)) / u128::from(bytes.max(1))) as u64;
+    let has_replaced = session.has_replaced();
     drop(session);
     let has_snapshot_only = options.kept.is_some();
     let unsorted = match failed {
@@ -190,7 +195,7 @@ fn follow_into(
         None if has_snapshot_only => None,
         None => following.files.check_sort(rows, &[folder]).err(),
     };
-    Ok(FollowEnd { sources, spool, errors, lost, losses, late, unsorted, has_snapshot_only })
+    Ok(FollowEnd { sources, spool, errors, lost, losses, late, unsorted, has_snapshot_only, has_replaced })
 }
 
 /// Waits until all sources have ended after a request to stop. Their last bytes are recorded, but not shown.
@@ -417,6 +422,7 @@ impl Following {
             dropped: self.live_store.dropped(),
             received_bytes: all.bytes,
             disk_bytes: self.files.bytes() + self.live_store.file_bytes(),
+            has_replaced: session.has_replaced(),
             free_bytes: self.files.free_bytes(),
         };
         self.counts.clone()

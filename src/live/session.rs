@@ -318,6 +318,11 @@ impl LiveSession {
         self.listens
     }
 
+    /// Returns whether a file was replaced by another trace.
+    pub(crate) fn has_replaced(&self) -> bool {
+        self.continued > 0
+    }
+
     /// Returns the sources that connected and have sent no trace: the others are read without them.
     pub(crate) fn left_out(&self) -> Vec<usize> {
         let all = self.sources.iter().enumerate().filter(|(_, source)| source.is_no_trace);

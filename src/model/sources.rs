@@ -97,6 +97,12 @@ impl Sources {
         }
     }
 
+    /// Returns the same sources without their copies: the files are read themselves.
+    #[must_use]
+    pub(crate) fn without_copies(self) -> Self {
+        Self { instead: Vec::new(), ..self }
+    }
+
     /// Returns the path to read a file from. Panics for a position beyond the last file.
     #[must_use]
     pub(crate) fn path_to_read(&self, position: usize) -> &Path {

@@ -437,3 +437,26 @@ fn received_data_is_asked_about_before_the_window_closes() {
     session.click("Close anyway");
     session.until("the empty tab", |session| session.harness.state().title() == "Longspan");
 }
+
+#[cfg(unix)]
+#[test]
+fn received_data_that_is_read_at_its_end_is_asked_about_before_that() {
+    let mut session = Session::empty(vec2(1000.0, 600.0), 1.0);
+    let path = session.capture.with_file_name("pipe.json.gz");
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo").success());
+    session.harness.state_mut().follow_files(std::slice::from_ref(&path));
+    let mut pipe = fs::OpenOptions::new().write(true).open(&path).expect("opened");
+    pipe.write_all(b"\x1f\x8b\x08\0\0\0\0\0\0\x03abc").expect("written");
+    session.until("the note", |session| session.says("It is recorded"));
+    for (key, question) in [(Key::Q, "Quit Longspan?"), (Key::W, "Close the tab?")] {
+        // The received bytes are counted once a second.
+        let asks = |session: &mut Session| {
+            session.press(Modifiers::COMMAND, key);
+            session.says(question)
+        };
+        assert!((0..200).any(|_| asks(&mut session)), "{question}");
+        assert!(session.says("The received data is not saved"));
+        session.press(Modifiers::NONE, Key::Escape);
+        session.until("no question", |session| !session.says(question));
+    }
+}

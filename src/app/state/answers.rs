@@ -185,7 +185,7 @@ impl App {
         }
     }
 
-    fn show_loaded(&mut self, at: usize, loaded: LoadedTrace, sources: Sources) {
+    fn show_loaded(&mut self, at: usize, loaded: LoadedTrace, mut sources: Sources) {
         let tab = &mut self.tabs[at];
         if let Some(note) = loaded.note {
             tab.notes.add(note);
@@ -199,9 +199,12 @@ impl App {
                 tab.notes.add(format!("Unreadable data is kept in {}", spool.path().display()));
             }
             let received = ReceivedData::new(spool, unread);
-            // A followed file has all other data itself.
             if tab.has_only_copy() {
                 tab.only_copy = OnlyCopy::Stored(received);
+            } else {
+                // A followed file has all other data itself, so the copy is removed.
+                drop(received);
+                sources = sources.without_copies();
             }
         }
         let opened_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
@@ -227,7 +230,7 @@ impl App {
         }
         let kept = tab.follow.take().and_then(|mut follow| follow.spool.take()?.keep());
         if let Some(folder) = kept {
-            tab.only_copy = OnlyCopy::No;
+            tab.only_copy.note_saved();
             tab.notes.add(format!("All received data is in {}", folder.display()));
         }
         // Files with new offsets return to their previous ones.

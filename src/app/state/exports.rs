@@ -6,7 +6,6 @@ use std::path::Path;
 use super::App;
 use super::written::{IS_WRITING, check_free, is_special};
 use crate::app::event::{TaskError, TaskId};
-use crate::app::received::OnlyCopy;
 use crate::app::tab::{RunningWrite, Tab, TabMessage, TraceExport};
 use crate::app::tasks::{self, file_name};
 use crate::base::time::{counted, grouped_digits};
@@ -111,7 +110,7 @@ impl App {
             Ok(report) => {
                 // Rows that were received later are in no file yet.
                 if export.scope.is_whole() && tab.follow.is_none() && tab.shows_store_of(&export.snapshot) {
-                    tab.only_copy = OnlyCopy::No;
+                    tab.only_copy.note_saved();
                 }
                 let unsorted = if export.is_partial() { "; the rest was not sorted" } else { "" };
                 tab.notes.set(exported_text(&report, path) + unsorted);

@@ -199,7 +199,7 @@ impl App {
 
     /// Sorts the data of an ended trace, unless nothing was received or it cannot be sorted. Shows its last snapshot.
     fn sort_received(&mut self, at: usize, end: FollowEnd, unshown: Option<(Snapshot, LiveDensity)>) {
-        let FollowEnd { sources, spool, errors, unsorted, has_snapshot_only, .. } = end;
+        let FollowEnd { sources, spool, errors, unsorted, has_snapshot_only, has_replaced, .. } = end;
         let (id, load, reader) = (self.next_task(), self.options.load.clone(), self.timeline_reader());
         let tab = &mut self.tabs[at];
         let Some(followed) = tab.follow.as_ref().map(|follow| follow.sources.clone()) else { return };
@@ -207,12 +207,15 @@ impl App {
             let text = format!("{}. The data received before is shown.", errors.join(". "));
             tab.show_message(TabMessage::for_tab("Some sources could not be followed", text));
         }
+        if has_replaced {
+            tab.only_copy.note_replaced();
+        }
         if let Some(why) = unsorted {
             // The other rows are only in the last snapshot.
             let folder = if sources.files().is_empty() { None } else { spool.keep() };
             let text = match folder {
                 Some(folder) => {
-                    tab.only_copy = OnlyCopy::No;
+                    tab.only_copy.note_saved();
                     format!("{why}. All received data is in {}", folder.display())
                 }
                 None => format!("{why}. Export the last snapshot to save it"),

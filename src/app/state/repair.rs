@@ -21,7 +21,8 @@ impl App {
         let tab = &self.tabs[at];
         let Some(trace) = &tab.trace else { return };
         let store = trace.timeline.snapshot().store();
-        if tab.is_busy() || tab.follow.is_some() || trace.is_repaired || store.damaged() == 0 {
+        let is_due = !trace.is_repaired && store.damaged() > 0 && tab.can_be_read_again();
+        if tab.is_busy() || tab.follow.is_some() || !is_due {
             return;
         }
         let (sources, forgotten) = (trace.sources.clone(), Cache::forget(store.path()));
@@ -42,8 +43,8 @@ impl App {
     /// Imports a trace again whose stacks can be unwound with files that the user has just added. The view stays.
     pub(in crate::app) fn unwind_again(&mut self) {
         let Some(trace) = &self.tab().trace else { return };
-        // A part is what the user has stopped at, or cannot be read again.
-        let is_due = trace.has_other_stacks && trace.is_whole();
+        // The user has stopped at a part.
+        let is_due = trace.has_other_stacks && trace.is_whole() && self.tab().can_be_read_again();
         if self.tab().is_busy() || self.tab().follow.is_some() || !is_due {
             return;
         }
