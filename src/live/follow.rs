@@ -67,7 +67,7 @@ pub(crate) struct FollowOptions {
 pub struct FollowCounts {
     pub(crate) rows: u64,
     pub(crate) rows_per_s: f64,
-    /// Age of the oldest row of the last snapshot when it was built; `None` if nothing arrived lately.
+    /// Age of the oldest row that was in no snapshot before, when these were counted; `None` if nothing arrived lately.
     pub(crate) behind: Option<Duration>,
     /// Bytes that are spooled but not parsed: the source is faster than the live store.
     pub(crate) unread_bytes: u64,
@@ -323,10 +323,13 @@ impl Following {
         let (mut is_met, Self { live_store, came, .. }) = (false, &mut *self);
         // The name of a track comes before its rows.
         live_store.take_tables(session);
-        let step = session.step(&mut |row| {
+        let step = session.step::<io::Error>(&mut |row| {
             is_met |= options.until.as_ref().is_some_and(|until| until.takes(&row));
-            came.get_or_insert(row.came);
-            live_store.add(&row)
+            live_store.add(&row)?;
+            if live_store.has_changed() {
+                came.get_or_insert(row.came);
+            }
+            Ok(())
         })?;
         if live_store.is_full() {
             live_store.settle(session)?;
@@ -357,6 +360,7 @@ impl Following {
             self.counts_due = now + COUNTS_EVERY;
             let density = self.live_store.density().clone();
             viewer.show(FollowUpdate::Snapshot(snapshot, density, self.count(session)));
+            self.came = None;
         } else if now >= self.counts_due {
             self.counts_due = now + COUNTS_EVERY;
             let before = self.counts.clone();
@@ -413,7 +417,7 @@ impl Following {
         self.counts = FollowCounts {
             rows,
             rows_per_s,
-            behind: self.came.take().map(|came| came.elapsed()),
+            behind: self.came.map(|came| came.elapsed()),
             unread_bytes: self.files.bytes().saturating_sub(all.bytes),
             late,
             latest_source: latest.map(|(path, _)| path.clone()),

@@ -232,3 +232,19 @@ fn rows_that_cannot_be_written_end_the_trace_and_leave_what_was_recorded() {
     assert!(options.stop.is_cancelled(), "the program has ended");
     assert_eq!((end.sources.title().as_str(), std::fs::read_to_string(recorded).unwrap()), ("sh", text + "\n"));
 }
+
+#[test]
+fn rows_wait_longer_while_no_snapshot_shows_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = LiveInput::Command(["echo", &format!("[{}", span(1))].map(Into::into).to_vec());
+    let options = options(folder.path(), vec![program]);
+    let spool = SpoolFolder::new(folder.path()).unwrap();
+    let files = SpoolFiles::beside(&spool.path().join("received"), u64::MAX);
+    let mut session = LiveSession::start(&options.inputs, &session_options(&options, &files), &silent()).unwrap();
+    let mut following = Following::new(store_beside(&spool, &options).unwrap(), files);
+    while following.step(&mut session, &options).unwrap().0 != LiveStep::Done {}
+    let [first, second] = [(); 2].map(|()| following.count(&session).behind.expect("a row waits"));
+    assert!(second >= first);
+    following.show(&session, &mut Kept::default(), true).unwrap();
+    assert_eq!(following.count(&session).behind, None);
+}
