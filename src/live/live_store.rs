@@ -105,6 +105,8 @@ pub(crate) struct LiveStore {
     kept_part: Option<Retention>,
     /// Time and bytes of the last trim.
     trimmed: (i64, u64),
+    /// The ends of the last rows. The middle one is the current time, so that a single wrong time drops nothing.
+    last_ends_ns: [i64; 3],
     /// Rows that the ring has dropped.
     dropped: u64,
     blob: Vec<u8>,
@@ -137,6 +139,7 @@ impl LiveStore {
             untracked: 0,
             kept_part: None,
             trimmed: (i64::MIN, 0),
+            last_ends_ns: [i64::MIN; 3],
             dropped: 0,
             blob: Vec::new(),
             has_changed: false,
@@ -226,6 +229,8 @@ impl LiveStore {
         let end_ns = start_ns.saturating_add_unsigned(row.dur_ns(self.summary.end_ns));
         self.summary.start_ns = self.summary.start_ns.min(start_ns);
         self.summary.end_ns = self.summary.end_ns.max(end_ns);
+        let [_, before_ns, last_ns] = self.last_ends_ns;
+        self.last_ends_ns = [before_ns, last_ns, if is_unended { start_ns } else { end_ns }];
         let Self { store, tracks, summary, .. } = self;
         let state = &mut tracks[track.index()];
         Ok(match &row.value {
@@ -343,7 +348,7 @@ impl LiveStore {
         for (track, chart) in self.charts.values_mut() {
             chart.place(&mut self.store, *track, &self.stacks)?;
         }
-        self.trim(now_ns)?;
+        self.trim()?;
         if self.shared_names.len() != self.names.len() {
             self.shared_names = Arc::new(self.names.clone());
         }
@@ -371,11 +376,13 @@ impl LiveStore {
 
     /// Drops the oldest rows, if the store is limited and enough has arrived since the last trim. All rows in memory
     /// are in the store by now, so their details are known.
-    fn trim(&mut self, now_ns: i64) -> io::Result<()> {
-        let (at_ns, at_bytes) = self.trimmed;
+    fn trim(&mut self) -> io::Result<()> {
+        let (mut ends_ns, (at_ns, at_bytes)) = (self.last_ends_ns, self.trimmed);
+        ends_ns.sort_unstable();
+        let now_ns = ends_ns[1];
         let file_bytes = self.store.file_bytes();
         match self.kept_part {
-            Some(Retention::Time(ns)) if now_ns.saturating_sub_unsigned(ns / TRIM_STEPS) >= at_ns => {
+            Some(Retention::Time(ns)) if now_ns.abs_diff(at_ns) >= ns / TRIM_STEPS => {
                 self.trimmed = (now_ns, file_bytes);
                 self.drop_before(now_ns.saturating_sub_unsigned(ns))
             }

@@ -466,3 +466,23 @@ fn rows_after_a_step_of_the_clock_to_before_the_window_are_all_shown() {
     let summary = snapshot.summary();
     assert_eq!([summary.spans, summary.instants, summary.flows, summary.counters], [3000; 4]);
 }
+
+#[test]
+fn one_wrong_time_neither_drops_the_rows_before_it_nor_keeps_all_later_ones() {
+    const SECOND_NS: i64 = 1_000_000_000;
+    let (mut live_store, session) = idle_store();
+    live_store.keep_part(Retention::Time(5_000_000_000)).unwrap();
+    for number in 0..4000_i64 {
+        let ts_ns = number * SECOND_NS / 200;
+        add_row(&mut live_store, 1, ts_ns, RowValue::Span { dur_ns: Some(1000) });
+        if number == 1000 {
+            add_row(&mut live_store, 2, 9_000_000 * SECOND_NS, RowValue::Instant);
+        }
+        if number % 50 == 0 {
+            let spans = live_store.snapshot(&session, 0).unwrap().summary().spans;
+            let expected = (number.cast_unsigned() + 1).min(1000);
+            assert!((expected..=expected + 1000).contains(&spans), "{spans} at {number}");
+        }
+    }
+    assert!(live_store.dropped() > 2000);
+}
