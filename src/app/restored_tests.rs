@@ -8,6 +8,7 @@ use crate::export::ExportFormat;
 use crate::model::{Module, Sources, TrackIdx};
 use crate::query::Snapshot;
 use crate::scene::arrange::Arrangement;
+use crate::scene::counter_overlay::CounterOverlay;
 use crate::scene::rows::GroupKind;
 use crate::store::cache::CacheKey;
 use crate::store::{LaneKind, Row, Store, StoreWriter};
@@ -348,4 +349,24 @@ fn a_reload_keeps_the_selected_span_if_it_is_still_there() {
     assert_eq!(again(&mut session).as_deref(), Some("omega"));
     std::fs::write(&path, super::tests::TWO_SPANS.replace("omega", "other")).unwrap();
     assert_eq!(again(&mut session), None);
+}
+
+#[test]
+fn a_saved_row_of_counters_that_are_not_in_the_trace_is_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let folders = Folders { config: folder.path().join("config"), state: folder.path().join("state") };
+    let counter = |name: &str| format!(r#"{{"ph":"C","pid":1,"tid":1,"name":"{name}","ts":1,"args":{{"value":3}}}}"#);
+    let counters = ["a", "b", "c"].map(counter).join(",");
+    let trace = file(folder.path(), "counters.json", &format!("[{counters}]"));
+    let overlays: Vec<CounterOverlay> =
+        [r#"{"lead":99,"others":[0,1],"is_stacked":false}"#, r#"{"lead":2,"others":[98],"is_stacked":false}"#]
+            .map(|text| serde_json::from_str(text).unwrap())
+            .to_vec();
+    let saved =
+        SavedTimeline { arrangement: Arrangement { overlays, ..Arrangement::default() }, ..SavedTimeline::default() };
+    folders.save_timeline(&key_of(&Sources::from(&trace)), &saved).unwrap();
+    let mut session = Session::opened(&folders, &trace);
+    session.frame(Vec::new());
+    let overlays = &session.app.timeline_mut().expect("a timeline").arrangement().overlays;
+    assert_eq!(overlays.iter().map(|overlay| overlay.counters().count()).collect::<Vec<_>>(), [2]);
 }

@@ -221,6 +221,12 @@ impl Arrangement {
         self.overlays = self.overlays_without(counters);
     }
 
+    /// Drops counters from shared rows that a trace with this number of tracks does not have.
+    pub(crate) fn drop_missing_counters(&mut self, track_count: usize) {
+        let retained = |overlay: &CounterOverlay| overlay.retained(|counter| counter.index() < track_count);
+        self.overlays = self.overlays.iter().filter_map(retained).collect();
+    }
+
     fn overlays_without(&self, counters: &[TrackIdx]) -> Vec<CounterOverlay> {
         self.overlays.iter().filter_map(|overlay| overlay.without(counters)).collect()
     }

@@ -50,7 +50,13 @@ impl CounterOverlay {
     /// Returns the overlay without some counters; `None` if fewer than two are left.
     #[must_use]
     pub(crate) fn without(&self, tracks: &[TrackIdx]) -> Option<Self> {
-        let left: Vec<_> = self.counters().filter(|counter| !tracks.contains(counter)).collect();
+        self.retained(|counter| !tracks.contains(&counter))
+    }
+
+    /// Returns the overlay with the counters for which `is_kept` returns true; `None` if fewer than two are left.
+    #[must_use]
+    pub(crate) fn retained(&self, is_kept: impl Fn(TrackIdx) -> bool) -> Option<Self> {
+        let left: Vec<_> = self.counters().filter(|&counter| is_kept(counter)).collect();
         Self::new(&left, self.is_stacked)
     }
 

@@ -182,8 +182,9 @@ impl Timeline {
             if let Some(by) = saved.color_by {
                 self.set_colors(Colors { by, ..self.colors() });
             }
-            self.tracks.restore(saved.arrangement, is_unmoved.then_some(saved.scrolled_part));
-            let track_count = self.snapshot.tracks().tracks.len();
+            let (track_count, mut arrangement) = (self.snapshot.tracks().tracks.len(), saved.arrangement);
+            arrangement.drop_missing_counters(track_count);
+            self.tracks.restore(arrangement, is_unmoved.then_some(saved.scrolled_part));
             let (groups, folded) = CustomGroups::from_saved(saved.custom_groups, track_count);
             self.tracks.set_groups(groups, folded);
         }
