@@ -5,23 +5,27 @@ use std::{fs, io};
 
 use serde_json::{Map, Value};
 
-use super::preferences::{Folders, Preferences};
+use super::preferences::{Folders, Preferences, read};
 use super::recent::RecentTraces;
 
 impl Folders {
     /// Writes the preferences that differ between `before` and `now`. The others stay as another window may have saved
-    /// them. Returns the I/O error of the write.
-    pub(super) fn save_changed_preferences(&self, before: &Preferences, now: &Preferences) -> io::Result<()> {
+    /// them. Returns a sentence if the saved file was damaged and set aside. Fails if it cannot be read or written.
+    pub(super) fn save_changed_preferences(
+        &self,
+        before: &Preferences,
+        now: &Preferences,
+    ) -> io::Result<Option<String>> {
         fs::create_dir_all(&self.config)?;
         // Two windows must not merge at once. A file system may not support locks.
         let lock = fs::File::create(self.config.join("preferences.lock"))?;
         lock.lock().ok();
-        // A file that cannot be read is replaced.
-        let saved = fs::read(self.preferences_path()).ok().and_then(|text| serde_json::from_slice(&text).ok());
+        let (saved, note) = read(&self.preferences_path())?;
         match saved {
             Some(saved) => self.save_preferences(&merged(saved, before, now)?),
             None => self.save_preferences(now),
-        }
+        }?;
+        Ok(note)
     }
 }
 
@@ -88,6 +92,28 @@ mod tests {
         let back = Preferences { shade: None, ..both.clone() };
         assert_eq!(merged(both.clone(), &both, &back).unwrap(), back);
     }
+
+    #[test]
+    fn a_file_that_was_damaged_or_cannot_be_read_is_not_overwritten() {
+        let root = tempfile::tempdir().unwrap();
+        let folders = Folders { config: root.path().join("config"), state: root.path().join("state") };
+        let (before, path) = (Preferences::default(), folders.preferences_path());
+        let now = Preferences { csv_safe: true, ..before.clone() };
+        folders.save_preferences(&before).unwrap();
+        fs::write(&path, "{ edited by hand").unwrap();
+        let note = folders.save_changed_preferences(&before, &now).unwrap().expect("a note");
+        assert!(note.contains("renamed to") && folders.preferences() == (now.clone(), None), "{note}");
+        assert_eq!(fs::read(path.with_extension("json.broken")).unwrap(), b"{ edited by hand");
+        // A link to itself cannot be read.
+        #[cfg(unix)]
+        {
+            fs::remove_file(&path).unwrap();
+            std::os::unix::fs::symlink(&path, &path).unwrap();
+            let error = folders.save_changed_preferences(&before, &now).unwrap_err();
+            assert!(error.to_string().contains("cannot be read") && path.is_symlink(), "{error}");
+        }
+    }
+
     #[test]
     fn windows_that_save_at_once_all_save_their_changes() {
         let root = tempfile::tempdir().unwrap();
@@ -98,7 +124,7 @@ mod tests {
                 let before = Preferences::default();
                 let now = Preferences { tables: [(table.clone(), TableLayout::default())].into(), ..before.clone() };
                 let folders = &folders;
-                scope.spawn(move || folders.save_changed_preferences(&before, &now).unwrap());
+                scope.spawn(move || drop(folders.save_changed_preferences(&before, &now).unwrap()));
             }
         });
         let (saved, note) = folders.preferences();

@@ -117,7 +117,7 @@ impl Folders {
     /// Reads the preferences. Returns defaults and a sentence if the file cannot be read.
     #[must_use]
     pub fn preferences(&self) -> (Preferences, Option<String>) {
-        let (saved, note) = read::<Preferences>(&self.preferences_path());
+        let (saved, note) = read_or_note::<Preferences>(&self.preferences_path());
         let mut preferences = saved.unwrap_or_default();
         // A font size of 0 percent would make the preferences unreadable, and so impossible to fix.
         preferences.text_percent = preferences.text_percent.clamp(TEXT_PERCENT_MIN, TEXT_PERCENT_MAX);
@@ -144,7 +144,7 @@ impl Folders {
     /// Reads the saved timeline of a trace, by the key of its content. Returns a sentence if the file cannot be read.
     #[must_use]
     pub(crate) fn timeline(&self, trace: &CacheKey) -> (Option<SavedTimeline>, Option<String>) {
-        read(&self.timeline_path(trace))
+        read_or_note(&self.timeline_path(trace))
     }
 
     /// Saves the timeline of a trace. Returns the I/O error of the write.
@@ -154,21 +154,24 @@ impl Folders {
     }
 
     /// Saves what differs between `before` and `now`. The rest stays as another window of the trace may have saved it.
-    /// Fails as [`Self::save_timeline`] does.
+    /// Returns a sentence if the saved file was damaged and set aside. Fails as [`Self::save_timeline`] does, or if the
+    /// saved file cannot be read.
     pub(super) fn save_changed_timeline(
         &self,
         trace: &CacheKey,
         before: &SavedTimeline,
         now: &SavedTimeline,
-    ) -> io::Result<()> {
+    ) -> io::Result<Option<String>> {
         fs::create_dir_all(&self.state)?;
         // Two windows must not merge at once. A file system may not support locks.
         let lock = fs::File::create(self.state.join("captures.lock"))?;
         lock.lock().ok();
-        match self.timeline(trace).0 {
+        let (saved, note) = read(&self.timeline_path(trace))?;
+        match saved {
             Some(saved) => self.save_timeline(trace, &SavedTimeline::merged(saved, before, now)),
             None => self.save_timeline(trace, now),
-        }
+        }?;
+        Ok(note)
     }
 
     pub(super) fn preferences_path(&self) -> PathBuf {
@@ -180,14 +183,22 @@ impl Folders {
     }
 }
 
-/// Reads a JSON file. A damaged one is renamed, so that it can be repaired, and reported in a sentence.
-fn read<T: DeserializeOwned>(path: &Path) -> (Option<T>, Option<String>) {
+/// Reads a JSON file. Returns a sentence if it is damaged, and renamed so that it can be repaired, or cannot be read.
+fn read_or_note<T: DeserializeOwned>(path: &Path) -> (Option<T>, Option<String>) {
+    read(path).unwrap_or_else(|error| (None, Some(error.to_string())))
+}
+
+/// Reads a JSON file. A damaged one is renamed, so that it can be repaired, and reported in a sentence. Returns the I/O
+/// error of a file that exists and cannot be read.
+pub(super) fn read<T: DeserializeOwned>(path: &Path) -> io::Result<(Option<T>, Option<String>)> {
     let text = match fs::read(path) {
         Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return (None, None),
-        Err(error) => return (None, Some(format!("{}: cannot be read: {error}", path.display()))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((None, None)),
+        Err(error) => {
+            return Err(io::Error::new(error.kind(), format!("{}: cannot be read: {error}", path.display())));
+        }
     };
-    match serde_json::from_slice(&text) {
+    Ok(match serde_json::from_slice(&text) {
         Ok(value) => (Some(value), None),
         Err(error) => {
             let aside = path.with_extension("json.broken");
@@ -197,7 +208,7 @@ fn read<T: DeserializeOwned>(path: &Path) -> (Option<T>, Option<String>) {
             };
             (None, Some(format!("{}: invalid ({error}); {moved}", path.display())))
         }
-    }
+    })
 }
 
 /// Writes a JSON file atomically.

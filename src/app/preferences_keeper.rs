@@ -20,9 +20,10 @@ impl PreferencesKeeper {
         Self { last: read.clone(), keeper }
     }
 
-    /// Returns why changes cannot be saved, the first time that this fails.
+    /// Returns why changes cannot be saved, the first time that this fails, or that a damaged file was set aside.
     pub(super) fn take_failure(&mut self) -> Option<String> {
-        self.keeper.take_failure().map(|error| format!("The preferences could not be saved: {error}"))
+        let failure = self.keeper.take_failure();
+        failure.map(|error| format!("The preferences could not be saved: {error}")).or_else(|| self.keeper.take_note())
     }
 
     /// Saves earlier changes. Returns the seconds until it must be called again, if there are unsaved changes.
@@ -81,6 +82,20 @@ mod tests {
         assert_eq!(save(700.0, 5.0), None);
         keeper.finish(&sized(800.0), (&folders, &writes));
         assert_eq!(saved(), Some(800.0), "at the end, at once");
+    }
+
+    #[test]
+    fn a_file_that_was_damaged_meanwhile_is_reported_once() {
+        let root = tempfile::tempdir().unwrap();
+        let folders = Folders { config: root.path().join("config"), state: root.path().join("state") };
+        let writes = BackgroundWrites::default();
+        let mut keeper = PreferencesKeeper::new(&Preferences::default());
+        folders.save_preferences(&Preferences::default()).unwrap();
+        std::fs::write(folders.preferences_path(), "{").unwrap();
+        keeper.finish(&Preferences { csv_safe: true, ..Preferences::default() }, (&folders, &writes));
+        writes.wait();
+        assert!(keeper.take_failure().is_some_and(|note| note.contains("renamed to")));
+        assert_eq!(keeper.take_failure(), None);
     }
 
     #[test]

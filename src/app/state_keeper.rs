@@ -19,6 +19,8 @@ pub(super) struct StateKeeper<T> {
     /// The error of the last write, if it has failed.
     failure: Arc<Mutex<Option<io::Error>>>,
     has_told: bool,
+    /// A sentence of the last write, not shown yet.
+    note: Arc<Mutex<Option<String>>>,
 }
 
 impl<T: Send + 'static> StateKeeper<T> {
@@ -32,6 +34,11 @@ impl<T: Send + 'static> StateKeeper<T> {
         let failure = self.failure.lock().ok()?;
         let has_told = std::mem::replace(&mut self.has_told, failure.is_some());
         failure.as_ref().filter(|_| !has_told).map(ToString::to_string)
+    }
+
+    /// Returns the sentence of a write, once.
+    pub(super) fn take_note(&mut self) -> Option<String> {
+        self.note.lock().ok()?.take()
     }
 
     /// Returns the seconds until unsaved changes must be written, at most 0 once they must; `None` without any.
@@ -55,23 +62,30 @@ impl<T: Send + 'static> StateKeeper<T> {
         }
     }
 
-    /// Writes a state in the background: `save` gets the state as last written, and this one.
+    /// Writes a state in the background: `save` gets the state as last written, and this one. It may return a sentence
+    /// for the user.
     pub(super) fn write(
         &mut self,
         state: T,
         writes: &BackgroundWrites,
-        save: impl FnOnce(&T, &T) -> io::Result<()> + Send + 'static,
+        save: impl FnOnce(&T, &T) -> io::Result<Option<String>> + Send + 'static,
     ) {
         self.changed_s = None;
-        let (written, failure) = (Arc::clone(&self.written), Arc::clone(&self.failure));
+        let (written, failure, note) = (Arc::clone(&self.written), Arc::clone(&self.failure), Arc::clone(&self.note));
         writes.start(move || {
             let Ok(mut written) = written.lock() else { return };
-            let result = save(&written, &state);
-            if result.is_ok() {
-                *written = state;
-            }
+            let error = match save(&written, &state) {
+                Ok(said) => {
+                    *written = state;
+                    if let (Some(said), Ok(mut note)) = (said, note.lock()) {
+                        *note = Some(said);
+                    }
+                    None
+                }
+                Err(error) => Some(error),
+            };
             if let Ok(mut failure) = failure.lock() {
-                *failure = result.err();
+                *failure = error;
             }
         });
     }

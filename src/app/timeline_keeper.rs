@@ -36,9 +36,11 @@ impl TimelineKeeper {
         self.is_changed = true;
     }
 
-    /// Returns why changes cannot be saved, the first time that this fails.
+    /// Returns why changes cannot be saved, the first time that this fails, or that a damaged file was set aside.
     pub(super) fn take_failure(&mut self) -> Option<String> {
-        self.keeper.take_failure().map(|error| format!("Markers and the view could not be saved: {error}"))
+        let failure = self.keeper.take_failure();
+        let failure = failure.map(|error| format!("Markers and the view could not be saved: {error}"));
+        failure.or_else(|| self.keeper.take_note())
     }
 
     /// Saves earlier changes in the background. Returns the seconds until it must be called again, if there are unsaved
