@@ -71,7 +71,7 @@ pub(crate) fn widened_filter(filter: &str, more: &str) -> String {
     let is_of_key = |word: &&str| whole_text(word).is_some_and(|(other, _)| other == key);
     let Some(index) = words.iter().position(is_of_key) else { return joined() };
     let texts = whole_text(words[index]).map_or("", |(_, texts)| alternatives(texts));
-    if texts.split('|').any(|other| other == text) {
+    if has_alternative(texts, text) {
         return filter.to_owned();
     }
     let widened = format!("{key}:/^(?:{texts}|{text})$/");
@@ -83,6 +83,17 @@ pub(crate) fn widened_filter(filter: &str, more: &str) -> String {
 fn whole_text(word: &str) -> Option<(&str, &str)> {
     let (key, value) = word.split_once(':').filter(|(key, _)| !key.starts_with('-'))?;
     Some((key, value.strip_prefix("/^")?.strip_suffix("$/")?))
+}
+
+/// Returns whether a text is one of the alternatives of an expression, which are separated by unescaped bars.
+fn has_alternative(texts: &str, text: &str) -> bool {
+    let mut is_escaped = false;
+    let is_bar = |letter: char| {
+        let was_escaped = is_escaped;
+        is_escaped = letter == '\\' && !was_escaped;
+        letter == '|' && !was_escaped
+    };
+    texts.split(is_bar).any(|other| other == text)
 }
 
 /// Returns the alternatives of an expression without the group around them.
@@ -107,6 +118,9 @@ mod tests {
         assert_eq!(add(&two, "name:/^d$/"), "dur>1ms name:/^(?:a|b\\(c\\)|d)$/");
         assert_eq!(add("name:/^a$/", "thread:/^7$/"), "name:/^a$/ thread:/^7$/");
         assert_eq!(add("-name:/^a$/ name:/^a$/", "name:/^b$/"), "-name:/^a$/ name:/^(?:a|b)$/");
+        // The bar of a name separates nothing.
+        assert_eq!(add("name:/^a\\|b$/", "name:/^b$/"), "name:/^(?:a\\|b|b)$/");
+        assert_eq!(add("name:/^(?:a\\\\|b)$/", "name:/^b$/"), "name:/^(?:a\\\\|b)$/");
         assert_eq!(add("name:/^(?:a)|(?:b)$/", "name:/^c$/"), "name:/^(?:(?:a)|(?:b)|c)$/");
         let names = Filter::parse(&add("name:/^a$/", "name:/^b$/")).expect("a filter");
         let Test::Name(test) = &names.terms[0].test else { panic!("{names:?}") };
