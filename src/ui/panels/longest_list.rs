@@ -20,11 +20,15 @@ pub(super) struct LongestList {
     /// Longest first; `None` until the answer arrives.
     hits: Option<Arc<Vec<Hit>>>,
     queried: usize,
+    /// The queried number of the last answer.
+    answered: usize,
+    /// Whether the query for more has failed or was stopped. It is repeated after the end was out of view.
+    has_failed: bool,
 }
 
 impl Default for LongestList {
     fn default() -> Self {
-        Self { hits: None, queried: LONGEST_FIRST }
+        Self { hits: None, queried: LONGEST_FIRST, answered: LONGEST_FIRST, has_failed: false }
     }
 }
 
@@ -35,7 +39,12 @@ impl LongestList {
     }
 
     pub(super) fn set_hits(&mut self, hits: Arc<Vec<Hit>>) {
-        self.hits = Some(hits);
+        (self.hits, self.answered, self.has_failed) = (Some(hits), self.queried, false);
+    }
+
+    /// Notes that the last query has failed or was stopped.
+    pub(super) fn fail(&mut self) {
+        (self.queried, self.has_failed) = (self.answered, true);
     }
 
     /// Maps the rows, because lanes have moved.
@@ -55,7 +64,8 @@ impl LongestList {
     pub(super) fn grow(&mut self, last_shown: Option<u64>) -> Option<usize> {
         let count = self.hits.as_ref()?.len();
         let is_at_end = last_shown.is_some_and(|last| last + 1 >= count as u64);
-        if !is_at_end || count < self.queried || self.queried >= LONGEST_MAX {
+        self.has_failed &= is_at_end;
+        if !is_at_end || self.has_failed || count < self.queried || self.queried >= LONGEST_MAX {
             return None;
         }
         self.queried = (self.queried * LONGEST_STEP).min(LONGEST_MAX);
@@ -84,5 +94,30 @@ impl LongestList {
     pub(super) fn command_options(&self) -> Vec<String> {
         let count = self.hits.as_ref().map_or(LONGEST_FIRST, |hits| hits.len()).max(1);
         vec!["--longest".to_owned(), count.to_string()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::NameIdx;
+    use crate::store::lane::LaneIdx;
+
+    fn hits(count: u64) -> Arc<Vec<Hit>> {
+        let hit = |row| Hit { row: RowIdx { lane: LaneIdx(0), row }, start_ns: 0, dur_ns: 0, name: NameIdx(0) };
+        Arc::new((0..count).map(hit).collect())
+    }
+
+    #[test]
+    fn a_list_whose_extension_was_stopped_is_not_said_to_be_complete_and_grows_later() {
+        let mut list = LongestList::default();
+        list.set_hits(hits(1000));
+        assert_eq!(list.grow(Some(999)), Some(4000));
+        list.fail();
+        assert_eq!(list.count_text(false), "the 1\u{2009}000 longest");
+        // The user has stopped it, and has not scrolled since.
+        assert_eq!((list.grow(Some(999)), list.grow(Some(10)), list.grow(Some(999))), (None, None, Some(4000)));
+        list.set_hits(hits(1500));
+        assert_eq!((list.count_text(false).as_str(), list.grow(Some(1499))), ("1\u{2009}500", None));
     }
 }

@@ -495,6 +495,9 @@ impl DockPanel for SearchPanel {
         if is_of_hits && !message.is_empty() {
             self.error = Some(message.to_owned());
         }
+        if kind == QuestionKind::LongestHits {
+            self.longest.fail();
+        }
         if kind == QuestionKind::Neighbour {
             self.unanswered = None;
         }

@@ -309,7 +309,11 @@ impl DockPanel for SpansPanel {
 
     fn fail(&mut self, kind: QuestionKind, message: &str) {
         match kind {
-            QuestionKind::Spans | QuestionKind::Longest => self.asked.fail(message),
+            QuestionKind::Spans => self.asked.fail(message),
+            QuestionKind::Longest => {
+                self.asked.fail(message);
+                self.longest.fail();
+            }
             QuestionKind::SpanPage => {
                 self.list.fail_page();
                 self.page_error = Some(message.to_owned()).filter(|message| !message.is_empty());
