@@ -286,8 +286,7 @@ impl LivePairs {
 
     /// Passes the open spans to `out`, sorted by start, at the end of the stream.
     pub(crate) fn finish(&mut self, out: &mut dyn FnMut(LiveRow)) {
-        let unended = std::mem::take(&mut self.open).into_iter();
-        let begins = unended.flat_map(|(_, mut open)| open.cut(0));
+        let begins = std::mem::take(&mut self.open).into_values().flat_map(OpenSpans::into_begins);
         let mut rows: Vec<LiveRow> = begins.map(WaitingBegin::without_end).collect();
         self.steps.clear();
         rows.iter().for_each(|row| self.losses.add(Loss::UnmatchedBegin, SourcePos::Time(row.ts_ns)));
@@ -303,7 +302,7 @@ impl LivePairs {
 
     /// Calls `each` for all open spans and states: track, start, name and position.
     pub(crate) fn each_open(&self, each: &mut EachOpen<'_>) {
-        let begins = self.open.values().flat_map(OpenSpans::begins);
+        let begins = self.open.values().flat_map(|open| open.inside(None));
         begins.for_each(|begin| each(&begin.track, begin.start_ns, &begin.name, begin.order));
         self.states.iter().for_each(|(track, entered)| each(track, entered.since_ns, &entered.name, entered.order));
     }
@@ -384,20 +383,18 @@ impl LivePairs {
         out: &mut dyn FnMut(LiveRow),
     ) {
         let Some(open) = self.open.get_mut(key) else { return self.lose(Loss::UnmatchedEnd, ts_ns) };
-        let innermost = open.begins().len() - 1;
-        let named = name.map_or(Some(innermost), |name| open.last_of(name, |_| true));
+        let named = name.map_or_else(|| open.last(|_| true), |name| open.last_of(name, |_| true));
         let Some(first) = named else { return self.lose(Loss::UnmatchedEnd, ts_ns) };
         // A span that begins when the named one ends is not its child, in either order of the events.
-        let is_tied = open.begins()[first + 1..].iter().all(|begin| begin.start_ns >= ts_ns);
-        let is_mismatched = first != innermost && !is_tied;
-        let mut ended = if is_tied { vec![open.remove(first)] } else { open.cut(first) };
+        let is_tied = open.inside(Some(first)).all(|begin| begin.start_ns >= ts_ns);
+        let mut ended = if is_tied { open.remove(first).into_iter().collect() } else { open.cut(first) };
         self.open_count -= ended.len();
         if open.is_empty() {
             self.open.remove(key);
         }
         // Spans of an async id need not nest.
         let number = matches!(key, OpenKey::Track(_)).then_some(number);
-        if is_mismatched {
+        if !is_tied {
             self.lose(Loss::MismatchedEnd, ts_ns);
         }
         while let Some(begin) = ended.pop() {
@@ -422,12 +419,10 @@ impl LivePairs {
         let is_own = |begin: &WaitingBegin| begin.track.pid == *pid;
         let position = |open: &OpenSpans| match name {
             Some(name) => open.last_of(name, is_own).or_else(|| open.last_of(name, |_| true)),
-            None => open.begins().iter().rposition(is_own).or_else(|| open.begins().len().checked_sub(1)),
+            None => open.last(is_own).or_else(|| open.last(|_| true)),
         };
-        let Some((open, position)) = open.and_then(|open| position(open).map(|position| (open, position))) else {
-            return self.lose(Loss::UnmatchedEnd, ts_ns);
-        };
-        let begin = open.remove(position);
+        let begin = open.and_then(|open| Some((open.remove(position(open)?)?, open)));
+        let Some((begin, open)) = begin else { return self.lose(Loss::UnmatchedEnd, ts_ns) };
         self.open_count -= 1;
         if open.is_empty() {
             self.open.remove(key);

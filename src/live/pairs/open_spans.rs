@@ -1,16 +1,17 @@
 //! The open spans of a track or of an async id, to find the one that an end names. A scan from the innermost span is
-//! the fastest for the few that are usually open. If there are many, their names are counted, so that an end of another
-//! name visits none of them.
+//! the fastest for the few that are usually open. If there are many, they are indexed by name, so that an end visits no
+//! span of another name.
 
+use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use super::WaitingBegin;
-use crate::live::feed::LiveName;
 use crate::model::TrackKey;
 
-/// Number of open spans above which their names are counted.
+/// Number of open spans above which they are indexed by name.
 const SCANNED_MAX: usize = 16;
 
 #[cfg(test)]
@@ -21,21 +22,24 @@ thread_local! {
 
 #[derive(Debug, Default)]
 pub(super) struct OpenSpans {
-    /// Outermost first.
-    begins: Vec<WaitingBegin>,
-    /// Number of spans by name, once there were many.
-    names: Option<FxHashMap<Box<str>, u32>>,
+    /// By number, outermost first. Spans of an async id may end in any order.
+    begins: BTreeMap<u64, WaitingBegin>,
+    /// The number of the next span.
+    next: u64,
+    /// The numbers by name, once there were many spans.
+    names: Option<FxHashMap<Box<str>, Vec<u64>>>,
 }
 
 impl OpenSpans {
     pub(super) fn push(&mut self, begin: WaitingBegin) {
         if let Some(names) = &mut self.names {
-            count_name(names, &begin.name);
+            add_name(names, self.next, &begin.name.text);
         }
-        self.begins.push(begin);
+        self.begins.insert(self.next, begin);
+        self.next += 1;
         if self.names.is_none() && self.begins.len() > SCANNED_MAX {
             let names = self.names.insert(FxHashMap::default());
-            self.begins.iter().for_each(|begin| count_name(names, &begin.name));
+            self.begins.iter().for_each(|(&number, begin)| add_name(names, number, &begin.name.text));
         }
     }
 
@@ -44,59 +48,73 @@ impl OpenSpans {
         self.begins.is_empty()
     }
 
-    /// Returns the open spans, outermost first.
-    #[must_use]
-    pub(super) fn begins(&self) -> &[WaitingBegin] {
-        &self.begins
+    /// Iterates over the spans inside the one with this number, or over all, outermost first.
+    pub(super) fn inside(&self, outer: Option<u64>) -> impl Iterator<Item = &WaitingBegin> {
+        let after = outer.map_or(Bound::Unbounded, Bound::Excluded);
+        self.begins.range((after, Bound::Unbounded)).map(|(_, begin)| begin)
+    }
+
+    /// Returns all spans, outermost first.
+    pub(super) fn into_begins(self) -> impl Iterator<Item = WaitingBegin> {
+        self.begins.into_values()
     }
 
     /// Moves all spans to another track.
     pub(super) fn set_track(&mut self, track: &Arc<TrackKey>) {
-        self.begins.iter_mut().for_each(|begin| begin.track = Arc::clone(track));
+        self.begins.values_mut().for_each(|begin| begin.track = Arc::clone(track));
     }
 
-    /// Returns the position of the innermost span of a name for which `is_wanted` returns true.
+    /// Returns the number of the innermost span for which `is_wanted` returns true.
     #[must_use]
-    pub(super) fn last_of(&self, name: &str, is_wanted: impl Fn(&WaitingBegin) -> bool) -> Option<usize> {
-        if self.names.as_ref().is_some_and(|names| !names.contains_key(name)) {
-            return None;
-        }
-        self.begins.iter().rposition(|begin| {
+    pub(super) fn last(&self, is_wanted: impl Fn(&WaitingBegin) -> bool) -> Option<u64> {
+        self.begins.iter().rev().find(|(_, begin)| is_wanted(begin)).map(|(&number, _)| number)
+    }
+
+    /// Returns the number of the innermost span of a name for which `is_wanted` returns true.
+    #[must_use]
+    pub(super) fn last_of(&self, name: &str, is_wanted: impl Fn(&WaitingBegin) -> bool) -> Option<u64> {
+        let is_wanted = |begin: &WaitingBegin| {
             #[cfg(test)]
             VISITED.set(VISITED.get() + 1);
             *begin.name.text == *name && is_wanted(begin)
-        })
+        };
+        match &self.names {
+            Some(names) => names.get(name)?.iter().rev().copied().find(|number| is_wanted(&self.begins[number])),
+            None => self.last(is_wanted),
+        }
     }
 
-    /// Removes the span at a position.
-    pub(super) fn remove(&mut self, position: usize) -> WaitingBegin {
-        let begin = self.begins.remove(position);
-        self.forget_name(&begin.name);
-        begin
+    /// Removes the span with a number.
+    pub(super) fn remove(&mut self, number: u64) -> Option<WaitingBegin> {
+        let begin = self.begins.remove(&number)?;
+        self.forget_name(number, &begin.name.text);
+        Some(begin)
     }
 
-    /// Removes the spans from a position on, and returns them outermost first.
+    /// Removes the span with a number and all inside it, and returns them outermost first.
     #[must_use]
-    pub(super) fn cut(&mut self, position: usize) -> Vec<WaitingBegin> {
-        let cut: Vec<WaitingBegin> = self.begins.drain(position..).collect();
-        cut.iter().for_each(|begin| self.forget_name(&begin.name));
-        cut
+    pub(super) fn cut(&mut self, number: u64) -> Vec<WaitingBegin> {
+        let cut = self.begins.split_off(&number);
+        cut.iter().rev().for_each(|(&number, begin)| self.forget_name(number, &begin.name.text));
+        cut.into_values().collect()
     }
 
-    fn forget_name(&mut self, name: &LiveName) {
+    fn forget_name(&mut self, number: u64, name: &str) {
         let Some(names) = &mut self.names else { return };
-        if let Some(count) = names.get_mut(&*name.text) {
-            *count -= 1;
-            if *count == 0 {
-                names.remove(&*name.text);
+        if let Some(numbers) = names.get_mut(name) {
+            if let Ok(position) = numbers.binary_search(&number) {
+                numbers.remove(position);
+            }
+            if numbers.is_empty() {
+                names.remove(name);
             }
         }
     }
 }
 
-fn count_name(names: &mut FxHashMap<Box<str>, u32>, name: &LiveName) {
-    match names.get_mut(&*name.text) {
-        Some(count) => *count += 1,
-        None => drop(names.insert(name.text.clone(), 1)),
+fn add_name(names: &mut FxHashMap<Box<str>, Vec<u64>>, number: u64, name: &str) {
+    match names.get_mut(name) {
+        Some(numbers) => numbers.push(number),
+        None => drop(names.insert(name.into(), vec![number])),
     }
 }

@@ -152,26 +152,32 @@ fn open_spans_find_names_as_a_scan_does_also_after_many_were_open() {
         args: Box::default(),
         order: RowOrder::default(),
     };
-    let (mut open, mut oracle) = (OpenSpans::default(), Vec::new());
+    // The oracle has the number of each span with its start.
+    let (mut open, mut oracle, mut pushed) = (OpenSpans::default(), Vec::new(), 0);
     let mut random = 1usize;
     for number in 0..4000 {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let choice = random >> 40;
         let name = (choice % 41).to_string();
-        let scanned = oracle.iter().rposition(|other: &i64| (other % 37).to_string() == name);
-        assert_eq!(open.last_of(&name, |_| true), scanned);
+        let scanned = oracle.iter().rposition(|(_, start_ns): &(u64, i64)| (start_ns % 37).to_string() == name);
+        assert_eq!(open.last_of(&name, |_| true), scanned.map(|position| oracle[position].0));
         match (choice / 41 % 8, scanned) {
-            (0, Some(position)) => assert_eq!(open.remove(position).start_ns, oracle.remove(position)),
+            (0, Some(position)) => {
+                let (number, start_ns) = oracle.remove(position);
+                assert_eq!(open.remove(number).map(|begin| begin.start_ns), Some(start_ns));
+            }
             (1, Some(position)) if number % 5 == 0 => {
-                let cut: Vec<i64> = open.cut(position).iter().map(|begin| begin.start_ns).collect();
-                assert_eq!(cut, oracle.split_off(position));
+                let cut: Vec<i64> = open.cut(oracle[position].0).iter().map(|begin| begin.start_ns).collect();
+                assert_eq!(cut, oracle.split_off(position).iter().map(|(_, start_ns)| *start_ns).collect::<Vec<_>>());
             }
             _ => {
                 open.push(begin(number));
-                oracle.push(number as i64);
+                oracle.push((pushed, number as i64));
+                pushed += 1;
             }
         }
-        assert_eq!(open.begins().len(), oracle.len());
+        let starts = open.inside(None).map(|begin| begin.start_ns);
+        assert!(starts.eq(oracle.iter().map(|(_, start_ns)| *start_ns)));
     }
 }
 
@@ -184,4 +190,20 @@ fn ends_of_names_that_are_not_open_visit_few_open_spans() {
     let (_, losses) = rows(begins.chain(ends));
     assert_eq!(losses.count(Loss::UnmatchedEnd), COUNT as u64);
     assert!(open_spans::VISITED.get() < COUNT as u64, "{}", open_spans::VISITED.get());
+}
+
+#[test]
+fn async_spans_that_end_in_the_order_of_their_begins_visit_one_open_span_each() {
+    const COUNT: i64 = 20_000;
+    let event = |kind, ts_ns: i64, number: i64| {
+        let LiveEvent { event: unpaired, .. } = event(kind, ts_ns, 1, &format!("request {number}"));
+        LiveEvent { event: Event { value: 7, ..unpaired }, ..event(kind, ts_ns, 1, &format!("request {number}")) }
+    };
+    let begins = (0..COUNT).map(|number| event(EventKind::AsyncBegin, number, number));
+    let ends = (0..COUNT).map(|number| event(EventKind::AsyncEnd, COUNT + number, number));
+    open_spans::VISITED.set(0);
+    let (rows, losses) = rows(begins.chain(ends));
+    let expected = (0..COUNT).map(|number| (number, COUNT, format!("request {number}")));
+    assert!(rows.into_iter().eq(expected) && losses.is_empty());
+    assert_eq!(open_spans::VISITED.get(), COUNT as u64);
 }
