@@ -16,6 +16,7 @@ use super::begun_spans::{BegunSpans, unfinished_spans};
 use super::error::SinkError;
 use super::excerpt::Excerpt;
 use super::piped::write_piped;
+use super::rows::is_tie_full;
 use super::task::{ExportReport, Out, Task};
 use crate::formats::chrome::write::ChromeJsonWriter;
 use crate::model::{Event, EventKind, Payload, TrackIdx, TrackKind, TrackTables};
@@ -24,8 +25,6 @@ use crate::store::flow::{FlowBound, FlowPoint};
 /// Twice as fast as the default level 6 for a tenth more bytes; level 1 is a third faster still, for half as many bytes
 /// again.
 const GZIP_LEVEL: u32 = 3;
-/// Limit for the buffered events with the same time: a trace may have equal times only.
-const WAITING_MAX: usize = 64 * 1024;
 
 /// Writes an excerpt to `out`.
 pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>, gzip: bool) -> Result<ExportReport, SinkError> {
@@ -66,7 +65,8 @@ struct EventsOfTime {
 
 impl EventsOfTime {
     fn is_complete_before(&self, next: &Event) -> bool {
-        self.events.first().is_some_and(|(event, _)| event.ts_ns != next.ts_ns) || self.events.len() >= WAITING_MAX
+        let is_next = self.events.first().is_some_and(|(event, _)| event.ts_ns != next.ts_ns);
+        is_next || is_tie_full(self.events.len(), self.blobs.len())
     }
 
     fn push(&mut self, event: &Event, blob: &[u8]) {

@@ -15,6 +15,7 @@ use serde_json::Value;
 use super::error::SinkError;
 use super::excerpt::Excerpt;
 use super::row_ends::RowEnds;
+use super::rows::is_tie_full;
 use super::task::{ExportReport, Out, Task};
 use super::task_ends::TaskEnds;
 use crate::formats::perfetto::write::{
@@ -24,9 +25,6 @@ use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, Payload, TrackIdx, TrackKind};
 use crate::query::Snapshot;
 use crate::store::flow::{FlowBound, FlowPoint};
-
-/// Limit for the buffered events with the same time: a trace may have equal times only.
-const PENDING_EVENTS_MAX: usize = 64 * 1024;
 
 /// The name of the state of a running thread.
 const RUNNING: &str = "Running";
@@ -53,6 +51,7 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<
         open_rows_max: OPEN_ROWS_MIN,
         ends: BinaryHeap::new(),
         pending: Vec::new(),
+        pending_detail_bytes: 0,
         owners: FxHashMap::default(),
         last: 0,
         newest_ns: FxHashMap::default(),
@@ -64,9 +63,10 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<
     };
     let report = task.each_event(excerpt, |event, blob| {
         let is_next = ordered.pending.first().is_some_and(|pending| pending.event.ts_ns != event.ts_ns);
-        if is_next || ordered.pending.len() >= PENDING_EVENTS_MAX {
+        if is_next || is_tie_full(ordered.pending.len(), ordered.pending_detail_bytes) {
             ordered.write_pending()?;
         }
+        ordered.pending_detail_bytes += blob.len();
         ordered.pending.push(PendingEvent { event: *event, blob: blob.into(), flows: Vec::new(), is_done: false });
         Ok(())
     })?;
@@ -111,6 +111,8 @@ struct OrderedWriter<'a, W> {
     /// Ends to be written, earliest first.
     ends: BinaryHeap<Reverse<End>>,
     pending: Vec<PendingEvent>,
+    /// Bytes of their details.
+    pending_detail_bytes: usize,
     /// The last event at the current time, by track and depth; no depth for an instant.
     owners: FxHashMap<(TrackIdx, Option<u16>), usize>,
     /// Sequence number of the last span.
@@ -192,7 +194,7 @@ impl<W: Write> OrderedWriter<'_, W> {
             }
         }
         pending.clear();
-        self.pending = pending;
+        (self.pending, self.pending_detail_bytes) = (pending, 0);
         self.drop_empty_rows();
         Ok(())
     }

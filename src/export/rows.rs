@@ -19,6 +19,14 @@ const DETAIL_READERS: usize = 24;
 /// Limit for the sorted rows with the same time: a trace may have equal times only.
 const TIED_ROWS_MAX: usize = 64 * 1024;
 
+/// Limit for the bytes of their details.
+const TIED_DETAIL_BYTES_MAX: usize = 4 << 20;
+
+/// Returns whether rows with the same time are at a limit, so that no more are collected.
+pub(super) fn is_tie_full(rows: usize, detail_bytes: usize) -> bool {
+    rows >= TIED_ROWS_MAX || detail_bytes >= TIED_DETAIL_BYTES_MAX
+}
+
 /// A row, and whether it lies outside of the excerpt.
 type RowWithOutside = (SortedRow, bool);
 
@@ -73,7 +81,8 @@ impl<'a> ExportRows<'a> {
             let start = self.tied_blobs.len();
             self.tied_blobs.extend_from_slice(&blob);
             self.tied.push_back((event, start..self.tied_blobs.len()));
-            let more = self.tied.len() < TIED_ROWS_MAX && self.next_start_ns() == Some(first.0.row.start_ns);
+            let is_full = is_tie_full(self.tied.len(), self.tied_blobs.len());
+            let more = !is_full && self.next_start_ns() == Some(first.0.row.start_ns);
             next = if more { self.next_row() } else { None };
         }
         self.tied.make_contiguous().sort_by_key(|(event, _)| match event.kind {

@@ -48,9 +48,13 @@ enum Command {
     Spans,
     /// An export to tables.
     Parquet,
+    /// An export as Chrome JSON.
+    Chrome,
+    /// An export as a Perfetto trace.
+    Perfetto,
 }
 
-use Command::{Dump, Flame, Inverted, Parquet, Samples, Spans, Stats};
+use Command::{Chrome, Dump, Flame, Inverted, Parquet, Perfetto, Samples, Spans, Stats};
 
 const SHAPES: &[Shape] = &[
     Shape { name: "threads", write: threads, names_each: 0, divisor: 1, commands: &[Dump, Parquet] },
@@ -73,7 +77,7 @@ const SHAPES: &[Shape] = &[
     Shape { name: "long names of samples", write: long_samples, names_each: 3, divisor: 5, commands: &[] },
     Shape { name: "stacks of a table", write: tabled_stacks, names_each: 0, divisor: 1, commands: &[] },
     Shape { name: "spans with stacks of a table", write: spans_with_stacks, names_each: 0, divisor: 1, commands: &[] },
-    Shape { name: "events of one time", write: ties, names_each: 0, divisor: 2, commands: &[] },
+    Shape { name: "events of one time", write: ties, names_each: 0, divisor: 2, commands: &[Chrome, Perfetto] },
     Shape { name: "calls without end", write: endless_calls, names_each: 0, divisor: 1, commands: &[] },
     Shape { name: "sampled threads", write: sampled_threads, names_each: 0, divisor: 1, commands: &[] },
     Shape { name: "tasks of a scheduler", write: tasks, names_each: 0, divisor: 1, commands: &[] },
@@ -431,6 +435,8 @@ fn bytes_of(command: Command, paths: &[PathBuf], memory: &str) -> u64 {
         Inverted => &["flame", "--inverted", "--format", "json"],
         Spans => &["spans", "--format", "csv"],
         Parquet => &["export", "-o", tables],
+        Chrome => &["export", "-o", "/dev/null", "--format", "chrome"],
+        Perfetto => &["export", "-o", "/dev/null", "--format", "perfetto"],
     };
     let mut args = [args, &["--no-cache", "--memory", memory]].concat();
     args.extend(paths.iter().map(|path| path.to_str().expect("text")));
