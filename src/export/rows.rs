@@ -9,7 +9,7 @@ use crate::model::{Event, EventFlags, EventKind, NameIdx, StackIdx, TrackIdx};
 use crate::query::Snapshot;
 use crate::query::rows::SortedRow;
 use crate::store::details::DetailReader;
-use crate::store::flow::{FlowPoint, FlowRole};
+use crate::store::flow::{FlowBound, FlowPoint, FlowRole};
 use crate::store::{DetailRef, LaneKind};
 
 /// Details are stored in order of end but read in order of begin: with a reader per depth, each reads its blocks once.
@@ -85,14 +85,7 @@ impl<'a> ExportRows<'a> {
             let more = !is_full && self.next_start_ns() == Some(first.0.row.start_ns);
             next = if more { self.next_row() } else { None };
         }
-        self.tied.make_contiguous().sort_by_key(|(event, _)| match event.kind {
-            EventKind::Complete => (event.depth, true),
-            // The depth is the number of spans around it.
-            EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => {
-                (FlowPoint::from_event(event, None).depth.map_or(0, |depth| depth.saturating_add(1)), false)
-            }
-            _ => (event.depth, false),
-        });
+        self.tied.make_contiguous().sort_by_key(|(event, _)| tie_key(event));
     }
 
     fn next_row(&mut self) -> Option<RowWithOutside> {
@@ -127,6 +120,21 @@ impl<'a> ExportRows<'a> {
         }
         let reader = &mut self.readers[usize::from(lane.depth).min(DETAIL_READERS - 1)];
         (event, self.snapshot.store().detail(DetailRef(row.row.detail), reader))
+    }
+}
+
+/// Returns the position of an event among those of its time: its depth, and the order between two spans.
+fn tie_key(event: &Event) -> (u16, u8) {
+    match event.kind {
+        EventKind::Complete => (event.depth, 3),
+        EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => {
+            let point = FlowPoint::from_event(event, None);
+            // Readers of Chrome JSON bind a point after an instant to that instant.
+            let order = if point.bound == FlowBound::Time { 0 } else { 2 };
+            // The depth is the number of spans around it.
+            (point.depth.map_or(0, |depth| depth.saturating_add(1)), order)
+        }
+        _ => (event.depth, 1),
     }
 }
 

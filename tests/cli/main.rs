@@ -12,6 +12,7 @@ mod damage;
 mod derived;
 mod desktop;
 mod flame;
+mod flows;
 mod golden;
 mod harness;
 mod heat_map;

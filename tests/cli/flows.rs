@@ -1,0 +1,46 @@
+//! The connections of flows in exports, compared with those of the source.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::harness::{folder, longspan, text};
+
+/// Returns the names of the connected spans, from and to, in order.
+fn connections(file: &Path) -> Vec<(String, String)> {
+    let dump = longspan(&["dump", "--no-cache", text(file)]).done();
+    let lines: Vec<Value> = dump.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let slices = lines.iter().filter(|line| line["t"] == "slice");
+    let names: BTreeMap<_, _> = slices.map(|slice| (slice["id"].as_u64(), slice["name"].to_string())).collect();
+    let flows = lines.iter().filter(|line| line["t"] == "flow");
+    let mut connections: Vec<_> =
+        flows.map(|flow| (names[&flow["out"].as_u64()].clone(), names[&flow["in"].as_u64()].clone())).collect();
+    connections.sort();
+    connections
+}
+
+/// Checks the connections of a source, and of its export to each format.
+#[track_caller]
+fn assert_connects(events: &str, expected: &[(&str, &str)]) {
+    let folder = folder();
+    let source = folder.path().join("source.json");
+    fs::write(&source, events).expect("written");
+    let expected: Vec<_> = expected.iter().map(|(from, to)| (format!("{from:?}"), format!("{to:?}"))).collect();
+    assert_eq!(connections(&source), expected, "the source");
+    for name in ["out.json", "out.pftrace", "out.longspan"] {
+        let output = folder.path().join(name);
+        longspan(&["export", "--no-cache", text(&source), "-o", text(&output)]).done();
+        assert_eq!(connections(&output), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_flow_leaves_its_span_and_not_an_instant_after_it_at_its_time() {
+    let events = r#"[{"ph":"X","name":"send","pid":1,"tid":1,"ts":0,"dur":10},
+        {"ph":"s","name":"f","id":1,"pid":1,"tid":1,"ts":5},{"ph":"i","name":"mark","s":"t","pid":1,"tid":1,"ts":5},
+        {"ph":"X","name":"receive","pid":1,"tid":2,"ts":20,"dur":10},
+        {"ph":"f","bp":"e","name":"f","id":1,"pid":1,"tid":2,"ts":25}]"#;
+    assert_connects(events, &[("send", "receive")]);
+}
