@@ -6,7 +6,7 @@
 //! of the flow. So memory also grows with the flows without an end, as most flows of a Perfetto trace are.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::io::Write;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -49,12 +49,13 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<
         open: FxHashMap::default(),
         row_ends: FxHashMap::default(),
         open_rows_max: OPEN_ROWS_MIN,
+        beside: BTreeMap::new(),
         ends: BinaryHeap::new(),
         pending: Vec::new(),
         pending_detail_bytes: 0,
         owners: FxHashMap::default(),
         last: 0,
-        newest_ns: FxHashMap::default(),
+        newest: FxHashMap::default(),
         flow_ns: FxHashMap::default(),
         bound_flows: FxHashSet::default(),
         has_tasks,
@@ -108,6 +109,8 @@ struct OrderedWriter<'a, W> {
     row_ends: FxHashMap<TrackIdx, RowEnds>,
     /// Number of rows in `open` at which those without open spans are dropped.
     open_rows_max: usize,
+    /// By track and depth: the row beside the track that has the open span.
+    beside: BTreeMap<(TrackIdx, u16), Overlap>,
     /// Ends to be written, earliest first.
     ends: BinaryHeap<Reverse<End>>,
     pending: Vec<PendingEvent>,
@@ -117,8 +120,8 @@ struct OrderedWriter<'a, W> {
     owners: FxHashMap<(TrackIdx, Option<u16>), usize>,
     /// Sequence number of the last span.
     last: u64,
-    /// By track: the last time of the span or instant that started last.
-    newest_ns: FxHashMap<TrackIdx, i64>,
+    /// By track: the last time of the span or instant that started last, and its row.
+    newest: FxHashMap<TrackIdx, (i64, Overlap)>,
     /// By flow without an end so far: the time at which its last point is written. Every point is recorded, because the
     /// next one of its flow may move back in time.
     flow_ns: FxHashMap<u64, i64>,
@@ -177,8 +180,8 @@ impl<W: Write> OrderedWriter<'_, W> {
             self.task_ends.begin_time(ts_ns, threads_in_state(self.snapshot, &pending));
             self.task_ends.write_to(ts_ns, &mut self.writer)?;
         }
-        // Such a point in a span that starts now comes after its begin.
-        pending.sort_by_key(goes_last);
+        // Such a point comes after all begins, unless its own span begins now: then it precedes those inside.
+        pending.sort_by_key(|pending| goes_last(pending) && !self.begins_now(&pending.event));
         for pending in pending.iter().filter(|pending| !pending.is_done) {
             let (event, blob) = (&pending.event, &*pending.blob);
             match event.kind {
@@ -188,7 +191,7 @@ impl<W: Write> OrderedWriter<'_, W> {
                 EventKind::Sample => self.writer.sample(event, blob)?,
                 EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => self.flow(pending)?,
                 _ => {
-                    self.newest_ns.insert(event.track, ts_ns);
+                    self.newest.insert(event.track, (ts_ns, self.innermost_row(event.track)));
                     self.writer.instant(event, blob, &pending.flows)?;
                 }
             }
@@ -256,27 +259,56 @@ impl<W: Write> OrderedWriter<'_, W> {
         }
     }
 
+    /// Returns whether the span around a point starts at its time.
+    fn begins_now(&self, point: &Event) -> bool {
+        let depth = FlowPoint::from_event(point, None).depth;
+        depth.is_some_and(|depth| self.owners.contains_key(&(point.track, Some(depth))))
+    }
+
+    /// Returns the row of the span around a point: the one at its depth if it begins now, else the innermost.
+    fn row_around(&self, point: &Event) -> Overlap {
+        if let Some(depth) = FlowPoint::from_event(point, None).depth.filter(|_| self.begins_now(point)) {
+            return self.row_of(point.track, depth);
+        }
+        self.innermost_row(point.track)
+    }
+
+    /// Returns the row of the innermost open span.
+    fn innermost_row(&self, track: TrackIdx) -> Overlap {
+        let of_track = (track, 0)..=(track, u16::MAX);
+        let Some((&(_, depth), &overlap)) = self.beside.range(of_track).next_back() else { return 0 };
+        let on_track = self.open.get(&(track, 0)).and_then(|row| row.last());
+        if on_track.is_some_and(|open| open.depth > depth) { 0 } else { overlap }
+    }
+
+    /// Returns the row of the open span of a depth.
+    fn row_of(&self, track: TrackIdx, depth: u16) -> Overlap {
+        self.beside.get(&(track, depth)).copied().unwrap_or(0)
+    }
+
     /// Writes a flow bound by its time only. If nothing is open where it leaves or passes through, it belongs to the
     /// event that started last on its track, and is written within that. Elsewhere Perfetto would drop it. But it is
     /// not written before the previous point of its flow, which would disconnect both.
     fn flow(&mut self, pending: &PendingEvent) -> std::io::Result<()> {
         let event = &pending.event;
+        let overlap = if goes_last(pending) { self.row_around(event) } else { 0 };
         // Only the last point: it is written at the end of its span, which may be after other points.
         if event.kind == EventKind::FlowEnd
             && self.bound_flows.contains(&event.value)
-            && let Some(open) = self.open.get_mut(&(event.track, 0)).and_then(|row| row.last_mut())
+            && let Some(open) = self.open.get_mut(&(event.track, overlap)).and_then(|row| row.last_mut())
         {
             open.flows.push(FlowOf { id: event.value, ends: true });
             self.passed_flow(event);
             return Ok(());
         }
-        let is_inside = self.open.get(&(event.track, 0)).is_some_and(|row| !row.is_empty());
-        let newest_ns = self.newest_ns.get(&event.track).copied().filter(|_| !is_inside && goes_last(pending));
+        let is_inside = self.open.get(&(event.track, overlap)).is_some_and(|row| !row.is_empty());
+        let newest = self.newest.get(&event.track).copied().filter(|_| !is_inside && goes_last(pending));
+        let (newest_ns, overlap) = newest.unwrap_or((event.ts_ns, overlap));
         let before_ns = self.flow_ns.get(&event.value).copied();
-        let newest_ns = newest_ns.filter(|&newest_ns| before_ns.is_none_or(|before_ns| before_ns <= newest_ns));
-        let point = Event { ts_ns: newest_ns.unwrap_or(event.ts_ns), ..*event };
+        let is_in_order = before_ns.is_none_or(|before_ns| before_ns <= newest_ns);
+        let point = Event { ts_ns: if is_in_order { newest_ns } else { event.ts_ns }, ..*event };
         self.passed_flow(&point);
-        self.writer.flow(&point)
+        self.writer.flow(&point, overlap)
     }
 
     /// Records the time at which a point of a flow is written.
@@ -292,11 +324,10 @@ impl<W: Write> OrderedWriter<'_, W> {
     /// Records the spans and instants with the same time, to which flows at that time may belong.
     fn find_owners(&mut self, pending: &[PendingEvent]) {
         self.owners.clear();
-        let is_bound = |pending: &PendingEvent| {
+        let is_point = |pending: &PendingEvent| {
             matches!(pending.event.kind, EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd)
-                && FlowPoint::from_event(&pending.event, None).bound != FlowBound::Time
         };
-        if !pending.iter().any(is_bound) {
+        if !pending.iter().any(is_point) {
             return;
         }
         for (index, PendingEvent { event, .. }) in pending.iter().enumerate() {
@@ -326,24 +357,25 @@ impl<W: Write> OrderedWriter<'_, W> {
             self.passed_flow(&event);
             return Ok(());
         }
-        let ending = self.ending_at(event.track, event.ts_ns, point.depth);
+        let overlap = point.depth.map_or(0, |depth| self.row_of(event.track, depth));
+        let ending = self.ending_at((event.track, overlap), event.ts_ns, point.depth);
         if let Some(ending) = ending {
             pending[index].is_done = true;
             if point.bound == FlowBound::Span {
                 ending.flows.push(flow);
                 self.bound_flows.insert(id);
             } else {
-                self.writer.flow(&event)?;
+                self.writer.flow(&event, overlap)?;
             }
             self.passed_flow(&event);
         }
         Ok(())
     }
 
-    /// Returns the span of a depth that ends at a time.
-    fn ending_at(&mut self, track: TrackIdx, ts_ns: i64, depth: Option<u16>) -> Option<&mut OpenSlice> {
+    /// Returns the span of a depth and a row that ends at a time.
+    fn ending_at(&mut self, row: (TrackIdx, Overlap), ts_ns: i64, depth: Option<u16>) -> Option<&mut OpenSlice> {
         let depth = depth?;
-        let row = self.open.get_mut(&(track, 0))?;
+        let row = self.open.get_mut(&row)?;
         // The spans of a row nest, so those that end at one time are adjacent.
         let first = row.partition_point(|open| open.end_ns > ts_ns);
         let ending = row[first..].partition_point(|open| open.end_ns == ts_ns);
@@ -373,6 +405,9 @@ impl<W: Write> OrderedWriter<'_, W> {
         let Some(row) = self.open.get_mut(&(track, overlap)) else { return Ok(()) };
         while row.last().is_some_and(&over) {
             let Some(open) = row.pop() else { break };
+            if overlap > 0 {
+                self.beside.remove(&(track, open.depth));
+            }
             let end = Event { ts_ns: open.end_ns, ..open.event };
             self.writer.end(&end, overlap, open.thread_ns, &open.flows)?;
         }
@@ -416,8 +451,9 @@ impl<W: Write> OrderedWriter<'_, W> {
         self.writer.begin(span, overlap, &pending.blob, &pending.flows)?;
         let detail = Detail::decode(&pending.blob);
         let thread_ns = detail.thread_ts_ns.zip(detail.thread_dur_ns).and_then(|(ts, dur)| ts.checked_add(dur));
-        if overlap == 0 {
-            self.newest_ns.insert(span.track, start_ns.max(end_ns.saturating_sub(1)));
+        self.newest.insert(span.track, (start_ns.max(end_ns.saturating_sub(1)), overlap));
+        if overlap > 0 {
+            self.beside.insert((span.track, depth), overlap);
         }
         self.last += 1;
         let open = OpenSlice { end_ns, depth, thread_ns, flows: Vec::new(), event: *span };

@@ -44,3 +44,41 @@ fn a_flow_leaves_its_span_and_not_an_instant_after_it_at_its_time() {
         {"ph":"f","bp":"e","name":"f","id":1,"pid":1,"tid":2,"ts":25}]"#;
     assert_connects(events, &[("send", "receive")]);
 }
+
+#[test]
+fn a_flow_leaves_its_span_and_not_a_child_that_starts_at_its_time() {
+    for dur in [0, 1] {
+        let events = format!(
+            r#"[{{"ph":"X","name":"parent","pid":1,"tid":1,"ts":15,"dur":5}},
+            {{"ph":"s","name":"f","id":1,"pid":1,"tid":1,"ts":15}},
+            {{"ph":"X","name":"child","pid":1,"tid":1,"ts":15,"dur":{dur}}},
+            {{"ph":"X","name":"receive","pid":1,"tid":2,"ts":20,"dur":10}},
+            {{"ph":"f","bp":"e","name":"f","id":1,"pid":1,"tid":2,"ts":25}}]"#
+        );
+        assert_connects(&events, &[("parent", "receive")]);
+    }
+}
+
+/// Spans that overlap without nesting are on separate tracks of a Perfetto trace.
+#[test]
+fn flows_of_overlapping_spans_stay_with_their_spans() {
+    let events = |leaves: u32| {
+        format!(
+            r#"[{{"ph":"X","name":"A","pid":1,"tid":1,"ts":0,"dur":10}},
+            {{"ph":"X","name":"B","pid":1,"tid":1,"ts":5,"dur":10}},
+            {{"ph":"s","name":"f","id":1,"pid":1,"tid":1,"ts":{leaves}}},
+            {{"ph":"X","name":"D","pid":1,"tid":2,"ts":20,"dur":10}},
+            {{"ph":"f","bp":"e","name":"f","id":1,"pid":1,"tid":2,"ts":25}}]"#
+        )
+    };
+    // In A alone, in both, in B alone, and after both.
+    for (leaves, from) in [(4, "A"), (8, "B"), (12, "B"), (18, "B")] {
+        assert_connects(&events(leaves), &[(from, "D")]);
+    }
+    let arrives = r#"[{"ph":"X","name":"D","pid":1,"tid":2,"ts":0,"dur":2},
+        {"ph":"s","name":"f","id":1,"pid":1,"tid":2,"ts":1},
+        {"ph":"X","name":"A","pid":1,"tid":1,"ts":0,"dur":10},{"ph":"X","name":"B","pid":1,"tid":1,"ts":5,"dur":10},
+        {"ph":"t","name":"f","id":1,"pid":1,"tid":1,"ts":12},{"ph":"f","bp":"e","name":"f","id":1,"pid":1,"tid":2,"ts":30},
+        {"ph":"X","name":"E","pid":1,"tid":2,"ts":28,"dur":5}]"#;
+    assert_connects(arrives, &[("B", "E"), ("D", "B")]);
+}

@@ -227,13 +227,13 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
     }
 
     /// Writes a flow point that binds by time.
-    pub(crate) fn flow(&mut self, point: &Event) -> io::Result<()> {
+    pub(crate) fn flow(&mut self, point: &Event, overlap: Overlap) -> io::Result<()> {
         let phase = match point.kind {
             EventKind::FlowStart => b's',
             EventKind::FlowStep => b't',
             _ => b'f',
         };
-        let uuid = self.track_uuid(point);
+        let uuid = if overlap > 0 { uuid(point.track.0, overlap) } else { self.track_uuid(point) };
         push_number(&mut self.message, track_event::TRACK_UUID, uuid);
         // All flows have the same name: points of a flow must agree in it, and the ids already distinguish flows.
         push_bytes(&mut self.message, track_event::NAME, b"flow");
