@@ -16,9 +16,9 @@ mod system;
 pub(crate) use system::make_secret_folder;
 
 pub(crate) use system::{
-    check_private_folder, free_bytes, identity, inherit_rights, is_local, is_null_device, is_same_file, make_hole,
-    make_private_folder, open_without_waiting, path_of_open, private, read_at, read_exact_at, stamps, standard_output,
-    sync_folder, user, write_all_at,
+    check_private_folder, duplicate, free_bytes, identity, inherit_rights, is_local, is_null_device, is_same_file,
+    make_hole, make_private_folder, open_without_waiting, path_of_open, private, read_at, read_exact_at, stamps,
+    standard_output, sync_folder, user, write_all_at,
 };
 
 /// The kind of a file.

@@ -40,6 +40,7 @@ impl OutputFile {
             // It is not opened by its path: a file redirected by the shell keeps its content, and later output follows
             // it.
             OutputTarget::Stdout => (files::standard_output().map_err(failed)?, None),
+            OutputTarget::Descriptor(number) => (files::duplicate(number, path).map_err(failed)?, None),
             OutputTarget::Device => (File::options().write(true).open(path).map_err(failed)?, None),
             OutputTarget::File(target) => {
                 let replacement = Replacement::begin(&target).map_err(failed)?;
@@ -92,6 +93,8 @@ impl OutputFile {
 /// Where the bytes of an output go.
 enum OutputTarget {
     Stdout,
+    /// A file that the shell has opened for this process, by the number of its descriptor.
+    Descriptor(u32),
     /// A device, a pipe or the like.
     Device,
     /// A file at this path, without links.
@@ -113,8 +116,11 @@ impl OutputTarget {
         if is_stdout(path) {
             return Ok(Self::Stdout);
         }
-        if there.is_some_and(|there| !there.is_file()) {
+        if there.as_ref().is_some_and(|there| !there.is_file()) {
             return Ok(Self::Device);
+        }
+        if let Some(number) = descriptor(path).filter(|_| there.is_some()) {
+            return Ok(Self::Descriptor(number));
         }
         // A link continues to point to the written file, even if its target does not exist yet.
         let target = link_target(path).map_err(failed)?;
@@ -186,6 +192,15 @@ impl OutputFolder {
 #[must_use]
 pub(crate) fn is_stdout(path: &Path) -> bool {
     [STDOUT, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
+}
+
+/// Returns the number of a descriptor of this process that a path names, such as `/dev/fd/3`.
+fn descriptor(path: &Path) -> Option<u32> {
+    if path == Path::new("/dev/stderr") {
+        return Some(2);
+    }
+    let is_folder = |folder: &Path| folder == Path::new("/dev/fd") || folder == Path::new("/proc/self/fd");
+    path.parent().filter(|folder| is_folder(folder)).and(path.file_name()?.to_str()?.parse().ok())
 }
 
 /// Returns the folder of a path, if it exists. An error of the system would name a temporary file, which the user does

@@ -178,6 +178,34 @@ fn a_file_appended_by_the_shell_keeps_its_content_before_the_output() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_descriptor_of_the_shell_keeps_its_content_before_the_output_and_its_position() {
+    let folder = folder();
+    let (trace, log) = (data("ugly.json"), folder.path().join("log"));
+    let csv = longspan(&["export", "--no-cache", text(&trace), "--format", "csv", "-o", "-"]).done();
+    for name in ["/dev/fd/7", "/proc/self/fd/7", "/dev/stderr"] {
+        let script = r#"echo before >&7; "$0" export --no-cache "$1" --progress never --format csv -o "$2" 2>&7
+            echo after >&7"#;
+        for redirection in ["7>", "7>>"] {
+            fs::write(&log, "").expect("written");
+            let script = format!("{{ {script}; }} {redirection}\"$3\"");
+            let args = ["-c", &script, env!("CARGO_BIN_EXE_longspan"), text(&trace), name, text(&log)];
+            assert!(Command::new("bash").args(args).status().expect("bash").success());
+            let held = fs::read_to_string(&log).expect("text");
+            let has_all = held.starts_with("before\n") && held.contains(&csv) && held.ends_with("after\n");
+            assert!(has_all, "{name} {redirection}: {held}");
+        }
+    }
+    // A file without a name.
+    fs::write(&log, "").expect("written");
+    let script = r#"exec 7<>"$3"; rm "$3"; "$0" export --no-cache "$1" --format csv -o "$2"; cat /proc/self/fd/7"#;
+    let args = ["-c", script, env!("CARGO_BIN_EXE_longspan"), text(&trace), "/dev/fd/7", text(&log)];
+    let output = Command::new("bash").args(args).output().expect("bash");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), csv);
+    assert_eq!(folder.path().read_dir().expect("readable").count(), 0, "no other file is left");
+}
+
+#[test]
 fn a_trace_that_is_also_stdout_is_not_overwritten() {
     let folder = folder();
     let trace = folder.path().join("trace.json");

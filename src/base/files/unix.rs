@@ -66,6 +66,23 @@ pub(crate) fn standard_output() -> io::Result<File> {
     Ok(io::stdout().as_fd().try_clone_to_owned()?.into())
 }
 
+/// Returns a file of this process that shares the position of an open descriptor, which `path` names. Returns the error
+/// of the system.
+#[cfg(target_os = "linux")]
+pub(crate) fn duplicate(number: u32, _path: &Path) -> io::Result<File> {
+    use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+    // Opening the path would start at the beginning of the file.
+    let this_process = pidfd_open(getpid(), PidfdFlags::empty())?;
+    let number = number.try_into().map_err(|_| io::ErrorKind::NotFound)?;
+    Ok(pidfd_getfd(this_process, number, PidfdGetfdFlags::empty())?.into())
+}
+
+/// Opens `path`, which shares the position of the descriptor on these systems.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn duplicate(_number: u32, path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).open(path)
+}
+
 /// Returns numbers of a file, at least one of which changes whenever the file does.
 #[must_use]
 pub(crate) fn stamps(metadata: &Metadata) -> Vec<u64> {

@@ -62,6 +62,11 @@ pub(crate) fn standard_output() -> io::Result<File> {
     Ok(io::stdout().as_handle().try_clone_to_owned()?.into())
 }
 
+/// Opens `path`: this system has no paths of descriptors.
+pub(crate) fn duplicate(_number: u32, path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).open(path)
+}
+
 /// Returns numbers of a file, at least one of which changes whenever the file does.
 #[must_use]
 pub(crate) fn stamps(metadata: &Metadata) -> Vec<u64> {
