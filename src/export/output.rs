@@ -132,7 +132,10 @@ impl OutputTarget {
 /// A folder being filled, published under its name only once it is complete.
 #[derive(Debug)]
 pub(crate) struct OutputFolder {
+    /// The path as given by the user, for errors.
     path: PathBuf,
+    /// The path without a link.
+    target: PathBuf,
     temporary: Temporary,
     /// The subfolders, relative to the root.
     folders: BTreeSet<PathBuf>,
@@ -140,7 +143,7 @@ pub(crate) struct OutputFolder {
 
 impl OutputFolder {
     /// Creates a folder for `path`, under a temporary name beside it. Returns [`ExportError::IsThere`] if `path` exists
-    /// and is not an empty folder, or an I/O error.
+    /// and is not an empty folder, or an I/O error, such as for a path like `.`, which cannot be replaced.
     pub(crate) fn create(path: &Path) -> Result<Self, ExportError> {
         let failed = |source| ExportError::Io { path: path.into(), source };
         let is_free = match fs::read_dir(path) {
@@ -150,10 +153,14 @@ impl OutputFolder {
         if !is_free {
             return Err(ExportError::IsThere { path: path.into() });
         }
-        let folder = existing_folder_of(path).map_err(failed)?;
+        let target = link_target(path).map_err(failed)?;
+        if target.file_name().is_none() {
+            return Err(failed(io::Error::other("give a folder by its name")));
+        }
+        let folder = existing_folder_of(&target).map_err(failed)?;
         sweep(folder);
         let temporary = Temporary::folder(folder).map_err(failed)?;
-        Ok(Self { path: path.into(), temporary, folders: BTreeSet::new() })
+        Ok(Self { path: path.into(), target, temporary, folders: BTreeSet::new() })
     }
 
     /// Creates a file in it, with its parent folders. Returns the I/O error of the system.
@@ -182,8 +189,8 @@ impl OutputFolder {
             files::sync_folder(&self.temporary.path().join(folder)).ok(); // as far as the system supports it
         }
         // An empty folder of that name is replaced.
-        self.temporary.publish(|from| fs::rename(from, &self.path)).map_err(failed)?;
-        files::sync_folder(folder_of(&self.path)).ok();
+        self.temporary.publish(|from| fs::rename(from, &self.target)).map_err(failed)?;
+        files::sync_folder(folder_of(&self.target)).ok();
         Ok(())
     }
 }
@@ -353,6 +360,18 @@ mod tests {
         assert_eq!((fs::read(path.join("a/b=1/file")).unwrap(), entries(&folder)), (b"whole".to_vec(), 1));
         assert_ne!(fs::metadata(&path).unwrap().permissions().mode() & 0o055, 0, "others may read it");
 
+        let (empty, linked) = (folder.path().join("empty"), folder.path().join("linked"));
+        fs::create_dir(&empty).unwrap();
+        std::os::unix::fs::symlink("empty", &linked).unwrap();
+        let mut output = OutputFolder::create(&linked).unwrap();
+        output.file("file").unwrap().write_all(b"whole").unwrap();
+        output.publish().unwrap();
+        assert_eq!(fs::read(empty.join("file")).unwrap(), b"whole");
+        assert!(fs::symlink_metadata(&linked).unwrap().is_symlink());
+
+        fs::create_dir(folder.path().join("new")).unwrap();
+        let refused = OutputFolder::create(&folder.path().join("new/sub/..")).unwrap_err().to_string();
+        assert!(refused.ends_with("cannot write: give a folder by its name"), "{refused}");
         fs::write(folder.path().join("file"), "x").unwrap();
         std::os::unix::fs::symlink("nowhere", folder.path().join("link")).unwrap();
         for there in ["out", "file", "link"] {
