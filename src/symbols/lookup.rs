@@ -150,11 +150,14 @@ impl TraceFrames {
     /// Counts the frames of each module.
     pub(crate) fn counts(&self, trace_names: &TraceNames) -> Vec<FrameCounts> {
         let mut counts = vec![FrameCounts::default(); self.modules];
-        for frame in self.sorted().into_iter().map(|(_, frame)| frame) {
+        for (name, frame) in self.sorted() {
             let count = &mut counts[frame.module as usize];
             count.frames += 1;
             let Some(module) = trace_names.modules.get(frame.module as usize) else { continue };
-            count.named += u64::from(module.names.has_name(frame.address));
+            // A call at the end of a function returns behind it.
+            let is_call_named = || module.names.has_name(frame.address.saturating_sub(1));
+            let is_named = module.names.has_name(frame.address) || (self.callers.contains(&name) && is_call_named());
+            count.named += u64::from(is_named);
             count.replaced += u64::from(module.replaced.binary_search(&frame.address).is_ok());
         }
         counts

@@ -57,6 +57,23 @@ fn functions_are_symbolized_unless_symbols_are_turned_off() {
 }
 
 #[test]
+fn a_call_at_the_end_of_a_function_counts_as_an_address_with_a_name() {
+    let folder = folder();
+    let salt = "#include <stdlib.h>\n__attribute__((noinline)) void last_call(int x) { exit(x); }";
+    let program = program(folder.path(), salt);
+    let symbols = run(Command::new("nm").arg("-S").arg(&program));
+    let line = symbols.lines().find(|line| line.ends_with(" T last_call")).expect("a function");
+    let len = line.split_whitespace().nth(1).and_then(|len| u64::from_str_radix(len, 16).ok()).expect("a length");
+    let maps = [RecordedMap { start: MAPPED_AT, path: text(&program), build_id: &build_id(&program) }];
+    let end = address(&program, "last_call") + len;
+    let file = written(folder.path(), &maps, &[&[address(&program, "outer") + 3, end, address(&program, "main") + 5]]);
+    assert_eq!(folded(&[text(&file)]), ["main;last_call;outer;inner 1"]);
+    assert_eq!(state(&[text(&file)], "work")[1], "3");
+    let stats = longspan(&["stats", "--no-cache", text(&file)]).stderr;
+    assert!(!stats.contains("addresses have names"), "{stats}");
+}
+
+#[test]
 fn commands_that_fill_a_cache_of_names_at_the_same_time_agree_and_keep_all_names() {
     let folder = folder();
     let program = program(folder.path(), "");
