@@ -64,6 +64,8 @@ struct Unpacked {
     entries: HashMap<PathBuf, ArchiveEntry>,
     /// The reason for missing files.
     problem: Option<String>,
+    /// Whether the disk of the temporary file is that reason, so that another attempt may succeed.
+    is_for_want_of_room: bool,
 }
 
 #[derive(Debug)]
@@ -111,8 +113,12 @@ impl Archive {
         &self.path
     }
 
-    /// Unpacks the files, unless they are unpacked.
+    /// Unpacks the files, unless they are unpacked. Tries again if the disk had too little room before.
     pub(super) fn unpack(&self, cancel: &Cancel) -> Result<(), Cancelled> {
+        let mut unpacked = self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
+        // The partial files are given up first, for their room.
+        unpacked.take_if(|unpacked| unpacked.is_for_want_of_room);
+        drop(unpacked);
         self.unpacked(cancel).map(|_| ())
     }
 
@@ -157,7 +163,11 @@ impl Unpacked {
         let mut unpacked = Self::default();
         let added = unpacked.add_entries(path, cancel);
         cancel.check()?;
-        unpacked.problem = added.err().map(|error| error.to_string());
+        if let Err(error) = added {
+            let is_full = matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+            unpacked.is_for_want_of_room = is_full || unpacked.content.is_none();
+            unpacked.problem = Some(error.to_string());
+        }
         Ok(unpacked)
     }
 
@@ -473,5 +483,19 @@ mod tests {
         assert_eq!(archive.unpack(&cancel), Err(Cancelled));
         assert_eq!(archive.unpack(&Cancel::default()), Ok(()));
         assert_eq!(content(&archive, "a").as_deref(), Some("text"));
+    }
+
+    #[test]
+    fn an_archive_without_room_is_unpacked_by_the_next_question_and_a_damaged_one_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let archive = archive(folder.path(), &[("a", EntryType::Regular, "text")]);
+        for is_for_want_of_room in [false, true] {
+            let failed = Unpacked { problem: Some("failed".into()), is_for_want_of_room, ..Unpacked::default() };
+            *archive.unpacked.lock().unwrap() = Some(Arc::new(failed));
+            assert_eq!((content(&archive, "a"), archive.problem()), (None, Some("failed".to_owned())));
+            assert_eq!(archive.unpack(&Cancel::default()), Ok(()));
+            let expected = is_for_want_of_room.then(|| "text".to_owned());
+            assert_eq!((content(&archive, "a"), archive.problem().is_none()), (expected, is_for_want_of_room));
+        }
     }
 }
