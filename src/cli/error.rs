@@ -100,6 +100,8 @@ impl CliError {
             {
                 source
             }
+            #[cfg(feature = "window")]
+            Self::App(crate::app::AppError::Write(ExportError::Io { path, source })) if is_stdout(path) => source,
             _ => return false,
         };
         error.kind() == io::ErrorKind::BrokenPipe

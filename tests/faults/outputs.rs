@@ -81,6 +81,7 @@ fn commands(trace: &str, folder: &Path) -> Vec<(Vec<String>, bool)> {
     commands.push((vec!["synth", "--spans", "1000", "-o", &generated], false));
     commands.push((vec!["cache", "clear", "--cache", &cleared], true));
     if cfg!(feature = "window") {
+        commands.push((vec!["render", trace, "--cache", &cache, "--size", "64x64", "-o", "-"], true));
         commands.push((vec!["render", trace, "--cache", &cache, "--size", "64x64", "-o", &picture], false));
     }
     let owned = |words: Vec<&str>| words.into_iter().map(str::to_owned).collect();
