@@ -1,6 +1,7 @@
 //! `longspan record --keep`: records the last part of running sources. Rows are stored like those of a live window, so
 //! that the oldest can be dropped, and are written as one trace at the end. A killed recording leaves nothing.
 
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -92,9 +93,36 @@ pub(super) fn write(record: &Record, part: Retention, how: &Load) -> Result<(), 
     if is_whole { Ok(()) } else { Err(CliError::CutRecording) }
 }
 
-/// Returns `OUT.partial`, for an incomplete recording that must not replace `OUT`.
+/// Returns `OUT.partial`, for an incomplete recording that must not replace `OUT`. If an earlier one is there, returns
+/// `OUT.partial-2` and so on.
 fn beside(output: &Path) -> PathBuf {
     let mut partial = output.to_owned().into_os_string();
     partial.push(".partial");
-    partial.into()
+    let numbered = |number: u32| {
+        let mut numbered = partial.clone();
+        numbered.push(format!("-{number}"));
+        PathBuf::from(numbered)
+    };
+    let mut paths = iter::once(partial.clone().into()).chain((2..).map(numbered));
+    paths.find(|path| !has_content(path)).unwrap_or_else(|| partial.clone().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn an_earlier_partial_recording_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = folder.path().join("out.longspan");
+        for name in ["out.longspan.partial", "out.longspan.partial-2", "out.longspan.partial-3"] {
+            let partial = beside(&output);
+            assert_eq!(partial, folder.path().join(name));
+            fs::write(&partial, "").unwrap();
+            assert_eq!(beside(&output), partial, "an empty file is replaced");
+            fs::write(&partial, "recorded").unwrap();
+        }
+    }
 }
