@@ -2,6 +2,7 @@
 //! below the user's data folder of freedesktop.org; needs no privileges.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -61,7 +62,7 @@ pub(super) fn install() -> Result<(), CliError> {
     write(&files.file_icon, FILE_ICON)?;
     write(&files.mime, KINDS)?;
     write(&files.desktop, &desktop_entry(&program))?;
-    let without = refresh(&files, Registration::Added)?;
+    let problem = refresh(&files, Registration::Added)?;
     for (kind, before) in defaults {
         if let Some(before) =
             before.filter(|before| before != PROGRAM && default_program(kind).as_ref() != Some(before))
@@ -73,8 +74,8 @@ pub(super) fn install() -> Result<(), CliError> {
     to_stdout(|out| {
         let program = program.display().to_string();
         writeln!(out, "A double click now opens traces with {}", escaped(&program))?;
-        Ok(without.iter().try_for_each(|tool| {
-            writeln!(out, "{tool} is not installed; some desktops need it to notice the change")
+        Ok(problem.iter().try_for_each(|problem| {
+            writeln!(out, "{MIME_TOOL} {problem}; some desktops need it to notice the change")
         })?)
     })
 }
@@ -84,7 +85,7 @@ pub(super) fn uninstall() -> Result<(), CliError> {
     let files = InstalledFiles::for_user()?;
     for path in [&files.desktop, &files.mime, &files.icon, &files.file_icon] {
         match fs::remove_file(path) {
-            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
                 return Err(CliError::File { path: path.clone(), source });
             }
             _ => {}
@@ -101,20 +102,24 @@ enum Registration {
     Removed,
 }
 
-/// Runs the desktop's tools that read the changed files. Returns the names of the tools that are not installed.
-fn refresh(files: &InstalledFiles, registration: Registration) -> Result<Vec<&'static str>, CliError> {
-    let mut without = Vec::new();
-    let ran =
-        |tool: &str, folder: &Path| Command::new(tool).arg(folder).output().is_ok_and(|done| done.status.success());
-    if !ran("update-mime-database", &files.data.join("mime")) {
-        without.push("update-mime-database");
-    }
-    if !ran("update-desktop-database", &files.data.join("applications")) {
+/// The tool of the desktop that reads MIME types.
+const MIME_TOOL: &str = "update-mime-database";
+
+/// Runs the desktop's tools that read the changed files. Returns the problem of [`MIME_TOOL`], if any.
+fn refresh(files: &InstalledFiles, registration: Registration) -> Result<Option<String>, CliError> {
+    let problem = match Command::new(MIME_TOOL).arg(files.data.join("mime")).output() {
+        Ok(done) if done.status.success() => None,
+        Ok(done) => Some(format!("failed ({})", done.status)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Some("is not installed".to_owned()),
+        Err(error) => Some(format!("failed ({error})")),
+    };
+    let built = Command::new("update-desktop-database").arg(files.data.join("applications")).output();
+    if !built.is_ok_and(|done| done.status.success()) {
         // The tool would write this list, which desktops read.
         let before = fs::read_to_string(&files.cache).unwrap_or_default();
         write(&files.cache, &with_program(&before, registration))?;
     }
-    Ok(without)
+    Ok(problem)
 }
 
 fn write(path: &Path, text: &str) -> Result<(), CliError> {

@@ -59,6 +59,26 @@ fn json_and_gzip_files_can_be_opened_with_longspan_and_keep_their_default_progra
 }
 
 #[test]
+fn a_tool_of_the_desktop_that_fails_is_told_from_an_absent_one() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = tempfile::tempdir().expect("a folder for temporary files");
+    let tools = home.path().join("tools");
+    std::fs::create_dir(&tools).expect("a folder");
+    let install = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_longspan"));
+        command.arg("--install-desktop").env("PATH", &tools).env("HOME", home.path());
+        stdout_of(&command.env("XDG_DATA_HOME", home.path().join("data")).output().expect("it ends"))
+    };
+    let printed = install();
+    assert!(printed.contains("update-mime-database is not installed; some desktops"), "{printed}");
+    let tool = tools.join("update-mime-database");
+    std::fs::write(&tool, "#!/bin/sh\nexit 3\n").expect("written");
+    std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).expect("permitted");
+    let printed = install();
+    assert!(printed.contains("update-mime-database failed (exit status: 3); some desktops"), "{printed}");
+}
+
+#[test]
 fn traces_without_an_extension_have_a_mime_type_by_content_and_an_icon() {
     let home = tempfile::tempdir().expect("a folder for temporary files");
     let installed = run(home.path(), env!("CARGO_BIN_EXE_longspan"), &["--install-desktop"]);
