@@ -336,19 +336,22 @@ fn export(low: LowExport) -> Result<CliCommand, CliError> {
 fn export_format(low: &LowExport) -> Result<ExportFormat, CliError> {
     let &LowExport { ref output, format, by_process, compact, cells, .. } = low;
     let format = written_format(output, format)?;
-    match format {
-        ExportFormat::Native { .. } if compact => Ok(ExportFormat::Native { compact }),
-        ExportFormat::Parquet { .. } if by_process => Ok(ExportFormat::Parquet { by_process }),
-        _ if by_process => {
-            Err(CliError::Usage("--by-process requires --format parquet: other formats are one file".to_owned()))
-        }
-        _ if compact => {
-            Err(CliError::Usage("--compact requires --format native: other formats contain no sorted store".to_owned()))
-        }
-        ExportFormat::Csv { .. } => Ok(ExportFormat::Csv { cells: cells_of(cells, &to_write(output.clone())) }),
-        _ if cells.csv_safe => Err(csv_safe_is_for_csv()),
-        _ => Ok(format),
+    if by_process && !matches!(format, ExportFormat::Parquet { .. }) {
+        return Err(CliError::Usage("--by-process requires --format parquet: other formats are one file".to_owned()));
     }
+    if compact && !matches!(format, ExportFormat::Native { .. }) {
+        let message = "--compact requires --format native: other formats contain no sorted store";
+        return Err(CliError::Usage(message.to_owned()));
+    }
+    if cells.csv_safe && !matches!(format, ExportFormat::Csv { .. }) {
+        return Err(csv_safe_is_for_csv());
+    }
+    Ok(match format {
+        ExportFormat::Native { .. } => ExportFormat::Native { compact },
+        ExportFormat::Parquet { .. } => ExportFormat::Parquet { by_process },
+        ExportFormat::Csv { .. } => ExportFormat::Csv { cells: cells_of(cells, &to_write(output.clone())) },
+        ExportFormat::ChromeJson { .. } | ExportFormat::Perfetto | ExportFormat::Pprof => format,
+    })
 }
 
 fn render(low: LowRender) -> Result<CliCommand, CliError> {

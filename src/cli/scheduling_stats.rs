@@ -8,7 +8,7 @@ use super::empty_answers::say_no_rows;
 use super::error::CliError;
 use super::messages::say;
 use super::progress_line::ProgressLine;
-use super::scope::ScopeArgs;
+use super::scope::{ScopeArgs, say_ignored_terms};
 use super::stdout::to_stdout;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
@@ -29,6 +29,7 @@ pub(super) fn print(
     how: &Load,
 ) -> Result<(), CliError> {
     let scope = &scope_args.on(snapshot)?;
+    say_ignored_terms(&scope_args.filter, "scheduling", "a thread");
     let (cancel, progress) = (Cancel::default(), Progress::default());
     let line = ProgressLine::start(&progress, how.progress);
     let scheduling = Arc::new(scheduling(snapshot, scope, &cancel, &progress).unwrap_or_default()); // never cancelled

@@ -178,3 +178,30 @@ fn in_order(from_ns: i64, to_ns: i64) -> Result<(), CliError> {
     }
     Ok(())
 }
+
+/// Reports the terms of a filter that do not apply to `things`, one of which is `thing`.
+pub(super) fn say_ignored_terms(filter: &Filter, things: &str, thing: &str) {
+    let mut keys: Vec<_> = filter.terms.iter().filter_map(|term| row_key(&term.test)).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    if !keys.is_empty() {
+        let keys = keys.join(", ");
+        say(format_args!("not applied to {things}: {keys}; {thing} is selected by `thread:`, `process:` or --track"));
+    }
+}
+
+/// Returns the key of a test of rows; `None` for a test of tracks.
+fn row_key(test: &Test) -> Option<&'static str> {
+    Some(match test {
+        Test::Name(_) => "names",
+        Test::Category(_) => "`cat:`",
+        Test::Duration(_) => "`dur`",
+        Test::Start(_) => "`start`",
+        Test::Argument { .. } => "`arg.`",
+        Test::Failed => "`is:`",
+        Test::Has(_) => "`has:`",
+        Test::Inside(_) => "`in:`",
+        Test::Within(_) => "`within:`",
+        Test::Thread(_) | Test::Process(_) => return None,
+    })
+}

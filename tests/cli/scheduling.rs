@@ -183,6 +183,17 @@ fn scheduling_statistics_are_limited_to_the_scope_and_clipped_to_its_range() {
 }
 
 #[test]
+fn terms_that_do_not_apply_to_scheduling_are_reported() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("sched.pftrace");
+    fs::write(&file, scheduling_trace()).expect("written");
+    let stderr = |filter| longspan(&["stats", "--no-cache", "--scheduling", "--filter", filter, text(&file)]).stderr;
+    let said = "not applied to scheduling: `dur`; a thread is selected by `thread:`, `process:` or --track";
+    assert!(stderr("dur>5s thread:worker").contains(said), "{}", stderr("dur>5s thread:worker"));
+    assert!(!stderr("thread:worker").contains("not applied"), "{}", stderr("thread:worker"));
+}
+
+#[test]
 fn a_trace_without_scheduling_prints_only_the_header_and_a_message() {
     let output = longspan(&["stats", "--no-cache", "--scheduling=cpu", text(&data("go_trace.json"))]);
     assert!(output.stderr.contains("this trace has no scheduling data"), "{}", output.stderr);
