@@ -72,7 +72,9 @@ struct Dump<'a> {
     utids: &'a Utids,
     /// Ids of threads, built on the first use: the look-up takes 40 bytes for each of a million threads.
     utids_by_ids: OnceCell<FxHashMap<(i64, i64), u32>>,
-    /// States with the same time, which wait for the CPUs of their threads.
+    /// The time of the last row.
+    ts_ns: i64,
+    /// States at that time, which wait for the CPUs of their threads.
     held_states: Vec<HeldState>,
     /// CPUs of threads that started to run at that time.
     cpus: FxHashMap<u32, Value>,
@@ -83,7 +85,6 @@ struct Dump<'a> {
 
 /// A state that is not written yet.
 struct HeldState {
-    ts_ns: i64,
     utid: Option<u32>,
     line: Value,
 }
@@ -98,6 +99,7 @@ impl<'a> Dump<'a> {
             latest: Latest::default(),
             flows: FlowTracker::default(),
             utids_by_ids: OnceCell::new(),
+            ts_ns: i64::MIN,
             held_states: Vec::new(),
             cpus: FxHashMap::default(),
             slice: 0,
@@ -106,8 +108,9 @@ impl<'a> Dump<'a> {
     }
 
     fn row(&mut self, row: &SortedRow) -> io::Result<()> {
-        if self.held_states.first().is_some_and(|state| state.ts_ns != row.row.start_ns) {
+        if self.ts_ns != row.row.start_ns {
             self.states()?;
+            self.ts_ns = row.row.start_ns;
         }
         let lane = self.snapshot.lane(row.index.lane);
         let kind = self.snapshot.track(lane.track).key.kind;
@@ -195,12 +198,12 @@ impl<'a> Dump<'a> {
             // The idle thread of each CPU is the first.
             line["waker_utid"] = if tid == 0 { json!(0) } else { json!(self.utid((pid, tid))) };
         }
-        self.held_states.push(HeldState { ts_ns: ts, utid, line });
+        self.held_states.push(HeldState { utid, line });
     }
 
     /// Writes the states with the same time. A thread that started to run then gets its CPU from the run.
     fn states(&mut self) -> io::Result<()> {
-        for HeldState { utid, line: mut state, .. } in self.held_states.drain(..) {
+        for HeldState { utid, line: mut state } in self.held_states.drain(..) {
             if state["state"] == "Running"
                 && let Some(cpu) = utid.and_then(|utid| self.cpus.get(&utid))
             {

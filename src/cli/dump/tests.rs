@@ -7,14 +7,15 @@ use proptest::prelude::*;
 use super::*;
 use crate::scene::tests::snapshot;
 
-/// Returns the lines of the slices in a dump.
-fn slices(snapshot: &Snapshot) -> Vec<Value> {
+/// Returns the lines of a dump of one kind.
+fn lines_of(kind: &str, snapshot: &Snapshot) -> Vec<Value> {
     let (mut tables, mut out) = (Vec::new(), Vec::new());
     let utids = tables::print(snapshot, &mut tables).unwrap();
     let mut dump = Dump::new(snapshot, &utids, &mut out);
     SortedRows::new(snapshot, snapshot.event_lanes(), None, None).for_each(|row| dump.row(&row).unwrap());
+    dump.states().unwrap();
     let lines = std::str::from_utf8(&out).unwrap().lines().map(|line| serde_json::from_str(line).unwrap());
-    lines.filter(|line: &Value| line["t"] == "slice").collect()
+    lines.filter(|line: &Value| line["t"] == kind).collect()
 }
 
 /// Returns the number of the innermost earlier span that is open for all of each row.
@@ -50,13 +51,27 @@ fn a_span_without_an_end_is_the_parent_of_rows_at_its_last_moment() {
         r#"[{"ph":"B","name":"outer","ts":0,"pid":1,"tid":1},{"ph":"B","name":"inner","ts":10,"pid":1,"tid":1},
             {"ph":"i","s":"t","name":"instant","ts":10,"pid":1,"tid":1}]"#,
     );
-    let slices = slices(&snapshot);
+    let slices = lines_of("slice", &snapshot);
     let found: Vec<_> = slices.iter().map(|slice| (&slice["name"], &slice["parent"])).collect();
     let expected = [("outer", json!(null)), ("inner", json!(1)), ("instant", json!(2))];
     assert!(
         found.iter().zip(&expected).all(|(found, expected)| *found.0 == expected.0 && *found.1 == expected.1),
         "{found:?}"
     );
+}
+
+#[test]
+fn a_state_does_not_get_the_cpu_of_a_run_of_another_time() {
+    let snapshot = snapshot(
+        r#"[{"ph":"X","name":"main","ts":0,"dur":50,"pid":1,"tid":2},
+            {"ph":"X","cpu":"3","name":"work","ts":10,"dur":5,"args":{"pid":1,"tid":2}},
+            {"ph":"T","cat":"thread_state","name":"Running","ts":30,"dur":5,"pid":1,"tid":2},
+            {"ph":"X","cpu":"4","name":"work","ts":40,"dur":5,"args":{"pid":1,"tid":2}},
+            {"ph":"T","cat":"thread_state","name":"Running","ts":40,"dur":5,"pid":1,"tid":2}]"#,
+    );
+    let states = lines_of("thread_state", &snapshot);
+    let cpus: Vec<_> = states.iter().map(|state| (&state["state"], &state["cpu"])).collect();
+    assert_eq!(cpus, [(&json!("Running"), &json!(null)), (&json!("Running"), &json!(4))]);
 }
 
 proptest! {
@@ -71,7 +86,7 @@ proptest! {
             write!(json, r#"{comma}{{"ph":"{kind}","name":"n","s":"t","pid":1,"tid":1,"ts":{ts},"dur":{dur}}}"#).unwrap();
         }
         let snapshot = snapshot(&(json + "]"));
-        let parents: Vec<Option<u64>> = slices(&snapshot).iter().map(|slice| slice["parent"].as_u64()).collect();
+        let parents: Vec<Option<u64>> = lines_of("slice", &snapshot).iter().map(|slice| slice["parent"].as_u64()).collect();
         prop_assert_eq!(parents, scanned(&snapshot));
     }
 }
