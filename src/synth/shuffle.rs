@@ -36,7 +36,8 @@ impl Shuffle {
     /// Creates an empty shuffle; equal seeds give equal orders. Returns an error if no temporary file can be created.
     pub(super) fn new(seed: u64) -> io::Result<Self> {
         let partitions = (0..PARTITIONS).map(|_| Partition::default()).collect();
-        Ok(Self { random: Random::new(seed, u64::MAX - 1), file: tempfile::tempfile()?, end: 0, partitions })
+        let file = tempfile::tempfile().map_err(|error| of_temporary(&error))?;
+        Ok(Self { random: Random::new(seed, u64::MAX - 1), file, end: 0, partitions })
     }
 
     /// Adds the events of a chunk. Returns the I/O error of a failed write.
@@ -48,7 +49,7 @@ impl Shuffle {
             partition.buffer.extend_from_slice(&(blob.len() as u64).to_le_bytes());
             partition.buffer.extend_from_slice(blob);
             if partition.buffer.len() >= BUFFER_BYTES {
-                files::write_all_at(&self.file, &partition.buffer, self.end)?;
+                files::write_all_at(&self.file, &partition.buffer, self.end).map_err(|error| of_temporary(&error))?;
                 partition.blocks.push((self.end, partition.buffer.len()));
                 self.end += partition.buffer.len() as u64;
                 partition.buffer.clear();
@@ -65,7 +66,7 @@ impl Shuffle {
             for (offset, length) in blocks {
                 let start = bytes.len();
                 bytes.resize(start + length, 0);
-                files::read_exact_at(&self.file, &mut bytes[start..], offset)?;
+                files::read_exact_at(&self.file, &mut bytes[start..], offset).map_err(|error| of_temporary(&error))?;
             }
             bytes.extend_from_slice(&buffer);
             let mut events = parse(&bytes);
@@ -85,6 +86,11 @@ impl Shuffle {
         }
         Ok(())
     }
+}
+
+/// Adds the folder to an error of the temporary file, which would be taken for one of the output.
+fn of_temporary(error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("the temporary folder {}: {error}", std::env::temp_dir().display()))
 }
 
 /// Decodes the events of a partition with their details.

@@ -124,6 +124,16 @@ fn an_unwritable_generated_trace_is_an_error_in_every_format() {
 }
 
 #[test]
+fn a_missing_temporary_folder_is_not_taken_for_the_output_of_a_generated_trace() {
+    let mut command = longspan(&["synth", "-o", "/dev/null", "--spans", "1000", "--disorder", "1"]);
+    command.env("TMPDIR", "/proc/none");
+    let output = ended(command);
+    assert_eq!(output.status.code(), Some(1));
+    let expected = "/dev/null: cannot write: the temporary folder /proc/none: No such file";
+    assert!(message(&output).contains(expected), "{}", message(&output));
+}
+
+#[test]
 fn a_disk_that_fills_up_at_any_output_size_leaves_only_the_old_file() {
     let folder = folder();
     let at = |name: &str| folder.path().join(name);
