@@ -132,7 +132,7 @@ impl Tab {
 
     /// Returns whether it has rows that are nowhere else, or recorded bytes that are read only at the end.
     fn is_only_copy(&self) -> bool {
-        let has_bytes = self.follow.as_ref().is_some_and(|follow| follow.counts.disk_bytes > 0);
+        let has_bytes = self.follow.as_ref().is_some_and(|follow| follow.counts.has_received());
         let has_rows = self.trace.as_ref().is_some_and(|trace| {
             let summary = trace.timeline.snapshot().summary();
             summary.spans + summary.instants + summary.counters + summary.samples > 0

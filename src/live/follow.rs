@@ -91,6 +91,11 @@ pub struct FollowCounts {
 }
 
 impl FollowCounts {
+    /// Returns whether any source has sent a byte.
+    pub(crate) fn has_received(&self) -> bool {
+        self.received_bytes + self.unread_bytes > 0
+    }
+
     /// Returns whether both look the same to the user. Others write to the disk all the time, and every change repaints
     /// the window.
     fn reads_as(&self, before: &Self) -> bool {
@@ -180,7 +185,7 @@ fn follow_into(
         options.stop.cancel();
         end_unshown(&mut session);
     }
-    let errors = session.take_errors().iter().map(FeedError::to_string).collect();
+    let mut errors: Vec<String> = session.take_errors().iter().map(FeedError::to_string).collect();
     let sources = following.files.sources(&sources_of(&options.inputs, &session), &session.left_out());
     let SessionCounts { rows, bytes, late } = session.counts();
     let mut losses = session.named_losses();
@@ -190,10 +195,12 @@ fn follow_into(
     let has_replaced = session.has_replaced();
     drop(session);
     let has_snapshot_only = options.kept.is_some();
-    let unsorted = match failed {
-        Some(error) => Some(format!("{}: cannot write the rows: {error}", folder.display())),
-        None if has_snapshot_only => None,
-        None => following.files.check_sort(rows, &[folder]).err(),
+    let failed = failed.map(|error| format!("{}: cannot write the rows: {error}", folder.display()));
+    let unsorted = if has_snapshot_only {
+        errors.extend(failed);
+        None
+    } else {
+        failed.or_else(|| following.files.check_sort(rows, &[folder]).err())
     };
     Ok(FollowEnd { sources, spool, errors, lost, losses, late, unsorted, has_snapshot_only, has_replaced })
 }

@@ -105,7 +105,7 @@ pub(crate) struct LiveStore {
     kept_part: Option<Retention>,
     /// Time and bytes of the last trim.
     trimmed: (i64, u64),
-    /// The ends of the last rows. The middle one is the current time, so that a single wrong time drops nothing.
+    /// The ends of the last rows.
     last_ends_ns: [i64; 3],
     /// Rows that the ring has dropped.
     dropped: u64,
@@ -333,7 +333,7 @@ impl LiveStore {
             self.settle(session)?;
         }
         let mut open = self.open_rows(session);
-        let now_ns = self.summary.end_ns;
+        let (now_ns, end_ns) = (self.now_ns(), self.summary.end_ns);
         for (&track, rows) in &open {
             self.tracks[track.index()].is_changed = true;
             rows.iter().for_each(|row| self.summary.start_ns = self.summary.start_ns.min(row.start_ns));
@@ -343,7 +343,7 @@ impl LiveStore {
             state.settle_old((&mut self.store, &mut self.density), track, now_ns, &open)?;
             self.window_rows -= before.saturating_sub(state.window_len()).min(self.window_rows);
             let rows = open.entry(track).or_default();
-            state.place((&mut self.store, &mut self.density), track, rows, now_ns.saturating_add(silent_ns))?;
+            state.place((&mut self.store, &mut self.density), track, rows, end_ns.saturating_add(silent_ns))?;
         }
         for (track, chart) in self.charts.values_mut() {
             chart.place(&mut self.store, *track, &self.stacks)?;
@@ -374,12 +374,17 @@ impl LiveStore {
         Ok(Snapshot::new(Arc::new(self.store.preview(meta)?)).with_shared_names_found())
     }
 
+    /// Returns the current time: the middle one of the last ends, which a single wrong time does not move far.
+    fn now_ns(&self) -> i64 {
+        let mut ends_ns = self.last_ends_ns;
+        ends_ns.sort_unstable();
+        ends_ns[1]
+    }
+
     /// Drops the oldest rows, if the store is limited and enough has arrived since the last trim. All rows in memory
     /// are in the store by now, so their details are known.
     fn trim(&mut self) -> io::Result<()> {
-        let (mut ends_ns, (at_ns, at_bytes)) = (self.last_ends_ns, self.trimmed);
-        ends_ns.sort_unstable();
-        let now_ns = ends_ns[1];
+        let (now_ns, (at_ns, at_bytes)) = (self.now_ns(), self.trimmed);
         let file_bytes = self.store.file_bytes();
         match self.kept_part {
             Some(Retention::Time(ns)) if now_ns.abs_diff(at_ns) >= ns / TRIM_STEPS => {

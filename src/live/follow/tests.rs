@@ -219,17 +219,25 @@ fn a_span_that_is_open_while_its_program_is_silent_grows_until_the_trace_ends() 
 fn rows_that_cannot_be_written_end_the_trace_and_leave_what_was_recorded() {
     let folder = tempfile::tempdir().unwrap();
     let text = format!("[\n{}", span(1));
-    let program = LiveInput::Command(["sh", "-c", &format!("echo '{text}'; exec sleep 60")].map(Into::into).to_vec());
-    let options = options(folder.path(), vec![program]);
-    let spool = SpoolFolder::new(folder.path()).unwrap();
-    let (path, recorded) = (folder.path().join("rows"), spool.path().join("received.spool"));
+    let script = format!("echo '{text}'; exec sleep 60");
+    let path = folder.path().join("rows");
     std::fs::write(&path, "").unwrap();
-    // It is open for reading only.
-    let file = std::fs::File::open(&path).unwrap();
-    let store = LiveStore::new(file, Names::default(), LiveStoreLimits::within(1 << 30)).unwrap();
-    let end = follow_into(store, spool, &options, &silent(), &mut Kept::default()).unwrap();
+    let followed = |kept| {
+        let program = LiveInput::Command(["sh", "-c", &script].map(Into::into).to_vec());
+        let options = FollowOptions { kept, ..options(folder.path(), vec![program]) };
+        let spool = SpoolFolder::new(folder.path()).unwrap();
+        // It is open for reading only.
+        let file = std::fs::File::open(&path).unwrap();
+        let store = LiveStore::new(file, Names::default(), LiveStoreLimits::within(1 << 30)).unwrap();
+        let end = follow_into(store, spool, &options, &silent(), &mut Kept::default()).unwrap();
+        assert!(options.stop.is_cancelled(), "the program has ended");
+        end
+    };
+    let end = followed(Some(Retention::Bytes(1 << 20)));
+    assert!(end.unsorted.is_none() && end.errors[0].contains("cannot write the rows"), "{:?}", end.errors);
+    let end = followed(None);
+    let recorded = end.spool.path().join("received.spool");
     assert!(end.unsorted.as_ref().is_some_and(|why| why.contains("cannot write the rows")), "{:?}", end.unsorted);
-    assert!(options.stop.is_cancelled(), "the program has ended");
     assert_eq!((end.sources.title().as_str(), std::fs::read_to_string(recorded).unwrap()), ("sh", text + "\n"));
 }
 

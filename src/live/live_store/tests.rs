@@ -471,9 +471,10 @@ fn rows_after_a_step_of_the_clock_to_before_the_window_are_all_shown() {
 fn one_wrong_time_neither_drops_the_rows_before_it_nor_keeps_all_later_ones() {
     const SECOND_NS: i64 = 1_000_000_000;
     let (mut live_store, session) = idle_store();
-    live_store.keep_part(Retention::Time(5_000_000_000)).unwrap();
+    // A thousand rows, which is longer than they may still move.
+    live_store.keep_part(Retention::Time(20_000_000_000)).unwrap();
     for number in 0..4000_i64 {
-        let ts_ns = number * SECOND_NS / 200;
+        let ts_ns = number * SECOND_NS / 50;
         add_row(&mut live_store, 1, ts_ns, RowValue::Span { dur_ns: Some(1000) });
         if number == 1000 {
             add_row(&mut live_store, 2, 9_000_000 * SECOND_NS, RowValue::Instant);
@@ -481,8 +482,8 @@ fn one_wrong_time_neither_drops_the_rows_before_it_nor_keeps_all_later_ones() {
         if number % 50 == 0 {
             let spans = live_store.snapshot(&session, 0).unwrap().summary().spans;
             let expected = (number.cast_unsigned() + 1).min(1000);
-            assert!((expected..=expected + 1000).contains(&spans), "{spans} at {number}");
+            assert!((expected..=expected + 400).contains(&spans), "{spans} at {number}");
         }
     }
-    assert!(live_store.dropped() > 2000);
+    assert!(live_store.dropped() > 2500);
 }
