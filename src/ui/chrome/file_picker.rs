@@ -269,7 +269,8 @@ impl Picker {
             return entered;
         }
         let name = self.path_text.trim();
-        let path = self.folder.join(name);
+        // Joined to nothing, a path would end in a separator.
+        let path = if name.is_empty() { self.folder.clone() } else { self.folder.join(name) };
         if self.purpose == Purpose::Open
             && self.selected_names.len() > 1
             && self.path_text == quoted(&self.selected_names)
@@ -345,6 +346,31 @@ fn quoted(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_is_chosen_by_the_button_and_entered_by_the_enter_key() {
+        let picker = |purpose| {
+            let mut picker = Picker::new(purpose, "/a".into(), String::new());
+            let folder = FolderEntry { name: "b".into(), is_file: false, bytes: 0, modified_s: None };
+            picker.set_listing(Path::new("/a"), Ok(vec![folder]));
+            picker
+        };
+        let chosen = |picker: &mut Picker| match picker.chosen(false) {
+            Command::App(AppCommand::PickPath { path, .. }) => path.into_os_string(),
+            other => panic!("{other:?}"),
+        };
+        let is_entered = |command: Option<Command>| matches!(command, Some(Command::App(AppCommand::List(folder))) if folder == Path::new("/a/b"));
+        let mut symbols = picker(Purpose::SymbolFolder);
+        assert_eq!(chosen(&mut symbols), "/a", "the shown folder");
+        symbols.path_text = "b".into();
+        assert_eq!(chosen(&mut symbols), "/a/b");
+        assert!(is_entered(symbols.enter_named()));
+        assert_eq!(symbols.enter_named(), None, "the field is empty");
+        // A folder is no answer of other dialogs, whose button enters it too.
+        let mut open = picker(Purpose::Open);
+        open.path_text = "b".into();
+        assert!(is_entered(Some(open.chosen(false))));
+    }
 
     #[test]
     fn the_stem_of_a_name_is_all_before_its_last_extension() {
