@@ -32,6 +32,9 @@ pub(crate) fn choose(
     if let Some(folder) = folder {
         dialog = dialog.set_directory(folder);
     }
+    for (name, endings) in filters(purpose) {
+        dialog = dialog.add_filter(name, &endings);
+    }
     let spawned = match purpose {
         Purpose::Open | Purpose::Follow => wait(dialog.pick_files(), request, wake),
         Purpose::SymbolFolder => {
@@ -39,9 +42,6 @@ pub(crate) fn choose(
             wait(async { folder.await.map(|folder| vec![folder]) }, request, wake)
         }
         Purpose::SymbolArchive => {
-            for (name, endings) in filters(purpose) {
-                dialog = dialog.add_filter(name, &endings);
-            }
             let file = dialog.pick_file();
             wait(async { file.await.map(|file| vec![file]) }, request, wake)
         }
@@ -51,9 +51,6 @@ pub(crate) fn choose(
         | Purpose::FlameGraph(_)
         | Purpose::Picture(_)
         | Purpose::WindowPicture => {
-            for (name, endings) in filters(purpose) {
-                dialog = dialog.add_filter(name, &endings);
-            }
             let file = dialog.set_file_name(suggested_name).save_file();
             wait(async { file.await.map(|file| vec![file]) }, request, wake)
         }
