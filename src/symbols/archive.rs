@@ -64,8 +64,8 @@ struct Unpacked {
     entries: HashMap<PathBuf, ArchiveEntry>,
     /// The reason for missing files.
     problem: Option<String>,
-    /// Whether the disk of the temporary file is that reason, so that another attempt may succeed.
-    is_for_want_of_room: bool,
+    /// Whether that reason is the disk of the temporary file, so that another attempt may succeed.
+    is_retryable: bool,
 }
 
 #[derive(Debug)]
@@ -117,7 +117,7 @@ impl Archive {
     pub(super) fn unpack(&self, cancel: &Cancel) -> Result<(), Cancelled> {
         let mut unpacked = self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
         // The partial files are given up first, for their room.
-        unpacked.take_if(|unpacked| unpacked.is_for_want_of_room);
+        unpacked.take_if(|unpacked| unpacked.is_retryable);
         drop(unpacked);
         self.unpacked(cancel).map(|_| ())
     }
@@ -165,7 +165,7 @@ impl Unpacked {
         cancel.check()?;
         if let Err(error) = added {
             let is_full = matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
-            unpacked.is_for_want_of_room = is_full || unpacked.content.is_none();
+            unpacked.is_retryable = is_full || unpacked.content.is_none();
             unpacked.problem = Some(error.to_string());
         }
         Ok(unpacked)
@@ -486,16 +486,16 @@ mod tests {
     }
 
     #[test]
-    fn an_archive_without_room_is_unpacked_by_the_next_question_and_a_damaged_one_is_not() {
+    fn an_archive_that_did_not_fit_on_the_disk_is_unpacked_again_and_a_damaged_one_is_not() {
         let folder = tempfile::tempdir().unwrap();
         let archive = archive(folder.path(), &[("a", EntryType::Regular, "text")]);
-        for is_for_want_of_room in [false, true] {
-            let failed = Unpacked { problem: Some("failed".into()), is_for_want_of_room, ..Unpacked::default() };
+        for is_retryable in [false, true] {
+            let failed = Unpacked { problem: Some("failed".into()), is_retryable, ..Unpacked::default() };
             *archive.unpacked.lock().unwrap() = Some(Arc::new(failed));
             assert_eq!((content(&archive, "a"), archive.problem()), (None, Some("failed".to_owned())));
             assert_eq!(archive.unpack(&Cancel::default()), Ok(()));
-            let expected = is_for_want_of_room.then(|| "text".to_owned());
-            assert_eq!((content(&archive, "a"), archive.problem().is_none()), (expected, is_for_want_of_room));
+            let expected = is_retryable.then(|| "text".to_owned());
+            assert_eq!((content(&archive, "a"), archive.problem().is_none()), (expected, is_retryable));
         }
     }
 }
