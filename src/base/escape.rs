@@ -10,7 +10,8 @@ use serde_json::ser::{Formatter, Serializer};
 
 /// Returns whether a terminal or a text layout would interpret `letter` instead of showing it: C0, DEL, C1, line and
 /// paragraph separators, bidirectional controls and other invisible formatting characters. The joiners U+200C and
-/// U+200D are excluded: Persian, Indic scripts and emoji need them, and they move nothing.
+/// U+200D are excluded: Persian, Indic scripts and emoji need them, and they move nothing. Tags are included, although
+/// a few flags need them: names that differ in tags look equal.
 #[must_use]
 pub fn is_control(letter: char) -> bool {
     letter.is_control()
