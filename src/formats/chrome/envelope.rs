@@ -5,7 +5,7 @@
 //! that append to one file, or one message per line. Events may also be separate values, usually one per line.
 
 use super::wire::member;
-use crate::formats::input::source::excerpt;
+use crate::formats::input::source::{EXCERPT_BYTES, excerpt};
 use crate::formats::json::scan::{Broken, JsonValue, Scanner, Shape};
 use crate::formats::json::skip::Skip;
 use crate::model::{Loss, LossValue, Losses, SourcePos};
@@ -164,11 +164,13 @@ impl Envelope {
         Err(NotATrace { offset, expected: "an array of events, or an object with the key traceEvents", found })
     }
 
-    /// Continues through `bytes`, which start at `offset`. Returns the number of consumed bytes and what follows.
+    /// Continues through `bytes`, which start at `offset` and end with the input if `at_end`. Returns the number of
+    /// consumed bytes and what follows.
     pub(super) fn advance(
         &mut self,
         bytes: &[u8],
         offset: u64,
+        at_end: bool,
         losses: &mut Losses,
     ) -> Result<(usize, Follows), NotATrace> {
         let mut scanner = Scanner::new(bytes, 0);
@@ -206,6 +208,8 @@ impl Envelope {
             match follows {
                 Ok(None) => {}
                 Ok(Some(follows)) => return Ok((here, follows)),
+                // So that the message does not depend on the lengths of pieces.
+                Err(_) if !at_end && bytes.len() - here < EXCERPT_BYTES => return Ok((here, Follows::Envelope)),
                 Err(expected) => {
                     let found = excerpt(&bytes[here..]);
                     return Err(NotATrace { offset: offset_here, expected, found });

@@ -350,7 +350,7 @@ impl<'a> Follower<'a> {
                 self.emit_records(parsed)?;
             } else {
                 let mut losses = Losses::default();
-                let (taken, follows) = self.envelope.advance(&self.carry, self.offset, &mut losses)?;
+                let (taken, follows) = self.envelope.advance(&self.carry, self.offset, at_end, &mut losses)?;
                 self.consume(taken);
                 self.parse_system_text(false)?;
                 if follows == Follows::Records {

@@ -287,12 +287,14 @@ pub(crate) fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
 }
 
+/// Length of a whole excerpt.
+pub(crate) const EXCERPT_BYTES: usize = 16;
+
 /// Formats the start of some bytes for an error message: as text if possible, else in hexadecimal.
 #[must_use]
 pub(crate) fn excerpt(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
-    const SHOWN_BYTES: usize = 16;
-    let shown = &bytes[..bytes.len().min(SHOWN_BYTES)];
+    let shown = &bytes[..bytes.len().min(EXCERPT_BYTES)];
     if shown.is_empty() {
         return "nothing".to_owned();
     }

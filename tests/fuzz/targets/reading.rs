@@ -245,25 +245,17 @@ fn last_words(metadata: &[Metadata]) -> BTreeMap<String, &Metadata> {
     metadata.iter().map(|said| (of(said), said)).collect()
 }
 
-/// Returns losses without the count of bad texts, and without the found text of an error. A text is checked once per
-/// batch, so the count depends on the batches.
+/// Returns losses without the count of bad texts. A text is checked once per batch, so the count depends on the
+/// batches.
 fn counted(losses: &Losses) -> Vec<Lost<'_>> {
     let once = |loss| matches!(loss, Loss::BadUtf8 | Loss::LongText | Loss::ControlCharacter);
-    let comparable = losses.iter().map(|lost| {
-        let count = if once(lost.loss) { 1 } else { lost.count };
-        Lost { count, advice: without_found(&lost.advice).into(), ..lost }
-    });
-    comparable.collect()
+    losses.iter().map(|lost| Lost { count: if once(lost.loss) { 1 } else { lost.count }, ..lost }).collect()
 }
 
-/// Returns the position and the expectation of an error.
+/// Returns the position and the expectation of an error. The found text depends on the progress of the reader.
 fn place_of(error: &ReadError) -> String {
-    without_found(&error.to_string())
-}
-
-/// Returns an error message without what was found, which depends on the progress of the reader.
-fn without_found(message: &str) -> String {
-    message.split_once(", found").map_or(message, |(place, _)| place).to_owned()
+    let text = error.to_string();
+    text.split_once(", found").map_or(text.clone(), |(place, _)| place.to_owned())
 }
 
 /// Compares two readings and reports the first difference. With moved ends, events with the same time are compared in
