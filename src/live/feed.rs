@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use rustc_hash::FxHashMap;
 
-use super::arrivals::{ArrivalError, ArrivalReader, Arrivals, WaitResult};
+use super::arrivals::{ArrivalReader, Arrivals, WaitResult};
+use super::reading_thread::ArrivalError;
 use crate::base::budget::Memory;
 use crate::base::cancel::Cancelled;
 use crate::base::threads;

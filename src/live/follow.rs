@@ -7,11 +7,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::arrivals::{ArrivalError, LiveInput, Pace};
+use super::arrivals::LiveInput;
 use super::density::LiveDensity;
 use super::feed::FeedError;
 use super::live_store::{LiveStore, LiveStoreLimits, Retention};
 use super::orderer::LateEvents;
+use super::reading_thread::{ArrivalError, Pace};
 use super::refused_trace::RefusedFate;
 use super::row_filter::{LiveFilter, UNTIL_MET};
 use super::session::{LiveSession, LiveStep, SessionCounts, SessionOptions};

@@ -8,8 +8,8 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use super::arrivals::{ArrivalError, BLOCK_BYTES, LOOK_EVERY, Pace, ReadingThread};
 use super::lag::REST_BYTES;
+use super::reading_thread::{ArrivalError, BLOCK_BYTES, LOOK_EVERY, Pace, ReadingThread};
 use super::source_note::SourceNote;
 use crate::base::files;
 

@@ -16,7 +16,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crossbeam_channel::Receiver;
 
-use super::arrivals::{ArrivalError, LiveInput, ReadingThread};
+use super::arrivals::LiveInput;
+use super::reading_thread::{ArrivalError, ReadingThread};
 use super::source_note::Say;
 use crate::base::cancel::Cancel;
 

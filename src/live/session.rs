@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Select, TryRecvError};
 
-use super::arrivals::{self, ArrivalError, Arrivals, LiveInput, Pace};
+use super::arrivals::{self, Arrivals, LiveInput};
 use super::feed::{self, FeedError, FeedItem, LiveEvent, LiveName, SourceCount};
 use super::listen::{self, NewSource};
 use super::orderer::{LateEvents, Orderer, OrdererLimits};
 use super::pairs::{LiveNames, LivePairs, LiveRow, RowOrder};
+use super::reading_thread::{ArrivalError, Pace};
 use super::refused_trace::{RefusedFate, RefusedTrace};
 use super::source_note::{Say, SourceNote};
 use super::spool_files::{SpoolFiles, SpoolPart};

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
 use crate::base::cancel::Cancel;
-use crate::live::arrivals::{self, LiveInput, Pace};
+use crate::live::arrivals::{self, LiveInput};
+use crate::live::reading_thread::Pace;
 use crate::live::source_note::Say;
 
 /// A line every 50 ms is never silent for long, and takes 12 seconds to fill the head.

@@ -10,7 +10,7 @@ use std::thread;
 
 use crossbeam_channel::{Receiver, bounded};
 
-use super::super::arrivals::{ArrivalError, LOOK_EVERY};
+use super::super::reading_thread::{ArrivalError, LOOK_EVERY};
 use super::super::source_note::{Say, SourceNote};
 use super::http::{BodyMemory, HttpConnection, NoRequest, RequestHead};
 use super::otlp_streams::{OtlpEncoding, OtlpStreams, RequestOutcome};

@@ -2,14 +2,15 @@
 //! acknowledged once it is spooled; one that would wait for long is refused, so that its exporter sends it again.
 
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, SendTimeoutError, Sender, bounded};
 
 use super::NewSource;
 use super::http::Body;
 use crate::formats::otlp::received::{JSON_HEAD, keep_protobuf_messages, make_json_line, protobuf_head};
-use crate::live::arrivals::ReadingThread;
+use crate::live::reading_thread::ReadingThread;
+use crate::live::stoppable_stream::{CONNECTION_SILENCE, LAST_WORDS};
 
 /// How long a request waits for earlier ones.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -134,8 +135,9 @@ fn confirmation(is_kept: &Receiver<()>, patience: Duration) -> RequestOutcome {
     }
 }
 
-/// Spools and forwards requests, until either side is closed.
+/// Spools and forwards requests, until either side is closed, or a silence or deadline after a request to stop.
 fn pump(mut thread: ReadingThread, encoding: OtlpEncoding, waiting: &Receiver<QueuedRequest>) {
+    let stop = thread.stop.clone();
     let mut hand_on = |bytes: &[u8], confirm_sender: Option<Sender<()>>| {
         if !thread.keep(bytes) {
             return false;
@@ -145,8 +147,18 @@ fn pump(mut thread: ReadingThread, encoding: OtlpEncoding, waiting: &Receiver<Qu
         }
         bytes.chunks(BLOCK_BYTES).all(|block| thread.send(block.to_vec()))
     };
-    if hand_on(&encoding.head(), None) {
-        waiting.iter().all(|QueuedRequest { body, confirm_sender }| hand_on(&body.bytes, Some(confirm_sender)));
+    let mut is_open = hand_on(&encoding.head(), None);
+    let mut deadline = None;
+    while is_open {
+        let is_stopping = stop.is_cancelled();
+        if is_stopping && Instant::now() >= *deadline.get_or_insert_with(|| Instant::now() + LAST_WORDS) {
+            return;
+        }
+        is_open = match waiting.recv_timeout(CONNECTION_SILENCE) {
+            Ok(QueuedRequest { body, confirm_sender }) => hand_on(&body.bytes, Some(confirm_sender)),
+            Err(RecvTimeoutError::Timeout) => !is_stopping,
+            Err(RecvTimeoutError::Disconnected) => false,
+        };
     }
 }
 

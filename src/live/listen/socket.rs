@@ -2,23 +2,19 @@
 //! users are refused. Replaces a socket without a listener, and no other file.
 
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::FileTypeExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use super::super::arrivals::{ArrivalError, LOOK_EVERY, ReadingThread};
+use super::super::reading_thread::{ArrivalError, LOOK_EVERY, ReadingThread};
 use super::super::source_note::{Say, SourceNote};
 use super::{Connections, NewSource};
 use crate::base::cancel::Cancel;
 use crate::base::{files, threads};
-
-/// Interval at which a silent connection checks for cancellation.
-const SILENCE: Duration = Duration::from_millis(250);
 
 /// Connections queued to become sources.
 const WAITING: usize = 4;
@@ -129,38 +125,14 @@ impl Listening {
             }
             return true;
         };
-        if stream.set_nonblocking(false).and_then(|()| stream.set_read_timeout(Some(SILENCE))).is_err() {
+        if stream.set_nonblocking(false).is_err() {
             return true;
         }
-        let stream = StoppedStream { stream, stop: self.stop.clone() };
         let read = move |mut thread: ReadingThread| {
             thread.read_connection(stream);
             drop(counted);
         };
         self.out.send(NewSource { name, sends_batches: false, read: Box::new(read) }).is_ok()
-    }
-}
-
-/// A connection that ends with the session.
-struct StoppedStream {
-    stream: UnixStream,
-    stop: Cancel,
-}
-
-impl Read for StoppedStream {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            match self.stream.read(buffer) {
-                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
-                    if self.stop.is_cancelled() {
-                        return Ok(0);
-                    }
-                }
-                // The other end is gone; the bytes that arrived are kept.
-                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Ok(0),
-                other => return other,
-            }
-        }
     }
 }
 
