@@ -5,10 +5,12 @@ use std::path::Path;
 use super::preferences::Folders;
 use super::tests::{Session, TWO_SPANS, file, snapshot};
 use crate::export::ExportFormat;
-use crate::model::{Module, Sources, TrackIdx};
+use crate::model::{Module, ProcessIdx, Sources, TrackIdx};
 use crate::query::Snapshot;
 use crate::scene::arrange::Arrangement;
 use crate::scene::counter_overlay::CounterOverlay;
+use crate::scene::custom_groups::CustomGroups;
+use crate::scene::palette::ColorBy;
 use crate::scene::rows::GroupKind;
 use crate::store::cache::CacheKey;
 use crate::store::{LaneKind, Row, Store, StoreWriter};
@@ -80,6 +82,35 @@ fn a_saved_timeline_is_restored_after_a_preview_unless_the_user_has_moved_the_vi
         let timeline = session.app.timeline_mut().unwrap();
         assert_eq!((timeline.view().start_ns(), timeline.arrangement().pinned.len()), (start_ns, 0), "{has_moved}");
     }
+}
+
+#[test]
+fn a_fold_while_a_part_is_shown_keeps_saved_pins_groups_and_colours() {
+    let folder = tempfile::tempdir().unwrap();
+    let folders = Folders { config: folder.path().join("config"), state: folder.path().join("state") };
+    let sources = Sources::from(&file(folder.path(), "two.json", TWO_SPANS));
+    let arrangement = Arrangement { pinned: vec![TrackIdx(0)], ..Arrangement::default() };
+    let mut group = CustomGroups::default();
+    group.make([TrackIdx(0)].into_iter().collect()).expect("a group");
+    let (custom_groups, color_by) = (group.to_saved(|_| false), Some(ColorBy::Category));
+    let saved = SavedTimeline { arrangement, color_by, custom_groups, ..SavedTimeline::default() };
+    folders.save_timeline(&key_of(&sources), &saved).unwrap();
+    let mut session = Session::with_folders(folders.clone());
+    session.app.show_trace(preview_of_two_spans(), sources.clone(), true);
+    session.frame(Vec::new());
+    let process = GroupKind::Process(ProcessIdx(0));
+    session.app.act(Command::Timeline(TimelineCommand::Rows(RowCommand::ToggleFold(process))));
+    session.frame(Vec::new());
+    let before = session.app.timeline_mut().unwrap().arrangement().folded.clone();
+    assert_ne!(before, Arrangement::default().folded);
+    session.app.show_trace(snapshot(TWO_SPANS), sources.clone(), true);
+    session.frame(Vec::new());
+    let now = session.app.timeline_mut().unwrap().to_saved();
+    assert_eq!((&now.arrangement.pinned, now.arrangement.folded), (&saved.arrangement.pinned, before));
+    assert_eq!((&now.custom_groups, now.color_by), (&saved.custom_groups, saved.color_by));
+    session.app.save();
+    let kept = folders.timeline(&key_of(&sources)).0.expect("a saved state");
+    assert_eq!((kept.arrangement.pinned, kept.custom_groups), (saved.arrangement.pinned, saved.custom_groups));
 }
 
 #[test]

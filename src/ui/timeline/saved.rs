@@ -178,16 +178,17 @@ impl Timeline {
             // The width of the screen is unknown before the first frame.
             self.view.show_when_sized(saved.start_ns, saved.end_ns);
         }
-        if *self.tracks.arrangement() == Arrangement::default() {
-            if let Some(by) = saved.color_by {
-                self.set_colors(Colors { by, ..self.colors() });
-            }
-            let (track_count, mut arrangement) = (self.snapshot.tracks().tracks.len(), saved.arrangement);
-            arrangement.drop_missing_counters(track_count);
-            self.tracks.restore(arrangement, is_unmoved.then_some(saved.scrolled_part));
-            let (groups, folded) = CustomGroups::from_saved(saved.custom_groups, track_count);
-            self.tracks.set_groups(groups, folded);
+        if let Some(by) = saved.color_by {
+            self.set_colors(Colors { by, ..self.colors() });
         }
+        let (now, track_count) = (self.to_saved(), self.snapshot.tracks().tracks.len());
+        let mut arrangement = Arrangement::merged(saved.arrangement, &Arrangement::default(), &now.arrangement);
+        arrangement.drop_missing_counters(track_count);
+        self.tracks.restore(arrangement, is_unmoved.then_some(saved.scrolled_part));
+        let has_same_tracks = SavedCustomGroup::has_same_tracks;
+        let groups = merged_list(saved.custom_groups, &[], &now.custom_groups, has_same_tracks);
+        let (groups, folded) = CustomGroups::from_saved(groups, track_count);
+        self.tracks.set_groups(groups, folded);
         self.arrange()
     }
 }
