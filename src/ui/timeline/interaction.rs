@@ -239,8 +239,12 @@ impl Interaction {
         self.snapped = edge;
     }
 
-    /// Drops the rows and files of an earlier snapshot of the trace.
-    pub(super) fn forget_rows(&mut self) {
-        (self.moved_file, self.clicked, self.snapped) = (None, None, None);
+    /// Drops the files and edges of an earlier snapshot of the trace. The target of an open menu stays, with its row as
+    /// `row_since` finds it.
+    pub(super) fn update_snapshot(&mut self, row_since: impl FnOnce(RowIdx) -> Option<RowIdx>) {
+        (self.moved_file, self.snapped) = (None, None);
+        if let Some(clicked) = &mut self.clicked {
+            clicked.row = clicked.row.and_then(row_since);
+        }
     }
 }

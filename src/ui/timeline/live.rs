@@ -144,8 +144,10 @@ mod tests {
     use crate::scene::color::Shade;
     use crate::scene::rows::GroupKind;
     use crate::scene::tests::{snapshot, threads};
+    use crate::store::lane::{LaneIdx, RowIdx};
     use crate::ui::command::{BookmarkCommand, RowCommand, ScopeCommand};
     use crate::ui::settings::Navigation;
+    use crate::ui::timeline::interaction::ClickTarget;
 
     /// Returns a trace whose first span starts at this time, in microseconds.
     fn from_us(first_us: u32) -> Snapshot {
@@ -180,6 +182,19 @@ mod tests {
             timeline = timeline.with_snapshot(from_us(first_us));
             assert_eq!(timeline.time_text(30_000), "0.000010000 s", "from {first_us} us");
         }
+    }
+
+    #[test]
+    fn an_open_menu_stays_while_a_trace_grows() {
+        let theme = Theme::new(Shade::Dark);
+        let snapshot = || threads(&[("a", "one", 1)]);
+        let mut timeline = Timeline::new(snapshot(), RectBudget::SOFTWARE, &theme, Navigation::default());
+        timeline.set_live();
+        let row = Some(RowIdx { lane: LaneIdx(0), row: 0 });
+        timeline.interaction.set_clicked(ClickTarget { row, group: None, ts_ns: 7 });
+        let grown = timeline.with_snapshot(snapshot());
+        let clicked = grown.interaction.clicked().expect("the target of the menu");
+        assert_eq!((clicked.row, clicked.ts_ns), (row, 7));
     }
 
     #[test]
