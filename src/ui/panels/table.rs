@@ -393,9 +393,9 @@ impl TableView {
         }
         let column = response.hover_pos().or(response.interact_pointer_pos()).map(|at| painting.column_at(rect, at.x));
         if let Some(column) = column.filter(|_| response.secondary_clicked()) {
-            self.menu = Some(OpenMenu { slot, row, column });
+            self.menu = OpenMenu::new(slot, (row, column), painting, rows);
         }
-        if let Some(open) = self.menu.filter(|open| open.slot == slot) {
+        if let Some(open) = self.menu.as_ref().filter(|open| open.slot == slot) {
             context_menu(&response).show(|ui| {
                 menu_bar::scrolled(ui, |ui| shown.commands.extend(show_menu(ui, painting, open, rows)));
             });

@@ -5,28 +5,37 @@ use egui::{Button, Ui};
 use super::{Painting, Rows, copy};
 use crate::ui::command::{AppCommand, Command};
 use crate::ui::panels::dock::NOT_COUNTED;
-use crate::ui::panels::value_menu;
+use crate::ui::panels::value_menu::{self, PanelValue};
 
-/// The cell whose menu is open.
-#[derive(Debug, Clone, Copy)]
+/// The open menu of a cell, with its content at the right click: rows may be sorted again meanwhile.
+#[derive(Debug, Clone)]
 pub(super) struct OpenMenu {
+    /// The row on the screen to which the menu is attached.
     pub(super) slot: u64,
-    pub(super) row: u64,
-    pub(super) column: usize,
+    value: PanelValue,
+    row_text: String,
+}
+
+impl OpenMenu {
+    /// Opens the menu of a cell in a slot of the screen; `None` while its row is not loaded.
+    pub(super) fn new(
+        slot: u64,
+        (row, column): (u64, usize),
+        painting: &Painting<'_>,
+        rows: &dyn Rows,
+    ) -> Option<Self> {
+        let row_text = || copy::row(rows, &painting.copied, row, painting.look.cells);
+        rows.is_loaded(row).then(|| Self { slot, value: rows.value(row, column), row_text: row_text() })
+    }
 }
 
 /// Shows what can be done with a value, and copies of the table. Returns the chosen commands.
-pub(super) fn show_menu(ui: &mut Ui, painting: &Painting<'_>, open: OpenMenu, rows: &dyn Rows) -> Vec<Command> {
-    let OpenMenu { row, column, .. } = open;
-    if row >= rows.count() || !rows.is_loaded(row) {
-        ui.close();
-        return Vec::new();
-    }
-    let mut commands = value_menu::show(ui, &rows.value(row, column));
+pub(super) fn show_menu(ui: &mut Ui, painting: &Painting<'_>, open: &OpenMenu, rows: &dyn Rows) -> Vec<Command> {
+    let mut commands = value_menu::show(ui, &open.value);
     ui.separator();
     let (columns, copied, cells) = (painting.columns, &painting.copied, painting.look.cells);
     if ui.button("Copy row").clicked() {
-        commands.push(Command::App(AppCommand::CopyText(copy::row(rows, copied, row, cells))));
+        commands.push(Command::App(AppCommand::CopyText(open.row_text.clone())));
         ui.close();
     }
     let mut copies_table = |title| {

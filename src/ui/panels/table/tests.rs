@@ -18,6 +18,8 @@ struct CountingRows {
     rows: u64,
     asked: Counter<u64>,
     last: Counter<u64>,
+    /// How far the rows have moved down.
+    moved: u64,
 }
 
 impl Rows for CountingRows {
@@ -40,7 +42,7 @@ impl Rows for CountingRows {
     }
 
     fn value(&self, row: u64, _column: usize) -> PanelValue {
-        PanelValue::new(row.to_string())
+        PanelValue::new((row - self.moved).to_string())
     }
 
     fn copies_all(&self) -> bool {
@@ -145,6 +147,24 @@ fn rows_of_another_scope_are_not_copied_as_a_table() {
         let is_copied = screen.commands.iter().any(|command| matches!(command, Command::App(AppCommand::CopyText(_))));
         assert_eq!(is_copied, is_current);
     }
+}
+
+#[test]
+fn a_menu_is_about_the_row_that_was_clicked_although_rows_are_sorted_again() {
+    let mut screen = Screen::new(10);
+    screen.rows.moved = 1;
+    screen.frame(Vec::new());
+    screen.click_with(egui::PointerButton::Secondary, pos2(50.0, 70.0));
+    screen.frame(Vec::new());
+    screen.rows.moved = 0;
+    screen.frame(Vec::new());
+    let entry = screen.texts.iter().find(|(text, _)| text == "Copy value").expect("the menu").1;
+    screen.click(entry);
+    let copied = screen.commands.iter().find_map(|command| match command {
+        Command::App(AppCommand::CopyText(text)) => Some(&**text),
+        _ => None,
+    });
+    assert_eq!(copied, Some("1"), "the third row had this value");
 }
 
 #[test]
