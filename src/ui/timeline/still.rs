@@ -30,6 +30,7 @@ impl Timeline {
         still.derived_pane.wait_for_all();
         still.derived_scroll_points = self.derived_scroll_points;
         still.is_still = true;
+        (still.live, still.interruption) = (self.live, self.interruption.clone());
         still.gutter_points = self.gutter_points;
         still.set_colors(self.colors());
         if let Some(summary) = self.overlays.summary() {
@@ -108,6 +109,16 @@ mod tests {
             nodes = update.nodes.iter().map(|(_, node)| text(node)).collect();
         }
         nodes
+    }
+
+    #[test]
+    fn a_picture_of_a_live_trace_shows_it_as_live_and_not_as_unsorted() {
+        let theme = Theme::new(Shade::Dark);
+        let mut timeline =
+            Timeline::new(threads(&[("a", "worker", 1)]), RectBudget::SOFTWARE, &theme, Navigation::default());
+        assert!(!timeline.still(1.0).is_live());
+        timeline.set_live();
+        assert!(timeline.still(1.0).is_live());
     }
 
     #[test]
