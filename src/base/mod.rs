@@ -2,6 +2,7 @@
 //! space, mapped and temporary files, threads, signals, escaping, CSV cells, numbers in bytes, hexadecimal numbers and
 //! demangling. Independent of traces.
 
+pub(crate) mod bounded_text;
 pub(crate) mod budget;
 pub(crate) mod budget_shares;
 pub(crate) mod bytes;

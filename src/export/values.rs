@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::error::SinkError;
 use super::format::with_ending;
 use super::table::{RowFormat, json_text};
+use crate::base::bounded_text::BoundedText;
 use crate::base::cancel::Cancel;
 use crate::base::csv::Cells;
 use crate::base::progress::Progress;
@@ -97,14 +98,14 @@ pub(crate) trait TableSource: Send {
     /// Writes all rows, and counts them in `progress`. Returns an error if the output fails, or if cancelled.
     fn write(&self, table: &mut TableValueWriter<'_>, cancel: &Cancel, progress: &Progress) -> Result<(), SinkError>;
 
-    /// Returns the whole table as CSV, for the clipboard.
-    fn to_csv(&self, cells: Cells) -> String {
-        let (mut text, columns) = (Vec::new(), self.columns());
+    /// Returns the table as CSV, for the clipboard; an incomplete one is longer than `bytes_max`.
+    fn to_csv(&self, cells: Cells, bytes_max: usize) -> String {
+        let (mut text, columns) = (BoundedText::new(bytes_max), self.columns());
         if let Ok(mut table) = TableValueWriter::begin(&mut text, ValueFormat::Csv(cells), &columns) {
-            // Writing to memory cannot fail, and nothing cancels it.
+            // Writing fails only at the limit, and nothing cancels it.
             self.write(&mut table, &Cancel::default(), &Progress::default()).ok();
         }
-        String::from_utf8_lossy(&text).into_owned()
+        text.into_text()
     }
 }
 

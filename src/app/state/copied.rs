@@ -6,6 +6,7 @@ use crate::app::tab::TabMessage;
 use crate::app::tasks;
 use crate::base::time::grouped_digits;
 use crate::scene::labels::shown;
+use crate::ui::command::COPY_BYTES_MAX;
 use crate::ui::panel::DockTab;
 
 impl App {
@@ -23,7 +24,7 @@ impl App {
         if table.is_none() {
             self.reply("The statistics of this scope are not counted yet.".to_owned());
         }
-        Some(table?.to_csv(cells))
+        Some(table?.to_csv(cells, COPY_BYTES_MAX))
     }
 
     /// Returns the table of a panel as text; shows a note if that is only a part of it.

@@ -3,7 +3,6 @@
 use egui::{Color32, Label, ProgressBar, RichText, Ui};
 
 use super::dock_panel::PanelView;
-use super::elided::tip;
 use crate::base::progress::Progress;
 use crate::base::time::counted;
 use crate::query::stacks::CallPaths;
@@ -11,6 +10,7 @@ use crate::scene::labels::{shorten_label, shown};
 use crate::ui::theme::Theme;
 use crate::ui::widgets::letters::text_width;
 use crate::ui::widgets::reading_order::on_screen;
+use crate::ui::widgets::tip_text::tip_text;
 
 /// Limit for the letters of an error beside a button.
 const ERROR_LETTERS_MAX: f32 = 60.0;
@@ -51,7 +51,7 @@ pub(super) fn show_stopped(ui: &mut Ui, stopped: &str, error: Option<&str>, them
         // The button beside it must stay in view.
         Some(error) => {
             let text = shorten_label(error, ERROR_LETTERS_MAX, |_| 1.0).unwrap_or_default();
-            ui.label(RichText::new(on_screen(&shown(&text))).color(theme.error)).on_hover_text(tip(error))
+            ui.label(RichText::new(on_screen(&shown(&text))).color(theme.error)).on_hover_text(tip_text(error))
         }
         None => ui.label(RichText::new(stopped).color(theme.warning)),
     };

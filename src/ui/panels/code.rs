@@ -13,7 +13,7 @@ use self::rows::{CodeRows, columns};
 use super::answer_state::show_progress;
 use super::asked::Asked;
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
-use super::elided::{elided, tip};
+use super::elided::elided;
 use super::head::{close_button, show_unanswered};
 use super::table::{Rows, TableView};
 use crate::base::csv::Cells;
@@ -31,6 +31,7 @@ use crate::ui::questions::{CodeAnswer, CodeRequest, Question, QuestionKind, Samp
 use crate::ui::selected_scope::SelectedScope;
 use crate::ui::widgets::field;
 use crate::ui::widgets::reading_order::on_screen;
+use crate::ui::widgets::tip_text::tip_text;
 
 /// Names of the tables in the saved layouts.
 const TABLES: [&str; 2] = ["source", "assembly"];
@@ -236,7 +237,7 @@ impl CodePanel {
         let short = elided(ui.painter(), &shown(&text), width, &font).into_owned();
         let response = ui.button(on_screen(&short));
         response.widget_info(|| WidgetInfo::labeled(Role::Button, true, shown(&text)));
-        if response.on_hover_text(tip(&text)).clicked() {
+        if response.on_hover_text(tip_text(&text)).clicked() {
             self.add_folder(folder);
         }
     }

@@ -7,7 +7,7 @@ mod values;
 use egui::{RichText, ScrollArea, Ui};
 use serde_json::Value as Json;
 
-use super::elided::{elided, tip};
+use super::elided::elided;
 use super::number::TableNumber;
 use super::value_menu::{self, PanelValue};
 use crate::base::time::{grouped_digits, signed_interval_text, utc_clock_text, utc_day_text};
@@ -29,6 +29,7 @@ use crate::ui::timeline::sampling::sampling_text;
 use crate::ui::widgets::context_menu::context_menu;
 use crate::ui::widgets::field::FIELD_BYTES_MAX;
 use crate::ui::widgets::reading_order::on_screen;
+use crate::ui::widgets::tip_text::tip_text;
 use sample_value::SampleValue;
 use values::{show_arguments, show_raw};
 
@@ -272,7 +273,7 @@ impl DetailsPanel {
         let short = elided(ui.painter(), &whole, points, &font).into_owned();
         let label = egui::Label::new(RichText::new(&short).font(font).strong()).sense(egui::Sense::click());
         let response = ui.add(label.extend());
-        let response = if short == whole { response } else { response.on_hover_text(tip(name)) };
+        let response = if short == whole { response } else { response.on_hover_text(tip_text(name)) };
         let value = match self.sample {
             Some(_) => PanelValue::new(&**name),
             None => PanelValue::from_name(name, self.name).with_function(self.function.clone()),
@@ -317,7 +318,7 @@ impl DetailsPanel {
         let mut commands = Vec::new();
         let mut link = |ui: &mut Ui, text: &str, row: RowIdx| {
             ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Truncate);
-            if ui.link(text).on_hover_text(tip(text)).clicked() {
+            if ui.link(text).on_hover_text(tip_text(text)).clicked() {
                 commands.push(Command::Timeline(TimelineCommand::Reveal(row)));
             }
         };

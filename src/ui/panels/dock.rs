@@ -4,7 +4,7 @@
 use egui::epaint::text::FontsView;
 use egui::{Button, Frame, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, scroll_area};
 
-use super::elided::{SCOPE_LETTERS, short_scope, tip};
+use super::elided::{SCOPE_LETTERS, short_scope};
 use crate::base::direction::Direction;
 use crate::scene::labels::shown;
 use crate::ui::command::{AppCommand, Command, PanelCommand, ScopeCommand, SettingCommand, TimelineCommand};
@@ -13,6 +13,7 @@ use crate::ui::purpose::Purpose;
 use crate::ui::selected_scope::SelectedScope;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::letters::letter_width;
+use crate::ui::widgets::tip_text::tip_text;
 
 /// The reason why rows of another scope are not copied.
 pub(super) const NOT_COUNTED: &str = "The rows of this scope are not counted yet";
@@ -106,7 +107,7 @@ impl PinState {
             chosen = Some(Command::Panel(PanelCommand::TogglePin));
         }
         if let Self::Pinned { title, scope } = self {
-            let scope_text = tip(title.strip_prefix("of ").unwrap_or(title));
+            let scope_text = tip_text(title.strip_prefix("of ").unwrap_or(title));
             let hint = format!("Selects the scope of this panel again: {scope_text}");
             let button = ui.add_enabled(scope.is_some(), Button::new("Use scope"));
             let button = button.on_hover_text(hint).on_disabled_hover_text("This scope is selected");
@@ -374,7 +375,7 @@ impl Dock {
             let mut response = ui.add(Button::selectable(is_active, head.title()));
             let label = match &head.pin {
                 PinState::Pinned { title, .. } => {
-                    response = response.on_hover_text(tip(&format!("{} {title}, pinned", head.tab.panel.title())));
+                    response = response.on_hover_text(tip_text(&format!("{} {title}, pinned", head.tab.panel.title())));
                     format!("{} {}, pinned panel", head.tab.panel.title(), shown(title))
                 }
                 PinState::None | PinState::Full | PinState::Free => format!("{} panel", head.tab.panel.title()),

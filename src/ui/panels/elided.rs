@@ -8,9 +8,6 @@ use crate::scene::labels::{shorten_label, shorten_middle, shown};
 use crate::ui::widgets::letters::letter_width;
 use crate::ui::widgets::reading_order::on_screen;
 
-/// Limit for the letters of a name in a tooltip: some fifteen lines. Copies have the rest.
-const TIP_LETTERS_MAX: f32 = 1200.0;
-
 /// Limit for the letters of the scope of a pinned panel in its tab, and in its title if that has little room.
 pub(super) const SCOPE_LETTERS: f32 = 36.0;
 
@@ -63,12 +60,6 @@ fn elide(text: &str, room: f32, mut advance: impl FnMut(char) -> f32) -> Cow<'_,
     let other_room = other_points.min((room - one_points).max(room / 2.0));
     let one = shorten(one, room - other_room, &mut advance);
     Cow::Owned(format!("{one}{LABEL_SEPARATOR}{}", shorten(other, other_room, &mut advance)))
-}
-
-/// Returns a name for a tooltip, with control characters escaped. A very long one lacks its middle.
-#[must_use]
-pub(super) fn tip(text: &str) -> String {
-    on_screen(&shown(&shorten_middle(text, TIP_LETTERS_MAX, |_| 1.0).unwrap_or_default())).into_owned()
 }
 
 /// Returns the description of a scope for a title, with control characters escaped. One of more than `letters` lacks
@@ -132,14 +123,5 @@ mod tests {
             }
             assert_eq!(elide(&label, 100.0, |_| 1.0), label);
         }
-    }
-
-    #[test]
-    fn a_tooltip_shows_five_hundred_letters_and_cuts_a_megabyte() {
-        let name = "n".repeat(500);
-        assert_eq!(tip(&name), name);
-        let book = format!("{}.end", "é".repeat(1 << 20));
-        assert!(tip(&book).starts_with("éé") && tip(&book).ends_with("end") && tip(&book).contains('…'));
-        assert_eq!(tip(&book).chars().count(), TIP_LETTERS_MAX as usize);
     }
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::answer_state::SKETCH_ERROR;
-use super::elided::tip;
 use super::group_columns::{COLUMNS, GroupColumn, Number, PAIR_POINTS, QUANTILES, Shares};
 use super::group_label::{group_label, group_word};
 use super::group_lines::{GroupLine, GroupLines};
@@ -27,6 +26,7 @@ use crate::query::totals::{Totals, TotalsColumn};
 use crate::scene::labels::shown;
 use crate::ui::command::{AppCommand, Command};
 use crate::ui::panel::Panel;
+use crate::ui::widgets::tip_text::tip_text;
 
 /// The rows of the table.
 #[derive(Debug, Default)]
@@ -318,7 +318,7 @@ impl Rows for GroupRows {
         }
         let (label, more) = lines.label(line);
         let has_more = GroupColumn::at(column) == GroupColumn::Label && !more.is_empty();
-        has_more.then(|| format!("{}\n{}", tip(&label), tip(&more)))
+        has_more.then(|| format!("{}\n{}", tip_text(&label), tip_text(&more)))
     }
 
     fn sort(&mut self, column: usize, ascending: bool) {

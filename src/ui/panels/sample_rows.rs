@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::call_rows::{CallRows, OrderedCalls, VisibleCall};
-use super::elided::tip;
 use super::number::{self, TableNumber};
 use super::sample_columns::SampleColumn;
 use super::sample_lines::SampleLines;
@@ -26,6 +25,7 @@ use crate::scene::labels::shown;
 use crate::ui::command::{AppCommand, Command};
 use crate::ui::panel::Panel;
 use crate::ui::questions::SampledFunction;
+use crate::ui::widgets::tip_text::tip_text;
 
 /// The rows of the table.
 #[derive(Debug, Default)]
@@ -307,8 +307,8 @@ impl Rows for SampleRows {
         }
         let beside = lines.second_column(line.key);
         let level = self.tree_row(row).map(|row| format!("Level {}", row.depth + 1));
-        let below: Vec<_> = [(!beside.is_empty()).then(|| tip(&beside)), level].into_iter().flatten().collect();
-        (!below.is_empty()).then(|| format!("{}\n{}", tip(&lines.name(line.key)), below.join("\n")))
+        let below: Vec<_> = [(!beside.is_empty()).then(|| tip_text(&beside)), level].into_iter().flatten().collect();
+        (!below.is_empty()).then(|| format!("{}\n{}", tip_text(&lines.name(line.key)), below.join("\n")))
     }
 
     fn sort(&mut self, column: usize, ascending: bool) {

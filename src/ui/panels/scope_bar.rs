@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use egui::containers::menu::{MenuButton, MenuConfig};
 use egui::{Align, Key, Layout, Modifiers, PopupCloseBehavior, RichText, Role, ScrollArea, Ui, WidgetInfo};
 
-use super::elided::tip;
+use crate::ui::widgets::tip_text::tip_text;
 
 use crate::base::time::grouped_digits;
 use crate::model::{ProcessIdx, TrackIdx, TrackKind, TrackSet};
@@ -201,7 +201,7 @@ impl ScopeBar {
         });
         response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Filter of the scope"));
         if is_cut {
-            response.clone().on_hover_text(tip(&self.filter));
+            response.clone().on_hover_text(tip_text(&self.filter));
         }
         if response.has_focus() && ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Escape)) {
             (self.filter, self.error) = (self.shown.filter.to_string(), None);
@@ -245,7 +245,7 @@ fn show_list(ui: &mut Ui, saved: &[NamedScope]) -> Option<ScopeCommand> {
         let name = shown(&named.name);
         let short = shorten_middle(&name, LETTERS_MAX, |_| 1.0).unwrap_or_default();
         ui.horizontal(|ui| {
-            if ui.button(on_screen(&short)).on_hover_text(tip(&named.name)).clicked() {
+            if ui.button(on_screen(&short)).on_hover_text(tip_text(&named.name)).clicked() {
                 chosen = Some(ScopeCommand::Recall(number));
                 ui.close();
             }

@@ -12,7 +12,6 @@ use egui::{Event, Key, Modifiers, RichText, Ui};
 use self::examples::show_examples;
 use self::unanswered::UnansweredNeighbour;
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
-use super::elided::tip;
 use super::hit_list::{HitList, ListContent, ListRows};
 use super::hit_table::{HitExport, HitTableRows};
 use super::longest_list::LongestList;
@@ -34,6 +33,7 @@ use crate::ui::selected_scope::SelectedScope;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::field;
 use crate::ui::widgets::spoken;
+use crate::ui::widgets::tip_text::tip_text;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum HitOrder {
@@ -296,7 +296,7 @@ impl SearchPanel {
         });
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Search"));
         if is_cut {
-            response.clone().on_hover_text(tip(&self.text));
+            response.clone().on_hover_text(tip_text(&self.text));
         }
         if let Some(focus) = self.focus.take() {
             response.request_focus();

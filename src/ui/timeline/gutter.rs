@@ -28,6 +28,7 @@ use crate::ui::theme::Theme;
 use crate::ui::widgets::context_menu::context_menu;
 use crate::ui::widgets::press::{click_modifiers, is_clicked};
 use crate::ui::widgets::reading_order::on_screen;
+use crate::ui::widgets::tip_text::tip_text;
 use name::{INDENT, Joint, NAME_POINTS, Name, indent};
 
 /// Shows the names in view, and returns the commands of their buttons.
@@ -195,7 +196,7 @@ fn short_title(timeline: &Timeline, kind: GroupKind, joint: Joint) -> Option<Str
 
 /// Returns the tooltip of a name: the parts that may be cut or out of view, and the effect of the buttons.
 fn tip(timeline: &Timeline, kind: GroupKind, title: &str, beside: &str) -> String {
-    let mut lines = vec![on_screen(title).into_owned()];
+    let mut lines = vec![tip_text(title)];
     lines.extend((!beside.is_empty()).then(|| beside.to_owned()));
     if let GroupKind::Process(process) = kind {
         let process = timeline.snapshot.tracks().processes.get(process.index());
@@ -203,7 +204,7 @@ fn tip(timeline: &Timeline, kind: GroupKind, title: &str, beside: &str) -> Strin
     }
     if let GroupKind::Tracks(GroupId { lead: track, .. }) | GroupKind::Track(track) = kind {
         let process = timeline.process_text(timeline.snapshot.track(track).process);
-        lines.extend((!process.is_empty()).then(|| format!("of {}", on_screen(&process))));
+        lines.extend((!process.is_empty()).then(|| format!("of {}", tip_text(&process))));
     }
     lines.push(if timeline.is_folded(kind) { "Click to unfold" } else { "Click to fold" }.to_owned());
     lines.push("Ctrl + click: into the scope, or out of it".to_owned());

@@ -10,7 +10,7 @@ use crate::query::pick::rows_starting;
 use crate::scene::labels::{shown, shown_name};
 use crate::store::lane::{LaneKind, RowIdx, Span};
 use crate::ui::theme::Theme;
-use crate::ui::widgets::reading_order::on_screen;
+use crate::ui::widgets::tip_text::tip_text;
 
 /// Width and height of the colour swatch before the value of a counter.
 const SWATCH_POINTS: f32 = 8.0;
@@ -109,7 +109,7 @@ impl Timeline {
 
     fn span_text(&self, row: RowIdx, span: &Span) -> [String; 2] {
         let name = self.snapshot.names().get(span.name);
-        let title = on_screen(&shown_name(name.text)).into_owned();
+        let title = tip_text(&shown_name(name.text));
         let lane = self.snapshot.lane(row.lane);
         let unit = self.snapshot.drawn_unit(lane.track);
         let dur = match lane.kind {

@@ -8,3 +8,4 @@ pub(crate) mod marks;
 pub(crate) mod press;
 pub(crate) mod reading_order;
 pub(crate) mod spoken;
+pub(crate) mod tip_text;

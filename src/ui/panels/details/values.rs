@@ -13,11 +13,11 @@ use crate::query::groups::GroupBy;
 use crate::scene::labels::shown;
 use crate::ui::chrome::progress::bytes_text;
 use crate::ui::command::Command;
-use crate::ui::panels::elided::tip;
 use crate::ui::panels::value_menu::{self, PanelValue};
 use crate::ui::theme::Theme;
 use crate::ui::widgets::context_menu::context_menu;
 use crate::ui::widgets::reading_order::on_screen;
+use crate::ui::widgets::tip_text::tip_text;
 
 /// Minimum width of the labels, in points.
 pub(super) const NAME_POINTS: f32 = 92.0;
@@ -167,7 +167,7 @@ pub(super) fn pair(
             let label = egui::Label::new(&*ordered).selectable(is_as_written).sense(egui::Sense::CLICK).wrap();
             let mut response = ui.add(label);
             if let Some(whole) = whole {
-                response = response.on_hover_text(tip(whole));
+                response = response.on_hover_text(tip_text(whole));
             }
             if hidden > 0 {
                 show_rest(ui, theme, &bytes_text(hidden as u64));

@@ -9,9 +9,9 @@ use crate::query::samples::SampleSum;
 use crate::query::stacks::CallPaths;
 use crate::scene::flame::BarContent;
 use crate::scene::labels::shown;
-use crate::ui::panels::elided::tip;
 use crate::ui::panels::number::TableNumber;
 use crate::ui::widgets::reading_order::on_screen;
+use crate::ui::widgets::tip_text::tip_text;
 
 /// The meaning of the sums of a call tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,8 +79,8 @@ impl Amounts {
             BarContent::Node(node) => {
                 let Some(tree) = tree_of(picture, part) else { return String::new() };
                 let node = tree.node(node);
-                let name = tip(picture.functions.text(snapshot, node.function));
-                let module = tip(picture.functions.module(node.function));
+                let name = tip_text(picture.functions.text(snapshot, node.function));
+                let module = tip_text(picture.functions.module(node.function));
                 let module = if module.is_empty() { module } else { format!("\n{module}") };
                 let (total, own) = (self.text(node.total), self.text(node.own));
                 let ends = if part == FlamePart::Callers { "outermost" } else { "by itself" };

@@ -2,7 +2,6 @@
 //! or a sandwich of one function; with search, edits and history.
 
 mod amounts;
-mod bounded_text;
 mod menu;
 mod picture;
 mod sandwich;
@@ -19,6 +18,7 @@ use super::answer_state::{Exactness, show_counting, show_exactness, show_folded,
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::head::{close_button, show_events};
 use super::renewal::Renewal;
+use crate::base::bounded_text::BoundedText;
 use crate::base::csv::Cells;
 use crate::base::progress::Progress;
 use crate::export::flame::{FlameSource, write_folded};
@@ -29,7 +29,7 @@ use crate::query::samples::{SampleEvent, SampleSum};
 use crate::scene::flame::BarContent;
 use crate::store::Summary;
 use crate::ui::chrome::menu_bar;
-use crate::ui::command::{Command, PanelCommand};
+use crate::ui::command::{COPY_BYTES_MAX, Command, PanelCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::Panel;
 use crate::ui::questions::{FlameAnswer, PathsOf, PathsQuestion, PtrEq, Question, QuestionKind, SampledFunction};
@@ -38,7 +38,6 @@ use crate::ui::theme::Theme;
 use crate::ui::widgets::context_menu::context_menu;
 pub(crate) use amounts::Amounts;
 use amounts::share_text;
-use bounded_text::BoundedText;
 use menu::BarLook;
 use picture::{FlameCanvas, LaidOut};
 pub(crate) use sandwich::{Sandwich, SandwichResponse};
@@ -422,10 +421,10 @@ impl DockPanel for FlamePanel {
 
     fn copied(&self, snapshot: &Snapshot, _: Cells) -> Option<String> {
         let source = self.to_export(snapshot)?;
-        let mut text = BoundedText::default();
+        let mut text = BoundedText::new(COPY_BYTES_MAX);
         // Writing fails only when the text is too long to be copied, which the application then says.
         write_folded(&source.graph(), &mut text).ok();
-        Some(String::from_utf8_lossy(&text.bytes).into_owned())
+        Some(text.into_text())
     }
 
     fn command_line(&self) -> Option<PanelCommandLine> {

@@ -16,10 +16,11 @@ use crate::scene::labels::{shown, shown_name};
 use crate::ui::chrome::menu_bar;
 use crate::ui::command::{Command, PanelCommand, TimelineCommand};
 use crate::ui::panels::dock_panel::PanelView;
-use crate::ui::panels::elided::{elided, tip};
+use crate::ui::panels::elided::elided;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::field;
 use crate::ui::widgets::reading_order::on_screen;
+use crate::ui::widgets::tip_text::tip_text;
 
 /// Maximum width of a name in the breadcrumbs, in points.
 const STEP_POINTS: f32 = 160.0;
@@ -89,7 +90,7 @@ impl FlamePanel {
         let name = shown_name(&function.name);
         let short = elided(ui.painter(), &name, STEP_POINTS, &font).into_owned();
         let text = format!("of {}: {}, self {}", on_screen(&short), share(total), share(own));
-        let hint = format!("{}\n{}\nby itself: {}", tip(&name), amounts.text(total), amounts.text(own));
+        let hint = format!("{}\n{}\nby itself: {}", tip_text(&name), amounts.text(total), amounts.text(own));
         ui.label(RichText::new(text).color(theme.weak_text)).on_hover_text(hint);
     }
 
@@ -171,7 +172,7 @@ impl FlamePanel {
                 let text = if len == 0 { "All".to_owned() } else { shown(&path[len - 1].name).into_owned() };
                 let font = egui::TextStyle::Small.resolve(ui.style());
                 let short = elided(ui.painter(), &text, STEP_POINTS, &font).into_owned();
-                if ui.small_button(on_screen(&short)).on_hover_text(tip(&text)).clicked() {
+                if ui.small_button(on_screen(&short)).on_hover_text(tip_text(&text)).clicked() {
                     self.history.zoom(part, path[..len].to_vec());
                 }
             }

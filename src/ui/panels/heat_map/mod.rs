@@ -16,7 +16,6 @@ use self::scope::CellBounds;
 use super::answer_state::{Exactness, show_counting, show_cut, show_exactness};
 use super::asked::Asked;
 use super::dock_panel::{DockPanel, PanelTools, PanelView, TITLE_POINTS};
-use super::elided::tip;
 use super::head::{close_button, show_unanswered};
 use crate::base::csv::Cells;
 use crate::base::time::{counted, duration_text, grouped_digits};
@@ -30,7 +29,7 @@ use crate::scene::heat_map::COLUMN_POINTS;
 use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::ruler::ruler;
 use crate::scene::viewport::Viewport;
-use crate::ui::command::{Command, PanelCommand, ScopeCommand, TimelineCommand};
+use crate::ui::command::{COPY_BYTES_MAX, Command, PanelCommand, ScopeCommand, TimelineCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::Panel;
 use crate::ui::questions::{HeatMapQuestion, Question, QuestionKind};
@@ -38,6 +37,7 @@ use crate::ui::selected_scope::SelectedScope;
 use crate::ui::theme::Theme;
 use crate::ui::timeline::state::Timeline;
 use crate::ui::widgets::reading_order::on_screen;
+use crate::ui::widgets::tip_text::tip_text;
 
 /// Maximum number of columns in view: beyond a few hundred, cells are too narrow to click.
 const COLUMNS_MAX: f32 = 400.0;
@@ -162,7 +162,7 @@ impl HeatMapPanel {
         if let Some(name) = &self.name {
             let text = shown(&name.text);
             let short = shorten_middle(&text, LETTERS_MAX, |_| 1.0).unwrap_or_default();
-            ui.label(RichText::new(format!("of {}", on_screen(&short)))).on_hover_text(tip(&name.text));
+            ui.label(RichText::new(format!("of {}", on_screen(&short)))).on_hover_text(tip_text(&name.text));
             if ui.small_button("All names").on_hover_text("Shows the spans of every name again").clicked() {
                 (self.name, self.selected) = (None, None);
             }
@@ -377,7 +377,7 @@ impl DockPanel for HeatMapPanel {
 
     fn copied(&self, _snapshot: &Snapshot, cells: Cells) -> Option<String> {
         // Numbers contain neither blanks nor commas.
-        Some(self.table()?.to_csv(cells).replace(',', "\t"))
+        Some(self.table()?.to_csv(cells, COPY_BYTES_MAX).replace(',', "\t"))
     }
 
     fn to_export(&self, _snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {

@@ -6,11 +6,12 @@ use egui::{Align2, Color32, FontId, Painter, Pos2, Rect, vec2};
 
 use super::tree::TreeRow;
 use super::{Painting, Rows, TableCell};
-use crate::ui::panels::elided::{elided, tip};
+use crate::ui::panels::elided::elided;
 use crate::ui::panels::table_column::TableColumn;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::marks;
 use crate::ui::widgets::reading_order::on_screen;
+use crate::ui::widgets::tip_text::tip_text;
 
 /// Size of the letters of texts and numbers.
 pub(super) const TEXT_POINTS: f32 = 12.0;
@@ -34,7 +35,7 @@ pub(super) fn tip_of(rows: &dyn Rows, row: u64, column: usize) -> String {
     }
     match rows.cell(row, column) {
         TableCell::Empty => String::new(),
-        TableCell::Text(text) => tip(&text),
+        TableCell::Text(text) => tip_text(&text),
         TableCell::Number(number) => number.exact(),
     }
 }
