@@ -222,6 +222,10 @@ impl DockPanel for SchedulingPanel {
     }
 
     fn fail(&mut self, _kind: QuestionKind, message: &str) {
+        if !self.asked.keeps_answer() {
+            (self.counted, self.answered, self.answer) = (None, None, None);
+            self.rows.clear();
+        }
         self.asked.fail(message);
     }
 }

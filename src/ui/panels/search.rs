@@ -64,7 +64,10 @@ pub(crate) struct SearchPanel {
     focus: Option<FieldFocus>,
     /// Whether it was closed since its last query.
     is_closed: bool,
+    /// The reason why the text is no filter.
     error: Option<String>,
+    /// The reason why the last query of its hits failed.
+    failure: Option<String>,
     hits: Option<Hits>,
     order: HitOrder,
     longest: LongestList,
@@ -89,6 +92,7 @@ impl Default for SearchPanel {
             focus: None,
             is_closed: false,
             error: None,
+            failure: None,
             hits: None,
             order: HitOrder::default(),
             longest: LongestList::default(),
@@ -173,6 +177,7 @@ impl SearchPanel {
     /// Sets the hits, and returns the query that waited for them.
     pub(crate) fn set_hits(&mut self, hits: Hits) -> Option<Question> {
         (self.current, self.has_asked_longest, self.asked_number) = (None, false, None);
+        self.failure = None;
         // The hits of a trace that has grown keep the scroll position.
         if self.hits.replace(hits).is_some() {
             self.list.renew();
@@ -186,12 +191,13 @@ impl SearchPanel {
 
     /// Sets the loaded page of the list, whose first hit has the index `first`.
     pub(crate) fn set_page(&mut self, first: u64, hits: Vec<Hit>) {
-        self.error = None;
+        self.failure = None;
         self.list.set_page(first, hits);
     }
 
     /// Sets the longest spans; the scroll position stays if the list is extended or the trace has grown.
     pub(crate) fn set_longest(&mut self, hits: Arc<Vec<Hit>>) {
+        self.failure = None;
         if self.longest.hits().is_none() {
             self.list.restart();
         }
@@ -200,7 +206,7 @@ impl SearchPanel {
 
     /// Makes a hit current, and returns its row.
     pub(crate) fn set_neighbour(&mut self, hit: Option<NeighbourHit>) -> Option<RowIdx> {
-        self.unanswered = None;
+        (self.unanswered, self.failure) = (None, None);
         let current = hit?;
         self.current = Some(current);
         match self.order {
@@ -217,6 +223,7 @@ impl SearchPanel {
     /// Drops all answers. Returns the query for the text; `None` if the text is invalid or empty.
     fn question(&mut self) -> Option<Question> {
         (self.hits, self.unanswered, self.is_closed) = (None, None, false);
+        self.failure = None;
         (self.longest, self.has_asked_longest) = (LongestList::default(), false);
         (self.number, self.asked_number) = (None, None);
         self.parse()
@@ -363,8 +370,13 @@ impl SearchPanel {
         chosen.map(|command| Command::Timeline(TimelineCommand::Derived(command)))
     }
 
+    /// Returns why there are no hits, or not all of them.
+    fn problem(&self) -> Option<&str> {
+        self.error.as_deref().or(self.failure.as_deref())
+    }
+
     fn show_state(&self, ui: &mut Ui, selected: Option<RowIdx>, progress: Option<&Progress>, theme: &Theme) {
-        if let Some(error) = &self.error {
+        if let Some(error) = self.problem() {
             spoken::announce(&ui.add(egui::Label::new(RichText::new(error).color(theme.error)).truncate()));
         } else if let Some(progress) = progress.filter(|_| self.hits.is_none()) {
             let view = progress.view();
@@ -493,7 +505,7 @@ impl DockPanel for SearchPanel {
             QuestionKind::Search | QuestionKind::HitPage | QuestionKind::LongestHits | QuestionKind::Neighbour
         );
         if is_of_hits && !message.is_empty() {
-            self.error = Some(message.to_owned());
+            self.failure = Some(message.to_owned());
         }
         if kind == QuestionKind::LongestHits {
             self.longest.fail();

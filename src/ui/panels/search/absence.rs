@@ -9,8 +9,8 @@ impl SearchPanel {
     /// Returns the reason for an empty list, and an action to take. The bar may cut the error of a filter.
     #[must_use]
     pub(super) fn absence(&self, snapshot: &Snapshot) -> Option<String> {
-        if let Some(error) = &self.error {
-            return Some(error.clone());
+        if let Some(error) = self.problem() {
+            return Some(error.to_owned());
         }
         match &self.hits {
             Some(hits) if hits.total() == 0 => Some(match filter_hint(snapshot, &Filter::parse(&self.text).ok()?) {
