@@ -5,6 +5,7 @@ use crate::model::TrackIdx;
 use crate::scene::rows::{GroupKind, TrackDensity};
 use crate::store::{LaneIdx, RowIdx};
 use crate::ui::command::{BookmarkCommand, Command, NavigationStep, RowCommand, SettingCommand, TimelineCommand};
+use crate::ui::settings::Sizes;
 
 /// Presses at a point, moves along `way`, and releases in the frame of the last movement, as on a slow machine.
 fn drag(session: &mut Session, way: &[egui::Pos2], button: egui::PointerButton) {
@@ -176,6 +177,32 @@ fn another_height_or_text_size_leaves_the_first_row_in_view() {
         (0..4).for_each(|_| session.frame(Vec::new()));
         assert_eq!(first(&mut session), before);
     }
+}
+
+#[test]
+fn the_width_of_track_names_is_kept_for_other_traces() {
+    let mut session = Session::new();
+    session.app.show_trace(snapshot(TWO_SPANS), "two".into(), false);
+    session.app.act(Command::Setting(SettingCommand::GutterWidth(321)));
+    session.app.show_tab_for_more();
+    session.app.show_trace(snapshot(TWO_SPANS), "other".into(), false);
+    let widths: Vec<f32> = session.app.timelines().map(|timeline| timeline.gutter_points()).collect();
+    assert_eq!(widths, [321.0, 321.0]);
+    assert_eq!(session.app.preferences.gutter_points, 321);
+}
+
+#[test]
+fn a_changed_size_of_the_cache_keeps_the_memory_limit_of_the_command_line() {
+    let mut session = Session::new();
+    let (memory_bytes, cache_bytes) = (session.app.preferences.memory_bytes, session.app.preferences.cache_bytes);
+    session.app.options.load.memory.set_limit_bytes(123 << 20);
+    let sizes = Sizes { memory_bytes, cache_bytes: cache_bytes / 2 };
+    session.app.act(Command::Setting(SettingCommand::Sizes(sizes)));
+    let load = &session.app.options.load;
+    assert_eq!((load.memory.limit_bytes(), load.cache_bytes_max), (123 << 20, cache_bytes / 2));
+    let sizes = Sizes { memory_bytes: memory_bytes * 2, ..sizes };
+    session.app.act(Command::Setting(SettingCommand::Sizes(sizes)));
+    assert_eq!(session.app.options.load.memory.limit_bytes(), memory_bytes * 2);
 }
 
 #[test]

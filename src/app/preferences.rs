@@ -23,6 +23,7 @@ use crate::ui::panels::dock::Dock;
 use crate::ui::panels::preferences::SOURCE_FOLDERS_MAX;
 use crate::ui::settings::{Navigation, SecondStart, TableLayout};
 use crate::ui::timeline::saved::SavedTimeline;
+use crate::ui::timeline::state::Timeline;
 
 /// Limit for saved timelines; the least recently opened are deleted first.
 const KEPT_MAX: usize = 300;
@@ -81,6 +82,8 @@ pub struct Preferences {
     pub window: Option<WindowGeometry>,
     /// Height of the dock, in points.
     pub dock_points: u16,
+    /// Width of the track names, in points.
+    pub gutter_points: u16,
     /// Layouts of tables, by name.
     pub tables: BTreeMap<String, TableLayout>,
 }
@@ -101,6 +104,7 @@ impl Default for Preferences {
             recent: RecentTraces::default(),
             window: None,
             dock_points: Dock::POINTS,
+            gutter_points: Timeline::GUTTER_POINTS,
             tables: BTreeMap::new(),
         }
     }

@@ -283,7 +283,7 @@ impl App {
     }
 
     /// Iterates over the timelines of all tabs.
-    fn timelines(&mut self) -> impl Iterator<Item = &mut Timeline> {
+    pub(super) fn timelines(&mut self) -> impl Iterator<Item = &mut Timeline> {
         self.tabs.iter_mut().filter_map(Tab::timeline_mut)
     }
 

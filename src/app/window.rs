@@ -256,10 +256,10 @@ impl Shell {
             .with_title(self.app.title())
             .with_inner_size(winit::dpi::LogicalSize::new(width.max(480.0), height.max(320.0)))
             .with_min_inner_size(winit::dpi::LogicalSize::new(480.0, 320.0))
+            .with_maximized(geometry.is_some_and(|geometry| geometry.maximized))
             .with_visible(false);
         if let Some(geometry) = on_a_screen {
             attributes = attributes.with_position(winit::dpi::LogicalPosition::new(geometry.x, geometry.y));
-            attributes = attributes.with_maximized(geometry.maximized);
         }
         let window =
             event_loop.create_window(attributes).map_err(|error| AppError::NoWindow { reason: error.to_string() })?;

@@ -127,6 +127,8 @@ pub(crate) enum SettingCommand {
     Density(TrackDensity),
     /// The height of the dock, in points.
     DockHeight(u16),
+    /// The width of the track names, in points, in all tabs.
+    GutterWidth(u16),
     /// The layout of a table, by its name.
     Table(&'static str, TableLayout),
 }

@@ -312,6 +312,7 @@ impl App {
             before => {
                 let mut timeline = Timeline::new(snapshot, self.budget, &self.theme, self.navigation());
                 timeline.set_density(self.preferences.density);
+                timeline.set_gutter_points(self.preferences.gutter_points);
                 timeline.set_colors(self.preferences.colors);
                 if let Some(earlier) = &before {
                     timeline.look_as(earlier);

@@ -26,10 +26,13 @@ impl App {
             SettingCommand::CsvSafe(csv_safe) => self.preferences.csv_safe = csv_safe,
             SettingCommand::SourceFolders(folders) => self.preferences.source_folders = folders,
             SettingCommand::Sizes(sizes) => {
-                self.preferences.memory_bytes = sizes.memory_bytes;
-                self.preferences.cache_bytes = sizes.cache_bytes;
-                self.options.load.memory.set_limit_bytes(sizes.memory_bytes);
-                self.options.load.cache_bytes_max = sizes.cache_bytes;
+                // The other size may be one of the command line, which is not saved.
+                if std::mem::replace(&mut self.preferences.memory_bytes, sizes.memory_bytes) != sizes.memory_bytes {
+                    self.options.load.memory.set_limit_bytes(sizes.memory_bytes);
+                }
+                if std::mem::replace(&mut self.preferences.cache_bytes, sizes.cache_bytes) != sizes.cache_bytes {
+                    self.options.load.cache_bytes_max = sizes.cache_bytes;
+                }
             }
             SettingCommand::Density(density) => {
                 self.preferences.density = density;
@@ -47,6 +50,10 @@ impl App {
                 self.preferences.tables.insert(name.to_owned(), layout);
             }
             SettingCommand::DockHeight(points) => self.preferences.dock_points = points,
+            SettingCommand::GutterWidth(points) => {
+                self.preferences.gutter_points = points;
+                self.timelines().for_each(|timeline| timeline.set_gutter_points(points));
+            }
         }
     }
 }

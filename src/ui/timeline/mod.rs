@@ -66,7 +66,7 @@ use crate::frame::FrameOptions;
 use crate::scene::rows::GroupKind;
 use crate::scene::ruler::Ruler;
 use crate::tiles::loader::FRAME_PATIENCE;
-use crate::ui::command::Command;
+use crate::ui::command::{Command, SettingCommand};
 use crate::ui::theme::Theme;
 use crate::ui::widgets::spoken;
 
@@ -86,7 +86,7 @@ impl Timeline {
         self.interaction.set_pointer_x_px(pointer_x_px);
         input::pointer(self, ui, &layout, &response, &gutter_response, &mut commands);
         input::held_keys(self, ui);
-        self.resize_gutter(ui, &layout);
+        commands.extend(self.resize_gutter(ui, &layout));
         self.draw(ui, &layout);
         let ruler = ruler::current(self, ui);
         let flags = bookmarks::flags(self, ui, &layout);
@@ -213,7 +213,8 @@ impl Timeline {
         }
     }
 
-    fn resize_gutter(&mut self, ui: &Ui, layout: &TimelineLayout) {
+    /// Resizes the column of names while its edge is dragged. Returns the command that keeps its width.
+    fn resize_gutter(&mut self, ui: &Ui, layout: &TimelineLayout) -> Option<Command> {
         let edge =
             Rect::from_x_y_ranges(layout.gutter.right() - 3.0..=layout.gutter.right() + 3.0, layout.all.y_range());
         let response = ui.interact(edge, ui.scope_id().with("gutter edge"), Sense::drag());
@@ -226,5 +227,8 @@ impl Timeline {
             let wanted = layout.gutter.width() + response.drag_delta().x;
             self.gutter_points = wanted.clamp(80.0_f32.min(most), most.max(80.0));
         }
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a width within a window")]
+        let points = self.gutter_points.round() as u16;
+        response.drag_stopped().then_some(Command::Setting(SettingCommand::GutterWidth(points)))
     }
 }

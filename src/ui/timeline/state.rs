@@ -45,9 +45,6 @@ use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::settings::Navigation;
 use crate::ui::theme::Theme;
 
-/// Default width of the gutter, in points.
-const GUTTER_POINTS: f32 = 230.0;
-
 /// The timeline of one trace.
 pub struct Timeline {
     pub(super) snapshot: Snapshot,
@@ -86,6 +83,9 @@ pub struct Timeline {
 }
 
 impl Timeline {
+    /// Default width of the gutter, in points.
+    pub(crate) const GUTTER_POINTS: u16 = 230;
+
     /// Creates a timeline that shows the whole trace.
     #[must_use]
     pub fn new(snapshot: Snapshot, budget: RectBudget, theme: &Theme, navigation: Navigation) -> Self {
@@ -126,7 +126,7 @@ impl Timeline {
             // An impossible scale, so that the first frame lays out.
             scale: 0.0,
             size_points: Vec2::ZERO,
-            gutter_points: GUTTER_POINTS,
+            gutter_points: Self::GUTTER_POINTS.into(),
             budget,
             live: None,
             first_start_ns: None,
@@ -160,7 +160,7 @@ impl Timeline {
         let selected = self.selection.span().and_then(|row| self.snapshot.row_since(&earlier, row));
         self.selection.select(selected);
         self.selection.hover(None);
-        self.interaction.forget_rows();
+        self.interaction.update_snapshot(|row| self.snapshot.row_since(&earlier, row));
         self.overlays.forget_answers(self.snapshot.lane_moves_since(&earlier).as_ref());
         self.rows.update_snapshot(&earlier, &self.snapshot, self.loaders.of_rows());
         self.pinned.update_snapshot(&earlier, &self.snapshot, self.loaders.of_rows());
@@ -308,6 +308,11 @@ impl Timeline {
     #[must_use]
     pub fn range(&self) -> Option<(i64, i64)> {
         self.selection.range()
+    }
+
+    /// Sets the width of the track names.
+    pub(crate) fn set_gutter_points(&mut self, points: u16) {
+        self.gutter_points = points.into();
     }
 
     /// Sets the height of rows, before they are laid out.
