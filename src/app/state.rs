@@ -33,6 +33,7 @@ use super::tasks::{self, LoadSource, file_name};
 use crate::app::event::{FileRequest, TabId, TaskId, Wake};
 use crate::base::escape::escaped;
 use crate::base::files;
+use crate::base::time::counted;
 use crate::frame::RectBudget;
 use crate::ingest::spool::is_unseekable;
 use crate::ingest::{CachePolicy, LoadOptions};
@@ -325,13 +326,17 @@ impl App {
     /// Opens paths that were checked already.
     fn open_chosen(&mut self, chosen: Chosen) {
         let Chosen { mut files, folders } = chosen;
-        let left_out = folders.first().filter(|_| !files.is_empty()).cloned();
+        let mut folders = folders.into_iter();
         if files.is_empty() {
-            files.extend(folders.into_iter().take(1));
+            files.extend(folders.next());
         }
         self.open(Sources::unmoved(files));
-        if let Some(folder) = left_out {
-            self.reply(format!("{} is a folder, and was left out.", file_name(&folder)));
+        if let Some(folder) = folders.next() {
+            let name = file_name(&folder);
+            self.reply(match folders.len() {
+                0 => format!("{name} is a folder, and was left out."),
+                more => format!("{name} and {} are left out.", counted(more as u64, "more folder")),
+            });
         }
     }
 

@@ -43,11 +43,16 @@ impl App {
         } else {
             self.show_tab_for_more();
         }
-        // A note about the start also belongs to the trace that opens with it.
+        self.clear_earlier_notes();
+        self.load(self.shown_tab, source);
+    }
+
+    /// Clears the notes about an earlier content of the active tab. A note about the start also belongs to the trace
+    /// that opens with it.
+    pub(super) fn clear_earlier_notes(&mut self) {
         if !self.tab().awaits_trace {
             self.tab_mut().notes.clear();
         }
-        self.load(self.shown_tab, source);
     }
 
     /// Activates an empty tab: the active one, or a new one beside it.

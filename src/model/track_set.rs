@@ -64,6 +64,12 @@ impl TrackSet {
         self.words.as_ref().is_some_and(|words| words.iter().all(|&word| word == 0))
     }
 
+    /// Returns the number of members; 0 for the set of all tracks.
+    #[must_use]
+    pub(crate) fn count(&self) -> u64 {
+        self.words.iter().flat_map(|words| words.iter()).map(|word| u64::from(word.count_ones())).sum()
+    }
+
     #[must_use]
     pub(crate) fn contains(&self, track: TrackIdx) -> bool {
         let word = |words: &Arc<[u64]>| words.get(track.index() / 64).copied().unwrap_or(0);

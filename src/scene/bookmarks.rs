@@ -46,7 +46,7 @@ pub(crate) struct Bookmarks {
 }
 
 impl Bookmarks {
-    const COUNT_MAX: usize = 1000;
+    pub(crate) const COUNT_MAX: usize = 1000;
 
     /// Returns all bookmarks, in time order.
     #[must_use]

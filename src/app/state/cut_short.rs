@@ -51,6 +51,7 @@ impl App {
     fn recover(&mut self, folder: &Path) {
         let Some(held) = self.hold_cut_short(folder) else { return };
         self.show_tab_for_more();
+        self.clear_earlier_notes();
         let (id, load, reader) = (self.next_task(), self.options.load.clone(), self.timeline_reader());
         let sources = held.folder.sources();
         let tab = &mut self.tabs[self.shown_tab];

@@ -38,6 +38,7 @@ impl App {
     pub(crate) fn follow(&mut self, request: FollowRequest) {
         self.dialogs.picker = None;
         self.show_tab_for_more();
+        self.clear_earlier_notes();
         let (id, at) = (self.next_task(), self.shown_tab);
         self.tabs[at].save(self.options.folders.as_ref(), &self.writes);
         let tab = &mut self.tabs[at];

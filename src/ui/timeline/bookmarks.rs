@@ -6,6 +6,7 @@ use super::layout::TimelineLayout;
 use super::layout::as_f32;
 use super::state::Timeline;
 use super::tracks::ArrangeJob;
+use crate::base::time::grouped_digits;
 use crate::query::drawn_unit::AxisUnit;
 use crate::scene::bookmarks::{Bookmark, Bookmarks};
 use crate::scene::labels::{shorten_middle, shown};
@@ -29,9 +30,9 @@ impl Timeline {
         match command {
             BookmarkCommand::Add => {
                 let ts_ns = self.moment();
-                self.overlays.bookmarks_mut().add(ts_ns);
+                self.add_mark(ts_ns);
             }
-            BookmarkCommand::AddAt(ts_ns) => self.overlays.bookmarks_mut().add(*ts_ns),
+            BookmarkCommand::AddAt(ts_ns) => self.add_mark(*ts_ns),
             BookmarkCommand::Choose(id) => self.overlays.bookmarks_mut().choose(*id),
             BookmarkCommand::Go(id) => {
                 self.overlays.bookmarks_mut().choose(*id);
@@ -56,6 +57,16 @@ impl Timeline {
             BookmarkCommand::Origin(origin) => self.overlays.set_ruler_origin(*origin),
         }
         None
+    }
+
+    /// Adds a bookmark, or says why there can be no more.
+    fn add_mark(&mut self, ts_ns: i64) {
+        let marks = self.overlays.bookmarks_mut();
+        marks.add(ts_ns);
+        if !marks.all().iter().any(|mark| mark.ts_ns == ts_ns) {
+            let most = grouped_digits(Bookmarks::COUNT_MAX as u64);
+            self.note = Some(format!("A trace has at most {most} markers: remove one first.").into());
+        }
     }
 
     /// Selects an interval between bookmarks.

@@ -60,8 +60,7 @@ impl Timeline {
     /// Returns the visible name of a group of the user, and the number of its tracks.
     pub(super) fn custom_group_text(&self, group: CustomGroupId) -> (String, String) {
         let group = self.tracks.arrangement().custom_groups.get(group);
-        let texts = group
-            .map(|group| (shown(&group.title()).into_owned(), counted(group.tracks.iter().count() as u64, "track")));
+        let texts = group.map(|group| (shown(&group.title()).into_owned(), counted(group.tracks.count(), "track")));
         texts.unwrap_or_default()
     }
 

@@ -106,7 +106,7 @@ impl DerivedRow {
         let SelectedScope { range, tracks, filter } = &self.scope;
         let filter = (!filter.is_empty()).then(|| filter.to_string());
         let time = range.map(|(from_ns, to_ns)| format!("range of {}", duration_text(to_ns.abs_diff(from_ns))));
-        let tracks = (!tracks.is_all()).then(|| counted(tracks.iter().count() as u64, "track"));
+        let tracks = (!tracks.is_all()).then(|| counted(tracks.count(), "track"));
         let parts: Vec<_> = filter.into_iter().chain(time).chain(tracks).collect();
         let rows = if parts.is_empty() { "all".to_owned() } else { parts.join(" \u{b7} ") };
         format!("{}: {rows}", kind_title(&self.kind))

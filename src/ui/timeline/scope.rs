@@ -39,6 +39,9 @@ impl Timeline {
                 let widened = widened_filter(&self.scope().filter, &filter);
                 if widened.len() <= FIELD_BYTES_MAX {
                     self.selection.set_filter(&widened);
+                } else {
+                    let limit_kib = FIELD_BYTES_MAX >> 10;
+                    self.note = Some(format!("The filter of the scope would be longer than {limit_kib} KiB.").into());
                 }
             }
             ScopeCommand::Only(kind) => {
