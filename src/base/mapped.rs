@@ -39,8 +39,8 @@ impl Mapped {
     /// Maps the whole of `file` at its current length. `path` is for messages. Returns the error of the system, such as
     /// no memory for another map.
     ///
-    /// Only for files that Longspan itself writes and never truncates: stores, published or growing. Traces are read
-    /// with `pread`, because another program may truncate them.
+    /// Only for files whose mapped bytes Longspan itself never changes or truncates: stores, published or growing.
+    /// Traces are read with `pread`, because another program may truncate them.
     pub(crate) fn from_store(file: &File, path: &Path) -> io::Result<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let file_copy = file.try_clone()?;

@@ -16,7 +16,7 @@ use crate::formats::input::ahead::{in_order, jobs_ahead};
 use crate::formats::{ReadContext, ReadError, StoreParts};
 use crate::store::carried::{self, CarriedStore, NoStore};
 use crate::store::ledger_build::LedgerContext;
-use crate::store::{LaneInfo, LaneKind, Meta, Store, Summary};
+use crate::store::{FinishedStore, LaneInfo, LaneKind, Meta, Store, Summary};
 
 /// Bytes of parts that are packed at once: enough lanes for every thread, within a small memory bound.
 const BYTES_AT_ONCE: u64 = 16 << 20;
@@ -49,7 +49,7 @@ pub(super) fn import_store(
     context: &ReadContext,
     previews: &mut Previews<'_>,
     started: Instant,
-) -> Result<(), ImportError> {
+) -> Result<FinishedStore, ImportError> {
     context.progress.begin(Stage::Unpacking, parts.bytes());
     let count = parts.count();
     // The last part identifies the store, so it is read first.
@@ -95,8 +95,9 @@ pub(super) fn import_store(
     summary.load.seconds = started.elapsed().as_secs_f64();
     let (meta, show) = (Meta { summary, ..meta }, |store: &Arc<Store>| previews.send_sorted(store));
     let finish = |ledger: Option<&LedgerContext<'_>>| store.finish_with_ledger(meta, ledger, show);
-    with_ledger(context, started, target.has_ledgers, finish)??;
-    Ok(context.cancel.check()?)
+    let finished = with_ledger(context, started, target.has_ledgers, finish)??;
+    context.cancel.check()?;
+    Ok(finished)
 }
 
 /// Maps a damaged part to [`NoStore`].
@@ -206,7 +207,7 @@ mod tests {
     }
 
     /// Returns the result of the import, and the previews.
-    fn imported_previews(parts: &SlowParts, threads: usize) -> (Result<(), ImportError>, Vec<Arc<Store>>) {
+    fn imported_previews(parts: &SlowParts, threads: usize) -> (Result<FinishedStore, ImportError>, Vec<Arc<Store>>) {
         let options = LoadOptions { cache: CachePolicy::None, ..LoadOptions::default() };
         let target = StoreTarget::for_once(&Sources::from("test"), &options).start().unwrap();
         let context = ReadContext { threads, budget: Memory::new(4 << 20).budget(), ..ReadContext::default() };

@@ -179,7 +179,7 @@ fn load(
     target.notes.append(&mut input.notes);
     let mut load = StoreLoad { sources, target, context, previews, spill, source_bytes, started };
     if let Some(parts) = input.store.take() {
-        if load.import(&*parts, &input, &store_file)? {
+        if load.import(&*parts, &input, &mut store_file)? {
             return publish(load.target, store_file, &load.previews);
         }
         let note =
@@ -211,7 +211,7 @@ impl StoreLoad<'_, '_> {
         &mut self,
         parts: &dyn StoreParts,
         input: &MergeInput,
-        store_file: &StoreFile,
+        store_file: &mut StoreFile,
     ) -> Result<bool, LoadError> {
         let heads = input.source.heads();
         let load = LoadStats { chunks: heads.len() as u64, ..LoadStats::default() };
@@ -224,7 +224,10 @@ impl StoreLoad<'_, '_> {
             summary: Summary { end_ns: last_ns(heads), source_bytes, load, ..Summary::default() },
         };
         match import_store(parts, meta, store_file, self.context, &mut self.previews, self.started) {
-            Ok(()) => Ok(true),
+            Ok(finished) => {
+                self.target.note_finished(store_file, finished);
+                Ok(true)
+            }
             Err(ImportError::NoStore(_)) => Ok(false),
             Err(ImportError::Write(source)) => Err(self.target.write_error(source)),
             Err(ImportError::Read(error)) => Err(read_error(error, self.target)),
@@ -339,7 +342,7 @@ impl StoreLoad<'_, '_> {
     }
 
     /// Writes the tables and ledgers of a sorted store, and publishes it.
-    fn finish(self, sorted: Sorted, mut input: MergeInput, store_file: StoreFile) -> Result<Store, LoadError> {
+    fn finish(self, sorted: Sorted, mut input: MergeInput, mut store_file: StoreFile) -> Result<Store, LoadError> {
         let Self { sources, target, context, mut previews, .. } = self;
         let Sorted { writer, mut meta, all_lost } = sorted;
         if let Some(lost) = all_lost {
@@ -353,8 +356,9 @@ impl StoreLoad<'_, '_> {
         drop(input);
         let show = |store: &Arc<Store>| previews.send_sorted(store);
         let finish = |ledger: Option<&LedgerContext<'_>>| writer.finish_with_ledger(meta, ledger, show);
-        with_ledger(context, self.started, store_file.has_ledgers, finish)
+        let finished = with_ledger(context, self.started, store_file.has_ledgers, finish)
             .map_err(|error| target.write_error(error))?;
+        target.note_finished(&mut store_file, finished);
         context.cancel.check()?;
         publish(target, store_file, &previews)
     }

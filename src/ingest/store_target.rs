@@ -12,7 +12,7 @@ use crate::base::disk::Disk;
 use crate::formats::ReadError;
 use crate::model::{Sources, TextSpill};
 use crate::store::cache::{Building, Cache, CacheKey};
-use crate::store::{Store, StoreWriter};
+use crate::store::{FinishedStore, Store, StoreWriter};
 
 /// The destination of a trace's store.
 #[derive(Debug)]
@@ -127,6 +127,17 @@ impl StoreTarget {
     pub(crate) fn text_spill(&self, held_bytes_max: u64) -> TextSpill {
         let held_bytes_max = usize::try_from(held_bytes_max).unwrap_or(usize::MAX);
         TextSpill::new(&self.folder, Arc::clone(&self.disk), held_bytes_max)
+    }
+
+    /// Adds a note if a finished store has no ledgers, because they could not be written. It is not cached, so that the
+    /// next load builds them.
+    pub(super) fn note_finished(&mut self, store: &mut StoreFile, finished: FinishedStore) {
+        let Some(error) = finished.ledger_error else { return };
+        let again = if store.building.take().is_some() { " It is sorted again when it is opened again." } else { "" };
+        self.notes.push(format!(
+            "Sums cannot be written in {} ({error}): the trace is complete, but statistics take longer.{again}",
+            self.folder.display()
+        ));
     }
 
     /// Publishes a finished store in the cache, unless the trace changed during the load. Returns its file and path; if

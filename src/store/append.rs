@@ -1,4 +1,4 @@
-//! Appends to a file through one large buffer. Never reads, seeks or rewrites.
+//! Appends to a file through one large buffer. Never reads or seeks.
 
 use std::fs::File;
 use std::io;
@@ -61,10 +61,21 @@ impl AppendFile {
 
     /// Writes the buffer to the file. Returns the I/O error of a failed write.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
         self.disk.write_all_at(&self.file, &self.buffer, self.written)?;
         self.written += self.buffer.len() as u64;
         self.buffer.clear();
         Ok(())
+    }
+
+    /// Drops everything after `position`, which no map of the file reaches. Returns the I/O error of the system.
+    pub(super) fn truncate(&mut self, position: u64) -> io::Result<()> {
+        self.buffer.clear();
+        self.written = position;
+        // A failed write may have left a part after the written bytes.
+        self.file.set_len(position)
     }
 
     /// Writes the buffer to the file and syncs it to disk. Returns the I/O error of a failed write.

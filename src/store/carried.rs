@@ -28,7 +28,7 @@ use super::lane::{LaneIdx, LaneInfo, LaneKind};
 use super::lane_builder::LaneBuilder;
 use super::ledger_build::LedgerContext;
 use super::read::Store;
-use super::writer::StoreWriter;
+use super::writer::{FinishedStore, StoreWriter};
 use crate::model::{StackIdx, TrackIdx};
 
 /// Bytes after which a part ends: few enough to fit in the processor's cache, and enough to make headers negligible.
@@ -378,7 +378,7 @@ impl CarriedStore {
     /// # Errors
     /// Returns the I/O error of a failed write. Missing parts are [`NoStore`] within the `Ok`.
     pub fn finish(self, meta: &Meta) -> io::Result<Result<(), NoStore>> {
-        self.finish_with_ledger(meta.clone(), None, |_| {})
+        Ok(self.finish_with_ledger(meta.clone(), None, |_| {})?.map(drop))
     }
 
     /// Completes the store as [`StoreWriter::finish_with_ledger`] does. Fails as [`Self::finish`] does.
@@ -387,11 +387,11 @@ impl CarriedStore {
         meta: Meta,
         ledger: Option<&LedgerContext<'_>>,
         show: impl FnOnce(&Arc<Store>),
-    ) -> io::Result<Result<(), NoStore>> {
+    ) -> io::Result<Result<FinishedStore, NoStore>> {
         if self.sorted_to_ns != i64::MAX || self.detail_max > self.writer.details.end() {
             return Ok(Err(NoStore));
         }
-        self.writer.finish_with_ledger(meta, ledger, show).map(|_| Ok(()))
+        self.writer.finish_with_ledger(meta, ledger, show).map(Ok)
     }
 }
 

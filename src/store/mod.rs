@@ -74,7 +74,7 @@ pub(crate) use lane::{DetailRef, LaneIdx, LaneInfo, LaneKind, RowIdx, Span};
 #[cfg(test)]
 pub(crate) use path_bands::SWEPT_ROWS;
 pub(crate) use read::{Lane, Store, StoreError};
-pub(crate) use writer::{StoreWriter, next_lane};
+pub(crate) use writer::{FinishedStore, StoreWriter, next_lane};
 
 #[cfg(test)]
 mod carried_tests;

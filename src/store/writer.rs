@@ -10,14 +10,17 @@ use super::append::AppendFile;
 use super::block::Row;
 use super::details::DetailWriter;
 use super::extent_log::ExtentLog;
-use super::format::{MAGIC, Meta, Section, Trailer};
+use super::format::{MAGIC, Meta, SECTIONS, Section, SectionRecord, Summary, Trailer};
 use super::lane::{DetailRef, LaneIdx, LaneKind};
 use super::lane_builder::LaneBuilder;
+use super::ledger::LedgerIndex;
 use super::ledger_build::{self, LedgerContext};
 use super::overview::{BUCKETS_MAX, OverviewBucket};
+use super::path_ledger::PathLedgerIndex;
 use super::path_ledger_build;
 use super::read::Store;
 use super::row_limit::next_index;
+use super::sample_ledger::SampleLedgerIndex;
 use super::sample_ledger_build;
 use super::tables;
 use crate::base::disk::{Disk, SystemDisk};
@@ -205,11 +208,11 @@ impl StoreWriter {
     /// # Errors
     /// Returns the I/O error of a failed write, such as a full disk.
     pub fn finish(self, meta: &Meta) -> io::Result<u64> {
-        self.finish_with_ledger(meta.clone(), None, |_| {})
+        Ok(self.finish_with_ledger(meta.clone(), None, |_| {})?.file_bytes)
     }
 
     /// Finishes the store with ledgers, if a context is given. Passes the store of all rows to `show` before, because
-    /// ledgers take longer than the sort.
+    /// ledgers take longer than the sort. If the ledgers cannot be written, the store has none.
     ///
     /// # Errors
     /// Fails as [`StoreWriter::finish`] does.
@@ -218,36 +221,88 @@ impl StoreWriter {
         meta: Meta,
         ledger: Option<&LedgerContext<'_>>,
         show: impl FnOnce(&Arc<Store>),
-    ) -> io::Result<u64> {
+    ) -> io::Result<FinishedStore> {
         self.write_held()?;
         self.details.flush(&mut self.file)?;
         let mut sections = tables::write(&mut self.file, &mut self.lanes, &self.extents, &self.details)?;
         // The tables are in the file: with millions of lanes, a second copy would be hundreds of megabytes.
         drop((self.lanes, self.extents, self.details));
-        let (mut index, mut samples, mut paths) = (None, None, None);
-        let meta_section = if let Some(context) = ledger {
-            self.file.flush()?;
-            let store = Arc::new(Store::from_sections(self.file.file(), &sections, meta)?);
+        let mut file = self.file;
+        let mut ledger_error = None;
+        if let Some(context) = ledger {
+            file.flush()?;
+            let rows_end = file.position();
+            let store = Arc::new(Store::from_sections(file.file(), &sections, meta)?);
             show(&store);
-            index = ledger_build::build(&store, context, &mut self.file)?;
-            samples = sample_ledger_build::build(&store, context, &mut self.file)?;
-            paths = path_ledger_build::build(&store, context, &mut self.file)?;
-            let mut summary = store.meta().summary.clone();
-            summary.load.seconds = context.started.elapsed().as_secs_f64();
-            tables::write_meta(&mut self.file, store.meta(), &summary)?
+            let ledgers = LedgerIndexes::build(&store, context, &mut file);
+            let has_none = matches!(&ledgers, Ok(ledgers) if ledgers.is_empty());
+            let mut write_rest = |ledgers: &LedgerIndexes, file: &mut AppendFile| {
+                let mut summary = store.meta().summary.clone();
+                summary.load.seconds = context.started.elapsed().as_secs_f64();
+                write_meta_and_ledgers(file, &mut sections, (store.meta(), &summary), ledgers)
+            };
+            let written = ledgers.and_then(|ledgers| write_rest(&ledgers, &mut file));
+            if has_none {
+                written?;
+            } else if let Err(error) = written {
+                // The rows are complete, and queries without ledgers scan them.
+                file.truncate(rows_end)?;
+                write_rest(&LedgerIndexes::default(), &mut file)?;
+                ledger_error = Some(error);
+            }
         } else {
-            tables::write_meta(&mut self.file, &meta, &meta.summary)?
-        };
-        sections[Section::Meta as usize] = meta_section;
-        sections[Section::Ledger as usize] = tables::write_ledger(&mut self.file, index.as_ref())?;
-        sections[Section::Samples as usize] = tables::write_ledger(&mut self.file, samples.as_ref())?;
-        sections[Section::Paths as usize] = tables::write_ledger(&mut self.file, paths.as_ref())?;
-        self.file.append(&[])?;
-        let file_bytes = self.file.position() + size_of::<Trailer>() as u64;
+            write_meta_and_ledgers(&mut file, &mut sections, (&meta, &meta.summary), &LedgerIndexes::default())?;
+        }
+        let file_bytes = file.position() + size_of::<Trailer>() as u64;
         // The trailer must not reach the disk before the data that it vouches for.
-        self.file.sync()?;
-        self.file.append(bytemuck::bytes_of(&Trailer::new(sections, file_bytes)))?;
-        self.file.sync()?;
-        Ok(file_bytes)
+        file.sync()?;
+        file.append(bytemuck::bytes_of(&Trailer::new(sections, file_bytes)))?;
+        file.sync()?;
+        Ok(FinishedStore { file_bytes, ledger_error })
     }
+}
+
+/// The outcome of a finished store.
+#[derive(Debug)]
+pub(crate) struct FinishedStore {
+    pub(crate) file_bytes: u64,
+    /// Why the store has no ledgers, if they could not be written.
+    pub(crate) ledger_error: Option<io::Error>,
+}
+
+/// The indexes of the ledgers whose nodes are appended.
+#[derive(Default)]
+struct LedgerIndexes {
+    spans: Option<LedgerIndex>,
+    samples: Option<SampleLedgerIndex>,
+    paths: Option<PathLedgerIndex>,
+}
+
+impl LedgerIndexes {
+    /// Builds the ledgers of all rows. Returns the I/O error of a failed write.
+    fn build(store: &Store, context: &LedgerContext<'_>, file: &mut AppendFile) -> io::Result<Self> {
+        let spans = ledger_build::build(store, context, file)?;
+        let samples = sample_ledger_build::build(store, context, file)?;
+        let paths = path_ledger_build::build(store, context, file)?;
+        Ok(Self { spans, samples, paths })
+    }
+
+    fn is_empty(&self) -> bool {
+        self.spans.is_none() && self.samples.is_none() && self.paths.is_none()
+    }
+}
+
+/// Writes the sections after those of the rows. Returns the I/O error of a failed write.
+fn write_meta_and_ledgers(
+    file: &mut AppendFile,
+    sections: &mut [SectionRecord; SECTIONS],
+    (meta, summary): (&Meta, &Summary),
+    ledgers: &LedgerIndexes,
+) -> io::Result<()> {
+    sections[Section::Meta as usize] = tables::write_meta(file, meta, summary)?;
+    sections[Section::Ledger as usize] = tables::write_ledger(file, ledgers.spans.as_ref())?;
+    sections[Section::Samples as usize] = tables::write_ledger(file, ledgers.samples.as_ref())?;
+    sections[Section::Paths as usize] = tables::write_ledger(file, ledgers.paths.as_ref())?;
+    file.append(&[])?;
+    file.flush()
 }

@@ -12,7 +12,7 @@ use longspan::facade::base::budget::Memory;
 use longspan::facade::base::cancel::Cancel;
 use longspan::facade::base::disk::{Disk, SystemDisk};
 use longspan::facade::base::progress::Progress;
-use longspan::facade::ingest::{self, LoadError, LoadOptions};
+use longspan::facade::ingest::{self, CachePolicy, Ledgers, LoadError, LoadOptions};
 use longspan::facade::model::Sources;
 use longspan::facade::store::Store;
 use longspan::facade::store::cache::Cache;
@@ -164,6 +164,68 @@ fn previews_stay_readable_after_their_load_has_failed() {
         let mut all = expected.iter();
         assert!(found.iter().all(|line| line.unfinished || all.any(|other| other == line)), "up to {until_ns} ns");
     }
+}
+
+/// A disk with room for files of a size. It counts the bytes of the largest file.
+#[derive(Debug)]
+struct Small {
+    file_bytes_max: u64,
+    file_bytes: AtomicU64,
+}
+
+impl Small {
+    fn new(file_bytes_max: u64) -> Arc<Self> {
+        Arc::new(Self { file_bytes_max, file_bytes: AtomicU64::new(0) })
+    }
+}
+
+impl Disk for Small {
+    fn write_all_at(&self, file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+        let room = self.file_bytes_max.saturating_sub(offset) as usize;
+        SystemDisk.write_all_at(file, &bytes[..bytes.len().min(room)], offset)?;
+        self.file_bytes.fetch_max(offset + bytes.len() as u64, Ordering::Relaxed);
+        if room < bytes.len() { Err(io::Error::from_raw_os_error(NO_SPACE)) } else { Ok(()) }
+    }
+
+    fn sync(&self, file: &File) -> io::Result<()> {
+        SystemDisk.sync(file)
+    }
+
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        SystemDisk.sync_folder(folder)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        SystemDisk.rename(from, to)
+    }
+}
+
+#[test]
+fn a_disk_without_room_for_ledgers_costs_only_them_and_they_are_built_by_the_next_load() {
+    let folder = folder();
+    // The trace has enough rows for ledgers, and all of its events stay in memory.
+    let (trace, cache) = (json_trace(folder.path(), 270_000), folder.path().join("cache"));
+    let with = |disk: Arc<dyn Disk>| LoadOptions { memory: Memory::new(1 << 28), ..on(disk, &cache) };
+    let disk = Small::new(u64::MAX);
+    let without = LoadOptions { cache: CachePolicy::None, ledgers: Ledgers::IfCached, ..with(disk.clone()) };
+    let expected = lines(&load(&trace, &without).expect("loads").store);
+    let rows_bytes = disk.file_bytes.load(Ordering::Relaxed);
+    let disk = Small::new(u64::MAX);
+    assert_eq!(load(&trace, &with(disk.clone())).expect("loads").report.note, None);
+    let whole_bytes = disk.file_bytes.load(Ordering::Relaxed);
+    assert!(rows_bytes + 1500 < whole_bytes, "{rows_bytes} of {whole_bytes} bytes: there are ledgers");
+    Cache::open(&cache).expect("a cache").clear().expect("cleared");
+    // The measurements of a load take a few bytes more or less, and the trailer takes some 300.
+    for file_bytes_max in [rows_bytes + 64, whole_bytes - 600] {
+        let loaded = load(&trace, &with(Small::new(file_bytes_max))).expect("the rows are complete");
+        assert!(lines(&loaded.store) == expected && loaded.store.damaged_in_all() == 0, "{file_bytes_max} bytes");
+        let note = loaded.report.note.expect("a note");
+        assert!(note.contains("Sums cannot be written in") && note.contains("No space left"), "{note}");
+        assert!(files(&cache).is_empty(), "{:?}", files(&cache));
+    }
+    assert!(load(&trace, &with(Small::new(rows_bytes - 600))).is_err());
+    let loaded = load(&trace, &with(Arc::new(SystemDisk))).expect("loads");
+    assert_eq!((loaded.report.cached, loaded.report.note, files(&cache).len()), (false, None, 1));
 }
 
 /// A request to a disk.
