@@ -8,6 +8,7 @@ use crate::app::follow_request::FollowRequest;
 use crate::app::open_trace::OpenTrace;
 use crate::app::tests::{Session, TWO_SPANS, file};
 use crate::export::ExportFormat;
+use crate::ingest::{self, CachePolicy, LoadOptions};
 use crate::live::arrivals::LiveInput;
 use crate::live::follow::FollowEnd;
 use crate::live::orderer::LateEvents;
@@ -134,6 +135,36 @@ fn rows_that_cannot_be_written_leave_the_recorded_data_and_the_last_snapshot() {
     assert_eq!(std::fs::read(spool.join("received.spool")).unwrap(), TWO_SPANS.as_bytes());
     assert!(session.app.tab().can_export() && spans(&mut session) == 2);
     assert!(session.app.may_quit(), "all rows are in the folder");
+}
+
+#[test]
+fn a_failed_or_cancelled_final_sort_leaves_the_last_snapshot_to_export_and_the_received_data() {
+    let errors =
+        [(TaskError::Cancelled, "The sort was stopped"), (TaskError::Failed("a broken disk".into()), "a broken disk")];
+    for (error, why) in errors {
+        let folder = tempfile::tempdir().unwrap();
+        let mut session = running();
+        let ended = followed_end(folder.path(), Some(TWO_SPANS));
+        let spool = ended.spool.path().to_owned();
+        end(&mut session, Ok(Box::new(ended)));
+        assert!(!session.app.tab().can_export(), "it is sorted");
+        let (tab, id) = (session.app.tab().id, session.app.tab().running.as_ref().expect("a sort").id);
+        session.app.handle(TaskEvent::OfTab(tab, Box::new(TabEvent::Loaded(id, Err(error)))));
+        let message = session.app.message().expect("a message");
+        assert_eq!(message, format!("{why}. All received data is in {}", spool.display()));
+        assert_eq!(std::fs::read(spool.join("received.spool")).unwrap(), TWO_SPANS.as_bytes());
+        let tab = session.app.tab();
+        assert!(tab.follow.is_none() && tab.running.is_none() && !tab.is_live() && tab.can_export());
+        assert!(session.app.timeline_mut().is_some_and(|timeline| !timeline.is_live()), "the view no longer follows");
+        let path = folder.path().join("shown.longspan");
+        session.choose(Purpose::Export(ExportFormat::NATIVE), path.clone());
+        session.until("the export", |session| session.app.tab().writing.is_none());
+        let (cancel, progress) = Default::default();
+        let options = LoadOptions { cache: CachePolicy::None, ..LoadOptions::default() };
+        let written = ingest::open(&path, &options, &cancel, &progress).expect("a trace");
+        assert_eq!(written.store.meta().summary.spans, 2);
+        assert!(session.app.may_quit(), "all rows are in the folder");
+    }
 }
 
 #[test]

@@ -181,6 +181,7 @@ impl App {
         let sources = self.tabs[at].running.take().map(|running| running.sources.clone()).unwrap_or_default();
         match result {
             Ok(loaded) => self.show_loaded(at, loaded, sources),
+            Err(error) if self.tabs[at].follow.is_some() => self.handle_failed_sort(at, &error),
             Err(error) => self.handle_failed_load(at, &sources, error),
         }
     }
@@ -227,11 +228,6 @@ impl App {
         // The earlier trace stays open, so the next import must not restore its earlier state.
         if tab.trace.as_ref().is_some_and(OpenTrace::is_whole) {
             tab.reimport = None;
-        }
-        let kept = tab.follow.take().and_then(|mut follow| follow.spool.take()?.keep());
-        if let Some(folder) = kept {
-            tab.only_copy.note_saved();
-            tab.notes.add(format!("All received data is in {}", folder.display()));
         }
         // Files with new offsets return to their previous ones.
         if let Some(timeline) = tab.timeline_mut() {

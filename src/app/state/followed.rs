@@ -1,7 +1,7 @@
 //! Running traces in their tabs: snapshots as they arrive, commands of the user, and the final sort, which replaces the
 //! last snapshot.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::app::event::TaskError;
@@ -17,6 +17,7 @@ use crate::ingest::spool::is_unseekable;
 use crate::live::arrivals::LiveInput;
 use crate::live::density::LiveDensity;
 use crate::live::follow::{FollowEnd, FollowUpdate};
+use crate::live::spool_folder::SpoolFolder;
 use crate::query::Snapshot;
 use crate::store::live_lanes::LaneMoves;
 use crate::tiles::trace_summary::TraceSummary;
@@ -163,6 +164,31 @@ impl App {
         tab.panels.renew(trace.timeline.snapshot(), &tab.wake);
     }
 
+    /// Keeps the last snapshot and the received data of a trace whose final sort was cancelled or has failed.
+    pub(super) fn handle_failed_sort(&mut self, at: usize, error: &TaskError) {
+        let spool = self.tabs[at].follow.as_mut().and_then(|follow| follow.spool.take());
+        let why = match error {
+            TaskError::Cancelled => "The sort was stopped",
+            TaskError::Damaged(text) | TaskError::Failed(text) => text,
+        };
+        self.keep_unsorted(at, why, spool.and_then(SpoolFolder::keep).as_deref(), None);
+        self.drop_waiting_export(at);
+    }
+
+    /// Keeps the last snapshot of an ended trace, and shows why it is not sorted. The other rows are only in `folder`.
+    fn keep_unsorted(&mut self, at: usize, why: &str, folder: Option<&Path>, unshown: Option<(Snapshot, LiveDensity)>) {
+        let tab = &mut self.tabs[at];
+        let text = match folder {
+            Some(folder) => {
+                tab.only_copy.note_saved();
+                format!("{why}. All received data is in {}", folder.display())
+            }
+            None => format!("{why}. Export the last snapshot to save it"),
+        };
+        tab.show_message(TabMessage::for_tab("The received data is not sorted", text));
+        self.keep_last_snapshot(at, unshown);
+    }
+
     /// Keeps the last snapshot of an ended trace that is not sorted.
     fn keep_last_snapshot(&mut self, at: usize, unshown: Option<(Snapshot, LiveDensity)>) {
         if let Some(snapshot) = unshown {
@@ -212,18 +238,8 @@ impl App {
             tab.only_copy.note_replaced();
         }
         if let Some(why) = unsorted {
-            // The other rows are only in the last snapshot.
             let folder = if sources.files().is_empty() { None } else { spool.keep() };
-            let text = match folder {
-                Some(folder) => {
-                    tab.only_copy.note_saved();
-                    format!("{why}. All received data is in {}", folder.display())
-                }
-                None => format!("{why}. Export the last snapshot to save it"),
-            };
-            tab.show_message(TabMessage::for_tab("The received data is not sorted", text));
-            self.keep_last_snapshot(at, unshown);
-            return;
+            return self.keep_unsorted(at, &why, folder.as_deref(), unshown);
         }
         if has_snapshot_only {
             tab.notes.add("Only the last snapshot was kept: export it to save it".to_owned());
