@@ -1,6 +1,7 @@
 //! Closes tabs and the window. If something would be lost, a dialog asks first.
 
 use super::close_request::{CloseRequest, CloseTarget};
+use super::follow::FollowTask;
 use super::opened_files::can_be_read_again;
 use super::state::{App, Effect, WindowEffect};
 use super::tab::Tab;
@@ -132,7 +133,7 @@ impl Tab {
 
     /// Returns whether it has rows that are nowhere else, or recorded bytes that are read only at the end.
     fn is_only_copy(&self) -> bool {
-        let has_bytes = self.follow.as_ref().is_some_and(|follow| follow.counts.has_received());
+        let has_bytes = self.follow.as_ref().is_some_and(FollowTask::has_received);
         let has_rows = self.trace.as_ref().is_some_and(|trace| {
             let summary = trace.timeline.snapshot().summary();
             summary.spans + summary.instants + summary.counters + summary.samples > 0

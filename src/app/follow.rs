@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
@@ -29,6 +29,8 @@ pub(super) struct FollowTask {
     stop: Cancel,
     /// Whether another snapshot can be taken.
     is_ready: Arc<AtomicBool>,
+    /// Bytes recorded so far. They arrive earlier than the counts.
+    recorded_bytes: Arc<AtomicU64>,
     pub(super) counts: FollowCounts,
     /// The latest sentences about the sources that are still true at the end.
     lasting_notes: Vec<SourceNote>,
@@ -68,6 +70,11 @@ impl FollowTask {
     /// Returns whether the sources may still send something.
     pub(super) fn is_running(&self) -> bool {
         !self.is_over
+    }
+
+    /// Returns whether any source has sent a byte.
+    pub(super) fn has_received(&self) -> bool {
+        self.counts.has_received() || self.recorded_bytes.load(Ordering::Relaxed) > 0
     }
 
     /// Keeps a sentence for the end, if it is still true then. A source that is replaced again and again has only few.
@@ -174,7 +181,18 @@ pub(super) fn start(id: TaskId, request: FollowRequest, load: &LoadOptions, wake
     let (running, ended) = sync_channel::<()>(1);
     let FollowRequest { inputs, delay, until, disk_cap, kept, weight_unit: _ } = request;
     let (memory, folder) = (load.memory.clone(), folder(load));
-    let options = FollowOptions { inputs, memory, delay, until, stop: stop.clone(), folder, disk_cap, kept };
+    let recorded_bytes = Arc::<AtomicU64>::default();
+    let options = FollowOptions {
+        inputs,
+        memory,
+        delay,
+        until,
+        stop: stop.clone(),
+        folder,
+        disk_cap,
+        kept,
+        recorded_bytes: Arc::clone(&recorded_bytes),
+    };
     let (to_tab, failed) = (Arc::clone(wake), Arc::clone(wake));
     let mut viewer = TabViewer { id, wake: Arc::clone(wake), is_ready: Arc::clone(&is_ready) };
     let work = move || {
@@ -192,6 +210,7 @@ pub(super) fn start(id: TaskId, request: FollowRequest, load: &LoadOptions, wake
         sources,
         stop,
         is_ready,
+        recorded_bytes,
         counts: FollowCounts::default(),
         lasting_notes: Vec::new(),
         is_paused: false,

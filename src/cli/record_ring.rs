@@ -3,6 +3,7 @@
 
 use std::iter;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::args::{Load, Record};
@@ -71,6 +72,7 @@ pub(super) fn write(record: &Record, part: Retention, how: &Load) -> Result<(), 
         folder: files::folder_of(&record.output).to_owned(),
         disk_cap: record.disk_cap,
         kept: Some(part),
+        recorded_bytes: Arc::default(),
     };
     let line = RecordLine::new(how.progress);
     let mut last = LastSnapshot { snapshot: None, counts: FollowCounts::default(), taken: Instant::now(), line };

@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 use super::arrivals::LiveInput;
@@ -61,6 +62,8 @@ pub(crate) struct FollowOptions {
     pub(crate) disk_cap: u64,
     /// The part to retain, in the live store only; `None` records everything.
     pub(crate) kept: Option<Retention>,
+    /// Counts the recorded bytes as they arrive, before any other count is sent.
+    pub(crate) recorded_bytes: Arc<AtomicU64>,
 }
 
 /// The counts of a followed trace.
@@ -177,7 +180,8 @@ fn follow_into(
     viewer: &mut dyn Viewer,
 ) -> Result<FollowEnd, FollowError> {
     let folder = &options.folder;
-    let files = SpoolFiles::beside(&spool.path().join("received"), options.disk_cap);
+    let output = spool.path().join("received");
+    let files = SpoolFiles::counting(&output, options.disk_cap, Arc::clone(&options.recorded_bytes));
     let mut session = LiveSession::start(&options.inputs, &session_options(options, &files), say)?;
     let mut following = Following::new(live_store, files);
     let mut lost = Vec::new();

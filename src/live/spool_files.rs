@@ -24,7 +24,7 @@ struct Shared {
     output: PathBuf,
     /// Limit for the bytes of all files.
     bytes_max: u64,
-    bytes: AtomicU64,
+    bytes: Arc<AtomicU64>,
     /// Bytes of snapshots, which count too.
     snapshot_bytes: AtomicU64,
     /// Files with a byte, in order of creation, each with the index of its source.
@@ -57,8 +57,12 @@ impl SpoolFiles {
     /// Creates files beside `output`, of `bytes_max` bytes in total.
     #[must_use]
     pub(crate) fn beside(output: &Path, bytes_max: u64) -> Self {
-        let made = Mutex::default();
-        let (bytes, snapshot_bytes) = Default::default();
+        Self::counting(output, bytes_max, Arc::default())
+    }
+
+    /// Like [`Self::beside`], and adds the bytes of all files to `bytes`.
+    pub(super) fn counting(output: &Path, bytes_max: u64, bytes: Arc<AtomicU64>) -> Self {
+        let (made, snapshot_bytes) = Default::default();
         Self(Arc::new(Shared { output: output.to_owned(), bytes_max, bytes, snapshot_bytes, made }))
     }
 

@@ -1,6 +1,7 @@
 //! Received rows that are nowhere else: when closing asks, and whether the files are read again.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use super::OnlyCopy;
 use crate::app::event::{TabEvent, TaskError, TaskEvent};
@@ -165,6 +166,20 @@ fn a_failed_or_cancelled_final_sort_leaves_the_last_snapshot_to_export_and_the_r
         assert_eq!(written.store.meta().summary.spans, 2);
         assert!(session.app.may_quit(), "all rows are in the folder");
     }
+}
+
+#[test]
+fn bytes_of_a_pipe_are_asked_about_before_the_first_counts_arrive() {
+    let mut session = Session::new();
+    let command = ["/bin/sh", "-c", "printf '['; exec sleep 60"].map(std::ffi::OsString::from);
+    session.app.follow(FollowRequest::new(vec![LiveInput::Command(command.to_vec())]));
+    // The window handles no event meanwhile, such as the counts.
+    let started = Instant::now();
+    while session.app.may_quit() {
+        assert!(started.elapsed() < Duration::from_secs(20), "the byte is not noticed");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(session.app.tab().follow.as_ref().is_some_and(|follow| !follow.counts.has_received()));
 }
 
 #[test]

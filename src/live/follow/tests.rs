@@ -46,6 +46,7 @@ fn options(folder: &Path, inputs: Vec<LiveInput>) -> FollowOptions {
         folder: folder.join("cache"),
         disk_cap: u64::MAX,
         kept: None,
+        recorded_bytes: Arc::default(),
     }
 }
 

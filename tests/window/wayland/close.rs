@@ -90,6 +90,11 @@ fn a_wayland_window_closes_while_a_fifo_is_loaded() {
     let mut pipe = std::fs::OpenOptions::new().write(true).open(&fifo).expect("the program reads the pipe");
     pipe.write_all(br#"[{"ph":"X","name":"alpha","pid":1,"tid":1,"ts":0,"dur":4},"#).expect("written");
     sway.key(&["ctrl"], "q");
+    // The program asks about the received bytes, and a second request closes the window.
+    client.wait_for("the program ends with a pipe", |client| {
+        client.sway.swaymsg(&["kill"]);
+        client.has_ended().then_some(())
+    });
     client.assert_ends_well("while a pipe is loaded");
 }
 
