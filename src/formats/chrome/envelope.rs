@@ -2,10 +2,12 @@
 //! Other keys are skipped in constant memory. The object may be within a reply of a protocol, such as
 //! `{"result":{..}}`, or a message of the `DevTools` protocol,
 //! `{"method":"Tracing.dataCollected","params":{"value":[..]}}`. Several documents may follow each other, as from runs
-//! that append to one file, or one message per line. Events may also be separate values, usually one per line.
+//! that append to one file, or one message per line. Messages may also be in an array. Events may be separate values,
+//! usually one per line.
 
 use super::wire::member;
-use crate::formats::input::source::{EXCERPT_BYTES, excerpt};
+use crate::formats::input::source::{EXCERPT_BYTES, excerpt, without_mark};
+use crate::formats::json::outline::Outline;
 use crate::formats::json::scan::{Broken, JsonValue, Scanner, Shape};
 use crate::formats::json::skip::Skip;
 use crate::model::{Loss, LossValue, Losses, SourcePos};
@@ -40,6 +42,8 @@ pub(super) struct Envelope {
     is_certain: bool,
     /// Whether events are separate values, without an array and without commas.
     is_bare: bool,
+    /// Whether the document is an array of messages that is not closed yet.
+    is_message_list: bool,
     /// Whether there is a table of stack frames.
     has_frames: bool,
     /// Text of the kernel trace that is not taken yet, with its offset.
@@ -98,6 +102,7 @@ impl Envelope {
             array_found: false,
             is_certain: false,
             is_bare: false,
+            is_message_list: false,
             has_frames: false,
             system_text: None,
             utc_offset_ns: None,
@@ -108,6 +113,11 @@ impl Envelope {
     /// Creates the envelope of separate events; the first one follows.
     pub(super) fn bare() -> Self {
         Self { stage: EnvelopeStage::Closed, array_found: true, is_certain: true, is_bare: true, ..Self::new() }
+    }
+
+    /// Creates the envelope of an array of messages.
+    pub(super) fn of_messages() -> Self {
+        Self { is_message_list: true, ..Self::new() }
     }
 
     /// Returns whether events are separate values.
@@ -237,6 +247,11 @@ impl Envelope {
         if !is_object && !rest.starts_with(b"[") {
             return Err("JSON");
         }
+        if !is_object && self.is_message_list {
+            scanner.pos += 1;
+            self.stage = EnvelopeStage::Closed;
+            return Ok(None);
+        }
         self.is_certain = !is_object;
         self.open_document(scanner, is_object);
         Ok(None)
@@ -283,12 +298,16 @@ impl Envelope {
         Ok(None)
     }
 
-    /// Enters another document that is appended to the file.
+    /// Enters another document that is appended to the file, or the next one of an array of messages.
     fn next_document(&mut self, scanner: &mut Scanner<'_>, byte: u8, losses: &mut Losses, offset: u64) {
-        if matches!(byte, b'[' | b'{') {
-            self.open_document(scanner, byte == b'{');
-        } else {
-            self.abandon(losses, offset);
+        match byte {
+            b',' if self.is_message_list => scanner.pos += 1,
+            b']' if self.is_message_list => {
+                scanner.pos += 1;
+                self.is_message_list = false;
+            }
+            b'[' | b'{' => self.open_document(scanner, byte == b'{'),
+            _ => self.abandon(losses, offset),
         }
     }
 
@@ -377,6 +396,17 @@ impl Envelope {
             self.keys.push(format!("{}{note}", String::from_utf8_lossy(shown).escape_debug()));
         }
     }
+}
+
+/// Returns whether the document is an array of messages of the `DevTools` protocol.
+pub(super) fn begins_messages(head: &[u8]) -> bool {
+    let head = without_mark(head).trim_ascii_start();
+    if !head.starts_with(b"[") {
+        return false;
+    }
+    let outline = Outline::from_head(head);
+    // Events may have members of any names.
+    outline.has_all(&["[].method", "[].params"]) && !outline.has_all(&["[].ph"])
 }
 
 /// Returns whether the document is an event without an envelope, followed by nothing or by another object.

@@ -11,7 +11,7 @@ use std::thread;
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use rustc_hash::FxHashMap;
 
-use super::envelope::{Envelope, Follows, NotATrace, begins_bare};
+use super::envelope::{Envelope, Follows, NotATrace, begins_bare, begins_messages};
 use super::events::{ChromeBatch, UnownedThread};
 use super::frames::StackFrames;
 use super::overlaps::OverlappingSpans;
@@ -28,6 +28,7 @@ use crate::formats::input::source::Source;
 use crate::formats::json::shapes;
 use crate::formats::json::sniff::looks_like_json;
 use crate::formats::profiles::v8_parts::Profiles;
+use crate::formats::unsupported::DEVTOOLS_LOG;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Batch, Id, Loss, Losses, Metadata, SourcePos, TrackKind};
 
@@ -87,7 +88,10 @@ impl StreamReader for ChromeJson {
         let frames = FrameLookup { path: &path, table: &frames };
         let mut follower = Follower::new(sink, context, spare, frames);
         follower.overlapping = OverlappingSpans::for_trace(&head);
-        if begins_bare(&head) {
+        let is_message_list = begins_messages(&head);
+        if is_message_list {
+            follower.envelope = Envelope::of_messages();
+        } else if begins_bare(&head) {
             (follower.envelope, follower.position) =
                 (Envelope::bare(), Some(ArrayPosition::Between { comma_due: false }));
         }
@@ -99,6 +103,11 @@ impl StreamReader for ChromeJson {
         };
         read.map_err(|stop| match stop {
             Stop::Read(error) => error,
+            // None of the messages has events.
+            Stop::NotATrace(_) if is_message_list => {
+                let [kind, advice] = DEVTOOLS_LOG;
+                ReadError::Unsupported { path, kind, advice }
+            }
             Stop::NotATrace(NotATrace { offset, expected, found }) => {
                 let found = if expected == EVENTS { found + &shapes::nearest(&head) } else { found };
                 ReadError::Malformed { path, offset, expected: expected.to_owned(), found }

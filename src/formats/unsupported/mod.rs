@@ -25,6 +25,7 @@ use super::json::sniff::looks_like_json;
 use super::{ReadError, Reader};
 pub(crate) use folders::folder;
 use names::{DATABASES, EXTENSIONS};
+pub(super) use table::DEVTOOLS_LOG;
 use table::{Sniff, UnsupportedFormat};
 
 /// Formats that first bytes or keys identify with certainty.
@@ -74,7 +75,7 @@ fn find(tables: &'static [&'static [UnsupportedFormat]], head: &[u8]) -> Option<
 
 /// Returns whether a kind of file is shown or read by people, and never has a trace.
 pub(super) fn is_no_trace(kind: &str) -> bool {
-    let kinds = [table::PICTURE, table::DOCUMENT, table::SCRIPT, table::DEVTOOLS_LOG, results::VIDEO];
+    let kinds = [table::PICTURE, table::DOCUMENT, table::SCRIPT, DEVTOOLS_LOG[0], results::VIDEO];
     kinds.contains(&kind) || kind == results::LIGHTHOUSE[0]
 }
 

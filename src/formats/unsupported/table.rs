@@ -51,7 +51,11 @@ pub(super) const MEMRAY: &str =
 pub(super) const PICTURE: &str = "a picture";
 pub(super) const DOCUMENT: &str = "a PDF document";
 pub(super) const SCRIPT: &str = "a script";
-pub(super) const DEVTOOLS_LOG: &str = "a log of the DevTools protocol (Lighthouse's devtoolslog)";
+/// Refused by the reader of such messages, since those with the events of a trace may follow any others.
+pub(in crate::formats) const DEVTOOLS_LOG: [&str; 2] = [
+    "a log of the DevTools protocol (Lighthouse's devtoolslog)",
+    "open the .trace.json that `lighthouse --save-assets` writes beside it",
+];
 /// Magic number of lz4 frames.
 pub(super) const LZ4_FRAME: &[u8] = b"\x04\x22\x4d\x18";
 pub(super) const PYINSTRUMENT: [&str; 2] =
@@ -262,11 +266,6 @@ pub(super) const UNSUPPORTED: &[UnsupportedFormat] = &[
         sniff: Keys(&["alloc_samples", "args"]),
         found: "a profile of scalene",
         advice: "`scalene view CAPTURE` shows it; for stacks or a timeline, record with py-spy, austin or viztracer",
-    },
-    UnsupportedFormat {
-        sniff: Keys(&["[].method", "[].params"]),
-        found: DEVTOOLS_LOG,
-        advice: "open the .trace.json that `lighthouse --save-assets` writes beside it",
     },
     UnsupportedFormat { sniff: Keys(&["query_name", "children"]), found: DUCKDB[0], advice: DUCKDB[1] },
     UnsupportedFormat { sniff: Keys(&["cumulative_rows_scanned", "children"]), found: DUCKDB[0], advice: DUCKDB[1] },

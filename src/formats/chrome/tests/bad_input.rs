@@ -320,6 +320,8 @@ fn events_in_messages_of_a_protocol_are_read_like_an_array() {
         format!(r#"{{"id":1,"result":{{"type":"Timeline","traceEvents":[{both}],"timeOriginMicros":0}}}}"#),
         chunk(&both),
         format!("{}\n{}\n{complete}\n", chunk(&all[0]), chunk(&all[1])),
+        format!("[{},\n{},{complete}]\n", chunk(&all[0]), chunk(&all[1])),
+        format!(r#"[{{"params":{{"value":1}},"method":"Network.dataReceived"}} {}"#, chunk(&both)),
         format!("{{\"id\":1,\"result\":{{}}}}\n{{\"params\":{{\"value\":0.5}}}}\n{}\n{complete}", chunk(&both)),
     ] {
         assert_eq!(read(&text), expected, "{text}");
@@ -331,7 +333,9 @@ fn events_in_messages_of_a_protocol_are_read_like_an_array() {
     assert_eq!(read(&cut[..cut.len() - 1]).lost(), [(Loss::Truncated, 1)]);
     let lossy = complete.replace("false", "true");
     assert_eq!(read(&format!("{}\n{lossy}", chunk(&both))).lost(), [(Loss::RecorderLost, 1)]);
+    assert_eq!(read(&format!("[{},{lossy}]", chunk(&both))).lost(), [(Loss::RecorderLost, 1)]);
     for other in [
+        r#"[{"method":"Network.dataReceived","params":{"value":[{"a":1}]}}]"#.to_owned(),
         r#"{"value":[{"a":1}]}"#.to_owned(),
         r#"{"method":"Page.enable","params":{}}"#.to_owned(),
         format!(r#"{{"params":{{"params":{{"params":{{"value":[{both}]}}}}}}}}"#),
