@@ -5,7 +5,7 @@ use std::io;
 use super::Nester;
 use crate::ingest::asyncs::TreeId;
 use crate::model::args::Detail;
-use crate::model::{Event, EventFlags, EventKind, Loss, Payload, TrackIdx};
+use crate::model::{Event, EventFlags, EventKind, Loss, TrackIdx};
 use crate::store::Row;
 
 impl Nester<'_> {
@@ -26,10 +26,7 @@ impl Nester<'_> {
                 track
             }
         };
-        // The track is free after the last end, so a begin that includes its end becomes a complete span.
-        let is_ended = matches!(event.payload(), Payload::Begin { dur_ns: Some(_) });
-        let kind = if is_ended { EventKind::Complete } else { event.kind };
-        self.event_of_row(&Event { track, kind, ..*event }, blob)?;
+        self.event_of_row(&Event { track, ..*event }, blob)?;
         if !self.track(track).open.has_begins() {
             self.asyncs.close(id);
         }

@@ -1,12 +1,12 @@
-//! Collects events with the same time, then nests them track by track. Many events, or long arguments, go to the spill
-//! file; the order is the same.
+//! Collects events with the same time, then nests them track by track, and those of async ids together. Many events, or
+//! long arguments, go to the spill file; the order is the same.
 
 use std::io;
 
 use super::Nester;
 use crate::ingest::tie_sort::{TieSorter, TieSpill, Tied};
 use crate::ingest::ties::{self, EndsFirst};
-use crate::model::{Event, EventKind};
+use crate::model::{Event, EventKind, Payload};
 
 /// Events with the same time that are not nested yet.
 #[derive(Default)]
@@ -17,7 +17,7 @@ pub(super) struct TiedEvents<'a> {
     events: Vec<Tied>,
     blobs: Vec<u8>,
     spill: Option<TieSpill<'a>>,
-    /// The events in the spill file, by track.
+    /// The events in the spill file, by [`group_of`].
     spilled: Option<TieSorter<'a>>,
 }
 
@@ -49,7 +49,7 @@ impl<'a> TiedEvents<'a> {
     fn spill_held(&mut self, spill: TieSpill<'a>) -> io::Result<()> {
         let offset = spill.file.write_bytes(&self.blobs)?;
         self.events.iter_mut().for_each(|tied| tied.blob_start += offset);
-        let by_track = || TieSorter::by_key(spill, |tied| tied.event.track.0.into());
+        let by_track = || TieSorter::by_key(spill, group_of);
         self.spilled.get_or_insert_with(by_track).push_run(&mut self.events)?;
         self.events.clear();
         self.blobs.clear();
@@ -65,6 +65,12 @@ impl<'a> TiedEvents<'a> {
     }
 }
 
+/// Returns the group of an event, whose events are nested together: its track, or all async ids. The span of an id may
+/// begin on the track of one process and end on that of another.
+fn group_of(tied: &Tied) -> u64 {
+    if matches!(tied.event.payload(), Payload::Async(_)) { u64::MAX } else { tied.event.track.0.into() }
+}
+
 impl<'a> Nester<'a> {
     /// Nests the collected events, track by track.
     pub(super) fn nest_tied(&mut self) -> io::Result<()> {
@@ -75,14 +81,14 @@ impl<'a> Nester<'a> {
         let mut tied = std::mem::take(&mut self.tied.events);
         let blobs = std::mem::take(&mut self.tied.blobs);
         if tied.len() > 1 {
-            tied.sort_by_key(|tied| tied.event.track);
+            tied.sort_by_key(group_of);
         }
         let mut rest = tied.drain(..).peekable();
         let mut of_track = std::mem::take(&mut self.tied_of_track);
         while let Some(first) = rest.next() {
-            let track = first.event.track;
+            let group = group_of(&first);
             of_track.push(first);
-            while let Some(next) = rest.next_if(|next| next.event.track == track) {
+            while let Some(next) = rest.next_if(|next| group_of(next) == group) {
                 of_track.push(next);
             }
             ties::order(&mut of_track, |tied| &tied.event, |name| self.names.text_index(name));
@@ -107,7 +113,7 @@ impl<'a> Nester<'a> {
         while let Some(first) = next {
             let mut of_track = TieSorter::in_order(spill);
             let mut has_end = false;
-            while let Some(tied) = next.filter(|tied| tied.event.track == first.event.track) {
+            while let Some(tied) = next.filter(|tied| group_of(tied) == group_of(&first)) {
                 has_end |= tied.event.kind == EventKind::End;
                 of_track.push(tied)?;
                 next = by_track.next()?;

@@ -106,6 +106,25 @@ fn an_asynchronous_span_is_in_the_process_that_began_it() {
     assert!(result.nested.losses.is_empty());
 }
 
+#[test]
+fn an_asynchronous_span_without_length_may_begin_in_any_process_and_end_in_any_other() {
+    for (begins_in, ends_in) in [(0, 1), (1, 0), (1, 1)] {
+        let at = |kind, process, id| event(kind, 5, id, process, 1);
+        let mut events = Vec::new();
+        for id in 0..10 {
+            events.push(at(EventKind::AsyncBegin, begins_in, id));
+            // It belongs to a track, whose events are nested together.
+            events.push(complete(5, id, 2));
+            events.push(at(EventKind::AsyncEnd, ends_in, id));
+        }
+        let result = nest_in(processes(2), events, &Details::default(), (TrackKind::Async, 0), Stacks::default());
+        let of_ids = result.spans().into_iter().filter(|span| span.4 == 1);
+        let lengths: Vec<_> = of_ids.map(|(_, _, start, dur, _, is_unfinished)| (start, dur, is_unfinished)).collect();
+        assert_eq!(lengths, [(5, 0, false); 10], "from {begins_in} to {ends_in}");
+        assert!(result.nested.losses.is_empty(), "{:?}", result.nested.losses);
+    }
+}
+
 /// Registers an async track for each process.
 fn processes(count: u32) -> Registry {
     let mut registry = Registry::default();
