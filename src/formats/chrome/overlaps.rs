@@ -1,12 +1,12 @@
 //! Pairs the spans of `go build -debug-trace`, which overlap on their threads: the row of a goroutine is given to
 //! another one before all of its spans have ended. By the rules of the format, the end of an outer span would end the
 //! spans inside it too. Here an end belongs to the last open begin of its name, and overlapping spans get lanes of
-//! their own.
+//! their own. They are normal in these traces, so they are no import issue.
 
 use rustc_hash::FxHashMap;
 
 use crate::formats::json::scan::Scanner;
-use crate::model::{Batch, Event, EventKind, NameIdx, NameRow, TrackIdx, TrackKey};
+use crate::model::{Batch, Event, EventFlags, EventKind, NameIdx, NameRow, TrackIdx, TrackKey};
 
 /// Limit for spans that wait for their ends; a build has a few hundred at a time.
 const OPEN_MAX: usize = 1 << 16;
@@ -50,7 +50,8 @@ impl OverlappingSpans {
                 if let Some(start_ns) = begins.pop() {
                     self.count -= 1;
                     let value = event.ts_ns.saturating_sub(start_ns).max(0).cast_unsigned();
-                    *event = Event { value, ts_ns: start_ns, kind: EventKind::Complete, ..*event };
+                    let (kind, flags) = (EventKind::Complete, EventFlags::MAY_OVERLAP);
+                    *event = Event { value, ts_ns: start_ns, kind, flags, ..*event };
                 }
                 if begins.is_empty() {
                     self.open.remove(&key);

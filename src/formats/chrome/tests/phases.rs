@@ -307,6 +307,8 @@ fn spans_of_the_go_command_end_by_their_names_wherever_they_overlap() {
         (10, EventKind::End, 0, "other"),
     ];
     assert_eq!((seen, reading.lost()), (expected.to_vec(), vec![]));
+    let is_issue = |event: &Seen| event.kind == complete && !event.flags.has(EventFlags::MAY_OVERLAP);
+    assert!(!reading.events.iter().any(is_issue), "their overlaps are no import issues");
     for piece_bytes in [1, 60, 100, 200, 333] {
         let mut pieces = read_in_pieces(text.as_bytes(), piece_bytes).expect("a capture");
         pieces.events.sort_by_key(|event| event.ts_ns);
