@@ -454,7 +454,7 @@ impl Snapshot {
     }
 
     /// Returns how lanes have moved since another snapshot of the same live trace, whose names and tracks keep their
-    /// indices; `None` for a snapshot of another trace. Takes constant time if no lane is new.
+    /// indices; `None` for a snapshot of another trace. Takes constant time.
     #[must_use]
     pub(crate) fn lane_moves_since(&self, other: &Self) -> Option<LaneMoves> {
         if self.has_store_of(other) {

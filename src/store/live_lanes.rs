@@ -7,11 +7,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::lane::{LaneIdx, RowIdx};
 
 /// The lanes of a preview, in order. Previews with the same lanes in the same order share one instance.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct LiveLanes {
     store: StoreNumber,
     /// Index of each lane in the growing store, which keeps it for ever.
     numbers: Vec<usize>,
+    /// The inverse: the lane of each index, if it has rows.
+    lanes: Vec<Option<LaneIdx>>,
 }
 
 /// Identifies a growing store.
@@ -30,13 +32,20 @@ impl StoreNumber {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum LaneMoves {
     None,
-    /// The new index of each lane; `None` for a lane without rows.
-    To(Vec<Option<LaneIdx>>),
+    /// The lanes have other indices. Each is looked up when it is mapped.
+    Moved {
+        from: Arc<LiveLanes>,
+        to: Arc<LiveLanes>,
+    },
 }
 
 impl LiveLanes {
     pub(super) fn new(store: StoreNumber, numbers: Vec<usize>) -> Self {
-        Self { store, numbers }
+        let mut lanes = vec![None; numbers.iter().max().map_or(0, |most| most + 1)];
+        for (index, &number) in (0u32..).zip(&numbers) {
+            lanes[number] = Some(LaneIdx(index));
+        }
+        Self { store, numbers, lanes }
     }
 
     /// Returns whether these are the lanes of the growing store with these numbers.
@@ -45,21 +54,13 @@ impl LiveLanes {
     }
 
     /// Returns how lanes have moved since another preview; `None` for a preview of another store. It takes constant
-    /// time if no lane has moved, because the window calls it for every preview.
+    /// time, because the window calls it for every preview.
     #[must_use]
     pub(crate) fn moves_since(self: &Arc<Self>, other: &Arc<Self>) -> Option<LaneMoves> {
         if Arc::ptr_eq(self, other) {
             return Some(LaneMoves::None);
         }
-        if self.store != other.store {
-            return None;
-        }
-        let most = self.numbers.iter().chain(&other.numbers).max().map_or(0, |most| most + 1);
-        let mut to = vec![None; most];
-        for (index, &number) in (0u32..).zip(&self.numbers) {
-            to[number] = Some(LaneIdx(index));
-        }
-        Some(LaneMoves::To(other.numbers.iter().map(|&number| to[number]).collect()))
+        (self.store == other.store).then(|| LaneMoves::Moved { from: Arc::clone(other), to: Arc::clone(self) })
     }
 }
 
@@ -69,7 +70,7 @@ impl LaneMoves {
     pub(crate) fn lane(&self, lane: LaneIdx) -> Option<LaneIdx> {
         match self {
             Self::None => Some(lane),
-            Self::To(to) => to.get(lane.index()).copied().flatten(),
+            Self::Moved { from, to } => to.lanes.get(*from.numbers.get(lane.index())?).copied().flatten(),
         }
     }
 
