@@ -43,10 +43,18 @@ impl TrackSet {
     #[must_use]
     pub(crate) fn runs(&self) -> Vec<(u32, u32)> {
         let mut runs: Vec<(u32, u32)> = Vec::new();
-        for TrackIdx(track) in self.iter() {
-            match runs.last_mut() {
-                Some((_, last)) if *last + 1 == track => *last = track,
-                Some(_) | None => runs.push((track, track)),
+        for (&word, index) in self.words.iter().flat_map(|words| words.iter()).zip(0u32..) {
+            let (mut left, mut from) = (word, index * 64);
+            while left != 0 {
+                let skipped = left.trailing_zeros();
+                let run = (left >> skipped).trailing_ones();
+                let first = from + skipped;
+                match runs.last_mut() {
+                    Some((_, last)) if *last + 1 == first => *last = first + run - 1,
+                    Some(_) | None => runs.push((first, first + run - 1)),
+                }
+                from = first + run;
+                left = left.checked_shr(skipped + run).unwrap_or(0);
             }
         }
         runs
@@ -58,16 +66,16 @@ impl TrackSet {
         self.words.is_none()
     }
 
+    /// Counts the members word by word; 0 for the set of all tracks.
+    #[must_use]
+    pub(crate) fn count(&self) -> u64 {
+        self.words.iter().flat_map(|words| words.iter()).map(|word| u64::from(word.count_ones())).sum()
+    }
+
     /// Returns whether the set is empty.
     #[must_use]
     pub(crate) fn is_empty(&self) -> bool {
         self.words.as_ref().is_some_and(|words| words.iter().all(|&word| word == 0))
-    }
-
-    /// Returns the number of members; 0 for the set of all tracks.
-    #[must_use]
-    pub(crate) fn count(&self) -> u64 {
-        self.words.iter().flat_map(|words| words.iter()).map(|word| u64::from(word.count_ones())).sum()
     }
 
     #[must_use]
@@ -107,8 +115,10 @@ impl TrackSet {
     /// Iterates over the members in order; empty for the set of all tracks.
     pub(crate) fn iter(&self) -> impl Iterator<Item = TrackIdx> + '_ {
         let words = self.words.iter().flat_map(|words| words.iter());
-        words.zip(0u32..).flat_map(|(&word, index)| {
-            (0..64).filter(move |bit| word >> bit & 1 != 0).map(move |bit| TrackIdx(index * 64 + bit))
+        let some = |word: u64| (word != 0).then_some(word);
+        words.zip(0u32..).flat_map(move |(&word, index)| {
+            let rests = std::iter::successors(some(word), move |rest| some(rest & (rest - 1)));
+            rests.map(move |rest| TrackIdx(index * 64 + rest.trailing_zeros()))
         })
     }
 }
@@ -159,7 +169,7 @@ mod tests {
             let set = |tracks: &BTreeSet<u32>| tracks.iter().copied().map(TrackIdx).collect::<TrackSet>();
             let (first, second) = (set(&these), set(&those));
             prop_assert!(first.iter().map(|track| track.0).eq(these.iter().copied()));
-            prop_assert_eq!(first.is_empty(), these.is_empty());
+            prop_assert_eq!((first.is_empty(), first.count()), (these.is_empty(), these.len() as u64));
             prop_assert_eq!(first == second, these == those);
             prop_assert!((0..320).all(|track| first.contains(TrackIdx(track)) == these.contains(&track)));
             let many: TrackSet = these.iter().copied().map(TrackIdx).collect();

@@ -1,15 +1,14 @@
 //! The scope bar above the dock: the time, the tracks and the filter of queries, each with a cross. Texts are computed
 //! when the scope changes, never per frame.
 
-use std::collections::BTreeSet;
-
 use egui::containers::menu::{MenuButton, MenuConfig};
 use egui::{Align, Key, Layout, Modifiers, PopupCloseBehavior, RichText, Role, ScrollArea, Ui, WidgetInfo};
+use rustc_hash::FxHashSet;
 
 use crate::ui::widgets::tip_text::tip_text;
 
 use crate::base::time::grouped_digits;
-use crate::model::{ProcessIdx, TrackIdx, TrackKind, TrackSet};
+use crate::model::{ProcessIdx, TrackKind, TrackSet};
 use crate::query::Snapshot;
 use crate::query::drawn_unit::AxisUnit;
 use crate::query::filter::Filter;
@@ -278,29 +277,29 @@ fn cross(ui: &mut Ui, label: &str, theme: &Theme) -> bool {
 
 /// Describes tracks: "main of Browser 8909", "2 threads of Renderer 8909", or "Renderer 8909" for all of its tracks.
 fn tracks_text(snapshot: &Snapshot, tracks: &TrackSet) -> String {
-    let process_of = |track: TrackIdx| snapshot.track(track).process;
-    let shown_tracks: Vec<TrackIdx> = tracks.iter().filter(|&track| !snapshot.lanes_of(track).is_empty()).collect();
-    let processes: BTreeSet<ProcessIdx> = shown_tracks.iter().map(|&track| process_of(track)).collect();
+    // One pass: the scope may have a million tracks.
+    let (mut shown_tracks, mut first, mut are_threads) = (0, None, true);
+    let mut processes: FxHashSet<ProcessIdx> = FxHashSet::default();
+    for index in tracks.iter().filter(|&track| !snapshot.lanes_of(track).is_empty()) {
+        let track = snapshot.track(index);
+        shown_tracks += 1;
+        are_threads &= track.key.kind == TrackKind::Thread;
+        processes.insert(track.process);
+        first.get_or_insert((index, track.process));
+    }
     let process_text = |process: ProcessIdx| process_title(&snapshot.tracks().processes[process.index()]);
-    let are_threads = shown_tracks.iter().all(|&track| snapshot.track(track).key.kind == TrackKind::Thread);
     let unit = if are_threads { "threads" } else { "tracks" };
-    let count = grouped_digits(shown_tracks.len() as u64);
-    let text = match (&shown_tracks[..], processes.first()) {
-        (_, None) => "no tracks".to_owned(),
-        (_, Some(_)) if processes.len() > 1 => {
+    let count = grouped_digits(shown_tracks as u64);
+    let text = match first {
+        None => "no tracks".to_owned(),
+        Some(_) if processes.len() > 1 => {
             format!("{count} {unit} of {} processes", grouped_digits(processes.len() as u64))
         }
-        ([track], Some(&process)) => {
-            format!("{} of {}", distinct_title(snapshot, *track), process_text(process))
+        Some((track, process)) if shown_tracks == 1 => {
+            format!("{} of {}", distinct_title(snapshot, track), process_text(process))
         }
-        (_, Some(&process)) => {
-            let all = snapshot.display_order().iter().filter(|&&track| process_of(track) == process).count();
-            if all == shown_tracks.len() {
-                process_text(process)
-            } else {
-                format!("{count} {unit} of {}", process_text(process))
-            }
-        }
+        Some((_, process)) if snapshot.tracks_of_process(process).len() == shown_tracks => process_text(process),
+        Some((_, process)) => format!("{count} {unit} of {}", process_text(process)),
     };
     let text = shown(&text);
     shorten_middle(&text, LETTERS_MAX, |_| 1.0).unwrap_or_default().into_owned()
