@@ -44,8 +44,11 @@ pub(crate) fn draw_frames(snapshot: &Snapshot, views: &FrameViews) -> Result<Vec
     let summary = TraceSummary::from_snapshot(snapshot, &Cancel::default());
     app.show_trace(snapshot.clone(), Sources::default(), false);
     app.disable_repair();
-    if let (Some(timeline), Ok(summary)) = (app.timeline_mut(), summary) {
-        timeline.set_trace_summary(Arc::new(summary));
+    if let Some(timeline) = app.timeline_mut() {
+        timeline.wait_for_rows();
+        if let Ok(summary) = summary {
+            timeline.set_trace_summary(Arc::new(summary));
+        }
     }
     let mut headless = Headless::new(&gpu, views.size_px, 1.0);
     let background = app.theme().canvas;
@@ -56,7 +59,7 @@ pub(crate) fn draw_frames(snapshot: &Snapshot, views: &FrameViews) -> Result<Vec
         let began = Instant::now();
         if let Some(timeline) = app.timeline_mut() {
             if let Some(row) = views.row.filter(|_| frame + 1 == WARM_UP_FRAMES) {
-                // A row in a group that starts folded stays hidden: nothing arranges rows here.
+                // Rows are laid out at once, so there is no job.
                 drop(timeline.reveal(row));
             }
             timeline.show_exactly(from_ns, to_ns);

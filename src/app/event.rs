@@ -78,6 +78,8 @@ pub enum TabEvent {
     Ranked(RankSource, Result<TrackRanks, TaskError>),
     /// The layout of the tracks in a new order.
     Arranged(Box<ArrangeResult>),
+    /// The layout with this number could not be computed.
+    NotArranged(u64),
     /// The answer to a panel's query.
     Answered(TaskId, QuestionKind, Result<Box<Option<Answer>>, TaskError>),
 }

@@ -171,6 +171,9 @@ impl App {
         if let Some(trace) = &mut tab.trace {
             if is_drawn {
                 commands.extend(trace.timeline.show(ui, theme));
+                if let Some(job) = trace.timeline.due_layout() {
+                    tasks::arrange(job, &tab.wake);
+                }
             }
             // The scope changes also while a panel hides the timeline.
             tab.panels.update_queries(&trace.timeline, &tab.wake);

@@ -320,13 +320,14 @@ pub(crate) fn rank_tracks(source: RankSource, progress: Progress, wake: &TabWake
 
 /// Lays out rows that are too many for a frame.
 pub(crate) fn arrange(job: ArrangeJob, wake: &TabWake) {
-    let wake = Arc::clone(wake);
-    let work = move || {
-        if let Ok(arranged) = guarded(|| Ok(job.run())) {
-            wake(TabEvent::Arranged(Box::new(arranged)));
-        }
+    let (to_tab, number) = (Arc::clone(wake), job.number());
+    let work = move || match guarded(|| Ok(job.run())) {
+        Ok(arranged) => to_tab(TabEvent::Arranged(Box::new(arranged))),
+        Err(_) => to_tab(TabEvent::NotArranged(number)),
     };
-    spawn("arrange", work).ok(); // without a thread the rows stay as they are
+    if spawn("arrange", work).is_err() {
+        wake(TabEvent::NotArranged(number));
+    }
 }
 
 /// Sends the desktop's settings to the event loop, now and after each change.

@@ -7,6 +7,7 @@ mod extents;
 mod heads;
 mod heights;
 mod lanes;
+mod moved_lanes;
 
 use std::ops::Range;
 
@@ -17,6 +18,7 @@ pub use heights::RowHeights;
 pub(crate) use heights::{LEGEND_POINTS, TrackDensity};
 pub(crate) use lanes::LaneRow;
 use lanes::LanesOfTrack;
+use moved_lanes::MovedLanes;
 
 use super::custom_groups::CustomGroupId;
 use super::fenwick_heights::FenwickHeights;
@@ -162,6 +164,8 @@ pub struct RowLayout {
     index_of_process: Vec<u32>,
     /// By group of the user: its index in `sections`.
     index_of_custom: FxHashMap<CustomGroupId, u32>,
+    /// Where the lanes are in a later snapshot, if one is shown.
+    moved: Option<MovedLanes>,
 }
 
 /// The index of a track or process that is not laid out.
@@ -276,6 +280,9 @@ impl RowLayout {
             let inside_px = |y_px: u64| y_px.saturating_sub(group.top_px);
             rows.extend(lanes.within(group.top_px, inside_px(top_px)..inside_px(bottom_px), &heights));
         }
+        if let Some(moved) = &self.moved {
+            rows = rows.into_iter().filter_map(|row| Some(LaneRow { lane: moved.shown(row.lane)?, ..row })).collect();
+        }
         rows
     }
 
@@ -290,7 +297,9 @@ impl RowLayout {
     #[must_use]
     pub(crate) fn row_of(&self, lane: LaneIdx, track: TrackIdx) -> Option<LaneRow> {
         let group = self.group_of(GroupKind::Track(track))?;
-        self.lanes_of(track)?.1.row(lane, group.top_px, &self.heights_px())
+        let laid_out = self.moved.as_ref().map_or(Some(lane), |moved| moved.laid_out(lane))?;
+        let row = self.lanes_of(track)?.1.row(laid_out, group.top_px, &self.heights_px())?;
+        Some(LaneRow { lane, ..row })
     }
 
     /// Returns the position of a process header, a group header or a track, if it is visible.

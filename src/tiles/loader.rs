@@ -69,6 +69,11 @@ impl LoaderPool {
         const COUNT_MIN: usize = 4;
         Self::start(std::thread::available_parallelism().map_or(COUNT_MIN, |cores| cores.get().max(COUNT_MIN)))
     }
+
+    /// Drops a value on one of the threads.
+    pub(crate) fn drop_later(&self, value: impl Send + 'static) {
+        self.0.spawn(move || drop(value));
+    }
 }
 
 /// Loads the tiles of one trace for one [`Tiles`]. Dropping it cancels all queries that no worker has taken.
@@ -401,6 +406,19 @@ mod tests {
         capture.fails.store(false, Ordering::SeqCst);
         let _ = loader.prepare(&mut tiles, wanted(view(1 << 20, 3)), LONG);
         assert_eq!(tiles.pending(), 0);
+    }
+
+    #[test]
+    fn a_value_is_dropped_on_a_thread_of_the_pool() {
+        struct Sender(std::sync::mpsc::Sender<Option<String>>);
+        impl Drop for Sender {
+            fn drop(&mut self) {
+                self.0.send(std::thread::current().name().map(str::to_owned)).ok();
+            }
+        }
+        let (sender, dropped) = std::sync::mpsc::channel();
+        LoaderPool::start(1).unwrap().drop_later(Sender(sender));
+        assert_eq!(dropped.recv_timeout(LONG), Ok(Some("tiles 0".to_owned())));
     }
 
     #[test]

@@ -29,6 +29,7 @@ fn with_processes(processes: u32, threads: u32) -> Session {
             .expect("a string grows");
     }
     session.open_text("threads.json", &format!("[{spans}]"));
+    session.until("the rows", |session| head(session, "Process 1, ").is_some());
     session.harness.run_steps(3);
     session
 }

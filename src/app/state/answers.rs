@@ -133,6 +133,11 @@ impl App {
                     timeline.set_arranged(*arranged);
                 }
             }
+            TabEvent::NotArranged(number) => {
+                if let Some(timeline) = tab.timeline_mut() {
+                    timeline.keep_rows(number);
+                }
+            }
             TabEvent::Answered(id, kind, answer) => self.handle_answer(at, (id, kind), answer.map(|answer| *answer)),
             TabEvent::TableWritten(id, path, result) => self.handle_written_table(at, id, &path, result),
             TabEvent::Wrote(path, Ok(lacks)) => {

@@ -7,12 +7,13 @@ use super::state::Timeline;
 use crate::ui::command::{AppCommand, Command, RowCommand, TimelineCommand, ToolWindow};
 use crate::ui::theme::Theme;
 
-/// Shows the reason for an empty canvas; nothing if there are rows, or if sorting is not finished.
+/// Shows the reason for an empty canvas; nothing if there are rows, or if sorting or the layout is not finished.
 pub(super) fn show(timeline: &Timeline, ui: &mut Ui, layout: &TimelineLayout, theme: &Theme) -> Option<Command> {
     const HEIGHT: f32 = 48.0;
     let has_rows = timeline.rows.layout.height_px() > 0 || timeline.pinned.layout.height_px() > 0;
     let snapshot = &timeline.snapshot;
-    if has_rows || snapshot.summary().sorted_to_ns.is_some() || layout.canvas.height() < HEIGHT {
+    let is_finished = snapshot.summary().sorted_to_ns.is_none() && !timeline.tracks.awaits_rows();
+    if has_rows || !is_finished || layout.canvas.height() < HEIGHT {
         return None;
     }
     let rows = |command| Command::Timeline(TimelineCommand::Rows(command));

@@ -134,10 +134,18 @@ impl Timeline {
 
     /// Sets rows that were laid out in the background, unless a later layout was requested.
     pub(crate) fn set_arranged(&mut self, arranged: ArrangeResult) {
-        let Some((Arranged { layout, summaries }, changed)) = self.tracks.accept(arranged) else { return };
+        let Some((Arranged { snapshot, mut layout, summaries }, changed)) = self.tracks.accept(arranged) else {
+            return;
+        };
+        if !snapshot.has_store_of(&self.snapshot) {
+            layout.move_lanes(&snapshot, &self.snapshot);
+        }
+        // Only a later snapshot of a live trace has the same names.
+        let summaries = summaries.filter(|_| self.snapshot.lane_moves_since(&snapshot).is_some());
         let after = self.tracks.take_after_layout();
         let anchor = after.anchor.or_else(|| self.row_anchor().filter(|_| after.keeps_first_row));
-        self.rows.set_layout(layout);
+        let earlier = self.rows.set_layout(layout);
+        self.loaders.drop_later(earlier);
         self.set_custom_summaries(summaries.as_ref());
         for kind in changed {
             self.apply(kind);
@@ -157,6 +165,22 @@ impl Timeline {
         if let Some(header) = after.header.and_then(|header| self.rows.layout.group_of(header)) {
             self.scroll_to(header.top_px as f64);
         }
+    }
+
+    /// Returns a layout that another snapshot or scale needs, to compute in the background.
+    #[must_use]
+    pub(crate) fn due_layout(&mut self) -> Option<ArrangeJob> {
+        self.tracks.request_due(&self.snapshot, self.scale())
+    }
+
+    /// Keeps the rows as they are, because the layout with this number has failed. Later ones may start.
+    pub(crate) fn keep_rows(&mut self, number: u64) {
+        self.tracks.drop_request(number);
+    }
+
+    /// Makes frames wait for the layout of their rows.
+    pub(crate) fn wait_for_rows(&mut self) {
+        self.tracks.wait_for_rows();
     }
 
     /// Lays out all rows again, immediately if there are few.
@@ -272,7 +296,7 @@ impl Timeline {
 
     pub(super) fn lay_out_pinned(&mut self) {
         let layout = self.tracks.pinned_layout(&self.snapshot, self.scale());
-        self.pinned.set_layout(layout);
+        drop(self.pinned.set_layout(layout));
     }
 
     fn rows_changed(&mut self) {
@@ -286,65 +310,4 @@ impl Timeline {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::frame::RectBudget;
-    use crate::query::snapshot::track_reads;
-    use crate::scene::color::Shade;
-    use crate::scene::tests::threads;
-    use crate::store::lane::{LaneIdx, RowIdx};
-    use crate::ui::settings::Navigation;
-    use crate::ui::theme::Theme;
-
-    #[test]
-    fn a_cleared_filter_returns_to_the_rows_before_it_or_to_the_span_selected_since() {
-        let names: Vec<String> = (0..200).map(|number| format!("thread {number}")).collect();
-        let spans: Vec<_> = names.iter().map(|name| ("a", name.as_str(), 1)).collect();
-        let theme = Theme::new(Shade::Dark);
-        let mut timeline = Timeline::new(
-            threads(&spans),
-            RectBudget::SOFTWARE,
-            &theme,
-            Navigation { animation: false, ..Navigation::default() },
-        );
-        timeline.show_only(&TrackSet::ALL);
-        let whole_px = timeline.rows.layout.height_px();
-        let filter = |timeline: &mut Timeline, words: &str| {
-            let job = timeline.change_rows(RowCommand::Filter(words.to_owned()));
-            assert!(job.is_none(), "few rows are laid out at once");
-        };
-        timeline.scroll_to(1500.0);
-        let before = (timeline.row_anchor(), timeline.view.now().scroll_px());
-        assert!(before.0.is_some(), "scrolled");
-        for words in ["thread 19", "nothing of this name"] {
-            for typed in ["t", words, ""] {
-                filter(&mut timeline, typed);
-                assert_eq!(timeline.rows.layout.height_px() == whole_px, typed != words, "{typed}");
-                assert_eq!(timeline.view.now().scroll_px() == 0.0, !typed.is_empty(), "the first match is in view");
-            }
-            assert_eq!((timeline.row_anchor(), timeline.view.now().scroll_px()), before, "after {words}");
-        }
-        filter(&mut timeline, "thread 199");
-        let row = |lane| RowIdx { lane: LaneIdx(lane), row: 0 };
-        let last = (0..200).find(|&lane| {
-            let track = timeline.snapshot.lane(LaneIdx(lane)).track;
-            &*timeline.snapshot.track(track).name == "thread 199"
-        });
-        timeline.selection.select(last.map(row));
-        filter(&mut timeline, "");
-        assert!(timeline.view.now().scroll_px() > 1500.0, "{}", timeline.view.now().scroll_px());
-    }
-
-    #[test]
-    fn resolved_names_lay_out_no_rows_again() {
-        let snapshot = threads(&[("a", "one", 1), ("a", "two", 2), ("b", "three", 3)]);
-        let theme = Theme::new(Shade::Dark);
-        let mut timeline = Timeline::new(snapshot.clone(), RectBudget::SOFTWARE, &theme, Navigation::default());
-        timeline.show_only(&TrackSet::ALL);
-        let (height_px, reads) = (timeline.rows.layout.height_px(), track_reads());
-        let renamed = timeline.with_names(snapshot.with_overlay(None));
-        assert_eq!((renamed.rows.layout.height_px(), track_reads()), (height_px, reads));
-        let imported_again = threads(&[("a", "one", 1)]);
-        assert!(renamed.with_snapshot(imported_again).rows.layout.height_px() < height_px);
-    }
-}
+mod tests;

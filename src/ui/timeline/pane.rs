@@ -74,9 +74,10 @@ impl Pane {
         Self { layout, layer, tiles, summaries: None, custom_summaries: None, drawn: None }
     }
 
-    pub(super) fn set_layout(&mut self, layout: RowLayout) {
-        self.layout = layout;
+    /// Sets the layout, and returns the earlier one.
+    pub(super) fn set_layout(&mut self, layout: RowLayout) -> RowLayout {
         self.drawn = None;
+        std::mem::replace(&mut self.layout, layout)
     }
 
     /// Drops the last frame, but keeps its tiles.
@@ -102,7 +103,9 @@ impl Pane {
     pub(super) fn update_snapshot(&mut self, earlier: &Snapshot, later: &Snapshot, pool: Option<&LoaderPool>) {
         self.tiles.update_snapshot(earlier, later, pool);
         if !later.has_store_of(earlier) {
-            (self.summaries, self.custom_summaries) = (None, None);
+            self.summaries = None;
+            // Those of a live trace stay until the next layout: its names and tracks keep their indices.
+            self.custom_summaries.take_if(|_| later.lane_moves_since(earlier).is_none());
         }
         self.drawn = None;
     }

@@ -2,6 +2,8 @@
 
 use super::state::Timeline;
 use super::tracks::RowAnchor;
+#[cfg(test)]
+use crate::model::TrackIdx;
 use crate::scene::rows::GroupKind;
 
 impl Timeline {
@@ -20,6 +22,12 @@ impl Timeline {
     #[cfg(test)]
     pub(crate) fn first_row(&self) -> Option<GroupKind> {
         self.row_anchor().map(|anchor| anchor.kind)
+    }
+
+    /// Returns whether a track is among the rows.
+    #[cfg(test)]
+    pub(crate) fn is_laid_out(&self, track: TrackIdx) -> bool {
+        self.rows.layout.group_of(GroupKind::Track(track)).is_some()
     }
 
     /// Scrolls a row back to where it was. If it was folded, or is in a folded group or process, scrolls to the header,

@@ -61,7 +61,7 @@ pub struct Timeline {
     pub(super) derived_pane: DerivedPane,
     /// Distance that the derived tracks are scrolled up.
     pub(super) derived_scroll_points: f32,
-    loaders: TileLoaders,
+    pub(super) loaders: TileLoaders,
     pub(super) span_colors: SpanColors,
     scale: f32,
     /// Size of the last frame, in points.
@@ -166,8 +166,16 @@ impl Timeline {
         self.pinned.update_snapshot(&earlier, &self.snapshot, self.loaders.of_rows());
         // Rows do not depend on resolved names.
         if !self.snapshot.has_store_of(&earlier) {
-            self.lay_out();
+            self.tracks.keep_first_row();
+            if self.tracks.is_long(&self.snapshot) {
+                self.rows.layout.move_lanes(&earlier, &self.snapshot);
+                self.lay_out_pinned();
+                self.tracks.note_snapshot();
+            } else {
+                self.lay_out();
+            }
         }
+        self.loaders.drop_later(earlier);
         self.keep_following(follows);
         self
     }
@@ -196,9 +204,10 @@ impl Timeline {
         self.pinned.rest();
     }
 
-    /// Makes frames wait for all their tiles, for pictures.
+    /// Makes frames wait for all their tiles and rows, for pictures.
     pub(crate) fn wait_for_all(&mut self) {
         self.loaders.stop_rows();
+        self.tracks.wait_for_rows();
         self.derived_pane.wait_for_all();
         self.rows.load_with(&self.snapshot, None);
         self.pinned.load_with(&self.snapshot, None);
@@ -478,7 +487,7 @@ impl Timeline {
         if self.scale > 0.0 { self.scale } else { 1.0 }
     }
 
-    /// Lays out immediately, even if it takes longer than a frame: the earlier rows have other indices or heights.
+    /// Lays out immediately, however many tracks there are.
     fn lay_out(&mut self) {
         if let Some(job) = self.arrange() {
             self.set_arranged(job.run());
@@ -508,7 +517,12 @@ impl Timeline {
         if self.scale != layout.scale {
             self.scale = layout.scale;
             self.tracks.keep_first_row();
-            self.lay_out();
+            if self.tracks.is_long(&self.snapshot) {
+                self.lay_out_pinned();
+                self.tracks.note_rows();
+            } else {
+                self.lay_out();
+            }
         }
         if (self.view.now().width_px(), self.view.now().height_px()) != (width_px, height_px) {
             let (_, end_px_before) = self.view.now().pixels_in_view();

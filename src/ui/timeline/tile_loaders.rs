@@ -30,6 +30,13 @@ impl TileLoaders {
         self.summaries.as_ref()
     }
 
+    /// Drops a value with an entry per track on a thread of the pool.
+    pub(super) fn drop_later(&self, value: impl Send + 'static) {
+        if let Some(pool) = &self.rows {
+            pool.drop_later(value);
+        }
+    }
+
     /// Makes frames wait for their tiles.
     pub(super) fn stop_rows(&mut self) {
         self.rows = None;

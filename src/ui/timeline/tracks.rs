@@ -33,9 +33,12 @@ pub(super) const OTHER_ORDER: &str = "Tracks can be moved only in trace order: s
 pub(super) struct TrackState {
     arrangement: Arrangement,
     density: TrackDensity,
-    /// Number of the last requested layout; results of earlier ones are dropped.
-    arranging: u64,
-    awaits_rows: bool,
+    /// Number of the layout that is being computed; results of others are dropped.
+    arranging: Option<u64>,
+    /// Whether the rows must be laid out again, once the running layout has ended.
+    is_due: bool,
+    /// Whether rows are laid out at once, however many there are, for pictures.
+    waits_for_rows: bool,
     /// Groups that were folded or hidden while a layout was computed.
     folded_meanwhile: Vec<GroupKind>,
     after_layout: AfterLayout,
@@ -112,10 +115,15 @@ impl TrackState {
         self.density = density;
     }
 
-    /// Returns the same arrangement without pending layouts.
+    /// Returns the same arrangement without pending layouts, for a picture.
     pub(super) fn arranged_alike(&self) -> Self {
-        let ranks = self.ranks.clone();
-        Self { arrangement: self.arrangement.clone(), density: self.density, ranks, ..Self::default() }
+        let (arrangement, ranks) = (self.arrangement.clone(), self.ranks.clone());
+        Self { arrangement, density: self.density, ranks, waits_for_rows: true, ..Self::default() }
+    }
+
+    /// Lays out rows at once from now on, however many there are.
+    pub(super) fn wait_for_rows(&mut self) {
+        self.waits_for_rows = true;
     }
 
     /// Returns the counts that tracks are ordered by, if the order needs any.
@@ -376,33 +384,68 @@ impl TrackState {
         }
     }
 
+    /// Returns whether a layout of all rows takes longer than a frame.
+    pub(super) fn is_long(&self, snapshot: &Snapshot) -> bool {
+        self.are_many(snapshot.display_order().len())
+    }
+
+    /// Returns whether a change of this number of tracks takes longer than a frame.
+    pub(super) fn are_many(&self, tracks: usize) -> bool {
+        tracks > TRACKS_AT_ONCE && !self.waits_for_rows
+    }
+
     /// Requests a layout of all rows. Returns the job, and whether it takes longer than a frame.
     pub(super) fn request(&mut self, snapshot: &Snapshot, scale: f32) -> (ArrangeJob, bool) {
-        self.arranging = LAYOUTS_REQUESTED.fetch_add(1, Ordering::Relaxed) + 1;
+        let number = LAYOUTS_REQUESTED.fetch_add(1, Ordering::Relaxed);
+        self.arranging = Some(number);
         self.folded_meanwhile.clear();
-        self.awaits_rows = snapshot.display_order().len() > TRACKS_AT_ONCE;
+        self.is_due = false;
         let job = ArrangeJob {
-            number: self.arranging,
+            number,
             snapshot: snapshot.clone(),
             arrangement: self.arrangement.clone(),
             ranks: self.ranks().map(|ranks| Arc::clone(&ranks.by_track)),
             heights: RowHeights::new(self.density, scale),
         };
-        (job, self.awaits_rows)
+        (job, self.is_long(snapshot))
+    }
+
+    /// Notes that another snapshot is shown, whose rows must be laid out.
+    pub(super) fn note_snapshot(&mut self) {
+        self.is_due = true;
+    }
+
+    /// Notes that many rows have changed, so that all must be laid out. The result of a running layout is dropped.
+    pub(super) fn note_rows(&mut self) {
+        (self.is_due, self.arranging) = (true, None);
+    }
+
+    /// Requests the layout that is due. While another is computed, it waits: a trace that grows all the time would
+    /// otherwise never be laid out.
+    pub(super) fn request_due(&mut self, snapshot: &Snapshot, scale: f32) -> Option<ArrangeJob> {
+        let can_start = self.is_due && self.arranging.is_none();
+        can_start.then(|| self.request(snapshot, scale).0)
+    }
+
+    /// Returns whether the rows will be laid out again.
+    pub(super) fn awaits_rows(&self) -> bool {
+        self.is_due || self.arranging.is_some()
     }
 
     /// Accepts a layout, with the groups that changed while it was computed; `None` if another one was requested since.
     pub(super) fn accept(&mut self, arranged: ArrangeResult) -> Option<(Arranged, Vec<GroupKind>)> {
-        if arranged.number != self.arranging {
-            return None;
-        }
-        self.awaits_rows = false;
+        self.arranging.take_if(|number| *number == arranged.number)?;
         Some((arranged.arranged, std::mem::take(&mut self.folded_meanwhile)))
+    }
+
+    /// Drops the request of a layout that has failed.
+    pub(super) fn drop_request(&mut self, number: u64) {
+        self.arranging.take_if(|arranging| *arranging == number);
     }
 
     /// Records that a group was folded or hidden, for a layout in progress.
     pub(super) fn note_change(&mut self, kind: GroupKind) {
-        if self.awaits_rows {
+        if self.arranging.is_some() {
             self.folded_meanwhile.push(kind);
         }
     }
@@ -448,14 +491,21 @@ pub struct ArrangeResult {
     arranged: Arranged,
 }
 
-/// A layout of all rows, and the summaries of the user's groups, if there are any.
+/// A layout of all rows of a snapshot, and the summaries of the user's groups, if there are any.
 #[derive(Debug)]
 pub(super) struct Arranged {
+    pub(super) snapshot: Snapshot,
     pub(super) layout: RowLayout,
     pub(super) summaries: Option<Arc<TrackSummaries>>,
 }
 
 impl ArrangeJob {
+    /// Returns the number of the layout.
+    #[must_use]
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
     /// Computes the layout, in time linear in the tracks.
     #[must_use]
     pub fn run(self) -> ArrangeResult {
@@ -468,7 +518,7 @@ impl ArrangeJob {
         let groups = &self.arrangement.custom_groups;
         let summaries =
             (!groups.is_empty()).then(|| Arc::new(TrackSummaries::from_custom_groups(&self.snapshot, groups)));
-        ArrangeResult { number: self.number, arranged: Arranged { layout, summaries } }
+        ArrangeResult { number: self.number, arranged: Arranged { snapshot: self.snapshot, layout, summaries } }
     }
 }
 

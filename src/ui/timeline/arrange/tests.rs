@@ -1,0 +1,150 @@
+//! Layouts of few tracks at once, and of many in the background.
+
+use super::*;
+use crate::frame::RectBudget;
+use crate::query::Snapshot;
+use crate::query::snapshot::track_reads;
+use crate::scene::arrange::{TrackOrder, layout};
+use crate::scene::color::Shade;
+use crate::scene::rows::RowHeights;
+use crate::scene::tests::{snapshot, threads};
+use crate::store::lane::{LaneIdx, RowIdx};
+use crate::ui::settings::Navigation;
+use crate::ui::theme::Theme;
+
+#[test]
+fn a_cleared_filter_returns_to_the_rows_before_it_or_to_the_span_selected_since() {
+    let names: Vec<String> = (0..200).map(|number| format!("thread {number}")).collect();
+    let spans: Vec<_> = names.iter().map(|name| ("a", name.as_str(), 1)).collect();
+    let theme = Theme::new(Shade::Dark);
+    let mut timeline = Timeline::new(
+        threads(&spans),
+        RectBudget::SOFTWARE,
+        &theme,
+        Navigation { animation: false, ..Navigation::default() },
+    );
+    timeline.show_only(&TrackSet::ALL);
+    let whole_px = timeline.rows.layout.height_px();
+    let filter = |timeline: &mut Timeline, words: &str| {
+        let job = timeline.change_rows(RowCommand::Filter(words.to_owned()));
+        assert!(job.is_none(), "few rows are laid out at once");
+    };
+    timeline.scroll_to(1500.0);
+    let before = (timeline.row_anchor(), timeline.view.now().scroll_px());
+    assert!(before.0.is_some(), "scrolled");
+    for words in ["thread 19", "nothing of this name"] {
+        for typed in ["t", words, ""] {
+            filter(&mut timeline, typed);
+            assert_eq!(timeline.rows.layout.height_px() == whole_px, typed != words, "{typed}");
+            assert_eq!(timeline.view.now().scroll_px() == 0.0, !typed.is_empty(), "the first match is in view");
+        }
+        assert_eq!((timeline.row_anchor(), timeline.view.now().scroll_px()), before, "after {words}");
+    }
+    filter(&mut timeline, "thread 199");
+    let row = |lane| RowIdx { lane: LaneIdx(lane), row: 0 };
+    let last = (0..200).find(|&lane| {
+        let track = timeline.snapshot.lane(LaneIdx(lane)).track;
+        &*timeline.snapshot.track(track).name == "thread 199"
+    });
+    timeline.selection.select(last.map(row));
+    filter(&mut timeline, "");
+    assert!(timeline.view.now().scroll_px() > 1500.0, "{}", timeline.view.now().scroll_px());
+}
+
+/// Builds a span on each of some threads, and as many as `deep` inside the first ones.
+fn nested(tracks: usize, deep: usize) -> Snapshot {
+    let span = |tid: usize, ts: usize, dur: usize| {
+        format!(r#"{{"ph":"X","name":"x","pid":1,"tid":{tid},"ts":{ts},"dur":{dur}}}"#)
+    };
+    let outer = (0..tracks).map(|tid| span(tid, 0, 9));
+    snapshot(&format!("[{}]", outer.chain((0..deep).map(|tid| span(tid, 1, 3))).collect::<Vec<_>>().join(",")))
+}
+
+/// Returns the track and the depth of each lane in view.
+fn lanes_in_view(timeline: &Timeline) -> Vec<(TrackIdx, u32)> {
+    let rows = timeline.rows.layout.lanes_in_view(timeline.view.now()).into_iter();
+    let lanes = rows.map(|row| {
+        let lane = timeline.snapshot.lane(row.lane);
+        assert_eq!(timeline.rows.layout.row_of(row.lane, lane.track), Some(row), "of {:?}", row.lane);
+        (lane.track, lane.depth.into())
+    });
+    lanes.collect()
+}
+
+#[test]
+fn the_rows_of_many_tracks_stay_until_those_of_the_latest_snapshot_are_laid_out() {
+    let theme = Theme::new(Shade::Dark);
+    let first = nested(3000, 0);
+    let mut timeline = Timeline::new(first, RectBudget::SOFTWARE, &theme, Navigation::default());
+    let job = timeline.change_rows(RowCommand::Order(TrackOrder::Trace)).expect("many tracks");
+    timeline.set_arranged(job.run());
+    timeline.scroll_to(20_000.0);
+    let (anchor, shown) = (timeline.row_anchor(), lanes_in_view(&timeline));
+    assert!(anchor.is_some() && shown.len() > 10 && shown.iter().all(|(_, depth)| *depth == 0), "{shown:?}");
+
+    // All lanes of the second snapshot have other indices.
+    let reads = track_reads();
+    let mut timeline = timeline.with_snapshot(nested(3100, 3000));
+    assert!(track_reads() - reads < 100, "{} reads", track_reads() - reads);
+    assert_eq!((timeline.row_anchor(), lanes_in_view(&timeline)), (anchor, shown.clone()));
+    let second = timeline.due_layout().expect("other rows");
+
+    // The third arrives meanwhile, and waits.
+    let mut timeline = timeline.with_snapshot(nested(3200, 3100));
+    assert_eq!((timeline.row_anchor(), lanes_in_view(&timeline)), (anchor, shown.clone()));
+    assert!(timeline.due_layout().is_none(), "one at a time");
+    let top = |timeline: &Timeline| timeline.row_anchor().map(|anchor| anchor.kind);
+    timeline.set_arranged(second.run());
+    let both: Vec<_> = lanes_in_view(&timeline);
+    assert_eq!(top(&timeline), anchor.map(|anchor| anchor.kind), "the rows in view stay there");
+    assert!(both.iter().any(|(_, depth)| *depth == 1), "{both:?}");
+    assert!(timeline.rows.layout.group_of(GroupKind::Track(TrackIdx(3150))).is_none(), "it is of the third");
+    let third = timeline.due_layout().expect("other rows again");
+    timeline.set_arranged(third.run());
+    assert!(timeline.due_layout().is_none());
+    assert_eq!((top(&timeline), lanes_in_view(&timeline)), (anchor.map(|anchor| anchor.kind), both));
+    let laid_out = nested(3200, 3100);
+    let alone = layout(&laid_out, timeline.arrangement(), None, &RowHeights::at_scale(1.0));
+    assert_eq!(timeline.rows.layout, alone);
+
+    // A layout that fails does not keep later ones from starting.
+    let mut timeline = timeline.with_snapshot(nested(3200, 3200));
+    let failed = timeline.due_layout().expect("other rows").number();
+    let mut timeline = timeline.with_snapshot(nested(3200, 3200));
+    timeline.keep_rows(failed + 1);
+    assert!(timeline.due_layout().is_none(), "another has failed");
+    timeline.keep_rows(failed);
+    assert!(timeline.due_layout().is_some());
+
+    // Without some of the tracks, nothing of the earlier rows can be shown.
+    let fewer = timeline.with_snapshot(nested(3000, 0));
+    assert_eq!(fewer.rows.layout.height_px(), 0);
+}
+
+#[test]
+fn an_order_that_is_chosen_while_a_snapshot_is_laid_out_replaces_that_layout() {
+    let theme = Theme::new(Shade::Dark);
+    let timeline = Timeline::new(nested(3000, 0), RectBudget::SOFTWARE, &theme, Navigation::default());
+    let mut timeline = timeline.with_snapshot(nested(3000, 3000));
+    let of_snapshot = timeline.due_layout().expect("other rows");
+    let ordered = timeline.change_rows(RowCommand::Order(TrackOrder::Name)).expect("many tracks");
+    timeline.set_arranged(of_snapshot.run());
+    assert_eq!(timeline.rows.layout.height_px(), 0, "in another order");
+    timeline.set_arranged(ordered.run());
+    let alone = layout(&nested(3000, 3000), timeline.arrangement(), None, &RowHeights::at_scale(1.0));
+    assert_eq!(timeline.rows.layout, alone);
+    assert!(timeline.due_layout().is_none());
+}
+
+#[test]
+fn resolved_names_lay_out_no_rows_again() {
+    let snapshot = threads(&[("a", "one", 1), ("a", "two", 2), ("b", "three", 3)]);
+    let theme = Theme::new(Shade::Dark);
+    let mut timeline = Timeline::new(snapshot.clone(), RectBudget::SOFTWARE, &theme, Navigation::default());
+    timeline.show_only(&TrackSet::ALL);
+    let (height_px, reads) = (timeline.rows.layout.height_px(), track_reads());
+    let renamed = timeline.with_names(snapshot.with_overlay(None));
+    assert_eq!((renamed.rows.layout.height_px(), track_reads()), (height_px, reads));
+    let imported_again = threads(&[("a", "one", 1)]);
+    assert!(renamed.with_snapshot(imported_again).rows.layout.height_px() < height_px);
+}
