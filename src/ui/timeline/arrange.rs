@@ -31,17 +31,16 @@ impl Timeline {
             }
             RowCommand::Hide(kind) => {
                 let tracks = self.rows.layout.tracks_of(kind);
-                self.hide(&tracks);
+                tracks.iter().for_each(|&track| self.tracks.hide(track));
+                return self.apply_to_tracks(&tracks);
             }
             RowCommand::ShowOnlyScope => {
                 self.choose_shown(&self.scope().tracks.clone());
                 return self.arrange();
             }
             RowCommand::ShowHidden => {
-                for track in self.tracks.unhide_all() {
-                    self.apply(GroupKind::Track(track));
-                }
-                self.rows_changed();
+                let tracks = self.tracks.unhide_all();
+                return self.apply_to_tracks(&tracks);
             }
             RowCommand::ShowCounterAs(track, form) => self.show_counters_as(&[track], form),
             RowCommand::ShowCountersAs(form) => {
@@ -260,14 +259,6 @@ impl Timeline {
         }
     }
 
-    fn hide(&mut self, tracks: &[TrackIdx]) {
-        for &track in tracks {
-            self.tracks.hide(track);
-            self.apply(GroupKind::Track(track));
-        }
-        self.rows_changed();
-    }
-
     fn fold_all(&mut self, folded: bool) -> Option<ArrangeJob> {
         let snapshot = self.snapshot.clone();
         let processes = u32::try_from(snapshot.tracks().processes.len()).unwrap_or(u32::MAX);
@@ -282,8 +273,26 @@ impl Timeline {
         self.lay_out_pinned();
     }
 
-    /// Applies the folded and hidden state of a process, a group or a track to the rows.
+    /// Applies the folded and hidden state of tracks to the rows, or lays out all rows again if these are many.
+    fn apply_to_tracks(&mut self, tracks: &[TrackIdx]) -> Option<ArrangeJob> {
+        if self.tracks.are_many(tracks.len()) {
+            return self.arrange();
+        }
+        tracks.iter().for_each(|&track| self.apply(GroupKind::Track(track)));
+        self.rows_changed();
+        None
+    }
+
+    /// Applies the folded and hidden state of a process, a group or a track to the rows. Those of a large group are
+    /// laid out again in the background.
     fn apply(&mut self, kind: GroupKind) {
+        if let GroupKind::Tracks(group) = kind
+            && self.snapshot.group(group).is_some_and(|group| self.tracks.are_many(group.tracks as usize))
+        {
+            self.tracks.keep_first_row();
+            self.tracks.note_rows();
+            return;
+        }
         self.tracks.note_change(kind);
         self.rows.layout.set_folded(kind, self.is_folded(kind));
         if let GroupKind::Track(track) = kind {

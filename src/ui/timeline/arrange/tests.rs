@@ -137,6 +137,53 @@ fn an_order_that_is_chosen_while_a_snapshot_is_laid_out_replaces_that_layout() {
 }
 
 #[test]
+fn many_tracks_are_hidden_and_shown_by_a_layout_in_the_background() {
+    let theme = Theme::new(Shade::Dark);
+    let mut timeline = Timeline::new(nested(3000, 0), RectBudget::SOFTWARE, &theme, Navigation::default());
+    let job = timeline.change_rows(RowCommand::Order(TrackOrder::Trace)).expect("many tracks");
+    timeline.set_arranged(job.run());
+    let whole_px = timeline.rows.layout.height_px();
+    let process = GroupKind::Process(timeline.snapshot.track(TrackIdx(0)).process);
+    let reads = track_reads();
+    let hidden = timeline.change_rows(RowCommand::Hide(process)).expect("many tracks");
+    assert!(track_reads() - reads < 20, "{} reads", track_reads() - reads);
+    assert_eq!(timeline.rows.layout.height_px(), whole_px, "not yet");
+    timeline.set_arranged(hidden.run());
+    assert_eq!(timeline.rows.layout.height_px(), 0);
+    let shown = timeline.change_rows(RowCommand::ShowHidden).expect("many tracks");
+    timeline.set_arranged(shown.run());
+    assert_eq!(timeline.rows.layout.height_px(), whole_px);
+    assert!(timeline.change_rows(RowCommand::Hide(GroupKind::Track(TrackIdx(3)))).is_none(), "a single one");
+    assert!((1..whole_px).contains(&timeline.rows.layout.height_px()));
+}
+
+#[test]
+fn a_group_of_many_tracks_is_folded_by_a_layout_in_the_background() {
+    let theme = Theme::new(Shade::Dark);
+    let counter = |number| format!(r#"{{"ph":"C","name":"c{number}","pid":1,"ts":5,"args":{{"v":7}}}}"#);
+    let counters = snapshot(&format!("[{}]", (0..3000).map(counter).collect::<Vec<_>>().join(",")));
+    let group = *counters.groups().iter().find(|group| group.tracks == 3000).expect("a group of all counters");
+    let mut timeline = Timeline::new(counters, RectBudget::SOFTWARE, &theme, Navigation::default());
+    let job = timeline.change_rows(RowCommand::Order(TrackOrder::Trace)).expect("many tracks");
+    timeline.set_arranged(job.run());
+    let kind = GroupKind::Tracks(group.id);
+    let mut heights = vec![timeline.rows.layout.height_px()];
+    for _ in 0..2 {
+        let (before_px, reads) = (timeline.rows.layout.height_px(), track_reads());
+        assert!(timeline.change_rows(RowCommand::ToggleFold(kind)).is_none());
+        assert!(track_reads() - reads < 20, "{} reads", track_reads() - reads);
+        assert_eq!(timeline.rows.layout.height_px(), before_px, "not yet");
+        let job = timeline.due_layout().expect("a layout");
+        timeline.set_arranged(job.run());
+        let alone = layout(&timeline.snapshot, timeline.arrangement(), None, &RowHeights::at_scale(1.0));
+        assert_eq!(timeline.rows.layout, alone);
+        heights.push(timeline.rows.layout.height_px());
+    }
+    assert!(heights[0] == heights[2] && heights[0] != heights[1], "{heights:?}");
+    assert!(timeline.due_layout().is_none());
+}
+
+#[test]
 fn resolved_names_lay_out_no_rows_again() {
     let snapshot = threads(&[("a", "one", 1), ("a", "two", 2), ("b", "three", 3)]);
     let theme = Theme::new(Shade::Dark);
