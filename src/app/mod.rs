@@ -27,6 +27,8 @@ pub(crate) mod follow_request;
 #[cfg(test)]
 mod followed_tests;
 mod fonts;
+#[cfg(test)]
+mod idle_frames_tests;
 mod keyboard;
 #[cfg(test)]
 mod keys_tests;

@@ -68,10 +68,23 @@ pub(crate) enum Layer {
     Derived,
 }
 
+#[cfg(test)]
+thread_local! {
+    static CONVERTED: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+/// Returns how often this thread has converted the rectangles of a frame. Each result is uploaded once.
+#[cfg(test)]
+pub(crate) fn converted() -> u64 {
+    CONVERTED.get()
+}
+
 impl Rects {
     /// Converts the rectangles of a frame for a canvas of this size.
     #[must_use]
     pub(crate) fn new(rects: &[Rect], size_px: [f32; 2], scale: f32, layer: Layer) -> Self {
+        #[cfg(test)]
+        CONVERTED.set(CONVERTED.get() + 1);
         let instances = rects
             .iter()
             .map(|rect| RectInstance {
