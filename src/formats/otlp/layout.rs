@@ -1,9 +1,9 @@
 //! Assigns spans with parents to rows on which they nest. Buffers spans up to a quarter of the memory budget before
 //! each layout, so a larger trace may take more rows than necessary.
 //!
-//! Spans are sorted by start, longer first. A span goes on the row of its parent if the parent is innermost there and
-//! does not end before it. Otherwise it goes on the first row of its service without an open span. A span that has not
-//! ended keeps its row to the end of the trace.
+//! Spans are sorted by start, longer and parents first. A span goes on the row of its parent if the parent is innermost
+//! there and does not end before it. Otherwise it goes on the first row of its service without an open span. A span
+//! that has not ended keeps its row to the end of the trace.
 //!
 //! The rows of a file with a few traces are of one trace each, and several rows of a trace are a group. This needs all
 //! spans at once, so it is not done while a trace grows, or if the buffer is full before the end.
@@ -17,6 +17,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::links::{ChildEnd, SpanLinks, SpanPlace};
 use super::services::{ServiceKey, ServiceNames};
+use super::span_order::{self, SpanKey};
 use super::traces::{RootCandidate, TraceNumber, Traces};
 use crate::base::budget::Budget;
 use crate::base::budget_shares::BudgetShare;
@@ -113,6 +114,13 @@ pub(crate) struct Layout {
 struct WaitingSpan {
     trace: Option<TraceNumber>,
     span: ServiceSpan,
+}
+
+impl WaitingSpan {
+    fn key(&self) -> SpanKey {
+        let ServiceSpan { start_ns, id, parent, .. } = self.span;
+        SpanKey { start_ns, end_ns: self.span.row_end_ns(), id, parent }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -247,7 +255,7 @@ impl Layout {
         self.bytes = 0;
         self.has_rows |= !spans.is_empty();
         self.join_halves(&mut spans);
-        spans.sort_by_key(|WaitingSpan { span, .. }| (span.start_ns, Reverse(span.row_end_ns())));
+        span_order::sort(&mut spans, WaitingSpan::key);
         let (mut args, mut rows_of_traces) = (String::new(), Vec::new());
         // By service and trace, of those that are shown by themselves.
         let mut free_rows: FxHashMap<(u32, TraceNumber), FreeRows> = FxHashMap::default();

@@ -5,8 +5,8 @@
 //! from its parent. `json` and `proto` read files of requests, `sized` requests with their sizes, and `logged` requests
 //! in the log of a program; `json_request`, with its `json_messages`, and `proto_request` decode them, and
 //! `cut_line` closes a request that was cut. `console` reads the output of console exporters. `attributes` writes
-//! attributes, `services` names processes, `traces` names traces, and `received` concatenates requests received over
-//! HTTP.
+//! attributes, `span_order` sorts spans, `services` names processes, `traces` names traces, and `received`
+//! concatenates requests received over HTTP.
 
 mod attributes;
 mod console;
@@ -25,6 +25,7 @@ mod proto_request;
 pub(crate) mod received;
 pub(crate) mod services;
 mod sized;
+mod span_order;
 mod traces;
 
 #[cfg(test)]

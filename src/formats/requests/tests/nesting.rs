@@ -2,7 +2,7 @@
 
 use super::{shown, spans};
 use crate::formats::testing::read;
-use crate::model::{EventKind, Loss};
+use crate::model::{EventKind, Id, Loss};
 
 #[test]
 fn calls_of_playwright_are_below_their_parents_and_its_output_is_shown() {
@@ -45,6 +45,21 @@ fn calls_of_playwright_are_below_their_parents_and_its_output_is_shown() {
     assert_eq!(shown(&reading, "no").args, r#"{"type":"test error"}"#);
     assert_eq!(reading.lost(), [(Loss::IgnoredPacket, 1)]);
     assert_eq!(read(header).lost(), [], "a trace without events");
+}
+
+#[test]
+fn a_child_with_the_times_of_its_parent_is_below_it_in_any_order() {
+    let span = |id: &str, parent: &str| {
+        format!(
+            r#"{{"traceId":"1","id":"{id}",{parent}"name":"{id}","timestamp":10,"duration":9,"localEndpoint":{{"serviceName":"s"}}}}"#
+        )
+    };
+    let spans = [span("c", r#""parentId":"b","#), span("a", ""), span("b", r#""parentId":"a","#)];
+    for order in [[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 2, 1]] {
+        let reading = read(&format!("[{}]", order.map(|index| &*spans[index]).join(",")));
+        let shown: Vec<_> = reading.events.iter().map(|event| (event.kind, &*event.name, &event.track.tid)).collect();
+        assert_eq!(shown, ["a", "b", "c"].map(|name| (EventKind::Complete, name, &Id::Number(1))), "{order:?}");
+    }
 }
 
 #[test]
