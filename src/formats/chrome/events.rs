@@ -442,8 +442,15 @@ impl<'a> ChromeEvents<'a> {
         };
         if has_more {
             let mut members = self.rare_args(record, kind, pos);
+            // The measure of a sample is the last of its event, unit and period.
+            let measure_count = if kind == EventKind::Sample { members.len() } else { 0 };
             for (key, value) in &record.others {
                 members.push((crate::formats::json::text::decode(key, &mut repairs), valid_json(value, &mut repairs)));
+            }
+            for (key, _) in &mut members[measure_count..] {
+                if !member(&record[RecordField::Args], key.as_bytes()).is_absent() {
+                    *key = format!("event.{key}").into();
+                }
             }
             args = with_members(args, &members);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::fields::{span_kind, status_code};
 use super::layout::Layout;
 use super::services::ServiceKey;
-use crate::formats::output::args::{ArgsWriter, push_quoted};
+use crate::formats::output::args::{ArgsWriter, lossy_text, push_quoted};
 use crate::formats::output::batch::BatchBuilder;
 use crate::model::{Loss, SourcePos};
 
@@ -55,10 +55,14 @@ impl ServiceTexts {
 /// The attribute that names the process, so that spans do not repeat it.
 pub(super) const SERVICE_NAME: &[u8] = b"service.name";
 
-/// Builds the JSON object of ids and attributes of a span.
+/// Builds the JSON object of ids and attributes of a span. The values of a key that repeats become an array.
 #[derive(Debug, Default)]
 pub(super) struct Attributes {
     args: ArgsWriter,
+    /// The keys and the JSON of the values, without separators.
+    texts: String,
+    /// The ends of each key and its value in the texts.
+    ends: Vec<(usize, usize)>,
 }
 
 /// A value that can be written as JSON.
@@ -82,38 +86,51 @@ pub(super) struct SpanTexts<'a> {
 impl Attributes {
     /// Begins the object of a span event or a resource.
     pub(super) fn begin(&mut self) {
-        self.args.clear();
+        self.texts.clear();
+        self.ends.clear();
     }
 
     /// Begins the object of a span with its texts.
     pub(super) fn begin_span(&mut self, texts: &SpanTexts<'_>) {
-        self.args.clear();
+        self.begin();
         for (key, text) in [
-            ("scope", texts.scope),
-            ("kind", texts.kind),
-            ("status", texts.status),
-            ("message", texts.message),
-            ("trace_id", texts.trace_id),
-            ("span_id", texts.span_id),
-            ("parent_span_id", texts.parent_span_id),
+            (&b"scope"[..], texts.scope),
+            (b"kind", texts.kind),
+            (b"status", texts.status),
+            (b"message", texts.message),
+            (b"trace_id", texts.trace_id),
+            (b"span_id", texts.span_id),
+            (b"parent_span_id", texts.parent_span_id),
         ] {
             if !text.is_empty() {
-                self.args.text(key, text.as_bytes());
+                self.text(key, text);
             }
         }
     }
 
     pub(super) fn text(&mut self, key: &[u8], text: &str) {
-        self.args.key("", key);
-        push_quoted(&mut self.args.json, text);
+        self.add(key, |json| push_quoted(json, text));
     }
 
     pub(super) fn value(&mut self, key: &[u8], value: &impl WriteJson) {
-        self.args.key("", key);
-        value.write_json(&mut self.args.json);
+        self.add(key, |json| value.write_json(json));
+    }
+
+    fn add(&mut self, key: &[u8], write_value: impl FnOnce(&mut String)) {
+        self.texts.push_str(&lossy_text(key));
+        let key_end = self.texts.len();
+        write_value(&mut self.texts);
+        self.ends.push((key_end, self.texts.len()));
     }
 
     pub(super) fn finish(&mut self) -> Box<str> {
+        let mut start = 0;
+        let members = self.ends.iter().map(|&(key_end, end)| {
+            let key = &self.texts[std::mem::replace(&mut start, end)..key_end];
+            (key, &self.texts[key_end..end])
+        });
+        self.args.clear();
+        self.args.members(&members.collect::<Vec<_>>(), |value, json| json.push_str(value));
         self.args.finish().into()
     }
 }

@@ -399,7 +399,9 @@ fn emit(batch: &mut BatchBuilder, span: &ServiceSpan, row: usize, args: &mut Str
             args.clear();
             args.push_str(span.args.strip_suffix('}').unwrap_or(&span.args));
             args.push_str(if args.is_empty() { "{" } else { "," });
-            args.extend(["\"resource\":", resource, "}"]);
+            // A span may have an attribute of this name.
+            let key = if span.args.contains("\"resource\":") { "resource_attributes" } else { "resource" };
+            args.extend(["\"", key, "\":", resource, "}"]);
             &**args
         }
         None => &span.args,

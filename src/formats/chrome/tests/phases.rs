@@ -423,3 +423,14 @@ fn runs_on_cpus_and_asynchronous_spans_of_no_process_come_back_from_an_export() 
     assert_eq!(reading.events[0].flags, EventFlags::UNFINISHED.with(EventFlags::PLACED));
     assert_eq!((&*reading.events[0].args, reading.lost()), (r#"{"tid":7}"#, vec![]));
 }
+
+#[test]
+fn a_member_beside_the_arguments_hides_no_argument_with_its_key() {
+    let reading = read(
+        r#"[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":5,"args":{"out":1,"stack":"s"},"out":2,"in":3,"stack":["f"]},
+        {"ph":"P","name":"cycles","pid":1,"tid":1,"ts":2,"args":{"out":1},"out":2}]"#,
+    );
+    let args: Vec<&str> = reading.events.iter().map(|event| &*event.args).collect();
+    let expected = [r#"{"out":1,"stack":"s","event.stack":["f"],"event.out":2,"in":3}"#, r#"{"out":1,"event.out":2}"#];
+    assert_eq!((args, reading.lost()), (expected.to_vec(), vec![]));
+}

@@ -168,3 +168,38 @@ fn a_span_with_an_end_that_is_not_a_time_is_unfinished_and_counted() {
     let reading = read_bytes(&field(1, &request)).expect("a trace");
     assert_eq!((reading.events[0].flags, reading.lost()), (EventFlags::UNFINISHED, vec![(Loss::BadNumber, 1)]));
 }
+
+#[test]
+fn attributes_named_like_parts_of_their_span_hide_nothing() {
+    let json = r#"{"resourceSpans":[{"resource":{"attributes":[{"key":"host","value":{"stringValue":"h"}}]},"scopeSpans":[{"scope":{"name":"lib"},
+        "spans":[{"traceId":"t","spanId":"s","name":"op","kind":2,"status":{"code":2,"message":"boom"},"startTimeUnixNano":5,"endTimeUnixNano":9,
+        "attributes":[{"key":"kind","value":{"stringValue":"own"}},{"key":"status","value":{"intValue":404}},
+        {"key":"message","value":{"stringValue":"m"}},{"key":"a","value":{"intValue":1}},{"key":"a","value":{"intValue":2}},
+        {"key":"resource","value":{"stringValue":"r"}}]}]}]}]}"#;
+    let attribute = |key: &str, value: &[u8]| field(9, &[field(1, key.as_bytes()), field(2, value)].concat());
+    let text = |text: &str| field(1, text.as_bytes());
+    let number = |number: u8| vec![3 << 3, number];
+    let attributes = [
+        attribute("kind", &text("own")),
+        attribute("status", &number(104)),
+        attribute("message", &text("m")),
+        attribute("a", &number(1)),
+        attribute("a", &number(2)),
+        attribute("resource", &text("r")),
+    ];
+    let status = field(15, &[field(2, b"boom"), vec![3 << 3, 2]].concat());
+    let head = [field(1, b"t"), field(2, b"s"), field(5, b"op"), vec![6 << 3, 2], fixed(7, 5), fixed(8, 9)].concat();
+    let span = field(2, &[head, attributes.concat(), status].concat());
+    let resource = field(1, &field(1, &[field(1, b"host"), field(2, &text("h"))].concat()));
+    let request = field(1, &[resource, field(2, &[field(1, &field(1, b"lib")), span].concat())].concat());
+    for (reading, ids, status) in [
+        (read(json), r#""trace_id":"t","span_id":"s""#, 404),
+        (read_bytes(&request).expect("a request"), r#""trace_id":"74","span_id":"73""#, 104),
+    ] {
+        let expected = format!(
+            r#"{{"scope":"lib","kind":["SERVER","own"],"status":["ERROR",{status}],"message":["boom","m"],{ids},"a":[1,2],"resource":"r","resource_attributes":{{"host":"h"}}}}"#
+        );
+        assert_eq!(reading.events[0].args, expected);
+        assert_eq!(reading.lost(), []);
+    }
+}
