@@ -12,6 +12,7 @@ use crate::formats::input::source::Source;
 use crate::formats::input::text::{parsed, split_at_byte};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, STACK_FRAMES_MAX, text};
+use crate::formats::output::modules::{file_name, path_text};
 use crate::formats::{Reader, input};
 use crate::model::sample_measure::{BYTES, NANOSECONDS};
 use crate::model::{Id, Loss, Metadata, StackIdx, TrackKey};
@@ -112,8 +113,9 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// Formats `path/file.py:function:12` as `function (file.py:12)`; returns anything else unchanged.
-fn title(frame: &[u8]) -> Box<[u8]> {
+/// Formats `path/file.py:function:12` as `function (file.py:12)`, and returns its path too; returns anything else
+/// unchanged, without a path.
+fn title(frame: &[u8]) -> (Box<[u8]>, &[u8]) {
     // Newer versions append the last line and columns: `path/file.py:function:12:13:1:9`.
     let mut first_number = frame.len();
     while let Some(colon) = memchr::memrchr(b':', &frame[..first_number])
@@ -129,9 +131,8 @@ fn title(frame: &[u8]) -> Box<[u8]> {
         let (path, function) = (&before[..colon], &before[colon + 1..]);
         (parsed::<i64>(line).is_some() && !function.is_empty()).then_some((path, function, line))
     });
-    let Some((path, function, line)) = parts else { return frame.into() };
-    let file = path.rsplit(|&byte| matches!(byte, b'/' | b'\\')).next().unwrap_or(path);
-    [function, b" (", file, b":", line, b")"].concat().into()
+    let Some((path, function, line)) = parts else { return (frame.into(), b"") };
+    ([function, b" (", file_name(path), b":", line, b")"].concat().into(), path)
 }
 
 impl LineParser for Austin {
@@ -205,7 +206,10 @@ impl Austin {
         let mut stack = StackIdx::EMPTY;
         let mut frames = sample.frames.split(|&byte| byte == b';').filter(|frame| !frame.is_empty());
         for frame in frames.by_ref().take(STACK_FRAMES_MAX) {
-            let name = batch.name(&title(frame), None, line.pos());
+            let (title, path) = title(frame);
+            // Functions in files of the same name differ in their paths.
+            let path = Some(path).filter(|path| file_name(path).len() < path.len()).map(path_text);
+            let name = batch.name(&title, path.as_deref().map(str::as_bytes), line.pos());
             stack = batch.frame(stack, name);
         }
         if frames.next().is_some() {
@@ -338,6 +342,15 @@ mod tests {
     }
 
     #[test]
+    fn functions_in_files_of_the_same_name_differ_in_the_paths_of_these() {
+        let reading =
+            read("# austin: 3.7.0\n# mode: wall\n\nP5;T0:1;/a/__init__.py:f:7;/b/__init__.py:f:7;c.py:f:7 5\n");
+        assert_eq!(reading.events[0].stack, ["f (__init__.py:7)", "f (__init__.py:7)", "f (c.py:7)"]);
+        let paths: Vec<_> = reading.events[0].modules.iter().map(Option::as_deref).collect();
+        assert_eq!(paths, [Some("/a/__init__.py"), Some("/b/__init__.py"), None]);
+    }
+
+    #[test]
     fn frames_with_columns_have_the_line_that_they_begin_at() {
         for (frame, expected) in [
             ("/x/a.py:f:8", "f (a.py:8)"),
@@ -346,7 +359,7 @@ mod tests {
             (":GC:", ":GC:"),
             ("5:6", "5:6"),
         ] {
-            assert_eq!(String::from_utf8_lossy(&title(frame.as_bytes())), expected);
+            assert_eq!(String::from_utf8_lossy(&title(frame.as_bytes()).0), expected);
         }
         let reading = read("# austin: 3.6.0\n# mode: memory\n\nP1;T0:1;a.py:f:8 1024\nP1;T0:1;a.py:f:8 -99\n");
         assert_eq!((reading.events.len(), reading.lost()), (1, vec![(Loss::IgnoredPhase, 1)]));

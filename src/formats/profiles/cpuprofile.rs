@@ -145,9 +145,8 @@ fn calls(
     let mut nodes = document.elements(nodes);
     while let Some(element) = nodes.next()? {
         let Some(node) = element.parse::<V8CallNode>(batch.losses()) else { continue };
-        let kept_bytes = Calls::NODE_BYTES + Calls::CALL_BYTES * node.children.len() + node.call_frame.title().len();
+        let kept_bytes = Calls::NODE_BYTES + Calls::CALL_BYTES * node.children.len() + calls.add(&node);
         charge.add(kept_bytes, element.offset)?;
-        calls.add(&node);
     }
     batch.losses().add_many(Loss::BadRecord, pos, calls.join());
     Ok(calls)
@@ -180,6 +179,18 @@ mod tests {
         // The last sample, at 131, has no node.
         assert_eq!(reading.sampled_times(), [5_000, 5_000, 15_000, 1000]);
         assert_eq!(reading.lost(), [(Loss::MissingText, 1)]);
+    }
+
+    #[test]
+    fn functions_in_files_of_the_same_name_differ_in_the_paths_of_these() {
+        let node = |id: u32, url: &str| {
+            format!(r#"{{"id":{id},"callFrame":{{"functionName":"f","url":"{url}","lineNumber":0}}}}"#)
+        };
+        let nodes = [node(1, "file:///a/index.js"), node(2, "file:///b/index.js"), node(3, "index.js")].join(",");
+        let reading = read(&format!(r#"{{"nodes":[{nodes}],"startTime":0,"samples":[1,2,3],"timeDeltas":[0,9,9]}}"#));
+        assert!(reading.events.iter().all(|event| event.stack == ["f (index.js:1)"]));
+        let paths: Vec<_> = reading.events.iter().map(|event| event.modules[0].as_deref()).collect();
+        assert_eq!(paths, [Some("file:///a/index.js"), Some("file:///b/index.js"), None]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rustc_hash::{FxBuildHasher, FxHashSet};
 
 use crate::formats::output::batch::{BatchBuilder, STACK_FRAMES_MAX, text};
-use crate::formats::output::modules::ModuleFrame;
+use crate::formats::output::modules::{ModuleFrame, file_name, path_text};
 use crate::formats::output::row_index::next_row;
 use crate::model::{Loss, Losses, NameIdx, SourcePos, StackIdx};
 
@@ -29,7 +29,27 @@ pub(crate) struct FrameTable {
     path: Vec<u32>,
 }
 
-/// A name, with its category for an address in a module.
+/// The paths of files of functions. Titles have file names alone, so each path is the category of its functions.
+#[derive(Debug, Default)]
+pub(crate) struct FilePaths(FxHashSet<Arc<str>>);
+
+impl FilePaths {
+    /// Returns a path to be shared, and the bytes of memory added if it is new; `None` for a file name alone.
+    pub(crate) fn add(&mut self, path: &[u8]) -> (Option<Arc<str>>, usize) {
+        if file_name(path).len() == path.len() {
+            return (None, 0);
+        }
+        let path = path_text(path);
+        if let Some(known) = self.0.get(&*path) {
+            return (Some(Arc::clone(known)), 0);
+        }
+        let new: Arc<str> = (&*path).into();
+        self.0.insert(Arc::clone(&new));
+        (Some(new), path.len() + 4 * size_of::<Arc<str>>())
+    }
+}
+
+/// A name, with the path of its file or module as its category.
 #[derive(Debug)]
 struct FrameTitle {
     text: Box<str>,
@@ -58,19 +78,13 @@ impl FrameTable {
     /// Bytes of a title in memory, without its text.
     pub(crate) const TITLE_BYTES: usize = size_of::<FrameTitle>();
 
-    /// Adds a row without a caller.
-    pub(crate) fn push(&mut self, name: &[u8]) {
-        let title = self.push_title(name);
-        self.push_titled(None, title);
-    }
-
     /// Adds a title that many rows may share.
     pub(crate) fn push_title(&mut self, name: &[u8]) -> u32 {
         self.push_text(name, None)
     }
 
-    /// Adds the title of an address frame.
-    pub(crate) fn push_address(&mut self, frame: ModuleFrame) -> u32 {
+    /// Adds a title with the path of its file or module.
+    pub(crate) fn push_frame(&mut self, frame: ModuleFrame) -> u32 {
         self.push_text(&frame.text, frame.category)
     }
 
@@ -226,8 +240,10 @@ mod tests {
     #[test]
     fn a_title_is_repaired_once_for_all_batches() {
         let mut frames = FrameTable::default();
-        frames.push(b"caf\xe9");
-        frames.push(b"caf\xe9");
+        for _ in 0..2 {
+            let title = frames.push_title(b"caf\xe9");
+            frames.push_titled(None, title);
+        }
         let mut losses = Losses::default();
         for number in 1..4 {
             let mut batch = BatchBuilder::new(crate::formats::ChunkLimits::default());

@@ -2,7 +2,9 @@
 //! in use. The `(root)` node is omitted from stacks. Buffers the whole document, since a tree cannot be split; refuses
 //! one that exceeds a share of the memory budget.
 
-use super::frames::FrameTable;
+use std::sync::Arc;
+
+use super::frames::{FilePaths, FrameTable};
 use super::pprof::tables::{ProfileMemory, read_message};
 use super::v8_calls::CallFrame;
 use super::v8_tree::{ReadStop, V8TreeBuilder, number, read_document, read_object, read_tree};
@@ -14,6 +16,7 @@ use crate::formats::json::scan::Scanner;
 use crate::formats::json::sniff::looks_like_json;
 use crate::formats::json::text::parse;
 use crate::formats::output::batch::BatchBuilder;
+use crate::formats::output::modules::ModuleFrame;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::sample_measure::BYTES;
 use crate::model::{Loss, SourcePos};
@@ -48,6 +51,8 @@ struct HeapNode {
     caller: Option<u32>,
     /// Name shown in stacks; `None` for the root.
     title: Option<Box<str>>,
+    /// Path of its file.
+    file: Option<Arc<str>>,
     self_bytes: u64,
 }
 
@@ -58,7 +63,7 @@ impl StreamReader for HeapProfile {
         let mut memory = ProfileMemory::new(&path, context);
         let (text, cut_at) = read_message(&mut source, &mut memory)?;
         let mut batch = BatchBuilder::new(context.chunk_limits);
-        let mut tree = HeapTree { nodes: Vec::new(), memory };
+        let mut tree = HeapTree { nodes: Vec::new(), files: FilePaths::default(), memory };
         read_document(&text, cut_at, &mut batch, |key, scanner, batch| read_member(key, 0, &mut tree, scanner, batch))?;
         tree.emit(&mut batch, sink, context)?;
         batch.flush(sink)
@@ -88,6 +93,7 @@ fn read_member(
 /// Nodes so far, callers before callees.
 struct HeapTree<'c> {
     nodes: Vec<HeapNode>,
+    files: FilePaths,
     memory: ProfileMemory<'c>,
 }
 
@@ -117,9 +123,12 @@ impl V8TreeBuilder for HeapTree<'_> {
                     return Ok(());
                 };
                 let is_root = frame.function_name == "(root)" && node.caller.is_none();
-                let title = (!is_root).then(|| frame.title());
-                self.memory.add(title.as_ref().map_or(0, String::len), scanner.pos as u64)?;
-                node.title = title.map(Into::into);
+                if is_root {
+                    return Ok(());
+                }
+                let (title, (file, path_bytes)) = (frame.title(), self.files.add(frame.url.as_bytes()));
+                self.memory.add(title.len() + path_bytes, scanner.pos as u64)?;
+                (node.title, node.file) = (Some(title.into()), file);
             }
             b"selfSize" => match number(&value) {
                 Some(bytes) => node.self_bytes = bytes,
@@ -144,7 +153,8 @@ impl HeapTree<'_> {
             if is_root {
                 rows.push(None);
             } else {
-                let title = frames.push_title(node.title.as_deref().unwrap_or("(anonymous)").as_bytes());
+                let text = node.title.as_deref().unwrap_or("(anonymous)").into();
+                let title = frames.push_frame(ModuleFrame { text, category: node.file.clone() });
                 if !frames.push_titled(caller, title) {
                     batch.lose(Loss::DeepNesting, row.pos());
                 }
@@ -240,6 +250,20 @@ mod tests {
         assert_eq!(reading.lost(), []);
         let bad = r#"{"head":{"callFrame":7,"selfSize":"x","children":[{"selfSize":3},{]}}"#;
         assert_eq!(read(bad).lost(), [(Loss::BadNumber, 1), (Loss::BadRecord, 2)]);
+    }
+
+    #[test]
+    fn functions_in_files_of_the_same_name_differ_in_the_paths_of_these() {
+        let node = |folder: &str| {
+            let frame = format!(r#"{{"functionName":"f","url":"file:///{folder}/index.js","lineNumber":0}}"#);
+            format!(r#"{{"callFrame":{frame},"selfSize":5,"children":[]}}"#)
+        };
+        let root = r#"{"callFrame":{"functionName":"(root)"},"selfSize":0,"children":["#;
+        let reading = read(&format!(r#"{{"head":{root}{},{}]}}}}"#, node("a"), node("b")));
+        let paths: Vec<_> =
+            reading.events.iter().map(|event| (&*event.stack[0], event.modules[0].as_deref())).collect();
+        let expected = ["file:///a/index.js", "file:///b/index.js"].map(|path| ("f (index.js:1)", Some(path)));
+        assert_eq!(paths, expected);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 mod weighed_events;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -15,6 +16,7 @@ use crate::formats::json::document::{Document, Element, JsonExtent, TableCharge,
 use crate::formats::json::sniff::{has_key, looks_like_json};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, STACK_FRAMES_MAX};
+use crate::formats::profiles::frames::FilePaths;
 use crate::formats::profiles::weighed::position_after;
 use crate::formats::profiles::weight_scale::WeightScale;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
@@ -24,7 +26,7 @@ use crate::model::{
 };
 
 /// Bytes of a frame without its title.
-const FRAME_BYTES: usize = size_of::<Box<str>>();
+const FRAME_BYTES: usize = size_of::<FrameName>();
 
 /// Duration of a sample in a unit of time that lacks a weight, if no sample before it has one.
 const UNWEIGHTED_NS: u64 = 1_000_000;
@@ -60,13 +62,19 @@ struct Speedscope {
     source: Option<Source>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct SpeedscopeFrame<'a> {
     #[serde(default)]
     name: String,
     file: Option<String>,
     #[serde(borrow)]
     line: Option<&'a RawValue>,
+}
+
+/// The title of a frame, and the path of its file.
+struct FrameName {
+    title: Box<str>,
+    path: Option<Arc<str>>,
 }
 
 #[derive(Deserialize)]
@@ -122,22 +130,24 @@ impl StreamReader for Speedscope {
     }
 }
 
-/// Returns the titles of the shared frames.
+/// Returns the names of the shared frames.
 fn frames(
     document: &Document,
     shared: Option<JsonExtent>,
     charge: &mut TableCharge<'_>,
     batch: &mut BatchBuilder,
-) -> Result<Vec<Box<str>>, ReadError> {
-    let mut titles = Vec::new();
+) -> Result<Vec<FrameName>, ReadError> {
+    let (mut names, mut files) = (Vec::new(), FilePaths::default());
     let [table] = shared.map_or(Ok([None]), |shared| document.pick(shared, ["frames"]))?;
     let mut frames = document.elements(table);
     while let Some(frame) = frames.next()? {
-        let title = frame.parse(batch.losses()).map(SpeedscopeFrame::title).unwrap_or_default();
-        charge.add(FRAME_BYTES + title.len(), frame.offset)?;
-        titles.push(title.into());
+        let parsed: SpeedscopeFrame<'_> = frame.parse(batch.losses()).unwrap_or_default();
+        let (path, path_bytes) = files.add(parsed.file.as_deref().unwrap_or_default().as_bytes());
+        let title = parsed.title();
+        charge.add(FRAME_BYTES + title.len() + path_bytes, frame.offset)?;
+        names.push(FrameName { title: title.into(), path });
     }
-    Ok(titles)
+    Ok(names)
 }
 
 impl SpeedscopeFrame<'_> {
@@ -204,7 +214,7 @@ impl SpeedscopeProfile {
 
 struct SpeedscopeEventBuilder<'a> {
     document: &'a Document,
-    frames: &'a [Box<str>],
+    frames: &'a [FrameName],
     key: TrackKey,
     batch: &'a mut BatchBuilder,
     sink: &'a mut dyn BatchSink,
@@ -216,11 +226,17 @@ impl SpeedscopeEventBuilder<'_> {
     /// Returns track and name of a frame. A missing frame is counted, and has an empty name.
     fn rows(&mut self, frame: Option<u32>, pos: SourcePos) -> (TrackIdx, NameIdx) {
         let track = self.batch.track_with(&self.key);
-        let Some(name) = frame.and_then(|frame| self.frames.get(frame as usize)) else {
+        let name = self.name(frame, pos).unwrap_or_else(|| {
             self.batch.lose(Loss::MissingText, pos);
-            return (track, NameIdx::EMPTY);
-        };
-        (track, self.batch.name(name.as_bytes(), None, pos))
+            NameIdx::EMPTY
+        });
+        (track, name)
+    }
+
+    /// Returns the row of a name in the batch; `None` for a missing frame.
+    fn name(&mut self, frame: Option<u32>, pos: SourcePos) -> Option<NameIdx> {
+        let FrameName { title, path } = self.frames.get(frame? as usize)?;
+        Some(self.batch.name(title.as_bytes(), path.as_deref().map(str::as_bytes), pos))
     }
 
     fn events(&mut self, profile: &SpeedscopeProfile, unit: TimeUnit) -> Result<(), ReadError> {

@@ -6,11 +6,12 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
-use super::frames::FrameTable;
+use super::frames::{FilePaths, FrameTable};
 use super::weighed::WeighedRow;
 use crate::formats::json::lenient::or_default;
 use crate::formats::output::args::SampleArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
+use crate::formats::output::modules::ModuleFrame;
 use crate::formats::{BatchSink, ReadContext, ReadError};
 use crate::model::sample_measure::{IDLE_GAPS, NANOSECONDS, SAMPLES};
 use crate::model::{Id, Loss, Metadata, SourcePos, TrackKey};
@@ -65,6 +66,7 @@ impl CallFrame {
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
     frames: FrameTable,
+    files: FilePaths,
     /// By id: the row of the frame; `None` for the root.
     rows: FxHashMap<u64, Option<u32>>,
     /// By child: its caller, while one of the two nodes is missing.
@@ -87,14 +89,18 @@ impl Calls {
     /// Bytes of a link between two nodes, while one of them is missing.
     pub(super) const CALL_BYTES: usize = 2 * size_of::<(u64, u64)>() + 4 * size_of::<u64>();
 
-    pub(crate) fn add(&mut self, node: &V8CallNode) {
+    /// Adds a node. Returns the bytes of memory of its title, and of the path of its file if that is new.
+    pub(crate) fn add(&mut self, node: &V8CallNode) -> usize {
         let is_root = node.call_frame.function_name == "(root)" && node.parent.is_none();
-        let row = if is_root {
-            None
-        } else {
-            self.frames.push(node.call_frame.title().as_bytes());
-            u32::try_from(self.frames.len() - 1).ok()
-        };
+        let (mut row, mut bytes) = (None, 0);
+        if !is_root {
+            let (category, path_bytes) = self.files.add(node.call_frame.url.as_bytes());
+            let text = node.call_frame.title().into_bytes();
+            bytes = text.len() + path_bytes;
+            let title = self.frames.push_frame(ModuleFrame { text, category });
+            self.frames.push_titled(None, title);
+            row = u32::try_from(self.frames.len() - 1).ok();
+        }
         self.rows.insert(node.id, row);
         if node.hit_count > 0 {
             self.hits.push((node.id, node.hit_count));
@@ -104,6 +110,7 @@ impl Calls {
         self.joinable.push(node.id);
         self.joinable.extend(&node.children);
         self.joinable.extend(self.waiting.remove(&node.id).into_iter().flatten());
+        bytes
     }
 
     /// Joins new nodes with their callers. Returns the number of nodes that cannot be joined because they would form a

@@ -263,7 +263,9 @@ impl V8Profile {
         let time_deltas = if data.time_deltas.is_empty() { profile_deltas } else { &data.time_deltas };
         let end = data.end_time.or(data.cpu_profile.end_time);
         self.end_ns = end.and_then(|time| shifted_ns(time, self.clock_shift_ns)).or(self.end_ns);
-        nodes.iter().for_each(|node| self.samples.calls.add(node));
+        for node in nodes {
+            self.samples.calls.add(node);
+        }
         batch.losses().add_many(Loss::BadRecord, pos, self.samples.calls.join());
         let unequal = samples.len().abs_diff(time_deltas.len()) as u64;
         batch.losses().add_many(Loss::BadRecord, pos, unequal);

@@ -4,6 +4,8 @@ use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
 
+use crate::formats::output::modules::{ModuleFrame, file_name};
+use crate::formats::profiles::frames::FilePaths;
 use crate::model::sample_measure::{BYTES, COUNT, NANOSECONDS};
 
 /// A kind of cost, with the unit that its name implies.
@@ -53,8 +55,8 @@ pub(super) struct CallGraph {
 
 #[derive(Debug)]
 pub(super) struct CostFunction {
-    /// Its name, then its file.
-    pub(super) title: Box<[u8]>,
+    /// Its name, then the path of its file in brackets if it is known.
+    text: Box<[u8]>,
     name_len: usize,
     /// Whether its file is known: a line defines it, or a call names its file.
     is_placed: bool,
@@ -69,7 +71,15 @@ pub(super) struct CostFunction {
 
 impl CostFunction {
     fn name(&self) -> &[u8] {
-        &self.title[..self.name_len]
+        &self.text[..self.name_len]
+    }
+
+    /// Returns its name with that of its file, and the path of its file.
+    pub(super) fn frame(&self, files: &mut FilePaths) -> ModuleFrame {
+        let path = self.text[self.name_len..].strip_prefix(b" (").and_then(|rest| rest.strip_suffix(b")"));
+        let Some(path) = path else { return ModuleFrame { text: self.text.to_vec(), category: None } };
+        let text = [self.name(), b" (", file_name(path), b")"].concat();
+        ModuleFrame { text, category: files.add(path).0 }
     }
 }
 
@@ -96,24 +106,25 @@ impl CallGraph {
         rows * added * size_of::<u64>()
     }
 
-    /// Returns the row of a function, and the bytes of memory added if it is new; `None` if there are too many.
-    pub(super) fn function(&mut self, title: &[u8], name_len: usize, is_placed: bool) -> (Option<u32>, usize) {
-        if let Some(&row) = self.rows.get(title) {
+    /// Returns the row of a function, and the bytes of memory added if it is new; `None` if there are too many. The
+    /// text is its name, then the path of its file in brackets.
+    pub(super) fn function(&mut self, text: &[u8], name_len: usize, is_placed: bool) -> (Option<u32>, usize) {
+        if let Some(&row) = self.rows.get(text) {
             if let Some(function) = self.functions.get_mut(row as usize) {
                 function.is_placed |= is_placed;
             }
             return (Some(row), 0);
         }
         let Ok(row) = u32::try_from(self.functions.len()) else { return (None, 0) };
-        self.rows.insert(title.into(), row);
+        self.rows.insert(text.into(), row);
         let (self_costs, incoming) = (vec![0; self.events].into(), vec![0; self.events].into());
         let (calls, call_indices) = (Vec::new(), FxHashMap::default());
-        let title: Box<[u8]> = title.into();
-        let title_bytes = 2 * title.len();
-        self.functions.push(CostFunction { title, name_len, is_placed, self_costs, calls, call_indices, incoming });
+        let text: Box<[u8]> = text.into();
+        let text_bytes = 2 * text.len();
+        self.functions.push(CostFunction { text, name_len, is_placed, self_costs, calls, call_indices, incoming });
         (
             Some(row),
-            title_bytes + size_of::<CostFunction>() + Self::PLACE_BYTES + 4 * size_of::<u64>() + 16 * self.events,
+            text_bytes + size_of::<CostFunction>() + Self::PLACE_BYTES + 4 * size_of::<u64>() + 16 * self.events,
         )
     }
 

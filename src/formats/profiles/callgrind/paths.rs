@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use super::call_graph::{CallGraph, CostEvent};
 use super::cycles::{CycleNode, CycleTree, Cycles};
 use crate::formats::output::batch::BatchBuilder;
-use crate::formats::profiles::frames::FrameTable;
+use crate::formats::profiles::frames::{FilePaths, FrameTable};
 use crate::formats::profiles::weighed::WeighedRow;
 use crate::formats::{BatchSink, ReadContext, ReadError};
 use crate::model::Loss;
@@ -154,7 +154,7 @@ struct PathWalk<'g> {
 
 impl<'g> PathWalk<'g> {
     fn new(graph: &'g CallGraph, cycles: &'g Cycles, event: usize) -> Self {
-        let mut frames = FrameTable::default();
+        let (mut frames, mut files) = (FrameTable::default(), FilePaths::default());
         let functions = &graph.functions;
         let left: Vec<u64> = functions.iter().map(|function| function.self_costs[event]).collect();
         let mut group_costs = vec![0u64; cycles.group_count()];
@@ -177,7 +177,7 @@ impl<'g> PathWalk<'g> {
             whole: left.iter().fold(0u64, |sum, &cost| sum.saturating_add(cost)),
             left,
             unfollowed: FxHashMap::default(),
-            function_titles: functions.iter().map(|function| frames.push_title(&function.title)).collect(),
+            function_titles: functions.iter().map(|function| frames.push_frame(function.frame(&mut files))).collect(),
             frames,
         }
     }

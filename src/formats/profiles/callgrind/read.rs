@@ -10,6 +10,7 @@ use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::{LineReader, TextLine, head_lines};
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
+use crate::formats::output::modules::file_name;
 use crate::formats::profiles::pprof::tables::ProfileMemory;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Loss, SourcePos};
@@ -291,13 +292,12 @@ impl<'c> CallgrindParser<'c> {
         };
         let is_placed = file.is_some() || !is_call;
         let file = file.unwrap_or(&self.file);
-        let base = file.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
-        let title = if base.is_empty() || matches!(base, b"???" | b"UnknownFile???") {
+        let text = if matches!(file_name(file), b"" | b"???" | b"UnknownFile???") {
             name.to_vec()
         } else {
-            [name, b" (", base, b")"].concat()
+            [name, b" (", file, b")"].concat()
         };
-        let (row, bytes) = self.graph.function(&title, name.len(), is_placed);
+        let (row, bytes) = self.graph.function(&text, name.len(), is_placed);
         self.memory.add(bytes, line.offset)?;
         Ok(row)
     }

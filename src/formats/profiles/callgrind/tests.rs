@@ -57,6 +57,18 @@ fn the_cost_of_a_function_is_divided_among_its_callers() {
 }
 
 #[test]
+fn functions_in_files_of_the_same_name_have_their_own_costs_and_call_each_other() {
+    let reading = read(
+        "# callgrind format\nevents: Ir\nfl=/x/a/util.c\nfn=init\n1 10\nfl=/x/b/util.c\nfn=init\n1 5\ncfi=/x/a/util.c\ncfn=init\n\
+        calls=1 1\n1 10\n",
+    );
+    let stack = |depth| vec!["init (util.c)"; depth].join(";");
+    assert_eq!(stacks(&reading, "Ir"), [(stack(1), 5), (stack(2), 10)]);
+    let paths = ["/x/b/util.c", "/x/a/util.c"].map(|path| Some(path.to_owned()));
+    assert_eq!(reading.events[1].modules, paths);
+}
+
+#[test]
 fn the_last_word_of_an_event_name_is_its_unit() {
     for (name, long, unit, factor) in [
         ("sysTime", "sysTime (elapsed ns)", "ns", 1),

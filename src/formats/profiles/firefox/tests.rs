@@ -54,6 +54,20 @@ fn long_lists_before_the_interval_are_those_of_a_profile() {
 }
 
 #[test]
+fn functions_in_files_of_the_same_name_differ_in_the_paths_of_these() {
+    let text = PROCESSED
+        .replace(
+            r#""name":[0,1],"fileName":[null,2],"resource":[0,-1],"lineNumber":[null,9]"#,
+            r#""name":[1,1],"fileName":[3,2],"resource":[-1,-1],"lineNumber":[9,9]"#,
+        )
+        .replace(r#""/src/g.c"]"#, r#""/src/g.c","/lib/g.c"]"#);
+    let reading = read(&text);
+    let sample = reading.events.iter().find(|event| event.stack.len() == 2).expect("a sample");
+    assert_eq!(sample.stack, ["g (g.c:9)", "g (g.c:9)"]);
+    assert_eq!(sample.modules, ["/lib/g.c", "/src/g.c"].map(|path| Some(path.to_owned())));
+}
+
+#[test]
 fn the_gecko_form_has_its_samples_and_markers_and_processes_start_when_they_did() {
     let reading = read(GECKO);
     let (main, child) = (Id::Number(8), Id::Number(10));

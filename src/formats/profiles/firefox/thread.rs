@@ -8,7 +8,7 @@ use crate::formats::ReadError;
 use crate::formats::json::document::{Document, JsonExtent, TableCharge};
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::output::modules::{FrameModules, ModuleFrame};
-use crate::formats::profiles::frames::FrameTable;
+use crate::formats::profiles::frames::{FilePaths, FrameTable};
 use crate::model::{Loss, Losses, ModuleKind, SourcePos};
 
 /// A string table, with the charge for its memory.
@@ -110,17 +110,18 @@ impl<'d> FirefoxStacks<'d> {
         }
         let functions = FirefoxFunction::read_all(document, tables, &mut charge, losses)?;
         let names = FrameNames { texts: &texts, functions: &functions, resources: &resources, libs };
+        let mut files = FilePaths::default();
         let mut rows = FirefoxTable::open(document, tables.frames, ["func", "location", "address"], losses)?;
         while let Some(row) = rows.next(batch.losses())? {
-            let frame = match names.address(&row) {
-                Some((library, address)) => {
-                    let file = (library.path().as_bytes(), library.build_id());
-                    modules.frame(file, (ModuleKind::Image, address), batch)
-                }
-                None => ModuleFrame { text: names.title(&row).into(), category: None },
+            let (frame, path_bytes) = if let Some((library, address)) = names.address(&row) {
+                let file = (library.path().as_bytes(), library.build_id());
+                (modules.frame(file, (ModuleKind::Image, address), batch), 0)
+            } else {
+                let (category, path_bytes) = files.add(names.file(&row).as_bytes());
+                (ModuleFrame { text: names.title(&row).into(), category }, path_bytes)
             };
-            charge.add(FrameTable::TITLE_BYTES + frame.text.len(), row.offset)?;
-            frames.push_address(frame);
+            charge.add(FrameTable::TITLE_BYTES + frame.text.len() + path_bytes, row.offset)?;
+            frames.push_frame(frame);
         }
         let losses = batch.losses();
         let mut rows = FirefoxTable::open(document, tables.stacks, ["prefix", "frame"], losses)?;
@@ -164,13 +165,20 @@ impl FrameNames<'_> {
         self.functions.get(row.index(0)? as usize)
     }
 
+    /// Returns the path of the file of a function; empty if it is unknown.
+    fn file(&self, row: &FrameColumns<'_>) -> &str {
+        // A location has its file in its text.
+        let function = self.function(row).filter(|_| row.index(1).is_none());
+        function.and_then(|function| function.file).map_or("", |file| self.texts.get(file))
+    }
+
     fn title(&self, row: &FrameColumns<'_>) -> String {
         if let Some(location) = row.index(1) {
             return self.texts.get(location).to_owned();
         }
         let Some(function) = self.function(row) else { return String::new() };
         let name = function.name.map_or("", |name| self.texts.get(name));
-        let file = function.file.map_or("", |file| self.texts.get(file)).rsplit(['/', '\\']).next().unwrap_or_default();
+        let file = self.file(row).rsplit(['/', '\\']).next().unwrap_or_default();
         // Lines of frames are those that ran, which would split a function.
         match (function.line, file) {
             (_, "") => name.to_owned(),

@@ -182,7 +182,7 @@ impl PprofStacks {
             title
         } else {
             self.new_bytes += 2 * (frame.text.len() + FrameTable::TITLE_BYTES) + 4 * size_of::<u64>();
-            let new = self.frames.push_address(frame);
+            let new = self.frames.push_frame(frame);
             self.titles.insert(key, new);
             new
         };

@@ -264,3 +264,24 @@ fn damage_in_the_middle_is_counted_and_all_around_it_is_kept() {
         }
     }
 }
+
+#[test]
+fn functions_in_files_of_the_same_name_differ_in_the_paths_of_these() {
+    let frames = r#"[{"name":"m","file":"/a/__init__.py","line":1},{"name":"m","file":"/b/__init__.py","line":1}]"#;
+    let profile = |kind: &str, unit: &str, data: &str| {
+        read(&format!(
+            r#"{{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{{"frames":{frames}}},
+            "profiles":[{{"type":"{kind}","name":"p","unit":"{unit}","startValue":0,"endValue":9,{data}}}]}}"#
+        ))
+    };
+    let (title, paths) = ("m (__init__.py:1)", ["/a/__init__.py", "/b/__init__.py"]);
+    let events = r#""events":[{"type":"O","frame":0,"at":0},{"type":"O","frame":1,"at":1},{"type":"C","frame":1,"at":2},{"type":"C","frame":0,"at":3}]"#;
+    let weighed = profile("evented", "bytes", events);
+    for stack in [&profile("sampled", "none", r#""samples":[[0,1]],"weights":[1]"#).events[0], &weighed.events[1]] {
+        assert_eq!(stack.stack, [title; 2]);
+        assert_eq!(stack.modules, paths.map(|path| Some(path.to_owned())));
+    }
+    let spans = profile("evented", "milliseconds", events).events;
+    let categories: Vec<_> = spans.iter().map(|span| (&*span.name, span.category.as_deref())).collect();
+    assert_eq!(categories, [paths[0], paths[1], paths[1], paths[0]].map(|path| (title, Some(path))));
+}

@@ -88,8 +88,7 @@ impl SpeedscopeEventBuilder<'_> {
     fn renew_stacks(&mut self, open: &mut [OpenFrame], pos: SourcePos) {
         let mut caller = StackIdx::EMPTY;
         for open in open {
-            let title = open.frame.and_then(|frame| self.frames.get(frame as usize));
-            let name = title.map_or(NameIdx::EMPTY, |title| self.batch.name(title.as_bytes(), None, pos));
+            let name = self.name(open.frame, pos).unwrap_or(NameIdx::EMPTY);
             caller = self.batch.frame(caller, name);
             open.stack = caller;
         }
