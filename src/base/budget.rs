@@ -102,6 +102,12 @@ impl Budget {
         part.max(memory.least_bytes())
     }
 
+    /// Returns the limit in bytes of all imports together, which other imports do not change.
+    #[must_use]
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        self.0.memory.limit_bytes()
+    }
+
     /// Returns the peak of charged bytes.
     #[must_use]
     pub(crate) fn peak_bytes(&self) -> u64 {

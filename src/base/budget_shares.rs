@@ -99,6 +99,13 @@ impl BudgetShare {
         budget.limit_bytes() / self.row().0
     }
 
+    /// Returns the bytes of this share of the whole memory, beyond which data is refused. Other imports do not change
+    /// it: the same file must open at all times.
+    #[must_use]
+    pub(crate) fn hard_limit_bytes(self, budget: &Budget) -> u64 {
+        budget.memory_bytes() / self.row().0
+    }
+
     /// Returns the share as a fraction, for [`Budget::try_charge`].
     #[must_use]
     pub(crate) fn fraction(self) -> f64 {
@@ -115,6 +122,7 @@ impl BudgetShare {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::budget::Memory;
 
     #[test]
     fn parts_of_the_budget_that_coexist_add_up_to_one_or_less() {
@@ -130,6 +138,15 @@ mod tests {
             let own: f64 = coexist().filter(|share| !share.bounds_charges()).map(with_copies).sum();
             assert!(charged + own <= 1.0, "{phase:?}: {charged} charged and {own} beside it");
         }
+    }
+
+    #[test]
+    fn a_limit_beyond_which_data_is_refused_does_not_depend_on_other_imports() {
+        let memory = Memory::new(64 << 20);
+        let budget = memory.budget();
+        let _others = [memory.budget(), memory.budget()];
+        assert_eq!(BudgetShare::DocumentTables.hard_limit_bytes(&budget), 16 << 20);
+        assert!(BudgetShare::DocumentTables.bytes(&budget) < 6 << 20);
     }
 
     #[test]

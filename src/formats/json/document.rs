@@ -243,7 +243,7 @@ impl TableCharge<'_> {
         if self.add_within_limit(bytes) {
             return Ok(());
         }
-        let limit = BudgetShare::DocumentTables.bytes(&context.budget);
+        let limit = BudgetShare::DocumentTables.hard_limit_bytes(&context.budget);
         let expected = format!("tables of at most {limit} bytes, a quarter of the memory that --memory gives");
         Err(ReadError::Malformed { path: path.clone(), offset: pos, expected, found: "larger ones".to_owned() })
     }
@@ -256,7 +256,7 @@ impl TableCharge<'_> {
         while self.bytes / CHARGE_BYTES > self.charges.len() as u64 {
             self.charges.push(context.budget.charge(CHARGE_BYTES));
         }
-        kept_bytes.get() <= BudgetShare::DocumentTables.bytes(&context.budget)
+        kept_bytes.get() <= BudgetShare::DocumentTables.hard_limit_bytes(&context.budget)
     }
 }
 

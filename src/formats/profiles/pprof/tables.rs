@@ -45,7 +45,7 @@ impl<'c> ProfileMemory<'c> {
         while self.bytes / CHARGE_BYTES > self.charges.len() as u64 {
             self.charges.push(self.context.budget.charge(CHARGE_BYTES));
         }
-        let limit = BudgetShare::DocumentTables.bytes(&self.context.budget);
+        let limit = BudgetShare::DocumentTables.hard_limit_bytes(&self.context.budget);
         if self.bytes <= limit {
             return Ok(());
         }
