@@ -74,6 +74,7 @@ impl StreamReader for TracePage {
             context: ReadContext { progress: Progress::default(), ..context.clone() },
             is_alone: usize::from(has_text) + files.len() == 1,
             read: 0,
+            is_first: true,
             clock_syncs: KnownSyncs::default(),
             losses,
             path,
@@ -136,6 +137,8 @@ struct PartReader {
     is_alone: bool,
     /// Number of parts with events.
     read: usize,
+    /// Whether no part had events or processes yet.
+    is_first: bool,
     clock_syncs: KnownSyncs,
     losses: Losses,
 }
@@ -231,7 +234,7 @@ impl PartReader {
         let scope = FileScope {
             file: text.as_str().into(),
             label: text.into(),
-            is_first: self.read == 0,
+            is_first: self.is_first,
             is_alone: self.is_alone,
             are_losses_named,
             offset_ns: 0,
@@ -242,7 +245,9 @@ impl PartReader {
             // Neither of the two formats has chunks.
             Reader::Chunks(_) => Ok(()),
         };
-        self.read += usize::from(namespaced.finish(&mut self.clock_syncs)?);
+        let contents = namespaced.finish(&mut self.clock_syncs)?;
+        self.is_first &= !contents.has_ids;
+        self.read += usize::from(contents.has_events);
         read
     }
 }

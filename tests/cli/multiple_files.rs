@@ -74,6 +74,16 @@ fn processes_with_equal_ids_stay_separate_also_of_a_file_given_twice() {
 }
 
 #[test]
+fn names_of_processes_in_a_file_without_events_are_not_those_of_the_next_file() {
+    let folder = folder();
+    let (named, events) = (folder.path().join("1.json"), folder.path().join("2.json"));
+    fs::write(&named, r#"[{"ph":"M","name":"process_name","pid":1,"args":{"name":"other"}}]"#).expect("written");
+    fs::write(&events, r#"[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":5}]"#).expect("written");
+    let spans = longspan(&["spans", "--no-cache", text(&named), text(&events)]).done();
+    assert!(spans.contains("1 in 2.json") && !spans.contains("other"), "{spans}");
+}
+
+#[test]
 fn a_single_file_can_have_an_offset_and_keeps_its_ids() {
     let file = data("go_trace.json");
     let (mut expected, mut found) = (Spans::new(), Spans::new());

@@ -28,7 +28,7 @@ struct MultiFileReader {
 impl StreamReader for MultiFileReader {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let context = &ReadContext { progress: context.progress.part(), ..context.clone() };
-        let (mut is_first, mut refused) = (true, Vec::new());
+        let (mut is_first, mut has_events, mut refused) = (true, false, Vec::new());
         let mut clock_syncs = KnownSyncs::default();
         for (position, (file, name)) in self.sources.files().iter().zip(self.sources.names()).enumerate() {
             context.cancel.check()?;
@@ -49,9 +49,11 @@ impl StreamReader for MultiFileReader {
                     refused.push(error);
                 }
             }
-            is_first &= !namespaced.finish(&mut clock_syncs)?;
+            let contents = namespaced.finish(&mut clock_syncs)?;
+            is_first &= !contents.has_ids;
+            has_events |= contents.has_events;
         }
-        if refused.is_empty() || !is_first {
+        if refused.is_empty() || has_events {
             return Ok(());
         }
         let alone = if refused.len() == 1 { refused.pop() } else { None };

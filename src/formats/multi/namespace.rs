@@ -19,7 +19,7 @@ pub(crate) struct FileScope {
     pub(crate) file: Arc<str>,
     /// Label of its processes, unless the trace itself labels them.
     pub(crate) label: Box<str>,
-    /// Whether it is the first file with events.
+    /// Whether it is the first file with events or processes.
     pub(crate) is_first: bool,
     /// Whether it is the only file, so that nothing needs to name it.
     pub(crate) is_alone: bool,
@@ -27,6 +27,14 @@ pub(crate) struct FileScope {
     pub(crate) are_losses_named: bool,
     /// Offset that is added to its times.
     pub(crate) offset_ns: i64,
+}
+
+/// The kinds of contents that a file had.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct FileContents {
+    pub(crate) has_events: bool,
+    /// Whether it had events, or facts about processes that later files must not share.
+    pub(crate) has_ids: bool,
 }
 
 /// Sink that gives ids of a file its namespace.
@@ -37,7 +45,7 @@ pub(crate) struct NamespacedSink<'a> {
     labelled: FxHashSet<Id>,
     /// Processes that the trace itself labels, possibly in a batch before their first event.
     own_labels: FxHashSet<Id>,
-    had_events: bool,
+    contents: FileContents,
     clock_syncs: ClockSyncs,
     /// Position in the sink at which the file starts.
     start: usize,
@@ -51,14 +59,14 @@ impl<'a> NamespacedSink<'a> {
             scope,
             labelled: FxHashSet::default(),
             own_labels: FxHashSet::default(),
-            had_events: false,
+            contents: FileContents::default(),
             clock_syncs: ClockSyncs::default(),
         }
     }
 
     /// Ends the file. Shifts the file to the clock of earlier files if they share a clock sync or know UTC. This also
-    /// adjusts its UTC offset. Returns whether the file had events.
-    pub(crate) fn finish(self, known_syncs: &mut KnownSyncs) -> Result<bool, ReadError> {
+    /// adjusts its UTC offset. Returns the contents of the file.
+    pub(crate) fn finish(self, known_syncs: &mut KnownSyncs) -> Result<FileContents, ReadError> {
         let (mut by_ns, alignment) = known_syncs.offset_ns(&self.clock_syncs).unwrap_or((0, Alignment::Utc));
         if by_ns != 0 {
             let (file, by) = (&self.scope.file, signed_time_text(by_ns));
@@ -88,7 +96,7 @@ impl<'a> NamespacedSink<'a> {
             batch.metadata.push(Metadata::Utc { offset_ns });
             self.sink.accept(batch)?;
         }
-        Ok(self.had_events)
+        Ok(self.contents)
     }
 
     fn id(&self, pid: &mut Id) {
@@ -191,7 +199,10 @@ impl<'a> NamespacedSink<'a> {
 
 impl BatchSink for NamespacedSink<'_> {
     fn accept(&mut self, mut batch: Batch) -> Result<(), ReadError> {
-        self.had_events |= !batch.chunk.events.is_empty();
+        self.contents.has_events |= !batch.chunk.events.is_empty();
+        let is_of_all =
+            |fact: &Metadata| matches!(fact, Metadata::Utc { .. } | Metadata::Module { .. } | Metadata::Unwound { .. });
+        self.contents.has_ids |= self.contents.has_events || !batch.metadata.iter().all(is_of_all);
         if !self.scope.is_alone {
             self.clock_syncs.look_at(&batch, self.sink.position());
         }

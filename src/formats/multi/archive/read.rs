@@ -83,6 +83,8 @@ struct ArchiveReader<'a> {
     has_files: bool,
     /// Number of files with events.
     read: usize,
+    /// Whether no file had events or processes yet.
+    is_first: bool,
     /// Whether the archive has a single file.
     is_alone: bool,
     clock_syncs: KnownSyncs,
@@ -111,6 +113,7 @@ impl StreamReader for Archive {
             attachments: Attachments::default(),
             has_files: false,
             read: 0,
+            is_first: true,
             is_alone: false,
             clock_syncs: KnownSyncs::default(),
             refused: None,
@@ -339,14 +342,16 @@ impl ArchiveReader<'_> {
         let reader = checked(reader, path.to_owned(), kind);
         let base = member.name.text.rsplit('/').next().unwrap_or_default();
         let (file, label) = (member.name.text.as_str().into(), base.into());
-        let (is_first, is_alone) = (self.read == 0, self.is_alone);
+        let (is_first, is_alone) = (self.is_first, self.is_alone);
         let scope = FileScope { file, label, is_first, is_alone, are_losses_named: !is_alone, offset_ns: 0 };
         let mut namespaced = NamespacedSink::new(&mut *self.sink, scope);
         let read = match reader {
             Reader::Stream(mut reader) => reader.read(&mut namespaced, &self.context),
             Reader::Chunks(trace) => batches::read(&trace, path, &mut namespaced, &self.context),
         };
-        self.read += usize::from(namespaced.finish(&mut self.clock_syncs)?);
+        let contents = namespaced.finish(&mut self.clock_syncs)?;
+        self.is_first &= !contents.has_ids;
+        self.read += usize::from(contents.has_events);
         read.map(|()| true)
     }
 

@@ -118,6 +118,16 @@ fn archives_appended_to_another_are_read_and_other_data_after_it_is_counted() {
 
 /// Process labels may precede the first event, in another batch.
 #[test]
+fn names_of_processes_in_a_file_without_events_are_not_those_of_the_next_file() {
+    let named = br#"[{"ph":"M","name":"process_name","pid":1,"args":{"name":"other"}}]"#;
+    let events = br#"[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":5}]"#;
+    let reading = read_bytes(&zip_of(&[("1.json", named), ("2.json", events)])).expect("an archive");
+    assert_eq!(reading.events[0].track.pid, Id::Text("1 in 2.json".into()));
+    let reading = read_bytes(&zip_of(&[("1.json", b"[]"), ("2.json", events)])).expect("an archive");
+    assert_eq!(reading.events[0].track.pid, Id::Number(1), "the first file has no processes");
+}
+
+#[test]
 fn labels_that_a_capture_gives_win_over_the_name_of_its_file() {
     let json = r#"[{"ph":"M","name":"process_labels","pid":7,"args":{"labels":"own"}},
         {"ph":"X","name":"other","pid":8,"tid":8,"ts":1,"dur":2},{"ph":"X","name":"a","pid":7,"tid":7,"ts":1,"dur":2}]"#;
