@@ -5,6 +5,7 @@
 //! that append to one file, or one message per line. Messages may also be in an array. Events may be separate values,
 //! usually one per line.
 
+use super::document_clock::DocumentClock;
 use super::wire::member;
 use crate::formats::input::source::{EXCERPT_BYTES, excerpt, without_mark};
 use crate::formats::json::outline::Outline;
@@ -48,8 +49,7 @@ pub(super) struct Envelope {
     has_frames: bool,
     /// Text of the kernel trace that is not taken yet, with its offset.
     system_text: Option<(Vec<u8>, u64)>,
-    /// The offset from times of the trace to UTC, if it is known and not taken yet.
-    utc_offset_ns: Option<i64>,
+    clock: DocumentClock,
     /// The first keys other than `traceEvents`, for an error message.
     keys: Vec<String>,
 }
@@ -73,7 +73,7 @@ enum EnvelopeStage {
 type EnvelopeStep = Result<Option<Follows>, &'static str>;
 
 /// Limit for objects around the event array: the message of a protocol, and its parameters or result.
-const DEPTH_MAX: u8 = 2;
+pub(super) const DEPTH_MAX: u8 = 2;
 
 /// Limit for keys in an error message.
 const KEYS_NAMED_MAX: usize = 5;
@@ -83,6 +83,9 @@ const SMALL_BYTES_MAX: usize = 4096;
 
 /// Time of the start of the clock of a trace, in nanoseconds since 1970: of `PyTorch`, Proton and `VizTracer`.
 const BASE_TIME: &[u8] = b"baseTimeNanoseconds";
+
+const LATE_BASE_TIME: &str =
+    "the document tells the start of its clock after its events, which are shown by the clock of the first document";
 
 /// Returns the next value. Returns an absent one if it is large or damaged; the caller counts that.
 fn small_value<'a>(scanner: &Scanner<'a>) -> Result<JsonValue<'a>, Broken> {
@@ -105,7 +108,7 @@ impl Envelope {
             is_message_list: false,
             has_frames: false,
             system_text: None,
-            utc_offset_ns: None,
+            clock: DocumentClock::default(),
             keys: Vec::new(),
         }
     }
@@ -132,7 +135,12 @@ impl Envelope {
 
     /// Takes the offset from times to UTC, if one was found since the last call.
     pub(super) fn take_utc_offset_ns(&mut self) -> Option<i64> {
-        self.utc_offset_ns.take()
+        self.clock.take_utc_offset_ns()
+    }
+
+    /// Returns the time to add to those of the document, so that they are on the clock of the trace.
+    pub(super) fn shift_ns(&self) -> i64 {
+        self.clock.shift_ns()
     }
 
     /// Returns whether the string with the kernel trace continues.
@@ -268,6 +276,7 @@ impl Envelope {
     fn enter_array(&mut self, byte: u8, losses: &mut Losses, offset: u64) -> EnvelopeStep {
         if matches!(byte, b'{' | b']' | b',') {
             self.array_found = true;
+            self.clock.begin_events();
             return Ok(Some(Follows::Records));
         }
         if !self.array_found {
@@ -306,7 +315,10 @@ impl Envelope {
                 scanner.pos += 1;
                 self.is_message_list = false;
             }
-            b'[' | b'{' => self.open_document(scanner, byte == b'{'),
+            b'[' | b'{' => {
+                self.clock.begin_later_document();
+                self.open_document(scanner, byte == b'{');
+            }
             _ => self.abandon(losses, offset),
         }
     }
@@ -343,20 +355,23 @@ impl Envelope {
         }
         self.has_frames |= key.text == b"stackFrames";
         match key.text {
-            BASE_TIME => self.set_base_time(&small_value(scanner)?, 1),
+            BASE_TIME => self.set_base_time(&small_value(scanner)?, 1, losses, offset),
             b"viztracer_metadata" => {
                 let metadata = small_value(scanner)?;
                 if member(&metadata, b"overflow").text == b"true" {
                     losses.add_because("the ring buffer overflowed", Loss::RecorderLost, SourcePos::Offset(offset));
                 }
-                self.set_base_time(&member(&metadata, BASE_TIME), 1);
+                self.set_base_time(&member(&metadata, BASE_TIME), 1, losses, offset);
             }
             // The last message of the DevTools protocol.
             b"dataLossOccurred" if first == b't' => {
                 losses.add_because("the trace buffer overflowed", Loss::RecorderLost, SourcePos::Offset(offset));
             }
             // Bazel has milliseconds.
-            b"otherData" => self.set_base_time(&member(&small_value(scanner)?, b"profile_start_ts"), 1_000_000),
+            b"otherData" => {
+                let start = member(&small_value(scanner)?, b"profile_start_ts");
+                self.set_base_time(&start, 1_000_000, losses, offset);
+            }
             _ => {}
         }
         if key.text == b"systemTraceEvents" && first == b'"' {
@@ -384,9 +399,12 @@ impl Envelope {
     }
 
     /// Records the time of the start of the clock, in units of `unit_ns` since 1970. Other values are ignored.
-    fn set_base_time(&mut self, time: &JsonValue<'_>, unit_ns: i64) {
+    fn set_base_time(&mut self, time: &JsonValue<'_>, unit_ns: i64, losses: &mut Losses, offset: u64) {
         let number = str::from_utf8(time.text).ok().and_then(|digits| digits.parse::<i64>().ok());
-        self.utc_offset_ns = number.and_then(|number| number.checked_mul(unit_ns)).or(self.utc_offset_ns);
+        let start_ns = number.and_then(|number| number.checked_mul(unit_ns));
+        if start_ns.is_some_and(|start_ns| !self.clock.set_start(start_ns)) {
+            losses.add_because(LATE_BASE_TIME, Loss::UnknownClock, SourcePos::Offset(offset));
+        }
     }
 
     /// Records a key for an error message, with a note on its value.

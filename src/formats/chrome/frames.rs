@@ -1,10 +1,11 @@
-//! The table `stackFrames`, which events and samples refer to by id. It may be anywhere in the trace, even at its end.
-//! So the first reference triggers a single search of the whole trace; traces without stacks pay nothing.
+//! The table `stackFrames`, which events and samples refer to by id. It may be anywhere in the document, even at its
+//! end. So the first reference triggers a single search of the whole trace; traces without stacks pay nothing.
 
 use std::path::Path;
 
 use rustc_hash::FxHashMap;
 
+use super::envelope::DEPTH_MAX;
 use super::tables::bounded_text;
 use super::wire::{member, members};
 use crate::base::budget_shares::BudgetShare;
@@ -37,13 +38,24 @@ const ARGUMENT_FRAMES_MAX: usize = 1024;
 #[derive(Debug, Default)]
 pub(super) struct StackFrames {
     rows: Vec<ChromeFrame>,
-    by_id: FxHashMap<Box<[u8]>, u32>,
+    /// The tables of documents, in order.
+    tables: Vec<DocumentFrames>,
+    /// Bytes of the texts of all tables.
+    text_bytes: usize,
     /// Whether the table may come later, in a live stream.
     pub(super) is_awaited: bool,
     /// Why the table could not be read, if it takes too much memory.
     pub(super) too_large: Option<Box<str>>,
     /// Losses in the texts of the table, and from its row limit.
     pub(super) losses: Losses,
+}
+
+/// The frames of the document between two offsets. Several documents may be in a file.
+#[derive(Debug)]
+struct DocumentFrames {
+    start: u64,
+    end: u64,
+    by_id: FxHashMap<Box<[u8]>, u32>,
 }
 
 #[derive(Debug)]
@@ -61,52 +73,84 @@ impl StackFrames {
         Self { is_awaited: true, ..Self::default() }
     }
 
-    /// Searches a trace for the table; returns an empty one if there is none.
+    /// Searches a trace for the tables of its documents; returns none if there are none.
     pub(super) fn find(path: &Path, context: &ReadContext) -> Result<Self, ReadError> {
         // Progress must not count bytes twice.
         let context = &ReadContext { progress: Progress::default(), ..context.clone() };
         let mut input = ByteReader::new(Source::open(path, context)?);
-        let text_bytes_max = saturating_len(BudgetShare::ChromeFrameText.bytes(&context.budget));
+        let mut frames = Self::default();
         let mark = "\u{feff}".as_bytes();
         if input.peek(mark.len())? == mark {
             input.skip(mark.len() as u64)?;
         }
-        if next_byte(&mut input)? != Some(b'{') {
-            return Ok(Self::default());
-        }
-        input.skip(1)?;
         loop {
             match next_byte(&mut input)? {
-                Some(b',' | b':') => drop(input.skip(1)?),
-                Some(b'"') => {
-                    let key = value(&mut input, KEY_BYTES_MAX, context)?.text();
-                    let Some(b':') = next_byte(&mut input)? else { return Ok(Self::default()) };
-                    input.skip(1)?;
-                    if key.as_deref() != Some(br#""stackFrames""#) {
-                        value(&mut input, 0, context)?;
-                        continue;
-                    }
-                    let offset = input.offset();
-                    let mut frames = Self::default();
-                    match value(&mut input, text_bytes_max, context)? {
-                        ValueText::Whole(text) => frames.read(text.trim_ascii_start(), offset),
-                        ValueText::TooLong(bytes) => {
-                            let enough =
-                                bytes.div_ceil(text_bytes_max as u64).saturating_mul(context.budget.limit_bytes());
-                            frames.too_large = Some(too_large(bytes, enough));
-                        }
-                        ValueText::Cut => {}
-                    }
-                    return Ok(frames);
-                }
-                _ => return Ok(Self::default()),
+                Some(b'{') if frames.read_document(&mut input, context)? => {}
+                Some(b'[') => drop(value(&mut input, 0, context)?),
+                _ => return Ok(frames),
             }
         }
     }
 
+    /// Reads the table of a document. Returns `false` if the end of the document is not found.
+    fn read_document(&mut self, input: &mut ByteReader, context: &ReadContext) -> Result<bool, ReadError> {
+        let (start, mut depth) = (input.offset(), 1);
+        input.skip(1)?;
+        while depth > 0 {
+            match next_byte(input)? {
+                Some(b',') => drop(input.skip(1)?),
+                Some(b'}') => {
+                    input.skip(1)?;
+                    depth -= 1;
+                }
+                Some(b'"') => {
+                    let key = value(input, KEY_BYTES_MAX, context)?.text();
+                    let Some(b':') = next_byte(input)? else { return Ok(false) };
+                    input.skip(1)?;
+                    let is_object = next_byte(input)? == Some(b'{');
+                    match key.as_deref() {
+                        Some(br#""stackFrames""#) => self.read_table(start, input, context)?,
+                        Some(br#""params""# | br#""result""#) if is_object && depth < DEPTH_MAX => {
+                            input.skip(1)?;
+                            depth += 1;
+                        }
+                        _ => drop(value(input, 0, context)?),
+                    }
+                }
+                _ => return Ok(false),
+            }
+        }
+        if let Some(table) = self.tables.last_mut().filter(|table| table.start == start) {
+            table.end = input.offset();
+        }
+        Ok(true)
+    }
+
+    /// Reads the table of the document at `start`.
+    fn read_table(&mut self, start: u64, input: &mut ByteReader, context: &ReadContext) -> Result<(), ReadError> {
+        let text_bytes_max = saturating_len(BudgetShare::ChromeFrameText.hard_limit_bytes(&context.budget));
+        let offset = input.offset();
+        self.tables.push(DocumentFrames { start, end: u64::MAX, by_id: FxHashMap::default() });
+        match value(input, text_bytes_max.saturating_sub(self.text_bytes), context)? {
+            ValueText::Whole(text) => {
+                self.text_bytes += text.len();
+                self.read(text.trim_ascii_start(), offset);
+            }
+            ValueText::TooLong(bytes) => {
+                let all_bytes = bytes.saturating_add(self.text_bytes as u64);
+                let parts = all_bytes.div_ceil((text_bytes_max as u64).max(1));
+                let enough = parts.saturating_mul(context.budget.memory_bytes());
+                self.too_large = Some(too_large(bytes, enough));
+            }
+            ValueText::Cut => {}
+        }
+        Ok(())
+    }
+
     fn read(&mut self, text: &[u8], offset: u64) {
         let table = JsonValue { text, shape: Shape::Object, quirks: Quirks::default() };
-        let (mut repairs, mut callers) = (Repairs::default(), Vec::new());
+        let (mut repairs, mut callers, first_row) = (Repairs::default(), Vec::new(), self.rows.len());
+        let mut by_id = FxHashMap::default();
         for (id, frame) in members(&table) {
             let (category, caller) = (member(&frame, b"category"), member(&frame, b"parent"));
             let name = bounded_text(&member(&frame, b"name"), &mut repairs);
@@ -115,28 +159,32 @@ impl StackFrames {
                 self.losses.add(Loss::OverLimit, SourcePos::Offset(offset));
                 break;
             };
-            self.by_id.insert(id.text.into(), row);
+            by_id.insert(id.text.into(), row);
             self.rows.push(ChromeFrame { name: NameRow::new(name, category), caller: None, frame_count: 0 });
             callers.push((!caller.is_absent()).then_some(caller.text));
         }
         repairs.count(&mut self.losses, SourcePos::Offset(offset));
-        self.set_callers(&callers);
+        self.set_callers(first_row, &callers, &by_id);
+        if let Some(table) = self.tables.last_mut() {
+            table.by_id = by_id;
+        }
     }
 
-    /// Sets the caller and the number of frames of each row. Visits each row once.
-    fn set_callers(&mut self, callers: &[Option<&[u8]>]) {
-        let mut is_visited = vec![false; self.rows.len()];
-        for first in 0..bounded_row(self.rows.len()) {
+    /// Sets the caller and the number of frames of each row of a table. Visits each row once.
+    fn set_callers(&mut self, first_row: usize, callers: &[Option<&[u8]>], by_id: &FxHashMap<Box<[u8]>, u32>) {
+        let mut is_visited = vec![false; callers.len()];
+        for first in bounded_row(first_row)..bounded_row(self.rows.len()) {
             let (mut path, mut next) = (Vec::new(), Some(first));
             // A row of this path has no frames yet, so a cycle ends with none.
             let mut frames = loop {
                 let Some(row) = next else { break Some(0) };
-                if std::mem::replace(&mut is_visited[row as usize], true) {
+                let index = row as usize - first_row;
+                if std::mem::replace(&mut is_visited[index], true) {
                     break Some(self.rows[row as usize].frame_count).filter(|&count| count > 0);
                 }
                 path.push(row);
-                let Some(id) = callers[row as usize] else { break Some(0) };
-                next = self.by_id.get(id).copied();
+                let Some(id) = callers[index] else { break Some(0) };
+                next = by_id.get(id).copied();
                 if next.is_none() {
                     break None;
                 }
@@ -149,9 +197,12 @@ impl StackFrames {
         }
     }
 
-    /// Returns the row of an innermost frame; `None` if it has no stack.
-    fn row(&self, id: &[u8]) -> Option<u32> {
-        self.by_id.get(id).copied().filter(|&row| self.rows[row as usize].frame_count > 0)
+    /// Returns the row of the innermost frame of a record; `None` if it has no stack.
+    fn row(&self, id: &[u8], record: SourcePos) -> Option<u32> {
+        let SourcePos::Offset(offset) = record else { return None };
+        let table = self.tables.get(self.tables.partition_point(|table| table.end <= offset))?;
+        let row = table.by_id.get(id).copied().filter(|_| table.start <= offset);
+        row.filter(|&row| self.rows[row as usize].frame_count > 0)
     }
 
     /// Iterates over a row, its caller, and so on up to the outermost frame. The row must have a stack.
@@ -159,15 +210,15 @@ impl StackFrames {
         std::iter::successors(Some(row), |&row| self.rows[row as usize].caller)
     }
 
-    /// Returns the name of an innermost frame.
-    pub(super) fn innermost(&self, id: &[u8]) -> Option<&str> {
-        self.row(id).map(|row| &*self.rows[row as usize].name.text)
+    /// Returns the name of the innermost frame of a record.
+    pub(super) fn innermost(&self, id: &[u8], record: SourcePos) -> Option<&str> {
+        self.row(id, record).map(|row| &*self.rows[row as usize].name.text)
     }
 
     /// Returns the function names of a stack as a JSON array, outermost first, and whether inner frames were dropped.
     /// Returns `None` if the innermost frame has no stack.
-    pub(super) fn names_json(&self, id: &[u8]) -> Option<(String, bool)> {
-        let row = self.row(id)?;
+    pub(super) fn names_json(&self, id: &[u8], record: SourcePos) -> Option<(String, bool)> {
+        let row = self.row(id, record)?;
         let dropped = (self.rows[row as usize].frame_count as usize).saturating_sub(ARGUMENT_FRAMES_MAX);
         let path: Vec<_> = self.path(row).skip(dropped).collect();
         let mut json = String::from("[");
@@ -190,16 +241,17 @@ pub(super) struct BatchStacks {
 }
 
 impl BatchStacks {
-    /// Returns the stack with this innermost frame; `None` if it has none. Adds each frame to the batch once.
+    /// Returns the stack of a record with this innermost frame; `None` if it has none. Adds each frame to the batch
+    /// once.
     pub(super) fn intern_id(
         &mut self,
-        id: &[u8],
+        (id, record): (&[u8], SourcePos),
         frames: &StackFrames,
         names: &mut Vec<NameRow<Box<str>>>,
     ) -> Option<StackIdx> {
         let mut stack = StackIdx::EMPTY;
         let mut new = Vec::new();
-        for row in frames.path(frames.row(id)?) {
+        for row in frames.path(frames.row(id, record)?) {
             if let Some(&known) = self.by_row.get(&row) {
                 stack = known;
                 break;

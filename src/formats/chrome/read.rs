@@ -27,7 +27,7 @@ use crate::formats::input::lengths::saturating_len;
 use crate::formats::input::source::Source;
 use crate::formats::json::shapes;
 use crate::formats::json::sniff::looks_like_json;
-use crate::formats::profiles::v8_parts::Profiles;
+use crate::formats::profiles::v8_parts::{ProfilePart, Profiles};
 use crate::formats::unsupported::DEVTOOLS_LOG;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Batch, Id, Loss, Losses, Metadata, SourcePos, TrackKind};
@@ -206,6 +206,25 @@ impl From<ReadError> for Stop {
 impl From<NotATrace> for Stop {
     fn from(error: NotATrace) -> Self {
         Self::NotATrace(error)
+    }
+}
+
+/// Moves the times of a part of a document to the clock of the trace. Counts those that overflow.
+fn shift(batch: &mut Batch, profiles: &mut [ProfilePart], by_ns: i64) {
+    if by_ns == 0 {
+        return;
+    }
+    let losses = &mut batch.losses;
+    batch.chunk.events.retain_mut(|event| {
+        let moved_ns = event.ts_ns.checked_add(by_ns);
+        match moved_ns {
+            Some(ts_ns) => event.ts_ns = ts_ns,
+            None => losses.add(Loss::BadTime, SourcePos::Time(event.ts_ns)),
+        }
+        moved_ns.is_some()
+    });
+    for part in profiles {
+        (part.ts_ns, part.clock_shift_ns) = (part.ts_ns.saturating_add(by_ns), by_ns);
     }
 }
 
@@ -402,7 +421,9 @@ impl<'a> Follower<'a> {
     fn find_frames(&mut self) -> Result<&'a StackFrames, Stop> {
         let FrameLookup { path, table } = self.frames;
         if table.get().is_none() {
-            let mut frames = StackFrames::find(path, self.context)?;
+            // Separate events have no document with a table.
+            let is_bare = self.envelope.is_bare();
+            let mut frames = if is_bare { StackFrames::default() } else { StackFrames::find(path, self.context)? };
             let losses = std::mem::take(&mut frames.losses);
             self.accept(Batch { losses, ..Batch::default() })?;
             // Only this thread sets it.
@@ -413,7 +434,8 @@ impl<'a> Follower<'a> {
 
     fn emit_records(&mut self, parsed: ParsedRecords) -> Result<(), Stop> {
         let ParsedRecords { position, events, .. } = parsed;
-        let ChromeBatch { mut batch, unowned, profiles, unresolved, recognised, unrecognised, .. } = events;
+        let ChromeBatch { mut batch, unowned, mut profiles, unresolved, recognised, unrecognised, .. } = events;
+        shift(&mut batch, &mut profiles, self.envelope.shift_ns());
         if self.envelope.is_bare() {
             batch.losses.remove(Loss::MissingComma);
         }

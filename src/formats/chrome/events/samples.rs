@@ -151,7 +151,7 @@ impl<'a> ChromeEvents<'a> {
             self.wants_frames = true;
             return StackIdx::EMPTY;
         };
-        self.stacks.intern_id(frame.text, frames, &mut self.tables.names).unwrap_or_else(|| {
+        self.stacks.intern_id((frame.text, pos), frames, &mut self.tables.names).unwrap_or_else(|| {
             self.lose_frames(pos);
             StackIdx::EMPTY
         })
@@ -185,7 +185,7 @@ impl<'a> ChromeEvents<'a> {
                 (b"weight" | b"cpu" | b"place" | b"unfinished" | b"global" | b"untimed" | b"unit", _)
                 | (_, EventKind::Sample) => {}
                 (b"stack" | b"estack", _) => args.push((shown.into(), valid_json(value, &mut repairs))),
-                _ => match self.frames.map(|frames| frames.names_json(value.text)) {
+                _ => match self.frames.map(|frames| frames.names_json(value.text, pos)) {
                     Some(Some((names, is_cut))) => {
                         if is_cut {
                             self.losses.add(Loss::DeepNesting, pos);
@@ -203,7 +203,7 @@ impl<'a> ChromeEvents<'a> {
         }
         if kind == EventKind::Sample && record.rare(b"weight").is_absent() {
             let mut repairs = Repairs::default();
-            args.extend(self.sample_event(record, &mut repairs));
+            args.extend(self.sample_event(record, pos, &mut repairs));
             repairs.count(&mut self.losses, pos);
         }
         args
@@ -211,7 +211,12 @@ impl<'a> ChromeEvents<'a> {
 
     /// Returns the event of a sample without a weight: its name, except where that is only its innermost frame, as in
     /// exports of this program.
-    fn sample_event(&self, record: &ChromeRecord<'a>, repairs: &mut Repairs) -> Option<(Cow<'a, str>, Cow<'a, str>)> {
+    fn sample_event(
+        &self,
+        record: &ChromeRecord<'a>,
+        pos: SourcePos,
+        repairs: &mut Repairs,
+    ) -> Option<(Cow<'a, str>, Cow<'a, str>)> {
         let (name, frame, stack) = (&record[RecordField::Name], record.rare(b"sf"), record.rare(b"stack"));
         let has_stack = stack.shape == Shape::Array || !frame.is_absent();
         let is_told = has_measure(record) || name.shape != Shape::String || name.text.is_empty();
@@ -222,7 +227,9 @@ impl<'a> ChromeEvents<'a> {
             elements(&stack).last().is_some_and(|innermost| innermost.text == name.text)
         } else {
             let text = decode(name, &mut Repairs::default());
-            self.frames.and_then(|frames| frames.innermost(frame.text)).is_some_and(|innermost| *innermost == *text)
+            self.frames
+                .and_then(|frames| frames.innermost(frame.text, pos))
+                .is_some_and(|innermost| *innermost == *text)
         };
         (!is_frame).then(|| ("event".into(), valid_json(name, repairs)))
     }

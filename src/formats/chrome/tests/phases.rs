@@ -434,3 +434,25 @@ fn a_member_beside_the_arguments_hides_no_argument_with_its_key() {
     let expected = [r#"{"out":1,"stack":"s","event.stack":["f"],"event.out":2,"in":3}"#, r#"{"out":1,"event.out":2}"#];
     assert_eq!((args, reading.lost()), (expected.to_vec(), vec![]));
 }
+
+#[test]
+fn later_documents_with_clocks_of_their_own_are_moved_to_that_of_the_first() {
+    let base = |ms: u32| format!(r#""baseTimeNanoseconds":17000000000{ms:02}000000"#);
+    let events = |name: &str| {
+        let profile = r#"{"ph":"P","name":"CpuProfile","pid":1,"tid":1,"ts":1,"args":{"data":{"startTime":1,"cpuProfile":{
+            "nodes":[{"id":1,"callFrame":{"functionName":"f"}}],"samples":[1],"timeDeltas":[1]}}}}"#;
+        format!(r#""traceEvents":[{{"ph":"X","name":"{name}","pid":1,"tid":1,"ts":0,"dur":5}},{profile}]"#)
+    };
+    let (first, later) = (format!("{{{},{}}}", events("a"), base(0)), format!("{{{},{}}}", base(2), events("b")));
+    let text = [first.clone(), later, format!("{{{}}}", events("c"))].join("\n");
+    let reading = read(&text);
+    let expected = [(0, "a"), (0, "c"), (2000, ""), (2000, ""), (2_000_000, "b"), (2_002_000, "")];
+    assert_eq!(reading.short().iter().map(|&(ts, _, name)| (ts, name)).collect::<Vec<_>>(), expected);
+    assert_eq!(reading.lost(), []);
+    for piece_bytes in (1..=text.len()).step_by(7) {
+        assert_eq!(read_in_pieces(text.as_bytes(), piece_bytes).expect("a capture"), reading, "{piece_bytes}");
+    }
+    let late = read(&[first, format!("{{{},{}}}", events("b"), base(2))].join("\n"));
+    assert_eq!(late.lost(), [(Loss::UnknownClock, 1)]);
+    assert_eq!(late.short().iter().filter(|event| event.0 == 0).count(), 2);
+}

@@ -395,3 +395,31 @@ fn a_profile_in_one_event_has_its_times_beside_its_calls() {
     let reading = read(r#"[{"name":"CpuProfile","ph":"I","pid":1,"tid":5,"ts":1,"args":{"data":{"sessionId":1}}}]"#);
     assert_eq!((reading.events.len(), reading.events[0].kind), (1, EventKind::Instant));
 }
+
+#[test]
+fn each_document_of_a_file_has_its_own_table_also_in_the_reply_of_a_protocol() {
+    let document = |at: u32, name: &str| {
+        let event = format!(r#"[{{"ph":"P","ts":{at},"pid":1,"tid":1,"sf":"1"}}]"#);
+        format!(
+            r#"{{"traceEvents":{event},"stackFrames":{{"1":{{"name":"{name}"}},"2":{{"name":"in","parent":"1"}}}}}}"#
+        )
+    };
+    let (one, other) = (document(1, "one"), document(2, "other"));
+    let reply = |document: &str| format!(r#"{{"id":1,"result":{document}}}"#);
+    let without = r#"{"traceEvents":[{"ph":"P","ts":3,"pid":1,"tid":1,"sf":"1"}]}"#;
+    let expected = [(1000, "one"), (2000, "other"), (3000, "")];
+    for documents in [
+        [one.clone(), other.clone(), without.to_owned()],
+        [reply(&one), reply(&other), reply(without)],
+        [without.to_owned(), other, one],
+    ] {
+        let text = documents.join("\n");
+        let reading = read(&text);
+        let stacks: Vec<_> = samples(&reading).into_iter().map(|sample| (sample.0, sample.3)).collect();
+        assert_eq!(stacks, expected.map(|(ts_ns, stack)| (ts_ns, stack.to_owned())), "{text}");
+        assert_eq!(reading.lost(), [(Loss::MissingText, 1)], "the last event has no table");
+        for piece_bytes in (1..=text.len()).step_by(7) {
+            assert_eq!(read_in_pieces(text.as_bytes(), piece_bytes).expect("a capture"), reading, "{piece_bytes}");
+        }
+    }
+}
