@@ -232,6 +232,7 @@ impl UnitLayout {
         self.unit_bytes = 0;
         let mut units = std::mem::take(&mut self.units);
         units.sort_by_key(|unit| unit.start_ns);
+        self.rows.start_part();
         let rows: Vec<usize> = units.iter().map(|unit| self.rows.place(unit.start_ns, unit.end_ns)).collect();
         // Of units with the same start, one may wait for a later one of the list.
         units.iter().zip(&rows).for_each(|(unit, row)| self.remember_dependents(unit, *row, batch));

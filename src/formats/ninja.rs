@@ -185,6 +185,7 @@ impl NinjaLog {
         } else {
             commands.sort_by_key(|command| command.start_ns);
         }
+        self.rows.start_part();
         for command in commands.drain(..) {
             let end_ns = command.end_ns.max(command.start_ns);
             if end_ns > command.end_ns {

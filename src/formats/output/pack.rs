@@ -9,11 +9,18 @@ pub(crate) struct PackedRows {
     /// Occupied rows, by the time at which they become free.
     busy: BinaryHeap<Reverse<(i64, usize)>>,
     free: BTreeSet<usize>,
-    count: usize,
+    /// The latest end on each row.
+    last_ends_ns: Vec<i64>,
 }
 
 impl PackedRows {
-    /// Returns the lowest free row for the next span. Calls must be in order of start.
+    /// Starts another part of the spans, which may start before those of earlier parts but overlaps none of them.
+    pub(crate) fn start_part(&mut self) {
+        self.free.clear();
+        self.busy = (0..).zip(&self.last_ends_ns).map(|(row, &end_ns)| Reverse((end_ns, row))).collect();
+    }
+
+    /// Returns the lowest free row for the next span. Calls for a part must be in order of start.
     pub(crate) fn place(&mut self, start_ns: i64, end_ns: i64) -> usize {
         while let Some(&Reverse((until_ns, row))) = self.busy.peek()
             && until_ns <= start_ns
@@ -22,9 +29,10 @@ impl PackedRows {
             self.free.insert(row);
         }
         let row = self.free.pop_first().unwrap_or_else(|| {
-            self.count += 1;
-            self.count - 1
+            self.last_ends_ns.push(i64::MIN);
+            self.last_ends_ns.len() - 1
         });
+        self.last_ends_ns[row] = self.last_ends_ns[row].max(end_ns);
         self.busy.push(Reverse((end_ns, row)));
         row
     }
@@ -36,6 +44,24 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #[test]
+        fn spans_of_several_parts_overlap_on_no_row(
+            parts in proptest::collection::vec(proptest::collection::vec((0i64..50, 1i64..20), 0..20), 1..4),
+        ) {
+            let mut rows = PackedRows::default();
+            let mut placed: Vec<(usize, i64, i64)> = Vec::new();
+            for mut spans in parts {
+                spans.sort_unstable();
+                rows.start_part();
+                for (start_ns, dur_ns) in spans {
+                    let (row, end_ns) = (rows.place(start_ns, start_ns + dur_ns), start_ns + dur_ns);
+                    let is_free = placed.iter().all(|&(taken, from, until)| taken != row || until <= start_ns || end_ns <= from);
+                    prop_assert!(is_free, "{row} {start_ns} {end_ns} {placed:?}");
+                    placed.push((row, start_ns, end_ns));
+                }
+            }
+        }
+
         #[test]
         fn every_span_takes_the_lowest_row_on_which_it_overlaps_nothing(
             mut spans in proptest::collection::vec((0i64..50, 0i64..20), 0..60),
