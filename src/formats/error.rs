@@ -39,6 +39,11 @@ pub enum ReadError {
     /// A trace that has records but no readable event.
     #[error("{}: the format is {format}, but no event could be read: {lost} {record}", path.display())]
     NoEvents { path: PathBuf, format: &'static str, lost: String, record: &'static str },
+    /// A copy of the trace for reading by position cannot be written.
+    #[error(
+        "{}: cannot write a temporary copy of the trace: {source}; free some space there, or choose another folder with the variable TMPDIR", folder.display()
+    )]
+    TemporaryCopy { folder: PathBuf, source: std::io::Error },
     /// The reasons why several files are unreadable.
     #[error("{} files cannot be read:\n{}", errors.len(), lines(errors))]
     Several { errors: Vec<ReadError> },
@@ -133,6 +138,7 @@ impl ReadError {
             | Self::Unrecognised { .. }
             | Self::Unsupported { .. }
             | Self::NoEvents { .. }
+            | Self::TemporaryCopy { .. }
             | Self::Several { .. }
             | Self::Cancelled(_)
             | Self::Sink(_) => None,

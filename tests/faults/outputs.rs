@@ -134,6 +134,22 @@ fn a_missing_temporary_folder_is_not_taken_for_the_output_of_a_generated_trace()
 }
 
 #[test]
+fn a_copy_that_cannot_be_written_is_not_taken_for_an_unreadable_trace() {
+    let folder = folder();
+    let trace = folder.path().join("a.har.gz");
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    let har = br#"{"log":{"version":"1.2","creator":{"name":"x"},"entries":[]}}"#;
+    std::io::Write::write_all(&mut encoder, har).expect("in memory");
+    fs::write(&trace, encoder.finish().expect("in memory")).expect("written");
+    let mut command = longspan(&["info", text(&trace)]);
+    command.env("TMPDIR", "/proc/none");
+    let output = ended(command);
+    assert_eq!(output.status.code(), Some(1));
+    let expected = "/proc/none: cannot write a temporary copy of the trace: No such file";
+    assert!(message(&output).contains(expected) && message(&output).contains("TMPDIR"), "{}", message(&output));
+}
+
+#[test]
 fn a_disk_that_fills_up_at_any_output_size_leaves_only_the_old_file() {
     let folder = folder();
     let at = |name: &str| folder.path().join(name);

@@ -36,15 +36,18 @@ impl Allowance {
         Self { left_bytes: UNPACKED_BYTES_MIN.max(archive_bytes.saturating_mul(UNPACKED_RATIO_MAX)) }
     }
 
-    /// Unpacks data of the file at `path` to a temporary file. Damage ends it; a failed write or read is an error.
+    /// Unpacks data of the file at `path` to a temporary file. Damage ends it; a failed read of the file or a failed
+    /// write is an error.
     pub(crate) fn unpack(
         &mut self,
         packed: &mut dyn Read,
         path: &Path,
         context: &ReadContext,
     ) -> Result<(Scratch, Ended), ReadError> {
-        let io_error = |source: io::Error| ReadError::Io { path: path.to_owned(), offset: 0, source };
-        let mut file = Scratch::new(&std::env::temp_dir()).map_err(io_error)?;
+        let folder = std::env::temp_dir();
+        let write_error = |source| ReadError::TemporaryCopy { folder: folder.clone(), source };
+        let mut file = Scratch::new(&folder).map_err(write_error)?;
+        let mut unpacked_bytes = 0;
         let mut block = vec![0; BLOCK_BYTES];
         loop {
             context.cancel.check()?;
@@ -55,10 +58,15 @@ impl Allowance {
             match packed.read(&mut block[..wanted]) {
                 Ok(0) => return Ok((file, Ended::AtItsEnd)),
                 Ok(len) => {
-                    file.file().write_all(&block[..len]).map_err(io_error)?;
+                    file.file().write_all(&block[..len]).map_err(write_error)?;
                     self.left_bytes -= len as u64;
+                    unpacked_bytes += len as u64;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // Errors of decompressors are not of the system.
+                Err(source) if source.raw_os_error().is_some() => {
+                    return Err(ReadError::Io { path: path.to_owned(), offset: unpacked_bytes, source });
+                }
                 Err(_) => return Ok((file, Ended::InDamage)),
             }
         }
@@ -78,4 +86,31 @@ pub(crate) fn unpacked_to_file(mut source: Source, context: &ReadContext) -> Res
         return Err(ReadError::Malformed { path, offset: allowed, expected, found: "more".to_owned() });
     }
     Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fails once.
+    struct FailingRead(Option<io::Error>);
+
+    impl Read for FailingRead {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            self.0.take().map_or(Ok(0), Err)
+        }
+    }
+
+    #[test]
+    fn a_failed_read_of_the_disk_is_no_damage_of_the_data() {
+        let unpack = |error: io::Error| {
+            let mut allowance = Allowance::for_packed(1);
+            let unpacked = allowance.unpack(&mut FailingRead(Some(error)), Path::new("a.gz"), &ReadContext::default());
+            unpacked.map(|(_, ended)| ended).map_err(|error| error.to_string())
+        };
+        assert_eq!(unpack(io::ErrorKind::InvalidData.into()), Ok(Ended::InDamage));
+        // EIO.
+        let error = unpack(io::Error::from_raw_os_error(5)).expect_err("a failed read");
+        assert!(error.starts_with("a.gz: cannot read at byte 0: "), "{error}");
+    }
 }
