@@ -177,6 +177,11 @@ impl Document {
         Elements::new(Window::new(self, array.unwrap_or(JsonExtent { start: 0, end: 0 })))
     }
 
+    /// Iterates over the texts of small values that follow each other, from the start of a document on.
+    pub(crate) fn values(&self, from: JsonExtent) -> Elements<'_> {
+        Elements::bare(Window::new(self, from))
+    }
+
     /// Returns the text of a value; empty if it is too long.
     pub(crate) fn text(&self, value: JsonExtent) -> Result<Vec<u8>, ReadError> {
         if value.end - value.start > VALUE_BYTES_MAX as u64 {

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{SpanDecoder, SpanDocument, SpanLines, times};
+use super::{SpanDecoder, SpanDocument, SpanLines, begins_with_object_line, decode_values, times};
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::Output;
 use crate::formats::json::document::{Document, JsonExtent, TableCharge, TimeUnit};
@@ -37,15 +37,16 @@ pub(crate) const FORMAT: Format = Format {
             let found = format!("an answer of its API without one: {}", error.escape_debug());
             return Err(ReadError::Malformed { path, offset: 0, expected, found });
         }
-        if is_lines(&Outline::from_head(source.head())) {
+        let is_bare = is_bare(&Outline::from_head(source.head()));
+        if is_bare && begins_with_object_line(source.head()) {
             return Ok(input::lines::open(source, SpanLines::new(decode_line)));
         }
-        Ok(Reader::Stream(Box::new(SpanDocument { source: Some(source), decoder: Jaeger })))
+        Ok(Reader::Stream(Box::new(SpanDocument { source: Some(source), decoder: Jaeger { is_bare } })))
     }),
 };
 
-/// Returns whether each line is a span, possibly in an Elasticsearch hit.
-fn is_lines(outline: &Outline) -> bool {
+/// Returns whether the first object is a span, possibly in an Elasticsearch hit.
+fn is_bare(outline: &Outline) -> bool {
     outline.has_all(&["traceID", "operationName"]) || outline.has_all(&["_source.traceID", "_source.operationName"])
 }
 
@@ -58,7 +59,7 @@ fn looks_like_jaeger(head: &[u8]) -> bool {
             || outline.has_all(&["spans[].operationName"])
             || outline.has_all(&["[].spans[].operationName"])
             || outline.has_all(&["[].traceID", "[].spanID", "[].operationName"])
-            || is_lines(&outline)
+            || is_bare(&outline)
             || empty_result(head).is_some()
     }
 }
@@ -88,7 +89,10 @@ fn empty_result(head: &[u8]) -> Option<EmptyResult> {
     whole_object::<EmptyResult>(head).filter(|result| result.errors.bad_count == 0)
 }
 
-struct Jaeger;
+struct Jaeger {
+    /// Whether the document is a span, possibly before others.
+    is_bare: bool,
+}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -217,6 +221,10 @@ impl SpanDecoder for Jaeger {
         layout: &mut Layout,
         out: &mut Output<'_>,
     ) -> Result<bool, ReadError> {
+        if self.is_bare {
+            decode_values(document, extent, decode_line, layout, out)?;
+            return Ok(true);
+        }
         let mut traces = Some(extent);
         if document.is_array(extent)? {
             if has_bare_spans(document, extent)? {

@@ -65,6 +65,34 @@ impl<D: SpanDecoder> StreamReader for SpanDocument<D> {
     }
 }
 
+/// Decodes spans that follow each other as values, each as it could be on a line.
+fn decode_values(
+    document: &Document,
+    from: JsonExtent,
+    take: TakeLine,
+    layout: &mut Layout,
+    out: &mut Output<'_>,
+) -> Result<(), ReadError> {
+    let mut values = document.values(from);
+    while let Some(value) = values.next()? {
+        let (pos, losses) = (SourcePos::Offset(value.offset), out.batch.losses());
+        value.count_losses(losses);
+        if !value.text.is_empty() && take(value.text, pos, layout, out.batch).is_none() {
+            out.batch.lose(Loss::BadRecord, pos);
+        }
+        layout.flush_if_full(out)?;
+    }
+    Ok(())
+}
+
+/// Returns whether the first line is a whole object, as if each line was.
+fn begins_with_object_line(head: &[u8]) -> bool {
+    let first = head.trim_ascii_start();
+    let line = &first[..memchr::memchr(b'\n', first).unwrap_or(first.len())];
+    let line = line.trim_ascii_end();
+    line.strip_suffix(b",").unwrap_or(line).ends_with(b"}")
+}
+
 /// Decodes the spans of a line; returns `None` for a line without any.
 type TakeLine = fn(&[u8], SourcePos, &mut Layout, &mut BatchBuilder) -> Option<()>;
 

@@ -24,8 +24,11 @@ pub(crate) const FORMAT: Format = Format {
     name: "Next.js trace",
     record: "A span is an object with id, name, timestamp and duration, in an array on each line.",
     sniff: |head| {
-        looks_like_json(head)
-            && Outline::from_head(head).has_all(&["[].traceId", "[].id", "[].timestamp", "[].duration", "[].startTime"])
+        let outline = looks_like_json(head).then(|| Outline::from_head(head));
+        outline.is_some_and(|outline| {
+            outline.has_all(&["[].traceId", "[].id", "[].timestamp", "[].duration", "[].startTime"])
+                || outline.has_all(&["traceId", "id", "timestamp", "duration", "startTime"])
+        })
     },
     is_event: None,
     shows: &[DataKind::Spans, DataKind::Flows, DataKind::Arguments],
@@ -124,10 +127,8 @@ impl SpanDecoder for NextClock {
         layout: &mut Layout,
         out: &mut Output<'_>,
     ) -> Result<bool, ReadError> {
-        if !document.is_array(extent)? {
-            return Ok(false);
-        }
-        let mut spans = document.elements(Some(extent));
+        let is_array = document.is_array(extent)?;
+        let mut spans = if is_array { document.elements(Some(extent)) } else { document.values(extent) };
         while let Some(element) = spans.next()? {
             let pos = SourcePos::Offset(element.offset);
             let Some(span) = element.parse::<NextSpan<'_>>(out.batch.losses()) else { continue };

@@ -335,6 +335,33 @@ fn spans_that_jq_extracts_or_prints_are_read() {
 }
 
 #[test]
+fn single_spans_that_jq_prints_on_several_lines_are_read() {
+    let zipkin =
+        r#"{"traceId":"1","id":"NN","name":"op NN","timestamp":1000,"duration":5,"localEndpoint":{"serviceName":"s"}}"#;
+    let jaeger = r#"{"traceID":"a","spanID":"NN","operationName":"op NN","references":[],"startTime":1500,"duration":5,"process":{"serviceName":"s"}}"#;
+    let hit = &format!(r#"{{"_index":"jaeger","_source":{jaeger}}}"#);
+    let next_js =
+        r#"{"traceId":"a","id":NN,"name":"op NN","timestamp":100,"duration":5,"startTime":1700000000000,"tags":{}}"#;
+    for (format, span) in [("Zipkin", zipkin), ("Jaeger", jaeger), ("Jaeger", hit), ("Next.js trace", next_js)] {
+        let line = |id: u32| span.replace("NN", &id.to_string());
+        let pretty = |id: u32| {
+            let value: serde_json::Value = serde_json::from_str(&line(id)).expect("JSON");
+            serde_json::to_string_pretty(&value).expect("JSON")
+        };
+        let lines = format!("{}\n{}\n", line(1), line(2));
+        let printed = format!("{}\n{}\n", pretty(1), pretty(2));
+        assert_eq!([&lines, &printed].map(|text| format_of(text.as_bytes())), [Some(format); 2]);
+        let reading = read(&printed);
+        assert_eq!((reading.names().join(","), reading.lost()), ("op 1,op 2".to_owned(), vec![]), "{printed}");
+        assert_eq!(reading.short(), read(&lines).short());
+        let damaged = read(&format!("{}\n{{\"x\": 1\n}}\n{}", pretty(1), pretty(2)));
+        assert_eq!(damaged.names(), ["op 1", "op 2"]);
+        let cut = read(&printed[..printed.len() - 9]);
+        assert_eq!((cut.names(), cut.lost()), (vec!["op 1"], vec![(Loss::Truncated, 1)]), "{format}");
+    }
+}
+
+#[test]
 fn requests_of_har_begin_at_dates_of_every_spelling() {
     let at = |started: &str| {
         let har = format!(

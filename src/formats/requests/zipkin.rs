@@ -6,7 +6,7 @@
 use serde_json::value::RawValue;
 
 use super::zipkin_span::{Half, ZipkinSpan};
-use super::{SpanDecoder, SpanDocument, SpanLines, times, zipkin_v1};
+use super::{SpanDecoder, SpanDocument, SpanLines, begins_with_object_line, decode_values, times, zipkin_v1};
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::{Output, head_lines};
 use crate::formats::json::document::{Document, JsonExtent, TimeUnit};
@@ -27,14 +27,12 @@ pub(crate) const FORMAT: Format = Format {
     shows: &[DataKind::Spans, DataKind::Instants, DataKind::Flows, DataKind::Arguments],
     opener: Opener::Trace(|source, _| {
         let outline = Outline::from_head(source.head());
-        let first = source.head().trim_ascii_start();
-        let first = first[..memchr::memchr(b'\n', first).unwrap_or(first.len())].trim_ascii();
-        if outline.has_all(&["traceId"]) && first.ends_with(b"}") || has_array_lines(source.head()) {
+        let is_bare = outline.has_all(&["traceId"]);
+        if is_bare && begins_with_object_line(source.head()) || has_array_lines(source.head()) {
             return Ok(input::lines::open(source, SpanLines::new(decode_line)));
         }
         let is_nested = outline.has_all(&["[][].traceId"]) || has_empty_traces(source.head());
-        let is_one = outline.has_all(&["traceId"]);
-        Ok(Reader::Stream(Box::new(SpanDocument { source: Some(source), decoder: Zipkin { is_nested, is_one } })))
+        Ok(Reader::Stream(Box::new(SpanDocument { source: Some(source), decoder: Zipkin { is_nested, is_bare } })))
     }),
 };
 
@@ -75,8 +73,8 @@ fn has_array_lines(head: &[u8]) -> bool {
 struct Zipkin {
     /// Whether the document is an array of traces.
     is_nested: bool,
-    /// Whether the document is a single span.
-    is_one: bool,
+    /// Whether the document is a span, possibly before others.
+    is_bare: bool,
 }
 
 impl SpanDecoder for Zipkin {
@@ -87,12 +85,8 @@ impl SpanDecoder for Zipkin {
         layout: &mut Layout,
         out: &mut Output<'_>,
     ) -> Result<bool, ReadError> {
-        if self.is_one {
-            let text = document.text(extent)?;
-            let pos = extent.pos();
-            if decode_line(&text, pos, layout, out.batch).is_none() {
-                out.batch.lose(Loss::BadRecord, pos);
-            }
+        if self.is_bare {
+            decode_values(document, extent, decode_line, layout, out)?;
             return Ok(true);
         }
         let is_array = document.is_array(extent)?;

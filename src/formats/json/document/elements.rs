@@ -27,6 +27,8 @@ const BALANCED_WITHIN_BYTES: usize = 64 << 10;
 pub(crate) struct Elements<'d> {
     window: Window<'d>,
     has_begun: bool,
+    /// Whether the values are in no array, so that they end with the file.
+    is_bare: bool,
     /// Whether the array has ended, or the value is not an array. Tables ask for each row, also in columns that they
     /// lack.
     has_ended: bool,
@@ -87,8 +89,22 @@ enum Reach {
 
 impl<'d> Elements<'d> {
     pub(super) fn new(window: Window<'d>) -> Self {
-        let (repaired, abridged) = (String::new(), Vec::new());
-        Self { window, has_begun: false, has_ended: false, lent: 0, sought: None, repaired, used_keys: &[], abridged }
+        Self {
+            window,
+            has_begun: false,
+            is_bare: false,
+            has_ended: false,
+            lent: 0,
+            sought: None,
+            repaired: String::new(),
+            used_keys: &[],
+            abridged: Vec::new(),
+        }
+    }
+
+    /// Iterates over values that follow each other without an array, up to the end of the file.
+    pub(super) fn bare(window: Window<'d>) -> Self {
+        Self { has_begun: true, is_bare: true, ..Self::new(window) }
     }
 
     /// Reads only the members with these keys, at any depth, of an element beyond the limit.
@@ -177,6 +193,10 @@ impl<'d> Elements<'d> {
             match (self.peek()?, self.has_begun) {
                 // An unmatched closing brace follows damage that is already counted.
                 (Some(b'['), false) | (Some(b',' | b'}'), true) => self.window.advance(1),
+                (None, _) if self.is_bare => {
+                    self.window.note_closed(self.window.offset());
+                    return Ok(None);
+                }
                 (None, _) => {
                     self.window.note_cut();
                     return Ok(None);
