@@ -20,7 +20,8 @@ use crate::model::{Loss, Losses, SourcePos};
 /// per level.
 const SOUGHT_WITHIN_BYTES: usize = 1 << 10;
 
-/// Brackets of a damaged element are balanced within this distance, so that damage in each element costs little time.
+/// Brackets of a damaged element are balanced within this distance. Each failure halves it, so that damage in each
+/// element costs little time.
 const BALANCED_WITHIN_BYTES: usize = 64 << 10;
 
 /// Iterator over the values of an array.
@@ -34,6 +35,8 @@ pub(crate) struct Elements<'d> {
     has_ended: bool,
     /// Length of the current element, which is still at the front of the window.
     lent: usize,
+    /// Distance within which the brackets of the next damaged element are balanced.
+    balanced_within: usize,
     /// First byte of elements to search for after damage.
     sought: Option<u8>,
     /// Repaired text of the current element; empty if it needs no repair.
@@ -95,6 +98,7 @@ impl<'d> Elements<'d> {
             is_bare: false,
             has_ended: false,
             lent: 0,
+            balanced_within: BALANCED_WITHIN_BYTES,
             sought: None,
             repaired: String::new(),
             used_keys: &[],
@@ -136,12 +140,18 @@ impl<'d> Elements<'d> {
                     quirks = value_quirks;
                     break len;
                 }
-                Reach::Damaged(damaged_len) => match balanced_end(&unread[..len.min(BALANCED_WITHIN_BYTES)]) {
-                    Ok(len) => break len,
-                    Err(Broken::Incomplete) if len < BALANCED_WITHIN_BYTES && self.window.fill_with_progress()? => {
+                Reach::Damaged(damaged_len) => match balanced_end(&unread[..len.min(self.balanced_within)]) {
+                    Ok(len) => {
+                        self.balanced_within = BALANCED_WITHIN_BYTES;
+                        break len;
+                    }
+                    Err(Broken::Incomplete) if len < self.balanced_within && self.window.fill_with_progress()? => {
                         continue;
                     }
-                    Err(_) => damaged_len,
+                    Err(_) => {
+                        self.balanced_within = (self.balanced_within / 2).max(SOUGHT_WITHIN_BYTES);
+                        damaged_len
+                    }
                 },
                 Reach::Further if len == VALUE_BYTES_MAX => {
                     let Some(abridged) = self.abridge()? else { return Ok(None) };
@@ -308,5 +318,30 @@ fn balanced_end(bytes: &[u8]) -> Result<usize, Broken> {
             _ => {}
         }
         scanner.pos += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::ReadContext;
+    use crate::formats::input::source::Source;
+    use crate::formats::json::document::Document;
+    use crate::formats::testing::file_of;
+
+    #[test]
+    fn damage_in_each_element_costs_less_time_per_element() {
+        let damaged = r#"{"a":{"b":1},{"c":2"#;
+        let text = format!(r#"[{},{{"k":?}}]"#, vec![damaged; 20].join(","));
+        let (file, context) = (file_of(text.as_bytes()), ReadContext::default());
+        let source = Source::open(file.path(), &context).expect("a file");
+        let document = Document::open(source, &context).expect("a document");
+        let (mut elements, mut within) = (document.elements(Some(document.whole())), Vec::new());
+        while elements.next().expect("read").is_some() {
+            within.push(elements.balanced_within);
+        }
+        assert_eq!(within[..3], [32 << 10, 16 << 10, 8 << 10]);
+        assert_eq!(within[8..within.len() - 1].iter().max(), Some(&SOUGHT_WITHIN_BYTES));
+        assert_eq!(within.last(), Some(&BALANCED_WITHIN_BYTES), "after a success");
     }
 }
