@@ -313,7 +313,8 @@ impl UnitLayout {
         let Some(ts_ns) = ts_ns.and_then(|ts_ns| ts_ns.checked_add(self.start_ns)) else {
             return batch.lose(Loss::BadTime, pos);
         };
-        let Some(count) = count.and_then(|count| count.get().trim_matches('"').parse::<f64>().ok()) else {
+        let count = count.and_then(|count| count.get().trim_matches('"').parse::<f64>().ok());
+        let Some(count) = count.filter(|count| count.is_finite()) else {
             return batch.lose(Loss::BadCounter, pos);
         };
         let track = batch.counter_track(&counter_key(name), unit);

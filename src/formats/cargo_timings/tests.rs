@@ -114,6 +114,14 @@ fn damage_costs_its_own_unit_part_or_point_only() {
 }
 
 #[test]
+fn a_counter_value_that_is_no_number_is_counted() {
+    let unit = r#"{"i":1,"name":"a","version":"1","start":1,"duration":1}"#;
+    let reading = read(&page(unit, "const CPU_USAGE = [[0.1,50.0],[0.2,NaN],[0.3,\"inf\"]];\n"));
+    let values: Vec<f64> = of_kind(&reading, EventKind::Counter).map(|event| f64::from_bits(event.value)).collect();
+    assert_eq!((values, reading.losses.count(Loss::BadCounter)), (vec![50.0], 2));
+}
+
+#[test]
 fn a_page_that_is_cut_anywhere_keeps_the_units_before_the_cut() {
     let units: Vec<String> = (0..3).map(|i| format!(r#"{{"i":{i},"name":"u{i}","start":{i},"duration":1}}"#)).collect();
     let text = page(&units.join(","), "const CONCURRENCY_DATA = [{\"t\":1,\"active\":2}];\n");
