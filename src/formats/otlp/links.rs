@@ -11,7 +11,7 @@ use crate::model::SourcePos;
 /// Limit for remembered parents; twice as many are kept at times.
 const PARENTS_MAX: usize = 1 << 16;
 
-/// Limits for waiting children, and for the bytes of their names.
+/// Limits for waiting children, and for the bytes of their names; twice as many are kept at times.
 const CHILDREN_MAX: usize = 1 << 14;
 const NAME_BYTES_MAX: usize = 4 << 20;
 
@@ -38,10 +38,25 @@ pub(super) struct SpanLinks {
     /// The last parents, and those before them, which are forgotten once there are as many again.
     recent: FxHashMap<u64, SpanPlace>,
     older: FxHashMap<u64, SpanPlace>,
-    /// Children by the id of their parent.
-    waiting: FxHashMap<u64, Vec<ChildEnd>>,
-    waiting_count: usize,
-    waiting_bytes: usize,
+    /// The last children that wait, and those before them, which are forgotten once there are as many again.
+    waiting: WaitingChildren,
+    older_waiting: WaitingChildren,
+}
+
+#[derive(Debug, Default)]
+struct WaitingChildren {
+    by_parent: FxHashMap<u64, Vec<ChildEnd>>,
+    count: usize,
+    name_bytes: usize,
+}
+
+impl WaitingChildren {
+    fn take(&mut self, parent: u64) -> Vec<ChildEnd> {
+        let children = self.by_parent.remove(&parent).unwrap_or_default();
+        self.count -= children.len();
+        self.name_bytes -= children.iter().map(|child| child.name.len()).sum::<usize>();
+        children
+    }
 }
 
 impl SpanLinks {
@@ -60,19 +75,18 @@ impl SpanLinks {
 
     /// Remembers a child until its parent comes.
     pub(super) fn wait(&mut self, parent: u64, child: ChildEnd) {
-        if self.waiting_count >= CHILDREN_MAX || self.waiting_bytes + child.name.len() > NAME_BYTES_MAX {
-            (self.waiting, self.waiting_count, self.waiting_bytes) = (FxHashMap::default(), 0, 0);
+        if self.waiting.count >= CHILDREN_MAX || self.waiting.name_bytes + child.name.len() > NAME_BYTES_MAX {
+            self.older_waiting = std::mem::take(&mut self.waiting);
         }
-        self.waiting_count += 1;
-        self.waiting_bytes += child.name.len();
-        self.waiting.entry(parent).or_default().push(child);
+        self.waiting.count += 1;
+        self.waiting.name_bytes += child.name.len();
+        self.waiting.by_parent.entry(parent).or_default().push(child);
     }
 
     /// Returns the children that wait for a span.
     pub(super) fn take_children(&mut self, parent: u64) -> Vec<ChildEnd> {
-        let children = self.waiting.remove(&parent).unwrap_or_default();
-        self.waiting_count -= children.len();
-        self.waiting_bytes -= children.iter().map(|child| child.name.len()).sum::<usize>();
+        let mut children = self.older_waiting.take(parent);
+        children.extend(self.waiting.take(parent));
         children
     }
 }
@@ -90,7 +104,7 @@ mod tests {
             links.place(id, place(id as usize));
             links.wait(id, child(id));
             assert!(links.recent.len() + links.older.len() <= 2 * PARENTS_MAX);
-            assert!(links.waiting.len() <= CHILDREN_MAX && links.waiting_count <= CHILDREN_MAX);
+            assert!(links.waiting.count <= CHILDREN_MAX && links.older_waiting.count <= CHILDREN_MAX);
         }
         let last = PARENTS_MAX as u64 * 3 + 9;
         assert_eq!(links.placed(last), Some(place(last as usize)));
@@ -101,8 +115,9 @@ mod tests {
         assert_eq!(links.placed(0), None);
         assert_eq!(links.take_children(last), [child(last)]);
         assert_eq!(links.take_children(last), []);
-        let before = links.waiting_count;
+        let before = links.waiting.count;
         links.wait(7, ChildEnd { name: vec![b'x'; NAME_BYTES_MAX].into(), ..child(7) });
-        assert!(before > 1 && links.waiting_count == 1, "names count as well");
+        assert!(before > 1 && links.waiting.count == 1, "names count as well");
+        assert_eq!(links.take_children(last - 1), [child(last - 1)], "a full table forgets the oldest alone");
     }
 }
