@@ -6,8 +6,8 @@
 //! [`flow_rows`](mod@flow_rows) and [`argument_path`] for the terms that need more than a name. [`plan`] divides a
 //! scope into nodes of the ledger and rows, and [`slices`] covers its middle.
 //!
-//! Rows are read by [`cursor`] (one lane), [`span_sweep`] (one track), [`rows`] (several lanes in time order) and
-//! [`scan`] (matching rows, a block at a time).
+//! Rows are read by [`cursor`] (one lane), [`span_sweep`] (one track), [`rows`] (several lanes in time order, through
+//! [`decoded_blocks`]) and [`scan`] (matching rows, a block at a time).
 //!
 //! A frame asks for [`pixels`] in [`buckets`], or [`filtered`] ones, and a click for a [`pick`] with [`describe`],
 //! [`family`] and [`flow_chain`]. Panels ask for [`totals`] by [`groups`], [`exact_quantiles`], [`counters`],
@@ -24,6 +24,7 @@ mod compensated_sum;
 pub(crate) mod counters;
 pub(crate) mod cursor;
 mod decimal_number;
+mod decoded_blocks;
 pub(crate) mod derived;
 pub(crate) mod describe;
 pub(crate) mod display_order;

@@ -1,19 +1,16 @@
 //! Merges the rows of several lanes in time order, for listings and exports.
 //!
 //! Each lane keeps the position and start of its next row, about 50 bytes. Decoded blocks are cached for a bounded
-//! number of lanes: a trace may have a million lanes, and 2 KiB for each would be gigabytes. Busy lanes keep their
-//! block. If more lanes are busy than the cache has room for, a block is decoded again for its next row.
+//! number of lanes.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::cursor::LaneCursor;
+use super::decoded_blocks::{CacheSlot, DECODED_LANES_MAX, DecodedBlocks};
 use super::snapshot::Snapshot;
-use crate::store::block::{BLOCK_ROWS, Row};
+use crate::store::block::Row;
 use crate::store::{LaneIdx, LaneKind, RowIdx};
-
-/// Lanes with a cached block: 16 MiB of rows.
-const DECODED_LANES_MAX: usize = 8192;
 
 /// A row with its index and kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,27 +45,8 @@ struct NextRow {
     extent: u32,
     block: u16,
     slot: u16,
-    /// The cache slot of its block, if it is still there.
-    decoded: u32,
+    decoded: CacheSlot,
     row: u64,
-}
-
-/// Cache of decoded blocks with clock (second chance) replacement.
-struct DecodedBlocks {
-    blocks: Vec<DecodedBlock>,
-    max: usize,
-    /// The clock hand: the next slot to consider for replacement.
-    hand: usize,
-    /// Number of blocks decoded so far, including replaced ones.
-    count: u64,
-}
-
-struct DecodedBlock {
-    /// Index in `lanes` of its lane.
-    lane: u32,
-    /// Whether it was used since the hand passed it.
-    used: bool,
-    rows: Vec<Row>,
 }
 
 impl<'a> SortedRows<'a> {
@@ -93,7 +71,7 @@ impl<'a> SortedRows<'a> {
         (from_ns, to_ns): (Option<i64>, Option<i64>),
         decoded_max: usize,
     ) -> Self {
-        let decoded = DecodedBlocks { blocks: Vec::new(), max: decoded_max.max(1), hand: 0, count: 0 };
+        let decoded = DecodedBlocks::new(decoded_max);
         let mut rows = Self { snapshot, lanes: Vec::new(), heads: BinaryHeap::new(), to_ns, decoded };
         for lane in lanes {
             rows.add(lane, from_ns.unwrap_or(i64::MIN));
@@ -105,7 +83,7 @@ impl<'a> SortedRows<'a> {
     #[cfg(test)]
     #[must_use]
     pub(crate) fn decoded(&self) -> (usize, u64) {
-        (self.decoded.blocks.len(), self.decoded.count)
+        self.decoded.counts()
     }
 
     fn add(&mut self, index: LaneIdx, from_ns: i64) {
@@ -126,7 +104,7 @@ impl<'a> SortedRows<'a> {
             extent: extent as u32,
             block: block as u16,
             slot: slot as u16,
-            decoded: u32::MAX,
+            decoded: CacheSlot::default(),
             row: position.row,
         });
     }
@@ -148,17 +126,20 @@ impl Iterator for SortedRows<'_> {
             return None;
         }
         let lane = &mut self.lanes[lane_index as usize];
-        let rows = self.decoded.block_of(lane_index, lane, self.snapshot);
+        let store_lane = self.snapshot.store().lane(lane.index);
+        let (extent, block) = (lane.extent as usize, usize::from(lane.block));
+        let decode = || Some(store_lane.extent(extent)?.block(block));
+        let rows = self.decoded.rows(lane_index, &mut lane.decoded, decode);
         let row = rows.get(usize::from(lane.slot)).copied().unwrap_or_default();
         let index = RowIdx { lane: lane.index, row: lane.row };
-        let unfinished = self.snapshot.store().lane(lane.index).is_unfinished(lane.row);
+        let unfinished = store_lane.is_unfinished(lane.row);
         let sorted = SortedRow { index, kind: lane.kind, row, unfinished };
         lane.slot += 1;
         lane.row += 1;
         let next_ns = if let Some(next) = rows.get(usize::from(lane.slot)) {
             Some(next.start_ns)
         } else {
-            self.decoded.used_up(lane);
+            self.decoded.used_up(lane_index, lane.decoded);
             lane.next_block(self.snapshot)
         };
         match next_ns {
@@ -186,48 +167,5 @@ impl NextRow {
             (self.extent, self.block) = (self.extent + 1, 0);
         }
         None
-    }
-}
-
-impl DecodedBlocks {
-    /// Returns the rows of a lane's current block.
-    fn block_of(&mut self, lane_index: u32, lane: &mut NextRow, snapshot: &Snapshot) -> &[Row] {
-        let owns_block = self.blocks.get(lane.decoded as usize).is_some_and(|block| block.lane == lane_index);
-        if !owns_block {
-            lane.decoded = self.free_block() as u32;
-            let block = &mut self.blocks[lane.decoded as usize];
-            block.lane = lane_index;
-            block.rows.clear();
-        }
-        let block = &mut self.blocks[lane.decoded as usize];
-        block.used = true;
-        if block.rows.is_empty() {
-            if let Some(extent) = snapshot.store().lane(lane.index).extent(lane.extent as usize) {
-                extent.block(usize::from(lane.block)).decode(&mut block.rows);
-            }
-            self.count += 1;
-        }
-        &block.rows
-    }
-
-    /// Marks the block of a lane as used up.
-    fn used_up(&mut self, lane: &NextRow) {
-        self.blocks[lane.decoded as usize].rows.clear();
-    }
-
-    /// Returns a slot to overwrite: a new one while there is room, else the first that was not used since the hand
-    /// passed it.
-    fn free_block(&mut self) -> usize {
-        if self.blocks.len() < self.max {
-            self.blocks.push(DecodedBlock { lane: u32::MAX, used: false, rows: Vec::with_capacity(BLOCK_ROWS) });
-            return self.blocks.len() - 1;
-        }
-        loop {
-            let index = self.hand;
-            self.hand = (index + 1) % self.blocks.len();
-            if !std::mem::take(&mut self.blocks[index].used) {
-                return index;
-            }
-        }
     }
 }

@@ -10,9 +10,10 @@
 //! Equivalent to all rows of the trace that match every term, sorted by start, lane and row.
 
 mod slice_counts;
+mod sorted_hits;
 mod ticks;
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use slice_counts::{Slice, SliceCounts};
+use sorted_hits::SortedHits;
 pub(crate) use ticks::{PARTS, Ticks};
 
 use super::hit_count::{self, CountPlan};
@@ -346,35 +348,7 @@ impl Hits {
 
     /// Iterates over the hits that start at or after `ts_ns`, in order.
     pub(crate) fn from(&self, ts_ns: i64) -> impl Iterator<Item = Hit> + '_ {
-        let mut heads = BinaryHeap::new();
-        for (lane_index, hits) in self.0.lanes.iter().enumerate() {
-            let scan = self.scan(hits);
-            let records = scan.lane().extents();
-            // The last extent that starts before may still have some.
-            let next = hits.extents.partition_point(|&(extent, _)| records[extent].first_start_ns < ts_ns);
-            let next = next.saturating_sub(1);
-            if let Some(&(extent, _)) = hits.extents.get(next) {
-                let bound_ns = records[extent].first_start_ns.max(ts_ns);
-                let stream = Stream { lane_index, next, block: 0, hits: Vec::new() };
-                heads.push(Reverse(Head { at: (bound_ns, hits.lane), is_bound: true, stream }));
-            }
-        }
-        let mut reader = DetailReader::default();
-        std::iter::from_fn(move || {
-            loop {
-                let Reverse(mut head) = heads.pop()?;
-                let hit = if head.is_bound { None } else { head.stream.hits.pop() };
-                if let Some(next) = head.stream.hits.last() {
-                    head.at = (next.start_ns, next.row.lane);
-                    heads.push(Reverse(head));
-                } else if self.advance(&mut head, ts_ns, &mut reader) {
-                    heads.push(Reverse(head));
-                }
-                if hit.is_some() {
-                    return hit;
-                }
-            }
-        })
+        SortedHits::new(self, ts_ns)
     }
 
     /// Returns the next hit after `row` in hit order; without a row, the first that starts after `ts_ns`.
@@ -436,72 +410,6 @@ impl Hits {
 
     fn scan(&self, hits: &LaneHits) -> LaneScan<'_> {
         LaneScan::from_rows(&self.0.snapshot, &self.0.scope.matcher, hits.lane, hits.rows.clone())
-    }
-
-    /// Advances to the next block with a hit at or after `ts_ns`, or to the end of the extent. Returns false after the
-    /// last extent.
-    fn advance(&self, head: &mut Head, ts_ns: i64, reader: &mut DetailReader) -> bool {
-        let stream = &mut head.stream;
-        let hits = &self.0.lanes[stream.lane_index];
-        let scan = self.scan(hits);
-        let Some(&(extent, _)) = hits.extents.get(stream.next) else { return false };
-        let mut blocks = scan.blocks(extent, stream.block, reader);
-        for (block, rows) in &mut blocks {
-            stream.hits.extend(hits_of(&scan, &rows).filter(|hit| hit.start_ns >= ts_ns));
-            // Popped from the end.
-            stream.hits.reverse();
-            if let Some(next) = stream.hits.last() {
-                stream.block = block + 1;
-                (head.at, head.is_bound) = ((next.start_ns, next.row.lane), false);
-                return true;
-            }
-        }
-        (stream.next, stream.block) = (stream.next + 1, 0);
-        let Some(&(extent, _)) = hits.extents.get(stream.next) else { return false };
-        // The extent may have no hit, so others may come first.
-        (head.at, head.is_bound) = ((scan.lane().extents()[extent].first_start_ns.max(ts_ns), hits.lane), true);
-        true
-    }
-}
-
-/// The next hits of a lane.
-#[derive(Debug)]
-struct Stream {
-    /// Index into the lanes with hits.
-    lane_index: usize,
-    /// Index into the extents with hits.
-    next: usize,
-    block: usize,
-    /// The remaining hits of one block, latest first.
-    hits: Vec<Hit>,
-}
-
-/// A lane in the heap, by the start of its next hit, or by a lower bound of it.
-#[derive(Debug)]
-struct Head {
-    at: (i64, LaneIdx),
-    is_bound: bool,
-    stream: Stream,
-}
-
-impl PartialEq for Head {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Head {}
-
-impl PartialOrd for Head {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Head {
-    fn cmp(&self, other: &Self) -> Ordering {
-        // A bound comes before a hit at the same time: its lane may come before that of the hit.
-        (self.at.0, !self.is_bound, self.at.1).cmp(&(other.at.0, !other.is_bound, other.at.1))
     }
 }
 
