@@ -18,6 +18,17 @@ use crate::store::extent::Extent;
 use crate::store::iforest::LongestNs;
 use crate::store::{DetailRef, Lane, LaneIdx, LaneKind, Span};
 
+#[cfg(test)]
+thread_local! {
+    static BLOCKS_READ: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+/// Returns the number of blocks whose rows this thread has tested, by which tests measure work.
+#[cfg(test)]
+pub(crate) fn blocks_read() -> u64 {
+    BLOCKS_READ.get()
+}
+
 /// The part of one lane that is in scope.
 #[derive(Debug, Clone)]
 pub(crate) struct LaneScan<'a> {
@@ -232,6 +243,8 @@ impl<'a> LaneScan<'a> {
         if in_scope == 0 {
             return None;
         }
+        #[cfg(test)]
+        BLOCKS_READ.set(BLOCKS_READ.get() + 1);
         let mask = self.matcher.rows_of(&block, self.position(first_row), self.snapshot, reader) & in_scope;
         (mask != 0).then_some(BlockHits { block, first_row, mask })
     }

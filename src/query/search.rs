@@ -265,8 +265,8 @@ impl Hits {
         Ok(counts)
     }
 
-    /// Counts the hits that start before `ts_ns`. Reads at most one extent of each lane with a hit, or the rows of one
-    /// slice.
+    /// Counts the hits that start before `ts_ns`. Reads at most one extent of each lane with rows before and after, or
+    /// the rows of one slice.
     #[must_use]
     pub(crate) fn rank(&self, ts_ns: i64) -> u64 {
         if let Some(slices) = &self.0.slices {
@@ -276,6 +276,9 @@ impl Hits {
         }
         let of_lane = |hits: &LaneHits| {
             let scan = self.scan(hits);
+            if scan.lane().info().end_ns < ts_ns {
+                return hits.total;
+            }
             let records = scan.lane().extents();
             let after = hits.extents.partition_point(|&(extent, _)| records[extent].first_start_ns < ts_ns);
             let Some(last) = after.checked_sub(1) else { return 0 };
@@ -366,10 +369,11 @@ impl Hits {
         // By lane, latest first: an upper bound for the starts of the remaining hits.
         let mut bounds = BinaryHeap::new();
         for (lane_index, hits) in self.0.lanes.iter().enumerate() {
-            let records = self.scan(hits).lane().extents();
+            let lane = self.0.snapshot.store().lane(hits.lane);
+            let records = lane.extents();
             let after = hits.extents.partition_point(|&(extent, _)| records[extent].first_start_ns <= ts_ns);
             let Some(&(extent, _)) = after.checked_sub(1).and_then(|last| hits.extents.get(last)) else { continue };
-            let next_ns = records.get(extent + 1).map_or(ts_ns, |next| next.first_start_ns);
+            let next_ns = records.get(extent + 1).map_or(lane.info().end_ns, |next| next.first_start_ns);
             bounds.push((next_ns.min(ts_ns), lane_index, after));
         }
         let mut reader = DetailReader::default();

@@ -8,6 +8,7 @@ use super::filter::{Filter, RowData, Test};
 use super::filtered;
 use super::matcher::Matcher;
 use super::rows::SortedRows;
+use super::scan::blocks_read;
 use super::scope::Scope;
 use super::search::{Hit, PARTS, search};
 use super::{Buckets, Snapshot};
@@ -16,7 +17,7 @@ use crate::base::disk::SystemDisk;
 use crate::base::progress::Progress;
 use crate::model::args::Detail;
 use crate::model::{Id, NameIdx, NameRow, Names, Registry, StackIdx, Stacks, TrackIdx, TrackKey, TrackKind};
-use crate::query::ledger_traces::RandomSequence;
+use crate::query::ledger_traces::{RandomSequence, TraceSpan, store};
 use crate::store::details::DetailReader;
 use crate::store::ledger::LedgerShape;
 use crate::store::ledger_build::LedgerContext;
@@ -223,6 +224,27 @@ fn check_every_filter(snapshot: &Snapshot, by_slices: std::ops::RangeInclusive<u
         }
     }
     assert!(by_slices.contains(&count_by_slices), "{count_by_slices} without a scan");
+}
+
+#[test]
+fn a_page_reads_no_lane_that_ended_before_it() {
+    let span = |track: u32| TraceSpan { track, lane: 0, start_ns: i64::from(track) * 100, dur_ns: 90, name: 1 };
+    let (_, snapshot) = store(&(0..400).map(span).collect::<Vec<_>>(), None, 1 << 20);
+    let scope = Scope::from_matcher(Matcher::new(&snapshot, &Filter::parse("dur>5ns").unwrap()));
+    // On one thread, whose reads are counted.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    pool.install(|| {
+        let hits = search(&snapshot, &scope, &Cancel::default(), &Progress::default()).unwrap();
+        assert!(!hits.is_by_slices());
+        let blocks_of = |question: &dyn Fn() -> Option<Hit>, start_ns| {
+            let before = blocks_read();
+            assert_eq!(question().map(|hit| hit.start_ns), Some(start_ns));
+            blocks_read() - before
+        };
+        let page = blocks_of(&|| hits.page(300, 10).pop(), 30_900);
+        let previous = blocks_of(&|| hits.previous(35_000, None), 34_900);
+        assert!(page < 50 && previous < 3, "{page} and {previous} blocks");
+    });
 }
 
 #[test]

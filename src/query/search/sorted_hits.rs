@@ -46,6 +46,9 @@ impl<'a> SortedHits<'a> {
     fn with_decoded_lanes(hits: &'a Hits, from_ns: i64, decoded_max: usize) -> Self {
         let head = |(lane_index, of_lane): (u32, &super::LaneHits)| {
             let lane = hits.0.snapshot.store().lane(of_lane.lane);
+            if lane.info().end_ns < from_ns {
+                return None;
+            }
             let records = lane.extents();
             // The last extent that starts before may still have some.
             let after = of_lane.extents.partition_point(|&(extent, _)| records[extent].first_start_ns < from_ns);
