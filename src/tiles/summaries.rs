@@ -283,27 +283,27 @@ impl LaneSummary {
             longest.derive_empty(*known_buckets, known_cells);
             open = longest.open();
         }
+        let part = Buckets {
+            first: buckets.first + open.start as i64,
+            count: open.len() as u32,
+            width_log2: buckets.width_log2,
+        };
+        let (from_ns, to_ns) = (part.start_ns(part.first), part.start_ns(part.end()));
         let mut count = ReadCount::default();
         let mut cells = Vec::new();
+        let mut shortest_ns = longest.shortest_in(open.clone());
         for (index, ranked) in (0..).map_while(|rank| self.ranked(rank)) {
             // No remaining lane has a longer span than this one.
-            let shortest_ns = longest.shortest_in(open.clone());
             if open.is_empty() || shortest_ns.is_some_and(|shortest_ns| ranked.longest_ns <= shortest_ns) {
                 break;
             }
-            let part = Buckets {
-                first: buckets.first + open.start as i64,
-                count: open.len() as u32,
-                width_log2: buckets.width_log2,
-            };
-            let is_elsewhere =
-                ranked.start_ns >= part.start_ns(part.end()) || ranked.end_ns < part.start_ns(part.first);
-            if is_elsewhere {
+            if ranked.start_ns >= to_ns || ranked.end_ns < from_ns {
                 continue;
             }
             cells.clear();
             count = count.plus(pixels::longest(snapshot, ranked.lane, part, &mut cells));
             longest.merge_lane(index, &cells);
+            shortest_ns = longest.shortest_in(open.clone());
         }
         out.extend(longest.into_cells());
         count
@@ -416,6 +416,8 @@ impl Longest {
 
     /// Returns the shortest of the longest spans in some buckets that are not empty; `None` while any has none.
     fn shortest_in(&self, indices: std::ops::Range<usize>) -> Option<u64> {
+        #[cfg(test)]
+        tests::SHORTEST_SCANS.set(tests::SHORTEST_SCANS.get() + 1);
         let non_empty = self.best[indices.clone()].iter().zip(&self.empty[indices]).filter(|(_, empty)| !**empty);
         non_empty.map(|(best, _)| best.map(|cell| cell.dur_ns())).min().flatten()
     }
@@ -437,6 +439,11 @@ mod tests {
 
     use super::*;
     use crate::scene::tests::snapshot;
+
+    thread_local! {
+        /// How often this thread has searched buckets for the shortest of their spans.
+        pub(super) static SHORTEST_SCANS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+    }
 
     /// Returns all spans of some tracks as `(start_ns, end_ns)`.
     fn spans_of(snapshot: &Snapshot, tracks: &TrackSet) -> Vec<(i64, i64)> {
@@ -554,6 +561,18 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn lanes_at_other_times_cost_no_scan_of_the_buckets() {
+        // Three hundred threads one after the other, of which the view shows five.
+        let span = |thread| format!(r#"{{"ph":"X","name":"n","pid":1,"tid":{thread},"ts":{},"dur":9}}"#, thread * 100);
+        let snapshot = snapshot(&format!("[{}]", (1..=300).map(span).collect::<Vec<_>>().join(",")));
+        let buckets = Buckets { first: 100, count: 400, width_log2: 10 };
+        let lanes = TrackSummaries::with_lanes_min(usize::MAX, &snapshot, buckets, &Cancel::default()).unwrap();
+        let (mut cells, before) = (Vec::new(), SHORTEST_SCANS.get());
+        lanes.longest(TileOwner::Process(ProcessIdx(0)), buckets, &mut cells);
+        assert_eq!((cells.len(), SHORTEST_SCANS.get() - before), (5, 6));
     }
 
     #[test]
