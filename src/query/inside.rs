@@ -24,7 +24,7 @@ use crate::model::TrackIdx;
 use crate::store::block::{BLOCK_ROWS, Block};
 use crate::store::{Lane, LaneIdx, LaneKind};
 
-/// Limit for the cached steps of one term.
+/// Limit for the cached steps of one term, and for the spans from which threads compute them.
 const KEPT_BYTES_MAX: usize = 32 << 20;
 
 /// The depth if no span is open: deeper than every row, including those below all spans.
@@ -83,6 +83,19 @@ struct OpenDepths {
 /// Start and depth of a step.
 type DepthStep = (i64, u32);
 
+/// The begins and ends of spans, which become steps in place.
+#[derive(Debug, Default)]
+struct DepthChanges(Vec<DepthStep>);
+
+/// The bit of a depth in [`DepthChanges`] that marks an end.
+const END: u32 = 1 << 31;
+
+#[cfg(test)]
+thread_local! {
+    /// Number of extents that this thread has tested for spans with a name.
+    pub(super) static TESTED_EXTENTS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
 impl Inside {
     /// Matches spans with one of the names.
     #[must_use]
@@ -106,9 +119,20 @@ impl Inside {
         };
         let spans = tracks.into_iter().filter_map(|track| Some((track, span_at(snapshot, track, position)?)));
         let spans = spans.map(|(track, span)| {
-            (track, (OpenDepths::from_spans(&[span]), span.start_ns..span.closed_ns.max(span.start_ns)))
+            let mut changes = DepthChanges::default();
+            changes.push(span);
+            (track, (changes.into_depths(), span.start_ns..span.closed_ns.max(span.start_ns)))
         });
         Self { negated, above: Above::At(spans.collect()) }
+    }
+
+    /// Returns the bytes that are left for the steps of further tracks.
+    #[cfg(test)]
+    pub(super) fn left_bytes(&self) -> usize {
+        match &self.above {
+            Above::Named(named) => named.tracks.left_bytes(),
+            Above::At(_) => 0,
+        }
     }
 
     /// Returns whether rows of a track may be inside.
@@ -161,9 +185,9 @@ impl Named {
             return open.rows_below(starts, depth);
         }
         let (Some(&first_ns), Some(&last_ns)) = (starts.first(), starts.last()) else { return 0 };
-        let range = TrackPart { track, depth, first_ns, last_ns };
-        let spans = self.spans(snapshot, range, usize::MAX, &never).ok().flatten();
-        spans.map_or(0, |spans| OpenDepths::from_spans(&spans).rows_below(starts, depth))
+        let part = TrackPart { track, depth, first_ns, last_ns };
+        let changes = self.changes(snapshot, part, |_| true, &never).ok().flatten();
+        changes.map_or(0, |changes| changes.into_depths().rows_below(starts, depth))
     }
 
     /// Returns the open spans of a whole track, unless there are too many.
@@ -174,23 +198,30 @@ impl Named {
         cancel: &Cancel,
     ) -> Result<Option<&OpenDepths>, Cancelled> {
         self.tracks.get_or_compute(track, || {
-            let spans_max = self.tracks.left_bytes() / size_of::<DepthStep>();
             let all = TrackPart { track, depth: NONE_OPEN, first_ns: i64::MIN, last_ns: i64::MAX };
-            let spans = self.spans(snapshot, all, spans_max, cancel)?;
-            let open = spans.map(|spans| OpenDepths::from_spans(&spans));
-            Ok(open.filter(|open| self.tracks.reserve(size_of_val(&*open.steps))))
+            let mut reserved_bytes = 0;
+            let reserve = |bytes| {
+                let is_reserved = self.tracks.reserve(bytes);
+                reserved_bytes += if is_reserved { bytes } else { 0 };
+                is_reserved
+            };
+            let open = self.changes(snapshot, all, reserve, cancel).map(|changes| Some(changes?.into_depths()));
+            let kept_bytes = open.as_ref().map_or(0, |open| open.as_ref().map_or(0, |open| size_of_val(&*open.steps)));
+            self.tracks.release(reserved_bytes.saturating_sub(kept_bytes));
+            open
         })
     }
 
-    /// Returns the matching spans that may be open in a part of a track; `None` if there are more than `spans_max`.
-    fn spans(
+    /// Returns where the matching spans that may be open in a part of a track begin and end; `None` if `reserve`
+    /// refuses the bytes for them.
+    fn changes(
         &self,
         snapshot: &Snapshot,
         TrackPart { track, depth, first_ns, last_ns }: TrackPart,
-        spans_max: usize,
+        mut reserve: impl FnMut(usize) -> bool,
         cancel: &Cancel,
-    ) -> Result<Option<Vec<OpenAncestor>>, Cancelled> {
-        let mut spans = Vec::new();
+    ) -> Result<Option<DepthChanges>, Cancelled> {
+        let mut changes = DepthChanges::default();
         for lane in snapshot.lanes_of(track).map(LaneIdx) {
             let info = snapshot.lane(lane);
             if info.kind != LaneKind::Spans || u32::from(info.depth) >= depth {
@@ -201,38 +232,54 @@ impl Named {
             // The last span that starts before may still be open.
             let first_row = cursor.first_from(first_ns).row.saturating_sub(1);
             let end_row = cursor.first_after(last_ns).row;
-            for (extent, signature) in (0..).zip(lane.signatures()) {
-                let record = &lane.extents()[extent];
-                let rows = record.first_row..record.first_row + u64::from(record.rows);
-                if rows.start >= end_row || rows.end <= first_row || !self.names.may_be_in(signature) {
+            let records = lane.extents();
+            let first = records.partition_point(|record| record.first_row + u64::from(record.rows) <= first_row);
+            let extents = (first..).zip(&records[first..]).take_while(|(_, record)| record.first_row < end_row);
+            for ((extent, record), signature) in extents.zip(lane.signatures_from(first)) {
+                #[cfg(test)]
+                TESTED_EXTENTS.set(TESTED_EXTENTS.get() + 1);
+                if !self.names.may_be_in(signature) {
                     continue;
                 }
                 cancel.check()?;
                 let Some(extent_data) = lane.extent(extent) else { continue };
                 for (block, entry) in extent_data.directory().iter().enumerate() {
-                    let block_row = rows.start + u64::from(entry.first_row);
+                    let block_row = record.first_row + u64::from(entry.first_row);
                     if block_row >= end_row || block_row + BLOCK_ROWS as u64 <= first_row {
                         continue;
                     }
-                    self.push_named(&extent_data.block(block), (info.depth, block_row), lane, &mut spans);
-                }
-                if spans.len() > spans_max {
-                    return Ok(None);
+                    let block = extent_data.block(block);
+                    let named = self.names.rows_of(&block);
+                    if !changes.make_room(named.count_ones() as usize, &mut reserve) {
+                        return Ok(None);
+                    }
+                    changes.push_rows(&block, named, (info.depth, block_row), lane);
                 }
             }
         }
-        Ok(Some(spans))
+        Ok(Some(changes))
+    }
+}
+
+impl DepthChanges {
+    /// Makes room for some spans. Returns whether `reserve` grants the bytes.
+    fn make_room(&mut self, spans: usize, reserve: impl FnOnce(usize) -> bool) -> bool {
+        let (len, capacity) = (self.0.len(), self.0.capacity());
+        if len + 2 * spans <= capacity {
+            return true;
+        }
+        // Much less than twice the bytes, all of which are reserved.
+        let more = (2 * spans).max(capacity / 4);
+        let is_granted = reserve(more * size_of::<DepthStep>());
+        if is_granted {
+            self.0.reserve_exact(capacity + more - len);
+        }
+        is_granted
     }
 
-    /// Adds the spans of a block with a matching name, at the depth of their lane. `first_row` is that of the block.
-    fn push_named(
-        &self,
-        block: &Block<'_>,
-        (depth, first_row): (u16, u64),
-        lane: Lane<'_>,
-        spans: &mut Vec<OpenAncestor>,
-    ) {
-        let mut named = self.names.rows_of(block);
+    /// Adds the rows of a block whose bits in `named` are set, at the depth of their lane. `first_row` is that of the
+    /// block.
+    fn push_rows(&mut self, block: &Block<'_>, mut named: u64, (depth, first_row): (u16, u64), lane: Lane<'_>) {
         if named == 0 {
             return;
         }
@@ -245,9 +292,48 @@ impl Named {
             // A block whose rows all have the name has bits beyond its rows.
             if slot < block.rows() {
                 let unfinished = lane.is_unfinished(first_row + slot as u64);
-                spans.push(OpenAncestor::new(starts[slot], durs[slot], depth, unfinished));
+                self.push(OpenAncestor::new(starts[slot], durs[slot], depth, unfinished));
             }
         }
+    }
+
+    /// Adds a span. One that follows the previous without a gap continues it.
+    fn push(&mut self, span: OpenAncestor) {
+        if span.closed_ns <= span.start_ns {
+            return;
+        }
+        match self.0.last_mut() {
+            Some(last) if *last == (span.start_ns, span.depth | END) => last.0 = span.closed_ns,
+            _ => self.0.extend([(span.start_ns, span.depth), (span.closed_ns, span.depth | END)]),
+        }
+    }
+
+    fn into_depths(self) -> OpenDepths {
+        let mut steps = self.0;
+        steps.sort_unstable_by_key(|&(ts_ns, _)| ts_ns);
+        // Number of open spans per depth. At one time, an end may come before its begin.
+        let mut open: BTreeMap<u32, i64> = BTreeMap::new();
+        let (mut next, mut kept) = (0_usize, 0_usize);
+        while let Some(&(ts_ns, _)) = steps.get(next) {
+            while let Some(&(_, change)) = steps.get(next).filter(|change| change.0 == ts_ns) {
+                let count = open.entry(change & !END).or_default();
+                *count += if change & END == 0 { 1 } else { -1 };
+                if *count == 0 {
+                    open.remove(&(change & !END));
+                }
+                next += 1;
+            }
+            let depth = open.first_key_value().map_or(NONE_OPEN, |(&depth, _)| depth);
+            let before = kept.checked_sub(1).map_or(NONE_OPEN, |last| steps[last].1);
+            if before != depth {
+                // There are at most as many steps as changes so far.
+                steps[kept] = (ts_ns, depth);
+                kept += 1;
+            }
+        }
+        steps.truncate(kept);
+        steps.shrink_to_fit();
+        OpenDepths { steps }
     }
 }
 
@@ -259,32 +345,6 @@ impl OpenAncestor {
 }
 
 impl OpenDepths {
-    fn from_spans(spans: &[OpenAncestor]) -> Self {
-        let mut changes: Vec<(i64, u32, bool)> = Vec::with_capacity(2 * spans.len());
-        for span in spans.iter().filter(|span| span.closed_ns > span.start_ns) {
-            changes.extend([(span.start_ns, span.depth, true), (span.closed_ns, span.depth, false)]);
-        }
-        changes.sort_unstable_by_key(|&(ts_ns, ..)| ts_ns);
-        // Number of open spans per depth. At one time, an end may come before its begin.
-        let mut open: BTreeMap<u32, i64> = BTreeMap::new();
-        let mut steps: Vec<(i64, u32)> = Vec::new();
-        for at_once in changes.chunk_by(|one, other| one.0 == other.0) {
-            for &(_, depth, opens) in at_once {
-                let count = open.entry(depth).or_default();
-                *count += if opens { 1 } else { -1 };
-                if *count == 0 {
-                    open.remove(&depth);
-                }
-            }
-            let depth = open.first_key_value().map_or(NONE_OPEN, |(&depth, _)| depth);
-            if steps.last().map_or(NONE_OPEN, |&(_, before)| before) != depth {
-                steps.push((at_once[0].0, depth));
-            }
-        }
-        steps.shrink_to_fit();
-        Self { steps }
-    }
-
     /// Returns a bit per row of a depth that starts while something above it is open.
     fn rows_below(&self, starts: &[i64], depth: u32) -> u64 {
         let (mut mask, mut step) = (0, 0);

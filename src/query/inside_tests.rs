@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::filter::{Filter, SpanPosition, Test};
-use super::inside::Inside;
+use super::inside::{Inside, TESTED_EXTENTS};
 use super::longest::longest;
 use super::matcher::Matcher;
 use super::name_set::NameSet;
@@ -16,7 +16,7 @@ use super::{Buckets, Snapshot, filtered};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::model::{Id, NameIdx, Names, Registry, TrackIdx, TrackKey, TrackSet};
-use crate::query::ledger_traces::RandomSequence;
+use crate::query::ledger_traces::{RandomSequence, TraceSpan, store};
 use crate::store::{LaneIdx, LaneKind, Meta, Row, Store, StoreWriter, Summary};
 
 /// Builds three tracks with instants and lanes of spans, on a clock so coarse that starts and ends coincide. One span
@@ -200,6 +200,58 @@ proptest! {
                 prop_assert_eq!(kept.rows_of(&snapshot, lane, block), forgetful.rows_of(&snapshot, lane, block));
             }
         }
+    }
+}
+
+#[test]
+fn a_block_tests_only_the_extents_around_it() {
+    let snapshot = trace(2, 30_000, 3);
+    let names = NameSet::new(&vec![true; snapshot.names().len()]);
+    let kept = Inside::named(&snapshot, names.clone(), false);
+    let forgetful = Inside::with_kept_max(&snapshot, names, false, 0);
+    let deep = LaneIdx(2);
+    let rows = SortedRows::new(&snapshot, [deep], None, None);
+    let starts: Vec<i64> = rows.map(|row| row.row.start_ns).collect();
+    for at in [0, 15_000, 29_900] {
+        let block = &starts[at..at + 64];
+        forgetful.prepare(&snapshot, TrackIdx(0), &Cancel::default()).unwrap();
+        let before = TESTED_EXTENTS.get();
+        let mask = forgetful.rows_of(&snapshot, deep, block);
+        let tested = TESTED_EXTENTS.get() - before;
+        assert_eq!(mask, kept.rows_of(&snapshot, deep, block));
+        assert!(mask != 0 && tested <= 2, "{tested} extents at row {at}");
+    }
+}
+
+/// Builds one track with a span over everything, and spans of two nanoseconds in it, `apart_ns` from start to start.
+fn track_of_short_spans(count: u32, apart_ns: i64) -> (std::fs::File, Snapshot, NameSet) {
+    let short = |number| TraceSpan { track: 0, lane: 2, start_ns: i64::from(number) * apart_ns, dur_ns: 2, name: 1 };
+    let all = TraceSpan { track: 0, lane: 0, start_ns: 0, dur_ns: 1 << 30, name: 1 };
+    let spans: Vec<_> = std::iter::once(all).chain((0..count).map(short)).collect();
+    let (file, snapshot) = store(&spans, None, 1 << 20);
+    let names = NameSet::new(&vec![true; snapshot.names().len()]);
+    (file, snapshot, names)
+}
+
+#[test]
+fn the_spans_of_a_track_count_towards_the_limit_until_they_are_steps() {
+    const STEPS_BYTES: usize = 2 * 16;
+    // Each short span takes 32 bytes until it turns out to be within another.
+    for (count, apart_ns, limit, kept) in [
+        (4_000, 3, 100_000, 0),
+        (4_000, 3, 200_000, STEPS_BYTES),
+        // Spans without gaps are one.
+        (20_000, 2, 10_000, STEPS_BYTES),
+    ] {
+        let (_file, snapshot, names) = track_of_short_spans(count, apart_ns);
+        let inside = Inside::with_kept_max(&snapshot, names, false, limit);
+        let cancel = Cancel::default();
+        cancel.cancel();
+        assert!(inside.prepare(&snapshot, TrackIdx(0), &cancel).is_err());
+        assert_eq!(inside.left_bytes(), limit, "a cancelled scan keeps nothing");
+        inside.prepare(&snapshot, TrackIdx(0), &Cancel::default()).unwrap();
+        assert_eq!(limit - inside.left_bytes(), kept, "{count} spans with {limit} bytes");
+        assert_eq!(inside.rows_of(&snapshot, LaneIdx(1), &[0, 3, 6, 1 << 31]), 0b111);
     }
 }
 

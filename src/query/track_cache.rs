@@ -51,6 +51,7 @@ impl<T> TrackCache<T> {
     }
 
     /// Returns the number of bytes that are not reserved.
+    #[cfg(test)]
     pub(super) fn left_bytes(&self) -> usize {
         self.max_bytes.saturating_sub(self.reserved_bytes.load(Ordering::Relaxed))
     }

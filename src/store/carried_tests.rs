@@ -109,6 +109,7 @@ fn assert_consistent(store: &Store) {
         let (lane, info) = (store.lane(lane), store.lane(lane).info());
         let mut all: Vec<Row> = Vec::new();
         for (number, signature) in lane.signatures().enumerate() {
+            assert_eq!(lane.signatures_from(number).next(), Some(signature));
             let extent = lane.extent(number).unwrap();
             let (before, mut rows) = (all.len(), Vec::new());
             (0..extent.blocks()).for_each(|block| extent.block(block).decode(&mut rows));

@@ -403,10 +403,23 @@ impl<'a> Lane<'a> {
 
     /// Returns the signatures of its extents in order; empty for extents without one.
     pub fn signatures(&self) -> impl Iterator<Item = &'a [u64]> + use<'a> {
+        self.signatures_from(0)
+    }
+
+    /// Returns the signatures of its extents from `first` on.
+    pub(crate) fn signatures_from(&self, first: usize) -> impl Iterator<Item = &'a [u64]> + use<'a> {
         let all = self.store.tables.signatures.rows(&self.store.tables.map);
-        let mut rest =
-            usize::try_from(self.record.signature_first).ok().and_then(|first| all.get(first..)).unwrap_or(&[]);
-        self.extents().iter().map(move |extent| {
+        let (before, extents) = self.extents().split_at(first.min(self.extents().len()));
+        // Full extents, which most lanes have before the last, need no sum.
+        let are_full =
+            extents.first().is_some_and(|extent| extent.first_row == before.len() as u64 * signature::ROWS_MAX);
+        let words = match before {
+            _ if are_full => before.len() * signature::WORDS_MAX,
+            _ => before.iter().map(|extent| signature::words(extent.rows)).sum(),
+        };
+        let word = usize::try_from(self.record.signature_first).ok().and_then(|first| first.checked_add(words));
+        let mut rest = word.and_then(|word| all.get(word..)).unwrap_or(&[]);
+        extents.iter().map(move |extent| {
             let (own_words, others) = rest.split_at(signature::words(extent.rows).min(rest.len()));
             rest = others;
             own_words

@@ -9,6 +9,9 @@ use crate::model::NameIdx;
 /// Words of a full extent's signature.
 pub(crate) const WORDS_MAX: usize = 16;
 
+/// Rows of a full extent.
+pub(crate) const ROWS_MAX: u64 = ROWS_PER_BIT as u64 * u64::BITS as u64 * WORDS_MAX as u64;
+
 /// Rows per bit, so that even rows with all different names leave bits unset.
 const ROWS_PER_BIT: u32 = 4;
 
