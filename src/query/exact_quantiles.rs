@@ -23,8 +23,8 @@ const DIGIT_BITS: u32 = 16;
 /// Extents that one thread counts at once: two million rows.
 const EXTENTS_AT_ONCE: usize = 512;
 
-/// The number of durations by their next digit.
-type DigitCounts = Vec<u64>;
+/// The number of durations by prefix, which are their known upper bits, and next digit.
+type DigitCounts = Vec<Vec<u64>>;
 
 /// Returns the quantiles of the whole durations of a scope's spans, in nanoseconds; `None` without spans. Returns
 /// `Cancelled` if cancelled.
@@ -46,9 +46,11 @@ pub(crate) fn exact_quantiles(
         let mut prefixes = found.map(|(prefix, _)| prefix).to_vec();
         prefixes.sort_unstable();
         prefixes.dedup();
-        let counts = count_digits(&scans, &prefixes, digit * DIGIT_BITS, cancel)?;
+        let by_thread = count_digits(&scans, &prefixes, digit * DIGIT_BITS, cancel)?;
         for ((prefix, left), part) in found.iter_mut().zip(QUANTILE_PARTS) {
-            let counts = &counts[prefixes.partition_point(|other| other < prefix)];
+            let of_prefix = prefixes.partition_point(|other| other < prefix);
+            let sum_of = |digit: usize| by_thread.iter().map(|counts| counts[of_prefix][digit]).sum();
+            let counts: Vec<u64> = (0..1 << DIGIT_BITS).map(sum_of).collect();
             let mut rest = left.unwrap_or_else(|| rank(counts.iter().sum(), part));
             let holds_rank = |count: &u64| {
                 let holds = rest < *count;
@@ -62,17 +64,20 @@ pub(crate) fn exact_quantiles(
     Ok(Some(found.map(|(dur_ns, _)| dur_ns)))
 }
 
-/// Counts the durations with each of some upper bits by their digit above the lowest `shift` bits.
+/// Counts the durations with each of some prefixes by their digit above the lowest `shift` bits. Returns the counts of
+/// each thread.
 fn count_digits(
     scans: &[LaneScan<'_>],
     prefixes: &[u64],
     shift: u32,
     cancel: &Cancel,
 ) -> Result<Vec<DigitCounts>, Cancelled> {
-    let zeros = || vec![vec![0; 1 << DIGIT_BITS]; prefixes.len()];
-    let all = Mutex::new(zeros());
+    // At most as many counts as threads: there may be far more lanes than any of them has rows.
+    let all: Mutex<Vec<DigitCounts>> = Mutex::default();
     judge_extents(scans, EXTENTS_AT_ONCE, (cancel, &Progress::default()), |scan, extents| {
-        let (mut counts, mut reader) = (zeros(), DetailReader::default());
+        let taken = all.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut counts = taken.unwrap_or_else(|| vec![vec![0; 1 << DIGIT_BITS]; prefixes.len()]);
+        let mut reader = DetailReader::default();
         for &extent in extents {
             cancel.check()?;
             for (_, hits) in scan.blocks(extent, 0, &mut reader) {
@@ -86,10 +91,8 @@ fn count_digits(
                 }
             }
         }
-        let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
-        let sums = all.iter_mut().flatten();
-        sums.zip(counts.into_iter().flatten()).for_each(|(sum, count)| *sum += count);
-        Ok(())
+        all.lock().unwrap_or_else(PoisonError::into_inner).push(counts);
+        Ok::<(), Cancelled>(())
     })?;
     Ok(all.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
@@ -98,7 +101,7 @@ fn count_digits(
 mod tests {
     use super::*;
     use crate::query::filter::Filter;
-    use crate::query::ledger_traces::{RandomSequence, SMALL, ranges, spans, store};
+    use crate::query::ledger_traces::{RandomSequence, SMALL, TraceSpan, ranges, spans, store};
     use crate::query::matcher::Matcher;
 
     #[test]
@@ -140,5 +143,18 @@ mod tests {
         cancel.cancel();
         let (_, snapshot) = store(&spans(2, 1, 50, 5, 0), Some(SMALL), 1 << 20);
         assert!(exact_quantiles(&snapshot, &Scope::default(), &cancel).is_err());
+    }
+
+    #[test]
+    fn many_lanes_share_the_counts_of_their_thread() {
+        let span = |track| TraceSpan { track, lane: 0, start_ns: 0, dur_ns: u64::from(track), name: 1 };
+        let (_, snapshot) = store(&(0..300).map(span).collect::<Vec<_>>(), None, 1 << 20);
+        let scope = Scope::default();
+        let lanes = scope.lanes(&snapshot, &scope.matcher);
+        let scans: Vec<_> = lanes.map(|lane| LaneScan::new(&snapshot, &scope.matcher, &scope, lane)).collect();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let by_thread = pool.install(|| count_digits(&scans, &[0], 0, &Cancel::default())).unwrap();
+        assert!(by_thread.len() <= 2, "{} counts", by_thread.len());
+        assert!((0..300).all(|dur_ns| by_thread.iter().map(|counts| counts[0][dur_ns]).sum::<u64>() == 1));
     }
 }
