@@ -1,5 +1,4 @@
-//! `longspan spans`: the spans of a trace as rows, sorted by time, then depth, or longest first. Holds one block per
-//! lane at a time.
+//! `longspan spans`: the spans of a trace as rows, sorted by time, then depth, or longest first.
 
 use super::args::{Load, SpanChoice, Spans};
 use super::empty_answers::say_no_spans;
@@ -19,8 +18,8 @@ use crate::query::search::{Hit, search};
 /// Limit for the spans with the same start that are sorted by depth: a trace may have equal times only.
 const TIED_MAX: usize = 64 * 1024;
 
-/// Limit for the spans of a trace that are sorted by length: 128 MiB.
-const SORTED_MAX: u64 = 1 << 22;
+/// Limit for the spans of a trace that are sorted by length, in bytes: 160 MiB, or all of `--memory` if that is less.
+const SORTED_BYTES_MAX: u64 = 160 << 20;
 
 /// The part of the spans from which on sorting all is faster than a search for the longest.
 const SORTED_SHARE: u64 = 8;
@@ -38,7 +37,10 @@ fn print_once(spans: &Spans, how: &Load) -> Result<(), CliError> {
     let (SpanChoice::First { count: wanted } | SpanChoice::Longest { count: wanted }) = spans.choice;
     let has_rows = match spans.choice {
         SpanChoice::First { count } => print_in_order(&snapshot, &scope, count, spans.format),
-        SpanChoice::Longest { count } => print_longest(&snapshot, &scope, count, spans.format),
+        SpanChoice::Longest { count } => {
+            let bytes_max = how.memory.limit_bytes().min(SORTED_BYTES_MAX);
+            print_longest(&snapshot, &scope, count, bytes_max, spans.format)
+        }
     }?;
     if !has_rows && wanted > 0 {
         say_no_spans(&snapshot, &spans.scope);
@@ -77,10 +79,20 @@ fn print_in_order(snapshot: &Snapshot, scope: &Scope, count: u64, format: RowFor
     Ok(has_rows)
 }
 
-/// Prints the longest `count` spans. Returns whether there are any.
-fn print_longest(snapshot: &Snapshot, scope: &Scope, count: u64, format: RowFormat) -> Result<bool, CliError> {
-    let spans = snapshot.summary().spans;
-    if spans <= SORTED_MAX && count >= spans / SORTED_SHARE {
+/// Returns whether the longest `count` of some spans are found by sorting all, in at most `bytes_max` bytes.
+fn is_sorted(spans: u64, count: u64, bytes_max: u64) -> bool {
+    spans <= bytes_max / size_of::<Hit>() as u64 && count >= spans / SORTED_SHARE
+}
+
+/// Prints the longest `count` spans, of which at most `bytes_max` bytes are sorted. Returns whether there are any.
+fn print_longest(
+    snapshot: &Snapshot,
+    scope: &Scope,
+    count: u64,
+    bytes_max: u64,
+    format: RowFormat,
+) -> Result<bool, CliError> {
+    if is_sorted(snapshot.summary().spans, count, bytes_max) {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         let Ok(hits) = sorted_longest(snapshot, scope, count, &Cancel::default()) else { return Ok(true) };
         rows_to_stdout(snapshot, |out| {
@@ -113,4 +125,18 @@ fn row<'a>(snapshot: &'a Snapshot, hit: &Hit) -> TableRow<'a> {
     let unfinished = snapshot.store().lane(hit.row.lane).is_unfinished(hit.row.row);
     let times = (hit.start_ns, (!unfinished).then_some(hit.dur_ns));
     span_row(snapshot, lane.track, lane.depth, times, hit.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_are_sorted_only_within_the_memory_limit() {
+        // A span takes 40 bytes.
+        let eight_mib = 8 << 20;
+        assert!(is_sorted(209_715, 209_715, eight_mib) && !is_sorted(209_716, 209_716, eight_mib));
+        assert!(is_sorted(4 << 20, 1 << 20, SORTED_BYTES_MAX) && !is_sorted((4 << 20) + 1, 1 << 20, SORTED_BYTES_MAX));
+        assert!(!is_sorted(1000, 124, eight_mib), "a search for few is faster");
+    }
 }

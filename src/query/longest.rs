@@ -127,7 +127,7 @@ pub fn longest(snapshot: &Snapshot, scope: &Scope, count: usize, cancel: &Cancel
     LongestSpans::new(snapshot, scope).page(count, cancel)
 }
 
-/// Returns the same spans by sorting all matches, which is faster for a large share of them. Takes 32 bytes per match.
+/// Returns the same spans by sorting all matches, which is faster for a large share of them. Takes 40 bytes per match.
 /// Returns `Cancelled` if cancelled.
 pub(crate) fn sorted_longest(
     snapshot: &Snapshot,
@@ -135,8 +135,9 @@ pub(crate) fn sorted_longest(
     count: usize,
     cancel: &Cancel,
 ) -> Result<Vec<Hit>, Cancelled> {
-    let hits = search(snapshot, &scope.clone().spans(), cancel, &Progress::default())?;
-    let mut hits: Vec<Hit> = hits.from(i64::MIN).collect();
+    let found = search(snapshot, &scope.clone().spans(), cancel, &Progress::default())?;
+    let mut hits = Vec::with_capacity(usize::try_from(found.total()).unwrap_or(0));
+    hits.extend(found.from(i64::MIN));
     hits.par_sort_unstable_by_key(|hit| (Reverse(hit.dur_ns), hit.start_ns, hit.row));
     hits.truncate(count);
     Ok(hits)
