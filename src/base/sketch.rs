@@ -186,6 +186,16 @@ impl Sketch {
         }
     }
 
+    /// Returns the bytes that it takes beside its own.
+    #[cfg(test)]
+    pub(crate) fn heap_bytes(&self) -> usize {
+        match self {
+            Self::Exact(values) if !values.spilled() => 0,
+            Self::Exact(values) => values.capacity() * size_of::<u64>(),
+            Self::Counted { counts, .. } => counts.capacity() * size_of::<u32>(),
+        }
+    }
+
     fn count_all(&mut self) {
         let Self::Exact(values) = self else { return };
         let values = std::mem::take(values);

@@ -15,6 +15,7 @@ mod labels;
 mod numbers;
 mod pool;
 mod table;
+mod task_sketches;
 mod unfinished;
 mod values;
 
@@ -220,7 +221,10 @@ impl<'a> TotalsQuestion<'a> {
         let TaskTable { sums, sketches, .. } = table;
         let mut count = |name: NameIdx, dur_ns: u64| {
             if with_sketches {
-                sketches.entry(self.grouping.group(name, track)).or_default().add(dur_ns);
+                sketches.add(self.grouping.group(name, track), dur_ns);
+                if sketches.are_many() {
+                    sketches.show(self.growing);
+                }
             }
         };
         let mut swept = TrackSweep::new(self.snapshot.store(), sweep.lanes.clone(), sweep.from_ns, rows);

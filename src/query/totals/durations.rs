@@ -1,15 +1,14 @@
 //! Counts whole durations: from the sketches of the ledger where it covers the scope, else from the rows.
 
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
 
-use super::pool::GROUPS_MAX;
 use super::table::GrowingTotals;
+use super::task_sketches::TaskSketches;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::Progress;
 use crate::base::sketch::Sketch;
 use crate::model::{NameIdx, TrackIdx};
-use crate::query::groups::{Grouping, SpanGroup};
+use crate::query::groups::Grouping;
 use crate::query::scan::{LaneScan, judge_extents};
 use crate::query::scope::Scope;
 use crate::query::slices::{RowsPart, cover_starts, starts_in};
@@ -34,25 +33,20 @@ pub(super) fn count_durations(
 ) -> Result<(), Cancelled> {
     let (store, matcher) = (snapshot.store(), &*scope.matcher);
     let (nodes, mut parts) = sketch_parts(snapshot, scope, grouping.is_by_track());
-    let add = |sketches: FxHashMap<SpanGroup, Sketch>| {
-        growing.change(|totals| {
-            sketches.into_iter().for_each(|(group, sketch)| totals.row(group).sketch.merge(sketch));
-        });
-    };
     let damaged: Vec<_> = nodes
         .into_par_iter()
         .filter(|&node| {
-            let mut sketches: FxHashMap<SpanGroup, Sketch> = FxHashMap::default();
+            let mut sketches = TaskSketches::default();
             let is_intact = store.ledger_node(node, |name, sketch: Sketch| {
                 if matcher.has_name(name) {
                     // Sketches of all tracks are used only if groups do not depend on tracks.
-                    sketches.entry(grouping.group(name, TrackIdx(0))).or_default().merge(sketch);
-                    if sketches.len() > GROUPS_MAX {
-                        add(std::mem::take(&mut sketches));
+                    sketches.merge(grouping.group(name, TrackIdx(0)), sketch);
+                    if sketches.are_many() {
+                        sketches.show(growing);
                     }
                 }
             });
-            add(sketches);
+            sketches.show(growing);
             !is_intact
         })
         .collect();
@@ -67,24 +61,19 @@ pub(super) fn count_durations(
         })
         .collect();
     judge_extents(&scans, EXTENTS_AT_ONCE, (cancel, progress), |scan, extents| {
-        each_sketches(scan, extents, grouping, add);
+        count_rows(scan, extents, grouping, growing);
         Ok(())
     })
 }
 
-/// Calls `each` with the sketches of the matching rows, of at most some [`GROUPS_MAX`] groups at a time.
-fn each_sketches(
-    scan: &LaneScan<'_>,
-    extents: &[usize],
-    grouping: &Grouping,
-    each: impl Fn(FxHashMap<SpanGroup, Sketch>),
-) {
-    let mut sketches: FxHashMap<SpanGroup, Sketch> = FxHashMap::default();
+/// Counts the durations of the matching rows of some extents.
+fn count_rows(scan: &LaneScan<'_>, extents: &[usize], grouping: &Grouping, growing: &GrowingTotals) {
+    let mut sketches = TaskSketches::default();
     let track = scan.lane().info().track;
     let mut reader = DetailReader::default();
     for &extent in extents {
-        if sketches.len() > GROUPS_MAX {
-            each(std::mem::take(&mut sketches));
+        if sketches.are_many() {
+            sketches.show(growing);
         }
         for (_, hits) in scan.blocks(extent, 0, &mut reader) {
             let (mut durs, mut names) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
@@ -92,11 +81,11 @@ fn each_sketches(
             hits.block.names(&mut names);
             for slot in hits.slots() {
                 let group = grouping.group(NameIdx(names[slot] as u32), track);
-                sketches.entry(group).or_default().add(durs[slot]);
+                sketches.add(group, durs[slot]);
             }
         }
     }
-    each(sketches);
+    sketches.show(growing);
 }
 
 /// Returns the sketch nodes within a scope, and the parts of it that they leave.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use rustc_hash::FxHashMap;
 
 use super::table::GrowingTotals;
-use crate::base::sketch::Sketch;
+use super::task_sketches::TaskSketches;
 use crate::model::TrackIdx;
 use crate::query::groups::{Grouping, SpanGroup};
 use crate::store::sums::{Additive as _, NameSums, SumTable};
@@ -15,7 +15,7 @@ use crate::store::sums::{Additive as _, NameSums, SumTable};
 const SHOWN_EVERY: Duration = Duration::from_millis(100);
 
 /// Groups or names per thread before they are merged into the visible totals: about 4 MiB of either.
-pub(super) const GROUPS_MAX: usize = 1 << 15;
+const GROUPS_MAX: usize = 1 << 15;
 
 /// The sums and sketches of one task.
 pub(super) struct TaskTable {
@@ -25,7 +25,7 @@ pub(super) struct TaskTable {
     track: TrackIdx,
     /// The sums of other tracks by group.
     groups: FxHashMap<SpanGroup, NameSums>,
-    pub(super) sketches: FxHashMap<SpanGroup, Sketch>,
+    pub(super) sketches: TaskSketches,
     shown: Instant,
 }
 
@@ -35,7 +35,7 @@ impl TaskTable {
             sums: SumTable::new(name_count),
             track: TrackIdx(0),
             groups: FxHashMap::default(),
-            sketches: FxHashMap::default(),
+            sketches: TaskSketches::default(),
             shown: Instant::now(),
         }
     }
@@ -83,7 +83,7 @@ impl<'a> TablePool<'a> {
     /// Merges the sums of a table that has too many.
     #[inline]
     pub(super) fn limit(&self, table: &mut TaskTable) {
-        if table.groups.len().max(table.sums.len()).max(table.sketches.len()) > GROUPS_MAX {
+        if table.groups.len().max(table.sums.len()) > GROUPS_MAX || table.sketches.are_many() {
             self.show(table);
         }
     }
@@ -101,7 +101,7 @@ impl<'a> TablePool<'a> {
                 totals.row(self.grouping.group(name, *track)).add(&sums);
             }
             groups.drain().for_each(|(group, sums)| totals.row(group).add(&sums));
-            sketches.drain().for_each(|(group, sketch)| totals.row(group).sketch.merge(sketch));
         });
+        sketches.show(self.growing);
     }
 }
