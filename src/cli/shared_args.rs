@@ -125,7 +125,8 @@ pub(super) fn scope_args(low: LowScope) -> Result<ScopeArgs, CliError> {
     let LowScope { from, to, track, process, thread, kind, filter: query } = low;
     let range = TimeBounds { from, to };
     range.check()?;
-    let numbered = track.as_deref().and_then(|text| text.split(',').map(numbered_track).collect());
+    let numbered =
+        track.as_deref().and_then(|text| text.split(',').map(|number| numbered_track(number.trim())).collect());
     let track = if numbered.is_none() { track } else { None };
     let tracks = TrackChoice {
         track: expression("--track", track)?,

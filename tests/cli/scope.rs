@@ -88,6 +88,7 @@ fn every_command_has_the_same_scope_for_the_same_options() {
         (vec!["--thread", "main", "--process", "Rend"], Box::new(|row| row[7] == "Renderer" && row[8] == "main")),
         (vec!["--track", "Renderer", "--thread", "work"], Box::new(|row| row[6] == "32")),
         (vec!["--track", "#1,#3"], Box::new(is(5, "1"))),
+        (vec!["--track", " #1, #3"], Box::new(is(5, "1"))),
         (vec!["--track", "#3,#4", "--thread", "worker"], Box::new(is(6, "21"))),
         (vec!["--filter", "start>=+20us start<+35us"], Box::new(move |row| (-10_000..5_000).contains(&ts(row)))),
         (vec!["--filter", "dur>5us"], Box::new(|row| row[1] == "9000")),
