@@ -14,17 +14,24 @@ const COUNTERS_MAX: usize = 1 << 20;
 /// A counter id, and its increase since the previous sample.
 pub(super) type Counted = (u64, u64);
 
-/// Last values of counters by id.
+/// Last values of counters by id, and by thread if each thread has its own counter.
 #[derive(Debug, Default)]
 pub(super) struct CounterValues {
-    last: FxHashMap<u64, u64>,
+    last: FxHashMap<(u64, Option<i32>), u64>,
     counted: Vec<Counted>,
 }
 
 impl CounterValues {
     /// Returns the counters that increased since the previous sample, in sample order. `own_id` is the counter of a
-    /// sample whose counts have no ids. Returns `None` if the bytes end early.
-    pub(super) fn count(&mut self, format: CountFormat, bytes: &[u8], own_id: Option<u64>) -> Option<&[Counted]> {
+    /// sample whose counts have no ids, and `thread` the thread that the counts are of; `None` if its threads share
+    /// them. Returns `None` if the bytes end early.
+    pub(super) fn count(
+        &mut self,
+        format: CountFormat,
+        bytes: &[u8],
+        own_id: Option<u64>,
+        thread: Option<i32>,
+    ) -> Option<&[Counted]> {
         self.counted.clear();
         let mut front = ByteCursor(bytes);
         let values = if format.is_group() { front.u64()? } else { 1 };
@@ -41,10 +48,11 @@ impl CounterValues {
                 front.u64()?;
             }
             let Some(id) = id else { continue };
-            if self.last.len() >= COUNTERS_MAX && !self.last.contains_key(&id) {
+            let counter = (id, thread);
+            if self.last.len() >= COUNTERS_MAX && !self.last.contains_key(&counter) {
                 continue;
             }
-            let before = self.last.insert(id, value).unwrap_or(0);
+            let before = self.last.insert(counter, value).unwrap_or(0);
             // A counter that was reset restarts from zero.
             let delta = value.checked_sub(before).unwrap_or(value);
             if delta > 0 {

@@ -419,7 +419,8 @@ impl PerfEventBuilder {
         sample: &PerfSample<'_>,
         batch: &mut BatchBuilder,
     ) -> Option<()> {
-        let counted = self.counters.count(attr.counts(), sample.counts, attr.id(kind::SAMPLE, body))?;
+        let thread = i32::try_from(sample.tid).ok().filter(|_| attr.counts_threads());
+        let counted = self.counters.count(attr.counts(), sample.counts, attr.id(kind::SAMPLE, body), thread)?;
         for &(id, period) in counted {
             let event = header.by_id.get(&id).and_then(|&row| header.attrs.get(row)).unwrap_or(attr);
             begin_args(&mut self.args, event);

@@ -551,7 +551,7 @@ fn counters_count_on_and_begin_again_after_a_reset() {
     let mut counters = CounterValues::default();
     // A group with both times, ids and lost counts.
     let group = attr(0b1_1111).counts();
-    let mut count = |numbers: &[u64]| counters.count(group, &bytes(numbers), None).map(<[_]>::to_vec);
+    let mut count = |numbers: &[u64]| counters.count(group, &bytes(numbers), None, None).map(<[_]>::to_vec);
     assert_eq!(count(&[2, 9, 9, 100, 1, 0, 5, 2, 0]), Some(vec![(1, 100), (2, 5)]));
     assert_eq!(count(&[2, 9, 9, 150, 1, 0, 5, 2, 0]), Some(vec![(1, 50)]));
     assert_eq!(count(&[2, 9, 9, 150, 1, 0, 3, 2, 0]), Some(vec![(2, 3)]));
@@ -559,8 +559,8 @@ fn counters_count_on_and_begin_again_after_a_reset() {
     assert_eq!(count(&[u64::MAX, 9, 9]), None);
     // A single counter without an id.
     let alone = attr(0b01).counts();
-    assert_eq!(counters.count(alone, &bytes(&[160, 9]), Some(1)).map(<[_]>::to_vec), Some(vec![(1, 10)]));
-    assert_eq!(counters.count(alone, &bytes(&[160, 9]), None).map(<[_]>::to_vec), Some(vec![]));
+    assert_eq!(counters.count(alone, &bytes(&[160, 9]), Some(1), None).map(<[_]>::to_vec), Some(vec![(1, 10)]));
+    assert_eq!(counters.count(alone, &bytes(&[160, 9]), None, None).map(<[_]>::to_vec), Some(vec![]));
 }
 
 #[test]

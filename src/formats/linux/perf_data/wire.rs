@@ -49,6 +49,9 @@ mod software {
     pub(super) const TASK_CLOCK: u64 = 1;
 }
 
+/// Attribute flag: child threads are recorded too.
+const IS_INHERITED: u64 = 1 << 1;
+
 /// Attribute flag: the kernel adapts the period to a frequency.
 const IS_FREQUENCY: u64 = 1 << 10;
 
@@ -110,6 +113,8 @@ pub(super) struct Attr {
     pub(super) has_sample_id: bool,
     /// Whether only the threads of one command were recorded.
     pub(super) is_of_command: bool,
+    /// Whether child threads are recorded, with counters of their own under the same ids.
+    pub(super) is_inherited: bool,
     pub(super) name: String,
 }
 
@@ -128,6 +133,7 @@ impl Attr {
         let has_sample_id = flags & SAMPLE_ID_ALL != 0;
         let period = Some(period).filter(|&period| period > 0 && flags & IS_FREQUENCY == 0);
         let is_of_command = flags & STARTS_WITH_COMMAND != 0;
+        let is_inherited = flags & IS_INHERITED != 0;
         Some(Self {
             kind,
             config,
@@ -138,6 +144,7 @@ impl Attr {
             registers,
             has_sample_id,
             is_of_command,
+            is_inherited,
             name,
         })
     }
@@ -157,6 +164,11 @@ impl Attr {
     /// Returns the format of the counts that its samples read.
     pub(super) fn counts(&self) -> CountFormat {
         CountFormat(self.read_format)
+    }
+
+    /// Returns whether the counts of a sample are those of its thread.
+    pub(super) fn counts_threads(&self) -> bool {
+        self.is_inherited && self.sample_type & sample_type::TID != 0
     }
 
     /// Returns whether user stacks are recorded as bytes.

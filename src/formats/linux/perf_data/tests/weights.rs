@@ -72,3 +72,24 @@ fn stacks_of_tracepoints_are_samples_of_their_event() {
     let expected = [r#"{"event":"kmem:kmalloc","period":1}"#, r#"{"event":"sched:sched_process_fork","period":1}"#];
     assert_eq!((samples, reading.lost()), (expected.to_vec(), vec![]));
 }
+
+#[test]
+fn each_thread_counts_on_its_own_if_counters_are_inherited() {
+    const INHERIT: u64 = 1 << 1;
+    let read_of = |flags: u64| {
+        // Thread, time, counts; a single counter with its id.
+        let mut attr = attr(0, 0, 0b110 | 1 << 4, Some(5));
+        attr[8 + 32..8 + 40].copy_from_slice(&0b100u64.to_le_bytes());
+        attr[8 + 40..8 + 48].copy_from_slice(&flags.to_le_bytes());
+        let sample = |time: u64, tid: u32, value: u64| {
+            let words = [time, value, 5].map(u64::to_le_bytes).concat();
+            record(9, &[&7u32.to_le_bytes()[..], &tid.to_le_bytes(), &words].concat())
+        };
+        let records = [attr, sample(1, 8, 100), sample(2, 9, 40), sample(3, 8, 200), sample(4, 9, 80)];
+        let reading = read_bytes(&[&b"PERFILE2"[..], &16u64.to_le_bytes(), &records.concat()].concat());
+        reading.expect("a recording").events.into_iter().map(|event| event.args).collect::<Vec<_>>()
+    };
+    let periods = |periods: [u64; 4]| periods.map(|period| format!(r#"{{"event":"cycles","period":{period}}}"#));
+    assert_eq!(read_of(INHERIT), periods([100, 40, 100, 40]));
+    assert_eq!(read_of(0), periods([100, 40, 160, 80]));
+}
