@@ -176,7 +176,10 @@ impl PerfEventBuilder {
         batch: &mut BatchBuilder,
     ) -> Option<()> {
         let mut front = ByteCursor(record.body);
-        let (_pid, _parent, tid) = (front.i32()?, front.i32()?, front.i32()?);
+        let (pid, _parent, tid) = (front.i32()?, front.i32()?, front.i32()?);
+        if pid == tid {
+            self.maps.exit(pid.into());
+        }
         self.scheduler.runs(batch, (record.time_ns, None), tid.into());
         self.change(header, record, SwitchChange::Exit, pos, batch);
         Some(())

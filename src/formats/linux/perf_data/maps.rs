@@ -20,6 +20,10 @@ pub(super) struct Maps {
     /// A process shares those of its parent until either changes.
     by_process: FxHashMap<i64, Arc<BTreeMap<u64, CodeMap>>>,
     count: usize,
+    /// Processes that have exited, with the order of their exits. Their mappings are dropped when others need the room,
+    /// since samples may follow an exit.
+    exited: FxHashMap<i64, u64>,
+    exits: u64,
     pub(super) modules: MapModules,
 }
 
@@ -58,7 +62,8 @@ enum Code {
 impl Maps {
     /// Maps a file. Returns `false` if there are too many mappings.
     pub(super) fn add(&mut self, pid: i64, start: u64, len: u64, offset: u64, file: &MappedFile<'_>) -> bool {
-        if self.count >= MAPS_MAX {
+        self.exited.remove(&pid);
+        if !self.has_room(1) {
             return false;
         }
         let Some(module) = self.modules.row(pid, (start, offset), file) else { return false };
@@ -93,7 +98,7 @@ impl Maps {
 
     /// Registers a kernel function. Returns `false` if there are too many.
     pub(super) fn add_function(&mut self, start: u64, len: u64, name: &[u8]) -> bool {
-        if self.count >= MAPS_MAX {
+        if !self.has_room(1) {
             return false;
         }
         let code = Code::Function(String::from_utf8_lossy(name).into());
@@ -111,18 +116,39 @@ impl Maps {
     /// Gives a child the mappings of its parent process. Returns `false` if there are too many mappings.
     pub(super) fn fork(&mut self, parent: i64, child: i64) -> bool {
         let Some(maps) = self.by_process.get(&parent).filter(|_| parent != child) else { return true };
-        if self.count + maps.len() > MAPS_MAX {
+        let maps = Arc::clone(maps);
+        self.forget(child);
+        if !self.has_room(maps.len()) {
             return false;
         }
         self.count += maps.len();
-        let maps = Arc::clone(maps);
-        self.forget(child);
         self.by_process.insert(child, maps);
         true
     }
 
+    /// Handles the exit of a process, whose mappings may be dropped from now on.
+    pub(super) fn exit(&mut self, pid: i64) {
+        if self.by_process.contains_key(&pid) {
+            self.exits += 1;
+            self.exited.insert(pid, self.exits);
+        }
+    }
+
+    /// Returns whether `more` mappings fit. Drops those of exited processes for them, the older half at a time.
+    fn has_room(&mut self, more: usize) -> bool {
+        while self.count + more > MAPS_MAX && !self.exited.is_empty() {
+            let mut exited: Vec<(u64, i64)> = self.exited.iter().map(|(&pid, &exit)| (exit, pid)).collect();
+            exited.sort_unstable();
+            for &(_, pid) in &exited[..exited.len().div_ceil(2)] {
+                self.forget(pid);
+            }
+        }
+        self.count + more <= MAPS_MAX
+    }
+
     /// Drops the mappings of a process when it executes another program.
     pub(super) fn forget(&mut self, pid: i64) {
+        self.exited.remove(&pid);
         if let Some(maps) = self.by_process.remove(&pid) {
             self.count = self.count.saturating_sub(maps.len());
         }
@@ -209,6 +235,37 @@ mod tests {
         maps.add(8, 0x2000, 0x100, 0, &file(b"/b"));
         assert_eq!([7, 8].map(|pid| maps.by_process[&pid].len()), [1, 2]);
         assert_eq!(maps.count, 3);
+    }
+
+    #[test]
+    fn exited_processes_keep_their_mappings_until_others_need_the_room() {
+        const EACH: usize = 1024;
+        let mut maps = Maps::default();
+        for map in 0..EACH as u64 {
+            assert!(maps.add(1, map << 12, 0x1000, 0, &file(b"/a")));
+        }
+        let last = (MAPS_MAX / EACH - 1) as i64;
+        for child in 2..=last + 1 {
+            assert!(maps.fork(1, child));
+        }
+        assert!(!maps.add(7, 0x9000_0000, 0x1000, 0, &file(b"/b")), "no process has exited");
+        (2..=last + 1).for_each(|child| maps.exit(child));
+        // The id of an exited process is that of a new one.
+        assert!(maps.fork(1, 2));
+        let frame = |maps: &mut Maps, pid| {
+            let location = maps.locate(pid, 0x10);
+            maps.text(&location).text
+        };
+        assert_eq!([1, 2, 3, last].map(|pid| frame(&mut maps, pid)), ["a+0x10"; 4]);
+        assert!(maps.add(7, 0x9000_0000, 0x1000, 0, &file(b"/b")));
+        assert_eq!([1, 2, 3, last].map(|pid| frame(&mut maps, pid)), ["a+0x10", "a+0x10", "0x10", "a+0x10"]);
+        for child in 5000..8000 {
+            assert!(maps.fork(1, child), "{child}");
+            maps.exit(child);
+        }
+        assert_eq!([1, 2, 7999].map(|pid| frame(&mut maps, pid)), ["a+0x10"; 3]);
+        let counted: usize = maps.by_process.values().map(|maps| maps.len()).sum();
+        assert_eq!(maps.count, counted);
     }
 
     #[test]
