@@ -51,11 +51,13 @@ pub(crate) enum BudgetShare {
     UnwindTables,
     /// Sums by name while the ledger is built.
     Ledger,
+    /// Records of `perf` that wait for older ones of other CPUs.
+    PerfRecords,
 }
 
 impl BudgetShare {
     #[cfg(test)]
-    const ALL: [Self; 15] = [
+    const ALL: [Self; 16] = [
         Self::ParsedChunks,
         Self::OpenRuns,
         Self::ChunksAhead,
@@ -71,6 +73,7 @@ impl BudgetShare {
         Self::DocumentTables,
         Self::UnwindTables,
         Self::Ledger,
+        Self::PerfRecords,
     ];
 
     /// Returns the divisor of the budget, and the phases in which the share is used.
@@ -90,6 +93,7 @@ impl BudgetShare {
             Self::DocumentTables => (4, &[ReadDocument]),
             Self::UnwindTables => (4, &[ReadPerf]),
             Self::Ledger => (4, &[AddUp]),
+            Self::PerfRecords => (8, &[ReadPerf]),
         }
     }
 

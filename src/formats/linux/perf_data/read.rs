@@ -24,6 +24,20 @@ const UNPACKED_BYTES_MAX: usize = 64 << 20;
 /// Message of the loss of another recording in the same file.
 const APPENDED: &str = "Another recording follows in the same file, as in files joined by `cat`; it is not shown. Open each recording from a file of its own.";
 
+/// Message of the loss of the order of records.
+const LATE: &str = "Records of the kernel wait for older ones of other processors, and more waited than the memory limit allows; mappings and switches before this one were read after later events. Raise the memory limit.";
+
+/// The waiting records to release.
+#[derive(Debug, Clone, Copy)]
+enum Release {
+    /// Those that no later one can precede, at the end of a round.
+    Round,
+    /// All, since they take too much memory.
+    Early,
+    /// All, at the end of the trace.
+    Rest,
+}
+
 pub(crate) const FORMAT: Format = Format {
     name: "perf.data",
     record: "A record is a header of type and length, and a sample laid out as the attributes of its event say.",
@@ -80,7 +94,7 @@ impl StreamReader for PerfData {
         let end = header.data_bytes.filter(|&bytes| bytes > 0).map(|bytes| input.offset().saturating_add(bytes));
         let was_killed = header.data_bytes == Some(0);
         let (rounds, builder, batch) =
-            (Rounds::default(), PerfEventBuilder::new(context), BatchBuilder::new(context.chunk_limits));
+            (Rounds::new(&context.budget), PerfEventBuilder::new(context), BatchBuilder::new(context.chunk_limits));
         let (has_untimed, unpack, packed_at) = (false, None, 0);
         let mut parser = PerfParser { header, rounds, builder, batch, has_untimed, unpack, packed_at, sink, context };
         if was_killed {
@@ -95,7 +109,7 @@ impl StreamReader for PerfData {
             parser.lose_incomplete();
         }
         parser.lose_appended(&mut input, end)?;
-        parser.release(true)?;
+        parser.release(Release::Rest)?;
         parser.builder.finish(&parser.header, &mut parser.batch);
         parser.batch.lose_cut(input.source().cut_at());
         parser.batch.flush(parser.sink)
@@ -201,7 +215,7 @@ impl PerfParser<'_> {
     fn record(&mut self, kind: u32, misc: u16, body: &[u8], offset: u64) -> Result<u64, ReadError> {
         let pos = SourcePos::Offset(offset);
         match kind {
-            kind::FINISHED_ROUND => self.release(false)?,
+            kind::FINISHED_ROUND => self.release(Release::Round)?,
             kind::COMPRESSED => self.unpack(body, offset)?,
             kind::COMPRESSED2 => {
                 let mut front = ByteCursor(body);
@@ -263,11 +277,13 @@ impl PerfParser<'_> {
                 self.batch.lose(Loss::NoTimes, pos);
             }
         }
-        self.rounds.push(time_ns, kind, misc, body, offset);
-        if self.rounds.is_full() { self.release(true) } else { Ok(()) }
+        if !self.rounds.push(time_ns, kind, misc, body, offset) {
+            self.batch.losses().add_because(LATE, Loss::OverLimit, pos);
+        }
+        if self.rounds.is_full() { self.release(Release::Early) } else { Ok(()) }
     }
 
-    fn release(&mut self, all: bool) -> Result<(), ReadError> {
+    fn release(&mut self, release: Release) -> Result<(), ReadError> {
         let Self { rounds, builder, batch, header, sink, context, .. } = self;
         let mut count = 0u64;
         let mut take = |record: PerfRecord<'_>| {
@@ -279,8 +295,12 @@ impl PerfParser<'_> {
             builder.add_record(header, record, batch);
             batch.flush_if_full(*sink, context)
         };
-        // A file without times is in order, and has nothing to wait for.
-        if all || !header.has_times() { rounds.finish(&mut take) } else { rounds.finish_round(&mut take) }
+        match release {
+            Release::Early => rounds.release_early(&mut take),
+            Release::Round if header.has_times() => rounds.finish_round(&mut take),
+            // A file without times is in order, and has nothing to wait for.
+            Release::Round | Release::Rest => rounds.finish(&mut take),
+        }
     }
 
     /// Handles the records in a compressed one. All compressed records form one stream, and a record may span two of

@@ -5,12 +5,15 @@
 //! them in the file, or of the oldest record. In a file without any times, samples are a millisecond apart.
 
 use super::wire::kind;
+use crate::base::budget::Budget;
+use crate::base::budget_shares::BudgetShare;
+use crate::formats::input::lengths::saturating_len;
 
 /// Distance between samples of a file without times.
 const UNTIMED_NS: i64 = 1_000_000;
 
-/// Limit for waiting records. Ring buffers are smaller; without rounds, records are sorted in pieces of this size.
-const WAITING_BYTES_MAX: usize = 64 << 20;
+/// Least limit for the memory of waiting records, whatever the budget is: the ring buffers of a small machine.
+const WAITING_BYTES_LEAST: u64 = 16 << 20;
 
 /// A record that waits for its round to end.
 #[derive(Debug, Clone, Copy)]
@@ -38,6 +41,10 @@ pub(super) struct PerfRecord<'a> {
 pub(super) struct Rounds {
     waiting: Vec<WaitingRecord>,
     bytes: Vec<u8>,
+    /// Limit for the memory of both. Without rounds, records are sorted in pieces of this size.
+    bytes_max: usize,
+    /// Time of the newest record that was released before its round ended.
+    early_ns: Option<i64>,
     /// Time of the last record in the file.
     last_ns: Option<i64>,
     oldest_ns: Option<i64>,
@@ -49,10 +56,16 @@ pub(super) struct Rounds {
 }
 
 impl Rounds {
-    /// Adds a record. `time_ns` is its time, if it has one.
-    pub(super) fn push(&mut self, time_ns: Option<i64>, kind: u32, misc: u16, body: &[u8], offset: u64) {
+    pub(super) fn new(budget: &Budget) -> Self {
+        let bytes_max = BudgetShare::PerfRecords.bytes(budget).max(WAITING_BYTES_LEAST);
+        Self { bytes_max: saturating_len(bytes_max), ..Self::default() }
+    }
+
+    /// Adds a record. `time_ns` is its time, if it has one. Returns false if later records have been released already.
+    pub(super) fn push(&mut self, time_ns: Option<i64>, kind: u32, misc: u16, body: &[u8], offset: u64) -> bool {
         // perf first lists the state before recording, without times or at 0, in order.
-        if let Some(time_ns) = time_ns.filter(|&time_ns| time_ns != 0 || kind == kind::SAMPLE) {
+        let own_ns = time_ns.filter(|&time_ns| time_ns != 0 || kind == kind::SAMPLE);
+        if let Some(time_ns) = own_ns {
             self.last_ns = Some(time_ns);
             self.oldest_ns = Some(self.oldest_ns.map_or(time_ns, |oldest_ns| oldest_ns.min(time_ns)));
             self.newest_ns = self.newest_ns.max(Some(time_ns));
@@ -61,11 +74,18 @@ impl Rounds {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(body);
         self.waiting.push(WaitingRecord { time_ns, kind, misc, start, len: body.len(), offset });
+        own_ns.is_none() || own_ns >= self.early_ns
     }
 
     /// Returns whether waiting records exceed the limit, so that they must be released early.
     pub(super) fn is_full(&self) -> bool {
-        self.bytes.len() > WAITING_BYTES_MAX
+        self.bytes.len() + size_of_val(&*self.waiting) > self.bytes_max
+    }
+
+    /// Emits all waiting records before their round ends.
+    pub(super) fn release_early<E>(&mut self, take: impl FnMut(PerfRecord<'_>) -> Result<(), E>) -> Result<(), E> {
+        self.early_ns = self.newest_ns;
+        self.release(i64::MAX, take)
     }
 
     /// Ends a round: emits the records that no later one can precede.
@@ -131,5 +151,35 @@ mod tests {
         rounds.finish_round(&mut take).expect("taken");
         rounds.finish(&mut take).expect("taken");
         assert_eq!(taken, [3, 5, 7, 8, 9, 10, 12]);
+    }
+
+    #[test]
+    fn a_record_is_late_if_later_ones_were_released_for_want_of_memory() {
+        let mut rounds = Rounds::new(&Budget::new(1));
+        let push = |rounds: &mut Rounds, time_ns: i64, len: usize| {
+            rounds.push(Some(time_ns), kind::SAMPLE, 0, &vec![0; len], 0)
+        };
+        assert!(push(&mut rounds, 10, 8 << 20) && !rounds.is_full());
+        assert!(push(&mut rounds, 5, 0) && push(&mut rounds, 20, 9 << 20) && rounds.is_full());
+        let mut taken = Vec::new();
+        let mut take = |record: PerfRecord<'_>| {
+            taken.push(record.time_ns);
+            Ok::<(), ()>(())
+        };
+        rounds.release_early(&mut take).expect("taken");
+        assert!(!rounds.is_full());
+        assert!(!push(&mut rounds, 19, 0) && push(&mut rounds, 20, 0) && push(&mut rounds, 21, 0));
+        rounds.finish(&mut take).expect("taken");
+        assert_eq!(taken, [5, 10, 20, 19, 20, 21]);
+    }
+
+    #[test]
+    fn small_records_count_with_the_memory_that_they_wait_in() {
+        let mut rounds = Rounds::new(&Budget::new(1));
+        while !rounds.is_full() {
+            rounds.push(Some(1), kind::SAMPLE, 0, &[0; 8], 0);
+        }
+        let bytes = size_of_val(&*rounds.waiting) + rounds.bytes.len();
+        assert!(bytes as u64 <= WAITING_BYTES_LEAST + 100, "{bytes}");
     }
 }

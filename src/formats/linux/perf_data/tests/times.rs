@@ -109,3 +109,16 @@ fn the_time_of_a_mapping_is_that_of_its_own_event() {
     let expected = [(9_000, "app+0x10"), (9_000, "app+0x10")];
     assert_eq!((timed_frames(&reading), reading.lost()), (expected.to_vec(), vec![(Loss::NoTimes, 1)]));
 }
+
+#[test]
+fn a_record_that_comes_after_later_ones_were_read_for_want_of_memory_is_counted() {
+    let budget = crate::base::budget::Budget::new(1);
+    let context = crate::formats::ReadContext { budget, ..crate::formats::testing::context(1) };
+    // Records that are not shown, of 32 KiB each.
+    let long =
+        record(5, &[&vec![0; 32 << 10][..], &7u32.to_le_bytes(), &8u32.to_le_bytes(), &9u64.to_le_bytes()].concat());
+    let records = [vec![sample(10, 1)], vec![long; 600], vec![sample(5, 1), sample(20, 1)]].concat();
+    let file = crate::formats::testing::file_of(&pipe(&records));
+    let reading = crate::formats::testing::read_with(file.path(), &context).expect("a recording");
+    assert_eq!((reading.events.len(), reading.lost()), (3, vec![(Loss::OverLimit, 1)]));
+}
