@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::columns::DECODED_BYTES_MAX;
 use super::wire::{ChunkHeader, DirectoryEntry, checksum};
 use crate::base::files::{self, FileKind};
 use crate::formats::ReadError;
@@ -57,18 +56,21 @@ impl NativeFile {
 
     /// Reads the raw payload of a chunk, and verifies its header and checksum.
     pub(super) fn payload(&self, entry: &DirectoryEntry) -> Result<Vec<u8>, ReadError> {
-        let mut chunk = vec![0; size_of::<ChunkHeader>() + entry.header.payload_bytes as usize];
-        self.read_at(entry.offset, &mut chunk).map_err(|error| match error {
+        let bytes = size_of::<ChunkHeader>() + entry.header.payload_bytes as usize;
+        let cut = |error| match error {
             // The file was truncated after it was opened: this chunk is lost like a damaged one, earlier ones are not.
             ReadError::Io { source, .. } if source.kind() == io::ErrorKind::UnexpectedEof => {
-                self.malformed(entry.offset, format!("{} bytes", chunk.len()), "the end of the file".into())
+                self.malformed(entry.offset, format!("{bytes} bytes"), "the end of the file".into())
             }
             error => error,
-        })?;
-        let payload = chunk.split_off(size_of::<ChunkHeader>());
-        if chunk != bytemuck::bytes_of(&entry.header) {
+        };
+        let mut header = [0; size_of::<ChunkHeader>()];
+        self.read_at(entry.offset, &mut header).map_err(cut)?;
+        if header != *bytemuck::bytes_of(&entry.header) {
             return Err(self.malformed(entry.offset, "the header in the directory".into(), "another".into()));
         }
+        let mut payload = vec![0; entry.header.payload_bytes as usize];
+        self.read_at(entry.offset + ChunkHeader::BYTES, &mut payload).map_err(cut)?;
         let payload_checksum = checksum(&payload);
         if payload_checksum != entry.header.payload_checksum {
             let expected = format!("checksum {:016x}", entry.header.payload_checksum);
@@ -98,7 +100,7 @@ impl NativeFile {
     /// Returns whether a chunk can be read: its header is intact, and the chunk lies within the file.
     pub(super) fn holds(&self, entry: &DirectoryEntry) -> bool {
         entry.header.is_whole()
-            && u64::from(entry.header.memory_bytes) <= DECODED_BYTES_MAX
+            && entry.header.fits_memory()
             && entry.offset.checked_add(entry.header.stride_bytes()).is_some_and(|end| end <= self.bytes)
     }
 

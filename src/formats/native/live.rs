@@ -2,10 +2,11 @@
 //! of the trace and one chunk. Counts damaged chunks, and skips an embedded store.
 
 use super::batches::{Tables, described, renumber};
-use super::columns::{self, DECODED_BYTES_MAX};
+use super::columns;
+use super::recover::APPENDED;
 use super::stacks::StacksPatch;
 use super::tables::{TablesPatch, TablesRead};
-use super::wire::{ALIGNMENT, ChunkHeader, ChunkKind, FileHeader, MAGIC, VERSION, checksum};
+use super::wire::{ALIGNMENT, ChunkHeader, ChunkKind, FileHeader, FileTrailer, MAGIC, VERSION, checksum};
 use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::lengths::saturating_len;
 use crate::formats::input::source::Source;
@@ -52,7 +53,11 @@ impl StreamReader for LiveNative {
                 break;
             }
             let header: ChunkHeader = bytemuck::pod_read_unaligned(header);
-            if !header.is_whole() || u64::from(header.memory_bytes) > DECODED_BYTES_MAX {
+            if !header.is_whole() && is_appended(bytemuck::bytes_of(&header)) {
+                losses.add_because(APPENDED, Loss::TrailingData, pos);
+                break;
+            }
+            if !header.is_whole() || !header.fits_memory() {
                 if !in_damage {
                     losses.add(Loss::BadChunk, pos);
                 }
@@ -81,6 +86,15 @@ impl StreamReader for LiveNative {
         }
         sink.accept(Batch { names: vec![NameRow::default()], losses, ..Batch::default() })
     }
+}
+
+/// Returns whether another trace begins here, or after the trailer that begins here.
+fn is_appended(bytes: &[u8]) -> bool {
+    let after_trailer = &bytes[size_of::<FileTrailer>()..];
+    let is_trailer = bytemuck::pod_read_unaligned::<FileTrailer>(&bytes[..size_of::<FileTrailer>()]).is_whole();
+    let next = if is_trailer { after_trailer } else { bytes };
+    let header = bytemuck::pod_read_unaligned::<FileHeader>(&next[..size_of::<FileHeader>()]);
+    header.magic == MAGIC && header.is_whole()
 }
 
 /// Reads the header of the file. A damaged one is a loss; that of another format or version is an error.

@@ -2,9 +2,12 @@
 //! searches for the next intact one. Counts the skipped chunks.
 
 use super::file::NativeFile;
-use super::wire::{ALIGNMENT, CHUNK_MAGIC, ChunkHeader, ChunkKind, DirectoryEntry, FileHeader, FileTrailer};
+use super::wire::{ALIGNMENT, CHUNK_MAGIC, ChunkHeader, ChunkKind, DirectoryEntry, FileHeader, FileTrailer, MAGIC};
 use crate::formats::{ReadContext, ReadError};
 use crate::model::{Loss, Losses, SourcePos};
+
+/// Message of the loss of another trace in the same file.
+pub(super) const APPENDED: &str = "Another trace follows in the same file, as in files joined by `cat`; it is not shown. Open each trace from a file of its own.";
 
 /// Bytes searched at a time: large enough for a single disk read.
 const WINDOW_BYTES: usize = 1 << 20;
@@ -38,6 +41,10 @@ pub(super) fn find_chunks(
             entries.push(entry);
             continue;
         }
+        if let Some(next) = appended(file, offset)? {
+            losses.add_because(APPENDED, Loss::TrailingData, SourcePos::Offset(next));
+            break;
+        }
         if last_kind == Some(ChunkKind::Directory) && file.bytes - offset <= FileTrailer::BYTES {
             break;
         }
@@ -59,6 +66,14 @@ pub(super) fn find_chunks(
     }
     entries.retain(|entry| entry.header.kind() != Some(ChunkKind::Directory));
     Ok(entries)
+}
+
+/// Returns the start of another trace after the chunks of this one or after its trailer.
+fn appended(file: &NativeFile, chunks_end: u64) -> Result<Option<u64>, ReadError> {
+    let trailer = file.record::<FileTrailer>(chunks_end)?;
+    let end = if trailer.is_some_and(|trailer| trailer.is_whole()) { FileTrailer::BYTES } else { 0 };
+    let next = chunks_end + end;
+    Ok(file.record::<FileHeader>(next)?.filter(|header| header.magic == MAGIC && header.is_whole()).map(|_| next))
 }
 
 /// Finds the next intact header from `offset` that `follows` the previous chunks. Candidates are checked within the

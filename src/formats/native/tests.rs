@@ -298,3 +298,60 @@ fn a_folder_and_a_missing_file_are_errors() {
     assert!(matches!(open(folder.path()), Err(ReadError::NotAFile { .. })));
     assert!(matches!(open(&folder.path().join("none")), Err(ReadError::Io { .. })));
 }
+
+#[test]
+fn another_trace_in_the_file_is_counted_where_it_begins_and_costs_the_first_nothing() {
+    let first = sample();
+    let second = sample();
+    let cut = first.bytes.len() - FileTrailer::BYTES as usize;
+    for (first_bytes, truncated) in
+        [(&first.bytes[..], 0), (&first.bytes[..cut], 0), (&first.bytes[..first.chunk_ranges[3].end as usize], 1)]
+    {
+        let joined = [first_bytes, &second.bytes].concat();
+        let trace = open(&joined).unwrap();
+        assert_eq!(load_all(&trace), (first.chunks.clone(), 0));
+        let lost: Vec<_> =
+            trace.losses.iter().filter(|lost| lost.loss != Loss::Overlap).map(|lost| (lost.loss, lost.first)).collect();
+        let appended = (Loss::TrailingData, SourcePos::Offset(first_bytes.len() as u64));
+        let expected = if truncated > 0 {
+            vec![(Loss::Truncated, SourcePos::Offset(joined.len() as u64)), appended]
+        } else {
+            vec![appended]
+        };
+        assert_eq!(lost, expected);
+        let live = crate::formats::testing::read_live(&joined, &[usize::MAX]).unwrap();
+        let alone = crate::formats::testing::read_live(first_bytes, &[usize::MAX]).unwrap();
+        assert_eq!(live.events, alone.events);
+        assert_eq!(live.losses.count(Loss::TrailingData), 1);
+        assert_eq!(live.losses.total(), alone.losses.total() + 1);
+    }
+}
+
+#[test]
+fn a_payload_above_the_limit_is_damage_and_takes_no_memory() {
+    let sample = sample();
+    let mut header = ChunkHeader {
+        magic: wire::CHUNK_MAGIC,
+        kind: wire::ChunkKind::Tables.byte(),
+        memory_bytes: 100,
+        ..bytemuck::Zeroable::zeroed()
+    };
+    let mut with_payload = |payload_bytes: u32| {
+        header.payload_bytes = payload_bytes;
+        header.seal();
+        header
+    };
+    assert!(with_payload(64 << 20).fits_memory());
+    let header = with_payload(u32::MAX - 7);
+    assert!(header.is_whole() && !header.fits_memory());
+    let first = FileHeader::BYTES as usize;
+    let bytes = [&sample.bytes[..first], bytemuck::bytes_of(&header), &sample.bytes[first..]].concat();
+    // As if the file were as long as its header says.
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(&bytes).unwrap();
+    file.as_file().set_len(5 << 30).unwrap();
+    let trace = read::open(file.path(), &ReadContext::default()).unwrap();
+    assert_eq!(load_all(&trace), (sample.chunks.clone(), 0));
+    let live = crate::formats::testing::read_live(&bytes, &[usize::MAX]).unwrap();
+    assert_eq!(live.events.len(), CHUNKS * EVENTS_IN_CHUNK);
+}

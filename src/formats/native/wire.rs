@@ -20,6 +20,8 @@
 use bytemuck::{Pod, Zeroable};
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::columns::DECODED_BYTES_MAX;
+
 /// Magic of a native trace. The first byte is not text, so the file is not mistaken for a text format. The line ends
 /// detect transfers that convert them.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89SPAN\r\n\x1a";
@@ -31,6 +33,8 @@ pub(crate) const CHUNK_MAGIC: u32 = u32::from_le_bytes(*b"CHNK");
 pub(crate) const TRAILER_MAGIC: [u8; 8] = *b"SPANEND\n";
 /// Alignment of headers, so that a search skips most bytes.
 pub(crate) const ALIGNMENT: u64 = 8;
+/// Limit for the bytes of a payload in the file: incompressible content grows a little.
+const PAYLOAD_BYTES_MAX: u64 = DECODED_BYTES_MAX + (1 << 20);
 /// The value for no watermark.
 pub(crate) const NO_WATERMARK: i64 = i64::MIN;
 
@@ -195,6 +199,12 @@ impl ChunkHeader {
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.magic == CHUNK_MAGIC && self.header_checksum == self.expected_checksum()
+    }
+
+    /// Returns whether a reader accepts the size of the payload, in the file and in memory.
+    #[must_use]
+    pub(crate) fn fits_memory(&self) -> bool {
+        u64::from(self.memory_bytes) <= DECODED_BYTES_MAX && u64::from(self.payload_bytes) <= PAYLOAD_BYTES_MAX
     }
 
     /// Returns the distance from this header to the next, in bytes.
