@@ -2,6 +2,8 @@
 //! the entry and exit of a function that an fprobe traces. Names and tracks are those of Perfetto. A span is added at
 //! its end. An event without its partner is an instant on its thread, since recordings often have one of the two only.
 
+use std::collections::VecDeque;
+
 use rustc_hash::FxHashMap;
 
 use crate::formats::output::args::push_quoted;
@@ -10,6 +12,9 @@ use crate::model::{Event, EventKind, Id, SourcePos, TrackKey, TrackKind};
 
 /// Limit for starts that wait for their ends: one per CPU, or per thread that works.
 const OPEN_MAX: usize = 1 << 16;
+
+/// Limit for the starts of one function that wait on a thread, since it may call itself. More are starts without ends.
+const RECURSION_MAX: usize = 64;
 
 /// Limit for the bytes of these starts, whose arguments may be long in a damaged trace.
 const OPEN_BYTES_MAX: usize = 16 << 20;
@@ -229,14 +234,16 @@ type PairKey = (&'static [u8], Box<[u8]>, TrackKey);
 /// The starts that wait for their ends.
 #[derive(Debug, Default)]
 pub(crate) struct KernelPairs {
-    open: FxHashMap<PairKey, OpenPair>,
-    /// Bytes of the starts.
+    /// The starts of each key, innermost last.
+    open: FxHashMap<PairKey, VecDeque<OpenPair>>,
+    /// Number of the starts, and their bytes.
+    count: usize,
     bytes: usize,
 }
 
 impl KernelPairs {
     /// Keeps the start of a span with its arguments. An earlier start without an end becomes an instant: neither
-    /// handlers of a CPU nor work items of a thread nest.
+    /// handlers of a CPU nor work items of a thread nest. Probed functions do.
     pub(crate) fn begin(
         &mut self,
         batch: &mut BatchBuilder,
@@ -253,14 +260,18 @@ impl KernelPairs {
             pos: event.pos,
         };
         let key = key(pair, event);
-        if let Some(previous) = self.remove(&key) {
-            previous.push_instant(batch);
+        let depth_max = if matches!(pair.label, PairLabel::Probe) { RECURSION_MAX } else { 1 };
+        if self.open.get(&key).is_some_and(|starts| starts.len() >= depth_max)
+            && let Some(outermost) = self.remove(&key, VecDeque::pop_front)
+        {
+            outermost.push_instant(batch);
         }
-        if self.open.len() >= OPEN_MAX || self.bytes + open.bytes() > OPEN_BYTES_MAX {
+        if self.count >= OPEN_MAX || self.bytes + open.bytes() > OPEN_BYTES_MAX {
             return open.push_instant(batch);
         }
+        self.count += 1;
         self.bytes += open.bytes();
-        self.open.insert(key, open);
+        self.open.entry(key).or_default().push_back(open);
     }
 
     /// Adds the span that an event ends, with its result if it has one. Returns false if its start is missing.
@@ -272,7 +283,7 @@ impl KernelPairs {
         result: Option<&str>,
     ) -> bool {
         let key = key(pair, event);
-        let Some(mut open) = self.remove(&key) else { return false };
+        let Some(mut open) = self.remove(&key, VecDeque::pop_back) else { return false };
         let Ok(dur_ns) = u64::try_from(event.ts_ns.saturating_sub(open.ts_ns)) else {
             open.push_instant(batch);
             return false;
@@ -289,15 +300,20 @@ impl KernelPairs {
         true
     }
 
-    fn remove(&mut self, key: &PairKey) -> Option<OpenPair> {
-        let open = self.open.remove(key)?;
+    fn remove(&mut self, key: &PairKey, pop: impl Fn(&mut VecDeque<OpenPair>) -> Option<OpenPair>) -> Option<OpenPair> {
+        let starts = self.open.get_mut(key)?;
+        let open = pop(starts)?;
+        if starts.is_empty() {
+            self.open.remove(key);
+        }
+        self.count -= 1;
         self.bytes -= open.bytes();
         Some(open)
     }
 
     /// Adds the starts without an end, at the end of the trace.
     pub(crate) fn finish(&mut self, batch: &mut BatchBuilder) {
-        let mut open: Vec<OpenPair> = std::mem::take(self).open.into_values().collect();
+        let mut open: Vec<OpenPair> = std::mem::take(self).open.into_values().flatten().collect();
         open.sort_by(|a, b| (a.ts_ns, &a.name, a.pos).cmp(&(b.ts_ns, &b.name, b.pos)));
         open.iter().for_each(|open| open.push_instant(batch));
     }
@@ -434,6 +450,24 @@ mod tests {
             let expected = expected.map(|(us, dur, kind, name, args)| (us, dur, kind, name.to_owned(), args));
             assert_eq!((found, reading.lost()), (expected.to_vec(), vec![]), "{text}");
         }
+    }
+
+    #[test]
+    fn a_probed_function_that_calls_itself_nests_to_a_limited_depth() {
+        let line = |us: usize, side: &str| format!("a-7 [003] ..... 5.{us:06}: f__{side}: (f+0x4)\n");
+        let recursive = |depth: usize| -> String {
+            let entries = (1..=depth).map(|us| line(us, "entry"));
+            entries.chain((0..depth).map(|back| line(500 + back, "exit"))).collect()
+        };
+        let reading = read(&format!("# tracer: nop\n{}", recursive(3)));
+        let found: Vec<_> = shown(&reading).into_iter().map(|(us, dur, kind, ..)| (us, dur, kind)).collect();
+        let complete = EventKind::Complete;
+        assert_eq!(found, [(1, 501, complete), (2, 499, complete), (3, 497, complete)]);
+        let reading = read(&format!("# tracer: nop\n{}", recursive(RECURSION_MAX + 1)));
+        let instants = reading.events.iter().filter(|event| event.kind == EventKind::Instant);
+        // The outermost entry, and its exit.
+        let times: Vec<_> = instants.map(|event| event.ts_ns / 1000 % 1000).collect();
+        assert_eq!((reading.events.len(), times), (RECURSION_MAX + 2, vec![1, 500 + RECURSION_MAX as i64]));
     }
 
     #[test]
