@@ -63,9 +63,11 @@ pub(crate) fn open(source: Source) -> Reader {
 fn is_note(line: &[u8]) -> bool {
     let beginnings = [&b"#"[..], b"TRACE:", b"capturing trace", b"cpus=", b"version =", b"CPU "];
     let is_about = beginnings.iter().any(|begin| line.starts_with(begin));
+    // QEMU names its threads `CPU 0/KVM`.
+    let is_record = || line.starts_with(b"CPU ") && FtraceRecord::from_latency_line(line).is_some();
     // A function graph has rulers around each switch.
     let is_ruler = || line.trim_ascii().iter().all(|&byte| byte == b'-');
-    is_ruler() || is_about && !line.contains(&b']')
+    is_ruler() || is_about && !line.contains(&b']') && !is_record()
 }
 
 /// Parses the lines of a trace.

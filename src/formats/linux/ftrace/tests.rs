@@ -375,15 +375,17 @@ fn the_reason_of_a_blocked_thread_is_written_with_the_state_that_it_entered() {
 #[test]
 fn lines_of_the_latency_format_are_those_of_the_usual_one() {
     let usual = "# tracer: nop\n#\n    bash-12997   [001] ..... 0.008190: sys_dup2(oldfd: 0xb, newfd: 1)\n\
-                 a b-7   [000] d.h2. 0.008191: sys_dup2 -> 0x1\n          <idle>-0   [001] dN.2. 0.123456: my_event: a=1: 2us : 3\n";
+                 a b-7   [000] d.h2. 0.008191: sys_dup2 -> 0x1\n          <idle>-0   [001] dN.2. 0.123456: my_event: a=1: 2us : 3\nCPU 0/KVM-9 [000] d..1. 0.123457: my_event: b\n";
     let latency = "# tracer: nop\n#\n# nop latency trace v1.1.5 on 6.1\n#  cmd     pid     |||||| time  |   caller     \n\
                    \x20   bash-12997     1..... 8190us : sys_dup2(oldfd: 0xb, newfd: 1)\n\
-                   \x20 a b-7        0d.h2. 8191us!: sys_dup2 -> 0x1\n  <idle>-0       1dN.2. 123456us+: my_event: a=1: 2us : 3\n";
+                   \x20 a b-7        0d.h2. 8191us!: sys_dup2 -> 0x1\n  <idle>-0       1dN.2. 123456us+: my_event: a=1: 2us : 3\n\
+                   CPU 0/KVM-9  0d..1. 123457us : my_event: b\n";
     // As `trace-cmd report -l` prints it.
     let command = "cpus=2\n  bash-12997    1..... 0.008190: sys_dup2(oldfd: 0xb, newfd: 1)\n a b-7    0d.h2. 0.008191: sys_dup2 -> 0x1\n\
-                   \x20 <idle>-0       1dN.2. 0.123456: my_event: a=1: 2us : 3\n";
+                   \x20 <idle>-0       1dN.2. 0.123456: my_event: a=1: 2us : 3\nCPU 1 is empty\n\
+                   CPU 0/KVM-9  0d..1. 0.123457: my_event: b\n";
     let expected = read(usual);
-    assert_eq!((expected.events.len(), expected.lost()), (3, vec![]));
+    assert_eq!((expected.events.len(), expected.lost()), (4, vec![]));
     for text in [latency, command] {
         let reading = read(text);
         assert_eq!((reading.lost(), &reading.events), (vec![], &expected.events), "{text}");
