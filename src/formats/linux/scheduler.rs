@@ -237,13 +237,16 @@ impl Scheduler {
                 self.lose_track_of(batch, (ts_ns, cpu), &ran, pos);
             }
         }
-        if let (Some(previous), Some(state)) = (previous, previous_state) {
-            let letters = state.letters();
-            let entered = NewState { name: state.name(), letters: &letters, flags: state.flags(), detail: 0 };
+        if let Some(previous) = previous {
+            let letters = previous_state.map(TaskState::letters);
+            let entered = previous_state.zip(letters.as_deref()).map_or(NewState::UNKNOWN, |(state, letters)| {
+                NewState { name: state.name(), letters, flags: state.flags(), detail: 0 }
+            });
             self.enter(batch, ts_ns, &previous, entered, pos);
             if let Some(thread) = self.threads.get_mut(previous.tid) {
                 thread.cpu = None;
-                thread.left = (!state.flags().has(EventFlags::AWAKE)).then_some((ts_ns, state));
+                let is_asleep = |state: &TaskState| !state.flags().has(EventFlags::AWAKE);
+                thread.left = previous_state.filter(is_asleep).map(|state| (ts_ns, state));
             }
         }
         if next.tid == 0 {

@@ -183,3 +183,18 @@ fn states_are_read_from_letters_and_from_the_bits_of_old_and_new_kernels() {
     let old = [(0, "R"), (1, "S"), (2, "D"), (2048, "R+"), (4096, "R+"), (0x82, "DK"), (512, "P"), (64, "x")];
     assert!(old.iter().all(|&(bits, letters)| TaskState::from_bits(bits, true).letters() == letters));
 }
+
+#[test]
+fn a_thread_that_enters_an_unknown_state_no_longer_runs() {
+    let idle = task(0, "swapper/2");
+    let (seen, batches) = fed(&[
+        &|scheduler, batch| scheduler.switch(batch, &switch(10, idle, "R", task(7, "a")), POS),
+        &|scheduler, batch| scheduler.switch(batch, &switch(20, task(7, "a"), "?", task(8, "b")), POS),
+        &|scheduler, batch| scheduler.switch(batch, &switch(30, task(8, "b"), "S", task(7, "a")), POS),
+        &|scheduler, batch| scheduler.switch(batch, &switch(40, task(7, "a"), "S", idle), POS),
+    ]);
+    let states: Vec<_> = seen.iter().filter(|seen| seen.1 == TrackKind::State && seen.2 == "7").collect();
+    let states: Vec<_> = states.into_iter().map(|state| (state.0, &*state.3)).collect();
+    assert_eq!(states, [(10, "Running"), (20, "Unknown"), (30, "Running"), (40, "Sleeping")]);
+    assert!(batches.iter().all(|batch| batch.losses.is_empty()));
+}
