@@ -19,7 +19,8 @@ pub(crate) struct MarkerSource {
     pub(crate) pos: SourcePos,
 }
 
-/// Adds the event of a marker. Assigns its process to the thread from here on.
+/// Adds the event of a marker. Assigns its process to the thread if that is unknown: a program in a container sees
+/// another process id than the kernel.
 pub(crate) fn marker(scheduler: &mut Scheduler, batch: &mut BatchBuilder, written: MarkerSource, text: &[u8]) {
     let MarkerSource { ts_ns, tid, pos } = written;
     let text = text.trim_ascii_end();
@@ -29,6 +30,7 @@ pub(crate) fn marker(scheduler: &mut Scheduler, batch: &mut BatchBuilder, writte
     let rest = parts.next().unwrap_or_default();
     if let Some(pid) = pid
         && matches!(kind, b"B" | b"E" | b"I")
+        && scheduler.process(tid).is_none()
     {
         scheduler.learn_process(batch, tid, pid);
     }

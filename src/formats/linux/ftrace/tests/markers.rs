@@ -71,3 +71,17 @@ fn markers_of_hitrace_have_levels_categories_arguments_and_ids_in_front_of_them(
     assert_eq!((ids[0], ids[5]), (ids[1], ids[6]), "the end has the id of its begin");
     assert_eq!([ids[2], ids[7]].map(f64::from_bits), [3.0, 500.0]);
 }
+
+#[test]
+fn the_process_of_a_marker_is_that_of_its_line_whatever_id_a_container_gives_it() {
+    let line = |us: u32, text: &str| format!("  app-100 (   50) [000] ...1  1.{us:06}: {text}\n");
+    let texts =
+        ["tracing_mark_write: B|2|frame", "other: x=1", "tracing_mark_write: E|2", "tracing_mark_write: I|2|end"];
+    let lines: String = (1..).zip(texts).map(|(us, text)| line(us, text)).collect();
+    let reading = read(&lines);
+    let pids: Vec<String> = reading.events.iter().map(|event| event.track.pid.to_string()).collect();
+    assert_eq!((pids, reading.lost()), (vec!["50".to_owned(); 4], vec![]));
+    // Without one, it is that of the marker.
+    let reading = read(&lines.replace("   50", "-----"));
+    assert!(reading.events.iter().all(|event| event.track.pid == crate::model::Id::Number(2)));
+}
