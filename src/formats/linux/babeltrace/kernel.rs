@@ -7,14 +7,11 @@ use super::pairs::{PairSide, UnpairedBegin, pair_of};
 use super::rows::{EventRow, HostIdx};
 use super::value::LttngFields;
 use super::{Babeltrace, TimedEvent};
+use crate::formats::linux::kernel_pairs::SOFTIRQS;
 use crate::formats::linux::scheduler::{Scheduler, SchedulerTask, Switch, TaskState};
 use crate::formats::linux::syscalls::{CallThread, SystemCall};
 use crate::formats::output::batch::BatchBuilder;
 use crate::model::{Event, Id, SourcePos, TrackKey};
-
-/// Names of the softirqs of Linux, by number.
-const SOFTIRQS: [&str; 10] =
-    ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
 
 /// Names of pairs that run outside of any thread.
 const INTERRUPTS: [(&[u8], &str); 4] = [
@@ -129,8 +126,8 @@ fn learn_task(
 /// Returns the name of the span of a pair. Interrupts have their own names among their fields.
 pub(super) fn span_name(begin: &UnpairedBegin) -> Cow<'_, str> {
     let softirq = || {
-        let number = usize::try_from(begin.fields.number("vec")?).ok()?;
-        SOFTIRQS.get(number).map(|name| Cow::Borrowed(*name))
+        let vector = begin.fields.number("vec")?.cast_unsigned();
+        SOFTIRQS.iter().find(|(number, _)| *number == vector).map(|(_, name)| Cow::Borrowed(*name))
     };
     let name = match &*begin.base {
         b"irq_handler" => begin.fields.text("name").map(|name| format!("IRQ ({name})").into()),
