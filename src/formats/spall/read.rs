@@ -17,6 +17,9 @@ use crate::formats::output::batch::{BatchBuilder, label};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, SourcePos, TrackKey};
 
+/// Message of the loss of what follows the end of the events.
+const AFTER_END: &str = "More data follows the event that ends the stream or the buffer, as in files joined by `cat`; it is not shown. Open each trace from a file of its own.";
+
 /// Number of consecutive valid events that end a damaged region.
 const EVENTS_TRUSTED: usize = 3;
 
@@ -121,7 +124,15 @@ impl SpallParser<'_> {
                 Ok(spall_event) => {
                     self.builder.pos = pos;
                     match spall_event.what {
-                        SpallEventKind::StreamEnd => return Ok(()),
+                        SpallEventKind::StreamEnd => {
+                            let len = spall_event.len as u64;
+                            self.input.skip(len)?;
+                            // A live stream may stay open.
+                            if !self.input.source().is_live() && !self.input.is_at_end()? {
+                                self.lose_after_end();
+                            }
+                            return Ok(());
+                        }
                         SpallEventKind::Padding(len) => spall_event.len as u64 + u64::from(len),
                         what => {
                             self.builder.add_event(what, &mut self.batch);
@@ -209,7 +220,12 @@ impl SpallParser<'_> {
             self.builder.pos = SourcePos::Offset(offset);
             let step = match event(self.version, bytes) {
                 Ok(spall_event) => match spall_event.what {
-                    SpallEventKind::StreamEnd => left,
+                    SpallEventKind::StreamEnd => {
+                        if left > spall_event.len as u64 {
+                            self.lose_after_end();
+                        }
+                        left
+                    }
                     SpallEventKind::Padding(len) => (spall_event.len as u64 + u64::from(len)).min(left),
                     what => {
                         self.builder.add_event(what, &mut self.batch);
@@ -232,6 +248,11 @@ impl SpallParser<'_> {
             self.check.count(&mut self.batch, self.sink, self.context)?;
         }
         Ok(())
+    }
+
+    /// Counts the bytes after the event that ends a stream or a buffer, at the position of that event.
+    fn lose_after_end(&mut self) {
+        self.batch.losses().add_because(AFTER_END, Loss::TrailingData, self.builder.pos);
     }
 
     fn skip(&mut self, len: u64, pos: SourcePos) -> Result<(), ReadError> {

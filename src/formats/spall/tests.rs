@@ -412,3 +412,13 @@ fn a_capture_of_the_automatic_kind_that_is_cut_anywhere_keeps_all_events_before_
     let reading = read_bytes(&damaged).expect("a capture");
     assert_eq!((reading.names(), reading.lost()), (vec!["prog+0x20", ""], vec![(Loss::BadRecord, 1)]));
 }
+
+#[test]
+fn data_after_the_end_of_a_stream_is_counted() {
+    let events = [(EventKind::Begin, 0, 3, 10, "a".to_owned()), (EventKind::End, 0, 3, 20, String::new())];
+    let ended = [version_1(&events), vec![2]].concat();
+    let reading = read_bytes(&ended).expect("a trace");
+    assert_eq!((reading.events.len(), reading.lost()), (2, vec![]));
+    let reading = read_bytes(&[&ended[..], &version_1(&events)].concat()).expect("a trace");
+    assert_eq!((reading.events.len(), reading.lost()), (2, vec![(Loss::TrailingData, 1)]));
+}
