@@ -171,10 +171,13 @@ impl FxtEventBuilder {
         let mut event = Event::new(ts_ns, kind_of(event_type), track, name);
         match event_type {
             event_type::DURATION_COMPLETE => {
-                let end_ns = record.provider.nanos(last_word);
-                match end_ns.and_then(|end_ns| end_ns.checked_sub(ts_ns)) {
-                    Some(dur_ns) if dur_ns >= 0 => event.value = dur_ns.unsigned_abs(),
-                    _ => record.lose(Loss::NegativeDuration),
+                let dur_ns =
+                    record.nanos(last_word).map(|end_ns| u64::try_from(i128::from(end_ns) - i128::from(ts_ns)));
+                match dur_ns {
+                    Some(Ok(dur_ns)) => event.value = dur_ns,
+                    Some(Err(_)) => record.lose(Loss::NegativeDuration),
+                    // The end was counted as a bad time.
+                    None => {}
                 }
             }
             event_type::ASYNC_BEGIN | event_type::ASYNC_INSTANT | event_type::ASYNC_END => {

@@ -284,3 +284,10 @@ proptest! {
         prop_assert!(is_all || reading.losses.total() > 0, "nothing vanishes uncounted");
     }
 }
+
+#[test]
+fn an_end_beyond_64_bits_is_a_bad_time_and_no_negative_duration() {
+    let reading = read(&[event(4, 10, "late", &[], &[u64::MAX]), event(4, 30, "early", &[], &[20])]);
+    assert_eq!(reading.lost(), [(Loss::BadTime, 1), (Loss::NegativeDuration, 1)]);
+    assert!(reading.events.iter().all(|event| event.value == 0));
+}
