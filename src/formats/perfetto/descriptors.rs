@@ -169,7 +169,7 @@ impl Descriptors {
     /// Collects the descriptors of a whole trace.
     pub(super) fn collect(source: Source, context: &ReadContext) -> Result<Self, ReadError> {
         let mut described = Self::default();
-        let mut packets = Packets::new(source);
+        let mut packets = Packets::new(source, &context.cancel);
         let mut block = PacketBlock::default();
         while let Some(next) = packets.next(block)? {
             context.cancel.check()?;

@@ -68,6 +68,7 @@ proto_numbers! {
         ENTITY_STATE_RESIDENCY = 91,
         NETWORK_PACKET_BUNDLE = 92,
         ETW_EVENTS = 95,
+        MACHINE_ID = 98,
         CHROME_TRIGGER = 109,
         CLONE_SNAPSHOT_TRIGGER = 113,
         KERNEL_WAKELOCK_DATA = 115,

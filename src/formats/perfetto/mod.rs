@@ -55,6 +55,7 @@ mod order;
 pub(crate) mod own_fields;
 mod packet_events;
 pub(crate) mod packet_fields;
+mod packet_kinds;
 pub(crate) mod packets;
 mod parse;
 mod pids;

@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::num::NonZeroU32;
 
 use super::fields::{trace, trace_packet};
+use crate::base::cancel::Cancel;
 use crate::formats::ReadError;
 use crate::formats::input::source::Source;
 use crate::formats::protobuf::decode::{Fields, ProtoField, ProtoValue, bytes_tag, take_varint};
@@ -45,6 +46,7 @@ pub(super) struct Packets {
     /// Offset of the buffer in the trace.
     offset: u64,
     at_end: bool,
+    cancel: Cancel,
     /// Losses from damage between packets.
     pub(super) losses: Losses,
 }
@@ -102,8 +104,9 @@ enum NextPacket {
 }
 
 impl Packets {
-    pub(super) fn new(source: Source) -> Self {
-        Self { source, buffer: Vec::new(), start: 0, offset: 0, at_end: false, losses: Losses::default() }
+    pub(super) fn new(source: Source, cancel: &Cancel) -> Self {
+        let (cancel, losses) = (cancel.clone(), Losses::default());
+        Self { source, buffer: Vec::new(), start: 0, offset: 0, at_end: false, cancel, losses }
     }
 
     /// Reads the next packets into `block`; returns `None` at the end.
@@ -173,22 +176,27 @@ impl Packets {
         SourcePos::Offset(self.offset + self.start as u64)
     }
 
-    /// Reads until the buffer has `need` bytes or the source ends; returns whether it has them.
+    /// Reads until the buffer has `need` unread bytes or the source ends; returns whether it has them.
     fn read_more(&mut self, need: usize) -> Result<bool, ReadError> {
+        if self.at_end || self.buffer.len() - self.start >= need {
+            return Ok(self.buffer.len() - self.start >= need);
+        }
+        self.cancel.check()?;
         let block_bytes = self.source.block_bytes(READ_BYTES);
-        if self.start > 0 {
+        // A search asks for a few more bytes at a time, for which moving all others would be slow.
+        if self.start >= block_bytes || self.start == self.buffer.len() {
             self.buffer.drain(..self.start);
             self.offset += self.start as u64;
             self.start = 0;
         }
-        while self.buffer.len() < need && !self.at_end {
+        while self.buffer.len() - self.start < need && !self.at_end {
             let filled = self.buffer.len();
             self.buffer.resize(filled + block_bytes, 0);
             let len = self.source.fill(&mut self.buffer[filled..])?;
             self.buffer.truncate(filled + len);
             self.at_end = len == 0 || len < block_bytes && !self.source.is_live();
         }
-        Ok(self.buffer.len() >= need)
+        Ok(self.buffer.len() - self.start >= need)
     }
 
     /// Skips to the next likely packet, and counts one loss. Returns false at the end of the trace.
@@ -207,9 +215,7 @@ impl Packets {
                 return Ok(false);
             };
             self.start += position;
-            if self.buffer.len() - self.start < FOUND_PACKET_BYTES_MAX + READ_BYTES {
-                self.read_more(FOUND_PACKET_BYTES_MAX + READ_BYTES)?;
-            }
+            self.read_more(FOUND_PACKET_BYTES_MAX + READ_BYTES)?;
             if is_probable(&self.buffer[self.start..]) {
                 self.losses.add(Loss::BadRecord, damaged_at);
                 return Ok(true);

@@ -93,6 +93,8 @@ pub(super) struct RareFields {
     pub(super) own_thread_time: Option<OwnTime>,
     /// The duration of a span without an end, in nanoseconds.
     pub(super) unfinished_dur_ns: Option<u64>,
+    /// The machine that recorded the packet; 0 is the one that wrote the trace.
+    pub(super) machine: u32,
 }
 
 /// A counter value as recorded, which may be an increment.
@@ -237,6 +239,7 @@ impl PacketParser<'_> {
             (trace_packet::TIMESTAMP_CLOCK_ID, value) => {
                 packet.clock = Some(u32::try_from(value.number()).unwrap_or(u32::MAX));
             }
+            (trace_packet::MACHINE_ID, value) => self.more().machine = value.number() as u32,
             (trace_packet::TRACE_PACKET_DEFAULTS, ProtoValue::Bytes(bytes)) => {
                 self.more().defaults = Some(PacketPart::new(bytes, self.block));
             }

@@ -22,6 +22,7 @@ use super::interned::InternRoom;
 use super::legacy_event::Legacy;
 use super::log_packets::is_trigger;
 use super::order::sort_indices;
+use super::packet_kinds::{is_about_the_recording, unread_data};
 use super::packets::{BUNDLES_MAX, Bundle, PACKET_BYTES_MAX, PacketBlock, PacketPart, Packets};
 use super::parse::{PacketFields, PacketTable, ParsedBlock, ParsedBundle, RareFields};
 use super::profile::{PerfettoSample, streamed};
@@ -55,6 +56,9 @@ const BLOCK_MEMORY_BYTES: u64 = 512 << 10;
 
 /// Events in a batch. Large, since each batch looks up all interned names again.
 const BATCH_EVENTS: usize = 64 * 1024;
+
+/// Message about the packets of another machine.
+const MACHINES: &str = "The trace has packets of several machines (machine_id); processes, threads and CPUs with the same number are shown as one.";
 
 pub(crate) const FORMAT: Format = Format {
     name: "Perfetto",
@@ -127,7 +131,7 @@ fn decode(source: Source, context: &ReadContext, emit: EmitBatch<'_>) -> Result<
         LaterDescriptors::Unread(SecondPass { path: source.path().into(), context: quietly })
     };
     let mut decoder = Decoder::new(later, context);
-    let mut packets = Packets::new(source);
+    let mut packets = Packets::new(source, &context.cancel);
     let affordable = BudgetShare::PerfettoBlocks.bytes(&context.budget) / BLOCK_MEMORY_BYTES;
     let threads = context.threads;
     let ahead = usize::try_from(affordable).unwrap_or(usize::MAX).clamp(2, jobs_ahead(threads));
@@ -207,6 +211,9 @@ struct Decoder {
     v8_profiles: Profiles,
     /// Limit for the parts of profiles that wait for earlier ones.
     v8_bytes_max: u64,
+    /// The machine of the first packet.
+    machine: Option<u32>,
+    has_machines: bool,
 }
 
 impl Decoder {
@@ -225,6 +232,8 @@ impl Decoder {
             }),
             tracks: PerfettoTracks::new(later),
             args: ArgsWriter::default(),
+            machine: None,
+            has_machines: false,
         }
     }
 
@@ -311,6 +320,10 @@ impl Decoder {
         let data = fields.data.map_or(&[][..], in_block);
         if fields.is_broken {
             self.batch.lose(Loss::BadRecord, pos);
+        }
+        if *self.machine.get_or_insert(more.machine) != more.machine && !self.has_machines {
+            self.has_machines = true;
+            self.batch.losses().add_because(MACHINES, Loss::IgnoredMetadata, pos);
         }
         // Descriptors do not depend on earlier packets.
         if descriptors::is_description(fields.kind) {
@@ -552,36 +565,4 @@ impl Decoder {
         let has_samples = !samples.chunk.events.is_empty() || !samples.losses.is_empty();
         if has_samples { emit(samples) } else { Ok(()) }
     }
-}
-
-/// Returns the name of recorded data that is not read.
-fn unread_data(kind: FieldNumber) -> Option<&'static [u8]> {
-    match kind {
-        trace_packet::HEAP_GRAPH => Some(b"Java heap graph"),
-        trace_packet::STACK_SAMPLE => Some(b"stack sample (StackSample)"),
-        trace_packet::STREAMING_ALLOCATION | trace_packet::STREAMING_FREE => Some(b"streamed allocations"),
-        _ => None,
-    }
-}
-
-/// Returns whether packets of this kind describe the recording or are descriptors, so that a timeline does not show
-/// them.
-fn is_about_the_recording(kind: FieldNumber) -> bool {
-    use trace_packet as packet;
-    const SERVICE: [FieldNumber; 5] = [
-        packet::TRACE_CONFIG,
-        packet::FTRACE_STATS,
-        packet::TRACE_STATS,
-        packet::SYNCHRONIZATION_MARKER,
-        packet::SERVICE_EVENT,
-    ];
-    const METADATA: [FieldNumber; 6] = [
-        packet::CHROME_METADATA,
-        packet::UI_STATE,
-        packet::TRACE_UUID,
-        packet::TRACK_EVENT_RANGE_OF_INTEREST,
-        packet::TRACE_PROVENANCE,
-        packet::TRACE_ATTRIBUTES,
-    ];
-    descriptors::is_description(kind) || SERVICE.contains(&kind) || METADATA.contains(&kind)
 }

@@ -3,6 +3,7 @@
 use super::encode::{Message, capture, event, message, packet, thread};
 use super::*;
 use crate::base::budget::Budget;
+use crate::formats::ReadContext;
 use crate::formats::perfetto::interned::InternRoom;
 use crate::formats::perfetto::sequence::Sequence;
 use crate::formats::perfetto::sniff::looks_like_perfetto;
@@ -218,4 +219,43 @@ fn interned_entries_of_each_kind_count_against_the_limit() {
     for kind in [2, 6, 23] {
         assert_eq!(intern(&interned(600_000, kind, |entry| entry)), (Some(Loss::OverLimit), None), "{kind}");
     }
+}
+
+/// A search that moved the rest of the trace for each candidate would take minutes.
+#[test]
+fn a_megabyte_of_candidates_at_the_end_is_searched_once() {
+    for garbage in [vec![0x0a; 1 << 20], b"log line\n".repeat(1 << 17)] {
+        let bytes = [&small()[..], &[8], &garbage].concat();
+        let reading = read_bytes(&bytes).expect("a capture");
+        assert_eq!(reading.events.len(), 4);
+        assert!(reading.losses.total() > 0);
+    }
+}
+
+#[test]
+fn a_cancelled_search_ends() {
+    use crate::base::cancel::Cancel;
+    use crate::formats::input::source::Source;
+    use crate::formats::perfetto::packets::{PacketBlock, Packets};
+    let file = crate::formats::testing::file_of(&[&[8][..], &vec![0x0a; 1 << 20]].concat());
+    let cancel = Cancel::default();
+    let mut packets = Packets::new(Source::open(file.path(), &ReadContext::default()).expect("a file"), &cancel);
+    cancel.cancel();
+    assert!(matches!(packets.next(PacketBlock::default()), Err(crate::formats::ReadError::Cancelled(_))));
+}
+
+#[test]
+fn packets_of_a_second_machine_are_noted_once() {
+    let on = |machine: u64, packet: Message| packet.number(98, machine);
+    let packets = |machine| {
+        [
+            thread(7, 1, 2, "t"),
+            event(10, 3, 7, "a"),
+            on(machine, event(20, 3, 7, "b")),
+            on(machine, event(30, 3, 7, "c")),
+        ]
+    };
+    let reading = read(packets(5));
+    assert_eq!((reading.events.len(), reading.lost()), (3, vec![(Loss::IgnoredMetadata, 1)]));
+    assert_eq!(read(packets(0)).lost(), []);
 }
