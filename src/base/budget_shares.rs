@@ -44,20 +44,22 @@ pub(crate) enum BudgetShare {
     /// Blocks of Perfetto packets in flight.
     PerfettoBlocks,
     PerfettoTexts,
+    /// Kernel events of Perfetto that wait for older ones of other CPUs.
+    PerfettoKernel,
     /// OTLP spans waiting for a layout.
     OtlpSpans,
     /// Tables of a JSON document.
     DocumentTables,
     UnwindTables,
-    /// Sums by name while the ledger is built.
-    Ledger,
     /// Records of `perf` that wait for older ones of other CPUs.
     PerfRecords,
+    /// Sums by name while the ledger is built.
+    Ledger,
 }
 
 impl BudgetShare {
     #[cfg(test)]
-    const ALL: [Self; 16] = [
+    const ALL: [Self; 17] = [
         Self::ParsedChunks,
         Self::OpenRuns,
         Self::ChunksAhead,
@@ -69,11 +71,12 @@ impl BudgetShare {
         Self::V8Profiles,
         Self::PerfettoBlocks,
         Self::PerfettoTexts,
+        Self::PerfettoKernel,
         Self::OtlpSpans,
         Self::DocumentTables,
         Self::UnwindTables,
-        Self::Ledger,
         Self::PerfRecords,
+        Self::Ledger,
     ];
 
     /// Returns the divisor of the budget, and the phases in which the share is used.
@@ -88,12 +91,12 @@ impl BudgetShare {
             Self::Names => (16, &[ReadChrome, ReadPerfetto, ReadOtlp, ReadDocument, ReadPerf, Sort, Import, AddUp]),
             Self::ChromePieces | Self::ChromeFrameText => (8, &[ReadChrome]),
             Self::V8Profiles => (16, &[ReadChrome, ReadPerfetto]),
-            Self::PerfettoBlocks | Self::PerfettoTexts => (8, &[ReadPerfetto]),
+            Self::PerfettoBlocks | Self::PerfettoTexts | Self::PerfettoKernel => (8, &[ReadPerfetto]),
             Self::OtlpSpans => (4, &[ReadOtlp]),
             Self::DocumentTables => (4, &[ReadDocument]),
             Self::UnwindTables => (4, &[ReadPerf]),
-            Self::Ledger => (4, &[AddUp]),
             Self::PerfRecords => (8, &[ReadPerf]),
+            Self::Ledger => (4, &[AddUp]),
         }
     }
 

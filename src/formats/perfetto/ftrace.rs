@@ -1,28 +1,32 @@
 //! Ftrace events of the kernel: scheduling, CPU frequencies, system calls, and program markers such as `B|pid|name`.
 //! All others become spans, counters or instants by the tables of the `kernel_*` files.
 
+use std::collections::BTreeMap;
+use std::mem;
+
 use rustc_hash::FxHashMap;
 
 use super::clocks::{Clocks, FTRACE_CLOCK, Time};
 use super::descriptors::Descriptors;
 use super::emit::{EmitBatch, emit_if_full};
 use super::fields::builtin_clock;
-use super::interned::Interned;
 use super::kernel_counters::{CounterOwner, battery_values, counter_values, has_counters, marker_text};
 use super::kernel_fields::{
-    binder_received_event, binder_return_event, binder_transaction_event, compact_sched, cpu_frequency_event,
-    ftrace_clock, ftrace_event, ftrace_event_bundle, print_event, sched_blocked_reason_event, sched_switch_event,
-    sched_waking_event, sys_enter_event, sys_exit_event, task_newtask_event, task_rename_event,
+    binder_received_event, binder_return_event, binder_transaction_event, cpu_frequency_event, ftrace_clock,
+    ftrace_event, ftrace_event_bundle, print_event, sched_blocked_reason_event, sched_switch_event, sched_waking_event,
+    sys_enter_event, sys_exit_event, task_newtask_event, task_rename_event,
 };
-use super::kernel_names::{KernelEvent, last};
+use super::kernel_names::{KernelEvent, function_field, last};
 use super::kernel_state::{DeviceQueues, Devices, DiskTotals, Network};
 use super::kernel_types::KernelTypes;
+use super::kernel_window::{KernelWindow, SortedEvents, WaitingEvent, waiting_bytes_max};
 use super::sequence::InternedTexts;
 use super::tracks::{PerfettoTracks, TrackNumber};
+use crate::base::budget::Budget;
 use crate::formats::ReadError;
 use crate::formats::linux::binder::{Binder, BinderEvent, BinderThread, BinderTransaction};
 use crate::formats::linux::scheduler::{BlockedReason, Scheduler, SchedulerTask, Switch, TaskState};
-use crate::formats::linux::syscalls::SystemCall;
+use crate::formats::linux::syscalls::{CallThread, SystemCall, ThreadCalls, end_of_current};
 use crate::formats::linux::trace_markers::{MarkerSource, marker};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
@@ -43,6 +47,14 @@ pub(super) struct Kernel {
     /// Event types described in bundles.
     pub(super) types: KernelTypes,
     binder: Binder,
+    calls: ThreadCalls,
+    /// Events that wait for older ones, by sequence.
+    windows: BTreeMap<u32, KernelWindow>,
+    /// Limit for the memory of all of them.
+    waiting_bytes_max: usize,
+    is_live: bool,
+    /// The thread on each CPU by the last switch of compact scheduling, also the idle one.
+    pub(super) compact_running: FxHashMap<u64, i64>,
     /// Process of each address space in `rss_stat` events.
     pub(super) spaces: FxHashMap<u64, i64>,
     /// Threads within a CMA allocation, with the pages that it has moved, as members of an object.
@@ -57,6 +69,15 @@ pub(super) struct Kernel {
 }
 
 impl Kernel {
+    pub(super) fn new(budget: &Budget, is_live: bool) -> Self {
+        Self { waiting_bytes_max: waiting_bytes_max(budget), is_live, ..Self::default() }
+    }
+
+    /// Decodes the state of a thread by the bits of the kernel's version.
+    pub(super) fn task_state(&self, bits: u64) -> TaskState {
+        TaskState::from_bits(bits, self.is_before_4_14)
+    }
+
     /// Initialises the state with the descriptors of the whole trace, before the first event.
     pub(super) fn begin(&mut self, described: &Descriptors) {
         if !self.is_begun {
@@ -66,6 +87,15 @@ impl Kernel {
         }
     }
 }
+
+/// Limit for the sequences whose events wait; recordings have one for each kernel.
+const WINDOWS_MAX: usize = 64;
+
+/// Time in which events of a live trace wait at most, so that the view shows them soon.
+const LIVE_WAIT_NS: i64 = 2_000_000_000;
+
+/// Message of the loss of the order of events.
+const LATE: &str = "Kernel events wait for older ones of other processors, and more waited than the memory limit allows; this event is shown, but not connected with earlier ones. Raise the memory limit.";
 
 /// Builds the events of ftrace bundles, and of packets about the system, its devices and its logs.
 pub(super) struct KernelEventBuilder<'t> {
@@ -86,8 +116,17 @@ struct BundleClock {
     later_ns: i64,
 }
 
+/// A bundle of one CPU that is being read.
+pub(super) struct OpenBundle {
+    pub(super) cpu: u64,
+    clock: BundleClock,
+    window: KernelWindow,
+    /// Limit for the memory of the window.
+    window_bytes_max: usize,
+}
+
 impl<'t> KernelEventBuilder<'t> {
-    /// Decodes the bundle of one CPU.
+    /// Reads the bundle of one CPU. Its events wait for older ones of other CPUs.
     pub(super) fn bundle(&mut self, bytes: &[u8], emit: EmitBatch<'_>) -> Result<(), ReadError> {
         self.kernel.begin(self.tracks.all_described());
         let (mut cpu, mut clock, mut ftrace_ns, mut boot_ns) = (0, 0, None, None);
@@ -114,16 +153,56 @@ impl<'t> KernelEventBuilder<'t> {
             ftrace_clock::FTRACE_CLOCK_MONO_RAW => BundleClock { id: builtin_clock::MONOTONIC_RAW, later_ns: 0 },
             _ => BundleClock { id: FTRACE_CLOCK, later_ns },
         };
+        let mut window = self.kernel.windows.remove(&self.sequence).unwrap_or_default();
+        let others: usize = self.kernel.windows.values().map(KernelWindow::memory_bytes).sum();
+        let window_bytes_max = self.kernel.waiting_bytes_max.saturating_sub(others);
+        let live_ns = window.newest_ns().filter(|_| self.kernel.is_live).map(|ns| ns.saturating_sub(LIVE_WAIT_NS));
+        if let Some(safe_ns) = window.begin_bundle(cpu).max(live_ns) {
+            self.add_events(&window.take_until(safe_ns), emit)?;
+        }
+        let mut bundle = OpenBundle { cpu, clock, window, window_bytes_max };
         for field in Fields::new(bytes) {
             match (field.number, field.value) {
-                (ftrace_event_bundle::EVENT, ProtoValue::Bytes(bytes)) => self.event(cpu, clock, bytes),
+                (ftrace_event_bundle::EVENT, ProtoValue::Bytes(bytes)) => self.event(&mut bundle, bytes, emit)?,
                 (ftrace_event_bundle::COMPACT_SCHED, ProtoValue::Bytes(bytes)) => {
-                    self.compact(cpu, clock, bytes, emit)?;
+                    self.compact(&mut bundle, bytes, emit)?;
                 }
                 _ => {}
             }
+        }
+        if self.kernel.windows.len() < WINDOWS_MAX {
+            self.kernel.windows.insert(self.sequence, bundle.window);
+            return Ok(());
+        }
+        self.add_events(&bundle.window.take_until(i64::MAX), emit)
+    }
+
+    /// Lets an event wait for older ones. Adds the older half of the waiting events if they take too much memory.
+    pub(super) fn hold(
+        &mut self,
+        bundle: &mut OpenBundle,
+        event: WaitingEvent,
+        (fields, name): (&[u8], &[u8]),
+        emit: EmitBatch<'_>,
+    ) -> Result<(), ReadError> {
+        if !bundle.window.push(event, fields, name) {
+            self.batch.losses().add_because(LATE, Loss::OverLimit, self.pos);
+        }
+        if bundle.window.memory_bytes() > bundle.window_bytes_max {
+            self.add_events(&bundle.window.take_half(), emit)?;
+        }
+        Ok(())
+    }
+
+    /// Adds events in time order.
+    fn add_events(&mut self, sorted: &SortedEvents, emit: EmitBatch<'_>) -> Result<(), ReadError> {
+        let pos = self.pos;
+        for event in &sorted.events {
+            self.pos = event.pos;
+            self.add_event(event, event.content(&sorted.bytes));
             emit_if_full(self.batch, self.tracks, emit)?;
         }
+        self.pos = pos;
         Ok(())
     }
 
@@ -135,22 +214,30 @@ impl<'t> KernelEventBuilder<'t> {
     }
 
     /// Adds the runs that last to the end of the trace, and the events that waited for later ones.
-    pub(super) fn finish(&mut self) {
+    pub(super) fn finish(&mut self, emit: EmitBatch<'_>) -> Result<(), ReadError> {
+        for mut window in mem::take(&mut self.kernel.windows).into_values() {
+            self.add_events(&window.take_until(i64::MAX), emit)?;
+        }
         self.finish_gpu_counters();
         self.finish_operations();
         self.finish_adreno();
         self.kernel.scheduler.finish(self.batch, self.pos);
+        Ok(())
     }
 
-    /// Returns the interned kernel symbols of the sequence.
-    fn symbols(&self) -> Option<&'t Interned<Box<[u8]>>> {
-        self.texts.map(|texts| &texts.kernel_symbols)
+    /// Returns the interned name of the function in an event; empty if it has none. Later events of the sequence may
+    /// intern other names.
+    fn function(&self, number: FieldNumber, bytes: &[u8]) -> &'t [u8] {
+        let symbols = self.texts.map(|texts| &texts.kernel_symbols);
+        let iid = function_field(number).map(|field| last(bytes, field).map_or(0, ProtoValue::number));
+        symbols.zip(iid).and_then(|(symbols, iid)| symbols.get(iid)).map_or(&[], |name| name)
     }
 
-    fn time(&mut self, clock: BundleClock, raw: u64) -> Option<i64> {
-        let shifted = raw.checked_add_signed(clock.later_ns);
-        let time = shifted.map_or(Time::Bad, |raw| self.clocks.time(self.sequence, Some(clock.id), raw));
-        self.usable(time)
+    /// Returns the time of an event in a bundle.
+    pub(super) fn time(&mut self, bundle: &OpenBundle, raw: u64) -> Time {
+        let BundleClock { id, later_ns } = bundle.clock;
+        let shifted = raw.checked_add_signed(later_ns);
+        shifted.map_or(Time::Bad, |raw| self.clocks.time(self.sequence, Some(id), raw))
     }
 
     /// Returns the process id of a thread, or the thread id if the process is unknown.
@@ -169,7 +256,8 @@ impl<'t> KernelEventBuilder<'t> {
         time.usable(self.batch, self.pos)
     }
 
-    fn event(&mut self, cpu: u64, clock: BundleClock, bytes: &[u8]) {
+    /// Reads an event, which waits for older ones.
+    fn event(&mut self, bundle: &mut OpenBundle, bytes: &[u8], emit: EmitBatch<'_>) -> Result<(), ReadError> {
         let (mut raw, mut tid) = (None, 0);
         let mut what = None;
         let mut fields = Fields::new(bytes);
@@ -182,25 +270,38 @@ impl<'t> KernelEventBuilder<'t> {
             }
         }
         let (Some(raw), false) = (raw, fields.is_broken()) else {
-            return self.batch.lose(Loss::BadRecord, self.pos);
+            self.batch.lose(Loss::BadRecord, self.pos);
+            return Ok(());
         };
-        let Some((number, bytes)) = what else { return self.batch.lose(Loss::IgnoredPacket, self.pos) };
-        // These events only describe threads, so an unusable time loses nothing.
-        match number {
-            ftrace_event::SCHED_BLOCKED_REASON => return self.blocked(bytes),
-            ftrace_event::TASK_NEWTASK => return self.new_task(tid, bytes),
-            ftrace_event::TASK_RENAME => return self.rename_task(tid, bytes),
+        let Some((number, bytes)) = what else {
+            self.batch.lose(Loss::IgnoredPacket, self.pos);
+            return Ok(());
+        };
+        let time = self.time(bundle, raw);
+        let ts_ns = match (number, time) {
             // The transaction and its return have the same information.
-            ftrace_event::BINDER_COMMAND => return,
-            _ => {}
-        }
-        let Some(ts_ns) = self.time(clock, raw) else { return };
+            (ftrace_event::BINDER_COMMAND, _) => None,
+            // These events only describe threads, so an unconverted time loses nothing.
+            (
+                ftrace_event::SCHED_BLOCKED_REASON | ftrace_event::TASK_NEWTASK | ftrace_event::TASK_RENAME,
+                Time::Known(ts_ns) | Time::Foreign(ts_ns),
+            ) => Some(ts_ns),
+            _ => self.usable(time),
+        };
+        let Some(ts_ns) = ts_ns else { return Ok(()) };
+        let event = WaitingEvent::new(ts_ns, number, (bundle.cpu, tid), self.pos);
+        self.hold(bundle, event, (bytes, self.function(number, bytes)), emit)
+    }
+
+    /// Adds an event in time order, by its fields and the name that they refer to.
+    fn add_event(&mut self, event: &WaitingEvent, (bytes, name): (&[u8], &[u8])) {
+        let &WaitingEvent { ts_ns, cpu, tid, number, .. } = event;
         match number {
-            ftrace_event::PRINT => {
-                let text = Fields::new(bytes).find(|field| field.number == print_event::BUF);
-                let text = text.map_or(&b""[..], |field| field.value.bytes());
-                marker(&mut self.kernel.scheduler, self.batch, MarkerSource { ts_ns, tid, pos: self.pos }, text);
-            }
+            FieldNumber::NONE => self.compact_event(event, bytes, name),
+            ftrace_event::SCHED_BLOCKED_REASON => self.blocked(bytes, name),
+            ftrace_event::TASK_NEWTASK => self.new_task(ts_ns, tid, bytes),
+            ftrace_event::TASK_RENAME => self.rename_task(tid, bytes),
+            ftrace_event::PRINT => self.print(ts_ns, tid, bytes),
             ftrace_event::SCHED_SWITCH => self.switch(cpu, ts_ns, bytes),
             ftrace_event::SCHED_WAKEUP | ftrace_event::SCHED_WAKING | ftrace_event::SCHED_WAKEUP_NEW => {
                 self.wake(ts_ns, tid, bytes);
@@ -210,12 +311,28 @@ impl<'t> KernelEventBuilder<'t> {
             | ftrace_event::BINDER_TRANSACTION_RECEIVED
             | ftrace_event::BINDER_RETURN => self.binder(ts_ns, tid, binder_event(number, bytes)),
             ftrace_event::SYS_ENTER | ftrace_event::SYS_EXIT => self.system_call(ts_ns, (tid, cpu), number, bytes),
-            _ => self.table_event(ts_ns, &KernelEvent { number, bytes, cpu, tid, symbols: self.symbols() }),
+            _ => self.table_event(ts_ns, &KernelEvent { number, bytes, cpu, tid, function: name }),
         }
     }
 
+    /// Adds the marker of a program.
+    fn print(&mut self, ts_ns: i64, tid: i64, bytes: &[u8]) {
+        // Programs write markers with a system call, whose end must not close the span that the marker opens.
+        if self.kernel.calls.end_early(tid) {
+            self.end_call(ts_ns, tid);
+        }
+        let text = last(bytes, print_event::BUF).map_or(&b""[..], ProtoValue::bytes);
+        marker(&mut self.kernel.scheduler, self.batch, MarkerSource { ts_ns, tid, pos: self.pos }, text);
+    }
+
+    /// Ends the current system call of a thread.
+    fn end_call(&mut self, ts_ns: i64, tid: i64) {
+        let track = self.thread_track(tid);
+        self.batch.push(end_of_current(ts_ns, track));
+    }
+
     /// Sets the process and the name of a new thread.
-    fn new_task(&mut self, maker: i64, bytes: &[u8]) {
+    fn new_task(&mut self, ts_ns: i64, maker: i64, bytes: &[u8]) {
         let (mut tid, mut name, mut flags) = (0, &b""[..], 0);
         for field in Fields::new(bytes) {
             match field.number {
@@ -224,6 +341,10 @@ impl<'t> KernelEventBuilder<'t> {
                 task_newtask_event::CLONE_FLAGS => flags = field.value.number(),
                 _ => {}
             }
+        }
+        // The id may have been that of an earlier thread.
+        if self.kernel.calls.start_thread(tid) {
+            self.end_call(ts_ns, tid);
         }
         self.kernel.scheduler.new_task(maker, tid, flags);
         self.kernel.scheduler.rename(self.batch, tid, name, self.pos);
@@ -306,17 +427,15 @@ impl<'t> KernelEventBuilder<'t> {
     }
 
     /// Handles the reason of a blocked thread.
-    fn blocked(&mut self, bytes: &[u8]) {
-        let (mut tid, mut caller, mut is_io_wait) = (0, 0, false);
+    fn blocked(&mut self, bytes: &[u8], function: &[u8]) {
+        let (mut tid, mut is_io_wait) = (0, false);
         for field in Fields::new(bytes) {
             match field.number {
                 sched_blocked_reason_event::PID => tid = field.value.signed(),
-                sched_blocked_reason_event::CALLER => caller = field.value.number(),
                 sched_blocked_reason_event::IO_WAIT => is_io_wait = field.value.number() != 0,
                 _ => {}
             }
         }
-        let function = self.symbols().and_then(|symbols| symbols.get(caller)).map_or(&b""[..], |name| name);
         let reason = BlockedReason { tid, is_io_wait, function };
         self.kernel.scheduler.blocked(self.batch, &reason, self.pos);
     }
@@ -349,8 +468,10 @@ impl<'t> KernelEventBuilder<'t> {
         }
         args.number("cpu", cpu);
         let detail = self.batch.args(args.finish());
-        let (track, name) = (self.thread_track(tid), self.batch.name(&call.name, None, self.pos));
-        self.batch.push(Event { detail, ..Event::new(ts_ns, call.kind, track, name) });
+        let thread = CallThread { ts_ns, tid, track: self.thread_track(tid) };
+        if let Some(event) = self.kernel.calls.event(self.batch, thread, &call, self.pos) {
+            self.batch.push(Event { detail, ..event });
+        }
     }
 
     fn switch(&mut self, cpu: u64, ts_ns: i64, bytes: &[u8]) {
@@ -369,53 +490,9 @@ impl<'t> KernelEventBuilder<'t> {
                 _ => {}
             }
         }
-        let previous_state = Some(TaskState::from_bits(state, self.kernel.is_before_4_14));
+        let previous_state = Some(self.kernel.task_state(state));
         let switch = Switch { ts_ns, cpu, previous: Some(previous), previous_state, next };
         self.kernel.scheduler.switch(self.batch, &switch, self.pos);
-    }
-
-    /// Decodes compact scheduling: columns of time deltas, threads, and indices into a name table.
-    fn compact(&mut self, cpu: u64, clock: BundleClock, bytes: &[u8], emit: EmitBatch<'_>) -> Result<(), ReadError> {
-        let column = |number: FieldNumber| {
-            Fields::new(bytes).filter(move |field| field.number == number).flat_map(|f| f.value.numbers(false))
-        };
-        let names = Fields::new(bytes).filter(|field| field.number == compact_sched::INTERN_TABLE);
-        let names: Vec<&[u8]> = names.map(|field| field.value.bytes()).collect();
-        let name_of = |row: Option<u64>| row.and_then(|row| names.get(row as usize).copied()).unwrap_or_default();
-        let mut states = column(compact_sched::SWITCH_PREV_STATE);
-        let mut priorities = column(compact_sched::SWITCH_NEXT_PRIO);
-        let mut rows = column(compact_sched::SWITCH_NEXT_COMM_INDEX);
-        // The running thread at each time, which is the waker.
-        let ran = self.kernel.scheduler.running_on(cpu);
-        let mut running: Vec<(u64, i64)> = Vec::new();
-        let mut raw = 0u64;
-        for (distance, tid) in column(compact_sched::SWITCH_TIMESTAMP).zip(column(compact_sched::SWITCH_NEXT_PID)) {
-            raw = raw.wrapping_add(distance);
-            running.push((raw, tid.cast_signed()));
-            let (state, priority) = (states.next(), priorities.next());
-            let next = SchedulerTask {
-                tid: tid as i64,
-                name: name_of(rows.next()),
-                priority: priority.map(|priority| priority as i64),
-            };
-            let Some(ts_ns) = self.time(clock, raw) else { continue };
-            let previous_state = state.map(|bits| TaskState::from_bits(bits, self.kernel.is_before_4_14));
-            let switch = Switch { ts_ns, cpu, previous: None, previous_state, next };
-            self.kernel.scheduler.switch(self.batch, &switch, self.pos);
-            emit_if_full(self.batch, self.tracks, emit)?;
-        }
-        let mut rows = column(compact_sched::WAKING_COMM_INDEX);
-        raw = 0;
-        for (distance, tid) in column(compact_sched::WAKING_TIMESTAMP).zip(column(compact_sched::WAKING_PID)) {
-            raw = raw.wrapping_add(distance);
-            let task = SchedulerTask { tid: tid as i64, name: name_of(rows.next()), priority: None };
-            let switches = running.partition_point(|&(switched, _)| switched < raw);
-            let waker = switches.checked_sub(1).map_or(ran, |last| Some(running[last].1));
-            let Some(ts_ns) = self.time(clock, raw) else { continue };
-            self.kernel.scheduler.wake(self.batch, ts_ns, &task, waker, self.pos);
-            emit_if_full(self.batch, self.tracks, emit)?;
-        }
-        Ok(())
     }
 
     /// Adds the frequency of a CPU, in kHz.

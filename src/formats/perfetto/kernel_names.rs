@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::interned::Interned;
+use super::device_fields::workqueue_event;
+use super::kernel_fields::{ftrace_event, funcgraph_entry_event, funcgraph_exit_event, sched_blocked_reason_event};
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 
@@ -20,7 +21,7 @@ pub(super) enum NamePart {
     TextField(FieldNumber),
     /// The table entry of a number, or the number itself.
     Known(FieldNumber, &'static [(u64, &'static str)]),
-    /// A kernel function by interned name, or by address.
+    /// A kernel function by interned name, or by address. Its field is also that of [`function_field`].
     Function(FieldNumber),
     /// The CPU of the event.
     Cpu,
@@ -33,8 +34,19 @@ pub(super) struct KernelEvent<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) cpu: u64,
     pub(super) tid: i64,
-    /// Interned kernel symbols of the sequence.
-    pub(super) symbols: Option<&'a Interned<Box<[u8]>>>,
+    /// Name of the function in the field of [`function_field`]; empty if it is unknown.
+    pub(super) function: &'a [u8],
+}
+
+/// Returns the field with the kernel function of an event.
+pub(super) fn function_field(event: FieldNumber) -> Option<FieldNumber> {
+    match event {
+        ftrace_event::SCHED_BLOCKED_REASON => Some(sched_blocked_reason_event::CALLER),
+        ftrace_event::WORKQUEUE_EXECUTE_START => Some(workqueue_event::FUNCTION),
+        ftrace_event::FUNCGRAPH_ENTRY => Some(funcgraph_entry_event::FUNC),
+        ftrace_event::FUNCGRAPH_EXIT => Some(funcgraph_exit_event::FUNC),
+        _ => None,
+    }
 }
 
 impl KernelEvent<'_> {
@@ -63,13 +75,8 @@ impl KernelEvent<'_> {
                         None => write!(name, "{number}"),
                     }
                 }
-                NamePart::Function(field) => {
-                    let function = number(field);
-                    match self.symbols.and_then(|symbols| symbols.get(function)) {
-                        Some(symbol) => name.write_str(&String::from_utf8_lossy(symbol)),
-                        None => write!(name, "{function:#x}"),
-                    }
-                }
+                NamePart::Function(field) if self.function.is_empty() => write!(name, "{:#x}", number(field)),
+                NamePart::Function(_) => name.write_str(&String::from_utf8_lossy(self.function)),
                 NamePart::Cpu => write!(name, "{}", self.cpu),
             };
         }

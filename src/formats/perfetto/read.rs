@@ -222,7 +222,7 @@ impl Decoder {
             sequences: Sequences::default(),
             intern_room: InternRoom::new(&context.budget),
             clocks: Clocks::default(),
-            kernel: Kernel::default(),
+            kernel: Kernel::new(&context.budget, matches!(later, LaterDescriptors::Unknown)),
             modules: FrameModules::default(),
             v8_profiles: Profiles::new(context.chunk_limits),
             v8_bytes_max: BudgetShare::V8Profiles.bytes(&context.budget),
@@ -550,7 +550,7 @@ impl Decoder {
     }
 
     fn finish(mut self, emit: EmitBatch<'_>, losses: &Losses) -> Result<(), ReadError> {
-        self.kernel_events(0, None, SourcePos::Offset(0)).finish();
+        self.kernel_events(0, None, SourcePos::Offset(0)).finish(emit)?;
         self.batch.losses().merge(losses);
         let children = self.tracks.children();
         self.batch.extend_metadata(sort_indices(&self.tracks, &children));

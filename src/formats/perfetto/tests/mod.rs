@@ -8,6 +8,7 @@ mod group_levels;
 mod groups;
 mod kernel;
 mod kernel_devices;
+mod kernel_order;
 mod live;
 mod order;
 mod packets;
