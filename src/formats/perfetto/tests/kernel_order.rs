@@ -224,7 +224,7 @@ fn encoded(ts_ns: u64, cpu: u64, (kind, a, b): (u8, u64, u64)) -> Message {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
     fn rows_do_not_depend_on_the_cycles_of_the_recorder(
