@@ -40,6 +40,10 @@ pub(crate) const TAR: Format = Format {
 /// The kind of a nested archive, in messages.
 const NESTED: &str = "an archive in an archive";
 
+/// Advice for a zip archive without its central directory.
+const NO_LIST: &str =
+    "The archive lacks its list of files, because it is truncated or damaged; the files before this place are shown.";
+
 /// Returns whether a file starts like a zip archive: with a file, or with the end record of one without files.
 fn looks_like_zip(head: &[u8]) -> bool {
     head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") && head.len() >= zip::END_BYTES
@@ -217,7 +221,7 @@ impl ArchiveReader<'_> {
             }
         }
         if !is_counted {
-            self.losses.add(Loss::Truncated, SourcePos::Offset(entries.offset));
+            self.losses.add_because(NO_LIST, Loss::Truncated, SourcePos::Offset(entries.offset));
         }
         Ok(())
     }
