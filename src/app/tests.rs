@@ -467,11 +467,15 @@ fn several_files_are_one_timeline_and_a_folder_among_them_is_left_out() {
     let folder = tempfile::tempdir().unwrap();
     let [one, two] = ["one.json", "two.json"].map(|name| file(folder.path(), name, TWO_SPANS));
     let mut session = Session::new();
-    session.app.open_files(&[one, folder.path().to_owned(), two]);
+    session.app.open_files(&[one.clone(), folder.path().to_owned(), two]);
     session.finish_tasks();
     assert_eq!(session.app.title(), "one.json and two.json - Longspan");
     let spans = session.app.timeline_mut().unwrap().snapshot().summary().spans;
     assert!(spans == 4 && session.app.note().contains("is a folder"), "{spans} {}", session.app.note());
+    let others = ["other", "third"].map(|name| folder.path().join(name));
+    others.iter().for_each(|path| std::fs::create_dir(path).unwrap());
+    session.app.open_files(&[one, folder.path().to_owned(), others[0].clone(), others[1].clone()]);
+    assert!(session.app.note().contains("and 2 more folders are left out."), "{}", session.app.note());
 }
 
 #[test]

@@ -250,11 +250,10 @@ mod tests {
         }
     }
 
-    #[test]
-    fn an_answer_about_threads_is_not_current_for_the_table_of_cpus() {
-        let scope = SelectedScope::default();
+    /// Creates a panel with an answer about the threads of a scope.
+    fn answered(scope: &SelectedScope) -> SchedulingPanel {
         let mut panel = SchedulingPanel::default();
-        panel.ask(&scope);
+        panel.ask(scope);
         let answer = SchedulingAnswer {
             scheduling: Arc::new(Scheduling::default()),
             kind: ScheduledKind::Threads,
@@ -263,8 +262,28 @@ mod tests {
             sum: None,
         };
         panel.set_answer(&Arc::new(answer), &crate::scene::tests::snapshot("[]"));
-        assert!(panel.is_current(&scope));
+        assert!(panel.is_current(scope));
+        panel
+    }
+
+    #[test]
+    fn an_answer_about_threads_is_not_current_for_the_table_of_cpus() {
+        let scope = SelectedScope::default();
+        let mut panel = answered(&scope);
         panel.kind = ScheduledKind::Cpus;
         assert!(!panel.is_current(&scope));
+    }
+
+    #[test]
+    fn an_answer_stays_after_a_failed_renewal_and_not_under_the_title_of_another_scope() {
+        let scope = SelectedScope::default();
+        let of_range = SelectedScope { range: Some((0, 5)), ..SelectedScope::default() };
+        for (asked, stays) in [(&scope, true), (&of_range, false)] {
+            let mut panel = answered(&scope);
+            panel.renew();
+            assert!(panel.ask(asked).is_some());
+            panel.fail(QuestionKind::Scheduling, "The disk failed.");
+            assert_eq!(panel.answer.is_some(), stays);
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Queries that are repeated when the hits are counted again.
+//! Queries that are repeated when the hits are counted again, and those that fail.
 
 use super::*;
 use crate::base::cancel::Cancel;
@@ -40,4 +40,23 @@ fn a_filter_without_hits_in_the_scope_leads_to_a_wider_scope() {
     assert_eq!(hits.total(), 0);
     assert!(panel.set_hits(hits).is_none());
     assert!(panel.absence(&snapshot).is_some_and(|absence| absence.contains("widen the scope")));
+}
+
+#[test]
+fn a_failed_query_hides_no_later_answer_and_is_no_invalid_filter() {
+    let snapshot = snapshot(r#"[{"ph":"X","name":"read","pid":1,"tid":1,"ts":5,"dur":1}]"#);
+    let hits = || search(&snapshot, &Scope::default(), &Cancel::default(), &Progress::default()).unwrap();
+    for kind in [QuestionKind::Search, QuestionKind::HitPage, QuestionKind::LongestHits, QuestionKind::Neighbour] {
+        let mut panel = SearchPanel::default();
+        assert!(panel.highlight("read".to_owned()).is_some());
+        panel.fail(kind, "The disk failed.");
+        assert_eq!((panel.problem(), panel.error.as_deref()), (Some("The disk failed."), None), "{kind:?}");
+        match kind {
+            QuestionKind::HitPage => panel.set_page(0, Vec::new()),
+            QuestionKind::LongestHits => panel.set_longest(Arc::default()),
+            QuestionKind::Neighbour => assert!(panel.set_neighbour(None).is_none()),
+            _ => assert!(panel.set_hits(hits()).is_none()),
+        }
+        assert_eq!(panel.problem(), None, "{kind:?}");
+    }
 }

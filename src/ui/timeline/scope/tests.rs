@@ -4,9 +4,10 @@ use super::*;
 use crate::frame::RectBudget;
 use crate::query::Snapshot;
 use crate::query::snapshot::track_reads;
+use crate::scene::bookmarks::Bookmarks;
 use crate::scene::color::Shade;
 use crate::scene::tests::{snapshot, threads};
-use crate::ui::command::{CustomGroupCommand, RowCommand};
+use crate::ui::command::{BookmarkCommand, CustomGroupCommand, RowCommand};
 use crate::ui::settings::Navigation;
 use crate::ui::theme::Theme;
 
@@ -123,4 +124,19 @@ fn the_samples_row_of_a_thread_in_the_scope_is_in_it_too() {
         assert!(!timeline.is_in_scope(thread) && !timeline.is_in_scope(chart));
         assert!(others.iter().all(|&other| timeline.is_in_scope(other)));
     }
+}
+
+#[test]
+fn a_filter_or_marker_beyond_the_limit_is_refused_with_a_note() {
+    let mut timeline = timeline(threads(&[("a", "one", 1)]));
+    timeline.change_scope(ScopeCommand::AddFilter("dur>1".to_owned()));
+    assert_eq!(timeline.take_note(), None);
+    timeline.change_scope(ScopeCommand::AddFilter("n".repeat(FIELD_BYTES_MAX)));
+    assert_eq!(timeline.take_note().as_deref(), Some("The filter of the scope would be longer than 64 KiB."));
+    assert_eq!(timeline.scope().filter.to_string(), "dur>1");
+    for ts_ns in 0..=Bookmarks::COUNT_MAX as i64 {
+        assert_eq!(timeline.take_note(), None, "{ts_ns}");
+        assert!(timeline.change_marks(&BookmarkCommand::AddAt(ts_ns)).is_none());
+    }
+    assert_eq!(timeline.take_note().as_deref(), Some("A trace has at most 1\u{2009}000 markers: remove one first."));
 }
