@@ -282,6 +282,11 @@ impl Tab {
         let can_load = self.follow.is_none() && !self.has_only_copy();
         can_load && self.trace.as_ref().is_some_and(|trace| are_same_files(&trace.sources, sources))
     }
+
+    /// Returns whether that trace is being imported here, by whatever path.
+    pub(super) fn is_importing(&self, sources: &Sources) -> bool {
+        self.running.as_ref().is_some_and(|running| are_same_files(&running.sources, sources))
+    }
 }
 
 /// Returns whether these are the same files with the same offsets. The paths may differ: relative ones, links.

@@ -5,6 +5,7 @@ use super::state::{App, Effect};
 use super::tab::{Tab, TabMessage};
 use super::tasks::LoadSource;
 use crate::app::event::{TabId, TaskError};
+use crate::model::Sources;
 use crate::ui::chrome::tab_bar::TabTitle;
 use crate::ui::command::TabCommand;
 
@@ -35,9 +36,15 @@ impl App {
 
     /// Opens a trace in a new tab, or in the active tab if it is empty.
     pub(super) fn open_in_tab(&mut self, source: LoadSource) {
-        if let LoadSource::Files(sources) = &source
-            && let Some(open) = self.tabs.iter().position(|tab| tab.is_of(sources))
-        {
+        let position_of = |is_tab: fn(&Tab, &Sources) -> bool| match &source {
+            LoadSource::Files(sources) => self.tabs.iter().position(|tab| is_tab(tab, sources)),
+            LoadSource::Demo => None,
+        };
+        if let Some(importing) = position_of(Tab::is_importing) {
+            self.show_tab(importing);
+            return;
+        }
+        if let Some(open) = position_of(Tab::is_of) {
             // It is imported again, because it may have changed.
             self.show_tab(open);
         } else {
@@ -76,7 +83,7 @@ impl App {
             TabCommand::Reopen => {
                 // A tab that was reopened meanwhile would be imported again.
                 while let Some(sources) = self.closed_tabs.pop_back() {
-                    if !self.tabs.iter().any(|tab| tab.is_of(&sources)) {
+                    if !self.tabs.iter().any(|tab| tab.is_of(&sources) || tab.is_importing(&sources)) {
                         self.open_in_tab(LoadSource::Files(sources));
                         return None;
                     }

@@ -76,6 +76,23 @@ fn the_query_of_a_panel_runs_in_its_tab_although_another_is_shown_in_the_same_fr
     assert_eq!(is_busy, [false, true]);
 }
 
+#[test]
+fn a_file_that_is_opened_again_while_it_loads_stays_in_its_tab_with_one_import() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut session = Session::new();
+    let [one, two] = ["one.json", "two.json"].map(|name| file(folder.path(), name, TWO_SPANS));
+    session.app.open_files(std::slice::from_ref(&one));
+    let import = |session: &Session| session.app.tabs[0].running.as_ref().map(|running| running.id);
+    let first = import(&session);
+    assert!(first.is_some(), "the import runs");
+    session.app.open_files(&[two]);
+    session.app.open_files(&[folder.path().join(".").join("one.json")]);
+    assert_eq!((session.app.tab_count(), import(&session)), (2, first));
+    assert_eq!(session.app.shown_tab, 0, "its tab is shown");
+    session.finish_tasks();
+    assert_eq!(session.app.tab_count(), 2);
+}
+
 /// Presses Ctrl + Shift + T, and waits until the trace is open.
 fn reopen(session: &mut Session) {
     let modifiers = egui::Modifiers::COMMAND | egui::Modifiers::SHIFT;
