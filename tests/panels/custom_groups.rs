@@ -1,6 +1,6 @@
 //! Groups of tracks that the user makes: they have a name, fold, are a scope, and are kept with the trace.
 
-use egui::{Key, Modifiers, Pos2, Vec2};
+use egui::{Event, Key, Modifiers, Pos2, Vec2, vec2};
 use egui_kittest::kittest::Queryable;
 use serde_json::json;
 
@@ -112,6 +112,32 @@ fn selected_tracks_of_two_processes_become_one_head_that_folds_and_the_trace_kee
     from_menu(&mut again, "Pool 2 tracks", "Ungroup");
     let all: Vec<_> = [web].into_iter().chain([1, 2, 3].map(track)).chain([db]).chain([4, 5, 6].map(track)).collect();
     assert_eq!(heads(&again), all);
+}
+
+#[test]
+fn a_name_field_that_scrolled_out_of_view_does_not_take_the_keyboard_when_it_returns() {
+    let mut session = Session::empty(Vec2::new(1200.0, 300.0), 1.0);
+    session.open_text("groups.json", &trace());
+    session.harness.run_steps(3);
+    choose(&mut session, &[1, 2]);
+    session.give("Group selected tracks...");
+    session.harness.run_steps(2);
+    let shows_field = |session: &Session| session.harness.query_by_label("Name of the group").is_some();
+    assert!(shows_field(&session));
+    let over_rows = session.harness.get_by_label("Name of the group").rect().center() + vec2(400.0, 60.0);
+    session.harness.event(Event::PointerMoved(over_rows));
+    session.harness.step();
+    let turn = |session: &mut Session, points: f32| {
+        let (unit, phase) = (egui::MouseWheelUnit::Point, egui::TouchPhase::Move);
+        let (delta, source, modifiers) = (vec2(0.0, points), egui::MouseWheelSource::Unknown, Modifiers::NONE);
+        session.harness.event(Event::MouseWheel { unit, delta, phase, source, modifiers });
+        session.harness.run_steps(60);
+    };
+    turn(&mut session, -2000.0);
+    assert!(!shows_field(&session), "the header is above the view");
+    turn(&mut session, 4000.0);
+    assert!(heads(&session)[0].contains("2 tracks"), "{:?}", heads(&session));
+    assert!(!shows_field(&session));
 }
 
 #[test]

@@ -19,7 +19,7 @@ use crate::scene::rows::{Group, GroupKind};
 use crate::scene::titles::{command_line, group_title, title_below, track_title};
 use crate::ui::chrome::menu_bar;
 use crate::ui::command::{
-    AppCommand, Command, DerivedCommand, PanelCommand, RowCommand, ScopeCommand, TimelineCommand,
+    AppCommand, Command, CustomGroupCommand, DerivedCommand, PanelCommand, RowCommand, ScopeCommand, TimelineCommand,
 };
 use crate::ui::command_table::with_disabled_reason;
 use crate::ui::panel::Panel;
@@ -34,6 +34,7 @@ use name::{INDENT, Joint, NAME_POINTS, Name, indent};
 /// Shows the names in view, and returns the commands of their buttons.
 pub(super) fn show(timeline: &Timeline, ui: &mut Ui, layout: &TimelineLayout, theme: &Theme) -> Vec<Command> {
     let mut commands = Vec::new();
+    let mut shows_name_field = false;
     for shown in timeline.panes(layout) {
         let groups = shown.groups();
         let sticky = sticky_headers(timeline, &shown, &groups);
@@ -58,14 +59,18 @@ pub(super) fn show(timeline: &Timeline, ui: &mut Ui, layout: &TimelineLayout, th
                 with_below: continues_thread(&timeline.snapshot, &groups, index + 1),
                 is_sticky: false,
             };
-            show_group(timeline, ui, (group, joint), (rect, clip), theme, &mut commands);
+            shows_name_field |= show_group(timeline, ui, (group, joint), (rect, clip), theme, &mut commands);
         }
         let mut top = shown.gutter.top();
         for (header, rect) in sticky {
             let joint = Joint { is_sticky: true, ..Joint::default() };
-            show_group(timeline, ui, (&header, joint), (rect, below(top)), theme, &mut commands);
+            shows_name_field |= show_group(timeline, ui, (&header, joint), (rect, below(top)), theme, &mut commands);
             top = rect.bottom();
         }
+    }
+    // A field that left the view has lost the focus, and must not take it from another one when it returns.
+    if !shows_name_field && timeline.tracks.renaming().is_some() && !timeline.tracks.is_arranging() {
+        commands.push(rows(RowCommand::Group(CustomGroupCommand::EndNaming)));
     }
     commands
 }
@@ -84,7 +89,7 @@ pub(super) fn head_at(timeline: &Timeline, layout: &TimelineLayout, at: Pos2) ->
     Some((sticky.or_else(below)?, is_pinned))
 }
 
-/// Shows the name of a group, clipped to `clip`.
+/// Shows the name of a group, clipped to `clip`. Returns whether its name is being edited in a field.
 fn show_group(
     timeline: &Timeline,
     ui: &mut Ui,
@@ -92,10 +97,10 @@ fn show_group(
     (rect, clip): (Rect, Rect),
     theme: &Theme,
     commands: &mut Vec<Command>,
-) {
+) -> bool {
     let visible = rect.intersect(clip);
     if !visible.is_positive() {
-        return;
+        return false;
     }
     let id = ui.scope_id().with((group.kind, clip.bottom() as i32, "name"));
     let response = ui.interact(visible, id, Sense::click());
@@ -136,14 +141,14 @@ fn show_group(
         commands.push(toggle);
     }
     context_menu(&response).show(|ui| menu_bar::scrolled(ui, |ui| menu(ui, timeline, group.kind, commands)));
-    if let GroupKind::Custom(named) = group.kind
-        && timeline.tracks.renaming() == Some(named)
-    {
+    let renamed = timeline.tracks.renaming().filter(|&named| group.kind == GroupKind::Custom(named));
+    if let Some(named) = renamed {
         let field_rect = Rect::from_min_max(pos2(rect.left() + INDENT, rect.top() + 1.0), rect.max - vec2(4.0, 2.0));
         commands.extend(show_name_field(timeline, ui, named, field_rect.intersect(clip), theme));
     }
     // A head may be as tall as the window, so a tooltip below it would be far from the name.
     response.on_hover_text_at_pointer(tip(timeline, group.kind, &(title + &named), &beside));
+    renamed.is_some()
 }
 
 /// Returns how far a name is indented: by the groups that it is in.

@@ -410,6 +410,11 @@ impl TrackState {
         (job, self.is_long(snapshot))
     }
 
+    /// Returns whether the rows in view are not yet those of the last change.
+    pub(super) fn is_arranging(&self) -> bool {
+        self.arranging.is_some() || self.is_due
+    }
+
     /// Notes that another snapshot is shown, whose rows must be laid out.
     pub(super) fn note_snapshot(&mut self) {
         self.is_due = true;
