@@ -8,6 +8,9 @@ use std::time::{Duration, Instant};
 /// Timeout of a command: far more than any takes, also on a busy machine.
 const TIME_LIMIT: Duration = Duration::from_mins(2);
 
+/// A folder that no user can create, not even root, for commands without a home or a cache.
+pub(crate) const NO_FOLDER: &str = "/dev/null/none";
+
 /// The result of a command.
 #[derive(Debug)]
 pub(crate) struct CommandResult {
@@ -41,7 +44,7 @@ pub(crate) fn command(args: &[&str]) -> Command {
     command.env_clear();
     let inherited = ["PATH", "LD_LIBRARY_PATH", "TMPDIR"].into_iter();
     command.envs(inherited.filter_map(|name| Some((name, std::env::var_os(name)?))));
-    command.args(args).env("HOME", "/nonexistent").env("XDG_CACHE_HOME", "/nonexistent").env("LC_ALL", "C.UTF-8");
+    command.args(args).env("HOME", NO_FOLDER).env("XDG_CACHE_HOME", NO_FOLDER).env("LC_ALL", "C.UTF-8");
     // Required to start programs on Windows.
     command.envs(std::env::var_os("SystemRoot").map(|root| ("SystemRoot", root)));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

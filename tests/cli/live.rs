@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::harness::{command, data, folder, longspan, spans_of, text, wait};
+use crate::harness::{NO_FOLDER, command, data, folder, longspan, spans_of, text, wait};
 
 /// Timeout of a wait: far more than any takes.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -330,7 +330,7 @@ fn a_recording_stopped_by_a_full_disk_is_saved_and_fails() {
     let (path, out) = (folder.path().join("trace.json"), folder.path().join("out.longspan"));
     fs::write(&path, chrome(20_000)).expect("written");
     let script = format!("ulimit -f 1000; exec {} record -o {} -- cat {}", program(), text(&out), text(&path));
-    let output = Command::new("sh").args(["-c", &script]).env("HOME", "/nonexistent").output().expect("it ends");
+    let output = Command::new("sh").args(["-c", &script]).env("HOME", NO_FOLDER).output().expect("it ends");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{stderr}");
     assert!(
@@ -354,7 +354,7 @@ fn a_recording_without_disk_space_for_the_sort_reports_it_and_keeps_all_events()
     let on_small_disk = |namespaces: &str| {
         let mut command = Command::new("unshare");
         command.args([namespaces, "sh", "-c", script, program(), text(&disk), text(&path)]);
-        command.env("HOME", "/nonexistent").output().expect("unshare")
+        command.env("HOME", NO_FOLDER).output().expect("unshare")
     };
     let is_mounted = |output: &Output| output.status.code() != Some(9) && !output.stdout.is_empty();
     let found = ["-m", "-rm"].into_iter().map(on_small_disk).find(is_mounted);

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::harness::{folder, longspan, records, text};
+use crate::harness::{NO_FOLDER, folder, longspan, records, text};
 use crate::recording::{KERNEL_AT, MAPPED_AT, RecordedMap, address, build_id, program, recording, run, written};
 
 /// Runs `symbols`, and returns state, named frames and command of the modules whose name ends in `module`.
@@ -324,7 +324,7 @@ pub(crate) fn opened(folder: &Path, args: &[&str]) -> Vec<String> {
     let output = Command::new("strace")
         .args(["-f", "-qq", "-s", "4096", calls, "-o", text(&log), env!("CARGO_BIN_EXE_longspan")])
         .args(args)
-        .env("HOME", "/nonexistent")
+        .env("HOME", NO_FOLDER)
         .output()
         .expect("strace, which .ci/setup installs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use longspan::facade::base::escape::is_control;
 use serde_json::{Value, json};
 
-use crate::harness::{CommandResult, command, folder, longspan, records, text, wait};
+use crate::harness::{CommandResult, NO_FOLDER, command, folder, longspan, records, text, wait};
 
 /// Sets the title, writes the clipboard, sets red, clears the screen, starts a new line, reverses the text direction,
 /// and starts a C1 sequence.
@@ -71,11 +71,7 @@ fn on_terminal(args: &[&str]) -> (i32, String) {
     let line: Vec<String> = program.map(quoted).collect();
     let mut script = Command::new("script");
     script.args(["--quiet", "--return", "--command", &format!("stty raw -echo; exec {}", line.join(" ")), "/dev/null"]);
-    script
-        .env_remove("DISPLAY")
-        .env_remove("WAYLAND_DISPLAY")
-        .env("XDG_CACHE_HOME", "/nonexistent")
-        .env("SHELL", "/bin/sh");
+    script.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").env("XDG_CACHE_HOME", NO_FOLDER).env("SHELL", "/bin/sh");
     let output = script.stdin(Stdio::null()).output().expect("`script` runs; `.ci/setup` installs it");
     (output.status.code().unwrap_or(-1), String::from_utf8(output.stdout).expect("the program writes UTF-8"))
 }
