@@ -5,6 +5,8 @@ mod address_profiles;
 #[cfg(target_os = "linux")] // ELF files
 mod annotate;
 mod bad_input;
+#[cfg(target_os = "linux")] // memory in proc, the page cache
+mod benches;
 #[cfg(target_os = "linux")] // the profiler
 mod callgrind;
 mod contract;
