@@ -30,7 +30,7 @@ pub(super) fn write(
     let pid = sources.process_id(row.source, &row.row.track.pid);
     match format {
         LiveRowFormat::Text => writeln!(out, "{}", escaped(&text(row, &pid))),
-        LiveRowFormat::JsonLines => json(out, row, &pid),
+        LiveRowFormat::JsonLines => json(out, row, &pid, sources),
     }
 }
 
@@ -116,7 +116,12 @@ fn kind_of(row: &LiveRow) -> &'static str {
     }
 }
 
-fn json(out: &mut dyn Write, &SourceRow { row, names, late_ns, .. }: &SourceRow<'_>, pid: &Id) -> io::Result<()> {
+fn json(
+    out: &mut dyn Write,
+    &SourceRow { row, names, late_ns, source, .. }: &SourceRow<'_>,
+    pid: &Id,
+    sources: &SourceNames,
+) -> io::Result<()> {
     let LiveRow { ts_ns, name, track, args, .. } = row;
     let kind = kind_of(row);
     write!(out, "{{\"t\":\"{kind}\",\"ts\":{ts_ns}")?;
@@ -128,19 +133,25 @@ fn json(out: &mut dyn Write, &SourceRow { row, names, late_ns, .. }: &SourceRow<
         Some(category) => json_text(out, category)?,
         None => out.write_all(b"null")?,
     }
-    // The track of a CPU run is its CPU; its arguments name the thread that ran.
     let args = (!args.is_empty()).then(|| serde_json::from_str::<Value>(args).map_err(|_| args));
-    for (key, id) in [("pid", pid), ("tid", &track.tid)] {
-        write!(out, ",\"{key}\":")?;
-        match &args {
-            Some(Ok(args)) if kind == SCHED => write_json(&mut *out, &args[key])?,
-            _ if kind == SCHED => out.write_all(b"null")?,
-            _ => json_id(out, id)?,
-        }
-    }
     if kind == SCHED {
-        out.write_all(b",\"cpu\":")?;
-        json_id(out, &track.tid)?;
+        // The track of a run is its CPU; its arguments have the ids of the thread.
+        let id = |key: &str| match &args {
+            Some(Ok(args)) => args[key].as_i64(),
+            _ => None,
+        };
+        let [thread_pid, cpu] = [id("pid"), track.tid.number()].map(|number| {
+            number.map_or(Id::None, |number| sources.process_id(source, &track.id_beside(number)).into_owned())
+        });
+        for (key, id) in [("pid", thread_pid), ("tid", id("tid").map_or(Id::None, Id::Number)), ("cpu", cpu)] {
+            write!(out, ",\"{key}\":")?;
+            json_id(out, &id)?;
+        }
+    } else {
+        for (key, id) in [("pid", pid), ("tid", &track.tid)] {
+            write!(out, ",\"{key}\":")?;
+            json_id(out, id)?;
+        }
     }
     for (key, text) in
         [("process", names.process(track)), ("thread", names.thread(track)), ("track", track_name(track))]
@@ -198,13 +209,25 @@ mod tests {
 
     /// Writes a row without its line feed.
     fn written(format: LiveRowFormat, name: &str, track: TrackKey, value: RowValue, args: &str) -> String {
+        written_from(0, format, name, track, value, args)
+    }
+
+    /// Writes a row of this source of two, without its line feed.
+    fn written_from(
+        source: usize,
+        format: LiveRowFormat,
+        name: &str,
+        track: TrackKey,
+        value: RowValue,
+        args: &str,
+    ) -> String {
         let name = Arc::new(LiveName::new(name.into(), None));
         let (track, order) = (Arc::new(track), RowOrder::default());
         let row = LiveRow { ts_ns: 5, value, name, track, args: args.into(), order };
         let (names, came) = (LiveNames::default(), Instant::now());
-        let row = SourceRow { row: &row, names: &names, late_ns: 0, source: 0, now_ns: 5, came };
+        let row = SourceRow { row: &row, names: &names, late_ns: 0, source, now_ns: 5, came };
         let mut out = Vec::new();
-        write(&mut out, format, &row, &SourceNames::default()).unwrap();
+        write(&mut out, format, &row, &SourceNames(vec!["a.txt".into(), "b.txt".into()])).unwrap();
         String::from_utf8(out).unwrap().trim_end_matches('\n').to_owned()
     }
 
@@ -221,17 +244,23 @@ mod tests {
 
     #[test]
     fn a_run_on_a_cpu_has_the_ids_of_its_thread_and_states_have_the_kind_of_dump() {
-        let json = |kind, pid, tid, args| {
+        let json_from = |source, kind, pid, tid, args| {
             let track = TrackKey { kind, pid, tid: Id::Number(tid), name: "".into(), slot: 0 };
             let value = RowValue::Scheduling { dur_ns: Some(7) };
-            let line = written(LiveRowFormat::JsonLines, "app", track, value, args);
+            let line = written_from(source, LiveRowFormat::JsonLines, "app", track, value, args);
             let line: Value = serde_json::from_str(&line).unwrap();
             ["t", "pid", "tid", "cpu"].map(|key| line.get(key).map(ToString::to_string).unwrap_or_default())
         };
+        let json = |kind, pid, tid, args| json_from(0, kind, pid, tid, args);
         let args = r#"{"pid":12,"tid":34,"end_state":"S"}"#;
         assert_eq!(json(TrackKind::Cpu, Id::None, 3, args), [r#""sched""#, "12", "34", "3"]);
         assert_eq!(json(TrackKind::Cpu, Id::None, 3, ""), [r#""sched""#, "null", "null", "3"]);
         assert_eq!(json(TrackKind::State, Id::Number(12), 34, ""), [r#""thread_state""#, "12", "34", ""]);
+        // Threads and CPUs of the second source are others.
+        let run = json_from(1, TrackKind::Cpu, Id::None, 3, args);
+        assert_eq!(run, [r#""sched""#, r#""12 in b.txt""#, "34", r#""3 in b.txt""#]);
+        let state = json_from(1, TrackKind::State, Id::Number(12), 34, "");
+        assert_eq!(state, [r#""thread_state""#, r#""12 in b.txt""#, "34", ""]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::model::{Id, Sources};
 
 /// The name of each source, in order.
 #[derive(Debug, Default)]
-pub(crate) struct SourceNames(Vec<Box<str>>);
+pub(crate) struct SourceNames(pub(crate) Vec<Box<str>>);
 
 impl SourceNames {
     /// Adds new sources. Must be called before each step of the session, which may add some.

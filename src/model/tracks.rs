@@ -156,6 +156,20 @@ impl TrackKey {
     /// An async track with async ids, whose trees have the name of the track and not of their first event.
     pub(crate) const SLOT_NAMED: u32 = Self::SLOT_ALONE + 1;
 
+    /// Returns the name of the file or the host that follows the ids of its processes; CPUs have it as their process.
+    pub(crate) fn id_suffix(&self) -> Option<&str> {
+        match &self.pid {
+            Id::None | Id::Number(_) => None,
+            Id::Text(suffix) if self.kind == TrackKind::Cpu => Some(suffix),
+            Id::Text(pid) => pid.split_once(" in ").map(|(_, suffix)| suffix),
+        }
+    }
+
+    /// Returns the id with this number in the same file and on the same host.
+    pub(crate) fn id_beside(&self, number: i64) -> Id {
+        self.id_suffix().map_or(Id::Number(number), |suffix| Id::Text(format!("{number} in {suffix}").into()))
+    }
+
     /// Creates the key of a track that its kind and ids identify.
     #[inline]
     pub(crate) fn new(kind: TrackKind, pid: Id, tid: Id) -> Self {

@@ -10,7 +10,7 @@ use super::cursor::LaneCursor;
 use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::args::Detail;
-use crate::model::{Id, TrackIdx, TrackKind};
+use crate::model::{TrackIdx, TrackKind};
 use crate::store::details::DetailReader;
 use crate::store::{LaneIdx, LaneKind, RowIdx};
 
@@ -59,7 +59,6 @@ pub(super) fn run_links(snapshot: &Snapshot, row: RowIdx, cancel: &Cancel) -> Re
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct IdScope<'a> {
     file: Option<&'a str>,
-    /// The text after the ids of processes; that of a CPU is its whole id.
     host: Option<&'a str>,
 }
 
@@ -67,12 +66,7 @@ impl<'a> IdScope<'a> {
     fn of_track(snapshot: &'a Snapshot, track: TrackIdx) -> Self {
         let track = snapshot.track(track);
         let file = snapshot.tracks().processes[track.process.index()].file.as_deref();
-        let host = match &track.key.pid {
-            Id::None | Id::Number(_) => None,
-            Id::Text(host) if track.key.kind == TrackKind::Cpu => Some(&**host),
-            Id::Text(pid) => pid.split_once(" in ").map(|(_, host)| host),
-        };
-        Self { file, host }
+        Self { file, host: track.key.id_suffix() }
     }
 }
 
@@ -233,6 +227,7 @@ impl<'a> Links<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Id;
     use crate::query::flow_chain::chain;
     use crate::scene::tests::snapshot;
 

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use crate::harness::{data, folder, longspan, records, spans_of, text};
 
 /// Real traces of several formats, plain, compressed and native, some with the same ids.
@@ -194,7 +196,7 @@ fn no_source_is_overwritten() {
             let args = ["export", text(&one), text(&two), "-o", text(output), "--format", "native", "--no-cache"];
             longspan(&args).failed(1)
         };
-        assert!(message.contains("is an open trace"), "{message}");
+        assert!(message.contains("is one of the sources"), "{message}");
     }
     assert_eq!([&one, &two].map(|path| fs::read(path).expect("read")), before);
 }
@@ -485,4 +487,60 @@ fn a_range_of_times_leaves_out_samples_without_times_and_says_so() {
         alone.stderr
     );
     assert!(alone.done().contains("12000"));
+}
+
+#[test]
+fn scheduling_of_each_file_has_the_threads_and_cpus_of_that_file() {
+    let folder = folder();
+    let trace = concat!(
+        "# tracer: nop\n",
+        "  app-7  [001] d..3. 1.000000: sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> ",
+        "next_comm=app next_pid=7 next_prio=120\n",
+        "  app-7  [001] d..3. 1.000500: sched_waking: comm=db pid=8 prio=120 target_cpu=001\n",
+        "  app-7  [001] d..3. 1.001000: sched_switch: prev_comm=app prev_pid=7 prev_prio=120 prev_state=S ==> ",
+        "next_comm=db next_pid=8 next_prio=120\n",
+        "  db-8   [001] d..3. 1.002000: sched_switch: prev_comm=db prev_pid=8 prev_prio=120 prev_state=S ==> ",
+        "next_comm=swapper/1 next_pid=0 next_prio=120\n",
+    );
+    let files = ["a.txt", "b.txt"].map(|name| folder.path().join(name));
+    files.iter().for_each(|file| fs::write(file, trace).expect("written"));
+    let [first, second] = files.each_ref().map(|file| text(file));
+    // Of each row with these columns: its thread, as the ids of process and thread.
+    let described = |files: &[&str], kind: &str, columns: &[&str]| {
+        let dump = longspan(&[&["dump", "--no-cache"], files].concat()).done();
+        let dump: Vec<Value> = dump.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
+        let all = |kind: &str| dump.iter().filter(|line| line["t"] == kind).collect::<Vec<_>>();
+        let (processes, threads) = (all("process"), all("thread"));
+        let thread = |utid: &Value| {
+            let thread = threads.iter().find(|thread| thread["utid"] == *utid).expect("a thread");
+            let process = processes.iter().find(|process| process["upid"] == thread["upid"]).expect("a process");
+            format!("{}/{}", process["pid"], thread["tid"])
+        };
+        let mut rows: Vec<String> = all(kind)
+            .iter()
+            .map(|row| {
+                let values = columns.iter().map(|column| match row.get(*column) {
+                    Some(utid) if column.ends_with("utid") => thread(utid),
+                    value => value.unwrap_or(&Value::Null).to_string(),
+                });
+                values.collect::<Vec<_>>().join(" ")
+            })
+            .collect();
+        rows.sort();
+        rows
+    };
+    let beside = |rows: &[String]| {
+        let of_second = |row: &String| row.replace("7/", "\"7 in b.txt\"/").replace("8/", "\"8 in b.txt\"/");
+        let mut all: Vec<String> = rows.iter().cloned().chain(rows.iter().map(of_second)).collect();
+        all.sort();
+        all
+    };
+    let runs = described(&[first], "sched", &["ts", "utid"]);
+    assert_eq!(runs, ["1000000000 7/7", "1001000000 8/8"]);
+    assert_eq!(described(&[first, second], "sched", &["ts", "utid"]), beside(&runs));
+    let cpus = described(&[first, second], "sched", &["cpu"]);
+    assert_eq!(cpus, [r#""1 in b.txt""#, r#""1 in b.txt""#, "1", "1"]);
+    let states = described(&[first], "thread_state", &["ts", "state", "utid", "waker_utid"]);
+    assert!(states.iter().any(|state| state.ends_with("8/8 7/7")), "a waking: {states:?}");
+    assert_eq!(described(&[first, second], "thread_state", &["ts", "state", "utid", "waker_utid"]), beside(&states));
 }

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use self::flows::FlowTracker;
 use self::latest::Latest;
-use self::lines::{id_value, ids_of, line};
+use self::lines::{id_value, line};
 use self::tables::Utids;
 use super::args::Load;
 use super::error::CliError;
@@ -26,7 +26,7 @@ use super::load::starting_over;
 use super::stdout::rows_to_stdout;
 use super::symbols::load_with_names;
 use crate::model::args::Detail;
-use crate::model::{NameIdx, Sources, StackIdx, TrackIdx, TrackKind};
+use crate::model::{Id, NameIdx, Sources, StackIdx, Track, TrackIdx, TrackKey, TrackKind};
 use crate::query::Snapshot;
 use crate::query::last_spans::LastSpan;
 use crate::query::overlay::FrameLine;
@@ -71,7 +71,7 @@ struct Dump<'a> {
     flows: FlowTracker,
     utids: &'a Utids,
     /// Ids of threads, built on the first use: the look-up takes 40 bytes for each of a million threads.
-    utids_by_ids: OnceCell<FxHashMap<(i64, i64), u32>>,
+    utids_by_ids: OnceCell<FxHashMap<(&'a Id, &'a Id), u32>>,
     /// The time of the last row.
     ts_ns: i64,
     /// States at that time, which wait for the CPUs of their threads.
@@ -150,21 +150,31 @@ impl<'a> Dump<'a> {
         Ok(())
     }
 
-    /// Returns the id of the thread with these ids.
-    fn utid(&self, ids: (i64, i64)) -> Option<u32> {
+    /// Returns the dump's id of the thread with these ids.
+    fn utid(&self, pid: &Id, tid: &Id) -> Option<u32> {
         let utids = self.utids_by_ids.get_or_init(|| {
             let tracks = (0u32..).zip(&self.snapshot.tracks().tracks);
             let threads = tracks.filter(|(_, track)| track.key.kind == TrackKind::Thread);
-            threads.filter_map(|(row, track)| Some((ids_of(&track.key)?, self.utids.get(TrackIdx(row))?))).collect()
+            let with_id = |(row, track): (u32, &'a Track)| {
+                Some(((&track.key.pid, &track.key.tid), self.utids.get(TrackIdx(row))?))
+            };
+            threads.filter_map(with_id).collect()
         });
-        utids.get(&ids).copied()
+        utids.get(&(pid, tid)).copied()
+    }
+
+    /// Returns the thread with the ids in the arguments of a row, in the file and on the host of the row's track.
+    fn utid_in_args(&self, args: &Value, [pid, tid]: [&str; 2], key: &TrackKey) -> Option<u32> {
+        let (pid, tid) = (args[pid].as_i64()?, args[tid].as_i64()?);
+        self.utid(&key.id_beside(pid), &Id::Number(tid))
     }
 
     /// Writes a CPU run, as a line of type `sched`.
     fn sched(&mut self, row: &SortedRow, track: TrackIdx) -> io::Result<()> {
         let args = self.args(row);
-        let utid = args["pid"].as_i64().zip(args["tid"].as_i64()).and_then(|ids| self.utid(ids));
-        let cpu = id_value(&self.snapshot.track(track).key.tid);
+        let key = &self.snapshot.track(track).key;
+        let utid = self.utid_in_args(&args, ["pid", "tid"], key);
+        let cpu = id_value(&key.tid.number().map_or_else(|| key.tid.clone(), |number| key.id_beside(number)));
         if let Some(utid) = utid {
             self.cpus.insert(utid, cpu.clone());
         }
@@ -183,20 +193,21 @@ impl<'a> Dump<'a> {
     /// Records the state of a thread, by the letters of the kernel.
     fn state(&mut self, row: &SortedRow, track: TrackIdx) {
         let key = &self.snapshot.track(track).key;
-        let utid = ids_of(key).and_then(|ids| self.utid(ids));
+        let utid = self.utid(&key.pid, &key.tid);
         let name = self.snapshot.names().get(NameIdx(row.row.name));
         let (ts, state) =
             (row.row.start_ns, Some(name.category.unwrap_or(name.text)).filter(|state| !state.is_empty()));
         let mut line = json!({"t": "thread_state", "ts": ts, "dur": dur_value(row), "utid": utid, "state": state});
         let args = self.args(row);
-        for key in ["cpu", "io_wait", "blocked_function"] {
-            if let Some(value) = args.get(key) {
-                line[key] = value.clone();
+        for name in ["cpu", "io_wait", "blocked_function"] {
+            if let Some(value) = args.get(name) {
+                line[name] = value.clone();
             }
         }
-        if let Some((pid, tid)) = args["waker_pid"].as_i64().zip(args["waker_tid"].as_i64()) {
+        if let Some(waker_tid) = args["waker_tid"].as_i64() {
             // The idle thread of each CPU is the first.
-            line["waker_utid"] = if tid == 0 { json!(0) } else { json!(self.utid((pid, tid))) };
+            let waker = || self.utid_in_args(&args, ["waker_pid", "waker_tid"], key);
+            line["waker_utid"] = if waker_tid == 0 { json!(0) } else { json!(waker()) };
         }
         self.held_states.push(HeldState { utid, line });
     }
