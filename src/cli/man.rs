@@ -8,9 +8,9 @@ use clap_mangen::Man;
 
 use super::error::CliError;
 use super::low_args::LowArgs;
-use super::mistyped::suggestion;
 use super::stdout::to_stdout;
 use crate::base::escape::escaped;
+use crate::base::similar::nearest;
 
 /// Prints the page of a command, such as `stats` or `cache list`, or of the program without any words. Returns
 /// [`CliError::Usage`] for an unknown command.
@@ -19,7 +19,8 @@ pub(super) fn print(command: &str) -> Result<(), CliError> {
     let name = words.collect::<Vec<_>>().join("-");
     let Some(page) = pages().into_iter().find(|page| name_of(page) == name) else {
         let unknown = escaped(command);
-        let advice = match suggestion(&unknown) {
+        let names: Vec<String> = pages().iter().filter_map(command_of).collect();
+        let advice = match nearest(&unknown, names.iter().map(String::as_str)) {
             Some(command) => format!(": did you mean `longspan man {command}`?"),
             None => "; `longspan --help` lists them".to_owned(),
         };
@@ -51,6 +52,11 @@ fn rendered(page: Command) -> Result<Vec<u8>, CliError> {
 /// Returns the name of a page: `longspan-cache-list` for `longspan cache list`.
 fn name_of(page: &Command) -> &str {
     page.get_display_name().unwrap_or_else(|| page.get_name())
+}
+
+/// Returns the command of a page, such as `cache list`; `None` for that of the program.
+fn command_of(page: &Command) -> Option<String> {
+    Some(name_of(page).strip_prefix("longspan-")?.replace('-', " "))
 }
 
 /// Returns the program and each of its commands.

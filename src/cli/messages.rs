@@ -38,13 +38,11 @@ pub(super) fn lines_about(text: &str, words: &[OsString]) -> String {
     if words.iter().any(has_control) { escaped(text).into_owned() } else { escaped_lines(text).into_owned() }
 }
 
-/// Parses arguments. For a mistyped option, the error suggests the similar one only: after `--`, the option would be
-/// taken as a file.
+/// Parses arguments. For an unknown option, the error suggests a similar one, if any, but never `--` before it: the
+/// option would be taken as a file.
 pub(super) fn parsed<W: Into<OsString> + Clone>(words: impl IntoIterator<Item = W>) -> Result<LowArgs, clap::Error> {
     LowArgs::try_parse_from(words).map_err(|mut answer| {
-        if answer.get(ContextKind::SuggestedArg).is_some() {
-            answer.remove(ContextKind::Suggested);
-        }
+        answer.remove(ContextKind::Suggested);
         answer
     })
 }

@@ -36,8 +36,8 @@ pub(super) fn sources(files: Vec<PathBuf>, LowOffsets { offsets, unit }: LowOffs
     let input = |path: PathBuf| if path == Path::new("-") { Input::stdin() } else { path.into() };
     let mut files: Vec<SourceFile> =
         files.into_iter().map(|path| SourceFile { input: input(path), offset_ns: 0 }).collect();
-    if files.iter().filter(|file| file.input == Input::stdin()).count() > 1 {
-        return Err(CliError::Usage("stdin can be read only once, but - is given more than once".to_owned()));
+    if files.iter().filter(|file| matches!(file.input, Input::Stdin(_))).count() > 1 {
+        return Err(CliError::Usage("stdin can be read only once, but it is given more than once".to_owned()));
     }
     let mut moved = vec![false; files.len()];
     for (file, offset_ns) in offsets {
@@ -87,22 +87,22 @@ pub(super) fn load(common: LowCommon) -> Result<Load, CliError> {
         }
         say(format_args!("--symbols {problem}"));
     }
-    let is_usual = common.memory.is_none()
+    let has_default_options = common.memory.is_none()
         && common.threads.is_none()
         && common.cache.is_none()
         && !common.no_cache
         && common.symbols.is_empty()
         && !common.no_symbols;
     Ok(Load {
-        is_usual,
+        has_default_options,
         memory_bytes: common.memory,
         memory: common.memory.map_or_else(Memory::default, Memory::new),
         threads: common.threads.map_or_else(cores, usize::from).min(THREADS_MAX),
         cache: if common.no_cache { None } else { Some(cache_folder(common.cache)?) },
         progress,
         symbols: common.symbols,
-        has_names: !common.no_symbols,
-        is_again: false,
+        symbolizes: !common.no_symbols,
+        is_retry: false,
         code_addresses: false,
     })
 }
