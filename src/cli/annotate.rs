@@ -82,7 +82,7 @@ fn print_once(annotate: &Annotate, how: &Load) -> Result<(), CliError> {
     let is_named_otherwise = code.sums.total.samples == 0 && is_sampled_by_name(&code.name, &snapshot, &histogram);
     if is_named_otherwise {
         say_named(&code.name, annotate, how);
-    } else if !how.is_again {
+    } else if !how.is_retry {
         let is_whole = annotate.scope.options().is_empty() && histogram.events().len() == 1;
         say_what_is_missing(&code, annotate.side, is_whole);
     }
@@ -98,7 +98,7 @@ fn by_address(annotate: &Annotate, how: &Load) -> Option<Load> {
 
 /// Returns whether some source was read by name, and can be read by address.
 fn has_more_by_address(annotate: &Annotate, how: &Load) -> bool {
-    !how.code_addresses && how.has_names && annotate.sources.files().iter().any(has_code_addresses)
+    !how.code_addresses && how.symbolizes && annotate.sources.files().iter().any(has_code_addresses)
 }
 
 /// Reports that the samples of a function have names instead of addresses, and the options that keep them from being

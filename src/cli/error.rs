@@ -91,7 +91,7 @@ impl CliError {
     }
 
     /// Returns whether the reader of stdout has closed it, which is not a failure.
-    pub(super) fn is_of_a_reader_that_has_seen_enough(&self) -> bool {
+    pub(super) fn is_closed_stdout(&self) -> bool {
         let error = match self {
             Self::Output(error) => error,
             Self::Export(ExportError::Io { path, source })

@@ -44,8 +44,8 @@ fn write_once(wanted: &Export, how: &Load) -> Result<(), CliError> {
     say(format_args!("{path}: {things} written, {bytes} bytes, as {}", wanted.format.label()));
     if written.samples_left_out > 0 {
         say(format_args!(
-            "{} of events beyond the first {PPROF_EVENTS_MAX} are not written, which are the most of a pprof profile; \
-             --filter arg.event=NAME exports those of one event",
+            "{} not written: a pprof profile has at most {PPROF_EVENTS_MAX} events; --filter arg.event=NAME exports \
+             those of one",
             counted(written.samples_left_out, "sample")
         ));
     }

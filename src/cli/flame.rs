@@ -45,7 +45,7 @@ fn print_once(flame: &Flame, how: &Load) -> Result<(), CliError> {
     let Paths { tree, event, unit, things, missing, is_final } = paths?;
     let mut view = flame.view.clone();
     let mismatches = view.complete_names(&snapshot, &tree);
-    for (name, mismatch) in mismatches.iter().filter(|_| !how.is_again && !tree.whole().is_empty()) {
+    for (name, mismatch) in mismatches.iter().filter(|_| !how.is_retry && !tree.whole().is_empty()) {
         say(format_args!("{name}: {mismatch}"));
     }
     let Ok(picture) = FlamePicture::new(&snapshot, &tree, &view, &Cancel::default()) else {

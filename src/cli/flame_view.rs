@@ -17,7 +17,7 @@ pub(super) struct LowFlameEdits {
     /// Only paths with this function, from its outermost call on
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub(crate) focus: Option<String>,
-    /// Leave out the paths with this function, from it on; can be repeated, as
+    /// Leave out this function and everything that it calls; can be repeated, as
     /// --merge, --collapse-module and --collapse-recursion-of can
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub(crate) hide: Vec<String>,
@@ -27,7 +27,7 @@ pub(super) struct LowFlameEdits {
     /// Show neighbouring frames of this module, by its path or the end of it, or category of spans, as one
     #[arg(long, value_name = "MODULE", allow_hyphen_values = true)]
     pub(crate) collapse_module: Vec<String>,
-    /// Show this function as one call where it calls itself, through others too
+    /// Show direct and indirect recursion of this function as one call
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub(crate) collapse_recursion_of: Vec<String>,
     /// Show each function that calls itself as one call

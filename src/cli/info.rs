@@ -162,8 +162,8 @@ impl Info {
         }
         line("spans", self.spans.to_string())?;
         line("instants", self.instants.to_string())?;
-        line("counters", format!("{} values", self.counters))?;
-        line("flows", format!("{} points", self.flows))?;
+        line("counters", counted(self.counters, "value"))?;
+        line("flows", counted(self.flows, "point"))?;
         line("samples", self.samples.to_string())?;
         line("processes", self.processes.to_string())?;
         let without = match self.tracks_without_events {
@@ -193,11 +193,17 @@ impl Info {
         if load.cached {
             line("load", format!("from the cache; sorting took {:.3} s", load.seconds))?;
         } else {
-            line("load", format!("{:.3} s, peak {} bytes of the budget", load.seconds, load.peak_budget_bytes))?;
+            line(
+                "load",
+                format!("{:.3} s, at most {} bytes of the memory limit", load.seconds, load.peak_budget_bytes),
+            )?;
         }
         let merge = format!(
-            "{} chunks, {} open at most, {} head moves, {} bytes spilled",
-            load.chunks, load.chunks_open_max, load.head_moves, load.spilled_bytes
+            "{}, {} open at most, {} head moves, {} bytes spilled",
+            counted(load.chunks, "chunk"),
+            load.chunks_open_max,
+            load.head_moves,
+            load.spilled_bytes
         );
         line("merge", merge)?;
         let lost: u64 = self.losses.iter().map(|loss| loss.count).fold(0, u64::saturating_add);

@@ -41,7 +41,7 @@ fn load_by(
     if let Some(note) = &loaded.report.note {
         say(note);
     }
-    if !how.is_again && !how.code_addresses {
+    if !how.is_retry && !how.code_addresses {
         report(sources, &loaded.store.meta().losses);
     }
     Ok(loaded)
@@ -65,7 +65,7 @@ pub(super) fn starting_over(
         return Err(error);
     }
     say(format_args!("{error}: {sources} is sorted again"));
-    let mut again = Load { is_again: true, ..how.clone() };
+    let mut again = Load { is_retry: true, ..how.clone() };
     if let Err(failure) = forgotten {
         say(format_args!("{}: cannot remove the damaged store: {failure}", store.display()));
         again.cache = None;

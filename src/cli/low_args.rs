@@ -74,7 +74,7 @@ pub(super) struct LowWindow {
 #[derive(Debug, Args)]
 pub(super) struct LowOffsets {
     /// Add an offset to the times of a file, such as b.json=+1.5ms; FILE is a given path or its file name
-    #[arg(long = "offset", value_name = "FILE=TIME", value_parser = offset, requires = "files")]
+    #[arg(long = "offset", value_name = "FILE=TIME", value_parser = offset, requires = "files", allow_hyphen_values = true)]
     pub(crate) offsets: Vec<(String, i64)>,
     /// The unit of the weights in collapsed stacks, which have none [default: samples]
     #[arg(long, value_enum, requires = "files")]
@@ -406,7 +406,7 @@ pub(super) struct LowRender {
     /// Dark, light, or the setting of the desktop
     #[arg(long, value_enum, default_value_t)]
     pub(crate) theme: LowTheme,
-    #[arg(long, value_enum, default_value_t, help = "What gives spans their colours")]
+    #[arg(long, value_enum, default_value_t, help = "The property that colours spans")]
     pub(crate) color: LowColorBy,
     /// Set of colours
     #[arg(long, value_enum, default_value_t)]

@@ -37,13 +37,13 @@ pub(super) struct LowScope {
 const FILTER_HELP: &str = "\
 Only rows that match all terms of a filter, such as 'dur>1ms cat:io in:RunTask -idle'
 
-  read  /^read_(all|some)$/  ~rdall     part of the name, a regular expression, letters in order
+  read  /^read_(all|some)$/  ~rdall     part of the name, a regular expression, a fuzzy match
   name:read  track:worker               the same as `read` and `thread:worker`
   cat:io  thread:worker  process:db     category, track or thread id, process or its id contains it
   dur>1ms  dur<=2s  dur=0               the duration
   start>=1.5s  start<+2s                the start; with a plus, after the first event
   arg.url=/index.html  arg.url:index    an argument equals it, or contains it
-  arg.a.b=1  arg.\"a b\"=1               the key `a.b`, or `b` in `a`; quotes keep blanks and dots
+  arg.a.b=1  arg.\"a b\"=1               the key `a.b`, or `b` in `a`; quotes keep spaces and dots
   in:RunTask  in:/^Run/                 a span of that name is open above it when it starts
   within:worker/2@1.5ms                 the same, for the span at depth 2 of track or thread id
                                         `worker` that starts at 1.5 ms; within:#17/2@1500 is for
@@ -51,6 +51,6 @@ Only rows that match all terms of a filter, such as 'dur>1ms cat:io in:RunTask -
   is:failed                             spans that failed, as the trace states
   has:args  has:flow  has:stack         with arguments, a point of a flow, a call stack of a sample
   -cat:io                               the term after the minus does not match
-  \"a b\"  cat:\"a b\"                   quotes keep blanks and special characters
+  \"a b\"  cat:\"a b\"                   quotes keep spaces and special characters
 
 The name of a sample is its innermost function.";

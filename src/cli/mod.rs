@@ -86,7 +86,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     signals::watch(say);
     let error = match command.and_then(|command| threads.and_then(|()| perform(command))) {
         Ok(()) => return ExitCode::SUCCESS,
-        Err(error) if error.is_of_a_reader_that_has_seen_enough() => return ExitCode::SUCCESS,
+        Err(error) if error.is_closed_stdout() => return ExitCode::SUCCESS,
         Err(error) => error,
     };
     if let CliError::Usage(text) = &error {

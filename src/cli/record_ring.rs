@@ -60,9 +60,7 @@ pub(super) fn write(record: &Record, part: Retention, how: &Load) -> Result<(), 
     check_output(record)?;
     let stop = Cancel::default();
     let output = record.output.clone();
-    signals::stop_first(stop.clone(), move || {
-        Some(format!("{}: is not written, and nothing is kept", output.display()))
-    });
+    signals::stop_first(stop.clone(), move || Some(format!("{}: not written; no data was kept", output.display())));
     let options = FollowOptions {
         inputs: record.inputs.clone(),
         memory: how.memory.clone(),

@@ -115,6 +115,6 @@ fn say_missing(totals: &Totals) {
     let GroupBy::Argument(path) = totals.by() else { return };
     let mut groups = totals.numbered().map(|(_, group, _)| totals.value(group)).peekable();
     if groups.peek().is_some() && groups.all(|value| value == GroupValue::Missing) {
-        say(format_args!("no span here has the argument `{}`: all after `arg:` is one key", path.dotted()));
+        say(format_args!("no span here has the argument `{}`: everything after `arg:` is one key", path.dotted()));
     }
 }

@@ -30,10 +30,10 @@ fn print_once(symbols: &Symbols, how: &Load) -> Result<(), CliError> {
         say(format_args!("{}: no frame has an address in a module", symbols.sources));
     }
     let frames = TraceFrames::from_snapshot(&snapshot);
-    let trace_names = if how.has_names {
+    let trace_names = if how.symbolizes {
         names(&snapshot, &frames, &symbols.sources, how)
     } else {
-        if !how.is_again {
+        if !how.is_retry {
             say(format_args!("{}: nothing was searched, because of --no-symbols", symbols.sources));
         }
         TraceNames::default()
@@ -45,7 +45,7 @@ fn print_once(symbols: &Symbols, how: &Load) -> Result<(), CliError> {
     drop(line);
     check(snapshot.store())?;
     let Ok(rows) = rows else { return Ok(()) }; // never cancelled
-    for ModuleReport { module, frames, replaced, .. } in rows.iter().filter(|row| row.replaced > 0 && !how.is_again) {
+    for ModuleReport { module, frames, replaced, .. } in rows.iter().filter(|row| row.replaced > 0 && !how.is_retry) {
         let module = &snapshot.tracks().modules[*module].category;
         say(format_args!("{module}: {replaced} of {frames} addresses had several functions, and have the last name"));
     }
@@ -62,7 +62,7 @@ fn print_once(symbols: &Symbols, how: &Load) -> Result<(), CliError> {
 /// Imports a trace, and resolves its functions unless the command line disables that.
 pub(super) fn load_with_names(sources: &Sources, how: &Load) -> Result<Snapshot, CliError> {
     let snapshot = Snapshot::new(load(sources, how)?.store).within_memory(how.memory.limit_bytes());
-    if !how.has_names {
+    if !how.symbolizes {
         return Ok(snapshot);
     }
     let frames = TraceFrames::from_snapshot(&snapshot);
@@ -74,7 +74,7 @@ pub(super) fn load_with_names(sources: &Sources, how: &Load) -> Result<Snapshot,
     let counts = frames.counts(&trace_names);
     let [all, named] =
         [|it: &FrameCounts| it.frames, |it: &FrameCounts| it.named].map(|count| counts.iter().map(count).sum::<u64>());
-    if named < all && !how.is_again {
+    if named < all && !how.is_retry {
         say(format_args!(
             "{sources}: {named} of {all} addresses have names; `longspan symbols` lists the modules without symbols"
         ));

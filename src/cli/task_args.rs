@@ -22,7 +22,7 @@ use crate::scene::palette::Colors;
 pub(super) struct Load {
     /// Whether the command line has no import option.
     #[cfg_attr(not(feature = "window"), expect(dead_code, reason = "only windows take over from each other"))]
-    pub(crate) is_usual: bool,
+    pub(crate) has_default_options: bool,
     /// Memory limit of an import, if `--memory` is given.
     pub(crate) memory_bytes: Option<u64>,
     /// Memory of that size, or of the default; all imports of the command share it.
@@ -34,9 +34,9 @@ pub(super) struct Load {
     /// Folders to search for debug files, before those of the system.
     pub(crate) symbols: Vec<PathBuf>,
     /// Whether symbols are resolved; unset by `--no-symbols`.
-    pub(crate) has_names: bool,
+    pub(crate) symbolizes: bool,
     /// Whether the sources were loaded before in this process: their losses are printed once.
-    pub(crate) is_again: bool,
+    pub(crate) is_retry: bool,
     /// Whether profiles are read by address instead of by name, after they were read by name.
     pub(crate) code_addresses: bool,
 }

@@ -43,12 +43,12 @@ pub(super) fn open(sources: Sources, follow: Option<Follow>, demo: bool, how: &L
     restart::without_device_layer();
     let folders = Folders::for_user();
     // Another window cannot read the input of this process, and is not passed a unit of weights.
-    let hand_over = how.is_usual
+    let hand_over = how.has_default_options
         && follow.is_none()
         && sources.weight_unit().is_none()
         && !sources.files().iter().any(|file| is_unseekable(&file.input));
     let (load, memory_bytes) = (how.options(), how.memory_bytes);
-    let symbols = SymbolOptions { is_off: !how.has_names, folders: how.symbols.clone() };
+    let symbols = SymbolOptions { is_off: !how.symbolizes, folders: how.symbols.clone() };
     let follow = follow.map(|Follow { inputs, delay, until, disk_cap, kept, weight_unit }| FollowRequest {
         inputs,
         delay,

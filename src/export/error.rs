@@ -16,7 +16,7 @@ pub enum ExportError {
     #[error("{}: cannot write: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
     /// The output is the trace itself, possibly under another name.
-    #[error("{}: is an open trace; choose another file", path.display())]
+    #[error("{}: is one of the sources; choose another output", path.display())]
     IsSource { path: PathBuf },
     #[error("{}: is a folder", path.display())]
     IsFolder { path: PathBuf },

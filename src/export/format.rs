@@ -172,7 +172,7 @@ impl ExportFormat {
             Self::ChromeJson { gzip: false } => "Chrome JSON",
             Self::ChromeJson { gzip: true } => "compressed Chrome JSON",
             Self::Perfetto => "a Perfetto trace",
-            Self::Pprof => "a profile of pprof",
+            Self::Pprof => "a pprof profile",
             Self::Csv { .. } => "comma-separated text",
             Self::Parquet { .. } => "Parquet tables",
         }

@@ -9,7 +9,7 @@
 //! | `dur>1ms`, `dur>=5us`, `dur<2s`, `dur<=1s` | by duration |
 //! | `start>=1.5s`, `start<+2s` | by start: a time of the trace's clock, or with a plus after its first event |
 //! | `arg.url=/index.html` | whose argument `url` equals this; `arg.a.b` is the key `a.b`, or a member of an object |
-//! | `arg."a b".c=1` | whose argument has this key: quotes keep blanks, marks and dots of a part |
+//! | `arg."a b".c=1` | whose argument has this key: quotes keep spaces, marks and dots of a part |
 //! | `arg.url:index` | whose argument `url` contains this, as for names |
 //! | `in:RunTask`, `in:/^Run/`, `in:~rntsk` | that start within such a span above them on their track |
 //! | `within:main/2@1500` | that start within the span of depth 2 on track `main` that starts at 1500 ns |

@@ -104,7 +104,7 @@ fn an_unwritable_image_is_an_error_that_names_it_and_keeps_the_old_file() {
     fs::copy(data("ugly.json"), &trace).expect("copied");
     let before = fs::read(&trace).expect("readable");
     let message = longspan(&["render", "--no-cache", text(&trace), "-o", text(&trace)]).failed(1);
-    assert!(message.contains("a.png: is an open trace"), "{message}");
+    assert!(message.contains("a.png: is one of the sources"), "{message}");
     assert!(fs::read(&trace).expect("readable") == before);
     let nowhere = folder.path().join("none/image.png");
     let message = longspan(&["render", "--no-cache", text(&trace), "-o", text(&nowhere)]).failed(1);

@@ -445,7 +445,7 @@ fn unread_formats_in_the_docs_are_those_of_the_tables() {
     let of_tables = of_heads.chain(of_databases).chain(of_names).chain(of_folders);
     let rows: std::collections::BTreeSet<_> = of_tables.chain(of_readers).collect();
     let rows = rows.iter().map(|(found, advice)| format!("| {found} | {advice} |\n"));
-    let table = rows.fold("| kind | what makes a trace of it |\n|---|---|\n".to_owned(), |table, row| table + &row);
+    let table = rows.fold("| kind | how to convert it |\n|---|---|\n".to_owned(), |table, row| table + &row);
     assert_generated("formats.md", "the tables of unread formats", &table);
 }
 

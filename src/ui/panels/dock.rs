@@ -149,7 +149,7 @@ impl PanelTools {
         let same = "Copies the equivalent command line";
         entry((self.has_command, true), "Copy as command", same, AppCommand::CopyCommandLine(tab));
         let (purpose, whole, shown) = if tab.panel == Panel::Flame {
-            let whole = "Writes the graph as SVG, folded stacks, JSON or a profile of pprof, by file extension";
+            let whole = "Writes the graph as SVG, folded stacks, JSON or a pprof profile, by file extension";
             (Purpose::FlameGraph(tab), whole, "Copies the paths as folded stacks, a line per path")
         } else {
             let whole = "Writes the whole table as CSV or JSON, by file extension";

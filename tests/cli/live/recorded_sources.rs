@@ -30,7 +30,7 @@ fn a_recording_never_replaces_its_source_and_fails_at_once_if_it_cannot_be_writt
         for keep in [&[][..], &["--keep", "1min"]] {
             let args = [&["record", text(&other), text(&source), "-o", text(&output)], keep].concat();
             let message = longspan(&args).failed(1);
-            assert!(message.contains("is an open trace; choose another file"), "{message}");
+            assert!(message.contains("is one of the sources; choose another output"), "{message}");
         }
     }
     assert_eq!(fs::read(at("trace.longspan")).expect("there"), chrome(100).as_bytes());

@@ -60,7 +60,7 @@ fn a_later_signal_ends_the_program_and_names_the_remaining_files() {
         assert_eq!(wait(&mut child, args), None, "{message}");
         assert!(!out.exists(), "{message}");
         if is_ring {
-            assert!(message.contains("out.longspan: is not written, and nothing is kept"), "{message}");
+            assert!(message.contains("out.longspan: not written; no data was kept"), "{message}");
         } else {
             assert!(message.contains(&format!("all received data is kept: {}", text(&spool))), "{message}");
             assert_eq!(longspan(&["spans", text(&spool), "--no-cache"]).done().lines().count(), 2);
