@@ -17,7 +17,7 @@ use crate::base::{files, replace};
 use crate::model::{BuildId, ModuleKind};
 
 /// Magic of a cache file; the last byte is its version.
-const MAGIC: [u8; 8] = *b"LSNAMES\x06";
+const MAGIC: [u8; 8] = *b"LSNAMES\x07";
 
 const EXTENSION: &str = "names";
 

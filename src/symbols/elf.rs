@@ -236,6 +236,14 @@ impl ElfFile {
         self.section(row.into()).is_some_and(|section| section.flags & EXECUTABLE_SECTION != 0)
     }
 
+    /// Iterates over the addresses of the sections with code. Those of relocatable files have no addresses yet.
+    pub(super) fn code(&self) -> impl Iterator<Item = std::ops::Range<u64>> {
+        let is_linked_code =
+            |section: &&ElfSection| self.kind != RELOCATABLE && section.flags & EXECUTABLE_SECTION != 0;
+        let range = |section: &ElfSection| section.address..section.address.saturating_add(section.bytes);
+        self.sections.iter().filter(is_linked_code).map(range)
+    }
+
     /// Returns the end of the sections and segments in the file, without the tables of them.
     pub(super) fn end(&self) -> u64 {
         let sections = self.sections.iter().filter(|section| section.kind != NOBITS);

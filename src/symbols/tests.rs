@@ -18,6 +18,7 @@ use crate::model::{BuildId, Module, ModuleKind};
 mod costs;
 mod cpp;
 mod damage;
+mod dropped;
 mod go;
 mod located;
 mod plt;

@@ -2,7 +2,7 @@
 
 use gimli::UnitRef;
 
-use super::sections::SectionReader;
+use super::sections::{CodeRanges, SectionReader};
 
 /// The longest path of Linux.
 const PATH_BYTES_MAX: usize = 4096;
@@ -12,9 +12,10 @@ pub(super) type FileLine = (u64, u32);
 
 type Unit<'u, 'a, 'f> = UnitRef<'u, SectionReader<'a, 'f>>;
 
-/// Calls a closure for each sequence of the line table.
+/// Calls a closure for each sequence of the line table, except those dropped by the linker.
 pub(super) fn each_sequence(
     unit: &Unit<'_, '_, '_>,
+    code: &CodeRanges,
     mut with: impl FnMut(u64, u64) -> gimli::Result<()>,
 ) -> gimli::Result<()> {
     let Some(program) = unit.line_program.clone() else { return Ok(()) };
@@ -23,7 +24,7 @@ pub(super) fn each_sequence(
     while let Some((_, row)) = rows.next_row()? {
         let begin = *start.get_or_insert(row.address());
         if row.end_sequence() {
-            if begin < row.address() {
+            if begin < row.address() && code.has(begin) {
                 with(begin, row.address())?;
             }
             start = None;
@@ -33,12 +34,12 @@ pub(super) fn each_sequence(
 }
 
 /// Returns file and line of each of some sorted addresses, up to damage.
-pub(super) fn lines_of(unit: &Unit<'_, '_, '_>, wanted: &[u64]) -> Vec<Option<FileLine>> {
+pub(super) fn lines_of(unit: &Unit<'_, '_, '_>, code: &CodeRanges, wanted: &[u64]) -> Vec<Option<FileLine>> {
     let mut lines = vec![None; wanted.len()];
     let Some(program) = unit.line_program.clone() else { return lines };
     let mut rows = program.rows();
     let mut before: Option<(u64, FileLine)> = None;
-    // First wanted address at or after the previous row.
+    // First wanted address at or after the previous row; none in a sequence dropped by the linker.
     let mut next = 0;
     while let Ok(Some((_, row))) = rows.next_row() {
         let address = row.address();
@@ -50,7 +51,8 @@ pub(super) fn lines_of(unit: &Unit<'_, '_, '_>, wanted: &[u64]) -> Vec<Option<Fi
                 }
             }
             // A sequence starts, or goes back.
-            _ => next = wanted.partition_point(|&it| it < address),
+            _ if code.has(address) => next = wanted.partition_point(|&it| it < address),
+            _ => next = wanted.len(),
         }
         let line = row.line().map_or(0, |line| u32::try_from(line.get()).unwrap_or(0));
         before = (!row.end_sequence()).then_some((address, (row.file_index(), line)));

@@ -1,6 +1,7 @@
 //! The decompressed sections of debug information, read with a thread's fuel. Rejects sections beyond a total size.
 
 use std::convert::Infallible;
+use std::ops::Range;
 
 use gimli::{DebugCuIndex, Dwarf, DwoId, SectionId, Unit};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -52,7 +53,12 @@ pub(in crate::symbols) struct DebugInfo {
     /// Index in `split` of the file of a unit, by the unit's id.
     split_by_id: FxHashMap<u64, usize>,
     bytes: u64,
+    code: CodeRanges,
 }
+
+/// Sorted addresses of the sections with code; none if they are unknown.
+#[derive(Debug, Default)]
+pub(super) struct CodeRanges(Vec<Range<u64>>);
 
 /// Decompressed sections of one file.
 #[derive(Debug, Default)]
@@ -74,7 +80,7 @@ impl DebugInfo {
     pub(in crate::symbols) fn read(elf: &ElfFile, bytes_max: u64) -> Result<Option<Self>, InfoTooLarge> {
         let Some(_) = elf.named(SectionId::DebugInfo.name()) else { return Ok(None) };
         let (sections, bytes) = DebugSections::read(elf, SECTIONS.map(|id| (id, id.name())), bytes_max)?;
-        Ok(Some(Self { sections, bytes, ..Self::default() }))
+        Ok(Some(Self { sections, bytes, code: CodeRanges::from_elf(elf), ..Self::default() }))
     }
 
     /// Adds the shared debug file. Damage there only loses its names.
@@ -159,9 +165,28 @@ impl DebugInfo {
         dwarf
     }
 
+    pub(super) fn code(&self) -> &CodeRanges {
+        &self.code
+    }
+
     /// Returns the fuel for reading.
     pub(super) fn steps(&self) -> FuelPool {
         FuelPool::new(STEPS_MIN.saturating_add(self.bytes.saturating_mul(STEPS_PER_BYTE)))
+    }
+}
+
+impl CodeRanges {
+    fn from_elf(elf: &ElfFile) -> Self {
+        let mut ranges: Vec<_> = elf.code().filter(|range| !range.is_empty()).collect();
+        ranges.sort_unstable_by_key(|range| range.start);
+        Self(ranges)
+    }
+
+    /// Returns whether a function that starts at an address is part of the program. Functions dropped by the linker
+    /// keep their size at an address without code, mostly 0, and would claim the code of others.
+    pub(super) fn has(&self, start: u64) -> bool {
+        let after = self.0.partition_point(|range| range.start <= start);
+        self.0.is_empty() || after.checked_sub(1).is_some_and(|row| self.0[row].contains(&start))
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use gimli::{AttributeValue, DebugInfoOffset, Dwarf, UnitRef, UnitType};
 use rayon::prelude::*;
 
-use super::sections::{DebugInfo, SectionReader};
+use super::sections::{CodeRanges, DebugInfo, SectionReader};
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::symbols::fuel::{Fuel, FuelPool};
 
@@ -73,17 +73,21 @@ impl EntryRanges {
         Ok(())
     }
 
-    /// Calls a closure for each non-empty range. Returns whether there was one.
+    /// Calls a closure for each non-empty range, except those dropped by the linker. Returns whether there was one,
+    /// dropped or not.
     pub(super) fn each(
         &self,
         unit: &UnitRef<'_, SectionReader<'_, '_>>,
+        code: &CodeRanges,
         mut with: impl FnMut(u64, u64) -> gimli::Result<()>,
     ) -> gimli::Result<bool> {
         let mut has_any = false;
         let mut each = |begin: u64, end: u64| -> gimli::Result<()> {
             if begin < end {
                 has_any = true;
-                with(begin, end)?;
+                if code.has(begin) {
+                    with(begin, end)?;
+                }
             }
             Ok(())
         };
@@ -93,7 +97,7 @@ impl EntryRanges {
                 each(range.begin, range.end)?;
             }
         } else if let Some(low) = self.low {
-            // Code dropped by the linker has an address without an end.
+            // Functions without code of their own have an address without an end.
             let end = self.high.or_else(|| low.checked_add(self.bytes?));
             each(low, end.unwrap_or(low))?;
         }
@@ -146,7 +150,10 @@ fn units_of(
         cancel.check()?;
         let fuel = Fuel::new(pool);
         let dwarf = info.dwarf(&fuel);
-        Ok(offsets.iter().filter_map(|&offset| unit_addresses(&dwarf, &fuel, offset, wanted).ok().flatten()).collect())
+        Ok(offsets
+            .iter()
+            .filter_map(|&offset| unit_addresses(&dwarf, info.code(), &fuel, offset, wanted).ok().flatten())
+            .collect())
     };
     let units = offsets.par_chunks(UNITS_PER_TASK).map(read).collect::<Result<Vec<Vec<_>>, _>>()?;
     Ok(units.into_iter().flatten().collect())
@@ -155,6 +162,7 @@ fn units_of(
 /// Returns the wanted addresses of a unit; `None` if it has none.
 fn unit_addresses(
     dwarf: &Dwarf<SectionReader<'_, '_>>,
+    code: &CodeRanges,
     fuel: &Fuel<'_>,
     offset: usize,
     wanted: &[u64],
@@ -178,8 +186,8 @@ fn unit_addresses(
         Ok(())
     };
     // A unit without ranges has the addresses of its line table.
-    if !ranges.each(&unit, &mut add)? {
-        super::lines::each_sequence(&unit, &mut add)?;
+    if !ranges.each(&unit, code, &mut add)? {
+        super::lines::each_sequence(&unit, code, &mut add)?;
     }
     rows.sort_unstable();
     rows.dedup_by(|(start, end), (_, end_before)| {

@@ -8,7 +8,7 @@ use super::compiled_copies::CompiledCopies;
 use super::lines::{lines_of, path_of};
 use super::origins::{FunctionOrigin, Origins, RawName};
 use super::scopes::{SharedScopes, UnitScopes};
-use super::sections::{DebugInfo, SectionReader};
+use super::sections::{CodeRanges, DebugInfo, SectionReader};
 use super::units::{EntryRanges, UnitAddresses, rows_in};
 use crate::base::demangle::without_suffix;
 use crate::symbols::fuel::Fuel;
@@ -118,7 +118,7 @@ impl<'a, 'f, 'w> UnitReader<'a, 'f, 'w> {
             Some(part) => (UnitRef::new(&part.dwarf, &part.unit), &mut origins_of_split),
             None => (unit, &mut self.origins),
         };
-        let mut walk = UnitWalk::new(described, self.symbols, &wanted, self.fuel, origins);
+        let mut walk = UnitWalk::new(described, self.info.code(), self.symbols, &wanted, self.fuel, origins);
         walk.run().ok();
         let UnitWalk { functions, owners, mut inlined, unit_scopes, origins, mut copies, .. } = walk;
         for call in inlined.iter_mut().flatten() {
@@ -128,7 +128,7 @@ impl<'a, 'f, 'w> UnitReader<'a, 'f, 'w> {
             let scope = name.unscoped.and_then(|entry| origins.scope(&described, &unit_scopes, entry, texts));
             (scope, name.text)
         };
-        let lines = lines_of(&unit, &wanted);
+        let lines = lines_of(&unit, self.info.code(), &wanted);
         let mut files = UnitFiles::new(unit);
         // Without its own line table, the split part uses the files of this one.
         let has_files = split.as_ref().is_some_and(|part| part.unit.line_program.is_some());
@@ -200,6 +200,7 @@ struct EnclosingFunction {
 /// A pass over the entries of a unit.
 struct UnitWalk<'u, 'a, 'f, 'w> {
     unit: UnitRef<'u, SectionReader<'a, 'f>>,
+    code: &'a CodeRanges,
     symbols: &'a FunctionTable,
     wanted: &'w [u64],
     fuel: &'f Fuel<'f>,
@@ -225,6 +226,7 @@ struct FunctionDie<'a, 'f> {
 impl<'u, 'a, 'f, 'w> UnitWalk<'u, 'a, 'f, 'w> {
     fn new(
         unit: UnitRef<'u, SectionReader<'a, 'f>>,
+        code: &'a CodeRanges,
         symbols: &'a FunctionTable,
         wanted: &'w [u64],
         fuel: &'f Fuel<'f>,
@@ -233,7 +235,7 @@ impl<'u, 'a, 'f, 'w> UnitWalk<'u, 'a, 'f, 'w> {
         let (owners, inlined) = (vec![None; wanted.len()], vec![Vec::new(); wanted.len()]);
         let (unit_scopes, copies) = (UnitScopes::new(&unit), CompiledCopies::new(&unit));
         let (functions, scopes) = (Vec::new(), Vec::new());
-        Self { unit, symbols, wanted, fuel, origins, unit_scopes, copies, functions, owners, inlined, scopes }
+        Self { unit, code, symbols, wanted, fuel, origins, unit_scopes, copies, functions, owners, inlined, scopes }
     }
 
     fn run(&mut self) -> gimli::Result<()> {
@@ -277,7 +279,7 @@ impl<'u, 'a, 'f, 'w> UnitWalk<'u, 'a, 'f, 'w> {
             let (unit, wanted, fuel) = (self.unit, self.wanted, self.fuel);
             let (owners, number) = (&mut self.owners, self.functions.len() as u32);
             let (mut address, mut start) = (0, None);
-            entry.ranges.each(&unit, |begin, end| {
+            entry.ranges.each(&unit, self.code, |begin, end| {
                 start = start.or(Some(begin));
                 let rows = rows_in(wanted, begin, end);
                 fuel.burn(rows.len() as u64)?;
@@ -331,7 +333,7 @@ impl<'u, 'a, 'f, 'w> UnitWalk<'u, 'a, 'f, 'w> {
         let (unit, wanted, fuel) = (self.unit, self.wanted, self.fuel);
         let (owners, inlined) = (&self.owners, &mut self.inlined);
         let (mut inlined_rows, mut is_alive) = (Vec::new(), false);
-        entry.ranges.each(&unit, |begin, end| {
+        entry.ranges.each(&unit, self.code, |begin, end| {
             let rows = rows_in(wanted, begin, end);
             fuel.burn(rows.len() as u64)?;
             // If functions of one level share code, the first owns it; functions inlined in the others are still there.
