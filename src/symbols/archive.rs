@@ -4,13 +4,14 @@
 //! An archive is unpacked once, into a temporary file without a name. So no entry is written to a path of its choice,
 //! and its links lead only to other entries. Sparse files are left out, and an archive ends at its limits.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
 use std::io::{self, BufReader, Read};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tar::{EntryType, PaxExtensions};
+use tar::{EntryType, GnuExtSparseHeader, GnuHeader, PaxExtensions};
 
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::{files, folders, free_space};
@@ -174,8 +175,8 @@ impl Unpacked {
     fn add_entries(&mut self, path: &Path, cancel: &Cancel) -> io::Result<()> {
         let folder = folders::cache().filter(|folder| folder.is_dir()).unwrap_or_else(std::env::temp_dir);
         let content = self.content.insert(tempfile::tempfile_in(&folder)?);
-        let packed = BoundedReader { reader: decoder(path)?, left: UNPACKED_BYTES_MAX, cancel };
-        let mut archive = tar::Archive::new(packed);
+        let packed = RefCell::new(BoundedReader { reader: decoder(path)?, left: UNPACKED_BYTES_MAX, cancel });
+        let mut archive = tar::Archive::new(SharedReader(&packed));
         let (mut offset, mut names_bytes, mut headers) = (0, 0, ExtendedHeaders::default());
         // The library would read names of any length into memory.
         for entry in archive.entries()?.raw(true) {
@@ -183,6 +184,9 @@ impl Unpacked {
             let kind = entry.header().entry_type();
             if headers.read(kind, &mut entry)? {
                 continue;
+            }
+            if kind.is_gnu_sparse() {
+                skip_sparse_headers(entry.header(), SharedReader(&packed))?;
             }
             let ExtendedHeaders { path, target } = std::mem::take(&mut headers);
             let path = path.unwrap_or_else(|| entry.path_bytes().into_owned());
@@ -284,6 +288,27 @@ fn copy(entry: &mut impl Read, content: &mut File, folder: &Path) -> io::Result<
         if copied < COPY_BYTES {
             return Ok(bytes);
         }
+    }
+}
+
+/// Reads the further headers of a sparse file. The library takes them for content, so that it would end the archive
+/// within the content.
+fn skip_sparse_headers(header: &tar::Header, mut packed: impl Read) -> io::Result<()> {
+    let mut is_extended = header.as_gnu().is_some_and(GnuHeader::is_extended);
+    while is_extended {
+        let mut next = GnuExtSparseHeader::new();
+        packed.read_exact(next.as_mut_bytes())?;
+        is_extended = next.is_extended();
+    }
+    Ok(())
+}
+
+/// Reads from a reader that others use too.
+struct SharedReader<'a, R>(&'a RefCell<R>);
+
+impl<R: Read> Read for SharedReader<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.borrow_mut().read(buffer)
     }
 }
 
@@ -450,6 +475,30 @@ mod tests {
         assert_eq!(content(&archive, "link").as_deref(), Some("text"));
         assert_eq!(content(&archive, &format!("{long}x")).as_deref(), Some("pax"));
         assert_eq!(content(&archive, &too_long), None);
+    }
+
+    #[test]
+    fn files_after_a_sparse_one_of_many_parts_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("archive.tar");
+        let mut builder = tar::Builder::new(File::create(&path).unwrap());
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(EntryType::GNUSparse);
+        header.set_path("sparse").unwrap();
+        header.set_size(1024);
+        header.as_gnu_mut().unwrap().set_is_extended(true);
+        header.set_cksum();
+        let [mut first, last] = [GnuExtSparseHeader::new(), GnuExtSparseHeader::new()];
+        first.set_is_extended(true);
+        let stored = [&first.as_bytes()[..], last.as_bytes(), &[0; 1024]].concat();
+        builder.append(&header, &*stored).unwrap();
+        let mut header = tar::Header::new_gnu();
+        header.set_size(4);
+        builder.append_data(&mut header, "after", &b"text"[..]).unwrap();
+        builder.finish().unwrap();
+        let archive = Archive::at(&path).unwrap();
+        assert_eq!(content(&archive, "after").as_deref(), Some("text"));
+        assert_eq!((content(&archive, "sparse"), archive.problem()), (None, None));
     }
 
     #[test]
