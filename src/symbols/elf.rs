@@ -35,6 +35,11 @@ pub(super) const SYMBOLS: u32 = 2;
 pub(super) const DYNAMIC_SYMBOLS: u32 = 11;
 /// Bytes of a symbol, in 64-bit and 32-bit files.
 pub(super) const SYMBOL_BYTES: [usize; 2] = [24, 16];
+/// Section type of relocations with addends, and the bytes of one in 64-bit files: slot, type with symbol, and addend.
+pub(super) const RELOCATIONS: u32 = 4;
+pub(super) const RELOCATION_BYTES: usize = 24;
+/// Size limit for all relocations of a file. Large programs have some million.
+pub(super) const RELOCATIONS_BYTES_MAX: u64 = 64 << 20;
 const LOAD_SEGMENT: u32 = 1;
 const NOTE_SEGMENT: u32 = 4;
 const EXECUTABLE_SEGMENT: u32 = 1;
@@ -252,6 +257,11 @@ impl ElfFile {
         sections.chain(segments).max().unwrap_or(0)
     }
 
+    /// Returns whether an address is in the section with a name.
+    pub(super) fn is_in(&self, address: u64, name: &str) -> bool {
+        self.named(name).is_some_and(|section| section.offset_of(address).is_some())
+    }
+
     /// Returns the section with a name, if it has bytes in the file. Older compilers compress `.debug_info` to
     /// `.zdebug_info`, which is found by the former.
     pub(super) fn named(&self, name: &str) -> Option<&ElfSection> {
@@ -295,6 +305,14 @@ impl ElfFile {
         unpack(method, fields.bytes, bytes, max)
     }
 
+    /// Returns the bytes from a link-time address to the end of its section; `None` if they exceed `max`.
+    pub(super) fn rest_of_section(&self, address: u64, max: u64) -> Option<Vec<u8>> {
+        let is_loaded = |section: &&ElfSection| section.kind != NOBITS && section.address != 0;
+        let mut loaded = self.sections.iter().filter(is_loaded);
+        let (section, within) = loaded.find_map(|section| Some((section, section.offset_of(address)?)))?;
+        self.file.read(section.offset.checked_add(within)?, section.bytes - within, max)
+    }
+
     pub(super) fn build_id(&self) -> Option<BuildId> {
         let sections = self.sections_of(NOTE_SECTION).map(|section| (section.offset, section.bytes));
         let segments = self.segments.0.iter().filter(|segment| segment.kind == NOTE_SEGMENT);
@@ -334,6 +352,13 @@ impl ElfFile {
             (within.checked_add(len)? <= segment.file_bytes).then(|| segment.offset.checked_add(within))?
         })?;
         self.file.read(offset, len, len)
+    }
+}
+
+impl ElfSection {
+    /// Returns the offset of an address in the section.
+    fn offset_of(&self, address: u64) -> Option<u64> {
+        address.checked_sub(self.address).filter(|&offset| offset < self.bytes)
     }
 }
 

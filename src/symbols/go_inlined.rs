@@ -1,23 +1,18 @@
 //! The inlined functions of Go programs: for each function a tree of the calls inlined into it, which Go's own stack
-//! traces use. Only of 64-bit programs whose file has the addresses of the tables, as Go writes them. The layouts are
-//! those of Go 1.18 and 1.20; another one is recognised by its words, and not read.
+//! traces use. Only of 64-bit programs. The layouts are those of Go 1.18, 1.20 and 1.27; another one is recognised by
+//! its words, and not read.
 
 use super::elf::ElfFile;
+use super::go_module::GoModule;
 
-/// Bytes of a word of the module's description.
-const WORD_BYTES: usize = 8;
-
-/// Sections that may have the description of the module.
-const SECTIONS: [&str; 2] = [".noptrdata", ".data"];
-
-/// Section that contains the trees of inlined calls.
+/// Section that contains the constants.
 const CONSTANTS: &str = ".rodata";
 
-/// The positions that changed with Go 1.20.
+/// The positions that differ by version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct GoLayout {
-    /// Words of the module's description: address of the constants, then that of the trees.
-    constants_word: usize,
+    /// Possible words of the module's description: address of the constants, then that of the trees.
+    constants_words: &'static [usize],
     /// Field of a function's description with the first of its tables of values.
     pub(super) tables_field: usize,
     call_bytes: usize,
@@ -26,14 +21,14 @@ pub(super) struct GoLayout {
 }
 
 impl GoLayout {
-    pub(super) const GO_1_18: Self = Self { constants_word: 37, tables_field: 10, call_bytes: 20, name_at: 12 };
-    pub(super) const GO_1_20: Self = Self { constants_word: 39, tables_field: 11, call_bytes: 16, name_at: 4 };
+    pub(super) const GO_1_18: Self = Self { constants_words: &[37], tables_field: 10, call_bytes: 20, name_at: 12 };
+    pub(super) const GO_1_20: Self = Self { constants_words: &[39, 42], tables_field: 11, call_bytes: 16, name_at: 4 };
 }
 
 /// The trees of a program.
 #[derive(Debug)]
 pub(super) struct GoInlined {
-    /// From the start of the first tree.
+    /// From the start of the first tree to the end of its section.
     bytes: Vec<u8>,
     pub(super) layout: GoLayout,
 }
@@ -48,23 +43,12 @@ pub(super) struct InlinedCall {
 }
 
 impl GoInlined {
-    /// Finds the trees by the module's description, which begins with the addresses of the table and of its names.
-    pub(super) fn read(elf: &ElfFile, begin: [u64; 2], layout: GoLayout, bytes_max: u64) -> Option<Self> {
-        let begin: Vec<u8> = begin.iter().flat_map(|word| word.to_le_bytes()).collect();
-        let described = SECTIONS.iter().find_map(|name| {
-            let bytes = elf.bytes_of(elf.named(name)?, bytes_max)?;
-            let at = memchr::memmem::find(&bytes, &begin)?;
-            let words = bytes.get(at + layout.constants_word * WORD_BYTES..)?.as_chunks::<WORD_BYTES>().0;
-            Some([u64::from_le_bytes(*words.first()?), u64::from_le_bytes(*words.get(1)?)])
-        });
-        let (constants, [address, trees]) = (elf.named(CONSTANTS)?, described?);
+    /// Reads the trees, whose address is in the module's description.
+    pub(super) fn read(elf: &ElfFile, module: &GoModule, layout: GoLayout, bytes_max: u64) -> Option<Self> {
         // Another layout has other words here.
-        let offset = usize::try_from(trees.checked_sub(address)?).ok()?;
-        if address != constants.address || offset == 0 {
-            return None;
-        }
-        let bytes = elf.bytes_of(constants, bytes_max)?.get(offset..)?.to_vec();
-        Some(Self { bytes, layout })
+        let mut pairs = layout.constants_words.iter().filter_map(|&word| module.pair(word));
+        let [_, trees] = pairs.find(|[constants, _]| elf.is_in(*constants, CONSTANTS))?;
+        Some(Self { bytes: elf.rest_of_section(trees, bytes_max)?, layout })
     }
 
     /// Returns a call of the tree at an offset.

@@ -5,14 +5,26 @@
 use std::cell::Cell;
 use std::ops::Range;
 
-use super::elf::ElfFile;
+use super::elf::{ElfFile, ElfSection};
+use super::functions::FunctionTable;
 use super::go_inlined::{GoInlined, GoLayout};
+use super::go_module::GoModule;
 use super::names::{AddressNames, AddressNamesBuilder, FunctionName};
 use crate::base::bytes::{u32_at, u64_at};
 use crate::base::demangle::demangle;
 
 /// The sections of the table, in programs at fixed addresses and in others.
 const SECTIONS: [&str; 2] = [".gopclntab", ".data.rel.ro.gopclntab"];
+
+/// The section into which GNU ld merges the latter, and the steps at which the table may be there.
+const MERGED: &str = ".data.rel.ro";
+const MERGED_ALIGNMENT: usize = 8;
+
+/// Limit for the headers there that are tried; other data hardly ever looks like one.
+const HEADERS_MAX: usize = 8;
+
+/// A section that all Go programs have.
+const BUILD_INFO: &str = ".go.buildinfo";
 
 /// Magics from Go 1.18 and from Go 1.20. The fields used are the same, except those of inlined functions.
 const MAGICS: [(u32, GoLayout); 2] = [(0xffff_fff0, GoLayout::GO_1_18), (0xffff_fff1, GoLayout::GO_1_20)];
@@ -71,56 +83,102 @@ pub(super) struct GoLines {
     inlined: Option<GoInlined>,
 }
 
-/// Returns whether a file has such a table.
-pub(super) fn has_go_lines(elf: &ElfFile) -> bool {
-    SECTIONS.iter().any(|name| elf.named(name).is_some())
+/// The header of a table.
+struct TableHeader {
+    layout: GoLayout,
+    quantum: u8,
+    /// Numbers and offsets: of the functions, the files, the first instruction, names, units, files, numbers and rows.
+    words: [u64; 8],
 }
 
-impl GoLines {
-    /// Reads the table of a file; `None` without one, or if it exceeds `bytes_max`.
-    pub(super) fn read(elf: &ElfFile, bytes_max: u64) -> Option<Self> {
-        let section = SECTIONS.iter().find_map(|name| elf.named(name))?;
-        let bytes = elf.bytes_of(section, bytes_max)?;
-        let magic = u32_at(&bytes, 0)?;
+/// Returns whether a file has such a table.
+pub(super) fn has_go_lines(elf: &ElfFile) -> bool {
+    SECTIONS.iter().any(|name| elf.named(name).is_some()) || merged_section(elf).is_some()
+}
+
+/// Returns the section of a Go program into which GNU ld merges the table.
+fn merged_section(elf: &ElfFile) -> Option<&ElfSection> {
+    elf.named(BUILD_INFO).and_then(|_| elf.named(MERGED))
+}
+
+impl TableHeader {
+    fn read(elf: &ElfFile, bytes: &[u8]) -> Option<Self> {
+        let magic = u32_at(bytes, 0)?;
         let &(_, layout) = MAGICS.iter().find(|(known, _)| *known == magic)?;
         // Two zeros, the quantum, and the size of an address.
         let &[0, 0, quantum, word_bytes] = bytes.get(4..8)? else { return None };
         if word_bytes != elf.address_bytes() || !QUANTA.contains(&quantum) {
             return None;
         }
-        let has_long_words = elf.is_64();
-        let word = |row: usize| {
-            if has_long_words { u64_at(&bytes, 8 + row * 8) } else { u32_at(&bytes, 8 + row * 4).map(u64::from) }
-        };
-        let offset = |row: usize| usize::try_from(word(row)?).ok();
-        let (functions, _files, text) = (word(0)?, word(1)?, word(2)?);
-        // Position-independent programs set it when they are loaded.
-        let text = if text == 0 { elf.named(".text")?.address } else { text };
+        let mut words = [0; 8];
+        for (row, word) in words.iter_mut().enumerate() {
+            *word = if elf.is_64() { u64_at(bytes, 8 + row * 8)? } else { u32_at(bytes, 8 + row * 4)?.into() };
+        }
+        Some(Self { layout, quantum, words })
+    }
+
+    /// Finds the module's description, if the table is at an address.
+    fn module(&self, elf: &ElfFile, address: u64, bytes_max: u64) -> Option<GoModule> {
+        GoModule::find(elf, [address, address.checked_add(self.words[3])?], bytes_max)
+    }
+}
+
+impl GoLines {
+    /// Reads the table of a file; `None` without one, or if it exceeds `bytes_max`.
+    pub(super) fn read(elf: &ElfFile, bytes_max: u64) -> Option<Self> {
+        if let Some(section) = SECTIONS.iter().find_map(|name| elf.named(name)) {
+            let bytes = elf.bytes_of(section, bytes_max)?;
+            let header = TableHeader::read(elf, &bytes)?;
+            let module = header.module(elf, section.address, bytes_max / 2);
+            return Self::new(elf, bytes, &header, module.as_ref(), bytes_max / 2);
+        }
+        let section = merged_section(elf)?;
+        let mut bytes = elf.bytes_of(section, bytes_max)?;
+        let starts = (0..bytes.len()).step_by(MERGED_ALIGNMENT);
+        let headers = starts.filter_map(|at| Some((at, TableHeader::read(elf, &bytes[at..])?)));
+        let (at, header, module) = headers.take(HEADERS_MAX).find_map(|(at, header)| {
+            let module = header.module(elf, section.address.checked_add(at as u64)?, bytes_max / 2)?;
+            Some((at, header, module))
+        })?;
+        Self::new(elf, bytes.split_off(at), &header, Some(&module), bytes_max / 2)
+    }
+
+    fn new(
+        elf: &ElfFile,
+        bytes: Vec<u8>,
+        header: &TableHeader,
+        module: Option<&GoModule>,
+        bytes_max: u64,
+    ) -> Option<Self> {
+        let &TableHeader { layout, quantum, words: [functions, _files, text, offsets @ ..] } = header;
+        // From Go 1.26 on, only the module's description has it.
+        let text = if text == 0 { module?.text() } else { text };
+        let inlined = module.filter(|_| elf.is_64()).and_then(|it| GoInlined::read(elf, it, layout, bytes_max));
         let steps = STEPS_MIN.saturating_add((bytes.len() as u64).saturating_mul(STEPS_PER_BYTE));
-        let names_address = section.address.checked_add(word(3)?)?;
-        let inlined = has_long_words
-            .then(|| GoInlined::read(elf, [section.address, names_address], layout, bytes_max / 2))
-            .flatten();
+        let offset = |row: usize| usize::try_from(offsets[row]).ok();
         Some(Self {
             inlined,
             text,
             quantum: quantum.into(),
             functions,
-            names_at: offset(3)?,
-            units_at: offset(4)?,
-            files_at: offset(5)?,
-            numbers_at: offset(6)?,
-            rows_at: offset(7)?,
+            names_at: offset(0)?,
+            units_at: offset(1)?,
+            files_at: offset(2)?,
+            numbers_at: offset(3)?,
+            rows_at: offset(4)?,
             steps_left: Cell::new(steps),
             bytes,
         })
     }
 
-    /// Resolves sorted addresses, given as pairs of the requested address and the one in the file.
-    pub(super) fn names(&self, addresses: &[(u64, u64)]) -> AddressNames {
+    /// Resolves sorted addresses, given as pairs of the requested address and the one in the file. Those outside of
+    /// Go's code have the functions of the symbol table.
+    pub(super) fn names(&self, addresses: &[(u64, u64)], symbols: &FunctionTable) -> AddressNames {
         let mut builder = AddressNamesBuilder::default();
         for &(frame_address, address) in addresses {
-            let functions = self.function(address).map(|at| self.functions(at, address)).unwrap_or_default();
+            let symbol = || symbols.find(address).map(|name| (demangle(name), Default::default()));
+            let functions = self.function(address).map(|at| self.functions(at, address));
+            let functions = functions.unwrap_or_else(|| symbol().into_iter().collect());
             let functions = functions.iter().map(|(name, (file, line))| FunctionName { name, file, line: *line });
             builder.push(frame_address, functions);
         }

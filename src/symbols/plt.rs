@@ -5,7 +5,7 @@
 use rustc_hash::FxHashMap;
 
 use super::code::assembly::InstructionSet;
-use super::elf::{ElfFile, SYMBOL_BYTES};
+use super::elf::{ElfFile, RELOCATION_BYTES, RELOCATIONS, RELOCATIONS_BYTES_MAX, SYMBOL_BYTES};
 use crate::base::bytes::u32_at;
 use crate::base::demangle::STUB_SUFFIX;
 
@@ -16,20 +16,11 @@ const SECTIONS: [&str; 3] = [".plt", ".plt.sec", ".plt.got"];
 /// Size limit for a section of stubs, for some 65,000. Large programs have some thousand.
 const STUBS_BYTES_MAX: u64 = 1 << 20;
 
-/// Size limit for all relocations of a file. Large programs have some million, of 24 bytes each.
-const RELOCATIONS_BYTES_MAX: u64 = 64 << 20;
-
 /// Size limit for all names of stubs.
 const NAMES_BYTES_MAX: usize = 16 << 20;
 
 /// Limit for the bytes of a name; longer ones are cut.
 const NAME_BYTES_MAX: usize = 64 << 10;
-
-/// Section type of relocations with addends.
-const RELOCATIONS: u32 = 4;
-
-/// Bytes of a relocation in 64-bit files: slot, symbol with type, and addend.
-const RELOCATION_BYTES: usize = 24;
 
 /// Types of relocations that fill a slot with the address of a function, or with the result of a resolver.
 mod relocation_type {

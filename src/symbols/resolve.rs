@@ -193,7 +193,7 @@ impl Resolver<'_> {
                 (dwarf::names(&info, pairs, &wanted, functions, cancel)?, state)
             }
             Ok(None) if let Some(lines) = GoLines::read(&best.elf, bytes_max) => {
-                (lines.names(pairs), NameState::Complete)
+                (lines.names(pairs, functions), NameState::Complete)
             }
             Ok(None) => {
                 let state = match best.quality {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::symbols::code::listing::decoded_at;
+use crate::symbols::elf::{RELOCATION_BYTES, RELOCATIONS};
 
 const PROGRAM: &str = r#"
 package main
@@ -101,24 +102,63 @@ fn by_nm(program: &Path) -> Vec<(u64, String)> {
     text.lines().filter_map(symbol).collect()
 }
 
+/// Linked by GCC, as programs with C are.
+const EXTERNAL: &str = "-linkmode=external ";
+
 /// Returns the complete program, its code addresses including some before and after, and their names from the stripped
 /// one.
-fn stripped(folder: &Path, options: &[&str]) -> (PathBuf, Vec<u64>, ModuleNames) {
-    let whole = build(folder, "whole", options);
-    let bare = build(folder, "bare", &[options, &["-ldflags=-s -w"]].concat());
+fn stripped(folder: &Path, options: &[&str], linking: &str) -> (PathBuf, Vec<u64>, ModuleNames) {
+    let whole = build(folder, "whole", &[options, &[&format!("-ldflags={linking}")]].concat());
+    let bare = build(folder, "bare", &[options, &[&format!("-ldflags={linking}-s -w")]].concat());
     let (start, end) = code(&bare);
     assert_eq!((start, end), code(&whole));
     let addresses: Vec<u64> = (start - 64..end + 64).step_by(11).collect();
-    let module = Module { path: "/bin/bare".into(), kind: ModuleKind::Linked, ..Module::default() };
-    let found = resolve(&module, &addresses, &locator_of(folder), BYTES_MAX, &Cancel::default()).unwrap();
-    assert_eq!((found.state, found.is_verified), (NameState::Complete, false));
+    let found = names_of(folder, "bare", &addresses);
+    assert_eq!((&found.state, found.is_verified), (&NameState::Complete, false));
     (whole, addresses, found)
+}
+
+fn names_of(folder: &Path, program: &str, addresses: &[u64]) -> ModuleNames {
+    let module = Module { path: format!("/bin/{program}").into(), kind: ModuleKind::Linked, ..Module::default() };
+    resolve(&module, addresses, &locator_of(folder), BYTES_MAX, &Cancel::default()).unwrap()
+}
+
+/// Returns the offset of the table in a program.
+fn table_in(program: &[u8]) -> usize {
+    let is_header = |window: &[u8]| {
+        [0xf0, 0xf1].map(|first| [first, 255, 255, 255, 0, 0, 1, 8]).contains(window.first_chunk().unwrap())
+    };
+    program.windows(8).position(is_header).unwrap()
+}
+
+/// Clears the address of the first instruction in the table, which Go writes up to version 1.25.
+fn clear_start(program: &Path) {
+    let mut bytes = std::fs::read(program).unwrap();
+    let table = table_in(&bytes);
+    bytes[table + 24..table + 32].fill(0);
+    std::fs::write(program, bytes).unwrap();
+}
+
+/// Clears the words that loading the program fills, as linkers for other processors do.
+fn clear_relocated(program: &Path) {
+    let mut bytes = std::fs::read(program).unwrap();
+    let elf = ElfFile::read(InputFile::from_bytes(program.into(), bytes.clone())).unwrap();
+    let segments = segments(program);
+    for table in elf.sections_of(RELOCATIONS).filter_map(|table| elf.bytes_of(table, BYTES_MAX)) {
+        for row in table.as_chunks::<RELOCATION_BYTES>().0.iter().filter(|row| row[8] == 8) {
+            let slot = u64::from_le_bytes(*row.first_chunk().unwrap());
+            let (offset, start, _) =
+                segments.iter().find(|(_, start, bytes)| (*start..start + bytes).contains(&slot)).unwrap();
+            bytes[(slot - start + offset) as usize..][..8].fill(0);
+        }
+    }
+    std::fs::write(program, bytes).unwrap();
 }
 
 #[test]
 fn functions_files_and_lines_of_stripped_programs_are_those_of_go() {
     let folder = tempfile::tempdir().unwrap();
-    let (whole, addresses, found) = stripped(folder.path(), &[]);
+    let (whole, addresses, found) = stripped(folder.path(), &[], "");
     let mut named = 0;
     for (&address, (function, location)) in addresses.iter().zip(by_go(&whole, &addresses)) {
         let own: Vec<_> = found.names.get(address).unwrap().collect();
@@ -140,20 +180,30 @@ fn functions_files_and_lines_of_stripped_programs_are_those_of_go() {
     assert!(named > 30_000, "{named} of {}", addresses.len());
 }
 
-/// Without debug information they come from the tables of Go's own stack traces, with it from DWARF.
 #[test]
 fn inlined_functions_of_stripped_programs_are_those_of_the_debug_information() {
     let folder = tempfile::tempdir().unwrap();
-    let (_, addresses, found) = stripped(folder.path(), &[]);
-    let module = Module { path: "/bin/whole".into(), kind: ModuleKind::Linked, ..Module::default() };
-    let whole = resolve(&module, &addresses, &locator_of(folder.path()), BYTES_MAX, &Cancel::default()).unwrap();
+    let (_, addresses, found) = stripped(folder.path(), &[], "");
+    check_inlined(folder.path(), &addresses, &found);
+    // From Go 1.26 on, the description of the module has a section of its own.
+    let rename = ["--rename-section", ".noptrdata=.go.module", "bare"];
+    run(Command::new("objcopy").args(rename).current_dir(folder.path()));
+    check_inlined(folder.path(), &addresses, &names_of(folder.path(), "bare", &addresses));
+    // The constants of Go are after those of C.
+    let (_, addresses, found) = stripped(folder.path(), &[], EXTERNAL);
+    check_inlined(folder.path(), &addresses, &found);
+}
+
+/// Compares names that come from the tables of Go's own stack traces with those of the debug information.
+fn check_inlined(folder: &Path, addresses: &[u64], found: &ModuleNames) {
+    let whole = names_of(folder, "whole", addresses);
     let functions = |names: &ModuleNames, address| {
         let all = names.names.get(address).unwrap();
         all.map(|it| (it.name.to_owned(), it.file.to_owned(), it.line)).collect::<Vec<_>>()
     };
     let (mut same, mut different) = (0, Vec::new());
-    for &address in &addresses {
-        let (own, expected) = (functions(&found, address), functions(&whole, address));
+    for &address in addresses {
+        let (own, expected) = (functions(found, address), functions(&whole, address));
         if own.len() < 2 && expected.len() < 2 {
             continue;
         }
@@ -167,12 +217,45 @@ fn inlined_functions_of_stripped_programs_are_those_of_the_debug_information() {
 fn functions_of_programs_that_run_anywhere_are_those_of_nm() {
     // Go's own tools have no names for them.
     let folder = tempfile::tempdir().unwrap();
-    let (whole, addresses, found) = stripped(folder.path(), &["-buildmode=pie"]);
-    let symbols = by_nm(&whole);
-    for &address in &addresses {
+    let (whole, addresses, found) = stripped(folder.path(), &["-buildmode=pie"], "");
+    check_functions(&whole, &addresses, &found);
+}
+
+#[test]
+fn functions_of_programs_that_gcc_links_are_those_of_nm() {
+    let folder = tempfile::tempdir().unwrap();
+    for mode in ["-buildmode=exe", "-buildmode=pie"] {
+        let (whole, addresses, found) = stripped(folder.path(), &[mode], EXTERNAL);
+        check_functions(&whole, &addresses, &found);
+        for change in [clear_start, clear_relocated] {
+            change(&folder.path().join("bare"));
+            check_functions(&whole, &addresses, &names_of(folder.path(), "bare", &addresses));
+        }
+    }
+}
+
+#[test]
+fn functions_of_c_beside_those_of_go_are_those_of_the_symbol_table() {
+    let folder = tempfile::tempdir().unwrap();
+    for mode in ["-buildmode=exe", "-buildmode=pie"] {
+        let work = build(folder.path(), "work", &[mode, &format!("-ldflags={EXTERNAL}-w")]);
+        // The C parts have debug information even so.
+        run(Command::new("strip").arg("-g").arg(&work));
+        let symbols = by_nm(&work);
+        let address = |name: &str| symbols.iter().find(|(_, it)| it == name).unwrap().0;
+        let found = names_of(folder.path(), "work", &[address("_start"), address("main.outer")]);
+        let first = |name| found.names.get(address(name)).unwrap().last().map(|it| (it.name, it.line > 0));
+        assert_eq!((first("_start"), first("main.outer")), (Some(("_start", false)), Some(("main.outer", true))));
+    }
+}
+
+fn check_functions(whole: &Path, addresses: &[u64], found: &ModuleNames) {
+    let symbols = by_nm(whole);
+    for &address in addresses {
         let at = symbols.partition_point(|(start, _)| *start <= address);
         let start = at.checked_sub(1).map(|at| symbols[at].0);
-        let own = found.names.get(address).unwrap().last();
+        // The list has no stubs, which are before the code.
+        let own = found.names.get(address).unwrap().last().filter(|own| !own.name.ends_with("@plt"));
         // Go omits the text between brackets.
         let is_same = |own: &str, name: &str| own == name || own.contains("[...]");
         let is_one =
@@ -185,7 +268,7 @@ fn functions_of_programs_that_run_anywhere_are_those_of_nm() {
 #[test]
 fn functions_of_stripped_programs_have_the_bounds_of_nm() {
     let folder = tempfile::tempdir().unwrap();
-    let (whole, ..) = stripped(folder.path(), &[]);
+    let (whole, ..) = stripped(folder.path(), &[], "");
     let symbols = by_nm(&whole);
     let at = symbols.iter().position(|(_, name)| name == "main.outer").unwrap();
     let (start, end) = (symbols[at].0, symbols[at + 1].0);
@@ -201,12 +284,7 @@ fn functions_of_stripped_programs_have_the_bounds_of_nm() {
 fn damaged_tables_of_go_name_what_they_can() {
     let folder = tempfile::tempdir().unwrap();
     let whole = std::fs::read(build(folder.path(), "work", &["-ldflags=-s -w"])).unwrap();
-    let table = whole
-        .windows(8)
-        .position(|window| {
-            [0xf0, 0xf1].map(|first| [first, 255, 255, 255, 0, 0, 1, 8]).contains(window.first_chunk().unwrap())
-        })
-        .unwrap();
+    let table = table_in(&whole);
     let addresses: Vec<u64> = (0x40_0000..0x48_0000).step_by(4099).chain([0, u64::MAX]).collect();
     let module = Module { path: "/bin/work".into(), kind: ModuleKind::Linked, ..Module::default() };
     let names = |bytes: &[u8]| {
