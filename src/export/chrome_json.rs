@@ -15,6 +15,7 @@ use super::async_spans::{AsyncSpan, AsyncSpans};
 use super::begun_spans::{BegunSpans, unfinished_spans};
 use super::error::SinkError;
 use super::excerpt::Excerpt;
+use super::flow_order::{TiedEvent, TiedPoint, flow_order};
 use super::piped::write_piped;
 use super::rows::is_tie_full;
 use super::task::{ExportReport, Out, Task};
@@ -76,15 +77,38 @@ impl EventsOfTime {
 
     /// Writes and removes all events.
     fn write_to<W: Write>(&mut self, writer: &mut EventWriter<'_, W>) -> io::Result<()> {
+        let order = self.flow_order(&writer.flows);
         let outlasted = self.outlasted_spans();
-        let mut start = 0;
-        for (index, (event, end)) in self.events.drain(..).enumerate() {
-            let is_outlasted = outlasted.get(index).copied().unwrap_or_default();
-            writer.event(&event, &self.blobs[start..end], is_outlasted)?;
-            start = end;
+        let mut write = |index: usize| {
+            let (event, end) = self.events[index];
+            let start = index.checked_sub(1).map_or(0, |before| self.events[before].1);
+            writer.event(&event, &self.blobs[start..end], outlasted.get(index).copied().unwrap_or_default())
+        };
+        match order {
+            Some(order) => order.into_iter().try_for_each(&mut write)?,
+            None => (0..self.events.len()).try_for_each(&mut write)?,
         }
+        self.events.clear();
         self.blobs.clear();
         Ok(())
+    }
+
+    /// Returns the order in which the events are written; `None` for the order that they have.
+    fn flow_order(&self, flows: &OpenFlows) -> Option<Vec<usize>> {
+        let point_of = |(index, (event, _)): (usize, &(Event, usize))| {
+            let Payload::Flow { id, .. } = event.payload() else { return None };
+            Some(TiedPoint { flow: id, role: FlowPoint::from_event(event, None).role, event: index })
+        };
+        let points: Vec<_> = self.events.iter().enumerate().filter_map(point_of).collect();
+        if points.len() < 2 {
+            return None;
+        }
+        let tied = |(event, _): &(Event, usize)| TiedEvent {
+            track: event.track,
+            is_point: matches!(event.payload(), Payload::Flow { .. }),
+        };
+        let events: Vec<_> = self.events.iter().map(tied).collect();
+        flow_order(&events, points, |id| flows.open.contains(&id))
     }
 
     /// Returns for each event whether it is a span that ends before one inside it on its track. Empty for no such span.

@@ -14,6 +14,7 @@ pub(crate) mod derived;
 mod error;
 pub(crate) mod excerpt;
 pub(crate) mod flame;
+mod flow_order;
 pub(crate) mod format;
 pub(crate) mod group_table;
 pub(crate) mod guarded;

@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use super::error::SinkError;
 use super::excerpt::Excerpt;
+use super::flow_order::{TiedEvent, TiedPoint, flow_order};
 use super::row_ends::RowEnds;
 use super::rows::is_tie_full;
 use super::task::{ExportReport, Out, Task};
@@ -68,7 +69,8 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<
             ordered.write_pending()?;
         }
         ordered.pending_detail_bytes += blob.len();
-        ordered.pending.push(PendingEvent { event: *event, blob: blob.into(), flows: Vec::new(), is_done: false });
+        let carrier = Some(ordered.pending.len());
+        ordered.pending.push(PendingEvent { event: *event, blob: blob.into(), flows: Vec::new(), carrier });
         Ok(())
     })?;
     ordered.write_pending()?;
@@ -83,8 +85,9 @@ struct PendingEvent {
     event: Event,
     blob: Box<[u8]>,
     flows: Vec<FlowOf>,
-    /// Already written with another event.
-    is_done: bool,
+    /// Index of the event that it is written with, mostly its own. `None` once it is written or left to the end of a
+    /// span.
+    carrier: Option<usize>,
 }
 
 /// A span whose begin is written and whose end is not.
@@ -135,6 +138,10 @@ struct OrderedWriter<'a, W> {
     snapshot: &'a Snapshot,
 }
 
+fn is_point(event: &Event) -> bool {
+    matches!(event.kind, EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd)
+}
+
 /// Returns whether an event is a flow point that leaves or passes through the span around it.
 fn goes_last(pending: &PendingEvent) -> bool {
     match pending.event.kind {
@@ -171,6 +178,7 @@ impl<W: Write> OrderedWriter<'_, W> {
         let mut pending = std::mem::take(&mut self.pending);
         let Some(ts_ns) = pending.first().map(|pending| pending.event.ts_ns) else { return Ok(()) };
         self.end_before(ts_ns, false)?;
+        let is_open = self.open_flows(&pending);
         self.find_owners(&pending);
         for index in 0..pending.len() {
             self.bind_flow(&mut pending, index)?;
@@ -180,9 +188,8 @@ impl<W: Write> OrderedWriter<'_, W> {
             self.task_ends.begin_time(ts_ns, threads_in_state(self.snapshot, &pending));
             self.task_ends.write_to(ts_ns, &mut self.writer)?;
         }
-        // Such a point comes after all begins, unless its own span begins now: then it precedes those inside.
-        pending.sort_by_key(|pending| goes_last(pending) && !self.begins_now(&pending.event));
-        for pending in pending.iter().filter(|pending| !pending.is_done) {
+        for index in self.order(&pending, &is_open) {
+            let pending = &pending[index];
             let (event, blob) = (&pending.event, &*pending.blob);
             match event.kind {
                 EventKind::Complete if self.has_tasks && self.task(event, blob)? => {}
@@ -195,11 +202,42 @@ impl<W: Write> OrderedWriter<'_, W> {
                     self.writer.instant(event, blob, &pending.flows)?;
                 }
             }
+            for flow in &pending.flows {
+                self.passed_flow(flow.id, flow.ends, ts_ns);
+            }
         }
         pending.clear();
         (self.pending, self.pending_detail_bytes) = (pending, 0);
         self.drop_empty_rows();
         Ok(())
+    }
+
+    /// Returns the flows of the points that have started before.
+    fn open_flows(&self, pending: &[PendingEvent]) -> FxHashSet<u64> {
+        let points = pending.iter().filter(|pending| is_point(&pending.event));
+        points.map(|point| point.event.value).filter(|id| self.flow_ns.contains_key(id)).collect()
+    }
+
+    /// Returns the order in which events are written, without those that others carry.
+    fn order(&self, pending: &[PendingEvent], is_open: &FxHashSet<u64>) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..pending.len()).filter(|&index| pending[index].carrier == Some(index)).collect();
+        // Such a point comes after all begins, unless its own span begins now: then it precedes those inside.
+        order.sort_by_key(|&index| goes_last(&pending[index]) && !self.begins_now(&pending[index].event));
+        if pending.iter().filter(|pending| is_point(&pending.event)).take(2).count() < 2 {
+            return order;
+        }
+        let mut positions = vec![0; pending.len()];
+        order.iter().enumerate().for_each(|(position, &index)| positions[index] = position);
+        let events: Vec<_> = order.iter().map(|&index| &pending[index].event).collect();
+        let tied = events.iter().map(|event| TiedEvent { track: event.track, is_point: is_point(event) });
+        let points = pending.iter().filter(|pending| is_point(&pending.event)).filter_map(|pending| {
+            let role = FlowPoint::from_event(&pending.event, None).role;
+            Some(TiedPoint { flow: pending.event.value, role, event: positions[pending.carrier?] })
+        });
+        match flow_order(&tied.collect::<Vec<_>>(), points.collect(), |id| is_open.contains(&id)) {
+            Some(in_flow_order) => in_flow_order.into_iter().map(|position| order[position]).collect(),
+            None => order,
+        }
     }
 
     /// Writes a CPU run or a thread state. Returns false if the span is neither. A running state is already represented
@@ -298,7 +336,7 @@ impl<W: Write> OrderedWriter<'_, W> {
             && let Some(open) = self.open.get_mut(&(event.track, overlap)).and_then(|row| row.last_mut())
         {
             open.flows.push(FlowOf { id: event.value, ends: true });
-            self.passed_flow(event);
+            self.passed_flow(event.value, true, event.ts_ns);
             return Ok(());
         }
         let is_inside = self.open.get(&(event.track, overlap)).is_some_and(|row| !row.is_empty());
@@ -307,27 +345,24 @@ impl<W: Write> OrderedWriter<'_, W> {
         let before_ns = self.flow_ns.get(&event.value).copied();
         let is_in_order = before_ns.is_none_or(|before_ns| before_ns <= newest_ns);
         let point = Event { ts_ns: if is_in_order { newest_ns } else { event.ts_ns }, ..*event };
-        self.passed_flow(&point);
+        self.passed_flow(point.value, point.kind == EventKind::FlowEnd, point.ts_ns);
         self.writer.flow(&point, overlap)
     }
 
     /// Records the time at which a point of a flow is written.
-    fn passed_flow(&mut self, point: &Event) {
-        if point.kind == EventKind::FlowEnd {
-            self.flow_ns.remove(&point.value);
-            self.bound_flows.remove(&point.value);
+    fn passed_flow(&mut self, id: u64, ends: bool, ts_ns: i64) {
+        if ends {
+            self.flow_ns.remove(&id);
+            self.bound_flows.remove(&id);
         } else {
-            self.flow_ns.insert(point.value, point.ts_ns);
+            self.flow_ns.insert(id, ts_ns);
         }
     }
 
     /// Records the spans and instants with the same time, to which flows at that time may belong.
     fn find_owners(&mut self, pending: &[PendingEvent]) {
         self.owners.clear();
-        let is_point = |pending: &PendingEvent| {
-            matches!(pending.event.kind, EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd)
-        };
-        if !pending.iter().any(is_point) {
+        if !pending.iter().any(|pending| is_point(&pending.event)) {
             return;
         }
         for (index, PendingEvent { event, .. }) in pending.iter().enumerate() {
@@ -352,22 +387,21 @@ impl<W: Write> OrderedWriter<'_, W> {
         };
         if let Some(&owner) = owner {
             pending[owner].flows.push(flow);
-            pending[index].is_done = true;
+            pending[index].carrier = Some(owner);
             self.bound_flows.insert(id);
-            self.passed_flow(&event);
             return Ok(());
         }
         let overlap = point.depth.map_or(0, |depth| self.row_of(event.track, depth));
         let ending = self.ending_at((event.track, overlap), event.ts_ns, point.depth);
         if let Some(ending) = ending {
-            pending[index].is_done = true;
+            pending[index].carrier = None;
             if point.bound == FlowBound::Span {
                 ending.flows.push(flow);
                 self.bound_flows.insert(id);
             } else {
                 self.writer.flow(&event, overlap)?;
             }
-            self.passed_flow(&event);
+            self.passed_flow(id, flow.ends, event.ts_ns);
         }
         Ok(())
     }

@@ -129,8 +129,9 @@ fn tie_key(event: &Event) -> (u16, u8) {
         EventKind::Complete => (event.depth, 3),
         EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => {
             let point = FlowPoint::from_event(event, None);
-            // Readers of Chrome JSON bind a point after an instant to that instant.
-            let order = if point.bound == FlowBound::Time { 0 } else { 2 };
+            // Readers of Chrome JSON bind a start or a step after an instant to that instant.
+            let is_bound_by_place = point.bound == FlowBound::Time && event.kind != EventKind::FlowEnd;
+            let order = if is_bound_by_place { 0 } else { 2 };
             // The depth is the number of spans around it.
             (point.depth.map_or(0, |depth| depth.saturating_add(1)), order)
         }

@@ -82,3 +82,17 @@ fn flows_of_overlapping_spans_stay_with_their_spans() {
         {"ph":"X","name":"E","pid":1,"tid":2,"ts":28,"dur":5}]"#;
     assert_connects(arrives, &[("B", "E"), ("D", "B")]);
 }
+
+#[test]
+fn a_flow_from_an_instant_of_the_same_time_arrives() {
+    let events = r#"[{"ph":"X","name":"around","pid":1,"tid":2,"ts":7,"dur":2},{"ph":"i","name":"mark","s":"t","pid":1,"tid":2,"ts":7},
+        {"ph":"s","name":"f","id":1,"pid":1,"tid":2,"ts":7},{"ph":"f","bp":"e","name":"f","id":1,"pid":1,"tid":2,"ts":7}]"#;
+    assert_connects(events, &[("mark", "around")]);
+}
+
+#[test]
+fn a_step_at_the_time_of_the_end_precedes_it() {
+    let events = r#"[{"ph":"X","name":"first","pid":1,"tid":2,"ts":19,"dur":5},{"ph":"X","name":"second","pid":1,"tid":2,"ts":37,"dur":5},
+        {"ph":"t","name":"f","id":1,"pid":1,"tid":2,"ts":20},{"ph":"f","name":"f","id":1,"pid":1,"tid":2,"ts":20}]"#;
+    assert_connects(events, &[("first", "second")]);
+}

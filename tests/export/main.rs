@@ -1,6 +1,7 @@
 //! Exports read back: the same rows as before, in both formats, whole and in part; and the effect on files.
 
 mod early_times;
+mod flows;
 mod nesting;
 mod scheduling;
 
