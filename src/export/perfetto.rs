@@ -240,8 +240,8 @@ impl<W: Write> OrderedWriter<'_, W> {
         }
     }
 
-    /// Writes a CPU run or a thread state. Returns false if the span is neither. A running state is already represented
-    /// by its run.
+    /// Writes a CPU run or a thread state. Returns false if the span is neither, or a run of no known thread. A running
+    /// state is already represented by its run.
     fn task(&mut self, span: &Event, blob: &[u8]) -> std::io::Result<bool> {
         let track = self.snapshot.track(span.track);
         let Id::Number(number) = track.key.tid else { return Ok(false) };
@@ -250,7 +250,8 @@ impl<W: Write> OrderedWriter<'_, W> {
         match track.key.kind {
             TrackKind::Cpu => {
                 let args: Value = serde_json::from_str(Detail::decode(blob).args_json).unwrap_or_default();
-                let tid = args["tid"].as_i64().unwrap_or_default();
+                // Thread 0 is idle, which is no run.
+                let Some(tid) = args["tid"].as_i64().filter(|&tid| tid != 0) else { return Ok(false) };
                 let (cpu, priority) = (Some(number.cast_unsigned()), args["prio"].as_i64());
                 let run = TaskRun { cpu, tid, name: name.text.into(), priority };
                 let running = WrittenState { letters: RUNNING, unfinished_dur_ns, ..WrittenState::default() };

@@ -166,3 +166,27 @@ fn thread_states_keep_names_and_durations_in_full_and_partial_exports_of_every_f
         }
     }
 }
+
+/// Thread 0 is idle, so a run of it would be lost.
+#[test]
+fn runs_on_a_cpu_without_a_thread_are_spans_in_a_perfetto_trace() {
+    let run = |cpu: u32, ts: u32, name: &str, args: &str| {
+        format!(r#"{{"ph":"X","tid":"CPU {cpu}","ts":{ts},"dur":2,"name":"{name}","cpu":"{cpu}","args":{args}}}"#)
+    };
+    let unknown = [
+        run(0, 1, "alpha", "{}"),
+        run(0, 5, "beta", r#"{"note":"x"}"#),
+        run(0, 8, "text", r#"{"tid":"7"}"#),
+        run(0, 11, "idle", r#"{"tid":0}"#),
+    ];
+    let known = run(1, 5, "gamma", r#"{"tid":7,"prio":120,"end_state":"S"}"#);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("in.json");
+    fs::write(&path, format!("[{},{known}]", unknown.join(","))).expect("written");
+    let back = folder.path().join("back");
+    super::export_to(&load(&path), &back, &ExportOptions::whole(ExportFormat::Perfetto));
+    let rows: Vec<_> = seen(&load(&back)).into_iter().map(|row| (row.name, row.start_ns, row.dur_ns)).collect();
+    for (name, start_ns) in [("alpha", 1000), ("beta", 5000), ("text", 8000), ("idle", 11_000), ("gamma", 5000)] {
+        assert!(rows.contains(&(name.to_owned(), start_ns, 2000)), "{name}: {rows:?}");
+    }
+}

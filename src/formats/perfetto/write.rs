@@ -16,6 +16,7 @@
 //! Times cannot be negative in this format, so a trace that starts before 0 is shifted to start at 0. Thread times are
 //! whole microseconds.
 
+mod rows;
 mod tasks;
 mod utc;
 
@@ -119,8 +120,8 @@ pub(crate) struct PerfettoWriter<'a, W> {
     is_ordered: bool,
     /// Whether CPU runs and thread states are written as state changes, not as slices.
     has_tasks: bool,
-    /// Overlap rows that have a descriptor.
-    overlaps: FxHashSet<(u32, Overlap)>,
+    /// Rows that got a descriptor with their first span.
+    described_rows: FxHashSet<(u32, Overlap)>,
     is_begun: bool,
     /// The properties of the last sample.
     sampled: SampleTimebase,
@@ -150,7 +151,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
             keys: AnnotationKeys::default(),
             is_ordered: tracks.tracks.iter().any(has_rank),
             has_tasks,
-            overlaps: FxHashSet::default(),
+            described_rows: FxHashSet::default(),
             is_begun: false,
             sampled: SampleTimebase::default(),
             defaults: Vec::new(),
@@ -186,9 +187,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
 
     /// Writes the start of a span with its encoded details.
     pub(crate) fn begin(&mut self, span: &Event, overlap: Overlap, blob: &[u8], flows: &[FlowOf]) -> io::Result<()> {
-        if overlap > 0 && self.overlaps.insert((span.track.0, overlap)) {
-            self.describe_overlap(span, overlap)?;
-        }
+        self.describe_row(span, overlap)?;
         let detail = Detail::decode(blob);
         self.event(span, uuid(span.track.0, overlap), track_event_type::TYPE_SLICE_BEGIN, &detail, flows);
         if span.flags.has(EventFlags::UNFINISHED) {
@@ -385,9 +384,12 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
 
     fn track(&mut self, row: u32, track: &Track) -> io::Result<()> {
         let is_task = self.has_tasks && matches!(track.key.kind, TrackKind::Cpu | TrackKind::State);
-        if is_task || track.key.kind.is_derived() || matches!(track.key.kind, TrackKind::Global | TrackKind::Process) {
-            return Ok(());
-        }
+        let has_none = track.key.kind.is_derived() || matches!(track.key.kind, TrackKind::Global | TrackKind::Process);
+        if is_task || has_none { Ok(()) } else { self.describe(row, track) }
+    }
+
+    /// Writes the descriptor of a track.
+    fn describe(&mut self, row: u32, track: &Track) -> io::Result<()> {
         let (pid, tid) = self.track_ids(row as usize);
         push_number(&mut self.message, track_descriptor::UUID, uuid(row, 0));
         if track.key.kind == TrackKind::Thread {
@@ -452,17 +454,6 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
             push_number(&mut self.message, track_descriptor::SIBLING_ORDER_RANK, rank.cast_unsigned());
         }
         self.order_children();
-        self.end_packet(None, trace_packet::TRACK_DESCRIPTOR)
-    }
-
-    /// Writes the descriptor of an overlap row.
-    fn describe_overlap(&mut self, span: &Event, overlap: Overlap) -> io::Result<()> {
-        let parent = self.track_uuid(span);
-        let track = self.tracks.tracks.get(span.track.index());
-        let name = track.map_or("", |track| self.groups.name_below(span.track.0, track));
-        push_number(&mut self.message, track_descriptor::UUID, uuid(span.track.0, overlap));
-        push_number(&mut self.message, track_descriptor::PARENT_UUID, parent);
-        push_bytes(&mut self.message, track_descriptor::NAME, name.as_bytes());
         self.end_packet(None, trace_packet::TRACK_DESCRIPTOR)
     }
 
