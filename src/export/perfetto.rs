@@ -92,12 +92,18 @@ struct PendingEvent {
 
 /// A span whose begin is written and whose end is not.
 struct OpenSlice {
-    end_ns: i64,
+    /// `None` for a span that never ends.
+    end_ns: Option<i64>,
     depth: u16,
     /// Thread time at its end.
     thread_ns: Option<i64>,
     flows: Vec<FlowOf>,
     event: Event,
+}
+
+/// Returns the time up to which spans nest in one with this end: the maximum only if it never ends.
+fn nesting_end_ns(end_ns: Option<i64>) -> i64 {
+    end_ns.map_or(i64::MAX, |end_ns| end_ns.min(i64::MAX - 1))
 }
 
 /// Time, depth (the innermost first), sequence number, track and row.
@@ -412,8 +418,8 @@ impl<W: Write> OrderedWriter<'_, W> {
         let depth = depth?;
         let row = self.open.get_mut(&row)?;
         // The spans of a row nest, so those that end at one time are adjacent.
-        let first = row.partition_point(|open| open.end_ns > ts_ns);
-        let ending = row[first..].partition_point(|open| open.end_ns == ts_ns);
+        let first = row.partition_point(|open| open.end_ns.is_none_or(|end_ns| end_ns > ts_ns));
+        let ending = row[first..].partition_point(|open| open.end_ns == Some(ts_ns));
         row[first..first + ending].iter_mut().rev().find(|open| open.depth == depth)
     }
 
@@ -425,7 +431,7 @@ impl<W: Write> OrderedWriter<'_, W> {
             }
             self.ends.pop();
             // Its children have ended, or end now.
-            self.end_from(track, overlap, |open| open.end_ns <= end_ns)?;
+            self.end_from(track, overlap, |open| open.end_ns.is_some_and(|open_ns| open_ns <= end_ns))?;
         }
         Ok(())
     }
@@ -443,11 +449,11 @@ impl<W: Write> OrderedWriter<'_, W> {
             if overlap > 0 {
                 self.beside.remove(&(track, open.depth));
             }
-            let end = Event { ts_ns: open.end_ns, ..open.event };
+            let end = Event { ts_ns: open.event.end_ns(), ..open.event };
             self.writer.end(&end, overlap, open.thread_ns, &open.flows)?;
         }
-        let end_ns = row.last().map_or(i64::MAX, |open| open.end_ns);
-        self.set_end(track, overlap, end_ns);
+        let end_ns = row.last().and_then(|open| open.end_ns);
+        self.set_end(track, overlap, nesting_end_ns(end_ns));
         Ok(())
     }
 
@@ -463,9 +469,10 @@ impl<W: Write> OrderedWriter<'_, W> {
         if let Some(ends) = self.row_ends.get_mut(&track) {
             return ends.first_around(end_ns);
         }
-        match self.open.get(&(track, 0)).and_then(|row| row.last()) {
-            Some(outer) if outer.end_ns < end_ns => {
-                self.row_ends.entry(track).or_insert(RowEnds::new(1, outer.end_ns)).first_around(end_ns)
+        let outer = self.open.get(&(track, 0)).and_then(|row| row.last());
+        match outer.map(|outer| nesting_end_ns(outer.end_ns)) {
+            Some(outer_ns) if outer_ns < end_ns => {
+                self.row_ends.entry(track).or_insert(RowEnds::new(1, outer_ns)).first_around(end_ns)
             }
             _ => 0,
         }
@@ -477,24 +484,25 @@ impl<W: Write> OrderedWriter<'_, W> {
         let span = &pending.event;
         let (start_ns, depth) = (span.ts_ns, span.depth);
         let is_unfinished = span.flags.has(EventFlags::UNFINISHED);
-        let end_ns = if is_unfinished { i64::MAX } else { span.end_ns() };
+        let end_ns = (!is_unfinished).then(|| span.end_ns());
         // Zero-length spans at this time, which precede the new span. They nest in any open span, so on the first row.
-        self.end_from(span.track, 0, |open| open.end_ns == start_ns && open.depth >= depth)?;
-        let row = self.row(span.track, end_ns);
+        self.end_from(span.track, 0, |open| open.end_ns == Some(start_ns) && open.depth >= depth)?;
+        let row = self.row(span.track, nesting_end_ns(end_ns));
         let overlap = Overlap::try_from(row).ok().filter(|&overlap| overlap <= OVERLAP_MAX);
         let overlap = overlap.ok_or(SinkError::TooManyOverlaps { ts_ns: start_ns })?;
         self.writer.begin(span, overlap, &pending.blob, &pending.flows)?;
         let detail = Detail::decode(&pending.blob);
         let thread_ns = detail.thread_ts_ns.zip(detail.thread_dur_ns).and_then(|(ts, dur)| ts.checked_add(dur));
-        self.newest.insert(span.track, (start_ns.max(end_ns.saturating_sub(1)), overlap));
+        let last_ns = end_ns.unwrap_or(i64::MAX).saturating_sub(1);
+        self.newest.insert(span.track, (start_ns.max(last_ns), overlap));
         if overlap > 0 {
             self.beside.insert((span.track, depth), overlap);
         }
         self.last += 1;
         let open = OpenSlice { end_ns, depth, thread_ns, flows: Vec::new(), event: *span };
         self.open.entry((span.track, overlap)).or_default().push(open);
-        self.set_end(span.track, overlap, end_ns);
-        if !is_unfinished {
+        self.set_end(span.track, overlap, nesting_end_ns(end_ns));
+        if let Some(end_ns) = end_ns {
             self.ends.push(Reverse((end_ns, Reverse(depth), self.last, span.track, overlap)));
         }
         Ok(())

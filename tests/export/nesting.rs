@@ -184,3 +184,24 @@ fn an_unfinished_async_span_keeps_its_duration_in_a_partial_export() {
         assert_eq!(rows.collect::<Vec<_>>(), expected, "{format:?}");
     }
 }
+
+#[test]
+fn a_span_that_ends_at_the_maximum_time_does_not_end_its_unfinished_parent() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("in.json");
+    let text = r#"[{"ph":"B","name":"open","pid":1,"tid":1,"ts":1},
+        {"ph":"X","name":"last","pid":1,"tid":1,"ts":10,"dur":9223372036854765.807},
+        {"ph":"C","name":"c","pid":1,"ts":9223372036854775.807,"args":{"v":1}}]"#;
+    fs::write(&path, text).expect("written");
+    let snapshot = load(&path);
+    let spans = |snapshot: &Snapshot| {
+        let spans = seen(snapshot).into_iter().filter(|row| row.kind == "span");
+        spans.map(|row| (row.start_ns, row.dur_ns, row.name, row.depth, row.unfinished)).collect::<Vec<_>>()
+    };
+    assert_eq!(snapshot.end_ns(), i64::MAX);
+    for format in FORMATS.into_iter().chain([ExportFormat::Perfetto]) {
+        let back = exported(&snapshot, &ExportOptions::whole(format));
+        assert_eq!(spans(&back), spans(&snapshot), "{format:?}");
+        assert_eq!(back.losses(), snapshot.losses(), "{format:?}");
+    }
+}
