@@ -107,15 +107,18 @@ impl ProfileRows {
         values[event] = values[event].saturating_add(measure.weight);
     }
 
+    /// Returns the index of the event as it is written: events that differ only in names of one unit are one.
     fn event(&mut self, measure: &SampleMeasure<'_>) -> Option<usize> {
-        let is_same = |event: &SampleEvent| *event.name == *measure.event && *event.unit == *measure.unit;
+        let name = if measure.event.is_empty() { SAMPLES } else { &*measure.event };
+        let unit = pprof_unit(&measure.unit);
+        let is_same = |event: &SampleEvent| *event.name == *name && *event.unit == *unit;
         if let Some(position) = self.events.iter().position(is_same) {
             return Some(position);
         }
         if self.events.len() >= PPROF_EVENTS_MAX {
             return None;
         }
-        self.events.push(SampleEvent { name: (&*measure.event).into(), unit: (&*measure.unit).into() });
+        self.events.push(SampleEvent { name: name.into(), unit: unit.into() });
         Some(self.events.len() - 1)
     }
 
@@ -142,10 +145,7 @@ impl ProfileRows {
 
     /// Returns the profile, and the number of values that were capped.
     fn message(&self, snapshot: &Snapshot, scope: &Scope) -> (Vec<u8>, u64) {
-        let kinds = self.events.iter().map(|event| {
-            let kind = if event.name.is_empty() { SAMPLES } else { &event.name };
-            (kind, pprof_unit(&event.unit))
-        });
+        let kinds = self.events.iter().map(|event| (&*event.name, &*event.unit));
         let mut writer = PprofWriter::new(kinds, &snapshot.tracks().modules);
         let mut values = Vec::new();
         for (key, key_values) in &self.keys {

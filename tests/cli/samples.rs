@@ -221,6 +221,26 @@ fn samples_that_pprof_cannot_represent_are_counted() {
     assert!(result.stderr.contains(": 3 samples written") && !result.stderr.contains("beyond"), "{}", result.stderr);
 }
 
+/// A sample without a weight is one of its event, as is a weight without a unit.
+#[test]
+fn samples_of_an_event_with_and_without_weights_are_one_value_type_of_pprof() {
+    let folder = folder();
+    let [file, output] = ["in.json", "out.pb.gz"].map(|name| folder.path().join(name));
+    let sample = |ts: u32, rest: &str| {
+        format!(r#"{{"ph":"P","name":"cycles","pid":1,"tid":3,"ts":{ts},"stack":["a"]{rest}}}"#)
+    };
+    let samples = [sample(4, r#","weight":3"#), sample(5, ""), sample(6, "")];
+    fs::write(&file, format!("[{}]", samples.join(","))).expect("written");
+    longspan(&["export", "--no-cache", text(&file), "-o", text(&output)]).done();
+    let lines = dump(&output);
+    // Each value type of a profile is a thread.
+    let is_of_type = |line: &&Value| line["t"] == "thread" && line["tid"].to_string().contains("cycles");
+    assert_eq!(lines.iter().filter(is_of_type).count(), 1, "{lines:?}");
+    let samples = lines.iter().filter(|line| line["t"] == "sample");
+    let periods: Vec<_> = samples.flat_map(|sample| sample["args"].as_array().expect("an array")).collect();
+    assert!(periods.contains(&&json!(["args.period", 5])), "{periods:?}");
+}
+
 #[test]
 fn an_export_reports_every_kind_of_row_that_it_wrote() {
     let folder = folder();
