@@ -1,5 +1,6 @@
 //! Samples are counted, dumped with their stacks, and exported without their flame chart.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -221,14 +222,28 @@ fn samples_that_pprof_cannot_represent_are_counted() {
     assert!(result.stderr.contains(": 3 samples written") && !result.stderr.contains("beyond"), "{}", result.stderr);
 }
 
+#[test]
+fn spans_with_names_like_addresses_are_functions_in_a_flame_graph_as_pprof() {
+    let folder = folder();
+    let [file, profile] = ["in.json", "out.pb"].map(|name| folder.path().join(name));
+    let span = |ts: u32, name: &str| format!(r#"{{"ph":"X","pid":1,"tid":1,"ts":{ts},"dur":5,"name":"{name}"}}"#);
+    fs::write(&file, format!("[{},{}]", span(1, "tile+0x20"), span(9, "rax+0x10"))).expect("written");
+    let flame = ["flame", "--no-cache", "--format", "pprof", text(&file)];
+    let output = crate::harness::command(&flame).output().expect("it runs");
+    fs::write(&profile, output.stdout).expect("written");
+    let modules = longspan(&["symbols", "--no-cache", text(&profile)]).done();
+    assert!(!modules.contains("tile") && !modules.contains("rax"), "{modules}");
+    let stacks: BTreeSet<String> = dump(&profile).iter().map(|line| line["stack"].to_string()).collect();
+    assert!([r#"["tile+0x20"]"#, r#"["rax+0x10"]"#].iter().all(|stack| stacks.contains(*stack)), "{stacks:?}");
+}
+
 /// A sample without a weight is one of its event, as is a weight without a unit.
 #[test]
 fn samples_of_an_event_with_and_without_weights_are_one_value_type_of_pprof() {
     let folder = folder();
     let [file, output] = ["in.json", "out.pb.gz"].map(|name| folder.path().join(name));
-    let sample = |ts: u32, rest: &str| {
-        format!(r#"{{"ph":"P","name":"cycles","pid":1,"tid":3,"ts":{ts},"stack":["a"]{rest}}}"#)
-    };
+    let sample =
+        |ts: u32, rest: &str| format!(r#"{{"ph":"P","name":"cycles","pid":1,"tid":3,"ts":{ts},"stack":["a"]{rest}}}"#);
     let samples = [sample(4, r#","weight":3"#), sample(5, ""), sample(6, "")];
     fs::write(&file, format!("[{}]", samples.join(","))).expect("written");
     longspan(&["export", "--no-cache", text(&file), "-o", text(&output)]).done();

@@ -25,6 +25,7 @@ pub(crate) fn write_pprof(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Re
         let frames = graph.nodes_of_path(FlameNodeIdx(row)).map(|node| PprofFrame {
             text: graph.text(node),
             module: graph.picture.functions.category(snapshot, node.function).filter(|_| is_of_samples),
+            is_name: !is_of_samples,
             ..PprofFrame::default()
         });
         writer.add(frames, if has_count { &values } else { &values[1..] }, &[]);

@@ -35,6 +35,8 @@ pub(crate) struct PprofFrame<'f> {
     pub(crate) text: &'f str,
     /// The category of its module, if it is in one.
     pub(crate) module: Option<&'f str>,
+    /// Whether the text is a name, even if it looks like an address in a file.
+    pub(crate) is_name: bool,
     /// Whether the address is a return address, and its functions are those of the call before it.
     pub(crate) is_call: bool,
     /// The functions at the address, innermost first; empty if unresolved.
@@ -193,7 +195,8 @@ impl<'m> PprofWriter<'m> {
 
     fn location(&mut self, frame: PprofFrame<'m>) -> u64 {
         let PprofFrame { text, is_call, mut lines, .. } = frame;
-        let (mapping_id, address) = match (frame.module, address_in_file(text)) {
+        let in_file = address_in_file(text).filter(|_| !frame.is_name);
+        let (mapping_id, address) = match (frame.module, in_file) {
             (Some(category), _) => {
                 let module = self.modules.get(category);
                 (self.module_mapping(category, module), address_in_module(text, module))
