@@ -7,7 +7,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-use std::io::Write;
+use std::io::{self, Write};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
@@ -148,6 +148,11 @@ fn is_point(event: &Event) -> bool {
     matches!(event.kind, EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd)
 }
 
+/// Returns the depth of the innermost span around an instant.
+fn depth_around(event: &Event) -> Option<u16> {
+    event.depth.checked_sub(1).filter(|_| event.kind == EventKind::Instant)
+}
+
 /// Returns whether an event is a flow point that leaves or passes through the span around it.
 fn goes_last(pending: &PendingEvent) -> bool {
     match pending.event.kind {
@@ -189,6 +194,7 @@ impl<W: Write> OrderedWriter<'_, W> {
         for index in 0..pending.len() {
             self.bind_flow(&mut pending, index)?;
         }
+        self.instants_at_ends(&mut pending)?;
         self.end_before(ts_ns, true)?;
         if self.has_tasks {
             self.task_ends.begin_time(ts_ns, threads_in_state(self.snapshot, &pending));
@@ -203,13 +209,7 @@ impl<W: Write> OrderedWriter<'_, W> {
                 EventKind::Counter => self.writer.counter(event)?,
                 EventKind::Sample => self.writer.sample(event, blob)?,
                 EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => self.flow(pending)?,
-                _ => {
-                    self.newest.insert(event.track, (ts_ns, self.innermost_row(event.track)));
-                    self.writer.instant(event, blob, &pending.flows)?;
-                }
-            }
-            for flow in &pending.flows {
-                self.passed_flow(flow.id, flow.ends, ts_ns);
+                _ => self.instant(pending)?,
             }
         }
         pending.clear();
@@ -232,13 +232,13 @@ impl<W: Write> OrderedWriter<'_, W> {
         if pending.iter().filter(|pending| is_point(&pending.event)).take(2).count() < 2 {
             return order;
         }
-        let mut positions = vec![0; pending.len()];
-        order.iter().enumerate().for_each(|(position, &index)| positions[index] = position);
+        let mut positions = vec![None; pending.len()];
+        order.iter().enumerate().for_each(|(position, &index)| positions[index] = Some(position));
         let events: Vec<_> = order.iter().map(|&index| &pending[index].event).collect();
         let tied = events.iter().map(|event| TiedEvent { track: event.track, is_point: is_point(event) });
         let points = pending.iter().filter(|pending| is_point(&pending.event)).filter_map(|pending| {
             let role = FlowPoint::from_event(&pending.event, None).role;
-            Some(TiedPoint { flow: pending.event.value, role, event: positions[pending.carrier?] })
+            Some(TiedPoint { flow: pending.event.value, role, event: positions[pending.carrier?]? })
         });
         match flow_order(&tied.collect::<Vec<_>>(), points.collect(), |id| is_open.contains(&id)) {
             Some(in_flow_order) => in_flow_order.into_iter().map(|position| order[position]).collect(),
@@ -248,7 +248,7 @@ impl<W: Write> OrderedWriter<'_, W> {
 
     /// Writes a CPU run or a thread state. Returns false if the span is neither, or a run of no known thread. A running
     /// state is already represented by its run.
-    fn task(&mut self, span: &Event, blob: &[u8]) -> std::io::Result<bool> {
+    fn task(&mut self, span: &Event, blob: &[u8]) -> io::Result<bool> {
         let track = self.snapshot.track(span.track);
         let Id::Number(number) = track.key.tid else { return Ok(false) };
         let name = self.snapshot.names().get(span.name);
@@ -334,7 +334,7 @@ impl<W: Write> OrderedWriter<'_, W> {
     /// Writes a flow bound by its time only. If nothing is open where it leaves or passes through, it belongs to the
     /// event that started last on its track, and is written within that. Elsewhere Perfetto would drop it. But it is
     /// not written before the previous point of its flow, which would disconnect both.
-    fn flow(&mut self, pending: &PendingEvent) -> std::io::Result<()> {
+    fn flow(&mut self, pending: &PendingEvent) -> io::Result<()> {
         let event = &pending.event;
         let overlap = if goes_last(pending) { self.row_around(event) } else { 0 };
         // Only the last point: it is written at the end of its span, which may be after other points.
@@ -369,7 +369,7 @@ impl<W: Write> OrderedWriter<'_, W> {
     /// Records the spans and instants with the same time, to which flows at that time may belong.
     fn find_owners(&mut self, pending: &[PendingEvent]) {
         self.owners.clear();
-        if !pending.iter().any(|pending| is_point(&pending.event)) {
+        if !pending.iter().any(|pending| is_point(&pending.event) || depth_around(&pending.event).is_some()) {
             return;
         }
         for (index, PendingEvent { event, .. }) in pending.iter().enumerate() {
@@ -382,7 +382,7 @@ impl<W: Write> OrderedWriter<'_, W> {
     }
 
     /// Writes a flow with its event, or before the end of the span around it.
-    fn bind_flow(&mut self, pending: &mut [PendingEvent], index: usize) -> std::io::Result<()> {
+    fn bind_flow(&mut self, pending: &mut [PendingEvent], index: usize) -> io::Result<()> {
         let event = pending[index].event;
         let Payload::Flow { id, .. } = event.payload() else { return Ok(()) };
         let point = FlowPoint::from_event(&event, None);
@@ -413,6 +413,34 @@ impl<W: Write> OrderedWriter<'_, W> {
         Ok(())
     }
 
+    /// Writes the instants in spans that end now, since readers would place them outside after the ends.
+    fn instants_at_ends(&mut self, pending: &mut [PendingEvent]) -> io::Result<()> {
+        let depths =
+            pending.iter().enumerate().filter_map(|(index, pending)| Some((depth_around(&pending.event)?, index)));
+        let mut inside: Vec<_> = depths.collect();
+        inside.sort_by_key(|&(around, _)| Reverse(around));
+        for (around, index) in inside {
+            let Event { track, ts_ns, .. } = pending[index].event;
+            // Instants are on the track itself.
+            let is_on_track = self.row_of(track, around) == 0;
+            let begins_now = self.owners.contains_key(&(track, Some(around)));
+            if is_on_track && !begins_now && self.ending_at((track, 0), ts_ns, Some(around)).is_some() {
+                self.end_from(track, 0, |open| open.end_ns == Some(ts_ns) && open.depth > around)?;
+                pending[index].carrier = None;
+                self.instant(&pending[index])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn instant(&mut self, pending: &PendingEvent) -> io::Result<()> {
+        let PendingEvent { event, blob, flows, .. } = pending;
+        self.newest.insert(event.track, (event.ts_ns, self.innermost_row(event.track)));
+        self.writer.instant(event, blob, flows)?;
+        flows.iter().for_each(|flow| self.passed_flow(flow.id, flow.ends, event.ts_ns));
+        Ok(())
+    }
+
     /// Returns the span of a depth and a row that ends at a time.
     fn ending_at(&mut self, row: (TrackIdx, Overlap), ts_ns: i64, depth: Option<u16>) -> Option<&mut OpenSlice> {
         let depth = depth?;
@@ -424,7 +452,7 @@ impl<W: Write> OrderedWriter<'_, W> {
     }
 
     /// Writes the ends before a time, or up to it.
-    fn end_before(&mut self, ts_ns: i64, inclusive: bool) -> std::io::Result<()> {
+    fn end_before(&mut self, ts_ns: i64, inclusive: bool) -> io::Result<()> {
         while let Some(&Reverse((end_ns, _, _, track, overlap))) = self.ends.peek() {
             if end_ns > ts_ns || (end_ns == ts_ns && !inclusive) {
                 break;
@@ -437,12 +465,7 @@ impl<W: Write> OrderedWriter<'_, W> {
     }
 
     /// Ends the innermost spans of a row while they are `over`.
-    fn end_from(
-        &mut self,
-        track: TrackIdx,
-        overlap: Overlap,
-        over: impl Fn(&OpenSlice) -> bool,
-    ) -> std::io::Result<()> {
+    fn end_from(&mut self, track: TrackIdx, overlap: Overlap, over: impl Fn(&OpenSlice) -> bool) -> io::Result<()> {
         let Some(row) = self.open.get_mut(&(track, overlap)) else { return Ok(()) };
         while row.last().is_some_and(&over) {
             let Some(open) = row.pop() else { break };
@@ -491,6 +514,7 @@ impl<W: Write> OrderedWriter<'_, W> {
         let overlap = Overlap::try_from(row).ok().filter(|&overlap| overlap <= OVERLAP_MAX);
         let overlap = overlap.ok_or(SinkError::TooManyOverlaps { ts_ns: start_ns })?;
         self.writer.begin(span, overlap, &pending.blob, &pending.flows)?;
+        pending.flows.iter().for_each(|flow| self.passed_flow(flow.id, flow.ends, start_ns));
         let detail = Detail::decode(&pending.blob);
         let thread_ns = detail.thread_ts_ns.zip(detail.thread_dur_ns).and_then(|(ts, dur)| ts.checked_add(dur));
         let last_ns = end_ns.unwrap_or(i64::MAX).saturating_sub(1);

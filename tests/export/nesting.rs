@@ -205,3 +205,25 @@ fn a_span_that_ends_at_the_maximum_time_does_not_end_its_unfinished_parent() {
         assert_eq!(back.losses(), snapshot.losses(), "{format:?}");
     }
 }
+
+/// The end of a span comes before what else is at its time, except for what is in the span.
+#[test]
+fn an_instant_at_the_end_of_its_span_stays_inside_in_a_perfetto_trace() {
+    let record = |ph: &str, ts: u32, name: &str| {
+        format!(r#"{{"ph":"{ph}","pid":1,"tid":1,"ts":{ts},"name":"{name}","cat":"c","id":1,"s":"t"}}"#)
+    };
+    let nested = [record("B", 11, "a"), record("B", 11, "b"), record("i", 12, "in b"), record("E", 12, "b")];
+    let outer = [record("i", 12, "in a"), record("E", 12, "a"), record("B", 14, "c"), record("E", 16, "c")];
+    let next = [record("B", 16, "d"), record("i", 16, "in d"), record("E", 20, "d"), record("i", 20, "after")];
+    let asyncs = [record("b", 31, "request"), record("n", 35, "last"), record("e", 35, "request")];
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("in.json");
+    fs::write(&path, format!("[{}]", [&nested[..], &outer, &next, &asyncs].concat().join(",\n"))).expect("written");
+    let snapshot = load(&path);
+    let back = exported(&snapshot, &ExportOptions::whole(ExportFormat::Perfetto));
+    for snapshot in [&snapshot, &back] {
+        let rows = seen(snapshot);
+        let depth_of = |name: &str| rows.iter().find(|row| row.name == name).map(|row| row.depth);
+        assert_eq!(["in b", "in a", "in d", "after", "last"].map(depth_of), [2, 1, 1, 0, 1].map(Some));
+    }
+}
