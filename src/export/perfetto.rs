@@ -3,7 +3,8 @@
 //!
 //! Memory holds the open spans, and the events with the same time, because a flow is a field of its event. A flow that
 //! leaves where nothing is open is written within the last event of its track, unless that is before the previous point
-//! of the flow. So memory also grows with the flows without an end, as most flows of a Perfetto trace are.
+//! of the flow. So memory also grows with the flows without an end, as most flows of a Perfetto trace are. The end of a
+//! flow at the next span waits for that span, since it is on the row of the span.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -59,6 +60,7 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<
         newest: FxHashMap::default(),
         flow_ns: FxHashMap::default(),
         bound_flows: FxHashSet::default(),
+        arriving: BTreeMap::new(),
         has_tasks,
         task_ends: TaskEnds::new(has_tasks && excerpt.has_states(snapshot)),
         snapshot,
@@ -74,6 +76,7 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<
         Ok(())
     })?;
     ordered.write_pending()?;
+    ordered.arrive_nowhere()?;
     ordered.end_before(i64::MAX, true)?;
     ordered.task_ends.write_to(i64::MAX, &mut ordered.writer)?;
     ordered.writer.finish()?;
@@ -99,6 +102,13 @@ struct OpenSlice {
     thread_ns: Option<i64>,
     flows: Vec<FlowOf>,
     event: Event,
+}
+
+/// The end of a flow at the next span.
+struct Arrival {
+    point: Event,
+    /// Whether the flow has a point bound to an event.
+    is_bound: bool,
 }
 
 /// Returns the time up to which spans nest in one with this end: the maximum only if it never ends.
@@ -137,6 +147,8 @@ struct OrderedWriter<'a, W> {
     /// Flows without an end so far that have a point bound to an event. Their ends are written in the same way:
     /// Perfetto has no number for both kinds of points.
     bound_flows: FxHashSet<u64>,
+    /// By track: points that arrive at its next span, whose row is not known yet.
+    arriving: BTreeMap<TrackIdx, Vec<Arrival>>,
     /// Whether CPU runs and thread states are written as scheduling events instead of spans.
     has_tasks: bool,
     /// Pending ends of runs and states.
@@ -336,7 +348,10 @@ impl<W: Write> OrderedWriter<'_, W> {
     /// not written before the previous point of its flow, which would disconnect both.
     fn flow(&mut self, pending: &PendingEvent) -> io::Result<()> {
         let event = &pending.event;
-        let overlap = if goes_last(pending) { self.row_around(event) } else { 0 };
+        if !goes_last(pending) {
+            return self.arrive_at_next(event);
+        }
+        let overlap = self.row_around(event);
         // Only the last point: it is written at the end of its span, which may be after other points.
         if event.kind == EventKind::FlowEnd
             && self.bound_flows.contains(&event.value)
@@ -347,13 +362,56 @@ impl<W: Write> OrderedWriter<'_, W> {
             return Ok(());
         }
         let is_inside = self.open.get(&(event.track, overlap)).is_some_and(|row| !row.is_empty());
-        let newest = self.newest.get(&event.track).copied().filter(|_| !is_inside && goes_last(pending));
+        let newest = self.newest.get(&event.track).copied().filter(|_| !is_inside);
         let (newest_ns, overlap) = newest.unwrap_or((event.ts_ns, overlap));
         let before_ns = self.flow_ns.get(&event.value).copied();
         let is_in_order = before_ns.is_none_or(|before_ns| before_ns <= newest_ns);
         let point = Event { ts_ns: if is_in_order { newest_ns } else { event.ts_ns }, ..*event };
         self.passed_flow(point.value, point.kind == EventKind::FlowEnd, point.ts_ns);
         self.writer.flow(&point, overlap)
+    }
+
+    /// Writes the end of a flow at the next span of its track, or holds it until that begins, where the row or the form
+    /// of the point depends on the span.
+    fn arrive_at_next(&mut self, point: &Event) -> io::Result<()> {
+        let is_bound = self.bound_flows.contains(&point.value);
+        self.passed_flow(point.value, true, point.ts_ns);
+        if is_bound || self.has_open(point.track) {
+            self.arriving.entry(point.track).or_default().push(Arrival { point: *point, is_bound });
+            return Ok(());
+        }
+        self.writer.flow(point, 0)
+    }
+
+    fn has_open(&self, track: TrackIdx) -> bool {
+        let of_track = (track, 0)..=(track, u16::MAX);
+        let is_open_on_track = self.open.get(&(track, 0)).is_some_and(|row| !row.is_empty());
+        is_open_on_track || self.beside.range(of_track).next().is_some()
+    }
+
+    /// Writes the begin of a span with the flows that arrive at it. On a row beside the track, they follow the begin.
+    fn begin_with_flows(&mut self, pending: &PendingEvent, overlap: Overlap) -> io::Result<()> {
+        let PendingEvent { event, blob, flows, .. } = pending;
+        flows.iter().for_each(|flow| self.passed_flow(flow.id, flow.ends, event.ts_ns));
+        let arriving = self.arriving.remove(&event.track).unwrap_or_default();
+        let (bound, by_time): (Vec<_>, Vec<_>) = arriving.into_iter().partition(|arrival| arrival.is_bound);
+        let bound = bound.iter().map(|arrival| FlowOf { id: arrival.point.value, ends: true });
+        let flows: Vec<FlowOf> = flows.iter().copied().chain(bound).collect();
+        if overlap == 0 {
+            by_time.iter().try_for_each(|arrival| self.writer.flow(&arrival.point, 0))?;
+            return self.writer.begin(event, 0, blob, &flows);
+        }
+        self.writer.begin(event, overlap, blob, &flows)?;
+        by_time.iter().try_for_each(|Arrival { point, .. }| {
+            let flags = point.flags.with(EventFlags::BIND_ENCLOSING);
+            self.writer.flow(&Event { ts_ns: event.ts_ns, flags, ..*point }, overlap)
+        })
+    }
+
+    /// Writes the points that no span follows.
+    fn arrive_nowhere(&mut self) -> io::Result<()> {
+        let arriving = std::mem::take(&mut self.arriving);
+        arriving.values().flatten().try_for_each(|arrival| self.writer.flow(&arrival.point, 0))
     }
 
     /// Records the time at which a point of a flow is written.
@@ -396,6 +454,9 @@ impl<W: Write> OrderedWriter<'_, W> {
             pending[owner].flows.push(flow);
             pending[index].carrier = Some(owner);
             self.bound_flows.insert(id);
+            return Ok(());
+        }
+        if !goes_last(&pending[index]) {
             return Ok(());
         }
         let overlap = point.depth.map_or(0, |depth| self.row_of(event.track, depth));
@@ -513,8 +574,7 @@ impl<W: Write> OrderedWriter<'_, W> {
         let row = self.row(span.track, nesting_end_ns(end_ns));
         let overlap = Overlap::try_from(row).ok().filter(|&overlap| overlap <= OVERLAP_MAX);
         let overlap = overlap.ok_or(SinkError::TooManyOverlaps { ts_ns: start_ns })?;
-        self.writer.begin(span, overlap, &pending.blob, &pending.flows)?;
-        pending.flows.iter().for_each(|flow| self.passed_flow(flow.id, flow.ends, start_ns));
+        self.begin_with_flows(pending, overlap)?;
         let detail = Detail::decode(&pending.blob);
         let thread_ns = detail.thread_ts_ns.zip(detail.thread_dur_ns).and_then(|(ts, dur)| ts.checked_add(dur));
         let last_ns = end_ns.unwrap_or(i64::MAX).saturating_sub(1);

@@ -96,3 +96,27 @@ fn a_step_at_the_time_of_the_end_precedes_it() {
         {"ph":"t","name":"f","id":1,"pid":1,"tid":2,"ts":20},{"ph":"f","name":"f","id":1,"pid":1,"tid":2,"ts":20}]"#;
     assert_connects(events, &[("first", "second")]);
 }
+
+#[test]
+fn a_flow_arrives_at_the_next_span_also_if_that_overlaps() {
+    let events = |leaves: &str| {
+        format!(
+            r#"[{leaves},{{"ph":"X","name":"A","pid":1,"tid":1,"ts":0,"dur":10}},
+            {{"ph":"f","name":"f","id":1,"pid":1,"tid":1,"ts":5}},{{"ph":"X","name":"B","pid":1,"tid":1,"ts":7,"dur":10}},
+            {{"ph":"X","name":"C","pid":1,"tid":1,"ts":30,"dur":1}}]"#
+        )
+    };
+    let start = r#"{"ph":"s","name":"f","id":1,"pid":1,"tid":2,"ts":2}"#;
+    let span = r#"{"ph":"X","name":"send","pid":1,"tid":2,"ts":0,"dur":3}"#;
+    assert_connects(&events(&format!("{span},{start}")), &[("send", "B")]);
+    // From an instant, the points are bound by the id of the flow.
+    let instant = r#"{"ph":"i","name":"mark","s":"t","pid":1,"tid":2,"ts":2}"#;
+    assert_connects(&events(&format!("{instant},{start}")), &[("mark", "B")]);
+}
+
+#[test]
+fn a_flow_to_the_next_span_does_not_arrive_at_the_one_around_its_end() {
+    let events = r#"[{"ph":"i","name":"mark","s":"t","pid":1,"tid":2,"ts":2},{"ph":"s","name":"f","id":1,"pid":1,"tid":2,"ts":2},
+        {"ph":"X","name":"last","pid":1,"tid":2,"ts":6,"dur":3},{"ph":"f","name":"f","id":1,"pid":1,"tid":2,"ts":8}]"#;
+    assert_connects(events, &[]);
+}
