@@ -136,13 +136,18 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
         self.index.as_ref().map_or(self.list.open.len(), |index| index.count())
     }
 
-    /// Returns whether a begin is open.
+    /// Returns whether a begin with a lane is open.
     pub(crate) fn has_begins(&mut self) -> bool {
         match self.scan(|open| matches!(open.until, Until::End(_))) {
             Scan::At(_) => true,
             Scan::Nowhere => false,
             Scan::TooLong => self.index().has_begins(),
         }
+    }
+
+    /// Returns whether no begin is open, with or without a lane: no end is to come.
+    pub(crate) fn is_idle(&mut self) -> bool {
+        self.list.unplaced == 0 && !self.has_begins()
     }
 
     /// Returns the innermost closable begin with its lane.

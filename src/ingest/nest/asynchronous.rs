@@ -27,7 +27,7 @@ impl Nester<'_> {
             }
         };
         self.event_of_row(&Event { track, ..*event }, blob)?;
-        if !self.track(track).open.has_begins() {
+        if self.track(track).open.is_idle() {
             self.asyncs.close(id);
         }
         Ok(())
@@ -65,7 +65,7 @@ impl Nester<'_> {
             EventKind::AsyncStepPast => self.push_past_step(id, track, event, blob)?,
             _ => self.instant(track, event, blob)?,
         }
-        if !self.track(track).open.has_begins() {
+        if self.track(track).open.is_idle() {
             self.asyncs.close(id);
         }
         Ok(())
