@@ -152,10 +152,11 @@ impl FlameChart {
     /// Adds a sample that lasts for its period, from the end of the one before at the earliest.
     pub(crate) fn hold(&mut self, sample: TimedStack, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
         if !matches!(self, Self::Drawn(_)) {
-            *self = Self::Drawn(Box::default());
+            *self = Self::Drawn(Box::new(DrawnChart { open_to_ns: i64::MIN, ..DrawnChart::default() }));
         }
         if let Self::Drawn(drawn) = self {
-            let from_ns = if drawn.open.is_empty() { sample.ts_ns } else { sample.ts_ns.max(drawn.open_to_ns) };
+            // An empty stack before it has no open frames, but takes its time, too.
+            let from_ns = sample.ts_ns.max(drawn.open_to_ns);
             let end_ns = sample.held_to_ns().max(from_ns);
             drawn.draw_until(from_ns, end_ns, sample.stack, stacks, spans);
         }

@@ -67,10 +67,15 @@ fn naive(trace_end_ns: i64, samples: &[(i64, Vec<u32>, u64)]) -> Vec<Seen> {
             (*ts_ns, end_ns, path.as_slice())
         })
         .collect();
+    depth_by_depth(&stands)
+}
+
+/// Computes the chart of stacks that last for a time each.
+fn depth_by_depth(stands: &[(i64, i64, &[u32])]) -> Vec<Seen> {
     let mut seen = Vec::new();
     for depth in 0..stands.iter().map(|stand| stand.2.len()).max().unwrap_or(0) {
         let mut before: Option<(i64, &[u32])> = None;
-        for &(start_ns, end_ns, path) in &stands {
+        for &(start_ns, end_ns, path) in stands {
             let Some(down_to) = path.get(..=depth) else {
                 before = None;
                 continue;
@@ -108,6 +113,40 @@ proptest! {
             .collect();
         let trace_end_ns = ts_ns + longer_ns;
         prop_assert_eq!(chart_of_periods(trace_end_ns, &samples), naive(trace_end_ns, &samples));
+    }
+
+    #[test]
+    fn held_samples_follow_each_other_even_after_an_empty_stack(
+        first_ns in prop_oneof![Just(i64::MIN), -50i64..50],
+        steps in proptest::collection::vec(
+            (0i64..9, prop_oneof![Just(NONE), 0u64..30], proptest::collection::vec(0u32..3, 0..4)),
+            0..100,
+        ),
+    ) {
+        let mut stacks = Stacks::default();
+        let (mut chart, mut spans) = (FlameChart::default(), Vec::new());
+        let (mut ts_ns, mut free_ns, mut stands) = (first_ns, i64::MIN, Vec::new());
+        for (step, period_ns, path) in &steps {
+            ts_ns += step;
+            let stack = stacks.intern_path(path.iter().copied().map(NameIdx));
+            chart.hold(TimedStack { ts_ns, stack, period_ns: *period_ns }, &stacks, &mut spans);
+            let dur_ns = if *period_ns == NONE { 0 } else { *period_ns as i64 };
+            let from_ns = ts_ns.max(free_ns);
+            free_ns = from_ns.max(ts_ns + dur_ns);
+            stands.push((from_ns, free_ns, path.as_slice()));
+        }
+        chart.finish(i64::MAX, &stacks, &mut spans);
+        prop_assert!(
+            (0..4).all(|depth| {
+                let of_depth: Vec<_> = spans.iter().filter(|span| span.depth == depth).collect();
+                of_depth.is_sorted_by(|one, next| one.end_ns <= next.start_ns)
+            }),
+            "each depth is written in order: {spans:?}"
+        );
+        let mut seen: Vec<Seen> =
+            spans.iter().map(|span| (span.depth, span.start_ns, span.end_ns, span.name.0)).collect();
+        seen.sort_unstable();
+        prop_assert_eq!(seen, depth_by_depth(&stands));
     }
 }
 
