@@ -3,8 +3,10 @@
 //! The result equals a stable sort of all events by time, which would need all events in memory. Instead, a chunk is
 //! loaded and sorted when the merge reaches the minimum time in its header. So nearly sorted traces are merged with a
 //! few chunks in memory. If the open chunks exceed the budget, their remaining events are merged into one run in the
-//! spill file. The run is read back block by block, like in an external merge sort. In the worst case each event is
-//! spilled once.
+//! spill file. The run is read back block by block, like in an external merge sort.
+//!
+//! Usually each event is spilled once at most. If the blocks of the runs take more memory than the chunks, runs of
+//! similar size are merged into one of at least twice the size. So an event is spilled a logarithmic number of times.
 
 use std::io;
 use std::thread;
@@ -12,7 +14,7 @@ use std::thread;
 use super::heads::{HeadTable, SortedRun};
 use super::open_run::{Key, OpenRun, Origin};
 use super::prefetch::{AheadLimits, Prefetch};
-use super::spill::{BLOCK_DETAIL_BYTES, BLOCK_EVENTS, SpillFile};
+use super::spill::{BlockLimits, SpillFile};
 use super::spill_pool::{RunWriter, SpillPool, SpilledRun};
 use crate::base::budget::Budget;
 use crate::base::budget_shares::BudgetShare;
@@ -249,22 +251,41 @@ fn open_next(mut rest: SpilledRun, context: &MergeContext<'_>) -> io::Result<Opt
     Ok(Some(OpenRun { chunk, origin: Origin::Each(origins), next: 0, rest: Some(rest), charge }))
 }
 
+/// Returns how many of the runs, smallest first, to merge with `bytes` of chunks: the most of which none takes more
+/// than half of the result. Each run left alone is larger than all before it together, so there are few.
+fn balanced(mut bytes: u64, sorted_runs: impl Iterator<Item = u64>) -> usize {
+    let mut count = 0;
+    for (position, run_bytes) in sorted_runs.enumerate() {
+        if run_bytes <= bytes {
+            count = position + 1;
+        }
+        bytes = bytes.saturating_add(run_bytes);
+    }
+    count
+}
+
 /// Merges the remaining events of the loaded chunks into one run in the spill file, and opens its first block. Returns
 /// `None` if there are no events.
 ///
 /// Spilled runs are left alone, since each has only one block in memory. If these blocks take more memory than the
-/// loaded chunks, they are merged too. This bounds their number, like later passes of an external merge sort.
+/// loaded chunks, the [`balanced`] runs are merged too. This bounds their number by a logarithm.
 fn spill_all(
     table: &mut HeadTable,
     context: &MergeContext<'_>,
     pool: &SpillPool<'_, '_>,
 ) -> io::Result<Option<OpenRun>> {
     let mut loaded = HeadTable::default();
-    let (chunks, runs): (Vec<_>, Vec<_>) = table.drain().into_iter().partition(|run| run.rest.is_none());
+    let (mut merged, mut runs): (Vec<_>, Vec<_>) = table.drain().into_iter().partition(|run| run.rest.is_none());
     let bytes = |runs: &[OpenRun]| runs.iter().map(|run| run.charge.bytes()).sum::<u64>();
-    let merge_runs = bytes(&runs) > bytes(&chunks);
-    chunks.into_iter().for_each(|chunk| loaded.insert(chunk));
-    runs.into_iter().for_each(|run| if merge_runs { loaded.insert(run) } else { table.insert(run) });
+    let chunk_bytes = bytes(&merged);
+    if bytes(&runs) > chunk_bytes {
+        runs.sort_by_cached_key(OpenRun::remaining_bytes);
+        let count = balanced(chunk_bytes, runs.iter().map(OpenRun::remaining_bytes));
+        merged.extend(runs.drain(..count));
+    }
+    merged.into_iter().for_each(|run| loaded.insert(run));
+    runs.into_iter().for_each(|run| table.insert(run));
+    let limits = BlockLimits::new(context.budget);
     let mut writer = RunWriter::new(pool);
     let (mut block, mut origins) = (Chunk::default(), Vec::new());
     while loaded.open() > 0 {
@@ -276,7 +297,7 @@ fn spill_all(
                 };
                 block.events.push(crate::model::Event { detail, ..*event });
                 origins.push(run.origin(offset));
-                if block.events.len() == BLOCK_EVENTS || block.details.bytes.len() >= BLOCK_DETAIL_BYTES {
+                if limits.is_reached(&block) {
                     writer.push(std::mem::take(&mut block), std::mem::take(&mut origins))?;
                 }
             }

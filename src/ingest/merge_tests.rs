@@ -234,3 +234,20 @@ fn runs_of_several_blocks_that_are_merged_again_lose_nothing() {
         assert!(spilled_bytes > 0 && sorted == expected, "{} of {} with {budget_bytes}", sorted.len(), expected.len());
     }
 }
+
+#[test]
+fn a_random_order_within_a_tiny_budget_spills_each_event_a_logarithmic_number_of_times() {
+    // Merging all runs after each chunk would spill 16 times as much for 4 times the chunks.
+    let spilled = |chunks: i64| {
+        let of_chunk = |chunk: i64| (0..400).map(|k| (k * 7919 + chunk * 104_729) % 1_000_003).collect();
+        let times: Vec<Vec<i64>> = (0..chunks).map(of_chunk).collect();
+        let source = Chunks::new(chunks_of(&times));
+        let (sorted, stats, spilled_bytes) =
+            try_merge(&source, &source.heads, 4 * source.heads[0].memory_bytes, 2).unwrap();
+        assert_eq!(sorted, stable_sort(&times));
+        assert!(stats.open_max <= 4 + u64::from(chunks.ilog2()), "{stats:?}");
+        spilled_bytes
+    };
+    let (few, many) = (spilled(64), spilled(256));
+    assert!(few > 0 && many < 6 * few, "{few} and {many} bytes");
+}

@@ -37,6 +37,11 @@ pub enum Origin {
 }
 
 impl OpenRun {
+    /// Returns the memory size of the loaded events and of the blocks to read.
+    pub(super) fn remaining_bytes(&self) -> u64 {
+        self.charge.bytes() + self.rest.as_ref().map_or(0, SpilledRun::remaining_bytes)
+    }
+
     pub(super) fn key(&self) -> Option<Key> {
         self.key_at(self.next)
     }

@@ -8,17 +8,46 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::base::budget::Budget;
+use crate::base::budget_shares::BudgetShare;
 use crate::base::disk::{Disk, SystemDisk};
 use crate::base::files;
 use crate::formats::native::columns;
-use crate::model::Chunk;
+use crate::model::{Chunk, Event};
 
 /// Number of events in a block of a spilled run: about 256 KiB in memory. A thousand runs can be open within a budget
 /// of 1 GiB, and reads still reach the speed of the disk.
 pub const BLOCK_EVENTS: usize = 8 * 1024;
 
 /// Bytes of details that end a block early: one event may have a megabyte of arguments.
-pub(crate) const BLOCK_DETAIL_BYTES: usize = 4 << 20;
+const BLOCK_DETAIL_BYTES: usize = 4 << 20;
+
+/// The limits of a block. They are smaller within a small budget, since the blocks of some 15 runs must be in memory.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BlockLimits {
+    events: usize,
+    detail_bytes: usize,
+}
+
+impl BlockLimits {
+    /// Number of blocks for which the memory of open runs has room.
+    const BLOCKS: u64 = 32;
+
+    /// Below this size of the events, or of the details, reads take longer than the merge.
+    const BYTES_MIN: usize = 32 << 10;
+
+    pub(crate) fn new(budget: &Budget) -> Self {
+        let half_bytes = BudgetShare::OpenRuns.bytes(budget) / Self::BLOCKS / 2;
+        let half_bytes = usize::try_from(half_bytes).unwrap_or(usize::MAX).max(Self::BYTES_MIN);
+        let events = (half_bytes / size_of::<Event>()).min(BLOCK_EVENTS);
+        Self { events, detail_bytes: half_bytes.min(BLOCK_DETAIL_BYTES) }
+    }
+
+    /// Returns whether a block must end.
+    pub(crate) fn is_reached(self, block: &Chunk) -> bool {
+        block.events.len() >= self.events || block.details.bytes.len() >= self.detail_bytes
+    }
+}
 
 /// The temporary file; blocks are appended.
 #[derive(Debug)]

@@ -130,6 +130,8 @@ impl<'b, 'scope, 'a> RunWriter<'b, 'scope, 'a> {
 #[derive(Debug)]
 pub struct SpilledRun {
     blocks: std::vec::IntoIter<SpilledBlock>,
+    /// The sum of their sizes in memory.
+    remaining_bytes: u64,
     /// The next block while it is read ahead, with the charge of its memory.
     ahead: Option<(Receiver<io::Result<BlockContent>>, Charge)>,
 }
@@ -138,7 +140,19 @@ impl SpilledRun {
     /// Returns a run of blocks that were written.
     #[must_use]
     pub fn new(blocks: Vec<SpilledBlock>) -> Self {
-        Self { blocks: blocks.into_iter(), ahead: None }
+        let remaining_bytes = blocks.iter().map(SpilledBlock::memory_bytes).sum();
+        Self { blocks: blocks.into_iter(), remaining_bytes, ahead: None }
+    }
+
+    /// Returns the memory size of all blocks that are not read yet.
+    pub(super) fn remaining_bytes(&self) -> u64 {
+        self.remaining_bytes
+    }
+
+    fn next_block(&mut self) -> Option<SpilledBlock> {
+        let block = self.blocks.next()?;
+        self.remaining_bytes -= block.memory_bytes();
+        Some(block)
     }
 
     /// Returns the events of the next block with the chunk number of each; `None` after the last one.
@@ -149,7 +163,7 @@ impl SpilledRun {
         if let Some((content, _charge)) = self.ahead.take() {
             return content.recv().map_err(|_| writer_has_stopped())?.map(Some);
         }
-        self.blocks.next().map(|block| spill.read(block)).transpose()
+        self.next_block().map(|block| spill.read(block)).transpose()
     }
 
     /// Starts to read the next block on another thread, if the budget allows.
@@ -157,7 +171,7 @@ impl SpilledRun {
         let Some(block) = self.blocks.as_slice().first().filter(|_| self.ahead.is_none()) else { return };
         let Some(charge) = budget.try_charge(block.memory_bytes(), BudgetShare::OpenRuns.fraction()) else { return };
         let (reply, content) = bounded(1);
-        self.ahead = self.blocks.next().map(|block| {
+        self.ahead = self.next_block().map(|block| {
             pool.submit(SpillJob::Read(block, reply));
             (content, charge)
         });
