@@ -2,7 +2,7 @@
 //! may read stay in the file until the preview is dropped.
 //!
 //! An extent is dropped once the next row of its lane starts no later than the oldest retained time. So every span that
-//! reaches into that time is kept.
+//! reaches into that time is kept. A lane without an extent loses single rows, since their details are in the file.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -23,6 +23,9 @@ const HOLE_BYTES_MIN: u64 = 1 << 20;
 
 /// A ring above its limit is cut to this fraction of it, because each cut visits all extents.
 const CUT_TO: (u64, u64) = (9, 10);
+
+/// Maximum number of steps in which a cut considers the settled rows of a lane.
+const SETTLED_STEPS_MAX: usize = 64;
 
 /// The dropped part of a store, and the space that it took.
 #[derive(Debug, Default)]
@@ -156,6 +159,26 @@ impl GrowingLane {
         count as u64
     }
 
+    /// Iterates over steps of settled rows: the time to drop each before, and its number of rows.
+    fn settled_steps(&self) -> impl Iterator<Item = (i64, usize)> {
+        let count = self.settled.len();
+        let step = count.div_ceil(SETTLED_STEPS_MAX).max(1);
+        (0..count).step_by(step).filter_map(move |first| {
+            let next = (first + step).min(count);
+            let to_ns = match self.settled.get(next).or_else(|| self.moving.first()) {
+                Some(row) => row.start_ns,
+                // A counter value lasts until the next one.
+                None if self.kind == LaneKind::Counter => return None,
+                None => self.end_of(self.settled.last()?),
+            };
+            Some((to_ns, next - first))
+        })
+    }
+
+    fn row_count(&self) -> u64 {
+        self.rows + (self.settled.len() + self.moving.len()) as u64
+    }
+
     fn first_detail(&self) -> Option<u64> {
         let of_extents = self.ring_extents.iter().map(|extent| extent.detail).filter(|&detail| detail > 0).min();
         first_detail(self.settled.iter().chain(&self.moving)).into_iter().chain(of_extents).min()
@@ -186,24 +209,24 @@ impl GrowingStore {
         self.lanes.iter().filter_map(GrowingLane::first_start_ns).min()
     }
 
-    /// Returns the time to drop before so that extents take less than `bytes_max`; `None` if they already do.
+    /// Returns the time to drop before so that extents and details take less than `bytes_max`; `None` if they already
+    /// do. All rows count with the average size of details, since those of a row are not known.
     pub(crate) fn cut_for(&self, bytes_max: u64) -> Option<i64> {
         let excess = self.kept_bytes().checked_sub(bytes_max).filter(|&excess| excess > 0)?;
-        let wanted = excess + bytes_max / CUT_TO.1 * (CUT_TO.1 - CUT_TO.0);
-        // Details are dropped with their rows.
+        let wanted = (excess + bytes_max / CUT_TO.1 * (CUT_TO.1 - CUT_TO.0)) as f64;
         let of_extents = self.ring.as_ref().map_or(0, |ring| ring.kept_bytes);
-        let wanted = u128::from(wanted) * u128::from(of_extents) / u128::from(self.kept_bytes().max(1));
-        let wanted = u64::try_from(wanted).unwrap_or(u64::MAX);
-        let mut droppable: Vec<(i64, u64)> = Vec::new();
+        let rows: u64 = self.lanes.iter().map(GrowingLane::row_count).sum();
+        let detail_bytes = (self.kept_bytes() - of_extents) as f64 / rows.max(1) as f64;
+        let mut droppable: Vec<(i64, f64)> = Vec::new();
         for lane in &self.lanes {
-            let extents = lane.ring_extents.iter().enumerate();
-            droppable
-                .extend(extents.map(|(number, extent)| {
-                    (lane.start_after(number).unwrap_or(lane.end_ns), u64::from(extent.bytes))
-                }));
+            droppable.extend(lane.ring_extents.iter().enumerate().map(|(number, extent)| {
+                let bytes = f64::from(extent.bytes) + f64::from(extent.rows) * detail_bytes;
+                (lane.start_after(number).unwrap_or(lane.end_ns), bytes)
+            }));
+            droppable.extend(lane.settled_steps().map(|(to_ns, rows)| (to_ns, rows as f64 * detail_bytes)));
         }
-        droppable.sort_unstable();
-        let mut freed = 0;
+        droppable.sort_unstable_by_key(|&(to_ns, _)| to_ns);
+        let mut freed = 0.0;
         for &(to_ns, bytes) in &droppable {
             freed += bytes;
             if freed >= wanted {
@@ -213,12 +236,16 @@ impl GrowingStore {
         droppable.last().map(|(to_ns, _)| *to_ns)
     }
 
-    /// Drops the extents without rows at or after `to_ns`, with their details. Calls `each` for every lane that loses
-    /// rows. Returns the error of the system.
+    /// Drops the extents and settled rows that end before `to_ns`, with their details. Calls `each` for every lane that
+    /// loses rows. Returns the error of the system.
     pub(crate) fn drop_before(&mut self, to_ns: i64, each: &mut dyn FnMut(DroppedRows)) -> io::Result<()> {
         let Some(mut ring) = self.ring.take() else { return Ok(()) };
-        let ranges = self.drop_rows(to_ns, each);
-        let dropped = if ranges.is_empty() { Ok(()) } else { self.release(&mut ring, ranges) };
+        let mut has_dropped = false;
+        let ranges = self.drop_rows(to_ns, &mut |rows| {
+            has_dropped = true;
+            each(rows);
+        });
+        let dropped = if has_dropped { self.release(&mut ring, ranges) } else { Ok(()) };
         let made = dropped.and_then(|()| ring.make_holes(self.file.file()));
         self.ring = Some(ring);
         made

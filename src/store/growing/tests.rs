@@ -268,3 +268,44 @@ fn a_ring_stays_bounded_after_a_failed_write() {
     let ring = growing.ring.as_ref().expect("the ring");
     assert!(ring.kept_bytes < kept_bytes, "{}", ring.kept_bytes);
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_details_of_many_lanes_with_few_rows_stay_within_the_bytes_to_keep() {
+    const BYTES_MAX: u64 = 2 << 20;
+    let file = tempfile::tempfile().unwrap();
+    let on_disk = file.try_clone().unwrap();
+    let mut growing = GrowingStore::new(file, 1 << 20).unwrap();
+    growing.keep_ring().unwrap();
+    let lanes: Vec<LaneIdx> =
+        (0..300).map(|depth| growing.add_lane(TrackIdx(0), LaneKind::Spans, depth).unwrap()).collect();
+    let mut gone = 0;
+    for number in 0..12_000u64 {
+        let noise = (0..64u64).map(|part| xxhash_rust::xxh3::xxh3_128(&(64 * number + part).to_le_bytes()));
+        let blob = [number.to_le_bytes().to_vec(), noise.flat_map(u128::to_le_bytes).collect()].concat();
+        let DetailRef(detail) = growing.push_detail(&blob).unwrap();
+        growing.push(lanes[(number % 300) as usize], Row { detail, ..row(number) }).unwrap();
+        if number % 500 != 499 {
+            continue;
+        }
+        for _ in 0..3 {
+            if let Some(to_ns) = growing.cut_for(BYTES_MAX) {
+                growing.drop_before(to_ns, &mut |dropped| gone += dropped.rows).unwrap();
+            }
+        }
+        assert!(growing.kept_bytes() <= BYTES_MAX, "{} after {number}", growing.kept_bytes());
+        let store = growing.preview(meta()).unwrap();
+        let mut kept: Vec<Row> = rows_of(&store).into_iter().flat_map(|(_, rows, _)| rows).collect();
+        kept.sort_unstable_by_key(|row| row.start_ns);
+        assert_eq!(kept.len() as u64 + gone, number + 1, "each row is kept or counted");
+        let numbers: Vec<i64> = kept.iter().map(|row| row.start_ns / 10).collect();
+        assert!(numbers.windows(2).all(|pair| pair[1] == pair[0] + 1), "the oldest are gone: {numbers:?}");
+        let mut reader = DetailReader::default();
+        for row in &kept {
+            let number = row.start_ns.cast_unsigned() / 10;
+            assert!(store.detail(DetailRef(row.detail), &mut reader).starts_with(&number.to_le_bytes()));
+        }
+    }
+    assert!(gone > 0 && growing.kept_bytes() > BYTES_MAX / 2, "{}", growing.kept_bytes());
+    assert!(disk_bytes(&on_disk) < growing.kept_bytes() + (4 << 20), "{}", disk_bytes(&on_disk));
+}
