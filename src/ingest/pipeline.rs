@@ -397,9 +397,7 @@ fn read(
             reader.read(&mut assembler, context)?;
             let Assembler { names, stacks, registry, mut losses, chunks, untimed, notes, .. } = assembler;
             count_over_limit(names.over_limit() + stacks.over_limit() + registry.over_limit(), &mut losses);
-            if registry.cut_labels() > 0 {
-                losses.add_many(Loss::LongText, SourcePos::Offset(0), registry.cut_labels());
-            }
+            count_cut_labels(&registry, &mut losses);
             let (names, stacks) = (Arc::new(names), Arc::new(stacks));
             let untimed_distance_ns = untimed.distance_ns(chunks.heads());
             let source = Box::new(chunks);
@@ -421,6 +419,18 @@ fn read(
 fn count_over_limit(over_limit: u64, losses: &mut Losses) {
     if over_limit > 0 {
         losses.add_many(Loss::OverLimit, SourcePos::Offset(0), over_limit);
+    }
+}
+
+/// Counts the names of processes and threads that were cut.
+fn count_cut_labels(registry: &Registry, losses: &mut Losses) {
+    const FULL: &str = "The names of processes and threads together exceed 8 MiB beyond 128 bytes of each; further long \
+                        ones were cut at 128 bytes. Names above 1 KiB, and those of spans above 64 KiB, are always cut.";
+    let (pos, count) = (SourcePos::Offset(0), registry.cut_labels());
+    if registry.are_labels_full() {
+        losses.add_many_because(FULL, Loss::LongText, pos, count);
+    } else {
+        losses.add_many(Loss::LongText, pos, count);
     }
 }
 

@@ -1,5 +1,7 @@
 //! Collects the processes and tracks of a trace during its load, with names and sort indices.
 
+mod labels;
+
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
@@ -7,8 +9,8 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
+use self::labels::Labels;
 use super::modules::{MODULES_MAX, Module};
-use super::shared_texts::SharedTexts;
 use super::tracks::{Id, Metadata, OF_THREAD, Process, ProcessIdx, Track, TrackIdx, TrackKey, TrackKind, TrackTables};
 use super::unwind::UnwoundModule;
 
@@ -33,24 +35,11 @@ pub struct Registry {
     groups: FxHashMap<TrackKey, Arc<str>>,
     /// Processes that a thread was moved from. They are dropped at the end of a load if they have no other track.
     left_processes: FxHashSet<ProcessIdx>,
-    /// Names of threads, groups and derived tracks, many of which may have the same.
-    track_names: SharedTexts,
+    labels: Labels,
     /// Maximum index of a track, a process, or a row of `threads`.
     index_max: u32,
     over_limit: u64,
-    /// Bytes of the names of processes and threads beyond [`LABEL_BYTES`] of each.
-    long_label_bytes: usize,
-    cut_labels: u64,
 }
-
-/// Length of a name for which SECURITY.md grants memory per process and track.
-const LABEL_BYTES: usize = 128;
-
-/// Limit for the length of names of processes and threads.
-const LABEL_BYTES_MAX: usize = 1 << 10;
-
-/// Limit for the bytes of all names beyond [`LABEL_BYTES`] of each.
-const LONG_LABEL_BYTES_MAX: usize = 8 << 20;
 
 impl Default for Registry {
     fn default() -> Self {
@@ -64,11 +53,9 @@ impl Default for Registry {
             units: FxHashMap::default(),
             groups: FxHashMap::default(),
             left_processes: FxHashSet::default(),
-            track_names: SharedTexts::default(),
+            labels: Labels::default(),
             index_max: u32::MAX - 1,
             over_limit: 0,
-            long_label_bytes: 0,
-            cut_labels: 0,
         }
     }
 }
@@ -124,9 +111,9 @@ impl Registry {
     pub(crate) fn drop_metadata(&mut self) {
         self.name_processes();
         self.drop_left_processes();
-        let Self { index_max, over_limit, long_label_bytes, cut_labels, .. } = *self;
-        let tables = std::mem::take(&mut self.tables);
-        *self = Self { tables, index_max, over_limit, long_label_bytes, cut_labels, ..Self::default() };
+        let Self { index_max, over_limit, .. } = *self;
+        let (tables, labels) = (std::mem::take(&mut self.tables), std::mem::take(&mut self.labels));
+        *self = Self { tables, labels, index_max, over_limit, ..Self::default() };
     }
 
     /// Names unnamed processes like their main threads, which have the same number, by the kernel's name.
@@ -165,17 +152,13 @@ impl Registry {
     /// Returns the number of names that were cut, because they or all names together were too long.
     #[must_use]
     pub(crate) fn cut_labels(&self) -> u64 {
-        self.cut_labels
+        self.labels.cut()
     }
 
-    /// Returns the part of a name that is stored. A name that replaces another counts again, since threads share names.
-    fn bounded_label<'n>(&mut self, name: &'n str) -> &'n str {
-        let room = LONG_LABEL_BYTES_MAX.saturating_sub(self.long_label_bytes);
-        let bytes_max = if room >= LABEL_BYTES_MAX { LABEL_BYTES_MAX } else { LABEL_BYTES };
-        let bounded = &name[..name.floor_char_boundary(bytes_max)];
-        self.long_label_bytes += bounded.len().saturating_sub(LABEL_BYTES);
-        self.cut_labels += u64::from(bounded.len() < name.len());
-        bounded
+    /// Returns whether a name was cut because all names together were too long.
+    #[must_use]
+    pub(crate) fn are_labels_full(&self) -> bool {
+        self.labels.is_full()
     }
 
     /// Removes the tracks from `count` on, for a sort that restarts: it adds tracks and no processes.
@@ -224,10 +207,10 @@ impl Registry {
         let track = self.tables.tracks.get(source.index())?;
         let (mut key, sort_index) = (TrackKey { kind, ..track.key.clone() }, track.sort_index);
         if !part.is_empty() {
-            key.name = self.track_names.share(part).into();
+            key.name = self.labels.share(part).into();
         }
         let derived = self.track(&key)?;
-        let name = self.track_names.share(name);
+        let name = self.labels.share(name);
         let track = &mut self.tables.tracks[derived.index()];
         (track.name, track.sort_index) = (name, sort_index);
         Some(derived)
@@ -262,32 +245,26 @@ impl Registry {
         self.index_tracks();
         match metadata {
             Metadata::ProcessName { pid, name } => {
-                let name = self.bounded_label(name);
-                self.change_process(pid, |process| process.name = name.into());
+                self.change_process(pid, |process, labels| labels.replace(&mut process.name, name));
             }
             Metadata::ProcessFile { pid, file } => {
-                self.change_process(pid, |process| process.file = Some(Arc::clone(file)));
+                self.change_process(pid, |process, _| process.file = Some(Arc::clone(file)));
             }
-            Metadata::ProcessLabels { pid, labels } => {
-                let labels = self.bounded_label(labels);
-                self.change_process(pid, |process| process.labels = labels.into());
+            Metadata::ProcessLabels { pid, labels: text } => {
+                self.change_process(pid, |process, labels| labels.replace(&mut process.labels, text));
             }
             Metadata::ProcessSortIndex { pid, sort_index } => {
-                self.change_process(pid, |process| process.sort_index = *sort_index);
+                self.change_process(pid, |process, _| process.sort_index = *sort_index);
             }
             Metadata::ThreadName { pid, tid, name } => {
-                let name = self.bounded_label(name);
-                let name = self.track_names.share(name);
-                self.apply_to_thread(pid, tid, |thread| thread.name = Some(name));
+                self.apply_to_thread(pid, tid, |thread, labels| labels.replace_shared(&mut thread.name, name));
             }
             Metadata::KernelName { pid, tid, name } => {
-                let name = self.bounded_label(name);
-                let name = self.track_names.share(name);
-                self.apply_to_thread(pid, tid, |thread| thread.kernel_name = Some(name));
+                self.apply_to_thread(pid, tid, |thread, labels| labels.replace_shared(&mut thread.kernel_name, name));
             }
             Metadata::ThreadProcess { tid, before, pid } => self.move_thread(tid, before, pid),
             Metadata::ThreadSortIndex { pid, tid, sort_index } => {
-                self.apply_to_thread(pid, tid, |thread| thread.sort_index = Some(*sort_index));
+                self.apply_to_thread(pid, tid, |thread, _| thread.sort_index = Some(*sort_index));
             }
             Metadata::TrackSortIndex { key, sort_index } => match self.find_track(key) {
                 Some(track) => self.tables.tracks[track.index()].sort_index = *sort_index,
@@ -298,7 +275,7 @@ impl Registry {
                 None => drop(self.units.insert(key.clone(), Arc::clone(unit))),
             },
             Metadata::TrackGroup { key, group } => {
-                let group = self.track_names.share(group);
+                let group = self.labels.share(group);
                 match self.find_track(key) {
                     Some(track) => self.tables.groups.insert(track, group),
                     None => drop(self.groups.insert(key.clone(), group)),
@@ -337,7 +314,7 @@ impl Registry {
         if let Some(thread) = self.find_thread(before, tid) {
             let thread = &mut self.threads[thread];
             let (name, kernel_name) = (thread.name.take(), thread.kernel_name.take());
-            self.apply_to_thread(pid, tid, |thread| {
+            self.apply_to_thread(pid, tid, |thread, _| {
                 thread.name = thread.name.take().or(name);
                 thread.kernel_name = thread.kernel_name.take().or(kernel_name);
             });
@@ -387,9 +364,9 @@ impl Registry {
         &self.tables
     }
 
-    fn change_process(&mut self, pid: &Id, change: impl FnOnce(&mut Process)) {
+    fn change_process(&mut self, pid: &Id, change: impl FnOnce(&mut Process, &mut Labels)) {
         match self.process(pid) {
-            Some(index) => change(&mut self.tables.processes[index.index()]),
+            Some(index) => change(&mut self.tables.processes[index.index()], &mut self.labels),
             None => self.over_limit += 1,
         }
     }
@@ -404,7 +381,7 @@ impl Registry {
         self.thread_index.find(hash(&(pid, tid)), is_same).map(|&thread| thread as usize)
     }
 
-    fn apply_to_thread(&mut self, pid: &Id, tid: &Id, change: impl FnOnce(&mut ThreadMetadata)) {
+    fn apply_to_thread(&mut self, pid: &Id, tid: &Id, change: impl FnOnce(&mut ThreadMetadata, &mut Labels)) {
         let threads = &mut self.threads;
         let is_same = |&thread: &u32| threads[thread as usize].is_of(pid, tid);
         let entry = self.thread_index.entry(hash(&(pid, tid)), is_same, |&thread| threads[thread as usize].hash());
@@ -420,7 +397,7 @@ impl Registry {
                 threads.len() - 1
             }
         };
-        change(&mut self.threads[thread]);
+        change(&mut self.threads[thread], &mut self.labels);
         for (kind, slot) in OF_THREAD {
             let key = TrackKey { slot, ..TrackKey::new(kind, pid.clone(), tid.clone()) };
             if let Some(track) = self.find_track(&key) {

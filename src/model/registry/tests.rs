@@ -1,5 +1,6 @@
 //! Processes, threads and tracks: names and sort indices before and after their events.
 
+use super::labels::{LABEL_BYTES, LABEL_BYTES_MAX, LONG_LABEL_BYTES_MAX};
 use super::*;
 use crate::model::GroupPath;
 use crate::model::counter_unit::unit_in_name;
@@ -179,10 +180,34 @@ fn long_names_are_cut_and_all_names_together_have_a_limit() {
         |pid: i64, bytes: usize| Metadata::ProcessName { pid: Id::Number(pid), name: "é".repeat(bytes / 2).into() };
     registry.apply(&name(0, 10_000));
     registry.apply(&name(1, LABEL_BYTES_MAX));
-    assert_eq!(registry.cut_labels(), 1);
+    assert_eq!((registry.cut_labels(), registry.are_labels_full()), (1, false));
     (2..20_000).for_each(|pid| registry.apply(&name(pid, LABEL_BYTES_MAX)));
     let lens: Vec<usize> = registry.tables().processes.iter().map(|process| process.name.len()).collect();
     assert_eq!((lens[0], lens[1], lens[19_999]), (LABEL_BYTES_MAX, LABEL_BYTES_MAX, LABEL_BYTES));
     assert!(lens.iter().sum::<usize>() <= LONG_LABEL_BYTES_MAX + lens.len() * LABEL_BYTES);
     assert_eq!(registry.cut_labels(), 1 + lens[2..].iter().filter(|&&len| len == LABEL_BYTES).count() as u64);
+    assert!(registry.are_labels_full());
+    // A name that is stored whole stays so, though there is no room for another.
+    registry.apply(&name(1, LABEL_BYTES_MAX));
+    assert_eq!(registry.tables().processes[1].name.len(), LABEL_BYTES_MAX);
+}
+
+#[test]
+fn long_names_that_are_repeated_or_replaced_stay_whole() {
+    let mut registry = Registry::default();
+    let (pid, tid) = (Id::Number(1), Id::Number(7));
+    let name = |number: usize| -> Box<str> { format!("{number:>500}").into() };
+    let track = registry.track(&thread(1, 7)).unwrap();
+    // Counted anew each time, the repeated name alone would exceed the limit.
+    for number in (0..40_000).map(|round| if round < 30_000 { 0 } else { round }) {
+        registry.apply(&Metadata::ProcessName { pid: pid.clone(), name: name(number) });
+        registry.apply(&Metadata::ProcessLabels { pid: pid.clone(), labels: name(number) });
+        registry.apply(&Metadata::ThreadName { pid: pid.clone(), tid: tid.clone(), name: name(number) });
+        registry.apply(&Metadata::KernelName { pid: pid.clone(), tid: tid.clone(), name: name(number) });
+    }
+    let Process { name: process_name, labels, .. } = &registry.tables().processes[0];
+    let thread_name = &registry.tables().tracks[track.index()].name;
+    let expected = &*name(39_999);
+    assert_eq!([&**process_name, &**labels, &**thread_name], [expected; 3]);
+    assert_eq!((registry.cut_labels(), registry.are_labels_full()), (0, false));
 }
