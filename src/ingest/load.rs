@@ -1,5 +1,6 @@
 //! Options, results and errors of a load.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -102,11 +103,11 @@ pub enum LoadError {
     #[error(transparent)]
     Read(#[from] ReadError),
     /// The store cannot be written.
-    #[error("{}: cannot write the sorted store: {source}{}", folder.display(), room_hint(folder, source))]
-    Write { folder: PathBuf, source: io::Error },
+    #[error("{}: cannot write the sorted store: {source}{}{cache}", folder.display(), room_hint(folder, source))]
+    Write { folder: PathBuf, source: io::Error, cache: CacheHint },
     /// Input from a pipe cannot be stored.
-    #[error("{}: cannot store input from a pipe: {source}", folder.display())]
-    Keep { folder: PathBuf, source: io::Error },
+    #[error("{}: cannot store input from a pipe: {source}{cache}", folder.display())]
+    Keep { folder: PathBuf, source: io::Error, cache: CacheHint },
     /// The new store cannot be opened.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -121,6 +122,16 @@ pub enum LoadError {
 }
 
 /// Returns what helps if the disk is full.
+/// The reason why the given cache folder is not used, as the end of a message; empty if there is none.
+#[derive(Debug, Clone, Default)]
+pub struct CacheHint(pub(super) Option<String>);
+
+impl fmt::Display for CacheHint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.as_ref().map_or(Ok(()), |reason| write!(f, "; the {reason}"))
+    }
+}
+
 fn room_hint(folder: &Path, source: &io::Error) -> &'static str {
     match source.kind() {
         // A store that is not cached is among the temporary files.

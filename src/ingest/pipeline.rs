@@ -55,7 +55,8 @@ pub fn open_with_previews(
     let started = Instant::now();
     let context = context(sources, options, cancel, progress);
     let once = StoreTarget::for_once(sources, options);
-    let received = SpooledInput::spool(sources, once.folder(), cancel, progress)?;
+    let received = SpooledInput::spool(sources, once.folder(), cancel, progress);
+    let received = received.map_err(|error| once.explained(error))?;
     let (sources, mut target) = match &received {
         Some(received) => (&received.sources, once),
         None => (sources, StoreTarget::choose(sources, options)?),
@@ -455,5 +456,28 @@ mod tests {
         previews.send(|| Ok(Err(io::Error::other("no map is left")))).unwrap();
         publish(&mut target, store_file, &previews).unwrap();
         assert!(target.notes.concat().contains("no map is left"), "{:?}", target.notes);
+    }
+
+    #[test]
+    fn an_error_says_why_nothing_is_written_to_the_cache_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let not_a_folder = folder.path().join("file");
+        std::fs::write(&not_a_folder, "x").unwrap();
+        let options = LoadOptions { cache: CachePolicy::Folder(not_a_folder.clone()), ..LoadOptions::default() };
+        let target = StoreTarget::for_once(&Sources::from("test"), &options);
+        // An empty file may be one of `/proc`, so it is copied like a pipe.
+        let empty = folder.path().join("empty");
+        std::fs::write(&empty, "").unwrap();
+        let from_pipe = SpooledInput::spool(
+            &Sources::from(&empty),
+            &folder.path().join("none"),
+            &Cancel::default(),
+            &Progress::default(),
+        );
+        let errors = [target.write_error(io::Error::other("refused")), target.explained(from_pipe.err().unwrap())];
+        for error in errors.map(|error| error.to_string()) {
+            let reason = format!("; the cache folder {} cannot be used", not_a_folder.display());
+            assert!(error.contains(": cannot ") && error.contains(&reason), "{error}");
+        }
     }
 }

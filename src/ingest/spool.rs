@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
-use super::load::LoadError;
+use super::load::{CacheHint, LoadError};
 use crate::base::cancel::Cancel;
 use crate::base::files::FileKind;
 use crate::base::free_space;
@@ -57,7 +57,7 @@ impl SpooledInput {
                 continue;
             }
             progress.begin(Stage::Receiving, 0);
-            let failed = |source: io::Error| LoadError::Keep { folder: folder.into(), source };
+            let failed = |source| LoadError::Keep { folder: folder.into(), source, cache: CacheHint::default() };
             let mut file = Scratch::new(folder).map_err(failed)?;
             let blocks = blocks_of(&source.input).map_err(|error| ReadError::Io {
                 path: source.path().into(),
@@ -133,7 +133,7 @@ fn copy(
     cancel: &Cancel,
     progress: &Progress,
 ) -> Result<(), LoadError> {
-    let failed = |source| LoadError::Keep { folder: folder.into(), source };
+    let failed = |source| LoadError::Keep { folder: folder.into(), source, cache: CacheHint::default() };
     let (mut offset, mut checked_at) = (0, 0);
     free_space::check(folder).map_err(failed)?;
     loop {

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::load::{CachePolicy, Ledgers, LoadError, LoadOptions};
+use super::load::{CacheHint, CachePolicy, Ledgers, LoadError, LoadOptions};
 use super::spill::SpillFile;
 use crate::base::disk::Disk;
 use crate::formats::ReadError;
@@ -26,6 +26,8 @@ pub(crate) struct StoreTarget {
     /// Folder of unnamed files: that of the cache, or the system's for temporary files.
     folder: PathBuf,
     disk: Arc<dyn Disk>,
+    /// Why the cache folder is not used, for errors: they replace the notes.
+    cache_hint: CacheHint,
     /// Sentences for the user, such as that the store cannot be cached.
     pub(crate) notes: Vec<String>,
 }
@@ -75,6 +77,7 @@ impl StoreTarget {
             ledgers: options.ledgers,
             folder: std::env::temp_dir(),
             disk: Arc::clone(&options.disk),
+            cache_hint: CacheHint::default(),
             notes: Vec::new(),
         };
         if let CachePolicy::Folder(folder) = &options.cache {
@@ -183,15 +186,22 @@ impl StoreTarget {
     /// Returns the error of a failed write.
     #[must_use]
     pub(crate) fn write_error(&self, source: io::Error) -> LoadError {
-        LoadError::Write { folder: self.folder.clone(), source }
+        LoadError::Write { folder: self.folder.clone(), source, cache: self.cache_hint.clone() }
+    }
+
+    /// Returns the error of failed storage of input from a pipe with the reason why it is not in the cache folder.
+    #[must_use]
+    pub(crate) fn explained(&self, mut error: LoadError) -> LoadError {
+        if let LoadError::Keep { cache, .. } = &mut error {
+            cache.clone_from(&self.cache_hint);
+        }
+        error
     }
 
     fn cannot_keep(&mut self, folder: &Path, error: &io::Error) {
-        self.notes.push(format!(
-            "The cache folder {} cannot be used ({error}): the sorted store is in {} until it is closed.",
-            folder.display(),
-            self.folder.display()
-        ));
+        let reason = format!("cache folder {} cannot be used ({error})", folder.display());
+        self.notes.push(format!("The {reason}: the sorted store is in {} until it is closed.", self.folder.display()));
+        self.cache_hint = CacheHint(Some(reason));
     }
 }
 

@@ -109,7 +109,7 @@ fn refuse_each_request_of(trace: &Path) {
                     continue;
                 }
             };
-            let LoadError::Write { folder, source } = &error else { panic!("request {refused}: {error:?}") };
+            let LoadError::Write { folder, source, .. } = &error else { panic!("request {refused}: {error:?}") };
             assert_eq!((folder.as_path(), source.raw_os_error()), (cache.as_path(), Some(os_error)));
             let message = error.to_string();
             assert!(message.contains(cache.to_str().expect("text")), "{message}");
