@@ -79,7 +79,7 @@ impl<'a> Prefetch<'a> {
         if let Some(Ok((chunk, reply))) = self.own_requests.as_ref().map(Receiver::try_recv) {
             reply.send(load_sorted(self.source, chunk)).ok(); // received below
         }
-        // A loader that panicked drops its sender, so its chunk counts as unreadable.
+        // A loader that panicked drops its sender. The error only ends the merge: the scope of the loader panics then.
         let loaded = reply.recv().unwrap_or_else(|gone| Err(ReadError::Sink(Box::new(gone))));
         self.waiting_bytes -= bytes;
         self.request();

@@ -178,6 +178,7 @@ impl SpilledRun {
     }
 }
 
+/// Returns the error for a thread that has panicked. It only ends the merge: the scope of the thread panics then.
 fn writer_has_stopped() -> io::Error {
     io::Error::other("a thread that sorts has failed")
 }
