@@ -27,7 +27,7 @@ fn start(args: &[&str]) -> Child {
 }
 
 /// Writes calls of eight spans on four threads, innermost first, with changing names and arguments, for the whole time.
-/// Returns the number of spans, and the peak memory in each quarter of the time.
+/// A flow is inside of each call. Returns the number of spans, and the peak memory in each quarter of the time.
 fn feed(child: &mut Child) -> (u64, [u64; 4]) {
     let mut out = BufWriter::new(child.stdin.take().expect("a pipe"));
     out.write_all(b"[\n").expect("taken");
@@ -47,6 +47,14 @@ fn feed(child: &mut Child) -> (u64, [u64; 4]) {
                 )
                 .expect("into memory");
                 spans += 1;
+            }
+            let (tid, ts) = (call % 4, call / 4 * 100 + 10);
+            for (phase, ts) in [("s", ts), ("f", ts + 5)] {
+                writeln!(
+                    text,
+                    r#"{{"ph":"{phase}","bp":"e","pid":1,"tid":{tid},"name":"flow","id":{call},"ts":{ts}}},"#
+                )
+                .expect("into memory");
             }
         }
         bytes += text.len() as u64;

@@ -180,6 +180,9 @@ impl GrowingLane {
     }
 
     fn first_detail(&self) -> Option<u64> {
+        if self.kind == LaneKind::Flows {
+            return None; // its rows have the bits of a flow point there
+        }
         let of_extents = self.ring_extents.iter().map(|extent| extent.detail).filter(|&detail| detail > 0).min();
         first_detail(self.settled.iter().chain(&self.moving)).into_iter().chain(of_extents).min()
     }

@@ -252,6 +252,25 @@ fn the_oldest_extents_go_whole_and_what_is_shown_stays_until_nobody_shows_it() {
 
 #[test]
 #[cfg(target_os = "linux")]
+fn flow_points_hold_back_no_details_of_dropped_rows() {
+    let mut growing = GrowingStore::new(tempfile::tempfile().unwrap(), 1000).unwrap();
+    growing.keep_ring().unwrap();
+    let spans = growing.add_lane(TrackIdx(0), LaneKind::Spans, 0).unwrap();
+    let flows = growing.add_lane(TrackIdx(0), LaneKind::Flows, 0).unwrap();
+    for number in 0..50_000u64 {
+        let text = xxhash_rust::xxh3::xxh3_128(&number.to_le_bytes());
+        let DetailRef(detail) = growing.push_detail(format!("{number} {text:x} {text:x}").as_bytes()).unwrap();
+        growing.push(spans, Row { detail, ..row(number) }).unwrap();
+        // The bits of a flow point are small.
+        growing.push(flows, Row { detail: 1, ..row(number) }).unwrap();
+    }
+    let before = growing.kept_bytes();
+    growing.drop_before(row(45_000).start_ns, &mut |_| {}).unwrap();
+    assert!(growing.kept_bytes() < before / 3, "{} of {before}", growing.kept_bytes());
+}
+
+#[test]
+#[cfg(target_os = "linux")]
 fn a_ring_stays_bounded_after_a_failed_write() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let mut growing = GrowingStore::new(file.reopen().unwrap(), 0).unwrap();
