@@ -48,7 +48,7 @@ fn text(&SourceRow { row, names, late_ns, .. }: &SourceRow<'_>, pid: &Id) -> Str
         RowValue::Span { dur_ns: Some(ns) } | RowValue::Scheduling { dur_ns: Some(ns) } => duration(*ns),
         RowValue::Span { dur_ns: None } | RowValue::Scheduling { dur_ns: None } => "unfinished".to_owned(),
         RowValue::Instant => "instant".to_owned(),
-        RowValue::Counter(value) => format!("= {value}"),
+        RowValue::Counter(value) => format!("= {}", counter_text(*value)),
         RowValue::Sample(_) => "sample".to_owned(),
         RowValue::Flow(_) => "flow".to_owned(),
     };
@@ -74,6 +74,12 @@ fn text(&SourceRow { row, names, late_ns, .. }: &SourceRow<'_>, pid: &Id) -> Str
         line.push(')');
     }
     line
+}
+
+/// Formats a counter value in full, or with an exponent where it would have very many digits, as the window does.
+fn counter_text(value: f64) -> String {
+    let size = value.abs();
+    if size >= 1e16 || size > 0.0 && size < 1e-4 { format!("{value:e}") } else { value.to_string() }
 }
 
 /// Formats process and thread with their ids, as far as they are known.
@@ -261,6 +267,13 @@ mod tests {
         assert_eq!(run, [r#""sched""#, r#""12 in b.txt""#, "34", r#""3 in b.txt""#]);
         let state = json_from(1, TrackKind::State, Id::Number(12), 34, "");
         assert_eq!(state, [r#""thread_state""#, r#""12 in b.txt""#, "34", ""]);
+    }
+
+    #[test]
+    fn a_counter_value_has_an_exponent_instead_of_hundreds_of_digits() {
+        let values = [f64::MAX, -1e16, 123_456_789.25, 0.0, 1e-4, -9.5e-5, 1e-300, f64::INFINITY];
+        let texts = ["1.7976931348623157e308", "-1e16", "123456789.25", "0", "0.0001", "-9.5e-5", "1e-300", "inf"];
+        assert_eq!(values.map(counter_text), texts);
     }
 
     #[test]
