@@ -166,6 +166,10 @@ pub(crate) struct Orderer<T> {
     queues: Vec<SourceQueue<T>>,
     /// Sources that have not ended, or have queued events: of a thousand connections, most have ended.
     active: Vec<usize>,
+    /// Rank and source of the first event of each queue, earliest first. Entries of other events are outdated.
+    firsts: BinaryHeap<Reverse<((i64, u64), usize)>>,
+    /// Number of queued events.
+    queued: usize,
     /// Number of sources that have not ended.
     running: usize,
     /// Bytes in the queues of all sources.
@@ -189,6 +193,8 @@ impl<T> Orderer<T> {
             limits,
             queues: Vec::new(),
             active: Vec::new(),
+            firsts: BinaryHeap::new(),
+            queued: 0,
             running: 0,
             bytes: 0,
             watermarks: VecDeque::new(),
@@ -253,7 +259,12 @@ impl<T> Orderer<T> {
         self.bytes += bytes;
         queue.last_came_ns = self.now_ns;
         let waiting = QueuedEvent { key_ns, number: self.pushed, came_ns: self.now_ns, bytes, item };
+        let rank = (queue.shifted(key_ns), self.pushed);
         self.pushed += 1;
+        self.queued += 1;
+        if queue.first().is_none_or(|first| rank < first) {
+            self.firsts.push(Reverse((rank, source)));
+        }
         if queue.in_order.back().is_none_or(|last| last.key_ns <= key_ns) {
             queue.in_order.push_back(waiting);
         } else {
@@ -276,8 +287,13 @@ impl<T> Orderer<T> {
         self.forget_ended(source);
     }
 
+    /// Returns whether a source has ended, and all its events are released.
+    pub(crate) fn is_over(&self, source: usize) -> bool {
+        self.queues[source].has_ended && self.queues[source].first().is_none()
+    }
+
     fn forget_ended(&mut self, source: usize) {
-        if self.queues[source].has_ended && self.queues[source].first().is_none() {
+        if self.is_over(source) {
             self.active.retain(|active| *active != source);
         }
     }
@@ -378,6 +394,7 @@ impl<T> Orderer<T> {
         let queue = &mut self.queues[source];
         // Its lateness so far was measured by another clock.
         (queue.shift_ns, queue.behind, queue.late) = (shift_ns, None, LateEvents::default());
+        self.firsts.extend(queue.first().map(|rank| Reverse((rank, source))));
         self.shifted.push(source);
     }
 
@@ -389,13 +406,22 @@ impl<T> Orderer<T> {
     /// Returns the next released event, the earliest first.
     pub(crate) fn pop(&mut self) -> Option<Released<T>> {
         let release_to_ns = self.release_to_ns?;
-        let firsts = self.active.iter().filter_map(|&source| Some((self.queues[source].first()?, source)));
-        let ((key_ns, _), source) = firsts.min()?;
+        let (key_ns, source) = loop {
+            let &Reverse((rank, source)) = self.firsts.peek()?;
+            if self.queues[source].first() == Some(rank) {
+                break (rank.0, source);
+            }
+            self.firsts.pop();
+        };
         if key_ns > release_to_ns {
             return None;
         }
-        let QueuedEvent { came_ns, bytes, item, .. } = self.queues[source].take_first()?;
+        self.firsts.pop();
+        let queue = &mut self.queues[source];
+        let QueuedEvent { came_ns, bytes, item, .. } = queue.take_first()?;
+        self.firsts.extend(queue.first().map(|rank| Reverse((rank, source))));
         self.bytes -= bytes;
+        self.queued -= 1;
         self.forget_ended(source);
         let late_ns = self.last_released_ns.filter(|&last_ns| last_ns > key_ns).map_or(0, |last| last.abs_diff(key_ns));
         self.last_released_ns = self.last_released_ns.max(Some(key_ns));
@@ -410,7 +436,7 @@ impl<T> Orderer<T> {
 
     /// Returns whether events are queued, so that time has to pass.
     pub(crate) fn has_waiting(&self) -> bool {
-        self.active.iter().any(|&source| self.queues[source].first().is_some())
+        self.queued > 0
     }
 
     /// Returns the late events of a source.

@@ -353,7 +353,7 @@ impl LiveSession {
         }
         has_worked |= self.release(out)?;
         for position in active {
-            if self.sources[position].fed.is_none() && !self.orderer.active().contains(&position) {
+            if self.sources[position].fed.is_none() && self.orderer.is_over(position) {
                 self.finish(position, out)?;
             }
         }

@@ -185,6 +185,25 @@ fn sources_that_come_later_hold_up_nothing_and_cost_nothing_once_they_are_over()
     assert_eq!(released(&mut orderer), [70_000]);
 }
 
+#[test]
+fn events_of_thousands_of_running_sources_take_no_search_through_all_of_them() {
+    const SOURCES: usize = 4096;
+    let mut orderer = with_sources(ARTICLE, SOURCES, 0);
+    for time in 0..100 {
+        let events: Vec<(i64, usize)> = (0..SOURCES).map(|source| (time, source)).collect();
+        push_all(&mut orderer, &events, 1);
+    }
+    // The events of one source come in reverse, so that each is the first of its queue.
+    let reversed: Vec<(i64, usize)> = (0..10_000).rev().map(|time| (time - 10_000, 0)).collect();
+    push_all(&mut orderer, &reversed, 1);
+    assert!(orderer.firsts.len() <= SOURCES + reversed.len());
+    (0..SOURCES).for_each(|source| orderer.end(source));
+    // A search for each event would take minutes.
+    let gone = released(&mut orderer);
+    assert!(gone.len() == 100 * SOURCES + reversed.len() && gone.is_sorted());
+    assert!(!orderer.has_waiting() && orderer.active().is_empty());
+}
+
 const MS: u64 = 1_000_000;
 
 /// The limits of a session, and room for a second of events of three sources.
