@@ -313,6 +313,10 @@ impl LivePairs {
 
     fn begin(&mut self, key: OpenKey, begin: WaitingBegin) {
         if self.open_count >= OPEN_MAX {
+            // Without an open span around it, its end closes none.
+            if let Some(open) = self.open.get_mut(&key) {
+                open.drop_begin();
+            }
             return self.lose(Loss::OverLimit, begin.start_ns);
         }
         self.open_count += 1;
@@ -383,22 +387,24 @@ impl LivePairs {
         out: &mut dyn FnMut(LiveRow),
     ) {
         let Some(open) = self.open.get_mut(key) else { return self.lose(Loss::UnmatchedEnd, ts_ns) };
+        if open.take_dropped() {
+            return;
+        }
         let named = name.map_or_else(|| open.last(|_| true), |name| open.last_of(name, |_| true));
         let Some(first) = named else { return self.lose(Loss::UnmatchedEnd, ts_ns) };
-        // A span that begins when the named one ends is not its child, in either order of the events.
-        let is_tied = open.inside(Some(first)).all(|begin| begin.start_ns >= ts_ns);
-        let mut ended = if is_tied { open.remove(first).into_iter().collect() } else { open.cut(first) };
+        let ended = open.cut(first, ts_ns);
         self.open_count -= ended.len();
         if open.is_empty() {
             self.open.remove(key);
         }
         // Spans of an async id need not nest.
         let number = matches!(key, OpenKey::Track(_)).then_some(number);
-        if !is_tied {
+        if ended.len() > 1 {
             self.lose(Loss::MismatchedEnd, ts_ns);
         }
-        while let Some(begin) = ended.pop() {
-            let is_outer = ended.is_empty();
+        let outer = ended.len().saturating_sub(1);
+        for (position, begin) in ended.into_iter().enumerate() {
+            let is_outer = position == outer;
             if !is_outer {
                 self.lose(Loss::TruncatedSpan, begin.start_ns);
             }
@@ -415,14 +421,21 @@ impl LivePairs {
         args: &str,
         out: &mut dyn FnMut(LiveRow),
     ) {
-        let open = self.open.get_mut(key);
+        let Some(open) = self.open.get_mut(key) else { return self.lose(Loss::UnmatchedEnd, ts_ns) };
+        if name.is_none() && open.take_dropped() {
+            return;
+        }
         let is_own = |begin: &WaitingBegin| begin.track.pid == *pid;
-        let position = |open: &OpenSpans| match name {
+        let number = match name {
             Some(name) => open.last_of(name, is_own).or_else(|| open.last_of(name, |_| true)),
             None => open.last(is_own).or_else(|| open.last(|_| true)),
         };
-        let begin = open.and_then(|open| Some((open.remove(position(open)?)?, open)));
-        let Some((begin, open)) = begin else { return self.lose(Loss::UnmatchedEnd, ts_ns) };
+        let Some(begin) = number.and_then(|number| open.remove(number)) else {
+            if !open.take_dropped() {
+                self.lose(Loss::UnmatchedEnd, ts_ns);
+            }
+            return;
+        };
         self.open_count -= 1;
         if open.is_empty() {
             self.open.remove(key);

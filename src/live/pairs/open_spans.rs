@@ -28,6 +28,8 @@ pub(super) struct OpenSpans {
     next: u64,
     /// The numbers by name, once there were many spans.
     names: Option<FxHashMap<Box<str>, Vec<u64>>>,
+    /// Begins that are not kept: each count with the lowest number of a span inside of them, ascending.
+    dropped: Vec<(u64, u64)>,
 }
 
 impl OpenSpans {
@@ -91,12 +93,45 @@ impl OpenSpans {
         Some(begin)
     }
 
-    /// Removes the span with a number and all inside it, and returns them outermost first.
+    /// Removes the span with a number and its children, and returns them innermost first. A span that begins when this
+    /// one ends is not its child, in either order of the events, unless this one has no duration.
     #[must_use]
-    pub(super) fn cut(&mut self, number: u64) -> Vec<WaitingBegin> {
-        let cut = self.begins.split_off(&number);
-        cut.iter().rev().for_each(|(&number, begin)| self.forget_name(number, &begin.name.text));
-        cut.into_values().collect()
+    pub(super) fn cut(&mut self, number: u64, end_ns: i64) -> Vec<WaitingBegin> {
+        let is_empty = self.begins.get(&number).is_some_and(|outer| outer.start_ns >= end_ns);
+        let children = self.begins.range(number..).take_while(|(_, begin)| is_empty || begin.start_ns < end_ns);
+        let Some(last) = children.map(|(&number, _)| number).last() else { return Vec::new() };
+        let mut cut = Vec::new();
+        // Innermost first, so that no number in the index of names moves.
+        while let Some((&inner, _)) = self.begins.range(number..=last).next_back() {
+            cut.extend(self.remove(inner));
+        }
+        self.dropped.retain(|(inside, _)| *inside <= number);
+        cut
+    }
+
+    /// Counts a begin inside the innermost span that is not kept, so that its end closes no other span.
+    pub(super) fn drop_begin(&mut self) {
+        let inside = self.next_inside();
+        match self.dropped.last_mut() {
+            Some((number, count)) if *number >= inside => *count += 1,
+            _ => self.dropped.push((inside, 1)),
+        }
+    }
+
+    /// Removes a begin that is not kept, if one is inside the innermost span, and returns whether one was.
+    pub(super) fn take_dropped(&mut self) -> bool {
+        let inside = self.next_inside();
+        let Some((_, count)) = self.dropped.last_mut().filter(|(number, _)| *number >= inside) else { return false };
+        *count -= 1;
+        if *count == 0 {
+            self.dropped.pop();
+        }
+        true
+    }
+
+    /// Returns the lowest number of a span inside the innermost one.
+    fn next_inside(&self) -> u64 {
+        self.begins.last_key_value().map_or(0, |(&number, _)| number + 1)
     }
 
     fn forget_name(&mut self, number: u64, name: &str) {

@@ -3,8 +3,9 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::ingest::ties;
 use crate::live::feed::LiveTables;
-use crate::model::{Event, NameIdx, TrackIdx};
+use crate::model::{Event, NameIdx, StrIdx, TrackIdx};
 
 fn track(tid: i64) -> Arc<TrackKey> {
     let (pid, tid, name) = (Id::Number(1), Id::Number(tid), "".into());
@@ -61,6 +62,26 @@ fn a_span_that_begins_when_another_ends_is_not_inside_of_it_whichever_is_written
 }
 
 #[test]
+fn a_span_that_begins_when_an_outer_one_ends_lasts_to_its_own_end() {
+    use EventKind::{Begin, End};
+    let events = [(Begin, 0, "outer"), (Begin, 1, "a"), (Begin, 2, "b"), (End, 2, "outer"), (End, 5, "b")];
+    let (rows, losses) = rows(events.map(|(kind, ts_ns, name)| event(kind, ts_ns, 1, name)));
+    assert_eq!(rows, [(1, 1, "a".into()), (0, 2, "outer".into()), (2, 3, "b".into())]);
+    assert_eq!((losses.count(Loss::MismatchedEnd), losses.count(Loss::TruncatedSpan), losses.total()), (1, 1, 2));
+}
+
+#[test]
+fn spans_of_one_time_that_end_first_in_first_out_take_no_quadratic_time() {
+    const COUNT: i64 = 50_000;
+    let of_kind = |kind, ts_ns| (0..COUNT).map(move |number| event(kind, ts_ns, 1, &number.to_string()));
+    let (ended, losses) = rows(of_kind(EventKind::Begin, 5).chain(of_kind(EventKind::End, 5)));
+    // As in the final sort, the first end truncates all spans inside.
+    assert!(ended.len() == COUNT as usize && ended.iter().all(|&(ts_ns, dur_ns, _)| (ts_ns, dur_ns) == (5, 0)));
+    assert_eq!(losses.count(Loss::TruncatedSpan), COUNT as u64 - 1);
+    assert_eq!(losses.count(Loss::UnmatchedEnd), COUNT as u64 - 1);
+}
+
+#[test]
 fn spans_of_an_async_id_end_by_name_whatever_their_tracks_and_steps_end_each_other() {
     use EventKind::{AsyncBegin, AsyncEnd, AsyncStepInto, AsyncStepPast};
     let of = |id: u64, mut live: LiveEvent| {
@@ -105,7 +126,71 @@ fn more_open_spans_than_may_be_are_counted_and_the_rest_goes_on() {
     assert_eq!((rows.len(), losses.count(Loss::OverLimit)), (OPEN_MAX, 10));
 }
 
+#[test]
+fn an_end_of_a_begin_beyond_the_limit_closes_no_other_span() {
+    let leaks = (0..OPEN_MAX as i64).map(|ts_ns| event(EventKind::Begin, ts_ns, 1, "leak"));
+    let at = |kind, ts_ns: i64, name| event(kind, OPEN_MAX as i64 + ts_ns, 1, name);
+    let beyond = [(EventKind::Begin, 0, "good"), (EventKind::Begin, 1, "inner"), (EventKind::End, 2, "inner")];
+    // The first end closes the innermost leak, which has room for the next begin.
+    let ends =
+        [(EventKind::End, 3, ""), (EventKind::End, 4, ""), (EventKind::Begin, 5, "next"), (EventKind::End, 6, "")];
+    let (rows, losses) =
+        rows(leaks.chain(beyond.into_iter().chain(ends).map(|(kind, ts_ns, name)| at(kind, ts_ns, name))));
+    let last = OPEN_MAX as i64 - 1;
+    assert_eq!(rows[..2], [(last, 5, "leak".into()), (last + 6, 1, "next".into())]);
+    assert!(rows[2..].iter().all(|(_, dur_ns, _)| *dur_ns == -1));
+    assert_eq!((losses.count(Loss::OverLimit), losses.count(Loss::UnmatchedEnd)), (2, 0));
+}
+
+/// Closes the events of one track with a plain stack, each time in the order of the final sort. A name of 0 is that of
+/// an unnamed end.
+fn closed_in_final_order(events: &[(i64, bool, u32)]) -> Vec<(i64, i64, String)> {
+    let (mut stack, mut closed) = (Vec::<(i64, u32)>::new(), Vec::new());
+    let row = |(start_ns, name): (i64, u32), dur_ns: i64| (start_ns, dur_ns, format!("n{name}"));
+    for tied in events.chunk_by(|a, b| a.0 == b.0) {
+        let of_event = |&(ts_ns, is_begin, name): &(i64, bool, u32)| {
+            let kind = if is_begin { EventKind::Begin } else { EventKind::End };
+            let flags = if name == 0 { EventFlags::UNNAMED } else { EventFlags::NONE };
+            Event { kind, flags, ..Event::at(ts_ns, TrackIdx(0), NameIdx(name)) }
+        };
+        let mut ordered: Vec<Event> = tied.iter().map(of_event).collect();
+        ties::order(&mut ordered, |event| event, |name| StrIdx(name.0));
+        for Event { ts_ns, name: NameIdx(name), kind, .. } in ordered {
+            if kind == EventKind::Begin {
+                stack.push((ts_ns, name));
+                continue;
+            }
+            let ended =
+                if name == 0 { stack.len().checked_sub(1) } else { stack.iter().rposition(|open| open.1 == name) };
+            let ended = stack.split_off(ended.unwrap_or(stack.len()));
+            closed.extend(ended.into_iter().map(|open| row(open, ts_ns - open.0)));
+        }
+    }
+    closed.extend(stack.into_iter().map(|open| row(open, -1)));
+    closed.sort_unstable();
+    closed
+}
+
 proptest! {
+    #[test]
+    fn ends_at_the_times_of_begins_close_what_the_final_sort_closes(
+        steps in proptest::collection::vec((0..2i64, any::<bool>(), 0..4u32), 0..60),
+    ) {
+        let mut ts_ns = 0;
+        let mut events = Vec::new();
+        for (passed_ns, is_begin, name) in steps {
+            ts_ns += passed_ns;
+            events.push((ts_ns, is_begin, if is_begin { name + 1 } else { name }));
+        }
+        let live = |&(ts_ns, is_begin, name): &(i64, bool, u32)| {
+            let kind = if is_begin { EventKind::Begin } else { EventKind::End };
+            event(kind, ts_ns, 1, &if name == 0 { String::new() } else { format!("n{name}") })
+        };
+        let (mut closed, _) = rows(events.iter().map(live));
+        closed.sort_unstable();
+        prop_assert_eq!(closed, closed_in_final_order(&events));
+    }
+
     #[test]
     fn unnamed_ends_close_what_a_stack_for_each_thread_closes(
         steps in proptest::collection::vec((0..3i64, any::<bool>()), 0..200),
@@ -167,8 +252,9 @@ fn open_spans_find_names_as_a_scan_does_also_after_many_were_open() {
                 assert_eq!(open.remove(number).map(|begin| begin.start_ns), Some(start_ns));
             }
             (1, Some(position)) if number % 5 == 0 => {
-                let cut: Vec<i64> = open.cut(oracle[position].0).iter().map(|begin| begin.start_ns).collect();
-                assert_eq!(cut, oracle.split_off(position).iter().map(|(_, start_ns)| *start_ns).collect::<Vec<_>>());
+                let cut = open.cut(oracle[position].0, i64::MAX);
+                let expected = oracle.split_off(position).into_iter().rev().map(|(_, start_ns)| start_ns);
+                assert!(cut.iter().map(|begin| begin.start_ns).eq(expected));
             }
             _ => {
                 open.push(begin(number));
