@@ -54,6 +54,8 @@ pub(crate) type LiveName = NameRow<Box<str>>;
 pub(crate) struct LiveTables {
     pub(crate) names: Vec<Arc<LiveName>>,
     pub(crate) tracks: Vec<Arc<TrackKey>>,
+    /// Bytes of the names, divided among the events.
+    pub(crate) event_name_bytes: usize,
 }
 
 /// An event with everything that it refers to.
@@ -81,7 +83,8 @@ impl LiveEvent {
 
     /// Returns its approximate memory use.
     pub(crate) fn bytes(&self) -> usize {
-        EVENT_BYTES + self.args.len() + self.stack.len() * size_of::<Arc<LiveName>>()
+        let stack_bytes = self.stack.len() * size_of::<Arc<LiveName>>();
+        EVENT_BYTES + self.tables.event_name_bytes + self.args.len() + stack_bytes
     }
 }
 
@@ -371,7 +374,9 @@ impl BatchSink for FeedSink<'_> {
             self.send(FeedItem::Losses(losses))?;
         }
         events.iter_mut().for_each(|event| event.name = self.row_of(event.name, &mut rows));
-        let tables = Arc::new(LiveTables { names: rows, tracks });
+        let name_bytes: usize = rows.iter().map(|name| name.text.len()).sum();
+        let event_name_bytes = name_bytes.div_ceil(events.len().max(1));
+        let tables = Arc::new(LiveTables { names: rows, tracks, event_name_bytes });
         let events = self.split_batch(&events, &batch.chunk.details, &batch.stacks, &tables);
         self.send(FeedItem::Events(events))
     }

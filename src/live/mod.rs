@@ -6,8 +6,8 @@
 //! [`lag`] keeps the window from blocking a source that is faster than its snapshot. [`started_command`] ends a command
 //! with all its descendants. [`listen`] accepts sources that connect. [`feed`] runs the reader of the format, and
 //! splits its batches. [`orderer`] sorts the events of all sources, with [`steady_lag`] for different clocks, [`pairs`]
-//! makes rows of them, [`row_filter`] selects rows, and [`session`] combines all of these in steps. [`source_names`]
-//! distinguishes processes of several sources.
+//! makes rows of them, [`row_filter`] selects rows, and [`session`] combines all of these in steps, with a
+//! [`live_source`] for each source. [`source_names`] distinguishes processes of several sources.
 //!
 //! [`live_store`] writes the rows to a store that is queried while it grows, with names and tracks through
 //! [`arc_cache`]. [`placing`] assigns lanes to spans, [`tracks`] writes those that no longer move, and [`density`]
@@ -22,6 +22,7 @@ pub(crate) mod follow;
 mod growing_file;
 mod lag;
 pub(crate) mod listen;
+pub(crate) mod live_source;
 pub(crate) mod live_store;
 pub(crate) mod orderer;
 pub(crate) mod pairs;

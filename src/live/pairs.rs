@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 
 use self::open_spans::OpenSpans;
 use super::feed::{LiveEvent, LiveName};
+use crate::base::budget::{Budget, Charge};
 use crate::model::args::Detail;
 use crate::model::{
     EventFlags, EventKind, Id, Loss, Losses, Metadata, OF_THREAD, Payload, SourcePos, TrackKey, TrackKind,
@@ -167,6 +168,8 @@ struct WaitingBegin {
     name: Arc<LiveName>,
     args: Box<str>,
     order: RowOrder,
+    /// The memory of its arguments while it waits.
+    charge: Option<Charge>,
 }
 
 /// The current state of a track.
@@ -177,6 +180,8 @@ struct EnteredState {
     args: Box<str>,
     is_awake: bool,
     order: RowOrder,
+    /// The memory of its arguments while it lasts.
+    charge: Option<Charge>,
 }
 
 /// The steps of an async id.
@@ -203,10 +208,17 @@ pub(crate) struct LivePairs {
     moved: FxHashMap<Arc<TrackKey>, Arc<TrackKey>>,
     latest_instants: LatestInstants<Arc<TrackKey>>,
     open_count: usize,
+    /// Counts the arguments of open spans and states, which may belong to several sources.
+    args_budget: Budget,
     pub(crate) losses: Losses,
 }
 
 impl LivePairs {
+    /// Creates pairs without open spans, whose arguments share a budget.
+    pub(crate) fn new(args_budget: Budget) -> Self {
+        Self { args_budget, ..Self::default() }
+    }
+
     /// Adds the next event, and passes the rows that it completes to `out`.
     pub(crate) fn add(&mut self, live: LiveEvent, out: &mut dyn FnMut(LiveRow)) {
         let (name, mut track) = (Arc::clone(live.name()), Arc::clone(live.track()));
@@ -230,14 +242,14 @@ impl LivePairs {
             Payload::Begin { .. } => {
                 let key = OpenKey::Track(Arc::clone(&track));
                 let order = RowOrder { end: Some(u64::MAX), ..order };
-                self.begin(key, WaitingBegin { track, start_ns: ts_ns, name, args, order });
+                self.begin(key, WaitingBegin { track, start_ns: ts_ns, name, args, order, charge: None });
             }
             Payload::End { is_unnamed } => {
                 let name = (!is_unnamed).then_some(&*name.text);
                 self.end(&OpenKey::Track(track), name, (ts_ns, number), &args, out);
             }
             Payload::Async(id) => {
-                let begin = WaitingBegin { track, start_ns: ts_ns, name, args, order };
+                let begin = WaitingBegin { track, start_ns: ts_ns, name, args, order, charge: None };
                 self.asynchronous(id, event.kind, event.flags.has(EventFlags::UNNAMED), begin, out);
             }
             Payload::Instant => {
@@ -257,7 +269,7 @@ impl LivePairs {
                 out(row(RowValue::Flow(flow), Box::default()));
             }
             Payload::State { is_awake, is_from_rest } => {
-                let entered = EnteredState { since_ns: ts_ns, name, args, is_awake, order };
+                let entered = EnteredState { since_ns: ts_ns, name, args, is_awake, order, charge: None };
                 self.state(track, entered, is_from_rest, out);
             }
         }
@@ -311,7 +323,23 @@ impl LivePairs {
         self.losses.add(loss, SourcePos::Time(ts_ns));
     }
 
-    fn begin(&mut self, key: OpenKey, begin: WaitingBegin) {
+    /// Charges the arguments of an open span or state. Drops them if they exceed the budget.
+    fn charge_args(&mut self, args: &mut Box<str>, ts_ns: i64) -> Option<Charge> {
+        /// Why they are dropped.
+        const REASON: &str =
+            "The arguments of open spans exceed their share of --memory; these spans are shown without them.";
+        if args.is_empty() {
+            return None;
+        }
+        let charge = self.args_budget.try_charge(args.len() as u64, 1.0);
+        if charge.is_none() {
+            *args = Box::default();
+            self.losses.add_because(REASON, Loss::LongArgs, SourcePos::Time(ts_ns));
+        }
+        charge
+    }
+
+    fn begin(&mut self, key: OpenKey, mut begin: WaitingBegin) {
         if self.open_count >= OPEN_MAX {
             // Without an open span around it, its end closes none.
             if let Some(open) = self.open.get_mut(&key) {
@@ -320,6 +348,7 @@ impl LivePairs {
             return self.lose(Loss::OverLimit, begin.start_ns);
         }
         self.open_count += 1;
+        begin.charge = self.charge_args(&mut begin.args, begin.start_ns);
         self.open.entry(key).or_default().push(begin);
     }
 
@@ -444,7 +473,13 @@ impl LivePairs {
     }
 
     /// Ends the state of a track, and enters the next one unless that has no name.
-    fn state(&mut self, track: Arc<TrackKey>, entered: EnteredState, is_from_rest: bool, out: &mut dyn FnMut(LiveRow)) {
+    fn state(
+        &mut self,
+        track: Arc<TrackKey>,
+        mut entered: EnteredState,
+        is_from_rest: bool,
+        out: &mut dyn FnMut(LiveRow),
+    ) {
         let ts_ns = entered.since_ns;
         let before = self.states.get(&track);
         if is_from_rest && before.is_some_and(|before| before.is_awake) {
@@ -455,6 +490,7 @@ impl LivePairs {
             if self.states.len() >= OPEN_MAX {
                 self.lose(Loss::OverLimit, ts_ns);
             } else {
+                entered.charge = self.charge_args(&mut entered.args, ts_ns);
                 self.states.insert(Arc::clone(&track), entered);
             }
         }
@@ -470,7 +506,7 @@ impl LivePairs {
 impl WaitingBegin {
     /// Returns the span with its end at a time, with the arguments and the position of the end.
     fn with_end(self, ts_ns: i64, end_args: &str, end: Option<u64>) -> LiveRow {
-        let Self { track, start_ns, name, args, order } = self;
+        let Self { track, start_ns, name, args, order, .. } = self;
         let dur_ns = Some(ts_ns.max(start_ns).abs_diff(start_ns));
         let args = if end_args.is_empty() {
             args
@@ -485,7 +521,7 @@ impl WaitingBegin {
 
     /// Returns the span without an end.
     fn without_end(self) -> LiveRow {
-        let Self { track, start_ns, name, args, order } = self;
+        let Self { track, start_ns, name, args, order, .. } = self;
         LiveRow { ts_ns: start_ns, value: RowValue::Span { dur_ns: None }, name, track, args, order }
     }
 }

@@ -1,10 +1,9 @@
 //! Several sources on one timeline: their events are parsed, sorted and paired by the caller of [`LiveSession::step`].
 //! Memory stays within a share of the memory limit: a source with a full queue is not read until there is room.
 
-use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Select, TryRecvError};
@@ -12,16 +11,17 @@ use crossbeam_channel::{Receiver, Select, TryRecvError};
 use super::arrivals::{self, Arrivals, LiveInput};
 use super::feed::{self, FeedError, FeedItem, LiveEvent, LiveName, SourceCount};
 use super::listen::{self, NewSource};
+use super::live_source::{LiveSource, LiveTableRow};
 use super::orderer::{LateEvents, Orderer, OrdererLimits};
-use super::pairs::{LiveNames, LivePairs, LiveRow, RowOrder};
+use super::pairs::{LiveNames, LiveRow, RowOrder};
 use super::reading_thread::{ArrivalError, Pace};
 use super::refused_trace::{RefusedFate, RefusedTrace};
 use super::source_note::{Say, SourceNote};
 use super::spool_files::{SpoolFiles, SpoolPart};
 use super::started_command::StartedCommand;
-use crate::base::budget::Memory;
+use crate::base::budget::{Budget, Memory};
 use crate::base::cancel::Cancel;
-use crate::model::{Losses, Metadata, TrackKey};
+use crate::model::{Losses, TrackKey};
 
 /// Minimum time between two watermarks.
 const TICK: Duration = Duration::from_millis(10);
@@ -47,6 +47,9 @@ const CONTINUED_MAX: usize = 4096;
 /// Share of the memory limit for queues; the rest is for readers and open spans.
 const QUEUES_PART: u64 = 4;
 
+/// Share of the memory limit for the arguments of open spans.
+const OPEN_ARGS_PART: u64 = 8;
+
 /// The settings of a session.
 #[derive(Debug)]
 pub(crate) struct SessionOptions {
@@ -63,13 +66,6 @@ pub(crate) struct SessionOptions {
     pub(crate) pace: Pace,
     /// Whether [`LiveSession::take_tables`] is called; table rows are buffered until then.
     pub(crate) keeps_tables: bool,
-}
-
-/// A row of the tables of a source.
-#[derive(Debug)]
-pub(crate) enum LiveTableRow {
-    Track(Arc<TrackKey>),
-    Metadata(Metadata),
 }
 
 #[derive(Debug)]
@@ -105,62 +101,6 @@ pub(crate) struct SessionCounts {
     pub(crate) late: LateEvents,
 }
 
-/// A source of the session.
-struct LiveSource {
-    path: PathBuf,
-    /// Its path without the number of its trace, and that number.
-    first_path: PathBuf,
-    trace_number: usize,
-    /// The items that its thread sends; `None` once it has ended.
-    fed: Option<Receiver<FeedItem>>,
-    bytes: Arc<AtomicU64>,
-    command: Option<StartedCommand>,
-    /// Events that do not fit in the queue yet.
-    pending: VecDeque<(i64, LiveEvent)>,
-    /// Whether it connected to a listener.
-    is_connection: bool,
-    is_no_trace: bool,
-    names: LiveNames,
-    pairs: LivePairs,
-    /// The latest time of an event.
-    now_ns: i64,
-    /// Rows of its tables that are not taken yet.
-    tables: Vec<LiveTableRow>,
-    losses: Losses,
-    /// The reasons why traces are not parsed.
-    refused: Vec<FeedError>,
-    errors: Vec<FeedError>,
-}
-
-impl LiveSource {
-    fn new(
-        path: PathBuf,
-        fed: Receiver<FeedItem>,
-        bytes: Arc<AtomicU64>,
-        command: Option<StartedCommand>,
-        is_connection: bool,
-    ) -> Self {
-        Self {
-            first_path: path.clone(),
-            path,
-            trace_number: 1,
-            fed: Some(fed),
-            bytes,
-            command,
-            pending: VecDeque::new(),
-            is_connection,
-            is_no_trace: false,
-            names: LiveNames::default(),
-            pairs: LivePairs::default(),
-            now_ns: i64::MIN,
-            tables: Vec::new(),
-            losses: Losses::default(),
-            refused: Vec::new(),
-            errors: Vec::new(),
-        }
-    }
-}
-
 #[expect(clippy::struct_excessive_bools, reason = "none depends on another")]
 pub(crate) struct LiveSession {
     sources: Vec<LiveSource>,
@@ -172,6 +112,8 @@ pub(crate) struct LiveSession {
     orderer: Orderer<LiveEvent>,
     began: Instant,
     memory: Memory,
+    /// Counts the arguments of the open spans of all sources.
+    args_budget: Budget,
     stop: Cancel,
     spool: Option<SpoolFiles>,
     say: Say,
@@ -202,6 +144,7 @@ impl LiveSession {
             orderer: Orderer::new(limits, 0),
             began: Instant::now(),
             memory: options.memory.clone(),
+            args_budget: Memory::new(options.memory.limit_bytes() / OPEN_ARGS_PART).budget(),
             stop: options.stop.clone(),
             spool: options.spool.clone(),
             say: Arc::clone(say),
@@ -244,7 +187,7 @@ impl LiveSession {
         self.orderer.end(position);
         self.orderer.tick(now_ns);
         self.orderer.add_source(now_ns, !is_connection);
-        let source = LiveSource::new(path, fed, bytes, command, is_connection);
+        let source = LiveSource::new(path, fed, bytes, command, is_connection, &self.args_budget);
         self.sources.push(LiveSource { first_path, trace_number, ..source });
     }
 
@@ -258,7 +201,8 @@ impl LiveSession {
         let bytes = arrivals.counter();
         let fed = feed::start(arrivals, path.clone(), &self.memory, count);
         self.orderer.add_source(nanos(self.began.elapsed()), count == SourceCount::Few);
-        self.sources.push(LiveSource::new(path, fed, bytes, command, count == SourceCount::Many));
+        let is_connection = count == SourceCount::Many;
+        self.sources.push(LiveSource::new(path, fed, bytes, command, is_connection, &self.args_budget));
     }
 
     /// Adds sources that have connected. Their rows come with the next step at the earliest.

@@ -8,6 +8,7 @@ use crate::base::cancel::Cancel;
 use crate::live::arrivals::{self, LiveInput};
 use crate::live::reading_thread::Pace;
 use crate::live::source_note::Say;
+use crate::model::{Chunk, Id, TrackIdx, TrackKind};
 
 /// A line every 50 ms is never silent for long, and takes 12 seconds to fill the head.
 #[test]
@@ -37,4 +38,19 @@ fn a_source_of_few_lines_that_is_never_silent_is_parsed_before_its_head_is_full(
     is_seen.store(true, Ordering::SeqCst);
     let bytes = writer.join().unwrap();
     assert!(bytes < HEAD_BYTES, "{bytes} bytes came before the first event");
+}
+
+#[test]
+fn queued_events_count_the_names_of_their_batch() {
+    const NAME_BYTES: usize = 32_000;
+    let (out, fed) = bounded(8);
+    let mut sink = FeedSink::new(&out, ArrivalKey::Start);
+    let name = |number: usize| LiveName::new(number.to_string().repeat(NAME_BYTES).into(), None);
+    let tracks = vec![TrackKey::new(TrackKind::Thread, Id::Number(1), Id::Number(1))];
+    let events = (1..5).map(|name| Event::at(1, TrackIdx(0), NameIdx(name))).collect();
+    let chunk = Chunk { events, ..Chunk::default() };
+    sink.accept(Batch { chunk, names: (0..5).map(name).collect(), tracks, ..Batch::default() }).unwrap();
+    let events = fed.try_iter().find_map(|item| if let FeedItem::Events(events) = item { Some(events) } else { None });
+    let bytes: usize = events.expect("events").iter().map(|(_, event)| event.bytes()).sum();
+    assert!(bytes >= 4 * NAME_BYTES, "{bytes}");
 }

@@ -16,7 +16,7 @@ fn event(kind: EventKind, ts_ns: i64, tid: i64, name: &str) -> LiveEvent {
     let flags = if name.is_empty() { EventFlags::UNNAMED } else { EventFlags::NONE };
     let event = Event { kind, flags, ..Event::at(ts_ns, TrackIdx(0), NameIdx(0)) };
     let name = Arc::new(LiveName::new(name.into(), None));
-    let tables = Arc::new(LiveTables { names: vec![name], tracks: vec![track(tid)] });
+    let tables = Arc::new(LiveTables { names: vec![name], tracks: vec![track(tid)], ..LiveTables::default() });
     LiveEvent { event, number: 0, tables, args: Box::default(), stack: Box::default() }
 }
 
@@ -127,6 +127,24 @@ fn more_open_spans_than_may_be_are_counted_and_the_rest_goes_on() {
 }
 
 #[test]
+fn arguments_of_open_spans_and_states_stay_within_their_budget() {
+    let with_args =
+        |kind, number: i64, name| LiveEvent { args: "x".repeat(100).into(), ..event(kind, number, number, name) };
+    let mut pairs = LivePairs::new(Budget::new(1000));
+    let mut args_bytes = 0;
+    let mut out = |row: LiveRow| args_bytes += row.args.len();
+    (0..5).for_each(|number| pairs.add(with_args(EventKind::State, number, "runs"), &mut out));
+    (0..20).for_each(|number| pairs.add(with_args(EventKind::Begin, number, "a"), &mut out));
+    assert_eq!(pairs.losses.count(Loss::LongArgs), 15);
+    // The end of a span makes room for the next.
+    pairs.add(event(EventKind::End, 0, 0, "a"), &mut out);
+    pairs.add(with_args(EventKind::Begin, 20, "a"), &mut out);
+    pairs.finish(&mut out);
+    assert_eq!((pairs.losses.count(Loss::LongArgs), args_bytes), (15, 1100));
+    assert!(pairs.args_budget.try_charge(1000, 1.0).is_some(), "all is released");
+}
+
+#[test]
 fn an_end_of_a_begin_beyond_the_limit_closes_no_other_span() {
     let leaks = (0..OPEN_MAX as i64).map(|ts_ns| event(EventKind::Begin, ts_ns, 1, "leak"));
     let at = |kind, ts_ns: i64, name| event(kind, OPEN_MAX as i64 + ts_ns, 1, name);
@@ -221,7 +239,7 @@ fn an_end_of_an_async_id_ends_the_span_of_its_process_first() {
     let of_process = |(kind, ts_ns, pid)| {
         let mut event = event(kind, ts_ns, 0, "a");
         let tracks = vec![Arc::new(TrackKey { pid: Id::Number(pid), ..TrackKey::clone(&track(0)) })];
-        event.tables = Arc::new(LiveTables { names: event.tables.names.clone(), tracks });
+        event.tables = Arc::new(LiveTables { names: event.tables.names.clone(), tracks, ..LiveTables::default() });
         event
     };
     let (rows, losses) = rows(events.map(of_process));
@@ -236,6 +254,7 @@ fn open_spans_find_names_as_a_scan_does_also_after_many_were_open() {
         name: Arc::new(LiveName::new((number % 37).to_string().into(), None)),
         args: Box::default(),
         order: RowOrder::default(),
+        charge: None,
     };
     // The oracle has the number of each span with its start.
     let (mut open, mut oracle, mut pushed) = (OpenSpans::default(), Vec::new(), 0);

@@ -2,10 +2,8 @@
 
 use super::*;
 
-#[test]
-fn rotations_of_a_file_number_its_traces_and_refuse_no_connection() {
-    let say: Say = Arc::new(|note| assert_eq!(note.to_string(), "", "nothing to say"));
-    let options = SessionOptions {
+fn options() -> SessionOptions {
+    SessionOptions {
         memory: Memory::default(),
         delay: Some(Duration::ZERO),
         places_late: true,
@@ -13,11 +11,19 @@ fn rotations_of_a_file_number_its_traces_and_refuse_no_connection() {
         spool: None,
         pace: Pace::Waits,
         keeps_tables: true,
-    };
-    let mut session = LiveSession::start(&[], &options, &say).unwrap();
+    }
+}
+
+fn silent() -> Say {
+    Arc::new(|note| assert_eq!(note.to_string(), "", "nothing to say"))
+}
+
+#[test]
+fn rotations_of_a_file_number_its_traces_and_refuse_no_connection() {
+    let mut session = LiveSession::start(&[], &options(), &silent()).unwrap();
     let (_out, fed) = crossbeam_channel::bounded(1);
     session.orderer.add_source(0, true);
-    session.sources.push(LiveSource::new("app.json".into(), fed, Arc::default(), None, false));
+    session.sources.push(LiveSource::new("app.json".into(), fed, Arc::default(), None, false, &Budget::default()));
     // Beyond the limit, another trace is the same source.
     (0..CONTINUED_MAX + 2).for_each(|_| session.continue_as_another(session.sources.len() - 1));
     let (connected, listener) = crossbeam_channel::bounded(1);
