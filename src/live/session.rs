@@ -341,10 +341,12 @@ impl LiveSession {
                     source.tables.extend(tracks.into_iter().map(LiveTableRow::Track).filter(|_| self.keeps_tables));
                 }
                 Ok(FeedItem::Metadata(metadata)) => {
-                    let rows = metadata.iter().cloned().map(LiveTableRow::Metadata).filter(|_| self.keeps_tables);
-                    source.tables.extend(rows);
                     for item in metadata {
-                        source.pairs.apply(&item);
+                        if self.keeps_tables {
+                            source.tables.push(LiveTableRow::Metadata(item.clone()));
+                        } else {
+                            source.pairs.apply(&item);
+                        }
                         source.names.apply(item);
                     }
                 }
@@ -482,10 +484,20 @@ impl LiveSession {
         }
     }
 
-    /// Returns the new table rows of each source, in its order. They come no later than the rows of their tracks.
+    /// Returns the new table rows of each source, in its order. They come no later than the rows of their tracks. Rows
+    /// of a thread that has moved to its process are on its new track from here on, and not before.
     pub(crate) fn take_tables(&mut self) -> Vec<(usize, Vec<LiveTableRow>)> {
-        let sources = self.sources.iter_mut().enumerate().filter(|(_, source)| !source.tables.is_empty());
-        sources.map(|(position, source)| (position, std::mem::take(&mut source.tables))).collect()
+        let mut taken = Vec::new();
+        for (position, source) in self.sources.iter_mut().enumerate().filter(|(_, source)| !source.tables.is_empty()) {
+            let rows = std::mem::take(&mut source.tables);
+            for row in &rows {
+                if let LiveTableRow::Metadata(metadata) = row {
+                    source.pairs.apply(metadata);
+                }
+            }
+            taken.push((position, rows));
+        }
+        taken
     }
 
     /// Returns the losses of each source, with its path.
