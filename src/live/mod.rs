@@ -7,7 +7,8 @@
 //! with all its descendants. [`listen`] accepts sources that connect. [`feed`] runs the reader of the format, and
 //! splits its batches. [`orderer`] sorts the events of all sources, with [`steady_lag`] for different clocks, [`pairs`]
 //! makes rows of them, [`row_filter`] selects rows, and [`session`] combines all of these in steps, with a
-//! [`live_source`] for each source. [`source_names`] distinguishes processes of several sources.
+//! [`live_source`] for each source and [`distinct_names`] for connections. [`source_names`] distinguishes processes of
+//! several sources.
 //!
 //! [`live_store`] writes the rows to a store that is queried while it grows, with names and tracks through
 //! [`arc_cache`]. [`placing`] assigns lanes to spans, [`tracks`] writes those that no longer move, and [`density`]
@@ -17,6 +18,7 @@
 mod arc_cache;
 pub(crate) mod arrivals;
 pub(crate) mod density;
+mod distinct_names;
 pub(crate) mod feed;
 pub(crate) mod follow;
 mod growing_file;

@@ -1,7 +1,7 @@
 //! Several sources on one timeline: their events are parsed, sorted and paired by the caller of [`LiveSession::step`].
 //! Memory stays within a share of the memory limit: a source with a full queue is not read until there is room.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Select, TryRecvError};
 
 use super::arrivals::{self, Arrivals, LiveInput};
+use super::distinct_names::DistinctNames;
 use super::feed::{self, FeedError, FeedItem, LiveEvent, LiveName, SourceCount};
 use super::listen::{self, NewSource};
 use super::live_source::{LiveSource, LiveTableRow};
@@ -104,6 +105,7 @@ pub(crate) struct SessionCounts {
 #[expect(clippy::struct_excessive_bools, reason = "none depends on another")]
 pub(crate) struct LiveSession {
     sources: Vec<LiveSource>,
+    source_names: DistinctNames,
     /// Number of sources that continue others.
     continued: usize,
     /// The channels on which more sources arrive.
@@ -138,6 +140,7 @@ impl LiveSession {
         let limits = OrdererLimits { delay_ns, tick_ns, idle_ns: delay_ns, queues_bytes };
         let mut session = Self {
             sources: Vec::new(),
+            source_names: DistinctNames::default(),
             continued: 0,
             listeners: Vec::new(),
             listens: false,
@@ -164,6 +167,7 @@ impl LiveSession {
                 continue;
             }
             let (arrivals, command) = arrivals::start(input, &options.stop, say, part, options.pace)?;
+            session.source_names.reserve(input.name());
             session.add_source(input.name(), arrivals, command, SourceCount::Few);
         }
         Ok(session)
@@ -178,7 +182,7 @@ impl LiveSession {
         self.continued += 1;
         let LiveSource { first_path, trace_number, .. } = &self.sources[position];
         let first_path = first_path.clone();
-        let (path, trace_number) = self.distinct(&first_path, trace_number + 1);
+        let (path, trace_number) = self.source_names.add_numbered(&first_path, trace_number + 1);
         let now_ns = nanos(self.began.elapsed());
         let source = &mut self.sources[position];
         let Some(fed) = source.fed.take() else { return };
@@ -224,7 +228,7 @@ impl LiveSession {
                 (self.say)(SourceNote::lasting(text));
                 continue;
             }
-            let (name, _) = self.distinct(&name, 1);
+            let name = self.source_names.add(&name);
             match self.part() {
                 Ok(part) => {
                     let arrivals = arrivals::start_connection(name.clone(), &self.stop, &self.say, part, read);
@@ -240,22 +244,6 @@ impl LiveSession {
             }
         }
         has_new
-    }
-
-    /// Returns a distinct name for a source, as [`Sources::names`](crate::model::Sources::names) does, and its number.
-    /// Tries numbers from `number` on.
-    fn distinct(&self, name: &Path, mut number: usize) -> (PathBuf, usize) {
-        let is_taken = |name: &PathBuf| self.sources.iter().any(|source| source.path == *name);
-        let numbered = |number: usize| match number {
-            1 => name.to_owned(),
-            _ => format!("{} ({number})", name.display()).into(),
-        };
-        let mut distinct = numbered(number);
-        while is_taken(&distinct) {
-            number += 1;
-            distinct = numbered(number);
-        }
-        (distinct, number)
     }
 
     /// Returns whether sources may connect; then an unreadable source does not fail the session.

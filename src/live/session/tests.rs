@@ -24,6 +24,7 @@ fn silent() -> Say {
 fn rotations_of_a_file_number_its_traces_and_refuse_no_connection() {
     let mut session = LiveSession::start(&[], &options(), &silent()).unwrap();
     let (_out, fed) = crossbeam_channel::bounded(1);
+    session.source_names.reserve("app.json".into());
     session.orderer.add_source(0, true);
     session.sources.push(LiveSource::new("app.json".into(), fed, Arc::default(), None, false, &Budget::default()));
     // Beyond the limit, another trace is the same source.
