@@ -52,7 +52,8 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
         spool: Some(spool.clone()),
         keeps_tables: false,
     };
-    let mut session = LiveSession::start(&record.inputs, &options, &say_live()).map_err(FeedError::from)?;
+    let started = LiveSession::start(&record.inputs, &options, &say_live()).map_err(FeedError::from);
+    let mut session = started.inspect_err(|_| describe_spool(&spool).into_iter().for_each(say))?;
     receive(&mut session, record, &stop, how.progress)?;
     // Traces that could not be parsed are recorded anyway, and read again from the files.
     let mut errors = session.take_errors();

@@ -16,7 +16,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
 use super::reading_thread::{Arrival, ArrivalError, BLOCK_BYTES, LOOK_EVERY, Pace, ReadingThread, refused_kind};
 use super::source_note::{Say, SourceNote};
 use super::spool_files::SpoolPart;
-use super::started_command::StartedCommand;
+use super::started_command::{CommandEnd, StartedCommand};
 use super::stoppable_stream::{LAST_SILENCE, LAST_WORDS};
 use crate::base::cancel::Cancel;
 use crate::base::files::FileKind;
@@ -139,69 +139,85 @@ pub(super) fn start_connection(
     arrivals
 }
 
-/// Starts to read a source that is not a listener. Its bytes are first written to `spool`. Returns an error if there is
-/// nothing to read from.
-pub(super) fn start(
-    input: &LiveInput,
-    stop: &Cancel,
-    say: &Say,
-    spool: Option<SpoolPart>,
-    pace: Pace,
-) -> Result<(Arrivals, Option<StartedCommand>), ArrivalError> {
+/// A source that can be read, before anything is.
+pub(super) struct ReadySource {
+    pub(super) path: PathBuf,
+    command: Option<StartedCommand>,
+    /// Allowed silence after a request to stop.
+    last_silence: Duration,
+    /// Reads it to its end.
+    read: Box<dyn FnOnce(ReadingThread) + Send>,
+}
+
+/// Prepares to read a source that is not a listener: opens its file, or starts its program. Returns an error if there
+/// is nothing to read from.
+pub(super) fn prepare(input: &LiveInput, pace: Pace) -> Result<ReadySource, ArrivalError> {
     let path = input.name();
-    let (mut thread, mut arrivals) = ends(path.clone(), stop, say, spool, BLOCKS_AHEAD);
-    let mut started = None;
-    match input {
-        LiveInput::Input(Input::Stdin(_)) => {
-            start_thread(&path, move || {
-                thread.read(io::stdin().lock(), LAST_SILENCE, BLOCK_BYTES, pace);
-            })?;
-        }
+    let (mut command, mut last_silence) = (None, LAST_SILENCE);
+    let read: Box<dyn FnOnce(ReadingThread) + Send> = match input {
+        LiveInput::Input(Input::Stdin(_)) => Box::new(move |mut thread| {
+            thread.read(io::stdin().lock(), LAST_SILENCE, BLOCK_BYTES, pace);
+        }),
         LiveInput::Input(Input::File(_) | Input::Fd(_)) => match fs::metadata(&path) {
             Ok(metadata) if FileKind::from_metadata(&metadata) == FileKind::File => {
                 let file = File::open(&path).map_err(|source| ArrivalError::Open { path: path.clone(), source })?;
-                start_thread(&path, move || thread.follow(file, pace))?;
+                Box::new(move |mut thread| thread.follow(file, pace))
             }
             Ok(metadata) => match refused_kind(&metadata) {
                 Some(kind) => return Err(ArrivalError::NoStream { path, kind }),
                 // Opening a pipe waits for its other end, so the thread opens it.
-                None => start_thread(&path, move || thread.read_path(pace))?,
+                None => Box::new(move |thread| thread.read_path(pace)),
             },
             Err(source) if source.kind() == io::ErrorKind::NotFound && has_folder(&path) => {
-                start_thread(&path, move || {
+                Box::new(move |thread: ReadingThread| {
                     if thread.wait_for_file() {
                         thread.read_path(pace);
                     }
-                })?;
+                })
             }
             Err(source) if source.kind() == io::ErrorKind::NotFound => return Err(ArrivalError::NoFolder { path }),
             Err(source) => return Err(ArrivalError::Open { path, source }),
         },
         LiveInput::Command(words) => {
-            let (mut child, command) =
+            let (child, started) =
                 StartedCommand::start(words).map_err(|source| ArrivalError::Start { path: path.clone(), source })?;
-            let end = command.end();
-            started = Some(command);
-            arrivals.last_silence = LAST_WORDS;
-            start_thread(&path, move || {
-                let output = child.stdout.take();
-                let is_at_end = output.is_some_and(|output| thread.read(output, LAST_WORDS, BLOCK_BYTES, pace));
-                if is_at_end {
-                    end.set();
-                }
-                let (path, say, stop) = (thread.path.clone(), Arc::clone(&thread.say), thread.stop.clone());
-                // The receiver waits for the end of this thread, and then ends the program.
-                drop(thread);
-                wait_for(&mut child, is_at_end, &path, &say, &stop);
-                end.set_waited();
-            })?;
+            let end = started.end();
+            (command, last_silence) = (Some(started), LAST_WORDS);
+            Box::new(move |thread| read_command(child, &end, thread, pace))
         }
         LiveInput::Socket(_) | LiveInput::Otlp { .. } => {
             let source = io::Error::new(io::ErrorKind::InvalidInput, "each of its connections is a source");
             return Err(ArrivalError::Listen { address: path.display().to_string(), source });
         }
+    };
+    Ok(ReadySource { path, command, last_silence, read })
+}
+
+/// Starts to read a source. Its bytes are first written to `spool`. Returns an error if there is no thread for it.
+pub(super) fn start(
+    source: ReadySource,
+    stop: &Cancel,
+    say: &Say,
+    spool: Option<SpoolPart>,
+) -> Result<(Arrivals, Option<StartedCommand>), ArrivalError> {
+    let ReadySource { path, command, last_silence, read } = source;
+    let (thread, arrivals) = ends(path.clone(), stop, say, spool, BLOCKS_AHEAD);
+    start_thread(&path, move || read(thread))?;
+    Ok((Arrivals { last_silence, ..arrivals }, command))
+}
+
+/// Reads the output of a program, and waits for its end.
+fn read_command(mut child: Child, end: &CommandEnd, mut thread: ReadingThread, pace: Pace) {
+    let output = child.stdout.take();
+    let is_at_end = output.is_some_and(|output| thread.read(output, LAST_WORDS, BLOCK_BYTES, pace));
+    if is_at_end {
+        end.set();
     }
-    Ok((arrivals, started))
+    let (path, say, stop) = (thread.path.clone(), Arc::clone(&thread.say), thread.stop.clone());
+    // The receiver waits for the end of this thread, and then ends the program.
+    drop(thread);
+    wait_for(&mut child, is_at_end, &path, &say, &stop);
+    end.set_waited();
 }
 
 /// Starts the thread that reads a source.

@@ -130,7 +130,7 @@ pub(crate) struct LiveSession {
 }
 
 impl LiveSession {
-    /// Starts to read all sources. Returns an error if one of them cannot be read at all.
+    /// Starts to read all sources. Returns an error if one of them cannot be read at all; then none is read.
     pub(crate) fn start(inputs: &[LiveInput], options: &SessionOptions, say: &Say) -> Result<Self, ArrivalError> {
         let queues_bytes = usize::try_from(options.memory.limit_bytes() / QUEUES_PART).unwrap_or(usize::MAX);
         let waits_for_batches = !options.places_late && inputs.iter().any(LiveInput::sends_batches);
@@ -158,19 +158,33 @@ impl LiveSession {
             own_clocks: Vec::new(),
             tolerated_ns: nanos(tolerated),
         };
-        for input in inputs {
-            // A file that an earlier recording left is an error before anything is received.
-            let part = session.part()?;
-            if let Some(listener) = listen::start(input, options.memory.limit_bytes(), &options.stop, say)? {
-                session.listeners.push(listener);
-                session.listens = true;
-                continue;
-            }
-            let (arrivals, command) = arrivals::start(input, &options.stop, say, part, options.pace)?;
-            session.source_names.reserve(input.name());
-            session.add_source(input.name(), arrivals, command, SourceCount::Few);
-        }
+        session.start_inputs(inputs, options.pace).inspect_err(|_| options.stop.cancel())?;
         Ok(session)
+    }
+
+    fn start_inputs(&mut self, inputs: &[LiveInput], pace: Pace) -> Result<(), ArrivalError> {
+        // A file that an earlier recording left is an error before anything is received.
+        self.part()?;
+        // Nothing is read before all can be: an error must leave no recorded bytes. Programs start last.
+        let mut by_effect: Vec<(usize, &LiveInput)> = inputs.iter().enumerate().collect();
+        by_effect.sort_by_key(|(_, input)| matches!(input, LiveInput::Command(_)));
+        let mut ready = Vec::new();
+        for (position, input) in by_effect {
+            if let Some(listener) = listen::start(input, self.memory.limit_bytes(), &self.stop, &self.say)? {
+                self.listeners.push(listener);
+                self.listens = true;
+            } else {
+                ready.push((position, arrivals::prepare(input, pace)?));
+            }
+        }
+        ready.sort_by_key(|(position, _)| *position);
+        for (_, source) in ready {
+            let (name, part) = (source.path.clone(), self.part()?);
+            let (arrivals, command) = arrivals::start(source, &self.stop, &self.say, part)?;
+            self.source_names.reserve(name.clone());
+            self.add_source(name, arrivals, command, SourceCount::Few);
+        }
+        Ok(())
     }
 
     /// Ends a source whose file was replaced, and adds one that receives the next trace. Names, open spans and tracks

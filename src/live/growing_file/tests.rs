@@ -232,7 +232,7 @@ fn all_of_a_file_is_spooled_after_a_stop_however_slow_its_parser_is() {
         let say: Say = Arc::new(|note| panic!("{note}"));
         let input = LiveInput::Input(path.into());
         let part = Some(files.part(0).unwrap());
-        let (mut arrivals, _) = arrivals::start(&input, &stop, &say, part, pace).unwrap();
+        let (mut arrivals, _) = arrivals::start(arrivals::prepare(&input, pace).unwrap(), &stop, &say, part).unwrap();
         let mut block = vec![0; BLOCK_BYTES];
         while arrivals.wait(Duration::from_millis(100)) != WaitResult::End {
             arrivals.take_bytes(&mut block);
@@ -262,7 +262,7 @@ fn all_of_a_file_is_spooled_that_replaces_another_one_right_before_a_stop() {
         });
         let input = LiveInput::Input(path.clone().into());
         let part = Some(files.part(0).unwrap());
-        let (arrivals, _) = arrivals::start(&input, &stop, &say, part, pace).unwrap();
+        let (arrivals, _) = arrivals::start(arrivals::prepare(&input, pace).unwrap(), &stop, &say, part).unwrap();
         let fed = feed::start(arrivals, path.clone(), &Memory::default(), SourceCount::Few);
         let began = Instant::now();
         while files.bytes() < 5 {

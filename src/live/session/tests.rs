@@ -73,3 +73,23 @@ fn rows_of_a_thread_that_moves_have_the_track_that_the_tables_know() {
     std::thread::sleep(2 * TICK);
     assert_eq!(pids_of_step(&mut session), (1, vec![Id::Number(5); 2]));
 }
+
+#[test]
+fn nothing_is_read_or_recorded_if_a_later_source_cannot_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.json");
+    std::fs::write(&path, r#"[{"ph":"i","pid":1,"tid":1,"name":"a","ts":1}]"#).unwrap();
+    let later = [
+        LiveInput::Input(folder.path().join("none/b.json").into()),
+        LiveInput::Command(vec![folder.path().join("no_program").into()]),
+    ];
+    for later in later {
+        let spool = SpoolFiles::beside(&folder.path().join("out"), u64::MAX);
+        let options = SessionOptions { spool: Some(spool.clone()), ..options() };
+        let inputs = [LiveInput::Input(path.clone().into()), later];
+        assert!(LiveSession::start(&inputs, &options, &silent()).is_err());
+        // Time in which a thread that reads would have made a file.
+        std::thread::sleep(Duration::from_millis(100));
+        assert_eq!(spool.paths(), [] as [std::path::PathBuf; 0]);
+    }
+}
