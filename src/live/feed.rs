@@ -153,9 +153,49 @@ pub(crate) enum SourceCount {
     Many,
 }
 
-/// Starts to parse the events of a source. The channel closes with the source.
-pub(crate) fn start(arrivals: Arrivals, path: PathBuf, memory: &Memory, count: SourceCount) -> Receiver<FeedItem> {
+/// The sending end of a source. Wakes the session with each item, and when the source has ended.
+#[derive(Clone)]
+struct FeedSender {
+    out: Sender<FeedItem>,
+    // Dropped after `out`, so that the session finds the channel closed.
+    wake: WakeOnDrop,
+}
+
+impl FeedSender {
+    /// Sends an item. Returns an error if the session has ended.
+    fn send(&self, item: FeedItem) -> Result<(), Cancelled> {
+        self.out.send(item).map_err(|_| Cancelled)?;
+        self.wake.wake();
+        Ok(())
+    }
+}
+
+#[derive(Clone)]
+struct WakeOnDrop(Sender<()>);
+
+impl WakeOnDrop {
+    fn wake(&self) {
+        self.0.try_send(()).ok(); // a message that waits wakes it, too
+    }
+}
+
+impl Drop for WakeOnDrop {
+    fn drop(&mut self) {
+        self.wake();
+    }
+}
+
+/// Starts to parse the events of a source. The channel closes with the source. Each change sends to `wake`, which one
+/// receiver of many sources waits for.
+pub(crate) fn start(
+    arrivals: Arrivals,
+    path: PathBuf,
+    memory: &Memory,
+    count: SourceCount,
+    wake: Sender<()>,
+) -> Receiver<FeedItem> {
     let (out, fed) = bounded(BATCHES_AHEAD);
+    let out = FeedSender { out, wake: WakeOnDrop(wake) };
     let share = if count == SourceCount::Few { 1 } else { MANY };
     let chunk_limits = ChunkLimits { block_bytes: Some(READ_BYTES / share), batch_events: Some(BATCH_EVENTS / share) };
     let budget = memory.budget();
@@ -176,7 +216,7 @@ struct Feed {
     arrivals: Arc<Mutex<Arrivals>>,
     path: PathBuf,
     context: ReadContext,
-    out: Sender<FeedItem>,
+    out: FeedSender,
 }
 
 impl Feed {
@@ -285,7 +325,7 @@ impl Feed {
 const NAMELESS: NameIdx = NameIdx(0);
 
 struct FeedSink<'a> {
-    out: &'a Sender<FeedItem>,
+    out: &'a FeedSender,
     key: ArrivalKey,
     /// The interned names of all batches.
     names: Vec<Arc<LiveName>>,
@@ -299,7 +339,7 @@ struct FeedSink<'a> {
 }
 
 impl<'a> FeedSink<'a> {
-    fn new(out: &'a Sender<FeedItem>, key: ArrivalKey) -> Self {
+    fn new(out: &'a FeedSender, key: ArrivalKey) -> Self {
         let (names, used, tracks) = Default::default();
         Self { out, key, names, tracks, nameless: Arc::default(), used, batches: 0, events: 0 }
     }
@@ -316,7 +356,7 @@ impl<'a> FeedSink<'a> {
     }
 
     fn send(&self, fed: FeedItem) -> Result<(), ReadError> {
-        self.out.send(fed).map_err(|_| ReadError::from(Cancelled))
+        self.out.send(fed).map_err(ReadError::from)
     }
 
     /// Returns the track of a key, which is added to `new` if it is new.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, Select, TryRecvError};
+use crossbeam_channel::{Receiver, Select, Sender, TryRecvError, bounded};
 
 use super::arrivals::{self, Arrivals, LiveInput};
 use super::distinct_names::DistinctNames;
@@ -112,6 +112,9 @@ pub(crate) struct LiveSession {
     listeners: Vec<Receiver<NewSource>>,
     listens: bool,
     orderer: Orderer<LiveEvent>,
+    /// A channel that has a message once a source has sent something, and the end that each source gets.
+    woken: Receiver<()>,
+    wake: Sender<()>,
     began: Instant,
     memory: Memory,
     /// Counts the arguments of the open spans of all sources.
@@ -138,6 +141,7 @@ impl LiveSession {
         let tolerated = if options.places_late && options.delay.is_none() { BATCHES_DELAY } else { Duration::ZERO };
         let (delay_ns, tick_ns) = (nanos(delay), nanos(TICK));
         let limits = OrdererLimits { delay_ns, tick_ns, idle_ns: delay_ns, queues_bytes };
+        let (wake, woken) = bounded(1);
         let mut session = Self {
             sources: Vec::new(),
             source_names: DistinctNames::default(),
@@ -145,6 +149,8 @@ impl LiveSession {
             listeners: Vec::new(),
             listens: false,
             orderer: Orderer::new(limits, 0),
+            woken,
+            wake,
             began: Instant::now(),
             memory: options.memory.clone(),
             args_budget: Memory::new(options.memory.limit_bytes() / OPEN_ARGS_PART).budget(),
@@ -217,7 +223,7 @@ impl LiveSession {
 
     fn add_source(&mut self, path: PathBuf, arrivals: Arrivals, command: Option<StartedCommand>, count: SourceCount) {
         let bytes = arrivals.counter();
-        let fed = feed::start(arrivals, path.clone(), &self.memory, count);
+        let fed = feed::start(arrivals, path.clone(), &self.memory, count, self.wake.clone());
         self.orderer.add_source(nanos(self.began.elapsed()), count == SourceCount::Few);
         let is_connection = count == SourceCount::Many;
         self.sources.push(LiveSource::new(path, fed, bytes, command, is_connection, &self.args_budget));
@@ -288,6 +294,8 @@ impl LiveSession {
             self.sources.iter().filter_map(|source| source.command.as_ref()).for_each(StartedCommand::interrupt);
         }
         let mut has_worked = false;
+        // Everything sent before is received by this step.
+        self.woken.try_recv().ok();
         // Most of a thousand connections may have ended.
         let active = self.orderer.active().to_vec();
         for &position in &active {
@@ -447,21 +455,11 @@ impl LiveSession {
     fn wait(&self) {
         let most = if self.orderer.has_waiting() { BUSY_WAIT } else { IDLE_WAIT };
         let mut select = Select::new();
-        let mut count = 0;
-        let active = self.orderer.active().iter().map(|&position| &self.sources[position]);
-        for fed in active.filter(|source| source.pending.is_empty()).filter_map(|source| source.fed.as_ref()) {
-            select.recv(fed);
-            count += 1;
-        }
+        select.recv(&self.woken);
         for listener in &self.listeners {
             select.recv(listener);
-            count += 1;
         }
-        if count == 0 {
-            std::thread::sleep(most);
-        } else {
-            select.ready_timeout(most).ok();
-        }
+        select.ready_timeout(most).ok();
     }
 
     pub(crate) fn counts(&self) -> SessionCounts {

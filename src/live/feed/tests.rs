@@ -33,7 +33,7 @@ fn a_source_of_few_lines_that_is_never_silent_is_parsed_before_its_head_is_full(
     let say: Say = Arc::new(|note| assert_eq!(note.to_string(), "", "nothing to say"));
     let ready = arrivals::prepare(&LiveInput::Input(path.clone().into()), Pace::Waits).unwrap();
     let (arrivals, _) = arrivals::start(ready, &Cancel::default(), &say, None).unwrap();
-    let fed = start(arrivals, path, &Memory::default(), SourceCount::Few);
+    let fed = start(arrivals, path, &Memory::default(), SourceCount::Few, bounded(1).0);
     while !matches!(fed.recv().unwrap(), FeedItem::Events(_)) {}
     is_seen.store(true, Ordering::SeqCst);
     let bytes = writer.join().unwrap();
@@ -44,6 +44,7 @@ fn a_source_of_few_lines_that_is_never_silent_is_parsed_before_its_head_is_full(
 fn queued_events_count_the_names_of_their_batch() {
     const NAME_BYTES: usize = 32_000;
     let (out, fed) = bounded(8);
+    let out = FeedSender { out, wake: WakeOnDrop(bounded(1).0) };
     let mut sink = FeedSink::new(&out, ArrivalKey::Start);
     let name = |number: usize| LiveName::new(number.to_string().repeat(NAME_BYTES).into(), None);
     let tracks = vec![TrackKey::new(TrackKind::Thread, Id::Number(1), Id::Number(1))];
