@@ -15,6 +15,8 @@ pub(super) struct FlowTracker {
     within: FxHashMap<u64, u64>,
     /// By track: flows that arrive at its next span.
     arriving: FxHashMap<TrackIdx, Vec<FlowArrival>>,
+    /// Points of the last time.
+    held: Vec<HeldPoint>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +27,18 @@ struct FlowArrival {
 
 /// Both ends of a connection, as span ids.
 pub(super) type Connection = (u64, u64);
+
+/// Limit for held points: if more have one time, they keep the order of their lanes.
+const HELD_MAX: usize = 1 << 16;
+
+/// A point of a flow that waits for others of its time.
+#[derive(Debug, Clone, Copy)]
+struct HeldPoint {
+    track: TrackIdx,
+    ts_ns: i64,
+    flow: u64,
+    point: FlowPoint,
+}
 
 impl FlowTracker {
     /// Adds a span, and appends the connections that arrive at it.
@@ -40,16 +54,63 @@ impl FlowTracker {
         });
     }
 
-    /// Adds a point of `flow`, once all spans that start at its time are in `latest`, and appends its connection.
+    /// Adds a point of `flow`, once all spans that start at its time are in `latest`. [`Self::connect`] must be called
+    /// before the next time, and appends its connection.
     pub(super) fn point(
         &mut self,
-        track_and_time: (TrackIdx, i64),
+        (track, ts_ns): (TrackIdx, i64),
         flow: u64,
         point: FlowPoint,
         latest: &Latest,
         connections: &mut Vec<Connection>,
     ) {
-        let (track, ts_ns) = track_and_time;
+        self.held.push(HeldPoint { track, ts_ns, flow, point });
+        if self.held.len() == HELD_MAX {
+            self.connect(latest, connections);
+        }
+    }
+
+    /// Appends the connections of all points of one time.
+    pub(super) fn connect(&mut self, latest: &Latest, connections: &mut Vec<Connection>) {
+        let mut held = std::mem::take(&mut self.held);
+        self.order(&mut held);
+        held.drain(..).for_each(|held| self.connect_point(held, latest, connections));
+        self.held = held;
+    }
+
+    /// Moves the start of a flow before its steps, and its end after them, if they are on several tracks: the order of
+    /// lanes has no meaning. A flow that is open and starts again is left as it is: its end may be that of the earlier
+    /// one.
+    fn order(&self, held: &mut [HeldPoint]) {
+        struct Tied {
+            track: TrackIdx,
+            has_more_tracks: bool,
+            starts: u32,
+        }
+        let mut flows: FxHashMap<u64, Tied> = FxHashMap::default();
+        for &HeldPoint { track, flow, point, .. } in &*held {
+            let tied = flows.entry(flow).or_insert(Tied { track, has_more_tracks: false, starts: 0 });
+            tied.has_more_tracks |= tied.track != track;
+            tied.starts += u32::from(point.role == FlowRole::Start);
+        }
+        let is_ordered = |flow: u64, tied: &Tied| {
+            let has_one_start = tied.starts == 1 && !self.within.contains_key(&flow);
+            tied.has_more_tracks && (tied.starts == 0 || has_one_start)
+        };
+        flows.retain(|&flow, tied| is_ordered(flow, tied));
+        if !flows.is_empty() {
+            held.sort_by_key(|held| {
+                (held.flow, if flows.contains_key(&held.flow) { held.point.role as u8 } else { 0 })
+            });
+        }
+    }
+
+    fn connect_point(
+        &mut self,
+        HeldPoint { track, ts_ns, flow, point }: HeldPoint,
+        latest: &Latest,
+        connections: &mut Vec<Connection>,
+    ) {
         let begun_at_depth = || point.depth.and_then(|depth| latest.at(track, depth));
         let at_depth = || begun_at_depth().map(|span| span.id);
         let around = match point.bound {
@@ -116,6 +177,7 @@ mod tests {
         fn point(&mut self, role: FlowRole, ts_ns: i64, depth: Option<u16>) {
             let point = FlowPoint { role, binds_enclosing: false, depth, bound: FlowBound::Time };
             self.flows.point((TRACK, ts_ns), 77, point, &self.latest, &mut self.found);
+            self.flows.connect(&self.latest, &mut self.found);
         }
     }
 
@@ -128,6 +190,25 @@ mod tests {
         dumped.span(0, 2, 15, 20);
         dumped.span(0, 3, 25, 30);
         assert_eq!(dumped.found, [(1, 2)]);
+    }
+
+    #[test]
+    fn a_flow_of_one_moment_connects_its_spans_whatever_the_order_of_their_tracks() {
+        let tracks = [0, 1, 2].map(TrackIdx);
+        let roles = [FlowRole::Start, FlowRole::Step, FlowRole::End];
+        for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            let mut dumped = Dumped::default();
+            for (track, id) in tracks.into_iter().zip(1..) {
+                dumped.latest.put(track, 0, LastSpan { id, start_ns: 0, end_ns: 10 });
+            }
+            for at in order {
+                let point =
+                    FlowPoint { role: roles[at], binds_enclosing: true, depth: Some(0), bound: FlowBound::Time };
+                dumped.flows.point((tracks[at], 5), 77, point, &dumped.latest, &mut dumped.found);
+            }
+            dumped.flows.connect(&dumped.latest, &mut dumped.found);
+            assert_eq!(dumped.found, [(1, 2), (2, 3)], "{order:?}");
+        }
     }
 
     #[test]
@@ -178,11 +259,13 @@ mod tests {
             let at = (TRACK, 0);
             dumped.flows.point(at, flow, point(FlowRole::Step, depth), &dumped.latest, &mut dumped.found);
         }
+        dumped.flows.connect(&dumped.latest, &mut dumped.found);
         dumped.latest.put_instant(TRACK, 9, 3);
         let mark = FlowPoint { bound: FlowBound::Instant, ..point(FlowRole::End, 2) };
         dumped.flows.point((TRACK, 3), 1, mark, &dumped.latest, &mut dumped.found);
         dumped.flows.point((TRACK, 3), 2, point(FlowRole::End, 2), &dumped.latest, &mut dumped.found);
         dumped.flows.point((TRACK, 3), 2, point(FlowRole::Step, 2), &dumped.latest, &mut dumped.found);
+        dumped.flows.connect(&dumped.latest, &mut dumped.found);
         assert_eq!(dumped.found, [(1, 9), (2, 3)], "a flow that was terminated goes on nowhere");
     }
 

@@ -48,7 +48,7 @@ fn print_once(sources: &Sources, how: &Load) -> Result<(), CliError> {
         for row in SortedRows::new(&snapshot, snapshot.event_lanes(), None, None) {
             dump.row(&row)?;
         }
-        dump.states()?;
+        dump.end_time()?;
         losses(&snapshot, out)?;
         Ok(())
     })
@@ -109,7 +109,7 @@ impl<'a> Dump<'a> {
 
     fn row(&mut self, row: &SortedRow) -> io::Result<()> {
         if self.ts_ns != row.row.start_ns {
-            self.states()?;
+            self.end_time()?;
             self.ts_ns = row.row.start_ns;
         }
         let lane = self.snapshot.lane(row.index.lane);
@@ -144,6 +144,17 @@ impl<'a> Dump<'a> {
                 self.flows.point(track_and_time, row.row.value, point, &self.latest, &mut self.connections);
             }
         }
+        self.connections()
+    }
+
+    /// Writes the lines that wait for all rows of one time.
+    fn end_time(&mut self) -> io::Result<()> {
+        self.flows.connect(&self.latest, &mut self.connections);
+        self.connections()?;
+        self.states()
+    }
+
+    fn connections(&mut self) -> io::Result<()> {
         for (from, to) in self.connections.drain(..) {
             line(self.out, &json!({"t": "flow", "out": from, "in": to}))?;
         }
