@@ -12,6 +12,7 @@ use super::messages::say;
 use super::record::{RecordLine, check_output, has_content, nothing_recorded, publish, say_written};
 use super::tail::{report, say_live};
 use crate::base::cancel::Cancel;
+use crate::base::temporary::Temporary;
 use crate::base::{files, signals};
 use crate::live::follow::{FollowCounts, FollowOptions, FollowUpdate, Viewer, follow};
 use crate::live::live_store::Retention;
@@ -61,13 +62,16 @@ pub(super) fn write(record: &Record, part: Retention, how: &Load) -> Result<(), 
     let stop = Cancel::default();
     let output = record.output.clone();
     signals::stop_first(stop.clone(), move || Some(format!("{}: not written; no data was kept", output.display())));
+    // A signal removes it; the next export into that folder removes that of a killed recording.
+    let failed = |source| CliError::File { path: record.output.clone(), source };
+    let rows = Temporary::folder(files::folder_of(&record.output)).map_err(failed)?;
     let options = FollowOptions {
         inputs: record.inputs.clone(),
         memory: how.memory.clone(),
         delay: record.delay,
         until: record.until.clone(),
         stop,
-        folder: files::folder_of(&record.output).to_owned(),
+        folder: rows.path().to_owned(),
         disk_cap: record.disk_cap,
         kept: Some(part),
         recorded_bytes: Arc::default(),

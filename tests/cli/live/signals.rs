@@ -61,6 +61,8 @@ fn a_later_signal_ends_the_program_and_names_the_remaining_files() {
         assert!(!out.exists(), "{message}");
         if is_ring {
             assert!(message.contains("out.longspan: not written; no data was kept"), "{message}");
+            let left: Vec<_> = fs::read_dir(folder.path()).expect("a folder").flatten().collect();
+            assert!(left.is_empty(), "{left:?}");
         } else {
             assert!(message.contains(&format!("all received data is kept: {}", text(&spool))), "{message}");
             assert_eq!(longspan(&["spans", text(&spool), "--no-cache"]).done().lines().count(), 2);
