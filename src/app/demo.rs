@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use crate::base::cancel::Cancel;
 use crate::base::disk::SystemDisk;
+use crate::base::files;
 use crate::base::replace::Replacement;
-use crate::base::{files, folders};
+use crate::ingest::CachePolicy;
 use crate::synth::write::write_native;
 use crate::synth::{Synth, SynthOptions};
 
@@ -46,8 +47,11 @@ pub(crate) fn demo_path(folder: &Path) -> PathBuf {
     folder.join(concat!("demo-", env!("CARGO_PKG_VERSION"), ".longspan"))
 }
 
-/// Returns the folder of the demo trace: the user's cache folder, or else the temporary one.
+/// Returns the folder of the demo trace: that of the cache, or else the temporary one.
 #[must_use]
-pub(crate) fn demo_folder() -> PathBuf {
-    folders::cache().map_or_else(std::env::temp_dir, |cache| cache.join("longspan"))
+pub(crate) fn demo_folder(cache: &CachePolicy) -> PathBuf {
+    match cache {
+        CachePolicy::Folder(folder) => folder.clone(),
+        CachePolicy::None => std::env::temp_dir(),
+    }
 }

@@ -76,15 +76,16 @@ pub(crate) fn load(
     reader: TimelineReader,
     wake: &TabWake,
 ) -> FileTask {
+    let demo_folder = demo_folder(&options.cache);
     let (title, sources) = match &source {
         LoadSource::Files(sources) => (format!("Opening {}", escaped(&sources.title())), sources.clone()),
-        LoadSource::Demo => ("Making a demo trace".to_owned(), Sources::from(&demo_path(&demo_folder()))),
+        LoadSource::Demo => ("Making a demo trace".to_owned(), Sources::from(&demo_path(&demo_folder))),
     };
     let previews = Arc::clone(wake);
     start_load(id, (title, sources), wake, move |cancel, progress| {
         let sources = match source {
             LoadSource::Files(sources) => sources,
-            LoadSource::Demo => Sources::from(&demo_trace(&demo_folder(), cancel).map_err(TaskError::Failed)?),
+            LoadSource::Demo => Sources::from(&demo_trace(&demo_folder, cancel).map_err(TaskError::Failed)?),
         };
         let files = Arc::new(OpenedFiles::from_sources(&sources));
         let mut show = |store| {

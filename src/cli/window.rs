@@ -13,7 +13,7 @@ use super::scope::ScopeArgs;
 use super::stdout::to_stdout;
 use super::symbols::load_with_names;
 use super::units::SizeArg;
-use crate::app::demo::demo_trace;
+use crate::app::demo::{demo_folder, demo_trace};
 use crate::app::desktop;
 use crate::app::drawn_frames::{self, FrameViews};
 use crate::app::follow_request::FollowRequest;
@@ -91,8 +91,7 @@ pub(super) fn demo(how: &Load) -> Result<(), CliError> {
             answer => return answer,
         }
     }
-    let folder = how.cache.clone().unwrap_or_else(std::env::temp_dir);
-    let trace = demo_trace(&folder, &Cancel::default()).map_err(CliError::Demo)?;
+    let trace = demo_trace(&demo_folder(&how.options().cache), &Cancel::default()).map_err(CliError::Demo)?;
     let picture = std::env::current_dir()?.join(DEMO_PICTURE);
     let size = SizeArg { width_px: 1920, height_px: 1080 };
     let (sources, colors, scope) = (Sources::from(&trace), Colors::default(), ScopeArgs::default());
