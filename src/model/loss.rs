@@ -349,10 +349,11 @@ impl Losses {
         named
     }
 
-    /// Takes the losses of these files out.
-    pub(crate) fn take_of_files(&mut self, is_of: impl Fn(&str) -> bool) -> Self {
+    /// Takes these losses of files out.
+    pub(crate) fn take_of_files(&mut self, is_taken: impl Fn(&str, Loss) -> bool) -> Self {
         let all = std::mem::take(&mut self.0).into_iter();
-        let (taken, left) = all.partition(|((file, _), _)| file.as_deref().is_some_and(&is_of));
+        let (taken, left) =
+            all.partition(|((file, loss), _)| file.as_deref().is_some_and(|file| is_taken(file, *loss)));
         self.0 = left;
         Self(taken)
     }

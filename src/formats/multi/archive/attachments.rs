@@ -55,13 +55,14 @@ impl Attachments {
     }
 
     /// Returns whether the archive has a trace to which this file belongs.
-    fn has(&self, path: &str) -> bool {
+    pub(super) fn has(&self, path: &str) -> bool {
         self.has_playwright && is_of_playwright(path) || self.bodies.contains(&xxh3_64(path.as_bytes()))
     }
 
-    /// Counts the losses of attachments as one kind of information, and leaves the others.
+    /// Counts the losses of attachments as one kind of information, and leaves the others. The reading of an archive
+    /// stops at a limit, so this is also a loss of the files after an attachment.
     pub(super) fn count_as_information(&self, losses: &mut Losses) {
-        let attached = losses.take_of_files(|path| self.has(path));
+        let attached = losses.take_of_files(|path, loss| loss != Loss::OverLimit && self.has(path));
         losses.add_many(Loss::IgnoredMetadata, SourcePos::Offset(0), attached.total());
     }
 }
@@ -99,6 +100,18 @@ fn body_names(mut text: impl Read, cancel: &Cancel, each: &mut dyn FnMut(&str)) 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_limit_that_an_attachment_reaches_stays_a_loss() {
+        let attachments = Attachments { has_playwright: true, ..Attachments::default() };
+        let mut losses = Losses::default();
+        for loss in [Loss::UnknownMember, Loss::OverLimit] {
+            losses.add_in(Some(&"resources/a.png".into()), loss, SourcePos::Offset(7));
+        }
+        attachments.count_as_information(&mut losses);
+        let lost: Vec<_> = losses.iter().map(|lost| (lost.loss, lost.count)).collect();
+        assert_eq!(lost, [(Loss::IgnoredMetadata, 1), (Loss::OverLimit, 1)]);
+    }
 
     #[test]
     fn names_of_bodies_are_found_at_any_block_boundary_and_similar_texts_are_none() {

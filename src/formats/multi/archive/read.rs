@@ -181,7 +181,9 @@ impl ArchiveReader<'_> {
         let path = self.path.clone();
         let io_error = |source| ReadError::Io { path: path.clone(), offset: 0, source };
         let mut entries = zip::LocalEntries::new(file);
-        let (mut next, mut listed, mut is_counted) = (entries.next(), 0, false);
+        let (mut next, mut listed) = (entries.next(), 0);
+        // The last file if it is incomplete.
+        let mut cut_file = None;
         if next.is_none() {
             let found = "neither its list of files nor a whole file: it is truncated or damaged".to_owned();
             return Err(ReadError::Malformed {
@@ -212,17 +214,22 @@ impl ArchiveReader<'_> {
             }
             next = entries.next();
             self.is_alone = listed == 1 && next.is_none();
+            cut_file = None;
             if !is_hidden(&entry.name.text) {
-                is_counted = ended != Ended::AtItsEnd;
+                cut_file = (ended != Ended::AtItsEnd).then(|| (entry.name.text.clone(), entry.offset));
                 self.member(&Member { name: entry.name, file: scratch, ended }, entry.offset)?;
             }
             if ended == Ended::AtTheLimit {
                 return Ok(());
             }
         }
-        if !is_counted {
-            self.losses.add_because(NO_LIST, Loss::Truncated, SourcePos::Offset(entries.offset));
-        }
+        // The loss of an attachment is only information, but that of the files after it is not.
+        let cut_at = match cut_file {
+            None => entries.offset,
+            Some((name, offset)) if self.attachments.has(&name) => offset,
+            Some(_) => return Ok(()),
+        };
+        self.losses.add_because(NO_LIST, Loss::Truncated, SourcePos::Offset(cut_at));
         Ok(())
     }
 

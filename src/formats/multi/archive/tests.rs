@@ -399,6 +399,20 @@ fn only_attachments_of_playwright_traces_are_known_files() {
 }
 
 #[test]
+fn files_after_an_attachment_that_is_cut_are_counted() {
+    let trace = std::fs::read(data("../fuzz/corpus/playwright/small.trace")).expect("a file");
+    let picture: Vec<u8> = (0..5000_u32).map(|at| (at.wrapping_mul(0x9E37_79B9) >> 24) as u8).collect();
+    let whole = zip_of(&[("trace.trace", &trace), ("resources/a.jpeg", &picture), ("trace.network", &trace)]);
+    let at = memchr::memmem::find(&zip_of(&[("trace.trace", &trace)]), b"PK\x01\x02").expect("a list");
+    let reading = read_bytes(&whole[..at + 1000]).expect("a trace");
+    assert_eq!(reading.events.len(), read_bytes(&trace).expect("a trace").events.len());
+    let lost: Vec<_> = reading.losses.iter().map(|lost| (lost.loss, lost.file, lost.first)).collect();
+    let expected =
+        [(Loss::Truncated, None, SourcePos::Offset(at as u64)), (Loss::IgnoredMetadata, None, SourcePos::Offset(0))];
+    assert_eq!(lost, expected);
+}
+
+#[test]
 fn empty_playwright_logs_are_not_losses_and_a_trace_with_only_a_header_opens_empty() {
     let trace = std::fs::read(data("../fuzz/corpus/playwright/small.trace")).expect("a file");
     let files: [(&str, &[u8]); 3] =
