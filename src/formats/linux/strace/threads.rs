@@ -7,7 +7,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::line::{StraceEvent, StraceRecord, number};
-use crate::formats::input::text::split_word;
+use crate::formats::input::text::{split_at_byte, split_word};
 use crate::formats::linux::thread_table::{TaskName, short_name};
 use crate::formats::output::batch::{BatchBuilder, label};
 use crate::model::{Id, Metadata, SourcePos, TrackKey};
@@ -26,6 +26,8 @@ pub(super) struct LineThreads {
     has_lines_without_id: bool,
     /// Threads that are not the main one, until that is known.
     children: FxHashSet<i64>,
+    /// Threads that the main one has created in its process before its id is known.
+    main_threads: Vec<CreatedThread>,
     /// Threads seen in lines that have not exited.
     running: FxHashSet<i64>,
     /// Threads that have exited, and whose ids have no other thread yet.
@@ -182,7 +184,13 @@ impl LineThreads {
         let process = match self.processes.get(&maker) {
             _ if !created.is_in_process => ThreadProcess::New,
             Some(pid) => ThreadProcess::Of(pid.clone()),
-            None => return,
+            None => {
+                let is_later_known = maker == MAIN_TID && self.main_id.is_none();
+                if is_later_known && self.main_threads.len() < THREADS_MAX {
+                    self.main_threads.push(created);
+                }
+                return;
+            }
         };
         // The line may also be the late end of the call that created the exited thread.
         if self.exited.contains(&child) && self.processes.contains_key(&child) {
@@ -266,6 +274,9 @@ impl LineThreads {
         self.children = FxHashSet::default();
         let name = self.names.get(&MAIN_TID).cloned().unwrap_or_else(|| TaskName::from_slice(b"main"));
         self.push_name(MAIN_TID, &name, batch, pos);
+        for created in std::mem::take(&mut self.main_threads) {
+            self.create(MAIN_TID, created, batch, pos);
+        }
     }
 }
 
@@ -302,7 +313,9 @@ fn created_thread(what: StraceEvent<'_>) -> Option<i64> {
     }
 }
 
-/// Returns the id of a new thread from the result of a call; `None` in that thread, and after a failure.
+/// Returns the id of a new thread from the result of a call; `None` in that thread, and after a failure. With `-Y`, the
+/// name of the thread follows: `9<sh>`.
 fn new_id(result: &[u8]) -> Option<i64> {
-    number(split_word(result).0).filter(|&id| id > 0)
+    let (id, _) = split_at_byte(split_word(result).0, b'<');
+    number(id).filter(|&id| id > 0)
 }

@@ -47,6 +47,36 @@ fn a_main_thread_is_one_row_in_any_batches() {
 }
 
 #[test]
+fn threads_are_in_the_process_of_a_main_thread_whose_id_is_known_later() {
+    // As `strace -f 2> FILE` prints it, with the id beyond the head of the file.
+    let flags = "flags=CLONE_VM|CLONE_THREAD";
+    let start = "1795166531.000000 execve(\"/bin/m\", [\"m\"], 0x7f /* 1 var */) = 0 <0.000001>\n";
+    let text = format!(
+        "{start}{}1795166531.000010 clone3({{{flags}}}strace: Process 8 attached\n => {{parent_tid=[8]}}, 88) = 8 <0.000061>\n\
+         [pid 8] 1795166531.000100 close(4) = 0 <0.000001>\n[pid 7] 1795166531.000200 getpid() = 7 <0.000001>\n",
+        "1795166531.000001 brk(NULL) = 0x5 <0.000001>\n".repeat(1000)
+    );
+    for reading in [read(&text), read_cut(text.as_bytes(), 4096, 1).expect("a capture")] {
+        assert!(reading.events.iter().all(|event| event.track.pid == Id::Number(7)), "{:?}", reading.events.last());
+        assert_eq!((threads_of(&reading, "close"), reading.lost()), (vec![Id::Number(8)], vec![]));
+    }
+}
+
+#[test]
+fn the_name_of_a_created_thread_may_follow_its_id() {
+    // As `strace -Y` prints it; names may contain spaces.
+    let flags = "flags=CLONE_VM|CLONE_THREAD";
+    for result in ["9<m>", "9<m> <0.000032>", "9<my m> <0.000032>"] {
+        let reading = read(&format!(
+            "7<m> 1.000100 execve(\"/bin/m\", [\"m\"], 0x7ffe /* 5 vars */) = 0 <0.000300>\n\
+             7<m> 1.000500 clone(child_stack=0x7, {flags}) = {result}\n9<m> 1.000900 close(1) = 0 <0.0001>\n"
+        ));
+        let pids: Vec<_> = reading.events.iter().map(|event| event.track.pid.clone()).collect();
+        assert_eq!((pids, reading.lost()), (vec![Id::Number(7); 3], vec![]), "{result}");
+    }
+}
+
+#[test]
 fn a_process_that_a_message_names_within_a_call_is_not_the_main_thread() {
     let reading = read(
         "12:00:01 clone3({flags=CLONE_VM}strace: Process 8 attached\n => {parent_tid=[8]}, 88) = 8\n\
