@@ -248,7 +248,7 @@ impl Strace {
                 let dur_ns = call.as_ref().and_then(|call| call.dur_ns(dur_ns, ts_ns));
                 let call = call.unwrap_or_else(|| begun(name, args));
                 self.last_call = Some(LastCall { tid, start_ns: call.start_ns, pos, is_shown });
-                self.call(batch, &call.complete(tid, dur_ns, Some(result), pos));
+                self.call(batch, &call.complete(tid, dur_ns, (!result.is_empty()).then_some(result), pos));
             }
             StraceEvent::Again { name, args } => {
                 let call = self.resumed(batch, tid, name, args);

@@ -209,7 +209,7 @@ impl<'a> StraceEvent<'a> {
         if let Some(resumed) = rest.strip_prefix(b"<... ") {
             let Some(end) = memchr::memmem::find(resumed, b" resumed>") else { return Self::Unknown };
             let name = &resumed[..end];
-            return match CallRest::from_text(&resumed[end + b" resumed>".len()..]) {
+            return match CallRest::of_resumed(&resumed[end + b" resumed>".len()..]) {
                 CallRest::Done { args, result, dur_ns } => Self::Resumed { name, args, result, dur_ns },
                 CallRest::Unfinished { args } | CallRest::PidChanged { args, .. } => Self::Again { name, args },
                 CallRest::Cut { args, is_by_message } => Self::Cut { name, args, is_resumed: true, is_by_message },
@@ -284,9 +284,7 @@ fn demangled_call(text: &[u8]) -> Option<(&[u8], &[u8])> {
         // A descriptor with its path, or a comment, is an argument.
         && !name.windows(2).any(|pair| matches!(pair, b"</" | b"/*"));
     let is_call = match CallRest::from_text(rest) {
-        CallRest::Done { .. } => {
-            memchr::memmem::rfind(rest, b" = ").is_some_and(|equals| rest[..equals].trim_ascii_end().ends_with(b")"))
-        }
+        CallRest::Done { .. } => is_closed(rest),
         CallRest::Unfinished { .. } => true,
         _ => false,
     };
@@ -341,16 +339,32 @@ impl<'a> CallRest<'a> {
         Self::Done { args, result, dur_ns }
     }
 
+    /// Parses the end of a call, whose result may be missing: `ltrace -S` prints none for a call that a signal
+    /// interrupts.
+    fn of_resumed(rest: &'a [u8]) -> Self {
+        match Self::from_text(rest) {
+            Self::Cut { is_by_message: false, .. } if is_closed(rest) => {
+                let (args, result, dur_ns) = ended(rest);
+                Self::Done { args, result, dur_ns }
+            }
+            other => other,
+        }
+    }
+
     /// Parses a line that continues a call that was cut, such as `, tidptr=0x5) = 12`. Returns `None` if it does not.
     pub(super) fn continuing(line: &'a [u8]) -> Option<Self> {
         let rest = Self::from_text(line);
-        let is_closed = |equals| line[..equals].trim_ascii_end().ends_with(b")");
         match rest {
-            Self::Done { .. } => memchr::memmem::rfind(line, b" = ").is_some_and(is_closed).then_some(rest),
+            Self::Done { .. } => is_closed(line).then_some(rest),
             Self::Cut { is_by_message: false, .. } => None,
             _ => Some(rest),
         }
     }
+}
+
+/// Returns whether the bracket of the arguments closes before the result, as in `args) = result`.
+fn is_closed(rest: &[u8]) -> bool {
+    memchr::memmem::rfind(rest, b" = ").is_some_and(|equals| rest[..equals].trim_ascii_end().ends_with(b")"))
 }
 
 /// Splits `args) = result <seconds>` into the arguments, the result and the duration. The result is empty if there is

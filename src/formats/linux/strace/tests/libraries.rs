@@ -76,6 +76,24 @@ fn calls_are_resumed_without_their_library() {
 }
 
 #[test]
+fn a_system_call_that_ends_without_a_result_has_its_duration() {
+    // As `ltrace -S` prints a call that a signal interrupts.
+    for (end, ns) in [(") =  <0.000408>", 408_000), (")       =  <0.000408>", 408_000), (") = ", 500_000)] {
+        let reading = read(&format!(
+            "7 1795166531.000100 SYS_nanosleep(0, 1 <unfinished ...>\n7 1795166531.000200 --- SIGCHLD (Child exited) ---\n\
+             7 1795166531.000600 <... SYS_nanosleep resumed> {end}\n"
+        ));
+        assert_eq!(
+            (reading.names(), reading.lost()),
+            (vec!["SYS_nanosleep", "SIGCHLD (Child exited)"], vec![]),
+            "{end}"
+        );
+        let call = &reading.events[0];
+        assert_eq!((call.value, &*call.args), (ns, r#"{"args":"0, 1"}"#), "{end}");
+    }
+}
+
+#[test]
 fn a_call_lasts_at_least_as_long_as_those_in_it() {
     // The duration of `_setjmp` excludes that of the call in it.
     let reading = read(
