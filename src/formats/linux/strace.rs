@@ -101,6 +101,8 @@ struct Strace {
     threads: LineThreads,
     /// The call of the previous line, whose stack may follow.
     last_call: Option<LastCall>,
+    /// Thread and end of the call of the previous line, if that line is a complete call.
+    last_end: Option<(i64, i64)>,
     /// Frames of its stack, innermost first.
     frames: Vec<StackLine>,
     /// Whether the batch already marks times as UTC.
@@ -109,6 +111,10 @@ struct Strace {
     is_in_table: bool,
     args: ArgsWriter,
 }
+
+/// Limit for the time by which a call seems to end in the next one of its thread: `ltrace -T` reads the clock once for
+/// the duration, and a moment later for the time of the line.
+const LATE_END_NS: i64 = 10_000;
 
 /// Thread and start of a call.
 #[derive(Debug, Clone, Copy)]
@@ -207,6 +213,7 @@ impl Strace {
         let pos = line.pos();
         self.is_in_table = false;
         self.last_begun = None;
+        let last_end = self.last_end.take();
         self.settle_cut(batch);
         let Some(ts_ns) = self.clock.time(record) else { return batch.lose(Loss::BadTime, pos) };
         if matches!(record.clock, StraceClock::Utc { .. }) && !std::mem::replace(&mut self.has_utc, true) {
@@ -227,7 +234,11 @@ impl Strace {
         let begun = |name: &[u8], args: &[u8]| UnfinishedCall::begin(tid, ts_ns, name, args, pos);
         match record.what {
             StraceEvent::Call { name, args, result, dur_ns } => {
-                let (start_ns, result) = (ts_ns, (!result.is_empty()).then_some(result));
+                let result = (!result.is_empty()).then_some(result);
+                let is_late = |end_ns: i64| (0..=LATE_END_NS).contains(&end_ns.saturating_sub(ts_ns));
+                let late_end_ns = last_end.filter(|&(last_tid, end_ns)| last_tid == tid && is_late(end_ns));
+                let start_ns = late_end_ns.map_or(ts_ns, |(_, end_ns)| end_ns);
+                self.last_end = dur_ns.map(|dur_ns| (tid, start_ns.saturating_add(dur_ns)));
                 self.call(batch, &CompleteCall { tid, end_tid: tid, start_ns, dur_ns, name, args, result, pos });
             }
             StraceEvent::Instant { name, args } => {

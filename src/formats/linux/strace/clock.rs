@@ -112,6 +112,17 @@ mod tests {
     }
 
     #[test]
+    fn a_call_that_seems_to_end_in_the_next_one_does_not_overlap_it() {
+        // `ltrace -T` measured the first call from 2 µs before its line.
+        let reading = read(
+            "7 18:54:59.100310 signal(SIGALRM, 0x55) = 0 <0.000122>\n7 18:54:59.100430 ualarm(3000, 0) = 0 <0.000093>\n\
+             7 18:54:59.100545 pthread_create(0x7f, 0) = 0 <0.000380>\n",
+        );
+        let expected = [(0, 122, "signal"), (122, 93, "ualarm"), (235, 380, "pthread_create")];
+        assert_eq!((micros(&reading), reading.lost()), (expected.to_vec(), vec![]));
+    }
+
+    #[test]
     fn a_clock_that_was_set_back_moves_no_call() {
         let reading = read(
             "7 1795166531.000001 read(3) = 0 <5.000000>\n7 1795166532.000001 close(3) = 0 <0.000001>\n\
