@@ -329,7 +329,8 @@ impl Descriptors {
         let pid: i64 = pid?;
         let is_named = !name.is_empty() && name != command && !is_chrome_command(name);
         // A command line that is not shown may be of any length.
-        let mut name = self.text(if name.is_empty() { command } else { name }, pos);
+        let mut losses = Losses::default();
+        let mut name = label(if name.is_empty() { command } else { name }, pos, &mut losses);
         let pid = match track {
             Some(DescribedProcess { uuid, .. }) => {
                 if !has_id {
@@ -339,8 +340,8 @@ impl Descriptors {
             }
             None => self.pids.id(pid),
         };
-        if let Some(track) = track {
-            self.choose_name(&track, &mut name, is_named);
+        if track.is_none_or(|track| self.choose_name(&track, &mut name, is_named)) {
+            self.losses.merge(&losses);
         }
         if !name.is_empty() {
             self.metadata.push(Metadata::ProcessName { pid: pid.clone(), name });
@@ -355,17 +356,20 @@ impl Descriptors {
     }
 
     /// Replaces a command line by the name of its type of process, or clears it if the process has another name
-    /// already. Chromium describes a process from several threads, with its name or its command line.
-    fn choose_name(&mut self, track: &DescribedProcess, name: &mut Box<str>, is_named: bool) {
+    /// already. Chromium describes a process from several threads, with its name or its command line. Returns whether
+    /// the name stays.
+    fn choose_name(&mut self, track: &DescribedProcess, name: &mut Box<str>, is_named: bool) -> bool {
         let &DescribedProcess { uuid, chrome_type } = track;
-        if is_named || !chrome_type.is_empty() {
+        let is_kept = if is_named || !chrome_type.is_empty() {
             self.pids.add_name(uuid);
-            if !is_named {
-                *name = chrome_type.into();
-            }
-        } else if self.pids.has_name(uuid) {
-            *name = Box::default();
+            is_named
+        } else {
+            !self.pids.has_name(uuid)
+        };
+        if !is_kept {
+            *name = chrome_type.into();
         }
+        is_kept
     }
 
     fn thread(&mut self, bytes: &[u8], pos: SourcePos) -> Option<(Id, i64)> {

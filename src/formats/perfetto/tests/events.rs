@@ -480,6 +480,12 @@ fn a_long_command_line_is_cut_only_if_it_is_shown() {
     let named = process(1, message().number(1, 5).bytes(2, &*long).bytes(6, "Renderer"));
     let reading = read([described(named), event(1, INSTANT, 1, "a")]);
     assert_eq!(reading.lost(), []);
+    // Renderers of Chromium write it as their name.
+    let command = |uuid, pid| process(uuid, message().number(1, pid).bytes(2, &*long).bytes(6, &*long));
+    let typed = command(3, 7).message(6, message().number(1, 2));
+    let first = process(4, message().number(1, 8).bytes(6, "Renderer"));
+    let processes = [typed, first, command(4, 8)].map(described);
+    assert_eq!(read(processes.into_iter().chain([event(1, INSTANT, 4, "a")])).lost(), []);
     let unnamed = process(2, message().number(1, 6).bytes(2, &*long));
     assert_eq!(read([described(unnamed), event(1, INSTANT, 2, "a")]).lost(), [(Loss::LongText, 1)]);
 }
