@@ -158,7 +158,7 @@ losses! {
     /// A clock that cannot be converted to the trace's clock.
     UnknownClock = Changed, "unknown_clock", "No clock snapshot relates an event's clock to the trace's; it is shown at its own clock's time.";
     /// Events that have a duration but no time.
-    NoTimes = Changed, "no_times", "The trace has no times, so its events are shown one after the other. Record a function graph with the trace option funcgraph-abstime, and print the fields of `perf script` with `time`, to see when they were.";
+    NoTimes = Changed, "no_times", "The trace has no times, so its events are shown one after the other.";
     /// Samples without a time or a weight.
     MissingWeight = Changed, "missing_weight", "The weight or time of a sample is not in the trace; it is shown as long as the one before, or for 1 ms.";
     /// A file of an archive in an unknown format.

@@ -118,6 +118,8 @@ fn is_duration(column: &[u8]) -> bool {
     column.is_empty() || column.ends_with(b"us")
 }
 
+const NO_TIMES: &str = "The trace has no times, so its events are shown one after the other. Record with the trace option funcgraph-abstime, to see when they were.";
+
 /// Limit for calls that wait for the task of their CPU; calls beyond it belong to the CPU.
 const WAITING_BYTES_MAX: usize = 16 << 20;
 
@@ -169,7 +171,7 @@ impl FunctionGraph {
             return self.switch(cpu, before, after, batch, pos);
         }
         if drawn.ts_ns.is_none() && !std::mem::replace(&mut self.has_no_times, true) {
-            batch.lose(Loss::NoTimes, pos);
+            batch.losses().add_because(NO_TIMES, Loss::NoTimes, pos);
         }
         let owner = match (drawn.task, self.running.get(&cpu)) {
             (Some(task), _) => self.name(cpu, task, batch, pos),

@@ -92,6 +92,8 @@ fn open(source: Source) -> Reader {
     crate::formats::input::lines::open(source, PerfScript { is_delta, form, ..PerfScript::default() })
 }
 
+const NO_TIMES: &str = "The trace has no times, so its samples are shown one after the other. Print the fields of `perf script` with `time`, to see when they were.";
+
 /// Distance between samples without times.
 const UNTIMED_NS: i64 = 1_000_000;
 
@@ -401,7 +403,7 @@ impl PerfScript {
         let tid = tid.unwrap_or_else(|| self.unnumbered_thread(comm));
         if self.is_untimed() {
             if self.now_ns == 0 {
-                batch.lose(Loss::NoTimes, line.pos());
+                batch.losses().add_because(NO_TIMES, Loss::NoTimes, line.pos());
             }
             ts_ns = UNTIMED_NS;
         }

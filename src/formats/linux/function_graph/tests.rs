@@ -53,6 +53,8 @@ fn without_times_functions_follow_each_other_by_their_durations_on_each_cpu() {
     expected.sort_by_key(key);
     assert_eq!(found, expected);
     assert_eq!(reading.lost(), [(Loss::UnmatchedEnd, 1), (Loss::NoTimes, 1)]);
+    let advice = reading.losses.iter().map(|lost| lost.advice.into_owned()).collect::<String>();
+    assert!(advice.contains("funcgraph-abstime") && !advice.contains("perf script"), "{advice}");
 }
 
 #[test]

@@ -338,6 +338,8 @@ fn samples_without_times_follow_each_other_and_are_a_loss() {
         let [one, two] = tids.map(Id::Number);
         let expected = [(1_000_000, one, "main;f".to_owned()), (2_000_000, two, "main;g".to_owned())];
         assert_eq!((found, reading.lost()), (expected.to_vec(), vec![(Loss::NoTimes, 1)]), "{first}");
+        let advice = reading.losses.iter().map(|lost| lost.advice.into_owned()).collect::<String>();
+        assert!(advice.contains("perf script") && !advice.contains("funcgraph"), "{advice}");
     }
     for space in ["", " "] {
         let timed = [space, "1.000001: \n", &stack("f"), space, "2.000001: \n", &stack("g")].concat();
