@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -61,6 +61,13 @@ impl ProfileRole {
         }
     }
 }
+
+/// Message for a profile whose start is not in the trace, but whose first chunk is.
+const NO_START: &str = "The trace lacks the start of a profile of V8, so its samples are placed by the time of their first chunk, on the thread that wrote it.";
+
+/// Message for samples whose profile cannot be read.
+const NO_TREE: &str =
+    "Samples belong to a profile of V8 whose beginning is not in the trace; they cannot be read and are not shown.";
 
 /// How long parts of a live stream wait for earlier ones, by the times of its events.
 const LIVE_WAIT_NS: u64 = 1_000_000_000;
@@ -213,17 +220,22 @@ impl Profiles {
                 return self.batch.lose(Loss::BadTime, part.pos);
             };
             let track = TrackKey::thread(key.0.clone(), part.tid);
-            let samples = TimedSamples::new(Calls::default(), track, now_ns);
-            let clock_shift_ns = part.clock_shift_ns;
-            let begun = V8Profile { samples, clock_shift_ns, now_ns, end_ns: None, chunk_ns: i64::MIN };
+            let begun = V8Profile::new(track, part.clock_shift_ns, now_ns);
             if part.role == ProfileRole::Whole {
                 alone = Some(begun);
             } else if let Some(mut former) = self.open.insert(key.clone(), begun) {
                 former.samples.finish(former.end_ns, &mut self.batch);
             }
+        } else if !self.open.contains_key(&key)
+            && let Some(now_ns) = data.start_before(part.ts_ns)
+        {
+            self.batch.losses().add_because(NO_START, Loss::MissingWeight, part.pos);
+            let track = TrackKey::thread(key.0.clone(), part.tid);
+            self.open.insert(key.clone(), V8Profile::new(track, part.clock_shift_ns, now_ns));
         }
         let Some(profile) = alone.as_mut().or_else(|| self.open.get_mut(&key)) else {
-            return self.batch.lose(Loss::MissingState, part.pos);
+            let lost = data.cpu_profile.samples.len().max(1) as u64;
+            return self.batch.losses().add_many_because(NO_TREE, Loss::MissingState, part.pos, lost);
         };
         // The samples after it already have their times, so those of this part have no known time.
         let is_late = part.ts_ns < profile.chunk_ns;
@@ -255,7 +267,26 @@ impl Profiles {
     }
 }
 
+impl Data<'_> {
+    /// Returns the start of a profile whose first chunk this is, if the chunk was written right after its last sample.
+    /// Only the first chunk has the root of the call tree, so its nodes have no caller in an earlier one.
+    fn start_before(&self, chunk_ns: i64) -> Option<i64> {
+        let nodes = &self.cpu_profile.nodes;
+        let ids: FxHashSet<u64> = nodes.iter().map(|node| node.id).collect();
+        let is_first = !nodes.is_empty() && nodes.iter().all(|node| node.parent.is_none_or(|id| ids.contains(&id)));
+        is_first.then_some(())?;
+        self.time_deltas.iter().try_fold(chunk_ns, |now_ns, delta| {
+            TimeUnit::Microseconds.nanos(delta).ok().and_then(|delta_ns| now_ns.checked_sub(delta_ns))
+        })
+    }
+}
+
 impl V8Profile {
+    fn new(track: TrackKey, clock_shift_ns: i64, now_ns: i64) -> Self {
+        let samples = TimedSamples::new(Calls::default(), track, now_ns);
+        Self { samples, clock_shift_ns, now_ns, end_ns: None, chunk_ns: i64::MIN }
+    }
+
     /// Adds nodes and samples; those of a late part are only counted.
     fn add_data(&mut self, data: &Data<'_>, is_late: bool, pos: SourcePos, batch: &mut BatchBuilder) {
         let V8CallTree { nodes, samples, .. } = &data.cpu_profile;

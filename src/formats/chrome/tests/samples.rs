@@ -329,7 +329,7 @@ fn parts_of_a_profile_in_a_live_stream_may_be_in_any_order_even_if_its_start_is_
         }
     }
     let lost = read_live(format!("[{},{later}]", PROFILE[2]).as_bytes(), &[300]).expect("a stream").lost();
-    assert_eq!(lost, [(Loss::MissingState, 1)]);
+    assert_eq!(lost, [(Loss::MissingWeight, 1)]);
 }
 
 #[test]
@@ -355,9 +355,28 @@ fn parts_beyond_the_memory_that_come_late_are_counted_and_the_later_ones_are_rig
 }
 
 #[test]
+fn samples_of_a_profile_without_its_start_are_placed_by_their_first_chunk() {
+    let reading = read(&format!("[{},{}]", PROFILE[2], PROFILE[4]));
+    let writer = &thread(1, 9);
+    let main = "main (a.js:10)";
+    let [seven_us, one_us] = [7000, 1000].map(timed);
+    // The first chunk is of 20 us, and the samples in it are 5 and 10 us apart.
+    let expected = [
+        (10_000, writer, "", main.to_owned(), &*seven_us),
+        (17_000, writer, "", format!("{main};f"), &*one_us),
+        (19_000, writer, "", main.to_owned(), &*one_us),
+        (20_000, writer, "", main.to_owned(), &*one_us),
+    ];
+    assert_eq!(samples(&reading), expected);
+    assert_eq!(reading.lost(), [(Loss::MissingText, 1), (Loss::MissingWeight, 1)]);
+}
+
+#[test]
 fn a_chunk_without_the_beginning_of_its_profile_and_one_that_is_none_are_counted() {
     let lost = |records: &[&str]| read(&format!("[{}]", records.join(","))).lost();
-    assert_eq!(lost(&PROFILE[2..3]), [(Loss::MissingState, 1)]);
+    assert_eq!(lost(&PROFILE[4..]), [(Loss::MissingState, 3)], "each sample");
+    let end = r#"{"name":"ProfileChunk","ph":"P","pid":1,"tid":9,"id":"0x1","ts":40,"args":{"data":{"endTime":160}}}"#;
+    assert_eq!(lost(&[end]), [(Loss::MissingState, 1)]);
     let damaged = PROFILE[2].replace(r#""samples":[2,2]"#, r#""samples":"all""#);
     assert_eq!(lost(&[PROFILE[0], &damaged]), [(Loss::BadRecord, 1)]);
     let timeless = PROFILE[0].replace("startTime", "start");
