@@ -68,10 +68,11 @@ pub(super) const PRINTED: &[UnsupportedFormat] = &[
     },
     UnsupportedFormat {
         sniff: Head(|head| {
-            has_line(head, b"Type: ")
-                && (has_line(head, b"Showing nodes accounting for ") || has_line(head, b"-----------+---"))
+            let is_of_nodes = || has_line(head, b"Showing nodes accounting for ") || has_line(head, b"-----------+---");
+            let is_list = || head.starts_with(b"Total: ") && has_line(head, b"ROUTINE ====");
+            has_line(head, b"Type: ") && is_of_nodes() || is_list() || is_table_of_tags(head)
         }),
-        found: "output of `go tool pprof` (-top, -traces, -tree)",
+        found: "output of `go tool pprof` (-top, -traces, -tree, -list, -tags)",
         advice: "open the profile itself, which is read",
     },
     UnsupportedFormat {
@@ -173,6 +174,21 @@ pub(super) const PRINTED: &[UnsupportedFormat] = &[
         advice: MEMRAY,
     },
     UnsupportedFormat {
+        sniff: Head(|head| has_word(head, b" Total allocations:") && has_word(head, b" Total memory allocated:")),
+        found: "sums of memray (memray stats)",
+        advice: MEMRAY,
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| has_line(head, b" Chunks: ") && has_line(head, b" Event Type ")),
+        found: "a summary of a recording of Java (jfr summary)",
+        advice: "convert the recording with async-profiler's `jfrconv -o collapsed RECORDING stacks.txt` and open stacks.txt",
+    },
+    UnsupportedFormat {
+        sniff: Head(is_cmake_trace),
+        found: "commands of CMake (--trace)",
+        advice: "run `cmake --profiling-format=google-trace --profiling-output=trace.json` and open trace.json",
+    },
+    UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"NYTProf ")),
         found: "a profile of Perl's NYTProf",
         advice: "convert it with `nytprofcg --file CAPTURE --out callgrind.out` and open callgrind.out",
@@ -231,6 +247,26 @@ fn is_qemu_log(head: &[u8]) -> bool {
         [process, seconds, micros].into_iter().all(is_number) && micros.len() == 6 && !event.is_empty()
     };
     head_lines(head).take(20).filter(|line| is_event(line)).count() >= 2
+}
+
+/// Returns whether this is what `go tool pprof -tags` prints: ` key: Total 10ms`, and values with their shares below.
+fn is_table_of_tags(head: &[u8]) -> bool {
+    let mut lines = head_lines(head);
+    let (key, value) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+    let has = |line, text: &[u8]| memchr::memmem::find(line, text).is_some();
+    key.starts_with(b" ") && has(key, b": Total ") && value.starts_with(b" ") && has(value, b"%): ")
+}
+
+/// Returns whether these are commands that `cmake` traces, with lines `/a/CMakeLists.txt(12):  set(NAME value )`.
+fn is_cmake_trace(head: &[u8]) -> bool {
+    let is_command = |line: &[u8]| {
+        let (script, rest) = split_at_byte(line, b'(');
+        let (number, command) = split_at_byte(rest, b')');
+        (script.ends_with(b".cmake") || script.ends_with(b"CMakeLists.txt"))
+            && number.iter().all(u8::is_ascii_digit)
+            && command.starts_with(b":  ")
+    };
+    head_lines(head).take(20).filter(|line| is_command(line)).count() >= 2
 }
 
 /// Returns whether these are lines that Go programs print with `GODEBUG=gctrace=1`, `schedtrace` or `inittrace=1`.

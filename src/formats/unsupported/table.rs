@@ -358,7 +358,8 @@ pub(super) const LATE: &[UnsupportedFormat] = &[
     },
     UnsupportedFormat {
         sniff: Head(|head| {
-            head.starts_with(b"# To display the perf.data header info") || has_line(head, b"# Overhead ")
+            let is_table = || [&b"# Overhead "[..], b"# Baseline "].iter().any(|column| has_line(head, column));
+            head.starts_with(b"# To display the perf.data header info") || is_table()
         }),
         found: "a report of perf",
         advice: "open the perf.data that it was made from, or what `perf script` prints",

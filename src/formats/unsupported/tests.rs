@@ -1,5 +1,7 @@
 //! Tests that files of other tools are refused by name, and that similar files are not.
 
+mod reports_beside;
+
 use super::names::FOLDERS;
 use super::*;
 use crate::base::generated_docs::assert_generated;
@@ -412,15 +414,20 @@ const REFUSED: &[(&[u8], &str)] = &[
     (b"2024-01-01T00:00:00.1234567Z ##[group]Run actions/checkout@v4\n", "a log of GitHub Actions"),
 ];
 
-#[test]
-fn captures_of_other_tools_are_refused_with_their_name_and_what_converts_them() {
-    for (head, advice) in REFUSED {
+/// Requires that files with these first bytes are refused with these texts.
+fn assert_refused(refused: &[(&[u8], &str)]) {
+    for (head, advice) in refused {
         for rest in [&[b'\n'; 100][..], b"\n"] {
             let Err(error) = read_bytes(&[head, rest].concat()) else { panic!("read: {}", head.escape_ascii()) };
             assert!(matches!(error, ReadError::Unsupported { .. }), "{error}");
             assert!(error.to_string().contains(advice), "{error}");
         }
     }
+}
+
+#[test]
+fn captures_of_other_tools_are_refused_with_their_name_and_what_converts_them() {
+    assert_refused(REFUSED);
     let header = |size: u32| {
         let words = [size, size, size].map(u32::to_le_bytes).concat();
         [&words[..], &[7; 0x68 - 12], &size.to_le_bytes(), &[0; 64]].concat()

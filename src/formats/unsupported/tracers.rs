@@ -24,6 +24,16 @@ pub(super) const DOCUMENTS: &[UnsupportedFormat] = &[
         advice: "open the file trace.json beside it, which is read",
     },
     UnsupportedFormat {
+        sniff: Keys(&["[].tracePath", "[].typesPath"]),
+        found: "the legend of TypeScript's --generateTrace",
+        advice: "open the file trace.json beside it, which is read",
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["[].Mode", "[].Objdir", "[].TimeReady"]),
+        found: "the actions of Go's builds (-debug-actiongraph)",
+        advice: "build with `go build -debug-trace=trace.json` and open trace.json",
+    },
+    UnsupportedFormat {
         sniff: Both(&["inputs", "outputs"], |head| has_word(head, b"\"bytes\"") && has_word(head, b"\"imports\"")),
         found: "a metafile of esbuild",
         advice: "it contains sizes and no times; `esbuild --analyze` prints it",
