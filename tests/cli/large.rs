@@ -24,6 +24,32 @@ fn results_do_not_depend_on_threads_or_memory() {
     assert_eq!(info["spans"], 400_000);
 }
 
+/// Bytes on disk are what most loads and cold frames wait for. The limits are 1 % above the bytes of this version.
+#[test]
+fn a_span_takes_no_more_bytes_in_the_store_and_in_exports() {
+    const SPANS: f64 = 300_000.0;
+    let folder = folder();
+    let file = folder.path().join("in.longspan");
+    longspan(&["synth", "-o", text(&file), "--spans", "300000", "--threads", "64"]).done();
+    let info = longspan(&["info", "--no-cache", "--json", text(&file)]).done();
+    let info: Value = serde_json::from_str(&info).expect("JSON");
+    let per_span = |bytes: &Value| bytes.as_f64().expect("a number") / SPANS;
+    let (file_bytes, store_bytes) = (per_span(&info["source_bytes"]), per_span(&info["store_bytes"]));
+    assert!(file_bytes < 4.41, "{file_bytes} bytes in the native format");
+    assert!(store_bytes < 7.22, "{store_bytes} bytes in the store");
+    for (options, name, limit) in [
+        (&["--compact"][..], "compact.longspan", 4.68),
+        (&[], "with its store.longspan", 11.28),
+        (&[], "out.json", 106.6),
+        (&[], "out.pftrace", 40.7),
+    ] {
+        let output = folder.path().join(name);
+        longspan(&[&["export", "--no-cache", text(&file), "-o", text(&output)], options].concat()).done();
+        let bytes = fs::metadata(&output).expect("written").len() as f64 / SPANS;
+        assert!(bytes < limit, "{bytes} bytes in {name}");
+    }
+}
+
 #[test]
 fn the_same_seed_gives_the_same_bytes() {
     let folder = folder();
