@@ -83,6 +83,26 @@ fn several_files_that_were_opened_are_one_click_away_with_their_offsets() {
     assert_eq!(start_ns, -2_000_000_000);
 }
 
+#[test]
+fn the_error_of_an_offset_moves_no_field_and_covers_none() {
+    let mut session = Session::with_two_files(SCREEN);
+    session.give("Files and their clocks");
+    session.until("the files", |session| session.says("Moved by: other.json"));
+    session.harness.run_steps(5);
+    let labels = ["Moved by: capture.json", "Moved by: other.json", "Apply"];
+    let fields = |session: &Session| labels.map(|label| session.harness.get_by_label(label).rect());
+    let before = fields(&session);
+    session.harness.get_by_label("Moved by: capture.json").focus();
+    session.harness.step();
+    session.press(Modifiers::COMMAND, Key::A);
+    session.type_text("soon");
+    session.until("the error", |session| session.says("expected a number of nanoseconds"));
+    session.harness.run_steps(3);
+    assert_eq!(fields(&session), before);
+    let error = session.harness.get_by_label_contains("expected a number of nanoseconds").rect();
+    assert!(before.iter().all(|rect| !rect.intersects(error)), "{error:?} {before:?}");
+}
+
 fn button(pressed: bool, pos: egui::Pos2, modifiers: Modifiers) -> egui::Event {
     egui::Event::PointerButton { pos, button: egui::PointerButton::Primary, pressed, modifiers }
 }

@@ -22,6 +22,9 @@ const COLUMN_POINTS: f32 = 150.0;
 /// Longer file names are shortened.
 const LETTERS_MAX: f32 = 40.0;
 
+/// Height of an error of two lines.
+const ERROR_POINTS: f32 = 30.0;
+
 /// Limit for the files, since a frame lays out every row of the panel.
 const FILES_MAX: usize = 200;
 
@@ -60,12 +63,18 @@ impl SourcesPanel {
         let moved = self.moved();
         let is_new = moved.as_ref().is_some_and(|moved| moved != sources);
         ui.horizontal(|ui| {
+            // The window keeps its height when an error appears.
+            ui.set_min_height(ERROR_POINTS);
             let applies = ui.add_enabled(is_new, egui::Button::new("Apply")).on_hover_text("Enter").clicked();
             if let Some(moved) = moved.filter(|_| is_new && (applies || is_entered)) {
                 commands.push(Command::App(AppCommand::MoveFiles(moved)));
             }
             if ui.add_enabled(self.texts != texts_of(sources), egui::Button::new("Reset")).clicked() {
                 self.reset();
+            }
+            // Below its field, it would move the other fields and cover the next one.
+            if let Some(error) = self.error(sources) {
+                ui.add(egui::Label::new(RichText::new(error).small().color(theme.error)).wrap());
             }
         });
         commands
@@ -141,6 +150,14 @@ impl SourcesPanel {
         self.texts = texts_of(&self.sources);
     }
 
+    /// Returns the error of the first invalid offset, after the name of its file.
+    fn error(&self, sources: &Sources) -> Option<String> {
+        let (number, error) =
+            self.texts.iter().enumerate().find_map(|(number, text)| Some((number, offset_of(text).err()?)))?;
+        let name = sources.names().get(number).map(|name| shown(name).into_owned()).unwrap_or_default();
+        Some(format!("{name}: {error}"))
+    }
+
     /// Returns the files with the typed offsets; `None` if one of them is invalid.
     fn moved(&self) -> Option<Sources> {
         let files = self.sources.files().iter().zip(&self.texts);
@@ -164,21 +181,13 @@ fn show_issues(ui: &mut Ui, issues: &IssueCount, theme: &Theme) -> Option<Comman
     is_clicked.then_some(Command::App(AppCommand::Toggle(ToolWindow::Losses)))
 }
 
-/// Shows the offset field of a file, with its error below. Returns whether it was confirmed.
+/// Shows the offset field of a file. Returns whether it was confirmed.
 fn offset_field(ui: &mut Ui, number: usize, name: &str, text: &mut String, theme: &Theme) -> bool {
-    ui.vertical(|ui| {
-        let response = field::add(ui, text, |field| {
-            field.id_salt(("offset", number)).desired_width(COLUMN_POINTS).background_color(theme.canvas)
-        });
-        response.widget_info(|| {
-            egui::WidgetInfo::labeled(egui::Role::TextInput, true, format!("Moved by: {}", shown(name)))
-        });
-        if let Err(error) = offset_of(text) {
-            ui.add(egui::Label::new(RichText::new(error).small().color(theme.error)).wrap());
-        }
-        response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter))
-    })
-    .inner
+    let response = field::add(ui, text, |field| {
+        field.id_salt(("offset", number)).desired_width(COLUMN_POINTS).background_color(theme.canvas)
+    });
+    response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, format!("Moved by: {}", shown(name))));
+    response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter))
 }
 
 fn texts_of(sources: &Sources) -> Vec<String> {
