@@ -21,6 +21,8 @@ pub(crate) enum NoteKind {
     Passing,
     /// Until the restored scope is cleared.
     RestoredScope,
+    /// Until the files are moved again.
+    RestoredOffsets,
 }
 
 /// A reply to a command, such as that something was copied. It hides the other notes for a while.

@@ -28,12 +28,18 @@ impl RecentTraces {
 
     /// Records the facts about an imported trace, for the list.
     pub(crate) fn note_facts(&mut self, sources: &Sources, facts: RecentFacts) {
-        let wanted = paths(sources);
-        // Paths in the list are absolute.
-        let wanted: Vec<_> = wanted.iter().map(|path| files::absolute(path)).collect();
+        let wanted = absolute_paths(sources);
         if let Some(trace) = self.0.iter_mut().find(|trace| paths(&trace.sources) == wanted) {
             trace.facts = Some(facts);
         }
+    }
+
+    /// Returns files without offsets with those that they were last open with; `None` if they had none.
+    pub(crate) fn with_last_offsets(&self, sources: &Sources) -> Option<Sources> {
+        let wanted = absolute_paths(sources);
+        let last = self.0.iter().find(|trace| paths(&trace.sources) == wanted)?;
+        let is_restored = !sources.has_offsets() && last.sources.has_offsets();
+        is_restored.then(|| sources.clone().with_offsets_of(&last.sources))
     }
 
     /// Returns the traces that a window has opened since `before`, then those that another window has saved.
@@ -68,6 +74,11 @@ impl RecentTraces {
 
 fn paths(sources: &Sources) -> Vec<PathBuf> {
     sources.files().iter().map(|file| file.path().to_owned()).collect()
+}
+
+/// Returns the paths as in the list, where they are absolute.
+fn absolute_paths(sources: &Sources) -> Vec<PathBuf> {
+    sources.files().iter().map(|file| files::absolute(file.path())).collect()
 }
 
 /// A trace in the file: a path for an unmoved file, or a list for several files or a moved one. Either may have its
@@ -151,6 +162,19 @@ mod tests {
         assert_eq!(serde_json::from_str::<RecentTraces>(&text).unwrap(), recent);
         let earlier: RecentTraces = serde_json::from_str(r#"["/a.json","/b.json",[]]"#).unwrap();
         assert_eq!(sources(&earlier), [Sources::from("/a.json"), Sources::from("/b.json")]);
+    }
+
+    #[test]
+    fn only_files_without_offsets_get_their_last_ones() {
+        let mut recent = RecentTraces::default();
+        recent.note(&moved(&[("/a.json", 0), ("/b.json", -5)]));
+        recent.note(&moved(&[("/c.json", 0)]));
+        let restored = |files: &[(&str, i64)]| recent.with_last_offsets(&moved(files));
+        assert_eq!(restored(&[("/a.json", 0), ("/b.json", 0)]), Some(moved(&[("/a.json", 0), ("/b.json", -5)])));
+        assert_eq!(restored(&[("/a.json", 7), ("/b.json", 0)]), None);
+        assert_eq!(restored(&[("/b.json", 0), ("/a.json", 0)]), None, "another order is another trace");
+        assert_eq!(restored(&[("/b.json", 0)]), None);
+        assert_eq!(restored(&[("/c.json", 0)]), None);
     }
 
     #[test]

@@ -50,6 +50,10 @@ use crate::ui::timeline::state::Timeline;
 use choosing::OpenPicker;
 use written::UNSORTED;
 
+/// Why files are moved that were opened without offsets. Shown until they are moved again.
+const RESTORED_OFFSETS_NOTE: &str =
+    "The offsets of last time were restored: Analyze > Files and their clocks lists them";
+
 /// An action of a command beyond the state of the application.
 #[derive(Debug)]
 pub(super) enum Effect {
@@ -340,11 +344,18 @@ impl App {
         }
     }
 
-    /// Opens a trace in a tab: one file, or several on one timeline.
+    /// Opens a trace in a tab: one file, or several on one timeline. Files without offsets get their last ones, because
+    /// the saved timeline belongs to these.
     pub(crate) fn open(&mut self, sources: Sources) {
-        if !sources.files().is_empty() {
-            self.dialogs.picker = None;
-            self.open_in_tab(LoadSource::Files(sources));
+        if sources.files().is_empty() {
+            return;
+        }
+        self.dialogs.picker = None;
+        let restored = self.preferences.recent.with_last_offsets(&sources);
+        let has_restored = restored.is_some();
+        self.open_in_tab(LoadSource::Files(restored.unwrap_or(sources)));
+        if has_restored {
+            self.tab_mut().notes.replace(NoteKind::RestoredOffsets, RESTORED_OFFSETS_NOTE.to_owned());
         }
     }
 
@@ -527,6 +538,7 @@ impl App {
             return self.reply(format!("{} cannot be read again, so the offsets stay.", escaped(&path)));
         }
         let tab = self.tab_mut();
+        tab.notes.remove(NoteKind::RestoredOffsets);
         let shown = tab.trace.as_ref();
         // If the previous import is not complete, its part does not have the whole state.
         let reimport = tab.reimport.take().map(Reimport::again).or_else(|| shown.map(Reimport::new));

@@ -122,6 +122,21 @@ impl Sources {
         Self { weight_unit, ..self }
     }
 
+    /// Returns the same sources with the offsets of other ones, by position.
+    #[must_use]
+    pub(crate) fn with_offsets_of(mut self, other: &Self) -> Self {
+        for (file, other) in self.files.iter_mut().zip(&other.files) {
+            file.offset_ns = other.offset_ns;
+        }
+        self
+    }
+
+    /// Returns whether any file has an offset.
+    #[must_use]
+    pub(crate) fn has_offsets(&self) -> bool {
+        self.files.iter().any(|file| file.offset_ns != 0)
+    }
+
     #[must_use]
     pub(crate) fn weight_unit(&self) -> Option<WeightUnit> {
         self.weight_unit

@@ -84,6 +84,38 @@ fn several_files_that_were_opened_are_one_click_away_with_their_offsets() {
 }
 
 #[test]
+fn files_that_are_opened_again_by_path_have_their_last_offsets_and_markers() {
+    let mut session = Session::with_two_files(SCREEN);
+    let paths = [session.capture.clone(), session.capture.with_file_name("other.json")];
+    session.give("Files and their clocks");
+    session.until("the files", |session| session.says("Moved by: other.json"));
+    move_other(&mut session, "-2s");
+    let is_moved = |session: &Session| session.harness.state().shown_sources().files()[1].offset_ns == -2_000_000_000;
+    session.until("the files imported again", is_moved);
+    session.press(Modifiers::NONE, Key::M);
+    session.until("a marker", |session| session.says("Marker 1"));
+    session.close();
+    let mut session = session.started_again(SCREEN);
+    session.harness.step();
+    session.open(&paths);
+    assert!(is_moved(&session));
+    session.until("the marker again", |session| session.says("Marker 1"));
+    assert!(session.says("The offsets of last time were restored"), "{}", session.node_texts().join("\n"));
+    // Offsets that the user types are the last ones.
+    session.give("Files and their clocks");
+    session.until("the files", |session| session.says("Moved by: other.json"));
+    move_other(&mut session, "0");
+    session.until("the files imported again", |session| {
+        session.harness.state().shown_sources().files()[1].offset_ns == 0 && !session.says("The offsets of last time")
+    });
+    session.close();
+    let mut session = session.started_again(SCREEN);
+    session.harness.step();
+    session.open(&paths);
+    assert_eq!(session.harness.state().shown_sources().files()[1].offset_ns, 0);
+}
+
+#[test]
 fn the_error_of_an_offset_moves_no_field_and_covers_none() {
     let mut session = Session::with_two_files(SCREEN);
     session.give("Files and their clocks");
