@@ -4,7 +4,8 @@ use std::fs::{self, File};
 use std::io::Write as _;
 
 use super::tests::Session;
-use crate::ui::command::{Command, PanelCommand};
+use crate::model::Sources;
+use crate::ui::command::{AppCommand, Command, LiveCommand, PanelCommand};
 
 /// Writes spans of a millisecond to a thread, two by two: `step`, then `other`.
 fn write_spans(file: &mut File, range: std::ops::Range<u32>, tid: u32) {
@@ -40,4 +41,20 @@ fn the_hits_of_a_search_stay_highlighted_in_every_frame_while_the_trace_grows() 
             (spans(session), bright, dim) == (Some(u64::from(all)), all as usize, all as usize / 2)
         });
     }
+}
+
+#[test]
+fn a_file_is_among_the_recent_ones_after_it_was_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ended.json");
+    fs::write(&path, "[\n").unwrap();
+    write_spans(&mut File::options().append(true).open(&path).unwrap(), 0..10, 1);
+    let mut session = Session::new();
+    session.app.follow_files(std::slice::from_ref(&path));
+    session.until("the spans", |session| session.app.timeline_mut().is_some());
+    session.app.act(Command::App(AppCommand::Live(LiveCommand::Stop)));
+    session.until("the sorted trace", |session| !session.app.preferences.recent.traces().is_empty());
+    let recent = session.app.preferences.recent.traces();
+    assert_eq!(recent.iter().map(|trace| &trace.sources).collect::<Vec<_>>(), [&Sources::from(&path)]);
+    assert!(recent[0].facts.is_some());
 }

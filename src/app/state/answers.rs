@@ -197,7 +197,6 @@ impl App {
             tab.notes.add(note);
         }
         let follow = tab.follow.take();
-        let was_followed = follow.is_some();
         let unread = unread_paths(&sources, &loaded.snapshot.store().meta().losses);
         let spool = follow.and_then(|mut follow| follow.spool.take());
         if let Some(spool) = spool {
@@ -215,11 +214,9 @@ impl App {
         }
         let opened_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let bytes = loaded.snapshot.store().meta().summary.source_bytes;
-        // The input of a pipe cannot be opened again.
-        if !was_followed {
-            if loaded.files.can_be_read_again {
-                self.preferences.recent.note(&sources);
-            }
+        // The input of a pipe cannot be opened again, and a followed file that was replaced lacks rows.
+        if loaded.files.can_be_read_again && !self.tabs[at].files_lack_rows() {
+            self.preferences.recent.note(&sources);
             self.preferences.recent.note_facts(&sources, RecentFacts { bytes, opened_s });
         }
         self.show_trace_in(at, (loaded.snapshot, sources, loaded.files), false);
