@@ -73,13 +73,14 @@ pub(crate) fn add_name(
 /// Returns the width of a field that grows with its text from `least` points as far as there is room, and whether the
 /// text is cut nevertheless.
 pub(crate) fn grown_width(ui: &Ui, text: &str, least: f32, room: f32) -> (f32, bool) {
-    /// Space for the margins and the cursor.
-    const AROUND_POINTS: f32 = 12.0;
+    const CURSOR_POINTS: f32 = 3.0;
     const POINTS_MIN: f32 = 60.0;
     /// No field has room for more letters; a text may be far longer.
     const LETTERS_MAX: usize = 1000;
     let end = text.char_indices().nth(LETTERS_MAX).map_or(text.len(), |(end, _)| end);
-    let needed = text_width(ui, &text[..end], &egui::TextStyle::Body.resolve(ui.style())) + AROUND_POINTS;
+    // The margins of a field are those of a button.
+    let around = 2.0 * ui.spacing().button_padding.x + CURSOR_POINTS;
+    let needed = text_width(ui, &text[..end], &egui::TextStyle::Body.resolve(ui.style())) + around;
     let room = room.max(POINTS_MIN);
     (needed.max(least).min(room), needed > room)
 }
@@ -194,6 +195,27 @@ impl TextBuffer for LimitedBuffer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scene::color::Shade;
+    use crate::ui::theme::Theme;
+
+    #[test]
+    fn a_text_a_letter_longer_than_a_field_is_whole_once_the_field_grows() {
+        let ctx = egui::Context::default();
+        Theme::new(Shade::Dark).apply(&ctx);
+        for letters in [10, 40, 41, 42, 43, 44, 45, 46] {
+            let mut text = "n".repeat(letters);
+            let mut widths = None;
+            let output = ctx.run_ui(egui::RawInput::default(), |ui| {
+                let (width, is_cut) = grown_width(ui, &text, 300.0, 2000.0);
+                assert!(!is_cut);
+                let shown = TextEdit::singleline(&mut text).desired_width(width).show(ui);
+                widths = Some((shown.galley.size().x, shown.text_clip_rect.width()));
+            });
+            output.drop_without_applying_deltas();
+            let (text_points, room) = widths.expect("a field");
+            assert!(text_points <= room, "{letters} letters: {text_points} in {room}");
+        }
+    }
 
     #[test]
     fn a_long_insertion_is_cut_after_the_last_whole_letter_that_fits() {
