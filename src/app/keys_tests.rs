@@ -178,3 +178,24 @@ fn a_click_with_ctrl_in_one_slow_frame_is_one_with_ctrl_though_the_key_is_releas
     (0..FRAMES).for_each(|_| session.frame(Vec::new()));
     assert!(!session.app.timeline_mut().unwrap().scope().tracks.is_all());
 }
+
+#[test]
+fn a_shifted_key_is_pressed_again_after_shift_was_released_first() {
+    let key = |key, pressed, modifiers| {
+        let physical_key = Some(Key::Slash);
+        vec![Event::Key { key, physical_key, pressed, repeat: false, modifiers }]
+    };
+    let mut session = with_alpha_selected();
+    for is_shown in [true, false, true] {
+        session.frame(key(Key::Questionmark, true, Modifiers::SHIFT));
+        // While the key is held, it does not toggle.
+        session.frame(key(Key::Questionmark, true, Modifiers::SHIFT));
+        session.frame(key(Key::Slash, false, Modifiers::NONE));
+        assert_eq!(session.app.shown.keys, is_shown);
+    }
+    // The release of a key that is held while the window loses the focus goes elsewhere.
+    session.frame(key(Key::Questionmark, true, Modifiers::SHIFT));
+    session.frame(vec![Event::WindowFocused(false)]);
+    session.frame(key(Key::Questionmark, true, Modifiers::SHIFT));
+    assert!(session.app.shown.keys, "toggled twice");
+}

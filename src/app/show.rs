@@ -25,6 +25,7 @@ use crate::ui::command_table::{
     DockState, EditState, MenuList, ScopeState, SelectedState, ShownSettings, TabsState, TimelineState, TraceState,
     UiState,
 };
+use crate::ui::held_keys::correct_repeats;
 use crate::ui::keys::{keep_for_field, pressed};
 use crate::ui::panels::PanelContext;
 use crate::ui::panels::scope_bar::show_named;
@@ -65,6 +66,7 @@ impl App {
         let state = self.ui_state();
         remember_press(ui.ctx());
         keep_for_field(ui, &state);
+        correct_repeats(ui.ctx());
         self.close_window_by_key(ui);
         if let Some(timeline) = self.timeline_mut() {
             timeline.cancel_drag_by_key(ui);

@@ -11,6 +11,7 @@ pub(crate) mod command;
 pub(crate) mod command_line;
 pub(crate) mod command_table;
 pub(crate) mod cut_short;
+pub(crate) mod held_keys;
 pub(crate) mod keys;
 pub(crate) mod panel;
 pub(crate) mod panels;
