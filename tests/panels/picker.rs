@@ -123,3 +123,14 @@ fn a_missing_folder_is_said_and_a_missing_file_is_not_kept_as_recent() {
         session.node_texts()
     );
 }
+
+#[test]
+fn letters_typed_after_an_arrow_replace_the_chosen_name() {
+    let (mut session, _) = picking();
+    session.press(Modifiers::NONE, Key::ArrowUp);
+    assert_eq!(field(&session), "capture.json");
+    session.harness.run_steps(2);
+    session.type_text("b");
+    session.harness.run_steps(2);
+    assert_eq!(field(&session), "b");
+}

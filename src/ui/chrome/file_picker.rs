@@ -150,7 +150,7 @@ impl Picker {
                 typed.request_focus();
                 select_stem(ui, &typed, &self.path_text);
             }
-            self.handle_keys(ui, &keys, &mut commands);
+            self.handle_keys(ui, &typed, &keys, &mut commands);
             ui.add_space(6.0);
             ui.horizontal(|ui| {
                 let is_ready = self.purpose.takes_folders() || !self.path_text.trim().is_empty();
@@ -182,7 +182,7 @@ impl Picker {
     }
 
     /// Handles the keys that move through the list while the field has the focus.
-    fn handle_keys(&mut self, ui: &Ui, keys: &PickerKeys, commands: &mut Vec<Command>) {
+    fn handle_keys(&mut self, ui: &Ui, typed: &Response, keys: &PickerKeys, commands: &mut Vec<Command>) {
         let parent = self.folder.parent().filter(|_| keys.goes_up).map(Path::to_owned);
         commands.extend(parent.map(|parent| self.enter(parent)));
         let Some(Ok(list)) = &mut self.listing else { return };
@@ -191,6 +191,8 @@ impl Picker {
         {
             self.selected_names = vec![name.to_owned()];
             name.clone_into(&mut self.path_text);
+            // Typing replaces the name, as it does at the start.
+            field::select_all(ui, typed, &self.path_text);
         }
         list.speak(ui, now_s());
     }
