@@ -228,14 +228,19 @@ fn the_menu_of_a_bar_copies_its_name_and_no_word_for_it() {
     }
 }
 
-#[test]
-fn a_scrolled_sandwich_leaves_the_other_views_at_their_top() {
-    let mut session = Session::empty(SCREEN, 1.0);
+/// Returns a trace of 80 functions, each called by the one before.
+fn deep_stack() -> String {
     let span = |depth: u32| {
         let (ts, dur) = (depth, 200 - 2 * depth);
         format!(r#"{{"ph":"X","name":"f{depth}","pid":1,"tid":1,"ts":{ts},"dur":{dur}}}"#)
     };
-    session.open_text("deep.json", &format!("[{}]", (0..80).map(span).collect::<Vec<_>>().join(",")));
+    format!("[{}]", (0..80).map(span).collect::<Vec<_>>().join(","))
+}
+
+#[test]
+fn a_scrolled_sandwich_leaves_the_other_views_at_their_top() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    session.open_text("deep.json", &deep_stack());
     session.press(Modifiers::COMMAND, Key::G);
     bars(&mut session, 80);
     let top = |session: &Session| {
@@ -286,4 +291,86 @@ fn the_flame_graph_says_why_it_may_be_wider_than_the_statistics() {
     let exact = session.harness.get_by_label("exact").rect().center();
     session.harness.event(egui::Event::PointerMoved(exact));
     session.until("the reason", |session| session.says("Where children of one span overlap each other"));
+}
+
+/// Changes these options of the graph.
+fn choose_options(session: &mut Session, options: &[&str]) {
+    for option in options {
+        session.click("Options");
+        session.harness.run_steps(2);
+        session.click(option);
+        session.harness.run_steps(4);
+    }
+}
+
+#[test]
+fn the_edits_of_a_graph_are_in_reach_of_a_small_window() {
+    let mut session = Session::with_capture(vec2(640.0, 400.0), 1.0);
+    session.press(Modifiers::COMMAND, Key::G);
+    bars(&mut session, 3);
+    choose_options(&mut session, &["Collapse recursion", "Merge kernel into callers", "Hide idle"]);
+    let edits = ["recursion collapsed ×", "kernel merged ×", "without idle ×"];
+    for label in ["Back", "Find functions", "Options"].into_iter().chain(edits) {
+        let rect = session.harness.get_by_label(label).rect();
+        assert!(rect.left() >= 0.0 && rect.right() <= 640.0, "{label}: {rect:?}");
+    }
+    session.click("without idle ×");
+    session.harness.run_steps(4);
+    assert!(!session.says("without idle"));
+}
+
+#[test]
+fn edits_beyond_the_fourth_are_in_a_menu() {
+    let mut session = with_graph();
+    choose_options(&mut session, &["Collapse recursion", "Merge kernel into callers", "Hide idle"]);
+    bars(&mut session, 3);
+    let read = place(&session, 2, 0.01);
+    click(&mut session, read, PointerButton::Secondary);
+    session.click("Merge into callers");
+    bars(&mut session, 2);
+    let request = place(&session, 1, 0.1);
+    click(&mut session, request, PointerButton::Secondary);
+    session.click("Hide function");
+    bars(&mut session, 1);
+    assert!(session.says("merged read") && !session.says("without request"));
+    session.click("More edits");
+    session.harness.run_steps(2);
+    session.click("without request ×");
+    bars(&mut session, 2);
+    assert!(!session.says("More edits"));
+}
+
+#[test]
+fn a_sandwich_moves_no_button_under_the_pointer() {
+    let mut session = with_graph();
+    let places = |session: &Session| {
+        ["Time order", "Options", "Find functions"].map(|label| session.harness.get_by_label(label).rect())
+    };
+    let before = places(&session);
+    session.click("Sandwich");
+    session.until("the sums of the function", |session| session.says("Label: of "));
+    assert_eq!(places(&session), before);
+}
+
+#[test]
+fn the_function_of_a_sandwich_stays_in_view_when_the_panel_is_restored() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    session.open_text("deep.json", &deep_stack());
+    session.press(Modifiers::COMMAND, Key::G);
+    bars(&mut session, 80);
+    session.click("Full");
+    session.harness.run_steps(3);
+    session.click("Sandwich");
+    session.until("the function", |session| session.says("Label: of f79"));
+    session.harness.run_steps(6);
+    // The innermost function, which has the largest self time, is below all of its callers.
+    let function = |session: &Session| {
+        let images = session.harness.query_all_by_role(egui::Role::Image);
+        images.map(|image| image.rect().bottom()).next_back().expect("the graph") - BAR / 2.0
+    };
+    let tools = |session: &Session| session.harness.get_by_label("Find functions").rect().bottom();
+    assert!((tools(&session)..780.0).contains(&function(&session)), "{}", function(&session));
+    session.click("Full");
+    session.harness.run_steps(6);
+    assert!((tools(&session)..780.0).contains(&function(&session)), "{} {}", function(&session), tools(&session));
 }

@@ -1,6 +1,6 @@
 //! The menus of the flame graph: actions of a bar, and options of the picture.
 
-use egui::Ui;
+use egui::{Role, Ui, WidgetInfo};
 
 use super::picture::BarColor;
 use super::state::{FlameHistory, FlamePart, keys_of, tree_of};
@@ -8,6 +8,7 @@ use crate::query::Snapshot;
 use crate::query::flame::{FlameEdit, FlameNodeIdx, FlamePicture, FlameShape, FunctionKey, Measure};
 use crate::scene::flame::BarOrder;
 use crate::scene::labels::shown;
+use crate::ui::chrome::menu_bar;
 use crate::ui::command::Command;
 use crate::ui::panels::value_menu::{self, PanelValue};
 use crate::ui::questions::{PathsOf, SampledFunction};
@@ -15,6 +16,9 @@ use crate::ui::widgets::reading_order::on_screen;
 
 /// Maximum length of a name in a menu, in letters.
 const LETTERS_MAX: usize = 40;
+
+/// Limit for the edits beside each other; the others are in a menu.
+const EDITS_MAX: usize = 4;
 
 /// How the bars of a picture are drawn.
 #[derive(Debug, Clone, Copy, Default)]
@@ -131,24 +135,37 @@ pub(super) fn edits_menu(ui: &mut Ui, history: &mut FlameHistory) {
             return;
         }
     }
-    for edit in &history.current.view.edits {
-        let text = match edit {
-            FlameEdit::Hide(function) => format!("without {}", key(function)),
-            FlameEdit::Merge(function) => format!("merged {}", key(function)),
-            FlameEdit::CollapseModule(module) => format!("collapsed {}", short(module)),
-            FlameEdit::CollapseRecursionOf(function) => format!("recursion of {}", key(function)),
-            FlameEdit::CollapseRecursion => "recursion collapsed".to_owned(),
-            FlameEdit::MergeKernel => "kernel merged".to_owned(),
-            FlameEdit::HideIdle => "without idle".to_owned(),
-            FlameEdit::UnnamedByModule => continue,
-        };
-        if ui.available_width() < 140.0 {
-            ui.label("\u{2026}").on_hover_text("There are more edits; Back returns to the previous view");
-            break;
+    let text = |edit: &FlameEdit| {
+        Some(match edit {
+            FlameEdit::Hide(function) => format!("without {} \u{d7}", key(function)),
+            FlameEdit::Merge(function) => format!("merged {} \u{d7}", key(function)),
+            FlameEdit::CollapseModule(module) => format!("collapsed {} \u{d7}", short(module)),
+            FlameEdit::CollapseRecursionOf(function) => format!("recursion of {} \u{d7}", key(function)),
+            FlameEdit::CollapseRecursion => "recursion collapsed \u{d7}".to_owned(),
+            FlameEdit::MergeKernel => "kernel merged \u{d7}".to_owned(),
+            FlameEdit::HideIdle => "without idle \u{d7}".to_owned(),
+            FlameEdit::UnnamedByModule => return None,
+        })
+    };
+    let edits: Vec<_> = history.current.view.edits.iter().filter_map(|edit| Some((edit, text(edit)?))).collect();
+    let (first, others) = edits.split_at(edits.len().min(EDITS_MAX));
+    for (edit, text) in first {
+        if ui.small_button(text).on_hover_text("Takes this back").clicked() {
+            removed = Some((*edit).clone());
         }
-        if ui.small_button(text + " \u{d7}").on_hover_text("Takes this back").clicked() {
-            removed = Some(edit.clone());
-        }
+    }
+    if !others.is_empty() {
+        let menu = ui.menu_button("\u{2026}", |ui| {
+            menu_bar::scrolled(ui, |ui| {
+                for (edit, text) in others {
+                    if ui.button(text).on_hover_text("Takes this back").clicked() {
+                        removed = Some((*edit).clone());
+                        ui.close();
+                    }
+                }
+            });
+        });
+        menu.response.widget_info(|| WidgetInfo::labeled(Role::Button, true, "More edits"));
     }
     if let Some(edit) = removed {
         history.remove_edit(&edit);

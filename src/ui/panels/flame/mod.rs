@@ -83,6 +83,8 @@ pub(crate) struct FlamePanel {
     menu: Option<(FlamePart, FlameNodeIdx)>,
     /// Whether to scroll the function of a sandwich into view.
     reveals: bool,
+    /// Height of the bars in view in the last frame.
+    height: Option<f32>,
     /// Whether functions may have other names than in the view. The next final answer decides.
     checks_names: bool,
 }
@@ -196,7 +198,16 @@ impl FlamePanel {
         }
         commands.extend(self.ask(view.scope()));
         ui.horizontal(|ui| self.show_head(ui, view, has_samples, &mut commands));
-        ui.horizontal(|ui| self.show_tools(ui, view, &mut commands));
+        // In a narrow window, the edits and the breadcrumbs take another line.
+        ui.horizontal_wrapped(|ui| {
+            ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Extend);
+            self.show_tools(ui, view, &mut commands);
+        });
+        // A sandwich scrolls to its function again when the panel is maximised or restored.
+        let height = ui.available_height();
+        if self.height.replace(height).is_some_and(|before| before != height) {
+            self.reveals |= self.answer.as_ref().is_some_and(|answer| answer.picture.callers.is_some());
+        }
         // A dock too low for the bars scrolls; otherwise they would be cut at the top. Each view has its own position.
         let id = ("flame", &self.history.current.view.shape);
         ScrollArea::vertical().id_salt(id).auto_shrink(false).min_scrolled_height(0.0).show(ui, |ui| {

@@ -25,8 +25,8 @@ use crate::ui::widgets::tip_text::tip_text;
 /// Maximum width of a name in the breadcrumbs, in points.
 const STEP_POINTS: f32 = 160.0;
 
-/// Width of the rest of the toolbar with the function of a sandwich, in points.
-const SUBJECT_POINTS: f32 = 600.0;
+/// Width of the function of a sandwich with its sums, in points.
+const SUBJECT_POINTS: f32 = 360.0;
 
 impl FlamePanel {
     /// Shows the toolbar of the picture.
@@ -41,7 +41,6 @@ impl FlamePanel {
             }
         }
         self.show_shapes(ui, snapshot);
-        self.show_subject(ui, theme);
         commands.extend(self.show_time_order(ui, view).into_iter().flatten());
         let amounts = self.answer.as_ref().map(|answer| Amounts::new(&answer.paths));
         let weight = amounts.filter(Amounts::has_weight).map(|amounts| amounts.weight_title());
@@ -49,6 +48,8 @@ impl FlamePanel {
             menu_bar::scrolled(ui, |ui| menu::options_menu(ui, weight, &mut self.look, &mut self.history));
         });
         self.show_search(ui, snapshot, theme);
+        // It comes and goes with the shape, so the buttons are before it.
+        self.show_subject(ui, theme);
         menu::edits_menu(ui, &mut self.history);
         self.show_way(ui, snapshot);
     }
@@ -128,6 +129,9 @@ impl FlamePanel {
         // Escape clears the search first, and only then the scope.
         let keys = egui::EventFilter { escape: true, horizontal_arrows: true, ..egui::EventFilter::default() };
         let width = if ui.available_width() < 400.0 { 90.0 } else { 140.0 };
+        if ui.available_width() < width {
+            ui.end_row();
+        }
         let response = field::add(ui, &mut self.words, |field| {
             field.hint_text("Find functions").desired_width(width).background_color(theme.canvas).event_filter(keys)
         });
@@ -166,7 +170,8 @@ impl FlamePanel {
             let first = path.len().saturating_sub(5);
             let steps = once(0).chain(first.max(1)..path.len());
             for len in steps {
-                if ui.available_width() < STEP_POINTS {
+                // The first one is always in reach, and leads back.
+                if len > 0 && ui.available_width() < STEP_POINTS {
                     break;
                 }
                 let text = if len == 0 { "All".to_owned() } else { shown(&path[len - 1].name).into_owned() };
