@@ -133,7 +133,9 @@ impl Panels {
         let progress = |kind| analysis.progress(kind);
         let details = details.filter(|_| dock.is_open(Panel::Details));
         let scope = timeline.scope();
-        let view = PanelView { timeline, scope, pinned: None, details, progress: &progress, context };
+        let has_invalid_filter = scope_bar.has_error() && !scope.is_whole();
+        let view =
+            PanelView { timeline, scope, pinned: None, has_invalid_filter, details, progress: &progress, context };
         let heads = heads(dock, (set, pinned), &view);
         *open_tabs = heads.iter().map(|head| head.tab).collect();
         let bar = frame.inner_margin(egui::Margin::symmetric(12, 2));

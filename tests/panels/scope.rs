@@ -440,3 +440,23 @@ fn a_range_on_all_tracks_says_that_it_has_hidden_tracks_too() {
     session.drag(at(0.2), at(0.6));
     session.until("the scope", |session| session.says(TIME) && session.says("with hidden tracks"));
 }
+
+#[test]
+fn an_invalid_filter_is_said_to_be_invalid_and_not_to_match_no_span() {
+    let mut session = opened();
+    session.press(Modifiers::COMMAND, Key::T);
+    click_head(&mut session, "main", CTRL);
+    let filter = |session: &mut Session, text: &str| {
+        session.harness.get_by_label("Filter of the scope").focus();
+        session.harness.step();
+        session.press(Modifiers::COMMAND, Key::A);
+        session.type_text(text);
+    };
+    filter(&mut session, "nosuch");
+    session.until("no line", |session| session.says("No span matches the filter of the scope"));
+    filter(&mut session, "dur>");
+    session.until("the reason", |session| session.says("The filter of the scope is invalid."));
+    assert!(!session.says("No span matches") && !session.says("Label: exact"), "{}", session.node_texts().join("\n"));
+    filter(&mut session, "read");
+    session.until("the lines", |session| session.says("Label: exact"));
+}

@@ -19,7 +19,9 @@ pub(super) fn show_pinned(ui: &mut Ui, all: &mut PinnedPanels, id: PinId, view: 
     let progress = |kind| analysis.progress(kind);
     let panel = pinned.set.get_mut(tab.panel);
     let context = PanelContext { is_current: panel.is_current(scope), ..view.context };
-    let view = PanelView { scope, pinned: Some(&pinned.title), progress: &progress, context, ..*view };
+    let pinned_title = Some(&*pinned.title);
+    let has_invalid_filter = false;
+    let view = PanelView { scope, pinned: pinned_title, has_invalid_filter, progress: &progress, context, ..*view };
     let commands = panel.show(ui, &view);
     commands.into_iter().map(|command| address_to_pin(command, tab, id)).collect()
 }

@@ -79,6 +79,10 @@ pub(super) fn show_folded(ui: &mut Ui, folded: u64, theme: &Theme) {
 
 /// Shows the exactness of a complete answer, in the rest of the line.
 pub(super) fn show_exactness(ui: &mut Ui, exactness: Exactness, view: &PanelView<'_>) {
+    if view.has_invalid_filter {
+        let hint = "The typed filter is invalid: rows are counted with the one before";
+        return show_cut(ui, "of the last valid filter", view.context.theme.warning, hint);
+    }
     let (text, hint) = match exactness {
         Exactness::Exact => ("exact", "Every row is counted"),
         Exactness::ExactPaths => (

@@ -28,6 +28,8 @@ pub(crate) struct PanelView<'a> {
     pub(crate) scope: &'a SelectedScope,
     /// The description of the scope of a pinned panel.
     pub(crate) pinned: Option<&'a str>,
+    /// Whether the typed filter of the scope is invalid, so that the scope still has the one before.
+    pub(crate) has_invalid_filter: bool,
     /// The details of the selected span, while their panel is open.
     pub(crate) details: Option<&'a DetailsPanel>,
     /// Returns the progress of a running query of a kind.

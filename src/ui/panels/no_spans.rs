@@ -14,6 +14,9 @@ const TRACKS_SEEN_MAX: usize = 1000;
 /// Returns the reason for a scope without spans. `has_instants` is whether it has instants.
 pub(super) fn no_spans(view: &PanelView<'_>, ctx: &Context, has_instants: bool) -> String {
     let (snapshot, scope) = (view.snapshot(), view.scope());
+    if view.has_invalid_filter {
+        return "The filter of the scope is invalid.".to_owned();
+    }
     if !scope.filter.is_empty() {
         let hint = filter_hint(snapshot, &Filter::parse(&scope.filter).unwrap_or_default());
         let hint = hint.unwrap_or_else(|| "shorten it, or widen the scope.".to_owned());

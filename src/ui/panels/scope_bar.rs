@@ -52,6 +52,12 @@ impl ScopeBar {
         *self = Self::default();
     }
 
+    /// Returns whether the typed filter is invalid.
+    #[must_use]
+    pub(crate) fn has_error(&self) -> bool {
+        self.error.is_some()
+    }
+
     /// Updates the texts if the scope has changed.
     fn update(&mut self, snapshot: &Snapshot, scope: &SelectedScope) {
         if self.shown.tracks != scope.tracks {
