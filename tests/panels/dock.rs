@@ -192,3 +192,27 @@ fn a_low_window_keeps_rows_of_the_timeline_and_nothing_covers_the_tabs() {
         }
     }
 }
+
+#[test]
+fn f6_brings_the_keyboard_to_a_row_of_the_only_panel_and_back() {
+    let mut session = Session::with_statistics(SCREEN);
+    let focused =
+        |session: &Session| session.harness.query_all_by_role(egui::Role::ListItem).position(|row| row.is_focused());
+    assert_eq!(focused(&session), None);
+    session.press(Modifiers::NONE, Key::F6);
+    session.harness.run_steps(2);
+    assert_eq!(focused(&session), Some(0));
+    session.press(Modifiers::NONE, Key::ArrowDown);
+    session.harness.run_steps(2);
+    assert_eq!(focused(&session), Some(1));
+    session.press(Modifiers::NONE, Key::F6);
+    session.harness.run_steps(2);
+    assert_eq!(focused(&session), None, "the keys are those of the timeline again");
+    // A panel without rows has the keyboard at its tab.
+    session.press(Modifiers::COMMAND, Key::T);
+    session.press(Modifiers::COMMAND, Key::G);
+    session.until("the graph", |session| session.says("Label: exact"));
+    session.press(Modifiers::NONE, Key::F6);
+    session.harness.run_steps(2);
+    assert!(session.harness.get_by_label("Flame graph panel").is_focused());
+}

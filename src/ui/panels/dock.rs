@@ -2,9 +2,10 @@
 //! maximised, the timeline keeps two fifths of the window, or half of the height that other bars leave.
 
 use egui::epaint::text::FontsView;
-use egui::{Button, Frame, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, scroll_area};
+use egui::{Button, Frame, Id, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, scroll_area};
 
 use super::elided::{SCOPE_LETTERS, short_scope};
+use super::table_keys::{offer_keyboard, take_keyboard};
 use crate::base::direction::Direction;
 use crate::scene::labels::shown;
 use crate::ui::command::{AppCommand, Command, PanelCommand, ScopeCommand, SettingCommand, TimelineCommand};
@@ -165,6 +166,15 @@ impl PanelTools {
     }
 }
 
+/// A move of the keyboard in the next frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum KeyboardMove {
+    /// To the content of the active panel.
+    In,
+    /// Back to the timeline.
+    Out,
+}
+
 /// The dock of a trace.
 #[derive(Debug)]
 pub(crate) struct Dock {
@@ -179,12 +189,27 @@ pub(crate) struct Dock {
     dragged: Option<f32>,
     /// The tab that was scrolled into view last, and the width of the tab bar then.
     revealed: Option<(DockTab, f32)>,
+    keyboard_move: Option<KeyboardMove>,
+    /// Whether a part of the dock had the keyboard in the last frame.
+    has_keyboard: bool,
+    /// The button of the active tab.
+    active_button: Option<Id>,
 }
 
 impl Default for Dock {
     fn default() -> Self {
         let open = OpenPanels::initial().panels().to_vec();
-        Self { open, recent: Vec::new(), is_changed: false, is_full: false, dragged: None, revealed: None }
+        Self {
+            open,
+            recent: Vec::new(),
+            is_changed: false,
+            is_full: false,
+            dragged: None,
+            revealed: None,
+            keyboard_move: None,
+            has_keyboard: false,
+            active_button: None,
+        }
     }
 }
 
@@ -264,9 +289,12 @@ impl Dock {
         recent.or_else(|| open.first().copied())
     }
 
-    /// Activates the next tab to the right or left, wrapping around.
+    /// Activates the next tab to the right or left, wrapping around, and gives its panel the keyboard. The only panel
+    /// returns the keyboard to the timeline, if it has it.
     pub(crate) fn step(&mut self, open: &[DockTab], direction: Direction) {
         let Some(active) = self.active(open) else { return };
+        let is_only = open.len() == 1;
+        self.keyboard_move = Some(if is_only && self.has_keyboard { KeyboardMove::Out } else { KeyboardMove::In });
         let at = open.iter().position(|tab| *tab == active).unwrap_or(0);
         let to = match direction {
             Direction::Forward => at + 1,
@@ -306,6 +334,13 @@ impl Dock {
             return Vec::new();
         };
         let mut commands = Vec::new();
+        match self.keyboard_move.take() {
+            Some(KeyboardMove::In) => offer_keyboard(ui.ctx()),
+            Some(KeyboardMove::Out) => ui.memory_mut(|memory| {
+                memory.focused().inspect(|focused| memory.surrender_focus(*focused));
+            }),
+            None => {}
+        }
         let available = ui.available_height();
         let timeline = (TIMELINE_PART * ui.ctx().content_rect().height()).min(available / 2.0);
         let most = (available - timeline).max(HEADS_POINTS.min(available));
@@ -323,6 +358,12 @@ impl Dock {
             scrolls.show(ui, |ui| {
                 ui.allocate_ui(room, |ui| ui.push_id(tab_id(active), |ui| content(ui, active)));
             });
+            // Content without rows leaves the keyboard to its tab.
+            if let Some(tab) = self.active_button.filter(|_| take_keyboard(ui.ctx())) {
+                ui.memory_mut(|memory| memory.request_focus(tab));
+            }
+            let focused = ui.memory(egui::Memory::focused).and_then(|focused| ui.ctx().read_response(focused));
+            self.has_keyboard = focused.is_some_and(|focused| dock.contains(focused.rect.center()));
         });
         commands
     }
@@ -381,6 +422,9 @@ impl Dock {
                 PinState::None | PinState::Full | PinState::Free => format!("{} panel", head.tab.panel.title()),
             };
             response.widget_info(|| WidgetInfo::selected(Role::Tab, true, is_active, &label));
+            if is_active {
+                self.active_button = Some(response.id);
+            }
             if is_active && reveals {
                 response.scroll_to_me(None);
             }

@@ -23,7 +23,7 @@ pub(crate) use tree::TreeRow;
 use tree::{TreeStep, key_step};
 
 use super::table_column::TableColumn;
-use super::table_keys::{RowMove, copies, hold, take_steps};
+use super::table_keys::{RowMove, copies, hold, take_keyboard, take_steps};
 use crate::base::csv::Cells;
 use crate::frame::lit::Lit;
 use crate::ui::chrome::menu_bar;
@@ -319,6 +319,11 @@ impl TableView {
         let bar = Rect::from_min_max(pos2(right - BAR_POINTS + 2.0, body.top()), pos2(right - 2.0, body.bottom()));
         self.drag_bar(ui, painting, bar, in_view, count);
         self.clamp(in_view, count);
+        if count > 0 && take_keyboard(ui.ctx()) {
+            let row = self.chosen.filter(|row| *row < count).unwrap_or(self.top as u64);
+            self.bring_into_view(row, in_view, count);
+            ui.memory_mut(|memory| memory.request_focus(painting.slot_id(row - self.top as u64)));
+        }
         self.step(ui, painting, in_view, rows, shown);
         let first = self.top as u64;
         self.last_shown = None;

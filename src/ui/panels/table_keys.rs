@@ -87,6 +87,21 @@ pub(super) fn copies(ui: &Ui) -> bool {
     ui.input(|input| input.events.contains(&Event::Copy))
 }
 
+/// Offers the keyboard to the content of a panel that is shown next.
+pub(super) fn offer_keyboard(ctx: &Context) {
+    ctx.data_mut(|data| data.insert_temp(offer_id(), true));
+}
+
+/// Returns whether the keyboard is offered, which ends the offer.
+#[must_use]
+pub(super) fn take_keyboard(ctx: &Context) -> bool {
+    ctx.data_mut(|data| data.remove_temp(offer_id())).unwrap_or(false)
+}
+
+fn offer_id() -> Id {
+    Id::unique("keyboard for the content of a panel")
+}
+
 fn focused_grid_id() -> Id {
     Id::unique("grid of cells with the keyboard")
 }

@@ -109,6 +109,9 @@ impl CellHand {
         if !response.dragged() {
             self.drag_from = None;
         }
+        if table_keys::take_keyboard(ui.ctx()) {
+            response.request_focus();
+        }
         chosen = chosen.or(self.take_keys(ui, &response, context));
         if response.clicked_by(PointerButton::Primary) && chosen.is_none() {
             response.request_focus();
