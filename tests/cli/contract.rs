@@ -255,5 +255,7 @@ fn completions_and_the_manual_have_every_command() {
     longspan(&["man", "frobnicate"]).failed(2);
     let slip = longspan(&["man", "sttas"]).failed(2);
     assert!(slip.contains("did you mean `longspan man stats`?"), "{slip}");
+    let slip = longspan(&["man", "cache", "lis"]).failed(2);
+    assert!(slip.contains("did you mean `longspan man cache list`?"), "{slip}");
     longspan(&["man", "stats", "-o", "here"]).failed(2);
 }

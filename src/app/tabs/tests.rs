@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::app::AppOptions;
 use crate::app::event::{TabEvent, TaskError};
 use crate::app::follow_request::FollowRequest;
 use crate::app::preferences::Folders;
@@ -9,6 +10,7 @@ use crate::app::state::{Effect, WindowEffect};
 use crate::app::tasks::LoadSource;
 use crate::app::tests::{Session, TWO_SPANS, file};
 use crate::export::ExportFormat;
+use crate::ingest::{CachePolicy, LoadOptions};
 use crate::live::arrivals::LiveInput;
 use crate::model::{Sources, WeightUnit};
 use crate::scene::tests::snapshot;
@@ -91,6 +93,19 @@ fn a_file_that_is_opened_again_while_it_loads_stays_in_its_tab_with_one_import()
     assert_eq!(session.app.shown_tab, 0, "its tab is shown");
     session.finish_tasks();
     assert_eq!(session.app.tab_count(), 2);
+}
+
+#[test]
+fn the_demo_is_kept_in_the_given_cache_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = folder.path().join("cache");
+    let load = LoadOptions { cache: CachePolicy::Folder(cache.clone()), ..LoadOptions::default() };
+    let mut session = Session::with(AppOptions { load, ..AppOptions::default() });
+    session.app.open_demo();
+    let running = session.app.tabs[0].running.as_ref().expect("an import");
+    assert_eq!(running.sources.files()[0].path().parent(), Some(&*cache));
+    running.cancel();
+    session.finish_tasks();
 }
 
 /// Presses Ctrl + Shift + T, and waits until the trace is open.

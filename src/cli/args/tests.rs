@@ -4,6 +4,7 @@ use clap::Parser;
 
 use super::*;
 use crate::export::format::ENDINGS_TEXT;
+use crate::model::Input;
 
 fn command(words: &str) -> Result<CliCommand, CliError> {
     let low = LowArgs::try_parse_from(words.split(' ')).map_err(|error| CliError::Usage(error.to_string()))?;
@@ -30,9 +31,28 @@ fn an_offset_is_for_the_file_of_that_path_or_name() {
     assert_eq!(offsets("a y/a --offset a=1s"), [1_000_000_000, 0]);
     assert_eq!(offsets("x=1 --offset x=1=3ns"), [3]);
     assert_eq!(offsets("a - --offset=-=4ns"), [0, 4]);
+    assert_eq!(offsets("- a --offset -=-5"), [-5, 0]);
     for (words, expected) in [("a a --offset a=1", "more than once"), ("x/a y/a --offset a=1", "give the path")] {
         let error = command(&format!("longspan info {words}")).expect_err("ambiguous").to_string();
         assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn stdin_is_read_once_however_it_is_named() {
+    let stdin = Input::stdin();
+    for second in ["-", stdin.path().to_str().unwrap()] {
+        let error = command(&format!("longspan info - {second} --no-cache")).expect_err("twice").to_string();
+        assert!(error.contains("stdin can be read only once"), "{second}: {error}");
+    }
+}
+
+#[test]
+fn no_advice_turns_an_unknown_option_into_a_file() {
+    for words in ["longspan info --follow a", "longspan search a -cat:io", "longspan info --memry 1G a"] {
+        let error = crate::cli::messages::parsed(words.split(' ')).expect_err("unknown").to_string();
+        assert!(error.contains("unexpected argument") && !error.contains("-- -"), "{error}");
+        assert_eq!(error.contains("'--memory'"), words.contains("memry"), "{error}");
     }
 }
 
