@@ -31,6 +31,7 @@ pub(crate) mod display_order;
 pub(crate) mod drawn_unit;
 pub(crate) mod exact_quantiles;
 pub(crate) mod family;
+pub(crate) mod file_starts;
 pub(crate) mod filter;
 pub(crate) mod filtered;
 pub(crate) mod first_track;

@@ -48,6 +48,31 @@ fn a_file_is_moved_in_time_by_what_is_typed_and_the_view_stays_where_it_was() {
 }
 
 #[test]
+fn aligned_files_start_at_once_from_any_offsets() {
+    let mut session = Session::with_two_files(SCREEN);
+    let late = session.capture.with_file_name("late.json");
+    let spans =
+        r#"[{"ph":"X","name":"b","pid":8,"tid":9,"ts":9000,"dur":1},{"ph":"i","name":"a","pid":8,"tid":8,"ts":7000}]"#;
+    std::fs::write(&late, spans).expect("written");
+    let stacks = session.capture.with_file_name("stacks.folded");
+    std::fs::write(&stacks, "main;work 5\n").expect("written");
+    session.open(&[session.capture.with_file_name("other.json"), late, stacks]);
+    session.give("Files and their clocks");
+    session.until("the files", |session| session.says("Moved by: other.json"));
+    move_other(&mut session, "-2ms");
+    let offsets_ns = |session: &Session| {
+        let files = session.harness.state().shown_sources().files().to_vec();
+        files.iter().map(|file| file.offset_ns).collect::<Vec<_>>()
+    };
+    session.until("the files imported again", |session| offsets_ns(session) == [-2_000_000, 0, 0]);
+    session.click("Align starts");
+    session.until("the offsets", |session| offsets(session) == ["-2ms", "-9ms", "0s"]);
+    assert_eq!(offsets_ns(&session), [-2_000_000, 0, 0], "nothing moves before Apply");
+    session.click("Apply");
+    session.until("the files aligned", |session| offsets_ns(session) == [-2_000_000, -9_000_000, 0]);
+}
+
+#[test]
 fn losses_are_shown_at_their_file_and_lead_to_their_list() {
     let mut session = Session::with_two_files(SCREEN);
     session.give("Files and their clocks");

@@ -5,11 +5,13 @@
 use std::sync::Arc;
 
 use egui::{CursorIcon, Key, RichText, Role, Sense, Stroke, Ui, WidgetInfo, vec2};
+use rustc_hash::FxHashMap;
 
 use super::losses::IssueCount;
 use crate::base::time::grouped_digits;
 use crate::base::units::{signed_time_ns, signed_time_text};
 use crate::model::{SourceFile, Sources};
+use crate::query::file_starts::file_starts_ns;
 use crate::scene::labels::{shorten_middle, shown};
 use crate::ui::command::{AppCommand, Command, TimelineCommand, ToolWindow};
 use crate::ui::theme::Theme;
@@ -71,6 +73,10 @@ impl SourcesPanel {
             }
             if ui.add_enabled(self.texts != texts_of(sources), egui::Button::new("Reset")).clicked() {
                 self.reset();
+            }
+            let why = "Enter offsets with which the first events of all files coincide";
+            if ui.button("Align starts").on_hover_text(why).clicked() {
+                self.align_starts(sources, &file_starts_ns(timeline.snapshot()));
             }
             // Below its field, it would move the other fields and cover the next one.
             if let Some(error) = self.error(sources) {
@@ -148,6 +154,17 @@ impl SourcesPanel {
 
     fn reset(&mut self) {
         self.texts = texts_of(&self.sources);
+    }
+
+    /// Enters offsets that move each file to the earliest start. A file without timed events stays.
+    fn align_starts(&mut self, sources: &Sources, starts_ns: &FxHashMap<Arc<str>, i64>) {
+        let Some(&earliest_ns) = starts_ns.values().min() else { return };
+        for ((file, name), text) in sources.files().iter().zip(sources.names()).zip(&mut self.texts) {
+            if let Some(start_ns) = starts_ns.get(&name) {
+                let by_ns = earliest_ns.saturating_sub(*start_ns);
+                *text = signed_time_text(file.offset_ns.saturating_add(by_ns));
+            }
+        }
     }
 
     /// Returns the error of the first invalid offset, after the name of its file.
