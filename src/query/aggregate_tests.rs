@@ -176,7 +176,7 @@ fn call_paths_are_those_of_the_spans_around() {
         assert!(found.keys().eq(expected.keys()));
         for (path, (count, time_ns)) in expected {
             assert_eq!(found[&path].0, count);
-            // If all direct children of a path are leaves, its time equals that of the spans.
+            // If all direct children of a path are leaves, its time equals the time of its spans.
             let is_leaf = !found.keys().any(|other| other.len() > path.len() && other.starts_with(&path));
             assert!(if is_leaf { found[&path].1 == time_ns } else { found[&path].1 >= time_ns }, "{path:?}");
         }

@@ -91,7 +91,7 @@ impl ArgumentPath {
     }
 
     /// Returns the path that reads the member with these keys, one per object. Returns `None` if there is no such
-    /// member, or if each path to it reads another one.
+    /// member, or if each path to the member reads a different member.
     #[must_use]
     pub(crate) fn from_member(root: &Value, keys: &[&str]) -> Option<Self> {
         let member = keys.iter().try_fold(root, |value, key| value.as_object()?.get(*key))?;

@@ -38,7 +38,7 @@ pub struct Cell {
 
 /// A row count as precise as drawing needs.
 ///
-/// An exact count would unpack blocks of which only the longest row is needed.
+/// An exact count would unpack each block, although only its longest row is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) enum RowCount {
     #[default]

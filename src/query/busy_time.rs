@@ -99,7 +99,7 @@ mod tests {
             let mut lines = vec![r#"{"ph":"i","name":"i","pid":1,"tid":9,"ts":1,"s":"t"}"#.to_owned()];
             let mut open: BTreeMap<usize, [bool; 1000]> = BTreeMap::new();
             for (tid, slot, dur, inner) in spans {
-                // Each in a slot of its own, which one span at most takes; a child is within.
+                // Each span takes a free slot of its thread, which has 16 microseconds, and its child lies within it.
                 let (start, inner) = (slot * 16, inner.min(dur));
                 let marks = open.entry(tid).or_insert([false; 1000]);
                 if marks[start] {

@@ -5,7 +5,7 @@
 //! does not count. Values that are not finite count as samples only: no value holds until the next one. Row filters do
 //! not apply to counters.
 //!
-//! The result equals that of a loop over all samples of the track, which adds the current value at each nanosecond.
+//! An oracle loops over all samples of the track and adds the current value at each nanosecond.
 
 use rayon::prelude::*;
 
@@ -63,9 +63,9 @@ pub(crate) struct HeldValue {
     pub(crate) value: f64,
     /// Time at which the counter took the value.
     pub(crate) since_ns: i64,
-    /// Value before that time; `None` for the first one.
+    /// The previous value; `None` if this is the first.
     pub(crate) before: Option<f64>,
-    /// Time of the next value, and that value; `None` for the last one.
+    /// Time of the next value, and that value; `None` if this is the last.
     pub(crate) next: Option<(i64, f64)>,
 }
 
@@ -118,7 +118,7 @@ pub(crate) fn held_value(snapshot: &Snapshot, sample: RowIdx) -> Option<HeldValu
     Some(HeldValue { value: f64::from_bits(current_row.value), since_ns: current_row.start_ns, before, next })
 }
 
-/// Returns the time until which a row is drawn: a sample of a counter lasts until the next one, or to the end of the
+/// Returns the time until which a row is drawn. A sample of a counter lasts until the next one, or to the end of the
 /// trace.
 #[must_use]
 pub(crate) fn drawn_until_ns(snapshot: &Snapshot, row: RowIdx) -> i64 {
@@ -187,7 +187,7 @@ struct Weighed {
 /// A value beyond this may overflow the sum; smaller ones cannot within all of time, which is less than 2^64 ns.
 const LARGE: f64 = f64::from_bits((1023 + 900) << 52);
 
-/// A power of two, by which every sum of finite values fits. Scaling by it is exact.
+/// A power of two. Any sum of finite values fits after scaling by it, and the scaling is exact.
 const SCALE: f64 = f64::from_bits((1023 - 128) << 52);
 
 impl Weighed {
@@ -239,7 +239,7 @@ fn lane_stats(
         return Ok(None);
     }
     let mut weighed = Weighed::default();
-    // The value before the range, unless another one starts with the range.
+    // The value before the range counts, unless a sample starts with the range.
     if let Some(from_ns) = scope.from_ns
         && (from == end || cursor.row(from).is_some_and(|row| row.start_ns > from_ns))
         && let Some(before) = from.checked_sub(1).and_then(|row| cursor.row(row))

@@ -50,8 +50,8 @@ impl LanePosition {
     }
 }
 
-/// Number of cached blocks: a bucket reads the blocks at both edges and that of its longest span, and the next bucket
-/// starts where this one ends.
+/// Number of cached blocks. A bucket reads the blocks at both edges and the block of its longest span, and the next
+/// bucket starts where this one ends.
 const DECODED_BLOCKS: usize = 4;
 
 /// A block with its times and values decoded.

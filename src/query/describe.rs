@@ -92,7 +92,7 @@ pub(crate) fn arguments(snapshot: &Snapshot, row: RowIdx) -> String {
 pub(crate) fn trace_filter(args_json: &str) -> Option<String> {
     /// The argument under which all readers of distributed traces write the id.
     const TRACE_ID: &str = "trace_id";
-    // Arguments may be long, so those without the key are not parsed.
+    // Arguments may be long, so a text without the key is not parsed.
     if !args_json.contains(TRACE_ID) {
         return None;
     }
@@ -125,7 +125,7 @@ fn containing(snapshot: &Snapshot, lane: LaneIdx, start_ns: i64, end_ns: i64) ->
     (span.end_ns() >= end_ns && span.start_ns <= start_ns).then_some(RowIdx { lane, row })
 }
 
-/// Returns the duration of a span minus that of its children: the spans of the lane below that lie within it.
+/// Returns the duration of a span minus the time of its children: the spans of the lane below that lie within it.
 ///
 /// Returns `None` for too many children: a tooltip must not take longer than a frame.
 #[must_use]

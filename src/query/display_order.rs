@@ -17,7 +17,7 @@ pub(super) fn shown_tracks(store: &Store) -> Vec<TrackIdx> {
 
 /// Sorts tracks by the order that the trace gives. Among unordered tracks, the kind decides, so that a process's
 /// counters are together above its threads; the order of first appearance decides last. A named group is in the place
-/// of its first track, with the track of its own name at its top, and so is a group within another one.
+/// of its first track, with the track of its own name at its top. The same holds for an inner group within its group.
 pub(super) fn display_order(
     tables: &TrackTables,
     mut order: Vec<TrackIdx>,
@@ -91,8 +91,8 @@ fn with_members(order: &[TrackIdx], members: &[(u32, TrackIdx)], named: &NamedGr
     shown
 }
 
-/// Returns the part of the sort key that the tracks of a process share. Tracks without a process, such as those of
-/// CPUs, are above the others.
+/// Returns the part of the sort key that the tracks of a process share. Tracks without a process, such as CPUs, are
+/// above the others.
 fn process_key(tables: &TrackTables, process: ProcessIdx) -> (i64, bool, ProcessIdx) {
     let row = &tables.processes[process.index()];
     (row.sort_index, row.pid != Id::None, process)

@@ -35,7 +35,7 @@ pub(super) struct DrawnUnits {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum AxisUnit {
     Time,
-    /// The unit of all tracks, none of which has times.
+    /// The unit of all tracks, if no track has times.
     Weight(Arc<str>),
     /// Several units without times, so that a position has none.
     Mixed,
@@ -72,7 +72,7 @@ impl DrawnUnit {
             Self::Time => duration_text(dur_ns),
             Self::Weight(unit) => {
                 let weight = dur_ns / drawn_ns_per_unit(unit);
-                // One of a count is singular.
+                // A count of one is singular.
                 let unit = if weight == 1 { unit.strip_suffix('s').unwrap_or(unit) } else { unit };
                 format!("{} {}", grouped_digits(weight), escaped(unit))
             }
@@ -85,8 +85,8 @@ impl DrawnUnits {
         self.of_tracks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the unit that the first tracks share; `tracks` are those of the trace. They are looked up once, because
-    /// the window asks in each frame.
+    /// Returns the unit that the first of `tracks` share. `tracks` are all shown tracks. The unit is computed once,
+    /// because the window asks in each frame.
     pub(super) fn of_axis(&self, store: &Store, tracks: &[TrackIdx]) -> &AxisUnit {
         /// Maximum number of tracks that are checked.
         const TRACKS_MAX: usize = 1000;

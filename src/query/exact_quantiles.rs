@@ -72,7 +72,7 @@ fn count_digits(
     shift: u32,
     cancel: &Cancel,
 ) -> Result<Vec<DigitCounts>, Cancelled> {
-    // At most as many counts as threads: there may be far more lanes than any of them has rows.
+    // At most one count per thread, since there may be far more lanes than any lane has rows.
     let all: Mutex<Vec<DigitCounts>> = Mutex::default();
     judge_extents(scans, EXTENTS_AT_ONCE, (cancel, &Progress::default()), |scan, extents| {
         let taken = all.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn quantiles_are_those_of_the_sorted_durations_of_any_range_and_name() {
         let trace = spans(5, 2, 400, 60, -500);
-        // Durations of up to four digits, of which many are equal in the upper ones.
+        // Durations with up to four digits. Many are equal in the upper digits.
         let stretched: Vec<_> = trace
             .iter()
             .map(|span| {

@@ -46,7 +46,7 @@ pub(crate) fn longest_children(snapshot: &Snapshot, row: RowIdx, count: usize) -
         if from.row >= to.row {
             continue;
         }
-        // The longest span splits the range in two, each of which has a longest again.
+        // The longest span splits the range in two, and each part has a longest span again.
         let mut ranges = vec![(from.row, to.row)];
         let mut candidates: Vec<(u64, RowIdx, (u64, u64))> = Vec::new();
         let mut longest = Vec::new();

@@ -253,7 +253,7 @@ fn starts_value(key: &str, before: &str) -> bool {
     unsigned.is_empty() || unsigned.strip_suffix(':').is_some_and(is_key)
 }
 
-/// The marks of which comparisons of times consist.
+/// The characters of comparison operators.
 const OPERATORS: [char; 3] = ['<', '=', '>'];
 
 /// Returns whether a text begins as a time does.
@@ -459,7 +459,7 @@ const FAILED: &str = "failed";
 /// The key of the test of whether a row has data.
 const HAS_KEY: &str = "has";
 
-/// Returns all keys, except for those of arguments.
+/// Returns all keys, except for keys of arguments.
 pub(crate) fn keys() -> impl Iterator<Item = &'static str> {
     TIME_KEYS.into_iter().chain(TEXT_KEYS).chain([STATE_KEY, HAS_KEY])
 }

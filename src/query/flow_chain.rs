@@ -2,7 +2,7 @@
 //! flow has only an id, so all points of all flows are scanned: work for the background, bounded by their number.
 //! [`LINKS_MAX`] bounds the result.
 //!
-//! A flow leaves the span around its start, or else the last one before it. It passes through the spans around its
+//! A flow leaves the span around its start, or else the last span before it. It passes through the spans around its
 //! steps. It arrives at the span around its end or, if the trace says so, at the next span of that track.
 
 use std::cmp::Ordering;
@@ -23,7 +23,7 @@ use crate::store::{LaneIdx, LaneKind, RowIdx};
 /// Maximum number of links: a frame could not draw more.
 pub(crate) const LINKS_MAX: usize = 1000;
 
-/// Limit for the points collected of its flows: those nearest to the span.
+/// Limit for the collected points of its flows. The points nearest to the span are kept.
 const POINTS_MAX: usize = 100_000;
 
 /// Limit for the rows that are mapped to a later snapshot of a live trace.
@@ -189,8 +189,8 @@ fn within_span(snapshot: &Snapshot, row: RowIdx, ts_ns: i64) -> i64 {
     ts_ns.clamp(span.start_ns, span.end_ns())
 }
 
-/// Returns the flows with a point that belongs to a span. The points around it may be those of its whole track, if it
-/// is the only one of its lane.
+/// Returns the flows with a point that belongs to a span. If the span is alone in its lane, the search may cover all
+/// points of its track.
 pub(super) fn flows_of(snapshot: &Snapshot, row: RowIdx, cancel: &Cancel) -> Result<FxHashSet<u64>, Cancelled> {
     let mut flows = FxHashSet::default();
     let range = PointRange::around(snapshot, row.lane, row.row..row.row + 1);
@@ -203,7 +203,7 @@ pub(super) fn flows_of(snapshot: &Snapshot, row: RowIdx, cancel: &Cancel) -> Res
     Ok(flows)
 }
 
-/// Returns the points of some flows in a lane, those nearest to a range of time, and whether others were dropped.
+/// Returns the points of some flows in a lane, nearest to a range of time, and whether others were dropped.
 fn points_of(
     snapshot: &Snapshot,
     lane: LaneIdx,
@@ -221,7 +221,7 @@ fn points_of(
         }
         let wanted = flow_row(&mut cursor, number, info.track).filter(|point| flows.contains(&point.flow));
         points.extend(wanted);
-        // Dropping half of them at once amortises the search for the nearest.
+        // Dropping half of the points at once amortises the search for the nearest.
         if points.len() == 2 * POINTS_MAX {
             is_cut |= keep_nearest(&mut points, near);
         }
@@ -230,7 +230,7 @@ fn points_of(
     Ok((points, is_cut))
 }
 
-/// Keeps [`POINTS_MAX`] points, those nearest to a range of time, in their order. Returns whether others were dropped.
+/// Keeps the [`POINTS_MAX`] points nearest to a range of time, in their order. Returns whether others were dropped.
 fn keep_nearest(points: &mut Vec<FlowRow>, (start_ns, end_ns): (i64, i64)) -> bool {
     if points.len() <= POINTS_MAX {
         return false;

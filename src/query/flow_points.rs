@@ -34,8 +34,8 @@ impl PointRange {
 
     /// Returns the range of all points that may belong to some rows of a lane.
     ///
-    /// A point that binds to the next span lies between the previous one and the first; a departure of the last one
-    /// lies between it and the next.
+    /// A point that binds to the next span lies between the first row and the row before it. A departure of the last
+    /// row lies between it and the row after it.
     pub(super) fn around(snapshot: &Snapshot, lane: LaneIdx, rows: Range<u64>) -> Self {
         let mut cursor = LaneCursor::new(snapshot.store(), lane);
         let before = rows.start.checked_sub(1).and_then(|row| cursor.span(row));
@@ -91,7 +91,7 @@ pub(super) fn flow_row(cursor: &mut LaneCursor<'_>, number: u64, track: TrackIdx
 pub(super) fn span_of(snapshot: &Snapshot, sweep: &mut SpanSweep<'_>, flow_row: &FlowRow) -> Option<RowIdx> {
     sweep.seek(flow_row.ts_ns);
     if flow_row.point.role == FlowRole::End && !flow_row.point.binds_enclosing {
-        // Among spans that start with the point, those below the enclosing one come after it in the trace.
+        // Among spans that start with the point, spans below the enclosing one come after the point in the trace.
         return sweep.next_from(flow_row.point.depth.map_or(0, |depth| depth.saturating_add(1)));
     }
     let begun_at_depth = flow_row.point.depth.and_then(|depth| sweep.begun_at_depth(depth));

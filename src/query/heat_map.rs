@@ -2,9 +2,9 @@
 //! zero-length spans have their own row.
 //!
 //! A span counts once, where it starts, with its whole duration; a span without an end lasts until the last event of
-//! its track. The naive way is a loop over all matching spans in scope. [`heat_map`] reads the rows that may match.
-//! [`sketched()`] reads the sketches of a ledger: exact in durations, and in times to within a slice; it supports only
-//! filters of names on all tracks. [`sampled()`] reads a sample of the rows.
+//! its track. A naive heat map loops over all matching spans in scope. [`heat_map`] reads the rows that may match.
+//! [`sketched()`] reads the sketches of a ledger: durations are exact, and times are exact to within a slice. It
+//! supports only filters of names on all tracks. [`sampled()`] reads a sample of the rows.
 
 mod axis;
 mod cells;

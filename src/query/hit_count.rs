@@ -56,7 +56,7 @@ pub(super) struct CountPlan {
 }
 
 impl CountPlan {
-    /// Plans with the nodes of all tracks where the scope has all of them, and with those of single tracks otherwise.
+    /// Plans with the tree of all tracks if the scope has all tracks, and with the trees of single tracks otherwise.
     pub(super) fn new(snapshot: &Snapshot, scope: &Scope) -> Self {
         Self::with_nodes(snapshot, scope, scope.tracks.is_all() && scope.matcher.is_every_track())
     }

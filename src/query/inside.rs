@@ -27,7 +27,7 @@ use crate::store::{Lane, LaneIdx, LaneKind};
 /// Limit for the cached steps of one term, and for the spans from which threads compute them.
 const KEPT_BYTES_MAX: usize = 32 << 20;
 
-/// The depth if no span is open: deeper than every row, including those below all spans.
+/// The depth if no span is open: deeper than every row, even a row below all spans.
 const NONE_OPEN: u32 = u32::MAX;
 
 /// The depth of rows other than spans: they lie below all spans of their track.
@@ -212,8 +212,8 @@ impl Named {
         })
     }
 
-    /// Returns where the matching spans that may be open in a part of a track begin and end; `None` if `reserve`
-    /// refuses the bytes for them.
+    /// Returns where the matching spans that may be open in a part of a track begin and end. Returns `None` if
+    /// `reserve` refuses the bytes for them.
     fn changes(
         &self,
         snapshot: &Snapshot,
@@ -268,7 +268,7 @@ impl DepthChanges {
         if len + 2 * spans <= capacity {
             return true;
         }
-        // Much less than twice the bytes, all of which are reserved.
+        // Grows by a quarter instead of doubling, because the caller must grant each byte.
         let more = (2 * spans).max(capacity / 4);
         let is_granted = reserve(more * size_of::<DepthStep>());
         if is_granted {
@@ -277,8 +277,8 @@ impl DepthChanges {
         is_granted
     }
 
-    /// Adds the rows of a block whose bits in `named` are set, at the depth of their lane. `first_row` is that of the
-    /// block.
+    /// Adds the rows of a block whose bits in `named` are set, at the depth of their lane. `first_row` is the first row
+    /// of the block.
     fn push_rows(&mut self, block: &Block<'_>, mut named: u64, (depth, first_row): (u16, u64), lane: Lane<'_>) {
         if named == 0 {
             return;
@@ -297,7 +297,7 @@ impl DepthChanges {
         }
     }
 
-    /// Adds a span. One that follows the previous without a gap continues it.
+    /// Adds a span. A span that follows the previous one without a gap continues it.
     fn push(&mut self, span: OpenAncestor) {
         if span.closed_ns <= span.start_ns {
             return;

@@ -42,7 +42,7 @@ pub struct LongestSpans {
     snapshot: Snapshot,
     /// The scope, narrowed to spans.
     scope: Scope,
-    /// Time ranges whose lanes are in the queue; the first is that of the scope.
+    /// Time ranges whose lanes are in the queue; the first is the range of the scope.
     ranges: Vec<RowsPart>,
     lanes: Vec<LanePart>,
     queue: BinaryHeap<QueuePart>,
@@ -127,8 +127,8 @@ pub fn longest(snapshot: &Snapshot, scope: &Scope, count: usize, cancel: &Cancel
     LongestSpans::new(snapshot, scope).page(count, cancel)
 }
 
-/// Returns the same spans by sorting all matches, which is faster for a large share of them. Takes 40 bytes per match.
-/// Returns `Cancelled` if cancelled.
+/// Returns the same spans by sorting all matches, which is faster if many of them are returned. Takes 40 bytes per
+/// match. Returns `Cancelled` if cancelled.
 pub(crate) fn sorted_longest(
     snapshot: &Snapshot,
     scope: &Scope,

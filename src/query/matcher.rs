@@ -33,7 +33,7 @@ pub struct Matcher {
     starts: RangeInclusive<i64>,
     /// Starts that do not match, even within `starts`.
     not_starts: Vec<RangeInclusive<i64>>,
-    /// Terms about spans above a row, of which one must be open, or none.
+    /// Terms about the spans above a row. Each says that such a span must be open, or that none may be.
     inside: Vec<Arc<Inside>>,
     /// Whether rows must have a flow or not, by a term each.
     flows: Vec<(bool, Arc<FlowRows>)>,
@@ -155,7 +155,7 @@ impl Matcher {
         matcher
     }
 
-    /// Restricts matches to rows of one regular name, also those that failed.
+    /// Restricts matches to rows of one regular name, including failed spans.
     #[must_use]
     pub(crate) fn and_name(self, name: NameIdx, names: &Names) -> Self {
         self.and_names(names.len(), |other| names.regular(other) == name)
@@ -409,7 +409,7 @@ fn intersection<T: Copy + Ord>(one: &RangeInclusive<T>, other: &RangeInclusive<T
     *one.start().max(other.start())..=*one.end().min(other.end())
 }
 
-/// Intersects the kept indices of `0..count` with those for which `holds` returns true.
+/// Clears the mask at each index of `0..count` for which `holds` returns false.
 fn narrow(mask: &mut Option<Vec<bool>>, count: usize, holds: impl Fn(u32) -> bool) {
     let mask = mask.get_or_insert_with(|| vec![true; count]);
     for (index, is_kept) in (0..).zip(mask) {

@@ -9,12 +9,12 @@ use crate::base::similar::nearest;
 /// The marks that may follow a key.
 const SIGNS: [char; 4] = [':', '=', '<', '>'];
 
-/// Returns a sentence about a filter that matches nothing of a trace: about a mistyped key, or a start outside of it.
+/// Returns a sentence about a filter that matches nothing: about a mistyped key, or a start outside of the trace.
 pub(crate) fn filter_hint(snapshot: &Snapshot, filter: &Filter) -> Option<String> {
     mistyped_key(filter).or_else(|| start_hint(filter, (snapshot.start_ns(), snapshot.end_ns())))
 }
 
-/// Returns a sentence about a word of a filter that is probably meant as something else: a key with a typing error,
+/// Returns a sentence about a word of a filter that probably means something else. It may be a key with a typing error,
 /// such as `catt:io`, a test with blanks, such as `duration > 1ms`, or a regular expression.
 pub(crate) fn mistyped_key(filter: &Filter) -> Option<String> {
     let text_of = |term: &Term| match &term.test {

@@ -1,5 +1,5 @@
 //! Groups that the trace names: tracks of a process or thread below one parent, whatever their kinds. A parent below
-//! another one is a group within a group.
+//! another parent is a group within a group.
 
 use rustc_hash::FxHashMap;
 
@@ -38,7 +38,7 @@ struct NamedGroup {
     is_group: bool,
 }
 
-/// Where a track or an inner group is, among those of one group.
+/// A member of a group: an inner group or a track.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum GroupMember {
     /// The number of an inner group.
@@ -47,7 +47,7 @@ enum GroupMember {
 }
 
 impl NamedGroups {
-    /// Collects the groups. `tracks` are those to show, in any order.
+    /// Collects the groups. `tracks` are the tracks to show, in any order.
     pub(super) fn new<'a>(tables: &'a TrackTables, tracks: &[TrackIdx]) -> Self {
         if tables.groups.is_empty() {
             return Self::default();
@@ -60,7 +60,7 @@ impl NamedGroups {
         for (index, _) in tables.groups.iter() {
             let Some(path) = tables.group(index) else { continue };
             let track = &tables.tracks[index.index()];
-            // Nearly every track has the group of another one.
+            // Nearly every track shares its group with an earlier track.
             let thread = thread_of(track);
             let known = numbers.get(&(track.process, thread, path.as_str())).copied();
             let group = known.unwrap_or_else(|| {
@@ -123,12 +123,12 @@ impl NamedGroups {
         self.groups[group as usize].level
     }
 
-    /// Returns the track that identifies a group among those of its level. It stays the same while an import adds rows.
+    /// Returns the track that identifies a group on its level. It stays the same while an import adds rows.
     pub(super) fn lead(&self, group: u32) -> TrackIdx {
         self.groups[group as usize].lead
     }
 
-    /// Returns the number of groups, including those with only one track.
+    /// Returns the number of groups, including groups with only one track.
     pub(super) fn len(&self) -> usize {
         self.groups.len()
     }
@@ -165,7 +165,7 @@ impl NamedGroups {
         self.groups.iter().map(|group| group.shown.unwrap_or(group.lead)).collect()
     }
 
-    /// Compares two tracks of one outermost group: the parent's own events are above the rest of each group, and an
+    /// Compares two tracks of one outermost group. The parent's own events are above the rest of each group, and an
     /// inner group is in the place of its first track. `firsts` are the [`Self::first_of_inner`] by the same key.
     pub(super) fn compare<K: Ord>(
         &self,
@@ -198,7 +198,7 @@ impl NamedGroups {
         (members[0], members[1])
     }
 
-    /// Returns whether a track has the name of the group that shows it, as that of the parent has.
+    /// Returns whether a track is the parent of the group that shows it: its name is the name of the group.
     fn is_parent(&self, track: TrackIdx) -> bool {
         self.of_track.get(track.index()).is_some_and(|member| member.is_parent && self.of(track) == Some(member.group))
     }

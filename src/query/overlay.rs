@@ -1,5 +1,5 @@
-//! Symbol names resolved after the import, shown instead of those of the store: other texts for frames, and stacks with
-//! inlined functions. The store does not change.
+//! Symbol names resolved after the import, shown instead of the names in the store: other texts for frames, and stacks
+//! with inlined functions. The store does not change.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::model::{NameIdx, Names, StackIdx, Stacks};
 
-/// Names and stacks that replace those of the store.
+/// Names and stacks that replace the names and stacks of the store.
 #[derive(Debug, Default)]
 pub(crate) struct NameOverlay {
     /// The names of the store, with resolved functions as the texts of frames, followed by more functions.
@@ -42,7 +42,7 @@ pub(crate) struct FrameLine {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ResolvedFrame<'a> {
     pub(crate) name: NameIdx,
-    /// Whether the address is a return address, so that the functions are those of the call before it.
+    /// Whether the address is a return address, so that the functions belong to the call before it.
     pub(crate) is_call: bool,
     /// Innermost first; empty if unresolved.
     pub(crate) functions: &'a [FrameLine],
@@ -98,13 +98,13 @@ impl FrameLines {
         self.frames.iter().filter(move |(key, _)| is_shown(key)).map(|(&(frame, _), lines)| (frame, &**lines))
     }
 
-    /// Returns the functions at the address of a frame, innermost first; empty for an unresolved frame. A frame that
-    /// both calls and is sampled has those of the call, which is more frequent.
+    /// Returns the functions at the address of a frame, innermost first; empty for an unresolved frame. If a frame both
+    /// calls and is sampled, returns the functions of the call, which is more frequent.
     pub(crate) fn lines(&self, frame: NameIdx) -> &[FrameLine] {
         self.frame(frame, true).functions
     }
 
-    /// Returns a frame with the functions of its call if it has called, or else those at its address.
+    /// Returns a frame with the functions of its call if it has called, or else with the functions at its address.
     fn frame(&self, name: NameIdx, has_called: bool) -> ResolvedFrame<'_> {
         let call = self.frames.get(&(name, true)).filter(|_| has_called);
         let functions = call.or_else(|| self.frames.get(&(name, false))).map_or(&[][..], |lines| lines);

@@ -8,7 +8,7 @@ use crate::store::{LaneIdx, RowIdx};
 /// Returns the row of a lane at `ts_ns`, or else the nearest within `tolerance_ns`, so that spans of less than a pixel
 /// can be picked.
 ///
-/// If several spans lie within the tolerance and none under the point, returns the longest, which is the one drawn. A
+/// If several spans lie within the tolerance and none under the point, returns the longest, since no other is drawn. A
 /// span without an end lasts up to the end of the trace here, as it is drawn.
 #[must_use]
 pub fn row_at(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64, tolerance_ns: u64) -> Option<RowIdx> {

@@ -78,7 +78,7 @@ pub fn counter(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, cells: &mut
         let range = cursor.min_max(from, to);
         let last_row = to.row.checked_sub(1).and_then(|row| cursor.row(row));
         let last = last_row.map_or(range.max, |row| f64::from_bits(row.value));
-        // A value that starts with the bucket leaves no time in it to the previous one.
+        // A value that starts with the bucket leaves no time in the bucket to the previous value.
         let starts_then = next.is_some_and(|row| row.start_ns == buckets.start_ns(bucket));
         let held_value = current_value.filter(|_| !starts_then).unwrap_or(f64::NAN);
         cells.push(CounterCell {

@@ -90,8 +90,8 @@ pub struct SampleTable {
     pub(crate) is_of_spans: bool,
 }
 
-/// The callers of the rows of a [`SampleTable`] by call path. The first row is of samples without a stack, or of spans
-/// beyond the limit of paths; it is the parent of all rows that begin a path.
+/// The callers of the rows of a [`SampleTable`] by call path. The first row has the samples without a stack, or the
+/// spans beyond the limit of paths. It is the parent of all rows that begin a path.
 #[derive(Debug)]
 pub(crate) struct CallLinks {
     /// The row of each row's caller, or callee in an inverted tree.
@@ -185,7 +185,7 @@ impl SampleTable {
         module_label(&self.functions, function)
     }
 
-    /// Returns the event of a row: that of the table, or its own.
+    /// Returns the event of a row: its own event if the row is an event, or else the event of the table.
     #[must_use]
     pub(crate) fn event(&self, row: &SampleGroupRow) -> Option<&SampleEvent> {
         let event = if let SampleGroup::Event(event) = row.key { Some(event) } else { self.paths.event };
@@ -193,7 +193,7 @@ impl SampleTable {
     }
 }
 
-/// Lists the paths of a picture. The self of an inverted tree is that of its innermost functions.
+/// Lists the paths of a picture. In an inverted tree, only the innermost functions have a self sum.
 fn by_call(
     snapshot: &Snapshot,
     picture: FlamePicture,

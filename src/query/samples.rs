@@ -148,7 +148,7 @@ impl SampleHistogram {
         self.events.rows()
     }
 
-    /// Returns the event shown by default: the default of a pprof profile, else the one with the most samples, the
+    /// Returns the event shown by default: the default of a pprof profile, else the event with the most samples, the
     /// first of equals. Times off CPU have the stacks of the switches that begin them, and say more.
     #[must_use]
     pub(crate) fn default_event(&self, snapshot: &Snapshot) -> Option<usize> {
@@ -209,8 +209,8 @@ impl SampleHistogram {
     }
 }
 
-/// Groups the samples of stacks by a key of their frames, in no order. The key of [`StackIdx::EMPTY`] is that of
-/// samples without a stack.
+/// Groups the samples of stacks by a key of their frames, in no order. Samples without a stack have the key of
+/// [`StackIdx::EMPTY`].
 #[must_use]
 pub(crate) fn grouped<K: Hash + Eq + Copy>(
     snapshot: &Snapshot,
@@ -233,7 +233,7 @@ pub(crate) fn grouped<K: Hash + Eq + Copy>(
 }
 
 /// Calls `take` with the row, stack and arguments of each sample in `scope`, in time order. `progress` advances by the
-/// samples read, also by those that the filter excludes. Returns `Cancelled` if cancelled.
+/// samples read, even if the filter excludes them. Returns `Cancelled` if cancelled.
 pub(crate) fn each_sample(
     snapshot: &Snapshot,
     scope: &Scope,

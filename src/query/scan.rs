@@ -104,13 +104,13 @@ impl<'a> LaneScan<'a> {
         (scan, open)
     }
 
-    /// Scans the rows of a lane that start in the range of `scope`, without one that reaches in from before.
+    /// Scans the rows of a lane that start in the range of `scope`, without a row that reaches in from before.
     #[must_use]
     pub(crate) fn from_starts(snapshot: &'a Snapshot, matcher: &'a Matcher, scope: &Scope, index: LaneIdx) -> Self {
         Self::in_range(snapshot, matcher, scope, index, |_, _| i64::MIN)
     }
 
-    /// Scans the rows that start in the range, and the one before if it ends in the range by `end_ns`.
+    /// Scans the rows that start in the range, and the previous row if it ends in the range by `end_ns`.
     fn in_range(
         snapshot: &'a Snapshot,
         matcher: &'a Matcher,

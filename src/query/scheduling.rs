@@ -34,7 +34,7 @@ pub(crate) enum ThreadState {
 }
 
 impl ThreadState {
-    /// All states in table order. The length is that of the enum as long as `Other` is its last variant.
+    /// All states in table order. The length is right as long as `Other` is the last variant of the enum.
     pub(crate) const ALL: [Self; Self::Other as usize + 1] =
         [Self::Running, Self::Runnable, Self::Sleeping, Self::Uninterruptible, Self::Other];
 
@@ -319,7 +319,7 @@ impl Adding<'_> {
         }
         let totals = self.totals(tracks, by, progress)?;
         if totals.has_others() && tracks.len() > 1 {
-            // Too many state names to separate groups: fewer tracks have fewer.
+            // There are too many state names to separate groups, and half of the tracks have fewer.
             let (first, second) = tracks.split_at(tracks.len() / 2);
             self.add(first, by, progress, take)?;
             return self.add(second, by, progress, take);

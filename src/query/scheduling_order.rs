@@ -30,7 +30,7 @@ pub(crate) enum SchedulingColumn {
 pub(crate) struct ScheduledFilter<'a> {
     /// Words in lower case; a thread matches by its name or id, or the name or id of its process.
     pub(crate) words: &'a str,
-    /// The process of the threads; `None` for those of all.
+    /// The process of the threads; `None` for the threads of all processes.
     pub(crate) process: Option<ProcessIdx>,
 }
 

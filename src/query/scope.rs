@@ -52,7 +52,7 @@ impl TrackChoice {
                 expression.is_some()
                     && (matches(expression, text) || number().is_some_and(|it| matches(expression, &it)))
             };
-            // The only derived rows are those of samples, which are recorded on the tracks of threads.
+            // The only derived rows are rows of samples, which are recorded on the tracks of threads.
             let kind = if track.key.kind.is_derived() { TrackKind::Thread } else { track.key.kind };
             let in_any = |texts: &[&str]| texts.iter().any(|text| matches(&self.track, text));
             is_numbered

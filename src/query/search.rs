@@ -66,7 +66,7 @@ impl Hit {
     }
 }
 
-/// Returns hits with the new indices of their lanes, without those whose lane has lost its rows.
+/// Returns hits with the new indices of their lanes. Drops a hit if its lane has lost its rows.
 #[must_use]
 pub(crate) fn moved_hits(hits: &[Hit], moves: &LaneMoves) -> Vec<Hit> {
     hits.iter().filter_map(|hit| hit.moved(moves)).collect()
@@ -93,7 +93,7 @@ struct HitTable {
     snapshot: Snapshot,
     scope: Scope,
     lanes: Vec<LaneHits>,
-    /// The hits by slices of time, if those of extents were not counted.
+    /// The hits by slices of time, if the hits of extents were not counted.
     slices: Option<SliceCounts>,
     total: u64,
     ticks: Ticks,
@@ -243,7 +243,7 @@ impl Hits {
         &self.0.snapshot
     }
 
-    /// Returns whether both are of one search.
+    /// Returns whether both belong to one search.
     #[must_use]
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

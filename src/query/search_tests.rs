@@ -30,7 +30,7 @@ fn trace(lanes: usize, rows_per_lane: usize, seed: u64) -> Snapshot {
     trace_with_ledger(lanes, [rows_per_lane; 2], seed, None)
 }
 
-/// The same with numbers of spans and instants per lane, and a ledger of a shape.
+/// Builds the same lanes with these numbers of spans and instants per lane, and a ledger of a shape.
 fn trace_with_ledger(lanes: usize, [spans, instants]: [usize; 2], seed: u64, ledger: Option<LedgerShape>) -> Snapshot {
     let mut sequence = RandomSequence(seed | 1);
     let mut below = move |bound: u64| sequence.below(bound);

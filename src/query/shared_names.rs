@@ -11,7 +11,7 @@ use crate::model::{Id, Track, TrackIdx, TrackKind};
 pub(super) struct SharedNames(OnceLock<FxHashSet<TrackIdx>>);
 
 impl SharedNames {
-    /// Returns whether another track of the same kind has the name of this one, but another id.
+    /// Returns whether another track of the same kind has the same name, but another id.
     pub(super) fn has(&self, tracks: &[Track], track: TrackIdx) -> bool {
         self.find(tracks).contains(&track)
     }

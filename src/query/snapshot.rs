@@ -48,7 +48,7 @@ struct SnapshotParts {
     shared_names: Arc<SharedNames>,
     /// The number of losses of each severity, once counted: a trace of many files may have 65,536 entries.
     losses_by_severity: Arc<OnceLock<[(Severity, u64); 3]>>,
-    /// Resolved symbol names, which replace those of the store.
+    /// Resolved symbol names, which replace the names in the store.
     overlay: Option<Arc<NameOverlay>>,
     /// Limit for the call paths of an answer.
     paths_max: usize,
@@ -164,7 +164,7 @@ impl Snapshot {
         self.0.threads.thread_or_self(track)
     }
 
-    /// Returns whether another track has the name of this one, so that only their ids tell them apart.
+    /// Returns whether another track has the same name, so that only their ids tell them apart.
     #[must_use]
     pub(crate) fn has_shared_name(&self, track: TrackIdx) -> bool {
         self.0.shared_names.has(&self.tracks().tracks, track)
@@ -348,8 +348,8 @@ impl Snapshot {
         self.groups_of(id.lead).filter(move |group| group.id.level < id.level)
     }
 
-    /// Returns the groups of tracks, top to bottom; each is a contiguous part of the display order, after those that
-    /// contain it.
+    /// Returns the groups of tracks, top to bottom. Each is a contiguous part of the display order, and comes after the
+    /// groups that contain it.
     #[must_use]
     pub(crate) fn groups(&self) -> &[TrackGroup] {
         self.0.groups.all()
@@ -363,7 +363,7 @@ impl Snapshot {
         self.store().lanes_of(track)
     }
 
-    /// Iterates over the lanes of trace events, without derived lanes: those that are listed and exported.
+    /// Iterates over the lanes of trace events, which are listed and exported. Derived lanes are excluded.
     pub fn event_lanes(&self) -> impl Iterator<Item = LaneIdx> + '_ {
         let lanes = (0..self.store().lane_count()).map(LaneIdx);
         lanes.filter(|&lane| !self.track(self.lane(lane).track).key.kind.is_derived())
@@ -440,21 +440,21 @@ impl Snapshot {
         row.map(|(row, _)| RowIdx { lane, row })
     }
 
-    /// Returns whether both are of the same store, so that they differ at most in resolved names.
+    /// Returns whether both snapshots are of the same store, so that they differ at most in resolved names.
     #[must_use]
     pub(crate) fn has_store_of(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0.store, &other.0.store)
     }
 
-    /// Returns whether the first tracks are those of `earlier`, so that track indices stay valid.
+    /// Returns whether all tracks of `earlier` come first, in their order, so that track indices stay valid.
     #[must_use]
     pub(crate) fn has_tracks_of(&self, earlier: &Self) -> bool {
         let (tracks, before) = (&self.tracks().tracks, &earlier.tracks().tracks);
         before.len() <= tracks.len() && tracks.iter().zip(before).all(|(track, before)| track.key == before.key)
     }
 
-    /// Returns how lanes have moved since another snapshot of the same live trace, whose names and tracks keep their
-    /// indices; `None` for a snapshot of another trace. Takes constant time.
+    /// Returns how lanes have moved since another snapshot of the same live trace. Its names and tracks keep their
+    /// indices. Returns `None` for a snapshot of another trace. Takes constant time.
     #[must_use]
     pub(crate) fn lane_moves_since(&self, other: &Self) -> Option<LaneMoves> {
         if self.has_store_of(other) {

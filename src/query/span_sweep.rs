@@ -1,7 +1,7 @@
 //! The spans of one track around a time that moves forward: which are open, which started last, which come next.
 //!
 //! A track may have 65,536 lanes. Each step reads only the lanes in which a span starts on the way. Many times in order
-//! thus cost as much as the spans between them. A time before the last one restarts the sweep.
+//! thus cost as much as the spans between them. An earlier time restarts the sweep.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -196,8 +196,8 @@ impl<'a> SpanSweep<'a> {
         self.last_of(pos).map(|(row, _)| row)
     }
 
-    /// Returns the spans above `depth` that start at the time or before and end at or after `end_ns`, without those
-    /// returned before.
+    /// Returns the spans above `depth` that start at the time or before and end at or after `end_ns`. A span is
+    /// returned only once.
     pub(crate) fn take_around(&mut self, depth: u16, end_ns: i64) -> Vec<RowIdx> {
         let to = self.pos_from(depth);
         let contains = |&pos: &LanePos| self.lanes[pos].last.is_some_and(|last| last.end_ns >= end_ns);

@@ -57,7 +57,7 @@ pub(crate) struct CallNode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct FoldedPaths {
     pub(crate) paths: u64,
-    /// Their weight; empty for spans, because the time of a parent includes that of its children.
+    /// Their weight; empty for spans, because the time of a parent includes the time of its children.
     pub(crate) sum: SampleSum,
 }
 
@@ -173,8 +173,8 @@ pub struct CallPaths {
     pub(crate) tracks: Vec<(TrackIdx, SampleSum)>,
     /// Amount of work, for tests of its bounds.
     pub(crate) work: CountWork,
-    /// Maximum that a path may lack: its own weight, and that of its subtree. Zero for samples, and for spans if every
-    /// path is counted; else small paths are merged into the others of their parents.
+    /// Maximum that a path may lack, for its own weight and for the weight of its subtree. Zero for samples, and for
+    /// spans if every path is counted; else small paths are merged into the others of their parents.
     pub(crate) missing: SampleSum,
     /// Whether all rows of the scope were read, so that another count has no more paths.
     pub(crate) is_swept: bool,

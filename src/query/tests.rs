@@ -229,7 +229,7 @@ proptest! {
             prop_assert!(found.is_empty(), "beyond the end of the trace, no value is known");
             return Ok(());
         }
-        // The current value at each nanosecond of the range: that of the last sample.
+        // The current value at each nanosecond of the range is the value of the last sample.
         let (first_ns, end_ns) = (from.unwrap_or(i64::MIN), to.min(snapshot.end_ns()));
         let value = |row: &Row| Some(f64::from_bits(row.value)).filter(|value| value.is_finite());
         let inside: Vec<&Row> =

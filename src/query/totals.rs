@@ -3,12 +3,12 @@
 //!
 //! Spans that reach into the range count whole for number, mean, quantiles, smallest and largest. Total and self time
 //! are clipped to the range, so the times of a selection add up to at most its length. The self time of a span is its
-//! time minus that in which its children run; see [`sweep`](crate::store::sweep).
+//! time minus the time in which its children run; see [`sweep`](crate::store::sweep).
 //!
 //! With a ledger, a range costs a few nodes and a sweep of both its edges. Without one, and for filters of more than
 //! names and tracks, it costs a sweep of the candidate rows. Groups by thread or process need the nodes of single
-//! tracks, so tracks without their own tree are swept; argument values are read row by row. The naive way is a loop
-//! over all matching spans of the scope, and for each a loop over the spans within it.
+//! tracks, so tracks without their own tree are swept. Argument values are read row by row. An oracle loops over all
+//! matching spans of the scope, and for each span over the spans within it.
 
 mod durations;
 mod labels;

@@ -1,5 +1,5 @@
-//! Groups tracks of a process under one header: those that the trace puts into a named group; of the others, async
-//! spans of one name, counters, CPUs. Named groups may contain others.
+//! Groups tracks of a process under one header. A named group has the tracks that the trace assigns to it. Other groups
+//! have async spans of one name, counters, or CPUs. Named groups may contain others.
 //!
 //! A group is a contiguous part of the display order. It is identified by its level and its lead, the track that
 //! appeared first, which stays the same while an import adds tracks. The lead of a named group may have no rows so far.
@@ -22,7 +22,7 @@ const UNFOLDED_TRACKS_MAX: u32 = 8;
 pub struct GroupId {
     /// The track of the group that appeared first in the trace, even if it has no rows.
     pub lead: TrackIdx,
-    /// Number of groups that contain the group. One track may lead a group and those that contain it.
+    /// Number of groups that contain the group. One track may lead both a group and its outer groups.
     pub level: u8,
 }
 
@@ -65,7 +65,7 @@ impl From<GroupId> for SavedGroup {
 pub struct TrackGroup {
     /// Identifies it among all groups.
     pub id: GroupId,
-    /// Number of tracks in the group, including those of inner groups.
+    /// Number of tracks in the group, including the tracks of inner groups.
     pub tracks: u32,
     /// Kind of all its tracks; `None` if they differ.
     pub kind: Option<TrackKind>,
@@ -84,7 +84,7 @@ impl TrackGroup {
         self.tracks > UNFOLDED_TRACKS_MAX && !is_looked_for
     }
 
-    /// Returns the number of names in the headers of the group and of those that contain it; 0 if the trace names none.
+    /// Returns the number of names in the headers of the group and of its outer groups; 0 if the trace names none.
     #[must_use]
     pub(crate) fn named_levels(&self) -> usize {
         if self.is_named { usize::from(self.id.level) + 1 } else { 0 }
@@ -104,7 +104,7 @@ pub(crate) struct TrackGroups {
 const ALONE: u32 = u32::MAX;
 
 impl TrackGroups {
-    /// Groups the display order, in which the tracks of a process and those of a named group are adjacent.
+    /// Groups the display order, in which the tracks of a process or of a named group are adjacent.
     #[must_use]
     pub(super) fn new(tables: &TrackTables, order: &[TrackIdx], named: &NamedGroups) -> Self {
         let mut groups = Self::default();
@@ -144,7 +144,7 @@ impl TrackGroups {
         groups
     }
 
-    /// Counts a run of tracks into a named group and into those that contain it. Returns the index of the group.
+    /// Counts a run of tracks into a named group and into its outer groups. Returns the index of the group.
     fn add_named(&mut self, named: &NamedGroups, number: u32, run: &TrackGroup, indices: &mut [u32]) -> u32 {
         let outer = named.outer(number).map_or(ALONE, |outer| self.add_named(named, outer, run, indices));
         let index = indices[number as usize];
@@ -178,7 +178,7 @@ impl TrackGroups {
         indices.map(|index| self.groups[index as usize])
     }
 
-    /// Returns all groups, top to bottom; each is after those that contain it.
+    /// Returns all groups, top to bottom. Each group comes after its outer groups.
     #[must_use]
     pub(crate) fn all(&self) -> &[TrackGroup] {
         &self.groups

@@ -1,4 +1,4 @@
-//! Maps the tracks and processes of one import of files to those of another. Tracks get their indices in the order of
+//! Maps the tracks and processes of one import of files to another import. Tracks get their indices in the order of
 //! their first events, so a changed file or offset gives the same thread another index.
 
 use rustc_hash::FxHashMap;
@@ -7,7 +7,7 @@ use super::Snapshot;
 use super::track_groups::GroupId;
 use crate::model::{ProcessIdx, TrackIdx, TrackKey, TrackSet};
 
-/// The tracks of an earlier import that another one has too.
+/// The tracks of an earlier import that a later import has too.
 #[derive(Debug)]
 pub(crate) struct TrackMap {
     /// By track of the earlier import.
@@ -35,7 +35,7 @@ impl TrackMap {
         *self.tracks.get(earlier.index())?
     }
 
-    /// Returns the group that has the lead of an earlier one, on its level.
+    /// Returns the group that has the same lead as an earlier group, on the same level.
     #[must_use]
     pub(crate) fn group(&self, earlier: GroupId) -> Option<GroupId> {
         let id = GroupId { lead: self.track(earlier.lead)?, ..earlier };

@@ -1,4 +1,4 @@
-//! The number by which a person names a track, such as `#17`: that of `longspan dump`, which counts from 1.
+//! The number by which a person names a track, such as `#17`: the number in `longspan dump`, which counts from 1.
 
 use crate::model::TrackIdx;
 

@@ -1,5 +1,5 @@
-//! The links of scheduling rows: from a state or a CPU run to the thread that woke its thread, which also ended the
-//! sleep before it, and between a run and its state.
+//! The links of scheduling rows. A state or a CPU run leads to the thread that woke its thread, and so ended the sleep
+//! before it. A run and its state lead to each other.
 //!
 //! A waking is an argument of the state that it starts, so it costs no extra space. A query visits all tracks and one
 //! moment of each CPU: work for the background. There is no guess if the row does not name the waker.
@@ -38,7 +38,7 @@ impl ThreadIds {
 /// The links of a scheduling row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct RunLinks {
-    /// The row of the waker, and when it woke this one.
+    /// The row of the waker, and the time of the waking.
     pub(super) waking: Option<(RowIdx, i64)>,
     /// The CPU run of a state, or the state of a run.
     pub(super) same_run: Option<RowIdx>,
@@ -106,8 +106,8 @@ impl<'a> Links<'a> {
         Ok(RunLinks { waking: waker.map(|waker| (waker, woken_ns)), same_run: state })
     }
 
-    /// Returns the state that a waking started, and the waker: the row itself, the one right before a run, or the one
-    /// right after a sleep.
+    /// Returns the state that a waking started, and the waker. The state is the row itself, the row right before a run,
+    /// or the row right after a sleep.
     fn waking_of(&self, row: RowIdx) -> Option<(RowIdx, ThreadIds)> {
         let waker_of = |ready: RowIdx| Some((ready, self.ids(ready, "waker_pid", "waker_tid")?));
         let are_adjacent = |[first, second]: [RowIdx; 2]| {
@@ -166,8 +166,8 @@ impl<'a> Links<'a> {
         of_kind.filter(|&index| IdScope::of_track(self.snapshot, index) == self.scope)
     }
 
-    /// Returns the state track of a thread: that of its process, or else of another one. A thread may have been woken
-    /// before its process was known.
+    /// Returns the state track of a thread: the track in its process, or else in another process. A thread may have
+    /// been woken before its process was known.
     fn state_track(&self, ids: ThreadIds) -> Result<Option<TrackIdx>, Cancelled> {
         let mut of_other = None;
         for track in self.tracks(TrackKind::State) {
@@ -191,7 +191,7 @@ impl<'a> Links<'a> {
                 let mut cursor = LaneCursor::new(self.snapshot.store(), lane);
                 let row = cursor.first_from(start_ns).row;
                 let span = cursor.span(row).filter(|span| span.start_ns == start_ns)?;
-                // After the last zero-length row comes the one that lasts.
+                // After the last zero-length row comes the row with a duration.
                 let next = cursor.span(row + 1).filter(|next| next.start_ns == start_ns && span.dur_ns == 0);
                 Some(RowIdx { lane, row: row + u64::from(next.is_some()) })
             })
@@ -270,7 +270,7 @@ mod tests {
         let snapshot = snapshot(TRACE);
         let state = |tid, start_us| row(&snapshot, TrackKind::State, tid, start_us);
         let run = |cpu, start_us| row(&snapshot, TrackKind::Cpu, cpu, start_us);
-        // The waker ran up to the waking; its state at that time is another one.
+        // The waker ran up to the waking, and then changed its state.
         let of_a = (state(7, 0), run(0, 0));
         assert_eq!(links(&snapshot, state(8, 3)), (Some((of_a.0, 3)), None), "runnable");
         assert_eq!(links(&snapshot, state(8, 5)), (Some((of_a.0, 3)), Some(run(0, 5))), "running");

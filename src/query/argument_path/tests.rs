@@ -24,7 +24,7 @@ fn values() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Tries each way to join neighbouring parts, those that join more of the first ones earlier.
+/// Tries each way to join neighbouring parts. Keys that join more of the first parts are tried earlier.
 fn naive<'v>(root: &'v Value, parts: &[&str]) -> Option<&'v Value> {
     let gaps = parts.len() - 1;
     (0u32..1 << gaps).find_map(|separate| {

@@ -33,8 +33,8 @@ pub(crate) struct LongestRow {
 pub(crate) enum BlockSummary {
     /// Exact. At least two spans start in the range.
     Longest(LongestRow),
-    /// Exact except for the blocks at the edges, whose rows within the range may be longer than those known. At least
-    /// two spans start in the range.
+    /// Exact except for the blocks at the edges, whose rows within the range may be longer than the candidates. At
+    /// least two spans start in the range.
     ButEdges {
         /// The block at the left edge.
         left: Option<BlockIdx>,
@@ -63,7 +63,7 @@ impl LaneCursor<'_> {
     }
 
     /// Summarises the spans that touch `[from_ns, to_ns)`: the longest, the first one on ties. `edge` caches the last
-    /// block that starts before `from_ns`, and is set to the one before `to_ns`.
+    /// block that starts before `from_ns`, and is set to the last block that starts before `to_ns`.
     ///
     /// The range has some rows of the block at the left edge, whole blocks, and some rows of the block at the right
     /// edge. The directory has the longest row of an edge block. If that row touches the range, it represents the

@@ -16,8 +16,8 @@ use crate::store::block::BLOCK_ROWS;
 use crate::store::details::DetailReader;
 use crate::store::{LaneIdx, LaneKind};
 
-/// Returns the lanes of the counters with a name. Each has the rows of the scope and the one before. `every_row` is a
-/// scope without a filter, because row filters do not apply to counters.
+/// Returns the lanes of the counters with a name. Each has the rows of the scope and the row before them. `every_row`
+/// is a scope without a filter, because row filters do not apply to counters.
 pub(super) fn counter_lanes<'a>(
     snapshot: &'a Snapshot,
     (scope, every_row): (&Scope, &'a Scope),

@@ -1,4 +1,4 @@
-//! Builds the series of a derived track part by part in time: each part is sorted in memory by one thread, while
+//! Builds the series of a derived track, one part of the time after the other. One thread sorts a part in memory while
 //! earlier parts are written.
 
 use rayon::prelude::*;
@@ -26,9 +26,9 @@ const ROW_BYTES: u64 = 64;
 
 /// Builds the series of the rows of `scope`. `progress` counts rows.
 ///
-/// Rows count at their starts within the time range. For concurrency, spans count where they overlap the range, those
-/// without an end up to the end of the trace, and zero-length spans do not count. Counters start with their current
-/// value. Returns an error if cancelled, or if a temporary file cannot be written.
+/// Rows count at their starts within the time range. For concurrency, spans count where they overlap the range, and
+/// zero-length spans do not count. A span without an end lasts to the end of the trace. Counters start with their
+/// current value. Returns an error if cancelled, or if a temporary file cannot be written.
 pub(crate) fn derive(
     snapshot: &Snapshot,
     scope: &Scope,
@@ -84,7 +84,7 @@ pub(crate) fn derive(
     writer.finish(shown, (from_ns, last_ns.max(from_ns)), cancel)
 }
 
-/// Returns the lanes with rows in scope, including those whose spans reach in from before if `with_open`.
+/// Returns the lanes with rows in scope. With `with_open`, a span that reaches in from before is such a row.
 fn lanes_of<'a>(snapshot: &'a Snapshot, scope: &'a Scope, with_open: bool) -> Vec<LaneRows<'a>> {
     let lanes: Vec<LaneIdx> = scope.lanes(snapshot, &scope.matcher).collect();
     let rows = lanes.par_iter().map(|&lane| {

@@ -1,4 +1,4 @@
-//! The points of a series in a mapped file, with a pyramid of summaries: the summary of a range of points costs a few
+//! The points of a series in a mapped file, with a pyramid of summaries. The summary of a range of points costs a few
 //! nodes per level.
 
 use std::fs::File;
@@ -125,8 +125,8 @@ impl DerivedSeries {
         bytemuck::try_cast_slice(bytes).unwrap_or_default()
     }
 
-    /// Returns value bounds that hold for columns of any width, if there are any: for values at a time, for busy time,
-    /// and for longest durations. Counts and sums grow with the width.
+    /// Returns value bounds that hold for columns of any width. They exist for values at a time, for busy time, and for
+    /// longest durations. Counts and sums grow with the width.
     #[must_use]
     pub(crate) fn steady_range(&self) -> Option<(f64, f64)> {
         match self.meaning {

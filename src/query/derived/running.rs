@@ -10,7 +10,7 @@ pub(super) enum PointMeaning {
     RowsSoFar,
     /// Spans open from that time on.
     Open,
-    /// Total time of open spans up to that time: its low 64 bits, beside which a series has [`HighWords`].
+    /// The low 64 bits of the total time of open spans up to that time. The series also has [`HighWords`].
     OpenTime,
     /// The longest duration of the spans that start then.
     Longest,
@@ -25,7 +25,7 @@ pub(super) enum PointMeaning {
 /// Values that accumulate from point to point.
 #[derive(Debug)]
 pub(super) enum RunningValue {
-    /// Points whose values do not depend on those before.
+    /// Points whose values do not depend on earlier points.
     Single(PointMeaning),
     /// A running number; decreases within a part wrap.
     Number { meaning: PointMeaning, sum: u64 },
@@ -60,7 +60,8 @@ impl RunningValue {
         if let Self::OpenTime { high_words, .. } = self { high_words } else { HighWords::default() }
     }
 
-    /// Converts the values of a part, which start at zero, to those of the whole. Returns the smallest and the largest.
+    /// Converts the values of a part, which start at zero, to values of the whole. Returns the smallest and the
+    /// largest.
     pub(super) fn carry_on(&mut self, points: &mut Vec<TimedValue>) -> (f64, f64) {
         let extremes = |values: &mut dyn Iterator<Item = f64>| {
             values.fold((0.0, 0.0), |(least, most): (f64, f64), value| (least.min(value), most.max(value)))
@@ -118,7 +119,7 @@ impl HighWords {
         number as u64
     }
 
-    /// Returns the number at an index, of which `low` is the low word.
+    /// Returns the number at an index, given its low word.
     pub(super) fn join(&self, index: usize, low: u64) -> u128 {
         let later = self.firsts.partition_point(|&(first, _)| first <= index);
         let high = later.checked_sub(1).map_or(0, |at| self.firsts[at].1);

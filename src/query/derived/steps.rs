@@ -20,7 +20,7 @@ pub(super) fn default_step_ns(length_ns: u64) -> u64 {
     widths.flatten().find(|&width_ns| width_ns >= least_ns).unwrap_or(least_ns)
 }
 
-/// Iterates over the changes of a counter in time order. A sum beyond the largest number is that number.
+/// Iterates over the changes of a counter in time order. A sum that overflows becomes the largest number.
 #[derive(Debug, Clone)]
 pub(crate) struct CounterSteps {
     series: Arc<DerivedSeries>,
@@ -56,7 +56,7 @@ impl CounterSteps {
         // A step of one nanosecond is a point.
         let width_ns = self.every_ns.unwrap_or(1).max(1);
         let last_ns = start_ns.saturating_add_unsigned(width_ns - 1);
-        // At its end, a sum of counters falls to zero, which is above negative values.
+        // At the end of the series, a sum of counters falls to zero, which would exceed negative values.
         let is_sum = self.series.meaning == PointMeaning::Level;
         let value_end_ns = if is_sum { last_ns.min(self.last_ns) } else { last_ns };
         let value = self.series.value((start_ns, value_end_ns), &mut ColumnWork::default());

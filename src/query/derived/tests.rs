@@ -84,7 +84,7 @@ fn expected(
             };
             let clipped: Vec<(i64, i64)> = spans.iter().map(clipped).collect();
             let open = |ts_ns: i64| clipped.iter().filter(|(start, end)| (*start..*end).contains(&ts_ns)).count();
-            // It changes only at starts and ends.
+            // The number of open spans changes only at starts and ends.
             let changes = clipped.iter().flat_map(|&(start, end)| [start, end]);
             let inside = changes.filter(|ts_ns| (start_ns..=last_ns).contains(ts_ns));
             let counts: Vec<usize> = inside.chain([start_ns]).map(open).collect();
@@ -93,7 +93,7 @@ fn expected(
     }
 }
 
-/// Returns the spans as they are open: those without an end up to the end of the trace.
+/// Returns the spans as long as they are open: a span without an end lasts to the end of the trace.
 fn open_spans(spans: &[TraceSpan]) -> Vec<TraceSpan> {
     let (unfinished, end_ns) = (unfinished(spans), spans.iter().map(TraceSpan::end_ns).max().unwrap_or(0));
     let opened = |span: &TraceSpan| {

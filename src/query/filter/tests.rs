@@ -118,7 +118,7 @@ fn quotes_in_the_key_of_an_argument_are_part_of_the_key() {
         let error = Filter::parse(text).expect_err(text);
         assert!(error.problem.starts_with("expected arg.\"a"), "{error}");
     }
-    // Without a comparison, or with quotes before the key, it is a name.
+    // A word without a comparison, or with quotes before the key, is a name.
     assert_name(r#"arg."a b""#, &["arg.a b"], &["a b"]);
     assert_name(r#""arg.a=1""#, &["arg.a=1"], &["1"]);
 }
@@ -266,7 +266,7 @@ fn a_slash_after_a_mark_of_a_name_starts_no_expression() {
     for name in ["GET:/index", "a-/b", "file:///tmp/x", ":/x", "x:-/y", "std::/"] {
         assert_name(name, &[name], &["other"]);
     }
-    // After a key or a leading minus, it does.
+    // A slash after a key or a leading minus starts an expression.
     for (word, negated) in [("-/^a b$/", true), ("name:/^a b$/", false), ("-name:/^a b$/", true)] {
         let term = only(word);
         assert!(term.negated == negated && matches!(&term.test, Test::Name(TextTest::Expression(_))), "{word}");

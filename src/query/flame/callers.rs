@@ -1,5 +1,5 @@
 //! The paths above and below functions. Callers are the same weights, from the innermost function out. The heaviest
-//! nodes are expanded first: a tree at its node limit lacks only narrow bars, whose sum is that of others.
+//! nodes are expanded first: a tree at its node limit lacks only narrow bars, and others have their sum.
 //!
 //! Equivalent to reversing the functions of each path and adding up by prefix.
 
@@ -19,7 +19,7 @@ const STEPS_MAX: usize = 1 << 28;
 /// Nodes between two checks for cancellation: some milliseconds.
 const NODES_BETWEEN_CHECKS: usize = 64 * 1024;
 
-/// A weight on its way out: the next function is that of `at`.
+/// A weight on its way out. Its next function is the function of node `at`.
 #[derive(Debug, Clone, Copy)]
 struct OutwardPath {
     at: FlameNodeIdx,

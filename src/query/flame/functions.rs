@@ -9,7 +9,7 @@ use crate::model::{NameIdx, StrIdx};
 use crate::query::Snapshot;
 use crate::store::pruned_paths::OTHERS;
 
-/// Length limit of a module's name, which is that of file systems.
+/// Length limit of a module's name, as for a name in a file system.
 const MODULE_BYTES_MAX: usize = 255;
 
 /// The text for others in exported files.
@@ -130,7 +130,7 @@ impl Functions {
         module.map_or("", |module| inside(&self.modules[module.0 as usize].shown))
     }
 
-    /// Returns the category of the name, which is that of its module; `None` for a whole module.
+    /// Returns the category of the name, which names its module; `None` for a whole module.
     #[must_use]
     pub(crate) fn category<'a>(&self, snapshot: &'a Snapshot, function: FunctionIdx) -> Option<&'a str> {
         let FunctionText::Name(name) = self.rows[function.index()].text else { return None };

@@ -43,7 +43,7 @@ pub(crate) struct FlamePicture {
     pub(crate) own: SampleSum,
     /// The whole paths with the function of a sandwich, from which both of its trees are made.
     around: Option<FlameTree>,
-    /// Sum of all visible paths, including those without the focused function: the base of percentages.
+    /// Sum of all visible paths, with or without the focused function: the base of percentages.
     pub(crate) whole: SampleSum,
     /// Sum of all paths, including hidden ones.
     pub(crate) counted: SampleSum,

@@ -1,5 +1,5 @@
-//! The names of modules as shown: the file name of a path, with as many folders as distinguish it from other files of
-//! that name.
+//! The names of modules as shown: the file name, with as many folders as distinguish it from other files of the same
+//! name.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use crate::query::Snapshot;
 
-/// The titles of modules whose file name is that of other files too, by path.
+/// The titles of modules that share their file name with other modules, by path.
 #[derive(Debug, Default)]
 pub(super) struct ModuleTitles(FxHashMap<Box<str>, Box<str>>);
 

@@ -137,7 +137,7 @@ impl FlameTree {
         &mut self.nodes[0].total
     }
 
-    /// Replaces the own sums of all others by those of functions below the others of the root, which keep the rest.
+    /// Sets the own sums of all others to zero. Adds others with `rest` below the root, and `functions` below these.
     pub(super) fn replace_others(
         &mut self,
         rest: SampleSum,

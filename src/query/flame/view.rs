@@ -1,6 +1,6 @@
 //! Applies the edits of a view to each path: assigns visible functions, hides paths, merges functions into their
-//! callers, and collapses recursion. This order does not depend on that of the edits. Focus and shape come after all of
-//! them.
+//! callers, and collapses recursion. The steps have this order, whatever the order of the edits. Focus and shape come
+//! last.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +15,8 @@ use crate::query::stacks::CallTree;
 /// Steps between two checks for cancellation: some milliseconds.
 const STEPS_BETWEEN_CHECKS: u64 = 64 * 1024;
 
-/// Parts of a graph of which one is too narrow to be drawn. Totals and paths nest spans by slightly different rules, so
-/// their self sums may differ by a few nanoseconds.
+/// Differences of one part are ignored in a graph of this many parts, since one is too narrow to be drawn. Totals and
+/// paths nest spans by slightly different rules, so their self sums may differ by a few nanoseconds.
 const PARTS_MIN: u64 = 1 << 12;
 
 /// The direction in which the paths of a flame graph are read.
@@ -146,8 +146,8 @@ impl<'s, 'v> ViewBuilder<'s, 'v> {
     }
 
     /// Moves the own sums of others to the functions that they belong to, each below the others of the root. Keeps the
-    /// tree if an edit moves or hides own sums, or if the exact sums of all names do not add up to its own; a part less
-    /// than a pixel stays with others, or is taken from the heaviest function.
+    /// tree if an edit moves or hides own sums. Also keeps it if the exact sums of all names do not add up to the tree.
+    /// A difference of less than a pixel stays with others, or is taken from the heaviest function.
     pub(super) fn split_others(&mut self, tree: &mut FlameTree, own_sums: &[(NameIdx, SampleSum)]) {
         use FlameEdit::{Hide, HideIdle, Merge, MergeKernel};
         if self.view.edits.iter().any(|edit| matches!(edit, Hide(_) | HideIdle | Merge(_) | MergeKernel)) {

@@ -87,7 +87,7 @@ impl FlameEdit {
 }
 
 impl FlameView {
-    /// Completes the names of functions, and returns those of functions and modules that the paths lack.
+    /// Completes the names of functions. Returns the names of functions and modules that no path contains.
     pub(crate) fn complete_names(&mut self, snapshot: &Snapshot, calls: &CallTree) -> Vec<(Box<str>, NameMismatch)> {
         if self.subjects().next().is_none() {
             return Vec::new();
@@ -179,8 +179,8 @@ fn complete(key: &mut FunctionKey, names: &BTreeSet<&str>) -> Result<(), NameMis
     }
 }
 
-/// Completes a key whose name is a module and a function. Functions of other names are meant by the part before their
-/// parameters if none has the whole name.
+/// Completes a key whose name is a module and a function. If no function of the module has the whole name, the part of
+/// a name before its parameters counts.
 fn complete_in_module(key: &mut FunctionKey, snapshot: &Snapshot, functions: &Functions) -> Result<(), NameMismatch> {
     let meant = |(module, name): (&str, &str)| -> Vec<FunctionKey> {
         let in_module = functions.all().filter(|&function| functions.is_in_module(function, module));

@@ -111,7 +111,7 @@ proptest! {
                 }
             }
         }
-        // Every question takes these rows.
+        // Searches and totals select exactly these rows.
         for (text, is_wanted) in [("has:flow", true), ("-has:flow", false)] {
             let scope = scope_of(&snapshot, text);
             let hits = search(&snapshot, &scope, &Cancel::default(), &Progress::default()).unwrap();

@@ -78,7 +78,7 @@ impl HeatCells {
         self.columns
     }
 
-    /// Number of rows, including that of zero-length spans.
+    /// Number of rows, including the row of zero-length spans.
     #[must_use]
     pub(crate) fn rows(&self) -> usize {
         self.rows

@@ -1,6 +1,6 @@
 //! Heat maps from a sample of the rows: blocks at equal distances, each weighted for all rows up to the next. Times and
-//! durations are those of the rows; counts are estimates. Used where sketches cannot answer: single tracks, filters of
-//! more than names, and views shorter than a ledger slice.
+//! durations are exact; counts are estimates. Used where sketches cannot answer: single tracks, filters of more than
+//! names, and views shorter than a ledger slice.
 
 use super::axis::{ColumnCursor, HeatMapAxis};
 use super::{HeatMap, Scope, Snapshot, add_block};

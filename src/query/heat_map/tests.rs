@@ -173,7 +173,7 @@ fn sketches_have_the_right_durations_and_every_start_within_a_slice() {
                 (0..cells.rows()).map(|row| cells.row(row).iter().sum::<u64>()).collect::<Vec<_>>()
             };
             assert_eq!(of_row(&found), of_row(&exact), "durations are those of the rows");
-            // Up to any time, counts lie between those of a slice before and a slice later.
+            // Up to any time, a count lies between the counts one slice earlier and one slice later.
             let column_ns = (whole.width_ns() / 100) as u64 + 1;
             let slack = (found.blur_ns / column_ns) as usize + 2;
             let until = |map: &HeatMap, column: usize| {

@@ -1,5 +1,5 @@
-//! The longest span of each bucket by one scan of the rows: for buckets of so few rows that nearly every block must be
-//! unpacked anyway. One query per bucket would search the same blocks again and again.
+//! The longest span of each bucket by one scan of the rows. Used if buckets have so few rows that nearly every block
+//! must be unpacked. One query per bucket would search the same blocks again and again.
 
 use super::push;
 use crate::model::NameIdx;
@@ -104,7 +104,8 @@ impl BucketPass<'_> {
         self.before = Some(last);
     }
 
-    /// Emits the cells of the buckets before `next`: the one in which rows start, and those that `before` reaches into.
+    /// Emits the cells of the buckets before `next`: the bucket in which rows start, and the buckets that `before`
+    /// reaches into.
     fn close(&mut self, next: i64, before: Option<ScannedRow>) {
         if self.rows > 0
             && let Some(longest) = self.longest.take()

@@ -202,9 +202,9 @@ impl SampleHistogram {
         self.work.rows += other.work.rows;
     }
 
-    /// Sorts the events by first appearance, and drops those without samples.
+    /// Sorts the events by first appearance, and drops events without samples.
     fn in_order_of_first(self) -> Self {
-        // Among samples at one time, those of the first track come first.
+        // Among samples at one time, the samples of the first track come first.
         let first = |sums: &super::EventSums| {
             let firsts = sums.tracks.iter().map(|(&track, samples)| (samples.first.0, track, samples.first.1));
             firsts.min()

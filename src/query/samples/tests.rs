@@ -568,6 +568,6 @@ fn functions_of_a_deep_recursion_are_summed_at_once() {
     let histogram = counted(&snapshot, &Scope::default());
     let functions = histogram.by_text(&snapshot, 0);
     let sums: Vec<_> = functions.iter().map(|it| (it.own.samples, it.total.samples, it.total.weight)).collect();
-    // The second function is in all samples but one of the first function, and the last one is that of no stack.
+    // The second function is in all samples but one of the first function. The last row is the sample without a stack.
     assert_eq!(sums, [(1500, 3000, 6000), (1500, 2999, 5998), (1, 1, 2)]);
 }

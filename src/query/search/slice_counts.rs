@@ -42,7 +42,7 @@ pub(super) struct Slice {
 
 impl SliceCounts {
     /// Counts the hits of a scope by its plan and the scans of all rows outside the nodes. Returns `None` if the nodes
-    /// are not those of all tracks, or if a leaf is damaged.
+    /// are from trees of single tracks, or if a leaf is damaged.
     ///
     /// # Errors
     /// Returns `Cancelled` if cancelled.

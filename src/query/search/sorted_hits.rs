@@ -21,7 +21,7 @@ pub(super) struct SortedHits<'a> {
     reader: DetailReader,
 }
 
-/// A lane in the heap, by the start of its next hit, or by a lower bound of it.
+/// A lane in the heap, by the start of its next hit, or by a lower bound of this start.
 struct Head {
     at: (i64, LaneIdx),
     /// The remaining hits of one block, a bit per row; 0 if the next hit is unknown.
@@ -50,7 +50,7 @@ impl<'a> SortedHits<'a> {
                 return None;
             }
             let records = lane.extents();
-            // The last extent that starts before may still have some.
+            // The last extent that starts before `from_ns` may still have later hits.
             let after = of_lane.extents.partition_point(|&(extent, _)| records[extent].first_start_ns < from_ns);
             let next = after.saturating_sub(1);
             let &(extent, _) = of_lane.extents.get(next)?;
@@ -93,7 +93,7 @@ impl<'a> SortedHits<'a> {
         true
     }
 
-    /// Takes the next hit of a lane, and advances to the one after it in the same block.
+    /// Takes the next hit of a lane, and advances to the following hit in the same block.
     fn take_hit(&mut self, head: &mut Head) -> Hit {
         let of_lane = &self.hits.0.lanes[head.lane_index as usize];
         let lane = self.hits.0.snapshot.store().lane(of_lane.lane);
@@ -137,8 +137,8 @@ impl Iterator for SortedHits<'_> {
 }
 
 impl Head {
-    /// Returns the order in the heap. A bound comes before a hit at the same time: its lane may come before that of the
-    /// hit.
+    /// Returns the order in the heap. A bound comes before a hit at the same time, because the lane of the bound may
+    /// come before the lane of the hit.
     fn key(&self) -> (i64, bool, LaneIdx) {
         (self.at.0, self.hits != 0, self.at.1)
     }

@@ -1,5 +1,5 @@
 //! Call paths of spans. With a path ledger, a range costs a few nodes and a sweep of both its edges; without one, a
-//! sweep of all rows. Paths are those of the whole trace, so a range has the same paths either way.
+//! sweep of all rows. A path includes ancestors that start before the range, so both ways give the same paths.
 //!
 //! If the ledger is pruned, small paths are merged into the others of their parents. The answer then bounds the amount
 //! that a path may lack. A sweep has all paths.
@@ -27,7 +27,7 @@ use crate::store::sweep::{BlockFilter, EveryRow, PathSweep};
 /// Share of the limit for the paths of a task before they are merged into the whole: about 16 MiB.
 const TASK_PART: usize = 8;
 
-/// Share of the limit that the sum over all sweeps may exceed it by, as it is pruned only after the paths of a task are
+/// The sum over all sweeps may exceed the limit by this share, since it is pruned only after the paths of a task are
 /// added. A task may exceed its share by the paths of its last range.
 const BEYOND_PART: usize = 4;
 
@@ -127,7 +127,7 @@ pub(crate) fn own_sums_of_spans(
     paths: &CallPaths,
     cancel: &Cancel,
 ) -> Result<Vec<(NameIdx, SampleSum)>, Cancelled> {
-    // The self time of a span that passes a filter lacks that of its children that fail.
+    // The self time of a span that passes a filter excludes the time of children that fail it.
     if paths.is_exact() || !scope.matcher.is_every_row_of_lane() {
         return Ok(Vec::new());
     }

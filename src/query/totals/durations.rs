@@ -88,9 +88,9 @@ fn count_rows(scan: &LaneScan<'_>, extents: &[usize], grouping: &Grouping, growi
     sketches.show(growing);
 }
 
-/// Returns the sketch nodes within a scope, and the parts of it that they leave.
+/// Returns the sketch nodes within a scope, and the parts of the scope outside these nodes.
 ///
-/// The sketches are those of all tracks.
+/// The sketches cover all tracks together.
 fn sketch_parts(snapshot: &Snapshot, scope: &Scope, by_track: bool) -> (Vec<LedgerNode>, Vec<RowsPart>) {
     let is_every_track = scope.tracks.is_all() && scope.matcher.is_every_track();
     let has_all = is_every_track && !by_track;

@@ -9,7 +9,7 @@ use crate::store::details::DetailReader;
 use crate::store::{LaneIdx, Span};
 
 /// Calls `each` for the matching spans of a scope without an end, in lane order. Visits each lane, and reads a block or
-/// two of those that end in such a span. Returns `Cancelled` if cancelled.
+/// two if the lane ends in such a span. Returns `Cancelled` if cancelled.
 pub(super) fn each_unfinished(
     snapshot: &Snapshot,
     scope: &Scope,

@@ -1,5 +1,5 @@
-//! The call table of spans of random ranges and tracks, against the sums of a loop over all spans: by each beginning of
-//! their paths, and by each end for the inverted table.
+//! The call table of spans of random ranges and tracks. The oracle loops over all spans and adds up each beginning of
+//! their paths, and each end for the inverted table.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ fn rows_of(table: &SampleTable) -> BTreeMap<Vec<u32>, [SampleSum; 2]> {
     names.into_iter().zip(sums).filter(|(_, [_, total])| !total.is_empty()).collect()
 }
 
-/// Adds up the spans and the self time of each path, top down and inverted, from those of whole paths.
+/// Adds up the spans and the self time of each path, top down and inverted, from the sums of whole paths.
 fn folded(sums: Paths) -> [BTreeMap<Vec<u32>, [SampleSum; 2]>; 2] {
     let mut tables = [const { BTreeMap::new() }; 2];
     for (path, [count, own_ns, _]) in sums {

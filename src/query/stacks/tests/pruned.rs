@@ -271,7 +271,7 @@ fn a_sweep_of_too_many_paths_has_the_largest_and_the_exact_rest() {
 #[test]
 fn a_single_track_has_nodes_where_its_paths_hardly_repeat_in_the_slices_of_all_tracks() {
     let spans = calls(4, 400, 5, 12, 9, 0);
-    // The few spans of one track in a slice have too many paths for its byte limit; those of a leaf are pruned.
+    // The few spans of one track in a slice have too many paths for its byte limit; the paths of a leaf are pruned.
     let shape =
         PathShape { slice_rows: 64, leaf_rows: 64, pruned_leaf_rows: 1 << 10, kilorow_bytes: 4 << 10, ..PRUNED };
     let (_file, snapshot) = store_of_paths(&spans, Some(shape), 1 << 26);
@@ -284,7 +284,7 @@ fn a_single_track_has_nodes_where_its_paths_hardly_repeat_in_the_slices_of_all_t
     assert_pruned(&snapshot, &spans, &shape, "single tracks");
 }
 
-/// Returns whether no track has more paths that are new on it than its spans allow. A failed name is another.
+/// Returns whether no track has more paths that are new on it than its spans allow. A failed span has another name.
 fn has_few_paths(spans: &[TraceSpan], shape: &PathShape) -> bool {
     let naive = naive_paths(spans);
     let path_of = |mut number: usize| {
