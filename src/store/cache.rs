@@ -20,7 +20,7 @@ use crate::model::Sources;
 const STORE_EXTENSION: &str = "lsstore";
 const BUILDING_EXTENSION: &str = "building";
 
-/// A store with a last use later than this after now was used under a wrong clock.
+/// A last use that is further in the future than this was recorded under a wrong clock.
 const CLOCK_ERROR_MAX: Duration = Duration::from_hours(24);
 
 /// Identity of a trace on disk: its files in their order, and the time offset of each. Any change gives another key.
@@ -54,7 +54,7 @@ impl CacheKey {
     }
 }
 
-/// Appends the identity of a file on disk to the bytes that the key hashes. That of a folder includes its files.
+/// Appends the identity of a file on disk to the bytes that the key hashes. A folder includes its files.
 fn describe(path: &Path, bytes: &mut Vec<u8>) -> io::Result<()> {
     let resolved = fs::canonicalize(path)?;
     let metadata = fs::metadata(&resolved)?;
@@ -64,7 +64,7 @@ fn describe(path: &Path, bytes: &mut Vec<u8>) -> io::Result<()> {
         bytes.extend(files::stamps(metadata).into_iter().chain([u64::from(VERSION)]).flat_map(u64::to_le_bytes));
     };
     add(resolved.as_os_str(), &metadata);
-    // The recording of uftrace that its file `info` opens is the folder around it.
+    // For uftrace, the file `info` stands for the recording in its folder.
     let around = || {
         let folder = resolved.parent().filter(|_| resolved.file_name() == Some(OsStr::new("info")))?;
         folder.join("task.txt").is_file().then_some(folder)
@@ -73,7 +73,7 @@ fn describe(path: &Path, bytes: &mut Vec<u8>) -> io::Result<()> {
         let mut entries = fs::read_dir(folder)?.collect::<io::Result<Vec<_>>>()?;
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
-            // That of a link's target, if there is one.
+            // A link counts as its target, if there is one.
             add(&entry.file_name(), &fs::metadata(entry.path()).or_else(|_| entry.metadata())?);
         }
     }

@@ -57,7 +57,7 @@ struct PartEntry {
     /// 1 if the last row of the lane has no end in the trace.
     unfinished: u8,
     bytes: u32,
-    /// Uncompressed size of a block of details; of a dropped one without bytes.
+    /// Uncompressed size of a block of details, also of a dropped block, which has no bytes.
     raw_bytes: u32,
 }
 
@@ -225,7 +225,7 @@ pub struct CarriedStore {
     writer: StoreWriter,
     lanes: FxHashMap<(TrackIdx, LaneKind, u16), LaneIdx>,
     limits: Limits,
-    /// `None` if the system refuses the threads, so that those of all queries pack.
+    /// `None` if the system refuses the threads; parts are then packed on the threads of queries.
     pool: Option<rayon::ThreadPool>,
     /// Rows of the parts added.
     rows: u64,
@@ -432,7 +432,7 @@ impl<'a> RepackJob<'a> {
                 rows.clear();
                 extent.block(block).decode(&mut rows);
                 for &row in &rows {
-                    // The end of a lane is that of its last row.
+                    // A lane ends where its last row ends.
                     if row.start_ns < self.builder.end_ns || !limits.allow(self.builder.kind, &row) {
                         return Err(NoStore);
                     }

@@ -145,7 +145,7 @@ impl DetailWriter {
         self.stream_start
     }
 
-    /// Drops the blocks before the one of `reference`, which are no longer referred to. Returns their ranges in the
+    /// Drops the blocks before the block of `reference`, because nothing refers to them. Returns their ranges in the
     /// file.
     pub(super) fn drop_before(&mut self, reference: u64) -> Vec<Range<u64>> {
         let position = reference.saturating_sub(1);

@@ -15,7 +15,7 @@ pub trait Aggregate: Copy + PartialEq {
     /// The summary of no rows.
     const IDENTITY: Self;
 
-    /// Returns the summary of the rows of `self` followed by those of `later`.
+    /// Returns the summary of the rows of `self` and then the rows of `later`.
     #[must_use]
     fn combine(self, later: Self) -> Self;
 }

@@ -19,8 +19,8 @@ use super::overview::{OverviewBuilder, ROWS_MIN};
 use crate::base::files;
 use crate::model::{NameIdx, TrackIdx};
 
-/// Row count at which a lane of spans starts its pyramid: extents of 1, 2, 4, ... 64 blocks, the last of which ends one
-/// block before [`ROWS_MIN`].
+/// Row count at which a lane of spans starts its pyramid. Its extents have 1, 2, 4, ... 64 blocks, and the last extent
+/// ends one block before [`ROWS_MIN`].
 const OVERVIEW_BEGINS_AT: u64 = ROWS_MIN - BLOCK_ROWS as u64;
 
 /// A lane under construction, with its rows that are not written yet.

@@ -49,7 +49,7 @@ pub(crate) struct LedgerIndex {
     /// Bounds of the slices: the first start, the start of each other slice, the last end.
     pub(crate) bounds_ns: Vec<i64>,
     pub(crate) fan_out: u32,
-    /// The tree of all tracks first, then those of single tracks in track order.
+    /// The tree of all tracks first, then the trees of single tracks in track order.
     pub(crate) trees: Vec<TreeIndex>,
     /// The tree of sketches: distributions of whole durations on all tracks.
     pub(crate) sketches: Option<TreeIndex>,
@@ -101,7 +101,7 @@ struct PackedSums {
     starts: u64,
     total_ns: u128,
     covered_ns: u128,
-    /// The total time minus that of the union: the time counted more than once.
+    /// The total time minus the time of the union: the time counted more than once.
     repeated_ns: u128,
     /// Whole durations minus total: the time beyond the range.
     beyond_ns: i128,

@@ -307,7 +307,7 @@ impl TrackBuild {
 }
 
 impl TreeBuilder<ByName<NameSums>> {
-    /// Adds the sums of a slice. Slices come in order; those without sums may be skipped.
+    /// Adds the sums of a slice. Slices come in order; slices without sums may be skipped.
     fn add_slice(&mut self, sums: &ByName<NameSums>, slice: usize) -> Result<(), postcard::Error> {
         self.leaf.merge(sums);
         self.rows += sums.iter().map(|(_, sums)| sums.starts).sum::<u64>();

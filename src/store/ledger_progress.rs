@@ -14,8 +14,8 @@ pub(super) enum LedgerPart {
     TrackPaths,
 }
 
-/// Units of the stage. Shares are those of the processor time for a trace of 10^7 generated spans, whose paths are
-/// pruned.
+/// Units of the stage. Each part has its share of the processor time for a trace of 10^7 generated spans with pruned
+/// paths.
 const UNITS: u64 = 1000;
 
 impl LedgerPart {
@@ -51,7 +51,7 @@ impl<'a> LedgerProgress<'a> {
         part
     }
 
-    /// Adds completed steps; those beyond the total do not count.
+    /// Adds completed steps. Steps beyond the total do not count.
     pub(super) fn advance(&mut self, steps: usize) {
         self.done = (self.done + steps as u64).min(self.total);
         let units = u128::from(self.end - self.first) * u128::from(self.done) / u128::from(self.total);
@@ -77,7 +77,7 @@ mod tests {
             }
         };
         run(LedgerPart::Names, 3, 1);
-        // An attempt that is given up, and the one that replaces it.
+        // An attempt that is given up, and the attempt that replaces it.
         run(LedgerPart::Paths, 7, 7);
         run(LedgerPart::Paths, 7, 2);
         run(LedgerPart::TrackPaths, 0, 1);

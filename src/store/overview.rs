@@ -22,7 +22,7 @@ const ROWS_PER_BUCKET: u64 = 32;
 /// Minimum number of rows for a pyramid; below, the forest answers from a handful of extents.
 pub(crate) const ROWS_MIN: u64 = 256 * ROWS_PER_BUCKET;
 
-/// The summary of one bucket. Spans count in every bucket that they touch, other rows in the one in which they start.
+/// The summary of one bucket. A span counts in every bucket that it touches, any other row in the bucket of its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct OverviewBucket {
@@ -111,7 +111,7 @@ impl OverviewBuilder {
         let shape = OverviewShape { first: self.first, width_log2: self.width_log2, count: self.buckets.len() as u32 };
         let mut all = self.buckets;
         let (mut start, mut first) = (0, shape.first);
-        // Two buckets may remain: those before and after time 0 have no common parent.
+        // Two buckets may remain: buckets before and after time 0 have no common parent.
         while all.len() - start > 2 {
             let level = coarser(&all[start..], first);
             start = all.len();
@@ -128,7 +128,7 @@ impl OverviewBuilder {
     }
 }
 
-/// Computes the level above `buckets`, the first of which has the index `first`.
+/// Computes the level above `buckets`. Their first bucket has the index `first`.
 fn coarser(buckets: &[OverviewBucket], first: i64) -> Vec<OverviewBucket> {
     let mut level = Vec::with_capacity(buckets.len() / 2 + 1);
     // A first bucket with an odd index is the right half of its parent.

@@ -20,8 +20,8 @@ const BAND_SLICES_MAX: usize = 8;
 /// Bytes of a path's sums while queued or merged.
 const SUMS_BYTES: usize = 2 * size_of::<(PathIdx, PathSums)>();
 
-/// Bytes of a path while the leaf of a single track is swept and pruned: its sums, the time and spans of its subtree,
-/// and its others.
+/// Bytes of a path while the leaf of a single track is swept and pruned. They hold its sums, the time and spans of its
+/// subtree, and its others.
 const LEAF_PATH_BYTES: usize = PathSumTable::ROW_BYTES + size_of::<(u128, u64)>() + 2 * size_of::<PathSums>();
 
 /// Leaves of single tracks swept at once per thread, so that no thread waits long for the slowest.
@@ -77,17 +77,17 @@ pub(super) fn tracks_of(store: &Store) -> Vec<TrackPaths> {
         .collect()
 }
 
-/// Returns which of `tracks` get their own tree: those with spans for two leaves. A single track gets none, since it
-/// would equal the tree of all tracks.
+/// Returns which of `tracks` get their own tree: each track with spans for two leaves. A single track gets none, since
+/// its tree would equal the tree of all tracks.
 pub(super) fn have_trees(store: &Store, tracks: &[TrackPaths], leaf_rows: u64) -> Vec<bool> {
     tracks.iter().map(|track| tracks.len() > 1 && track.all_rows(store) >= 2 * leaf_rows.max(1)).collect()
 }
 
 /// Division of the budget into quarters.
 ///
-/// The first is for the paths of all tracks, the second for those of the tracks that are swept at once. The third is
-/// for the sums of a band, or of two whose sums no longer grow, and the fourth for the growing nodes. Leaves of single
-/// tracks are swept after the bands, so they use the first three.
+/// The first quarter is for the paths of all tracks, the second for the paths of the tracks that are swept at once. The
+/// third is for the sums of a band, or of two bands whose sums no longer grow. The fourth is for the growing nodes.
+/// Leaves of single tracks are swept after the bands, so they use the first three quarters.
 pub(super) struct PathMemoryPlan {
     pub(super) paths_max: usize,
     pub(super) track_paths_max: usize,

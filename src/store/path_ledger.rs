@@ -28,7 +28,7 @@ pub(crate) struct PathShape {
     pub(crate) pruned_leaf_rows: u64,
     /// Child nodes summed by a node.
     pub(crate) fan_out: u32,
-    /// Maximum bytes of a tree's nodes per 1024 of its spans, besides those of one path to the root.
+    /// Maximum bytes of a tree's nodes per 1024 of its spans, in addition to one path to the root.
     pub(crate) kilorow_bytes: u64,
     /// New paths that any track may add.
     pub(crate) track_paths: u64,

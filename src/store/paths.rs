@@ -1,8 +1,8 @@
 //! Call paths of spans, each with one index, and sums by path over one range of time. Sums of disjoint ranges and of
 //! different tracks are additive, so a ledger stores them for slices of time.
 //!
-//! The time of a path is that of its spans, clipped to the range. It includes the time of children, which have sums of
-//! their own.
+//! The time of a path is the time of its spans, clipped to the range. It includes the time of children, which have sums
+//! of their own.
 
 use std::hash::BuildHasher as _;
 
@@ -120,7 +120,7 @@ impl PathRow {
 pub(crate) struct PathSums {
     /// Spans that start in the range.
     pub(crate) starts: u64,
-    /// Time of the spans within the range. Those that fail a filter have the time of spans below them that pass.
+    /// Time of the spans within the range. A span that fails a filter has the time of the passing spans below it.
     pub(crate) total_ns: u128,
 }
 

@@ -1,12 +1,12 @@
 //! Pruned sums by call path over one range of time, used where whole histograms do not fit. Paths with a small share of
-//! time and spans have no sums of their own; they count as *others* of their nearest ancestor that has.
+//! time and spans have no sums of their own; they count as *others* of their nearest ancestor with sums.
 //!
-//! The time below each path stays exact, including its others, and so does the number of all spans.
+//! The time below each path stays exact, including its others, and the number of all spans stays exact too.
 //! [`PrunedPaths::missing`] bounds the error of a single path: the sum of what each pruning step left out of one path.
 //! Paths include their names, so no table of all paths is needed.
 //!
-//! Rejects paths whose children take more time than the path itself: those overlap each other, so their widths do not
-//! add up.
+//! Rejects paths whose children take more time than the path itself: such children overlap each other, so their widths
+//! do not add up.
 
 use super::ledger::NodeContent;
 use super::paths::{PathIdx, PathRow, PathSums};
@@ -20,7 +20,7 @@ pub(crate) const OTHERS: NameIdx = NameIdx(u32::MAX);
 /// Minimum share of a range, in time or in spans, for a path to have its own sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PruneShape {
-    /// Denominator of the share of time. All pruning steps together leave out less of any path.
+    /// Denominator of the share of time. All pruning steps together leave out less than this share of any path.
     pub(crate) time_parts: u64,
     /// Denominator of the share of spans.
     pub(crate) count_parts: u64,
@@ -198,8 +198,8 @@ impl NodeContent for PrunedPaths {
         let mut merged = Vec::with_capacity(self.entries.len() + other.entries.len() / 2);
         let (mut own_entries, mut added) = (self.entries.iter().peekable(), other.entries.iter().peekable());
         while let (Some(first), Some(second)) = (own_entries.peek(), added.peek()) {
-            // The deeper entry is in the subtree of the last one, which the other has left. At equal depth both have
-            // the same parent.
+            // The deeper entry is in the subtree of the last entry, and the other entry is beyond it. At equal depth
+            // both have the same parent.
             let order = second.depth.cmp(&first.depth).then(first.name.cmp(&second.name));
             let mut entry = **if order.is_le() { first } else { second };
             if order.is_eq() {

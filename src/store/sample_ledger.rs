@@ -23,8 +23,8 @@ pub(crate) struct SampleShape {
     pub(crate) leaf_rows: u64,
     /// Child nodes summed by a node.
     pub(crate) fan_out: u32,
-    /// Maximum bytes of a tree's nodes per sample, besides those of one path to the root. A leaf grows until it is
-    /// within this limit.
+    /// Maximum bytes of a tree's nodes per sample, in addition to one path to the root. A leaf grows until it is within
+    /// this limit.
     pub(crate) row_bytes: u64,
     /// Minimum number of samples of a slice per lane: visiting a lane without samples takes as long as reading some.
     pub(crate) rows_per_lane: u64,

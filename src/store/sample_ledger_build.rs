@@ -1,4 +1,4 @@
-//! Builds the sample ledger of a completely written store: counts bands of slices, each slice on its own thread, and
+//! Builds the sample ledger of a completely written store. Counts bands of slices, each slice on its own thread, and
 //! appends the nodes to the file.
 //!
 //! Memory is bounded by a budget. If the sums of all tracks do not fit, the store gets no sample ledger, and queries
@@ -106,8 +106,8 @@ pub(super) fn build(
     Ok(Some(SampleLedgerIndex { events: events.into_rows(), trees }))
 }
 
-/// Returns the lanes of samples, with trees for those with many. A single lane gets none, since it would equal the tree
-/// of all.
+/// Returns the lanes of samples. A lane with many samples gets a tree. A single lane gets none, since its tree would
+/// equal the tree of all lanes.
 fn lanes_of(store: &Store, shape: &SampleShape) -> Vec<LaneBuild> {
     let mut lanes: Vec<LaneBuild> =
         sample_lanes(store).map(|(lane, info)| LaneBuild { track: info.track, lane, tree: None }).collect();
@@ -167,8 +167,8 @@ fn count_slice(
 }
 
 impl SampleCounts {
-    /// Adds the samples of a slice to the tree of all tracks and to those of single tracks. Returns false if there are
-    /// too many events.
+    /// Adds the samples of a slice to the tree of all tracks and to the trees of single tracks. Returns false if there
+    /// are too many events.
     fn add_to(
         self,
         whole: &mut SampleTree,

@@ -128,8 +128,8 @@ pub(crate) struct SumTable {
     slots: Vec<u32>,
     names: Vec<NameIdx>,
     sums: Vec<NameSums>,
-    /// By slot: the latest end of the name's spans in a range, and the number of that range. A span that starts before
-    /// it overlaps.
+    /// By slot: the latest end of the name's spans in a range, and the number of the range. A span that starts before
+    /// this end overlaps.
     until: Vec<(i64, u32)>,
     /// Number of the current range.
     range: u32,
@@ -142,7 +142,7 @@ const NO_SLOT: u32 = u32::MAX;
 const SPARSE: usize = 16;
 
 impl SumTable {
-    /// Returns the bytes of a table of `name_count` names of which `used` have sums.
+    /// Returns the bytes of a table of `name_count` names, if `used` names have sums.
     #[must_use]
     pub(crate) const fn bytes(name_count: usize, used: usize) -> usize {
         name_count * size_of::<u32>() + used * (size_of::<NameSums>() + size_of::<NameIdx>() + size_of::<(i64, u32)>())

@@ -25,7 +25,7 @@ pub(crate) use self::by_path::PathSweep;
 /// Selects the rows that a sweep sums. All others still cover their parents.
 pub(crate) trait BlockFilter {
     /// Returns a bit per passing row of a block, the first row lowest. Bits beyond its rows are ignored. `first_row` is
-    /// that of the block in its lane.
+    /// the index in the lane of the block's first row.
     fn rows(&mut self, lane: LaneIdx, first_row: u64, block: &Block<'_>) -> u64;
 
     /// Replaces the names of passing rows by the keys to sum by. Keeps the names by default.
@@ -69,7 +69,7 @@ pub(crate) struct TrackSweep<'a, F> {
 struct SweptRow {
     start_ns: i64,
     end_ns: i64,
-    /// Time up to which children cover it without a gap that still counts.
+    /// Time up to which children have covered it; a later child covers it only from here on.
     covered_to_ns: i64,
     dur_ns: u64,
     name: NameIdx,
@@ -151,7 +151,7 @@ impl<'a, F: BlockFilter> TrackSweep<'a, F> {
             if self.open[above].start_ns <= start_ns {
                 return above as u32;
             }
-            // A parent that has ended is no longer covered, and hides those above it.
+            // A parent that has ended is no longer covered, and hides the spans above it.
             if self.lanes[above].is_open_at(start_ns) {
                 return NO_PARENT;
             }
@@ -325,7 +325,7 @@ impl StartQueue {
 struct LaneSweep<'a> {
     index: LaneIdx,
     lane: Lane<'a>,
-    /// The names of the store if some are those of spans that failed, which are summed with the others.
+    /// The names of the store if some spans failed: they have names of their own, but are summed with the others.
     names: Option<&'a Names>,
     extent: usize,
     block: usize,
@@ -351,8 +351,8 @@ struct DecodedRow {
     name: u32,
 }
 
-/// Returns how many rows of each of this many lanes are decoded at a time: whole blocks, unless there are so many lanes
-/// that these would take more memory than the lanes themselves. Then a block is decoded again for its next rows.
+/// Returns how many rows of each of this many lanes are decoded at a time. These are whole blocks, unless the blocks of
+/// so many lanes would take more memory than the lanes themselves. Then a block is decoded again for its next rows.
 fn decoded_rows_max(lanes: usize) -> usize {
     /// Decoded rows of all lanes: 12 MiB. The deepest track has 65,536 lanes, and so at least 8 rows each. Tests decode
     /// parts of blocks.
@@ -449,7 +449,7 @@ impl<'a> LaneSweep<'a> {
         self.start_ns()
     }
 
-    /// Decodes the next rows of the block, or those of the next non-empty block if it is used up.
+    /// Decodes the next rows of the block. If the block is used up, decodes rows of the next non-empty block.
     fn load_more(&mut self, filter: &mut impl BlockFilter) {
         if self.next < self.rows {
             self.decode_next(filter);

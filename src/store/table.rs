@@ -1,5 +1,5 @@
-//! A table of a store: in the map of a published store, where it takes no heap memory, or in memory while the store is
-//! being built.
+//! A table of a store. A published store has it in the map, where it takes no heap memory. While the store is built, it
+//! is in memory.
 
 use std::ops::Range;
 

@@ -4,7 +4,7 @@
 //! nothing can be pruned, and a leaf would grow without end. Leaves of one track have many more spans.
 //!
 //! Memory is bounded: leaves are swept in groups that fit even if every span had its own path. A tree that does not fit
-//! ends with the last leaf that does.
+//! ends with the last leaf that fits.
 
 use std::io;
 use std::ops::Range;
@@ -74,7 +74,7 @@ impl TrackLeaves {
 }
 
 impl Leaf<'_> {
-    /// Returns the maximum number of paths: one per span, including those open at the start, and the root.
+    /// Returns the maximum number of paths: one per span, even if it is open at the start, and the root.
     fn paths_max(&self) -> usize {
         usize::try_from(self.rows).unwrap_or(usize::MAX).saturating_add(self.track.lanes.len() + 1)
     }
@@ -208,7 +208,7 @@ mod tests {
         leaves.finish(9);
         let found: Vec<_> = leaves.leaves().map(|leaf| (leaf.slices.clone(), leaf.rows, leaf.paths_max())).collect();
         assert_eq!(found, [(0..3, 110, 116), (3..6, 110, 116), (6..9, 1, 7)]);
-        // A track whose last leaf is full has no other one.
+        // After a full last leaf, a track has no further leaf.
         let mut leaves = TrackLeaves::new(TrackIdx(3), 0..1);
         leaves.add_slice(4, 100, 100);
         leaves.finish(5);

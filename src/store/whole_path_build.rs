@@ -105,7 +105,7 @@ pub(super) fn build(
     Ok(WholePaths::Built(PathLedgerIndex { paths: paths.into_rows(), swept_from: Vec::new(), trees }))
 }
 
-/// Iterates over the groups of tracks that are swept at once. Those of the first band grow from one track per thread,
+/// Iterates over the groups of tracks that are swept at once. In the first band, groups grow from one track per thread,
 /// because a trace with too many paths mostly has them on every track.
 fn track_groups(tracks: usize, is_first_band: bool) -> impl Iterator<Item = Range<usize>> {
     let first = if is_first_band { rayon::current_num_threads() } else { tracks };

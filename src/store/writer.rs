@@ -292,7 +292,7 @@ impl LedgerIndexes {
     }
 }
 
-/// Writes the sections after those of the rows. Returns the I/O error of a failed write.
+/// Writes the sections after the rows. Returns the I/O error of a failed write.
 fn write_meta_and_ledgers(
     file: &mut AppendFile,
     sections: &mut [SectionRecord; SECTIONS],

@@ -213,7 +213,7 @@ impl GrowingStore {
     }
 
     /// Returns the time to drop before so that extents and details take less than `bytes_max`; `None` if they already
-    /// do. All rows count with the average size of details, since those of a row are not known.
+    /// do. Each row counts with the average size of details, since the details of one row have no known size.
     pub(crate) fn cut_for(&self, bytes_max: u64) -> Option<i64> {
         let excess = self.kept_bytes().checked_sub(bytes_max).filter(|&excess| excess > 0)?;
         let wanted = (excess + bytes_max / CUT_TO.1 * (CUT_TO.1 - CUT_TO.0)) as f64;
@@ -280,8 +280,8 @@ impl GrowingStore {
         ranges
     }
 
-    /// Releases the ranges of dropped extents, and those of their details, once no preview reads them. Returns the
-    /// error of the system.
+    /// Releases the ranges of dropped extents and of their details, once no preview reads them. Returns the error of
+    /// the system.
     fn release(&mut self, ring: &mut Ring, mut ranges: Vec<Range<u64>>) -> io::Result<()> {
         ring.kept_bytes -= ranges.iter().map(|range| range.end - range.start).sum::<u64>();
         // All details are flushed first, so that no later detail is in a dropped block. If that fails, the details
@@ -291,7 +291,7 @@ impl GrowingStore {
             let first_detail = self.lanes.iter().filter_map(GrowingLane::first_detail).min();
             ranges.extend(self.details.drop_before(first_detail.unwrap_or(u64::MAX)));
         }
-        // Later previews get a map of their own, so the old map is released with the previews before.
+        // Later previews get another map, so the old map is released with the earlier previews.
         self.map = None;
         ring.pending.push_back((std::mem::take(&mut ring.maps), ranges));
         flushed?;

@@ -79,7 +79,7 @@ fn rows_at_the_end_of_a_lane_pack_few_of_those_before_and_a_change_packs_those_a
         let packed = growing.packed_rows() - std::mem::replace(&mut before, growing.packed_rows());
         packed as usize
     };
-    // Some rows settle, of which full extents go to the file; others keep moving.
+    // Some rows settle, and their full extents go to the file; others keep moving.
     for step in 0..40 {
         (step * 300..(step + 1) * 300).for_each(|number| growing.push(lane, row(number)).unwrap());
         let end = 20_000 + step * 100;

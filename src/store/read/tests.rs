@@ -26,7 +26,7 @@ fn only_the_tables_and_the_parts_that_are_read_are_fetched_from_the_disk() {
     let lane = store.lane(LaneIdx(0));
     let extents = lane.extents();
     assert!(extents.len() > 38, "{} extents", extents.len());
-    // An extent after one that was read is read in order, so the disk also reads one that follows soon.
+    // Extents 3 and 4 are read in order, so the disk also reads one that follows soon.
     let last = extents.len() - 1;
     let reads = [(3, vec![3]), (3, vec![]), (4, vec![4, 36]), (0, vec![0]), (last, vec![last])];
     for (extent, expected) in reads {

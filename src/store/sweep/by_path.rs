@@ -1,9 +1,9 @@
 //! Sweeps over the spans of one track in order of start, and sums them by call path over consecutive ranges of time.
 //!
 //! The parent of a span on a path is the innermost span of a shallower lane that contains all of it. Among spans of
-//! equal time, it is the last one. A path is that of the whole trace, for any range. Like the sweep by name, this one
-//! can start at any time with a search in each lane. A span that reaches the start is not contained in any span that
-//! has ended.
+//! equal time, it is the last one. A span has the same path in every range, as in a sweep of the whole trace. Like the
+//! sweep by name, this sweep can start at any time with a search in each lane. A span that reaches the start is not
+//! contained in any span that has ended.
 //!
 //! The naive way compares each span with the last span of each shallower lane.
 
@@ -15,8 +15,8 @@ use crate::store::lane::LaneIdx;
 use crate::store::paths::{PathIdx, PathSumTable, PathSums};
 use crate::store::read::Store;
 
-/// A sweep over the spans of one track. Spans that fail the filter are on the paths of their children. Their time is
-/// that of passing children, without time of their own.
+/// A sweep over the spans of one track. A span that fails the filter is on the paths of its children. Its time is the
+/// time of its passing children, without self time.
 pub(crate) struct PathSweep<'a, F> {
     filter: F,
     lanes: Vec<LaneSweep<'a>>,
@@ -24,7 +24,7 @@ pub(crate) struct PathSweep<'a, F> {
     next: StartQueue,
     /// Last started span of each lane.
     open: Vec<OpenPath>,
-    /// Spans that fail, outer spans first: those that are open, and others whose time is not in the sums yet.
+    /// Spans that fail, outer spans first: open spans, and ended spans whose time is not in the sums yet.
     failing: Vec<FailingSpan>,
     ends: DepthEnds,
     /// All spans that start before this time are swept.
@@ -170,8 +170,8 @@ impl<'a, F: BlockFilter> PathSweep<'a, F> {
         self.at_ns = to_ns;
     }
 
-    /// Adds the time of a span that passes to its path, and to the enclosing span if that fails. Others of a failing
-    /// span's path may pass, so the time of a path is more than that of its passing spans.
+    /// Adds the time of a passing span to its path, and to the enclosing span if that span fails. A path with a failing
+    /// span may also have passing spans, so its time is the sum of both.
     #[inline]
     fn add_time(&mut self, open: &OpenPath, starts: u64, time_ns: u128, sums: &mut PathSumTable) {
         let OpenPath { path, above, .. } = *open;
@@ -186,7 +186,7 @@ impl<'a, F: BlockFilter> PathSweep<'a, F> {
         }
     }
 
-    /// Adds the time of failing spans to their paths, and to those of the enclosing spans up to one that passes. Drops
+    /// Adds the time of failing spans to their paths, and to the paths of enclosing spans up to a passing one. Drops
     /// the spans that are not open at `at_ns`. A walk for each passing span would be quadratic in deep recursions.
     fn sum_failing(&mut self, at_ns: i64, sums: &mut PathSumTable) {
         if self.failing.is_empty() {
