@@ -91,8 +91,8 @@ impl<'a> Detail<'a> {
         Self { thread_ts_ns, thread_dur_ns, args_json: std::str::from_utf8(rest).unwrap_or("") }
     }
 
-    /// Returns the blob of a span that begins with `self` and ends with `end`. The arguments are merged; those of the
-    /// end take precedence.
+    /// Returns the blob of a span that begins with `self` and ends with `end`. The arguments are merged; at one key,
+    /// `end` takes precedence.
     #[must_use]
     pub(crate) fn ended_by(&self, end: &Detail<'_>) -> Vec<u8> {
         let merged_args;

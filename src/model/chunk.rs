@@ -42,7 +42,7 @@ pub struct Batch {
 impl Chunk {
     /// Sorts by time; the sort is stable.
     ///
-    /// Events of real traces are nearly sorted. So late events (those after an event with a later time) are taken out,
+    /// Events of real traces are nearly sorted. So late events, which follow an event with a later time, are taken out,
     /// sorted, and merged back. At equal times the other events go first, since each precedes the late one. Late events
     /// get the flag [`EventFlags::LATE`], so that disorder can still be counted after the chunk is sorted again.
     pub fn sort(&mut self) {
@@ -82,8 +82,9 @@ impl Chunk {
     }
 }
 
-/// Returns the events sorted by time, those with the same time in their order. Sorts times with positions, which takes
-/// a fifth of the time of sorting events in random order: a comparison of two numbers moves 16 bytes instead of 32.
+/// Returns the events sorted by time; events with the same time keep their order. Sorts times with positions, which
+/// takes a fifth of the time of sorting events in random order. A comparison of two numbers moves 16 bytes, a
+/// comparison of events 32.
 fn sorted_by_time(events: &[Event]) -> impl Iterator<Item = Event> + use<'_> {
     let key = |(position, event): (usize, &Event)| i128::from(event.ts_ns) << 64 | position as i128;
     let mut order: Vec<i128> = events.iter().enumerate().map(key).collect();

@@ -83,12 +83,12 @@ impl EventFlags {
     /// No flag, as for most events.
     pub const NONE: Self = Self(0);
     /// A complete span whose end is not in the trace; `value` is the duration to draw. A begin without an end in the
-    /// trace; `value` is the time to the last event of its track, as far as it is known. An end of an async id or a
-    /// state with it closes nothing: it is that last event.
+    /// trace; `value` is the time to the last event of its track, as far as it is known. The end of an async id, or a
+    /// state, with this flag closes nothing: it marks the last event.
     pub const UNFINISHED: Self = Self(1);
     /// A flow that binds to its enclosing span and not to the next span of its thread.
     pub(crate) const BIND_ENCLOSING: Self = Self(2);
-    /// A span of a kind whose spans may overlap those of their thread without nesting. The bit is that of flows.
+    /// A span of a kind whose spans may overlap other spans of their thread without nesting. Flows use the same bit.
     pub(crate) const MAY_OVERLAP: Self = Self(2);
     /// `depth` is set: the event comes from a sorted trace, and is not nested again.
     pub(crate) const PLACED: Self = Self(4);

@@ -1,4 +1,4 @@
-//! Names that many members share, such as those of groups of tracks. A name is stored once, and a member has its
+//! Names that many members share, such as the names of track groups. A name is stored once, and a member has its
 //! number.
 
 use std::collections::BTreeMap;

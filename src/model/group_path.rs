@@ -80,7 +80,7 @@ impl<'a> GroupPath<'a> {
         (!below.trim().is_empty()).then_some(below)
     }
 
-    /// Returns whether a track has the name of this group, as that of the parent's own events has.
+    /// Returns whether a track has the name of this group. The track of the parent's own events has this name.
     #[must_use]
     pub(crate) fn is_name_of(self, track_name: &str) -> bool {
         self.after_names(track_name) == Some("")

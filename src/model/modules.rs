@@ -158,7 +158,8 @@ pub(crate) enum ModuleBuilds {
     One,
     /// Different builds, so that its addresses are ambiguous.
     Several,
-    /// Some files of the trace have the build-id and others have none, so the latter may have recorded another build.
+    /// Some files of the trace have the build-id and others have none. Files without it may have recorded another
+    /// build.
     Uncertain,
 }
 
@@ -180,7 +181,7 @@ pub struct Module {
 }
 
 impl Module {
-    /// Returns whether the build-id, if there is one, is certainly that of the mapped file.
+    /// Returns whether the build-id, if there is one, certainly belongs to the mapped file.
     #[must_use]
     pub(crate) fn is_build_certain(&self) -> bool {
         self.build_id.is_none() || self.inode.is_none()

@@ -2,8 +2,7 @@
 //!
 //! Name and category have one index, because they occur together in nearly every trace. A billion spans have a few
 //! thousand pairs, so the category costs no extra byte per span. For the same reason, spans that failed have names of
-//! their own. Wherever a name is known, down to the pyramids of a store, so is the failure. Sums use
-//! [`Names::regular`].
+//! their own. So every index by name tells them apart, down to the pyramids of a store. Sums use [`Names::regular`].
 
 use std::hash::{BuildHasher, Hash};
 use std::ops::Range;
@@ -330,20 +329,21 @@ impl Names {
         self.rows.get(name.index()).is_some_and(|row| row.is_failed)
     }
 
-    /// Returns whether some name is that of spans that failed.
+    /// Returns whether some names belong to failed spans.
     #[must_use]
     pub(crate) fn has_failed(&self) -> bool {
         !self.failed.is_empty()
     }
 
-    /// Returns the name of the same text and category whose spans did not fail; the name itself if it is that one.
+    /// Returns the name with the same text and category for spans that did not fail. A regular name is returned as it
+    /// is.
     #[must_use]
     pub(crate) fn regular(&self, name: NameIdx) -> NameIdx {
         let found = self.failed.binary_search_by_key(&name, |(failed, _)| *failed);
         found.map_or(name, |position| self.failed[position].1)
     }
 
-    /// Returns the text index of a name. Names that differ only in their category have the same one.
+    /// Returns the text index of a name. Names that differ only in their category share it.
     #[must_use]
     pub(crate) fn text_index(&self, name: NameIdx) -> StrIdx {
         self.rows.get(name.index()).map_or(StrIdx(0), |row| row.text)

@@ -79,7 +79,7 @@ impl ThreadMetadata {
         track.sort_index = self.sort_index.unwrap_or(track.sort_index);
     }
 
-    /// Returns whether its number is that of its process.
+    /// Returns whether the number of the thread is the number of its process.
     fn is_main(&self) -> bool {
         self.pid == self.tid || matches!(self.tid, Id::Number(tid) if self.pid.is_number(tid))
     }
@@ -171,7 +171,7 @@ impl Registry {
         }
     }
 
-    /// Returns the index of the track with this key, which is added if it is new. Returns `None` for a new one if all
+    /// Returns the index of the track with this key, which is added if it is new. Returns `None` for a new track if all
     /// indices are in use.
     pub fn track(&mut self, key: &TrackKey) -> Option<TrackIdx> {
         self.index_tracks();
@@ -216,8 +216,8 @@ impl Registry {
         Some(derived)
     }
 
-    /// Returns the index of the process with this id, which is added if it is new. Returns `None` for a new one if all
-    /// indices are in use.
+    /// Returns the index of the process with this id, which is added if it is new. Returns `None` for a new process if
+    /// all indices are in use.
     pub(crate) fn process(&mut self, pid: &Id) -> Option<ProcessIdx> {
         self.index_processes();
         let processes = &mut self.tables.processes;

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-/// Shortens the name of a process that is its command line: to the value of Chromium's `--type=`, or else to the
-/// program without its folders, and the script of an interpreter. Keeps any other name.
+/// Shortens the name of a process that is its command line. The short name is the value of Chromium's `--type=`, or
+/// else the program without its folders, and the script of an interpreter. Keeps any other name.
 #[must_use]
 pub(crate) fn short_name(name: &str) -> Cow<'_, str> {
     let Some(program) = program_of(name) else { return Cow::Borrowed(name) };

@@ -122,7 +122,7 @@ impl Sources {
         Self { weight_unit, ..self }
     }
 
-    /// Returns the same sources with the offsets of other ones, by position.
+    /// Returns the same sources with the offsets of `other`, by position.
     #[must_use]
     pub(crate) fn with_offsets_of(mut self, other: &Self) -> Self {
         for (file, other) in self.files.iter_mut().zip(&other.files) {
@@ -154,7 +154,8 @@ impl Sources {
         &self.files
     }
 
-    /// Returns the path of the only file, if it has no offset: then its times, ids and losses are those of the trace.
+    /// Returns the path of the only file, if it has no offset: the trace then has the times, ids and losses of the
+    /// file.
     #[must_use]
     pub(crate) fn alone(&self) -> Option<&Path> {
         match &self.files[..] {

@@ -150,7 +150,7 @@ impl TrackKey {
     pub(crate) const SLOT_SIBLING: u32 = 1 << 30;
     /// The first slot of async tracks that share no row with others.
     pub(crate) const SLOT_ALONE: u32 = 1 << 31;
-    /// A thread of a profile without times. A sample is as wide as its weight; the reader assigns its position, and the
+    /// A thread of a profile without times. A sample is as wide as its weight. The reader assigns its position, and the
     /// ingest moves it to the start of the events with times.
     pub(crate) const SLOT_UNTIMED: u32 = 1;
     /// An async track with async ids, whose trees have the name of the track and not of their first event.
@@ -255,8 +255,8 @@ pub enum Metadata {
         tid: Id,
         name: Box<str>,
     },
-    /// The process of a thread whose process was unknown. Its earlier events and names are those of process `before`.
-    /// The tracks of its own batch are in the new process, so it is applied before they are added.
+    /// The process of a thread whose process was unknown. Its earlier events and names are in process `before`. The
+    /// tracks of its own batch are in the new process, so it is applied before they are added.
     ThreadProcess {
         tid: Id,
         before: Id,

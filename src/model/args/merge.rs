@@ -1,5 +1,5 @@
-//! Merges the arguments of a span's begin with those of its end. Values are copied as text: building trees of both took
-//! a third of the import of kernel traces, where every call has arguments at both.
+//! Merges the arguments of a span's begin with the arguments of its end. Values are copied as text: building trees of
+//! both took a third of the import of kernel traces, where every call has arguments at both.
 
 use std::borrow::Cow;
 use std::collections::hash_map::Entry;
@@ -11,8 +11,8 @@ use serde_json::value::RawValue;
 
 use super::JsonText;
 
-/// Merges two JSON objects into one. Members of `ended` replace those of the same key, in their position. If only one
-/// text is an object, returns that; if neither is, returns `begun`.
+/// Merges two JSON objects into one. A member of `ended` replaces the member of `begun` with the same key, in its
+/// position. If only one text is an object, returns it; if neither is, returns `begun`.
 pub(super) fn merge_objects(begun: &str, ended: &str) -> String {
     let parse = |text| serde_json::from_str::<Members<'_>>(text);
     match (parse(begun), parse(ended)) {
@@ -25,7 +25,7 @@ pub(super) fn merge_objects(begun: &str, ended: &str) -> String {
     }
 }
 
-/// Returns the last member of each key, in the order of the first ones.
+/// Returns the last member of each key, in the order in which the keys first appear.
 fn unique_by_key<'m, 'a>(members: &'m [Member<'a>]) -> Vec<&'m Member<'a>> {
     let mut unique = Vec::with_capacity(members.len());
     let mut position_of_key = FxHashMap::with_capacity_and_hasher(members.len(), FxBuildHasher);

@@ -16,7 +16,7 @@ pub(super) const LONG_LABEL_BYTES_MAX: usize = 8 << 20;
 /// Bounds names before they are stored.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Labels {
-    /// Names of threads, groups and derived tracks, many of which may have the same.
+    /// Names of threads, groups and derived tracks. Many of them may have the same name.
     shared: SharedTexts,
     /// Bytes of the stored names beyond [`LABEL_BYTES`] of each. Names that threads share count for each.
     long_bytes: usize,
