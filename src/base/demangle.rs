@@ -43,7 +43,7 @@ impl Write for DemangledName {
 }
 
 impl DemangledName {
-    /// Returns whether the text is a name. One that is not completely written is only used if it is shortened anyway.
+    /// Returns whether the text is a name. An incomplete text is used only if it is shortened anyway.
     fn has_name(&self, written: fmt::Result) -> bool {
         written.is_ok() || self.0.len() > 2 * NAME_BYTES_MAX
     }

@@ -1,4 +1,4 @@
-//! The direction of a step through an order, such as that of time, of rows or of tabs.
+//! The direction of a step through an order, such as the order of times, rows or tabs.
 
 /// The direction of a step. In lists, forward is down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -86,7 +86,7 @@ impl Formatter for EscapedJson {
     }
 }
 
-/// Passes the UTF-16 units of a letter, each of which is one escape in JSON.
+/// Passes the UTF-16 units of a letter. Each unit is one escape in JSON.
 fn write_json_escape<E>(letter: char, mut write: impl FnMut(u16) -> Result<(), E>) -> Result<(), E> {
     letter.encode_utf16(&mut [0; 2]).iter().try_for_each(|&unit| write(unit))
 }

@@ -102,8 +102,8 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Returns the absolute path without `..`, which is that of the linked folder after a link. Paths with `..` have other
-/// parents than their folders, and two of them may be one file.
+/// Returns the absolute path without `..`. After a link, `..` is the folder above the linked folder. Paths with `..`
+/// have other parents than their folders, and two of them may be one file.
 #[must_use]
 pub(crate) fn absolute(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());

@@ -1,6 +1,6 @@
 //! Buckets of a logarithmic scale of durations. Each power of two is an octave with the same number of equally wide
-//! buckets; a scale is given by the binary logarithm of that number. No bucket crosses one of a coarser scale, and only
-//! duration 0 is in the first bucket.
+//! buckets. A scale is given by the binary logarithm of this number. No bucket crosses a bucket of a coarser scale, and
+//! only duration 0 is in the first bucket.
 
 /// Binary logarithm of the buckets per octave of the finest scale: a bucket is at most 1/32 as wide as its durations.
 pub(crate) const FINEST_LOG2: u32 = 5;

@@ -106,7 +106,7 @@ pub(crate) fn forget_runtime_handler() {
     unsafe { libc::signal(libc::SIGBUS, libc::SIG_DFL) };
 }
 
-/// Returns a sentence about the maps with a lost page: those of files that are shorter now, or else all.
+/// Returns a sentence about the maps with a lost page: maps of files that are shorter now, or else all maps.
 #[must_use]
 #[cfg(target_os = "linux")]
 pub(crate) fn describe_lost_page() -> String {

@@ -1,5 +1,5 @@
 //! Three-way merges of saved state: what one window has changed since it read the state, applied to what another window
-//! has saved since. Of two changes of the same item, the one that is merged last stays.
+//! has saved since. Of two changes of the same item, the last merged change stays.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, Hash};
@@ -9,7 +9,7 @@ pub(crate) fn merged_value<T: PartialEq + Clone>(saved: T, before: &T, now: &T) 
     if before == now { saved } else { now.clone() }
 }
 
-/// Returns `saved` without the items that were removed from `before`, and with those that were added or changed.
+/// Returns `saved` without the items that were removed from `before`, and with the items that were added or changed.
 /// `is_same` recognises an item after a change.
 pub(crate) fn merged_list<T: PartialEq + Clone>(
     mut saved: Vec<T>,
@@ -18,7 +18,7 @@ pub(crate) fn merged_list<T: PartialEq + Clone>(
     is_same: impl Fn(&T, &T) -> bool,
 ) -> Vec<T> {
     if saved == before {
-        // No other window has changed it, so the order is also that of this one.
+        // No other window has changed the list, so its order is the order of this window.
         return now.to_vec();
     }
     let has = |list: &[T], item: &T| list.iter().any(|other| is_same(other, item));
@@ -32,7 +32,7 @@ pub(crate) fn merged_list<T: PartialEq + Clone>(
     saved
 }
 
-/// Returns `saved` without the items that were removed from `before`, and with those that were added.
+/// Returns `saved` without the items that were removed from `before`, and with the items that were added.
 pub(crate) fn merged_set<T: Eq + Hash + Copy, S: BuildHasher>(
     mut saved: HashSet<T, S>,
     before: &HashSet<T, S>,

@@ -15,8 +15,8 @@ use super::hex::hex_number;
 /// The work that the first signal cancels, instead of ending the program.
 static TO_STOP: OnceLock<ToStop> = OnceLock::new();
 
-/// Time in which further signals belong to the first request: `timeout` sends it to the program and to its process
-/// group, and both signals arrive within milliseconds.
+/// Time in which further signals belong to the first request. `timeout` signals the program and its process group, and
+/// both signals arrive within milliseconds.
 #[cfg(unix)]
 const ONE_REQUEST: Duration = Duration::from_millis(500);
 
@@ -41,7 +41,7 @@ pub(crate) fn is_interrupted() -> bool {
     IS_INTERRUPTED.load(Ordering::SeqCst)
 }
 
-/// Makes the first ending signal cancel `work`; the second one, if it does not arrive with the first one, ends the
+/// Makes the first ending signal cancel `work`. A second signal, unless it arrives together with the first, ends the
 /// program. `describe_rest` then returns a sentence for the user about the files that remain.
 pub(crate) fn stop_first(work: Cancel, describe_rest: impl Fn() -> Option<String> + Send + Sync + 'static) {
     let describe_rest = Box::new(describe_rest);

@@ -1,8 +1,8 @@
 //! A sketch of a distribution of durations in little memory: exact for few durations, else counted in buckets of a
 //! logarithmic scale.
 //!
-//! An octave has 32 buckets, so a quantile from buckets has an error of at most 1/32. Sketches of parts add up to that
-//! of the whole, in any order.
+//! An octave has 32 buckets, so a quantile from buckets has an error of at most 1/32. The sketches of parts add up to
+//! the sketch of the whole, in any order.
 
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
@@ -186,7 +186,7 @@ impl Sketch {
         }
     }
 
-    /// Returns the bytes that it takes beside its own.
+    /// Returns the heap memory of the sketch.
     #[cfg(test)]
     pub(crate) fn heap_bytes(&self) -> usize {
         match self {

@@ -111,8 +111,8 @@ impl Temporary {
         &self.path
     }
 
-    /// Returns a handle of the file; the lock lasts until the last one is closed. Returns an error if the system has no
-    /// free file handle.
+    /// Returns a handle of the file; the lock lasts until the last handle is closed. Returns an error if the system has
+    /// no free file handle.
     pub(crate) fn open_file(&self) -> io::Result<File> {
         self.file.as_ref().ok_or(io::ErrorKind::IsADirectory)?.try_clone()
     }
@@ -180,7 +180,7 @@ pub(crate) fn sweep_where(folder: &Path, is_temporary: impl Fn(&OsStr) -> bool) 
     }
 }
 
-/// Returns whether a name is that of a temporary: `.longspan-PROCESS-NUMBER.tmp`.
+/// Returns whether a name belongs to a temporary file: `.longspan-PROCESS-NUMBER.tmp`.
 fn has_own_name(name: &OsStr) -> bool {
     let numbers = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.strip_suffix(EXTENSION)?.split_once('-'));
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

@@ -108,7 +108,7 @@ pub(crate) mod tests {
         static LEFT: Cell<usize> = const { Cell::new(usize::MAX) };
     }
 
-    /// Refuses a thread beyond those of [`with_only`].
+    /// Refuses a thread beyond the count of [`with_only`].
     pub(super) fn ask() -> io::Result<()> {
         let left = LEFT.get().checked_sub(1).ok_or(io::ErrorKind::WouldBlock)?;
         LEFT.set(left);
@@ -133,7 +133,7 @@ pub(crate) mod tests {
     }
     #[test]
     fn frames_are_built_on_one_thread_if_the_system_refuses_more() {
-        // The thread stays in the pool, so it is not that of the test.
+        // The pool would keep the thread of the test, so another thread joins it.
         let sum = thread::spawn(|| {
             let pool = with_only(0, start_frame_threads);
             assert_eq!(pool.is_none(), rayon::current_num_threads() > 1);

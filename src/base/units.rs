@@ -83,8 +83,7 @@ pub(crate) fn whole_number<N: TryFrom<u64>>(text: &str, range: RangeInclusive<u6
     })
 }
 
-/// Formats a time in nanoseconds in the largest unit of which it is at least one; [`signed_time_ns`] parses it back
-/// exactly.
+/// Formats a time in nanoseconds in the largest unit that it reaches; [`signed_time_ns`] parses it back exactly.
 #[must_use]
 pub(crate) fn signed_time_text(ts_ns: i64) -> String {
     let magnitude = ts_ns.unsigned_abs();
@@ -142,8 +141,8 @@ fn scaled(text: &str, units: &[(&str, u64)]) -> Result<i128, Problem> {
         return Err(Problem::NoNumber);
     }
     let fraction = fraction.trim_end_matches('0');
-    // An `i128` holds 38 digits: 64 bits need 20 before the point. Finer fractions than those of an hour in
-    // nanoseconds, 13 digits, are refused.
+    // An `i128` holds 38 digits: 64 bits need 20 before the point. The finest fraction of an hour in whole nanoseconds
+    // has 13 digits; longer fractions are refused.
     if whole.trim_start_matches('0').len() > 20 {
         return Err(Problem::TooLarge);
     }

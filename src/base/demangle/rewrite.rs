@@ -21,7 +21,7 @@ pub(super) fn with_return_type(name: &str) -> Option<String> {
         return None;
     }
     let is_start = |&at: &usize| matches!(name.as_bytes()[at..], [b'C', b'1'..=b'5', b'I', ..]);
-    // The name up to here is that of a constructor, so its template arguments follow.
+    // The name up to here is a constructor, so its template arguments follow.
     let start = (3..name.len()).filter(is_start).find(|&at| parsed(&format!("{}E", &name[..at + 2])).is_some())?;
     let end = end_of_name(name, start)?;
     (end < name.len()).then(|| format!("{}v{}", &name[..end], &name[end..]))
@@ -40,7 +40,7 @@ pub(super) fn with_pack(name: &str) -> Option<String> {
     let end = end_of_name(front, 0)?;
     let closers = if name.starts_with("_ZN") { "EEE" } else { "EE" };
     let is_whole = |front: &str| parsed(&format!("{front}{closers}")).is_some();
-    // The last pack at this level is that of the function. Those of its class are before.
+    // The last pack at this level belongs to the function. The packs of its class are before.
     let packs = front[..end].rmatch_indices('J').map(|(at, _)| at + 1).take(ENDS_MAX);
     let start = packs.into_iter().find(|&start| is_whole(&front[..start]))?;
     let is_end = |&at: &usize| {
@@ -71,7 +71,7 @@ fn reference(kind: &str, element: &str) -> String {
 }
 
 /// Rewrites members of types, such as `std::is_void<T>::value` in `srSt7is_voidIT_E5value`, as members of `typeid`
-/// expressions. Of those, the demangler accepts all types.
+/// expressions. For these, the demangler accepts all types.
 pub(super) fn with_members(name: &str) -> Option<String> {
     let mut rewritten = String::with_capacity(name.len() + 16);
     let mut rest = name;
@@ -93,7 +93,7 @@ pub(super) fn without_members(text: &str) -> String {
     const START: &str = "(typeid (";
     const END: &str = ")).";
     let mut plain = String::with_capacity(text.len());
-    // For each open parenthesis, whether it is that of an expression.
+    // For each open parenthesis, whether it belongs to an expression.
     let mut open = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find(['(', ')']) {

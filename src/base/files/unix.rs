@@ -83,7 +83,7 @@ pub(crate) fn duplicate(_number: u32, path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).open(path)
 }
 
-/// Returns numbers of a file, at least one of which changes whenever the file does.
+/// Returns numbers of a file. At least one of them changes whenever the file does.
 #[must_use]
 pub(crate) fn stamps(metadata: &Metadata) -> Vec<u64> {
     let numbers = [metadata.dev(), metadata.ino(), metadata.len()];
