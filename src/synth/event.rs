@@ -1,4 +1,4 @@
-//! A constructor of generated events, most of which set few fields.
+//! A constructor of generated events. Most of them set few fields.
 
 use crate::model::{Event, EventKind, NameIdx, TrackIdx};
 

@@ -44,7 +44,7 @@ pub struct SynthOptions {
     pub threads: u32,
     /// Maximum nesting depth, at least 1.
     pub depth: u16,
-    /// Fraction of the events that come later in the trace than their time, from 0 to below 1; at 1, all events are in
+    /// Fraction of the events that come later in the trace than their time, from 0 to below 1. At 1, all events are in
     /// random order.
     pub disorder: f64,
     /// Seed of all random numbers.
@@ -78,7 +78,8 @@ pub struct Synth {
 
 /// Events sorted at once: 4 MiB, which stay in the cache.
 const ROUND_EVENTS: u64 = 128 * 1024;
-/// Duration of the first round; each next one is derived from the number of events of the previous one.
+/// Duration of the first round; the duration of each later round follows from the number of events in the previous
+/// round.
 const FIRST_ROUND_NS: u64 = 1_000_000;
 
 impl Synth {
@@ -131,8 +132,8 @@ impl Synth {
         let mut round = Chunk::default();
         let (mut until_ns, mut round_ns) = (0i64, FIRST_ROUND_NS);
         let mut made = 0;
-        // Threads without a span, for each of which one is reserved; with more threads than spans, the number need not
-        // be exact.
+        // Threads without a span. One span is reserved for each; with more threads than spans, the number need not be
+        // exact.
         let mut idle: FxHashSet<TrackIdx> = FxHashSet::default();
         if extras.is_none() {
             idle.extend(threads.iter().map(|tracer| tracer.thread.plan().track));

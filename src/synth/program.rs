@@ -147,7 +147,7 @@ impl Program {
     }
 }
 
-/// Builds the functions of all levels, each of which calls functions of the next.
+/// Builds the functions of all levels. Each calls functions of the next level.
 fn call_graph(random: &mut Random, names: &mut Names) -> Vec<Function> {
     let mut functions = Vec::new();
     let mut level_start = 0;

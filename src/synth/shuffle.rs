@@ -11,7 +11,7 @@ use crate::base::files;
 use crate::formats::native::write::CHUNK_EVENTS;
 use crate::model::{Chunk, Event};
 
-/// Number of partitions: those of 10^9 events take 156 MB each in the file.
+/// Number of partitions: for 10^9 events, each takes 156 MB in the file.
 const PARTITIONS: usize = 256;
 
 /// Bytes buffered per partition: 64 MiB for all together.

@@ -83,7 +83,7 @@ pub fn write_perfetto<W: Write>(synth: &Synth, out: W) -> io::Result<W> {
     writer.finish()
 }
 
-/// The ends of all spans, which are written in time order. Only those of open spans are in memory.
+/// The ends of all spans, which are written in time order. Only the ends of open spans are in memory.
 struct Ends {
     /// The spans in time order.
     made: mpsc::Receiver<Chunk>,
