@@ -37,7 +37,7 @@ impl LiveTiles {
         self.loader = pool.map(|pool| TileLoader::new(source, pool));
     }
 
-    /// Drops all tiles. The next frame loads those in view again.
+    /// Drops all tiles. The next frame loads the visible tiles again.
     pub(crate) fn forget(&mut self) {
         self.tiles = Tiles::default();
     }

@@ -65,7 +65,7 @@ impl LoaderPool {
     /// Starts the threads of a window: one per core, and enough that disk reads overlap. Returns an error if the system
     /// cannot start them.
     pub(crate) fn start_for_window() -> Result<Self, ThreadPoolBuildError> {
-        /// With fewer, an answer from disk would delay those in memory.
+        /// With fewer threads, an answer from disk would delay answers from memory.
         const COUNT_MIN: usize = 4;
         Self::start(std::thread::available_parallelism().map_or(COUNT_MIN, |cores| cores.get().max(COUNT_MIN)))
     }
@@ -116,7 +116,7 @@ impl TileLoader {
     }
 
     /// Loads as many of the requested tiles into `tiles` as are ready within `patience`; [`Tiles::pending`] counts the
-    /// late ones. Drops queries of earlier frames that this one does not need.
+    /// late tiles. Drops queries of earlier frames that this frame does not need.
     pub(crate) fn prepare(&self, tiles: &mut Tiles, request: TileRequest<'_>, patience: Duration) -> PauseGuard {
         let source = &*self.source;
         let missing = tiles.begin_frame(source, request.buckets, request.owners);

@@ -102,7 +102,7 @@ impl TileCell for CounterCell {
 /// Returns the part of some buckets that is `within`, as a first bucket and a count, in buckets `levels` halvings
 /// narrower.
 fn run(buckets: Range<i64>, levels: u32, within: Range<i64>) -> Option<(i64, u32)> {
-    // The shifts cannot overflow: both ends are near those of a view at the narrower width.
+    // The shifts cannot overflow: both ends are near the ends of a view at the narrower width.
     let first = (buckets.start << levels).max(within.start);
     let end = (buckets.end << levels).min(within.end);
     let count = u32::try_from(end.checked_sub(first)?).ok()?;

@@ -15,7 +15,7 @@ pub enum TileOwner {
     Custom(CustomGroupId),
     /// All lanes of a process.
     Process(ProcessIdx),
-    /// All lanes of a group of tracks, with those of its inner groups.
+    /// All lanes of a group of tracks and of its inner groups.
     Tracks(GroupId),
 }
 

@@ -1,10 +1,10 @@
 //! The summary of a process or a group of tracks as one lane: in each bucket the longest span of all its tracks. It is
 //! shown while they are folded.
 //!
-//! The naive way queries every lane for its longest spans, and takes the longest of these. The summary does the same in
-//! the background, for fewer lanes and buckets. It queries lanes in order of their longest span, until no remaining
+//! A naive summary queries every lane for its longest spans, and takes the longest of these. The summary does the same
+//! in the background, for fewer lanes and buckets. It queries lanes in order of their longest span, until no remaining
 //! lane can have a longer one. For very many lanes, the [`TraceSummary`] has queried all of them once for the whole
-//! trace. Wide views, and narrower buckets inside one of those spans, are answered from it.
+//! trace. It answers wide views, and narrower buckets inside one of its spans.
 //!
 //! [`TraceSummary`]: super::trace_summary::TraceSummary
 
@@ -64,13 +64,13 @@ struct RankedLane {
 }
 
 impl TrackSummaries {
-    /// Summarises the processes of a trace. Those with very many lanes are queried completely for `buckets`. Returns
-    /// [`Cancelled`] if cancelled.
+    /// Summarises the processes of a trace. Processes with very many lanes are queried completely for `buckets`.
+    /// Returns [`Cancelled`] if cancelled.
     pub(crate) fn from_snapshot(snapshot: &Snapshot, buckets: Buckets, cancel: &Cancel) -> Result<Self, Cancelled> {
         Self::with_lanes_min(PRECOMPUTED_LANES_MIN, snapshot, buckets, cancel)
     }
 
-    /// Does so for processes and groups of at least `lanes_min` lanes.
+    /// Like [`Self::from_snapshot`]: processes and groups of at least `lanes_min` lanes are queried completely.
     fn with_lanes_min(
         lanes_min: usize,
         snapshot: &Snapshot,
@@ -184,7 +184,7 @@ impl TileSource for TrackSummaries {
     }
 }
 
-/// Iterates over the span lanes of a track; without any, that of its instants or samples.
+/// Iterates over the span lanes of a track; without spans, over its lane of instants or samples.
 fn lanes_of(snapshot: &Snapshot, track: TrackIdx) -> impl Iterator<Item = (LaneIdx, LaneInfo)> {
     let lanes = move || snapshot.lanes_of(track).map(|lane| (LaneIdx(lane), snapshot.lane(LaneIdx(lane))));
     let has_spans = lanes().any(|(_, info)| info.kind == LaneKind::Spans);
@@ -565,7 +565,7 @@ mod tests {
 
     #[test]
     fn lanes_at_other_times_cost_no_scan_of_the_buckets() {
-        // Three hundred threads one after the other, of which the view shows five.
+        // Three hundred threads one after the other. The view shows five of them.
         let span = |thread| format!(r#"{{"ph":"X","name":"n","pid":1,"tid":{thread},"ts":{},"dur":9}}"#, thread * 100);
         let snapshot = snapshot(&format!("[{}]", (1..=300).map(span).collect::<Vec<_>>().join(",")));
         let buckets = Buckets { first: 100, count: 400, width_log2: 10 };

@@ -65,7 +65,7 @@ impl TraceSummary {
         Ok(Self { buckets: Some(buckets), filled, heads, losses_ns })
     }
 
-    /// Creates the summary of a live trace, of which only the spans of each bucket are known.
+    /// Creates the summary of a live trace. Only the spans of each bucket are known.
     #[must_use]
     pub(crate) fn from_filled(buckets: Buckets, filled: Vec<u32>) -> Self {
         Self { buckets: Some(buckets), filled, ..Self::default() }
@@ -97,8 +97,8 @@ impl TraceSummary {
     }
 }
 
-/// Returns the lanes of each track that show when it is busy: its span lanes and that of instants, or else that of
-/// samples. Spans of deeper lanes lie within those of the first as long as spans nest.
+/// Returns the lanes of each track that show when it is busy: spans and instants, or else samples. Spans of deeper
+/// lanes lie within spans of the first lane as long as spans nest.
 fn lanes_of_tracks(snapshot: &Snapshot) -> Vec<Vec<LaneIdx>> {
     let summary = snapshot.summary();
     // Values of counters would drown spans in a map of both.
