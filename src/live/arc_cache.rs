@@ -28,7 +28,7 @@ impl<K, V: Copy> ArcCache<K, V> {
     }
 }
 
-/// Spreads addresses over the slots: those of one type are multiples of its size apart.
+/// Spreads addresses over the slots: the addresses of one type differ by multiples of its size.
 fn slot<K>(key: &Arc<K>) -> usize {
     let address = Arc::as_ptr(key).addr() as u64;
     (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - SLOTS_LOG2)) as usize

@@ -99,7 +99,7 @@ pub(crate) enum FeedItem {
     Losses(Losses),
     /// The trace is not parsed, though its bytes still arrive.
     Refused(FeedError),
-    /// The trace has ended, possibly with an error, and another one follows.
+    /// The trace has ended, possibly with an error, and another trace follows.
     NextTrace(Option<FeedError>),
     /// The stream has ended, possibly with an error.
     End(Option<FeedError>),
@@ -245,7 +245,7 @@ impl Feed {
         let mut sink = FeedSink::new(&self.out, live.key);
         let read = open_live(live, source, &self.context)?.read(&mut sink, &self.context);
         if read.is_err() {
-            // The rest of this trace is skipped; another one may follow.
+            // The rest of this trace is skipped; another trace may follow.
             self.skip_trace();
         }
         Ok(read?)
@@ -400,7 +400,7 @@ impl BatchSink for FeedSink<'_> {
         }
         let mut rows = vec![Arc::clone(&self.nameless)];
         let mut events: Vec<Event> = batch.chunk.events;
-        // The time to which a span lasts is that of a trace that has ended.
+        // The last time of open spans is right only in a trace that has ended.
         events.retain(|event| !event.is_last_time());
         let mut losses = Losses::default();
         events.retain(|event| {
@@ -451,7 +451,7 @@ impl FeedSink<'_> {
                 events.push((key_ns, LiveEvent { event, number, tables: tables(), args, stack }));
                 continue;
             }
-            // An end that came with its begin is a separate event. All others of its time came later.
+            // An end that came with its begin is a separate event. Other events at its time came after it.
             let (kind, name, flags) = (EventKind::End, NAMELESS, EventFlags::UNNAMED);
             let ended = Event { ts_ns: event.end_ns(), kind, value: 0, name, flags, ..event };
             let begun = Event { value: 0, ..event };

@@ -90,7 +90,7 @@ pub struct FollowCounts {
     pub(crate) disk_bytes: u64,
     /// Whether a file was replaced by another trace, so that it lacks the rows of the previous one.
     pub(crate) has_replaced: bool,
-    /// Free bytes on that disk, if the system reports them.
+    /// Free bytes on the disk of the recording, if the system reports them.
     pub(crate) free_bytes: Option<u64>,
 }
 
@@ -100,8 +100,8 @@ impl FollowCounts {
         self.received_bytes + self.unread_bytes > 0
     }
 
-    /// Returns whether both look the same to the user. Others write to the disk all the time, and every change repaints
-    /// the window.
+    /// Returns whether both look the same to the user. Small changes of the free space do not count: other programs
+    /// write to the disk all the time, and every change repaints the window.
     fn reads_as(&self, before: &Self) -> bool {
         let is_near = |free: u64, before: u64| free.abs_diff(before) <= before / 16;
         let is_near = match (self.free_bytes, before.free_bytes) {
@@ -125,7 +125,7 @@ pub enum FollowUpdate {
 
 /// Receives the snapshots of a followed trace.
 pub(crate) trait Viewer {
-    /// Returns whether the last snapshot was taken, so that another one may be sent.
+    /// Returns whether the last snapshot was taken, so that the next one may be sent.
     fn is_ready(&self) -> bool;
     fn show(&mut self, followed: FollowUpdate);
 }
@@ -141,10 +141,10 @@ pub struct FollowEnd {
     pub(crate) errors: Vec<String>,
     /// Reasons why traces are neither shown nor recorded; the viewer has received them already.
     pub(crate) lost: Vec<String>,
-    /// The losses of each source with its path, and those of the live store.
+    /// The losses of each source with its path, and the losses of the live store.
     pub(crate) losses: Vec<(PathBuf, Losses)>,
     pub(crate) late: LateEvents,
-    /// The reason why it cannot be sorted.
+    /// The reason why the trace cannot be sorted.
     pub(crate) unsorted: Option<String>,
     /// Whether nothing but the last snapshot is retained.
     pub(crate) has_snapshot_only: bool,
@@ -233,7 +233,7 @@ fn session_options(options: &FollowOptions, files: &SpoolFiles) -> SessionOption
     }
 }
 
-/// Shows why sources are not read. Returns the reasons of those whose bytes are not recorded either.
+/// Shows why sources are not read. Returns the reasons for sources whose bytes are not recorded either.
 fn say_refused(session: &mut LiveSession, viewer: &mut dyn Viewer) -> Vec<String> {
     let mut lost = Vec::new();
     for refused in session.take_refused() {
@@ -445,7 +445,7 @@ impl Following {
     }
 }
 
-/// Returns the sources of a session by name: the given ones, then those that connected.
+/// Returns the sources of a session by name: the given sources, then the sources that connected.
 pub(crate) fn sources_of(inputs: &[LiveInput], session: &LiveSession) -> Vec<SourceFile> {
     let is_listener = |input: &&LiveInput| matches!(input, LiveInput::Socket(_) | LiveInput::Otlp { .. });
     let given: Vec<SourceFile> = inputs.iter().filter(|input| !is_listener(input)).map(source_of).collect();

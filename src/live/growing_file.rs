@@ -1,6 +1,6 @@
 //! Reads a file while it is written: to its end, and again after it has grown, until the session ends. Another file at
-//! its path is another trace, and so is one that was truncated or rewritten. The closing brackets of a JSON document
-//! are held back until something follows them, because some writers overwrite them with the next record.
+//! its path is another trace, and so is a truncated or rewritten file. The closing brackets of a JSON document are held
+//! back until something follows them, because some writers overwrite them with the next record.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -23,7 +23,7 @@ const HELD_BYTES_MAX: usize = 4096;
 /// Length of the prefix that detection reads.
 const HEAD_BYTES: usize = 64 << 10;
 
-/// Time for which a file is read after another one took its place. Its last bytes come soon; a writer that goes on for
+/// Time for which a file is read after another file took its place. Its last bytes come soon; a writer that goes on for
 /// longer must not hide the new file.
 const REPLACED_TIME: Duration = Duration::from_secs(2);
 
@@ -210,7 +210,7 @@ fn ends_document(text: &[u8]) -> bool {
 }
 
 impl ReadingThread {
-    /// Reads a file, and continues when it has grown, until cancelled. Takes all that the file has then.
+    /// Reads a file, and continues when it has grown, until cancelled. Then reads all that the file has at that time.
     pub(super) fn follow(&mut self, file: File, pace: Pace) {
         self.follow_all(file, pace);
         self.end_lag();
@@ -252,7 +252,7 @@ impl ReadingThread {
             let new = match opened {
                 Ok(new) => new,
                 Err(error) => {
-                    // It may be gone again, or belong to another user.
+                    // The file may be gone again, or belong to another user.
                     if failed.replace(error.kind()) != Some(error.kind()) {
                         let text = format!("{name}: {reason}, which cannot be opened: {error}");
                         (self.say)(SourceNote::lasting(text));

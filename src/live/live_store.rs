@@ -1,5 +1,5 @@
-//! The store of a live trace: rows in as they arrive, snapshots out, of the same type as those of a sorted trace.
-//! Rows that may still move are limited in number; the others are on disk.
+//! The store of a live trace: rows in as they arrive, snapshots out. A snapshot has the type of a sorted trace. Rows
+//! that may still move are limited in number; the others are on disk.
 //!
 //! A snapshot is a preview: nested async spans have no tracks of their own, and rows that come later than the window
 //! are shown below the others. Late values of counters are left out. The final sort puts everything in its place.
@@ -45,7 +45,8 @@ pub(crate) struct LiveStoreLimits {
 impl LiveStoreLimits {
     /// Returns limits that keep a live store within about a quarter of the given memory.
     pub(crate) fn within(memory_bytes: u64) -> Self {
-        /// Bytes of a row: in its window, and twice each in its lane and packed, for this snapshot and the one shown.
+        /// Bytes of a row: in its window, and twice each in its lane and packed, for the new snapshot and for the shown
+        /// one.
         const ROW_BYTES: u64 = 192;
         /// More would take longer than the interval of snapshots.
         const WINDOW_ROWS_MAX: u64 = 1 << 18;

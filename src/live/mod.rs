@@ -11,7 +11,7 @@
 //! several sources.
 //!
 //! [`live_store`] writes the rows to a store that is queried while it grows, with names and tracks through
-//! [`arc_cache`]. [`placing`] assigns lanes to spans, [`tracks`] writes those that no longer move, and [`density`]
+//! [`arc_cache`]. [`placing`] assigns lanes to spans, [`tracks`] writes spans that no longer move, and [`density`]
 //! counts them for the minimap. [`follow`] shows snapshots of a session until it ends, with open spans that grow during
 //! [`silence`]; [`spool_folder`] holds the recorded bytes.
 

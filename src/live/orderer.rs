@@ -2,12 +2,13 @@
 //!
 //! Each source has a queue. At every tick the orderer records a watermark: the smallest of the newest times of all
 //! sources that are not idle. A watermark is effective once it is older than the delay: then all events up to it are
-//! released. An event that comes after a later one was released is released at once, with its lateness. A full queue
+//! released. An event that comes after a later event was released is released at once, with its lateness. A full queue
 //! rejects the next event, so that its source waits: nothing is dropped.
 //!
-//! A source has another clock, such as the time since boot, if its times stay far before those of another source and
-//! advance no faster than the caller's clock. So has one whose times stay somewhat before those of another, if both
-//! have come without pauses, and with the same lag. Its times are shifted to those of the other.
+//! A source may have another clock, such as the time since boot. One sign is that its times stay far before the times
+//! of another source, and advance no faster than the caller's clock. Another is that they stay somewhat before them,
+//! while both sources send without pauses and with a steady lag. The times of the source are then shifted to the clock
+//! of the other.
 //!
 //! Equivalent to a stable sort of all events by time, once all have arrived.
 
@@ -104,7 +105,7 @@ struct SourceQueue<T> {
     last_ns: Option<i64>,
     /// Added to all times: the distance to the clock of another source.
     shift_ns: i64,
-    /// Since when its times are far before those of another source.
+    /// Since when its times are far before the times of another source.
     behind: Option<Behind>,
     /// The lag of its times, before they are shifted.
     lag: SteadyLag,
@@ -118,7 +119,7 @@ struct SourceQueue<T> {
     late: LateEvents,
 }
 
-/// A source whose times are far before those of another.
+/// A source whose times are far before the times of another source.
 #[derive(Debug, Clone, Copy)]
 struct Behind {
     since_ns: u64,
@@ -298,7 +299,7 @@ impl<T> Orderer<T> {
         }
     }
 
-    /// Records a watermark if it is time for one, and releases events up to those older than the delay.
+    /// Records a watermark if it is time for one, and releases events up to each watermark older than the delay.
     pub(crate) fn tick(&mut self, now_ns: u64) {
         self.now_ns = self.now_ns.max(now_ns);
         if self.last_tick_ns.is_none_or(|last_ns| self.now_ns - last_ns >= self.limits.tick_ns) {
@@ -330,7 +331,7 @@ impl<T> Orderer<T> {
         newest.min().flatten()
     }
 
-    /// Shifts the times of sources that lag. Those of one clock get the same shift, so that they stay in order.
+    /// Shifts the times of sources that lag. Sources with one clock get the same shift, so that they stay in order.
     fn shift_clocks(&mut self) {
         let catch_up_ns = self.limits.delay_ns.saturating_add(CATCH_UP_NS);
         let behind_ns = self.limits.delay_ns.saturating_add(BEHIND_NS);
@@ -363,7 +364,7 @@ impl<T> Orderer<T> {
             }
             let near = |shift_ns: &i64| last_ns.saturating_add(*shift_ns).abs_diff(latest_ns) <= behind_ns;
             let of_others = self.active.iter().map(|&other| self.queues[other].shift_ns);
-            // Both clocks are assumed to advance like that of the caller.
+            // Both clocks are assumed to advance like the caller's clock.
             let since_latest_ns = queue.last_came_ns.cast_signed().saturating_sub(latest_came_ns.cast_signed());
             let distance_ns = || latest_ns.saturating_add(since_latest_ns).saturating_sub(last_ns);
             let shift_ns = of_others.filter(near).min().unwrap_or_else(distance_ns);
@@ -371,8 +372,8 @@ impl<T> Orderer<T> {
         }
     }
 
-    /// Shifts the times of sources that lag another one by a constant distance. Batches are sent with pauses, and the
-    /// lag of buffered events varies, so only sources with another clock remain.
+    /// Shifts the times of sources that lag another source by a constant distance. Batches are sent with pauses, and
+    /// the lag of buffered events varies, so only sources with another clock remain.
     fn shift_steady_clocks(&mut self) {
         let behind_ns = self.limits.delay_ns.saturating_add(STEADILY_BEHIND_NS);
         let lead_of = |source: usize| {

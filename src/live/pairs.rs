@@ -341,7 +341,7 @@ impl LivePairs {
 
     fn begin(&mut self, key: OpenKey, mut begin: WaitingBegin) {
         if self.open_count >= OPEN_MAX {
-            // Without an open span around it, its end closes none.
+            // Without an open span around the begin, its end has none to close.
             if let Some(open) = self.open.get_mut(&key) {
                 open.drop_begin();
             }

@@ -1,7 +1,7 @@
 //! Assigns lanes to the spans of one track while they arrive. Spans that are written at their ends come after their
-//! children, so the latest ones stay in a window. Each snapshot places them again in order of start. Rows before the
-//! window are settled, and keep their lanes. A span that comes later than that is rejected, and the caller gives it a
-//! separate lane. Independent of store, names and clock.
+//! children, so the latest spans stay in a window. Each snapshot places them again in order of start. Rows before the
+//! window are settled, and keep their lanes. A span that arrives later and starts before the window is rejected, and
+//! the caller gives it a separate lane. The placement needs no store, no names and no clock.
 //!
 //! Within the window, the result equals the placement of all rows by the final sort, but for rows that still grow.
 
@@ -197,8 +197,8 @@ impl TrackWindow {
         }
     }
 
-    /// Settles all rows that start before `to_ns`, and passes those that have ended by then to `out`, in order within a
-    /// lane. The others keep their lanes. Later rows that start before `to_ns` are rejected.
+    /// Settles all rows that start before `to_ns`. Passes the rows that have ended by then to `out`, in order within a
+    /// lane; the others keep their lanes. Later rows that start before `to_ns` are rejected.
     pub(super) fn settle(&mut self, to_ns: i64, open: &mut Vec<OpenRow>, out: &mut dyn FnMut(PlacedRow)) {
         self.sort();
         self.take_reserved(open);
@@ -271,8 +271,8 @@ impl Next {
 }
 
 /// Calls `each` for all rows, sorted by start, in the order of the final sort. Rows of equal time keep the order of the
-/// trace, except that spans which nest by their times are sorted among their positions, longest first. Those of them
-/// that still grow are the longest.
+/// trace, except that spans which nest by their times are sorted among their positions, longest first. Spans that still
+/// grow count as the longest.
 fn each_in_order(rows: &[WindowRow], open: &mut [OpenRow], mut each: impl FnMut(Next)) {
     open.sort_by_key(|open| (open.start_ns, open.order.end.is_some(), open.order.begin));
     let mut open = open.iter().peekable();

@@ -1,4 +1,4 @@
-//! A filter of rows that are not in a store yet. Terms that need a store are rejected: those about the spans above a
+//! A filter of rows that are not in a store yet. Terms that need a store are rejected: terms about the spans above a
 //! row, and about flows.
 
 use super::pairs::RowValue;

@@ -42,7 +42,7 @@ const BATCHES_DELAY: Duration = Duration::from_secs(6);
 /// Limit for the given and connected sources of a session; each has a file and its own names.
 const SOURCES_MAX: usize = 4096;
 
-/// Limit for the sources that continue others. Beyond it, another trace of a file keeps the names of the one before.
+/// Limit for the sources that continue others. Beyond it, another trace of a file keeps the names of the previous one.
 const CONTINUED_MAX: usize = 4096;
 
 /// Share of the memory limit for queues; the rest is for readers and open spans.
@@ -57,7 +57,7 @@ pub(crate) struct SessionOptions {
     pub(crate) memory: Memory,
     /// How long events wait for earlier ones; `None` uses a default by source.
     pub(crate) delay: Option<Duration>,
-    /// Whether late rows, such as those of a batch, are placed when they arrive, so that nothing waits for them.
+    /// Whether late rows, such as the rows of a batch, are placed when they arrive, so that nothing waits for them.
     pub(crate) places_late: bool,
     /// Asks the sources to end.
     pub(crate) stop: Cancel,
@@ -322,7 +322,7 @@ impl LiveSession {
         Ok(LiveStep::Waited)
     }
 
-    /// Tells the user which sources have another clock, once each; of connections, only the first one.
+    /// Tells the user which sources have another clock, once each. Of several connections, only the first is named.
     fn say_shifted(&mut self) {
         for position in self.orderer.take_shifted() {
             let is_connection = |source: usize| self.sources[source].is_connection;
@@ -395,7 +395,7 @@ impl LiveSession {
         has_worked
     }
 
-    /// Adds an error of a source. Ends the session if received bytes cannot be recorded: those of the other sources
+    /// Adds an error of a source. Ends the session if received bytes cannot be recorded, because bytes of other sources
     /// would be lost as well. At the user's limit, it ends without an error.
     fn add_error(&mut self, position: usize, error: Option<FeedError>) {
         let Some(error) = error else { return };

@@ -1,7 +1,8 @@
 //! The time since the newest event of a live trace, on the clock of the trace. A thread that hangs is silent, and its
 //! open spans grow meanwhile.
 //!
-//! Times advance with the wall clock only if the sources have done so: not those of an old file that is read at once.
+//! Times advance with the wall clock only if the sources have done so. An old file that is read at once does not
+//! advance.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +17,7 @@ const PACE_MAX: f64 = 1.25;
 /// The pace is known from this time on.
 const PACE_AFTER: Duration = Duration::from_millis(300);
 
-/// The pace is that of the last one or two of these, since a source may begin with old events.
+/// The pace is measured over the last one or two of these periods, since a source may begin with old events.
 const PACE_OVER: Duration = Duration::from_secs(10);
 
 /// A moment, and the time of the newest event at it.
@@ -75,8 +76,8 @@ impl Silence {
 mod tests {
     use super::*;
 
-    /// Returns the silences in milliseconds that are shown in an hour after events at these moments, as milliseconds of
-    /// the wall clock and of the trace.
+    /// Returns the silences in milliseconds that are shown in the hour after some events. An event has a time on the
+    /// wall clock and on the clock of the trace, in milliseconds.
     fn shown_ms(events: &[(u64, i64)]) -> Vec<i64> {
         let (start, mut silence) = (Instant::now(), Silence::default());
         let last_ms = events.last().map_or(0, |event| event.0);
@@ -98,7 +99,7 @@ mod tests {
         assert_eq!(shown[..4], [1000, 1250, 1600, 2000]);
         assert!(shown.len() < 40 && shown.last().is_some_and(|&last| last > 2_800_000), "{shown:?}");
         assert_eq!(shown_ms(&[(0, 0), (10, 0), (1010, 300)])[0], 1000, "a slow clock");
-        // Events of an hour before the program was followed, and then those of each second.
+        // The first events are an hour before the program was followed, and the later ones come each second.
         let live = (1..30).map(|second| (1000 * second, 3_600_000 + 1000 * i64::try_from(second).expect("small")));
         let events: Vec<_> = [(0, 0), (100, 1_000_000)].into_iter().chain(live).collect();
         assert_eq!(shown_ms(&events)[0], 1000);

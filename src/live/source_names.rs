@@ -12,7 +12,7 @@ pub(crate) struct SourceNames(pub(crate) Vec<Box<str>>);
 impl SourceNames {
     /// Adds new sources. Must be called before each step of the session, which may add some.
     pub(crate) fn update(&mut self, session: &LiveSession) {
-        // The names of the first ones are as short as possible; those of later ones are distinct.
+        // The names of the first sources are as short as possible; the names of later sources are distinct.
         let first = if self.0.is_empty() { Sources::unmoved(session.names().cloned()).names() } else { Vec::new() };
         self.0.extend(first.iter().map(|name| Box::from(&**name)));
         let later = session.names().skip(self.0.len());
@@ -23,7 +23,7 @@ impl SourceNames {
         self.0.len()
     }
 
-    /// Returns the id of a process of a source. Those of later sources have its name.
+    /// Returns the id of a process of a source. The ids of later sources include the name of the source.
     pub(crate) fn process_id<'a>(&self, source: usize, pid: &'a Id) -> Cow<'a, Id> {
         match (self.0.get(source).filter(|_| source > 0), pid) {
             (None, pid) => Cow::Borrowed(pid),

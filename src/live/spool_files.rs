@@ -100,8 +100,8 @@ impl SpoolFiles {
         removed.map(|path| (path, removed_error())).collect()
     }
 
-    /// Returns the files under the names of their sources, except for some sources and for removed files. Those of the
-    /// first source come first, so that its processes keep their ids.
+    /// Returns the files under the names of their sources, except for some sources and for removed files. The files of
+    /// the first source come first, so that its processes keep their ids.
     #[must_use]
     pub(crate) fn sources(&self, inputs: &[SourceFile], without: &[usize]) -> Sources {
         let mut made = self.created_files();
@@ -189,7 +189,7 @@ impl Shared {
         name.into()
     }
 
-    /// Returns the first of these files that exists. Its number is that of any source or trace.
+    /// Returns the first spool file that exists, of any source or trace.
     fn earlier_file(&self) -> Option<PathBuf> {
         let output = self.output.file_name()?.as_encoded_bytes();
         let number_of = |name: &OsStr| {
@@ -225,7 +225,7 @@ impl Shared {
 }
 
 impl SpoolPart {
-    /// Appends bytes to the file, or those that fit within the limit.
+    /// Appends the bytes that fit within the limit to the file.
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), SpoolError> {
         self.unchecked_bytes += bytes.len() as u64;
         if self.unchecked_bytes >= CHECK_EVERY_BYTES {
@@ -281,7 +281,7 @@ fn removed_error() -> io::Error {
 
 /// Estimates the maximum size of a sorted trace by its rows and bytes; arguments are compressed.
 fn bytes_to_sort(rows: u64, bytes: u64) -> u64 {
-    /// Spans of generated traces take 8 bytes, and those of programs with a few short arguments about 16.
+    /// Spans of generated traces take 8 bytes, and spans of programs with a few short arguments about 16.
     const ROW_BYTES: u64 = 32;
     if rows == 0 { bytes } else { rows.saturating_mul(ROW_BYTES).saturating_add(bytes / 4) }
 }

@@ -90,7 +90,7 @@ impl SpoolFolder {
         let path = self.keep()?;
         let mut left = LeftFolder::from_path(path.clone())?;
         left.files.iter().filter(|file| !files.contains(file)).for_each(|file| drop(fs::remove_file(file)));
-        // The noted rows are those of all files.
+        // The noted rows count all files, so their number is unknown now.
         left.note.rows = 0;
         left.note.files.retain(|(name, _)| files.contains(&path.join(name)));
         write_note(&path, &left.note);

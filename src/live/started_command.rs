@@ -23,8 +23,8 @@ impl CommandEnd {
         self.has_ended.store(true, Ordering::SeqCst);
     }
 
-    /// Called after the program has ended. The rest of its group may still run; without a group, its process id may
-    /// now be that of another program.
+    /// Called after the program has ended. The rest of its group may still run; without a group, another program may
+    /// have its process id by now.
     pub(super) fn set_waited(&self) {
         if !self.leads_group {
             self.set();
@@ -81,7 +81,7 @@ impl StartedCommand {
 }
 
 impl Drop for StartedCommand {
-    /// Terminates a program that was interrupted and still runs: those that shells start in the background ignore
+    /// Terminates a program that was interrupted and still runs: programs that shells start in the background ignore
     /// Ctrl+C.
     fn drop(&mut self) {
         #[cfg(unix)]
@@ -134,7 +134,7 @@ mod unix {
             self.signal(Signal::TERM);
         }
 
-        /// Signals all of them; each may have ended.
+        /// Signals all processes; each may have ended.
         fn signal(&self, signal: Signal) {
             let Some(pid) = pid(self.pid) else { return };
             if self.is_leader {

@@ -18,8 +18,8 @@ const WINDOW_NS: i64 = 10_000_000_000;
 /// Limit for the windows of late rows of a track. Beyond it, a row is left to the final sort.
 const LATE_WINDOWS_MAX: u8 = 16;
 
-/// Limit for the spans of a track without an end, each of which is placed again in each snapshot. Beyond it, a span
-/// lasts until its arrival.
+/// Limit for the spans of a track without an end, since all are placed again in each snapshot. Beyond it, a span lasts
+/// until its arrival.
 const ENDLESS_MAX: usize = 4096;
 
 /// A track with its lanes.
@@ -111,7 +111,7 @@ impl LiveTrack {
         }
     }
 
-    /// Returns the track of rows that are too late for this one; `None` if they are left out.
+    /// Returns the track of rows that are too late for this track; `None` if they are left out.
     fn late(&mut self) -> Option<&mut Self> {
         let late_windows = self.late_windows + 1;
         if late_windows > LATE_WINDOWS_MAX {
@@ -194,8 +194,8 @@ impl LiveTrack {
         Ok(())
     }
 
-    /// Settles all rows that are too old to move at `now_ns`. Late rows are old when later ones of them have come.
-    /// Returns the I/O error of a failed write.
+    /// Settles all rows that are too old to move at `now_ns`. Late rows are old once later ones have come. Returns the
+    /// I/O error of a failed write.
     pub(super) fn settle_old(
         &mut self,
         (store, density): (&mut GrowingStore, &mut LiveDensity),
@@ -345,8 +345,8 @@ impl Points {
 }
 
 impl LiveChart {
-    /// Adds a sample, which is held if it lasts for its period. The chart leaves out a late one, which is among the
-    /// samples of its thread. Returns the I/O error of a failed write.
+    /// Adds a sample, which is held if it lasts for its period. The chart leaves out a late sample, which its thread
+    /// still has. Returns the I/O error of a failed write.
     pub(super) fn add(
         &mut self,
         store: &mut GrowingStore,

@@ -44,7 +44,7 @@ impl WrittenFile {
     /// Looks for a replacement like the reading thread, and then reads to the end.
     #[track_caller]
     fn read(&mut self) {
-        // A change has another time than the one before.
+        // Each change gets another modification time.
         std::thread::sleep(Duration::from_millis(5));
         assert_eq!(self.why_replaced(), None);
         loop {

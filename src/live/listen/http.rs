@@ -370,7 +370,7 @@ fn parsed(bytes: &[u8]) -> Result<Option<(RequestHead, usize)>, NoRequest> {
         let (value, lower) = (value.trim(), value.trim().to_ascii_lowercase());
         let is_named = |name: &str| header.name.eq_ignore_ascii_case(name);
         if is_named("host") {
-            // With two host headers, each side could believe another one.
+            // With two host headers, each side could believe a different one.
             if head.host.replace(lower).is_some() {
                 return Err(BAD);
             }

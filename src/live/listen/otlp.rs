@@ -193,7 +193,7 @@ impl Server {
         if !head.host.as_deref().is_some_and(is_this_machine) {
             return Err(NoRequest::Refused(421, "requests must name this machine: 127.0.0.1 or localhost"));
         }
-        // A query changes nothing.
+        // The query of a URL changes nothing.
         if head.path.split('?').next() != Some(PATH) {
             return Err(NoRequest::Refused(404, "only traces are received, at /v1/traces"));
         }

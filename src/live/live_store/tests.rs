@@ -229,7 +229,7 @@ fn points_between_begins_and_ends_of_one_time_are_in_the_spans_of_the_finished_t
             };
             lines.push(format!(r#"{{"pid":1,"tid":{tid},"name":"n{number}",{event}}}"#));
         }
-        // The end of its track is that of an open span in the finished trace.
+        // In the finished trace, an open span ends with the last event of its track.
         ts += 10;
         lines.extend((0..2).map(|tid| format!(r#"{{"ph":"i","pid":1,"tid":{tid},"name":"last","ts":{ts}}}"#)));
         let text = format!("[{}]", lines.join(",\n"));
@@ -264,7 +264,7 @@ fn spans_that_begin_and_end_together_nest_as_in_the_finished_trace_and_open_ones
             lines.push(format!(r#"{{"ph":"B","pid":1,"tid":{tid},"name":"n{number}","ts":{ts},"args":{args}}}"#));
         }
     }
-    // The end of its track is that of an open span in the finished trace.
+    // In the finished trace, an open span ends with the last event of its track.
     lines.extend((0..3).map(|tid| format!(r#"{{"ph":"i","pid":1,"tid":{tid},"name":"last","ts":{ts}}}"#)));
     let text = format!("[{}]", lines.join(",\n"));
     let whole = offline(folder.path(), &text);

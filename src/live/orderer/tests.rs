@@ -177,7 +177,7 @@ fn sources_that_come_later_hold_up_nothing_and_cost_nothing_once_they_are_over()
     assert!(gone.is_sorted());
     expected.sort_unstable();
     assert_eq!(gone, expected);
-    // All have ended, and another one is added.
+    // All sources have ended, and another source is added.
     let last = orderer.add_source(60_000, false);
     push_all(&mut orderer, &[(70_000, last)], 60_000);
     assert_eq!(released(&mut orderer), [] as [i64; 0]);
@@ -210,7 +210,7 @@ const MS: u64 = 1_000_000;
 const SESSION: OrdererLimits =
     OrdererLimits { delay_ns: 100 * MS, tick_ns: 10 * MS, idle_ns: 100 * MS, queues_bytes: 300 };
 
-/// Pushes an event per source and 10 ms for `seconds`, whose time is that of the caller's clock, plus `offsets_ns`.
+/// Pushes an event per source every 10 ms for `seconds`. Its time is the caller's clock plus the source's offset.
 /// Returns the released events with their sources, how late they were, and the most time between arrival and release.
 fn by_clocks(
     orderer: &mut TimeOrderer,
@@ -268,7 +268,7 @@ fn sources_with_near_clocks_wait_for_no_other_once_the_distance_is_known() {
     assert_eq!(orderer.take_shifted(), [] as [usize; 0]);
 }
 
-/// Three seconds are sent at once, or each event waits in a buffer for other ones: their clock is that of the other.
+/// One source sends three seconds at once, or buffers its events. It has the clock of the other source.
 #[test]
 fn sources_that_are_behind_by_batches_and_buffers_keep_their_times() {
     let limits = OrdererLimits { queues_bytes: usize::MAX, ..SESSION };

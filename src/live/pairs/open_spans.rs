@@ -1,6 +1,6 @@
-//! The open spans of a track or of an async id, to find the one that an end names. A scan from the innermost span is
-//! the fastest for the few that are usually open. If there are many, they are indexed by name, so that an end visits no
-//! span of another name.
+//! The open spans of a track or of an async id, to find the span that an end names. Usually few are open, and a scan
+//! from the innermost span is the fastest. If there are many, they are indexed by name, so that an end visits no span
+//! of another name.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -50,7 +50,7 @@ impl OpenSpans {
         self.begins.is_empty()
     }
 
-    /// Iterates over the spans inside the one with this number, or over all, outermost first.
+    /// Iterates over the spans inside the span with this number, or over all, outermost first.
     pub(super) fn inside(&self, outer: Option<u64>) -> impl Iterator<Item = &WaitingBegin> {
         let after = outer.map_or(Bound::Unbounded, Bound::Excluded);
         self.begins.range((after, Bound::Unbounded)).map(|(_, begin)| begin)
@@ -93,8 +93,8 @@ impl OpenSpans {
         Some(begin)
     }
 
-    /// Removes the span with a number and its children, and returns them innermost first. A span that begins when this
-    /// one ends is not its child, in either order of the events, unless this one has no duration.
+    /// Removes the span with a number and its children, and returns them innermost first. A span that begins at
+    /// `end_ns` is no child, in either order of the events, unless the removed span has no duration.
     #[must_use]
     pub(super) fn cut(&mut self, number: u64, end_ns: i64) -> Vec<WaitingBegin> {
         let is_empty = self.begins.get(&number).is_some_and(|outer| outer.start_ns >= end_ns);

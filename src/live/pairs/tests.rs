@@ -160,8 +160,8 @@ fn an_end_of_a_begin_beyond_the_limit_closes_no_other_span() {
     assert_eq!((losses.count(Loss::OverLimit), losses.count(Loss::UnmatchedEnd)), (2, 0));
 }
 
-/// Closes the events of one track with a plain stack, each time in the order of the final sort. A name of 0 is that of
-/// an unnamed end.
+/// Closes the events of one track with a plain stack, each time in the order of the final sort. A name of 0 marks an
+/// end without a name.
 fn closed_in_final_order(events: &[(i64, bool, u32)]) -> Vec<(i64, i64, String)> {
     let (mut stack, mut closed) = (Vec::<(i64, u32)>::new(), Vec::new());
     let row = |(start_ns, name): (i64, u32), dur_ns: i64| (start_ns, dur_ns, format!("n{name}"));
