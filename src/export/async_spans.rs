@@ -112,7 +112,7 @@ impl<const FEW: usize> AsyncSpans<FEW> {
         ending.into_iter().filter_map(|number| self.remove(number)).collect()
     }
 
-    /// Returns whether the end of an open span would be taken for that of `inner`.
+    /// Returns whether readers would take the end of an open span for the end of `inner`.
     pub(super) fn would_close(&self, inner: &AsyncSpan) -> bool {
         let Some(index) = &self.index else { return self.open.iter().any(|outer| outer.would_close(inner)) };
         let first = index.by_name.range((inner.name, i64::MIN, 0)..).next();

@@ -7,8 +7,9 @@
 //! A span with a length would also be placed inside a child that outlasts it, if both start at the same time. As a
 //! begin, it stays around the child.
 //!
-//! A span that overlaps an open one remains complete, since an end closes the innermost begin. So does a span around an
-//! unfinished one, since its end would close that one too. Memory grows with the open spans.
+//! A span that overlaps an open span remains complete, since an end closes the innermost begin. A span around an
+//! unfinished span remains complete too, since its end would close the unfinished span. Memory grows with the open
+//! spans.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -60,8 +61,8 @@ impl BegunSpans {
     }
 
     /// Returns the form in which an event is written: a begin, or the event itself. Events come in time order, and
-    /// those with the same start with parents before their children. `is_outlasted`: a span inside it, of the same
-    /// start, ends later.
+    /// parents come before children with the same start. `is_outlasted`: a span inside the event, with the same start,
+    /// ends later.
     pub(super) fn form(&mut self, event: Event, is_outlasted: bool) -> Event {
         let Payload::Span { dur_ns, is_unfinished } = event.payload() else { return event };
         if event.ts_ns != self.ts_ns {
@@ -158,7 +159,7 @@ mod tests {
     fn a_span_after_an_empty_one_of_its_time_does_not_become_its_parent() {
         let first = (10_000, 1, 0, "first", 0);
         assert_eq!(written(&[first, (10_000, 1, 0, "second", 5000)]), "Xfirst Bsecond Esecond@15");
-        // Its children of that time would precede it otherwise, and its parent does.
+        // A complete child with the same start would be placed before the begin of its parent.
         let around = [(10_000, 1, 0, "p", 9000), (10_000, 1, 1, "e", 0), (10_000, 1, 1, "s", 5000)];
         let inside = [(10_000, 1, 2, "f", 0), (10_000, 1, 2, "c", 5000), (12_000, 1, 3, "d", 1000)];
         assert_eq!(written(&[around, inside].concat()), "Xp Xe Bs Xf Bc Xd Ec@15 Es@15");
@@ -174,7 +175,7 @@ mod tests {
     fn a_span_around_one_that_never_ends_does_not_end_it() {
         let spans = [(10_000, 1, 0, "open", -1), (10_000, 1, 1, "a", 10_000), (11_000, 1, 2, "open", -1)];
         assert_eq!(written(&spans), "Bopen Xa Bopen");
-        // One that never ends is not inside if it begins at the end, or on another thread.
+        // A span that never ends is not inside if it begins at the end, or on another thread.
         let spans = [(10_000, 1, 0, "e", 0), (10_000, 1, 0, "a", 10_000), (20_000, 1, 0, "open", -1)];
         assert_eq!(written(&spans), "Xe Ba Ea@20 Bopen");
         let spans = [(10_000, 1, 0, "e", 0), (10_000, 1, 0, "a", 10_000), (11_000, 2, 0, "open", -1)];

@@ -1,5 +1,5 @@
 //! Writes Chrome JSON in time order, parents before children. Async spans exist in this format only as begins and ends,
-//! and get an id per tree; memory grows with the open async spans and flows.
+//! and get an id per tree. Memory grows with the open async spans and flows.
 //!
 //! Spans of threads are complete, except where readers would nest them in another way ([`super::begun_spans`]).
 
@@ -231,7 +231,7 @@ fn key_of(span: &AsyncSpan) -> EndKey {
 }
 
 impl Asyncs {
-    /// Writes the ends before `ts_ns`, and those at that time of spans that started earlier.
+    /// Writes the ends before `ts_ns`, and the ends at that time of spans that started earlier.
     fn close_before<W: Write>(&mut self, ts_ns: i64, writer: &mut ChromeJsonWriter<'_, W>) -> io::Result<()> {
         while let Some(entry) = self.ends.first_entry() {
             let &(end_ns, _, number) = entry.key();
@@ -269,7 +269,7 @@ impl Asyncs {
             id: 0,
             number: self.last_number,
         };
-        // A track has one open tree at a time. A span whose end would close another one gets its own tree.
+        // A track has one open tree at a time. A span whose end would close another span gets its own tree.
         begun.id = match open.last() {
             Some(last) if !open.would_close(&begun) => last.id,
             _ => {

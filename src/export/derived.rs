@@ -1,5 +1,5 @@
-//! Exports derived tracks as counters without a process, besides those of the trace. Their values are merged with the
-//! rows in time order.
+//! Exports derived tracks as counters without a process, in addition to the trace's counters. Their values are merged
+//! with the rows in time order.
 
 use std::borrow::Cow;
 use std::iter::Peekable;

@@ -26,7 +26,7 @@ use crate::store::{LaneIdx, LaneKind, RowIdx};
 /// Flow points between two checks for cancellation: some milliseconds.
 const POINTS_BETWEEN_CHECKS: u64 = 64 * 1024;
 
-/// The rows of a part: those of `lanes` in a time range, and some from outside of it.
+/// The rows of a part: rows of `lanes` in a time range, and some rows from outside the range.
 #[derive(Debug, Clone)]
 pub(crate) struct Excerpt {
     /// Lanes whose rows in the range are exported.

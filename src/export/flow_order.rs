@@ -8,11 +8,11 @@ use rustc_hash::FxHashMap;
 use crate::model::TrackIdx;
 use crate::store::flow::FlowRole;
 
-/// An event among those of its time.
+/// One of the events of one time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TiedEvent {
     pub(super) track: TrackIdx,
-    /// Whether it is a point of a flow: those between two other events of their track may swap.
+    /// Whether it is a point of a flow: points between two other events of their track may swap.
     pub(super) is_point: bool,
 }
 
@@ -25,9 +25,9 @@ pub(super) struct TiedPoint {
 }
 
 /// Returns the order in which to write events of one time; `None` for the order that they have. Each event is as early
-/// as possible. A cycle of flows and tracks is broken at the first event of it.
+/// as possible. A cycle of flows and tracks is broken at its first event.
 ///
-/// A flow that `is_open` before this time and starts again is left as it is: its end may be that of the earlier one.
+/// A flow that `is_open` before this time and starts again is left as it is: its end may belong to the earlier flow.
 pub(super) fn flow_order(
     events: &[TiedEvent],
     points: Vec<TiedPoint>,
@@ -104,7 +104,7 @@ fn track_edges(events: &[TiedEvent]) -> Vec<(usize, usize)> {
 fn ordered(mut in_track: Edges, mut in_flow: Edges) -> Vec<usize> {
     let events = in_track.waits.len();
     let mut order = Vec::with_capacity(events);
-    // Events after all of their track, and those of them that wait for their flow.
+    // Events that no other event of their track precedes. The blocked ones wait for their flow.
     let (mut ready, mut blocked) = (BTreeSet::new(), BTreeSet::new());
     let first = (0..events).filter(|&event| in_track.waits[event] == 0);
     first.for_each(|event| _ = if in_flow.waits[event] == 0 { ready.insert(event) } else { blocked.insert(event) });
@@ -126,8 +126,9 @@ fn ordered(mut in_track: Edges, mut in_flow: Edges) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    /// Returns the order of events written as a letter of the track and what it is: `x` for no point of a flow, or a
-    /// role (`s`, `t`, `f`) and a digit of the flow. Flow 9 is open before.
+    /// Returns the order of events that are written as words. A word has the letter of the track, and `x` for an event
+    /// that is no point of a flow. For a point, it has a role (`s`, `t`, `f`) and a digit of the flow. Flow 9 is open
+    /// before.
     fn order(text: &str) -> String {
         let words: Vec<&str> = text.split(' ').collect();
         let track = |word: &str| TrackIdx(u32::from(word.as_bytes()[0]));
@@ -157,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_point_stays_between_the_spans_of_its_track() {
-        // The spans inside wait with the end, and those around the start come before it.
+        // Spans after the end wait with the end, and spans before the start come before it.
         assert_eq!(order("ax af1 ax bx bs1 bx"), "ax bx bs1 af1 ax bx");
         assert_eq!(order("ax af1 ax bx bx bs1 cx"), "ax bx bx bs1 af1 ax cx");
     }

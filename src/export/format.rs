@@ -120,11 +120,12 @@ impl ExportFormat {
     }
 
     /// Returns the file and format of an export with this name, for the selected format `self`. An extension of the
-    /// name takes precedence; a name without one gets that of `self`. Fails as [`ExportFormat::from_name`] does.
+    /// name takes precedence; a name without one gets the extension of `self`. Fails as [`ExportFormat::from_name`]
+    /// does.
     pub(crate) fn for_name(self, path: PathBuf) -> Result<(PathBuf, Self), PackedName> {
         Ok(match Self::from_name(&path)? {
             None => (with_ending(path, self.ending()), self),
-            // A name does not determine the options of a format, so those of `self` are kept.
+            // A name does not determine the options of a format, so the options of `self` are kept.
             Some(Self::Native { .. }) if matches!(self, Self::Native { .. }) => (path, self),
             Some(Self::Parquet { .. }) if matches!(self, Self::Parquet { .. }) => (path, self),
             Some(Self::Csv { .. }) if matches!(self, Self::Csv { .. }) => (path, self),

@@ -1,5 +1,5 @@
-//! The table of spans by group, of `longspan stats` and of the statistics in the window: its columns, its rows, and the
-//! order of rows with equal numbers.
+//! The table of spans by group, for `longspan stats` and for the statistics in the window. It has the columns, the
+//! rows, and the order of rows with equal numbers.
 
 use std::cmp::Ordering;
 

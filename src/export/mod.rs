@@ -59,7 +59,7 @@ use values::{TableSource, TableValueWriter, ValueFormat};
 
 /// Writes a trace to `output`, and replaces an existing file.
 ///
-/// `sources` are the files of `snapshot`, none of which is overwritten.
+/// `sources` are the files of `snapshot`. None of them is overwritten.
 ///
 /// # Errors
 /// Returns an [`ExportError`]; an existing file is then unchanged.

@@ -143,7 +143,8 @@ pub(crate) struct OutputFolder {
 
 impl OutputFolder {
     /// Creates a folder for `path`, under a temporary name beside it. Returns [`ExportError::IsThere`] if `path` exists
-    /// and is not an empty folder, or an I/O error, such as for a path like `.`, which cannot be replaced.
+    /// and is not an empty folder. Otherwise a failure is an I/O error, as for a path like `.`, which cannot be
+    /// replaced.
     pub(crate) fn create(path: &Path) -> Result<Self, ExportError> {
         let failed = |source| ExportError::Io { path: path.into(), source };
         let is_free = match fs::read_dir(path) {

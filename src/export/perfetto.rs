@@ -1,10 +1,10 @@
-//! Writes a Perfetto trace in time order. Spans are begins and ends there, which pair up as a stack. So a span that
-//! overlaps another without nesting goes to a separate row beside the track.
+//! Writes a Perfetto trace in time order. In this format, spans are begins and ends that pair up as a stack. So a span
+//! that overlaps another without nesting goes to a separate row beside the track.
 //!
-//! Memory holds the open spans, and the events with the same time, because a flow is a field of its event. A flow that
-//! leaves where nothing is open is written within the last event of its track, unless that is before the previous point
-//! of the flow. So memory also grows with the flows without an end, as most flows of a Perfetto trace are. The end of a
-//! flow at the next span waits for that span, since it is on the row of the span.
+//! Memory holds the open spans, and the events with the same time, because a flow is a field of its event. If a flow
+//! leaves where nothing is open, it is written within the last event of its track. It is written at its own time if
+//! that event is before the previous point of the flow. So memory also grows with the flows without an end, as most
+//! flows of a Perfetto trace are. The end of a flow at the next span waits for the span, since both must be on one row.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -88,8 +88,8 @@ struct PendingEvent {
     event: Event,
     blob: Box<[u8]>,
     flows: Vec<FlowOf>,
-    /// Index of the event that it is written with, mostly its own. `None` once it is written or left to the end of a
-    /// span.
+    /// Index of the event that carries this event: itself, or the event that a flow point binds to. `None` once it is
+    /// written or left to the end of a span.
     carrier: Option<usize>,
 }
 
@@ -126,7 +126,7 @@ struct OrderedWriter<'a, W> {
     open: FxHashMap<(TrackIdx, Overlap), Vec<OpenSlice>>,
     /// By track with overlaps: the ends on its rows.
     row_ends: FxHashMap<TrackIdx, RowEnds>,
-    /// Number of rows in `open` at which those without open spans are dropped.
+    /// Number of rows in `open` at which rows without open spans are dropped.
     open_rows_max: usize,
     /// By track and depth: the row beside the track that has the open span.
     beside: BTreeMap<(TrackIdx, u16), Overlap>,
@@ -236,10 +236,11 @@ impl<W: Write> OrderedWriter<'_, W> {
         points.map(|point| point.event.value).filter(|id| self.flow_ns.contains_key(id)).collect()
     }
 
-    /// Returns the order in which events are written, without those that others carry.
+    /// Returns the order in which events are written, without events that other events carry.
     fn order(&self, pending: &[PendingEvent], is_open: &FxHashSet<u64>) -> Vec<usize> {
         let mut order: Vec<usize> = (0..pending.len()).filter(|&index| pending[index].carrier == Some(index)).collect();
-        // Such a point comes after all begins, unless its own span begins now: then it precedes those inside.
+        // A point that leaves its enclosing span comes after all begins. If that span begins now, the point comes
+        // before the spans inside.
         order.sort_by_key(|&index| goes_last(&pending[index]) && !self.begins_now(&pending[index].event));
         if pending.iter().filter(|pending| is_point(&pending.event)).take(2).count() < 2 {
             return order;
@@ -322,7 +323,8 @@ impl<W: Write> OrderedWriter<'_, W> {
         depth.is_some_and(|depth| self.owners.contains_key(&(point.track, Some(depth))))
     }
 
-    /// Returns the row of the span around a point: the one at its depth if it begins now, else the innermost.
+    /// Returns the row of the span around a point: the span at its depth if that span begins now, else the innermost
+    /// span.
     fn row_around(&self, point: &Event) -> Overlap {
         if let Some(depth) = FlowPoint::from_event(point, None).depth.filter(|_| self.begins_now(point)) {
             return self.row_of(point.track, depth);
@@ -343,9 +345,9 @@ impl<W: Write> OrderedWriter<'_, W> {
         self.beside.get(&(track, depth)).copied().unwrap_or(0)
     }
 
-    /// Writes a flow bound by its time only. If nothing is open where it leaves or passes through, it belongs to the
-    /// event that started last on its track, and is written within that. Elsewhere Perfetto would drop it. But it is
-    /// not written before the previous point of its flow, which would disconnect both.
+    /// Writes a flow bound by its time only. If nothing is open where the flow leaves or passes through, its point is
+    /// written within the event that started last on its track. Elsewhere Perfetto would drop the point. But the point
+    /// is not written before the previous point of its flow, which would disconnect both.
     fn flow(&mut self, pending: &PendingEvent) -> io::Result<()> {
         let event = &pending.event;
         if !goes_last(pending) {
@@ -371,8 +373,8 @@ impl<W: Write> OrderedWriter<'_, W> {
         self.writer.flow(&point, overlap)
     }
 
-    /// Writes the end of a flow at the next span of its track, or holds it until that begins, where the row or the form
-    /// of the point depends on the span.
+    /// Writes the end of a flow at the next span of its track. If the row or the form of the point depends on this
+    /// span, holds the point until the span begins.
     fn arrive_at_next(&mut self, point: &Event) -> io::Result<()> {
         let is_bound = self.bound_flows.contains(&point.value);
         self.passed_flow(point.value, true, point.ts_ns);
@@ -506,7 +508,7 @@ impl<W: Write> OrderedWriter<'_, W> {
     fn ending_at(&mut self, row: (TrackIdx, Overlap), ts_ns: i64, depth: Option<u16>) -> Option<&mut OpenSlice> {
         let depth = depth?;
         let row = self.open.get_mut(&row)?;
-        // The spans of a row nest, so those that end at one time are adjacent.
+        // The spans of a row nest, so spans that end at one time are adjacent.
         let first = row.partition_point(|open| open.end_ns.is_none_or(|end_ns| end_ns > ts_ns));
         let ending = row[first..].partition_point(|open| open.end_ns == Some(ts_ns));
         row[first..first + ending].iter_mut().rev().find(|open| open.depth == depth)

@@ -1,5 +1,5 @@
-//! Runs a writer on a thread of its own and passes its bytes on in pieces, so that they are compressed while the next
-//! are formatted.
+//! Runs a writer on a separate thread and passes its bytes on in pieces. A piece is compressed while the next one is
+//! formatted.
 
 use std::io::{self, BufWriter, IntoInnerError, Write};
 use std::panic::resume_unwind;

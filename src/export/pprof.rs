@@ -1,5 +1,5 @@
 //! Writes the samples of a part of a trace as a pprof profile: a value type per event, and a sample per stack with its
-//! labels. Memory holds a row for each of these. Times of samples are not included, nor are spans.
+//! labels. Memory holds a row for each sample of the profile. Times of samples and spans are not included.
 
 use std::io::{self, Write};
 
@@ -20,7 +20,7 @@ use crate::query::scope::Scope;
 /// The default level: profiles are small.
 const GZIP_LEVEL: u32 = 6;
 
-/// Limit for the value types of a profile, of which each sample has all. Samples of other events are not written.
+/// Limit for the value types of a profile, since each sample has all of them. Samples of other events are not written.
 pub(crate) const PPROF_EVENTS_MAX: usize = 64;
 
 /// Samples with a common stack, thread and labels.
@@ -107,7 +107,7 @@ impl ProfileRows {
         values[event] = values[event].saturating_add(measure.weight);
     }
 
-    /// Returns the index of the event as it is written: events that differ only in names of one unit are one.
+    /// Returns the index of the event as it is written. Events that differ only in names of one unit share an index.
     fn event(&mut self, measure: &SampleMeasure<'_>) -> Option<usize> {
         let name = if measure.event.is_empty() { SAMPLES } else { &*measure.event };
         let unit = pprof_unit(&measure.unit);

@@ -1,5 +1,5 @@
-//! Merges the rows of an excerpt on a thread of their own, some batches ahead of the writer, so that rows are decoded
-//! while others are formatted and compressed. The output does not depend on it.
+//! Merges the rows of an excerpt on a separate thread, some batches ahead of the writer. So rows are decoded while
+//! others are formatted and compressed. The output does not depend on it.
 
 use std::ops::Range;
 use std::panic::resume_unwind;

@@ -123,7 +123,7 @@ impl<'a> ExportRows<'a> {
     }
 }
 
-/// Returns the position of an event among those of its time: its depth, and the order between two spans.
+/// Returns the sort key of an event among events of one time: its depth, then an order by kind.
 fn tie_key(event: &Event) -> (u16, u8) {
     match event.kind {
         EventKind::Complete => (event.depth, 3),

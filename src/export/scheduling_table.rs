@@ -109,14 +109,14 @@ fn scheduled_values<'s>(snapshot: &'s Snapshot, all: &Scheduling, row: &Schedule
     values
 }
 
-/// Returns the thread, its id, its process and its id.
+/// Returns the name and id of a thread, and the name and id of its process.
 pub(crate) fn thread_values(snapshot: &Snapshot, track: TrackIdx) -> [TableValue<'_>; 4] {
     let track = snapshot.track(track);
     let [process, pid] = process_values(snapshot, track.process);
     [text_value(&track.name), id_value(&track.key.tid), process, pid]
 }
 
-/// Returns the number of a CPU. In a trace of several files, that of a later file follows.
+/// Returns the number of a CPU. In a trace of several files, a later file has its name after the number.
 fn cpu_value(key: &TrackKey) -> TableValue<'_> {
     match &key.pid {
         Id::None => id_value(&key.tid),

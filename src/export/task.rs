@@ -19,19 +19,19 @@ use crate::store::LaneKind;
 pub struct ExportReport {
     /// Spans written, including unfinished ones.
     pub spans: u64,
-    /// Those of them outside of the exported part, which flows connect to it, and their ancestors.
+    /// Written spans outside of the exported part that flows connect to it, and their ancestors.
     pub connected_spans: u64,
-    /// Instants written, including those of async tracks.
+    /// Instants written, including instants of async tracks.
     pub instants: u64,
-    /// Counter values written, including those of derived tracks.
+    /// Counter values written, including values of derived tracks.
     pub counters: u64,
     /// Points of flows written, not whole flows.
     pub flows: u64,
-    /// Samples written, without those left out.
+    /// Samples written. Samples left out do not count.
     pub samples: u64,
-    /// Samples of events beyond those of a pprof profile, which are not written.
+    /// Samples of events beyond the limit of a pprof profile, which are not written.
     pub samples_left_out: u64,
-    /// Values and durations beyond the largest number of the format, which are written as that.
+    /// Values and durations beyond the largest number of the format, which is written instead.
     pub values_capped: u64,
     /// Nanoseconds added to all times, so that none is before 0.
     pub moved_ns: u64,
@@ -55,7 +55,7 @@ impl ExportReport {
         self.spans + self.instants + self.counters + self.flows + self.samples
     }
 
-    /// Returns sentences about values and times that differ from those of the trace.
+    /// Returns sentences about values and times that differ from the trace.
     pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
         let moved_text = format!("times are {} ns later, because a Perfetto trace has none before 0", self.moved_ns);
         capped_text(self.values_capped).into_iter().chain((self.moved_ns > 0).then_some(moved_text))

@@ -51,7 +51,7 @@ impl TaskEnds {
         }
     }
 
-    /// Adds the end of a run; the letters are those of the next state, or empty.
+    /// Adds the end of a run; the letters name the next state, and may be empty.
     pub(super) fn add_run(&mut self, start_ns: i64, end_ns: i64, run: TaskRun, letters: &str) {
         self.runs.push(Reverse((end_ns, run, letters.into(), start_ns)));
     }

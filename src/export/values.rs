@@ -72,8 +72,8 @@ impl From<RowFormat> for ValueFormat {
 }
 
 impl ValueFormat {
-    /// Returns the file and format for a name; a name without an extension gets that of CSV. Returns [`NoTableName`]
-    /// for any other extension.
+    /// Returns the file and format for a name; a name without an extension gets the extension of CSV. Returns
+    /// [`NoTableName`] for any other extension.
     pub(crate) fn for_name(path: PathBuf, cells: Cells) -> Result<(PathBuf, Self), NoTableName> {
         let has_ending =
             |path: &Path, ending: &str| path.extension().is_some_and(|last| last.eq_ignore_ascii_case(ending));

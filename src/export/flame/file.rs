@@ -46,7 +46,7 @@ pub(crate) struct NoFlameName {
 }
 
 impl FlameFormat {
-    /// Returns the file and format for a name; a name without an extension gets that of folded stacks. Returns
+    /// Returns the file and format for a name; a name without an extension gets the extension of folded stacks. Returns
     /// [`NoFlameName`] for any other extension.
     pub(crate) fn for_name(path: PathBuf) -> Result<(PathBuf, Self), NoFlameName> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();

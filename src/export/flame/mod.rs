@@ -1,4 +1,4 @@
-//! Writes a call tree to a file: folded stacks, SVG, JSON, or pprof. Memory is that of the tree, which is bounded;
+//! Writes a call tree to a file: folded stacks, SVG, JSON, or pprof. Memory depends only on the tree, which is bounded;
 //! there is no recursion, because stacks may be 65,536 frames deep.
 
 mod file;

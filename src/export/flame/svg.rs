@@ -45,7 +45,7 @@ pub(crate) fn write_svg(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Resu
     let mut waiting = vec![root];
     while let Some(bar) = waiting.pop() {
         let children = graph.picture.tree.children(bar.node);
-        // Totals stop at 2^64 - 1, so those of children may add up to more than that of their parent.
+        // Totals stop at 2^64 - 1, so the totals of children may add up to more than the total of their parent.
         let of_children: f64 = children.iter().map(|&child| width(child)).sum();
         let fit = if of_children > bar.width { bar.width / of_children } else { 1.0 };
         let mut left = bar.left;

@@ -72,8 +72,8 @@ pub(super) struct EventCells<'a> {
 struct Recent<K, V>(FxHashMap<K, V>);
 
 impl<K: Hash + Eq, V> Recent<K, V> {
-    /// The cells of a million threads or names would take 200 MB; those of a typical trace all fit. With texts and the
-    /// table itself, this limit takes 5 MB.
+    /// The cells of a million threads or names would take 200 MB; the cells of a typical trace all fit. With texts and
+    /// the table itself, this limit takes 5 MB.
     const MAX: usize = 1 << 14;
 
     fn get(&mut self, key: K, make: impl FnOnce() -> V) -> &V {

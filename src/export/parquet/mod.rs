@@ -8,7 +8,7 @@
 //! | `counters.parquet` | a counter value | `ts` |
 //! | `flows.parquet` | a flow point: start, step or end | `ts` |
 //! | `samples.parquet` | a sampled call stack, by its `stack_id` | `ts` |
-//! | `stacks.parquet` | a frame below that of `parent_id`, which is null for an outermost frame | `stack_id` |
+//! | `stacks.parquet` | a frame and its caller `parent_id`, which is null for an outermost frame | `stack_id` |
 //! | `tracks.parquet` | a track, by the `track_id` of the other tables | `track_id` |
 //! | `losses.parquet` | a kind of loss | |
 //!
@@ -33,7 +33,7 @@ use event_table::EventTable;
 use events::{EventCells, columns};
 use file::TableFile;
 
-/// Writes an excerpt into `folder`. The length in the report is that of all files.
+/// Writes an excerpt into `folder`. The length in the report is the total of all files.
 pub(super) fn write(
     task: &Task<'_>,
     excerpt: &Excerpt,

@@ -43,7 +43,7 @@ const LOSSES: &[Column] = &[
     Column("advice", Text, false),
 ];
 
-/// Writes the tracks of a trace, including those without rows, and returns the length of the file.
+/// Writes the tracks of a trace, including tracks without rows, and returns the length of the file.
 pub(super) fn write_tracks(tables: &TrackTables, folder: &mut OutputFolder) -> io::Result<u64> {
     let mut table = TableFile::create(folder.file("tracks.parquet")?, TRACKS, Some("track_id"))?;
     for (id, track) in (0u32..).zip(&tables.tracks) {
