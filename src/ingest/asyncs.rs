@@ -1,4 +1,4 @@
-//! Assigns async trees to tracks: the trees of async ids, and those of sibling tracks. Trees with one name in one
+//! Assigns async trees to tracks. A tree belongs to an async id, or to a sibling track. Trees with one name in one
 //! process share tracks, one at a time on each. So a million short requests take as many tracks as ran concurrently.
 
 mod trees_of_id;
@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 use self::trees_of_id::TreesOfId;
 use crate::model::{Event, Id, Metadata, Names, ProcessIdx, Registry, Track, TrackIdx, TrackKey, TrackKind};
 
-/// First slot of sibling rows, which are separate from those of async ids. Also the maximum number of open trees per
+/// First slot of sibling rows, so that they share no slot with async ids. Also the maximum number of open trees per
 /// group.
 const SIBLING_ROWS: u32 = 1 << 29;
 
@@ -52,15 +52,15 @@ struct AsyncTree {
     step_start_ns: i64,
 }
 
-/// Async trees that share tracks: those with one name in one process, or thread. The name is that of the track in the
-/// trace, or that of the first event. The lowest free slot is taken first.
+/// Async trees that share tracks, because they have one name in one process or thread. This is the name of the track in
+/// the trace, or else of the first event. The lowest free slot is taken first.
 #[derive(Debug)]
 struct TreeGroup {
     pid: Id,
     tid: Id,
     /// Name of all tracks of the group.
     name: Arc<str>,
-    /// Whether the trees are those of sibling tracks, which have slots of their own.
+    /// Whether the trees are on sibling tracks, which have slots of their own.
     is_sibling: bool,
     free: BinaryHeap<Reverse<u32>>,
     count: u32,

@@ -1,19 +1,20 @@
-//! Builds the flame chart of one thread from samples in time order: at each depth, a span lasts while consecutive
+//! Builds the flame chart of one thread from samples in time order. At each depth, a span lasts while consecutive
 //! samples share the path down to it. Does no I/O, and stores one stack and the gaps between some samples. A sample
-//! costs only the frames that it does not share with the one before.
+//! costs only the frames that it does not share with the previous sample.
 //!
-//! The slow answer takes all samples of the thread, and of several at one time the last. Each sample lasts until the
-//! next one. The thread was idle if that comes later than `IDLE_GAPS` times the usual gap: the sample then lasts for
-//! the usual gap. So does the last sample, but not beyond the last event of the trace: the trace does not record how
-//! long the thread ran after that. A frame runs while samples that touch in time share the path down to it.
+//! A naive builder takes all samples of the thread, and the last one of several at one time. Each sample lasts until
+//! the next one. If the next one comes later than `IDLE_GAPS` times the usual gap, the thread was idle: the sample then
+//! lasts for the usual gap. The last sample also lasts for the usual gap, but not beyond the last event of the trace.
+//! The trace does not record how long the thread ran after it. A frame runs while samples that touch in time share the
+//! path down to it.
 //!
 //! The usual gap at a sample is the median of `WINDOW` gaps, the lower of the two in the middle. These are the gaps up
 //! to the next sample, so that it follows the rate of the sampler. For the first samples, they are the first gaps. If
 //! the periods of a sample and the next one are times, the usual gap is at most the longer period. Most gaps of a
-//! thread that sleeps between single samples are far longer. The period of several samples at one time is that of the
-//! first, which ends the sample before.
+//! thread that sleeps between single samples are far longer. Among samples at one time, the first ends the previous
+//! sample, so its period counts.
 //!
-//! Samples that know how long they last, such as those of times off CPU, are held for this time instead.
+//! Samples that know how long they last, such as samples of times off CPU, are held for this time instead.
 
 use std::collections::VecDeque;
 use std::io;
@@ -149,7 +150,7 @@ impl FlameChart {
         }
     }
 
-    /// Adds a sample that lasts for its period, from the end of the one before at the earliest.
+    /// Adds a sample that lasts for its period, from the end of the previous sample at the earliest.
     pub(crate) fn hold(&mut self, sample: TimedStack, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
         if !matches!(self, Self::Drawn(_)) {
             *self = Self::Drawn(Box::new(DrawnChart { open_to_ns: i64::MIN, ..DrawnChart::default() }));

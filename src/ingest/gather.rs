@@ -79,7 +79,8 @@ impl Gathered {
         self.events.extend(self.order.iter().map(|order| self.copies[order.copy()]));
     }
 
-    /// Finds the events before a key to which no run has more than `each_max`, and returns their number.
+    /// Finds the ends of the events before a common key, so that no run has more than `each_max` of them. Returns their
+    /// number.
     fn find_ends(&mut self, runs: &[Option<OpenRun>], limit: Option<Key>) -> usize {
         let last_of_each = runs.iter().flatten().filter_map(|run| run.key_ahead(self.each_max));
         let end = last_of_each.chain(limit).min();

@@ -188,8 +188,8 @@ impl HeadTable {
         self.gatherable >= 2 * self.runs.len().max(2 * Self::RUN_COST) && self.runs.len() <= RUNS_MAX
     }
 
-    /// Gathers the next events of all runs before `limit`, and reorders the heads. Returns whether there are any: a run
-    /// of which one event is left must be emitted alone.
+    /// Gathers the next events of all runs before `limit`, and reorders the heads. Returns false if the first run has
+    /// only one event left, which must be emitted alone.
     fn gather(&mut self, limit: Option<Key>) -> bool {
         let first = self.heads.last().and_then(|&(_, slot)| self.runs[slot].as_ref());
         if first.is_none_or(|run| run.key_at(run.next + 1).is_none()) {
@@ -319,7 +319,7 @@ mod tests {
         }
     }
 
-    /// Times in a random order, of which some are equal, also in other runs.
+    /// Times in a random order. Some are equal, also in other runs.
     fn random_times(seed: u32, count: usize) -> Vec<i64> {
         let mut state = u64::from(seed) + 1;
         let next = || {
@@ -358,7 +358,7 @@ mod tests {
     fn a_dense_run_makes_gathered_runs_neither_short_nor_too_long_once_all_are_dense() {
         const RUNS: u32 = 250;
         let count = |chunk: u32| if chunk == 0 { 200_000 } else { 400 };
-        // The times of the second part are after those of the first one.
+        // The times of the second part are after the times of the first part.
         let later = |ts_ns: i64| ts_ns + (1 << 20);
         let times = |chunk: u32| {
             random_times(chunk, count(chunk)).into_iter().chain(random_times(chunk, 400).into_iter().map(later))

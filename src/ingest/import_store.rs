@@ -37,7 +37,7 @@ pub(super) enum ImportError {
     Cancelled(#[from] Cancelled),
 }
 
-/// Imports the store in `parts` into the empty `target`. `meta` is that of the trace; the counts of its summary are 0,
+/// Imports the store in `parts` into the empty `target`. `meta` belongs to the trace; the counts of its summary are 0,
 /// and its end is the latest time in the trace's headers.
 ///
 /// # Errors
@@ -126,7 +126,7 @@ fn summary_of_lanes(store: &CarriedStore, meta: &Meta) -> Summary {
     summary
 }
 
-/// Returns the start and end of the rows with times; without any, those of all rows.
+/// Returns the start and end of the rows with times. If no row has a time, returns the start and end of all rows.
 fn range_ns(store: &CarriedStore, meta: &Meta) -> Option<(i64, i64)> {
     let extend =
         |(start_ns, end_ns): (i64, i64), lane: LaneInfo| (lane.start_ns.min(start_ns), lane.end_ns.max(end_ns));
@@ -155,7 +155,7 @@ mod tests {
     /// Spans of a single lane: about six parts.
     const SPANS: u64 = 400_000;
 
-    /// Parts that are slow to read, and of which one may be damaged.
+    /// Parts that are slow to read. One of them may be damaged.
     struct SlowParts {
         parts: Vec<Vec<u8>>,
         damaged: Option<usize>,

@@ -1,5 +1,5 @@
-//! An index of the open spans of one track: each operation takes O(log n) for n open spans. Its results equal those of
-//! the list in [`lanes`](super::lanes), which decides when to convert between both.
+//! An index of the open spans of one track: each operation takes O(log n) for n open spans. Its results equal the
+//! results of the list in [`lanes`](super::lanes), which decides when to convert between both.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};

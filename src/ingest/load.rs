@@ -32,8 +32,8 @@ pub struct LoadOptions {
     pub threads: usize,
     /// Whether and where the store is cached.
     pub cache: CachePolicy,
-    /// Maximum total size of cached stores, in bytes. The least recently used are removed first; that of this load is
-    /// not.
+    /// Maximum total size of cached stores, in bytes. The least recently used are removed first, but never the store of
+    /// this load.
     pub cache_bytes_max: u64,
     /// Which stores get ledgers, which speed up later queries.
     pub ledgers: Ledgers,
@@ -41,8 +41,8 @@ pub struct LoadOptions {
     pub disk: Arc<dyn Disk>,
     /// The files for unwinding raw stacks.
     pub unwind_files: Option<Arc<dyn UnwindFiles>>,
-    /// Whether profiles are read by address instead of by name, for the code of their functions. Such a store is not
-    /// that of the cache, so `cache` must be [`CachePolicy::None`].
+    /// Whether profiles are read by address instead of by name, for the code of their functions. Such a store must not
+    /// be cached, so `cache` must be [`CachePolicy::None`].
     pub code_addresses: bool,
 }
 
@@ -121,7 +121,6 @@ pub enum LoadError {
     TooManyChunks { sources: String, chunks: usize },
 }
 
-/// Returns what helps if the disk is full.
 /// The reason why the given cache folder is not used, as the end of a message; empty if there is none.
 #[derive(Debug, Clone, Default)]
 pub struct CacheHint(pub(super) Option<String>);
@@ -132,6 +131,7 @@ impl fmt::Display for CacheHint {
     }
 }
 
+/// Returns what helps if the disk is full.
 fn room_hint(folder: &Path, source: &io::Error) -> &'static str {
     match source.kind() {
         // A store that is not cached is among the temporary files.

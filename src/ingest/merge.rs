@@ -6,7 +6,7 @@
 //! spill file. The run is read back block by block, like in an external merge sort.
 //!
 //! Usually each event is spilled once at most. If the blocks of the runs take more memory than the chunks, runs of
-//! similar size are merged into one of at least twice the size. So an event is spilled a logarithmic number of times.
+//! similar size are merged into one of at least twice their size. So an event is spilled a logarithmic number of times.
 
 use std::io;
 use std::thread;
@@ -251,8 +251,8 @@ fn open_next(mut rest: SpilledRun, context: &MergeContext<'_>) -> io::Result<Opt
     Ok(Some(OpenRun { chunk, origin: Origin::Each(origins), next: 0, rest: Some(rest), charge }))
 }
 
-/// Returns how many of the runs, smallest first, to merge with `bytes` of chunks: the most of which none takes more
-/// than half of the result. Each run left alone is larger than all before it together, so there are few.
+/// Returns how many of the runs, smallest first, to merge with `bytes` of chunks: as many as possible, none above half
+/// of the result. Each run left alone is larger than all smaller runs together, so few are left.
 fn balanced(mut bytes: u64, sorted_runs: impl Iterator<Item = u64>) -> usize {
     let mut count = 0;
     for (position, run_bytes) in sorted_runs.enumerate() {

@@ -56,7 +56,7 @@ pub struct Nester<'a> {
     tied_of_track: Vec<Tied>,
     latest_instants: LatestInstants<TrackIdx>,
     losses: Losses,
-    /// Counts, and the range of rows with times; that of the others only if there are none.
+    /// Counts, and the range of rows with times; the range of other rows only if no row has a time.
     summary: Summary,
     /// Start and end of the samples without times.
     untimed_ns: (i64, i64),
@@ -142,7 +142,7 @@ impl<'a> Nester<'a> {
         self
     }
 
-    /// Nests the next events. None may be earlier than those of the previous run.
+    /// Nests the next events. None may be earlier than the events of the previous run.
     ///
     /// # Errors
     /// Returns any I/O error of a write of the store or of the spill file.
@@ -210,7 +210,7 @@ impl<'a> Nester<'a> {
         Ok(Nested { losses: self.losses, summary })
     }
 
-    /// Returns the summary. Without rows that have times, its range is that of the others.
+    /// Returns the summary. If no row has a time, its range covers the samples without times.
     fn summary_so_far(&self) -> Summary {
         let mut summary = self.summary.clone();
         if summary.start_ns > summary.end_ns {
@@ -370,7 +370,7 @@ impl<'a> Nester<'a> {
         Ok(reference)
     }
 
-    /// Extends the range of the rows with times, or that of samples without.
+    /// Extends the range of the rows with times, or the range of samples without times.
     fn extend_range(&mut self, is_untimed: bool, ts_ns: i64) {
         if is_untimed {
             let (start_ns, end_ns) = self.untimed_ns;

@@ -44,7 +44,7 @@ pub fn open(
 /// Like [`open`], but also passes stores of the rows sorted so far to `previews`.
 ///
 /// # Errors
-/// Those of [`open`].
+/// Fails as [`open`] does.
 pub fn open_with_previews(
     sources: &Sources,
     options: &LoadOptions,
@@ -77,7 +77,7 @@ pub fn open_with_previews(
 /// Opens a trace that was spooled: `sources` has the paths to read, and the displayed names. Its store is not cached.
 ///
 /// # Errors
-/// Those of [`open`].
+/// Fails as [`open`] does.
 pub(crate) fn open_spooled(
     sources: &Sources,
     options: &LoadOptions,

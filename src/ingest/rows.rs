@@ -22,7 +22,7 @@ const BLOB_BYTES: usize = 256 << 10;
 /// Maximum number of queued batches: nesting continues while the writer flushes a full buffer.
 const BATCHES_AHEAD: usize = 8;
 
-/// The receiver of rows: a store writer on this thread or another one.
+/// The receiver of rows: a store writer on this thread or on another thread.
 pub struct RowSink<'a>(RowTarget<'a>);
 
 enum RowTarget<'a> {
@@ -76,9 +76,9 @@ impl<'a> From<&'a mut StoreWriter> for RowSink<'a> {
     }
 }
 
-/// Runs `nest` with a sink of rows that are written to `writer`; on another thread if `threads` is 2 or more and the
-/// system starts one. Returns the results of `nest` and of the writes, after all rows up to [`RowSink::finish`] were
-/// written.
+/// Runs `nest` with a sink of rows that are written to `writer`. The writes are on another thread if `threads` is 2 or
+/// more and the system starts one. Returns the results of `nest` and of the writes, after all rows up to
+/// [`RowSink::finish`] were written.
 pub(crate) fn write_behind<R>(
     writer: &mut StoreWriter,
     threads: usize,
@@ -260,7 +260,7 @@ mod tests {
     use crate::base::threads::tests::with_only;
     use crate::model::{Id, NameIdx, Registry, TrackKey, TrackKind};
 
-    /// Writes lanes of spans, of which the second one has fewer rows, with details of which some are large.
+    /// Writes lanes of spans. The second lane has fewer rows, and some details are large.
     fn fill(mut sink: RowSink<'_>, lane_count: u16) -> io::Result<Vec<u64>> {
         let mut seen = Vec::new();
         let lanes = (0..lane_count).map(|depth| sink.add_lane(TrackIdx(0), LaneKind::Spans, depth));

@@ -158,7 +158,7 @@ impl SpilledRun {
     /// Returns the events of the next block with the chunk number of each; `None` after the last one.
     ///
     /// # Errors
-    /// Those of [`SpillFile::read`].
+    /// Fails as [`SpillFile::read`] does.
     pub fn read_next(&mut self, spill: &SpillFile) -> io::Result<Option<BlockContent>> {
         if let Some((content, _charge)) = self.ahead.take() {
             return content.recv().map_err(|_| writer_has_stopped())?.map(Some);

@@ -1,4 +1,4 @@
-//! Chooses the file of a trace's store: in the cache under the trace's key, or else an unnamed file. The latter is used
+//! Chooses the file of a trace's store: in the cache under the trace's key, or else an unnamed file. A file is unnamed
 //! without a cache, if the cache is not writable, or if the trace changed during the load.
 
 use std::fs::File;
@@ -23,7 +23,7 @@ pub(crate) struct StoreTarget {
     cache: Option<Cache>,
     cache_bytes_max: u64,
     ledgers: Ledgers,
-    /// Folder of unnamed files: that of the cache, or the system's for temporary files.
+    /// Folder of unnamed files: the cache folder, or the system's folder for temporary files.
     folder: PathBuf,
     disk: Arc<dyn Disk>,
     /// Why the cache folder is not used, for errors: they replace the notes.

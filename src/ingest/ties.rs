@@ -2,8 +2,8 @@
 //!
 //! Ends of earlier spans move before the begins, but not before other events ahead of the first begin: these are still
 //! inside the earlier spans. Longer complete spans go first, so that a parent that is written after its child nests
-//! correctly. All other events keep their order. So do spans with a given lane, where an empty one may come before a
-//! longer one without overlap.
+//! correctly. All other events keep their order, and so do spans with a given lane: in one lane, an empty span may come
+//! before a longer span.
 
 use super::steps;
 use super::text_stack::TextStack;
@@ -37,7 +37,7 @@ fn ends_of_earlier_spans_first<T>(
 }
 
 /// Finds the events that go before the others, among events of one track and time in trace order. Applies only if one
-/// of them is an end.
+/// of the events is an end.
 #[derive(Debug, Default)]
 pub(super) struct EndsFirst {
     /// Names of the begins that have no end yet.

@@ -130,7 +130,7 @@ mod tests {
         let (lanes, range_ns) = imported(&[&first, &second]);
         assert_eq!(range_ns, (0, 40_000), "positions are the range of a trace of nothing else");
         assert!(lanes.contains(&(LaneKind::Samples, 0, 20_000)), "{lanes:?}");
-        // An exported trace has them where they were drawn.
+        // An exported trace has the samples where they were drawn.
         let [first, second] = [1_000_000, 1_000_020].map(sample);
         assert_eq!(imported(&[&first, span, &second]).1, (at(0), at(10)));
     }

@@ -225,7 +225,7 @@ fn random_overlaps(count: i64) -> usize {
         .count()
 }
 
-/// Places complete spans, each inside the one before.
+/// Places complete spans, each inside the previous one.
 fn nested(count: i64) -> usize {
     let mut lanes = OpenLanes::<StrIdx>::default();
     (0..count)

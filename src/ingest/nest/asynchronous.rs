@@ -91,9 +91,9 @@ impl Nester<'_> {
         Ok(())
     }
 
-    /// Returns the tree of an event of an async id. Each process has its own, so that a span is in the process that
-    /// began it. An end that its process has not begun ends the span of another one. Only the last 8 processes that
-    /// opened a tree are considered, because a search of all would be quadratic if many share the id.
+    /// Returns the tree of an event of an async id. Each process has its own tree, so that a span is in the process
+    /// that began it. An end without a begin in its process ends the span of another process. Only the last 8 processes
+    /// that opened a tree are considered, because a search of all would be quadratic if many share the id.
     fn tree_of(&mut self, event: &Event) -> TreeId {
         let process = self.registry.tables().tracks[event.track.index()].process;
         let own = TreeId::Id { id: event.value, process };

@@ -113,7 +113,7 @@ impl<'a> SampleCharts<'a> {
         Some(self.last_event)
     }
 
-    /// Finds the chart of an event of a thread. Those beyond [`CHARTS_MAX`] share the last one.
+    /// Finds the chart of an event of a thread. Events beyond [`CHARTS_MAX`] share the last chart.
     fn find(&mut self, track: TrackIdx, event: &str) -> FoundChart {
         let event = self.event(event);
         let first = self.track(track).first;
@@ -192,7 +192,7 @@ impl Nester<'_> {
         let chart = &mut charts[slot as usize];
         let is_held = is_untimed || Some(chart.event) == *off_cpu;
         if is_held {
-            // Before other charts end, also if the samples of this one are spilled.
+            // Before other charts end, even if the samples of this chart are spilled.
             let end_ns = if is_untimed { &mut self.untimed_ns.1 } else { &mut self.summary.end_ns };
             *end_ns = sample.held_to_ns().max(*end_ns);
         }

@@ -23,8 +23,8 @@ pub(super) struct OpenBlobs<'a> {
     spilled: Vec<u8>,
 }
 
-/// Handle of the arguments of a begin, in one word: 0 for none, an odd number for a position in memory, an even number
-/// for an offset in the spill file. In the file, their length precedes them.
+/// Handle of the arguments of a begin, in one word. It is 0 for none, odd for a position in memory, and even for an
+/// offset in the spill file. In the file, their length precedes them.
 #[derive(Debug, Default)]
 pub(super) struct OpenBlob(u64);
 

@@ -73,7 +73,7 @@ impl Nester<'_> {
         Ok(())
     }
 
-    /// Returns whether the states of a track are those of a thread, and not of a program.
+    /// Returns whether the states of a track belong to a thread, and not to a program.
     pub(super) fn is_of_scheduler(&self, track: TrackIdx) -> bool {
         self.registry.tables().tracks.get(track.index()).is_some_and(|track| track.key.kind == TrackKind::State)
     }

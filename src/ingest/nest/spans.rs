@@ -130,7 +130,7 @@ impl Nester<'_> {
         self.close(track, named, event.ts_ns, &Detail::decode(blob))
     }
 
-    /// Closes the open begin in `outer_lane`, and those inside it, at `ts_ns`.
+    /// Closes the open begin in `outer_lane`, and the begins inside it, at `ts_ns`.
     fn close(&mut self, track: TrackIdx, outer_lane: u16, ts_ns: i64, end: &Detail<'_>) -> io::Result<()> {
         loop {
             let Some((lane, begin)) = self.track(track).open.take_innermost() else { return Ok(()) };
@@ -157,7 +157,7 @@ impl Nester<'_> {
         self.push_ended(track, lane, (begin.start_ns, begin.name), end_ns, detail)
     }
 
-    /// Stores the details of a begin, merged with those of its end.
+    /// Stores the details of a begin, merged with the details of its end.
     fn detail_of(&mut self, begun: &[u8], end: &Detail<'_>) -> io::Result<u64> {
         if end.is_empty() {
             return self.detail(begun);

@@ -1,5 +1,5 @@
-//! Collects events with the same time, then nests them track by track, and those of async ids together. Many events, or
-//! long arguments, go to the spill file; the order is the same.
+//! Collects events with the same time, then nests them track by track, and all events of async ids together. Many
+//! events, or long arguments, go to the spill file; the order is the same.
 
 use std::io;
 
@@ -66,7 +66,7 @@ impl<'a> TiedEvents<'a> {
 }
 
 /// Returns the group of an event, whose events are nested together: its track, or all async ids. The span of an id may
-/// begin on the track of one process and end on that of another.
+/// begin on the track of one process and end on the track of another.
 fn group_of(tied: &Tied) -> u64 {
     if matches!(tied.event.payload(), Payload::Async(_)) { u64::MAX } else { tied.event.track.0.into() }
 }
