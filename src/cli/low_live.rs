@@ -40,7 +40,7 @@ pub(super) struct LowFollow {
 /// When following ends in the window, and which part of the trace it keeps.
 #[derive(Debug, Args)]
 pub(super) struct LowFollowLimits {
-    /// Stop at the first span that matches this filter; its terms are those of `tail --filter`
+    /// Stop at the first span that matches this filter, with the terms of `tail --filter`
     #[arg(long, value_name = "QUERY", allow_hyphen_values = true)]
     pub(crate) until: Option<String>,
     /// Stop at this number of bytes on disk, such as 20GB
@@ -88,7 +88,7 @@ pub(super) struct LowRetention {
     /// The native trace to write; until it is complete, the received data is in .spool files beside it
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
-    /// End the recording at the first span that matches this filter; its terms are those of `tail --filter`
+    /// End the recording at the first span that matches this filter, with the terms of `tail --filter`
     #[arg(long, value_name = "QUERY", allow_hyphen_values = true)]
     pub(crate) until: Option<String>,
     /// End the recording after this number of bytes, such as 20GB
