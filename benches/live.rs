@@ -1,5 +1,5 @@
-//! Latency and cost of following a program that writes spans continuously: the time from the end of a span until it is
-//! in a frame, frame times, spans per second, memory and CPU usage.
+//! Latency and cost of following a program that writes spans continuously. Measures the time from the end of a span
+//! until it is in a frame, frame times, spans per second, memory and CPU usage.
 //!
 //! The program is a separate process, which writes spans with current times every five milliseconds. The window is the
 //! application on a virtual screen at 60 Hz: a whole frame except the work of the GPU.

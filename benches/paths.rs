@@ -1,8 +1,8 @@
-//! Call paths of spans in random ranges, in milliseconds: of all tracks, of one, and of ten; compared with a sweep over
-//! the rows of some of these ranges in the same run. No range is queried twice.
+//! Call paths of spans in random ranges, in milliseconds: of all tracks, of one, and of ten. A sweep over the rows of
+//! some of these ranges in the same run is the comparison. No range is queried twice.
 //!
-//! `cargo bench --no-default-features --bench paths -- [SPANS | FILE] [RANGES]`: without a file, spans are generated
-//! whose paths rarely repeat, so that no ledger contains them. Those of `longspan synth --depth 4` do repeat.
+//! `cargo bench --no-default-features --bench paths -- [SPANS | FILE] [RANGES]`: without a file, spans are generated.
+//! Their paths rarely repeat, so that no ledger contains them. The paths of `longspan synth --depth 4` do repeat.
 
 use std::error::Error;
 

@@ -1,5 +1,5 @@
 //! Queries of random scopes, in milliseconds: the 1,000 longest spans, hits of names, and totals by keys other than
-//! names; compared with a pass over the rows of some of these scopes in the same run. No scope is queried twice.
+//! names. A pass over the rows of some of these scopes in the same run is the comparison. No scope is queried twice.
 //!
 //! `cargo bench --no-default-features --bench questions -- [SPANS | FILE] [SCOPES]`: without a file, spans are
 //! generated.

@@ -1,7 +1,7 @@
 //! Throughput of the readers of eight formats, in MB/s of the unpacked file: until all batches are built, without
 //! sorting them. `cargo bench --bench readers -- FILE...` measures files instead of generated ones.
 //!
-//! The records are those of the recorders in size and in kind. Loss of any record stops the bench, since refusing a
+//! The records are of the sizes and kinds that recorders write. Loss of any record stops the bench, since refusing a
 //! record is faster than reading it.
 
 use std::io::Write as _;

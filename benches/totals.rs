@@ -1,5 +1,5 @@
 //! Totals of random ranges, in milliseconds: of all tracks, of one, of ten, and of half of them, with and without
-//! quantiles; compared with a sweep over the rows of the same ranges in the same run. No range is queried twice.
+//! quantiles. A sweep over the rows of the same ranges in the same run is the comparison. No range is queried twice.
 //!
 //! `cargo bench --no-default-features --bench totals -- [SPANS | FILE] [RANGES]`: without a file, spans are generated.
 
