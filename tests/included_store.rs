@@ -72,7 +72,7 @@ fn used_store(loaded: &Loaded) -> bool {
     loaded.store.meta().summary.load.chunks_open_max == 0
 }
 
-/// Loads the exports with and without a store. Also returns the path of the former.
+/// Loads the exports with and without a store. Also returns the path of the export with a store.
 fn both(trace: &Path, folder: &Path) -> (Loaded, Loaded, PathBuf) {
     let (first, output) = (load(trace), folder.join("carrying.longspan"));
     let compact = folder.join("compact.longspan");

@@ -19,7 +19,7 @@ struct Moved {
 
 impl Moved {
     fn compile(folder: &Path) -> Self {
-        // The source is that of all recordings.
+        // All recordings have the same source.
         program(folder, "");
         let (source, path) = (folder.join("work.c"), folder.join("moved"));
         let place = ["-no-pie", "-Wl,--section-start=.text=0x480000", "-Wl,--build-id"];
@@ -198,7 +198,7 @@ fn frames_of_other_recorders_are_symbolized_by_their_addresses() {
         let samples = if name == "heap.pb" { "2" } else { "3" };
         assert_eq!((&*own[2], &*own[5], &*own[6]), (samples, "named", "yes"), "{name}: {own:?}");
         assert_eq!((&*missing[2], &*missing[5]), ("1", "no file"), "{name}: {missing:?}");
-        // Cached names of one recording are separate from those of others, whose addresses have another base.
+        // Cached names are separate for each recording, since its addresses have another base.
         let cache = folder.path().join("cache");
         for _ in 0..2 {
             let text = longspan(&["flame", "--cache", text(&cache), file]).done();

@@ -136,7 +136,7 @@ fn every_export_format_with_counters_has_derived_counters() {
         let stderr = export(&file, &output, &[&tracks[..], &tracks[..2]].concat(), &[]);
         assert!(stderr.contains("cat:none' has no rows"), "{stderr}");
         assert_eq!(counters(&output), expected, "{name}");
-        // The rows equal those of the trace. Perfetto's format has tracks for overlapping spans.
+        // The rows equal the rows of the trace. Perfetto's format has tracks for overlapping spans.
         let spans = |file: &Path| {
             let rows = records(&longspan(&["spans", "--no-cache", text(file)]).done()).into_iter();
             rows.map(|row| [0, 1, 3, 5].map(|column| row[column].clone())).collect::<Vec<_>>()

@@ -1,4 +1,4 @@
-//! The connections of flows in exports, compared with those of the source.
+//! The connections of flows in exports, compared with the connections in the source.
 
 use std::collections::BTreeMap;
 use std::fs;

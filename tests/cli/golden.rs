@@ -52,8 +52,8 @@ fn slices_match_perfetto() {
             };
             ["ts", "dur", "name", "cat", "depth"].map(plain).to_vec()
         });
-        // In Perfetto, an instant is a slice without a duration, so that of two at one time the second is nested in the
-        // first. This occurs 17 times in this trace. Here both are children of the enclosing span.
+        // In Perfetto, an instant is a slice without a duration, so the second of two instants at one time is nested in
+        // the first. This occurs 17 times in this trace. Here both are children of the enclosing span.
         let nests_instants = *trace == "chromium.pftrace.gz";
         let without_depth = |mut row: Vec<String>| {
             if nests_instants && row[1] == "0" {

@@ -315,7 +315,7 @@ fn otlp_exporters_get_valid_responses_and_their_spans_are_in_order() {
     };
     let unpacked = request(&names("packed"));
     let (one, two) = unpacked.as_bytes().split_at(unpacked.len() / 3);
-    // This body has two gzip members, like that of a client that flushes.
+    // This body has two gzip members, as from a client that flushes.
     let packed = [gzip(one), gzip(two)].concat();
     let head = post(port, &format!("{JSON}Content-Encoding: gzip\r\nExpect: 100-continue\r\n"), &packed);
     let (head, body) = head.split_at(head.len() - packed.len());

@@ -87,7 +87,7 @@ fn slices(lines: &str) -> Vec<(i64, i64, String)> {
     slices
 }
 
-/// Creates a Chrome JSON stream with `count` spans of two threads, one of which has begins and ends.
+/// Creates a Chrome JSON stream with `count` complete spans on one thread, and `count` begins and ends on another.
 fn chrome(count: u64) -> String {
     let mut text = "[\n".to_owned();
     for span in 0..count {

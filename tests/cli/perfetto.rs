@@ -67,7 +67,7 @@ fn counted(file: &Path, with_tracks: bool, later_ns: i64, is_json: bool) -> Coun
         let (tid, state) = (thread(&run["utid"]), letter(&run["end_state"]));
         count(format!("{} {} on {} {tid} {} {state}", ts(run), run["dur"], run["cpu"], run["priority"]));
     }
-    // After a lost switch, a thread has no state until it runs again, or the previous one. An exit may be a state.
+    // After a lost switch, a thread has no state or its previous state until it runs again. An exit may be a state.
     let is_lost = |run: &&Value| run["end_state"].is_null() && run["dur"] != -1;
     let lost: Vec<&Value> = of("sched").filter(is_lost).map(|run| &run["utid"]).collect();
     let is_sure = |state: &&Value| !lost.contains(&&state["utid"]) && !["X", "Z"].contains(&&*letter(&state["state"]));

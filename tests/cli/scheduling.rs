@@ -1,5 +1,5 @@
-//! Scheduling from a Perfetto trace in the dump: the thread on each CPU and the state of each thread; and the same from
-//! a native export.
+//! Scheduling from a Perfetto trace in the dump: the thread on each CPU and the state of each thread. A native export
+//! has the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -281,7 +281,7 @@ fn scheduling_of_a_file_does_not_depend_on_other_files() {
     }
 }
 
-/// The process of a thread is in its own lines only, so that a switch to it or a wakeup may come before.
+/// Only the lines of a thread have its process, so a switch to the thread or a wakeup may come first.
 #[test]
 fn a_thread_that_runs_before_its_process_is_known_is_one_thread() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -47,7 +47,7 @@ fn spans(file: &Path, options: &[&str]) -> Vec<Vec<String>> {
     records(&run("spans", file, options).done())
 }
 
-/// Returns the spans of an exported scope, without those from outside it.
+/// Returns the spans of an exported scope, without the column that marks spans from outside.
 fn exported(file: &Path, options: &[&str], folder: &Path) -> Vec<Vec<String>> {
     let output = folder.join("part.csv");
     let result = run("export", file, &[options, &["-o", text(&output)]].concat());

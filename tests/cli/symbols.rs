@@ -107,7 +107,7 @@ fn symbolized_profiles_have_addresses_files_and_lines() {
     let file = written(folder.path(), &maps, &stacks);
     let output = folder.path().join("out.pb.gz");
     longspan(&["export", "--no-cache", text(&file), "-o", text(&output), "--symbolized"]).done();
-    // The sums per path are those of the recording.
+    // The sums per path equal the sums of the recording.
     assert_eq!(folded(&[text(&output), "--no-symbols"]), folded(&[text(&file)]));
     let raw = run(Command::new("go").args(["tool", "pprof", "-raw", text(&output)]));
     let (source, offset) = (text(&folder.path().join("work.c")).to_owned(), |address: u64| address - MAPPED_AT);

@@ -1,4 +1,4 @@
-//! Hostile names on a terminal: file names, archive members, processes, spans and losses may contain sequences that set
+//! Hostile names on a terminal. File names, archive members, processes, spans and losses may contain sequences that set
 //! the title, write the clipboard or clear the screen. Each command runs on a pseudo-terminal, created by `script`.
 
 use std::fs;

@@ -1,5 +1,5 @@
-//! The time of day at the start of a trace: known if the trace has it, kept by exports, and independent of offsets on
-//! the timeline. Files with a time of day share one clock.
+//! The time of day at the start of a trace. It is known if the trace has it, kept by exports, and independent of
+//! offsets on the timeline. Files with a time of day share one clock.
 
 use std::path::Path;
 

@@ -31,7 +31,7 @@ int main(void) {
 }
 "#;
 
-/// Returns start, duration, thread and name of each call. Those that never return have no duration.
+/// Returns start, duration, thread and name of each call. A call that never returns has no duration.
 fn spans(trace: &str) -> Vec<(i64, Option<i64>, String, String)> {
     let output = longspan(&["spans", "--kind", "thread", trace]);
     let mut rows = Vec::new();

@@ -1,5 +1,5 @@
 //! Cases of Perfetto's own tests (tests/conformance/README.md): runs their queries on the output of `dump`. Each result
-//! equals that of Perfetto, or cites the rule by which it differs.
+//! equals Perfetto's result, or cites the rule by which it differs.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};

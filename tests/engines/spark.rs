@@ -36,7 +36,7 @@ fn spark_reads_a_folder_of_traces_with_the_documented_command() {
     let outputs = output_of(spark.current_dir(folder.path()).args(["-c", &script]));
     let rows: Vec<&str> = outputs.lines().filter_map(|line| line.strip_prefix("row ")).collect();
     let mut expected: Vec<String> = traces.iter().map(|(name, spans)| format!("{name} {spans}")).collect();
-    // Requests are roots: their total time is that of all their children.
+    // Requests are roots, so their total time includes the time of all their children.
     expected.push(format!("{} {self_ns}", count / 2));
     assert_eq!(rows, expected);
 }

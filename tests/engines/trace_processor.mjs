@@ -1,6 +1,6 @@
 // Asks Perfetto's own engine, compiled to WebAssembly, about a trace. Runs it as its user interface does: in the place of a
 // worker, with messages of its remote procedure calls. Prints the rows of each query as a line of JSON; numbers as text,
-// since 64 bits do not fit those of JavaScript.
+// since a number of JavaScript cannot hold 64 bits.
 //
 //     node trace_processor.mjs FOLDER_OF_THE_ENGINE TRACE QUERY...
 

@@ -39,7 +39,7 @@ fn a_flow_without_delay_starts_before_it_ends() {
     assert_eq!(written_phases(&format!("[{spans},{start},{end}]")), ["sf", "sf"]);
     assert_eq!(written_phases(&format!("[{spans},{start},{step},{end}]")), ["stf", "stf"]);
     assert_eq!(written_phases(&format!("[{spans},{start},{next}]")), ["sf", "sf"]);
-    // An end of the flow before that starts again at the same time.
+    // The previous flow ends when the flow starts again.
     let before = point("s", 3, 6, "");
     assert_eq!(written_phases(&format!("[{spans},{before},{end},{start}]")), ["sfs", "sfs"]);
 }

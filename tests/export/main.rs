@@ -278,7 +278,7 @@ fn unusual_values_survive_an_export() {
         let back = exported(&snapshot, &ExportOptions::whole(format));
         let mut found = seen(&back);
         if !matches!(format, ExportFormat::Native { .. }) {
-            // There, all points of a flow must have the same name, so they use that of its start.
+            // In other formats, all points of a flow have the same name, so they use the name of its start.
             found.iter_mut().chain(&mut expected).filter(|row| row.flow.is_some()).for_each(|row| {
                 row.name.clear();
                 row.category = None;
@@ -541,8 +541,8 @@ proptest! {
     }
 }
 
-/// Removes what Chrome JSON cannot express for spans that overlap: their lane, and the track of an async tree among
-/// those of one name.
+/// Removes what Chrome JSON cannot express for spans that overlap: their lane, and which of several tracks of one name
+/// an async tree is on.
 fn as_json_says(mut rows: Vec<Seen>) -> Vec<Seen> {
     for row in &mut rows {
         row.depth = 0;

@@ -95,8 +95,8 @@ proptest! {
     }
 }
 
-/// An empty run before a run that lasts to the end once came after it in its lane, and a native export of it was taken
-/// for a damaged one.
+/// An empty run before a run that lasts to the end once came after it in its lane. A native export with such a lane was
+/// taken for a damaged file.
 #[test]
 fn an_empty_run_before_an_unfinished_one_keeps_its_order() {
     let text = "# tracer: nop\n#\n\

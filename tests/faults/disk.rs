@@ -95,8 +95,8 @@ fn refuse_each_request_of(trace: &Path) {
             let refusing = Arc::new(Refusing::new(refused, for_good, os_error));
             let error = match load(trace, &on(refusing, &cache)) {
                 Err(error) => error,
-                // Name texts stay in memory if they cannot be spilled, and a complete store is shown whether or not it
-                // gets its name, which the last two requests give it. All other failures end the load.
+                // Name texts stay in memory if they cannot be spilled. The last two requests give a complete store its
+                // name, and it is shown even if they fail. All other failures end the load.
                 Ok(loaded) => {
                     assert_eq!(lines(&loaded.store), expected, "request {refused}");
                     let is_complete = refused >= requests - 2;

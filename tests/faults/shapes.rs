@@ -1,5 +1,5 @@
 //! Anonymous memory of a command, sampled from outside, for traces of hard shapes. These have many threads, processes,
-//! names, open spans, async ids, stacks, members or files, or one huge event. The limit is that of `SECURITY.md`.
+//! names, open spans, async ids, stacks, members or files, or one huge event. `SECURITY.md` states the limit.
 //!
 //! With `LONGSPAN_LONG_TESTS=1`, as set by `.ci/run --long`, each shape has 800,000 items.
 
@@ -211,7 +211,7 @@ fn stacks(folder: &Path, count: u64) -> Vec<PathBuf> {
     vec![path]
 }
 
-/// Collapsed stacks of 40 frames, of which nearly no two share a frame.
+/// Collapsed stacks of 40 frames. Nearly no two stacks share a frame.
 fn random_stacks(folder: &Path, count: u64) -> Vec<PathBuf> {
     let mut state = 1_u64;
     let mut frame = |_| {
@@ -311,7 +311,7 @@ fn sampled_threads(folder: &Path, count: u64) -> Vec<PathBuf> {
     text(folder, "perf.txt", (0..count).map(sample))
 }
 
-/// Tasks of ftrace, each of which runs once.
+/// Tasks of ftrace. Each task runs once.
 fn tasks(folder: &Path, count: u64) -> Vec<PathBuf> {
     let switch = |k| {
         let (cpu, tid) = (k % 8, k + 10);

@@ -174,7 +174,7 @@ fn the_call_tree_is_copied_as_shown_and_as_csv_and_the_command_prints_the_same_n
     assert_eq!(lines[1], "request\t2\t1600000\t0.761905\t700000\t0.333333\t800000\tnet");
     assert_eq!(lines[2], "  parse\t2\t600000\t0.285714\t400000\t0.190476\t300000\tio");
     assert_eq!((lines[3], lines.len()), ("    read\t2\t200000\t0.095238\t200000\t0.095238\t100000\tio", 6));
-    // A file has all rows, also those of collapsed ones.
+    // A file has all rows, including collapsed ones.
     focus(&mut session, "request, level 1");
     session.press(Modifiers::NONE, Key::ArrowLeft);
     rows_are(&mut session, &[REQUEST, READ]);

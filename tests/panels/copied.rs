@@ -158,7 +158,7 @@ fn text_pasted_into_a_field_is_cut_at_64_kib_and_a_note_says_so() {
     assert_eq!(session.harness.state().note(), "A field takes 64 KiB of text; the rest was left out.");
     let field = session.harness.get_by_label("Search").accesskit_node().value().map(|value| value.len());
     assert_eq!(field, Some(64 * 1024));
-    // Text that replaces it is searched again.
+    // Shorter text in the field is searched again.
     session.press(Modifiers::COMMAND, Key::A);
     session.type_text("write");
     session.until("the hits", |session| session.says("Label: 2 hits"));

@@ -32,7 +32,7 @@ fn the_value_under_the_pointer_says_by_how_much_and_since_when_it_changed() {
     let name = session.harness.get_by_label_contains("2 to 6, unfolded").rect().center();
     session.right_click(name);
     session.click("Show its rate per second");
-    // A quarter into the view are 6, until they are 4 after 300 us.
+    // At this point the value is 6. It changes to 4 after 300 us, so the rate is -2 in 300 us.
     let at = canvas.left() + canvas.width() * 0.275;
     session.harness.event(egui::Event::PointerMoved(egui::pos2(at, row)));
     let rate = "-6\u{2009}666.66667 /s  ·  6  ·  changed by +4";
@@ -46,7 +46,7 @@ fn a_click_on_a_counter_shows_the_value_its_change_and_its_duration_and_keys_ste
     session.until("the range", |session| session.says("2 to 6 bytes, unfolded"));
     let row = session.harness.get_by_label_contains("2 to 6 bytes, unfolded").rect().center().y;
     let canvas = session.harness.get_by_role(egui::Role::Canvas).rect();
-    // A quarter into the view is the value of 100 us to 400 us.
+    // This point is between 100 us and 400 us.
     session.left_click(egui::pos2(canvas.left() + canvas.width() * 0.275, row));
     session.until("the sample", |session| {
         session.summary().contains("Selected: queue (bytes), 6 bytes, at 0.000100000 s")
@@ -254,7 +254,7 @@ fn a_stack_of_counters_that_balance_has_the_range_of_its_sums_in_view() {
     take_into_scope(&mut session, &["used (bytes)", "free (bytes)"]);
     session.give("Stack counters");
     session.until("the stack", |session| session.says("2 stacked counters 20 to 100 bytes"));
-    // Before the memory has another size.
+    // At this time the sums are 100; they are 20 only from 900 us on.
     session.give("Clear selection");
     session.harness.run_steps(2);
     let canvas = session.harness.get_by_role(egui::Role::Canvas).rect();

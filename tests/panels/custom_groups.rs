@@ -8,7 +8,7 @@ use crate::session::Session;
 
 const SCREEN: Vec2 = Vec2::new(1200.0, 800.0);
 
-/// Three threads in each of two processes; the number of spans of a thread is its own.
+/// Three threads in each of two processes. Each thread has as many spans as its id.
 fn trace() -> String {
     let threads = [("web", 1), ("web", 2), ("web", 3), ("db", 4), ("db", 5), ("db", 6)];
     let named = threads.map(|(process, tid)| {

@@ -75,7 +75,7 @@ fn an_unfinished_span_has_no_shares_of_its_unknown_duration() {
     session.until("the span", |session| session.summary().contains("Selected: open"));
     session.until("its child", |session| session.says("30 µs  inner"));
     assert!(!session.says(" %  inner") && !session.says("10 µs  25.0 %"), "{}", session.node_texts().join("\n"));
-    // It is fitted up to where it is drawn.
+    // A fit shows the span up to the end at which it is drawn.
     session.press(Modifiers::NONE, Key::F);
     session.harness.run_steps(30);
     let view = *session.harness.state_mut().timeline_mut().expect("a timeline").view();
@@ -287,7 +287,7 @@ fn a_span_that_failed_is_marked_in_its_details_and_found_by_its_state() {
     session.until("the span that failed", |session| session.summary().contains("Selected: bad"));
     session.harness.run_steps(3);
     assert!(session.says("Failed"), "{}", session.node_texts().join("\n"));
-    // It is in the row of all spans of its name.
+    // The failed span is at the right end of its row.
     let at = session.harness.get_by_role(egui::Role::Canvas).rect();
     let row = session.harness.get_by_label_contains("Spans 1").rect().top() + 12.0;
     session.right_click(egui::pos2(at.left() + at.width() * 0.9, row));

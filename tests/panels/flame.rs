@@ -228,7 +228,7 @@ fn the_menu_of_a_bar_copies_its_name_and_no_word_for_it() {
     }
 }
 
-/// Returns a trace of 80 functions, each called by the one before.
+/// Returns a trace of 80 functions. Each function is called by the previous one.
 fn deep_stack() -> String {
     let span = |depth: u32| {
         let (ts, dur) = (depth, 200 - 2 * depth);

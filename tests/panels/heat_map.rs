@@ -9,8 +9,8 @@ use crate::session::Session;
 
 const SCREEN: egui::Vec2 = vec2(1400.0, 900.0);
 
-/// A thousand short spans in the first half of a millisecond, a long one that begins before its end, two empty ones,
-/// and one without an end.
+/// A thousand short spans in the first half of a millisecond, and a long span near its end. Two spans are empty, and
+/// one has no end.
 fn trace() -> String {
     let short = (0..1000).map(|number| {
         let (ts, dur) = (f64::from(number) * 0.5, 0.1 + f64::from(number % 3) * 0.1);

@@ -62,7 +62,7 @@ fn a_pinned_panel_keeps_its_scope_beside_one_of_the_selected_scope() {
     session.click(ALL);
     session.harness.run_steps(3);
     assert!(session.says("3 names, Count 5") && session.says("Label: exact"), "{}", session.node_texts().join("\n"));
-    // The command is of the scope of the pinned panel, and so is the copied table.
+    // The command and the copied table have the scope of the pinned panel.
     session.click("Copy as command");
     let line = copied(&session).expect("a command");
     assert!(!line.contains("--from"), "{line}");

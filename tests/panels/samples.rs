@@ -144,7 +144,7 @@ fn a_filtered_call_tree_shows_matches_with_their_callers_and_callees() {
     session.click("Filter names");
     session.type_text("WAIT");
     calls_are(&mut session, &["main, level 1, expanded", "wait, level 2"]);
-    // By module, which both calls of it have.
+    // The filter also matches modules.
     session.press(Modifiers::COMMAND, Key::A);
     session.type_text("libc");
     calls_are(&mut session, &["main, level 1, expanded", "wait, level 2"]);
@@ -175,7 +175,7 @@ fn keys_of_a_call_tree_are_not_commands_of_the_timeline() {
     session.harness.step();
     calls_are(&mut session, &["main", "spin, level 2, expanded", "spin, level 3", "wait"]);
     assert!(session.summary().contains("Nothing selected."));
-    // Without the star, the key is that of the timeline.
+    // Without the star, the key is a key of the timeline.
     session.press(Modifiers::NONE, key);
     session.until("a selected row", |session| !session.summary().contains("Nothing selected."));
     // Alt and Left lead back in the view history, if there is one.

@@ -102,8 +102,8 @@ impl Session {
         Self { harness: builder.build_ui_state(show, app), events, folder, capture }
     }
 
-    /// Creates a session with the trace and another one on one timeline: a span of one second with the same start, and
-    /// an end without a begin.
+    /// Creates a session with the trace and another trace on one timeline. The other has a span of one second with the
+    /// same start, and an end without a begin.
     pub(crate) fn with_two_files(size: Vec2) -> Self {
         let mut session = Self::empty(size, 1.0);
         let other = session.folder.path().join("other.json");
@@ -162,7 +162,8 @@ impl Session {
         session
     }
 
-    /// Creates a session with a trace of 79 threads, `worker N` with the span `job N`, of which a part is in view.
+    /// Creates a session with a trace of 79 threads, `worker N` with the span `job N`. Only some of the threads are in
+    /// view.
     pub(crate) fn with_workers(size: Vec2) -> Self {
         let events = (1..80).map(|thread: u32| {
             let name = format!(r#""name":"thread_name","args":{{"name":"worker {thread}"}}"#);

@@ -80,7 +80,7 @@ fn symbols_that_are_located_later_name_the_open_trace() {
     };
     locate(&mut session, empty.to_str().expect("text"));
     session.until("an error", |session| session.says(&format!("nothing found in {}", empty.display())));
-    // A folder may be named by way of another one.
+    // The path of a folder may go through another folder.
     locate(&mut session, empty.join("../kept").to_str().expect("text"));
     session.until("names", |session| session.says("/work, named, 3 samples"));
     let texts = session.node_texts().join("\n");

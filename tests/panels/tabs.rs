@@ -1,4 +1,4 @@
-//! Many tabs: all of them are reachable, also those that do not fit in the bar.
+//! Many tabs: all of them are reachable, even if they do not fit in the bar.
 
 use egui::vec2;
 use egui_kittest::kittest::{NodeT, Queryable};

@@ -42,7 +42,7 @@ const LEVELS_MAX: u8 = 12;
 /// Maximum number of pixels per million beyond the tolerance. A line of text that moves by one pixel is a few thousand.
 const DIFFERENT_PPM_MAX: usize = 300;
 
-/// Environment variables that select other drivers or fonts than those of the reviewed images.
+/// Environment variables that select other drivers or fonts than the reviewed images have.
 const CHOICES: [&str; 7] = ["WGPU_", "VK_", "LIBGL_", "MESA_", "GALLIUM_", "__EGL_", "FONTCONFIG_"];
 
 /// Repeats a test without the variables that select drivers, if the environment has any. Returns whether it did.

@@ -106,8 +106,8 @@ pub(crate) fn written(folder: &Path, maps: &[RecordedMap<'_>], stacks: &[&[u64]]
 
 /// Writes a recording of the program: two samples in `outer`, called by `main`, and one in a missing file.
 pub(crate) fn recording(folder: &Path, program: &Path) -> PathBuf {
-    // The first instructions have 4 bytes: main + 5 is the second byte after the one, outer + 3 the last byte of the
-    // other.
+    // The first instruction of each function has 4 bytes. So `main` + 5 is the second byte of the next instruction, and
+    // `outer` + 3 is the last byte of the first one.
     let (main, outer) = (address(program, "main") + 5, address(program, "outer") + 3);
     let missing = MAPPED_AT + 0x1000_0000;
     let path = program.to_str().expect("a path of a test is text");

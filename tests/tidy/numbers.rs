@@ -60,7 +60,7 @@ fn patterns(code: &str) -> impl Iterator<Item = (usize, &str)> {
 fn arm_start(before: &str) -> usize {
     let mut depth = 0;
     for (at, c) in before.char_indices().rev() {
-        // The end of a pattern with fields closes a brace too, but that of the previous arm is on its own line.
+        // The end of a pattern with fields closes a brace too, but the brace of the previous arm is on its own line.
         let ends_arm = match c {
             '>' => before[..at].ends_with('='),
             '}' => before[..at].trim_end_matches(' ').ends_with('\n'),

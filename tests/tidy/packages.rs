@@ -1,5 +1,5 @@
-//! Compares the packages of the window with those of the tests. If both lists are the same, tests with and without the
-//! window have the same features of all packages, so that cargo compiles these once.
+//! Compares the packages of the window with the packages of the tests. If both lists are the same, tests with and
+//! without the window have the same features of all packages, so that cargo compiles these once.
 
 /// Returns the optional packages of a manifest that are not, with the same features, packages of its tests.
 pub(crate) fn missing_in_tests(manifest: &str) -> Vec<String> {

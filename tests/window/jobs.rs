@@ -12,7 +12,7 @@ use crate::open::TWO_SPANS;
 use crate::screenshot::{BUTTON, Rect, Screenshot, span_color};
 use crate::session::{Session, Window, text, wait_for};
 
-/// Returns the button that cancels a load; those of an empty window are wider.
+/// Returns the button that cancels a load; the buttons of an empty window are wider.
 fn cancel_button(screenshot: &Screenshot) -> Option<Rect> {
     let canvas = Rect { left: 240, top: 40, right: 1280, bottom: 770 };
     screenshot.find_area(canvas, BUTTON).filter(|rect| rect.width() < 100)

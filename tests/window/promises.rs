@@ -1,6 +1,6 @@
-//! The promises of the window, and the tests that check them with real input. Three promises have no test here: an X
-//! server cannot send pinch gestures (see `tests/panels/hand.rs`), `tests/panels/controls.rs` checks all names in the
-//! accessibility tree, and a software renderer cannot be lost.
+//! The promises of the window, and the tests that check them with real input. Three promises have no test here. An X
+//! server cannot send pinch gestures (see `tests/panels/hand.rs`). `tests/panels/controls.rs` checks all names in the
+//! accessibility tree. A software renderer cannot be lost.
 
 /// Each promise, with its tests as `file::function`.
 const PROMISES: &[(&str, &[&str])] = &[

@@ -9,7 +9,7 @@ use longspan::facade::scene::palette::Palette;
 /// Red, green and blue.
 pub(crate) type Color = [u8; 3];
 
-/// Colours of the dark theme that tests search for. They are those of `ui::theme`.
+/// Colours of the dark theme that tests search for, as in `ui::theme`.
 pub(crate) const CANVAS: Color = [0x16, 0x18, 0x1d];
 pub(crate) const BUTTON: Color = [0x2a, 0x2f, 0x38];
 /// Titles of error messages.

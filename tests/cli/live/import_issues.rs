@@ -1,4 +1,4 @@
-//! Import issues of recordings: each is reported once, as those of the finished file.
+//! Import issues of recordings: each is reported once, like an import issue of the finished file.
 
 use std::fs;
 

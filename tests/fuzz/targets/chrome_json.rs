@@ -1,5 +1,5 @@
-//! Chrome JSON: the checks of any reader, and a comparison. For valid JSON, spans and instants equal those of a slow
-//! reader, which parses the text with `serde_json` and supports plain records only.
+//! Chrome JSON: the checks of any reader, and a comparison. For valid JSON, spans and instants equal the output of a
+//! slow reader, which parses the text with `serde_json` and supports plain records only.
 
 use longspan::facade::model::{EventFlags, EventKind, Id, TrackKind};
 use serde::Deserialize;

@@ -46,7 +46,7 @@ fn is_packed(bytes: &[u8]) -> bool {
 }
 
 /// Returns the bytes up to the first damage, unpacked at once by the library, and whether there is damage. Data after
-/// the members is none: it is an import issue of its own.
+/// the members is not damage: it is another import issue.
 fn gunzip(packed: &[u8]) -> (Vec<u8>, bool) {
     let (mut bytes, mut rest) = (Vec::new(), packed);
     loop {

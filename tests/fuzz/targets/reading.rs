@@ -180,7 +180,7 @@ fn context((threads, block_bytes, batch_events): (usize, Option<usize>, Option<u
     ReadContext { threads, chunk_limits: ChunkLimits { block_bytes, batch_events }, ..ReadContext::default() }
 }
 
-/// Reads a file in this format, even if it begins like another one.
+/// Reads a file in this format, even if it begins like a file of another format.
 fn read_as(format: &Format, path: &Path, context: &ReadContext) -> Result<Reading, ReadError> {
     let source = Source::open(path, context)?;
     read(sniff::open_as(format, source, context)?, context)
