@@ -110,8 +110,7 @@ fn blocks(count: usize) {
     let times_ns = best_ns(rows.len(), || {
         for (bytes, first_start_ns) in &blocks {
             let block = Block::new(bytes, BLOCK_ROWS, *first_start_ns);
-            block.starts(&mut starts);
-            block.values(&mut values);
+            block.times(&mut starts, &mut values);
             black_box((&starts, &values));
         }
     });

@@ -204,8 +204,8 @@ impl<'a> LaneCursor<'a> {
         let extent = extents.partition_point(|extent| extent.first_row <= row).saturating_sub(1);
         let Some(directory) = self.directory(extent) else { return self.start_of(extent + 1) };
         let within = row - extents[extent].first_row;
-        let block = directory.partition_point(|entry| u64::from(entry.first_row) <= within).saturating_sub(1);
-        LanePosition { extent, block, slot: (within - u64::from(directory[block].first_row)) as usize, row }
+        let block = directory.partition_point(|entry| u64::from(entry.first_row()) <= within).saturating_sub(1);
+        LanePosition { extent, block, slot: (within - u64::from(directory[block].first_row())) as usize, row }
     }
 
     /// Returns the position one row earlier, if there is one.
@@ -341,7 +341,7 @@ impl<'a> LaneCursor<'a> {
     fn min_max_of_blocks(&mut self, extent: usize, from: usize, to: usize) -> MinMax {
         let Some(extent_data) = self.extent(extent) else { return MinMax::IDENTITY };
         let to = to.min(extent_data.blocks());
-        let nodes = extent_data.forest::<MinMax>();
+        let nodes = extent_data.min_max();
         if from >= to || nodes.len() < iforest::node_count(to) {
             return MinMax::IDENTITY;
         }
@@ -412,7 +412,7 @@ impl<'a> LaneCursor<'a> {
         let extent_data = self.extent(extent)?;
         let entry = extent_data.directory().get(block)?;
         let packed = extent_data.block(block);
-        let first_row = self.lane.extents()[extent].first_row + u64::from(entry.first_row);
+        let first_row = self.lane.extents()[extent].first_row + u64::from(entry.first_row());
         self.count.blocks += 1;
         self.count.bytes += packed.bytes() as u64;
         let index = self.oldest;
@@ -421,8 +421,7 @@ impl<'a> LaneCursor<'a> {
         // Assigned field by field: times and values are decoded in place.
         (decoded.extent, decoded.block, decoded.packed) = (extent, block, packed);
         (decoded.first_row, decoded.extent_blocks) = (first_row, extent_data.blocks());
-        packed.starts(&mut decoded.starts);
-        packed.values(&mut decoded.values);
+        packed.times(&mut decoded.starts, &mut decoded.values);
         Some(decoded)
     }
 }

@@ -51,14 +51,14 @@ pub fn longest(
     for extent in scan.extents() {
         scan.prepare(cancel)?;
         let next_ns = records.get(extent + 1).map(|next| next.first_start_ns);
-        if best.has_longer(records[extent].first_start_ns, next_ns, forest.get(2 * extent)) {
+        if best.has_longer(records[extent].first_start_ns, next_ns, forest.get(2 * extent).map(|longest| longest.0)) {
             continue;
         }
         let Some(extent_data) = scan.lane().extent(extent) else { continue };
-        let (directory, forest) = (extent_data.directory(), extent_data.forest::<LongestNs>());
+        let (directory, forest) = (extent_data.directory(), extent_data.longest());
         for block in 0..extent_data.blocks() {
             let next_ns = directory.get(block + 1).map(|next| next.first_start_ns).or(next_ns);
-            if best.has_longer(directory[block].first_start_ns, next_ns, forest.get(2 * block)) {
+            if best.has_longer(directory[block].first_start_ns, next_ns, forest.dur_ns(block)) {
                 continue;
             }
             if let Some(hits) = scan.block(extent, extent_data, block, &mut reader) {
@@ -78,11 +78,11 @@ struct Best {
 impl Best {
     /// Returns whether rows that start from `first_ns` to `next_ns` lie in one bucket with a match at least as long as
     /// the longest of them.
-    fn has_longer(&self, first_ns: i64, next_ns: Option<i64>, longest: Option<&LongestNs>) -> bool {
-        let (Some(next_ns), Some(longest)) = (next_ns, longest) else { return false };
+    fn has_longer(&self, first_ns: i64, next_ns: Option<i64>, longest_ns: Option<u64>) -> bool {
+        let (Some(next_ns), Some(longest_ns)) = (next_ns, longest_ns) else { return false };
         let bucket = self.buckets.bucket_at(first_ns);
         bucket == self.buckets.bucket_at(next_ns)
-            && self.answer(bucket).is_some_and(|answer| answer.dur_ns >= longest.0)
+            && self.answer(bucket).is_some_and(|answer| answer.dur_ns >= longest_ns)
     }
 
     fn answer(&self, bucket: i64) -> Option<LongestHit> {
@@ -92,10 +92,11 @@ impl Best {
 
     fn add_hits(&mut self, hits: &BlockHits<'_>, are_spans: bool) {
         let (mut starts, mut values, mut names) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS], [0; BLOCK_ROWS]);
-        hits.block.starts(&mut starts);
         hits.block.names(&mut names);
         if are_spans {
-            hits.block.values(&mut values);
+            hits.block.times(&mut starts, &mut values);
+        } else {
+            hits.block.starts(&mut starts);
         }
         for slot in hits.slots() {
             let answer = LongestHit {

@@ -167,8 +167,7 @@ fn count_into(map: &mut HeatMap, scan: &LaneScan<'_>, extents: &[usize]) {
 fn add_block(map: &mut HeatMap, scan: &LaneScan<'_>, hits: &BlockHits<'_>, cursor: &mut ColumnCursor) {
     let last_row = scan.lane().rows().saturating_sub(1);
     let (mut starts, mut durs) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
-    hits.block.starts(&mut starts);
-    hits.block.values(&mut durs);
+    hits.block.times(&mut starts, &mut durs);
     for slot in hits.slots() {
         let Some(column) = cursor.column_of(starts[slot]) else { continue };
         map.add(column, bucket_of(durs[slot], FINEST_LOG2), 1);

@@ -244,7 +244,7 @@ impl Named {
                 cancel.check()?;
                 let Some(extent_data) = lane.extent(extent) else { continue };
                 for (block, entry) in extent_data.directory().iter().enumerate() {
-                    let block_row = record.first_row + u64::from(entry.first_row);
+                    let block_row = record.first_row + u64::from(entry.first_row());
                     if block_row >= end_row || block_row + BLOCK_ROWS as u64 <= first_row {
                         continue;
                     }
@@ -284,8 +284,7 @@ impl DepthChanges {
             return;
         }
         let (mut starts, mut durs) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
-        block.starts(&mut starts);
-        block.values(&mut durs);
+        block.times(&mut starts, &mut durs);
         while named != 0 {
             let slot = named.trailing_zeros() as usize;
             named &= named - 1;

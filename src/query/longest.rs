@@ -338,7 +338,8 @@ impl LongestSpans {
                 if left != 0
                     && let Some(extent_data) = self.snapshot.store().lane(self.lanes[lane].lane).extent(extent)
                 {
-                    let first_row = self.first_row(lane, extent) + u64::from(extent_data.directory()[block].first_row);
+                    let first_row =
+                        self.first_row(lane, extent) + u64::from(extent_data.directory()[block].first_row());
                     let next = next_row(&extent_data.block(block), left, (self.lanes[lane].lane, first_row));
                     self.queue.extend(next.map(|(hit, left)| row_part(hit, (lane, extent, block), left)));
                 }
@@ -391,8 +392,8 @@ impl LongestSpans {
         let first_row = self.first_row(lane, extent);
         let [start, end] = [rows.start, rows.end].map(|row| row.saturating_sub(first_row));
         let first =
-            extent_data.directory().partition_point(|entry| u64::from(entry.first_row) <= start).saturating_sub(1);
-        let end = extent_data.directory().partition_point(|entry| u64::from(entry.first_row) < end);
+            extent_data.directory().partition_point(|entry| u64::from(entry.first_row()) <= start).saturating_sub(1);
+        let end = extent_data.directory().partition_point(|entry| u64::from(entry.first_row()) < end);
         for (position, half) in iforest::cover(first..end) {
             self.push_blocks(lane, extent, position, half);
         }
@@ -401,9 +402,9 @@ impl LongestSpans {
     fn push_blocks(&mut self, lane: usize, extent: usize, position: usize, half: usize) {
         let LanePart { lane: index, bound_ns, .. } = self.lanes[lane];
         let Some(extent_data) = self.snapshot.store().lane(index).extent(extent) else { return };
-        let bound_ns = bound_at(extent_data.forest(), position).min(bound_ns);
+        let bound_ns = extent_data.longest().at(position).map_or(u64::MAX, |longest| longest.dur_ns).min(bound_ns);
         let entry = &extent_data.directory()[first_leaf(position, half)];
-        let row = self.first_row(lane, extent) + u64::from(entry.first_row);
+        let row = self.first_row(lane, extent) + u64::from(entry.first_row());
         let first = (entry.first_start_ns, RowIdx { lane: index, row });
         self.push(QueuePart { bound_ns, first, content: SearchNode::Blocks { lane, extent, position, half } });
     }
@@ -456,8 +457,7 @@ impl LongestSpans {
 /// Returns the longest of the masked rows of a block, the first one on ties, and the mask of the rest.
 fn next_row(block: &Block<'_>, mask: u64, (lane, first_row): (LaneIdx, u64)) -> Option<(Hit, u64)> {
     let (mut starts, mut durs) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
-    block.starts(&mut starts);
-    block.values(&mut durs);
+    block.times(&mut starts, &mut durs);
     let slots = (0..block.rows()).filter(|slot| mask >> slot & 1 != 0);
     let slot = slots.max_by_key(|&slot| (durs[slot], Reverse(slot)))?;
     let row = RowIdx { lane, row: first_row + slot as u64 };

@@ -187,7 +187,7 @@ impl<'a> LaneScan<'a> {
                 let (packed, mut starts) = (extent_data.block(block), [0; BLOCK_ROWS]);
                 packed.starts(&mut starts);
                 let slot = starts[..packed.rows()].partition_point(|&start_ns| start_ns < ts_ns);
-                row += u64::from(directory[block].first_row) + slot as u64;
+                row += u64::from(directory[block].first_row()) + slot as u64;
             }
         }
         row.clamp(self.rows.start, self.rows.end)
@@ -222,7 +222,7 @@ impl<'a> LaneScan<'a> {
         let extent_data = self.lane.extent(extent);
         let directory = extent_data.map_or(&[][..], |extent_data| extent_data.directory());
         let first_row = self.lane.extents().get(extent).map_or(0, |extent| extent.first_row);
-        let blocks_from = |row: u64| directory.partition_point(|entry| first_row + u64::from(entry.first_row) < row);
+        let blocks_from = |row: u64| directory.partition_point(|entry| first_row + u64::from(entry.first_row()) < row);
         let (first, end) =
             (blocks_from(self.rows.start.saturating_add(1)).saturating_sub(1), blocks_from(self.rows.end));
         (from.max(first)..end).filter_map(move |block| Some((block, self.block(extent, extent_data?, block, reader)?)))
@@ -237,7 +237,7 @@ impl<'a> LaneScan<'a> {
         block: usize,
         reader: &mut DetailReader,
     ) -> Option<BlockHits<'a>> {
-        let first_row = self.lane.extents()[extent].first_row + u64::from(extent_data.directory()[block].first_row);
+        let first_row = self.lane.extents()[extent].first_row + u64::from(extent_data.directory()[block].first_row());
         let block = extent_data.block(block);
         let in_scope = self.in_scope(first_row, block.rows());
         if in_scope == 0 {
@@ -256,9 +256,9 @@ impl<'a> LaneScan<'a> {
         let extent = records.partition_point(|extent| extent.first_row <= row).checked_sub(1)?;
         let extent_data = self.lane.extent(extent)?;
         let within = row - records[extent].first_row;
-        let after = extent_data.directory().partition_point(|entry| u64::from(entry.first_row) <= within);
+        let after = extent_data.directory().partition_point(|entry| u64::from(entry.first_row()) <= within);
         let block = after.checked_sub(1)?;
-        let first_row = records[extent].first_row + u64::from(extent_data.directory()[block].first_row);
+        let first_row = records[extent].first_row + u64::from(extent_data.directory()[block].first_row());
         let mask = self.block(extent, extent_data, block, reader).map_or(0, |hits| hits.mask);
         Some((first_row..first_row + extent_data.block(block).rows() as u64, mask))
     }
@@ -287,7 +287,7 @@ impl<'a> LaneScan<'a> {
         let first_row = self.lane.extents()[extent].first_row;
         for (index, entry) in extent_data.directory().iter().enumerate() {
             let block = extent_data.block(index);
-            let first_row = first_row + u64::from(entry.first_row);
+            let first_row = first_row + u64::from(entry.first_row());
             let in_scope = self.in_scope(first_row, block.rows());
             if in_scope != 0 {
                 let mask = self.matcher.rows_but_arguments(&block, self.position(first_row), self.snapshot) & in_scope;

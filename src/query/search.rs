@@ -420,10 +420,11 @@ impl Hits {
 /// Iterates over the matching rows of a block as hits, in order.
 pub(super) fn hits_of(scan: &LaneScan<'_>, rows: &BlockHits<'_>) -> impl DoubleEndedIterator<Item = Hit> + use<> {
     let (mut starts, mut values, mut names) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS], [0; BLOCK_ROWS]);
-    rows.block.starts(&mut starts);
     rows.block.names(&mut names);
     if scan.kind() == LaneKind::Spans {
-        rows.block.values(&mut values);
+        rows.block.times(&mut starts, &mut values);
+    } else {
+        rows.block.starts(&mut starts);
     }
     let (lane, first_row) = (scan.index, rows.first_row);
     rows.slots().map(move |slot| Hit {

@@ -2,25 +2,30 @@
 //!
 //! | bytes | content |
 //! |---|---|
-//! | 4 | bit widths of the four columns: start deltas, values, names, details |
-//! | 4 | smallest name |
-//! | 8 | smallest value |
-//! | 8 | smallest detail |
-//! | rest | the four columns in this order, each bit-packed and padded to 8 bytes |
+//! | 8 | [`Header`] |
+//! | 8 each | smallest value, detail and name, those that are not in the header |
+//! | rest | the columns of names, details, values and steps, each padded to 8 bytes |
 //!
-//! Starts are stored as the delta from the previous row; the first start is in the directory of the extent. The other
-//! columns use frame-of-reference encoding: the difference from the smallest value. Arithmetic wraps, so deltas cover
-//! all of `i64`.
+//! Names and details are bit-packed, so that one of them is read alone; values and steps are [`patched`]. The smallest
+//! value of a column is subtracted if that saves bytes. The first start is in the directory of the extent. The step to
+//! each later row is counted from the end of the row before it if rows do not overlap, else from its start. Arithmetic
+//! wraps, so steps cover all of `i64`.
 
 use super::pack;
+use super::patched::{self, Widths};
 
-/// Rows in a full block: the decoded durations take 512 bytes (eight cache lines), the packed block about as much.
+/// Rows in a full block: the decoded durations take 512 bytes (eight cache lines), the packed block about half as much.
 pub const BLOCK_ROWS: usize = 64;
 
-const HEADER_BYTES: usize = 24;
+/// Rows whose starts are summed in one go.
+const GROUP: usize = 8;
 
-/// Largest size of a packed block: four columns of full width, 8 + 8 + 4 + 8 bytes per row.
-pub(crate) const BLOCK_BYTES_MAX: usize = HEADER_BYTES + BLOCK_ROWS * 28;
+/// Bytes of a header and of each smallest value after it.
+const WORD_BYTES: usize = 8;
+
+/// Largest size of a packed block: four columns of full width, 8 + 8 + 4 + 8 bytes per row. Exceptions only make a
+/// column smaller.
+pub(crate) const BLOCK_BYTES_MAX: usize = 4 * WORD_BYTES + BLOCK_ROWS * 28;
 
 /// One row of a lane of any kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -43,24 +48,145 @@ impl Row {
     }
 }
 
-/// Appends the encoded block of `rows`, which are sorted by start. The first start is not stored in the block.
+/// The first word of a block.
+///
+/// | bits | content |
+/// |---|---|
+/// | 4 x 7 | low and high width of the steps, then of the values |
+/// | 6, 7 | widths of names and details |
+/// | 1 each | whether steps are counted from ends, whether the smallest value, detail and name follow the header |
+/// | 19 | smallest name, unless it follows |
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a bit of the word")]
+struct Header {
+    steps: Widths,
+    values: Widths,
+    names: u32,
+    details: u32,
+    are_from_ends: bool,
+    has_value_min: bool,
+    has_detail_min: bool,
+    has_name_min: bool,
+    name_min: u32,
+}
+
+/// Names below this are in the header: most traces have fewer.
+const HEADER_NAMES: u32 = 1 << 19;
+
+impl Header {
+    fn to_word(self) -> u64 {
+        let fields = [
+            (self.steps.low, 7),
+            (self.steps.high, 7),
+            (self.values.low, 7),
+            (self.values.high, 7),
+            (self.names, 6),
+            (self.details, 7),
+            (self.are_from_ends.into(), 1),
+            (self.has_value_min.into(), 1),
+            (self.has_detail_min.into(), 1),
+            (self.has_name_min.into(), 1),
+            (self.name_min, 19),
+        ];
+        fields.iter().rev().fold(0, |word, &(field, bits)| word << bits | u64::from(field))
+    }
+
+    /// Decodes a header. Widths of a damaged one are cut to those that exist.
+    fn from_word(word: u64) -> Self {
+        let field = |first: u32, bits: u32| (word >> first) as u32 & ((1 << bits) - 1);
+        let widths = |first: u32| {
+            let low = field(first, 7).min(64);
+            Widths { low, high: field(first + 7, 7).min(64 - low) }
+        };
+        Self {
+            steps: widths(0),
+            values: widths(14),
+            names: field(28, 6),
+            details: field(34, 7).min(64),
+            are_from_ends: field(41, 1) != 0,
+            has_value_min: field(42, 1) != 0,
+            has_detail_min: field(43, 1) != 0,
+            has_name_min: field(44, 1) != 0,
+            name_min: field(45, 19),
+        }
+    }
+}
+
+/// Appends the encoded block of `rows`, at most [`BLOCK_ROWS`], which are sorted by start. The first start is not
+/// stored in the block.
 pub fn encode(rows: &[Row], bytes: &mut Vec<u8>) {
-    let name_min = rows.iter().map(|row| row.name).min().unwrap_or(0);
-    let value_min = rows.iter().map(|row| row.value).min().unwrap_or(0);
-    let detail_min = rows.iter().map(|row| row.detail).min().unwrap_or(0);
-    let steps = || rows.windows(2).map(|pair| pair[1].start_ns.wrapping_sub(pair[0].start_ns).cast_unsigned());
-    let values = || rows.iter().map(|row| row.value - value_min);
-    let names = || rows.iter().map(|row| u64::from(row.name - name_min));
-    let details = || rows.iter().map(|row| row.detail - detail_min);
-    let widths = [pack::width(steps()), pack::width(values()), pack::width(names()), pack::width(details())];
-    bytes.extend(widths.map(|width| width as u8));
-    bytes.extend_from_slice(&name_min.to_le_bytes());
-    bytes.extend_from_slice(&value_min.to_le_bytes());
-    bytes.extend_from_slice(&detail_min.to_le_bytes());
-    pack::pack(bytes, steps(), widths[0]);
-    pack::pack(bytes, values(), widths[1]);
-    pack::pack(bytes, names(), widths[2]);
-    pack::pack(bytes, details(), widths[3]);
+    let rows = &rows[..rows.len().min(BLOCK_ROWS)];
+    let (mut names, mut details) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
+    let (mut values, mut steps) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
+    let mut name_min = u32::MAX;
+    let (mut value_bounds, mut detail_bounds) = (Bounds::default(), Bounds::default());
+    for (slot, row) in rows.iter().enumerate() {
+        (names[slot], details[slot], values[slot]) = (row.name.into(), row.detail, row.value);
+        name_min = name_min.min(row.name);
+        value_bounds.add(row.value);
+        detail_bounds.add(row.detail);
+    }
+    let [names, details, values] = [&mut names, &mut details, &mut values].map(|column| &mut column[..rows.len()]);
+    let steps = &mut steps[..rows.len().saturating_sub(1)];
+    let are_from_ends = rows.windows(2).all(|pair| end_ns(&pair[0]).is_some_and(|end_ns| end_ns <= pair[1].start_ns));
+    for (step, pair) in steps.iter_mut().zip(rows.windows(2)) {
+        let between_ns = if are_from_ends { pair[0].value } else { 0 };
+        *step = pair[1].start_ns.wrapping_sub(pair[0].start_ns).cast_unsigned().wrapping_sub(between_ns);
+    }
+    names.iter_mut().for_each(|name| *name -= u64::from(name_min));
+    let (value_min, detail_min) = (value_bounds.subtrahend(values.len()), detail_bounds.subtrahend(details.len()));
+    values.iter_mut().filter(|_| value_min != 0).for_each(|value| *value -= value_min);
+    details.iter_mut().filter(|_| detail_min != 0).for_each(|detail| *detail -= detail_min);
+    let has_name_min = name_min >= HEADER_NAMES;
+    let header = Header {
+        steps: Widths::of_values(steps),
+        values: Widths::of_values(values),
+        names: pack::width(names),
+        details: pack::width(details),
+        are_from_ends,
+        has_value_min: value_min != 0,
+        has_detail_min: detail_min != 0,
+        has_name_min,
+        name_min: if has_name_min { 0 } else { name_min },
+    };
+    let name_word = if has_name_min { name_min.into() } else { 0 };
+    bytes.extend_from_slice(&header.to_word().to_le_bytes());
+    let mins = [value_min, detail_min, name_word].into_iter().filter(|&min| min != 0);
+    mins.for_each(|min| bytes.extend_from_slice(&min.to_le_bytes()));
+    pack::pack(bytes, names, header.names);
+    pack::pack(bytes, details, header.details);
+    patched::pack(bytes, values, header.values);
+    patched::pack(bytes, steps, header.steps);
+}
+
+/// The smallest and the largest value of a column.
+struct Bounds {
+    min: u64,
+    max: u64,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { min: u64::MAX, max: 0 }
+    }
+}
+
+impl Bounds {
+    fn add(&mut self, value: u64) {
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+    }
+
+    /// Returns the smallest of `count` values if subtracting it saves more than its word, else 0.
+    fn subtrahend(&self, count: usize) -> u64 {
+        let saved_bits = pack::bits(self.max) - pack::bits(self.max.saturating_sub(self.min));
+        if saved_bits as usize * count > u64::BITS as usize { self.min } else { 0 }
+    }
+}
+
+/// Returns the end of a row; `None` beyond the last time.
+fn end_ns(row: &Row) -> Option<i64> {
+    row.start_ns.checked_add_unsigned(row.value)
 }
 
 /// A packed block, split into columns that are not decoded yet.
@@ -68,11 +194,14 @@ pub fn encode(rows: &[Row], bytes: &mut Vec<u8>) {
 pub struct Block<'a> {
     rows: usize,
     first_start_ns: i64,
-    name_min: u32,
+    header: Header,
     value_min: u64,
     detail_min: u64,
-    widths: [u32; 4],
-    columns: [&'a [u8]; 4],
+    bytes: usize,
+    names: &'a [u8],
+    details: &'a [u8],
+    values: &'a [u8],
+    steps: &'a [u8],
 }
 
 impl<'a> Block<'a> {
@@ -80,25 +209,23 @@ impl<'a> Block<'a> {
     #[must_use]
     pub fn new(bytes: &'a [u8], rows: usize, first_start_ns: i64) -> Self {
         let rows = rows.clamp(1, BLOCK_ROWS);
-        let header = bytes.first_chunk::<HEADER_BYTES>().copied().unwrap_or([0; HEADER_BYTES]);
-        let widths = [0, 1, 2, 3].map(|column| u32::from(header[column]).min(64));
-        let mut rest = bytes.get(HEADER_BYTES..).unwrap_or(&[]);
-        let mut column = |values: usize, width: u32| {
-            let (column, tail) = rest.split_at(pack::packed_bytes(values, width).min(rest.len()));
+        let mut rest = bytes;
+        let mut header = Header::from_word(take_word(&mut rest));
+        let value_min = if header.has_value_min { take_word(&mut rest) } else { 0 };
+        let detail_min = if header.has_detail_min { take_word(&mut rest) } else { 0 };
+        if header.has_name_min {
+            header.name_min = take_word(&mut rest) as u32;
+        }
+        let mut column = |column_bytes: usize| {
+            let (column, tail) = rest.split_at(column_bytes.min(rest.len()));
             rest = tail;
             column
         };
-        let columns =
-            [column(rows - 1, widths[0]), column(rows, widths[1]), column(rows, widths[2]), column(rows, widths[3])];
-        Self {
-            rows,
-            first_start_ns,
-            name_min: u32::from_le_bytes([header[4], header[5], header[6], header[7]]),
-            value_min: word_at(&header, 8),
-            detail_min: word_at(&header, 16),
-            widths,
-            columns,
-        }
+        let names = column(pack::packed_bytes(rows, header.names));
+        let details = column(pack::packed_bytes(rows, header.details));
+        let (values, steps) = rest.split_at(header.values.packed_bytes(rest, rows).min(rest.len()));
+        let bytes = bytes.len();
+        Self { rows, first_start_ns, header, value_min, detail_min, bytes, names, details, values, steps }
     }
 
     /// Number of rows, 1 to 64.
@@ -110,64 +237,90 @@ impl<'a> Block<'a> {
     /// Size of the packed block in bytes.
     #[must_use]
     pub(crate) fn bytes(&self) -> usize {
-        HEADER_BYTES + self.columns.iter().map(|column| column.len()).sum::<usize>()
+        self.bytes
+    }
+
+    /// Decodes all starts and values. Entries after the last row are unspecified.
+    pub fn times(&self, starts: &mut [i64; BLOCK_ROWS], values: &mut [u64; BLOCK_ROWS]) {
+        self.values(values);
+        self.starts_after(starts, self.header.are_from_ends.then_some(values));
     }
 
     /// Decodes all starts into `starts`. Entries after the last row are unspecified.
     pub fn starts(&self, starts: &mut [i64; BLOCK_ROWS]) {
-        let mut steps = [0; BLOCK_ROWS];
-        self.column(0, self.rows - 1, &mut steps);
+        let mut values = [0; BLOCK_ROWS];
+        if self.header.are_from_ends {
+            self.values(&mut values);
+        }
+        self.starts_after(starts, self.header.are_from_ends.then_some(&values));
+    }
+
+    /// Sums the steps to starts, in place; with the values that lie between if the steps are counted from ends.
+    fn starts_after(&self, starts: &mut [i64; BLOCK_ROWS], values: Option<&[u64; BLOCK_ROWS]>) {
+        patched::unpack(self.steps, self.header.steps, self.rows - 1, bytemuck::cast_mut(starts));
         let mut start_ns = self.first_start_ns;
-        for (start, step) in starts.iter_mut().zip(steps) {
-            *start = start_ns;
-            start_ns = start_ns.wrapping_add(step.cast_signed());
+        // Groups of a constant size are unrolled.
+        let groups = starts.as_chunks_mut::<GROUP>().0.iter_mut();
+        match values {
+            Some(values) => {
+                for (starts, values) in groups.zip(values.as_chunks::<GROUP>().0) {
+                    for (start, value) in starts.iter_mut().zip(values) {
+                        let step = start.wrapping_add(value.cast_signed());
+                        *start = start_ns;
+                        start_ns = start_ns.wrapping_add(step);
+                    }
+                }
+            }
+            None => {
+                for start in groups.flatten() {
+                    let step = *start;
+                    *start = start_ns;
+                    start_ns = start_ns.wrapping_add(step);
+                }
+            }
         }
     }
 
     /// Decodes all values into `values`. Entries after the last row are unspecified.
     pub fn values(&self, values: &mut [u64; BLOCK_ROWS]) {
-        self.column(1, self.rows, values);
-        values.iter_mut().for_each(|value| *value = value.wrapping_add(self.value_min));
+        patched::unpack(self.values, self.header.values, self.rows, values);
+        if self.value_min != 0 {
+            values.iter_mut().for_each(|value| *value = value.wrapping_add(self.value_min));
+        }
     }
 
     #[must_use]
     pub(crate) fn name(&self, row: usize) -> u32 {
-        // A value of up to 64 bits from a damaged block must not panic.
-        self.name_min.wrapping_add(pack::get(self.columns[2], self.widths[2], row) as u32)
+        // A value of up to 63 bits from a damaged block must not panic.
+        self.header.name_min.wrapping_add(pack::get(self.names, self.header.names, row) as u32)
     }
 
     /// Returns the smallest name and an upper bound of the names.
     #[must_use]
     pub fn name_bounds(&self) -> (u32, u32) {
-        let above = (u64::MAX >> (64 - self.widths[2].max(1))).min(u32::MAX.into()) as u32;
-        (self.name_min, if self.widths[2] == 0 { self.name_min } else { self.name_min.saturating_add(above) })
+        let Header { names: width, name_min, .. } = self.header;
+        let above = (u64::MAX >> (64 - width.max(1))).min(u32::MAX.into()) as u32;
+        (name_min, if width == 0 { name_min } else { name_min.saturating_add(above) })
     }
 
     /// Decodes all names into `names`. Entries after the last row are unspecified.
     pub(crate) fn names(&self, names: &mut [u64; BLOCK_ROWS]) {
-        self.column(2, self.rows, names);
-        names.iter_mut().for_each(|name| *name = u64::from(self.name_min.wrapping_add(*name as u32)));
+        if !pack::unpack_full(self.names, self.header.names, names) {
+            pack::unpack(self.names, self.header.names, &mut names[..self.rows]);
+        }
+        names.iter_mut().for_each(|name| *name = u64::from(self.header.name_min.wrapping_add(*name as u32)));
     }
 
     /// Returns the reference to the arguments of a row.
     #[must_use]
     pub(crate) fn detail(&self, row: usize) -> u64 {
-        self.detail_min.wrapping_add(pack::get(self.columns[3], self.widths[3], row))
-    }
-
-    /// Unpacks the first `count` values of a column. Entries of `out` after these are unspecified.
-    fn column(&self, column: usize, count: usize, out: &mut [u64; BLOCK_ROWS]) {
-        let (bytes, width) = (self.columns[column], self.widths[column]);
-        if !pack::unpack_full(bytes, width, out) {
-            pack::unpack(bytes, width, &mut out[..count]);
-        }
+        self.detail_min.wrapping_add(pack::get(self.details, self.header.details, row))
     }
 
     /// Appends all decoded rows to `rows`.
     pub fn decode(&self, rows: &mut Vec<Row>) {
         let (mut starts, mut values) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
-        self.starts(&mut starts);
-        self.values(&mut values);
+        self.times(&mut starts, &mut values);
         rows.extend((0..self.rows).map(|row| Row {
             start_ns: starts[row],
             value: values[row],
@@ -177,8 +330,11 @@ impl<'a> Block<'a> {
     }
 }
 
-fn word_at(header: &[u8; HEADER_BYTES], at: usize) -> u64 {
-    header[at..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word))
+/// Removes the first word of `bytes`; 0 if it is missing.
+fn take_word(bytes: &mut &[u8]) -> u64 {
+    let Some((word, rest)) = bytes.split_first_chunk() else { return 0 };
+    *bytes = rest;
+    u64::from_le_bytes(*word)
 }
 
 #[cfg(test)]
@@ -216,6 +372,35 @@ mod tests {
         }
 
         #[test]
+        fn spans_that_do_not_overlap_come_back_from_their_gaps(
+            first_ns in prop_oneof![Just(i64::MIN), -1000i64..1000, Just(i64::MAX - 1_000_000)],
+            steps in proptest::collection::vec((0u64..3000, 0u64..400, any::<u32>()), 1..=BLOCK_ROWS),
+            rare in 1usize..40,
+        ) {
+            let mut free_ns = first_ns;
+            let rows: Vec<Row> = steps.iter().enumerate().map(|(slot, &(gap_ns, value, name))| {
+                let gap_ns = if slot % rare == 0 { gap_ns * 1_000_000 } else { gap_ns % 16 };
+                let start_ns = free_ns.saturating_add_unsigned(gap_ns);
+                // At the end of time, durations are cut.
+                let value = value.min(i64::MAX.abs_diff(start_ns));
+                free_ns = start_ns.saturating_add_unsigned(value);
+                Row { start_ns, value, detail: 0, name }
+            }).collect();
+            let mut bytes = Vec::new();
+            encode(&rows, &mut bytes);
+            prop_assert!(bytes.len() <= BLOCK_BYTES_MAX && bytes.len().is_multiple_of(WORD_BYTES));
+            let block = Block::new(&bytes, rows.len(), rows[0].start_ns);
+            prop_assert!(block.header.are_from_ends);
+            let (mut starts, mut values, mut starts_alone) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS], [0; BLOCK_ROWS]);
+            block.times(&mut starts, &mut values);
+            block.starts(&mut starts_alone);
+            for (slot, row) in rows.iter().enumerate() {
+                prop_assert_eq!((starts[slot], values[slot]), (row.start_ns, row.value));
+                prop_assert_eq!(starts_alone[slot], row.start_ns);
+            }
+        }
+
+        #[test]
         fn any_bytes_decode_to_something_without_a_panic(
             bytes in proptest::collection::vec(any::<u8>(), 0..200),
             rows in 0usize..100,
@@ -231,6 +416,6 @@ mod tests {
         let rows: Vec<Row> = (0..64).map(|k| Row { start_ns: k * 10, value: 10, detail: 0, name: 3 }).collect();
         let mut bytes = Vec::new();
         encode(&rows, &mut bytes);
-        assert_eq!(bytes.len(), HEADER_BYTES + pack::packed_bytes(63, 4));
+        assert_eq!(bytes.len(), 2 * WORD_BYTES, "the header and the smallest value");
     }
 }

@@ -122,12 +122,12 @@ fn assert_consistent(store: &Store) {
             for (block, rows) in rows.chunks(BLOCK_ROWS).enumerate().take(extent.blocks()) {
                 let entry = extent.directory()[block];
                 let longest = rows.iter().map(|row| row.value).max();
-                assert!(rows.len() < BLOCK_ROWS || Some(rows[entry.longest_slot as usize].value) == longest);
+                assert!(rows.len() < BLOCK_ROWS || Some(rows[entry.longest_slot() as usize].value) == longest);
             }
             if info.kind == LaneKind::Spans {
                 let longest = rows.iter().map(|row| row.value).max().unwrap();
                 assert_eq!(iforest::range(lane.forest::<LongestNs>(), number..number + 1), LongestNs(longest));
-                assert_eq!(iforest::range(extent.forest::<LongestNs>(), 0..extent.blocks()), LongestNs(longest));
+                assert_eq!(extent.longest().longest(0..extent.blocks()).map(|block| block.dur_ns), Some(longest));
             }
             all.append(&mut rows);
         }

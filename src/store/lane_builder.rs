@@ -13,7 +13,7 @@ use super::append::AppendFile;
 use super::block::{BLOCK_ROWS, Row};
 use super::extent::{EXTENT_BLOCKS, Extent, ExtentBuilder, ExtentRecord};
 use super::extent_log::{ExtentLog, LaneExtents, LaneLog, PackedExtent};
-use super::iforest::{Aggregate, LongestNs, MinMax};
+use super::iforest::{Aggregate, MinMax};
 use super::lane::{LaneInfo, LaneKind, Span};
 use super::overview::{OverviewBuilder, ROWS_MIN};
 use crate::base::files;
@@ -213,10 +213,10 @@ impl LaneBuilder {
         let start = out.len();
         let aggregate = match self.kind {
             LaneKind::Counter => {
-                let MinMax { min, max } = waiting.extent.finish(out);
+                let MinMax { min, max } = waiting.extent.finish_counter(out);
                 [min.to_bits(), max.to_bits()]
             }
-            _ => [waiting.extent.finish::<LongestNs>(out).0, 0],
+            _ => [waiting.extent.finish_longest(out), 0],
         };
         // At most `EXTENT_BYTES_MAX`, which a compile-time check keeps below 4 GiB.
         let bytes = (out.len() - start) as u32;

@@ -1,9 +1,9 @@
 //! The sorted trace on disk: per-lane blocks of rows with their indexes, in one file that is mapped read-only.
 //!
-//! Rows, from small to large: a [`block`] packs 64 rows of a [`lane`] with [`pack`]; an [`extent`] has 64 blocks with
-//! the lower levels of the [`iforest`] and a [`signature`] of their names. A lane has its extents with the upper
-//! levels, and an [`overview`] pyramid for zoomed-out views. Arguments are apart from the rows in [`details`]; [`flow`]
-//! encodes points of flows.
+//! Rows, from small to large: a [`block`] packs 64 rows of a [`lane`] with [`pack`] and [`patched`]; an [`extent`] has
+//! 64 blocks with the lower levels of its forest ([`longest_blocks`] or [`iforest`]) and a [`signature`] of its names.
+//! A lane has its extents with the upper levels, and an [`overview`] pyramid for zoomed-out views. Arguments are apart
+//! from the rows in [`details`]; [`flow`] encodes points of flows.
 //!
 //! The file: [`lane_builder`] makes extents of pushed rows, the [`writer`] appends them with [`append`] and logs them
 //! in [`extent_log`], [`tables`] writes the sections at the end, each a [`table`] within the limits of [`row_limit`].
@@ -41,8 +41,10 @@ pub(crate) mod ledger_build;
 mod ledger_progress;
 mod ledger_tree;
 pub(crate) mod live_lanes;
+pub(crate) mod longest_blocks;
 pub(crate) mod overview;
 pub(crate) mod pack;
+mod patched;
 mod path_bands;
 pub(crate) mod path_ledger;
 mod path_ledger_build;

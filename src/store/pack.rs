@@ -2,8 +2,14 @@
 
 /// Returns the bits that the largest of `values` needs, 0 to 64.
 #[must_use]
-pub(crate) fn width(values: impl Iterator<Item = u64>) -> u32 {
-    u64::BITS - values.fold(0, |bits, value| bits | value).leading_zeros()
+pub(crate) fn width(values: &[u64]) -> u32 {
+    bits(values.iter().fold(0, |bits, value| bits | value))
+}
+
+/// Returns the bits that `value` needs, 0 to 64.
+#[must_use]
+pub(crate) fn bits(value: u64) -> u32 {
+    u64::BITS - value.leading_zeros()
 }
 
 /// Returns the bytes of `count` values of `width` bits: whole words, so that every column starts aligned.
@@ -12,13 +18,15 @@ pub(crate) fn packed_bytes(count: usize, width: u32) -> usize {
     (count * width as usize).div_ceil(64) * 8
 }
 
-/// Appends `values`, each in `width` bits, lowest bits first.
-pub(crate) fn pack(bytes: &mut Vec<u8>, values: impl Iterator<Item = u64>, width: u32) {
+/// Appends the low `width` bits of each value, lowest bits first.
+pub(crate) fn pack(bytes: &mut Vec<u8>, values: &[u64], width: u32) {
     if width == 0 {
         return;
     }
+    let ones = u64::MAX >> (64 - width);
     let (mut word, mut used) = (0u64, 0u32);
-    for value in values {
+    for &value in values {
+        let value = value & ones;
         word |= value << used;
         used += width;
         if used >= 64 {
@@ -136,7 +144,7 @@ mod tests {
             let mask = if bits == 0 { 0 } else { u64::MAX >> (64 - bits) };
             let values: Vec<u64> = raw.iter().map(|value| value & mask).collect();
             let mut bytes = Vec::new();
-            pack(&mut bytes, values.iter().copied(), bits);
+            pack(&mut bytes, &raw, bits);
             prop_assert_eq!(bytes.len(), packed_bytes(values.len(), bits));
             let mut back = vec![1; values.len()];
             unpack(&bytes, bits, &mut back);
@@ -166,10 +174,10 @@ mod tests {
 
     #[test]
     fn the_width_is_that_of_the_largest() {
-        assert_eq!(width([].into_iter()), 0);
-        assert_eq!(width([0, 0].into_iter()), 0);
-        assert_eq!(width([1, 7, 2].into_iter()), 3);
-        assert_eq!(width([u64::MAX].into_iter()), 64);
+        assert_eq!(width(&[]), 0);
+        assert_eq!(width(&[0, 0]), 0);
+        assert_eq!(width(&[1, 7, 2]), 3);
+        assert_eq!(width(&[u64::MAX]), 64);
     }
 
     #[test]

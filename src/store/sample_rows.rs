@@ -98,14 +98,13 @@ pub(crate) fn each_measured(
                 }
                 let block = extent.block(block);
                 let (mut starts, mut values) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
-                block.starts(&mut starts);
-                block.values(&mut values);
+                block.times(&mut starts, &mut values);
                 for slot in 0..block.rows() {
                     let ts_ns = starts[slot];
                     if ts_ns < part.from_ns || !part.is_before_end(ts_ns) {
                         continue;
                     }
-                    let row = record.first_row + u64::from(entry.first_row) + slot as u64;
+                    let row = record.first_row + u64::from(entry.first_row()) + slot as u64;
                     let sample = MeasuredRow { part: number, ts_ns, row, stack: StackIdx::from_value(values[slot]) };
                     match block.detail(slot) {
                         0 => take(sample, None),

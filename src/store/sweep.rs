@@ -480,7 +480,7 @@ impl<'a> LaneSweep<'a> {
     /// Goes to the first row of a block, and decodes none of it.
     fn place_at(&mut self, extent: usize, entered: Extent<'a>, block: usize, filter: &mut impl BlockFilter) {
         (self.extent, self.block, self.block_count, self.current) = (extent, block, entered.blocks(), Some(entered));
-        let first_row = self.lane.extents()[extent].first_row + u64::from(entered.directory()[block].first_row);
+        let first_row = self.lane.extents()[extent].first_row + u64::from(entered.directory()[block].first_row());
         let block = entered.block(block);
         (self.rows, self.next) = (block.rows(), 0);
         self.passing = filter.rows(self.index, first_row, &block);
@@ -493,8 +493,7 @@ impl<'a> LaneSweep<'a> {
         let Some(extent) = self.current else { return };
         let block = extent.block(self.block);
         let (mut starts, mut durs, mut names) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS], [0; BLOCK_ROWS]);
-        block.starts(&mut starts);
-        block.values(&mut durs);
+        block.times(&mut starts, &mut durs);
         block.names(&mut names);
         let rows = self.next..self.rows.min(self.next + self.decoded_max);
         if let Some(regular) = self.names {

@@ -10,6 +10,7 @@ use crate::query::buckets::RowCount;
 use crate::store::block::BLOCK_ROWS;
 use crate::store::extent::BlockEntry;
 use crate::store::iforest::{self, LongestNs};
+use crate::store::longest_blocks::LongestBlock;
 use crate::store::{LaneKind, Span};
 
 /// The position of a block in its lane.
@@ -56,7 +57,7 @@ impl LaneCursor<'_> {
             return None;
         }
         let entry = self.extent(extent)?.directory().get(block)?;
-        if entry.longest_slot as usize != slot {
+        if entry.longest_slot() as usize != slot {
             return None;
         }
         self.longest_of(BlockIdx { extent, block })
@@ -235,21 +236,15 @@ impl LaneCursor<'_> {
         if from >= to {
             return None;
         }
-        let nodes = extent_data.forest::<LongestNs>();
-        if nodes.len() < iforest::node_count(to) {
-            return None;
-        }
         self.count.bytes += 8 * u64::from(usize::BITS - (to - from).leading_zeros());
-        let longest = iforest::range(nodes, from..to);
-        let block = iforest::first_at_least(nodes, from..to, longest)?;
-        Some((BlockIdx { extent, block }, longest.0))
+        let LongestBlock { block, dur_ns } = extent_data.longest().longest(from..to)?;
+        Some((BlockIdx { extent, block }, dur_ns))
     }
 
     /// Returns the longest duration in a block.
     fn longest_ns(&mut self, BlockIdx { extent, block }: BlockIdx) -> Option<u64> {
         self.count.bytes += size_of::<LongestNs>() as u64;
-        // Leaf `i` of a forest is node `2i`.
-        self.extent(extent)?.forest::<LongestNs>().get(2 * block).map(|&LongestNs(dur_ns)| dur_ns)
+        self.extent(extent)?.longest().dur_ns(block)
     }
 
     /// Returns the longest row of a block, from the directory.
@@ -257,21 +252,21 @@ impl LaneCursor<'_> {
         let dur_ns = self.longest_ns(index)?;
         let entry = self.extent(index.extent)?.directory().get(index.block)?;
         self.count.bytes += size_of::<BlockEntry>() as u64;
-        let row = self.first_row(index)? + u64::from(entry.longest_slot);
+        let row = self.first_row(index)? + u64::from(entry.longest_slot());
         let span = Span { start_ns: entry.longest_start_ns, dur_ns, name: entry.longest_name, ..Span::default() };
         Some(LongestRow { row, span })
     }
 
     pub(super) fn position_of_longest(&mut self, index: BlockIdx) -> Option<(LanePosition, u64)> {
         let dur_ns = self.longest_ns(index)?;
-        let slot = self.extent(index.extent)?.directory().get(index.block)?.longest_slot as usize;
+        let slot = self.extent(index.extent)?.directory().get(index.block)?.longest_slot() as usize;
         let row = self.first_row(index)? + slot as u64;
         Some((LanePosition { extent: index.extent, block: index.block, slot, row }, dur_ns))
     }
 
     /// Returns the index of a block's first row in the lane.
     fn first_row(&mut self, BlockIdx { extent, block }: BlockIdx) -> Option<u64> {
-        let within = self.extent(extent)?.directory().get(block)?.first_row;
+        let within = self.extent(extent)?.directory().get(block)?.first_row();
         Some(self.lane.extents()[extent].first_row + u64::from(within))
     }
 }

@@ -87,8 +87,7 @@ pub(super) fn counter_changes(
         };
         lane.blocks(first..rows.end, &mut reader, cancel, |hits| {
             let (mut starts, mut values) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
-            hits.block.starts(&mut starts);
-            hits.block.values(&mut values);
+            hits.block.times(&mut starts, &mut values);
             for slot in hits.slots() {
                 let value = f64::from_bits(values[slot]);
                 let value = if value.is_finite() { value } else { 0.0 };

@@ -78,8 +78,7 @@ pub(super) fn part_points(
 
 fn durations(hits: &BlockHits<'_>, entries: &mut Vec<TimedValue>) {
     let (mut starts, mut values) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
-    hits.block.starts(&mut starts);
-    hits.block.values(&mut values);
+    hits.block.times(&mut starts, &mut values);
     entries.extend(hits.slots().map(|slot| TimedValue { ts_ns: starts[slot], value: values[slot] }));
 }
 
@@ -126,8 +125,7 @@ fn open_spans(
         let first = rows.start.saturating_sub(1).max(lane.scan.rows.start);
         lane.blocks(first..rows.end, &mut reader, cancel, |hits| {
             let (mut starts, mut values) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
-            hits.block.starts(&mut starts);
-            hits.block.values(&mut values);
+            hits.block.times(&mut starts, &mut values);
             for slot in hits.slots() {
                 let from_ns = scope.from_ns.map_or(starts[slot], |from_ns| starts[slot].max(from_ns));
                 let row = hits.first_row + slot as u64;
