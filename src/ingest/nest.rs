@@ -365,7 +365,12 @@ impl<'a> Nester<'a> {
         self.losses.add_many_in(self.registry.file_of(track), loss, SourcePos::Time(first_ns), count);
     }
 
+    #[inline]
     fn detail(&mut self, blob: &[u8]) -> io::Result<u64> {
+        // Most spans have no arguments, and the sink would look at each.
+        if blob.is_empty() {
+            return Ok(0);
+        }
         let DetailRef(reference) = self.writer.push_detail(blob)?;
         Ok(reference)
     }

@@ -433,15 +433,15 @@ impl<'a> RepackJob<'a> {
                 extent.block(block).decode(&mut rows);
                 for &row in &rows {
                     // A lane ends where its last row ends.
-                    if row.start_ns < self.builder.end_ns || !limits.allow(self.builder.kind, &row) {
+                    if row.start_ns < self.builder.last_end_ns() || !limits.allow(self.builder.kind, &row) {
                         return Err(NoStore);
                     }
                     if self.builder.kind != LaneKind::Flows {
                         detail_max = detail_max.max(row.detail);
                     }
-                    self.builder.push(row, buckets_max);
+                    self.builder.push(row);
                 }
-                self.builder.pack();
+                self.builder.pack(buckets_max);
             }
             let packed = self.builder.close_extent(&mut self.packed.bytes).ok_or(NoStore)?;
             self.packed.extents.push(packed);

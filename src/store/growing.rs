@@ -371,8 +371,8 @@ impl GrowingLane {
 /// Packs the rows of one extent.
 fn fill(builder: &mut LaneBuilder, rows: &[Row]) {
     for block in rows.chunks(BLOCK_ROWS) {
-        block.iter().for_each(|&row| _ = builder.push(row, 0));
-        builder.pack();
+        block.iter().for_each(|&row| _ = builder.push(row));
+        builder.pack(0);
     }
 }
 

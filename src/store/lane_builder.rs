@@ -14,10 +14,10 @@ use super::block::{BLOCK_ROWS, Row};
 use super::extent::{EXTENT_BLOCKS, Extent, ExtentBuilder, ExtentRecord};
 use super::extent_log::{ExtentLog, LaneExtents, LaneLog, PackedExtent};
 use super::iforest::{Aggregate, MinMax};
-use super::lane::{LaneInfo, LaneKind, Span};
+use super::lane::{LaneInfo, LaneKind};
 use super::overview::{OverviewBuilder, ROWS_MIN};
 use crate::base::files;
-use crate::model::{NameIdx, TrackIdx};
+use crate::model::TrackIdx;
 
 /// Row count at which a lane of spans starts its pyramid. Its extents have 1, 2, 4, ... 64 blocks, and the last extent
 /// ends one block before [`ROWS_MIN`].
@@ -30,6 +30,7 @@ pub(super) struct LaneBuilder {
     pub(crate) kind: LaneKind,
     pub(crate) depth: u16,
     pub(crate) unfinished: bool,
+    /// Rows that are packed, and their times.
     pub(crate) rows: u64,
     pub(crate) start_ns: i64,
     pub(crate) end_ns: i64,
@@ -54,11 +55,8 @@ impl UnwrittenRows {
         size_of::<Self>() + self.rows.capacity() * size_of::<Row>() + self.extent.memory_bytes()
     }
 
-    /// Packs the pending rows as one block.
+    /// Packs the pending rows, at least one, as one block.
     fn pack(&mut self, kind: LaneKind) {
-        if self.rows.is_empty() {
-            return;
-        }
         match kind {
             LaneKind::Counter => {
                 let values = self.rows.iter().map(|row| MinMax::from_value(f64::from_bits(row.value)));
@@ -80,8 +78,6 @@ impl UnwrittenRows {
 pub(super) struct Pushed {
     /// Increase of the pending bytes.
     pub(crate) waiting_bytes: usize,
-    /// Change in the number of pyramid buckets; negative if they were merged.
-    pub(crate) buckets: isize,
     /// Whether the lane had no pending rows before.
     pub(crate) is_first: bool,
     pub(crate) is_block_full: bool,
@@ -134,20 +130,9 @@ impl LaneBuilder {
         }
     }
 
-    /// Adds a row. It starts no earlier than the previous row; a span starts no earlier than the previous one ends. The
-    /// pyramid has at most `buckets_max` buckets afterwards.
+    /// Adds a row. It starts no earlier than the previous row; a span starts no earlier than the previous one ends.
     #[inline]
-    pub(super) fn push(&mut self, row: Row, buckets_max: usize) -> Pushed {
-        self.rows += 1;
-        self.start_ns = self.start_ns.min(row.start_ns);
-        let dur_ns = if self.kind == LaneKind::Spans { row.value } else { 0 };
-        self.end_ns = self.end_ns.max(row.start_ns.saturating_add_unsigned(dur_ns));
-        let mut buckets = 0;
-        if let Some(overview) = &mut self.overview {
-            let before = overview.buckets();
-            overview.push(&span(&row), buckets_max);
-            buckets = overview.buckets().wrapping_sub(before).cast_signed();
-        }
+    pub(super) fn push(&mut self, row: Row) -> Pushed {
         let is_first = self.waiting.is_none();
         let mut waiting_bytes = if is_first { size_of::<UnwrittenRows>() } else { 0 };
         let waiting = self.waiting.get_or_insert_default();
@@ -155,7 +140,14 @@ impl LaneBuilder {
         waiting.rows.push(row);
         // Capacity counts too: a million busy lanes would otherwise hold 2 GiB outside the budget.
         waiting_bytes += (waiting.rows.capacity() - capacity) * size_of::<Row>();
-        Pushed { waiting_bytes, buckets, is_first, is_block_full: waiting.rows.len() == BLOCK_ROWS }
+        Pushed { waiting_bytes, is_first, is_block_full: waiting.rows.len() == BLOCK_ROWS }
+    }
+
+    /// Returns the end of the last row; `i64::MIN` while there is none.
+    #[inline]
+    pub(super) fn last_end_ns(&self) -> i64 {
+        let last = self.waiting.as_ref().and_then(|waiting| waiting.rows.last());
+        last.map_or(self.end_ns, |row| self.end_ns.max(end_ns(self.kind, row)))
     }
 
     /// Returns the name of the last pending row; 0 if there is none.
@@ -164,10 +156,20 @@ impl LaneBuilder {
         self.waiting.as_ref().and_then(|waiting| waiting.rows.last()).map_or(0, |row| row.name)
     }
 
-    /// Packs the pending rows as one block, and returns the number of pending blocks.
-    pub(super) fn pack(&mut self) -> usize {
+    /// Packs the pending rows as one block, and returns the number of pending blocks. The pyramid has at most
+    /// `buckets_max` buckets afterwards.
+    pub(super) fn pack(&mut self, buckets_max: usize) -> usize {
         let Some(waiting) = &mut self.waiting else { return 0 };
-        waiting.pack(self.kind);
+        if let Some(first) = waiting.rows.first() {
+            self.rows += waiting.rows.len() as u64;
+            self.start_ns = self.start_ns.min(first.start_ns);
+            let ends_ns = waiting.rows.iter().map(|row| end_ns(self.kind, row));
+            self.end_ns = ends_ns.fold(self.end_ns, i64::max);
+            if let Some(overview) = &mut self.overview {
+                overview.push_rows(&waiting.rows, buckets_max);
+            }
+            waiting.pack(self.kind);
+        }
         waiting.extent.blocks()
     }
 
@@ -190,9 +192,14 @@ impl LaneBuilder {
         Ok(())
     }
 
-    /// Packs and writes everything pending, and frees its memory. Fails as [`Self::write`] does.
-    pub(super) fn write_all(&mut self, file: &mut AppendFile, log: &mut ExtentLog) -> io::Result<()> {
-        self.pack();
+    /// Packs and writes everything pending, and frees its memory; see [`Self::pack`]. Fails as [`Self::write`] does.
+    pub(super) fn write_all(
+        &mut self,
+        file: &mut AppendFile,
+        log: &mut ExtentLog,
+        buckets_max: usize,
+    ) -> io::Result<()> {
+        self.pack(buckets_max);
         self.write(file, log)?;
         self.waiting = None;
         Ok(())
@@ -203,11 +210,11 @@ impl LaneBuilder {
         self.waiting = None;
     }
 
-    /// Appends the pending blocks to `out` as one extent; `None` without pending blocks.
+    /// Appends the pending blocks to `out` as one extent; `None` without pending blocks. No row may be pending.
     pub(super) fn close_extent(&mut self, out: &mut Vec<u8>) -> Option<PackedExtent> {
         let waiting = self.waiting.as_mut()?;
         let (first_start_ns, rows) = (waiting.extent.first_start_ns()?, waiting.extent.rows());
-        let first_row = self.rows - waiting.rows.len() as u64 - u64::from(rows);
+        let first_row = self.rows - u64::from(rows);
         let mut signature = Vec::new();
         waiting.extent.sign(&mut signature);
         let start = out.len();
@@ -229,8 +236,8 @@ impl LaneBuilder {
         self.kind == LaneKind::Spans && self.overview.is_none() && self.rows >= OVERVIEW_BEGINS_AT
     }
 
-    /// Starts the pyramid with the written rows, read back from `file`, and the pending ones. No block may be pending.
-    /// Returns the I/O error of a failed read.
+    /// Starts the pyramid with the written rows, read back from `file`. No block may be pending. Returns the I/O error
+    /// of a failed read.
     pub(super) fn begin_overview(&mut self, file: &File, extents: &LaneLog<'_>, buckets_max: usize) -> io::Result<()> {
         let mut overview = Box::<OverviewBuilder>::default();
         let (mut words, mut rows) = (Vec::<u64>::new(), Vec::new());
@@ -244,16 +251,15 @@ impl LaneBuilder {
             for block in 0..extent.blocks() {
                 rows.clear();
                 extent.block(block).decode(&mut rows);
-                rows.iter().for_each(|row| overview.push(&span(row), buckets_max));
+                overview.push_rows(&rows, buckets_max);
             }
         }
-        let waiting = self.waiting.iter().flat_map(|waiting| &waiting.rows);
-        waiting.for_each(|row| overview.push(&span(row), buckets_max));
         self.overview = Some(overview);
         Ok(())
     }
 }
 
-fn span(row: &Row) -> Span {
-    Span { start_ns: row.start_ns, dur_ns: row.value, name: NameIdx(row.name), ..Span::default() }
+/// Returns the end of a row, which is its start unless it is a span.
+fn end_ns(kind: LaneKind, row: &Row) -> i64 {
+    row.start_ns.saturating_add_unsigned(if kind == LaneKind::Spans { row.value } else { 0 })
 }

@@ -6,9 +6,11 @@
 //!
 //! Equivalent to: for each bucket, the longest of the spans that touch it, the first one on ties.
 
+use std::mem;
+
 use bytemuck::{Pod, Zeroable};
 
-use super::lane::Span;
+use super::block::Row;
 use crate::model::NameIdx;
 
 /// Buckets at the finest level of a large lane: eight per pixel column of a 1920-pixel view of the whole trace. The
@@ -76,30 +78,53 @@ impl OverviewBuilder {
         self.buckets.shrink_to_fit();
     }
 
-    /// Adds the next span of the lane, which starts no earlier than the previous one, to at most `buckets_max` buckets.
-    pub(crate) fn push(&mut self, span: &Span, buckets_max: usize) {
-        let row = self.rows;
-        self.rows += 1;
-        let last_ns = span.end_ns().saturating_sub(1).max(span.start_ns);
+    /// Adds the next spans of the lane, in order and without overlaps, to at most `buckets_max` buckets.
+    pub(crate) fn push_rows(&mut self, spans: &[Row], buckets_max: usize) {
+        let Some(first) = spans.first() else { return };
         if self.buckets.is_empty() {
-            self.first = span.start_ns >> self.width_log2;
+            self.first = first.start_ns >> self.width_log2;
         }
-        let limit = usize::try_from(self.rows / ROWS_PER_BUCKET).unwrap_or(buckets_max).clamp(4, buckets_max.max(4));
-        // Spans come in order, so the difference is not negative and fits `u64`.
-        while (last_ns >> self.width_log2).wrapping_sub(self.first).cast_unsigned() >= limit as u64 {
-            self.halve();
+        // The bucket of the last span, and the summary of spans that are not added to it yet: most lie in one bucket.
+        let (mut last_bucket, mut summary) = (0, EMPTY);
+        for span in spans {
+            let row = self.rows;
+            self.rows += 1;
+            let last_ns = span.start_ns.saturating_add_unsigned(span.value).saturating_sub(1).max(span.start_ns);
+            let limit =
+                usize::try_from(self.rows / ROWS_PER_BUCKET).unwrap_or(buckets_max).clamp(4, buckets_max.max(4));
+            // Spans come in order, so the difference is not negative and fits `u64`.
+            if (last_ns >> self.width_log2).wrapping_sub(self.first).cast_unsigned() >= limit as u64 {
+                self.add(last_bucket, mem::replace(&mut summary, EMPTY));
+                while (last_ns >> self.width_log2).wrapping_sub(self.first).cast_unsigned() >= limit as u64 {
+                    self.halve();
+                }
+            }
+            let position = |ts_ns: i64| (ts_ns >> self.width_log2) - self.first;
+            debug_assert!(position(span.start_ns) >= 0, "spans come in order of their starts");
+            let (first, last) = (position(span.start_ns).max(0) as usize, position(last_ns).max(0) as usize);
+            let touched =
+                OverviewBucket { start_ns: span.start_ns, dur_ns: span.value, row, name: NameIdx(span.name), rows: 1 };
+            if first != last_bucket {
+                self.add(last_bucket, mem::replace(&mut summary, EMPTY));
+            }
+            summary = summary.combine(touched);
+            if last > first {
+                self.add(first, mem::replace(&mut summary, EMPTY));
+                (first + 1..=last).for_each(|bucket| self.add(bucket, OverviewBucket { rows: 0, ..touched }));
+            }
+            last_bucket = last;
         }
-        let position = |ts_ns: i64| (ts_ns >> self.width_log2) - self.first;
-        debug_assert!(position(span.start_ns) >= 0, "spans come in order of their starts");
-        let (first, last) = (position(span.start_ns).max(0) as usize, position(last_ns).max(0) as usize);
-        if last >= self.buckets.len() {
-            self.buckets.resize(last + 1, EMPTY);
+        self.add(last_bucket, summary);
+    }
+
+    /// Adds the summary of later spans to a bucket.
+    fn add(&mut self, bucket: usize, summary: OverviewBucket) {
+        if !summary.is_empty() {
+            if bucket >= self.buckets.len() {
+                self.buckets.resize(bucket + 1, EMPTY);
+            }
+            self.buckets[bucket] = self.buckets[bucket].combine(summary);
         }
-        let touched = OverviewBucket { start_ns: span.start_ns, dur_ns: span.dur_ns, row, name: span.name, rows: 0 };
-        for bucket in &mut self.buckets[first..=last] {
-            *bucket = bucket.combine(touched);
-        }
-        self.buckets[first].rows = self.buckets[first].rows.saturating_add(1);
     }
 
     /// Returns the finished pyramid, finest level first; `None` for a lane that is too small to need one.
@@ -189,12 +214,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn scan(spans: &[Span], start_ns: i128, end_ns: i128) -> (Option<u64>, u32) {
-        let touches = |span: &&Span| {
-            let (from, to) = (i128::from(span.start_ns), i128::from(span.end_ns()));
+    fn scan(spans: &[Row], start_ns: i128, end_ns: i128) -> (Option<u64>, u32) {
+        let touches = |span: &&Row| {
+            let (from, to) = (i128::from(span.start_ns), i128::from(span.start_ns) + i128::from(span.value));
             from < end_ns && (to > start_ns || from >= start_ns)
         };
-        let longest = spans.iter().filter(touches).map(|span| span.dur_ns).max();
+        let longest = spans.iter().filter(touches).map(|span| span.value).max();
         let starts = spans.iter().filter(|span| (start_ns..end_ns).contains(&i128::from(span.start_ns))).count();
         (longest, starts as u32)
     }
@@ -205,17 +230,18 @@ mod tests {
         fn every_bucket_of_every_level_equals_a_scan(
             base in prop_oneof![Just(0i64), Just(-1_000_000), Just(i64::MAX / 2), Just(1_700_000_000_000_000_000)],
             steps in proptest::collection::vec((0i64..2000, 0u64..3000), 400),
+            run in 1usize..100,
         ) {
             let mut spans = Vec::new();
             let mut free_ns = base;
             for k in 0..ROWS_MIN as usize + 100 {
                 let (gap, dur_ns) = steps[(k * k + k / 7) % steps.len()];
                 let start_ns = free_ns + if k % 500 == 0 { gap * 1000 } else { gap };
-                spans.push(Span { start_ns, dur_ns, name: NameIdx(k as u32), ..Span::default() });
+                spans.push(Row { start_ns, value: dur_ns, name: k as u32, ..Row::default() });
                 free_ns = start_ns + dur_ns as i64;
             }
             let mut builder = OverviewBuilder::default();
-            spans.iter().for_each(|span| builder.push(span, BUCKETS_MAX));
+            spans.chunks(run).for_each(|run| builder.push_rows(run, BUCKETS_MAX));
             let (shape, all) = builder.finish().unwrap();
             prop_assert!(shape.count as usize <= BUCKETS_MAX);
             for width_log2 in [shape.width_log2, shape.width_log2 + 1, shape.width_log2 + 5, 62] {
@@ -226,8 +252,8 @@ mod tests {
                     prop_assert_eq!((!bucket.is_empty()).then_some(bucket.dur_ns), longest);
                     prop_assert_eq!(bucket.rows, starts);
                     if let Some(dur_ns) = longest {
-                        prop_assert_eq!(spans[bucket.row as usize].dur_ns, dur_ns);
-                        prop_assert_eq!(bucket.name, spans[bucket.row as usize].name);
+                        prop_assert_eq!(spans[bucket.row as usize].value, dur_ns);
+                        prop_assert_eq!(bucket.name.0, spans[bucket.row as usize].name);
                     }
                 }
             }

@@ -92,7 +92,7 @@ impl StoreWriter {
     /// Returns the last end in a lane; `i64::MIN` while it is empty.
     #[must_use]
     pub(crate) fn lane_end_ns(&self, lane: LaneIdx) -> i64 {
-        self.lanes[lane.index()].end_ns
+        self.lanes[lane.index()].last_end_ns()
     }
 
     /// Reads the places where the next rows of some lanes go. Each push into one of very many lanes would wait for
@@ -110,25 +110,25 @@ impl StoreWriter {
     /// Returns the I/O error of a failed write, such as a full disk.
     pub fn push(&mut self, lane: LaneIdx, row: Row) -> io::Result<()> {
         let builder = &mut self.lanes[lane.index()];
-        let pushed = builder.push(row, self.buckets_max);
+        let pushed = builder.push(row);
         if pushed.is_first {
             self.waiting.push(lane);
         }
-        self.buckets = self.buckets.wrapping_add_signed(pushed.buckets);
         self.held_bytes += pushed.waiting_bytes;
         if pushed.is_block_full {
-            let waiting_before = builder.waiting_bytes();
-            let blocks = builder.pack();
+            let (waiting_before, buckets_before) = (builder.waiting_bytes(), builder.buckets());
+            let blocks = builder.pack(self.buckets_max);
+            self.buckets = self.buckets + builder.buckets() - buckets_before;
             if builder.is_extent_full(blocks) {
                 builder.write(&mut self.file, &mut self.extents)?;
                 self.begin_overview(lane)?;
             }
             self.held_bytes = self.held_bytes + self.lanes[lane.index()].waiting_bytes() - waiting_before;
+            self.widen_buckets_if_many();
         }
         if self.held_bytes > self.held_bytes_max {
             self.write_held()?;
         }
-        self.widen_buckets_if_many();
         Ok(())
     }
 
@@ -180,10 +180,14 @@ impl StoreWriter {
     /// Writes everything pending, even partial blocks and extents. Returns the I/O error of a failed write.
     pub(crate) fn write_held(&mut self) -> io::Result<()> {
         for lane in std::mem::take(&mut self.waiting) {
-            self.lanes[lane.index()].write_all(&mut self.file, &mut self.extents)?;
+            let builder = &mut self.lanes[lane.index()];
+            let buckets_before = builder.buckets();
+            builder.write_all(&mut self.file, &mut self.extents, self.buckets_max)?;
+            self.buckets = self.buckets + builder.buckets() - buckets_before;
             self.begin_overview(lane)?;
         }
         self.held_bytes = 0;
+        self.widen_buckets_if_many();
         Ok(())
     }
 
