@@ -36,10 +36,10 @@ fn a_span_takes_no_more_bytes_in_the_store_and_in_exports() {
     let per_span = |bytes: &Value| bytes.as_f64().expect("a number") / SPANS;
     let (file_bytes, store_bytes) = (per_span(&info["source_bytes"]), per_span(&info["store_bytes"]));
     assert!(file_bytes < 4.41, "{file_bytes} bytes in the native format");
-    assert!(store_bytes < 7.22, "{store_bytes} bytes in the store");
+    assert!(store_bytes < 5.80, "{store_bytes} bytes in the store");
     for (options, name, limit) in [
         (&["--compact"][..], "compact.longspan", 4.68),
-        (&[], "with its store.longspan", 11.28),
+        (&[], "with its store.longspan", 9.86),
         (&[], "out.json", 106.6),
         (&[], "out.pftrace", 40.7),
     ] {
