@@ -6,21 +6,29 @@
     reason = "maps, prefetches and the handler of lost pages are unsafe wherever they are; they are here alone"
 )]
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::io;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::files;
 
 /// A file mapped read-only, of a fixed length.
 #[derive(Debug)]
 pub(crate) struct Mapped {
     map: memmap2::Mmap,
+    /// The mapped file, even after another has taken its name.
+    file: Arc<File>,
     number: u64,
     /// Bytes passed to [`Mapped::fetch`].
     #[cfg(test)]
     fetched: AtomicU64,
+    /// Of these, the bytes before the first call of [`Mapped::check_copy`].
+    #[cfg(test)]
+    fetched_at_first_check: std::sync::OnceLock<u64>,
 }
 
 /// A map in use, for the message about a lost page.
@@ -28,8 +36,7 @@ pub(crate) struct Mapped {
 struct LiveMap {
     number: u64,
     path: PathBuf,
-    /// The mapped file, even after another has taken its name.
-    file: File,
+    file: Arc<File>,
     bytes: u64,
 }
 
@@ -43,20 +50,23 @@ impl Mapped {
     /// Traces are read with `pread`, because another program may truncate them.
     pub(crate) fn from_store(file: &File, path: &Path) -> io::Result<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
-        let file_copy = file.try_clone()?;
+        let file_copy = Arc::new(file.try_clone()?);
         // SAFETY: the store's writer only appends, and never changes or truncates earlier bytes. A published store is
         // only replaced by rename, which leaves this map on the old file. The cache folder is private (0700), so no
         // other user can truncate the file. If another program of the user does, reading a lost page ends the program
         // with a message; see `hold_faulting_threads`.
         let map = unsafe { memmap2::Mmap::map(file) }?;
         let (number, bytes) = (COUNT.fetch_add(1, Ordering::Relaxed), map.len() as u64);
-        let live = LiveMap { number, path: path.into(), file: file_copy, bytes };
+        let live = LiveMap { number, path: path.into(), file: Arc::clone(&file_copy), bytes };
         LIVE.lock().unwrap_or_else(PoisonError::into_inner).push(live);
         Ok(Self {
             map,
+            file: file_copy,
             number,
             #[cfg(test)]
             fetched: AtomicU64::default(),
+            #[cfg(test)]
+            fetched_at_first_check: std::sync::OnceLock::new(),
         })
     }
 
@@ -67,15 +77,63 @@ impl Mapped {
         const HINT_BYTES: usize = 128 << 10;
         #[cfg(test)]
         self.fetched.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        #[cfg(unix)]
         for hint in bytes.chunks(HINT_BYTES) {
-            let offset = hint.as_ptr().addr().wrapping_sub(self.map.as_ptr().addr());
-            if offset.checked_add(hint.len()).is_some_and(|end| end <= self.map.len()) {
-                self.map.advise_range(memmap2::Advice::WillNeed, offset, hint.len()).ok(); // it is only slower without
+            if let Some(offset) = self.offset_of(hint) {
+                self.will_need(offset, hint.len()).ok(); // it is only slower without
             }
         }
-        #[cfg(not(unix))]
-        let _ = bytes; // other systems read ahead as they do
+    }
+
+    /// Passes a hint for the file, not for the map: hints for a map lock the address space of the process, for which
+    /// the allocator of a frame may wait.
+    #[cfg(target_os = "linux")]
+    fn will_need(&self, offset: usize, bytes: usize) -> io::Result<()> {
+        let bytes = std::num::NonZeroU64::new(bytes as u64);
+        Ok(rustix::fs::fadvise(&self.file, offset as u64, bytes, rustix::fs::Advice::WillNeed)?)
+    }
+
+    #[cfg(all(unix, not(target_os = "linux")))]
+    fn will_need(&self, offset: usize, bytes: usize) -> io::Result<()> {
+        self.map.advise_range(memmap2::Advice::WillNeed, offset, bytes)
+    }
+
+    #[cfg(not(unix))]
+    fn will_need(&self, _: usize, _: usize) -> io::Result<()> {
+        Ok(()) // other systems read ahead as they do
+    }
+
+    /// Calls `check` with a copy of a part of the map, at a multiple of 8 in memory, which is read from the file. The
+    /// part is then in the page cache, so that no later read of the map waits for the disk.
+    ///
+    /// The alternative is to read the map itself: it waits in a page fault, which some systems serve while they lock
+    /// the address space of all threads.
+    pub(crate) fn check_copy(&self, bytes: &[u8], check: impl FnOnce(&[u8]) -> bool) -> bool {
+        /// Larger parts are rare, and each thread keeps its buffer.
+        const COPY_BYTES_MAX: usize = 256 << 10;
+        thread_local! {
+            static WORDS: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+        }
+        #[cfg(test)]
+        self.fetched_at_first_check.get_or_init(|| self.fetched());
+        let Some(offset) = self.offset_of(bytes).filter(|_| bytes.len() <= COPY_BYTES_MAX) else { return check(bytes) };
+        WORDS.with_borrow_mut(|words| {
+            let length = bytes.len().div_ceil(size_of::<u64>());
+            if words.len() < length {
+                words.resize(length, 0);
+            }
+            let copy = &mut bytemuck::cast_slice_mut(words)[..bytes.len()];
+            match files::read_exact_at(&self.file, copy, offset as u64) {
+                Ok(()) => check(copy),
+                // The map reports a lost page to the user; see `hold_faulting_threads`.
+                Err(_) => check(bytes),
+            }
+        })
+    }
+
+    /// Returns the position of a part in the map; `None` if it is elsewhere.
+    fn offset_of(&self, bytes: &[u8]) -> Option<usize> {
+        let offset = bytes.as_ptr().addr().wrapping_sub(self.map.as_ptr().addr());
+        offset.checked_add(bytes.len()).filter(|&end| end <= self.map.len()).map(|_| offset)
     }
 
     #[cfg(test)]

@@ -61,7 +61,8 @@ impl DetailBlock {
         verified.is_intact(block, || {
             let to_fetch = verified.parts_to_fetch(block).filter_map(|block| blocks.get(block)?.packed(file));
             to_fetch.for_each(|packed| file.fetch(packed));
-            blocks[block].packed(file).is_some_and(|packed| xxh3_64(packed) == blocks[block].checksum)
+            let checksum = blocks[block].checksum;
+            blocks[block].packed(file).is_some_and(|bytes| file.check_copy(bytes, |bytes| xxh3_64(bytes) == checksum))
         })
     }
 }

@@ -239,7 +239,7 @@ impl NodeRecord {
     /// Returns whether the checksum of its bytes in the map matches.
     fn is_intact(&self, bytes: &[u8], map: &Mapped) -> bool {
         map.fetch(bytes);
-        xxh3_64(bytes) == self.checksum
+        map.check_copy(bytes, |bytes| xxh3_64(bytes) == self.checksum)
     }
 }
 

@@ -322,7 +322,7 @@ impl Store {
         let is_intact = || {
             let to_fetch = self.extents.parts_to_fetch(extent).filter_map(|extent| self.extent_bytes(extent));
             to_fetch.for_each(|bytes| self.tables.map.fetch(bytes));
-            Extent::is_intact(bytes)
+            self.tables.map.check_copy(bytes, Extent::is_intact)
         };
         self.extents.is_intact(extent, is_intact).then(|| Extent::new(bytes))?
     }
