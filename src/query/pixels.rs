@@ -111,9 +111,8 @@ fn first_in(cursor: &mut LaneCursor<'_>, buckets: Buckets, bucket: i64) -> LaneP
 pub(crate) fn starts(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, out: &mut Vec<u64>) {
     let mut cursor = LaneCursor::new(snapshot.store(), lane);
     out.clear();
-    if let Some((level, shift)) =
-        cursor.lane().overview(buckets.width_log2).map(|level| (level, buckets.width_log2 - level.width_log2))
-    {
+    if let Some(level) = cursor.lane().overview(buckets.width_log2, buckets.first..buckets.end()) {
+        let shift = buckets.width_log2 - level.width_log2;
         out.resize(buckets.count as usize, 0);
         for (number, bucket) in (level.first..).zip(level.buckets) {
             let index = usize::try_from((number >> shift) - buckets.first).ok();
@@ -151,9 +150,10 @@ fn count_starts(cursor: &mut LaneCursor<'_>, buckets: Buckets, from: LanePositio
     }
 }
 
-/// Answers from the pyramid. Returns false if the lane has none that is fine enough.
+/// Answers from the pyramid. Returns false if the lane has none that is fine enough, or a damaged one.
 fn from_overview(cursor: &mut LaneCursor<'_>, buckets: Buckets, cells: &mut Vec<Cell>) -> bool {
-    let Some(level) = cursor.lane().overview(buckets.width_log2) else { return false };
+    let level = cursor.lane().overview(buckets.width_log2, buckets.first..buckets.end());
+    let Some(level) = level else { return false };
     let shift = buckets.width_log2 - level.width_log2;
     let first = (buckets.first << shift).max(level.first);
     let end = i64::try_from(i128::from(buckets.end()) << shift).unwrap_or(i64::MAX);
@@ -198,3 +198,6 @@ fn push(cells: &mut Vec<Cell>, bucket: i64, bucket_count: u32, row: u64, span: &
         cells.push(cell);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -365,7 +365,7 @@ proptest! {
         let rows = rows_of(base, &steps, 40_000);
         let snapshot = snapshot_of(&[(LaneKind::Spans, rows.clone())], 0);
         let lane = snapshot.store().lane(LaneIdx(0));
-        let finest = (0..63).find(|&width_log2| lane.overview(width_log2).is_some()).unwrap();
+        let finest = (0..63).find(|&width_log2| lane.overview(width_log2, i64::MIN..i64::MAX).is_some()).unwrap();
         let span_ns = rows.last().unwrap().start_ns.abs_diff(base);
         let start_ns = base + (span_ns as f64 * first) as i64 - 1000;
         for width_log2 in [finest, finest + 1, (finest + coarser).min(62)] {

@@ -140,7 +140,7 @@ fn assert_consistent(store: &Store) {
         assert!(info.kind != LaneKind::Samples || all.iter().all(|row| row.value as u32 <= STACKS));
         assert_eq!((info.rows, info.start_ns), (all.len() as u64, all[0].start_ns));
         assert_eq!(Some(info.end_ns), all.iter().map(end_ns).max());
-        if let Some(level) = lane.overview(63) {
+        if let Some(level) = lane.overview(63, i64::MIN..i64::MAX) {
             let longest = level.buckets.iter().map(|bucket| bucket.dur_ns).max();
             assert_eq!(longest, all.iter().map(|row| row.value).max());
             assert_eq!(level.buckets.iter().map(|bucket| u64::from(bucket.rows)).sum::<u64>(), info.rows);

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::overview::OverviewShape;
+use super::parted_section::PartedSection;
 use crate::base::mapped::Mapped;
 use crate::model::{Losses, Names, Stacks, TrackIdx, TrackTables};
 
@@ -59,6 +60,10 @@ pub(crate) enum Section {
 
 pub(crate) const SECTIONS: usize = 10;
 
+/// The large sections, of which a query reads a few parts. Their bytes end with the checksums of these parts; see
+/// [`PartedSection`].
+const PARTED: [Section; 2] = [Section::Overview, Section::Signatures];
+
 /// Position and checksum of a section.
 #[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
 #[repr(C)]
@@ -71,8 +76,13 @@ pub(crate) struct SectionRecord {
 impl SectionRecord {
     /// Returns the bytes of the section; `None` if the file is too short.
     fn bytes<'a>(&self, file: &'a [u8]) -> Option<&'a [u8]> {
+        file.get(self.range()?)
+    }
+
+    /// Returns the position of the section in the file.
+    pub(crate) fn range(&self) -> Option<Range<usize>> {
         let start = usize::try_from(self.offset).ok()?;
-        file.get(start..start.checked_add(usize::try_from(self.bytes).ok()?)?)
+        Some(start..start.checked_add(usize::try_from(self.bytes).ok()?)?)
     }
 }
 
@@ -122,9 +132,22 @@ impl Trailer {
         (magic == MAGIC).then(|| u32::from_le_bytes(*version))
     }
 
-    /// Starts to read all sections from the disk.
+    /// Starts to read all sections from the disk, but of those with parts only the checksums.
     pub(crate) fn fetch_sections(&self, file: &Mapped) {
-        self.sections.iter().filter_map(|section| section.bytes(file)).for_each(|bytes| file.fetch(bytes));
+        for (section, record) in self.sections.iter().enumerate() {
+            let is_parted = PARTED.iter().any(|&parted| parted as usize == section);
+            let range = record.range().map(|range| if is_parted { PartedSection::sums_of(range) } else { range });
+            range.and_then(|range| file.get(range)).into_iter().for_each(|bytes| file.fetch(bytes));
+        }
+    }
+
+    /// Opens a section with parts, and reads none of them; `None` if their checksums are damaged.
+    #[must_use]
+    pub(super) fn parted_section(&self, file: &[u8], section: Section) -> Option<PartedSection> {
+        debug_assert!(PARTED.contains(&section));
+        let record = self.sections[section as usize];
+        let section = PartedSection::new(record.range()?);
+        file.get(section.sums()).is_some_and(|sums| xxh3_64(sums) == record.checksum).then_some(section)
     }
 
     /// Returns the bytes of a section if its checksum matches.

@@ -25,6 +25,7 @@ use super::lane::{DetailRef, LaneIdx, LaneKind};
 use super::lane_builder::LaneBuilder;
 use super::live_lanes::{LiveLanes, StoreNumber};
 use super::overview::OverviewShape;
+use super::parted_section::PartedSection;
 use super::read::{HELD_EXTENT, HeldExtent, Store, StoreLedgers, StoreTables};
 use super::table::Table;
 use super::writer::next_lane;
@@ -234,8 +235,9 @@ impl GrowingStore {
             extents: Table::Held(extents),
             forests: Table::Held(forests),
             details: self.details.blocks().to_vec(),
-            overview: 0..0,
+            overview: PartedSection::new(0..0),
             signatures: Table::Held(signatures),
+            signature_parts: None,
             meta,
             ledgers: StoreLedgers::default(),
         };

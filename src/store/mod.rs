@@ -8,7 +8,7 @@
 //! The file: [`lane_builder`] makes extents of pushed rows, the [`writer`] appends them with [`append`] and logs them
 //! in [`extent_log`], [`tables`] writes the sections at the end, each a [`table`] within the limits of [`row_limit`].
 //! [`format`](mod@format) defines the layout. [`read`] maps the finished file, [`verified`] checks each part on its
-//! first read, and the [`cache`] names the files.
+//! first read, also those of a [`parted_section`], and the [`cache`] names the files.
 //!
 //! Ledgers, trees of sums for slices of time ([`slice_bounds`]): [`ledger`] by name, of the [`sums`] that a [`sweep`]
 //! yields; [`path_ledger`] by call path, of [`paths`], or of [`pruned_paths`] if these do not fit; [`sample_ledger`] by
@@ -44,6 +44,7 @@ pub(crate) mod live_lanes;
 pub(crate) mod longest_blocks;
 pub(crate) mod overview;
 pub(crate) mod pack;
+mod parted_section;
 mod patched;
 mod path_bands;
 pub(crate) mod path_ledger;

@@ -7,6 +7,7 @@
 //! Equivalent to: for each bucket, the longest of the spans that touch it, the first one on ties.
 
 use std::mem;
+use std::ops::Range;
 
 use bytemuck::{Pod, Zeroable};
 
@@ -187,7 +188,24 @@ pub(crate) struct OverviewLevel<'a> {
     pub(crate) first: i64,
     /// Binary logarithm of the bucket width in nanoseconds.
     pub(crate) width_log2: u32,
+    /// Position of the first bucket in the pyramid.
+    pub(super) start: usize,
     pub(crate) buckets: &'a [OverviewBucket],
+}
+
+impl OverviewLevel<'_> {
+    /// Returns the part that touches a range of buckets `2^width_log2` wide, which are at least as wide as these.
+    #[must_use]
+    pub(super) fn within(self, buckets: Range<i64>, width_log2: u32) -> Self {
+        let shift = width_log2.saturating_sub(self.width_log2);
+        let position = |bucket: i64| {
+            let position = (i128::from(bucket) << shift) - i128::from(self.first);
+            usize::try_from(position.max(0)).unwrap_or(usize::MAX).min(self.buckets.len())
+        };
+        let (from, to) = (position(buckets.start), position(buckets.end));
+        let buckets = &self.buckets[from..to.max(from)];
+        Self { first: self.first + from as i64, start: self.start + from, buckets, ..self }
+    }
 }
 
 impl OverviewShape {
@@ -205,7 +223,7 @@ impl OverviewShape {
             count = usize::try_from((last >> 1) - first + 1).ok()?;
             width += 1;
         }
-        Some(OverviewLevel { first, width_log2: width, buckets: all.get(start..start + count)? })
+        Some(OverviewLevel { first, width_log2: width, start, buckets: all.get(start..start + count)? })
     }
 }
 
@@ -255,6 +273,20 @@ mod tests {
                         prop_assert_eq!(spans[bucket.row as usize].value, dur_ns);
                         prop_assert_eq!(bucket.name.0, spans[bucket.row as usize].name);
                     }
+                }
+            }
+            for (width_log2, from, count) in [(shape.width_log2, 3, 90), (shape.width_log2 + 3, -2, 5), (62, -1, 2), (63, 0, 1)] {
+                let (whole, from) = (shape.level(&all, width_log2).unwrap(), (base >> width_log2) + from);
+                let part = whole.within(from..from + count, width_log2);
+                let shift = width_log2 - whole.width_log2;
+                let numbers = whole.first..whole.first + whole.buckets.len() as i64;
+                let touched: Vec<i64> = numbers.filter(|number| (from..from + count).contains(&(number >> shift))).collect();
+                prop_assert_eq!(part.buckets.len(), touched.len());
+                if let Some(&first) = touched.first() {
+                    let skipped = (first - whole.first) as usize;
+                    prop_assert_eq!((part.first, part.start), (first, whole.start + skipped));
+                    prop_assert_eq!(part.buckets, &whole.buckets[skipped..skipped + touched.len()]);
+                    prop_assert_eq!(&all[part.start..part.start + touched.len()], part.buckets);
                 }
             }
             let finer = shape.width_log2.checked_sub(1).and_then(|width| shape.level(&all, width));

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::iter;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use super::lane::{DetailRef, LaneIdx, LaneInfo, LaneKind};
 use super::ledger::{Ledger, LedgerNode, NodeItem};
 use super::live_lanes::LiveLanes;
 use super::overview::{OverviewBucket, OverviewLevel};
+use super::parted_section::PartedSection;
 use super::path_ledger::PathLedger;
 use super::paths::{PathIdx, PathSums};
 use super::pruned_paths::PrunedPaths;
@@ -69,9 +71,11 @@ pub(super) struct StoreTables {
     pub extents: Table<ExtentRecord>,
     pub forests: Table<u64>,
     pub details: Vec<DetailBlock>,
-    /// Byte range of the pyramids in the map.
-    pub overview: Range<usize>,
+    /// The pyramids.
+    pub overview: PartedSection,
     pub signatures: Table<u64>,
+    /// The parts of mapped signatures.
+    pub signature_parts: Option<PartedSection>,
     pub meta: Meta,
     pub ledgers: StoreLedgers,
 }
@@ -114,11 +118,12 @@ impl Store {
         };
         let meta = Meta::read(&map, in_map(section(Section::Meta, "table of names")?));
         let meta = meta.map_err(|_| damaged("table of names"))?;
-        let overview = in_map(section(Section::Overview, "overview")?);
+        let overview = trailer.parted_section(&map, Section::Overview).ok_or_else(|| damaged("overview"))?;
         let lanes = Table::mapped(&map, in_map(section(Section::Lanes, "table of lanes")?));
         let extents = Table::mapped(&map, in_map(section(Section::Extents, "table of extents")?));
         let forests = Table::mapped(&map, in_map(section(Section::Forests, "table of forests")?));
-        let signatures = Table::mapped(&map, in_map(section(Section::Signatures, "table of signatures")?));
+        let signature_parts = trailer.parted_section(&map, Section::Signatures);
+        let signatures = signature_parts.as_ref().and_then(|parts| Table::mapped(&map, parts.data()));
         let lanes = lanes.ok_or_else(|| damaged("table of lanes"))?;
         let extents = extents.ok_or_else(|| damaged("table of extents"))?;
         let forests = forests.ok_or_else(|| damaged("table of forests"))?;
@@ -131,8 +136,19 @@ impl Store {
         let paths = open_ledger(paths, PathLedger::new).map_err(|_| damaged("ledger of paths"))?;
         let ledgers = StoreLedgers { spans, samples, paths };
         let held_extents = Vec::new();
-        let tables =
-            StoreTables { map, held_extents, lanes, extents, forests, details, overview, signatures, meta, ledgers };
+        let tables = StoreTables {
+            map,
+            held_extents,
+            lanes,
+            extents,
+            forests,
+            details,
+            overview,
+            signatures,
+            signature_parts,
+            meta,
+            ledgers,
+        };
         Self::from_tables(tables, path).ok_or_else(|| damaged("table of lanes"))
     }
 
@@ -144,11 +160,9 @@ impl Store {
         let path = Path::new("a store that is being made");
         let map = Arc::new(Mapped::from_store(file, path)?);
         let no_table = || io::Error::other("the tables of the store are not where they were written");
-        let range = |section: Section| -> io::Result<Range<usize>> {
-            let SectionRecord { offset, bytes, .. } = sections[section as usize];
-            let start = usize::try_from(offset).map_err(io::Error::other)?;
-            Ok(start..start + usize::try_from(bytes).map_err(io::Error::other)?)
-        };
+        let range =
+            |section: Section| -> io::Result<Range<usize>> { sections[section as usize].range().ok_or_else(no_table) };
+        let signature_parts = PartedSection::new(range(Section::Signatures)?);
         let details = map.get(range(Section::Details)?).ok_or_else(no_table)?;
         let details = details.chunks_exact(size_of::<DetailBlock>()).map(bytemuck::pod_read_unaligned).collect();
         let tables = StoreTables {
@@ -157,8 +171,9 @@ impl Store {
             extents: Table::mapped(&map, range(Section::Extents)?).ok_or_else(no_table)?,
             forests: Table::mapped(&map, range(Section::Forests)?).ok_or_else(no_table)?,
             details,
-            overview: range(Section::Overview)?,
-            signatures: Table::mapped(&map, range(Section::Signatures)?).ok_or_else(no_table)?,
+            overview: PartedSection::new(range(Section::Overview)?),
+            signatures: Table::mapped(&map, signature_parts.data()).ok_or_else(no_table)?,
+            signature_parts: Some(signature_parts),
             meta,
             ledgers: StoreLedgers::default(),
             map,
@@ -293,7 +308,13 @@ impl Store {
     /// incomplete: rebuild the store.
     #[must_use]
     pub fn damaged(&self) -> u64 {
-        self.extents.damaged() + self.details.damaged() + self.ledgers().map(Ledger::damaged).sum::<u64>()
+        let of_rows = self.extents.damaged() + self.details.damaged();
+        let of_tables = self.parted_sections().map(PartedSection::damaged).sum::<u64>();
+        of_rows + of_tables + self.ledgers().map(Ledger::damaged).sum::<u64>()
+    }
+
+    fn parted_sections(&self) -> impl Iterator<Item = &PartedSection> {
+        iter::once(&self.tables.overview).chain(&self.tables.signature_parts)
     }
 
     /// Iterates over the trees of all ledgers.
@@ -322,6 +343,7 @@ impl Store {
         let is_intact = || {
             let to_fetch = self.extents.parts_to_fetch(extent).filter_map(|extent| self.extent_bytes(extent));
             to_fetch.for_each(|bytes| self.tables.map.fetch(bytes));
+        self.parted_sections().for_each(|section| section.verify_all(&self.tables.map));
             self.tables.map.check_copy(bytes, Extent::is_intact)
         };
         self.extents.is_intact(extent, is_intact).then(|| Extent::new(bytes))?
@@ -408,7 +430,8 @@ impl<'a> Lane<'a> {
 
     /// Returns the signatures of its extents from `first` on.
     pub(crate) fn signatures_from(&self, first: usize) -> impl Iterator<Item = &'a [u64]> + use<'a> {
-        let all = self.store.tables.signatures.rows(&self.store.tables.map);
+        let StoreTables { map, signatures, signature_parts, .. } = &self.store.tables;
+        let all = signatures.rows(map);
         let (before, extents) = self.extents().split_at(first.min(self.extents().len()));
         // Full extents, which most lanes have before the last, need no sum.
         let are_full =
@@ -422,7 +445,9 @@ impl<'a> Lane<'a> {
         extents.iter().map(move |extent| {
             let (own_words, others) = rest.split_at(signature::words(extent.rows).min(rest.len()));
             rest = others;
-            own_words
+            let bytes = at..at + size_of_val(own_words);
+            let is_intact = signature_parts.as_ref().is_none_or(|parts| parts.is_intact(map, bytes));
+            if is_intact { own_words } else { &[] }
         })
     }
 
@@ -434,17 +459,22 @@ impl<'a> Lane<'a> {
         bytemuck::cast_slice(forests.slice(map, self.record.forest_first, words as u64))
     }
 
-    /// Returns the coarsest level of its pyramid whose buckets are at most `2^width_log2` wide, if any.
+    /// Returns the coarsest level of its pyramid whose buckets are at most `2^width_log2` wide, if any, as far as it
+    /// touches a range of buckets of this width; `None` if that part is damaged.
     #[must_use]
-    pub(crate) fn overview(&self, width_log2: u32) -> Option<OverviewLevel<'a>> {
+    pub(crate) fn overview(&self, width_log2: u32, buckets: Range<i64>) -> Option<OverviewLevel<'a>> {
         if self.record.overview.count == 0 {
             return None;
         }
-        let bytes = self.store.tables.map.get(self.store.tables.overview.clone())?;
-        let all: &[OverviewBucket] = bytemuck::try_cast_slice(bytes).ok()?;
-        self.record.overview.level(all.get(usize::try_from(self.record.overview_first).ok()?..)?, width_log2)
+        let StoreTables { overview, map, .. } = &self.store.tables;
+        let all: &[OverviewBucket] = bytemuck::try_cast_slice(map.get(overview.data())?).ok()?;
+        let first = usize::try_from(self.record.overview_first).ok()?;
+        let level = self.record.overview.level(all.get(first..)?, width_log2)?.within(buckets, width_log2);
+        let at = (first + level.start) * size_of::<OverviewBucket>();
+        overview.is_intact(map, at..at + size_of_val(level.buckets)).then_some(level)
     }
 }
 
 #[cfg(test)]
+            let at = size_of_val(all) - size_of_val(rest);
 mod tests;

@@ -18,6 +18,7 @@ use super::iforest;
 use super::lane::LaneKind;
 use super::lane_builder::LaneBuilder;
 use super::overview::{OverviewBucket, OverviewShape};
+use super::parted_section::{PartSums, PartedSection};
 use super::read::{Store, StoreLedgers, StoreTables};
 use super::signature;
 use super::table::Table;
@@ -37,7 +38,7 @@ pub(super) fn write(
     let mut sections = [SectionRecord::default(); SECTIONS];
 
     let mut pyramids = Pyramids::default();
-    sections[Section::Overview as usize] = section(file, |out| {
+    sections[Section::Overview as usize] = parted_section(file, |out| {
         for &lane in &order {
             let Some(overview) = lanes[lane as usize].take_overview() else { continue };
             if let Some((shape, buckets)) = overview.finish() {
@@ -48,7 +49,7 @@ pub(super) fn write(
         Ok(())
     })?;
     let in_order = || order.iter().map(|&lane| &lanes[lane as usize]).filter(|lane| lane.rows > 0);
-    sections[Section::Signatures as usize] = section(file, |out| {
+    sections[Section::Signatures as usize] = parted_section(file, |out| {
         in_order().try_for_each(|lane| log.lane(lane.extents).signatures().try_for_each(|word| out.write_pods(&[word])))
     })?;
     sections[Section::Lanes as usize] = section(file, |out| {
@@ -123,8 +124,9 @@ pub(super) fn preview(
             extents,
             forests,
             details,
-            overview: 0..0,
+            overview: PartedSection::new(0..0),
             signatures,
+            signature_parts: None,
             meta,
             ledgers: StoreLedgers::default(),
         },
@@ -216,9 +218,23 @@ fn section(
     fill: impl FnOnce(&mut SectionWriter<'_>) -> io::Result<()>,
 ) -> io::Result<SectionRecord> {
     let offset = file.append(&[])?;
-    let mut out =
-        SectionWriter { file, sum: Box::new(Xxh3::new()), buffer: Vec::with_capacity(BUFFER_BYTES), bytes: 0 };
+    let mut out = SectionWriter::new(file, None);
     fill(&mut out)?;
+    out.flush()?;
+    Ok(SectionRecord { offset, bytes: out.bytes, checksum: out.sum.digest() })
+}
+
+/// Appends a section that is checked in parts. The checksum of its record is that of the checksums of the parts.
+fn parted_section(
+    file: &mut AppendFile,
+    fill: impl FnOnce(&mut SectionWriter<'_>) -> io::Result<()>,
+) -> io::Result<SectionRecord> {
+    let offset = file.append(&[])?;
+    let mut out = SectionWriter::new(file, Some(PartSums::default()));
+    fill(&mut out)?;
+    out.flush()?;
+    let sums = out.parts.take().map(PartSums::finish).unwrap_or_default();
+    out.write_pods(&sums)?;
     out.flush()?;
     Ok(SectionRecord { offset, bytes: out.bytes, checksum: out.sum.digest() })
 }
@@ -227,12 +243,18 @@ fn section(
 struct SectionWriter<'a> {
     file: &'a mut AppendFile,
     sum: Box<Xxh3>,
+    /// The checksums of parts, instead of `sum`, while these are written.
+    parts: Option<PartSums>,
     buffer: Vec<u8>,
     /// Bytes written to the file.
     bytes: u64,
 }
 
-impl SectionWriter<'_> {
+impl<'a> SectionWriter<'a> {
+    fn new(file: &'a mut AppendFile, parts: Option<PartSums>) -> Self {
+        Self { file, sum: Box::new(Xxh3::new()), parts, buffer: Vec::with_capacity(BUFFER_BYTES), bytes: 0 }
+    }
+
     fn write_pods<T: Pod>(&mut self, values: &[T]) -> io::Result<()> {
         self.write_all(bytemuck::cast_slice(values))
     }
@@ -248,7 +270,10 @@ impl Write for SectionWriter<'_> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.sum.update(&self.buffer);
+        match &mut self.parts {
+            Some(parts) => parts.update(&self.buffer),
+            None => self.sum.update(&self.buffer),
+        }
         self.file.append_more(&self.buffer)?;
         self.bytes += self.buffer.len() as u64;
         self.buffer.clear();
