@@ -140,6 +140,11 @@ impl Mapped {
     pub(crate) fn fetched(&self) -> u64 {
         self.fetched.load(Ordering::Relaxed)
     }
+
+    #[cfg(test)]
+    pub(crate) fn fetched_at_first_check(&self) -> Option<u64> {
+        self.fetched_at_first_check.get().copied()
+    }
 }
 
 impl Drop for Mapped {

@@ -26,6 +26,7 @@ pub fn longest(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, cells: &mut
     if from_overview(&mut cursor, buckets, cells) {
         return cursor.count;
     }
+    fetch_extents(&cursor, buckets);
     let from = cursor.first_from(buckets.start_ns(buckets.first));
     let to = first_in(&mut cursor, buckets, buckets.end());
     if to.row - from.row <= IN_ORDER_ROWS * u64::from(buckets.count) {
@@ -57,6 +58,7 @@ pub fn longest_in_order(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, ce
 /// Returns the amount of work.
 pub fn counter(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, cells: &mut Vec<CounterCell>) -> ReadCount {
     let mut cursor = LaneCursor::new(snapshot.store(), lane);
+    fetch_extents(&cursor, buckets);
     let mut from = cursor.first_from(buckets.start_ns(buckets.first));
     let mut current_value =
         from.row.checked_sub(1).and_then(|row| cursor.row(row)).map(|row| f64::from_bits(row.value));
@@ -95,6 +97,12 @@ pub fn counter(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, cells: &mut
         bucket += 1;
     }
     cursor.count
+}
+
+/// Starts to read the extents that an answer reads. If a bucket has more than half an extent, it may read only some.
+fn fetch_extents(cursor: &LaneCursor<'_>, buckets: Buckets) {
+    let (start_ns, end_ns) = (buckets.start_ns(buckets.first), buckets.start_ns(buckets.end()));
+    cursor.lane().fetch_extents(start_ns, end_ns, buckets.count as usize / 2);
 }
 
 /// Returns the position before the first row that starts in `bucket` or later; past the end of time, the end of the

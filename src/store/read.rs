@@ -217,6 +217,18 @@ impl Store {
         self.tables.map.len() as u64
     }
 
+    /// Returns the bytes that were requested from the disk so far.
+    #[cfg(test)]
+    pub(crate) fn fetched_bytes(&self) -> u64 {
+        self.tables.map.fetched()
+    }
+
+    /// Returns the bytes that were requested from the disk before the first part was waited for.
+    #[cfg(test)]
+    pub(crate) fn fetched_bytes_at_first_check(&self) -> Option<u64> {
+        self.tables.map.fetched_at_first_check()
+    }
+
     /// Returns names, tracks, losses and counts.
     #[must_use]
     pub fn meta(&self) -> &Meta {
@@ -331,6 +343,7 @@ impl Store {
             self.extent(index);
         }
         self.ledgers().for_each(|ledger| ledger.verify_all(&self.tables.map));
+        self.parted_sections().for_each(|section| section.verify_all(&self.tables.map));
         for block in 0..self.tables.details.len() {
             self.detail_block(block);
         }
@@ -343,7 +356,6 @@ impl Store {
         let is_intact = || {
             let to_fetch = self.extents.parts_to_fetch(extent).filter_map(|extent| self.extent_bytes(extent));
             to_fetch.for_each(|bytes| self.tables.map.fetch(bytes));
-        self.parted_sections().for_each(|section| section.verify_all(&self.tables.map));
             self.tables.map.check_copy(bytes, Extent::is_intact)
         };
         self.extents.is_intact(extent, is_intact).then(|| Extent::new(bytes))?
@@ -423,7 +435,22 @@ impl<'a> Lane<'a> {
         (extent < self.extents().len()).then(|| self.store.extent(first + extent))?
     }
 
-    /// Returns the signatures of its extents in order; empty for extents without one.
+    /// Starts to read the extents with rows of a time range from the disk, all at once, unless these are more than
+    /// `extents_max`. Reading one after the other waits for the disk as often, while most of it rests.
+    pub(crate) fn fetch_extents(&self, start_ns: i64, end_ns: i64, extents_max: usize) {
+        let extents = self.extents();
+        let first = extents.partition_point(|extent| extent.first_start_ns < start_ns).saturating_sub(1);
+        let count = extents[first..].partition_point(|extent| extent.first_start_ns < end_ns);
+        let Ok(lane_first) = usize::try_from(self.record.extent_first) else { return };
+        if count <= extents_max {
+            let unread =
+                (lane_first + first..lane_first + first + count).filter(|&at| self.store.extents.mark_fetched(at));
+            let bytes = unread.filter_map(|at| self.store.extent_bytes(at));
+            bytes.for_each(|bytes| self.store.tables.map.fetch(bytes));
+        }
+    }
+
+    /// Returns the signatures of its extents in order; empty for extents without one, or with a damaged one.
     pub fn signatures(&self) -> impl Iterator<Item = &'a [u64]> + use<'a> {
         self.signatures_from(0)
     }
@@ -443,6 +470,7 @@ impl<'a> Lane<'a> {
         let word = usize::try_from(self.record.signature_first).ok().and_then(|first| first.checked_add(words));
         let mut rest = word.and_then(|word| all.get(word..)).unwrap_or(&[]);
         extents.iter().map(move |extent| {
+            let at = size_of_val(all) - size_of_val(rest);
             let (own_words, others) = rest.split_at(signature::words(extent.rows).min(rest.len()));
             rest = others;
             let bytes = at..at + size_of_val(own_words);
@@ -476,5 +504,4 @@ impl<'a> Lane<'a> {
 }
 
 #[cfg(test)]
-            let at = size_of_val(all) - size_of_val(rest);
 mod tests;
