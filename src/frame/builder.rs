@@ -197,8 +197,8 @@ impl LaneInputs<'_> {
             LaneKind::Instants | LaneKind::Samples => drawing.push_instants(&mut parts.rects, &runs),
             LaneKind::Spans => {
                 drawing.push_spans(&mut parts, view, &runs);
-                if let Some(open) = tracks.open_end(lane.lane) {
-                    drawing.push_open_end(&mut parts, view, &open, runs.last());
+                if let Some(open) = self.tiles.open_end(TileOwner::Lane(lane.lane)) {
+                    drawing.push_open_end(&mut parts, view, open, runs.last());
                 }
             }
             LaneKind::Flows => {}

@@ -3,11 +3,10 @@
 use super::lit::LitTracks;
 use crate::model::{TrackIdx, TrackKind};
 use crate::query::Snapshot;
-use crate::query::open_end::{OpenEnd, open_end};
 use crate::scene::titles::track_title;
 use crate::store::lane::LaneIdx;
 
-/// Looks up the track of a lane, and the text that its colour is derived from.
+/// Looks up the track of a lane, and the text that its colour is derived from. Reads no rows: these may be on the disk.
 pub trait LaneTracks: Sync {
     /// Returns the track of a lane.
     fn track(&self, lane: LaneIdx) -> TrackIdx;
@@ -20,10 +19,6 @@ pub trait LaneTracks: Sync {
     /// Returns whether the track of a lane is one of these.
     fn is_on(&self, _lane: LaneIdx, _tracks: LitTracks) -> bool {
         true
-    }
-    /// Returns the span that is open at the end of a lane.
-    fn open_end(&self, _lane: LaneIdx) -> Option<OpenEnd> {
-        None
     }
     /// Returns a text that differs between tracks, from which the track's colour is derived.
     fn track_text(&self, lane: LaneIdx) -> String {
@@ -46,10 +41,6 @@ impl LaneTracks for Snapshot {
 
     fn is_on(&self, lane: LaneIdx, tracks: LitTracks) -> bool {
         tracks.has(self, self.lane(lane).track)
-    }
-
-    fn open_end(&self, lane: LaneIdx) -> Option<OpenEnd> {
-        open_end(self, lane)
     }
 
     fn track_text(&self, lane: LaneIdx) -> String {

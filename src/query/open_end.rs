@@ -32,7 +32,7 @@ pub(crate) fn open_end(snapshot: &Snapshot, lane: LaneIdx) -> Option<OpenEnd> {
 }
 
 /// Returns the row of the span that is open at the end of a lane. Reads no rows.
-pub(super) fn open_row(snapshot: &Snapshot, lane: LaneIdx) -> Option<u64> {
+pub(crate) fn open_row(snapshot: &Snapshot, lane: LaneIdx) -> Option<u64> {
     let (info, stored) = (snapshot.lane(lane), snapshot.store().lane(lane));
     let row = info.rows.checked_sub(1)?;
     if info.kind != LaneKind::Spans || info.end_ns >= snapshot.end_ns() || !stored.is_unfinished(row) {

@@ -11,6 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::rebucket::TileCell;
 use super::source::{TileOwner, TileSource};
+use crate::query::open_end::OpenEnd;
 use crate::query::{Buckets, Cell, CounterCell, ReadCount};
 use crate::store::lane::{LaneInfo, LaneKind};
 
@@ -39,6 +40,8 @@ pub(crate) enum TileQuery {
     Counter(TileKey),
     /// The smallest and largest value of a counter.
     Range(TileOwner),
+    /// The span that is open at the end of a lane.
+    OpenEnd(TileOwner),
 }
 
 /// The answer to a [`TileQuery`].
@@ -61,6 +64,7 @@ enum TileAnswer {
     Spans(Box<[Cell]>),
     Counter(Box<[CounterCell]>),
     Range(f64, f64),
+    OpenEnd(Option<OpenEnd>),
     /// The query failed; it is not repeated.
     Failed,
 }
@@ -83,6 +87,7 @@ impl TileQuery {
                 let (min, max) = whole_range(source, owner);
                 TileAnswer::Range(min, max)
             }
+            TileQuery::OpenEnd(owner) => TileAnswer::OpenEnd(source.open_end(owner)),
         };
         TileResult { query: self, answer, read }
     }
@@ -124,12 +129,22 @@ struct CounterRange {
     is_outdated: bool,
 }
 
+/// The span that is open at the end of a lane; `None` if its row is damaged.
+#[derive(Debug, Clone, Copy)]
+struct CachedOpenEnd {
+    open: Option<OpenEnd>,
+    /// Whether the trace has grown since. The span is drawn until the new answer arrives.
+    is_outdated: bool,
+}
+
 /// Cached tiles, keyed by lane, bucket width and tile index.
 #[derive(Debug, Default)]
 pub struct Tiles {
     spans: TileMap<Cell>,
     counters: TileMap<CounterCell>,
     counter_ranges: FxHashMap<TileOwner, CounterRange>,
+    /// Of the lanes with an open end.
+    open_ends: FxHashMap<TileOwner, CachedOpenEnd>,
     /// Failed queries, which are not repeated.
     failed: FxHashSet<TileQuery>,
     frame: u64,
@@ -176,6 +191,9 @@ impl Tiles {
                     missing.push(TileQuery::Range(owner));
                 }
             } else {
+                if kind == LaneKind::Spans && self.misses_open_end(source, owner) {
+                    missing.push(TileQuery::OpenEnd(owner));
+                }
                 spans.extend(keys.filter(|&key| !self.spans.find(key, self.frame)).map(|key| (info, key)));
             }
         }
@@ -183,6 +201,15 @@ impl Tiles {
         missing.extend(self.counters.derive(counters, self.frame).into_iter().map(TileQuery::Counter));
         missing.retain(|query| !self.failed.contains(query));
         missing
+    }
+
+    /// Returns whether the open end of a lane is to be loaded. Forgets one that the lane no longer has.
+    fn misses_open_end(&mut self, source: &dyn TileSource, owner: TileOwner) -> bool {
+        if !source.has_open_end(owner) {
+            self.open_ends.remove(&owner);
+            return false;
+        }
+        self.open_ends.get(&owner).is_none_or(|end| end.is_outdated)
     }
 
     /// Inserts answers, in any order.
@@ -194,6 +221,9 @@ impl Tiles {
                 (TileQuery::Counter(key), TileAnswer::Counter(cells)) => self.counters.keep(key, cells, self.frame),
                 (TileQuery::Range(owner), TileAnswer::Range(min, max)) => {
                     self.counter_ranges.insert(owner, CounterRange { min, max, is_outdated: false });
+                }
+                (TileQuery::OpenEnd(owner), TileAnswer::OpenEnd(open)) => {
+                    self.open_ends.insert(owner, CachedOpenEnd { open, is_outdated: false });
                 }
                 (_, TileAnswer::Failed) => drop(self.failed.insert(query)),
                 _ => debug_assert!(false, "an answer to another query"),
@@ -207,6 +237,9 @@ impl Tiles {
         self.pending = 0;
         for &(owner, kind) in owners {
             let Some(info) = source.info(owner) else { continue };
+            if kind == LaneKind::Spans && self.misses_open_end(source, owner) {
+                self.pending += usize::from(!self.failed.contains(&TileQuery::OpenEnd(owner)));
+            }
             for key in keys_of(owner, buckets).filter(|&key| reaches(&info, key)) {
                 let (query, (is_known, is_shown)) = match kind {
                     LaneKind::Counter => (TileQuery::Counter(key), self.counters.state(key, self.frame)),
@@ -268,6 +301,12 @@ impl Tiles {
         self.counter_ranges.get(&owner).map(|range| (range.min, range.max))
     }
 
+    /// Returns the span that is open at the end of a lane, if it is loaded.
+    #[must_use]
+    pub(crate) fn open_end(&self, owner: TileOwner) -> Option<&OpenEnd> {
+        self.open_ends.get(&owner)?.open.as_ref()
+    }
+
     /// Returns the reads of all results that arrived since the frame started.
     #[must_use]
     pub(crate) fn read(&self) -> ReadCount {
@@ -295,6 +334,10 @@ impl Tiles {
         let outdated =
             ranges.map(|(owner, range)| Some((owner_now(owner)?.0, CounterRange { is_outdated: true, ..range })));
         self.counter_ranges = outdated.flatten().collect();
+        let open_ends = std::mem::take(&mut self.open_ends).into_iter();
+        let outdated =
+            open_ends.map(|(owner, end)| Some((owner_now(owner)?.0, CachedOpenEnd { is_outdated: true, ..end })));
+        self.open_ends = outdated.flatten().collect();
         self.failed.clear();
     }
 }

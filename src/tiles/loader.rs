@@ -133,8 +133,8 @@ impl TileLoader {
         let answered: FxHashSet<TileQuery> = state.results.iter().map(TileResult::query).collect();
         let is_new = |query: &TileQuery| !state.loading.contains(query) && !answered.contains(query);
         let missing = missing.into_iter().filter(is_new).collect();
-        // The ranges of counters are among the queries of the frame.
-        let is_tile = |query: &TileQuery| !matches!(query, TileQuery::Range(_));
+        // Ranges of counters and open ends are among the queries of the frame.
+        let is_tile = |query: &TileQuery| matches!(query, TileQuery::Spans(_) | TileQuery::Counter(_));
         let ahead = ahead.into_iter().filter(is_new).filter(is_tile).collect();
         (state.missing, state.ahead) = (missing, ahead);
         let queries = state.missing.len() + state.ahead.len();
@@ -230,10 +230,11 @@ mod tests {
     use super::*;
     use crate::model::{NameIdx, TrackIdx};
     use crate::query::{Cell, CounterCell, ReadCount, RowCount};
-    use crate::store::lane::{LaneIdx, LaneInfo};
+    use crate::store::lane::{LaneIdx, LaneInfo, RowIdx};
 
     const LANES: [(TileOwner, LaneKind); 3] = [
         (TileOwner::Lane(LaneIdx(0)), LaneKind::Spans),
+    use crate::query::open_end::OpenEnd;
         (TileOwner::Lane(LaneIdx(1)), LaneKind::Spans),
         (COUNTER, LaneKind::Counter),
     ];
@@ -243,6 +244,8 @@ mod tests {
     /// Lanes full of spans of 10 ns. Answers wait for the gate.
     #[derive(Default)]
     struct Gated {
+    /// The lane that may end with an open span.
+    const OPEN: TileOwner = TileOwner::Lane(LaneIdx(1));
         is_shut: AtomicBool,
         fails: AtomicBool,
         asked: AtomicUsize,
@@ -250,6 +253,8 @@ mod tests {
 
     impl Gated {
         fn pass(&self) {
+        /// Whether a lane ends with an open span.
+        is_open: AtomicBool,
             self.asked.fetch_add(1, Ordering::SeqCst);
             while self.is_shut.load(Ordering::SeqCst) {
                 std::thread::sleep(Duration::from_millis(1));
@@ -266,6 +271,16 @@ mod tests {
         fn info(&self, owner: TileOwner) -> Option<LaneInfo> {
             let (_, kind) = *LANES.iter().find(|(lane, _)| *lane == owner)?;
             Some(LaneInfo { track: TrackIdx(0), kind, depth: 0, rows: 1 << 40, start_ns: 0, end_ns: 1 << 50 })
+        }
+
+        fn has_open_end(&self, owner: TileOwner) -> bool {
+            self.is_open.load(Ordering::SeqCst) && owner == OPEN
+        }
+
+        fn open_end(&self, owner: TileOwner) -> Option<OpenEnd> {
+            self.pass();
+            let row = RowIdx { lane: LaneIdx(1), row: 7 };
+            (owner == OPEN).then_some(OpenEnd { row, name: NameIdx(3), dur_ns: 5, from_ns: 1 << 50, to_ns: 1 << 51 })
         }
 
         fn longest(&self, _: TileOwner, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount {
@@ -365,6 +380,34 @@ mod tests {
         let capture = Arc::new(Gated::default());
         let loader = loader_of(&capture);
         let mut tiles = Tiles::default();
+    #[test]
+    fn the_open_end_of_a_lane_is_read_once_and_delays_no_frame() {
+        let capture = Arc::new(Gated { is_open: AtomicBool::new(true), ..Gated::default() });
+        let loader = loader_of(&capture);
+        let (mut tiles, buckets) = (Tiles::default(), view(500, 12));
+        let open = capture.open_end(OPEN);
+        capture.is_shut.store(true, Ordering::SeqCst);
+        let _ = loader.prepare(&mut tiles, wanted(buckets), Duration::ZERO);
+        assert_eq!(tiles.open_end(OPEN), None);
+        capture.is_shut.store(false, Ordering::SeqCst);
+        let _ = loader.prepare(&mut tiles, wanted(buckets), LONG);
+        assert_eq!((tiles.open_end(OPEN), tiles.open_end(LANES[0].0), tiles.pending()), (open.as_ref(), None, 0));
+        let asked = capture.asked();
+        let _ = loader.prepare(&mut tiles, wanted(buckets), Duration::ZERO);
+        assert_eq!((capture.asked(), tiles.pending()), (asked, 0));
+        // Of a later snapshot, the earlier one is drawn until it is read again.
+        tiles.outdate(|owner| Some((owner, capture.info(owner)?)));
+        capture.is_shut.store(true, Ordering::SeqCst);
+        let missing = tiles.begin_frame(&*capture, buckets, &LANES);
+        tiles.end_frame(&*capture, buckets, &LANES);
+        assert!(
+            missing.contains(&TileQuery::OpenEnd(OPEN)) && tiles.pending() == missing.len() - 1,
+            "a range is no tile"
+        );
+        assert_eq!(tiles.open_end(OPEN), open.as_ref());
+        capture.is_shut.store(false, Ordering::SeqCst);
+    }
+
         capture.is_shut.store(true, Ordering::SeqCst);
         for index in 0..100 {
             let _ = loader.prepare(&mut tiles, wanted(view(index << 20, 3)), Duration::ZERO);

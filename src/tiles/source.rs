@@ -1,6 +1,7 @@
 //! The source of tiles: the owners of canvas rows, and the trait to read them.
 
 use crate::model::ProcessIdx;
+use crate::query::open_end::{OpenEnd, open_end, open_row};
 use crate::query::track_groups::GroupId;
 use crate::query::{Buckets, Cell, CounterCell, ReadCount, Snapshot, pixels};
 use crate::scene::custom_groups::CustomGroupId;
@@ -27,6 +28,14 @@ pub trait TileSource: Send + Sync {
     fn longest(&self, owner: TileOwner, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount;
     /// Appends the values of a counter in each bucket. Neighbours with the same answer are one cell.
     fn counter(&self, owner: TileOwner, buckets: Buckets, cells: &mut Vec<CounterCell>) -> ReadCount;
+    /// Returns whether a span is open at the end of a lane. Reads no rows.
+    fn has_open_end(&self, _owner: TileOwner) -> bool {
+        false
+    }
+    /// Reads the span that is open at the end of a lane.
+    fn open_end(&self, _owner: TileOwner) -> Option<OpenEnd> {
+        None
+    }
 }
 
 impl TileSource for Snapshot {
@@ -48,6 +57,17 @@ impl TileSource for Snapshot {
         match owner {
             TileOwner::Lane(lane) => pixels::counter(self, lane, buckets, cells),
             TileOwner::Custom(_) | TileOwner::Process(_) | TileOwner::Tracks(_) => ReadCount::default(),
+        }
+    }
+
+    fn has_open_end(&self, owner: TileOwner) -> bool {
+        matches!(owner, TileOwner::Lane(lane) if open_row(self, lane).is_some())
+    }
+
+    fn open_end(&self, owner: TileOwner) -> Option<OpenEnd> {
+        match owner {
+            TileOwner::Lane(lane) => open_end(self, lane),
+            TileOwner::Custom(_) | TileOwner::Process(_) | TileOwner::Tracks(_) => None,
         }
     }
 }
