@@ -19,6 +19,8 @@ pub(crate) struct LiveTiles {
     view: Option<Viewport>,
     /// The view before `view`, from which the direction of a zoom is derived.
     came_from: Option<Viewport>,
+    /// Whether tiles were loaded for an earlier snapshot of the trace.
+    has_grown: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -53,6 +55,7 @@ impl LiveTiles {
             TileOwner::Custom(_) | TileOwner::Process(_) | TileOwner::Tracks(_) => None,
         });
         self.load_with(Arc::new(later.clone()), pool);
+        self.has_grown = true;
     }
 
     /// Loads the tiles of a frame, as far as they arrive in time. Workers pause until the returned guard is dropped,
@@ -66,7 +69,9 @@ impl LiveTiles {
             self.tiles.prepare(source, buckets, owners);
             return None;
         };
-        let ahead = self.came_from.and_then(|before| ahead_of_zoom(&before, view, buckets));
+        // Tiles of a growing trace are loaded again and again, so only a movement is a reason to load more.
+        let before = self.came_from.or((!self.has_grown).then_some(*view));
+        let ahead = before.and_then(|before| ahead_of_zoom(&before, view, buckets));
         let patience = deadline.saturating_duration_since(Instant::now());
         Some(loader.prepare(&mut self.tiles, TileRequest { buckets, owners, ahead }, patience))
     }

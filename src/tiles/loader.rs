@@ -34,9 +34,15 @@ pub(crate) struct TileRequest<'a> {
 }
 
 /// Returns the buckets that a zoom from `before` to `now` needs next, at half the width of the current ones. Returns
-/// `None` unless the view zooms in: wider buckets are derived from cached ones.
+/// `None` for a zoom out and a pan: wider buckets are derived from cached ones.
+///
+/// A view that has not moved yet is `before` and `now`. Its first movement is mostly a zoom in, at any point.
 #[must_use]
 pub(crate) fn ahead_of_zoom(before: &Viewport, now: &Viewport, buckets: Buckets) -> Option<Buckets> {
+    let width_log2 = buckets.width_log2.checked_sub(1)?;
+    if before == now {
+        return Some(Buckets::covering(now.start_ns(), now.end_ns(), 1 << width_log2));
+    }
     let slower_ns = before.ns_per_px() - now.ns_per_px();
     if slower_ns <= 0.0 {
         return None;
@@ -47,7 +53,6 @@ pub(crate) fn ahead_of_zoom(before: &Viewport, now: &Viewport, buckets: Buckets)
     let narrowest_ns = f64::from(now.buckets().width_log2).exp2();
     let mut next = *now;
     next.zoom(now.ns_per_px() / narrowest_ns, fixed_px.clamp(0.0, now.width_px()));
-    let width_log2 = buckets.width_log2.checked_sub(1)?;
     Some(Buckets::covering(next.start_ns(), next.end_ns(), 1 << width_log2))
 }
 
@@ -229,32 +234,32 @@ mod tests {
 
     use super::*;
     use crate::model::{NameIdx, TrackIdx};
+    use crate::query::open_end::OpenEnd;
     use crate::query::{Cell, CounterCell, ReadCount, RowCount};
     use crate::store::lane::{LaneIdx, LaneInfo, RowIdx};
 
     const LANES: [(TileOwner, LaneKind); 3] = [
         (TileOwner::Lane(LaneIdx(0)), LaneKind::Spans),
-    use crate::query::open_end::OpenEnd;
         (TileOwner::Lane(LaneIdx(1)), LaneKind::Spans),
         (COUNTER, LaneKind::Counter),
     ];
 
+    /// The lane that may end with an open span.
+    const OPEN: TileOwner = TileOwner::Lane(LaneIdx(1));
     const COUNTER: TileOwner = TileOwner::Lane(LaneIdx(2));
 
     /// Lanes full of spans of 10 ns. Answers wait for the gate.
     #[derive(Default)]
     struct Gated {
-    /// The lane that may end with an open span.
-    const OPEN: TileOwner = TileOwner::Lane(LaneIdx(1));
         is_shut: AtomicBool,
         fails: AtomicBool,
+        /// Whether a lane ends with an open span.
+        is_open: AtomicBool,
         asked: AtomicUsize,
     }
 
     impl Gated {
         fn pass(&self) {
-        /// Whether a lane ends with an open span.
-        is_open: AtomicBool,
             self.asked.fetch_add(1, Ordering::SeqCst);
             while self.is_shut.load(Ordering::SeqCst) {
                 std::thread::sleep(Duration::from_millis(1));
@@ -268,11 +273,6 @@ mod tests {
     }
 
     impl TileSource for Gated {
-        fn info(&self, owner: TileOwner) -> Option<LaneInfo> {
-            let (_, kind) = *LANES.iter().find(|(lane, _)| *lane == owner)?;
-            Some(LaneInfo { track: TrackIdx(0), kind, depth: 0, rows: 1 << 40, start_ns: 0, end_ns: 1 << 50 })
-        }
-
         fn has_open_end(&self, owner: TileOwner) -> bool {
             self.is_open.load(Ordering::SeqCst) && owner == OPEN
         }
@@ -281,6 +281,11 @@ mod tests {
             self.pass();
             let row = RowIdx { lane: LaneIdx(1), row: 7 };
             (owner == OPEN).then_some(OpenEnd { row, name: NameIdx(3), dur_ns: 5, from_ns: 1 << 50, to_ns: 1 << 51 })
+        }
+
+        fn info(&self, owner: TileOwner) -> Option<LaneInfo> {
+            let (_, kind) = *LANES.iter().find(|(lane, _)| *lane == owner)?;
+            Some(LaneInfo { track: TrackIdx(0), kind, depth: 0, rows: 1 << 40, start_ns: 0, end_ns: 1 << 50 })
         }
 
         fn longest(&self, _: TileOwner, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount {
@@ -376,11 +381,6 @@ mod tests {
     }
 
     #[test]
-    fn tiles_that_are_no_longer_needed_are_not_queried() {
-        let capture = Arc::new(Gated::default());
-        let loader = loader_of(&capture);
-        let mut tiles = Tiles::default();
-    #[test]
     fn the_open_end_of_a_lane_is_read_once_and_delays_no_frame() {
         let capture = Arc::new(Gated { is_open: AtomicBool::new(true), ..Gated::default() });
         let loader = loader_of(&capture);
@@ -408,6 +408,11 @@ mod tests {
         capture.is_shut.store(false, Ordering::SeqCst);
     }
 
+    #[test]
+    fn tiles_that_are_no_longer_needed_are_not_queried() {
+        let capture = Arc::new(Gated::default());
+        let loader = loader_of(&capture);
+        let mut tiles = Tiles::default();
         capture.is_shut.store(true, Ordering::SeqCst);
         for index in 0..100 {
             let _ = loader.prepare(&mut tiles, wanted(view(index << 20, 3)), Duration::ZERO);
@@ -514,8 +519,7 @@ mod tests {
         for frame in 0..200 {
             let buckets = view.buckets();
             let wanted = TileRequest { ahead: ahead_of_zoom(&before, &view, buckets), ..wanted(buckets) };
-            // The direction of a zoom is unknown before the third frame.
-            let patience = if frame < 3 { LONG } else { Duration::ZERO };
+            let patience = if frame == 0 { LONG } else { Duration::ZERO };
             let _ = loader.prepare(&mut tiles, wanted, patience);
             assert_eq!(tiles.pending(), 0, "of frame {frame}");
             while loader.shared.lock().workers > 0 {
