@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use super::filtered::Filtered;
 use super::lane_tracks::LaneTracks;
 use super::lit::LitSpans;
+use super::name_colors::NameColors;
 use super::overlaid::push_overlaid;
 use crate::model::{NameIdx, Names, TrackIdx};
 use crate::query::open_end::OpenEnd;
@@ -126,6 +127,7 @@ struct Drawing<'a> {
     is_of_states: bool,
     /// Whether spans of the hovered row may be on it.
     is_lit: bool,
+    colors: &'a NameColors,
     options: FrameOptions<'a>,
 }
 
@@ -158,6 +160,8 @@ pub fn build(
         TimelineFrame { column_px, read: tiles.read(), pending: tiles.pending(), ..TimelineFrame::default() };
     push_unknown(&mut frame, view, &lanes, tiles.unknown());
     let drawn: Vec<DrawnParts> = lanes.par_iter().map(|lane| picture.draw(lane, column_px)).collect();
+    frame.rects.reserve_exact(drawn.iter().map(|parts| parts.rects.len()).sum());
+    frame.labels.reserve_exact(drawn.iter().map(|parts| parts.labels.len()).sum());
     for (lane, DrawnParts { rects, labels, ranges }) in lanes.iter().zip(drawn) {
         frame.rects.extend(rects);
         frame.labels.extend(labels);
@@ -191,7 +195,8 @@ impl LaneInputs<'_> {
         let track = tracks.track(lane.lane);
         let is_of_states = tracks.is_of_states(lane.lane) && palette.by() == ColorBy::Name;
         let is_lit = options.lit.is_none_or(|lit| tracks.is_on(lane.lane, lit.tracks));
-        let drawing = Drawing { names, lane, track, of_track, is_of_states, is_lit, options };
+        let colors = &NameColors::new();
+        let drawing = Drawing { names, lane, track, of_track, is_of_states, is_lit, colors, options };
         match lane.kind {
             LaneKind::Counter => parts.ranges = self.push_counters(&mut parts.rects, lane, track),
             LaneKind::Instants | LaneKind::Samples => drawing.push_instants(&mut parts.rects, &runs),
@@ -275,11 +280,14 @@ fn within_budget(mut lanes: Vec<DrawnLane>, options: FrameOptions<'_>) -> (u32, 
 
 impl Drawing<'_> {
     fn color_of(&self, run: &ColumnRun) -> Colored {
-        let (palette, name) = (self.options.palette, self.names.get(run.name));
-        let full = if self.is_of_states {
-            palette.state_color(name.text)
-        } else {
-            palette.span_color(name, run.dur_ns, self.of_track)
+        let palette = self.options.palette;
+        let compute = || match self.names.get(run.name) {
+            name if self.is_of_states => palette.state_color(name.text),
+            name => palette.span_color(name, run.dur_ns, self.of_track),
+        };
+        let full = match palette.by() {
+            ColorBy::Name | ColorBy::Category => self.colors.get(run.name, compute),
+            ColorBy::Track | ColorBy::Duration => compute(),
         };
         let shown = self.options.filtered.map_or(full, |filtered| filtered.color(run, self.track, full));
         let lit = self.options.lit.map(|lit| lit.color((self.names, run.name), self.is_lit, (full, shown)));
@@ -289,6 +297,7 @@ impl Drawing<'_> {
 
     fn push_spans(&self, parts: &mut DrawnParts, view: &Viewport, runs: &[ColumnRun]) {
         let (y0, y1) = (self.lane.y0, self.lane.y1);
+        parts.rects.reserve(runs.len());
         for run in runs {
             let Colored { full, shown } = self.color_of(run);
             let mut drawn = rect(run, y0, y1, shown);

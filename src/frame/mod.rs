@@ -6,6 +6,7 @@ mod cost;
 pub(crate) mod filtered;
 mod lane_tracks;
 pub(crate) mod lit;
+mod name_colors;
 mod overlaid;
 pub(crate) mod summary_strip;
 

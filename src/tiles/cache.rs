@@ -388,23 +388,19 @@ impl<T: TileCell> TileMap<T> {
 
     /// Returns whether a tile is up to date, and whether anything can be drawn for it. Marks the drawn tile as used.
     fn state(&mut self, key: TileKey, frame: u64) -> (bool, bool) {
-        let Some((levels, stand_in)) = self.drawn_tile(key) else { return (false, false) };
-        let is_known = levels == 0 && !self.tiles[&stand_in].is_outdated;
-        if let Some(tile) = self.tiles.get_mut(&stand_in) {
-            tile.used_in_frame = frame;
+        for (levels, key) in stand_ins(key) {
+            if let Some(tile) = self.tiles.get_mut(&key) {
+                tile.used_in_frame = frame;
+                return (levels == 0 && !tile.is_outdated, true);
+            }
         }
-        (is_known, true)
+        (false, false)
     }
 
     /// Returns the tile to draw for another: itself, or the narrowest wider one that is cached, with the number of
     /// doublings.
-    fn drawn_tile(&self, key: TileKey) -> Option<(u32, TileKey)> {
-        (0..=STAND_IN_LEVELS)
-            .map(|levels| {
-                let (width_log2, tile) = (key.width_log2 + levels, key.tile >> levels);
-                (levels, TileKey { width_log2, tile, ..key })
-            })
-            .find(|(_, wider)| self.tiles.contains_key(wider))
+    fn drawn_tile(&self, key: TileKey) -> Option<(u32, &Tile<T>)> {
+        stand_ins(key).find_map(|(levels, key)| Some((levels, self.tiles.get(&key)?)))
     }
 
     /// Number of cells of a tile, if it is cached.
@@ -414,8 +410,7 @@ impl<T: TileCell> TileMap<T> {
 
     /// Calls `take` with each cell that is drawn for a tile.
     fn each(&self, key: TileKey, mut take: impl FnMut(T)) {
-        let Some((levels, stand_in)) = self.drawn_tile(key) else { return };
-        let cells = &self.tiles[&stand_in].cells;
+        let Some((levels, Tile { cells, .. })) = self.drawn_tile(key) else { return };
         if levels == 0 {
             return cells.iter().copied().for_each(take);
         }
@@ -467,6 +462,14 @@ impl<T: TileCell> TileMap<T> {
 
 fn buckets_of_tile(key: TileKey) -> Buckets {
     Buckets { first: key.tile << TILE_LOG2, count: 1 << TILE_LOG2, width_log2: key.width_log2 }
+}
+
+/// Iterates over a tile and the wider ones that can be drawn for it, each with the number of doublings.
+fn stand_ins(key: TileKey) -> impl Iterator<Item = (u32, TileKey)> {
+    (0..=STAND_IN_LEVELS).map(move |levels| {
+        let (width_log2, tile) = (key.width_log2 + levels, key.tile >> levels);
+        (levels, TileKey { width_log2, tile, ..key })
+    })
 }
 
 /// Iterates over the tiles of a lane that overlap `buckets`.
