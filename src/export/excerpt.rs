@@ -45,6 +45,21 @@ pub(crate) struct Excerpt {
 pub(crate) struct ExcerptRows<'a> {
     rows: SortedRows<'a>,
     filter: Option<RowFilter<'a>>,
+    /// The next row that passes the filter, if it was looked for.
+    passed: Option<SortedRow>,
+}
+
+impl ExcerptRows<'_> {
+    /// Returns the start of the next row.
+    pub(crate) fn next_start_ns(&mut self) -> Option<i64> {
+        if self.filter.is_none() {
+            return self.rows.next_start_ns();
+        }
+        if self.passed.is_none() {
+            self.passed = self.next();
+        }
+        self.passed.map(|row| row.row.start_ns)
+    }
 }
 
 impl Iterator for ExcerptRows<'_> {
@@ -52,7 +67,7 @@ impl Iterator for ExcerptRows<'_> {
 
     fn next(&mut self) -> Option<SortedRow> {
         let Some(filter) = &mut self.filter else { return self.rows.next() };
-        self.rows.by_ref().find(|row| filter.passes(row))
+        self.passed.take().or_else(|| self.rows.by_ref().find(|row| filter.passes(row)))
     }
 }
 
@@ -145,7 +160,7 @@ impl Excerpt {
     pub(crate) fn rows<'a>(&self, snapshot: &'a Snapshot) -> ExcerptRows<'a> {
         let rows = SortedRows::new(snapshot, self.lanes.iter().copied(), self.range.0, self.range.1);
         let filter = self.matcher.as_ref().map(|matcher| RowFilter::new(snapshot, Arc::clone(matcher)));
-        ExcerptRows { rows, filter }
+        ExcerptRows { rows, filter, passed: None }
     }
 
     /// Returns the first time of its rows and derived values; `None` without any.

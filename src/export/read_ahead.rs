@@ -1,7 +1,7 @@
 //! Merges the rows of an excerpt on a separate thread, some batches ahead of the writer. So rows are decoded while
 //! others are formatted and compressed. The output does not depend on it.
 
-use std::ops::Range;
+use std::mem;
 use std::panic::resume_unwind;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
@@ -10,7 +10,7 @@ use super::error::SinkError;
 use super::excerpt::Excerpt;
 use super::rows::ExportRows;
 use crate::base::threads::start_scoped;
-use crate::model::Event;
+use crate::model::{Details, Event};
 use crate::query::Snapshot;
 
 /// Rows per batch: enough that waking the other thread costs little beside them.
@@ -25,20 +25,18 @@ const BATCHES_AHEAD: usize = 2;
 /// Rows in time order, with their details.
 #[derive(Debug)]
 struct RowBatch {
-    /// Each event with the range of its details in `blobs`.
-    events: Vec<(Event, Range<usize>)>,
-    blobs: Vec<u8>,
+    events: Vec<Event>,
+    details: Details,
 }
 
 impl RowBatch {
     /// Reads the next batch; `None` after the last row.
     fn read(rows: &mut ExportRows<'_>) -> Option<Self> {
-        let mut batch = Self { events: Vec::with_capacity(BATCH_ROWS), blobs: Vec::new() };
-        while batch.events.len() < BATCH_ROWS && batch.blobs.len() < BATCH_DETAIL_BYTES {
+        let mut batch = Self { events: Vec::with_capacity(BATCH_ROWS), details: Details::default() };
+        while batch.events.len() < BATCH_ROWS && batch.details.bytes.len() < BATCH_DETAIL_BYTES {
             let Some((event, blob)) = rows.next_event() else { break };
-            let start = batch.blobs.len();
-            batch.blobs.extend_from_slice(blob);
-            batch.events.push((event, start..batch.blobs.len()));
+            let detail = if blob.is_empty() { 0 } else { batch.details.push_blob(blob) };
+            batch.events.push(Event { detail, ..event });
         }
         (!batch.events.is_empty()).then_some(batch)
     }
@@ -56,8 +54,11 @@ pub(super) fn each_row(
         // The receiver is gone once `take` has failed.
         while RowBatch::read(&mut rows).is_some_and(|batch| batches.send(batch).is_ok()) {}
     };
-    let taken = each_batch(read, |RowBatch { events, blobs }| {
-        events.into_iter().try_for_each(|(event, blob)| take(&event, &blobs[blob]))
+    let taken = each_batch(read, |RowBatch { mut events, details }| {
+        events.iter_mut().try_for_each(|event| {
+            let blob = details.blob(mem::take(&mut event.detail));
+            take(event, blob)
+        })
     });
     if let Some(taken) = taken {
         return taken;

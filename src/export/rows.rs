@@ -1,7 +1,6 @@
 //! Converts the rows of an excerpt to events of a sorted trace, in time order, parents before children.
 
 use std::collections::VecDeque;
-use std::iter::Peekable;
 use std::ops::Range;
 
 use super::excerpt::{Excerpt, ExcerptRows};
@@ -35,8 +34,8 @@ pub(crate) struct ExportRows<'a> {
     snapshot: &'a Snapshot,
     excerpt: &'a Excerpt,
     /// Rows from outside of the excerpt that it needs, in time order.
-    outside: Peekable<std::slice::Iter<'a, SortedRow>>,
-    rows: Peekable<ExcerptRows<'a>>,
+    outside: &'a [SortedRow],
+    rows: ExcerptRows<'a>,
     readers: Vec<DetailReader>,
     /// Events with the same time, with the ranges of their details in `tied_blobs`.
     tied: VecDeque<(Event, Range<usize>)>,
@@ -50,8 +49,8 @@ impl<'a> ExportRows<'a> {
         Self {
             snapshot,
             excerpt,
-            outside: excerpt.outside.iter().peekable(),
-            rows: excerpt.rows(snapshot).peekable(),
+            outside: &excerpt.outside,
+            rows: excerpt.rows(snapshot),
             readers: (0..DETAIL_READERS).map(|_| DetailReader::default()).collect(),
             tied: VecDeque::new(),
             tied_blobs: Vec::new(),
@@ -89,21 +88,19 @@ impl<'a> ExportRows<'a> {
     }
 
     fn next_row(&mut self) -> Option<RowWithOutside> {
-        let is_outside_next = match (self.outside.peek(), self.rows.peek()) {
-            (Some(outside), Some(row)) => outside.row.start_ns <= row.row.start_ns,
-            (outside, _) => outside.is_some(),
-        };
-        if is_outside_next {
-            self.outside.next().map(|&row| (row, true))
-        } else {
-            self.rows.next().map(|row| (row, self.excerpt.starts_outside(row.row.start_ns)))
+        if let Some(outside) = self.outside.first()
+            && self.rows.next_start_ns().is_none_or(|row_ns| outside.row.start_ns <= row_ns)
+        {
+            self.outside = &self.outside[1..];
+            return Some((*outside, true));
         }
+        self.rows.next().map(|row| (row, self.excerpt.starts_outside(row.row.start_ns)))
     }
 
     fn next_start_ns(&mut self) -> Option<i64> {
-        let outside_ns = self.outside.peek().map(|row| row.row.start_ns);
-        let row_ns = self.rows.peek().map(|row| row.row.start_ns);
-        outside_ns.into_iter().chain(row_ns).min()
+        let row_ns = self.rows.next_start_ns();
+        let Some(outside) = self.outside.first() else { return row_ns };
+        Some(row_ns.map_or(outside.row.start_ns, |row_ns| row_ns.min(outside.row.start_ns)))
     }
 
     fn event(&mut self, (row, is_outside): &RowWithOutside) -> (Event, &[u8]) {

@@ -51,10 +51,6 @@ impl ExportReport {
         *count += 1;
     }
 
-    fn rows(&self) -> u64 {
-        self.spans + self.instants + self.counters + self.flows + self.samples
-    }
-
     /// Returns sentences about values and times that differ from the trace.
     pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
         let moved_text = format!("times are {} ns later, because a Perfetto trace has none before 0", self.moved_ns);
@@ -117,10 +113,12 @@ impl Task<'_> {
     ) -> Result<ExportReport, SinkError> {
         let connected = excerpt.outside.iter().filter(|row| row.kind == LaneKind::Spans).count();
         let mut report = ExportReport { connected_spans: connected as u64, ..ExportReport::default() };
+        let mut rows = 0_u64;
         let mut count = |event: &Event, blob: &[u8]| -> Result<(), SinkError> {
             take(event, blob)?;
             report.count(event.kind);
-            if report.rows().is_multiple_of(ROWS_BETWEEN_CHECKS) {
+            rows += 1;
+            if rows.is_multiple_of(ROWS_BETWEEN_CHECKS) {
                 self.progress.advance(ROWS_BETWEEN_CHECKS);
                 self.progress.add_events(ROWS_BETWEEN_CHECKS);
                 self.cancel.check()?;

@@ -320,12 +320,17 @@ impl<'a> Block<'a> {
     /// Appends all decoded rows to `rows`.
     pub fn decode(&self, rows: &mut Vec<Row>) {
         let (mut starts, mut values) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
+        let (mut names, mut details) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
         self.times(&mut starts, &mut values);
+        self.names(&mut names);
+        if !pack::unpack_full(self.details, self.header.details, &mut details) {
+            pack::unpack(self.details, self.header.details, &mut details[..self.rows]);
+        }
         rows.extend((0..self.rows).map(|row| Row {
             start_ns: starts[row],
             value: values[row],
-            detail: self.detail(row),
-            name: self.name(row),
+            detail: self.detail_min.wrapping_add(details[row]),
+            name: names[row] as u32,
         }));
     }
 }

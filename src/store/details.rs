@@ -3,6 +3,7 @@
 //! A [`DetailRef`] is one plus the offset of a blob in the concatenation of all blobs. References of neighbouring spans
 //! are close together, so they pack into few bits.
 
+use std::cell::RefCell;
 use std::io;
 use std::ops::Range;
 
@@ -56,6 +57,11 @@ impl DetailBlock {
         file.get(start..start.checked_add(self.packed_bytes as usize)?)
     }
 
+    /// Returns whether a position in the concatenation of all blobs lies in this block.
+    fn contains(&self, position: u64) -> bool {
+        position.checked_sub(self.stream_start).is_some_and(|offset| offset < u64::from(self.raw_bytes))
+    }
+
     /// Returns whether the checksum of a block's compressed bytes matches, unless that is known.
     pub(super) fn is_intact(blocks: &[Self], block: usize, verified: &Verified, file: &Mapped) -> bool {
         verified.is_intact(block, || {
@@ -65,6 +71,21 @@ impl DetailBlock {
             blocks[block].packed(file).is_some_and(|bytes| file.check_copy(bytes, |bytes| xxh3_64(bytes) == checksum))
         })
     }
+}
+
+/// Decompresses a block, and returns its length; `None` if it is damaged or longer than `raw`.
+///
+/// The context of zstd takes 100 KiB, and an export has many readers, so those of a thread share one.
+fn decompress(packed: &[u8], raw: &mut [u8]) -> Option<usize> {
+    thread_local! {
+        static ZSTD: RefCell<Option<zstd::bulk::Decompressor<'static>>> = const { RefCell::new(None) };
+    }
+    ZSTD.with_borrow_mut(|zstd| {
+        if zstd.is_none() {
+            *zstd = zstd::bulk::Decompressor::new().ok();
+        }
+        zstd.as_mut()?.decompress_to_buffer(packed, raw).ok()
+    })
 }
 
 /// Assigns stream offsets to blobs in the order in which they are stored.
@@ -197,7 +218,11 @@ impl DetailReader {
         file: &Mapped,
     ) -> Option<&[u8]> {
         let position = reference.0.checked_sub(1)?;
-        let index = blocks.partition_point(|block| block.stream_start <= position).checked_sub(1)?;
+        let is_in_block = |block: &usize| blocks.get(*block).is_some_and(|block| block.contains(position));
+        let index = match self.block.filter(is_in_block) {
+            Some(index) => index,
+            None => blocks.partition_point(|block| block.stream_start <= position).checked_sub(1)?,
+        };
         let block = &blocks[index];
         if self.block != Some(index) {
             self.block = None;
@@ -205,8 +230,9 @@ impl DetailReader {
                 return None;
             }
             let packed = block.packed(file)?;
-            let raw_bytes = (block.raw_bytes as usize).min(BLOCK_BYTES_MAX);
-            self.raw = zstd::bulk::decompress(packed, raw_bytes).ok()?;
+            self.raw.resize((block.raw_bytes as usize).min(BLOCK_BYTES_MAX), 0);
+            let raw_bytes = decompress(packed, &mut self.raw)?;
+            self.raw.truncate(raw_bytes);
             self.block = Some(index);
             self.unpacked += 1;
         }

@@ -9,7 +9,7 @@ use super::tables::{TablesPatch, TablesWritten};
 use super::wire::{
     ALIGNMENT, CHUNK_MAGIC, ChunkHeader, ChunkKind, DirectoryEntry, FileHeader, FileTrailer, NO_WATERMARK, checksum,
 };
-use crate::model::{Chunk, EventFlags, EventKind, Losses, Names, Stacks, TrackTables};
+use crate::model::{Chunk, Event, EventFlags, EventKind, Losses, Names, Stacks, TrackTables};
 
 /// Events in a chunk, if the writer may choose: 2 MiB in memory, about 300 KiB in the file. Small enough to fetch on
 /// demand, and large enough that header and seek do not matter.
@@ -48,20 +48,7 @@ impl EncodedChunk {
         let limit = u64::from(u32::MAX);
         header.event_count =
             u32::try_from(chunk.events.len()).map_err(|_| ColumnsError::TooLarge { bytes: memory, limit })?;
-        let times = || chunk.events.iter().map(|event| event.ts_ns);
-        header.start_min_ns = times().min().unwrap_or(0);
-        header.start_max_ns = times().max().unwrap_or(0);
-        let ends = chunk.events.iter().map(|event| match event.kind {
-            EventKind::Complete => event.ts_ns.saturating_add_unsigned(event.value),
-            _ => event.ts_ns,
-        });
-        header.end_max_ns = ends.max().unwrap_or(0);
-        if times().is_sorted() {
-            header.flags |= ChunkHeader::SORTED;
-        }
-        if chunk.events.iter().all(|event| event.flags.has(EventFlags::PLACED)) {
-            header.flags |= ChunkHeader::PLACED;
-        }
+        header.describe(&chunk.events);
         Ok(Self { header, payload })
     }
 
@@ -71,6 +58,27 @@ impl EncodedChunk {
     pub(crate) fn with_lost_before(mut self, events: u64) -> Self {
         self.header.lost_before = events;
         self
+    }
+}
+
+impl ChunkHeader {
+    /// Sets the times and the flags of events, in one pass: a chunk is larger than the cache of a core.
+    fn describe(&mut self, events: &[Event]) {
+        let first_ns = events.first().map_or(0, |event| event.ts_ns);
+        let (mut start_min_ns, mut start_max_ns, mut end_max_ns) = (first_ns, first_ns, first_ns);
+        let (mut before_ns, mut is_sorted, mut is_placed) = (first_ns, true, true);
+        for event in events {
+            let dur_ns = if event.kind == EventKind::Complete { event.value } else { 0 };
+            start_min_ns = start_min_ns.min(event.ts_ns);
+            start_max_ns = start_max_ns.max(event.ts_ns);
+            end_max_ns = end_max_ns.max(event.ts_ns.saturating_add_unsigned(dur_ns));
+            is_sorted &= before_ns <= event.ts_ns;
+            is_placed &= event.flags.has(EventFlags::PLACED);
+            before_ns = event.ts_ns;
+        }
+        (self.start_min_ns, self.start_max_ns, self.end_max_ns) = (start_min_ns, start_max_ns, end_max_ns);
+        self.flags |= if is_sorted { ChunkHeader::SORTED } else { 0 };
+        self.flags |= if is_placed { ChunkHeader::PLACED } else { 0 };
     }
 }
 
