@@ -6,12 +6,19 @@
 //! that event is before the previous point of the flow. So memory also grows with the flows without an end, as most
 //! flows of a Perfetto trace are. The end of a flow at the next span waits for the span, since both must be on one row.
 
+mod pending;
+mod span_end;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::io::{self, Write};
+use std::mem;
 
+use pending::{PendingEvent, depth_around, goes_last, is_point};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
+use smallvec::SmallVec;
+use span_end::SpanEnd;
 
 use super::error::SinkError;
 use super::excerpt::Excerpt;
@@ -54,7 +61,7 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<
         beside: BTreeMap::new(),
         ends: BinaryHeap::new(),
         pending: Vec::new(),
-        pending_detail_bytes: 0,
+        pending_blobs: Vec::new(),
         owners: FxHashMap::default(),
         last: 0,
         newest: FxHashMap::default(),
@@ -67,12 +74,14 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<
     };
     let report = task.each_event(excerpt, |event, blob| {
         let is_next = ordered.pending.first().is_some_and(|pending| pending.event.ts_ns != event.ts_ns);
-        if is_next || is_tie_full(ordered.pending.len(), ordered.pending_detail_bytes) {
+        if is_next || is_tie_full(ordered.pending.len(), ordered.pending_blobs.len()) {
             ordered.write_pending()?;
         }
-        ordered.pending_detail_bytes += blob.len();
         let carrier = Some(ordered.pending.len());
-        ordered.pending.push(PendingEvent { event: *event, blob: blob.into(), flows: Vec::new(), carrier });
+        let start = ordered.pending_blobs.len();
+        ordered.pending_blobs.extend_from_slice(blob);
+        let blob = start..ordered.pending_blobs.len();
+        ordered.pending.push(PendingEvent { event: *event, blob, flows: Vec::new(), carrier });
         Ok(())
     })?;
     ordered.write_pending()?;
@@ -83,15 +92,8 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<
     Ok(ExportReport { moved_ns, ..report })
 }
 
-/// A buffered event of the current time.
-struct PendingEvent {
-    event: Event,
-    blob: Box<[u8]>,
-    flows: Vec<FlowOf>,
-    /// Index of the event that carries this event: itself, or the event that a flow point binds to. `None` once it is
-    /// written or left to the end of a span.
-    carrier: Option<usize>,
-}
+/// The order in which events of one time are written: rarely more than a few.
+type WriteOrder = SmallVec<[usize; 4]>;
 
 /// A span whose begin is written and whose end is not.
 struct OpenSlice {
@@ -116,9 +118,6 @@ fn nesting_end_ns(end_ns: Option<i64>) -> i64 {
     end_ns.map_or(i64::MAX, |end_ns| end_ns.min(i64::MAX - 1))
 }
 
-/// Time, depth (the innermost first), sequence number, track and row.
-type End = (i64, Reverse<u16>, u64, TrackIdx, Overlap);
-
 /// Writes begins and ends in time order.
 struct OrderedWriter<'a, W> {
     writer: PerfettoWriter<'a, W>,
@@ -131,10 +130,10 @@ struct OrderedWriter<'a, W> {
     /// By track and depth: the row beside the track that has the open span.
     beside: BTreeMap<(TrackIdx, u16), Overlap>,
     /// Ends to be written, earliest first.
-    ends: BinaryHeap<Reverse<End>>,
+    ends: BinaryHeap<Reverse<SpanEnd>>,
     pending: Vec<PendingEvent>,
-    /// Bytes of their details.
-    pending_detail_bytes: usize,
+    /// Their details.
+    pending_blobs: Vec<u8>,
     /// The last event at the current time, by track and depth; no depth for an instant.
     owners: FxHashMap<(TrackIdx, Option<u16>), usize>,
     /// Sequence number of the last span.
@@ -156,35 +155,6 @@ struct OrderedWriter<'a, W> {
     snapshot: &'a Snapshot,
 }
 
-fn is_point(event: &Event) -> bool {
-    matches!(event.kind, EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd)
-}
-
-/// Returns the depth of the innermost span around an instant.
-fn depth_around(event: &Event) -> Option<u16> {
-    event.depth.checked_sub(1).filter(|_| event.kind == EventKind::Instant)
-}
-
-/// Returns whether an event is a flow point that leaves or passes through the span around it.
-fn goes_last(pending: &PendingEvent) -> bool {
-    match pending.event.kind {
-        EventKind::FlowStart | EventKind::FlowStep => true,
-        EventKind::FlowEnd => pending.event.flags.has(EventFlags::BIND_ENCLOSING),
-        EventKind::Complete
-        | EventKind::Begin
-        | EventKind::End
-        | EventKind::Instant
-        | EventKind::Counter
-        | EventKind::AsyncBegin
-        | EventKind::AsyncEnd
-        | EventKind::AsyncInstant
-        | EventKind::AsyncStepInto
-        | EventKind::AsyncStepPast
-        | EventKind::Sample
-        | EventKind::State => false,
-    }
-}
-
 /// Returns the threads that enter a state.
 fn threads_in_state(snapshot: &Snapshot, pending: &[PendingEvent]) -> impl Iterator<Item = i64> {
     let spans = pending.iter().filter(|pending| pending.event.kind == EventKind::Complete);
@@ -198,15 +168,15 @@ fn threads_in_state(snapshot: &Snapshot, pending: &[PendingEvent]) -> impl Itera
 impl<W: Write> OrderedWriter<'_, W> {
     /// Writes the events with the same time, and the ends up to it.
     fn write_pending(&mut self) -> Result<(), SinkError> {
-        let mut pending = std::mem::take(&mut self.pending);
-        let Some(ts_ns) = pending.first().map(|pending| pending.event.ts_ns) else { return Ok(()) };
+        let Some(ts_ns) = self.pending.first().map(|pending| pending.event.ts_ns) else { return Ok(()) };
+        let (mut pending, mut blobs) = (mem::take(&mut self.pending), mem::take(&mut self.pending_blobs));
         self.end_before(ts_ns, false)?;
         let is_open = self.open_flows(&pending);
         self.find_owners(&pending);
         for index in 0..pending.len() {
             self.bind_flow(&mut pending, index)?;
         }
-        self.instants_at_ends(&mut pending)?;
+        self.instants_at_ends(&mut pending, &blobs)?;
         self.end_before(ts_ns, true)?;
         if self.has_tasks {
             self.task_ends.begin_time(ts_ns, threads_in_state(self.snapshot, &pending));
@@ -214,18 +184,19 @@ impl<W: Write> OrderedWriter<'_, W> {
         }
         for index in self.order(&pending, &is_open) {
             let pending = &pending[index];
-            let (event, blob) = (&pending.event, &*pending.blob);
+            let (event, blob) = (&pending.event, &blobs[pending.blob.clone()]);
             match event.kind {
                 EventKind::Complete if self.has_tasks && self.task(event, blob)? => {}
-                EventKind::Complete => self.begin(pending)?,
+                EventKind::Complete => self.begin(pending, blob)?,
                 EventKind::Counter => self.writer.counter(event)?,
                 EventKind::Sample => self.writer.sample(event, blob)?,
                 EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => self.flow(pending)?,
-                _ => self.instant(pending)?,
+                _ => self.instant(pending, blob)?,
             }
         }
         pending.clear();
-        (self.pending, self.pending_detail_bytes) = (pending, 0);
+        blobs.clear();
+        (self.pending, self.pending_blobs) = (pending, blobs);
         self.drop_empty_rows();
         Ok(())
     }
@@ -237,8 +208,11 @@ impl<W: Write> OrderedWriter<'_, W> {
     }
 
     /// Returns the order in which events are written, without events that other events carry.
-    fn order(&self, pending: &[PendingEvent], is_open: &FxHashSet<u64>) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..pending.len()).filter(|&index| pending[index].carrier == Some(index)).collect();
+    fn order(&self, pending: &[PendingEvent], is_open: &FxHashSet<u64>) -> WriteOrder {
+        let mut order: WriteOrder = (0..pending.len()).filter(|&index| pending[index].carrier == Some(index)).collect();
+        if order.len() < 2 {
+            return order;
+        }
         // A point that leaves its enclosing span comes after all begins. If that span begins now, the point comes
         // before the spans inside.
         order.sort_by_key(|&index| goes_last(&pending[index]) && !self.begins_now(&pending[index].event));
@@ -392,18 +366,24 @@ impl<W: Write> OrderedWriter<'_, W> {
     }
 
     /// Writes the begin of a span with the flows that arrive at it. On a row beside the track, they follow the begin.
-    fn begin_with_flows(&mut self, pending: &PendingEvent, overlap: Overlap) -> io::Result<()> {
-        let PendingEvent { event, blob, flows, .. } = pending;
+    fn begin_with_flows(
+        &mut self,
+        PendingEvent { event, flows, .. }: &PendingEvent,
+        overlap: Overlap,
+        detail: &Detail<'_>,
+    ) -> io::Result<()> {
         flows.iter().for_each(|flow| self.passed_flow(flow.id, flow.ends, event.ts_ns));
-        let arriving = self.arriving.remove(&event.track).unwrap_or_default();
+        let Some(arriving) = self.arriving.remove(&event.track) else {
+            return self.writer.begin(event, overlap, detail, flows);
+        };
         let (bound, by_time): (Vec<_>, Vec<_>) = arriving.into_iter().partition(|arrival| arrival.is_bound);
         let bound = bound.iter().map(|arrival| FlowOf { id: arrival.point.value, ends: true });
         let flows: Vec<FlowOf> = flows.iter().copied().chain(bound).collect();
         if overlap == 0 {
             by_time.iter().try_for_each(|arrival| self.writer.flow(&arrival.point, 0))?;
-            return self.writer.begin(event, 0, blob, &flows);
+            return self.writer.begin(event, 0, detail, &flows);
         }
-        self.writer.begin(event, overlap, blob, &flows)?;
+        self.writer.begin(event, overlap, detail, &flows)?;
         by_time.iter().try_for_each(|Arrival { point, .. }| {
             let flags = point.flags.with(EventFlags::BIND_ENCLOSING);
             self.writer.flow(&Event { ts_ns: event.ts_ns, flags, ..*point }, overlap)
@@ -412,7 +392,7 @@ impl<W: Write> OrderedWriter<'_, W> {
 
     /// Writes the points that no span follows.
     fn arrive_nowhere(&mut self) -> io::Result<()> {
-        let arriving = std::mem::take(&mut self.arriving);
+        let arriving = mem::take(&mut self.arriving);
         arriving.values().flatten().try_for_each(|arrival| self.writer.flow(&arrival.point, 0))
     }
 
@@ -477,7 +457,7 @@ impl<W: Write> OrderedWriter<'_, W> {
     }
 
     /// Writes the instants in spans that end now, since readers would place them outside after the ends.
-    fn instants_at_ends(&mut self, pending: &mut [PendingEvent]) -> io::Result<()> {
+    fn instants_at_ends(&mut self, pending: &mut [PendingEvent], blobs: &[u8]) -> io::Result<()> {
         let depths =
             pending.iter().enumerate().filter_map(|(index, pending)| Some((depth_around(&pending.event)?, index)));
         let mut inside: Vec<_> = depths.collect();
@@ -490,14 +470,13 @@ impl<W: Write> OrderedWriter<'_, W> {
             if is_on_track && !begins_now && self.ending_at((track, 0), ts_ns, Some(around)).is_some() {
                 self.end_from(track, 0, |open| open.end_ns == Some(ts_ns) && open.depth > around)?;
                 pending[index].carrier = None;
-                self.instant(&pending[index])?;
+                self.instant(&pending[index], &blobs[pending[index].blob.clone()])?;
             }
         }
         Ok(())
     }
 
-    fn instant(&mut self, pending: &PendingEvent) -> io::Result<()> {
-        let PendingEvent { event, blob, flows, .. } = pending;
+    fn instant(&mut self, PendingEvent { event, flows, .. }: &PendingEvent, blob: &[u8]) -> io::Result<()> {
         self.newest.insert(event.track, (event.ts_ns, self.innermost_row(event.track)));
         self.writer.instant(event, blob, flows)?;
         flows.iter().for_each(|flow| self.passed_flow(flow.id, flow.ends, event.ts_ns));
@@ -516,7 +495,8 @@ impl<W: Write> OrderedWriter<'_, W> {
 
     /// Writes the ends before a time, or up to it.
     fn end_before(&mut self, ts_ns: i64, inclusive: bool) -> io::Result<()> {
-        while let Some(&Reverse((end_ns, _, _, track, overlap))) = self.ends.peek() {
+        while let Some(Reverse(end)) = self.ends.peek() {
+            let (end_ns, track, overlap) = (end.end_ns(), end.track, end.overlap);
             if end_ns > ts_ns || (end_ns == ts_ns && !inclusive) {
                 break;
             }
@@ -530,6 +510,9 @@ impl<W: Write> OrderedWriter<'_, W> {
     /// Ends the innermost spans of a row while they are `over`.
     fn end_from(&mut self, track: TrackIdx, overlap: Overlap, over: impl Fn(&OpenSlice) -> bool) -> io::Result<()> {
         let Some(row) = self.open.get_mut(&(track, overlap)) else { return Ok(()) };
+        if !row.last().is_some_and(&over) {
+            return Ok(());
+        }
         while row.last().is_some_and(&over) {
             let Some(open) = row.pop() else { break };
             if overlap > 0 {
@@ -566,7 +549,7 @@ impl<W: Write> OrderedWriter<'_, W> {
 
     /// Writes the begin of a span on the first row where it nests, and records its end. Fails if there are too many
     /// rows.
-    fn begin(&mut self, pending: &PendingEvent) -> Result<(), SinkError> {
+    fn begin(&mut self, pending: &PendingEvent, blob: &[u8]) -> Result<(), SinkError> {
         let span = &pending.event;
         let (start_ns, depth) = (span.ts_ns, span.depth);
         let is_unfinished = span.flags.has(EventFlags::UNFINISHED);
@@ -576,8 +559,8 @@ impl<W: Write> OrderedWriter<'_, W> {
         let row = self.row(span.track, nesting_end_ns(end_ns));
         let overlap = Overlap::try_from(row).ok().filter(|&overlap| overlap <= OVERLAP_MAX);
         let overlap = overlap.ok_or(SinkError::TooManyOverlaps { ts_ns: start_ns })?;
-        self.begin_with_flows(pending, overlap)?;
-        let detail = Detail::decode(&pending.blob);
+        let detail = Detail::decode(blob);
+        self.begin_with_flows(pending, overlap, &detail)?;
         let thread_ns = detail.thread_ts_ns.zip(detail.thread_dur_ns).and_then(|(ts, dur)| ts.checked_add(dur));
         let last_ns = end_ns.unwrap_or(i64::MAX).saturating_sub(1);
         self.newest.insert(span.track, (start_ns.max(last_ns), overlap));
@@ -589,7 +572,7 @@ impl<W: Write> OrderedWriter<'_, W> {
         self.open.entry((span.track, overlap)).or_default().push(open);
         self.set_end(span.track, overlap, nesting_end_ns(end_ns));
         if let Some(end_ns) = end_ns {
-            self.ends.push(Reverse((end_ns, Reverse(depth), self.last, span.track, overlap)));
+            self.ends.push(Reverse(SpanEnd::new(end_ns, depth, self.last, (span.track, overlap))));
         }
         Ok(())
     }

@@ -13,6 +13,7 @@ use super::{Synth, SynthOptions};
 use crate::formats::chrome::write::ChromeJsonWriter;
 use crate::formats::native::write::{EncodedChunk, NativeWriter, WriteError};
 use crate::formats::perfetto::write::{PerfettoWriter, WrittenTrace};
+use crate::model::args::Detail;
 use crate::model::{Chunk, Event, EventKind, Losses, NameIdx, Stacks, TrackIdx};
 
 /// Chunks encoded at once, with as many more queued: about 64 MiB at 2 MiB each.
@@ -76,7 +77,7 @@ pub fn write_perfetto<W: Write>(synth: &Synth, out: W) -> io::Result<W> {
                 return Err(io::Error::new(io::ErrorKind::Unsupported, "only spans can be written unsorted"));
             }
             ends.write_until(event.ts_ns, &mut writer)?;
-            writer.begin(event, 0, blob, &[])
+            writer.begin(event, 0, &Detail::decode(blob), &[])
         })?;
         ends.write_until(i64::MAX, &mut writer)
     })?;

@@ -73,6 +73,15 @@ struct SampleTimebase {
     is_untimed: bool,
 }
 
+/// Whether a name is interned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WrittenName {
+    No,
+    /// Without a category.
+    Alone,
+    WithCategory,
+}
+
 /// A row below a track for spans that do not nest; 0 is the track itself.
 pub(crate) type Overlap = u32;
 
@@ -112,8 +121,8 @@ pub(crate) struct PerfettoWriter<'a, W> {
     /// The first track of each thread, by process and thread id.
     threads: FxHashMap<(&'a Id, &'a Id), u32>,
     groups: WrittenGroups<'a>,
-    /// Whether a name is interned, by name row.
-    named: Vec<bool>,
+    /// Whether a name is interned, and whether it has a category, by name row.
+    named: Vec<WrittenName>,
     interned_stacks: InternedStacks<'a>,
     keys: AnnotationKeys,
     /// Whether some tracks other than threads have a rank among their siblings.
@@ -146,7 +155,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
             next_made_up: MADE_UP_IDS,
             threads: first_threads(tracks),
             groups: WrittenGroups::new(tracks),
-            named: vec![false; names.len()],
+            named: vec![WrittenName::No; names.len()],
             interned_stacks: InternedStacks::new(names, stacks, &tracks.modules),
             keys: AnnotationKeys::default(),
             is_ordered: tracks.tracks.iter().any(has_rank),
@@ -185,11 +194,16 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         Ok(writer)
     }
 
-    /// Writes the start of a span with its encoded details.
-    pub(crate) fn begin(&mut self, span: &Event, overlap: Overlap, blob: &[u8], flows: &[FlowOf]) -> io::Result<()> {
+    /// Writes the start of a span.
+    pub(crate) fn begin(
+        &mut self,
+        span: &Event,
+        overlap: Overlap,
+        detail: &Detail<'_>,
+        flows: &[FlowOf],
+    ) -> io::Result<()> {
         self.describe_row(span, overlap)?;
-        let detail = Detail::decode(blob);
-        self.event(span, uuid(span.track.0, overlap), track_event_type::TYPE_SLICE_BEGIN, &detail, flows);
+        self.event(span, uuid(span.track.0, overlap), track_event_type::TYPE_SLICE_BEGIN, detail, flows);
         if span.flags.has(EventFlags::UNFINISHED) {
             push_number(&mut self.message, own_track_event::UNFINISHED_DUR_NS, span.value);
         }
@@ -312,21 +326,8 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         push_number(&mut self.message, track_event::TYPE, kind);
         push_number(&mut self.message, track_event::TRACK_UUID, uuid);
         if kind != track_event_type::TYPE_SLICE_END {
-            let row = self.names.get(event.name);
             let iid = u64::from(event.name.0) + 1;
-            if let Some(named) = self.named.get_mut(event.name.index())
-                && !std::mem::replace(named, true)
-            {
-                let texts =
-                    [(interned_data::EVENT_CATEGORIES, row.category), (interned_data::EVENT_NAMES, Some(row.text))];
-                for (table, text) in texts.into_iter().filter_map(|(table, text)| Some((table, text?))) {
-                    push_message(&mut self.interned, table, |bytes| {
-                        push_number(bytes, interned_string::IID, iid);
-                        push_bytes(bytes, interned_string::STR, text.as_bytes());
-                    });
-                }
-            }
-            if row.category.is_some() {
+            if self.intern_name(event.name, iid) == WrittenName::WithCategory {
                 push_number(&mut self.message, track_event::CATEGORY_IIDS, iid);
             }
             push_number(&mut self.message, track_event::NAME_IID, iid);
@@ -340,6 +341,24 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
             let field = if flow.ends { track_event::TERMINATING_FLOW_IDS } else { track_event::FLOW_IDS };
             push_fixed64(&mut self.message, field, flow.id);
         }
+    }
+
+    /// Interns the texts of a name at its first use.
+    fn intern_name(&mut self, name: NameIdx, iid: u64) -> WrittenName {
+        let Some(named) = self.named.get_mut(name.index()) else { return WrittenName::No };
+        if *named != WrittenName::No {
+            return *named;
+        }
+        let row = self.names.get(name);
+        *named = if row.category.is_some() { WrittenName::WithCategory } else { WrittenName::Alone };
+        let texts = [(interned_data::EVENT_CATEGORIES, row.category), (interned_data::EVENT_NAMES, Some(row.text))];
+        for (table, text) in texts.into_iter().filter_map(|(table, text)| Some((table, text?))) {
+            push_message(&mut self.interned, table, |bytes| {
+                push_number(bytes, interned_string::IID, iid);
+                push_bytes(bytes, interned_string::STR, text.as_bytes());
+            });
+        }
+        *named
     }
 
     fn process(&mut self, row: usize) -> io::Result<()> {

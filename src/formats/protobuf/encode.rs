@@ -46,9 +46,12 @@ pub(crate) fn push_message(bytes: &mut Vec<u8>, field: FieldNumber, fill: impl F
         bytes[at] = short;
         return;
     }
-    let mut length = Vec::new();
-    push_varint(&mut length, len as u64);
-    bytes.splice(at..=at, length);
+    // The longer length is appended, then moved before the message.
+    let end = bytes.len();
+    push_varint(bytes, len as u64);
+    let length_bytes = bytes.len() - end;
+    bytes[at..].rotate_right(length_bytes);
+    bytes.remove(at + length_bytes);
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::encode::{Message, bundle, capture, child, event, kernel_event, message, packet, process, thread};
 use super::*;
 use crate::formats::perfetto::write::{PerfettoWriter, WrittenTrace};
+use crate::model::args::Detail;
 use crate::model::{Event, GroupPath, Id, Metadata, NameIdx, Names, Registry, Stacks, TrackIdx, TrackKey, TrackKind};
 use crate::query::Snapshot;
 use crate::scene::arrange::{self, Arrangement, TrackOrder};
@@ -331,7 +332,7 @@ fn written_and_read(tracks: &[(TrackKey, Option<&str>, i64)]) -> Reading {
         let written = match kind {
             EventKind::Counter => writer.counter(&event),
             // The second row is that of a span that overlaps.
-            _ => (0..2).try_for_each(|overlap| writer.begin(&event, overlap, b"", &[])),
+            _ => (0..2).try_for_each(|overlap| writer.begin(&event, overlap, &Detail::default(), &[])),
         };
         written.expect("to memory");
     }
