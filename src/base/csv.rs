@@ -24,20 +24,26 @@ impl Cells {
     pub(crate) const PLAIN: Self = Self { spreadsheet_safe: false, escaped: false };
 
     /// Writes `text` as one cell, quoted if a reader would otherwise split or join it. Returns the I/O error of `out`.
-    pub(crate) fn write(self, out: &mut dyn Write, text: &str) -> io::Result<()> {
+    pub(crate) fn write<W: Write + ?Sized>(self, out: &mut W, text: &str) -> io::Result<()> {
         self.write_indented(out, 0, text)
     }
 
     /// Like [`Self::write`], with spaces before the text in the cell.
-    pub(crate) fn write_indented(self, out: &mut dyn Write, spaces: usize, text: &str) -> io::Result<()> {
+    pub(crate) fn write_indented<W: Write + ?Sized>(self, out: &mut W, spaces: usize, text: &str) -> io::Result<()> {
         // Tested before escaping, which would hide a tab at the start.
         let is_formula = self.spreadsheet_safe && text.starts_with(FORMULA_STARTS);
         let text = if self.escaped { escaped(text) } else { Cow::Borrowed(text) };
-        let mark = if is_formula { "'" } else { "" };
-        if !text.contains([',', '"', '\n', '\r']) {
-            return write!(out, "{mark}{:spaces$}{text}", "");
+        let is_quoted = has_separator(&text);
+        if is_quoted {
+            out.write_all(b"\"")?;
         }
-        write!(out, "\"{mark}{:spaces$}", "")?;
+        if is_formula {
+            out.write_all(b"'")?;
+        }
+        (0..spaces).try_for_each(|_| out.write_all(b" "))?;
+        if !is_quoted {
+            return out.write_all(text.as_bytes());
+        }
         for (count, part) in text.split('"').enumerate() {
             if count > 0 {
                 out.write_all(b"\"\"")?;
@@ -46,6 +52,12 @@ impl Cells {
         }
         out.write_all(b"\"")
     }
+}
+
+/// Returns whether a text has a character for which it is quoted. It has no early exit, so that it takes several bytes
+/// at once: nearly all texts have none.
+fn has_separator(text: &str) -> bool {
+    text.bytes().fold(false, |found, byte| found | matches!(byte, b',' | b'"' | b'\n' | b'\r'))
 }
 
 #[cfg(test)]

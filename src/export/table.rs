@@ -55,6 +55,8 @@ pub(crate) struct ExportColumns<'a> {
 pub(crate) struct TableWriter<'a> {
     out: &'a mut dyn Write,
     format: RowFormat,
+    /// The current line of CSV, which is written at once.
+    line: Vec<u8>,
 }
 
 impl<'a> TableWriter<'a> {
@@ -63,15 +65,15 @@ impl<'a> TableWriter<'a> {
         if matches!(format, RowFormat::Csv(_)) {
             writeln!(out, "{}", COLUMNS.join(","))?;
         }
-        Ok(Self { out, format })
+        Ok(Self { out, format, line: Vec::new() })
     }
 
     /// Writes one row. Returns the I/O error of `out`.
     pub(crate) fn row(&mut self, row: &TableRow<'_>) -> io::Result<()> {
         match self.format {
             RowFormat::Csv(cells) => {
-                self.csv(row, cells)?;
-                self.out.write_all(b"\n")
+                self.begin_line(row, cells)?;
+                self.end_line()
             }
             RowFormat::JsonLines => self.json(row),
         }
@@ -81,39 +83,50 @@ impl<'a> TableWriter<'a> {
     /// I/O error of `out`.
     pub(crate) fn begin_export(out: &'a mut dyn Write, cells: Cells) -> io::Result<Self> {
         writeln!(out, "{},{}", COLUMNS.join(","), EXPORT_COLUMNS.join(","))?;
-        Ok(Self { out, format: RowFormat::Csv(cells) })
+        Ok(Self { out, format: RowFormat::Csv(cells), line: Vec::new() })
     }
 
     /// Writes one row of an export. Returns the I/O error of `out`.
     pub(crate) fn export_row(&mut self, row: &TableRow<'_>, more: &ExportColumns<'_>) -> io::Result<()> {
         let RowFormat::Csv(cells) = self.format else { return self.json(row) };
-        self.csv(row, cells)?;
-        write!(self.out, ",{},", more.outside)?;
-        cells.write(self.out, more.args_json)?;
-        self.out.write_all(b"\n")
+        self.begin_line(row, cells)?;
+        self.line.extend_from_slice(if more.outside { b",true," } else { b",false," });
+        cells.write(&mut self.line, more.args_json)?;
+        self.end_line()
     }
 
-    fn csv(&mut self, row: &TableRow<'_>, cells: Cells) -> io::Result<()> {
-        let out = &mut *self.out;
-        match row.dur_ns {
-            Some(dur_ns) => write!(out, "{},{dur_ns},{}", row.ts_ns, row.depth)?,
-            None => write!(out, "{},-1,{}", row.ts_ns, row.depth)?,
-        }
+    /// Fills the line with the columns that every table has.
+    fn begin_line(&mut self, row: &TableRow<'_>, cells: Cells) -> io::Result<()> {
+        let line = &mut self.line;
+        push_decimal(line, row.ts_ns < 0, row.ts_ns.unsigned_abs());
+        line.push(b',');
+        push_decimal(line, row.dur_ns.is_none(), row.dur_ns.unwrap_or(1));
+        line.push(b',');
+        push_decimal(line, false, row.depth.into());
         for field in [row.name, row.category.unwrap_or("")] {
-            out.write_all(b",")?;
-            cells.write(out, field)?;
+            line.push(b',');
+            cells.write(line, field)?;
         }
         for id in [row.pid, row.tid] {
-            out.write_all(b",")?;
+            line.push(b',');
             match id {
-                Id::Text(text) => cells.write(out, text)?,
-                Id::None | Id::Number(_) => write!(out, "{id}")?,
+                Id::None => {}
+                Id::Number(number) => push_decimal(line, *number < 0, number.unsigned_abs()),
+                Id::Text(text) => cells.write(line, text)?,
             }
         }
         for field in [row.process, row.thread, row.track] {
-            out.write_all(b",")?;
-            cells.write(out, field)?;
+            line.push(b',');
+            cells.write(line, field)?;
         }
+        Ok(())
+    }
+
+    /// Writes the line.
+    fn end_line(&mut self) -> io::Result<()> {
+        self.line.push(b'\n');
+        self.out.write_all(&self.line)?;
+        self.line.clear();
         Ok(())
     }
 
@@ -137,6 +150,23 @@ impl<'a> TableWriter<'a> {
         }
         out.write_all(b"}\n")
     }
+}
+
+/// Appends a number, a third faster than `write!`.
+fn push_decimal(line: &mut Vec<u8>, is_negative: bool, magnitude: u64) {
+    // 20 digits of 64 bits.
+    let mut digits = [0; 20];
+    let mut start = digits.len();
+    let mut rest = magnitude;
+    while rest > 0 || start == digits.len() {
+        start -= 1;
+        digits[start] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    if is_negative {
+        line.push(b'-');
+    }
+    line.extend_from_slice(&digits[start..]);
 }
 
 /// Writes an id as JSON: a number, a string or null. Returns the I/O error of `out`.
@@ -181,6 +211,18 @@ mod tests {
         let expected = "ts,dur,depth,name,category,pid,tid,process,thread,track\n\
                         -9223372036854775808,-1,3,\"a,\"\"b\"\"\r\nc\",,-1,,p,\u{0}\u{202e},\n";
         assert_eq!(text_of(RowFormat::Csv(Cells::default())), expected);
+    }
+
+    #[test]
+    fn numbers_have_the_digits_that_formatting_gives_them() {
+        for number in [0, 1, -1, 9, 10, 99, 100, -12_345, i64::MAX, i64::MIN] {
+            let mut line = Vec::new();
+            push_decimal(&mut line, number < 0, number.unsigned_abs());
+            assert_eq!(String::from_utf8(line).unwrap(), number.to_string());
+        }
+        let mut line = Vec::new();
+        push_decimal(&mut line, false, u64::MAX);
+        assert_eq!(String::from_utf8(line).unwrap(), u64::MAX.to_string());
     }
 
     #[test]
