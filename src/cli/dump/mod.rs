@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use self::flows::FlowTracker;
 use self::latest::Latest;
-use self::lines::{id_value, line};
+use self::lines::{DumpedCounter, DumpedSlice, id_value, line};
 use self::tables::Utids;
 use super::args::Load;
 use super::error::CliError;
@@ -133,10 +133,8 @@ impl<'a> Dump<'a> {
             LaneKind::Samples => self.sample(row, lane.track)?,
             LaneKind::Counter => {
                 let value = f64::from_bits(row.row.value);
-                line(
-                    self.out,
-                    &json!({"t": "counter", "ts": row.row.start_ns, "track": lane.track.0 + 1, "value": value}),
-                )?;
+                let (ts, track) = (row.row.start_ns, lane.track.0 + 1);
+                line(self.out, &DumpedCounter { t: "counter", ts, track, value })?;
             }
             LaneKind::Flows => {
                 let track_and_time = (lane.track, row.row.start_ns);
@@ -269,23 +267,21 @@ impl<'a> Dump<'a> {
         let blob = self.snapshot.store().detail(DetailRef(row.row.detail), &mut self.details);
         let detail = Detail::decode(blob);
         self.slice += 1;
-        line(
-            self.out,
-            &json!({
-                "t": "slice",
-                "id": self.slice,
-                "ts": start_ns,
-                "dur": if row.unfinished { json!(-1) } else { json!(dur_ns) },
-                "name": name.text,
-                "cat": name.category,
-                "track": track.0 + 1,
-                "depth": depth,
-                "parent": parent,
-                "thread_ts": detail.thread_ts_ns,
-                "thread_dur": detail.thread_dur_ns,
-                "args": flat_args::flat_args(detail.args_json),
-            }),
-        )?;
+        let slice = DumpedSlice {
+            t: "slice",
+            id: self.slice,
+            ts: start_ns,
+            dur: if row.unfinished { -1 } else { dur_ns.into() },
+            name: name.text,
+            cat: name.category,
+            track: track.0 + 1,
+            depth,
+            parent,
+            thread_ts: detail.thread_ts_ns,
+            thread_dur: detail.thread_dur_ns,
+            args: flat_args::flat_args(detail.args_json),
+        };
+        line(self.out, &slice)?;
         Ok(self.slice)
     }
 }
