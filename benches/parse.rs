@@ -115,7 +115,6 @@ fn measure_ours(path: &Path, bytes: u64) {
 }
 
 /// Measures `read`, which returns the number of events.
-#[expect(clippy::cast_precision_loss, reason = "rates are shown with three digits")]
 fn report(name: &str, bytes: u64, mut read: impl FnMut() -> u64) {
     let mut best = f64::INFINITY;
     let mut events = 0;

@@ -71,7 +71,6 @@ fn main() {
 }
 
 /// Prints the rate of the best run.
-#[expect(clippy::cast_precision_loss, reason = "rates are shown with three digits")]
 fn measure(name: &str, path: &Path) -> Count {
     let bytes = std::fs::metadata(path).expect("a trace").len() as f64;
     let context = ReadContext::default();
@@ -178,7 +177,6 @@ fn spall_head() -> Vec<u8> {
 }
 
 /// Appends a begin, or the end of the begin before.
-#[expect(clippy::cast_precision_loss, reason = "Spall has times in microseconds as floating-point numbers")]
 fn spall(k: u64, bytes: &mut Vec<u8>) {
     const BEGIN: u8 = 3;
     const END: u8 = 4;

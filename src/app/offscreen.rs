@@ -45,7 +45,6 @@ impl TimelinePicture {
         };
         let (points, scale) = timeline.shown_size();
         let scale = scale * f32::from(times);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the size of a window")]
         let size_px = [points.x, points.y].map(|points| (points * scale).round() as u32);
         Self { timeline: timeline.still(f64::from(times)), theme, size_px, scale, range: None }
     }
@@ -88,7 +87,6 @@ pub(super) struct Headless {
 
 impl Headless {
     pub(super) fn new(gpu: &Gpu, [width, height]: [u32; 2], scale: f32) -> Self {
-        #[expect(clippy::cast_precision_loss, reason = "sizes of pictures are far below 2^24")]
         let size = egui::vec2(width as f32, height as f32) / scale;
         let mut input = egui::RawInput {
             screen_rect: Some(egui::Rect::from_min_size(egui::Pos2::ZERO, size)),

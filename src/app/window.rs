@@ -285,7 +285,6 @@ impl Shell {
             }
         });
         let side_max = usize::try_from(surface.gpu().texture_side_max()).ok();
-        #[expect(clippy::cast_possible_truncation, reason = "a scale has a few digits")]
         let scale = window.scale_factor() as f32;
         egui_winit::State::new(context, egui::ViewportId::ROOT, window, Some(scale), window.theme(), side_max)
     }

@@ -310,7 +310,6 @@ fn drop_pages(_path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-#[expect(clippy::cast_precision_loss, reason = "what is measured has three digits")]
 fn ns(count: u64) -> f64 {
     count as f64
 }

@@ -124,7 +124,6 @@ pub(super) fn with_prefix(count: f64) -> String {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
 pub(super) fn as_f64(count: u64) -> f64 {
     count as f64
 }

@@ -321,7 +321,6 @@ impl Drawing<'_> {
         const LABEL_PADDING: f32 = 4.0;
         let (x0, x1) = labels::text_room(view, run, f64::from(LABEL_PADDING * self.options.scale))?;
         let y = f32::midpoint(self.lane.y0, self.lane.y1);
-        #[expect(clippy::cast_possible_truncation, reason = "pixels on the canvas are exact in an f32")]
         let (x0, x1) = (x0 as f32, x1 as f32);
         let (name, track, dur_ns, color) = (run.name, self.track, Some(run.dur_ns), text_color());
         Some(Label { x0, x1, y, name, track, dur_ns, is_unfinished: run.unfinished, color, fill })
@@ -361,7 +360,6 @@ fn push_unknown(frame: &mut TimelineFrame, view: &Viewport, lanes: &[DrawnLane],
     for (owner, buckets) in unknown {
         let Some(lane) = lanes.iter().find(|drawn| TileOwner::Lane(drawn.lane) == *owner) else { continue };
         let x_of = |bucket| view.x_from_time(buckets.start_ns(bucket)).round().clamp(0.0, view.width_px());
-        #[expect(clippy::cast_possible_truncation, reason = "pixels on the canvas are exact in an f32")]
         let (x0, x1) = (x_of(buckets.first) as f32, x_of(buckets.end()) as f32);
         if x1 > x0 {
             frame.rects.push(Rect { x0, y0: lane.y0, x1, y1: lane.y1, color: VEIL, style: RectStyle::PLAIN });
@@ -372,7 +370,6 @@ fn push_unknown(frame: &mut TimelineFrame, view: &Viewport, lanes: &[DrawnLane],
 /// Returns the upper and the lower edge of a lane on the canvas.
 fn lane_edges(view: &Viewport, row: &LaneRow) -> (f32, f32) {
     let y0 = view.y_on_canvas(row.top_px);
-    #[expect(clippy::cast_precision_loss, reason = "about ten pixels")]
     let height = row.height_px as f32;
     (y0, y0 + height)
 }

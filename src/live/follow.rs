@@ -418,7 +418,6 @@ impl Following {
         let (rows, rows_per_s) = if is_new {
             let new = all.rows - self.counts.rows;
             self.shown = Instant::now();
-            #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
             let rate = new as f64 / seconds.max(1e-3);
             (all.rows, rate)
         } else {

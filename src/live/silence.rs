@@ -65,7 +65,6 @@ impl Silence {
         if silent < self.due || passed < PACE_AFTER {
             return None;
         }
-        #[expect(clippy::cast_precision_loss, reason = "a pace needs few digits")]
         let pace = newest_ns.abs_diff(first_ns) as f64 / passed.as_nanos() as f64;
         let silent_ns = i64::try_from(silent.as_nanos()).ok()?;
         (PACE_MIN..=PACE_MAX).contains(&pace).then_some(silent_ns)

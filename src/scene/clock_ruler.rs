@@ -106,7 +106,6 @@ fn whole_seconds(
     (digit_px, label_chars): (f64, f64),
     label: impl Fn(i64) -> String,
 ) -> Option<Ruler> {
-    #[expect(clippy::cast_precision_loss, reason = "a step has few digits")]
     let fits = |step_ns: i64| (label_chars + GAP_DIGITS) * digit_px <= step_ns as f64 / view.ns_per_px();
     let seconds = STEPS_S.map(|(step, parts)| (step * SECOND_NS, parts));
     let days = STEPS_DAYS.map(|(step, parts)| (step * DAY_NS, parts));

@@ -93,9 +93,7 @@ pub(super) fn rgba_from_oklch(lightness: f64, chroma: f64, hue_degrees: f64) -> 
 fn byte_from_linear(value: f64) -> u8 {
     let value = value.clamp(0.0, 1.0);
     let coded = if value <= 0.003_130_8 { value * 12.92 } else { 1.055 * value.powf(1.0 / 2.4) - 0.055 };
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..=255")]
-    let byte = (coded * 255.0).round() as u8;
-    byte
+    (coded * 255.0).round() as u8
 }
 
 #[cfg(test)]

@@ -186,7 +186,6 @@ pub(crate) fn rects_above(
     out: &mut Vec<Rect>,
 ) {
     let height = f64::from(band.y1 - band.y0);
-    #[expect(clippy::cast_possible_truncation, reason = "pixels within a row are exact in an f32")]
     let y_of = |value: f64| band.y1 - (scale.part(value) * height).round() as f32;
     let zero_y = y_of(0.0);
     // The last value holds until the end of the trace, and no further.
@@ -199,7 +198,6 @@ pub(crate) fn rects_above(
         let start_px = view.x_from_time(buckets.start_ns(cell.first_bucket)).max(-2.0);
         let end_px = view.x_from_time(buckets.start_ns(cell.end_bucket())).round().min(right_px);
         let pixel_px = start_px.floor().min(right_px - 1.0);
-        #[expect(clippy::cast_possible_truncation, reason = "cut to the canvas")]
         let (x0, x1, pixel_x0) = (start_px.round() as f32, end_px as f32, pixel_px as f32);
         // Areas meet at the values at the end of a column.
         let base_y = base.get(index).map_or(zero_y, |&value| y_of(value));
@@ -268,7 +266,6 @@ impl CurveColumn {
 }
 
 #[cfg(test)]
-#[expect(clippy::float_cmp, reason = "edges are on whole pixels")]
 mod tests {
     use super::*;
 

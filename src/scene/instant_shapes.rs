@@ -20,7 +20,6 @@ pub(crate) fn rects(runs: &[ColumnRun], band: InstantBand, color_of: impl Fn(&Co
         let room_left = before.map_or(f64::MAX, |before| run.x0 - before.x1);
         let room_right = runs.get(index + 1).map_or(f64::MAX, |after| after.x0 - run.x1);
         let alone = run.x1 - run.x0 <= 2.0 && room_left.min(room_right) >= width_px;
-        #[expect(clippy::cast_possible_truncation, reason = "pixels near the canvas are exact in an f32")]
         let (x0, x1) = (run.x0 as f32, run.x1 as f32);
         let color = color_of(run);
         if alone {

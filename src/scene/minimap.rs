@@ -34,7 +34,6 @@ impl Minimap {
 
     /// Converts a time to x; times beyond the trace are beyond the map.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "a pixel is far wider than the error")]
     pub(crate) fn x_from_time(&self, ts_ns: i64) -> f64 {
         let from_start = i128::from(ts_ns) - i128::from(self.start_ns);
         from_start as f64 / self.whole_ns() * self.width_px
@@ -42,7 +41,6 @@ impl Minimap {
 
     /// Converts x to a time; saturates at the ends of the trace.
     #[must_use]
-    #[expect(clippy::cast_possible_truncation, reason = "a float to i128 saturates")]
     pub(crate) fn time_from_x(&self, x_px: f64) -> i64 {
         let offset_ns = (x_px / self.width_px).clamp(0.0, 1.0) * self.whole_ns();
         let ts_ns = i128::from(self.start_ns) + offset_ns as i128;
@@ -95,13 +93,11 @@ impl Minimap {
         moved
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "a float to i128 saturates")]
     fn unclamped_time(&self, x_px: f64) -> i64 {
         let ts_ns = i128::from(self.start_ns) + (x_px / self.width_px * self.whole_ns()) as i128;
         i64::try_from(ts_ns).unwrap_or(if ts_ns < 0 { i64::MIN } else { i64::MAX })
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "a pixel is far wider than the error")]
     fn whole_ns(&self) -> f64 {
         (i128::from(self.end_ns) - i128::from(self.start_ns)) as f64
     }

@@ -21,7 +21,6 @@ pub(crate) fn pick(layout: &RowLayout, view: &Viewport, x: f64, y: f64) -> Picke
     /// Half the width of the smallest click target.
     const REACH_PX: f64 = 3.0;
     let (top_px, _) = view.pixels_in_view();
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative; a float saturates")]
     let (y_px, tolerance_ns) = (top_px + y.max(0.0) as u64, (REACH_PX * view.ns_per_px()).ceil() as u64);
     Picked {
         lane: layout.lanes_within(y_px, y_px + 1).first().copied(),

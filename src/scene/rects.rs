@@ -236,7 +236,6 @@ fn are_one(left: &ColumnRun, right: &ColumnRun, palette: &Palette) -> bool {
 
 /// Returns the rectangle of a run between two heights.
 #[must_use]
-#[expect(clippy::cast_possible_truncation, reason = "pixels near the canvas are exact in an f32")]
 pub(crate) fn rect(run: &ColumnRun, y0: f32, y1: f32, color: Rgba) -> Rect {
     let edge = if run.wide && run.x1 - run.x0 >= EDGE_MIN_PX { RectStyle::EDGE } else { RectStyle::PLAIN };
     let style = if run.torn { edge.with(RectStyle::TORN) } else { edge };
@@ -260,7 +259,6 @@ fn wide(view: &Viewport, cell: &Cell, left: f64, right: f64) -> ColumnRun {
 
 /// Rounds down a pixel near the canvas: `f64::floor` is a call on processors without the instruction.
 fn floor(px: f64) -> f64 {
-    #[expect(clippy::cast_possible_truncation, reason = "saturates far outside of any canvas")]
     let whole = px as i64 as f64;
     if whole > px { whole - 1.0 } else { whole }
 }
@@ -330,7 +328,6 @@ mod tests {
     }
 
     fn drawn_by(by: ColorBy, view: &Viewport, spans: &[(i64, i64, u32)], column_px: f64) -> Vec<ColumnRun> {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers")]
         let buckets = Buckets::covering(view.start_ns(), view.end_ns(), (view.ns_per_px() / 2.0) as u64);
         let mut columns = Columns::from_cells(view, buckets, &cells(buckets, spans));
         while columns.column_px < column_px {
@@ -431,7 +428,6 @@ mod tests {
                 prop_assert!(run.x0.fract() == 0.0 && run.x1.fract() == 0.0);
             }
             for &(start, dur, _) in &spans {
-                #[expect(clippy::cast_precision_loss, reason = "small numbers")]
                 let (x0, x1) = (start as f64 / 100.0, (start + dur) as f64 / 100.0);
                 // A longer span hides those of its bucket, at most a column wide, and its edges are rounded to a pixel.
                 let reach_px = column_px + 0.5;

@@ -41,7 +41,6 @@ impl Ruler {
     #[must_use]
     pub(crate) fn time_text(&self, ts_ns: i64, ns_per_px: f64) -> Option<String> {
         let Count { zero_ns, mut unit, is_signed, least_ns } = self.count?;
-        #[expect(clippy::cast_precision_loss, reason = "a unit is a power of ten")]
         while unit.ns % 10_i128.pow(unit.decimals + 1) == 0
             && unit.ns / 10_i128.pow(unit.decimals) > least_ns
             && unit.ns as f64 / 10_f64.powi(unit.decimals as i32) > ns_per_px
@@ -99,7 +98,6 @@ fn labelled(
 ) -> Ruler {
     let least_ns = units.last().map_or(1, |(ns, _)| *ns);
     for (step_ns, parts) in steps().filter(|&(step_ns, _)| i128::from(step_ns) >= least_ns) {
-        #[expect(clippy::cast_precision_loss, reason = "a step has one digit")]
         let step_px = step_ns as f64 / view.ns_per_px();
         // Even the shortest label, one digit with its unit, would not fit.
         if step_px < digit_px * (GAP_DIGITS + 4.0) {
@@ -108,7 +106,6 @@ fn labelled(
         let is_signed = signs == LabelSigns::Always || base_ns != 0;
         let (unit, ticks) = ticks(view, origin_ns, base_ns, step_ns, is_signed, units);
         let longest = ticks.iter().map(|tick| tick.label.chars().count()).max().unwrap_or(0);
-        #[expect(clippy::cast_precision_loss, reason = "labels have about ten characters")]
         if longest as f64 * digit_px + GAP_DIGITS * digit_px <= step_px {
             let count = Some(Count { zero_ns: i128::from(origin_ns) + base_ns, unit, is_signed, least_ns });
             return Ruler { ticks, step_ns, parts, count, ..Ruler::default() };
@@ -120,7 +117,6 @@ fn labelled(
 /// Returns the time that labels count from: 0 while they stay short, else a round time before the view.
 fn base_ns(left_ns: i128, width_ns: f64) -> i128 {
     let mut round_ns: i128 = 1;
-    #[expect(clippy::cast_precision_loss, reason = "powers of ten")]
     while (round_ns as f64) < width_ns {
         round_ns *= 10;
     }
@@ -226,7 +222,6 @@ pub(super) mod tests {
     /// Fails if two labels of a ruler overlap or are equal, or if there are too many.
     pub(crate) fn check_labels(ruler: &Ruler, view: &Viewport, digit_px: f64) -> Result<(), TestCaseError> {
         for pair in ruler.ticks.windows(2) {
-            #[expect(clippy::cast_precision_loss, reason = "labels are short")]
             let label_px = pair[0].label.chars().count() as f64 * digit_px;
             prop_assert!(view.x_from_time(pair[0].ts_ns) + label_px < view.x_from_time(pair[1].ts_ns));
             prop_assert_ne!(&pair[0].label, &pair[1].label, "two ticks read alike");

@@ -95,6 +95,11 @@ impl Viewport {
         self.height_px
     }
 
+    /// Returns the width and height of the canvas, as the renderer takes them.
+    pub(crate) fn size_px(&self) -> [f32; 2] {
+        [self.width_px as f32, self.height_px as f32]
+    }
+
     /// Returns the vertical scroll offset.
     #[must_use]
     pub(crate) fn scroll_px(&self) -> f64 {
@@ -288,18 +293,12 @@ impl Viewport {
 
     /// Returns the first row of pixels in view and the one after the last, from the top of all rows.
     #[must_use]
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole, not negative, below 2^53")]
     pub(crate) fn pixels_in_view(&self) -> (u64, u64) {
         (self.scroll_px() as u64, (self.scroll_px() + self.height_px()).ceil() as u64)
     }
 
     /// Converts a distance from the top of all rows to a position on the canvas.
     #[must_use]
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_precision_loss,
-        reason = "below 2^53, then near the canvas"
-    )]
     pub(crate) fn y_on_canvas(&self, top_px: u64) -> f32 {
         (top_px as f64 - self.scroll_px()) as f32
     }
@@ -307,18 +306,13 @@ impl Viewport {
     /// Returns the buckets of a view: between half a pixel and one pixel wide, so that columns are sharp.
     #[must_use]
     pub fn buckets(&self) -> Buckets {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "positive, and a float to u64 saturates"
-        )]
         let least_ns = (self.ns_per_px() / 2.0).ceil() as u64;
         Buckets::covering(self.start_ns(), self.end_ns(), least_ns)
     }
 }
 
-/// Returns `a - b` without overflow; exact below 2^53 ns, which is 104 days.
-#[expect(clippy::cast_precision_loss, reason = "beyond 104 days a pixel is wider than the error")]
+/// Returns `a - b` without overflow; exact below 2^53 ns, which is 104 days. In longer views
+/// a pixel is wider than the error.
 fn difference_ns(a: i64, b: i64) -> f64 {
     match a.checked_sub(b) {
         // This runs for each span of a frame, and a conversion from 128 bits is a call.
@@ -328,7 +322,6 @@ fn difference_ns(a: i64, b: i64) -> f64 {
 }
 
 /// Adds any offset to a time, as a time and a non-negative fraction; saturates.
-#[expect(clippy::cast_possible_truncation, reason = "a float to i128 saturates, and NaN is 0")]
 fn advanced(ts_ns: i64, offset_ns: f64) -> (i64, f64) {
     let whole = offset_ns.floor();
     let sum = i128::from(ts_ns).saturating_add(whole as i128);
@@ -356,7 +349,6 @@ mod tests {
             factor in 0.5..2.0,
         ) {
             let mut view = Viewport::covering(epoch_ns, epoch_ns + length_ns, 1920.0, 1080.0);
-            #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "any place will do")]
             let middle_ns = epoch_ns + (length_ns as f64 * middle) as i64;
             view.zoom(depth, view.x_from_time(middle_ns));
             let ts_ns = view.time_from_x(at_x);

@@ -203,6 +203,9 @@ fn problems_of(path: &str, text: &str) -> Vec<String> {
     }
     for at in words(&code, "expect").filter(|&at| code[..at].ends_with('[')) {
         let end = code[at..].find(")]").map_or(code.len(), |length| at + length);
+        for lint in allowed_lints().filter(|lint| words(&code[at..end], lint).next().is_some()) {
+            report(line_of(at), format!("an `expect` of `{lint}`, which Cargo.toml allows; remove it"));
+        }
         if !code[at..end].contains("reason = ") {
             report(line_of(at), "an `expect` without a reason; say why the lint is wrong here".to_owned());
         }
@@ -238,6 +241,11 @@ fn problems_of(path: &str, text: &str) -> Vec<String> {
         report(line_of(at), format!("an arm for every other `{routed}`; list the variants"));
     }
     problems
+}
+
+/// Returns the lints that the manifest allows.
+fn allowed_lints() -> impl Iterator<Item = &'static str> {
+    include_str!("../../Cargo.toml").lines().filter_map(|line| line.strip_suffix(" = \"allow\""))
 }
 
 /// Returns the word of [`OPENINGS`] at the start of a comment line.
@@ -276,6 +284,7 @@ fn a_broken_rule_is_found_and_named() {
         ("src/cli/a.rs", "#[allow(dead_code)]\nfn f() {}", "`allow` is banned"),
         ("tests/a.rs", "#[test]\n#[ignore]\nfn f() {}", "a.rs:4: `ignore` is banned"),
         ("src/cli/a.rs", "#[expect(dead_code)]\nfn f() {}", "without a reason"),
+        ("src/cli/a.rs", "#[expect(clippy::float_cmp, reason = \"x\")]\nfn f() {}", "which Cargo.toml allows"),
         (
             "src/app/a.rs",
             "fn f() { match (g(c), 1) {\n    (Command::App(_), 1) => { h() }\n    other => k(other),\n} }",

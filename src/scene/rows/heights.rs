@@ -41,7 +41,6 @@ impl RowHeights {
     /// Returns the heights for a density, on a screen of `scale` physical pixels per point.
     #[must_use]
     pub(crate) fn new(density: TrackDensity, scale: f32) -> Self {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "about ten pixels, and clamped")]
         let px = |points: f32| (points * scale).round().clamp(1.0, 1000.0) as u32;
         // A header is high enough for the strip of a folded process, which takes 70 % of it.
         let [header, span, instant, counter, padding, track_min] = match density {

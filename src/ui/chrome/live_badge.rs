@@ -107,7 +107,6 @@ fn button_points(ui: &Ui, titles: &[&str]) -> f32 {
 
 /// Formats a text such as `1 200 events/s · behind by 140 ms`.
 fn rate_text(status: &LiveStatus) -> String {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate is not negative")]
     let rate = status.rows_per_s.round() as u64;
     let rate = format!("{} events/s", grouped_digits(rate));
     let state = match status.behind {

@@ -73,7 +73,6 @@ fn rates(view: &ProgressView) -> String {
     if view.bytes > 0 {
         parts.push(bytes_text(view.bytes));
     }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate; a float saturates")]
     let rate = view.events_per_second() as u64;
     if rate > 0 {
         parts.push(format!("{} events/s", grouped_digits(rate)));

@@ -153,14 +153,12 @@ impl Timeline {
         if let Some(anchor) = anchor {
             self.return_to_anchor(anchor, None);
         }
-        #[expect(clippy::cast_precision_loss, reason = "a part of some million pixels")]
         if let Some(part) = after.part {
             self.scroll_to(part * self.rows.layout.height_px() as f64);
         }
         if let Some(row) = after.row {
             self.scroll_to_row(row);
         }
-        #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
         if let Some(header) = after.header.and_then(|header| self.rows.layout.group_of(header)) {
             self.scroll_to(header.top_px as f64);
         }

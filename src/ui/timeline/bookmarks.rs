@@ -3,7 +3,6 @@
 use egui::{Align2, FontId, PopupCloseBehavior, Rect, Sense, Stroke, Ui, pos2, vec2};
 
 use super::layout::TimelineLayout;
-use super::layout::as_f32;
 use super::state::Timeline;
 use super::tracks::ArrangeJob;
 use crate::base::time::grouped_digits;
@@ -153,7 +152,7 @@ pub(super) fn flags<'a>(timeline: &'a Timeline, ui: &Ui, layout: &TimelineLayout
             continue;
         }
         // A flag ends at the next one, which would cover the rest of its name.
-        let free = next.map_or(f32::INFINITY, |next| as_f32(x_of(next) - x_px) / timeline.scale() - GAP_POINTS);
+        let free = next.map_or(f32::INFINITY, |next| (x_of(next) - x_px) as f32 / timeline.scale() - GAP_POINTS);
         let room = NAME_POINTS.min(free - PADDING_POINTS);
         let title = mark.title();
         let shown = shown(&title);
@@ -163,7 +162,7 @@ pub(super) fn flags<'a>(timeline: &'a Timeline, ui: &Ui, layout: &TimelineLayout
             let width: f32 = name.chars().map(|letter| letter_width(fonts, &font, letter)).sum();
             (name, width)
         });
-        let left = layout.ruler.left() + as_f32(x_px) / timeline.scale();
+        let left = layout.ruler.left() + x_px as f32 / timeline.scale();
         let width = (width + PADDING_POINTS).min(free).max(WIDTH_POINTS_MIN);
         let rect = Rect::from_min_size(pos2(left, layout.ruler.top() + 2.0), vec2(width, HEIGHT));
         flags.push(Flag { mark, name, rect });

@@ -7,7 +7,7 @@ use std::time::Instant;
 use egui::{Rect, Shape};
 
 use super::derived::DerivedRow;
-use super::layout::{StripLayout, as_f32};
+use super::layout::StripLayout;
 use crate::query::Buckets;
 use crate::query::derived::DerivedSeries;
 use crate::render::Rects;
@@ -151,7 +151,7 @@ impl DerivedPane {
             }
             scales.push(wanted[number]);
         }
-        let size_px = [as_f32(view.width_px()), (strips.area_points * scale).round()];
+        let size_px = [view.width_px() as f32, (strips.area_points * scale).round()];
         let buckets = answer.buckets();
         let rects = Rects::new(&rects, size_px, scale, Layer::Derived);
         self.shown = rows.iter().filter_map(|row| Some((row.id, Arc::clone(self.series_in_columns(row)?)))).collect();

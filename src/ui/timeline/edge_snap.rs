@@ -4,7 +4,7 @@
 use egui::{Pos2, Rangef, Stroke, Ui};
 
 use super::interaction::SpanEdge;
-use super::layout::{TimelineLayout, as_f32};
+use super::layout::TimelineLayout;
 use super::state::Timeline;
 use crate::query::pick::nearest_edge_ns;
 use crate::store::lane::{LaneIdx, RowIdx};
@@ -77,7 +77,7 @@ impl Timeline {
         /// Length of the line above and below the row.
         const BEYOND_POINTS: f32 = 4.0;
         let Some(edge) = self.interaction.snapped() else { return };
-        let x = layout.canvas.left() + as_f32(self.view.now().x_from_time(edge.ts_ns).round()) / self.scale();
+        let x = layout.canvas.left() + self.view.now().x_from_time(edge.ts_ns).round() as f32 / self.scale();
         // On narrow spans there is an edge in every pixel, and the line would hide them.
         let pointer = ui.input(|input| input.pointer.hover_pos());
         if pointer.is_some_and(|at| (at.x - x).abs() * self.scale() < 1.0) {

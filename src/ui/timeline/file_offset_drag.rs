@@ -7,7 +7,6 @@ use egui::{Align2, FontId, Rect, Ui, vec2};
 
 use super::interaction::FileOffsetDrag;
 use super::layout::TimelineLayout;
-use super::layout::as_f32;
 use super::state::Timeline;
 use crate::base::units::signed_time_text;
 use crate::model::ProcessIdx;
@@ -55,7 +54,6 @@ impl Timeline {
     /// Rounds a time chosen with the pointer to as few digits as distinguish pixels.
     pub(super) fn to_the_pixel(&self, ts_ns: i64) -> i64 {
         let mut step_ns = 1_i64;
-        #[expect(clippy::cast_precision_loss, reason = "a power of ten below 10^17")]
         while step_ns < 10_i64.pow(17) && step_ns as f64 * 10.0 <= self.view.now().ns_per_px() {
             step_ns *= 10;
         }
@@ -64,7 +62,6 @@ impl Timeline {
 
     /// Converts a horizontal distance in points to a duration.
     pub(crate) fn time_of_points(&self, points: f64) -> i64 {
-        #[expect(clippy::cast_possible_truncation, reason = "a float saturates")]
         let ts_ns = (points * f64::from(self.scale()) * self.view.now().ns_per_px()) as i64;
         self.to_the_pixel(ts_ns)
     }
@@ -72,8 +69,8 @@ impl Timeline {
     /// Shifts the painted rows of the file.
     pub(super) fn shift_moving(&mut self) {
         let Some(FileOffsetDrag { file, by_ns }) = self.interaction.moved_file().cloned() else { return };
-        #[expect(clippy::cast_precision_loss, reason = "what is far out of view may be a little elsewhere there")]
-        let right_px = as_f32(by_ns as f64 / self.view.now().ns_per_px());
+        // Only shifts far out of view lose precision.
+        let right_px = (by_ns as f64 / self.view.now().ns_per_px()) as f32;
         let moved = |pane: &super::pane::Pane| {
             let kinds = pane.drawn_groups().into_iter().filter(|group| self.file_of(group.kind) == Some(&file));
             kinds.collect::<Vec<_>>()

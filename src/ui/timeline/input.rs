@@ -281,7 +281,6 @@ fn wheel(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout) {
     let mut view = *timeline.view.now();
     let pinched = if is_pinch && !only_scrolls { f64::from(zoom) } else { 1.0 };
     let factor = pinched * f64::from(zoomed / WHEEL_POINTS_PER_E).exp();
-    #[expect(clippy::float_cmp, reason = "exactly one means that nothing was turned")]
     if factor != 1.0 {
         let at_x_px = match target {
             WheelTarget::Map => view.x_from_time(minimap::time_at(timeline, layout, at)),

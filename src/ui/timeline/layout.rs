@@ -63,7 +63,6 @@ impl TimelineLayout {
         let ruler_top = below(all.top(), minimap_points(all.height()));
         let derived_top = below(ruler_top, RULER_POINTS);
         let rows_top = whole(derived_top + derived_points(derived, all.bottom() - derived_top));
-        #[expect(clippy::cast_precision_loss, reason = "cut to the height of the window")]
         let pinned_points = (pinned_px as f32 / scale).min((all.bottom() - rows_top).max(0.0) * PINNED_PART);
         let canvas_top = whole(rows_top + pinned_points);
         let (left, right) = (all.left()..=x, x..=all.right());
@@ -137,15 +136,9 @@ impl StripLayout {
 
 /// Returns a band of a canvas, given its top and height in pixels.
 pub(super) fn band(canvas: Rect, scale: f32, y_px: f32, height_px: u32) -> Rect {
-    #[expect(clippy::cast_precision_loss, reason = "heights of rows are far below 2^24")]
     let height = height_px as f32 / scale;
     let top = canvas.top() + y_px / scale;
     Rect::from_min_max(pos2(canvas.left(), top), pos2(canvas.right(), top + height))
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "pixels near the canvas are exact in an f32")]
-pub(super) fn as_f32(px: f64) -> f32 {
-    px as f32
 }
 
 #[cfg(test)]

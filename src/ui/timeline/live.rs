@@ -2,7 +2,7 @@
 
 use egui::{Align2, FontId, Stroke, Ui, pos2, vec2};
 
-use super::layout::{TimelineLayout, as_f32};
+use super::layout::TimelineLayout;
 use super::live_view::LiveView;
 use super::state::Timeline;
 use crate::query::track_map::TrackMap;
@@ -125,7 +125,7 @@ pub(super) fn paint(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme
     if !(0.0..timeline.view.now().width_px()).contains(&x_px) {
         return;
     }
-    let x = layout.canvas.left() + as_f32(x_px) / timeline.scale();
+    let x = layout.canvas.left() + x_px as f32 / timeline.scale();
     let painter = ui.painter_at(layout.canvas);
     painter.vline(x, layout.canvas.y_range(), Stroke::new(1.0, theme.accent));
     let galley = painter.layout_no_wrap("now".to_owned(), FontId::proportional(TEXT_POINTS), theme.accent);

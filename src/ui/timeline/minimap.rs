@@ -4,7 +4,6 @@
 use egui::{CursorIcon, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, pos2};
 
 use super::layout::TimelineLayout;
-use super::layout::as_f32;
 use super::state::Timeline;
 use crate::query::search::{PARTS, Ticks};
 use crate::scene::minimap::{Grip, Minimap};
@@ -64,7 +63,6 @@ fn paint(timeline: &Timeline, ui: &Ui, rect: Rect, theme: &Theme, map: &Minimap)
     painter.rect_filled(rect, 0.0, theme.gutter);
     let (start_ns, end_ns) = timeline.snapshot.drawn_range_ns();
     if let Some(summary) = timeline.overlays.summary() {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few thousand columns")]
         let count = (rect.width() / COLUMN_POINTS) as usize;
         let bottom = rect.bottom() - FREE_POINTS;
         let height = rect.height() - 2.0 * FREE_POINTS;
@@ -78,7 +76,7 @@ fn paint(timeline: &Timeline, ui: &Ui, rect: Rect, theme: &Theme, map: &Minimap)
             left += COLUMN_POINTS;
         }
         for &ts_ns in &summary.losses_ns {
-            let x = rect.left() + as_f32(map.x_from_time(ts_ns));
+            let x = rect.left() + map.x_from_time(ts_ns) as f32;
             painter.vline(x, rect.bottom() - 7.0..=rect.bottom() - 1.0, Stroke::new(2.0, theme.warning));
         }
     }
@@ -86,7 +84,7 @@ fn paint(timeline: &Timeline, ui: &Ui, rect: Rect, theme: &Theme, map: &Minimap)
         paint_hits(hits.ticks(), &painter, rect, theme);
     }
     let (x0, x1) = map.window(timeline.view.now());
-    let (left, right) = (rect.left() + as_f32(x0), rect.left() + as_f32(x1));
+    let (left, right) = (rect.left() + x0 as f32, rect.left() + x1 as f32);
     for dimmed in [rect.left()..=left, right..=rect.right()] {
         painter.rect_filled(Rect::from_x_y_ranges(dimmed, rect.y_range()), 0.0, theme.canvas.gamma_multiply(0.6));
     }

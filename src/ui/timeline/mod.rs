@@ -227,7 +227,6 @@ impl Timeline {
             let wanted = layout.gutter.width() + response.drag_delta().x;
             self.gutter_points = wanted.clamp(80.0_f32.min(most), most.max(80.0));
         }
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a width within a window")]
         let points = self.gutter_points.round() as u16;
         response.drag_stopped().then_some(Command::Setting(SettingCommand::GutterWidth(points)))
     }

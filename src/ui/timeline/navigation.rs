@@ -2,7 +2,7 @@
 
 use egui::{Pos2, Ui};
 
-use super::layout::{TimelineLayout, as_f32};
+use super::layout::TimelineLayout;
 use super::state::Timeline;
 use super::tracks::ArrangeJob;
 use crate::base::direction::Direction;
@@ -148,7 +148,6 @@ impl Timeline {
         lanes.sort_by_key(|lane| (lane.top_px + u64::from(lane.height_px / 2)).abs_diff(middle_px));
         lanes.truncate(LANES_MAX);
         let (middle_ns, half_ns) = (view.time_from_x(view.width_px() / 2.0), view.ns_per_px() * view.width_px() / 2.0);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative; a float saturates")]
         let half_ns = half_ns as u64;
         let nearest = |reach_ns| lanes.iter().find_map(|lane| row_at(&self.snapshot, lane.lane, middle_ns, reach_ns));
         nearest(0).or_else(|| nearest(half_ns))
@@ -291,12 +290,10 @@ impl Timeline {
     }
 
     pub(super) fn scroll(&mut self, down_px: f64) {
-        #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
         self.view.scroll(down_px, self.rows.layout.height_px() as f64);
     }
 
     pub(super) fn scroll_to(&mut self, top_px: f64) {
-        #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
         self.view.scroll_to(top_px, self.rows.layout.height_px() as f64);
     }
 
@@ -304,11 +301,10 @@ impl Timeline {
     pub(super) fn scroll_at(&mut self, layout: &TimelineLayout, at: Pos2, down_px: f64) {
         let strips = self.strip_layout(layout);
         if layout.derived.y_range().contains(at.y) && strips.hidden_points > 0.0 {
-            let scroll_points = strips.scroll_points + as_f32(down_px) / self.scale();
+            let scroll_points = strips.scroll_points + down_px as f32 / self.scale();
             self.derived_scroll_points = scroll_points.clamp(0.0, strips.hidden_points);
         } else if at.y < layout.canvas.top() && !layout.derived.contains(at) {
             let view = self.pinned_view(layout);
-            #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
             let free_px = (self.pinned.layout.height_px() as f64 - view.height_px()).max(0.0);
             self.pinned_scroll_px = (view.scroll_px() + down_px).clamp(0.0, free_px);
         } else {
@@ -330,7 +326,6 @@ impl Timeline {
         let (first_px, end_px) = self.view.now().pixels_in_view();
         let first_px = first_px + self.sticky_height_px(track);
         let is_in_view = layout_row.top_px >= first_px && layout_row.top_px + u64::from(layout_row.height_px) <= end_px;
-        #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
         (!is_in_view).then(|| layout_row.top_px as f64 - self.view.now().height_px() / 2.0)
     }
 
@@ -341,7 +336,6 @@ impl Timeline {
         let (_, end_px) = self.view.now().pixels_in_view();
         let row_end_px = layout_row.top_px + u64::from(layout_row.height_px);
         if layout_row.top_px < end_px_before && row_end_px > end_px {
-            #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
             self.scroll((row_end_px - end_px) as f64 + f64::from(layout_row.height_px));
         }
     }

@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use egui::{Align2, Rangef, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
 
-use super::layout::as_f32;
 use super::layout::band;
 use super::span_names::{NameGalleys, SpanName, span_names};
 use super::thread_rows::continues_thread;
@@ -152,9 +151,7 @@ impl Pane {
         let mut frame = frame::build(snapshot, snapshot.names(), &self.layout, view, self.tiles.cached(), options);
         drop(pause);
         self.draw_summaries(snapshot, view, options, deadline, &mut frame);
-        #[expect(clippy::cast_possible_truncation, reason = "sizes of screens are exact in an f32")]
-        let size_px = [view.width_px() as f32, view.height_px() as f32];
-        let rects = Rects::new(&frame.rects, size_px, options.scale, self.layer);
+        let rects = Rects::new(&frame.rects, view.size_px(), options.scale, self.layer);
         let labels = span_names(ui, &frame, snapshot, options.scale);
         let mut galleys = NameGalleys::default();
         galleys.lay_out(ui, &labels);
@@ -177,7 +174,6 @@ impl Pane {
             .iter()
             .map(|group| {
                 let top = drawn.view.y_on_canvas(group.top_px);
-                #[expect(clippy::cast_precision_loss, reason = "heights of rows are far below 2^24")]
                 let height = group.height_px as f32;
                 top..top + height
             })
@@ -194,9 +190,7 @@ impl Pane {
         }
         let mut labels = drawn.labels.clone();
         labels.iter_mut().for_each(|label| label.x += shift_at(label.y));
-        #[expect(clippy::cast_possible_truncation, reason = "sizes of screens are exact in an f32")]
-        let size_px = [drawn.view.width_px() as f32, drawn.view.height_px() as f32];
-        drawn.shifted = Some((Rects::new(&rects, size_px, drawn.scale, self.layer), labels));
+        drawn.shifted = Some((Rects::new(&rects, drawn.view.size_px(), drawn.scale, self.layer), labels));
     }
 
     /// Sets the summaries of folded processes and groups, loaded with `pool`.
@@ -274,7 +268,6 @@ impl SummaryTiles {
         for (group, owner) in folded {
             tiles.spans(owner, buckets, &mut cells);
             let y0 = view.y_on_canvas(group.top_px);
-            #[expect(clippy::cast_precision_loss, reason = "about ten pixels")]
             let height = group.height_px as f32;
             let free = (height * FREE_PART).round();
             let band = SummaryBand { y0: y0 + free, y1: y0 + height - free, column_px: frame.column_px };
@@ -293,7 +286,6 @@ impl ShownPane<'_> {
     /// Returns the distance of a height in the window from the top of all rows.
     pub(super) fn y_px_at(&self, y: f32) -> u64 {
         let (top_px, _) = self.view.pixels_in_view();
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative; a float saturates")]
         let below_top_px = ((y - self.canvas.top()).max(0.0) * self.scale) as u64;
         top_px + below_top_px
     }
@@ -308,7 +300,7 @@ impl ShownPane<'_> {
         /// Distance outside the canvas at which an outline is invisible.
         const REACH_PX: f64 = 10.0;
         let x_px = self.view.x_from_time(ts_ns).clamp(-REACH_PX, self.view.width_px() + REACH_PX);
-        self.canvas.left() + as_f32(x_px.round()) / self.scale
+        self.canvas.left() + x_px.round() as f32 / self.scale
     }
 
     /// Paints the background of the rows.

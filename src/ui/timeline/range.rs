@@ -5,7 +5,6 @@ use std::sync::Arc;
 use egui::{Align2, CursorIcon, FontId, Galley, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 use super::layout::TimelineLayout;
-use super::layout::as_f32;
 use super::ruler_labels::beside_others;
 use super::state::Timeline;
 use crate::scene::palette::VEIL_OPACITY;
@@ -36,7 +35,7 @@ fn edges(timeline: &Timeline, layout: &TimelineLayout) -> Option<[f32; 2]> {
     let (from_ns, to_ns) = timeline.selection.range()?;
     Some([from_ns, to_ns].map(|ts_ns| {
         let x_px = timeline.view.now().x_from_time(ts_ns).clamp(-10.0, timeline.view.now().width_px() + 10.0);
-        layout.ruler.left() + as_f32(x_px.round()) / timeline.scale()
+        layout.ruler.left() + x_px.round() as f32 / timeline.scale()
     }))
 }
 
@@ -87,7 +86,7 @@ pub(super) fn length(
     let (from_ns, to_ns) = timeline.selection.range()?;
     let [left, right] = [from_ns, to_ns].map(|ts_ns| {
         let x_px = timeline.view.now().x_from_time(ts_ns).clamp(0.0, timeline.view.now().width_px());
-        layout.ruler.left() + as_f32(x_px) / timeline.scale()
+        layout.ruler.left() + x_px as f32 / timeline.scale()
     });
     if left >= right {
         return None;

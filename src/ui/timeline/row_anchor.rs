@@ -48,7 +48,6 @@ impl Timeline {
             let header_px = self.rows.layout.group_of(header).map_or(0, |header| header.height_px);
             row.top_px.saturating_sub(u64::from(header_px))
         };
-        #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
         self.scroll_to(top_px as f64);
     }
 }

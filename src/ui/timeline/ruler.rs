@@ -6,7 +6,6 @@ use egui::{Align2, FontId, Galley, Pos2, Rect, Stroke, Ui, pos2, vec2};
 
 use super::bookmarks::distance_text;
 use super::layout::TimelineLayout;
-use super::layout::as_f32;
 use super::ruler_labels::beside_others;
 use super::state::Timeline;
 use crate::query::drawn_unit::AxisUnit;
@@ -47,7 +46,7 @@ pub(super) fn paint(
     let scale = timeline.scale();
     let painter = ui.painter_at(layout.ruler);
     let canvas = ui.painter_at(layout.rows());
-    let x_of = |ts_ns| layout.canvas.left() + as_f32(timeline.view.now().x_from_time(ts_ns)) / scale;
+    let x_of = |ts_ns| layout.canvas.left() + timeline.view.now().x_from_time(ts_ns) as f32 / scale;
     let tick_line = |x: f32, height: f32, color| {
         painter.vline(x, layout.ruler.bottom() - height..=layout.ruler.bottom(), Stroke::new(1.0, color));
     };

@@ -125,7 +125,6 @@ impl Timeline {
     #[must_use]
     pub fn to_saved(&self) -> SavedTimeline {
         let view = self.view.target();
-        #[expect(clippy::cast_precision_loss, reason = "a part of some million pixels")]
         let rows_px = (self.rows.layout.height_px() as f64).max(1.0);
         SavedTimeline {
             start_ns: view.start_ns(),

@@ -180,7 +180,7 @@ impl Timeline {
     pub(super) fn crossed_tracks(&self, layout: &TimelineLayout, drag: &ScopeDrag, to_y: f32) -> TrackSet {
         let began_in_rows = drag.from_y >= layout.canvas.top();
         // Rows may have scrolled during the drag.
-        let scrolled = super::layout::as_f32(self.view.now().scroll_px() - drag.scroll_px) / self.scale();
+        let scrolled = (self.view.now().scroll_px() - drag.scroll_px) as f32 / self.scale();
         let (mut tracks, mut headers) = (Vec::new(), Vec::new());
         for (shown, is_rows) in self.panes(layout).into_iter().zip([false, true]) {
             let canvas = shown.canvas;

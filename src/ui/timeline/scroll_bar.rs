@@ -11,7 +11,6 @@ use crate::ui::widgets::press::closes_menu;
 const WIDTH: f32 = 8.0;
 
 /// Returns the rectangle in which the handle moves; `None` if the bar is hidden.
-#[expect(clippy::cast_precision_loss, reason = "below 2^53")]
 pub(super) fn track(timeline: &Timeline, layout: &TimelineLayout) -> Option<Rect> {
     let min = pos2(layout.canvas.right() - WIDTH - 2.0, layout.canvas.top() + 2.0);
     let is_shown = timeline.rows.layout.height_px() as f64 > timeline.view.now().height_px();
@@ -20,11 +19,6 @@ pub(super) fn track(timeline: &Timeline, layout: &TimelineLayout) -> Option<Rect
 
 /// Shows the bar and handles drags. The gripped point of the handle stays under the pointer; a press beside the handle
 /// centres it there.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    reason = "a part of a bar of a few hundred points"
-)]
 pub(super) fn show(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {
     /// Minimum height of the handle, for any number of rows.
     const HANDLE_MIN: f32 = 28.0;

@@ -503,7 +503,6 @@ impl Timeline {
     /// Returns the viewport of the pinned rows.
     pub(super) fn pinned_view(&self, layout: &TimelineLayout) -> Viewport {
         let height_px = f64::from((layout.pinned.height() * layout.scale).round());
-        #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
         let content_px = self.pinned.layout.height_px() as f64;
         self.view.now().over_rows(height_px, self.pinned_scroll_px, content_px)
     }
@@ -513,7 +512,6 @@ impl Timeline {
         let size_px = layout.canvas.size() * layout.scale;
         let (width_px, height_px) = (f64::from(size_px.x).round(), f64::from(size_px.y).round());
         let was_sized = self.scale > 0.0;
-        #[expect(clippy::float_cmp, reason = "the same scale gives the same bits")]
         if self.scale != layout.scale {
             self.scale = layout.scale;
             self.tracks.keep_first_row();

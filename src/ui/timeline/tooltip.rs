@@ -88,7 +88,6 @@ impl Timeline {
         if span.dur_ns as f64 >= ns_per_px {
             return None;
         }
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative; a float saturates")]
         let half_ns = (ns_per_px / 2.0).ceil() as u64;
         // The row may be some pixels beside the pointer.
         let ts_ns = span.start_ns;

@@ -4,7 +4,6 @@
 use egui::{Align, Align2, FontId, Label, Layout, Rect, RichText, Stroke, Ui, UiBuilder, Vec2, pos2, vec2};
 
 use super::layout::TimelineLayout;
-use super::layout::as_f32;
 use super::state::Timeline;
 use crate::scene::labels::{shorten_middle, shown};
 use crate::ui::command::{AppCommand, Command};
@@ -92,7 +91,7 @@ fn unsorted_rect(timeline: &Timeline, layout: &TimelineLayout) -> Option<Rect> {
     let sorted_to_ns = timeline.snapshot.summary().sorted_to_ns?;
     let view = timeline.view.now();
     let x_px = view.x_from_time(sorted_to_ns).clamp(0.0, view.width_px());
-    let left = layout.canvas.left() + as_f32(x_px) / timeline.scale();
+    let left = layout.canvas.left() + x_px as f32 / timeline.scale();
     let rect = Rect::from_x_y_ranges(left..=layout.canvas.right(), layout.canvas.y_range());
     (rect.width() >= 1.0).then_some(rect)
 }

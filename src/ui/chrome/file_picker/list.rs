@@ -188,7 +188,6 @@ impl FolderList {
 
 /// Returns the scroll offset that centres a row in the rest of the panel.
 fn scrolled_to(row: usize, row_points: f32, ui: &Ui) -> f32 {
-    #[expect(clippy::cast_precision_loss, reason = "a list has ten thousand rows at most")]
     let top = row as f32 * row_points;
     (top - (ui.available_height() - row_points) / 2.0).max(0.0)
 }
