@@ -1,5 +1,5 @@
-// Rectangles on a canvas, one instance each, in physical pixels from the canvas's upper left corner.
-// The layouts are those of `gpu_data` in rects.rs; a test compares them.
+// Rectangles on a canvas, one instance each, in physical pixels from the canvas's upper left corner. The layouts equal
+// `gpu_data` in rects.rs; a test compares them.
 
 struct Canvas {
     size_px: vec2<f32>,

@@ -44,7 +44,7 @@ impl Drop for RunningQuery {
 }
 
 impl Analysis {
-    /// Starts a query, and cancels those that it makes outdated.
+    /// Starts a query, and cancels the queries that it makes outdated.
     pub(super) fn ask(
         &mut self,
         id: TaskId,

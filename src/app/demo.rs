@@ -47,7 +47,7 @@ pub(crate) fn demo_path(folder: &Path) -> PathBuf {
     folder.join(concat!("demo-", env!("CARGO_PKG_VERSION"), ".longspan"))
 }
 
-/// Returns the folder of the demo trace: that of the cache, or else the temporary one.
+/// Returns the folder of the demo trace: the cache, or else the temporary folder.
 #[must_use]
 pub(crate) fn demo_folder(cache: &CachePolicy) -> PathBuf {
     match cache {

@@ -19,7 +19,7 @@ use crate::ui::timeline::state::Timeline;
 /// Minimum time between two computations of a growing trace.
 const MADE_EVERY: Duration = Duration::from_millis(500);
 
-/// Pause after a computation of a growing trace, in times of its duration: a fifth of the time is spent on them.
+/// Pause after a computation, as a multiple of its duration, so that computations take a fifth of the time.
 const PAUSE_FACTOR: u32 = 4;
 
 /// The computations of the derived tracks of a trace.
@@ -58,7 +58,7 @@ fn room(load: &LoadOptions) -> DerivedRoom {
 }
 
 impl DerivedTasks {
-    /// Computes the next track of a trace that is due. Returns the time after which another one may be due.
+    /// Computes the next track of a trace that is due. Returns the time until the next one may be due.
     pub(super) fn make_next(
         &mut self,
         (of, timeline): (TaskId, &mut Timeline),
@@ -87,8 +87,8 @@ impl DerivedTasks {
         None
     }
 
-    /// Returns the next track to compute, and how long it waits while the trace grows: those that are not shown yet
-    /// first, then the others in turn.
+    /// Returns the next track to compute, and how long it waits while the trace grows. Tracks that are not shown yet
+    /// come first, then the others in turn.
     fn next_due<'r>(&self, rows: &'r [DerivedRow]) -> Option<(&'r DerivedRow, Duration)> {
         // Nothing runs, so a track that was being computed is to be computed again.
         let is_missing = |row: &&DerivedRow| matches!(row.state, DerivedState::Waiting | DerivedState::Computing(_));

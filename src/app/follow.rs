@@ -77,7 +77,8 @@ impl FollowTask {
         self.counts.has_received() || self.recorded_bytes.load(Ordering::Relaxed) > 0
     }
 
-    /// Keeps a sentence for the end, if it is still true then. A source that is replaced again and again has only few.
+    /// Keeps a note that will still hold when the trace ends. Only the latest few are kept, since a source may be
+    /// replaced often.
     pub(super) fn keep_note(&mut self, note: SourceNote) {
         /// Limit for the sentences, which share one line.
         const NOTES_MAX: usize = 4;

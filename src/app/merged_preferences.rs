@@ -1,5 +1,5 @@
-//! Merges the preferences that a window has changed into those that another window has saved since. Two windows that
-//! change the same one keep the later change.
+//! Merges the preferences that a window has changed into the preferences that another window has saved since. If two
+//! windows change the same preference, the later change is kept.
 
 use std::{fs, io};
 
@@ -29,7 +29,7 @@ impl Folders {
     }
 }
 
-/// Returns `saved` with what differs between `before` and `now`. Of the recent traces, those of both windows stay.
+/// Applies the changes from `before` to `now` to `saved`. Recent traces of both windows are kept.
 fn merged(saved: Preferences, before: &Preferences, now: &Preferences) -> serde_json::Result<Preferences> {
     let recent = RecentTraces::merged(&saved.recent, &before.recent, &now.recent);
     let mut value = serde_json::to_value(saved)?;

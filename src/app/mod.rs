@@ -1,11 +1,11 @@
 //! The window: a state machine independent of drawing, the event loop that drives it, background work, dialogs, and
 //! pictures without a window. The only module that uses the windowing system.
 //!
-//! [`state`] is that of the application, with a [`tab`] per trace; [`show`] draws it, and routes commands. [`window`]
-//! is the event loop, which gets the [`event`]s of background work: [`tasks`] import and export, [`analysis`] answers
-//! panels, [`follow`] follows live traces, [`mod@derive`] computes derived tracks. [`panels`] are those of a tab.
-//! [`preferences`] are saved by a keeper, and so is the timeline of each trace ([`timeline_keeper`]). [`picture`],
-//! [`offscreen`] and [`drawn_frames`] draw without a window.
+//! [`state`] holds the application's state, with one [`tab`] per trace; [`show`] draws it, and routes commands.
+//! [`window`] is the event loop, which gets the [`event`]s of background work: [`tasks`] import and export,
+//! [`analysis`] answers panels, [`follow`] follows live traces, [`mod@derive`] computes derived tracks. [`panels`]
+//! holds the panels of a tab. [`preferences`] are saved by a keeper, and so is the timeline of each trace
+//! ([`timeline_keeper`]). [`picture`], [`offscreen`] and [`drawn_frames`] draw without a window.
 
 mod analysis;
 mod answer_clock;
@@ -94,17 +94,17 @@ pub(crate) use window::run;
 pub struct AppOptions {
     /// The options of every import.
     pub load: LoadOptions,
-    /// The memory limit of imports from the command line; `None` uses that of the preferences.
+    /// The memory limit of imports from the command line; `None` uses the limit of the preferences.
     pub memory_bytes: Option<u64>,
     /// Whether to open a generated trace if no file is given.
     pub demo: bool,
     /// Whether to pass files to a window that is open already, and to accept files from later starts.
     pub hand_over: bool,
-    /// The theme without `folders`; with them, that of the preferences is used.
+    /// The theme if there are no `folders` with preferences.
     pub shade: Shade,
-    /// The colour scheme of spans without `folders`; with them, that of the preferences is used.
+    /// The colour scheme of spans if there are no `folders` with preferences.
     pub colors: Colors,
-    /// Navigation settings without `folders`; with them, those of the preferences are used. `None` follows the desktop.
+    /// Navigation settings if there are no `folders` with preferences. `None` follows the desktop.
     pub navigation: Option<Navigation>,
     /// The folders of preferences and of saved timelines; `None` saves nothing.
     pub folders: Option<Folders>,

@@ -17,7 +17,7 @@ pub(crate) struct Notes {
 pub(crate) enum NoteKind {
     /// Until something else opens or is written.
     Lasting,
-    /// Until the names that it misses are found, or the work that it is about has ended.
+    /// Until the work it reports on ends, such as symbol resolution.
     Passing,
     /// Until the restored scope is cleared.
     RestoredScope,

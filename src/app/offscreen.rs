@@ -20,12 +20,12 @@ pub(crate) struct TimelinePicture {
     theme: Theme,
     size_px: [u32; 2],
     scale: f32,
-    /// The time range to show; `None` for that of the timeline.
+    /// The time range to show; `None` for the range in view.
     range: Option<(i64, i64)>,
 }
 
 impl TimelinePicture {
-    /// Creates the picture of a still timeline in another size than that of its last frame.
+    /// Creates the picture of a still timeline in another size than its last frame.
     #[must_use]
     pub(super) fn from_still(
         timeline: Timeline,

@@ -118,7 +118,7 @@ impl OpenTrace {
     }
 
     /// Computes the next derived track that is due, once the trace is completely sorted, or while it is followed.
-    /// Returns the time after which another one may be due.
+    /// Returns the time until the next one may be due.
     pub(super) fn make_derived(&mut self, load: &LoadOptions, wake: &TabWake) -> Option<Duration> {
         if !self.timeline.is_live() && (self.grows() || !self.is_final()) {
             self.derived.stop();

@@ -16,7 +16,7 @@ use crate::ui::timeline::saved::SavedTimeline;
 pub struct OpenedFiles {
     /// Their stamps, to notice that one has changed since.
     pub(super) stamps: FileStamps,
-    /// Identifies the saved timeline of this content. Files that change get another one. `None` if a file is missing.
+    /// Identifies the saved timeline of this content; it changes with the files. `None` if a file is missing.
     pub(super) key: Option<CacheKey>,
     /// Whether all of them can be read again, unlike pipes.
     pub(super) can_be_read_again: bool,

@@ -112,8 +112,8 @@ impl Panels {
         self.shown_mut(tab).filter(|panel| panel.is_current(&scope))
     }
 
-    /// Shows the search bar and the dock around the timeline, which the caller shows next. `details` are those of the
-    /// selected span.
+    /// Shows the search bar and the dock around the timeline, which the caller shows next. `details` show the selected
+    /// span.
     pub(super) fn show(
         &mut self,
         ui: &mut Ui,
@@ -325,7 +325,7 @@ impl Panels {
         }
     }
 
-    /// Returns the table of a panel as shown, with tabs between cells; `None` if it is that of an earlier scope.
+    /// Returns the table of a panel as shown, with tabs between cells; `None` if it belongs to an earlier scope.
     #[must_use]
     pub(super) fn copied(&mut self, tab: DockTab, timeline: &Timeline, cells: Cells) -> Option<String> {
         self.current_mut(tab, timeline)?.copied(timeline.snapshot(), cells)
@@ -337,13 +337,13 @@ impl Panels {
         self.shown_mut(tab)?.copied_part()
     }
 
-    /// Returns the whole table of a panel, to be exported or copied; `None` if it is that of an earlier scope.
+    /// Returns the whole table of a panel, to be exported or copied; `None` if it belongs to an earlier scope.
     #[must_use]
     pub(super) fn table_of(&mut self, tab: DockTab, timeline: &Timeline) -> Option<Box<dyn TableSource>> {
         self.current_mut(tab, timeline)?.to_export(timeline.snapshot())
     }
 
-    /// Returns the shown flame graph, to be exported; `None` if it is that of an earlier scope.
+    /// Returns the shown flame graph, to be exported; `None` if it belongs to an earlier scope.
     #[must_use]
     pub(super) fn flame_source(&self, tab: DockTab, timeline: &Timeline) -> Option<FlameSource> {
         let (flame, scope) = match tab.pin {
@@ -428,7 +428,7 @@ impl Panels {
         None
     }
 
-    /// Returns the panels that show answers, with their queries: those of the dock, or a pinned one.
+    /// Returns the panels of a target, of the dock or pinned, and their queries.
     fn askers(&mut self, pin: Option<PinId>) -> Option<(&mut PanelSet, &mut Analysis)> {
         match pin {
             None => Some((&mut self.set, &mut self.analysis)),
@@ -478,7 +478,7 @@ impl Panels {
         self.set.code.set_preferred(folders);
     }
 
-    /// Asks for the hits of a search, or drops those of the last one.
+    /// Asks for the hits of a search, or drops the hits of the last search.
     fn search(&mut self, question: Option<Question>, timeline: &mut Timeline, wake: &TabWake) {
         match question {
             Some(question) => self.ask(question, timeline.snapshot(), wake),

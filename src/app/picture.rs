@@ -115,7 +115,7 @@ fn render_timeline(snapshot: Snapshot, options: &PictureOptions) -> Result<Pixel
     TimelinePicture::from_still(still, theme, (options.size_px, options.scale), range).draw_with(&gpu)
 }
 
-/// Returns the time range of the picture; `None` for that of the whole trace.
+/// Returns the time range of the picture; `None` for the whole trace.
 fn shown_range(snapshot: &Snapshot, options: &PictureOptions) -> Option<(i64, i64)> {
     let Scope { from_ns, to_ns, .. } = options.scope;
     let is_part = from_ns.is_some() || to_ns.is_some();

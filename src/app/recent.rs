@@ -34,7 +34,8 @@ impl RecentTraces {
         }
     }
 
-    /// Returns files without offsets with those that they were last open with; `None` if they had none.
+    /// Restores the offsets with which these files were last open; `None` if they had no offsets then, or have some
+    /// now.
     pub(crate) fn with_last_offsets(&self, sources: &Sources) -> Option<Sources> {
         let wanted = absolute_paths(sources);
         let last = self.0.iter().find(|trace| paths(&trace.sources) == wanted)?;

@@ -220,7 +220,7 @@ fn a_window_that_has_not_changed_the_scope_and_the_panels_leaves_those_of_anothe
     let expected = (Some((100_000, 300_000)), vec![Panel::Counters, Panel::Details]);
     let mut third = opened();
     assert_eq!(shown(&mut third), expected);
-    assert!(third.app.note().contains("crosses in its bar clear it"), "{}", third.app.note());
+    assert!(third.app.note().contains("crosses in the scope bar"), "{}", third.app.note());
     // A cleared scope is kept as well.
     third.app.act(Command::Timeline(TimelineCommand::Scope(ScopeCommand::ClearTime)));
     assert_eq!(third.app.note(), "");

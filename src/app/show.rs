@@ -46,7 +46,7 @@ impl App {
         if !self.themed {
             self.theme.apply(ctx);
             ctx.set_font_providers(vec![Arc::new(self.fonts.clone())]);
-            // The font size preference is relative to that of the desktop.
+            // The font size preference is relative to the desktop's font size.
             let percent = f32::from(self.preferences.text_percent) * f32::from(self.desktop.text_percent) / 100.0;
             ctx.set_zoom_factor(percent.clamp(50.0, 300.0) / 100.0);
             self.themed = true;

@@ -51,8 +51,7 @@ use choosing::OpenPicker;
 use written::UNSORTED;
 
 /// Why files are moved that were opened without offsets. Shown until they are moved again.
-const RESTORED_OFFSETS_NOTE: &str =
-    "The offsets of last time were restored: Analyze > Files and their clocks lists them";
+const RESTORED_OFFSETS_NOTE: &str = "Restored the file offsets of the last session (Analyze > Files and their clocks)";
 
 /// An action of a command beyond the state of the application.
 #[derive(Debug)]

@@ -31,7 +31,7 @@ use crate::ui::timeline::state::Timeline;
 /// An export of the trace of a tab.
 #[derive(Debug, Clone)]
 pub(super) struct TraceExport {
-    /// The exported rows. The tracks of the scope are those of this snapshot.
+    /// The exported rows. The scope has track indices of this snapshot.
     pub(crate) snapshot: Snapshot,
     pub(crate) format: ExportFormat,
     /// The exported part; the whole trace by default.
@@ -251,7 +251,7 @@ impl Tab {
         }
     }
 
-    /// Ends the growth of the open trace, which may be shown in part: its summary and its names are those of this part.
+    /// Ends the growth of the open trace, which may be shown in part, and summarises and names the shown part.
     pub(super) fn end_growth(&mut self, options: &AppOptions) {
         let Some(trace) = self.trace.as_mut().filter(|trace| trace.awaits_end()) else { return };
         trace.growth = Growth::Ended;

@@ -58,7 +58,8 @@ pub(crate) fn run(sources: Sources, options: AppOptions) -> Result<(), AppError>
         Some(instance) => match instance.hand_over(&sources) {
             Ok(()) => return Ok(()),
             Err(error) => {
-                // This cannot be a match arm: on systems without single instances, it would be the only one.
+                // Not a match arm: without single instances, `NoWindow` is the only variant, and a second arm would be
+                // unreachable.
                 let is_first = matches!(error, HandOverError::NoWindow);
                 if is_first { String::new() } else { format!("Opened in a new window: {error}") }
             }

@@ -306,7 +306,7 @@ impl Drawing<'_> {
                 drawn.style = drawn.style.with(RectStyle::FAILED);
             }
             parts.rects.push(drawn);
-            // A dimmed span gets no name, because that of a match may be drawn over it.
+            // A dimmed span gets no name, because the name of a match may be drawn over it.
             if shown != full {
                 continue;
             }

@@ -1,5 +1,6 @@
 //! Applies a filter to a frame. Spans that do not match are dimmed; over them, each column shows the longest matching
-//! span. Matches are searched outside of frames; until they arrive, those of the last search are drawn at their times.
+//! span. Matches are searched outside of frames; until they arrive, the matches of the last search are drawn at their
+//! times.
 
 use std::sync::Arc;
 
@@ -41,9 +42,9 @@ pub struct Filtered {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Freshness {
     Current,
-    /// That of an earlier snapshot, whose search is repeated.
+    /// The trace has grown; the search must run again.
     Outdated,
-    /// That of an earlier snapshot, until the matches of this one arrive.
+    /// The search runs again; old matches are drawn until it finishes.
     Replaced,
 }
 
@@ -102,15 +103,15 @@ impl Filtered {
         self.freshness == Freshness::Outdated
     }
 
-    /// Creates a filter that repeats an earlier one, whose matches are drawn until those of this filter arrive. They
-    /// would flicker otherwise while a trace grows.
+    /// Creates a filter that repeats an earlier one, whose matches are drawn until the new ones arrive. Otherwise
+    /// matches would flicker while a trace grows.
     #[must_use]
     pub(crate) fn repeating(matcher: Arc<Matcher>, earlier: &Self) -> Self {
         Self { matcher, freshness: Freshness::Replaced, ..earlier.clone() }
     }
 
-    /// Returns the filter with found matches. Those of an earlier repetition do not answer this one, but are newer than
-    /// the drawn ones. `None` for the matches of another filter.
+    /// Returns the filter with found matches. Matches of an older repetition replace the drawn ones, but the search
+    /// still counts as running. `None` for the matches of another filter.
     #[must_use]
     pub(crate) fn with_matches(&self, found: &Self) -> Option<Self> {
         let is_own = Arc::ptr_eq(&self.matcher, &found.matcher);

@@ -1,5 +1,5 @@
-//! The spans that are lit while the pointer is on their row in a panel. All others are dimmed, less than those that a
-//! search dims. Rectangles know their names and tracks, so this needs no query.
+//! The spans that are lit while the pointer is on their row in a panel. All others are dimmed, less than a search dims.
+//! Rectangles know their names and tracks, so this needs no query.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub(crate) enum LitNames {
     All,
     /// One name, also of spans that failed.
     Name(NameIdx),
-    /// All names with this text, such as that of a function.
+    /// All names with this text, such as a function's.
     Text(Arc<str>),
     /// All names of this category, or without one.
     Category(Option<Arc<str>>),

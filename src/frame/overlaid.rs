@@ -18,8 +18,8 @@ pub(crate) fn other_lanes(in_view: &[(TileOwner, LaneKind)], rows: &[OverlaidRow
     lanes.filter(|&owner| !is_in_view(owner)).map(|owner| (owner, LaneKind::Counter)).collect()
 }
 
-/// Appends the rectangles of a row between two heights. Returns the minimum and maximum of each unit; for a stack,
-/// those of its sums in view.
+/// Appends the rectangles of a row between two heights. Returns the minimum and maximum in view of each unit, for a
+/// stack of its sums.
 pub(super) fn push_overlaid(
     rects: &mut Vec<Rect>,
     (tiles, buckets): (&Tiles, Buckets),

@@ -268,7 +268,7 @@ impl Arrangement {
             Some(at) if owners[at] == Some(rows.track) => {
                 let overlay = &self.overlays[at];
                 let curves = overlay.counters().count() as u32;
-                // It stays between the tracks of its owner, whose process may be another one.
+                // It stays between the tracks of its owner, which may be in another process.
                 let (process, group, custom_group) = (rows.process, rows.group, rows.custom_group);
                 let lead = rows_of(snapshot, overlay.lead());
                 Some(TrackRows { curves, process, group, custom_group, starts_folded: false, ..lead })

@@ -41,7 +41,7 @@ pub(crate) struct Bookmarks {
     all: Vec<Bookmark>,
     /// Number of bookmarks ever made.
     made: u32,
-    /// The selected bookmark, from which intervals are measured, and the one before it.
+    /// The selected bookmark, from which intervals are measured, and the previous bookmark.
     chosen: [Option<BookmarkId>; 2],
 }
 
@@ -86,7 +86,7 @@ impl Bookmarks {
         self.choose(id);
     }
 
-    /// Selects a bookmark; the one before becomes the other end of the interval.
+    /// Selects a bookmark; the previously selected one becomes the other end of the interval.
     pub(crate) fn choose(&mut self, id: BookmarkId) {
         if self.chosen[0] != Some(id) {
             self.chosen = [Some(id), self.chosen[0]];
@@ -113,7 +113,7 @@ impl Bookmarks {
         Some((a.ts_ns.min(b.ts_ns), a.ts_ns.max(b.ts_ns)))
     }
 
-    /// Returns the interval that ends at a bookmark, from the one before it in time; `None` for the first.
+    /// Returns the interval between a bookmark and the previous bookmark in time; `None` for the first.
     #[must_use]
     pub(crate) fn interval_to(&self, id: BookmarkId) -> Option<(i64, i64)> {
         let index = self.all.iter().position(|mark| mark.id == id)?;
@@ -168,7 +168,7 @@ impl Bookmarks {
         (self.made > made).then_some(BookmarkId(self.made))
     }
 
-    /// Returns the bookmarks by time, and by number among those of the same time.
+    /// Returns the bookmarks by time, then by number.
     fn by_time(&self) -> BTreeMap<(i64, usize), &Bookmark> {
         let number =
             |index: usize| self.all[..index].iter().rev().take_while(|m| m.ts_ns == self.all[index].ts_ns).count();

@@ -88,7 +88,7 @@ pub(crate) fn hours_ruler(view: &Viewport, origin_ns: i64, digit_px: f64) -> Opt
     Some(Ruler { base: format!("{}{fraction}", hours_text(whole_ns)), ..ruler })
 }
 
-/// Cuts the nine decimals of a time of day to those that distinguish pixels.
+/// Shortens the nine decimals of a time of day to as many as distinguish pixels.
 #[must_use]
 pub(crate) fn with_decimals_of_pixels(mut text: String, ns_per_px: f64) -> String {
     let decimals = (0..9).find(|decimals| 10_f64.powi(9 - decimals) <= ns_per_px).unwrap_or(9);

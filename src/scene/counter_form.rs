@@ -39,7 +39,7 @@ impl CounterForm {
         chosen.dedup_by_key(|(track, _)| *track);
     }
 
-    /// Formats a range of numbers in this form. `unit` is that of the values.
+    /// Formats a range of numbers in this form. `unit` belongs to the values.
     #[must_use]
     pub(crate) fn range_text(self, [least, most]: [String; 2], unit: &str) -> String {
         let space = if unit.is_empty() { "" } else { " " };

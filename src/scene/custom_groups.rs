@@ -138,7 +138,7 @@ impl CustomGroups {
         self.0.retain(|group| group.id != id);
     }
 
-    /// Moves a group before or after another one.
+    /// Moves a group before or after another group.
     pub(crate) fn move_beside(&mut self, id: CustomGroupId, beside: CustomGroupId, is_after: bool) {
         let Some(from) = self.0.iter().position(|group| group.id == id).filter(|_| id != beside) else { return };
         let group = self.0.remove(from);
@@ -152,9 +152,9 @@ impl CustomGroups {
         }
     }
 
-    /// Gives a group the number that it had, unless another one has it. Returns its id.
+    /// Restores the number of a group, unless another group has it. Returns its id.
     fn renumber(&mut self, id: CustomGroupId, number: u32) -> CustomGroupId {
-        /// Larger numbers are those of files that were edited by hand.
+        /// Only files that were edited by hand have larger numbers.
         const NUMBER_MAX: u32 = 1_000_000;
         let wanted = CustomGroupId(number);
         if !(1..=NUMBER_MAX).contains(&number) || self.get(wanted).is_some() {

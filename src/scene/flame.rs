@@ -114,7 +114,7 @@ impl FlameLayout {
             let of_children: u128 = children.iter().map(|&child| u128::from(weight(child))).sum();
             f64::from(right - left) / of_children.max(weight(node).into()) as f64
         });
-        // Sorted heaviest first, so those that are wide enough come first.
+        // Sorted heaviest first, so the wide ones come first.
         let wide = children.partition_point(|&child| weight(child) as f64 * per_weight >= WIDTH_MIN);
         let mut drawn = children[..wide].to_vec();
         let has_others = tree.has_others(node);
@@ -141,7 +141,7 @@ impl FlameLayout {
         }
     }
 
-    /// Returns the number of levels, including that of the root.
+    /// Returns the number of levels, including the root.
     #[must_use]
     pub(crate) fn levels(&self) -> usize {
         self.levels.len().saturating_sub(1)

@@ -10,7 +10,7 @@ const NESTING_MAX: usize = 256;
 /// The word that starts the name of an operator, whose symbols may be brackets.
 const OPERATOR: &str = "operator";
 
-/// The symbols of operators, longer ones before those that they start with.
+/// The symbols of operators; each comes before its prefixes.
 const OPERATOR_SYMBOLS: [&str; 42] = [
     "<=>", "->*", "<<=", ">>=", "()", "[]", "->", "++", "--", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "+=",
     "-=", "*=", "/=", "%=", "^=", "&=", "|=", "new[]", "delete[]", "+", "-", "*", "/", "%", "^", "&", "|", "~", "!",

@@ -56,8 +56,8 @@ pub struct Palette {
     canvas_text: Rgba,
 }
 
-/// Opacity of a span after the last event of its track: visible on dark and light backgrounds. That of a dimmed span is
-/// lower.
+/// Opacity of a span after the last event of its track: visible on dark and light backgrounds. Dimmed spans have a
+/// lower opacity.
 pub(crate) const OPEN_END_OPACITY: u8 = 0x48;
 
 /// Opacity, from 0 to 1, of the veil over spans outside the scope. It has the colour of the background.

@@ -199,7 +199,7 @@ impl<'a> ColumnPacker<'a> {
     fn narrow(&mut self, cell: &Cell) -> ColumnRun {
         let x_of = |bucket| self.view.x_from_time(self.buckets.start_ns(bucket));
         let cell_start_ns = self.buckets.start_ns(cell.first_bucket);
-        // If a longer span hides the start, a row that starts in these buckets is another one.
+        // If the span starts before its cell, any row that starts in the cell is a different span.
         let starts_before = cell.start_ns < cell_start_ns;
         let others = match cell.rows() {
             RowCount::Many => true,
@@ -429,7 +429,8 @@ mod tests {
             }
             for &(start, dur, _) in &spans {
                 let (x0, x1) = (start as f64 / 100.0, (start + dur) as f64 / 100.0);
-                // A longer span hides those of its bucket, at most a column wide, and its edges are rounded to a pixel.
+                // A longer span hides the others of its bucket, at most a column wide, and its edges are rounded to a
+                // pixel.
                 let reach_px = column_px + 0.5;
                 let near = drawn.iter().any(|run| run.x0 <= x1 + reach_px && run.x1 >= x0 - reach_px);
                 prop_assert!(near, "nothing at {}..{}: {:?}", x0, x1, drawn);

@@ -52,7 +52,7 @@ pub(crate) fn distinct_title(snapshot: &Snapshot, track: TrackIdx) -> String {
     if beside.is_empty() || !snapshot.has_shared_name(track) { title } else { format!("{title} {beside}") }
 }
 
-/// Returns the name of a group of tracks, without those of the groups that contain it.
+/// Returns the name of a group of tracks, without the names of its outer groups.
 #[must_use]
 pub(crate) fn group_title(snapshot: &Snapshot, group: &TrackGroup) -> String {
     match (path_of(snapshot, group), group.kind) {
@@ -63,7 +63,7 @@ pub(crate) fn group_title(snapshot: &Snapshot, group: &TrackGroup) -> String {
     }
 }
 
-/// Returns the name of a group of tracks after those of the groups that contain it.
+/// Returns the name of a group of tracks after the names of its outer groups.
 #[must_use]
 pub(crate) fn group_path_title(snapshot: &Snapshot, group: &TrackGroup) -> String {
     match path_of(snapshot, group) {

@@ -21,7 +21,7 @@ pub struct Viewport {
     scroll_px: f64,
     trace_start_ns: i64,
     trace_end_ns: i64,
-    /// The times that can be shown, besides a margin: those of the trace, unless more are allowed.
+    /// The times that can be shown, besides a margin: the range of the trace, or a larger one.
     first_ns: i64,
     last_ns: i64,
 }
@@ -291,7 +291,7 @@ impl Viewport {
         }
     }
 
-    /// Returns the first row of pixels in view and the one after the last, from the top of all rows.
+    /// Returns the first row of pixels in view and the end of the last, from the top of all rows.
     #[must_use]
     pub(crate) fn pixels_in_view(&self) -> (u64, u64) {
         (self.scroll_px() as u64, (self.scroll_px() + self.height_px()).ceil() as u64)

@@ -285,9 +285,10 @@ pub(crate) enum ScopeCommand {
     Set(Box<SelectedScope>),
     /// Sets a valid filter; an empty one clears it.
     Filter(String),
-    /// Adds the rows of a valid filter to those of another value of its key, or else keeps only those that match both.
+    /// Extends the filter with another value of the same key, of which either matches, or else with a condition that
+    /// must also match.
     AddFilter(String),
-    /// Replaces the tracks by those of a group.
+    /// Replaces the tracks by the tracks of a group.
     Only(GroupKind),
     /// Adds or removes the tracks of a group.
     Toggle(GroupKind),
@@ -349,7 +350,7 @@ pub(crate) enum CustomGroupCommand {
     Leave(TrackIdx),
     /// Drops a group; its tracks return to their processes.
     Ungroup(CustomGroupId),
-    /// Moves a group before or after another one.
+    /// Moves a group before or after another group.
     Move {
         group: CustomGroupId,
         beside: CustomGroupId,
@@ -381,7 +382,7 @@ pub(crate) enum RowCommand {
     ShowCounterAs(TrackIdx, CounterForm),
     /// Draws the counters of the scope in this form.
     ShowCountersAs(CounterForm),
-    /// Draws counters in one row: those of the scope, of a group, or of a row of several.
+    /// Draws the counters of the scope, of a group or of several rows in one row.
     OverlayCounters {
         of: Option<GroupKind>,
         is_stacked: bool,
@@ -390,9 +391,9 @@ pub(crate) enum RowCommand {
     SeparateCounters(Option<GroupKind>),
     Group(CustomGroupCommand),
     Order(TrackOrder),
-    /// Puts a row beside another one.
+    /// Puts a row beside another row.
     Move(MovedRow),
-    /// Puts a pinned track beside another one.
+    /// Puts a pinned track beside another pinned track.
     MovePinned {
         track: TrackIdx,
         beside: TrackIdx,

@@ -27,7 +27,7 @@ pub(crate) struct PanelCommandLine {
     pub(crate) options: Vec<String>,
     /// The argument after the files.
     pub(crate) query: Option<String>,
-    /// The scope of the panel, if it differs from that of the window.
+    /// The scope of the panel, if it differs from the window's.
     pub(crate) scope: Option<SelectedScope>,
     /// Whether the words of the panel's filter field are missing, because no option has them.
     pub(crate) omits_words: bool,
@@ -112,7 +112,7 @@ fn any_of(texts: impl Iterator<Item = String>) -> Option<String> {
     (expression.len() <= EXPRESSION_BYTES_MAX).then_some(expression)
 }
 
-/// Returns options that select exactly these tracks among those with events, if there are any.
+/// Returns options that select exactly these tracks among all tracks with events, if possible.
 ///
 /// A list of track numbers is not readable. First, a few expressions over ids and names are tried, and the first that
 /// selects the same tracks is returned.

@@ -137,7 +137,7 @@ impl ActiveShortcuts {
     }
 
     fn entry_for(&self, event: &Event) -> Option<&'static CommandEntry> {
-        // The keys of a disabled command do not become those of a plain key, such as Alt + Left those of Left.
+        // A disabled Alt+Left must not fall back to the command of Left.
         let (closest, ..) = self.pressed(event)?;
         let mut meant = self.shortcuts.iter().filter(|(shortcut, ..)| shortcut == closest);
         meant.find(|(.., is_enabled)| *is_enabled).map(|(_, entry, _)| *entry)

@@ -37,7 +37,7 @@ impl From<Panel> for DockTab {
 }
 
 impl Panel {
-    /// All panels in tab order. The length is that of the enum as long as `Search` is its last variant.
+    /// All panels in tab order. The length equals the enum's as long as `Search` is its last variant.
     pub(crate) const ALL: [Self; Self::Search as usize + 1] = [
         Self::Details,
         Self::Statistics,

@@ -126,7 +126,7 @@ pub(crate) struct NameQuery {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HeatMapQuestion {
     pub(crate) scope: SelectedScope,
-    /// A filter in addition to that of the scope; may be empty.
+    /// A filter in addition to the scope's; may be empty.
     pub(crate) filter: Arc<str>,
     pub(crate) axis: HeatMapAxis,
 }
@@ -140,7 +140,7 @@ pub(crate) struct SchedulingQuestion {
     pub(crate) sorted_by: (SchedulingColumn, bool),
     /// Lower-case words that names must contain; may be empty.
     pub(crate) words: String,
-    /// The process of the threads; `None` for those of all.
+    /// The process of the threads; `None` for all processes.
     pub(crate) process: Option<ProcessIdx>,
     /// The scheduling of the scope if it is known, so that only sorting is left.
     pub(crate) known: Option<CachedScheduling>,
@@ -438,7 +438,7 @@ pub struct NamedTrace {
     /// Overlay with the names; `None` if no address is resolved.
     pub(crate) overlay: Option<Arc<NameOverlay>>,
     pub(crate) found: ResolvedNames,
-    /// Modules, those with the most samples first.
+    /// Modules, most samples first.
     pub(crate) modules: Arc<Vec<ModuleReport>>,
     /// Number of functions in stacks that have no module, so that no file can name them.
     pub(crate) without_module: u64,

@@ -44,7 +44,7 @@ impl SelectedScope {
         Self { filter: joined_filter(&self.filter, more).into(), ..self.clone() }
     }
 
-    /// Describes the scope, for the title of a panel. `unit` is that of the trace.
+    /// Describes the scope in the time unit of the trace, for the title of a panel.
     #[must_use]
     pub(crate) fn title(&self, unit: &AxisUnit) -> String {
         match self.range {

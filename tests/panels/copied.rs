@@ -132,7 +132,7 @@ fn paths_that_are_pasted_are_opened_together_and_what_is_none_is_said() {
     session.until_timeline();
     assert_eq!(session.harness.state().title(), "capture.json and a copy.json - Longspan");
     assert!(session.summary().contains("Timeline of 6 tracks"), "{}", session.summary());
-    assert_eq!(session.harness.state().note(), "Of 3 lines that were copied, 2 name a file; the others were left out.");
+    assert_eq!(session.harness.state().note(), "2 of 3 copied lines are file paths; the others were skipped.");
 }
 
 #[test]

@@ -125,13 +125,13 @@ fn files_that_are_opened_again_by_path_have_their_last_offsets_and_markers() {
     session.open(&paths);
     assert!(is_moved(&session));
     session.until("the marker again", |session| session.says("Marker 1"));
-    assert!(session.says("The offsets of last time were restored"), "{}", session.node_texts().join("\n"));
+    assert!(session.says("Restored the file offsets of the last session"), "{}", session.node_texts().join("\n"));
     // Offsets that the user types are the last ones.
     session.give("Files and their clocks");
     session.until("the files", |session| session.says("Moved by: other.json"));
     move_other(&mut session, "0");
     session.until("the files imported again", |session| {
-        session.harness.state().shown_sources().files()[1].offset_ns == 0 && !session.says("The offsets of last time")
+        session.harness.state().shown_sources().files()[1].offset_ns == 0 && !session.says("Restored the file offsets")
     });
     session.close();
     let mut session = session.started_again(SCREEN);

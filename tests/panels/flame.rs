@@ -290,7 +290,7 @@ fn the_flame_graph_says_why_it_may_be_wider_than_the_statistics() {
     session.until("the graph", |session| session.says("Label: exact"));
     let exact = session.harness.get_by_label("exact").rect().center();
     session.harness.event(egui::Event::PointerMoved(exact));
-    session.until("the reason", |session| session.says("Where children of one span overlap each other"));
+    session.until("the reason", |session| session.says("Overlapping children of a span are counted in full"));
 }
 
 /// Changes these options of the graph.

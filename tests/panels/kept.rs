@@ -46,7 +46,7 @@ fn the_scope_and_the_open_panels_return_with_the_trace_and_escape_clears_the_sco
     session.wait_for_the_write();
     let mut again = open_again(session);
     assert!(shows_scope(&again), "{}", again.node_texts().join("\n"));
-    let note = "The scope was restored: the crosses in its bar clear it";
+    let note = "Restored the last scope; clear it with the crosses in the scope bar";
     assert!(again.says(note), "{}", again.node_texts().join("\n"));
     let tabs = |session: &Session| {
         let tabs = session.harness.query_all_by_role(egui::Role::Tab).map(|tab| {

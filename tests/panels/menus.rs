@@ -439,7 +439,7 @@ fn the_menu_of_the_ruler_adds_a_marker_there_and_that_of_the_marker_names_it_and
 
 #[test]
 fn the_menu_of_a_marker_measures_the_interval_that_ends_at_it() {
-    const ENTRY: &str = "Measure from the one before";
+    const ENTRY: &str = "Measure from previous marker";
     let mut session = Session::with_capture(SCREEN, 1.0);
     session.harness.run_steps(3);
     for part in [0.3, 0.5, 0.7] {

@@ -126,7 +126,7 @@ fn a_drag_in_another_order_scrolls_and_commands_and_menus_move_a_track_too() {
     assert_eq!(order(&session)[..4], ["one", "one b", "one a", "one c"]);
     session.press(Modifiers::ALT, Key::ArrowUp);
     session.harness.run_steps(2);
-    assert!(session.says("It is already the first one"), "{}", session.node_texts().join("\n"));
+    assert!(session.says("It is already first."), "{}", session.node_texts().join("\n"));
     session.right_click(head(&session, "one b"));
     session.click("Move down");
     session.harness.run_steps(3);
@@ -165,7 +165,7 @@ fn a_step_of_a_track_that_is_not_shown_says_so_and_a_lone_pinned_one_moves_below
         session.harness.run_steps(3);
         assert_eq!(order(&session)[..6], ["one c", "one b", "one", "one b", "one a", "one c"]);
     }
-    assert!(session.says("It is already the last one."), "{}", session.node_texts().join("\n"));
+    assert!(session.says("It is already last."), "{}", session.node_texts().join("\n"));
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn a_removed_marker_returns_by_the_menu_that_says_what_it_takes_back() {
     session.harness.run_steps(2);
     let redo = session.harness.get_by_role_and_label(egui::Role::Button, "Redo Ctrl+Shift+Z").accesskit_node();
     assert!(redo.is_disabled());
-    assert_eq!(redo.description().as_deref(), Some("Nothing was undone"));
+    assert_eq!(redo.description().as_deref(), Some("Nothing to redo"));
     session.click("Undo removal of the marker Ctrl+Z");
     session.harness.run_steps(2);
     assert!(has_marker(&session));
@@ -54,7 +54,7 @@ fn a_removed_marker_returns_by_the_menu_that_says_what_it_takes_back() {
     undo(&mut session);
     assert!(!has_marker(&session), "the addition is undone too");
     undo(&mut session);
-    assert!(session.says("Undo: Nothing was changed that can be undone."));
+    assert!(session.says("Undo: Nothing to undo."));
     for key in [Key::Y, Key::Z] {
         session.press(if key == Key::Z { REDO } else { Modifiers::COMMAND }, key);
         session.harness.run_steps(2);

@@ -115,7 +115,7 @@ impl QueryContext<'_> {
         search(self.snapshot, &scope, self.cancel, self.progress)
     }
 
-    /// Returns a page of hits. Those of an earlier snapshot have the lanes of this one.
+    /// Returns a page of hits, with lane indices of the current snapshot.
     fn page(&self, first: u64, count: usize) -> Option<Vec<Hit>> {
         let hits = self.hits?;
         Some(moved_hits(&hits.page(first, count), &self.snapshot.lane_moves_since(hits.snapshot())?))

@@ -26,7 +26,7 @@ impl QueryContext<'_> {
         let CodeQuestion { request, query, found, by_address } = question;
         let scope = self.scope(&request.scope);
         let answer = self.code_in(self.snapshot, &found.0, &scope, question)?;
-        // Times and names of the scope would not be those of the profile by address.
+        // The profile by address has other times and names, so only a scope of tracks applies to it.
         let is_by_track = request.scope.range.is_none() && request.scope.filter.is_empty();
         if answer.code.is_ok() || !is_by_track || !query.is_wanted {
             return Ok(answer);

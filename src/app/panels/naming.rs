@@ -108,7 +108,7 @@ impl Panels {
         if let Some((missing, _)) = &named.missing_folder {
             query.folders.retain(|folder| folder != missing);
         }
-        // The stacks of a part are not those of the trace.
+        // A part has only some of the stacks of the trace.
         query.compares_stacks &= snapshot.summary().sorted_to_ns.is_some();
     }
 }

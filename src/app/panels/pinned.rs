@@ -1,5 +1,5 @@
-//! The panels that are pinned to an earlier scope, for comparing: each has its own queries, so that those of the panels
-//! of the selected scope do not replace them. They are not saved with the trace.
+//! The panels that are pinned to an earlier scope, for comparing: each has its own queries, which the queries of other
+//! panels do not replace. They are not saved with the trace.
 
 use super::Panels;
 use super::set::PanelSet;
@@ -170,7 +170,7 @@ impl Panels {
         }
     }
 
-    /// Returns whether a tab is that of a pinned panel that was closed.
+    /// Returns whether a tab belonged to a pinned panel that was closed.
     #[must_use]
     pub(in crate::app) fn is_closed(&self, tab: DockTab) -> bool {
         tab.pin.is_some_and(|id| self.pinned.get(id).is_none())

@@ -11,7 +11,7 @@ use crate::ui::panels::dock::{Dock, DockHead, PinState};
 use crate::ui::panels::dock_panel::{DockPanel, PanelView};
 use crate::ui::selected_scope::SelectedScope;
 
-/// Shows a pinned panel. `view` is that of the panels that follow the scope.
+/// Shows a pinned panel. `view` belongs to the panels that follow the scope.
 pub(super) fn show_pinned(ui: &mut Ui, all: &mut PinnedPanels, id: PinId, view: &PanelView<'_>) -> Vec<Command> {
     let Some(pinned) = all.get_mut(id) else { return Vec::new() };
     let tab = pinned.tab();

@@ -25,7 +25,7 @@ use crate::ui::timeline::saved::SavedTimeline;
 use crate::ui::timeline::state::Timeline;
 
 /// Why a part of a trace is veiled right after it was opened. Shown until the scope is cleared.
-const RESTORED_SCOPE_NOTE: &str = "The scope was restored: the crosses in its bar clear it";
+const RESTORED_SCOPE_NOTE: &str = "Restored the last scope; clear it with the crosses in the scope bar";
 
 /// Shows resolved names, with the same view and selection.
 fn show_names(tab: &mut Tab, named: &NamedTrace) {
@@ -46,8 +46,8 @@ fn show_names(tab: &mut Tab, named: &NamedTrace) {
     tab.trace = Some(trace);
 }
 
-/// Returns the note on addresses without names. It concerns samples: other stacks, such as those of waits, are in no
-/// panel of samples.
+/// Returns the note on addresses without names. Only samples count: panels of samples show no other stacks, such as the
+/// stacks of waits.
 fn naming_note(modules: &[ModuleReport]) -> Option<String> {
     let sampled = modules.iter().filter(|module| module.samples > 0);
     let (named, all) = sampled.fold((0, 0), |sum, module| (sum.0 + module.named, sum.1 + module.frames));
@@ -278,7 +278,7 @@ impl App {
             // Known answers stay in view until the next ones.
             (trace.flows, trace.ranks, trace.derived) = known.unwrap_or_default();
         }
-        // Only what is known of the whole trace is saved, so its timeline is restored before it may be saved again.
+        // Restored before the next save: a save from a part of the trace would overwrite the saved timeline.
         let is_due = saved_state == SavedState::Pending && !was_live && trace.is_whole();
         trace.saved = if is_due { SavedState::Restored } else { saved_state };
         let saved = if is_due { self.take_saved(at, &trace.files) } else { None };

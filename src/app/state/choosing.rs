@@ -1,5 +1,5 @@
-//! File dialogs: those of the system, and the window's own picker. A choice is for the tab that its dialog was opened
-//! in, whichever is shown when it arrives.
+//! File dialogs of the system, and the window's own picker. A choice is for the tab that its dialog was opened in,
+//! whichever is shown when it arrives.
 
 use std::path::{Path, PathBuf};
 
@@ -66,7 +66,7 @@ impl App {
         }
     }
 
-    /// Handles a path that was looked up, unless the picker was closed or awaits another one.
+    /// Handles a path that was looked up, unless the picker was closed or awaits another path.
     pub(super) fn handle_picked(&mut self, id: TaskId, picked: PickedPath) {
         let Some(open) = self.dialogs.picker.as_mut().filter(|open| open.awaited == Some(id)) else { return };
         match picked {
@@ -84,7 +84,7 @@ impl App {
         }
     }
 
-    /// Searches a folder or an archive for the symbols of a tab; those of a growing trace, once it is sorted.
+    /// Searches a folder or an archive for the symbols of a tab. A growing trace is sorted first.
     pub(super) fn locate_symbols(&mut self, at: usize, folder: &Path) {
         let tab = &mut self.tabs[at];
         let Some(trace) = &tab.trace else { return };
@@ -96,7 +96,7 @@ impl App {
         }
     }
 
-    /// Returns the initial folder of a dialog: that of the trace of its tab, or else of the last opened one.
+    /// Returns the initial folder of a dialog: the folder of its tab's trace, or else of the last opened trace.
     fn dialog_folder(&self, request: FileRequest) -> Option<PathBuf> {
         let trace = self.tab_of(request.tab).and_then(|tab| tab.trace.as_ref());
         let of_trace = trace.and_then(|trace| folder_of(&trace.sources));

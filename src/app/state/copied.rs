@@ -91,7 +91,7 @@ impl App {
             self.tab_mut().show_message(TabMessage { title, text, is_of_tab: false });
         }
         if paths < lines {
-            self.reply(format!("Of {lines} lines that were copied, {paths} name a file; the others were left out."));
+            self.reply(format!("{paths} of {lines} copied lines are file paths; the others were skipped."));
         }
     }
 }

@@ -150,7 +150,7 @@ impl Tab {
         derived
     }
 
-    /// Returns whether its trace is that of a snapshot, with all of its rows.
+    /// Returns whether its trace has the same rows as a snapshot.
     fn shows_store_of(&self, snapshot: &Snapshot) -> bool {
         self.trace.as_ref().is_some_and(|trace| trace.timeline.snapshot().has_store_of(snapshot))
     }

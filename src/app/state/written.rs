@@ -22,7 +22,7 @@ use crate::ui::selected_scope::SelectedScope;
 /// The message for a trace that is not sorted.
 pub(super) const UNSORTED: &str = "Only a completely sorted trace can be exported.";
 
-/// The message for a long file while another one is written.
+/// The message for a long file while another is written.
 pub(super) const IS_WRITING: &str = "Another file of this trace is being written. Export it again when that is done.";
 
 /// The message for a tab that was closed while its file was chosen.
@@ -132,7 +132,7 @@ impl App {
             return Err(if tab.panels.is_closed(shown) { CLOSED } else { uncounted }.to_owned());
         };
         if format == FlameFormat::Pprof && source.is_inverted {
-            return Err("Tools of pprof invert a profile themselves: choose Top-down, or another format.".to_owned());
+            return Err("pprof files have no direction: choose Top-down, or another format.".to_owned());
         }
         tasks::write_flame((named, format), source, trace.sources.clone(), &tab.wake);
         Ok(())

@@ -1,8 +1,8 @@
-//! The order in which the user has put processes, groups and tracks: in trace order, each is moved among those below
-//! the same header.
+//! The order in which the user has put processes, groups and tracks: in trace order, each is moved among the rows below
+//! its header.
 //!
-//! A move puts a row beside another one. So the saved order is as short as the moves are few, however many rows there
-//! are, and the rows that were not moved stay in trace order, also when the trace is imported again with others.
+//! A move puts a row beside another one. So the saved order has one entry per move, not per row. Rows that were not
+//! moved stay in trace order, also when the trace is imported again with other rows.
 
 use std::ops::Range;
 
@@ -29,7 +29,7 @@ pub(crate) enum MovableRow {
     Thread(TrackIdx),
 }
 
-/// Puts a row beside another one that is below the same header.
+/// Puts a row beside another row below the same header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct MovedRow {
     pub(crate) row: MovableRow,
@@ -38,13 +38,13 @@ pub(crate) struct MovedRow {
     pub(crate) is_after: bool,
 }
 
-/// The moves of a trace, the first one first. Each starts from the order after the one before.
+/// The moves of a trace, oldest first. Each applies to the result of the previous ones.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(from = "Vec<MovedRow>")]
 pub(crate) struct RowMoves(Vec<MovedRow>);
 
 impl From<Vec<MovedRow>> for RowMoves {
-    /// Leaves out those beyond the limit: the file may have been edited by hand.
+    /// Leaves out moves beyond the limit: the file may have been edited by hand.
     fn from(mut moves: Vec<MovedRow>) -> Self {
         moves.truncate(MOVES_MAX);
         Self(moves)
@@ -95,7 +95,7 @@ impl RowMoves {
         has_room
     }
 
-    /// Returns the moves in another import of the trace, without those of rows that are not there.
+    /// Returns the moves in another import of the trace, without moves of missing rows.
     #[must_use]
     pub(crate) fn mapped(&self, map: &TrackMap) -> Self {
         let mapped = |moved: &MovedRow| {
@@ -108,8 +108,7 @@ impl RowMoves {
     /// Applies the moves to tracks in trace order, in which the tracks below each header are adjacent. Takes time
     /// linear in the tracks.
     ///
-    /// Equivalent to removing each moved row from the list of those below its header, and inserting it beside the
-    /// other.
+    /// Equivalent to removing each moved row from the list below its header, and inserting it beside the other row.
     #[must_use]
     pub(crate) fn apply(&self, snapshot: &Snapshot, tracks: Vec<TrackRows>) -> Vec<TrackRows> {
         if self.is_empty() {
@@ -127,7 +126,7 @@ impl RowMoves {
 struct MoveSorter<'a> {
     moves: &'a [MovedRow],
     moved: FxHashSet<MovableRow>,
-    /// The moved rows, and those that others were put beside.
+    /// The moved rows, and the rows that they were put beside.
     named: FxHashSet<MovableRow>,
     ordered: Vec<TrackRows>,
 }

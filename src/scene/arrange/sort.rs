@@ -1,5 +1,4 @@
-//! Sorts tracks by names or values. Tracks of a section stay together, and so do those of a group on every level, and
-//! those of a thread.
+//! Sorts tracks by names or values. Tracks of a section, of a group on any level and of a thread stay together.
 
 use std::cmp::Reverse;
 use std::rc::Rc;

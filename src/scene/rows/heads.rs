@@ -48,8 +48,8 @@ impl RowLayout {
         self.lanes_of(track).is_some_and(|(_, lanes)| lanes.head_index != NOWHERE)
     }
 
-    /// Returns the index of the header of a group that the next track is in. Adds it, below those of the groups that
-    /// contain it, unless the last track is in the group.
+    /// Returns the index of the header of a group that the next track is in. Adds it, below the headers of the groups
+    /// that contain it, unless the last track is in the group.
     pub(super) fn head_for(
         &mut self,
         group: &TrackGroup,

@@ -133,7 +133,7 @@ fn show_reason(ui: &mut Ui, reason: &str, theme: &Theme) {
     });
 }
 
-/// Returns the commands whose names contain every word; those that start with the first word come first. Disabled
+/// Returns the commands whose names contain every word. Names that start with the first word come first. Disabled
 /// commands come last, and only after a word was typed.
 fn matching_entries(words: &str, state: &UiState) -> Vec<&'static CommandEntry> {
     // The list shows a colon after the menu, which is part of no name.

@@ -91,7 +91,7 @@ fn show_menu(ui: &mut Ui, (index, tab): (usize, &TabTitle), count: usize) -> Vec
     chosen
 }
 
-/// Shows a menu of all tabs, for those that are out of view.
+/// Shows a menu of all tabs, also of tabs out of view.
 fn show_list(ui: &mut Ui, tabs: &[TabTitle]) -> Option<TabCommand> {
     let button = ui.menu_button("…", |ui| {
         let mut chosen = None;

@@ -60,7 +60,7 @@ pub(crate) struct SelectedState {
     pub(crate) has_span: bool,
     /// Whether a flow leads from another span to the selected one.
     pub(crate) has_flow_before: bool,
-    /// Whether a flow leads from the selected span to another one.
+    /// Whether a flow leads from the selected span to another span.
     pub(crate) has_flow_after: bool,
 }
 
@@ -251,8 +251,8 @@ impl When {
             Self::Future => &[has_trace, (state.timeline.has_future, "There is no later view")],
             Self::Hidden => &[has_trace, (state.timeline.has_hidden, "No track is hidden")],
             Self::Moved => &[has_trace, (state.timeline.has_moves, "No track is moved")],
-            Self::Undoable => &[has_trace, (state.edits.undoable.is_some(), "Nothing was changed that can be undone")],
-            Self::Redoable => &[has_trace, (state.edits.redoable.is_some(), "Nothing was undone")],
+            Self::Undoable => &[has_trace, (state.edits.undoable.is_some(), "Nothing to undo")],
+            Self::Redoable => &[has_trace, (state.edits.redoable.is_some(), "Nothing to redo")],
             Self::Marks => &[has_trace, (state.timeline.has_bookmarks, NO_MARKER)],
             Self::Measurable => &[has_trace, (state.timeline.can_measure, "Add or choose two markers first")],
             Self::Utc => &[has_trace, (state.trace.has_utc, NO_UTC)],

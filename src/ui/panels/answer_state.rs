@@ -59,7 +59,7 @@ pub(super) fn show_stopped(ui: &mut Ui, stopped: &str, error: Option<&str>, them
 
 /// Shows that small paths are merged, as a text about their part. A path is shown as a `thing`, such as a bar.
 pub(super) fn show_merged(ui: &mut Ui, text: &str, paths: &CallPaths, thing: &str, theme: &Theme) {
-    let hint = "Paths with a very small part count as others of the path above them, with their exact sum.";
+    let hint = "Very small paths are merged into [others] under their parent; their sums are exact.";
     let rest = if paths.is_swept {
         format!("There are too many paths for each to be a {thing}.")
     } else {
@@ -80,16 +80,15 @@ pub(super) fn show_folded(ui: &mut Ui, folded: u64, theme: &Theme) {
 /// Shows the exactness of a complete answer, in the rest of the line.
 pub(super) fn show_exactness(ui: &mut Ui, exactness: Exactness, view: &PanelView<'_>) {
     if view.has_invalid_filter {
-        let hint = "The typed filter is invalid: rows are counted with the one before";
+        let hint = "The typed filter is invalid: rows are counted with the last valid filter";
         return show_cut(ui, "of the last valid filter", view.context.theme.warning, hint);
     }
     let (text, hint) = match exactness {
         Exactness::Exact => ("exact", "Every row is counted"),
         Exactness::ExactPaths => (
             "exact",
-            "Every span is counted. Where children of one span overlap each other, their times add up to more than \
-             the time that they cover: all paths together then take longer than the sum of Self by name in the \
-             statistics, and the spans around them have less self time.",
+            "Every span is counted. Overlapping children of a span are counted in full, so paths can add up to more \
+             than the sum of Self in the statistics.",
         ),
         Exactness::SketchedQuantiles => (
             "exact, ~p to within 3.1 %",

@@ -25,7 +25,7 @@ impl<Q: Clone + PartialEq> Asked<Q> {
         self.renewal.request();
     }
 
-    /// Returns whether the query must begin now: it is another one than the last, or the trace has grown since.
+    /// Returns whether the query must begin now: it differs from the last query, or the trace has grown since.
     pub(super) fn must_begin(&self, query: &Q) -> bool {
         self.renewal.is_due() || self.last.as_ref() != Some(query)
     }

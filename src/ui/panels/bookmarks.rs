@@ -21,7 +21,7 @@ pub(crate) fn show(ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Vec<Comma
     let mut ask = |command| commands.push(Command::Timeline(TimelineCommand::Bookmark(command)));
     egui::ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
         egui::Grid::new("markers").num_columns(5).spacing([12.0, 4.0]).show(ui, |ui| {
-            for heading in ["Name", "Time", "After the one before", "", ""] {
+            for heading in ["Name", "Time", "After previous marker", "", ""] {
                 ui.label(RichText::new(heading).small().color(theme.weak_text));
             }
             ui.end_row();

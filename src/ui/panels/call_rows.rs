@@ -51,7 +51,7 @@ pub(super) struct OrderedCalls<'a> {
 }
 
 impl OrderedCalls<'_> {
-    /// Returns the callees of a row; those of `None` begin a path.
+    /// Returns the callees of a row, or for `None` the first functions of all paths.
     fn callees(&self, row: Option<u32>) -> &[u32] {
         match row {
             // Samples without a stack, which have the row of the root.
@@ -60,7 +60,7 @@ impl OrderedCalls<'_> {
         }
     }
 
-    /// Hashes a path from that of its caller.
+    /// Hashes a path, given the hash of its caller's path.
     fn path(&self, row: u32, caller: u64) -> u64 {
         let function = self.table[row as usize].key.function().unwrap_or(FunctionIdx::ROOT);
         self.calls.path_hash(caller, function)

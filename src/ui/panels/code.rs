@@ -94,7 +94,7 @@ impl CodePanel {
     /// next.
     pub(crate) fn set_preferred(&mut self, folders: &[String]) {
         if !self.preferred.iter().map(|(text, _)| text).eq(folders) {
-            // Those that are not valid are kept too, so that they are parsed once.
+            // Invalid ones are kept too, so that they are parsed once.
             self.preferred = folders.iter().map(|text| (text.clone(), SourceMap::parse(text))).collect();
         }
     }

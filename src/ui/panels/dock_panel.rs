@@ -24,11 +24,11 @@ pub(super) const TITLE_POINTS: f32 = 200.0;
 #[derive(Clone, Copy)]
 pub(crate) struct PanelView<'a> {
     pub(crate) timeline: &'a Timeline,
-    /// The scope of the panel: the selected one, or that of a pinned panel.
+    /// The scope of the panel: the selected scope, or the scope of a pinned panel.
     pub(crate) scope: &'a SelectedScope,
     /// The description of the scope of a pinned panel.
     pub(crate) pinned: Option<&'a str>,
-    /// Whether the typed filter of the scope is invalid, so that the scope still has the one before.
+    /// Whether the typed filter is invalid, so that the scope still has the previous filter.
     pub(crate) has_invalid_filter: bool,
     /// The details of the selected span, while their panel is open.
     pub(crate) details: Option<&'a DetailsPanel>,
@@ -68,8 +68,8 @@ impl<'a> PanelView<'a> {
         ui.available_width() - self.narrow_points(points)
     }
 
-    /// Returns the width below which a panel reduces its toolbar, in points. The title of a pinned panel is longer than
-    /// that of the selected scope, for which `points` is.
+    /// Returns the width below which a panel reduces its toolbar, in points. `points` assumes the title of the selected
+    /// scope; a pinned panel has a longer title.
     #[must_use]
     pub(crate) fn narrow_points(&self, points: f32) -> f32 {
         /// Additional width of the title of a pinned panel.
@@ -93,7 +93,7 @@ impl<'a> PanelView<'a> {
 
 /// A panel of the dock. The dock keeps which panels are open, so a panel holds only its queries and answers.
 pub(crate) trait DockPanel {
-    /// Shows the panel in the rest of the dock. Starts its query if the scope differs from that of its answer.
+    /// Shows the panel in the rest of the dock. Starts its query if the scope differs from the answered scope.
     fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command>;
 
     /// Returns whether there is anything to show. Without content, the panel has no tab.
@@ -116,7 +116,7 @@ pub(crate) trait DockPanel {
         PanelTools::default()
     }
 
-    /// Returns whether the answer belongs to a scope, so that it can be copied and exported as that of the scope.
+    /// Returns whether the answer belongs to a scope, and can be copied and exported under its name.
     fn is_current(&self, _scope: &SelectedScope) -> bool {
         true
     }

@@ -35,7 +35,7 @@ pub(super) fn show_title(ui: &mut Ui, label: &str, filter: Option<&str>, command
     });
 }
 
-/// Shows quantiles of the durations: the exact ones once they are known, until then those of the totals.
+/// Shows quantiles of the durations: the exact ones once they are known, until then estimates of the totals.
 pub(super) fn show_quantiles(ui: &mut Ui, totals: &NameTotals, exact: Option<&ExactQuantiles>, theme: &Theme) {
     ui.horizontal_wrapped(|ui| {
         for (index, part) in QUANTILE_PARTS.into_iter().enumerate() {

@@ -144,7 +144,7 @@ impl GroupLines {
         category_label(self.snapshot.names().get(line.group.name).category)
     }
 
-    /// Marks lines whose label is that of names in several categories.
+    /// Marks lines whose label belongs to names in several categories.
     fn mark_categories(&mut self, cancel: &Cancel) -> Result<(), Cancelled> {
         let &GroupBy::Keys { name: Some(NameKey::Name), track } = self.totals.by() else { return Ok(()) };
         let (snapshot, totals) = (&self.snapshot, &self.totals);

@@ -1,4 +1,4 @@
-//! The rows of the statistics table: one per group of spans, such as those of a name, with its sums and durations.
+//! The rows of the statistics table: one per group of spans, such as all spans of a name, with its sums and durations.
 
 use std::sync::Arc;
 
@@ -363,7 +363,7 @@ mod tests {
     use crate::query::scope::Scope;
     use crate::query::totals::{GrowingTotals, add_up};
 
-    /// Returns the rows of a trace whose spans of `task` contain those of `read`, sorted by a column.
+    /// Returns the rows of a trace whose `task` spans contain `read` spans, sorted by a column.
     fn nested_rows(sorted_by: TotalsColumn, omits_spans: bool) -> GroupRows {
         let nested = r#"[{"ph":"X","name":"task","pid":1,"tid":1,"ts":0,"dur":60},
             {"ph":"X","name":"read","pid":1,"tid":1,"ts":10,"dur":45},
@@ -385,7 +385,7 @@ mod tests {
         rows
     }
 
-    /// Returns the title of the share column, the share of each row, and that of the total row.
+    /// Returns the title of the share column, and the shares of each row and of the total row.
     fn shares(rows: &GroupRows) -> (&'static str, Vec<String>, Option<String>) {
         let share = GroupColumn::Share.index();
         let text = |cell: TableCell<'_>| match cell {

@@ -69,7 +69,7 @@ pub(super) struct HitList {
     asked: Option<u64>,
     /// The first row of the page whose query has failed. It is not repeated until the list shows other rows.
     failed: Option<u64>,
-    /// Whether the page is that of an earlier answer, and shown until it is loaded again.
+    /// Whether the page belongs to an earlier answer, and is shown until it is loaded again.
     is_outdated: bool,
     clicked: Option<RowIdx>,
     shows_beside: bool,
@@ -289,7 +289,7 @@ impl HitRows<'_> {
 }
 
 impl HitRows<'_> {
-    /// Returns the value of a cell without that of its row.
+    /// Returns the value of a cell alone, without its row.
     fn value_of(&self, hit: &Hit, column: usize) -> PanelValue {
         match column {
             0 => PanelValue::from_name(self.snapshot.names().get(hit.name).text, hit.name),

@@ -1,5 +1,4 @@
-//! Exports rows of the trace, those of a search or of a list. They are streamed, so a billion take no more memory than
-//! ten.
+//! Exports the rows of a search or of a list. They are streamed, so a billion take no more memory than ten.
 
 use std::sync::Arc;
 

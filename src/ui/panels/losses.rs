@@ -36,7 +36,7 @@ impl IssueCount {
         self.lost == 0 && self.changed == 0
     }
 
-    /// Returns the number of issues: of those with lost data, or else of those that are shown with changes.
+    /// Returns the number of issues with lost data, or else with data that is shown changed.
     fn title(self) -> String {
         counted(if self.lost > 0 { self.lost } else { self.changed }, "import issue")
     }

@@ -105,8 +105,7 @@ impl SampleRows {
         }
     }
 
-    /// Lists the calls of new lines. Those of a large tree come from the background, and the earlier ones stay until
-    /// then.
+    /// Lists the calls of new lines. A large tree is listed in the background; its earlier calls stay until then.
     fn update_calls(&mut self) {
         let generation = self.lines.generation();
         if std::mem::replace(&mut self.calls_of, generation) == generation {

@@ -134,8 +134,8 @@ impl SearchPanel {
         SavedSearch::new(&self.text, self.order == HitOrder::Longest)
     }
 
-    /// Restores the saved search of a scope, unless the user has typed one. Returns the query of an open panel; that of
-    /// a closed one starts when it is opened.
+    /// Restores the saved search of a scope, unless the user has typed one. Returns the query of an open panel; a
+    /// closed panel queries when it is opened.
     pub(crate) fn restore(&mut self, saved: SavedSearch, scope: &SelectedScope, is_open: bool) -> Option<Question> {
         if !self.text.is_empty() || saved.text.is_empty() {
             return None;
@@ -456,7 +456,7 @@ impl SearchPanel {
         self.unanswered.map(UnansweredNeighbour::question)
     }
 
-    /// Queries the number of the selected row among the hits, once, unless it is that of the last neighbour.
+    /// Queries the number of the selected row among the hits, once, unless it is the last neighbour.
     fn ask_number(&mut self, selected: Option<RowIdx>) -> Option<Question> {
         let row = selected.filter(|_| self.hits.as_ref().is_some_and(|hits| hits.total() > 0))?;
         let is_known = self.current.is_some_and(|current| current.hit.row == row);

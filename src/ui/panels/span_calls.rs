@@ -92,7 +92,7 @@ impl SpanCalls {
         next
     }
 
-    /// Queries the tree of a scope if it is not that of the answer, and then its small paths, if the answer lacks them.
+    /// Queries the tree of a scope unless it is answered, and then its small paths, if the answer lacks them.
     pub(super) fn ask(&mut self, scope: &SelectedScope) -> Option<Command> {
         let query = (scope.clone(), self.is_inverted);
         let begins = self.asked.begin(&query);

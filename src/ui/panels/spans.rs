@@ -127,7 +127,7 @@ impl SpansPanel {
         self.order != SpanOrder::Longest
     }
 
-    /// Queries the spans of another scope or in another order, or those of a trace that has grown.
+    /// Queries the spans if the scope or the order has changed, or the trace has grown.
     fn ask(&mut self, scope: &SelectedScope) -> Option<Question> {
         if !self.asked.begin(&(scope.clone(), self.order)) {
             return None;

@@ -99,7 +99,7 @@ struct Painting<'a> {
     columns: &'a [TableColumn],
     /// Indices of the columns that are not hidden.
     visible: Vec<usize>,
-    /// Indices of the columns that are copied: those that do not fit are included.
+    /// Indices of the columns that are copied, whether they fit or not.
     copied: Vec<usize>,
     hidden: BTreeSet<usize>,
     /// Left and right end of each column; equal if it is hidden.
@@ -449,8 +449,8 @@ impl TableView {
         hold(ui, id, is_tree);
     }
 
-    /// Scrolls up if rows have been removed, such as those below a collapsed row. Keeps the focus on its row, or on the
-    /// last row if its row was removed; scrolls to a chosen row that has moved with the focus.
+    /// Scrolls up if rows have been removed, such as the rows below a collapsed row. Keeps the focus on its row, or on
+    /// the last row if its row was removed; scrolls to a chosen row that has moved with the focus.
     fn follow_focus(&mut self, ui: &Ui, painting: &Painting<'_>, in_view: f64, count: u64) {
         let before = self.top as u64;
         self.clamp(in_view, count);
@@ -523,7 +523,7 @@ impl Painting<'_> {
     }
 }
 
-/// Returns the filter that a cell adds to the scope: its own, or for a number that of the row.
+/// Returns the filter that a cell adds to the scope: its own, or for a number its row's.
 fn scope_filter(painting: &Painting<'_>, rows: &dyn Rows, row: u64, column: usize) -> Option<String> {
     let own = (!painting.columns[column].is_number).then(|| rows.value(row, column).filter).flatten();
     own.or_else(|| rows.value(row, 0).filter).filter(|filter| filter.len() <= FIELD_BYTES_MAX)

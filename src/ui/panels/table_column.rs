@@ -44,7 +44,7 @@ impl TableColumn {
         Self { meaning, ..self }
     }
 
-    /// Returns the column as one that is hidden where the columns do not fit, before those of lower rank.
+    /// Returns the column as one that is hidden where the columns do not fit, before columns of lower rank.
     pub(crate) const fn spare(self, spare_rank: u8) -> Self {
         Self { spare_rank, ..self }
     }

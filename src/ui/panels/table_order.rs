@@ -58,7 +58,7 @@ impl<D: TableData> OrderedRows<D> {
     }
 }
 
-/// The rows that a table shows, and those that will replace them.
+/// The rows that a table shows, and the rows that will replace them.
 #[derive(Debug)]
 pub(super) struct OrderedTable<D: TableData> {
     shown: Option<Arc<OrderedRows<D>>>,
@@ -221,7 +221,7 @@ pub(super) fn matching_rows(
     Ok(rows)
 }
 
-/// Sorts rows by a key, and those of one key by their index in either direction.
+/// Sorts rows by key; ties keep index order in both directions.
 ///
 /// # Errors
 /// Returns `Cancelled` if cancelled.

@@ -281,8 +281,8 @@ impl Timeline {
         None
     }
 
-    /// Applies the folded and hidden state of a process, a group or a track to the rows. Those of a large group are
-    /// laid out again in the background.
+    /// Applies the folded and hidden state of a process, a group or a track to the rows. The rows of a large group are
+    /// laid out in the background.
     fn apply(&mut self, kind: GroupKind) {
         if let GroupKind::Tracks(group) = kind
             && self.snapshot.group(group).is_some_and(|group| self.tracks.are_many(group.tracks as usize))

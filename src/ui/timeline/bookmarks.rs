@@ -243,7 +243,7 @@ fn flag_menu(ui: &mut Ui, timeline: &Timeline, mark: &Bookmark, theme: &Theme, c
     };
     let is_first = timeline.overlays.bookmarks().interval_to(mark.id).is_none();
     let reason = is_first.then_some("No marker is before this one");
-    entry(ui, "Measure from the one before", reason, &[BookmarkCommand::MeasureTo(mark.id)]);
+    entry(ui, "Measure from previous marker", reason, &[BookmarkCommand::MeasureTo(mark.id)]);
     let count = [BookmarkCommand::Choose(mark.id), BookmarkCommand::Origin(RulerOrigin::Mark)];
     entry(ui, "Count the ruler from here", None, &count);
     entry(ui, "Remove", None, &[BookmarkCommand::Remove(mark.id)]);

@@ -113,7 +113,7 @@ fn sections(timeline: &Timeline, clicked: ClickTarget) -> Vec<MenuSection> {
     of_span.into_iter().chain(of_scope).chain([moment]).chain(of_group).collect()
 }
 
-/// Returns the items of a track, a group or a process. Below those of a span they are one submenu.
+/// Returns the items of a track, a group or a process. Below the items of a span they are one submenu.
 fn group_section(timeline: &Timeline, kind: GroupKind, is_below_span: bool) -> MenuSection {
     let questions = gutter::scope_entries(timeline, kind).into_iter();
     let questions = questions.map(|(text, commands)| MenuItem { text, same_as: "", commands, disabled_reason: None });

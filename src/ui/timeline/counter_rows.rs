@@ -264,7 +264,7 @@ impl Timeline {
         samples.max_by_key(|sample| self.snapshot.row(*sample).start_ns)
     }
 
-    /// Returns the lane in which a row is drawn: that of the first counter, for a row of several.
+    /// Returns the lane in which a row is drawn: the lane of its first counter.
     pub(super) fn drawn_lane(&self, lane: LaneIdx) -> LaneIdx {
         let track = self.snapshot.lane(lane).track;
         let lead = self.tracks.row_of(track);

@@ -1,5 +1,5 @@
 //! The derived tracks of a timeline: their definition and progress. They are computed in the background once the trace
-//! is sorted, and saved with its state. Those of a followed trace are computed again while it grows.
+//! is sorted, and saved with its state. The tracks of a followed trace are computed again while it grows.
 
 use std::sync::Arc;
 
@@ -194,7 +194,7 @@ impl DerivedRows {
         self.rows.iter().map(definition).collect()
     }
 
-    /// Replaces the tracks by earlier ones. Those that are there already keep their series, others are computed.
+    /// Replaces the tracks by earlier ones. Present tracks keep their series, others are computed.
     pub(super) fn set_definitions(&mut self, definitions: Vec<DerivedDefinition>) {
         let mut before = std::mem::take(&mut self.rows);
         for DerivedDefinition { id, name, kind, scope } in definitions {

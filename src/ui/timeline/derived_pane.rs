@@ -77,7 +77,7 @@ impl DerivedPane {
         self.drawn = None;
     }
 
-    /// Returns the series of a row that the answered columns contain: its own, or the one before.
+    /// Returns the series of a row that the answered columns contain: its own, or the previous one.
     fn series_in_columns<'a>(&'a self, row: &'a DerivedRow) -> Option<&'a Arc<DerivedSeries>> {
         let (answer, newest) = (self.loader.answer()?, row.series()?);
         let before = self.shown.iter().find(|(id, _)| *id == row.id).map(|(_, series)| series);

@@ -106,7 +106,7 @@ impl Timeline {
         Rect::from_x_y_ranges(within.x_range(), top..=top + strips.strip_points)
     }
 
-    /// Paints the series, and texts for those that are missing.
+    /// Paints the series, and texts for missing series.
     pub(super) fn paint_derived(&self, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {
         let painter = ui.painter_at(layout.derived);
         for (number, row) in self.derived().iter().enumerate() {

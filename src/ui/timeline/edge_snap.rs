@@ -31,7 +31,7 @@ impl Timeline {
     }
 
     /// Returns the time of an edge near a point of the window, or else the time there, or the nearest end of the trace
-    /// for a point beyond it. The end is that of a range with the instants at the last nanosecond.
+    /// for a point beyond it. The end is exclusive, after instants at the last nanosecond.
     pub(super) fn edge_or_time(&self, layout: &TimelineLayout, at: Pos2, edge: Option<SpanEdge>) -> i64 {
         let (start_ns, end_ns) = (self.snapshot.start_ns(), self.snapshot.end_ns().saturating_add(1));
         let ts_ns = edge.map_or_else(|| self.time_at(layout, at), |edge| edge.ts_ns);

@@ -157,7 +157,7 @@ impl Edit {
         Self { kind, title, renamed: None }
     }
 
-    /// Returns the edit with the title of its effect, which may be that of a toggle.
+    /// Returns the edit with the title of its effect, which may be a toggle.
     fn titled(self, before: &Part, now: &Part) -> Self {
         match (before, now) {
             (Part::Pinned(before), Part::Pinned(now)) if now.len() < before.len() => {

@@ -59,8 +59,8 @@ struct FlowCurve {
     touches: bool,
 }
 
-/// Returns the curves without those that the outline of an earlier one would cover. A span with a thousand flows has
-/// hundreds of them in the same pixels.
+/// Returns the curves that the outline of no earlier curve would cover. A span with a thousand flows has hundreds of
+/// them in the same pixels.
 fn distinct(curves: impl Iterator<Item = FlowCurve>) -> Vec<FlowCurve> {
     /// Distance at which two curves look distinct: the width of one.
     const APART: f32 = 2.0;

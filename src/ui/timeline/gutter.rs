@@ -68,7 +68,7 @@ pub(super) fn show(timeline: &Timeline, ui: &mut Ui, layout: &TimelineLayout, th
             top = rect.bottom();
         }
     }
-    // A field that left the view has lost the focus, and must not take it from another one when it returns.
+    // A field that left the view has lost the focus, and must not take it back when it returns.
     if !shows_name_field && timeline.tracks.renaming().is_some() && !timeline.tracks.is_arranging() {
         commands.push(rows(RowCommand::Group(CustomGroupCommand::EndNaming)));
     }
@@ -169,7 +169,7 @@ fn accessible_label(title: &str, beside: &str, folded: bool, is_in_scope: bool) 
     format!("{title}{space}{beside}, {scope}{state}")
 }
 
-/// Returns the name of a process, a group or a track with those of its parents, and the text beside it.
+/// Returns the name of a process, a group or a track with the names of its parents, and the text beside it.
 fn title_of(timeline: &Timeline, kind: GroupKind) -> (String, String) {
     match kind {
         GroupKind::Custom(group) => timeline.custom_group_text(group),

@@ -60,8 +60,8 @@ pub(super) fn pointer(
 }
 
 impl Timeline {
-    /// Ends a drag without its effect, if Escape is pressed: the row or the file stays, and the scope is that of before
-    /// the drag. A drag that was released before the key, in the same slow frame, keeps its effect.
+    /// Ends a drag without its effect, if Escape is pressed: the row or the file stays, and the scope is restored. A
+    /// drag that was released before the key, in the same slow frame, keeps its effect.
     pub(crate) fn cancel_drag_by_key(&mut self, ui: &Ui) {
         let (is_row, is_file) = match self.interaction.drag() {
             Drag::Row(_) => (true, false),

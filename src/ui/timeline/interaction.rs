@@ -23,7 +23,7 @@ pub(super) enum Drag {
     Tracks(ScopeDrag),
     /// Moves the file of these rows, gripped at this time.
     File(GroupKind, i64),
-    /// Moves a row among those below the same header.
+    /// Moves a row within the list below its header.
     Row(RowDrag),
     /// Does nothing until the button is released.
     Cancelled,

@@ -186,7 +186,7 @@ impl Timeline {
     fn jump_to_row(&mut self, to: Viewport, row: RowIdx) -> Option<ArrangeJob> {
         self.selection.select(Some(row));
         let is_recorded = self.view.jump(to);
-        // A counter may be in the row of another one.
+        // A counter may be drawn in the row of another counter.
         let row = RowIdx { lane: self.drawn_lane(row.lane), ..row };
         self.jump_to_track(self.snapshot.lane(row.lane).track, row, is_recorded)
     }

@@ -46,7 +46,8 @@ impl Overlays {
         self.ruler_origin = origin;
     }
 
-    /// Adds the saved bookmarks to those of this window, and restores the origin of the ruler unless it was changed.
+    /// Adds the saved bookmarks to the bookmarks of this window, and restores the origin of the ruler unless it was
+    /// changed.
     pub(super) fn restore(&mut self, bookmarks: Bookmarks, ruler_origin: RulerOrigin) {
         self.bookmarks = Bookmarks::merged(bookmarks, &Bookmarks::default(), &self.bookmarks);
         self.ruler_origin = merged_value(ruler_origin, &RulerOrigin::default(), &self.ruler_origin);

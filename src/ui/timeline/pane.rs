@@ -103,7 +103,7 @@ impl Pane {
         self.tiles.update_snapshot(earlier, later, pool);
         if !later.has_store_of(earlier) {
             self.summaries = None;
-            // Those of a live trace stay until the next layout: its names and tracks keep their indices.
+            // Summaries of a live trace stay until the next layout: its names and tracks keep their indices.
             self.custom_summaries.take_if(|_| later.lane_moves_since(earlier).is_none());
         }
         self.drawn = None;

@@ -1,4 +1,4 @@
-//! Moves processes, groups and tracks among those below the same header, by a drag of their names or by commands. Only
+//! Moves processes, groups and tracks within the list below their header, by a drag of their names or by commands. Only
 //! the rows around the pointer are looked at, however many there are.
 
 use std::ops::Range;
@@ -198,11 +198,11 @@ impl Timeline {
             return self.change_rows(moved);
         }
         let place = if direction.is_forward() { "last" } else { "first" };
-        self.note = Some(format!("It is already the {place} one.").into());
+        self.note = Some(format!("It is already {place}.").into());
         None
     }
 
-    /// Moves a row beside another one.
+    /// Moves a row beside another row.
     pub(super) fn move_row(&mut self, moved: MovedRow) -> Option<ArrangeJob> {
         if !self.tracks.move_row(moved) {
             let text = format!("At most {MOVES_MAX} moves are kept: Tracks > Order > Reset moved tracks makes room.");
@@ -212,7 +212,7 @@ impl Timeline {
         self.arrange()
     }
 
-    /// Moves a pinned track beside another one.
+    /// Moves a pinned track beside another pinned track.
     pub(super) fn move_pinned(&mut self, track: TrackIdx, beside: TrackIdx, is_after: bool) -> Option<ArrangeJob> {
         self.tracks.move_pinned(track, beside, is_after);
         self.lay_out_pinned();

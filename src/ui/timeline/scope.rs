@@ -59,8 +59,8 @@ impl Timeline {
         }
     }
 
-    /// Returns the tracks of a process, a group or a track, even those that are filtered out, hidden or in a custom
-    /// group, with those that are drawn in their rows.
+    /// Returns the tracks of a process, a group or a track, even if filtered out, hidden or in a custom group, and the
+    /// tracks that are drawn in their rows.
     fn tracks_with_rows_of(&self, kind: GroupKind) -> Vec<TrackIdx> {
         let tracks = match kind {
             GroupKind::Process(process) => return self.snapshot.tracks_of_process(process).to_vec(),
@@ -77,7 +77,7 @@ impl Timeline {
         self.with_rows_inside(tracks)
     }
 
-    /// Returns tracks with those that are drawn in their rows: counters of one row, and the samples of a chart, which
+    /// Adds the tracks that are drawn in rows of these tracks: counters of one row, and the samples of a chart, which
     /// has no rows of its own.
     fn with_rows_inside(&self, tracks: Vec<TrackIdx>) -> Vec<TrackIdx> {
         let key = |track: TrackIdx| &self.snapshot.track(track).key;
@@ -208,7 +208,7 @@ impl Timeline {
             }
         }
         if tracks.is_empty() {
-            // The header of a group is below that of its process, and below that of the group that contains it.
+            // The header of a group is below the headers of its process and of its outer group.
             let is_inside = |below: GroupKind, above: GroupKind| {
                 self.header_of(below) == above || self.groups_around(below).any(|outer| outer == above)
             };

@@ -44,7 +44,7 @@ impl NameGalleys {
         let font = FontId::proportional(LABEL_POINTS);
         ui.fonts_mut(|fonts| {
             let mut lay_out = |text: &str| fonts.layout_no_wrap(text.to_owned(), font.clone(), Color32::PLACEHOLDER);
-            // The fonts drop all galleys with their texture, so they have another one for this text then.
+            // The fonts drop all galleys with their texture, so this text has another galley then.
             let probe = lay_out(PROBE);
             if self.probe.as_ref().is_none_or(|before| !Arc::ptr_eq(before, &probe)) {
                 self.galleys = names.iter().map(|name| lay_out(&name.text)).collect();

@@ -254,7 +254,7 @@ impl Timeline {
         (self.overlays.lit_spans().is_some(), self.overlays.lit_row())
     }
 
-    /// Returns whether the drawn matches are those of an earlier snapshot.
+    /// Returns whether the drawn matches come from an earlier snapshot.
     #[must_use]
     pub(crate) fn has_outdated_matches(&self) -> bool {
         self.overlays.filtered().is_some_and(|filtered| filtered.is_outdated())
@@ -284,7 +284,7 @@ impl Timeline {
         &self.snapshot
     }
 
-    /// Returns the part in view, which during an animation is that of the current frame.
+    /// Returns the part in view, during an animation in the current frame.
     #[must_use]
     pub fn view(&self) -> &Viewport {
         self.view.now()
@@ -427,7 +427,7 @@ impl Timeline {
         self.snapshot.tracks().processes.get(process.index()).map(process_title).unwrap_or_default()
     }
 
-    /// Returns the visible name and id of a track; the name is never empty. The name of samples begins with that of
+    /// Returns the visible name and id of a track; the name is never empty. The name of samples begins with the name of
     /// their thread, whose row may be out of view.
     pub(super) fn track_text(&self, track: TrackIdx) -> (String, String) {
         let (mut title, beside) = track_title(self.snapshot.track(track));
@@ -438,7 +438,7 @@ impl Timeline {
         (title, self.counter_range_text(track).unwrap_or(beside))
     }
 
-    /// Returns the name of a group of tracks with those that contain it, and the number of tracks shown.
+    /// Returns the name of a group of tracks with the names of its outer groups, and the number of tracks shown.
     pub(super) fn group_text(&self, id: GroupId) -> (String, String) {
         let Some(group) = self.snapshot.group(id) else { return self.track_text(id.lead) };
         let beside = counted(self.rows.layout.shown_tracks(id).unwrap_or(group.tracks).into(), "track");

@@ -72,7 +72,7 @@ fn sticky_header(
     Some((header, Rect::from_x_y_ranges(shown.gutter.x_range(), top..=top + band.height())))
 }
 
-/// Continues the sticky headers over the canvas, so that the rows beside their names are not those of other tracks.
+/// Continues the sticky headers over the canvas, so that no rows of other tracks are beside their names.
 pub(super) fn paint_bands(timeline: &Timeline, ui: &Ui, shown: &ShownPane<'_>, theme: &Theme) {
     let mut top = shown.canvas.top();
     for (header, rect) in sticky_headers(timeline, shown, &shown.groups()) {

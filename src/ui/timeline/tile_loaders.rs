@@ -9,7 +9,7 @@ const SUMMARY_THREADS: usize = 2;
 pub(super) struct TileLoaders {
     /// Loads the tiles of the rows; without it, frames wait for their tiles.
     rows: Option<LoaderPool>,
-    /// Loads the tiles of folded processes and groups. Queries of their many lanes do not delay those of the rows.
+    /// Loads the tiles of folded processes and groups. Queries of their many lanes do not delay the queries of rows.
     summaries: Option<LoaderPool>,
 }
 

@@ -266,7 +266,7 @@ impl TrackState {
         hidden
     }
 
-    /// Changes the groups of the user. Those that are gone are no longer folded or named.
+    /// Changes the groups of the user. Removed groups are no longer folded or named.
     pub(super) fn change_groups<T>(&mut self, change: impl FnOnce(&mut CustomGroups) -> T) -> T {
         let Arrangement { custom_groups, folded, .. } = &mut self.arrangement;
         let changed = change(custom_groups);
@@ -361,7 +361,7 @@ impl TrackState {
         self.arrangement.moves = moves;
     }
 
-    /// Returns the pinned track before or after another one.
+    /// Returns the pinned track before or after another pinned track.
     pub(super) fn pinned_neighbour(&self, track: TrackIdx, direction: Direction) -> Option<TrackIdx> {
         let pinned = &self.arrangement.pinned;
         let at = pinned.iter().position(|&pinned| pinned == track)?;
@@ -372,7 +372,7 @@ impl TrackState {
         beside.and_then(|at| pinned.get(at)).copied()
     }
 
-    /// Moves a pinned track beside another one.
+    /// Moves a pinned track beside another pinned track.
     pub(super) fn move_pinned(&mut self, track: TrackIdx, beside: TrackIdx, is_after: bool) {
         let mut pinned = self.arrangement.pinned.clone();
         pinned.retain(|&pinned| pinned != track);
@@ -437,7 +437,8 @@ impl TrackState {
         self.is_due || self.arranging.is_some()
     }
 
-    /// Accepts a layout, with the groups that changed while it was computed; `None` if another one was requested since.
+    /// Accepts a layout, with the groups that changed while it was computed; `None` if another layout was requested
+    /// since.
     pub(super) fn accept(&mut self, arranged: ArrangeResult) -> Option<(Arranged, Vec<GroupKind>)> {
         self.arranging.take_if(|number| *number == arranged.number)?;
         Some((arranged.arranged, std::mem::take(&mut self.folded_meanwhile)))

@@ -78,7 +78,7 @@ pub(crate) fn grown_width(ui: &Ui, text: &str, least: f32, room: f32) -> (f32, b
     /// No field has room for more letters; a text may be far longer.
     const LETTERS_MAX: usize = 1000;
     let end = text.char_indices().nth(LETTERS_MAX).map_or(text.len(), |(end, _)| end);
-    // The margins of a field are those of a button.
+    // A field has the margins of a button.
     let around = 2.0 * ui.spacing().button_padding.x + CURSOR_POINTS;
     let needed = text_width(ui, &text[..end], &egui::TextStyle::Body.resolve(ui.style())) + around;
     let room = room.max(POINTS_MIN);

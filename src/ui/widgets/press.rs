@@ -43,7 +43,8 @@ pub(crate) fn press_modifiers(ui: &Ui) -> Modifiers {
     last_press(ui).modifiers
 }
 
-/// Returns the modifier keys of a click on a widget: those of its press, or of a key or a screen reader that clicks it.
+/// Returns the modifier keys of a click on a widget: at its press, or at the key or the screen reader's request that
+/// clicks it.
 #[must_use]
 pub(crate) fn click_modifiers(ui: &Ui) -> Modifiers {
     if ui.input(|input| input.pointer.any_released()) { press_modifiers(ui) } else { ui.input(|input| input.modifiers) }

@@ -91,7 +91,7 @@ impl Jumps {
         })
     }
 
-    /// Paints the arrows of the rows in view, and highlights those of the row or line under the pointer.
+    /// Paints the arrows of the rows in view, and highlights the arrows of the row or line under the pointer.
     pub(super) fn paint(&self, painter: &Painter, view: &RowsInView, theme: &Theme) {
         let right = view.cells.left() + self.points() - MARGIN_POINTS;
         let x_of = |column: usize| right - HEAD_POINTS - column as f32 * COLUMN_POINTS;

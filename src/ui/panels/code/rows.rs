@@ -98,7 +98,7 @@ impl CodeRows {
         self.chosen = Some(row);
     }
 
-    /// Returns the first of the rows with the most self weight, or of those with the most total weight if none has any.
+    /// Returns the first row with the most self weight, or with the most total weight if no row has self weight.
     /// Returns `None` without samples.
     pub(super) fn hottest(&self) -> Option<u64> {
         let weight = |row: &CodeRow| row.sums.map(|sums| (sums.own.weight, sums.total.weight)).unwrap_or_default();

@@ -126,7 +126,7 @@ fn show_value<'a>(
     commands.extend(pair(ui, theme, (key, width), (&text, None), in_menu));
 }
 
-/// Returns the width of the label column for plain values: that of the longest label, as long as values have more.
+/// Returns the width of the label column for plain values: as wide as the longest label, if values have more room.
 fn keys_width<'a>(ui: &Ui, members: impl Iterator<Item = (&'a str, &'a Json)>) -> f32 {
     /// Maximum share of the width for labels.
     const PART_MAX: f32 = 0.45;

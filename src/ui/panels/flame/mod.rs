@@ -160,8 +160,7 @@ impl FlamePanel {
         self.found = picture.and_then(|picture| picture.find(snapshot, &self.words));
     }
 
-    /// Queries the paths and their view if they are not those of the answer, and then small paths, if the answer lacks
-    /// them.
+    /// Queries the paths and their view unless they are answered, and then small paths, if the answer lacks them.
     fn ask(&mut self, scope: &SelectedScope) -> Option<Command> {
         let of = self.source();
         let view = &self.history.current.view;
@@ -298,7 +297,7 @@ impl FlamePanel {
     fn show_bars(&mut self, ui: &mut Ui, view: &PanelView<'_>, commands: &mut Vec<Command>) {
         let Some(answer) = self.answer.clone() else { return };
         let (snapshot, theme, picture) = (view.snapshot(), view.context.theme, &answer.picture);
-        // Bars are sorted by the measure of the answer, until that of another one arrives.
+        // Bars stay sorted by the measure of the answer until the next answer arrives.
         let measure = picture.measure;
         let amounts = Amounts::new(&answer.paths);
         if measure.amount(picture.tree.node(FlameNodeIdx::ROOT).total) == 0 {

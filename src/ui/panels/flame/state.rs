@@ -48,7 +48,7 @@ impl FlameState {
     }
 }
 
-/// The states before the current one and those after it.
+/// The states before and after the current one.
 #[derive(Debug, Default)]
 pub(super) struct FlameHistory {
     pub(super) current: FlameState,
@@ -122,8 +122,8 @@ impl FlameHistory {
         self.go(state);
     }
 
-    /// Goes to the paths with the function of a bar, from it on. Those below a callee of a sandwich lack the function
-    /// of the sandwich, so they are shown top down.
+    /// Focuses on the function of a bar: shows the paths that contain it, starting at it. Below a callee of a sandwich
+    /// these no longer contain the sandwich's function, so the shape becomes top down.
     pub(super) fn focus_on_bar(&mut self, part: FlamePart, function: FunctionKey) {
         let mut state = self.current.clone();
         if part == FlamePart::Tree && matches!(state.view.shape, FlameShape::Sandwich(_)) {
@@ -265,7 +265,7 @@ mod tests {
             keys.into_iter().map(|key| key.name.into()).collect()
         };
         assert_eq!(texts_of(&["main", "B"]), ["main", "B"]);
-        // The scope has no `A`, and `B` is another one.
+        // The scope has no `A`, and `B` has another index.
         assert_eq!(texts_of(&["main", "A", "B"]), ["main"]);
     }
 

@@ -53,7 +53,7 @@ pub(super) struct HandContext<'a> {
     pub(super) picture: &'a HeatPicture,
     pub(super) layout: &'a HeatLayout,
     pub(super) map: &'a HeatMap,
-    /// The time on the screen, which may differ from that of the map.
+    /// The time on the screen, which may differ from the map's.
     pub(super) axis: &'a HeatMapAxis,
     /// The name whose spans are shown; empty for all names.
     pub(super) name: &'a str,
@@ -178,7 +178,7 @@ impl HandContext<'_> {
         )
     }
 
-    /// Describes a cell: its time, its durations, its spans and their share of those in view.
+    /// Describes a cell: its time, its durations, its spans and their share of the spans in view.
     fn cell_text(&self, cell: HeatCell) -> String {
         let (map, cells) = (self.map, &self.picture.cells);
         let [from, to] =

@@ -32,7 +32,7 @@ pub(super) struct HeatPicture {
 
 #[derive(Debug, PartialEq, Eq)]
 struct PictureKey {
-    /// The map, which is kept alive: another one could get its address.
+    /// The map, which is kept alive: another map could get its address.
     map: PtrEq<HeatMap>,
     rows_max: usize,
     shade: Shade,
@@ -74,7 +74,7 @@ impl HeatLayout {
 }
 
 impl HeatPicture {
-    /// Computes the cells of a map for a height, unless they are those of the last frame.
+    /// Computes the cells of a map for a height, unless the last frame had the same.
     pub(super) fn update(&mut self, ui: &Ui, map: &Arc<HeatMap>, layout: &HeatLayout, theme: &Theme) {
         let rows_max = (layout.plot.height() / ROW_POINTS) as usize;
         let key = Some(PictureKey { map: PtrEq(Arc::clone(map)), rows_max, shade: theme.shade });
@@ -100,7 +100,7 @@ impl HeatPicture {
         *self = Self::default();
     }
 
-    /// Returns the rectangle of the scale's rows, and that of zero-length spans.
+    /// Returns the rectangles of the scale's rows and of zero-length spans.
     fn parts(&self, plot: Rect) -> (Rect, Option<Rect>) {
         if !self.cells.has_zero {
             return (plot, None);
@@ -123,7 +123,7 @@ impl HeatPicture {
         }
     }
 
-    /// Returns the rectangle of a cell of a map, on an axis that may differ from that of the map.
+    /// Returns the rectangle of a cell of a map, on an axis that may differ from the map's.
     pub(super) fn cell_rect(&self, layout: &HeatLayout, map: &HeatMap, axis: &HeatMapAxis, cell: HeatCell) -> Rect {
         let left = layout.x_of(axis, map.axis.start_of(cell.column));
         let right = layout.x_of(axis, map.axis.start_of(cell.column + 1));

@@ -1,4 +1,4 @@
-//! Queries that are repeated when the hits are counted again, and those that fail.
+//! Queries that are repeated when the hits are counted again, and queries that fail.
 
 use super::*;
 use crate::base::cancel::Cancel;

@@ -17,7 +17,7 @@ impl UnansweredNeighbour {
         Question::Neighbour { direction: self.direction, from: self.from }
     }
 
-    /// Returns the query for another trace, in which the row has another index: from its time on.
+    /// Returns the query without the row, whose index is invalid in another trace: it starts at the time alone.
     pub(super) fn without_row(self) -> Self {
         Self { from: (self.from.0, None), ..self }
     }

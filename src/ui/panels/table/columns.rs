@@ -11,7 +11,7 @@ use crate::ui::chrome::menu_bar;
 use crate::ui::settings::TableLayout;
 use crate::ui::widgets::context_menu::context_menu;
 
-/// Returns the indices of the columns that the user has not hidden, including those that do not fit.
+/// Returns the indices of the columns that the user has not hidden, whether they fit or not.
 #[must_use]
 pub(super) fn chosen(columns: &[TableColumn], layout: &TableLayout) -> Vec<usize> {
     visible(columns, &layout.hidden)
@@ -23,7 +23,7 @@ pub(super) fn visible(columns: &[TableColumn], hidden: &BTreeSet<usize>) -> Vec<
     (0..columns.len()).filter(|&column| column == 0 || !hidden.contains(&column)).collect()
 }
 
-/// Returns the hidden columns: those of the user's choice, or else the least used ones that do not fit. The sort column
+/// Returns the hidden columns: the user's choice, or else the least used columns that do not fit. The sort column
 /// stays.
 #[must_use]
 pub(super) fn hidden(

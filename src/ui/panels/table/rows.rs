@@ -30,7 +30,7 @@ impl TableCell<'_> {
     }
 }
 
-/// The rows of a table, which formats only those in view.
+/// The rows of a table, which formats only the rows in view.
 pub(crate) trait Rows {
     fn count(&self) -> u64;
 

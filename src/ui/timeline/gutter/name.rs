@@ -25,7 +25,7 @@ const TITLE_POINTS_MIN: f32 = 48.0;
 pub(super) struct Joint {
     /// The header of its group is above it.
     pub(super) in_group: bool,
-    /// Its name is that of the row above, and is not repeated.
+    /// The row above has the same name, so it is not repeated.
     pub(super) with_above: bool,
     /// No line separates it from the row below.
     pub(super) with_below: bool,
@@ -110,7 +110,7 @@ impl Name<'_> {
         (middle, free_top)
     }
 
-    /// Returns the text beside the name: that of the track, or the number of folded lanes.
+    /// Returns the text beside the name: the track's own, or the number of folded lanes.
     fn note(&self) -> String {
         let kind = self.group.kind;
         match self.group.folded_lanes {
