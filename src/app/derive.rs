@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::app::background::{guarded, spawn};
-use crate::app::event::{DerivedMade, TabEvent, TabWake, TaskError, TaskId};
+use crate::app::event::{DerivedResult, TabEvent, TabWake, TaskError, TaskId};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::ingest::{CachePolicy, LoadOptions};
@@ -17,7 +17,7 @@ use crate::ui::timeline::derived::{DerivedRow, DerivedState};
 use crate::ui::timeline::state::Timeline;
 
 /// Minimum time between two computations of a growing trace.
-const MADE_EVERY: Duration = Duration::from_millis(500);
+const COMPUTE_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Pause after a computation, as a multiple of its duration, so that computations take a fifth of the time.
 const PAUSE_FACTOR: u32 = 4;
@@ -59,7 +59,7 @@ fn room(load: &LoadOptions) -> DerivedRoom {
 
 impl DerivedTasks {
     /// Computes the next track of a trace that is due. Returns the time until the next one may be due.
-    pub(super) fn make_next(
+    pub(super) fn compute_next(
         &mut self,
         (of, timeline): (TaskId, &mut Timeline),
         load: &LoadOptions,
@@ -103,9 +103,9 @@ impl DerivedTasks {
     }
 
     /// Shows a series that is done, unless its computation was cancelled.
-    pub(super) fn show(&mut self, made: DerivedMade, timeline: &mut Timeline) {
+    pub(super) fn show(&mut self, made: DerivedResult, timeline: &mut Timeline) {
         let Some(task) = self.running.take_if(|task| task.id == made.id) else { return };
-        let pause = (task.began.elapsed() * PAUSE_FACTOR).max(MADE_EVERY);
+        let pause = (task.began.elapsed() * PAUSE_FACTOR).max(COMPUTE_INTERVAL);
         self.last = Some((task.track, Instant::now() + pause));
         let has_grown = !task.snapshot.has_store_of(timeline.snapshot());
         timeline.set_derived(task.track, state_of(made, has_grown));
@@ -131,7 +131,7 @@ impl DeriveTask {
         let (cancel, progress, room) = (task.cancel.clone(), Progress::default(), room(load));
         let (kind, scope) = (row.kind.clone(), row.scope.clone());
         let (counted, wake, failed) = (progress.clone(), Arc::clone(wake), Arc::clone(wake));
-        let made = move |series| TabEvent::Derived(Box::new(DerivedMade { id, series }));
+        let made = move |series| TabEvent::Derived(Box::new(DerivedResult { id, series }));
         let work = move || {
             let series = guarded(|| {
                 let scope = scope.with_filter(&snapshot, "");
@@ -151,7 +151,7 @@ impl DeriveTask {
 }
 
 /// Returns the state of a track whose computation has ended; the trace may have grown since it began.
-fn state_of(made: DerivedMade, has_grown: bool) -> DerivedState {
+fn state_of(made: DerivedResult, has_grown: bool) -> DerivedState {
     match made.series {
         Ok(series) if has_grown => DerivedState::Outdated(series),
         Ok(series) => DerivedState::Computed(series),

@@ -39,7 +39,7 @@ pub enum TaskEvent {
     /// A system dialog was closed.
     Chosen(DialogChoice),
     /// Traces that killed windows left were found.
-    CutShort(Vec<LeftFolder>),
+    FoundInterrupted(Vec<LeftFolder>),
     /// The search for system fonts has ended.
     FoundFonts,
     /// The desktop settings, at the start and after each change.
@@ -73,7 +73,7 @@ pub enum TabEvent {
     /// The flows of the selected row.
     FlowsFound(TaskId, RowIdx, Arc<FlowChain>),
     /// A derived track was computed, or failed.
-    Derived(Box<DerivedMade>),
+    Derived(Box<DerivedResult>),
     /// The counts of tracks for an order.
     Ranked(RankSource, Result<TrackRanks, TaskError>),
     /// The layout of the tracks in a new order.
@@ -86,7 +86,7 @@ pub enum TabEvent {
 
 /// The end of the computation of a derived track.
 #[derive(Debug)]
-pub struct DerivedMade {
+pub struct DerivedResult {
     /// Identifies the computation: series of cancelled ones are dropped.
     pub(super) id: (TaskId, u64),
     pub(super) series: Result<Arc<DerivedSeries>, TaskError>,

@@ -13,7 +13,6 @@ mod background;
 mod background_writes;
 mod close_request;
 mod closing;
-mod cut_short;
 pub(crate) mod demo;
 mod derive;
 pub(crate) mod desktop;
@@ -29,6 +28,7 @@ mod followed_tests;
 mod fonts;
 #[cfg(test)]
 mod idle_frames_tests;
+mod interrupted_traces;
 mod keyboard;
 #[cfg(test)]
 mod keys_tests;
@@ -37,7 +37,6 @@ mod lit_tests;
 mod merged_preferences;
 #[cfg(test)]
 mod moving_tests;
-mod namesake;
 mod notes;
 mod offscreen;
 mod open_trace;
@@ -53,6 +52,7 @@ mod reimport;
 pub(crate) mod restart;
 #[cfg(test)]
 mod restored_tests;
+mod same_name;
 mod selected_flows;
 mod show;
 pub(crate) mod single_instance;

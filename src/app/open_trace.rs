@@ -119,12 +119,12 @@ impl OpenTrace {
 
     /// Computes the next derived track that is due, once the trace is completely sorted, or while it is followed.
     /// Returns the time until the next one may be due.
-    pub(super) fn make_derived(&mut self, load: &LoadOptions, wake: &TabWake) -> Option<Duration> {
+    pub(super) fn compute_derived(&mut self, load: &LoadOptions, wake: &TabWake) -> Option<Duration> {
         if !self.timeline.is_live() && (self.grows() || !self.is_final()) {
             self.derived.stop();
             return None;
         }
-        self.derived.make_next((self.id, &mut self.timeline), load, wake)
+        self.derived.compute_next((self.id, &mut self.timeline), load, wake)
     }
 
     /// Counts tracks for their order, if it needs that. Returns the layout to compute in the background.

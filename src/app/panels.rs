@@ -2,9 +2,9 @@
 //! to the timeline.
 
 mod moved;
-mod namesakes;
 mod naming;
 mod pinned;
+mod same_name_steps;
 mod set;
 mod tabs;
 
@@ -34,8 +34,8 @@ use crate::ui::questions::{
 };
 use crate::ui::timeline::state::Timeline;
 use moved::moved;
-use namesakes::Namesakes;
 use pinned::PinnedPanels;
+use same_name_steps::SameNameSteps;
 use set::PanelSet;
 use tabs::{heads, show_pinned};
 
@@ -43,21 +43,21 @@ use tabs::{heads, show_pinned};
 #[derive(Default)]
 pub(super) struct Panels {
     analysis: Analysis,
-    asked: u64,
+    queries_started: u64,
     /// The panels that follow the scope.
     set: PanelSet,
     pinned: PinnedPanels,
-    namesakes: Namesakes,
+    same_name_steps: SameNameSteps,
     scope_bar: ScopeBar,
     dock: Dock,
     /// The tabs of the last frame.
     open_tabs: Vec<DockTab>,
     /// Resolved names that are not shown yet.
-    named: Option<Arc<NamedTrace>>,
+    pending_names: Option<Arc<NamedTrace>>,
     /// How the names of the trace are resolved.
     name_query: Option<NameQuery>,
     /// The resolved names of the open trace.
-    found: Option<ResolvedNames>,
+    resolved_names: Option<ResolvedNames>,
     /// The open trace by address, with names that the present query finds.
     by_address: TraceByAddress,
 }
@@ -73,7 +73,7 @@ impl Panels {
     /// Maps the rows of all answers, because lanes have moved while the trace has grown.
     pub(super) fn move_rows(&mut self, moves: &LaneMoves) {
         if *moves != LaneMoves::None {
-            self.namesakes.move_rows(moves);
+            self.same_name_steps.move_rows(moves);
             Panel::ALL.into_iter().for_each(|panel| self.set.get_mut(panel).move_rows(moves));
             self.pinned.move_rows(moves);
         }
@@ -85,8 +85,8 @@ impl Panels {
     }
 
     fn ask_again(&mut self, ask: impl Fn(&mut dyn DockPanel) -> Option<Question>, snapshot: &Snapshot, wake: &TabWake) {
-        (self.analysis, self.namesakes) = (Analysis::default(), Namesakes::default());
-        (self.named, self.found, self.by_address) = (None, None, TraceByAddress::default());
+        (self.analysis, self.same_name_steps) = (Analysis::default(), SameNameSteps::default());
+        (self.pending_names, self.resolved_names, self.by_address) = (None, None, TraceByAddress::default());
         for panel in Panel::ALL {
             let question = ask(self.set.get_mut(panel));
             self.ask_if_any(question.filter(|_| self.dock.is_open(panel)), snapshot, wake);
@@ -167,7 +167,7 @@ impl Panels {
 
     /// Returns a text about the selected row for the status bar.
     pub(super) fn note(&self, timeline: &Timeline) -> Option<String> {
-        self.namesakes.note(timeline.selected(), timeline.snapshot())
+        self.same_name_steps.note(timeline.selected(), timeline.snapshot())
     }
 
     /// Returns whether a query is running.
@@ -222,8 +222,8 @@ impl Panels {
         // A closed search takes the scope when it is opened again.
         let question = if self.is_searching() { self.set.search.set_scope(timeline.scope()) } else { None };
         self.ask_if_any(question, timeline.snapshot(), wake);
-        if self.namesakes.leave(timeline.selected()) {
-            self.analysis.stop(QuestionKind::Namesake);
+        if self.same_name_steps.leave(timeline.selected()) {
+            self.analysis.stop(QuestionKind::SameName);
         }
     }
 
@@ -255,8 +255,8 @@ impl Panels {
             PanelCommand::NextPanel(direction) => self.dock.step(&self.open_tabs, direction),
             PanelCommand::ToggleFull => self.dock.toggle_full(),
             PanelCommand::LeaveFull => _ = self.dock.leave_full(),
-            PanelCommand::SumUpScope => {
-                let panel = timeline.summing_panel();
+            PanelCommand::ShowScopeSummary => {
+                let panel = timeline.summary_panel();
                 self.dock.open(panel);
                 if panel == Panel::Spans {
                     self.set.spans.list_instants();
@@ -307,8 +307,8 @@ impl Panels {
             }
             PanelCommand::StopSearch => self.stop_search(timeline),
             PanelCommand::CloseSearch => self.close_search(timeline),
-            PanelCommand::GoToNamesake(direction) => {
-                let question = timeline.selected().and_then(|row| self.namesakes.step(row, direction));
+            PanelCommand::GoToSameName(direction) => {
+                let question = timeline.selected().and_then(|row| self.same_name_steps.step(row, direction));
                 self.ask_if_any(question, timeline.snapshot(), wake);
             }
             PanelCommand::Ask(question) => self.ask(question, timeline.snapshot(), wake),
@@ -378,7 +378,7 @@ impl Panels {
                 return None;
             }
         };
-        let (set, analysis) = self.askers(pin)?;
+        let (set, analysis) = self.panels_and_queries(pin)?;
         match answer {
             Answer::Hits(hits) => {
                 // A later page of the earlier hits would be taken for one of these.
@@ -401,8 +401,9 @@ impl Panels {
             Answer::NumberOf(HitsOf::Search, row, number) => set.search.set_number(row, number),
             Answer::NumberOf(HitsOf::Spans, row, number) => set.spans.reveal_number(row, number),
             Answer::Neighbour(found) => return set.search.set_neighbour(found),
-            Answer::Namesake(found) => {
-                let (row, further) = self.namesakes.accept_answer(found, (timeline.selected(), timeline.snapshot()));
+            Answer::SameName(found) => {
+                let (row, further) =
+                    self.same_name_steps.accept_answer(found, (timeline.selected(), timeline.snapshot()));
                 self.ask_if_any(further, timeline.snapshot(), wake);
                 return row;
             }
@@ -423,13 +424,13 @@ impl Panels {
             Answer::Sandwich(answer) => set.samples.set_sandwich(answer),
             Answer::Paths(answer) => set.flame.set_answer(&answer, timeline.snapshot()),
             Answer::Code(answer) => set.code.set_answer(&answer),
-            Answer::Names(named) => self.named = Some(named),
+            Answer::Names(named) => self.pending_names = Some(named),
         }
         None
     }
 
     /// Returns the panels of a target, of the dock or pinned, and their queries.
-    fn askers(&mut self, pin: Option<PinId>) -> Option<(&mut PanelSet, &mut Analysis)> {
+    fn panels_and_queries(&mut self, pin: Option<PinId>) -> Option<(&mut PanelSet, &mut Analysis)> {
         match pin {
             None => Some((&mut self.set, &mut self.analysis)),
             Some(pin) => self.pinned.get_mut(pin).map(|pinned| (&mut pinned.set, &mut pinned.analysis)),
@@ -451,8 +452,8 @@ impl Panels {
         if let Some(panel) = kind.panel() {
             self.set.get_mut(panel).fail(kind, &message);
         }
-        if kind == QuestionKind::Namesake {
-            self.namesakes.fail(&message);
+        if kind == QuestionKind::SameName {
+            self.same_name_steps.fail(&message);
         }
         if kind == QuestionKind::Pixels {
             // A failed query is not repeated.
@@ -519,8 +520,8 @@ impl Panels {
     }
 
     fn next_id(&mut self) -> TaskId {
-        self.asked += 1;
-        TaskId(self.asked)
+        self.queries_started += 1;
+        TaskId(self.queries_started)
     }
 }
 

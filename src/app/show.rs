@@ -43,13 +43,13 @@ const STATUS_POINTS: f32 = 24.0;
 impl App {
     /// Applies theme, fonts and font size to egui if they have changed.
     fn apply_theme(&mut self, ctx: &egui::Context) {
-        if !self.themed {
+        if !self.is_theme_applied {
             self.theme.apply(ctx);
             ctx.set_font_providers(vec![Arc::new(self.fonts.clone())]);
             // The font size preference is relative to the desktop's font size.
             let percent = f32::from(self.preferences.text_percent) * f32::from(self.desktop.text_percent) / 100.0;
             ctx.set_zoom_factor(percent.clamp(50.0, 300.0) / 100.0);
-            self.themed = true;
+            self.is_theme_applied = true;
         }
     }
 
@@ -138,7 +138,7 @@ impl App {
         let tab = &mut self.tabs[self.shown_tab];
         let Some(trace) = &mut tab.trace else { return };
         trace.look_up_selected(&tab.wake);
-        if let Some(wait) = trace.make_derived(&self.options.load, &tab.wake) {
+        if let Some(wait) = trace.compute_derived(&self.options.load, &tab.wake) {
             ctx.request_repaint_after(wait);
         }
         if let Some(job) = trace.rank_tracks(tab.panels.is_searching(), &tab.wake) {
@@ -193,7 +193,7 @@ impl App {
             ui.centered_and_justified(|ui| ui.label(RichText::new(text.trim_end()).color(theme.weak_text)));
         } else if tab.running.is_none() && tab.trace.is_none() && !tab.awaits_trace {
             let recent = self.preferences.recent.traces();
-            commands.extend(welcome::show(ui, recent, &self.cut_short.offered, self.takes_drops, theme));
+            commands.extend(welcome::show(ui, recent, &self.interrupted.offered, self.takes_drops, theme));
         }
     }
 

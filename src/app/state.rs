@@ -4,9 +4,9 @@
 mod answers;
 mod choosing;
 pub(crate) mod copied;
-mod cut_short;
 mod exports;
 mod followed;
+mod interrupted_traces;
 mod repair;
 mod settings;
 mod written;
@@ -18,9 +18,9 @@ use std::sync::Arc;
 use super::AppOptions;
 use super::background_writes::BackgroundWrites;
 use super::close_request::CloseRequest;
-use super::cut_short::CutShortTraces;
 use super::desktop::DesktopSettings;
 use super::fonts::Fonts;
+use super::interrupted_traces::InterruptedTraces;
 use super::notes::NoteKind;
 use super::opened_files::TimelineReader;
 use super::pasted::Chosen;
@@ -134,7 +134,7 @@ pub struct App {
     pub(super) options: AppOptions,
     pub(super) wake: Wake,
     pub(super) theme: Theme,
-    pub(super) themed: bool,
+    pub(super) is_theme_applied: bool,
     /// The tabs, left to right; at least one.
     pub(super) tabs: Vec<Tab>,
     pub(super) shown_tab: usize,
@@ -160,7 +160,7 @@ pub struct App {
     pub(super) folder: Option<PathBuf>,
     /// The file for the next picture of the window.
     pub(super) window_picture: Option<PathBuf>,
-    pub(super) cut_short: CutShortTraces,
+    pub(super) interrupted: InterruptedTraces,
 }
 
 impl App {
@@ -179,14 +179,14 @@ impl App {
         let theme = Theme::new(preferences.shade.unwrap_or_default());
         let preferences_keeper = PreferencesKeeper::new(&preferences);
         let fonts = Fonts::in_background(&wake);
-        super::cut_short::search(&options.load, &wake);
+        super::interrupted_traces::search(&options.load, &wake);
         let mut tab = Tab::new(TabId(0), &wake);
         tab.notes.set(note.unwrap_or_default());
         Self {
             options,
             wake,
             theme,
-            themed: false,
+            is_theme_applied: false,
             tabs: vec![tab],
             shown_tab: 0,
             tabs_opened: 0,
@@ -205,7 +205,7 @@ impl App {
             budget: RectBudget::HARDWARE,
             folder: None,
             window_picture: None,
-            cut_short: CutShortTraces::default(),
+            interrupted: InterruptedTraces::default(),
         }
     }
 
@@ -251,7 +251,7 @@ impl App {
     pub fn set_adapter(&mut self, name: String, is_software: bool) {
         self.adapter = name;
         self.budget = if is_software { RectBudget::SOFTWARE } else { RectBudget::HARDWARE };
-        self.themed = false;
+        self.is_theme_applied = false;
         let budget = self.budget;
         self.timelines().for_each(|timeline| timeline.set_budget(budget));
     }
@@ -273,7 +273,7 @@ impl App {
         let shade = self.preferences.shade.or(self.desktop.shade).unwrap_or_default();
         let theme_of = if self.desktop.has_high_contrast { Theme::with_high_contrast } else { Theme::new };
         self.theme = theme_of(shade);
-        self.themed = false;
+        self.is_theme_applied = false;
         let theme = self.theme.clone();
         self.timelines().for_each(|timeline| timeline.set_theme(&theme));
     }
@@ -470,7 +470,7 @@ impl App {
             AppCommand::CopyText(text) => return Some(Effect::Copy(text)),
             AppCommand::Toggle(window) => self.shown.toggle(window),
             AppCommand::Live(command) => self.act_on_live(command),
-            AppCommand::CutShort(command) => self.act_on_cut_short(command),
+            AppCommand::Interrupted(command) => self.act_on_interrupted(command),
         }
         None
     }

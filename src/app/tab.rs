@@ -104,12 +104,12 @@ pub(crate) struct TabMessage {
     /// The failed action, the file, and the remedy.
     pub(crate) text: String,
     /// Whether the error is about the content of the tab, and not about another file.
-    pub(crate) is_of_tab: bool,
+    pub(crate) concerns_tab: bool,
 }
 
 impl TabMessage {
     pub(super) fn for_tab(title: &'static str, text: String) -> Self {
-        Self { title, text, is_of_tab: true }
+        Self { title, text, concerns_tab: true }
     }
 }
 
@@ -175,7 +175,7 @@ impl Tab {
 
     /// Keeps unread errors while something else opens, which they are not about.
     pub(super) fn keep_unread_messages(&mut self) {
-        self.messages.iter_mut().for_each(|message| message.is_of_tab = false);
+        self.messages.iter_mut().for_each(|message| message.concerns_tab = false);
     }
 
     /// Iterates over the files of its trace; inputs from pipes and programs are left out.
@@ -278,7 +278,7 @@ impl Tab {
     }
 
     /// Returns whether it shows that trace, by whatever path, so that the trace may be opened again in it.
-    pub(super) fn is_of(&self, sources: &Sources) -> bool {
+    pub(super) fn shows_same_files(&self, sources: &Sources) -> bool {
         let can_load = self.follow.is_none() && !self.has_only_copy();
         can_load && self.trace.as_ref().is_some_and(|trace| are_same_files(&trace.sources, sources))
     }

@@ -44,7 +44,7 @@ impl App {
             self.show_tab(importing);
             return;
         }
-        if let Some(open) = position_of(Tab::is_of) {
+        if let Some(open) = position_of(Tab::shows_same_files) {
             // It is imported again, because it may have changed.
             self.show_tab(open);
         } else {
@@ -83,7 +83,7 @@ impl App {
             TabCommand::Reopen => {
                 // A tab that was reopened meanwhile would be imported again.
                 while let Some(sources) = self.closed_tabs.pop_back() {
-                    if !self.tabs.iter().any(|tab| tab.is_of(&sources) || tab.is_importing(&sources)) {
+                    if !self.tabs.iter().any(|tab| tab.shows_same_files(&sources) || tab.is_importing(&sources)) {
                         self.open_in_tab(LoadSource::Files(sources));
                         return None;
                     }
@@ -102,8 +102,8 @@ impl App {
     pub(super) fn tab_titles(&self) -> Vec<TabTitle> {
         let title = |(index, tab): (usize, &Tab)| TabTitle {
             text: tab.title(),
-            part: tab.tasks().next().map(|task| task.progress.view().fraction().unwrap_or(0.0)),
-            has_failed: tab.messages.iter().any(|message| message.is_of_tab),
+            progress_fraction: tab.tasks().next().map(|task| task.progress.view().fraction().unwrap_or(0.0)),
+            has_failed: tab.messages.iter().any(|message| message.concerns_tab),
             is_shown: index == self.shown_tab,
             files: tab.paths().take(2).count(),
             reload_disabled: tab.reload_state().disabled_reason(),
@@ -113,19 +113,22 @@ impl App {
 
     /// Returns the same for tasks that have just started.
     pub(super) fn tab_titles_without_progress(&self) -> Vec<TabTitle> {
-        self.tab_titles().into_iter().map(|title| TabTitle { part: title.part.and(Some(0.0)), ..title }).collect()
+        self.tab_titles()
+            .into_iter()
+            .map(|title| TabTitle { progress_fraction: title.progress_fraction.and(Some(0.0)), ..title })
+            .collect()
     }
 
-    /// Shows an error; an empty tab is closed, and the previous one shows it. `is_of_tab` is whether the error is about
-    /// the content of the tab.
-    pub(super) fn fail(&mut self, at: usize, title: &'static str, error: TaskError, is_of_tab: bool) {
+    /// Shows an error; an empty tab is closed, and the previous one shows it. `concerns_tab` is whether it is about the
+    /// content of the tab.
+    pub(super) fn fail(&mut self, at: usize, title: &'static str, error: TaskError, concerns_tab: bool) {
         let is_gone = self.tabs[at].is_empty() && self.tabs.len() > 1;
         let at = if is_gone { self.remove_tab(at) } else { at };
         let tab = &mut self.tabs[at];
         match error {
             TaskError::Cancelled => tab.notes.set("Stopped.".to_owned()),
             TaskError::Damaged(text) | TaskError::Failed(text) => {
-                tab.show_message(TabMessage { title, text, is_of_tab: is_of_tab && !is_gone });
+                tab.show_message(TabMessage { title, text, concerns_tab: concerns_tab && !is_gone });
             }
         }
     }
@@ -141,7 +144,7 @@ impl App {
         }
         // Tiles of an inactive timeline are loaded again when it is shown.
         if let Some(timeline) = self.tab_mut().timeline_mut() {
-            timeline.rest();
+            timeline.release_tiles();
         }
         self.shown_tab = tab;
         self.dialogs.picker = None;

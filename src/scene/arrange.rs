@@ -335,7 +335,7 @@ pub(crate) fn tracks(snapshot: &Snapshot, arrangement: &Arrangement, ranks: Opti
     let mut candidates = Vec::new();
     for &index in snapshot.display_order() {
         let track = snapshot.track(index);
-        let (title, beside) = track_title(track);
+        let (title, secondary) = track_title(track);
         let thread = snapshot.thread_of(index);
         let thread_title = (thread != index).then(|| track_title(snapshot.track(thread)).0);
         let custom_group = custom_group_of.get(&index).copied();
@@ -343,7 +343,7 @@ pub(crate) fn tracks(snapshot: &Snapshot, arrangement: &Arrangement, ranks: Opti
             let process = process_texts
                 .entry(track.process)
                 .or_insert_with(|| searched_text(&tables.processes[track.process.index()]));
-            let texts = [Some(&title), Some(&beside), thread_title.as_ref()];
+            let texts = [Some(&title), Some(&secondary), thread_title.as_ref()];
             let texts = texts.map(|text| text.map(|text| text.to_lowercase()).unwrap_or_default());
             let custom =
                 custom_group.and_then(|group| custom_sections.get(&group)).map(|section| section.title.to_lowercase());

@@ -31,7 +31,7 @@ pub(crate) fn command_line(process: &Process) -> Option<&str> {
 #[must_use]
 pub(crate) fn track_title(track: &Track) -> (String, String) {
     let tid = track.key.tid.to_string();
-    let (text, beside) = match (track.name.trim().is_empty(), tid.is_empty()) {
+    let (text, secondary) = match (track.name.trim().is_empty(), tid.is_empty()) {
         (false, _) if track.key.kind == TrackKind::Cpu || *track.name == *tid => {
             (track.name.to_string(), String::new())
         }
@@ -42,14 +42,14 @@ pub(crate) fn track_title(track: &Track) -> (String, String) {
         (true, false) => (format!("Thread {tid}"), String::new()),
         (true, true) => ("Events".to_owned(), String::new()),
     };
-    (shown(&text).into_owned(), shown(&beside).into_owned())
+    (shown(&text).into_owned(), shown(&secondary).into_owned())
 }
 
 /// Returns the name of a track, with its id if another track has the same name.
 #[must_use]
 pub(crate) fn distinct_title(snapshot: &Snapshot, track: TrackIdx) -> String {
-    let (title, beside) = track_title(snapshot.track(track));
-    if beside.is_empty() || !snapshot.has_shared_name(track) { title } else { format!("{title} {beside}") }
+    let (title, secondary) = track_title(snapshot.track(track));
+    if secondary.is_empty() || !snapshot.has_shared_name(track) { title } else { format!("{title} {secondary}") }
 }
 
 /// Returns the name of a group of tracks, without the names of its outer groups.
@@ -120,7 +120,7 @@ mod tests {
             {"ph":"X","name":"a","pid":-2,"tid":-2,"ts":0,"dur":1}]"#;
         let snapshot = crate::scene::tests::snapshot(json);
         let titles: Vec<_> = snapshot.display_order().iter().map(|&track| track_title(snapshot.track(track))).collect();
-        let title = |text: &str, beside: &str| (text.to_owned(), beside.to_owned());
+        let title = |text: &str, secondary: &str| (text.to_owned(), secondary.to_owned());
         assert!(titles.contains(&title("Unknown thread", "-1")), "{titles:?}");
         assert!(titles.contains(&title("Thread -2", "")), "{titles:?}");
         let processes: Vec<_> = snapshot.store().meta().tracks.processes.iter().map(process_title).collect();

@@ -180,7 +180,7 @@ fn the_summary_sees_where_spans_are() {
     let most = columns.iter().copied().fold(0.0, f32::max);
     assert_eq!(columns[5], most, "{columns:?}");
     assert!(columns[0] > 0.0 && columns[9] > 0.0 && columns[2] == 0.0, "{columns:?}");
-    assert!(summary.heads.is_some_and(|heads| heads.has(TileOwner::Process(ProcessIdx(0)))));
+    assert!(summary.track_summaries.is_some_and(|summaries| summaries.has(TileOwner::Process(ProcessIdx(0)))));
     let stopped = Cancel::default();
     stopped.cancel();
     assert!(TraceSummary::from_snapshot(&snapshot, &stopped).is_err());

@@ -26,7 +26,7 @@ pub struct TraceSummary {
     /// nesting are there.
     pub(crate) filled: Vec<u32>,
     /// The processes and groups, each as one lane.
-    pub(crate) heads: Option<Arc<TrackSummaries>>,
+    pub(crate) track_summaries: Option<Arc<TrackSummaries>>,
     /// Times of losses that have one, sorted: at most one per bucket, because a frame draws all of them.
     pub(crate) losses_ns: Vec<i64>,
 }
@@ -61,8 +61,8 @@ impl TraceSummary {
         losses_ns.retain(|&ts_ns| (buckets.first..buckets.first + i64::from(buckets.count)).contains(&bucket(ts_ns)));
         losses_ns.sort_unstable();
         losses_ns.dedup_by_key(|ts_ns| bucket(*ts_ns));
-        let heads = Some(Arc::new(TrackSummaries::from_snapshot(snapshot, buckets, cancel)?));
-        Ok(Self { buckets: Some(buckets), filled, heads, losses_ns })
+        let track_summaries = Some(Arc::new(TrackSummaries::from_snapshot(snapshot, buckets, cancel)?));
+        Ok(Self { buckets: Some(buckets), filled, track_summaries, losses_ns })
     }
 
     /// Creates the summary of a live trace. Only the spans of each bucket are known.

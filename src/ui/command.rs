@@ -105,7 +105,7 @@ pub(crate) enum AppCommand {
     /// Shows or hides a tool window.
     Toggle(ToolWindow),
     Live(LiveCommand),
-    CutShort(CutShortCommand),
+    Interrupted(InterruptedCommand),
 }
 
 /// Sets a preference, which is saved.
@@ -145,7 +145,7 @@ pub(crate) enum CloseChoice {
 
 /// For a trace whose live window was killed, by its folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum CutShortCommand {
+pub(crate) enum InterruptedCommand {
     Open(PathBuf),
     /// Keeps it, and offers it again at the next start.
     Keep(PathBuf),
@@ -417,7 +417,7 @@ pub(crate) enum PanelCommand {
     Toggle(Panel),
     Show(Panel),
     /// Opens the panel that sums up the rows of the scope: of spans, or else of samples, counters or instants.
-    SumUpScope,
+    ShowScopeSummary,
     /// Opens the statistics and selects this name.
     StatisticsOf(NameIdx),
     /// Opens the statistics, grouped by these keys.
@@ -429,7 +429,7 @@ pub(crate) enum PanelCommand {
     Highlight(String),
     GoToHit(Direction),
     /// Goes from the selected row to another of its name, on all tracks. A search stays as it is.
-    GoToNamesake(Direction),
+    GoToSameName(Direction),
     /// Clears the hits while the text is not a valid filter.
     StopSearch,
     CloseSearch,

@@ -332,12 +332,12 @@ pub(crate) const TABLE: &[CommandEntry] = &[
         Command::Timeline(TimelineCommand::Step(NavigationStep::Child))
     }),
     entry(Menu::Go, "Previous of this name", &[ctrl(Key::ArrowUp)], When::Span, |_| {
-        Command::Panel(PanelCommand::GoToNamesake(Direction::Backward))
+        Command::Panel(PanelCommand::GoToSameName(Direction::Backward))
     })
     .hint("The last span of the same name before the selected one, on any track")
     .within("Name and flow"),
     entry(Menu::Go, "Next of this name", &[ctrl(Key::ArrowDown)], When::Span, |_| {
-        Command::Panel(PanelCommand::GoToNamesake(Direction::Forward))
+        Command::Panel(PanelCommand::GoToSameName(Direction::Forward))
     })
     .hint("The first span of the same name after the selected one, on any track")
     .within("Name and flow"),

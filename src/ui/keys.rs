@@ -190,7 +190,7 @@ fn may_repeat(command: &Command) -> bool {
         command,
         Command::Timeline(TimelineCommand::Step(_) | TimelineCommand::Bookmark(BookmarkCommand::Next(_)))
             | Command::Panel(
-                PanelCommand::GoToHit { .. } | PanelCommand::GoToNamesake { .. } | PanelCommand::NextPanel { .. }
+                PanelCommand::GoToHit { .. } | PanelCommand::GoToSameName { .. } | PanelCommand::NextPanel { .. }
             )
             | Command::Tab(TabCommand::Next | TabCommand::Previous)
             | Command::Setting(SettingCommand::TextPercent(_))

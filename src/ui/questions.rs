@@ -70,7 +70,7 @@ pub(crate) enum Question {
         from: (i64, Option<RowIdx>),
     },
     /// The next or previous row with the name of a row, on all tracks.
-    Namesake {
+    SameName {
         from: RowIdx,
         direction: Direction,
     },
@@ -269,7 +269,7 @@ pub enum QuestionKind {
     SpanNumber,
     HitNumber,
     Neighbour,
-    Namesake,
+    SameName,
     Totals,
     PartialTotals,
     OrderGroups,
@@ -309,7 +309,7 @@ impl QuestionKind {
             | Self::SpanNumber
             | Self::HitNumber
             | Self::Neighbour
-            | Self::Namesake
+            | Self::SameName
             | Self::PartialTotals
             | Self::OrderGroups
             | Self::OrderSamples
@@ -347,7 +347,7 @@ impl QuestionKind {
             Self::Code => Panel::Code,
             Self::Names => Panel::Symbols,
             Self::Search | Self::HitPage | Self::LongestHits | Self::HitNumber | Self::Neighbour => Panel::Search,
-            Self::Namesake | Self::Pixels => return None,
+            Self::SameName | Self::Pixels => return None,
         })
     }
 }
@@ -387,7 +387,7 @@ pub enum Answer {
     NumberOf(HitsOf, RowIdx, Option<u64>),
     /// Answers [`Question::Neighbour`]; `None` if there are no hits.
     Neighbour(Option<NeighbourHit>),
-    Namesake(Option<Hit>),
+    SameName(Option<Hit>),
     Totals(Arc<GroupLines>),
     PartialTotals(Arc<GroupLines>),
     OrderedGroups(Arc<OrderedRows<GroupLines>>),
@@ -496,7 +496,7 @@ impl Question {
             Self::NumberOf(HitsOf::Search, _) => QuestionKind::HitNumber,
             Self::NumberOf(HitsOf::Spans, _) => QuestionKind::SpanNumber,
             Self::Neighbour { .. } => QuestionKind::Neighbour,
-            Self::Namesake { .. } => QuestionKind::Namesake,
+            Self::SameName { .. } => QuestionKind::SameName,
             Self::Totals(..) => QuestionKind::Totals,
             Self::PartialTotals => QuestionKind::PartialTotals,
             Self::OrderGroups(..) => QuestionKind::OrderGroups,

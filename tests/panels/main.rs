@@ -24,7 +24,6 @@ mod live;
 mod markers;
 mod menus;
 mod names;
-mod namesakes;
 mod picker;
 mod pinch;
 mod pinned;
@@ -35,6 +34,7 @@ mod protobuf;
 #[cfg(target_os = "linux")]
 #[path = "../recording/mod.rs"]
 mod recording;
+mod same_name;
 mod samples;
 mod scheduling;
 mod scope;

@@ -23,7 +23,7 @@ const ROUTED: &[&str] = &[
     "Answer",
     "CloseChoice",
     "CustomGroupCommand",
-    "CutShortCommand",
+    "InterruptedCommand",
     "DerivedCommand",
     "LiveCommand",
     "UserEvent",

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::app::namesake::namesake;
+use crate::app::same_name::next_of_same_name;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::direction::Direction;
 use crate::base::progress::Progress;
@@ -74,8 +74,8 @@ impl QueryContext<'_> {
             Question::Neighbour { direction, from } => {
                 self.hits.map(|hits| Answer::Neighbour(self.neighbour(hits, from, direction)))
             }
-            Question::Namesake { from, direction } => {
-                Some(Answer::Namesake(namesake(self.snapshot, from, direction, self.cancel)?))
+            Question::SameName { from, direction } => {
+                Some(Answer::SameName(next_of_same_name(self.snapshot, from, direction, self.cancel)?))
             }
             Question::Counters(scope) => Some(Answer::Counters(Arc::new(self.counters(&scope)?))),
             Question::Scheduling(question) => Some(Answer::Scheduling(Arc::new(self.scheduling(*question)?))),

@@ -23,7 +23,7 @@ pub(super) fn moved(answer: Answer, moves: &LaneMoves) -> Answer {
         Answer::Neighbour(found) => {
             Answer::Neighbour(found.and_then(|found| Some(NeighbourHit { hit: found.hit.moved(moves)?, ..found })))
         }
-        Answer::Namesake(found) => Answer::Namesake(found.and_then(|hit| hit.moved(moves))),
+        Answer::SameName(found) => Answer::SameName(found.and_then(|hit| hit.moved(moves))),
         Answer::Group(facts) => Answer::Group(Arc::new(facts.moved(moves))),
         Answer::Pixels(filtered) => Answer::Pixels(Arc::new(Arc::unwrap_or_clone(filtered).moved(moves))),
         // Hits know their snapshot.

@@ -85,7 +85,7 @@ impl Panels {
 
     /// Lists the code of a function, once names are resolved. Without them, the panel says so.
     pub(super) fn ask_code(&mut self, request: CodeRequest, snapshot: &Snapshot, wake: &TabWake) {
-        let (Some(query), Some(found)) = (self.name_query.clone(), self.found.clone()) else {
+        let (Some(query), Some(found)) = (self.name_query.clone(), self.resolved_names.clone()) else {
             return self.set.code.wait_for_names();
         };
         let by_address = self.by_address.clone();
@@ -94,12 +94,12 @@ impl Panels {
 
     /// Returns names that were resolved since the last call.
     pub(in crate::app) fn take_named(&mut self) -> Option<Arc<NamedTrace>> {
-        self.named.take()
+        self.pending_names.take()
     }
 
     /// Shows the modules of a trace with resolved names.
     pub(in crate::app) fn set_modules(&mut self, named: &NamedTrace, snapshot: &Snapshot) {
-        self.found = Some(named.found.clone());
+        self.resolved_names = Some(named.found.clone());
         // A request that arrived before the names is repeated.
         self.set.code.forget();
         self.set.symbols.set_modules(named, snapshot);

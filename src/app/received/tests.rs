@@ -120,7 +120,7 @@ fn received_data_is_not_dropped_to_unwind_stacks_or_to_open_its_source_again() {
     session.frame(Vec::new());
     assert!(session.app.tab().running.is_none() && session.app.tab().has_only_copy());
     session.app.tab_mut().trace.as_mut().expect("a trace").has_other_stacks = false;
-    assert!(!session.app.tab().is_of(&sources), "another tab opens them");
+    assert!(!session.app.tab().shows_same_files(&sources), "another tab opens them");
 }
 
 #[test]

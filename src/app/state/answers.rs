@@ -86,9 +86,9 @@ impl App {
                 }
             }
             TaskEvent::Pasted(pasted) => self.open_pasted(pasted),
-            TaskEvent::CutShort(left) => self.offer_cut_short(left),
+            TaskEvent::FoundInterrupted(left) => self.offer_interrupted(left),
             // The next frame applies the fonts to egui.
-            TaskEvent::FoundFonts => self.themed = false,
+            TaskEvent::FoundFonts => self.is_theme_applied = false,
             TaskEvent::DesktopChanged(settings) => self.set_desktop(settings),
         }
         true
@@ -235,15 +235,15 @@ impl App {
         if let Some(timeline) = tab.timeline_mut() {
             timeline.move_file(None);
         }
-        let is_of_tab = tab.trace.as_ref().is_none_or(|open| open.sources == *sources);
-        if is_of_tab && let Some(timeline) = tab.timeline_mut() {
+        let concerns_tab = tab.trace.as_ref().is_none_or(|open| open.sources == *sources);
+        if concerns_tab && let Some(timeline) = tab.timeline_mut() {
             timeline.interrupt(&match &error {
                 TaskError::Cancelled => "The load was stopped.".to_owned(),
                 TaskError::Damaged(text) | TaskError::Failed(text) => format!("The load failed: {text}"),
             });
         }
         self.drop_waiting_export(at);
-        self.fail(at, "The trace cannot be opened", error, is_of_tab);
+        self.fail(at, "The trace cannot be opened", error, concerns_tab);
     }
 
     pub(super) fn show_trace_in(
@@ -303,7 +303,7 @@ impl App {
                 let mut timeline = timeline.with_snapshot(snapshot);
                 // The sort numbers names differently, so the spans of old tiles would have the names of others.
                 if was_live && !grows {
-                    timeline.rest();
+                    timeline.release_tiles();
                 }
                 (timeline, true)
             }
@@ -313,13 +313,13 @@ impl App {
                 timeline.set_gutter_points(self.preferences.gutter_points);
                 timeline.set_colors(self.preferences.colors);
                 if let Some(earlier) = &before {
-                    timeline.look_as(earlier);
+                    timeline.copy_arrangement_from(earlier);
                 }
                 (timeline, false)
             }
         };
         if !grows {
-            timeline.set_still();
+            timeline.end_live();
         }
         (timeline, is_continued)
     }

@@ -88,7 +88,7 @@ impl App {
         self.open_chosen(chosen);
         if !missing.is_empty() {
             let (title, text) = ("Not every file can be opened", missing.join("\n"));
-            self.tab_mut().show_message(TabMessage { title, text, is_of_tab: false });
+            self.tab_mut().show_message(TabMessage { title, text, concerns_tab: false });
         }
         if paths < lines {
             self.reply(format!("{paths} of {lines} copied lines are file paths; the others were skipped."));

@@ -199,7 +199,7 @@ impl App {
         tab.end_growth(&self.options);
         if let Some(trace) = &mut tab.trace {
             trace.growth = Growth::LastSnapshot;
-            trace.timeline.set_still();
+            trace.timeline.end_live();
         }
     }
 

@@ -44,7 +44,7 @@ impl App {
             }
             SettingCommand::TextPercent(percent) => {
                 self.preferences.text_percent = percent.clamp(TEXT_PERCENT_MIN, TEXT_PERCENT_MAX);
-                self.themed = false;
+                self.is_theme_applied = false;
             }
             SettingCommand::Table(name, layout) => {
                 self.preferences.tables.insert(name.to_owned(), layout);

@@ -14,7 +14,7 @@ use crate::ui::widgets::context_menu::context_menu;
 pub(crate) struct TabTitle {
     pub(crate) text: String,
     /// Progress of its running task, 0 to 1.
-    pub(crate) part: Option<f32>,
+    pub(crate) progress_fraction: Option<f32>,
     /// Whether it has an unread error.
     pub(crate) has_failed: bool,
     /// Whether it is the active tab.
@@ -119,8 +119,8 @@ fn show_tab(ui: &mut Ui, tab: &TabTitle, width: f32, theme: &Theme, closed: &mut
     };
     let painter = ui.painter();
     painter.rect_filled(rect, 4.0, ground);
-    if let Some(part) = tab.part {
-        let end = rect.left() + rect.width() * part.clamp(0.02, 1.0);
+    if let Some(fraction) = tab.progress_fraction {
+        let end = rect.left() + rect.width() * fraction.clamp(0.02, 1.0);
         let bar = Rect::from_min_max(pos2(rect.left(), rect.bottom() - 2.0), pos2(end, rect.bottom()));
         painter.rect_filled(bar, 0.0, theme.accent);
     }

@@ -7,9 +7,9 @@ use egui::{Align, Layout, RichText, Ui};
 use crate::base::time::{ago_text, counted};
 use crate::scene::labels::shown;
 use crate::ui::chrome::progress::bytes_text;
-use crate::ui::command::{AppCommand, Command, CutShortCommand};
+use crate::ui::command::{AppCommand, Command, InterruptedCommand};
 use crate::ui::command_table::key_of;
-use crate::ui::cut_short::{CutShort, CutShortTrace};
+use crate::ui::interrupted_traces::{InterruptedOffer, InterruptedTrace};
 use crate::ui::purpose::Purpose;
 use crate::ui::recent::{RecentFacts, RecentTrace};
 use crate::ui::theme::Theme;
@@ -18,7 +18,7 @@ use crate::ui::theme::Theme;
 const RECENT_MAX: usize = 5;
 
 /// Interrupted traces that the page shows.
-const CUT_SHORT_MAX: usize = 3;
+const INTERRUPTED_MAX: usize = 3;
 
 /// File managers put the path of a copied file on the clipboard, so pasting works where dropping does not.
 const DROP: &str = "Drop a trace anywhere in this window";
@@ -31,7 +31,7 @@ const KEYS: [(&str, &str); 3] = [("Open...", "open"), ("Commands...", "all comma
 pub(crate) fn show(
     ui: &mut Ui,
     recent: &[RecentTrace],
-    cut_short: &CutShort,
+    offer: &InterruptedOffer,
     takes_drops: bool,
     theme: &Theme,
 ) -> Option<Command> {
@@ -48,7 +48,7 @@ pub(crate) fn show(
             ui.label(RichText::new(hint).size(15.0).color(theme.weak_text));
             ui.add_space(18.0);
             let buttons = show_buttons(ui, theme);
-            let interrupted = show_all_cut_short(ui, cut_short, now_s, theme);
+            let interrupted = show_interrupted_traces(ui, offer, now_s, theme);
             command = show_recent(ui, recent, now_s, theme).or(interrupted).or(buttons);
             ui.add_space(14.0);
             let keys = KEYS.map(|(title, what)| format!("{}  {what}", key_of(ui.ctx(), title)));
@@ -69,18 +69,18 @@ fn show_buttons(ui: &mut Ui, theme: &Theme) -> Option<Command> {
 }
 
 /// Shows the interrupted traces, if there are any.
-fn show_all_cut_short(ui: &mut Ui, cut_short: &CutShort, now_s: u64, theme: &Theme) -> Option<Command> {
-    if cut_short.traces.is_empty() {
+fn show_interrupted_traces(ui: &mut Ui, offer: &InterruptedOffer, now_s: u64, theme: &Theme) -> Option<Command> {
+    if offer.traces.is_empty() {
         return None;
     }
     ui.add_space(14.0);
     ui.label(RichText::new("Followed until the window was closed").small().color(theme.warning));
     let mut command = None;
-    for trace in cut_short.traces.iter().take(CUT_SHORT_MAX) {
-        let is_asked = cut_short.asked.as_ref() == Some(&trace.folder);
-        command = show_cut_short(ui, trace, is_asked, now_s, theme).or(command);
+    for trace in offer.traces.iter().take(INTERRUPTED_MAX) {
+        let is_asked = offer.asked.as_ref() == Some(&trace.folder);
+        command = show_interrupted_trace(ui, trace, is_asked, now_s, theme).or(command);
     }
-    let more = cut_short.traces.len().saturating_sub(CUT_SHORT_MAX);
+    let more = offer.traces.len().saturating_sub(INTERRUPTED_MAX);
     if more > 0 {
         let text = format!("and {more} more: longspan cache list");
         ui.label(RichText::new(text).small().color(theme.weak_text));
@@ -109,10 +109,16 @@ fn show_recent(ui: &mut Ui, recent: &[RecentTrace], now_s: u64, theme: &Theme) -
 }
 
 /// Shows an interrupted trace with its actions.
-fn show_cut_short(ui: &mut Ui, trace: &CutShortTrace, is_asked: bool, now_s: u64, theme: &Theme) -> Option<Command> {
+fn show_interrupted_trace(
+    ui: &mut Ui,
+    trace: &InterruptedTrace,
+    is_asked: bool,
+    now_s: u64,
+    theme: &Theme,
+) -> Option<Command> {
     let title = shown(&trace.title).into_owned();
     let mut wanted = None;
-    let mut button = |ui: &mut Ui, text: String, hint: &str, give: fn(std::path::PathBuf) -> CutShortCommand| {
+    let mut button = |ui: &mut Ui, text: String, hint: &str, give: fn(std::path::PathBuf) -> InterruptedCommand| {
         let button = egui::Button::new(RichText::new(text).small()).small();
         if ui.add(button).on_hover_text(hint).clicked() {
             wanted = Some(give(trace.folder.clone()));
@@ -126,21 +132,26 @@ fn show_cut_short(ui: &mut Ui, trace: &CutShortTrace, is_asked: bool, now_s: u64
             ui.label(
                 RichText::new(format!("This is the only copy of the data from {title}.")).small().color(theme.warning),
             );
-            button(ui, format!("Delete {}", bytes_text(trace.bytes)), "This cannot be undone", CutShortCommand::Delete);
-            button(ui, "Keep it".to_owned(), "Offer it again at the next start", CutShortCommand::Keep);
+            button(
+                ui,
+                format!("Delete {}", bytes_text(trace.bytes)),
+                "This cannot be undone",
+                InterruptedCommand::Delete,
+            );
+            button(ui, "Keep it".to_owned(), "Offer it again at the next start", InterruptedCommand::Keep);
         } else {
-            button(ui, format!("Recover {title}"), "Sort all received data and show it", CutShortCommand::Open);
-            ui.label(RichText::new(cut_short_text(trace, now_s)).small().color(theme.weak_text));
-            button(ui, "Later".to_owned(), "Keep it, and offer it again at the next start", CutShortCommand::Keep);
-            button(ui, "Delete...".to_owned(), "Ask whether to delete it", CutShortCommand::AskToDelete);
+            button(ui, format!("Recover {title}"), "Sort all received data and show it", InterruptedCommand::Open);
+            ui.label(RichText::new(interrupted_text(trace, now_s)).small().color(theme.weak_text));
+            button(ui, "Later".to_owned(), "Keep it, and offer it again at the next start", InterruptedCommand::Keep);
+            button(ui, "Delete...".to_owned(), "Ask whether to delete it", InterruptedCommand::AskToDelete);
         }
     });
     ui.data_mut(|data| data.insert_temp(id, row.response.rect.width()));
-    wanted.map(|wanted| Command::App(AppCommand::CutShort(wanted)))
+    wanted.map(|wanted| Command::App(AppCommand::Interrupted(wanted)))
 }
 
 /// Formats a text such as `1 200 000 events  ·  45 MB  ·  5 minutes ago`.
-fn cut_short_text(trace: &CutShortTrace, now_s: u64) -> String {
+fn interrupted_text(trace: &InterruptedTrace, now_s: u64) -> String {
     let rows = trace.rows.map(|rows| format!("{}  ·  ", counted(rows, "event"))).unwrap_or_default();
     format!("{rows}{}  ·  {}", bytes_text(trace.bytes), ago_text(now_s.saturating_sub(trace.changed_s)))
 }

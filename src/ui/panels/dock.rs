@@ -349,7 +349,7 @@ impl Dock {
         egui::Panel::bottom("dock").resizable(false).exact_size(height).frame(frame).show(ui, |ui| {
             let dock = ui.max_rect().expand2(egui::vec2(frame.inner_margin.leftf(), frame.inner_margin.topf()));
             commands.extend(self.drag_edge(ui, dock, most, theme));
-            commands.extend(self.show_heads(ui, heads, active));
+            commands.extend(self.show_tab_row(ui, heads, active));
             // In a low window, the panel scrolls as a whole.
             let room = egui::vec2(ui.available_width(), ui.available_height().max(CONTENT_POINTS_MIN));
             let is_low = room.y > ui.available_height();
@@ -368,7 +368,7 @@ impl Dock {
         commands
     }
 
-    fn show_heads(&mut self, ui: &mut Ui, heads: &[DockHead], active: DockTab) -> Vec<Command> {
+    fn show_tab_row(&mut self, ui: &mut Ui, heads: &[DockHead], active: DockTab) -> Vec<Command> {
         let mut commands = Vec::new();
         let Some(head) = heads.iter().find(|head| head.tab == active) else { return commands };
         let (tools, is_current) = (head.tools, head.is_current);

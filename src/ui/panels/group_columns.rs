@@ -155,15 +155,15 @@ pub(super) const COLUMNS: [TableColumn; GroupColumn::ORDER.len()] = [
     number("Self")
         .meaning("Sum of the durations without the time in which child spans run, only the part within the scope."),
     number("Mean").meaning("Mean duration of whole spans, also of those that reach beyond the scope."),
-    number("Min").meaning("Shortest duration of whole spans, also of those that reach beyond the scope.").spare(2),
+    number("Min").meaning("Shortest duration of whole spans, also of those that reach beyond the scope.").hide_rank(2),
     quantile("p50")
         .meaning("Median of whole spans: half of them take at most this long. ~ marks a value within 3.1 %."),
     quantile("p90")
         .meaning("90 % of the spans, as a whole, take at most this long. ~ marks a value within 3.1 %.")
-        .spare(4),
+        .hide_rank(4),
     quantile("p95")
         .meaning("95 % of the spans, as a whole, take at most this long. ~ marks a value within 3.1 %.")
-        .spare(6),
+        .hide_rank(6),
     quantile("p99").meaning("99 % of the spans, as a whole, take at most this long. ~ marks a value within 3.1 %."),
     number("Max").meaning(
         "Longest duration of whole spans, also of those that reach beyond the scope. So it may be more than the total, \
@@ -171,14 +171,14 @@ pub(super) const COLUMNS: [TableColumn; GroupColumn::ORDER.len()] = [
     ),
     number("Deviation")
         .meaning("Standard deviation of the durations of whole spans, as a measure of how much they differ.")
-        .spare(5),
+        .hide_rank(5),
     number("Distinct")
         .meaning(
             "Time in which at least one span of the group is open on its track, only the part within the scope: \
              recursion counts once.",
         )
-        .spare(3),
-    TableColumn::number("Unfinished", 70.0).meaning("Number of spans without an end in the trace.").spare(1),
+        .hide_rank(3),
+    TableColumn::number("Unfinished", 70.0).meaning("Number of spans without an end in the trace.").hide_rank(1),
 ];
 
 const fn number(title: &'static str) -> TableColumn {
@@ -217,7 +217,7 @@ mod tests {
     fn names_and_the_most_used_numbers_fit_beside_the_facts_of_a_name() {
         // The width of the table in a window of 1280 points.
         const AVAILABLE_POINTS: f32 = 776.0;
-        let spare = COLUMNS.iter().filter(|column| column.spare_rank > 0).map(|column| column.width).sum::<f32>();
+        let spare = COLUMNS.iter().filter(|column| column.hide_rank > 0).map(|column| column.width).sum::<f32>();
         let all = COLUMNS.iter().map(|column| column.width).sum::<f32>();
         assert!(COLUMNS[0].width >= 180.0 && all - spare <= AVAILABLE_POINTS, "{all} {spare}");
     }

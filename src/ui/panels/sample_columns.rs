@@ -8,7 +8,7 @@ use crate::query::sample_table::SampleBy;
 pub(super) enum SampleColumn {
     Name,
     /// The module or category, or another second text.
-    Beside,
+    SecondaryText,
     Own,
     OwnShare,
     Total,
@@ -24,14 +24,14 @@ pub(super) const COLUMN_COUNT: usize = 8;
 
 /// The columns of samples, in the order of the table.
 const OF_SAMPLES: [SampleColumn; COLUMN_COUNT] = {
-    use SampleColumn::{Beside, Name, Own, OwnSamples, OwnShare, Samples, Total, TotalShare};
-    [Name, Beside, Own, OwnShare, Total, TotalShare, OwnSamples, Samples]
+    use SampleColumn::{Name, Own, OwnSamples, OwnShare, Samples, SecondaryText, Total, TotalShare};
+    [Name, SecondaryText, Own, OwnShare, Total, TotalShare, OwnSamples, Samples]
 };
 
 /// The columns of spans, in the order of the statistics.
 const OF_SPANS: [SampleColumn; COLUMN_COUNT] = {
-    use SampleColumn::{Beside, Mean, Name, Own, OwnShare, Spans, Total, TotalShare};
-    [Name, Spans, Total, TotalShare, Own, OwnShare, Mean, Beside]
+    use SampleColumn::{Mean, Name, Own, OwnShare, SecondaryText, Spans, Total, TotalShare};
+    [Name, Spans, Total, TotalShare, Own, OwnShare, Mean, SecondaryText]
 };
 
 impl SampleColumn {
@@ -47,10 +47,10 @@ pub(super) const FIRST_SORTED_CALLS: usize = 4;
 pub(super) const FIRST_SORTED_SPANS: usize = 2;
 
 /// Returns the columns; the first two depend on the grouping.
-const fn titled(name: &'static str, beside: &'static str) -> [TableColumn; COLUMN_COUNT] {
+const fn titled(name: &'static str, secondary_text: &'static str) -> [TableColumn; COLUMN_COUNT] {
     [
         TableColumn::text(name, 180.0),
-        TableColumn::text(beside, 110.0),
+        TableColumn::text(secondary_text, 110.0),
         TableColumn::number("Self", NUMBER_POINTS).meaning("Samples in the code itself, not in its callees."),
         TableColumn::number("Self share", 66.0).unsortable().meaning("Self as a share of all samples of the scope."),
         TableColumn::number("Total", NUMBER_POINTS)
@@ -86,7 +86,7 @@ const SPANS: [TableColumn; COLUMN_COUNT] = [
     TableColumn::number("Self share", 68.0).unsortable().meaning("Self as a share of all spans of the scope."),
     TableColumn::number("Mean", NUMBER_POINTS)
         .meaning("Total divided by Count: the mean duration, only the part within the scope."),
-    TableColumn::text("Category", 100.0).spare(1),
+    TableColumn::text("Category", 100.0).hide_rank(1),
 ];
 
 /// The columns of an inverted call tree of spans.
@@ -137,7 +137,8 @@ mod tests {
     fn texts_are_on_the_left_and_every_number_of_spans_has_a_meaning() {
         for (columns, is_of_spans) in [(&BY_CALL, false), (&SPANS, true), (&INVERTED_SPANS, true)] {
             for (index, column) in columns.iter().enumerate() {
-                let is_text = matches!(SampleColumn::at(index, is_of_spans), SampleColumn::Name | SampleColumn::Beside);
+                let is_text =
+                    matches!(SampleColumn::at(index, is_of_spans), SampleColumn::Name | SampleColumn::SecondaryText);
                 assert_eq!(column.is_number, !is_text, "{}", column.title);
                 assert_eq!(column.meaning.is_empty(), is_text, "{}", column.title);
             }

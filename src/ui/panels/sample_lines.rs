@@ -96,7 +96,7 @@ impl SampleLines {
     /// Returns the number of a row in a column; 0 for texts.
     pub(super) fn number(&self, row: &SampleGroupRow, column: SampleColumn) -> u64 {
         match column {
-            SampleColumn::Name | SampleColumn::Beside => 0,
+            SampleColumn::Name | SampleColumn::SecondaryText => 0,
             SampleColumn::Own | SampleColumn::OwnShare => row.sums.own.weight,
             SampleColumn::Total | SampleColumn::TotalShare => row.sums.total.weight,
             SampleColumn::OwnSamples => row.sums.own.samples,
@@ -144,7 +144,7 @@ impl TableData for SampleLines {
             Some((SampleColumn::Name, ascending)) => {
                 sort_rows(&mut rows, ascending, cancel, |row| self.name(line(row).key), Ord::cmp)?;
             }
-            Some((SampleColumn::Beside, ascending)) => {
+            Some((SampleColumn::SecondaryText, ascending)) => {
                 sort_rows(&mut rows, ascending, cancel, |row| self.second_column(line(row).key), Ord::cmp)?;
             }
             Some((column, ascending)) => {

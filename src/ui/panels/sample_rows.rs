@@ -218,7 +218,7 @@ impl Rows for SampleRows {
         let number = lines.number(row, column);
         match column {
             SampleColumn::Name => TableCell::Text(shown(&lines.name(row.key)).into_owned().into()),
-            SampleColumn::Beside => TableCell::Text(shown(&lines.second_column(row.key)).into_owned().into()),
+            SampleColumn::SecondaryText => TableCell::Text(shown(&lines.second_column(row.key)).into_owned().into()),
             SampleColumn::Own | SampleColumn::Total => TableCell::Number(lines.weight(row, number)),
             SampleColumn::OwnShare | SampleColumn::TotalShare => {
                 let whole = self.whole(row).weight.into();
@@ -268,10 +268,10 @@ impl Rows for SampleRows {
     }
 
     fn bar(&self, row: u64, column: usize) -> Option<f64> {
-        use SampleColumn::{Beside, Name, OwnShare, TotalShare};
+        use SampleColumn::{Name, OwnShare, SecondaryText, TotalShare};
         let (lines, row) = self.row(row)?;
         let content = lines.column(column);
-        if matches!(content, Name | Beside | OwnShare | TotalShare) {
+        if matches!(content, Name | SecondaryText | OwnShare | TotalShare) {
             return None;
         }
         Some(number::fraction(lines.number(row, content).into(), self.lines.facts()?.largest[column].into()))
@@ -291,7 +291,7 @@ impl Rows for SampleRows {
                 TableCell::Number(TableNumber::Share { part: own.weight.into(), whole })
             }
             SampleColumn::OwnSamples | SampleColumn::Spans => TableCell::Number(TableNumber::Count(own.samples)),
-            SampleColumn::Beside
+            SampleColumn::SecondaryText
             | SampleColumn::Total
             | SampleColumn::TotalShare
             | SampleColumn::Samples

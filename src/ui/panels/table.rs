@@ -178,7 +178,7 @@ impl TableView {
             let id = Id::unique(("table", self.name));
             let painting = Painting { columns, visible, copied, hidden, edges, look, id };
             let before = self.layout.clone();
-            let is_resized = self.show_heads(ui, &painting, rows, width);
+            let is_resized = self.show_headers(ui, &painting, rows, width);
             if self.layout != before || is_resized {
                 // Saved once the drag ends.
                 let is_down = ui.input(|input| input.pointer.any_down());
@@ -228,7 +228,7 @@ impl TableView {
 
     /// Shows the header: a click sorts, a drag of an edge resizes. Returns whether a drag of an edge ended,
     /// or a double click reset a width.
-    fn show_heads(&mut self, ui: &mut Ui, painting: &Painting<'_>, rows: &mut dyn Rows, width: f32) -> bool {
+    fn show_headers(&mut self, ui: &mut Ui, painting: &Painting<'_>, rows: &mut dyn Rows, width: f32) -> bool {
         let Painting { columns, edges, look, .. } = painting;
         let header = ui.allocate_exact_size(vec2(width, HEAD_POINTS), Sense::hover()).0;
         let mut is_resized = false;

@@ -12,7 +12,7 @@ pub(crate) struct TableColumn {
     /// A sentence about its content, if the title does not state it; else empty.
     pub(crate) meaning: &'static str,
     /// The order in which columns that do not fit are hidden, greatest first; 0 for columns that stay.
-    pub(crate) spare_rank: u8,
+    pub(crate) hide_rank: u8,
 }
 
 /// Width of a number column, enough for all leading digits.
@@ -21,7 +21,7 @@ pub(crate) const NUMBER_POINTS: f32 = 76.0;
 impl TableColumn {
     /// Creates a sortable column of texts.
     pub(crate) const fn text(title: &'static str, width: f32) -> Self {
-        Self { title, width, is_number: false, is_sortable: true, is_code: false, meaning: "", spare_rank: 0 }
+        Self { title, width, is_number: false, is_sortable: true, is_code: false, meaning: "", hide_rank: 0 }
     }
 
     /// Creates a sortable column of numbers.
@@ -45,7 +45,7 @@ impl TableColumn {
     }
 
     /// Returns the column as one that is hidden where the columns do not fit, before columns of lower rank.
-    pub(crate) const fn spare(self, spare_rank: u8) -> Self {
-        Self { spare_rank, ..self }
+    pub(crate) const fn hide_rank(self, hide_rank: u8) -> Self {
+        Self { hide_rank, ..self }
     }
 }

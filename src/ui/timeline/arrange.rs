@@ -153,8 +153,8 @@ impl Timeline {
         if let Some(anchor) = anchor {
             self.return_to_anchor(anchor, None);
         }
-        if let Some(part) = after.part {
-            self.scroll_to(part * self.rows.layout.height_px() as f64);
+        if let Some(fraction) = after.scroll_fraction {
+            self.scroll_to(fraction * self.rows.layout.height_px() as f64);
         }
         if let Some(row) = after.row {
             self.scroll_to_row(row);
@@ -192,7 +192,7 @@ impl Timeline {
     }
 
     /// Unfolds the parents of a track. Returns whether it is laid out at all.
-    pub(super) fn uncover(&mut self, track: TrackIdx) -> bool {
+    pub(super) fn unfold_parents(&mut self, track: TrackIdx) -> bool {
         let above: Vec<_> = self.kinds_above(track).collect();
         for kind in above.into_iter().chain([GroupKind::Track(track)]) {
             if self.is_folded(kind) {
@@ -288,7 +288,7 @@ impl Timeline {
             && self.snapshot.group(group).is_some_and(|group| self.tracks.are_many(group.tracks as usize))
         {
             self.tracks.keep_first_row();
-            self.tracks.note_rows();
+            self.tracks.invalidate_rows();
             return;
         }
         self.tracks.note_change(kind);

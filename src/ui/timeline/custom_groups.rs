@@ -158,7 +158,7 @@ mod tests {
         }
         assert_eq!(grouped(&live), [["one", "three"], ["two", "gone"]]);
         let mut sorted = timeline(&[("b", "three", 1), ("c", "new", 1), ("a", "two", 2), ("a", "one", 3)]);
-        sorted.look_as(&live);
+        sorted.copy_arrangement_from(&live);
         assert_eq!(grouped(&sorted), [vec!["three", "one"], vec!["two"]]);
     }
 }

@@ -76,7 +76,7 @@ pub(super) fn show(timeline: &Timeline, ui: &mut Ui, layout: &TimelineLayout, th
 }
 
 /// Returns the row whose name is at a point of the window, and whether it is a pinned one. Sticky headers cover names.
-pub(super) fn head_at(timeline: &Timeline, layout: &TimelineLayout, at: Pos2) -> Option<(GroupKind, bool)> {
+pub(super) fn name_at(timeline: &Timeline, layout: &TimelineLayout, at: Pos2) -> Option<(GroupKind, bool)> {
     let [pinned, rows] = timeline.panes(layout);
     let is_pinned = pinned.gutter.contains(at);
     let shown = if is_pinned { pinned } else { rows };
@@ -104,7 +104,7 @@ fn show_group(
     }
     let id = ui.scope_id().with((group.kind, clip.bottom() as i32, "name"));
     let response = ui.interact(visible, id, Sense::click());
-    let (title, beside) = title_of(timeline, group.kind);
+    let (title, secondary) = title_of(timeline, group.kind);
     let folded = timeline.is_folded(group.kind);
     let hovered = response.contains_pointer();
     let pinned = timeline.is_pinned(group.kind);
@@ -113,10 +113,20 @@ fn show_group(
     let level = if joint.is_sticky { level_of(timeline, group.kind).min(1) } else { level_of(timeline, group.kind) };
     let short_title = if joint.is_sticky { None } else { short_title(timeline, group.kind, joint) };
     let shown_title = short_title.as_deref().unwrap_or(&title);
-    let shown_beside = if joint.with_above { "" } else { &*beside };
+    let shown_secondary = if joint.with_above { "" } else { &*secondary };
     let is_shared = matches!(group.kind, GroupKind::Track(track) if timeline.snapshot.has_shared_name(track));
-    let name =
-        Name { group, rect, clip, title: shown_title, beside: shown_beside, is_shared, level, folded, hovered, joint };
+    let name = Name {
+        group,
+        rect,
+        clip,
+        title: shown_title,
+        secondary: shown_secondary,
+        is_shared,
+        level,
+        folded,
+        hovered,
+        joint,
+    };
     let (middle, free_top) = name.paint(ui, theme, buttons.width());
     let legend = if let GroupKind::Track(track) = group.kind { timeline.legend(track) } else { Vec::new() };
     if !folded {
@@ -132,7 +142,7 @@ fn show_group(
     }
     let named: Vec<_> = legend.iter().map(|(_, name)| &**name).collect();
     let named = if named.is_empty() { String::new() } else { format!(": {}", named.join(", ")) };
-    let label = accessible_label(&title, &beside, folded, is_in_scope) + &named;
+    let label = accessible_label(&title, &secondary, folded, is_in_scope) + &named;
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &label));
     if is_clicked(ui, &response) {
         let adds = click_modifiers(ui).command;
@@ -147,7 +157,7 @@ fn show_group(
         commands.extend(show_name_field(timeline, ui, named, field_rect.intersect(clip), theme));
     }
     // A head may be as tall as the window, so a tooltip below it would be far from the name.
-    response.on_hover_text_at_pointer(tip(timeline, group.kind, &(title + &named), &beside));
+    response.on_hover_text_at_pointer(tip(timeline, group.kind, &(title + &named), &secondary));
     renamed.is_some()
 }
 
@@ -162,11 +172,11 @@ fn level_of(timeline: &Timeline, kind: GroupKind) -> u8 {
 }
 
 /// Returns the text of a name for screen readers.
-fn accessible_label(title: &str, beside: &str, folded: bool, is_in_scope: bool) -> String {
+fn accessible_label(title: &str, secondary: &str, folded: bool, is_in_scope: bool) -> String {
     let state = if folded { "folded" } else { "unfolded" };
-    let space = if beside.is_empty() { "" } else { " " };
+    let space = if secondary.is_empty() { "" } else { " " };
     let scope = if is_in_scope { "in the scope, " } else { "" };
-    format!("{title}{space}{beside}, {scope}{state}")
+    format!("{title}{space}{secondary}, {scope}{state}")
 }
 
 /// Returns the name of a process, a group or a track with the names of its parents, and the text beside it.
@@ -176,8 +186,8 @@ fn title_of(timeline: &Timeline, kind: GroupKind) -> (String, String) {
         GroupKind::Process(process) => (timeline.process_text(process), String::new()),
         GroupKind::Tracks(group) => timeline.group_text(group),
         GroupKind::Track(track) => timeline.overlaid_text(track).unwrap_or_else(|| {
-            let (title, beside) = timeline.track_text(track);
-            (title_below(&timeline.snapshot, track, 0).unwrap_or(title), beside)
+            let (title, secondary) = timeline.track_text(track);
+            (title_below(&timeline.snapshot, track, 0).unwrap_or(title), secondary)
         }),
     }
 }
@@ -200,9 +210,9 @@ fn short_title(timeline: &Timeline, kind: GroupKind, joint: Joint) -> Option<Str
 }
 
 /// Returns the tooltip of a name: the parts that may be cut or out of view, and the effect of the buttons.
-fn tip(timeline: &Timeline, kind: GroupKind, title: &str, beside: &str) -> String {
+fn tip(timeline: &Timeline, kind: GroupKind, title: &str, secondary: &str) -> String {
     let mut lines = vec![tip_text(title)];
-    lines.extend((!beside.is_empty()).then(|| beside.to_owned()));
+    lines.extend((!secondary.is_empty()).then(|| secondary.to_owned()));
     if let GroupKind::Process(process) = kind {
         let process = timeline.snapshot.tracks().processes.get(process.index());
         lines.extend(process.and_then(command_line).map(cut_line));
@@ -288,7 +298,7 @@ pub(super) fn scope_entries(timeline: &Timeline, kind: GroupKind) -> Vec<(&'stat
     let derive = Command::Timeline(TimelineCommand::Derived(DerivedCommand::AddScheduling(kind)));
     let scheduling = timeline.has_scheduling(kind).then(|| ("Derive tracks of its scheduling", vec![derive]));
     let choices = [
-        (statistics, vec![only(), Command::Panel(PanelCommand::SumUpScope)]),
+        (statistics, vec![only(), Command::Panel(PanelCommand::ShowScopeSummary)]),
         (flame, vec![only(), show(Panel::Flame)]),
         (spans, vec![only(), show(Panel::Spans)]),
         (search, vec![only(), Command::Panel(PanelCommand::Search)]),

@@ -21,7 +21,7 @@ impl Timeline {
     }
 
     /// Marks the timeline as finished; the view stays.
-    pub(crate) fn set_still(&mut self) {
+    pub(crate) fn end_live(&mut self) {
         self.live = None;
     }
 
@@ -96,7 +96,7 @@ impl Timeline {
     }
 
     /// Restores the state of another timeline of the same trace, whose tracks and names may have other indices.
-    pub(crate) fn look_as(&mut self, other: &Self) {
+    pub(crate) fn copy_arrangement_from(&mut self, other: &Self) {
         self.first_start_ns = other.first_start_ns;
         let saved = other.to_saved().mapped(&TrackMap::new(&other.snapshot, &self.snapshot));
         // The first frame lays out again, at its own scale.
@@ -165,9 +165,9 @@ mod tests {
             timeline = timeline.with_snapshot(from_us(first_us));
             assert_eq!(timeline.time_text(30_000), "0.000020000 s", "from {first_us} us");
         }
-        timeline.set_still();
+        timeline.end_live();
         let mut sorted = new(25);
-        sorted.look_as(&timeline);
+        sorted.copy_arrangement_from(&timeline);
         assert_eq!(sorted.time_text(30_000), "0.000020000 s", "when all is sorted");
         assert_eq!(new(25).time_text(30_000), "0.000005000 s", "when it is opened again");
     }
@@ -219,7 +219,7 @@ mod tests {
             assert!(live.act(command).is_none(), "few tracks");
         }
         let mut sorted = new(&[("b", "two", 1), ("a", "one", 2)]);
-        sorted.look_as(&live);
+        sorted.copy_arrangement_from(&live);
         assert_ne!(live.to_saved().marks, Bookmarks::default());
         assert_eq!(sorted.to_saved().marks, live.to_saved().marks);
         assert_eq!(sorted.selection.saved(), live.selection.saved());

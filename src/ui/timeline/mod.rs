@@ -114,7 +114,7 @@ impl Timeline {
         commands.extend(gutter::show(self, ui, &layout, theme));
         self.paint_row_drag(ui, &layout, theme);
         commands.extend(self.show_derived_names(ui, &layout, theme));
-        if !self.is_still {
+        if !self.is_export_copy {
             scroll_bar::show(self, ui, &layout, theme);
             filter_field::show(self, ui, layout.tools, theme, &mut commands);
             commands.extend(corner::show(self, ui, layout.corner));

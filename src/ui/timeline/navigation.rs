@@ -107,7 +107,7 @@ impl Timeline {
             NavigationStep::Child => return self.reveal_relative(family::longest_child),
             NavigationStep::PreviousInFlow => return self.reveal(self.linked_by_flow(Direction::Backward)?),
             NavigationStep::NextInFlow => return self.reveal(self.linked_by_flow(Direction::Forward)?),
-            NavigationStep::ClearSelection => self.selection.clear_one(),
+            NavigationStep::ClearSelection => self.selection.clear_scope_or_span(),
         }
         None
     }
@@ -195,7 +195,7 @@ impl Timeline {
     /// the rows that it leaves.
     #[must_use]
     fn jump_to_track(&mut self, track: TrackIdx, row: RowIdx, is_recorded: bool) -> Option<ArrangeJob> {
-        let is_laid_out = self.uncover(track);
+        let is_laid_out = self.unfold_parents(track);
         if !is_recorded && (!is_laid_out || self.scroll_offset_of(row).is_some()) {
             self.view.leave();
         }
@@ -205,7 +205,7 @@ impl Timeline {
         }
         self.tracks.reveal_when_laid_out(row);
         // Without the filter, other parents may be folded.
-        self.uncover(track);
+        self.unfold_parents(track);
         self.arrange()
     }
 

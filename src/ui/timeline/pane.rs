@@ -40,7 +40,7 @@ pub(super) struct Pane {
 
 /// The summaries of folded processes and groups, and their tiles.
 struct SummaryTiles {
-    heads: Arc<TrackSummaries>,
+    track_summaries: Arc<TrackSummaries>,
     tiles: LiveTiles,
 }
 
@@ -85,7 +85,7 @@ impl Pane {
     }
 
     /// Drops the last frame and its tiles.
-    pub(super) fn rest(&mut self) {
+    pub(super) fn release_tiles(&mut self) {
         self.drawn = None;
         self.tiles.forget();
         for summaries in self.summaries.iter_mut().chain(&mut self.custom_summaries) {
@@ -194,14 +194,18 @@ impl Pane {
     }
 
     /// Sets the summaries of folded processes and groups, loaded with `pool`.
-    pub(super) fn set_summaries(&mut self, heads: Option<&Arc<TrackSummaries>>, pool: Option<&LoaderPool>) {
-        self.summaries = heads.map(|heads| SummaryTiles::new(heads, pool));
+    pub(super) fn set_summaries(&mut self, track_summaries: Option<&Arc<TrackSummaries>>, pool: Option<&LoaderPool>) {
+        self.summaries = track_summaries.map(|track_summaries| SummaryTiles::new(track_summaries, pool));
         self.drawn = None;
     }
 
     /// Sets the summaries of the user's groups, loaded with `pool`.
-    pub(super) fn set_custom_summaries(&mut self, heads: Option<&Arc<TrackSummaries>>, pool: Option<&LoaderPool>) {
-        self.custom_summaries = heads.map(|heads| SummaryTiles::new(heads, pool));
+    pub(super) fn set_custom_summaries(
+        &mut self,
+        track_summaries: Option<&Arc<TrackSummaries>>,
+        pool: Option<&LoaderPool>,
+    ) {
+        self.custom_summaries = track_summaries.map(|track_summaries| SummaryTiles::new(track_summaries, pool));
         self.drawn = None;
     }
 
@@ -224,10 +228,10 @@ impl Pane {
 }
 
 impl SummaryTiles {
-    fn new(heads: &Arc<TrackSummaries>, pool: Option<&LoaderPool>) -> Self {
+    fn new(track_summaries: &Arc<TrackSummaries>, pool: Option<&LoaderPool>) -> Self {
         let mut tiles = LiveTiles::default();
-        tiles.load_with(Arc::clone(heads) as Arc<dyn TileSource>, pool);
-        Self { heads: Arc::clone(heads), tiles }
+        tiles.load_with(Arc::clone(track_summaries) as Arc<dyn TileSource>, pool);
+        Self { track_summaries: Arc::clone(track_summaries), tiles }
     }
 
     /// Adds the strips of the folded headers that this set summarizes.
@@ -249,7 +253,7 @@ impl SummaryTiles {
                 GroupKind::Tracks(lead) => TileOwner::Tracks(lead),
                 GroupKind::Track(_) => return None,
             };
-            self.heads.has(owner).then_some((group, owner))
+            self.track_summaries.has(owner).then_some((group, owner))
         });
         let folded: Vec<_> = folded.collect();
         let owners: Vec<_> = folded.iter().map(|&(_, owner)| (owner, LaneKind::Spans)).collect();
@@ -258,7 +262,7 @@ impl SummaryTiles {
         }
         let buckets = view.buckets();
         let query = FrameQuery { view, buckets, owners: &owners, deadline };
-        let _pause = self.tiles.prepare(&*self.heads, query);
+        let _pause = self.tiles.prepare(&*self.track_summaries, query);
         let tiles = self.tiles.cached();
         frame.pending += tiles.pending();
         let mut cells = Vec::new();
@@ -271,7 +275,7 @@ impl SummaryTiles {
             let height = group.height_px as f32;
             let free = (height * FREE_PART).round();
             let band = SummaryBand { y0: y0 + free, y1: y0 + height - free, column_px: frame.column_px };
-            let summary = (owner, &*self.heads);
+            let summary = (owner, &*self.track_summaries);
             summary_strip::rects(view, (buckets, &cells), band, summary, colors, &mut frame.rects);
         }
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use egui::{CursorIcon, Pos2, Rect, Stroke, Ui};
 
-use super::gutter::head_at;
+use super::gutter::name_at;
 use super::interaction::{Drag, RowDrag, RowDrop};
 use super::layout::TimelineLayout;
 use super::state::Timeline;
@@ -22,7 +22,7 @@ use crate::ui::theme::Theme;
 impl Timeline {
     /// Returns the drag that a press on a name starts; `None` if its row cannot be moved.
     pub(super) fn row_drag_at(&self, layout: &TimelineLayout, at: Pos2) -> Option<RowDrag> {
-        let (kind, is_pinned) = head_at(self, layout, at)?;
+        let (kind, is_pinned) = name_at(self, layout, at)?;
         self.is_movable(is_pinned).then_some(RowDrag { kind, is_pinned })
     }
 

@@ -97,7 +97,7 @@ impl Timeline {
 
     /// Returns the panel that sums up the rows on the tracks of the scope: statistics if any track has spans.
     #[must_use]
-    pub(crate) fn summing_panel(&self) -> Panel {
+    pub(crate) fn summary_panel(&self) -> Panel {
         let tracks = &self.scope().tracks;
         let (mut has_samples, mut has_counters, mut has_instants) = (false, false, false);
         for lane in (0..self.snapshot.store().lane_count()).map(LaneIdx) {

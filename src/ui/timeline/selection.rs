@@ -122,7 +122,7 @@ impl Selection {
     }
 
     /// Clears the scope, or else the selected span.
-    pub(super) fn clear_one(&mut self) {
+    pub(super) fn clear_scope_or_span(&mut self) {
         if self.scope.is_whole() {
             self.span = None;
         } else {

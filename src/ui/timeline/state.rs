@@ -79,7 +79,7 @@ pub struct Timeline {
     /// Why the import ended before all was sorted, as a sentence.
     pub(super) interruption: Option<String>,
     /// Whether this is a copy for a picture, which has no controls.
-    pub(super) is_still: bool,
+    pub(super) is_export_copy: bool,
 }
 
 impl Timeline {
@@ -133,7 +133,7 @@ impl Timeline {
             note: None,
             edits: EditHistory::default(),
             interruption: None,
-            is_still: false,
+            is_export_copy: false,
         }
     }
 
@@ -162,15 +162,15 @@ impl Timeline {
         self.selection.hover(None);
         self.interaction.update_snapshot(|row| self.snapshot.row_since(&earlier, row));
         self.overlays.forget_answers(self.snapshot.lane_moves_since(&earlier).as_ref());
-        self.rows.update_snapshot(&earlier, &self.snapshot, self.loaders.of_rows());
-        self.pinned.update_snapshot(&earlier, &self.snapshot, self.loaders.of_rows());
+        self.rows.update_snapshot(&earlier, &self.snapshot, self.loaders.row_pool());
+        self.pinned.update_snapshot(&earlier, &self.snapshot, self.loaders.row_pool());
         // Rows do not depend on resolved names.
         if !self.snapshot.has_store_of(&earlier) {
             self.tracks.keep_first_row();
             if self.tracks.is_long(&self.snapshot) {
                 self.rows.layout.move_lanes(&earlier, &self.snapshot);
                 self.lay_out_pinned();
-                self.tracks.note_snapshot();
+                self.tracks.queue_layout();
             } else {
                 self.lay_out();
             }
@@ -199,9 +199,9 @@ impl Timeline {
     }
 
     /// Drops the tiles of past frames, because the timeline will not be shown for a while. They are loaded again later.
-    pub(crate) fn rest(&mut self) {
-        self.rows.rest();
-        self.pinned.rest();
+    pub(crate) fn release_tiles(&mut self) {
+        self.rows.release_tiles();
+        self.pinned.release_tiles();
     }
 
     /// Makes frames wait for all their tiles and rows, for pictures.
@@ -371,13 +371,13 @@ impl Timeline {
 
     /// Sets the summary of the whole trace.
     pub(crate) fn set_trace_summary(&mut self, summary: Arc<TraceSummary>) {
-        self.rows.set_summaries(summary.heads.as_ref(), self.loaders.of_summaries());
+        self.rows.set_summaries(summary.track_summaries.as_ref(), self.loaders.start_summary_pool());
         self.overlays.set_summary(summary);
     }
 
     /// Sets the summaries of the user's groups; `None` without groups.
     pub(super) fn set_custom_summaries(&mut self, summaries: Option<&Arc<TrackSummaries>>) {
-        let pool = summaries.and_then(|_| self.loaders.of_summaries());
+        let pool = summaries.and_then(|_| self.loaders.start_summary_pool());
         self.rows.set_custom_summaries(summaries, pool);
     }
 
@@ -430,19 +430,19 @@ impl Timeline {
     /// Returns the visible name and id of a track; the name is never empty. The name of samples begins with the name of
     /// their thread, whose row may be out of view.
     pub(super) fn track_text(&self, track: TrackIdx) -> (String, String) {
-        let (mut title, beside) = track_title(self.snapshot.track(track));
+        let (mut title, secondary) = track_title(self.snapshot.track(track));
         let thread = self.snapshot.thread_of(track);
         if self.snapshot.track(track).key.kind == TrackKind::Samples && thread != track {
             title = format!("{} {title}", track_title(self.snapshot.track(thread)).0);
         }
-        (title, self.counter_range_text(track).unwrap_or(beside))
+        (title, self.counter_range_text(track).unwrap_or(secondary))
     }
 
     /// Returns the name of a group of tracks with the names of its outer groups, and the number of tracks shown.
     pub(super) fn group_text(&self, id: GroupId) -> (String, String) {
         let Some(group) = self.snapshot.group(id) else { return self.track_text(id.lead) };
-        let beside = counted(self.rows.layout.shown_tracks(id).unwrap_or(group.tracks).into(), "track");
-        (group_path_title(&self.snapshot, &group), beside)
+        let secondary = counted(self.rows.layout.shown_tracks(id).unwrap_or(group.tracks).into(), "track");
+        (group_path_title(&self.snapshot, &group), secondary)
     }
 
     /// Returns both panes: pinned rows, and scrolling rows.
@@ -517,7 +517,7 @@ impl Timeline {
             self.tracks.keep_first_row();
             if self.tracks.is_long(&self.snapshot) {
                 self.lay_out_pinned();
-                self.tracks.note_rows();
+                self.tracks.invalidate_rows();
             } else {
                 self.lay_out();
             }

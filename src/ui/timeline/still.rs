@@ -29,7 +29,7 @@ impl Timeline {
         still.derived = self.derived.still();
         still.derived_pane.wait_for_all();
         still.derived_scroll_points = self.derived_scroll_points;
-        still.is_still = true;
+        still.is_export_copy = true;
         (still.live, still.interruption) = (self.live, self.interruption.clone());
         still.gutter_points = self.gutter_points;
         still.set_colors(self.colors());

@@ -18,12 +18,12 @@ impl TileLoaders {
         Self { rows, summaries: None }
     }
 
-    pub(super) fn of_rows(&self) -> Option<&LoaderPool> {
+    pub(super) fn row_pool(&self) -> Option<&LoaderPool> {
         self.rows.as_ref()
     }
 
     /// Returns the pool of summaries, which starts when it is first used. Without a pool of rows there is none.
-    pub(super) fn of_summaries(&mut self) -> Option<&LoaderPool> {
+    pub(super) fn start_summary_pool(&mut self) -> Option<&LoaderPool> {
         if self.rows.is_some() && self.summaries.is_none() {
             self.summaries = LoaderPool::start(SUMMARY_THREADS).ok();
         }

@@ -80,7 +80,7 @@ pub(super) struct AfterLayout {
     /// A row to scroll to, if it is out of view.
     pub(super) row: Option<RowIdx>,
     /// A position, as a fraction of the height of all rows.
-    pub(super) part: Option<f64>,
+    pub(super) scroll_fraction: Option<f64>,
     pub(super) header: Option<GroupKind>,
     /// Whether the first row in view stays at the top.
     pub(super) keeps_first_row: bool,
@@ -136,10 +136,10 @@ impl TrackState {
     }
 
     /// Restores a saved arrangement and, if given, scroll position, before the rows are laid out.
-    pub(super) fn restore(&mut self, arrangement: Arrangement, scrolled_part: Option<f64>) {
+    pub(super) fn restore(&mut self, arrangement: Arrangement, scroll_fraction: Option<f64>) {
         self.arrangement = arrangement;
         CounterForm::sort(&mut self.arrangement.counters);
-        self.after_layout.part = scrolled_part.filter(|part| part.is_finite());
+        self.after_layout.scroll_fraction = scroll_fraction.filter(|fraction| fraction.is_finite());
     }
 
     /// Scrolls to a row after the next layout, whose filter is cleared.
@@ -184,7 +184,7 @@ impl TrackState {
             }
         }
         // The first match is at the top, wherever the view was.
-        self.after_layout.part = self.arrangement.is_filtered().then_some(0.0);
+        self.after_layout.scroll_fraction = self.arrangement.is_filtered().then_some(0.0);
         self.arrangement.folded_in_filter.clear();
         self.cleared_filter.clear();
     }
@@ -416,12 +416,12 @@ impl TrackState {
     }
 
     /// Notes that another snapshot is shown, whose rows must be laid out.
-    pub(super) fn note_snapshot(&mut self) {
+    pub(super) fn queue_layout(&mut self) {
         self.is_due = true;
     }
 
     /// Notes that many rows have changed, so that all must be laid out. The result of a running layout is dropped.
-    pub(super) fn note_rows(&mut self) {
+    pub(super) fn invalidate_rows(&mut self) {
         (self.is_due, self.arranging) = (true, None);
     }
 

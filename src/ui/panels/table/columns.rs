@@ -38,9 +38,9 @@ pub(super) fn hidden(
     }
     let least = |number: usize| width(number).unwrap_or(columns[number].width);
     let mut needed: f32 = (0..columns.len()).map(least).sum();
-    let is_spare = |number: &usize| columns[*number].spare_rank > 0 && layout.sorted_by != Some(*number);
+    let is_spare = |number: &usize| columns[*number].hide_rank > 0 && layout.sorted_by != Some(*number);
     let mut spare: Vec<usize> = (0..columns.len()).filter(is_spare).collect();
-    spare.sort_by_key(|&number| Reverse(columns[number].spare_rank));
+    spare.sort_by_key(|&number| Reverse(columns[number].hide_rank));
     for number in spare {
         if needed <= available {
             break;
@@ -113,7 +113,7 @@ pub(super) fn choose_columns(
                 layout.has_chosen_columns = true;
                 ui.close();
             }
-            if columns.iter().any(|column| column.spare_rank > 0) && ui.button("Columns that fit").clicked() {
+            if columns.iter().any(|column| column.hide_rank > 0) && ui.button("Columns that fit").clicked() {
                 layout.hidden.clear();
                 layout.has_chosen_columns = false;
                 ui.close();
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn the_least_used_columns_are_hidden_where_they_do_not_fit_unless_the_user_chose_columns() {
         let mut columns = COLUMNS;
-        (columns[1].spare_rank, columns[3].spare_rank) = (1, 2);
+        (columns[1].hide_rank, columns[3].hide_rank) = (1, 2);
         let hidden_at = |layout: &TableLayout, available: f32| -> Vec<usize> {
             hidden(&columns, layout, |_| None, available).into_iter().collect()
         };

@@ -46,7 +46,7 @@ pub(super) struct Name<'a> {
     /// The name is not drawn outside of this.
     pub(super) clip: Rect,
     pub(super) title: &'a str,
-    pub(super) beside: &'a str,
+    pub(super) secondary: &'a str,
     /// Whether another track has the title, so that only the text beside it tells them apart.
     pub(super) is_shared: bool,
     /// Number of headers above it: none for a process or a group of the user, two or more for a track of a group.
@@ -114,8 +114,8 @@ impl Name<'_> {
     fn note(&self) -> String {
         let kind = self.group.kind;
         match self.group.folded_lanes {
-            0 => self.beside.to_owned(),
-            _ if matches!(kind, GroupKind::Custom(_) | GroupKind::Tracks(_)) => self.beside.to_owned(),
+            0 => self.secondary.to_owned(),
+            _ if matches!(kind, GroupKind::Custom(_) | GroupKind::Tracks(_)) => self.secondary.to_owned(),
             folded if is_header(kind) => counted(folded.into(), "track"),
             folded => format!("+{folded}"),
         }
@@ -175,7 +175,7 @@ mod tests {
             rect: Rect::ZERO,
             clip: Rect::ZERO,
             title: "ThreadPoolForegroundWorker",
-            beside: "8915",
+            secondary: "8915",
             is_shared,
             level: 0,
             folded: false,

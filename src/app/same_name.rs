@@ -26,7 +26,7 @@ const GROWTH: u64 = 64;
 ///
 /// # Errors
 /// Returns `Cancelled` if cancelled.
-pub(super) fn namesake(
+pub(super) fn next_of_same_name(
     snapshot: &Snapshot,
     row: RowIdx,
     direction: Direction,
@@ -111,8 +111,9 @@ mod tests {
             assert!(all.len() > 10, "{name}: {}", all.len());
             let step = all.len() / 150 + 1;
             for at in (0..all.len()).step_by(step).chain([1, all.len() - 2, all.len() - 1]) {
-                let found =
-                    |direction| namesake(&snapshot, all[at].row, direction, &Cancel::default()).expect("not cancelled");
+                let found = |direction| {
+                    next_of_same_name(&snapshot, all[at].row, direction, &Cancel::default()).expect("not cancelled")
+                };
                 assert_eq!(found(Direction::Forward), all.get(at + 1).copied(), "{name}: after {at} of {}", all.len());
                 assert_eq!(
                     found(Direction::Backward),
@@ -129,6 +130,6 @@ mod tests {
         let cancel = Cancel::default();
         cancel.cancel();
         let row = RowIdx { lane: crate::store::LaneIdx(0), row: 0 };
-        assert!(namesake(&snapshot, row, Direction::Forward, &cancel).is_err());
+        assert!(next_of_same_name(&snapshot, row, Direction::Forward, &cancel).is_err());
     }
 }

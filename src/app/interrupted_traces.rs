@@ -6,13 +6,13 @@ use super::background::spawn;
 use super::event::{TaskEvent, Wake};
 use crate::ingest::{CachePolicy, LoadOptions};
 use crate::live::spool_folder::{FOLLOWED, HeldFolder, LeftFolder};
-use crate::ui::cut_short::CutShort;
+use crate::ui::interrupted_traces::InterruptedOffer;
 
 /// Traces that killed windows left in their spool folders.
 #[derive(Debug, Default)]
-pub(super) struct CutShortTraces {
+pub(super) struct InterruptedTraces {
     /// Traces to offer on the welcome page.
-    pub(super) offered: CutShort,
+    pub(super) offered: InterruptedOffer,
     /// All that the search at the start has found.
     pub(super) found: Vec<LeftFolder>,
     /// Open traces, with their locks.
@@ -27,7 +27,7 @@ pub(super) fn search(load: &LoadOptions, wake: &Wake) {
         let mut left = LeftFolder::all(&parent).unwrap_or_default();
         left.retain(|left| left.bytes > 0);
         if !left.is_empty() {
-            wake(TaskEvent::CutShort(left));
+            wake(TaskEvent::FoundInterrupted(left));
         }
     };
     spawn("look", work).ok(); // they are found at the next start

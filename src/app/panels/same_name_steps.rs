@@ -18,8 +18,8 @@ const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The search for a row of the same name, and the result of the last search.
 #[derive(Debug, Default)]
-pub(super) struct Namesakes {
-    running: Option<NamesakeStep>,
+pub(super) struct SameNameSteps {
+    running: Option<SameNameStep>,
     /// Steps after the running one; negative ones go back.
     waiting: i64,
     /// A row, and why the last step did not leave it.
@@ -27,13 +27,13 @@ pub(super) struct Namesakes {
 }
 
 #[derive(Debug)]
-struct NamesakeStep {
+struct SameNameStep {
     from: RowIdx,
     direction: Direction,
     begun: Instant,
 }
 
-impl Namesakes {
+impl SameNameSteps {
     /// Steps from the selected row. Returns a question, unless a step from this row is still running.
     pub(super) fn step(&mut self, from: RowIdx, direction: Direction) -> Option<Question> {
         if self.running.as_ref().is_some_and(|running| running.from == from) {
@@ -74,7 +74,7 @@ impl Namesakes {
 
     /// Maps the rows that steps start from, because lanes have moved.
     pub(super) fn move_rows(&mut self, moves: &LaneMoves) {
-        let moved = |step: NamesakeStep| Some(NamesakeStep { from: moves.row(step.from)?, ..step });
+        let moved = |step: SameNameStep| Some(SameNameStep { from: moves.row(step.from)?, ..step });
         self.running = self.running.take().and_then(moved);
         self.stayed = self.stayed.take().and_then(|(row, text)| Some((moves.row(row)?, text)));
     }
@@ -97,8 +97,8 @@ impl Namesakes {
 
     fn ask(&mut self, from: RowIdx, direction: Direction) -> Question {
         self.stayed = None;
-        self.running = Some(NamesakeStep { from, direction, begun: Instant::now() });
-        Question::Namesake { from, direction }
+        self.running = Some(SameNameStep { from, direction, begun: Instant::now() });
+        Question::SameName { from, direction }
     }
 }
 
@@ -126,13 +126,13 @@ mod tests {
     }
 
     fn question(from: u64, direction: Direction) -> Question {
-        Question::Namesake { from: row(from), direction }
+        Question::SameName { from: row(from), direction }
     }
 
     #[test]
     fn keys_pressed_before_an_answer_are_further_steps() {
         let snapshot = snapshot(TWO_SPANS);
-        let mut steps = Namesakes::default();
+        let mut steps = SameNameSteps::default();
         assert_eq!(steps.step(row(3), Forward), Some(question(3, Forward)));
         assert_eq!([steps.step(row(3), Forward), steps.step(row(3), Forward)], [None, None]);
         let mut take = |from, to| steps.accept_answer(Some(hit(to)), (Some(row(from)), &snapshot));
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn an_answer_about_a_row_that_is_no_longer_selected_moves_nothing() {
         let snapshot = snapshot(TWO_SPANS);
-        let mut steps = Namesakes::default();
+        let mut steps = SameNameSteps::default();
         assert_eq!(steps.step(row(0), Forward), Some(question(0, Forward)));
         assert_eq!(steps.accept_answer(Some(hit(1)), (Some(row(9)), &snapshot)), (None, None));
         assert_eq!(steps.step(row(0), Forward), Some(question(0, Forward)));
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn the_note_is_shown_only_for_the_row_of_the_last_step() {
         let snapshot = snapshot(TWO_SPANS);
-        let mut steps = Namesakes::default();
+        let mut steps = SameNameSteps::default();
         assert_eq!(steps.step(row(0), Forward), Some(question(0, Forward)));
         assert_eq!(steps.accept_answer(None, (Some(row(0)), &snapshot)), (None, None));
         assert_eq!(steps.note(Some(row(0)), &snapshot).as_deref(), Some("This is the last \"alpha\"."));

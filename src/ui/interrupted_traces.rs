@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 /// An interrupted trace, which exists only in the spool folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CutShortTrace {
+pub(crate) struct InterruptedTrace {
     /// Folder of the recorded bytes.
     pub(crate) folder: PathBuf,
     pub(crate) title: String,
@@ -17,8 +17,8 @@ pub(crate) struct CutShortTrace {
 
 /// The interrupted traces, and which one the user may want to delete.
 #[derive(Debug, Default)]
-pub(crate) struct CutShort {
-    pub(crate) traces: Vec<CutShortTrace>,
+pub(crate) struct InterruptedOffer {
+    pub(crate) traces: Vec<InterruptedTrace>,
     /// Folder of the one to delete once the user confirms.
     pub(crate) asked: Option<PathBuf>,
 }
