@@ -439,8 +439,7 @@ impl App {
             AppCommand::AnswerClose(choice) => return self.answer_close(choice),
             AppCommand::Open(sources) => self.open(sources),
             AppCommand::OpenAgain => {
-                // It may say that a file has changed.
-                self.set_note(String::new());
+                self.tab_mut().notes.clear();
                 self.move_files(self.shown_sources());
             }
             AppCommand::MoveFiles(sources) => self.move_files(sources),

@@ -31,7 +31,7 @@ impl Timeline {
             }
             RowCommand::Hide(kind) => {
                 let tracks = self.rows.layout.tracks_of(kind);
-                tracks.iter().for_each(|&track| self.tracks.hide(track));
+                self.tracks.arrangement_mut().folded.hidden.extend(&tracks);
                 return self.apply_to_tracks(&tracks);
             }
             RowCommand::ShowOnlyScope => {
@@ -55,12 +55,13 @@ impl Timeline {
             }
             RowCommand::SeparateCounters(of) => {
                 let counters = self.counters_of(of);
-                self.tracks.separate_counters(&self.with_rows_of(&counters));
+                let counters = self.with_rows_of(&counters);
+                self.tracks.arrangement_mut().separate(&counters);
                 return self.arrange();
             }
             RowCommand::Group(command) => return self.change_groups(command),
             RowCommand::Order(order) => {
-                self.tracks.set_order(order);
+                self.tracks.arrangement_mut().order = order;
                 return self.arrange();
             }
             RowCommand::Move(moved) => return self.move_row(moved),
@@ -77,7 +78,7 @@ impl Timeline {
                 return job;
             }
             RowCommand::ForgetMoves => {
-                self.tracks.set_moves(RowMoves::default());
+                self.tracks.arrangement_mut().moves = RowMoves::default();
                 return self.arrange();
             }
             RowCommand::Filter(words) => {
@@ -113,7 +114,7 @@ impl Timeline {
     /// Shows these tracks, and hides all others. Unfolds groups that would hide them.
     pub(crate) fn show_only(&mut self, tracks: &TrackSet) {
         self.choose_shown(tracks);
-        self.tracks.unfold_groups_of(&self.snapshot, tracks);
+        self.tracks.arrangement_mut().unfold_groups_of(&self.snapshot, tracks);
         if let Some(job) = self.arrange() {
             self.set_arranged(job.run());
         }
@@ -124,9 +125,9 @@ impl Timeline {
         let snapshot = self.snapshot.clone();
         for &track in snapshot.display_order() {
             if tracks.contains(track) {
-                self.tracks.unhide(track);
+                self.tracks.arrangement_mut().folded.hidden.remove(&track);
             } else {
-                self.tracks.hide(track);
+                self.tracks.arrangement_mut().folded.hidden.insert(track);
             }
         }
     }
@@ -199,7 +200,7 @@ impl Timeline {
                 self.set_folded(kind, false);
             }
         }
-        if self.tracks.unhide(track) {
+        if self.tracks.arrangement_mut().folded.hidden.remove(&track) {
             self.apply(GroupKind::Track(track));
             self.rows_changed();
         }
@@ -294,7 +295,7 @@ impl Timeline {
         self.tracks.note_change(kind);
         self.rows.layout.set_folded(kind, self.is_folded(kind));
         if let GroupKind::Track(track) = kind {
-            self.rows.layout.set_hidden(track, self.tracks.is_hidden(track));
+            self.rows.layout.set_hidden(track, self.tracks.arrangement().folded.hidden.contains(&track));
             if self.tracks.is_pinned(track) {
                 self.lay_out_pinned();
             }

@@ -100,12 +100,12 @@ impl Timeline {
                 folded.extend(now.folded.custom_groups.iter().filter(|group| groups.get(**group).is_some()));
                 self.tracks.set_groups(groups, folded);
             }
-            Part::Hidden(hidden) => self.tracks.set_hidden(hidden),
-            Part::Pinned(pinned) => self.tracks.set_pinned(pinned),
-            Part::Order(order) => self.tracks.set_order(order),
+            Part::Hidden(hidden) => self.tracks.arrangement_mut().folded.hidden = hidden,
+            Part::Pinned(pinned) => self.tracks.arrangement_mut().pinned = pinned,
+            Part::Order(order) => self.tracks.arrangement_mut().order = order,
             Part::Moves(moves, pinned) => {
-                self.tracks.set_moves(moves);
-                self.tracks.set_pinned(pinned);
+                self.tracks.arrangement_mut().moves = moves;
+                self.tracks.arrangement_mut().pinned = pinned;
             }
             Part::Counters(counters) => self.tracks.set_counter_rows(counters),
         }

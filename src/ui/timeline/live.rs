@@ -226,6 +226,7 @@ mod tests {
         let [one_now, two_now] = ["one", "two"].map(|name| track(&sorted, name));
         assert_ne!(one_now, one, "the tracks have other indices");
         assert_eq!(sorted.arrangement().pinned, [two_now]);
-        assert!(sorted.tracks.is_hidden(one_now) && !sorted.tracks.is_hidden(two_now));
+        let hidden = &sorted.tracks.arrangement().folded.hidden;
+        assert!(hidden.contains(&one_now) && !hidden.contains(&two_now));
     }
 }

@@ -204,7 +204,7 @@ impl Timeline {
 
     /// Moves a row beside another row.
     pub(super) fn move_row(&mut self, moved: MovedRow) -> Option<ArrangeJob> {
-        if !self.tracks.move_row(moved) {
+        if !self.tracks.arrangement_mut().moves.add(moved) {
             let text = format!("At most {MOVES_MAX} moves are kept: Tracks > Order > Reset moved tracks makes room.");
             self.note = Some(text.into());
             return None;

@@ -10,7 +10,6 @@ use crate::base::direction::Direction;
 use crate::model::{ProcessIdx, TrackIdx, TrackSet};
 use crate::query::Snapshot;
 use crate::query::track_groups::TrackGroup;
-use crate::scene::arrange::moves::{MovedRow, RowMoves};
 use crate::scene::arrange::{self, Arrangement, TrackOrder, toggle};
 use crate::scene::counter_form::CounterForm;
 use crate::scene::counter_overlay::CounterOverlay;
@@ -107,6 +106,11 @@ impl TrackState {
         &self.arrangement
     }
 
+    /// Returns the arrangement, to change it before the rows are laid out.
+    pub(super) fn arrangement_mut(&mut self) -> &mut Arrangement {
+        &mut self.arrangement
+    }
+
     pub(super) fn density(&self) -> TrackDensity {
         self.density
     }
@@ -159,10 +163,6 @@ impl TrackState {
     /// Returns the filter that a jump has cleared; may be empty.
     pub(super) fn cleared_filter(&self) -> &str {
         &self.cleared_filter
-    }
-
-    pub(super) fn set_order(&mut self, order: TrackOrder) {
-        self.arrangement.order = order;
     }
 
     /// Sets the filter. If it is cleared, the view returns to what was in view without it, or shows the span that was
@@ -221,29 +221,6 @@ impl TrackState {
         folded.custom_groups = custom.collect();
     }
 
-    /// Unfolds the groups of chosen tracks as far as these would not be visible.
-    pub(super) fn unfold_groups_of(&mut self, snapshot: &Snapshot, chosen: &TrackSet) {
-        self.arrangement.unfold_groups_of(snapshot, chosen);
-    }
-
-    pub(super) fn is_hidden(&self, track: TrackIdx) -> bool {
-        self.arrangement.folded.hidden.contains(&track)
-    }
-
-    pub(super) fn hide(&mut self, track: TrackIdx) {
-        self.arrangement.folded.hidden.insert(track);
-    }
-
-    /// Replaces the hidden tracks, before the rows are laid out.
-    pub(super) fn set_hidden(&mut self, hidden: FxHashSet<TrackIdx>) {
-        self.arrangement.folded.hidden = hidden;
-    }
-
-    /// Replaces the pinned tracks, before the rows are laid out.
-    pub(super) fn set_pinned(&mut self, pinned: Vec<TrackIdx>) {
-        self.arrangement.pinned = pinned;
-    }
-
     pub(super) fn counter_rows(&self) -> CounterRowState {
         let Arrangement { counters, overlays, .. } = &self.arrangement;
         CounterRowState { forms: counters.clone(), overlays: overlays.clone() }
@@ -252,11 +229,6 @@ impl TrackState {
     /// Draws counters as before, once the rows are laid out.
     pub(super) fn set_counter_rows(&mut self, CounterRowState { forms, overlays }: CounterRowState) {
         (self.arrangement.counters, self.arrangement.overlays) = (forms, overlays);
-    }
-
-    /// Unhides a track. Returns whether it was hidden.
-    pub(super) fn unhide(&mut self, track: TrackIdx) -> bool {
-        self.arrangement.folded.hidden.remove(&track)
     }
 
     /// Unhides all tracks, and returns them in order.
@@ -330,10 +302,6 @@ impl TrackState {
         is_overlaid
     }
 
-    pub(super) fn separate_counters(&mut self, counters: &[TrackIdx]) {
-        self.arrangement.separate(counters);
-    }
-
     /// Returns the track whose row contains a track.
     pub(super) fn row_of(&self, track: TrackIdx) -> TrackIdx {
         self.arrangement.overlay_of(track).map_or(track, CounterOverlay::lead)
@@ -349,16 +317,6 @@ impl TrackState {
         if self.arrangement.pinned.len() == before {
             self.arrangement.pinned.push(track);
         }
-    }
-
-    /// Moves a row. Returns false and changes nothing if there are too many moves.
-    pub(super) fn move_row(&mut self, moved: MovedRow) -> bool {
-        self.arrangement.moves.add(moved)
-    }
-
-    /// Replaces the moves of rows, before these are laid out.
-    pub(super) fn set_moves(&mut self, moves: RowMoves) {
-        self.arrangement.moves = moves;
     }
 
     /// Returns the pinned track before or after another pinned track.
@@ -430,11 +388,6 @@ impl TrackState {
     pub(super) fn request_due(&mut self, snapshot: &Snapshot, scale: f32) -> Option<ArrangeJob> {
         let can_start = self.is_due && self.arranging.is_none();
         can_start.then(|| self.request(snapshot, scale).0)
-    }
-
-    /// Returns whether the rows will be laid out again.
-    pub(super) fn awaits_rows(&self) -> bool {
-        self.is_due || self.arranging.is_some()
     }
 
     /// Accepts a layout, with the groups that changed while it was computed; `None` if another layout was requested
