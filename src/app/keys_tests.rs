@@ -4,7 +4,7 @@ use egui::{Event, Key, Modifiers};
 
 use super::tests::{Session, TWO_SPANS, snapshot};
 use crate::store::{LaneIdx, RowIdx};
-use crate::ui::command::{Command, TimelineCommand};
+use crate::ui::command::{AppCommand, Command, TimelineCommand, ToolWindow};
 
 /// More frames than a field takes to appear, and than a jump takes.
 const FRAMES: usize = 12;
@@ -191,11 +191,26 @@ fn a_shifted_key_is_pressed_again_after_shift_was_released_first() {
         // While the key is held, it does not toggle.
         session.frame(key(Key::Questionmark, true, Modifiers::SHIFT));
         session.frame(key(Key::Slash, false, Modifiers::NONE));
-        assert_eq!(session.app.shown.keys, is_shown);
+        assert_eq!(session.app.tool_windows.is_open(ToolWindow::Keys), is_shown);
     }
     // The release of a key that is held while the window loses the focus goes elsewhere.
     session.frame(key(Key::Questionmark, true, Modifiers::SHIFT));
     session.frame(vec![Event::WindowFocused(false)]);
     session.frame(key(Key::Questionmark, true, Modifiers::SHIFT));
-    assert!(session.app.shown.keys, "toggled twice");
+    assert!(session.app.tool_windows.is_open(ToolWindow::Keys), "toggled twice");
+}
+
+#[test]
+fn escape_closes_the_window_that_was_opened_last() {
+    let mut session = with_alpha_selected();
+    let opened = [ToolWindow::About, ToolWindow::Bookmarks, ToolWindow::Keys, ToolWindow::Losses];
+    for window in opened {
+        session.app.act(Command::App(AppCommand::Toggle(window)));
+    }
+    session.app.act(Command::App(AppCommand::Toggle(ToolWindow::Bookmarks)));
+    for last in [ToolWindow::Losses, ToolWindow::Keys, ToolWindow::About] {
+        assert!(session.app.tool_windows.is_open(last));
+        give(&mut session, plain(Key::Escape).to_vec(), None);
+        assert!(!session.app.tool_windows.is_open(last), "{last:?} was opened last");
+    }
 }

@@ -76,38 +76,26 @@ pub enum WindowEffect {
     Quit,
 }
 
-/// The open windows over the timeline.
+/// The open windows over the timeline, in the order in which they were opened.
 #[derive(Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a window of its own")]
-pub(super) struct OpenToolWindows {
-    pub(super) losses: bool,
-    pub(super) bookmarks: bool,
-    pub(super) derived: bool,
-    pub(super) sources: bool,
-    pub(super) preferences: bool,
-    pub(super) keys: bool,
-    pub(super) about: bool,
-}
+pub(super) struct OpenToolWindows(Vec<ToolWindow>);
 
 impl OpenToolWindows {
-    fn toggle(&mut self, window: ToolWindow) {
-        let is_shown = match window {
-            ToolWindow::Losses => &mut self.losses,
-            ToolWindow::Bookmarks => &mut self.bookmarks,
-            ToolWindow::Derived => &mut self.derived,
-            ToolWindow::Sources => &mut self.sources,
-            ToolWindow::Preferences => &mut self.preferences,
-            ToolWindow::Keys => &mut self.keys,
-            ToolWindow::About => &mut self.about,
-        };
-        *is_shown = !*is_shown;
+    pub(super) fn is_open(&self, window: ToolWindow) -> bool {
+        self.0.contains(&window)
     }
 
-    /// Closes one of the windows over the timeline. Returns whether there was one.
-    pub(super) fn close_window(&mut self) -> bool {
-        let Self { losses, bookmarks, derived, sources, preferences, keys, about } = self;
-        let windows = [about, keys, preferences, sources, derived, bookmarks, losses];
-        windows.into_iter().find(|is_shown| **is_shown).is_some_and(std::mem::take)
+    pub(super) fn toggle(&mut self, window: ToolWindow) {
+        if self.is_open(window) {
+            self.0.retain(|open| *open != window);
+        } else {
+            self.0.push(window);
+        }
+    }
+
+    /// Closes the window that was opened last. Returns whether there was one.
+    pub(super) fn close_last(&mut self) -> bool {
+        self.0.pop().is_some()
     }
 }
 
@@ -145,7 +133,7 @@ pub struct App {
     pub(super) wants_attention: bool,
     pub(super) tasks_started: u64,
     pub(super) dialogs: ModalDialogs,
-    pub(super) shown: OpenToolWindows,
+    pub(super) tool_windows: OpenToolWindows,
     pub(super) preferences: Preferences,
     pub(super) preferences_keeper: PreferencesKeeper,
     /// The writes of saved state that still run.
@@ -194,7 +182,7 @@ impl App {
             wants_attention: false,
             tasks_started: 0,
             dialogs: ModalDialogs::default(),
-            shown: OpenToolWindows::default(),
+            tool_windows: OpenToolWindows::default(),
             preferences,
             preferences_keeper,
             writes: BackgroundWrites::default(),
@@ -467,7 +455,7 @@ impl App {
             AppCommand::ShowCommands => self.dialogs.palette = Some(CommandPalette::default()),
             AppCommand::ShowGoToTime => self.dialogs.go_to_time = Some(GoToTime::default()),
             AppCommand::CopyText(text) => return Some(Effect::Copy(text)),
-            AppCommand::Toggle(window) => self.shown.toggle(window),
+            AppCommand::Toggle(window) => self.tool_windows.toggle(window),
             AppCommand::Live(command) => self.act_on_live(command),
             AppCommand::Interrupted(command) => self.act_on_interrupted(command),
         }

@@ -3,15 +3,38 @@
 use egui::Ui;
 
 use super::STATUS_POINTS;
-use crate::app::state::App;
+use crate::app::state::{App, OpenToolWindows};
 use crate::ui::chrome::dialog_outcome::DialogOutcome;
 use crate::ui::chrome::floating_window::FloatingWindow;
 use crate::ui::chrome::{close_dialog, message, progress};
-use crate::ui::command::{AppCommand, Command};
+use crate::ui::command::{AppCommand, Command, ToolWindow};
 use crate::ui::command_table::UiState;
 use crate::ui::keys::is_behind_another;
 use crate::ui::panels::{about, bookmarks, keys, losses, preferences};
 use crate::ui::settings::Sizes;
+
+impl OpenToolWindows {
+    /// Shows a window while it is open. Its own button may close it.
+    fn show(&mut self, ctx: &egui::Context, window: ToolWindow, content: impl FnOnce(&mut Ui)) {
+        let mut is_open = self.is_open(window);
+        floating_window(window).show(ctx, &mut is_open, content);
+        if is_open != self.is_open(window) {
+            self.toggle(window);
+        }
+    }
+}
+
+fn floating_window(window: ToolWindow) -> FloatingWindow {
+    match window {
+        ToolWindow::Losses => FloatingWindow::resizable("Import issues", 460.0),
+        ToolWindow::Bookmarks => FloatingWindow::resizable("Markers", 460.0),
+        ToolWindow::Derived => FloatingWindow::resizable("Derived tracks", 460.0),
+        ToolWindow::Sources => FloatingWindow::resizable("Files", 600.0),
+        ToolWindow::Preferences => FloatingWindow::fitted("Preferences"),
+        ToolWindow::Keys => FloatingWindow::fitted("Keys"),
+        ToolWindow::About => FloatingWindow::fitted("About Longspan"),
+    }
+}
 
 impl App {
     /// Handles Escape: it leaves a text field, then closes a window, restores the timeline, and clears the selection.
@@ -21,7 +44,7 @@ impl App {
         if is_behind || ui.ctx().text_edit_focused() || !ui.input(|input| input.key_pressed(egui::Key::Escape)) {
             return;
         }
-        if self.shown.close_window() || self.tab_mut().panels.leave_full() {
+        if self.tool_windows.close_last() || self.tab_mut().panels.leave_full() {
             ui.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Escape));
         }
     }
@@ -82,21 +105,21 @@ impl App {
 
     /// Shows the windows about the trace of the tab.
     fn show_trace_windows(&mut self, ctx: &egui::Context, commands: &mut Vec<Command>) {
-        let Self { tabs, shown_tab, shown, theme, .. } = self;
+        let Self { tabs, shown_tab, tool_windows, theme, .. } = self;
         let tab = &mut tabs[*shown_tab];
         let Some(trace) = &tab.trace else { return };
         let timeline = &trace.timeline;
-        FloatingWindow::resizable("Import issues", 460.0).show(ctx, &mut shown.losses, |ui| {
+        tool_windows.show(ctx, ToolWindow::Losses, |ui| {
             commands.extend(losses::list(ui, timeline.snapshot().losses(), timeline.clock(), theme));
         });
-        FloatingWindow::resizable("Markers", 460.0).show(ctx, &mut shown.bookmarks, |ui| {
+        tool_windows.show(ctx, ToolWindow::Bookmarks, |ui| {
             commands.extend(bookmarks::show(ui, timeline, theme));
         });
-        FloatingWindow::resizable("Derived tracks", 460.0).show(ctx, &mut shown.derived, |ui| {
+        tool_windows.show(ctx, ToolWindow::Derived, |ui| {
             commands.extend(tab.derived.show(ui, timeline, theme));
         });
         if trace.sources.files().len() > 1 {
-            FloatingWindow::resizable("Files", 600.0).show(ctx, &mut shown.sources, |ui| {
+            tool_windows.show(ctx, ToolWindow::Sources, |ui| {
                 commands.extend(tab.sources.show(ui, &trace.sources, timeline, theme));
             });
         }
@@ -104,16 +127,16 @@ impl App {
 
     /// Shows the windows that need no trace.
     fn show_app_windows(&mut self, ctx: &egui::Context, state: &UiState, commands: &mut Vec<Command>) {
-        let Self { preferences: chosen, shown, theme, .. } = self;
+        let Self { preferences: chosen, tool_windows, theme, .. } = self;
         let sizes = Sizes { memory_bytes: chosen.memory_bytes, cache_bytes: chosen.cache_bytes };
         let toggles = (chosen.second_start, chosen.csv_safe);
-        FloatingWindow::fitted("Preferences").show(ctx, &mut shown.preferences, |ui| {
+        tool_windows.show(ctx, ToolWindow::Preferences, |ui| {
             commands.extend(preferences::show(ui, state, sizes, toggles, &chosen.source_folders, theme));
         });
-        FloatingWindow::fitted("Keys").show(ctx, &mut shown.keys, |ui| {
+        tool_windows.show(ctx, ToolWindow::Keys, |ui| {
             keys::show(ui, theme);
         });
-        FloatingWindow::fitted("About Longspan").show(ctx, &mut shown.about, |ui| {
+        tool_windows.show(ctx, ToolWindow::About, |ui| {
             commands.extend(about::show(ui, &self.adapter, theme));
         });
     }
