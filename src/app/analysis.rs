@@ -7,7 +7,7 @@ mod code;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::app::background::{guarded, spawn};
+use crate::app::background::spawn_task;
 use crate::app::event::{TabEvent, TabWake, TaskError, TaskId};
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::Progress;
@@ -102,14 +102,8 @@ impl Analysis {
         let (cancel, progress) = (running.cancel.clone(), running.progress.clone());
         // Dropping the previous query cancels it.
         self.running.insert(kind, running);
-        let (failed, wake) = (Arc::clone(wake), Arc::clone(wake));
-        let work = move || {
-            let answer = guarded(|| work(&cancel, &progress).map_err(|_| TaskError::Cancelled));
-            wake(TabEvent::Answered(id, kind, answer.map(Box::new)));
-        };
-        if let Err(error) = spawn("query", work) {
-            failed(TabEvent::Answered(id, kind, Err(error)));
-        }
+        let to_event = move |answer: Result<_, TaskError>| TabEvent::Answered(id, kind, answer.map(Box::new));
+        spawn_task("query", wake, to_event, move || work(&cancel, &progress).map_err(|_| TaskError::Cancelled));
     }
 
     /// Removes a running query if it has this id, and returns the snapshot that it has read.

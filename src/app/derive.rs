@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::app::background::{guarded, spawn};
+use crate::app::background::spawn_task;
 use crate::app::event::{DerivedResult, TabEvent, TabWake, TaskError, TaskId};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
@@ -130,22 +130,16 @@ impl DeriveTask {
         let task = Self { id, track: row.id, snapshot: snapshot.clone(), began: Instant::now(), cancel };
         let (cancel, progress, room) = (task.cancel.clone(), Progress::default(), room(load));
         let (kind, scope) = (row.kind.clone(), row.scope.clone());
-        let (counted, wake, failed) = (progress.clone(), Arc::clone(wake), Arc::clone(wake));
-        let made = move |series| TabEvent::Derived(Box::new(DerivedResult { id, series }));
-        let work = move || {
-            let series = guarded(|| {
-                let scope = scope.with_filter(&snapshot, "");
-                let series = derive(&snapshot, &scope, &kind, &room, &cancel, &counted);
-                series.map(Arc::new).map_err(|error| match error {
-                    DerivedError::Cancelled(_) => TaskError::Cancelled,
-                    error @ DerivedError::Io(_) => TaskError::Failed(error.to_string()),
-                })
-            });
-            wake(made(series));
-        };
-        if let Err(error) = spawn("derive", work) {
-            failed(made(Err(error)));
-        }
+        let counted = progress.clone();
+        let to_event = move |series| TabEvent::Derived(Box::new(DerivedResult { id, series }));
+        spawn_task("derive", wake, to_event, move || {
+            let scope = scope.with_filter(&snapshot, "");
+            let series = derive(&snapshot, &scope, &kind, &room, &cancel, &counted);
+            series.map(Arc::new).map_err(|error| match error {
+                DerivedError::Cancelled(_) => TaskError::Cancelled,
+                error @ DerivedError::Io(_) => TaskError::Failed(error.to_string()),
+            })
+        });
         (task, progress)
     }
 }

@@ -35,7 +35,7 @@ pub enum TaskEvent {
     /// Another start of the program passes its files.
     HandedOver(HandedOver),
     /// A pasted text was read.
-    Pasted(Pasted),
+    Pasted(Result<Pasted, TaskError>),
     /// A system dialog was closed.
     Chosen(DialogChoice),
     /// Traces that killed windows left were found.
@@ -106,6 +106,16 @@ pub enum TaskError {
     Failed(String),
 }
 
+impl TaskError {
+    /// Returns the error sentence; empty if the task was cancelled.
+    pub(crate) fn into_message(self) -> String {
+        match self {
+            Self::Cancelled => String::new(),
+            Self::Damaged(message) | Self::Failed(message) => message,
+        }
+    }
+}
+
 /// Sends an event to the event loop.
 pub(crate) type Wake = Arc<dyn Fn(TaskEvent) + Send + Sync>;
 
@@ -131,7 +141,7 @@ pub struct FileRequest {
 }
 
 /// A path that the user chose in the picker.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum PickedPath {
     Folder(PathBuf),
     /// A file that would be replaced, which the user has not confirmed.

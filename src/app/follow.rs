@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use super::answer_clock::AnswerClock;
-use super::background::{guarded, spawn};
+use super::background::spawn_task;
 use super::follow_request::FollowRequest;
 use crate::app::event::{TabEvent, TabWake, TaskError, TaskId};
 use crate::base::cancel::Cancel;
@@ -194,18 +194,15 @@ pub(super) fn start(id: TaskId, request: FollowRequest, load: &LoadOptions, wake
         kept,
         recorded_bytes: Arc::clone(&recorded_bytes),
     };
-    let (to_tab, failed) = (Arc::clone(wake), Arc::clone(wake));
+    let said = Arc::clone(wake);
     let mut viewer = TabViewer { id, wake: Arc::clone(wake), is_ready: Arc::clone(&is_ready) };
-    let work = move || {
-        let said = Arc::clone(&to_tab);
+    let to_event = move |end: Result<_, TaskError>| TabEvent::FollowEnded(id, end.map(Box::new));
+    spawn_task("follow", wake, to_event, move || {
+        // Dropped when the sources and the spool files are closed.
+        let _running = running;
         let say: Say = Arc::new(move |note| said(TabEvent::Followed(id, Box::new(FollowUpdate::Said(note)))));
-        let end = guarded(|| follow(&options, &say, &mut viewer).map_err(|error| TaskError::Failed(error.to_string())));
-        to_tab(TabEvent::FollowEnded(id, end.map(Box::new)));
-        drop(running);
-    };
-    if let Err(error) = spawn("follow", work) {
-        failed(TabEvent::FollowEnded(id, Err(error)));
-    }
+        follow(&options, &say, &mut viewer).map_err(|error| TaskError::Failed(error.to_string()))
+    });
     FollowTask {
         id,
         sources,

@@ -439,10 +439,7 @@ impl Panels {
 
     /// Passes the error of a query to its panel, or to the pinned one that asked.
     fn fail(&mut self, (pin, kind): (Option<PinId>, QuestionKind), error: TaskError, timeline: &mut Timeline) {
-        let message = match error {
-            TaskError::Cancelled => String::new(),
-            TaskError::Failed(message) | TaskError::Damaged(message) => message,
-        };
+        let message = error.into_message();
         if let Some(pin) = pin {
             if let Some(pinned) = self.pinned.get_mut(pin) {
                 pinned.panel_mut().fail(kind, &message);

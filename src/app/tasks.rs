@@ -8,7 +8,7 @@ use std::time::UNIX_EPOCH;
 
 use super::demo::{demo_folder, demo_path, demo_trace};
 use super::desktop;
-use crate::app::background::{guarded, spawn};
+use crate::app::background::{guarded, spawn, spawn_task};
 use crate::app::event::{LoadedTrace, PickedPath, TabEvent, TabWake, TaskError, TaskEvent, TaskId, Wake};
 use crate::app::offscreen::{TimelinePicture, write_png};
 use crate::app::opened_files::{OpenedFiles, TimelineReader};
@@ -33,7 +33,7 @@ use crate::ui::chrome::file_picker::FolderEntry;
 use crate::ui::purpose::Purpose;
 use crate::ui::selected_scope::SelectedScope;
 use crate::ui::timeline::track_ranks::RankSource;
-use crate::ui::timeline::tracks::ArrangeJob;
+use crate::ui::timeline::tracks::{ArrangeJob, ArrangeResult};
 
 /// A running import or export. Dropping it cancels the work.
 #[derive(Debug)]
@@ -125,11 +125,8 @@ fn start_load(
     load: impl FnOnce(&Cancel, &Progress) -> Result<LoadedTrace, TaskError> + Send + 'static,
 ) -> FileTask {
     let running = FileTask { id, title, sources, progress: Progress::default(), cancel: Cancel::default() };
-    let (cancel, progress, loaded) = (running.cancel.clone(), running.progress.clone(), Arc::clone(wake));
-    let work = move || loaded(TabEvent::Loaded(id, guarded(|| load(&cancel, &progress))));
-    if let Err(error) = spawn("load", work) {
-        wake(TabEvent::Loaded(id, Err(error)));
-    }
+    let (cancel, progress) = (running.cancel.clone(), running.progress.clone());
+    spawn_task("load", wake, move |loaded| TabEvent::Loaded(id, loaded), move || load(&cancel, &progress));
     running
 }
 
@@ -200,21 +197,15 @@ fn write_file<T: Send + 'static>(
 ) -> FileTask {
     let title = format!("Writing {}", file_name(&path));
     let running = FileTask { id, title, sources, progress: Progress::default(), cancel: Cancel::default() };
-    let (cancel, progress, wake) = (running.cancel.clone(), running.progress.clone(), Arc::clone(wake));
-    let (failed, output) = (Arc::clone(&wake), path.clone());
+    let (cancel, progress, output) = (running.cancel.clone(), running.progress.clone(), path.clone());
     let work = move || {
-        let result = guarded(|| {
-            write(&path, &cancel, &progress).map_err(|error| match error {
-                ExportError::Cancelled(_) => TaskError::Cancelled,
-                damaged @ ExportError::Damaged { is_streamed: false, .. } => TaskError::Damaged(damaged.to_string()),
-                other => TaskError::Failed(other.to_string()),
-            })
-        });
-        wake(to_event(id, path, result));
+        write(&path, &cancel, &progress).map_err(|error| match error {
+            ExportError::Cancelled(_) => TaskError::Cancelled,
+            damaged @ ExportError::Damaged { is_streamed: false, .. } => TaskError::Damaged(damaged.to_string()),
+            other => TaskError::Failed(other.to_string()),
+        })
     };
-    if let Err(error) = spawn("export", work) {
-        failed(to_event(id, output, Err(error)));
-    }
+    spawn_task("export", wake, move |result| to_event(id, output, result), work);
     running
 }
 
@@ -253,15 +244,13 @@ fn write(
     wake: &TabWake,
     work: impl FnOnce(&Path) -> Result<Vec<String>, String> + Send + 'static,
 ) {
-    let (wake, failed) = (Arc::clone(wake), Arc::clone(wake));
     let output = path.clone();
-    let work = move || {
-        let written = guarded(|| work(&path).map_err(TaskError::Failed));
-        wake(TabEvent::Wrote(path, written));
-    };
-    if let Err(error) = spawn(name, work) {
-        failed(TabEvent::Wrote(output, Err(error)));
-    }
+    spawn_task(
+        name,
+        wake,
+        move |written| TabEvent::Wrote(output, written),
+        move || work(&path).map_err(TaskError::Failed),
+    );
 }
 
 /// Background work about a trace, cancelled when this is dropped.
@@ -321,14 +310,12 @@ pub(crate) fn rank_tracks(source: RankSource, progress: Progress, wake: &TabWake
 
 /// Lays out rows that are too many for a frame.
 pub(crate) fn arrange(job: ArrangeJob, wake: &TabWake) {
-    let (to_tab, number) = (Arc::clone(wake), job.number());
-    let work = move || match guarded(|| Ok(job.run())) {
-        Ok(arranged) => to_tab(TabEvent::Arranged(Box::new(arranged))),
-        Err(_) => to_tab(TabEvent::NotArranged(number)),
+    let number = job.number();
+    let to_event = move |arranged: Result<ArrangeResult, TaskError>| match arranged {
+        Ok(arranged) => TabEvent::Arranged(Box::new(arranged)),
+        Err(_) => TabEvent::NotArranged(number),
     };
-    if spawn("arrange", work).is_err() {
-        wake(TabEvent::NotArranged(number));
-    }
+    spawn_task("arrange", wake, to_event, || Ok(job.run()));
 }
 
 /// Sends the desktop's settings to the event loop, now and after each change.
@@ -339,34 +326,31 @@ pub(crate) fn watch_desktop(wake: &Wake) {
 
 /// Parses a pasted text in the background; sends [`TaskEvent::Pasted`].
 pub(crate) fn read_pasted(text: String, wake: &Wake) {
-    let wake = Arc::clone(wake);
-    spawn("paste", move || wake(TaskEvent::Pasted(Pasted::read(&text)))).ok(); // without a thread nothing is opened
+    spawn_task("paste", wake, TaskEvent::Pasted, move || Ok(Pasted::read(&text)));
 }
 
 /// Lists a folder for the picker, unsorted and without hidden entries.
 pub(crate) fn list(folder: PathBuf, wake: &Wake) {
-    let (wake, failed) = (Arc::clone(wake), Arc::clone(wake));
     let shown = folder.clone();
-    let work = move || {
-        let listing = listing(&folder).map_err(|error| format!("{}: {error}", folder.display()));
-        wake(TaskEvent::Listed(folder, listing));
-    };
-    if let Err(TaskError::Failed(message)) = spawn("list", work) {
-        failed(TaskEvent::Listed(shown, Err(message)));
-    }
+    let to_event =
+        move |listing: Result<_, TaskError>| TaskEvent::Listed(shown, listing.map_err(TaskError::into_message));
+    spawn_task("list", wake, to_event, move || {
+        listing(&folder).map_err(|error| TaskError::Failed(format!("{}: {error}", folder.display())))
+    });
 }
 
 /// Looks up a path from the picker in the background, because a file system may be slow to report whether it is a
 /// folder. A leading `~` of a typed path is the home folder. An existing file is written only if it `replaces` that;
 /// a device or a pipe is not replaced.
 pub(crate) fn pick_path(id: TaskId, purpose: Purpose, path: PathBuf, replaces: bool, wake: &Wake) {
-    let (wake, failed) = (Arc::clone(wake), Arc::clone(wake));
-    let unresolved = path.clone();
-    let work = move || {
+    let is_known = purpose.reads() || replaces;
+    let unresolved = if is_known { PickedPath::File(path.clone()) } else { PickedPath::Existing };
+    let to_event = move |picked: Result<_, TaskError>| TaskEvent::Picked(id, picked.unwrap_or(unresolved));
+    spawn_task("pick", wake, to_event, move || {
         let path = if path.exists() { path } else { in_home(&path).unwrap_or(path) };
         // The folder of a recording is a trace.
         let is_answer = || purpose.takes_folders() || (purpose.reads() && sniff::is_trace_folder(&path));
-        let picked = if path.is_dir() && !is_answer() {
+        Ok(if path.is_dir() && !is_answer() {
             PickedPath::Folder(path)
         } else if !purpose.reads() && !replaces && path.is_file() {
             PickedPath::Existing
@@ -376,13 +360,8 @@ pub(crate) fn pick_path(id: TaskId, purpose: Purpose, path: PathBuf, replaces: b
             PickedPath::Missing(ReadError::inaccessible(&path, source).to_string())
         } else {
             PickedPath::File(path)
-        };
-        wake(TaskEvent::Picked(id, picked));
-    };
-    if spawn("pick", work).is_err() {
-        let is_known = purpose.reads() || replaces;
-        failed(TaskEvent::Picked(id, if is_known { PickedPath::File(unresolved) } else { PickedPath::Existing }));
-    }
+        })
+    });
 }
 
 fn listing(folder: &Path) -> std::io::Result<Vec<FolderEntry>> {

@@ -85,7 +85,8 @@ impl App {
                     self.wants_attention = true;
                 }
             }
-            TaskEvent::Pasted(pasted) => self.open_pasted(pasted),
+            TaskEvent::Pasted(Ok(pasted)) => self.open_pasted(pasted),
+            TaskEvent::Pasted(Err(error)) => self.reply(error.into_message()),
             TaskEvent::FoundInterrupted(left) => self.offer_interrupted(left),
             // The next frame applies the fonts to egui.
             TaskEvent::FoundFonts => self.is_theme_applied = false,
