@@ -41,11 +41,32 @@ pub(crate) enum Command {
     Panel(PanelCommand),
 }
 
-impl From<Question> for Command {
-    /// Converts to the command that starts a query.
-    fn from(question: Question) -> Self {
-        Self::Panel(PanelCommand::Ask(question))
-    }
+macro_rules! commands_from {
+    ($($inner:ty: $value:ident => $outer:expr;)*) => {
+        $(impl From<$inner> for Command {
+            fn from($value: $inner) -> Self {
+                $outer
+            }
+        })*
+    };
+}
+
+// The enum of a component is converted through the enum that contains it.
+commands_from! {
+    AppCommand: command => Self::App(command);
+    LiveCommand: command => AppCommand::Live(command).into();
+    InterruptedCommand: command => AppCommand::Interrupted(command).into();
+    SettingCommand: command => Self::Setting(command);
+    TabCommand: command => Self::Tab(command);
+    TimelineCommand: command => Self::Timeline(command);
+    NavigationStep: step => TimelineCommand::Step(step).into();
+    BookmarkCommand: command => TimelineCommand::Bookmark(command).into();
+    RowCommand: command => TimelineCommand::Rows(command).into();
+    CustomGroupCommand: command => RowCommand::Group(command).into();
+    ScopeCommand: command => TimelineCommand::Scope(command).into();
+    DerivedCommand: command => TimelineCommand::Derived(command).into();
+    PanelCommand: command => Self::Panel(command);
+    Question: question => PanelCommand::Ask(question).into();
 }
 
 /// Files, dialogs, copied texts and tool windows.

@@ -164,7 +164,7 @@ impl Picker {
                     commands.push(entered.unwrap_or_else(|| self.chosen(self.has_asked())));
                 }
                 if ui.button("Cancel").clicked() || keys.leaves {
-                    commands.push(Command::App(AppCommand::ClosePicker));
+                    commands.push(AppCommand::ClosePicker.into());
                 }
                 if replaces {
                     let again = if self.has_asked() { ": press Enter again to replace it" } else { "" };
@@ -234,7 +234,7 @@ impl Picker {
             commands.push(self.enter(self.folder.join(&name)));
         } else if is_double && self.purpose.reads() {
             let path = self.folder.join(&name);
-            commands.push(Command::App(AppCommand::PickPath { path, replaces: false }));
+            commands.push(AppCommand::PickPath { path, replaces: false }.into());
         } else {
             self.choose(name, ui.input(|input| input.modifiers.command));
         }

@@ -18,7 +18,7 @@ pub(crate) fn show(ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Vec<Comma
         return commands;
     }
     let unit = timeline.snapshot().axis_unit();
-    let mut ask = |command| commands.push(Command::Timeline(TimelineCommand::Bookmark(command)));
+    let mut ask = |command| commands.push(TimelineCommand::Bookmark(command).into());
     egui::ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
         egui::Grid::new("markers").num_columns(5).spacing([12.0, 4.0]).show(ui, |ui| {
             for heading in ["Name", "Time", "After previous marker", "", ""] {

@@ -127,7 +127,7 @@ impl DockPanel for CountersPanel {
         commands.extend(response.commands);
         if let Some(track) = response.clicked.and_then(|row| self.rows.line(row)).map(|line| line.stats.track) {
             self.rows.chosen = Some(track);
-            commands.push(Command::Timeline(TimelineCommand::ShowTrack(track, None)));
+            commands.push(TimelineCommand::ShowTrack(track, None).into());
         }
         // Runs after the table, which restores the saved sort order.
         let order = self.rows.lines.take_request().map(|(lines, sort)| Question::OrderCounters(PtrEq(lines), sort));

@@ -48,7 +48,7 @@ impl DerivedPanel {
     }
 
     fn show_content(&mut self, ui: &mut Ui, timeline: &Timeline, theme: &Theme, commands: &mut Vec<Command>) {
-        let mut ask = |command| commands.push(Command::Timeline(TimelineCommand::Derived(command)));
+        let mut ask = |command| commands.push(TimelineCommand::Derived(command).into());
         egui::Grid::new("derived tracks").num_columns(3).spacing([12.0, 4.0]).show(ui, |ui| {
             for row in timeline.derived() {
                 show_row(ui, row, theme).into_iter().for_each(&mut ask);

@@ -209,10 +209,10 @@ impl DetailsPanel {
         ui.horizontal(|ui| {
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 if ui.button("Close").on_hover_text("Esc").clicked() {
-                    commands.push(Command::Timeline(TimelineCommand::Select(None)));
+                    commands.push(TimelineCommand::Select(None).into());
                 }
                 if ui.button("Copy").on_hover_text("Name, times and arguments as text: Ctrl + C").clicked() {
-                    commands.push(Command::App(AppCommand::CopySpan));
+                    commands.push(AppCommand::CopySpan.into());
                 }
                 if let Some(filter) = &self.trace_filter
                     && ui
@@ -220,10 +220,10 @@ impl DetailsPanel {
                         .on_hover_text("Searches for the spans of its trace id")
                         .clicked()
                 {
-                    commands.push(Command::Panel(PanelCommand::SearchFor(filter.clone())));
+                    commands.push(PanelCommand::SearchFor(filter.clone()).into());
                 }
                 if ui.button("Zoom to selection").on_hover_text("Double click on the span").clicked() {
-                    commands.push(Command::Timeline(TimelineCommand::ZoomToSpan));
+                    commands.push(TimelineCommand::ZoomToSpan.into());
                 }
                 ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
                     self.show_name(ui, theme, &mut commands);
@@ -319,7 +319,7 @@ impl DetailsPanel {
         let mut link = |ui: &mut Ui, text: &str, row: RowIdx| {
             ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Truncate);
             if ui.link(text).on_hover_text(tip_text(text)).clicked() {
-                commands.push(Command::Timeline(TimelineCommand::Reveal(row)));
+                commands.push(TimelineCommand::Reveal(row).into());
             }
         };
         if let Some(flows) = &self.flows {

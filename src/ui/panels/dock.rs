@@ -391,7 +391,7 @@ impl Dock {
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 let response = ui.add(Button::selectable(self.is_full, "Full"));
                 if response.on_hover_text("Maximizes the panel; Esc restores it").clicked() {
-                    commands.push(Command::Panel(PanelCommand::ToggleFull));
+                    commands.push(PanelCommand::ToggleFull.into());
                 }
                 commands.extend(head.pin.show(ui));
                 if tools == PanelTools::default() {

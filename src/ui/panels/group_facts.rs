@@ -26,7 +26,7 @@ pub(super) fn show_title(ui: &mut Ui, label: &str, filter: Option<&str>, command
             if let Some(filter) = filter
                 && ui.small_button("Search").clicked()
             {
-                commands.push(Command::Panel(PanelCommand::SearchFor(filter.to_owned())));
+                commands.push(PanelCommand::SearchFor(filter.to_owned()).into());
             }
             ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
                 ui.add(egui::Label::new(RichText::new(on_screen(&shown(label))).strong()).truncate());
@@ -74,7 +74,7 @@ pub(super) fn show_durations(
     if let Some((bar, filter)) = clicked.zip(filter) {
         let (least, most) = (duration_word(bar.least_ns), duration_word(bar.most_ns));
         let filter = format!("dur>={least} dur<={most} {filter}");
-        commands.push(Command::Panel(PanelCommand::SearchFor(filter)));
+        commands.push(PanelCommand::SearchFor(filter).into());
     }
 }
 
@@ -111,7 +111,7 @@ pub(super) fn show_over_time(
     let ends = (timeline.time_text(from_ns), timeline.time_text(to_ns));
     let shown = Bars { title: "Over time", counts: &facts.over_time, ends, ticks: Vec::new() };
     if let Some(part) = shown.show(ui, theme, title) {
-        commands.push(Command::Timeline(TimelineCommand::ShowSlice(time_of(part), time_of(part + 1))));
+        commands.push(TimelineCommand::ShowSlice(time_of(part), time_of(part + 1)).into());
     }
 }
 
@@ -128,7 +128,7 @@ pub(super) fn show_longest(
         let at = timeline.time_text(hit.start_ns);
         let dur = TableNumber::Duration(hit.dur_ns.into());
         if ui.link(format!("{}  at {at}", dur.text())).on_hover_text(dur.exact()).clicked() {
-            commands.push(Command::Timeline(TimelineCommand::Reveal(hit.row)));
+            commands.push(TimelineCommand::Reveal(hit.row).into());
         }
     }
 }

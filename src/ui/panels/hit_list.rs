@@ -219,7 +219,7 @@ impl HitList {
         let mut shown = self.table.show(ui, &columns_for(snapshot, clock), &mut shown_rows, &look);
         if let Some(hit) = shown.clicked.and_then(|row| hit_at(page, row)) {
             self.clicked = Some(hit.row);
-            shown.commands.push(Command::Timeline(TimelineCommand::Reveal(hit.row)));
+            shown.commands.push(TimelineCommand::Reveal(hit.row).into());
         }
         // A page starts some rows earlier, for scrolling up.
         let missing = shown.missing.map(|row| row.saturating_sub(PAGE_ROWS as u64 / 4));

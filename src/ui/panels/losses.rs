@@ -113,7 +113,7 @@ pub(crate) fn list(ui: &mut Ui, losses: &Losses, clock: RulerClock, theme: &Them
                     SourcePos::Time(ts_ns) => {
                         let text = format!("first at {}", clock.time_text(ts_ns));
                         if ui.link(text).clicked() {
-                            commands.push(Command::Timeline(TimelineCommand::ShowTime(ts_ns)));
+                            commands.push(TimelineCommand::ShowTime(ts_ns).into());
                         }
                     }
                     pos @ SourcePos::Offset(_) => {

@@ -129,7 +129,7 @@ impl SamplesPanel {
     }
 
     fn choose(&mut self, function: FunctionKey, commands: &mut Vec<Command>) {
-        commands.push(Command::Panel(PanelCommand::Highlight(name_word(&function.name))));
+        commands.push(PanelCommand::Highlight(name_word(&function.name)).into());
         self.rows.chosen = Some(function.clone());
         self.chosen = Some((function, false));
     }
@@ -197,7 +197,7 @@ impl SamplesPanel {
         if let Some(progress) = progress {
             show_counting(ui, progress, theme);
             if ui.button("Stop").clicked() {
-                commands.push(Command::Panel(PanelCommand::StopQuery(Panel::Samples)));
+                commands.push(PanelCommand::StopQuery(Panel::Samples).into());
             }
         } else if self.is_stopped {
             show_stopped(ui, "stopped: not counted", self.error.as_deref(), theme);
@@ -266,7 +266,7 @@ impl SamplesPanel {
                     self.choose(function, commands);
                 }
             }
-            SampleGroup::Thread(track) => commands.push(Command::Timeline(TimelineCommand::ShowTrack(track, None))),
+            SampleGroup::Thread(track) => commands.push(TimelineCommand::ShowTrack(track, None).into()),
             SampleGroup::Event(event) => {
                 let paths = self.answer.as_ref().map(|answer| &answer.paths);
                 self.event = paths.and_then(|paths| paths.events.get(event)).cloned();
@@ -298,7 +298,7 @@ impl SamplesPanel {
         ui.horizontal(|ui| {
             if ui.small_button("Flame graph").on_hover_text("The same in the flame graph").clicked() {
                 let function = SampledFunction { key: function.clone(), event: self.event.clone() };
-                commands.push(Command::Panel(PanelCommand::Callers(Box::new(function))));
+                commands.push(PanelCommand::Callers(Box::new(function)).into());
             }
             let name = on_screen(&shown(&function.name)).into_owned();
             ui.add(egui::Label::new(RichText::new(name).strong()).truncate());

@@ -77,7 +77,7 @@ impl ScopeBar {
         let scope = timeline.scope();
         self.update(timeline.snapshot(), scope);
         let (mut commands, mut shows_only, mut derived) = (Vec::new(), false, None);
-        let mut change = |command| commands.push(Command::Timeline(TimelineCommand::Scope(command)));
+        let mut change = |command| commands.push(TimelineCommand::Scope(command).into());
         ui.horizontal_centered(|ui| {
             ui.spacing_mut().item_spacing.x = 6.0;
             ui.label(RichText::new("Scope").color(theme.weak_text));
@@ -123,9 +123,9 @@ impl ScopeBar {
                 }
             });
         });
-        commands.extend(derived.map(|command| Command::Timeline(TimelineCommand::Derived(command))));
+        commands.extend(derived.map(Command::from));
         if shows_only {
-            commands.push(Command::Timeline(TimelineCommand::Rows(RowCommand::ShowOnlyScope)));
+            commands.push(RowCommand::ShowOnlyScope.into());
         }
         commands
     }

@@ -327,7 +327,7 @@ impl SearchPanel {
         }
         if response.has_focus() && ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Escape)) {
             response.surrender_focus();
-            commands.push(Command::Panel(PanelCommand::CloseSearch));
+            commands.push(PanelCommand::CloseSearch.into());
         }
     }
 
@@ -367,7 +367,7 @@ impl SearchPanel {
                 }
             });
         });
-        chosen.map(|command| Command::Timeline(TimelineCommand::Derived(command)))
+        chosen.map(Command::from)
     }
 
     /// Returns why there are no hits, or not all of them.

@@ -69,7 +69,7 @@ impl SourcesPanel {
             ui.set_min_height(ERROR_POINTS);
             let applies = ui.add_enabled(is_new, egui::Button::new("Apply")).on_hover_text("Enter").clicked();
             if let Some(moved) = moved.filter(|_| is_new && (applies || is_entered)) {
-                commands.push(Command::App(AppCommand::MoveFiles(moved)));
+                commands.push(AppCommand::MoveFiles(moved).into());
             }
             if ui.add_enabled(self.texts != texts_of(sources), egui::Button::new("Reset")).clicked() {
                 self.reset();

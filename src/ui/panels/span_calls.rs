@@ -131,7 +131,7 @@ impl SpanCalls {
         if let Some(progress) = progress {
             show_counting(ui, progress, theme);
             if ui.button("Stop").clicked() {
-                commands.push(Command::Panel(PanelCommand::StopQuery(Panel::Statistics)));
+                commands.push(PanelCommand::StopQuery(Panel::Statistics).into());
             }
         } else if self.asked.stopped().is_some() {
             let stopped = if self.is_exact { "stopped: small paths are merged" } else { "stopped: not counted" };
@@ -168,7 +168,7 @@ impl SpanCalls {
             self.rows.expand_all(row);
         }
         if let Some(function) = response.clicked.and_then(|row| self.rows.function(row)) {
-            commands.push(Command::Panel(PanelCommand::Highlight(name_word(&function.name))));
+            commands.push(PanelCommand::Highlight(name_word(&function.name)).into());
             self.rows.chosen = Some(function);
         }
         // Runs after the table, which restores the saved sort order.

@@ -372,7 +372,7 @@ impl StatisticsPanel {
         if let Some(progress) = progress {
             show_counting(ui, progress, theme);
             if ui.button("Stop").clicked() {
-                commands.push(Command::Panel(PanelCommand::StopQuery(Panel::Statistics)));
+                commands.push(PanelCommand::StopQuery(Panel::Statistics).into());
             }
         } else if self.is_stopped {
             show_stopped(ui, "stopped: not all spans are counted", self.error.as_deref(), theme);

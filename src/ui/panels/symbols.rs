@@ -103,7 +103,7 @@ impl SymbolsPanel {
             if let Some(progress) = (view.progress)(QuestionKind::Names) {
                 show_progress(ui, progress, "looking up names", theme);
                 if ui.button("Stop").clicked() {
-                    commands.push(Command::Panel(PanelCommand::StopQuery(Panel::Symbols)));
+                    commands.push(PanelCommand::StopQuery(Panel::Symbols).into());
                 }
             }
             let response = field::add(ui, &mut self.folder, |field| {
@@ -123,7 +123,7 @@ impl SymbolsPanel {
                 response.request_focus();
             }
             if (is_entered || is_clicked) && !folder.is_empty() {
-                commands.push(Command::App(AppCommand::LocateSymbols(folder.into())));
+                commands.push(AppCommand::LocateSymbols(folder.into()).into());
             }
             ui.menu_button("Browse", |ui| {
                 let items = [("Folder...", Purpose::SymbolFolder), ("Archive...", Purpose::SymbolArchive)];

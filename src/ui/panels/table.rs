@@ -422,7 +422,7 @@ impl TableView {
         hold(ui, painting.slot_id(slot), is_tree);
         if copies(ui) && rows.is_loaded(row) {
             let text = copy::row(rows, &painting.copied, row, painting.look.cells);
-            shown.commands.push(Command::App(AppCommand::CopyText(text)));
+            shown.commands.push(AppCommand::CopyText(text).into());
         }
         let steps = take_steps(ui);
         let row = match key_step(ui, rows, row) {

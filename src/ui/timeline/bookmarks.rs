@@ -198,7 +198,7 @@ pub(super) fn show(
             egui::WidgetInfo::labeled(egui::Role::Button, true, label)
         });
         if is_clicked(ui, &response) {
-            commands.push(Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Choose(mark.id))));
+            commands.push(BookmarkCommand::Choose(mark.id).into());
         }
         // A click into the field for the name must not close the menu; the entries close it.
         let menu = context_menu(&response).close_behavior(PopupCloseBehavior::CloseOnClickOutside);

@@ -43,5 +43,5 @@ pub(super) fn show(timeline: &Timeline, ui: &mut Ui, rect: Rect) -> Option<Comma
         })
         .inner
     });
-    shown.inner.map(|command| Command::Timeline(TimelineCommand::Rows(command)))
+    shown.inner.map(Command::from)
 }

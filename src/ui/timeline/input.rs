@@ -51,10 +51,10 @@ pub(super) fn pointer(
     if let Some(at) = released_at(ui).or(canvas.interact_pointer_pos()).filter(|_| is_clicked(ui, canvas)) {
         canvas.request_focus();
         let row = timeline.row_under(layout, at).or_else(|| timeline.sample_under(layout, at));
-        commands.push(Command::Timeline(TimelineCommand::Select(row)));
+        commands.push(TimelineCommand::Select(row).into());
         // Both clicks may come in one slow frame, before the first has selected anything.
         if canvas.double_clicked() {
-            commands.push(Command::Timeline(TimelineCommand::ZoomToSpan));
+            commands.push(TimelineCommand::ZoomToSpan.into());
         }
     }
 }

@@ -170,7 +170,7 @@ impl HeatMapPanel {
         if let Some(progress) = progress {
             show_counting(ui, progress, theme);
             if ui.button("Stop").clicked() {
-                commands.push(Command::Panel(PanelCommand::StopQuery(Panel::HeatMap)));
+                commands.push(PanelCommand::StopQuery(Panel::HeatMap).into());
             }
         } else {
             show_unanswered(ui, &mut self.asked, ("stopped: not every span is counted", "Count"), theme);

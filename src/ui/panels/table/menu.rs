@@ -35,7 +35,7 @@ pub(super) fn show_menu(ui: &mut Ui, painting: &Painting<'_>, open: &OpenMenu, r
     ui.separator();
     let (columns, copied, cells) = (painting.columns, &painting.copied, painting.look.cells);
     if ui.button("Copy row").clicked() {
-        commands.push(Command::App(AppCommand::CopyText(open.row_text.clone())));
+        commands.push(AppCommand::CopyText(open.row_text.clone()).into());
         ui.close();
     }
     let mut copies_table = |title| {
@@ -45,7 +45,7 @@ pub(super) fn show_menu(ui: &mut Ui, painting: &Painting<'_>, open: &OpenMenu, r
     let is_copied = rows.copies_all() && copies_table("Copy table");
     let csv = rows.csv().filter(|_| copies_table("Copy table as CSV"));
     if is_copied {
-        commands.push(Command::App(AppCommand::CopyText(copy::all(rows, columns, copied, cells))));
+        commands.push(AppCommand::CopyText(copy::all(rows, columns, copied, cells)).into());
         ui.close();
     }
     if let Some(csv) = csv {
