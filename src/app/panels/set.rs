@@ -91,6 +91,16 @@ mod tests {
     use crate::query::groups::GroupBy;
 
     #[test]
+    fn every_panel_with_a_query_of_its_own_can_stop_it() {
+        let mut set = PanelSet::default();
+        for panel in Panel::ALL {
+            // The details need no query. The search bar has its own button.
+            let has_none = matches!(panel, Panel::Details | Panel::Search);
+            assert_eq!(set.get_mut(panel).stop().is_empty(), has_none, "{}", panel.title());
+        }
+    }
+
+    #[test]
     fn a_panel_that_is_moved_leaves_one_with_the_same_settings() {
         let mut set = PanelSet::default();
         set.statistics.group_by("thread".parse::<GroupBy>().unwrap());

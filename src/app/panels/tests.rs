@@ -184,6 +184,22 @@ fn instants_are_listed_at_once_unless_spans_may_follow_in_a_live_trace() {
 }
 
 #[test]
+fn a_count_of_any_table_can_be_stopped() {
+    for panel in [Panel::Spans, Panel::Counters, Panel::Scheduling] {
+        let mut session = Session::new();
+        session.app.show_trace(snapshot(TWO_SPANS), "two".into(), false);
+        session.app.act(PanelCommand::Show(panel).into());
+        // Its answer is not handled yet.
+        (0..2).for_each(|_| session.frame(Vec::new()));
+        assert!(session.shows("Stop"), "{panel:?}: {:?}", session.texts);
+        session.app.act(PanelCommand::StopQuery(panel).into());
+        (0..2).for_each(|_| session.frame(Vec::new()));
+        assert!(!session.app.tab().panels.is_busy(), "{panel:?}");
+        assert!(session.shows("stopped: not counted"), "{panel:?}: {:?}", session.texts);
+    }
+}
+
+#[test]
 fn the_heat_map_of_a_trace_that_grows_is_counted_again_without_progress() {
     for is_live in [true, false] {
         let mut session = Session::new();

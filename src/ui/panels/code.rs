@@ -11,10 +11,10 @@ use egui::{RichText, Role, Ui, WidgetInfo};
 
 use self::rows::{CodeRows, columns};
 use super::answer_state::show_progress;
-use super::asked::Asked;
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::elided::elided;
-use super::head::{close_button, show_unanswered};
+use super::head::{StopTexts, close_button, show_unanswered, stop_button};
+use super::panel_query::PanelQuery;
 use super::table::{Rows, TableView};
 use crate::base::csv::Cells;
 use crate::export::code_table::{CodeSide, CodeTable};
@@ -43,7 +43,7 @@ const ROW_POINTS: f32 = 17.0;
 pub(crate) struct CodePanel {
     function: Option<SampledFunction>,
     side: CodeSide,
-    asked: Asked<CodeRequest>,
+    query: PanelQuery<CodeRequest>,
     /// The scope of the code's samples.
     answered: Option<SelectedScope>,
     code: Option<Arc<FunctionCode>>,
@@ -68,7 +68,7 @@ impl Default for CodePanel {
         Self {
             function: None,
             side: CodeSide::default(),
-            asked: Asked::default(),
+            query: PanelQuery::default(),
             answered: None,
             code: None,
             rows: CodeRows::default(),
@@ -108,8 +108,8 @@ impl CodePanel {
     /// Sets the listing of the function, or the reason for its absence.
     pub(crate) fn set_answer(&mut self, answer: &CodeAnswer) {
         self.is_unsampled = matches!(answer.code, Err(NoFunction::Unsampled));
-        self.asked.end();
-        self.answered = self.asked.last().map(|request| request.scope.clone());
+        self.query.end();
+        self.answered = self.query.last().map(|request| request.scope.clone());
         match &answer.code {
             Ok(code) => {
                 (self.code, self.error) = (Some(Arc::clone(code)), None);
@@ -145,8 +145,8 @@ impl CodePanel {
         let function = self.function.clone()?;
         let source_maps = self.all_maps().map(|(_, map)| map.clone()).collect();
         let request = CodeRequest { function, scope: view.scope().clone(), source_maps };
-        let is_of_other = self.asked.last().is_some_and(|last| last.function != request.function);
-        if !self.asked.begin(&request) {
+        let is_of_other = self.query.last().is_some_and(|last| last.function != request.function);
+        if !self.query.begin(&request) {
             return None;
         }
         if is_of_other {
@@ -171,10 +171,12 @@ impl CodePanel {
             }
             self.show_folder(ui, view);
             self.show_unopened(ui);
-            if let Some(progress) = self.asked.progress((view.progress)(QuestionKind::Code)) {
+            if let Some(progress) = self.query.progress((view.progress)(QuestionKind::Code)) {
                 show_progress(ui, progress, "reading the code", theme);
+                commands.extend(stop_button(ui, Panel::Code));
             } else {
-                show_unanswered(ui, &mut self.asked, ("stopped: the code is not read", "Read"), theme);
+                let texts = StopTexts { stopped: "stopped: the code is not read", repeat: "Read" };
+                show_unanswered(ui, &mut self.query, texts, theme);
             }
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 commands.extend(close_button(ui, Panel::Code));
@@ -283,11 +285,11 @@ impl DockPanel for CodePanel {
             commands.push(ask);
         }
         let side = self.side as usize;
-        let is_running = self.asked.progress((view.progress)(QuestionKind::Code)).is_some();
+        let is_running = self.query.progress((view.progress)(QuestionKind::Code)).is_some();
         let is_naming = (view.progress)(QuestionKind::Names).is_some();
         let absence = self
             .absence(view.snapshot(), is_naming)
-            .filter(|_| !is_running && self.error.is_none() && self.asked.stopped().is_none());
+            .filter(|_| !is_running && self.error.is_none() && self.query.stopped().is_none());
         let look = view.context.table(TABLES[side], absence);
         self.reveal_hottest();
         let response = self.tables[side].show(ui, columns(self.side), &mut self.rows, &look);
@@ -333,7 +335,7 @@ impl DockPanel for CodePanel {
     }
 
     fn forget(&mut self) -> Option<Question> {
-        (self.asked, self.error) = (Asked::default(), None);
+        (self.query, self.error) = (PanelQuery::default(), None);
         (self.is_unsampled, self.lacks_names) = (false, false);
         self.clear();
         None
@@ -341,12 +343,17 @@ impl DockPanel for CodePanel {
 
     fn renew(&mut self) -> Option<Question> {
         // The listing keeps its scroll position until the next one arrives.
-        self.asked.renew();
+        self.query.renew();
         None
     }
 
+    fn stop(&mut self) -> &'static [QuestionKind] {
+        self.query.stop();
+        &[QuestionKind::Code]
+    }
+
     fn fail(&mut self, _kind: QuestionKind, message: &str) {
-        self.asked.fail(message);
+        self.query.fail(message);
     }
 }
 

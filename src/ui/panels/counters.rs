@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use egui::{RichText, Ui};
 
-use super::answer_state::{Exactness, show_counting, show_exactness, show_sorting};
-use super::asked::Asked;
+use super::answer_state::{Exactness, show_exactness};
 use super::counter_lines::{COLUMNS, CounterColumn, CounterLine, CounterLines};
 use super::dock_panel::{DockPanel, PanelTools, PanelView, TITLE_POINTS};
-use super::head::{close_button, show_unanswered};
+use super::head::{StopTexts, close_button, show_order_state, show_query_state};
 use super::number::TableNumber;
+use super::panel_query::PanelQuery;
 use super::table::{Rows, TABLE_ROW_POINTS, TableCell, TableView};
 use super::table_order::{OrderedRows, OrderedTable, TableData as _};
 use crate::base::csv::Cells;
@@ -32,7 +32,7 @@ const TABLE: &str = "counters";
 /// The panel, with the counters of the queried scope.
 #[derive(Debug)]
 pub(crate) struct CountersPanel {
-    asked: Asked<SelectedScope>,
+    query: PanelQuery<SelectedScope>,
     rows: CounterRows,
     table: TableView,
     words: String,
@@ -41,7 +41,7 @@ pub(crate) struct CountersPanel {
 impl Default for CountersPanel {
     fn default() -> Self {
         Self {
-            asked: Asked::default(),
+            query: PanelQuery::default(),
             rows: CounterRows::default(),
             table: TableView::new(TABLE, TABLE_ROW_POINTS, None),
             words: String::new(),
@@ -51,7 +51,7 @@ impl Default for CountersPanel {
 
 impl CountersPanel {
     pub(crate) fn set_counters(&mut self, counters: Arc<CounterLines>) {
-        self.asked.end();
+        self.query.end();
         self.rows.lines.set_data(counters);
     }
 
@@ -70,19 +70,17 @@ impl CountersPanel {
 
     fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
         let (theme, scope) = (view.context.theme, view.scope());
-        let progress = self.asked.progress((view.progress)(QuestionKind::Counters));
+        let progress = self.query.progress((view.progress)(QuestionKind::Counters));
         let mut commands = Vec::new();
         ui.horizontal(|ui| {
             ui.label(RichText::new("Counters").strong());
             if field::add_table_filter(ui, &mut self.words, "Filter counters", 130.0, theme.canvas) {
                 self.rows.lines.set_words(&self.words);
             }
-            if let Some(progress) = progress {
-                show_counting(ui, progress, theme);
-            } else if self.asked.stopped().is_some() {
-                show_unanswered(ui, &mut self.asked, ("stopped: not counted", "Count"), theme);
-            } else if !self.rows.lines.is_in_order() {
-                show_sorting(ui, theme);
+            let texts = StopTexts::COUNT;
+            commands.extend(show_query_state(ui, Panel::Counters, &mut self.query, progress, texts, theme));
+            if progress.is_none() && self.query.stopped().is_none() {
+                show_order_state(ui, None, self.rows.lines.is_in_order(), theme);
             }
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 commands.extend(close_button(ui, Panel::Counters));
@@ -116,8 +114,8 @@ impl DockPanel for CountersPanel {
     fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
         let scope = view.scope();
         let mut commands = self.show_head(ui, view);
-        if self.asked.begin(scope) {
-            if !self.asked.keeps_answer() {
+        if self.query.begin(scope) {
+            if !self.query.keeps_answer() {
                 self.rows.lines.expire();
             }
             commands.push(Question::Counters(scope.clone()).into());
@@ -140,7 +138,7 @@ impl DockPanel for CountersPanel {
     }
 
     fn is_current(&self, scope: &SelectedScope) -> bool {
-        self.asked.last() == Some(scope) && self.rows.lines.is_current()
+        self.query.last() == Some(scope) && self.rows.lines.is_current()
     }
 
     fn copied(&self, _snapshot: &Snapshot, cells: Cells) -> Option<String> {
@@ -159,21 +157,26 @@ impl DockPanel for CountersPanel {
     }
 
     fn forget(&mut self) -> Option<Question> {
-        self.asked = Asked::default();
+        self.query = PanelQuery::default();
         self.rows.lines.clear();
         None
     }
 
     fn renew(&mut self) -> Option<Question> {
-        self.asked.renew();
+        self.query.renew();
         None
+    }
+
+    fn stop(&mut self) -> &'static [QuestionKind] {
+        self.fail(QuestionKind::Counters, "");
+        &[QuestionKind::Counters]
     }
 
     fn fail(&mut self, kind: QuestionKind, message: &str) {
         if kind == QuestionKind::Counters {
             self.rows.lines.drop_expired();
         }
-        self.asked.fail(message);
+        self.query.fail(message);
     }
 }
 
@@ -248,7 +251,7 @@ mod tests {
         let mut panel = CountersPanel { words: "queue".to_owned(), ..CountersPanel::default() };
         panel.set_counters(Arc::clone(&lines));
         let mut reopened = panel.with_same_settings();
-        assert_eq!((&*reopened.words, reopened.rows.count(), reopened.asked.last()), ("queue", 0, None));
+        assert_eq!((&*reopened.words, reopened.rows.count(), reopened.query.last()), ("queue", 0, None));
         reopened.set_counters(lines);
         assert_eq!(reopened.rows.count(), 1);
     }

@@ -2,8 +2,9 @@
 
 use egui::{ComboBox, Label, Response, RichText, Ui};
 
-use super::answer_state::show_stopped;
-use super::asked::Asked;
+use super::answer_state::{show_counting, show_sorting, show_stopped};
+use super::panel_query::PanelQuery;
+use crate::base::progress::Progress;
 use crate::query::samples::SampleEvent;
 use crate::query::stacks::CallPaths;
 use crate::scene::labels::shown;
@@ -17,19 +18,61 @@ pub(super) fn close_button(ui: &mut Ui, panel: Panel) -> Option<Command> {
     ui.button("Close").clicked().then_some(Command::Panel(PanelCommand::Toggle(panel)))
 }
 
-/// Shows why the query of a panel has no complete answer, with a button that repeats it. `stopped` is the text for a
-/// query that was stopped.
+/// Shows the button that stops the query of a panel.
+pub(super) fn stop_button(ui: &mut Ui, panel: Panel) -> Option<Command> {
+    ui.button("Stop").clicked().then_some(PanelCommand::StopQuery(panel).into())
+}
+
+/// The texts about a query that was stopped.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StopTexts {
+    pub(super) stopped: &'static str,
+    /// The button that repeats the query.
+    pub(super) repeat: &'static str,
+}
+
+impl StopTexts {
+    pub(super) const COUNT: Self = Self { stopped: "stopped: not counted", repeat: "Count" };
+}
+
+/// Shows the progress of a panel's query with a button that stops it, or why there is no complete answer.
+pub(super) fn show_query_state<Q: Clone + PartialEq>(
+    ui: &mut Ui,
+    panel: Panel,
+    query: &mut PanelQuery<Q>,
+    progress: Option<&Progress>,
+    texts: StopTexts,
+    theme: &Theme,
+) -> Option<Command> {
+    if let Some(progress) = progress {
+        show_counting(ui, progress, theme);
+        return stop_button(ui, panel);
+    }
+    show_unanswered(ui, query, texts, theme);
+    None
+}
+
+/// Shows why the query of a panel has no complete answer, with a button that repeats it.
 pub(super) fn show_unanswered<Q: Clone + PartialEq>(
     ui: &mut Ui,
-    asked: &mut Asked<Q>,
-    (stopped, button): (&str, &str),
+    query: &mut PanelQuery<Q>,
+    texts: StopTexts,
     theme: &Theme,
 ) {
-    if let Some(error) = asked.stopped() {
-        show_stopped(ui, stopped, Some(error).filter(|error| !error.is_empty()), theme);
-        if ui.button(button).clicked() {
-            asked.repeat();
+    if let Some(error) = query.stopped() {
+        show_stopped(ui, texts.stopped, Some(error).filter(|error| !error.is_empty()), theme);
+        if ui.button(texts.repeat).clicked() {
+            query.repeat();
         }
+    }
+}
+
+/// Shows that the rows of an answer are being sorted, or why they cannot be.
+pub(super) fn show_order_state(ui: &mut Ui, error: Option<&str>, is_in_order: bool, theme: &Theme) {
+    if error.is_some() {
+        show_stopped(ui, "", error, theme);
+    } else if !is_in_order {
+        show_sorting(ui, theme);
     }
 }
 

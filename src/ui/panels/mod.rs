@@ -3,7 +3,6 @@
 
 pub(crate) mod about;
 mod answer_state;
-mod asked;
 pub(crate) mod bookmarks;
 mod call_order;
 mod call_rows;
@@ -31,6 +30,7 @@ mod longest_list;
 pub(crate) mod losses;
 mod no_spans;
 mod number;
+mod panel_query;
 pub(crate) mod preferences;
 mod renewal;
 mod sample_columns;

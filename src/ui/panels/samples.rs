@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use egui::{RichText, ScrollArea, Ui};
 
-use super::answer_state::{Exactness, show_counting, show_exactness, show_folded, show_sorting, show_stopped};
+use super::answer_state::{Exactness, show_exactness, show_folded};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::flame::{Sandwich, SandwichResponse};
-use super::head::{close_button, show_events};
-use super::renewal::Renewal;
+use super::head::{StopTexts, close_button, show_events, show_order_state, show_query_state};
+use super::panel_query::PanelQuery;
 use super::sample_columns::{FIRST_SORTED, FIRST_SORTED_CALLS, columns};
 use super::sample_lines::SampleLines;
 use super::sample_rows::SampleRows;
@@ -58,7 +58,8 @@ pub(crate) struct SamplesPanel {
     by: SampleBy,
     /// The event chosen by the user; `None` for the default.
     event: Option<SampleEvent>,
-    question: Option<SampleQuestion>,
+    /// The last query, without the paths that were known to it.
+    query: PanelQuery<SampleQuestion>,
     /// The scope and the event of the answered paths.
     counted: Option<(SelectedScope, Option<SampleEvent>)>,
     answer: Option<Arc<SampleTable>>,
@@ -67,9 +68,8 @@ pub(crate) struct SamplesPanel {
     /// The table of a call tree.
     call_table: TableView,
     words: String,
-    is_stopped: bool,
-    renewal: Renewal,
-    error: Option<String>,
+    /// The message of a failed order of the rows.
+    order_error: Option<String>,
     /// The selected function, and whether its callers and callees were queried.
     chosen: Option<(FunctionKey, bool)>,
     sandwich: Sandwich,
@@ -80,16 +80,14 @@ impl Default for SamplesPanel {
         Self {
             by: SampleBy::default(),
             event: None,
-            question: None,
+            query: PanelQuery::default(),
             counted: None,
             answer: None,
             rows: SampleRows::default(),
             table: TableView::new(TABLE, TABLE_ROW_POINTS, Some(FIRST_SORTED)),
             call_table: TableView::new(CALL_TABLE, TABLE_ROW_POINTS, Some(FIRST_SORTED_CALLS)),
             words: String::new(),
-            is_stopped: false,
-            renewal: Renewal::default(),
-            error: None,
+            order_error: None,
             chosen: None,
             sandwich: Sandwich::default(),
         }
@@ -98,10 +96,10 @@ impl Default for SamplesPanel {
 
 impl SamplesPanel {
     pub(crate) fn set_answer(&mut self, answer: &Arc<SampleTable>, snapshot: &Snapshot) {
-        self.counted = self.question.as_ref().map(|question| (question.scope.clone(), question.event.clone()));
+        self.counted = self.query.last().map(|question| (question.scope.clone(), question.event.clone()));
         self.rows.set_table(answer, snapshot);
         self.answer = Some(Arc::clone(answer));
-        self.renewal.end();
+        self.query.end();
         if let Some((_, is_asked)) = &mut self.chosen {
             *is_asked = false;
         }
@@ -135,26 +133,23 @@ impl SamplesPanel {
     }
 
     fn ask(&mut self, scope: &SelectedScope) -> Option<Command> {
-        let is_asked = |question: &SampleQuestion| {
-            (&question.scope, &question.event, question.by) == (scope, &self.event, self.by)
-        };
-        if !self.renewal.begin(self.question.as_ref().is_some_and(is_asked)) {
+        let question = SampleQuestion { scope: scope.clone(), event: self.event.clone(), by: self.by, known: None };
+        if !self.query.begin(&question) {
             return None;
         }
         let is_counted = self.counted.as_ref().is_some_and(|(known, event)| (known, event) == (scope, &self.event));
         let known = self.answer.as_ref().filter(|_| is_counted).map(|answer| PtrEq(Arc::clone(&answer.paths)));
-        let question = SampleQuestion { scope: scope.clone(), event: self.event.clone(), by: self.by, known };
-        (self.question, self.is_stopped, self.error) = (Some(question.clone()), false, None);
-        if !self.renewal.keeps_answer() {
+        self.order_error = None;
+        if !self.query.keeps_answer() {
             self.rows.expire();
         }
-        Some(Question::Samples(Box::new(question)).into())
+        Some(Question::Samples(Box::new(SampleQuestion { known, ..question })).into())
     }
 
     /// Queries the callers and callees of the selected function, once the samples are counted.
     fn ask_sandwich(&mut self) -> Option<Command> {
         let ((function, is_asked), answer, question) =
-            (self.chosen.as_mut()?, self.answer.as_ref()?, self.question.as_ref()?);
+            (self.chosen.as_mut()?, self.answer.as_ref()?, self.query.last()?);
         if std::mem::replace(is_asked, true) {
             return None;
         }
@@ -168,7 +163,7 @@ impl SamplesPanel {
 
     fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>, commands: &mut Vec<Command>) {
         let (theme, scope) = (view.context.theme, view.scope());
-        let progress = self.renewal.progress((view.progress)(QuestionKind::Samples));
+        let progress = self.query.progress((view.progress)(QuestionKind::Samples));
         ui.label(RichText::new("Samples").strong());
         if ui.available_width() >= view.narrow_points(NARROW_POINTS) {
             let title = view.scope_title(view.spare_points(ui, NARROW_POINTS));
@@ -194,26 +189,16 @@ impl SamplesPanel {
         if field::add_table_filter(ui, &mut self.words, "Filter names", width, theme.canvas) {
             self.rows.set_words(&self.words);
         }
-        if let Some(progress) = progress {
-            show_counting(ui, progress, theme);
-            if ui.button("Stop").clicked() {
-                commands.push(PanelCommand::StopQuery(Panel::Samples).into());
-            }
-        } else if self.is_stopped {
-            show_stopped(ui, "stopped: not counted", self.error.as_deref(), theme);
-            if ui.button("Count").clicked() {
-                self.question = None;
-            }
-        } else if self.error.is_some() {
-            show_stopped(ui, "", self.error.as_deref(), theme);
-        } else if !self.rows.is_in_order() {
-            show_sorting(ui, theme);
+        commands.extend(show_query_state(ui, Panel::Samples, &mut self.query, progress, StopTexts::COUNT, theme));
+        let is_stopped = self.query.stopped().is_some();
+        if progress.is_none() && !is_stopped {
+            show_order_state(ui, self.order_error.as_deref(), self.rows.is_in_order(), theme);
         }
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
             commands.extend(close_button(ui, Panel::Samples));
             let folded = self.answer.as_ref().and_then(|answer| Some(answer.calls.as_ref()?.folded)).unwrap_or(0);
             show_folded(ui, folded, theme);
-            if progress.is_none() && self.is_current(scope) && !self.is_stopped && folded == 0 {
+            if progress.is_none() && self.is_current(scope) && !is_stopped && folded == 0 {
                 show_exactness(ui, Exactness::Exact, view);
             }
         });
@@ -339,7 +324,7 @@ impl DockPanel for SamplesPanel {
     }
 
     fn is_current(&self, scope: &SelectedScope) -> bool {
-        self.question.as_ref().is_some_and(|question| question.scope == *scope) && self.rows.is_current()
+        self.query.last().is_some_and(|question| question.scope == *scope) && self.rows.is_current()
     }
 
     fn copied(&self, _snapshot: &Snapshot, cells: Cells) -> Option<String> {
@@ -371,7 +356,7 @@ impl DockPanel for SamplesPanel {
     }
 
     fn forget(&mut self) -> Option<Question> {
-        (self.question, self.counted, self.answer, self.error) = (None, None, None, None);
+        (self.query, self.counted, self.answer, self.order_error) = (PanelQuery::default(), None, None, None);
         self.rows.clear();
         self.sandwich = Sandwich::default();
         if let Some((_, is_asked)) = &mut self.chosen {
@@ -383,13 +368,12 @@ impl DockPanel for SamplesPanel {
     fn renew(&mut self) -> Option<Question> {
         // The answer lacks rows received since.
         self.counted = None;
-        self.renewal.request();
+        self.query.renew();
         None
     }
 
     fn stop(&mut self) -> &'static [QuestionKind] {
-        self.is_stopped = true;
-        self.rows.drop_expired();
+        self.fail(QuestionKind::Samples, "");
         &[QuestionKind::Samples]
     }
 
@@ -397,10 +381,9 @@ impl DockPanel for SamplesPanel {
         match kind {
             QuestionKind::Samples => {
                 self.rows.drop_expired();
-                self.is_stopped = true;
-                self.error = (!message.is_empty()).then(|| message.to_owned());
+                self.query.fail(message);
             }
-            QuestionKind::OrderSamples if !message.is_empty() => self.error = Some(message.to_owned()),
+            QuestionKind::OrderSamples if !message.is_empty() => self.order_error = Some(message.to_owned()),
             QuestionKind::Sandwich => self.sandwich.fail(message),
             _ => {}
         }
@@ -423,7 +406,17 @@ mod tests {
             let reopened = panel.with_same_settings();
             assert_eq!((reopened.by, &reopened.event, &*reopened.words), (by, &event, "main"));
             assert_eq!(reopened.chosen, Some((function, false)));
-            assert!(reopened.question.is_none());
+            assert!(reopened.query.last().is_none());
         }
+    }
+
+    #[test]
+    fn a_stopped_query_is_not_stopped_in_another_trace() {
+        let mut panel = SamplesPanel::default();
+        assert!(panel.ask(&SelectedScope::default()).is_some());
+        assert_eq!(panel.stop(), [QuestionKind::Samples]);
+        assert!(panel.query.stopped().is_some());
+        panel.forget();
+        assert_eq!(panel.query.stopped(), None, "the first frame would show that it was stopped");
     }
 }

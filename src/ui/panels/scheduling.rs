@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use egui::{RichText, Ui};
 
-use super::answer_state::{Exactness, show_counting, show_exactness};
-use super::asked::Asked;
+use super::answer_state::{Exactness, show_exactness};
 use super::dock_panel::{DockPanel, PanelTools, PanelView, TITLE_POINTS};
-use super::head::{close_button, show_unanswered};
+use super::head::{StopTexts, close_button, show_query_state};
+use super::panel_query::PanelQuery;
 use super::scheduling_rows::{SchedulingRows, columns, first_sorted};
 use super::scope_bar::part;
 use super::table::{Rows as _, TABLE_ROW_POINTS, TableView};
@@ -40,7 +40,7 @@ const NARROW_POINTS: f32 = 620.0;
 pub(crate) struct SchedulingPanel {
     kind: ScheduledKind,
     /// The last query, without the scheduling that was known to it.
-    asked: Asked<SchedulingQuestion>,
+    query: PanelQuery<SchedulingQuestion>,
     /// The scope of the answer, unless the trace has grown since.
     counted: Option<SelectedScope>,
     /// The scope of the answer.
@@ -57,7 +57,7 @@ impl Default for SchedulingPanel {
     fn default() -> Self {
         Self {
             kind: ScheduledKind::default(),
-            asked: Asked::default(),
+            query: PanelQuery::default(),
             counted: None,
             answered: None,
             answer: None,
@@ -71,9 +71,9 @@ impl Default for SchedulingPanel {
 
 impl SchedulingPanel {
     pub(crate) fn set_answer(&mut self, answer: &Arc<SchedulingAnswer>, snapshot: &Snapshot) {
-        self.counted = self.asked.last().map(|question| question.scope.clone());
+        self.counted = self.query.last().map(|question| question.scope.clone());
         self.answered.clone_from(&self.counted);
-        self.asked.end();
+        self.query.end();
         self.rows.set_answer(answer, snapshot);
         self.answer = Some(Arc::clone(answer));
     }
@@ -89,7 +89,7 @@ impl SchedulingPanel {
         let (sorted_by, words) = (self.rows.sorted_by(), self.words.to_lowercase());
         let (scope, kind, process) = (scope.clone(), self.kind, self.process);
         let question = SchedulingQuestion { scope, kind, sorted_by, words, process, known: None };
-        if !self.asked.begin(&question) {
+        if !self.query.begin(&question) {
             return None;
         }
         let known = self.answer.as_ref().filter(|_| self.counted.as_ref() == Some(&question.scope));
@@ -100,7 +100,7 @@ impl SchedulingPanel {
 
     fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
         let (theme, scope) = (view.context.theme, view.scope());
-        let progress = self.asked.progress((view.progress)(QuestionKind::Scheduling));
+        let progress = self.query.progress((view.progress)(QuestionKind::Scheduling));
         let mut commands = Vec::new();
         ui.horizontal(|ui| {
             ui.label(RichText::new("Scheduling").strong());
@@ -114,11 +114,8 @@ impl SchedulingPanel {
             {
                 self.process = None;
             }
-            if let Some(progress) = progress {
-                show_counting(ui, progress, theme);
-            } else {
-                show_unanswered(ui, &mut self.asked, ("stopped: not counted", "Count"), theme);
-            }
+            let texts = StopTexts::COUNT;
+            commands.extend(show_query_state(ui, Panel::Scheduling, &mut self.query, progress, texts, theme));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 commands.extend(close_button(ui, Panel::Scheduling));
                 if progress.is_none() && self.is_current(scope) {
@@ -207,7 +204,7 @@ impl DockPanel for SchedulingPanel {
     }
 
     fn forget(&mut self) -> Option<Question> {
-        self.asked = Asked::default();
+        self.query = PanelQuery::default();
         (self.counted, self.answered, self.answer) = (None, None, None);
         self.process = None;
         self.rows.clear();
@@ -217,16 +214,21 @@ impl DockPanel for SchedulingPanel {
     fn renew(&mut self) -> Option<Question> {
         // The answer lacks rows received since.
         self.counted = None;
-        self.asked.renew();
+        self.query.renew();
         None
     }
 
+    fn stop(&mut self) -> &'static [QuestionKind] {
+        self.fail(QuestionKind::Scheduling, "");
+        &[QuestionKind::Scheduling]
+    }
+
     fn fail(&mut self, _kind: QuestionKind, message: &str) {
-        if !self.asked.keeps_answer() {
+        if !self.query.keeps_answer() {
             (self.counted, self.answered, self.answer) = (None, None, None);
             self.rows.clear();
         }
-        self.asked.fail(message);
+        self.query.fail(message);
     }
 }
 
@@ -246,7 +248,7 @@ mod tests {
             assert!(panel.ask(&SelectedScope::default()).is_some());
             let reopened = panel.with_same_settings();
             assert_eq!((reopened.kind, &*reopened.words, reopened.process), (kind, "main", process));
-            assert_eq!((reopened.rows.sorted_by(), reopened.asked.last()), (panel.rows.sorted_by(), None));
+            assert_eq!((reopened.rows.sorted_by(), reopened.query.last()), (panel.rows.sorted_by(), None));
         }
     }
 

@@ -25,7 +25,7 @@ use crate::query::filter::Filter;
 use crate::query::search::{Hit, Hits};
 use crate::store::lane::RowIdx;
 use crate::store::live_lanes::LaneMoves;
-use crate::ui::command::{Command, DERIVE_CHOICES, DerivedCommand, PanelCommand, TimelineCommand};
+use crate::ui::command::{Command, DERIVE_CHOICES, DerivedCommand, PanelCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::SavedSearch;
 use crate::ui::questions::{HitsOf, NeighbourHit, Question, QuestionKind};

@@ -5,14 +5,12 @@ use std::sync::Arc;
 
 use egui::Ui;
 
-use super::answer_state::{
-    Exactness, show_counting, show_exactness, show_folded, show_merged, show_sorting, show_stopped,
-};
-use super::asked::Asked;
+use super::answer_state::{Exactness, show_exactness, show_folded, show_merged};
 use super::dock_panel::PanelView;
-use super::head::{close_button, show_unanswered};
+use super::head::{StopTexts, close_button, show_order_state, show_query_state};
 use super::no_spans::no_spans;
 use super::number::TableNumber;
+use super::panel_query::PanelQuery;
 use super::sample_columns::{FIRST_SORTED_SPANS, span_columns};
 use super::sample_lines::SampleLines;
 use super::sample_rows::SampleRows;
@@ -40,7 +38,7 @@ const TABLE: &str = "span calls";
 pub(super) struct SpanCalls {
     is_inverted: bool,
     /// The scope and the direction of the tree.
-    asked: Asked<(SelectedScope, bool)>,
+    query: PanelQuery<(SelectedScope, bool)>,
     /// Whether the answer to the last query is in the table, and whether that query counts small paths too.
     is_answered: bool,
     is_exact: bool,
@@ -58,7 +56,7 @@ impl Default for SpanCalls {
     fn default() -> Self {
         Self {
             is_inverted: false,
-            asked: Asked::default(),
+            query: PanelQuery::default(),
             is_answered: false,
             is_exact: false,
             counted: None,
@@ -73,10 +71,10 @@ impl Default for SpanCalls {
 
 impl SpanCalls {
     pub(super) fn set_answer(&mut self, answer: &Arc<SampleTable>, snapshot: &Snapshot) {
-        self.counted = self.asked.last().map(|(scope, _)| scope.clone());
+        self.counted = self.query.last().map(|(scope, _)| scope.clone());
         self.rows.set_table(answer, snapshot);
         (self.answer, self.is_answered) = (Some(Arc::clone(answer)), true);
-        self.asked.end();
+        self.query.end();
     }
 
     /// Shows rows that were ordered in the background.
@@ -95,13 +93,13 @@ impl SpanCalls {
     /// Queries the tree of a scope unless it is answered, and then its small paths, if the answer lacks them.
     pub(super) fn ask(&mut self, scope: &SelectedScope) -> Option<Command> {
         let query = (scope.clone(), self.is_inverted);
-        let begins = self.asked.begin(&query);
+        let begins = self.query.begin(&query);
         let is_pruned = self.answer.as_ref().is_some_and(|answer| !answer.paths.is_final());
-        let lacks_paths = self.is_answered && is_pruned && !self.is_exact && self.asked.stopped().is_none();
+        let lacks_paths = self.is_answered && is_pruned && !self.is_exact && self.query.stopped().is_none();
         if !begins && !lacks_paths {
             return None;
         }
-        if begins && !self.asked.keeps_answer() {
+        if begins && !self.query.keeps_answer() {
             self.rows.expire();
         }
         (self.is_answered, self.is_exact, self.order_error) = (false, !begins, None);
@@ -124,22 +122,15 @@ impl SpanCalls {
             self.rows.set_words(&self.words);
         }
         let begun = Progress::default();
-        let progress = self.asked.progress((view.progress)(QuestionKind::SpanCalls));
+        let progress = self.query.progress((view.progress)(QuestionKind::SpanCalls));
         // The query starts after this frame.
-        let is_waiting = !self.rows.is_counted() && self.asked.stopped().is_none();
+        let is_waiting = !self.rows.is_counted() && self.query.stopped().is_none();
         let progress = progress.or_else(|| is_waiting.then_some(&begun));
-        if let Some(progress) = progress {
-            show_counting(ui, progress, theme);
-            if ui.button("Stop").clicked() {
-                commands.push(PanelCommand::StopQuery(Panel::Statistics).into());
-            }
-        } else if self.asked.stopped().is_some() {
-            let stopped = if self.is_exact { "stopped: small paths are merged" } else { "stopped: not counted" };
-            show_unanswered(ui, &mut self.asked, (stopped, "Count all"), theme);
-        } else if self.order_error.is_some() {
-            show_stopped(ui, "", self.order_error.as_deref(), theme);
-        } else if !self.rows.is_in_order() {
-            show_sorting(ui, theme);
+        let stopped = if self.is_exact { "stopped: small paths are merged" } else { "stopped: not counted" };
+        let texts = StopTexts { stopped, repeat: "Count all" };
+        commands.extend(show_query_state(ui, Panel::Statistics, &mut self.query, progress, texts, theme));
+        if progress.is_none() && self.query.stopped().is_none() {
+            show_order_state(ui, self.order_error.as_deref(), self.rows.is_in_order(), theme);
         }
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
             commands.extend(close_button(ui, Panel::Statistics));
@@ -150,7 +141,7 @@ impl SpanCalls {
                 let (part, whole) = (others.weight.into(), answer.whole.weight.into());
                 let text = format!("{} in merged paths", TableNumber::Share { part, whole }.text());
                 show_merged(ui, &text, &answer.paths, "row", theme);
-            } else if progress.is_none() && folded == 0 && self.asked.stopped().is_none() {
+            } else if progress.is_none() && folded == 0 && self.query.stopped().is_none() {
                 show_exactness(ui, Exactness::ExactPaths, view);
             }
         });
@@ -188,7 +179,7 @@ impl SpanCalls {
     }
 
     pub(super) fn is_current(&self, scope: &SelectedScope) -> bool {
-        let is_asked = self.asked.last().is_some_and(|query| *query == (scope.clone(), self.is_inverted));
+        let is_asked = self.query.last().is_some_and(|query| *query == (scope.clone(), self.is_inverted));
         is_asked && self.rows.is_current()
     }
 
@@ -211,7 +202,7 @@ impl SpanCalls {
     }
 
     pub(super) fn forget(&mut self) {
-        (self.asked, self.is_answered, self.is_exact) = (Asked::default(), false, false);
+        (self.query, self.is_answered, self.is_exact) = (PanelQuery::default(), false, false);
         (self.counted, self.answer, self.order_error) = (None, None, None);
         self.rows.clear();
     }
@@ -219,7 +210,7 @@ impl SpanCalls {
     pub(super) fn renew(&mut self) {
         // The answer lacks rows received since.
         self.counted = None;
-        self.asked.renew();
+        self.query.renew();
     }
 
     pub(super) fn stop(&mut self) -> &'static [QuestionKind] {
@@ -230,7 +221,7 @@ impl SpanCalls {
     pub(super) fn fail(&mut self, kind: QuestionKind, message: &str) {
         if kind == QuestionKind::SpanCalls {
             self.rows.drop_expired();
-            self.asked.fail(message);
+            self.query.fail(message);
         } else if !message.is_empty() {
             self.order_error = Some(message.to_owned());
         }
@@ -278,14 +269,14 @@ mod tests {
         assert!(calls.ask(&scope).is_some(), "small paths");
         assert_eq!(calls.stop(), [QuestionKind::SpanCalls]);
         assert!(calls.is_current(&scope) && calls.ask(&scope).is_none());
-        calls.asked.repeat();
+        calls.query.repeat();
         assert_eq!(answer(&mut calls, false), Some((false, true)), "the paths that are known");
         assert_eq!(answer(&mut calls, true), Some((true, false)));
         // A failed query says why.
-        calls.asked.repeat();
+        calls.query.repeat();
         assert!(calls.ask(&scope).is_some());
         calls.fail(QuestionKind::SpanCalls, "it is damaged");
-        assert_eq!(calls.asked.stopped(), Some("it is damaged"));
+        assert_eq!(calls.query.stopped(), Some("it is damaged"));
     }
 
     #[test]

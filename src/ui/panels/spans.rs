@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use egui::{RichText, Ui};
 
-use super::answer_state::{Exactness, show_counting, show_exactness};
-use super::asked::Asked;
+use super::answer_state::{Exactness, show_exactness};
 use super::dock_panel::{DockPanel, PanelTools, PanelView, TITLE_POINTS};
-use super::head::{close_button, error_label, show_unanswered};
+use super::head::{StopTexts, close_button, error_label, show_query_state};
 use super::hit_list::{HitList, ListContent, ListRows};
 use super::hit_table::{HitExport, HitTableRows};
 use super::longest_list::LongestList;
+use super::panel_query::PanelQuery;
 use crate::base::csv::Cells;
 use crate::base::time::grouped_digits;
 use crate::export::values::TableSource;
@@ -43,7 +43,7 @@ impl SpanOrder {
 #[derive(Debug)]
 pub(crate) struct SpansPanel {
     order: SpanOrder,
-    asked: Asked<(SelectedScope, SpanOrder)>,
+    query: PanelQuery<(SelectedScope, SpanOrder)>,
     /// The spans in time order; `None` until they are counted.
     hits: Option<Hits>,
     longest: LongestList,
@@ -58,7 +58,7 @@ impl Default for SpansPanel {
     fn default() -> Self {
         Self {
             order: SpanOrder::default(),
-            asked: Asked::default(),
+            query: PanelQuery::default(),
             hits: None,
             longest: LongestList::default(),
             list: HitList::new("spans", None),
@@ -77,7 +77,7 @@ impl SpansPanel {
 
     /// Sets the rows in time order; the scroll position stays if the trace has grown.
     pub(crate) fn set_hits(&mut self, hits: Hits) {
-        self.asked.end();
+        self.query.end();
         if self.hits.replace(hits).is_some() {
             self.list.renew();
         } else {
@@ -93,7 +93,7 @@ impl SpansPanel {
 
     /// Sets the longest spans; the scroll position stays if the list is extended or the trace has grown.
     pub(crate) fn set_longest(&mut self, hits: Arc<Vec<Hit>>) {
-        self.asked.end();
+        self.query.end();
         if self.longest.hits().is_none() {
             self.list.restart();
             self.followed = None;
@@ -129,10 +129,10 @@ impl SpansPanel {
 
     /// Queries the spans if the scope or the order has changed, or the trace has grown.
     fn ask(&mut self, scope: &SelectedScope) -> Option<Question> {
-        if !self.asked.begin(&(scope.clone(), self.order)) {
+        if !self.query.begin(&(scope.clone(), self.order)) {
             return None;
         }
-        if !self.asked.keeps_answer() {
+        if !self.query.keeps_answer() {
             (self.hits, self.longest) = (None, LongestList::default());
             self.list.forget();
         }
@@ -170,7 +170,7 @@ impl SpansPanel {
     fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
         let theme = view.context.theme;
         let kind = if self.is_by_time() { QuestionKind::Spans } else { QuestionKind::Longest };
-        let progress = self.asked.progress((view.progress)(kind));
+        let progress = self.query.progress((view.progress)(kind));
         let is_current = self.is_current(view.scope());
         let mut commands = Vec::new();
         ui.horizontal(|ui| {
@@ -178,16 +178,13 @@ impl SpansPanel {
             for (order, text) in SpanOrder::ALL {
                 ui.selectable_value(&mut self.order, order, text);
             }
-            if let Some(progress) = progress {
-                show_counting(ui, progress, theme);
-            } else {
-                show_unanswered(ui, &mut self.asked, ("stopped: not counted", "Count"), theme);
-            }
+            let texts = StopTexts::COUNT;
+            commands.extend(show_query_state(ui, Panel::Spans, &mut self.query, progress, texts, theme));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 commands.extend(close_button(ui, Panel::Spans));
                 if let Some(error) = &self.page_error {
                     error_label(ui, error, theme);
-                } else if progress.is_none() && is_current {
+                } else if progress.is_none() && is_current && self.query.stopped().is_none() {
                     show_exactness(ui, Exactness::Exact, view);
                 }
                 let title = view.scope_title(view.spare_points(ui, TITLE_POINTS));
@@ -231,7 +228,7 @@ impl DockPanel for SpansPanel {
     fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
         let summary = view.snapshot().summary();
         let is_log = summary.spans == 0 && summary.instants > 0 && !view.timeline.is_live();
-        if self.asked.last().is_none() && is_log {
+        if self.query.last().is_none() && is_log {
             // The only list of a log that has rows. The spans of a live trace may follow.
             self.list_instants();
         }
@@ -239,7 +236,7 @@ impl DockPanel for SpansPanel {
         let scope = view.scope();
         let questions = [self.ask(scope), self.ask_more(scope), self.follow(view.timeline.selected())];
         commands.extend(questions.into_iter().flatten().map(Command::from));
-        let absence = match (self.is_answered(), self.asked.stopped()) {
+        let absence = match (self.is_answered(), self.query.stopped()) {
             (true, _) => Some(self.absence(view.snapshot(), scope.is_whole())),
             (false, None) => Some("The spans are being counted."),
             (false, Some(_)) => None,
@@ -261,7 +258,7 @@ impl DockPanel for SpansPanel {
 
     fn is_current(&self, scope: &SelectedScope) -> bool {
         let is_asked = |(asked, order): &(SelectedScope, SpanOrder)| asked == scope && *order == self.order;
-        self.is_answered() && self.asked.last().is_some_and(is_asked)
+        self.is_answered() && self.query.last().is_some_and(is_asked)
     }
 
     fn copied(&self, snapshot: &Snapshot, cells: Cells) -> Option<String> {
@@ -297,7 +294,7 @@ impl DockPanel for SpansPanel {
     }
 
     fn renew(&mut self) -> Option<Question> {
-        self.asked.renew();
+        self.query.renew();
         None
     }
 
@@ -307,11 +304,17 @@ impl DockPanel for SpansPanel {
         self.longest.move_rows(moves);
     }
 
+    fn stop(&mut self) -> &'static [QuestionKind] {
+        self.query.stop();
+        self.longest.fail();
+        &[QuestionKind::Spans, QuestionKind::Longest]
+    }
+
     fn fail(&mut self, kind: QuestionKind, message: &str) {
         match kind {
-            QuestionKind::Spans => self.asked.fail(message),
+            QuestionKind::Spans => self.query.fail(message),
             QuestionKind::Longest => {
-                self.asked.fail(message);
+                self.query.fail(message);
                 self.longest.fail();
             }
             QuestionKind::SpanPage => {
@@ -342,7 +345,7 @@ mod tests {
             let mut panel = SpansPanel { order, ..SpansPanel::default() };
             assert!(panel.ask(&SelectedScope::default()).is_some());
             let reopened = panel.with_same_settings();
-            assert_eq!((reopened.order, reopened.asked.last()), (order, None));
+            assert_eq!((reopened.order, reopened.query.last()), (order, None));
         }
     }
 }

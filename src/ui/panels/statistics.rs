@@ -8,16 +8,16 @@ use std::time::Instant;
 use egui::{ComboBox, RichText, Role, ScrollArea, Ui, WidgetInfo};
 
 use super::PanelContext;
-use super::answer_state::{Exactness, show_counting, show_exactness, show_sorting, show_stopped};
+use super::answer_state::{Exactness, show_exactness, show_stopped};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::group_columns::GroupColumn;
 use super::group_facts;
 use super::group_label::group_word;
 use super::group_lines::GroupLines;
 use super::group_rows::GroupRows;
-use super::head::close_button;
+use super::head::{StopTexts, close_button, show_order_state, show_query_state};
 use super::no_spans::no_spans;
-use super::renewal::Renewal;
+use super::panel_query::PanelQuery;
 use super::sample_lines::SampleLines;
 use super::span_calls::SpanCalls;
 use super::table::{TABLE_ROW_POINTS, TableView};
@@ -32,7 +32,7 @@ use crate::query::groups::{GroupBy, NameKey, OwnerKey, SpanGroup};
 use crate::query::sample_table::SampleTable;
 use crate::scene::labels::shown;
 use crate::store::live_lanes::LaneMoves;
-use crate::ui::command::{Command, PanelCommand};
+use crate::ui::command::Command;
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::Panel;
 use crate::ui::questions::{GroupFacts, GroupQuantiles, PtrEq, Question, QuestionKind};
@@ -81,13 +81,10 @@ pub(crate) struct StatisticsPanel {
     /// Whether the call tree is shown instead of the totals.
     shows_calls: bool,
     calls: SpanCalls,
-    /// The scope and the keys of the totals, complete or partial; `None` if nothing was queried.
-    question: Option<(SelectedScope, GroupBy)>,
-    renewal: Renewal,
-    /// Whether the query was cancelled before all spans were counted.
-    is_stopped: bool,
-    /// The message of a failed query of totals.
-    error: Option<String>,
+    /// The scope and the keys of the totals, complete or partial.
+    query: PanelQuery<(SelectedScope, GroupBy)>,
+    /// The message of a failed order of the rows.
+    order_error: Option<String>,
     /// The message of a failed query about the selected group; empty if it was cancelled.
     facts_error: Option<String>,
     rows: GroupRows,
@@ -110,10 +107,8 @@ impl Default for StatisticsPanel {
             by: GroupBy::default(),
             shows_calls: false,
             calls: SpanCalls::default(),
-            question: None,
-            renewal: Renewal::default(),
-            is_stopped: false,
-            error: None,
+            query: PanelQuery::default(),
+            order_error: None,
             facts_error: None,
             rows: GroupRows::default(),
             table: TableView::new(TABLE, TABLE_ROW_POINTS, Some(GroupColumn::TOTAL.index())),
@@ -137,7 +132,7 @@ impl StatisticsPanel {
         self.facts_error = None;
         self.words.clear();
         self.rows.set_words("");
-        let scope = self.question.as_ref().map(|(scope, _)| scope.clone());
+        let scope = self.query.last().map(|(scope, _)| scope.clone());
         scope.map(|scope| Question::Group(GroupChoice::from_name(name), scope))
     }
 
@@ -164,21 +159,21 @@ impl StatisticsPanel {
 
     /// Sets the lines of complete totals, unless other keys are requested by now.
     pub(crate) fn set_complete_lines(&mut self, lines: Arc<GroupLines>) {
-        self.renewal.end();
+        self.query.end();
         self.set_lines(lines);
     }
 
     fn set_lines(&mut self, lines: Arc<GroupLines>) {
         // Spans without the argument of the groups are left out, but cover the others.
         let omits_spans = matches!(self.by, GroupBy::Argument(_))
-            || self.question.as_ref().is_some_and(|(scope, _)| !scope.filter.is_empty());
+            || self.query.last().is_some_and(|(scope, _)| !scope.filter.is_empty());
         if *lines.totals().by() == self.by {
             self.rows.set_lines(lines, omits_spans);
         }
     }
 
     fn is_asked(&self, scope: &SelectedScope) -> bool {
-        self.question.as_ref().is_some_and(|(asked_scope, by)| asked_scope == scope && *by == self.by)
+        self.query.last().is_some_and(|(asked_scope, by)| asked_scope == scope && *by == self.by)
     }
 
     /// Sets the lines of partial totals.
@@ -201,7 +196,7 @@ impl StatisticsPanel {
         let is_counting = (view.progress)(QuestionKind::Totals).is_some();
         let is_due = (view.progress)(QuestionKind::PartialTotals).is_none()
             && self.rests_until.is_none_or(|until| until <= Instant::now());
-        let partial = (is_counting && is_due && !self.renewal.keeps_answer()).then_some(Question::PartialTotals);
+        let partial = (is_counting && is_due && !self.query.keeps_answer()).then_some(Question::PartialTotals);
         if partial.is_some() {
             self.asked_at = Some(Instant::now());
         }
@@ -211,7 +206,7 @@ impl StatisticsPanel {
 
     /// Sets the facts about the selected group.
     pub(crate) fn set_facts(&mut self, facts: Arc<GroupFacts>) {
-        let scope = self.question.as_ref().map(|(scope, _)| scope.clone());
+        let scope = self.query.last().map(|(scope, _)| scope.clone());
         self.quantiles_to_ask = scope.map(|scope| Question::Quantiles(facts.group.clone(), scope));
         (self.facts, self.quantiles) = (Some(facts), None);
     }
@@ -233,18 +228,20 @@ impl StatisticsPanel {
     /// Selects a group whose row is in view.
     fn choose_shown(&mut self, group: SpanGroup) -> Option<Command> {
         (self.rows.chosen, self.facts, self.facts_error) = (Some(group), None, None);
-        let (scope, _) = self.question.as_ref()?;
+        let (scope, _) = self.query.last()?;
         Some(Command::from(Question::Group(self.rows.choice(group)?, scope.clone())))
     }
 
-    /// Queries the totals of a scope, and the facts about the selected group in it.
+    /// Queries the totals of a scope, and the facts about the selected group in it, unless they are answered.
     fn ask_all(&mut self, scope: &SelectedScope) -> Vec<Command> {
-        let question = Some((scope.clone(), self.by.clone()));
-        if !self.renewal.keeps_answer() {
+        if !self.query.begin(&(scope.clone(), self.by.clone())) {
+            return Vec::new();
+        }
+        if !self.query.keeps_answer() {
             (self.facts, self.quantiles) = (None, None);
             self.rows.expire();
         }
-        (self.question, self.is_stopped, self.error, self.facts_error) = (question, false, None, None);
+        (self.order_error, self.facts_error) = (None, None);
         // Values have other indices in other totals.
         if matches!(self.by, GroupBy::Argument(_)) {
             self.rows.chosen = None;
@@ -317,14 +314,11 @@ impl StatisticsPanel {
     /// Shows the table and the selected group.
     fn show_all(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
         let (scope, context, theme) = (view.scope(), view.context, view.context.theme);
-        let mut commands = Vec::new();
-        if self.renewal.begin(self.is_asked(scope)) {
-            commands.extend(self.ask_all(scope));
-        }
+        let mut commands = self.ask_all(scope);
         let begun = Progress::default();
-        let progress = self.renewal.progress((view.progress)(QuestionKind::Totals));
+        let progress = self.query.progress((view.progress)(QuestionKind::Totals));
         // The query starts after this frame.
-        let is_waiting = !self.rows.is_counted() && !self.is_stopped && self.error.is_none();
+        let is_waiting = !self.rows.is_counted() && self.query.stopped().is_none() && self.order_error.is_none();
         let progress = progress.or_else(|| is_waiting.then_some(&begun));
         ui.horizontal(|ui| {
             let width = if self.show_title(ui, view) { 90.0 } else { 160.0 };
@@ -332,10 +326,14 @@ impl StatisticsPanel {
             if field::add_table_filter(ui, &mut self.words, hint, width, theme.canvas) {
                 self.rows.set_words(&self.words);
             }
-            self.show_progress(ui, progress, scope, theme, &mut commands);
+            let texts = StopTexts { stopped: "stopped: not all spans are counted", repeat: "Count all" };
+            commands.extend(show_query_state(ui, Panel::Statistics, &mut self.query, progress, texts, theme));
+            if progress.is_none() && self.query.stopped().is_none() {
+                show_order_state(ui, self.order_error.as_deref(), self.rows.is_in_order(), theme);
+            }
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 commands.extend(close_button(ui, Panel::Statistics));
-                if progress.is_none() && self.rows.is_current() && !self.is_stopped {
+                if progress.is_none() && self.rows.is_current() && self.query.stopped().is_none() {
                     show_exactness(ui, self.exactness(), view);
                 }
             });
@@ -353,38 +351,11 @@ impl StatisticsPanel {
         if has_facts {
             let beside = rect.with_min_x(table.right() + 14.0);
             ui.scope_builder(egui::UiBuilder::new().max_rect(beside), |ui| {
-                let is_counted = progress.is_none() && self.rows.is_current() && !self.is_stopped;
+                let is_counted = progress.is_none() && self.rows.is_current() && self.query.stopped().is_none();
                 self.show_chosen(ui, view.timeline, is_counted, theme, &mut commands);
             });
         }
         commands
-    }
-
-    /// Shows the progress of the query, with a button to cancel it.
-    fn show_progress(
-        &mut self,
-        ui: &mut Ui,
-        progress: Option<&Progress>,
-        scope: &SelectedScope,
-        theme: &Theme,
-        commands: &mut Vec<Command>,
-    ) {
-        if let Some(progress) = progress {
-            show_counting(ui, progress, theme);
-            if ui.button("Stop").clicked() {
-                commands.push(PanelCommand::StopQuery(Panel::Statistics).into());
-            }
-        } else if self.is_stopped {
-            show_stopped(ui, "stopped: not all spans are counted", self.error.as_deref(), theme);
-            if ui.button("Count all").clicked() {
-                (self.is_stopped, self.error) = (false, None);
-                commands.push(Command::from(Question::Totals(scope.clone(), self.by.clone())));
-            }
-        } else if self.error.is_some() {
-            show_stopped(ui, "", self.error.as_deref(), theme);
-        } else if !self.rows.is_in_order() {
-            show_sorting(ui, theme);
-        }
     }
 
     fn exactness(&self) -> Exactness {
@@ -479,16 +450,16 @@ impl DockPanel for StatisticsPanel {
     }
 
     fn forget(&mut self) -> Option<Question> {
-        (self.question, self.is_stopped, self.facts) = (None, false, None);
+        (self.query, self.facts) = (PanelQuery::default(), None);
         (self.quantiles, self.quantiles_to_ask) = (None, None);
-        (self.error, self.facts_error) = (None, None);
+        (self.order_error, self.facts_error) = (None, None);
         self.rows.forget();
         self.calls.forget();
         None
     }
 
     fn renew(&mut self) -> Option<Question> {
-        self.renewal.request();
+        self.query.renew();
         self.calls.renew();
         None
     }
@@ -497,8 +468,7 @@ impl DockPanel for StatisticsPanel {
         if self.shows_calls {
             return self.calls.stop();
         }
-        self.is_stopped = true;
-        self.rows.drop_expired();
+        self.fail(QuestionKind::Totals, "");
         &[QuestionKind::Totals, QuestionKind::Quantiles]
     }
 
@@ -506,10 +476,9 @@ impl DockPanel for StatisticsPanel {
         match kind {
             QuestionKind::Totals => {
                 self.rows.drop_expired();
-                self.is_stopped = true;
-                self.error = (!message.is_empty()).then(|| message.to_owned());
+                self.query.fail(message);
             }
-            QuestionKind::OrderGroups if !message.is_empty() => self.error = Some(message.to_owned()),
+            QuestionKind::OrderGroups if !message.is_empty() => self.order_error = Some(message.to_owned()),
             QuestionKind::Group => self.facts_error = Some(message.to_owned()),
             QuestionKind::SpanCalls | QuestionKind::OrderSpanCalls => self.calls.fail(kind, message),
             _ => {}

@@ -8,7 +8,7 @@ use egui::{RichText, Role, Ui, WidgetInfo};
 
 use super::answer_state::show_progress;
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
-use super::head::close_button;
+use super::head::{close_button, stop_button};
 use super::number::TableNumber;
 use super::table::{Rows, TABLE_ROW_POINTS, TableCell, TableView};
 use super::table_column::{NUMBER_POINTS, TableColumn};
@@ -20,7 +20,7 @@ use crate::query::Snapshot;
 use crate::scene::labels::shown;
 use crate::symbols::report::ModuleReport;
 use crate::symbols::state::NameState;
-use crate::ui::command::{AppCommand, Command, PanelCommand};
+use crate::ui::command::{AppCommand, Command};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::command_table::with_disabled_reason;
 use crate::ui::panel::Panel;
@@ -102,9 +102,7 @@ impl SymbolsPanel {
             ui.label(RichText::new("Symbols").strong());
             if let Some(progress) = (view.progress)(QuestionKind::Names) {
                 show_progress(ui, progress, "looking up names", theme);
-                if ui.button("Stop").clicked() {
-                    commands.push(PanelCommand::StopQuery(Panel::Symbols).into());
-                }
+                commands.extend(stop_button(ui, Panel::Symbols));
             }
             let response = field::add(ui, &mut self.folder, |field| {
                 let field = field.hint_text("Folder with symbols").desired_width(200.0).background_color(theme.canvas);
@@ -147,9 +145,14 @@ impl SymbolsPanel {
         if snapshot.tracks().modules.is_empty() {
             return Some("No frame of this trace has an address whose name could be looked up.");
         }
+        self.reason_without_names()
+    }
+
+    fn reason_without_names(&self) -> Option<&'static str> {
         match self.modules {
             Some(_) => None,
             None if self.is_stopped => Some("The lookup was stopped: functions are shown by their addresses."),
+            None if self.error.is_some() => Some("The lookup has failed: functions are shown by their addresses."),
             None => Some("Names are not looked up: --no-symbols was given, or the trace is still loading."),
         }
     }
@@ -199,7 +202,7 @@ impl DockPanel for SymbolsPanel {
 
     fn fail(&mut self, _kind: QuestionKind, message: &str) {
         if !message.is_empty() {
-            self.error = Some(message.to_owned());
+            (self.error, self.is_stopped) = (Some(message.to_owned()), false);
         }
     }
 }
@@ -342,5 +345,24 @@ impl Rows for ModuleRows {
 
     fn copies_all(&self) -> bool {
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_table_says_whether_the_lookup_was_stopped_or_has_failed() {
+        let mut panel = SymbolsPanel::default();
+        let reason = |panel: &SymbolsPanel| panel.reason_without_names().expect("a reason");
+        assert!(reason(&panel).contains("not looked up"));
+        panel.stop();
+        panel.fail(QuestionKind::Names, "");
+        assert!(reason(&panel).contains("was stopped"));
+        panel.fail(QuestionKind::Names, "the disk is gone");
+        assert!(reason(&panel).contains("has failed"));
+        panel.forget();
+        assert!(reason(&panel).contains("not looked up"));
     }
 }

@@ -6,7 +6,7 @@ use egui::{Rect, RichText, Ui, UiBuilder, vec2};
 use super::state::Timeline;
 use crate::base::time::counted;
 use crate::scene::labels::shown;
-use crate::ui::command::{Command, RowCommand, TimelineCommand};
+use crate::ui::command::{Command, RowCommand};
 use crate::ui::widgets::reading_order::on_screen;
 
 /// Shows the line in `rect`; nothing if all tracks are shown.

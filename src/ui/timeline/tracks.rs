@@ -7,10 +7,10 @@ use rustc_hash::FxHashSet;
 
 use super::track_ranks::TrackRanks;
 use crate::base::direction::Direction;
-use crate::model::{ProcessIdx, TrackIdx, TrackSet};
+use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::Snapshot;
 use crate::query::track_groups::TrackGroup;
-use crate::scene::arrange::{self, Arrangement, TrackOrder, toggle};
+use crate::scene::arrange::{self, Arrangement, toggle};
 use crate::scene::counter_form::CounterForm;
 use crate::scene::counter_overlay::CounterOverlay;
 use crate::scene::custom_groups::{CustomGroupId, CustomGroups};

@@ -14,13 +14,12 @@ use std::sync::Arc;
 
 use egui::{RichText, ScrollArea, Ui};
 
-use super::answer_state::{Exactness, show_counting, show_exactness, show_folded, show_merged, show_stopped};
+use super::answer_state::{Exactness, show_exactness, show_folded, show_merged};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
-use super::head::{close_button, show_events};
-use super::renewal::Renewal;
+use super::head::{StopTexts, close_button, show_events, show_query_state};
+use super::panel_query::PanelQuery;
 use crate::base::bounded_text::BoundedText;
 use crate::base::csv::Cells;
-use crate::base::progress::Progress;
 use crate::export::flame::{FlameSource, write_folded};
 use crate::model::sample_measure::{NANOSECONDS, SAMPLES};
 use crate::query::Snapshot;
@@ -29,7 +28,7 @@ use crate::query::samples::{SampleEvent, SampleSum};
 use crate::scene::flame::BarContent;
 use crate::store::Summary;
 use crate::ui::chrome::menu_bar;
-use crate::ui::command::{COPY_BYTES_MAX, Command, PanelCommand};
+use crate::ui::command::{COPY_BYTES_MAX, Command};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::Panel;
 use crate::ui::questions::{FlameAnswer, PathsOf, PathsQuestion, PtrEq, Question, QuestionKind, SampledFunction};
@@ -59,15 +58,12 @@ pub(crate) struct FlamePanel {
     event: Option<SampleEvent>,
     history: FlameHistory,
     look: BarLook,
-    /// The query that the answer belongs to, or will.
-    question: Option<PathsQuestion>,
-    is_stopped: bool,
-    /// The message of a failed query.
-    error: Option<String>,
-    answer: Option<Arc<FlameAnswer>>,
-    /// Whether the answer to that query has arrived.
+    /// The last query, without the paths that were known to it.
+    query: PanelQuery<PathsQuestion>,
+    /// Whether the answer to the last query has arrived, and whether that query counts small paths too.
     is_answered: bool,
-    renewal: Renewal,
+    is_exact: bool,
+    answer: Option<Arc<FlameAnswer>>,
     /// Maximum width in points that a bar of the last frame may lack; `None` before the answer is drawn.
     missing_points: Option<f64>,
     /// The scope and the source of the answered paths.
@@ -91,12 +87,12 @@ pub(crate) struct FlamePanel {
 
 impl FlamePanel {
     pub(crate) fn set_answer(&mut self, answer: &Arc<FlameAnswer>, snapshot: &Snapshot) {
-        self.counted = self.question.as_ref().map(|question| (question.scope.clone(), question.of.clone()));
+        self.counted = self.query.last().map(|question| (question.scope.clone(), question.of.clone()));
         self.answered.clone_from(&self.counted);
-        self.answered_shape = self.question.as_ref().map(|question| question.view.shape.clone()).unwrap_or_default();
+        self.answered_shape = self.query.last().map(|question| question.view.shape.clone()).unwrap_or_default();
         (self.answer, self.is_answered, self.missing_points) = (Some(Arc::clone(answer)), true, None);
         self.menu = None;
-        self.renewal.end();
+        self.query.end();
         self.reveals = answer.picture.callers.is_some();
         if self.checks_names && answer.paths.is_final() {
             self.checks_names = false;
@@ -149,7 +145,7 @@ impl FlamePanel {
 
     /// Drops a graph of another question than the last one, because the answer to that does not arrive.
     fn drop_expired(&mut self) {
-        let asked = self.question.as_ref().map(|question| (&question.scope, &question.of));
+        let asked = self.query.last().map(|question| (&question.scope, &question.of));
         if self.answered.as_ref().map(|(scope, of)| (scope, of)) != asked {
             (self.answer, self.counted, self.answered, self.found) = (None, None, None, None);
         }
@@ -162,26 +158,19 @@ impl FlamePanel {
 
     /// Queries the paths and their view unless they are answered, and then small paths, if the answer lacks them.
     fn ask(&mut self, scope: &SelectedScope) -> Option<Command> {
-        let of = self.source();
-        let view = &self.history.current.view;
-        let is_asked = |question: &PathsQuestion| (&question.scope, &question.of, &question.view) == (scope, &of, view);
-        let mut is_exact = false;
-        let asked = self.question.as_ref().filter(|question| is_asked(question));
-        let begins = self.renewal.begin(asked.is_some());
-        if let Some(question) = asked.filter(|_| !begins) {
-            let is_pruned = self.answer.as_ref().is_some_and(|answer| !answer.paths.is_final());
-            is_exact = self.is_answered && is_pruned && !question.is_exact && !self.is_stopped;
-            if !is_exact {
-                return None;
-            }
+        let (of, view) = (self.source(), self.history.current.view.clone());
+        let question = PathsQuestion { scope: scope.clone(), of, view, known: None, is_exact: false };
+        let begins = self.query.begin(&question);
+        let is_pruned = self.answer.as_ref().is_some_and(|answer| !answer.paths.is_final());
+        let lacks_paths = self.is_answered && is_pruned && !self.is_exact && self.query.stopped().is_none();
+        if !begins && !lacks_paths {
+            return None;
         }
-        let is_counted = self.counted.as_ref().is_some_and(|(known, known_of)| (known, known_of) == (scope, &of));
-        let known =
-            self.answer.as_ref().filter(|_| is_counted && !is_exact).map(|answer| PtrEq(Arc::clone(&answer.paths)));
-        let question = PathsQuestion { scope: scope.clone(), of, view: view.clone(), known, is_exact };
-        (self.question, self.is_stopped, self.is_answered) = (Some(question.clone()), false, false);
-        self.error = None;
-        Some(Question::Paths(Box::new(question)).into())
+        (self.is_answered, self.is_exact) = (false, !begins);
+        let is_counted = self.counted.as_ref().is_some_and(|(known, of)| (known, of) == (scope, &question.of));
+        let known = self.answer.as_ref().filter(|_| begins && is_counted);
+        let known = known.map(|answer| PtrEq(Arc::clone(&answer.paths)));
+        Some(Question::Paths(Box::new(PathsQuestion { known, is_exact: self.is_exact, ..question })).into())
     }
 
     /// Shows the graph of the scope.
@@ -189,7 +178,7 @@ impl FlamePanel {
         let snapshot = view.snapshot();
         let has_samples = snapshot.summary().samples > 0;
         let mut commands = Vec::new();
-        if self.question.is_none() || self.renewal.is_due() {
+        if self.query.begins_any() {
             // A trace with samples but no spans shows its samples, and one with thread states begins with them.
             let shows_samples = self.chosen.unwrap_or(self.samples || snapshot.shows_samples_first());
             self.samples = has_samples && (shows_samples || snapshot.summary().spans == 0);
@@ -218,7 +207,7 @@ impl FlamePanel {
     /// Shows the line with the source of the paths and the progress.
     fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>, has_samples: bool, commands: &mut Vec<Command>) {
         let (snapshot, scope, theme) = (view.snapshot(), view.scope(), view.context.theme);
-        let progress = self.renewal.progress((view.progress)(QuestionKind::Paths));
+        let progress = self.query.progress((view.progress)(QuestionKind::Paths));
         ui.label(RichText::new("Flame graph").strong());
         if ui.available_width() >= view.narrow_points(NARROW_POINTS) {
             let title = view.scope_title(view.spare_points(ui, NARROW_POINTS));
@@ -234,7 +223,9 @@ impl FlamePanel {
         if let Some(answer) = self.answer.as_ref().filter(|_| has_samples && self.samples) {
             show_events(ui, &answer.paths, &mut self.event);
         }
-        self.show_progress(ui, progress, theme, commands);
+        let stopped = if self.is_exact { "stopped: small paths are merged" } else { "stopped: not counted" };
+        let texts = StopTexts { stopped, ..StopTexts::COUNT };
+        commands.extend(show_query_state(ui, Panel::Flame, &mut self.query, progress, texts, theme));
         if self.is_current(scope) {
             self.show_missing(ui, theme);
         }
@@ -247,28 +238,12 @@ impl FlamePanel {
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
             commands.extend(close_button(ui, Panel::Flame));
             let is_exact = self.answer.as_ref().is_some_and(|answer| answer.paths.is_exact());
-            if progress.is_none() && folded == 0 && is_exact && self.is_current(scope) && !self.is_stopped {
+            let is_stopped = self.query.stopped().is_some();
+            if progress.is_none() && folded == 0 && is_exact && self.is_current(scope) && !is_stopped {
                 let exactness = if self.samples { Exactness::Exact } else { Exactness::ExactPaths };
                 show_exactness(ui, exactness, view);
             }
         });
-    }
-
-    /// Shows the progress of the query, which can be cancelled.
-    fn show_progress(&mut self, ui: &mut Ui, progress: Option<&Progress>, theme: &Theme, commands: &mut Vec<Command>) {
-        if let Some(progress) = progress {
-            show_counting(ui, progress, theme);
-            if ui.button("Stop").clicked() {
-                commands.push(Command::Panel(PanelCommand::StopQuery(Panel::Flame)));
-            }
-        } else if self.is_stopped {
-            let is_pruned = self.question.as_ref().is_some_and(|question| question.is_exact);
-            let text = if is_pruned { "stopped: small paths are merged" } else { "stopped: not counted" };
-            show_stopped(ui, text, self.error.as_deref(), theme);
-            if ui.button("Count").clicked() {
-                self.question = None;
-            }
-        }
     }
 
     /// Shows the maximum that bars may lack while small paths are not counted.
@@ -399,20 +374,18 @@ impl DockPanel for FlamePanel {
     fn renew(&mut self) -> Option<Question> {
         // The answer lacks rows received since.
         self.counted = None;
-        self.renewal.request();
+        self.query.renew();
         None
     }
 
     fn stop(&mut self) -> &'static [QuestionKind] {
-        self.is_stopped = true;
-        self.drop_expired();
+        self.fail(QuestionKind::Paths, "");
         &[QuestionKind::Paths]
     }
 
     fn fail(&mut self, _kind: QuestionKind, message: &str) {
         self.drop_expired();
-        self.is_stopped = true;
-        self.error = (!message.is_empty()).then(|| message.to_owned());
+        self.query.fail(message);
     }
 
     fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {

@@ -4,6 +4,7 @@ use super::*;
 use crate::base::cancel::Cancel;
 use crate::query::flame::FlamePicture;
 use crate::query::stacks::CallPaths;
+use crate::ui::command::PanelCommand;
 
 #[test]
 fn a_failed_query_says_why_and_can_be_repeated() {
@@ -11,10 +12,10 @@ fn a_failed_query_says_why_and_can_be_repeated() {
     let asks = |panel: &mut FlamePanel| panel.ask(&SelectedScope::default()).is_some();
     assert!(asks(&mut panel) && !asks(&mut panel));
     panel.fail(QuestionKind::Paths, "it is damaged");
-    assert_eq!((panel.is_stopped, panel.error.as_deref()), (true, Some("it is damaged")));
+    assert_eq!(panel.query.stopped(), Some("it is damaged"));
     // The button beside the message.
-    panel.question = None;
-    assert!(asks(&mut panel) && !panel.is_stopped && panel.error.is_none());
+    panel.query.repeat();
+    assert!(asks(&mut panel) && panel.query.stopped().is_none());
 }
 
 #[test]
@@ -47,6 +48,6 @@ fn a_function_of_another_panel_is_shown_with_the_event_of_that_panel() {
         let key = FunctionKey { name: "f".into(), module: None };
         panel.show_sandwich(SampledFunction { key, event: event.clone() });
         panel.ask(&SelectedScope::default());
-        assert_eq!(panel.question.as_ref().map(|question| &question.of), Some(&PathsOf::Samples(event)));
+        assert_eq!(panel.query.last().map(|question| &question.of), Some(&PathsOf::Samples(event)));
     }
 }

@@ -13,10 +13,10 @@ use egui::{Label, RichText, Ui};
 use self::cursor::CellHand;
 use self::picture::{HeatLayout, HeatPicture};
 use self::scope::CellBounds;
-use super::answer_state::{Exactness, show_counting, show_cut, show_exactness};
-use super::asked::Asked;
+use super::answer_state::{Exactness, show_cut, show_exactness};
 use super::dock_panel::{DockPanel, PanelTools, PanelView, TITLE_POINTS};
-use super::head::{close_button, show_unanswered};
+use super::head::{StopTexts, close_button, show_query_state};
+use super::panel_query::PanelQuery;
 use crate::base::csv::Cells;
 use crate::base::time::{counted, duration_text, grouped_digits};
 use crate::export::heat_map_table::HeatMapTable;
@@ -72,7 +72,7 @@ struct SelectedCells {
 #[derive(Debug, Default)]
 pub(crate) struct HeatMapPanel {
     name: Option<ChosenName>,
-    asked: Asked<HeatMapQuestion>,
+    query: PanelQuery<HeatMapQuestion>,
     /// The query of the last frame, and when it last changed.
     pending_question: Option<(HeatMapQuestion, f64)>,
     map: Option<Arc<HeatMap>>,
@@ -97,7 +97,7 @@ impl HeatMapPanel {
     }
 
     pub(crate) fn set_map(&mut self, map: Arc<HeatMap>) {
-        self.asked.end();
+        self.query.end();
         self.map = Some(map);
     }
 
@@ -125,7 +125,7 @@ impl HeatMapPanel {
     /// Queries the part of the scope in view, unless that was done. While a long query of another view runs, the view
     /// must be still first.
     fn ask(&mut self, ui: &Ui, question: HeatMapQuestion, view: &PanelView<'_>) -> Vec<Command> {
-        if !self.asked.must_begin(&question) {
+        if !self.query.must_begin(&question) {
             return Vec::new();
         }
         let now_s = ui.input(|input| input.time);
@@ -148,7 +148,7 @@ impl HeatMapPanel {
             self.hand.forget();
             self.map_of = Some((question.scope.clone(), Arc::clone(&question.filter)));
         }
-        self.asked.begin(&question);
+        self.query.begin(&question);
         let coarse = Question::HeatMapSketch(Box::new(question.clone()));
         [coarse, Question::HeatMap(Box::new(question))].map(Command::from).to_vec()
     }
@@ -167,20 +167,14 @@ impl HeatMapPanel {
                 (self.name, self.selected) = (None, None);
             }
         }
-        if let Some(progress) = progress {
-            show_counting(ui, progress, theme);
-            if ui.button("Stop").clicked() {
-                commands.push(PanelCommand::StopQuery(Panel::HeatMap).into());
-            }
-        } else {
-            show_unanswered(ui, &mut self.asked, ("stopped: not every span is counted", "Count"), theme);
-        }
+        let texts = StopTexts { stopped: "stopped: not every span is counted", ..StopTexts::COUNT };
+        commands.extend(show_query_state(ui, Panel::HeatMap, &mut self.query, progress, texts, theme));
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
             commands.extend(close_button(ui, Panel::HeatMap));
             if let Some(map) = self.map.clone().filter(|_| self.is_of(scope)) {
                 if map.blur_ns > 0 || map.estimated_by > 1 {
                     show_inexactness(ui, &map, theme);
-                } else if progress.is_none() && self.asked.stopped().is_none() {
+                } else if progress.is_none() && self.query.stopped().is_none() {
                     show_exactness(ui, Exactness::Exact, view);
                 }
                 ui.add(Label::new(RichText::new(counted_text(&map)).color(theme.text)).truncate());
@@ -385,7 +379,7 @@ impl DockPanel for HeatMapPanel {
     }
 
     fn command_line(&self) -> Option<PanelCommandLine> {
-        let (map, question) = (self.map.as_ref()?, self.asked.last()?);
+        let (map, question) = (self.map.as_ref()?, self.query.last()?);
         let rows = 1 << self.picture.cells.octave_log2();
         let range = Some((map.axis.start_ns(), map.axis.end_ns()));
         let scope = Some(SelectedScope { range, ..question.scope.with_more(&question.filter) });
@@ -399,19 +393,19 @@ impl DockPanel for HeatMapPanel {
     }
 
     fn renew(&mut self) -> Option<Question> {
-        self.asked.renew();
+        self.query.renew();
         self.pending_question = None;
         None
     }
 
     fn stop(&mut self) -> &'static [QuestionKind] {
-        self.asked.stop();
+        self.query.stop();
         &[QuestionKind::HeatMap, QuestionKind::HeatMapSketch]
     }
 
     fn fail(&mut self, kind: QuestionKind, message: &str) {
         if kind == QuestionKind::HeatMap {
-            self.asked.fail(message);
+            self.query.fail(message);
         }
     }
 }

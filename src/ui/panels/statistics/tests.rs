@@ -42,10 +42,11 @@ fn failed_queries_say_why_until_they_are_repeated() {
     panel.ask_all(&scope);
     panel.fail(QuestionKind::Totals, "it is damaged");
     panel.fail(QuestionKind::Group, "it is too");
-    assert_eq!((panel.is_stopped, panel.error.as_deref()), (true, Some("it is damaged")));
+    assert_eq!(panel.query.stopped(), Some("it is damaged"));
     assert_eq!(panel.facts_error.as_deref(), Some("it is too"));
-    panel.ask_all(&scope);
-    assert!(!panel.is_stopped && panel.error.is_none() && panel.facts_error.is_none());
+    assert!(panel.ask_all(&scope).is_empty());
+    panel.query.repeat();
+    assert!(!panel.ask_all(&scope).is_empty() && panel.query.stopped().is_none() && panel.facts_error.is_none());
     panel.fail(QuestionKind::Totals, "");
-    assert!(panel.is_stopped && panel.error.is_none(), "it was cancelled");
+    assert_eq!(panel.query.stopped(), Some(""), "it was cancelled");
 }

@@ -1,11 +1,11 @@
-//! The query of a panel: which one was asked last, whether its answer has arrived, and why it never will.
+//! The query of a panel: the last one, whether its answer has arrived, and why it never will.
 
 use super::renewal::Renewal;
 use crate::base::progress::Progress;
 
 /// The last query of a panel.
 #[derive(Debug)]
-pub(super) struct Asked<Q> {
+pub(super) struct PanelQuery<Q> {
     /// The query; `None` before the first one.
     last: Option<Q>,
     renewal: Renewal,
@@ -13,13 +13,13 @@ pub(super) struct Asked<Q> {
     stopped: Option<String>,
 }
 
-impl<Q> Default for Asked<Q> {
+impl<Q> Default for PanelQuery<Q> {
     fn default() -> Self {
         Self { last: None, renewal: Renewal::default(), stopped: None }
     }
 }
 
-impl<Q: Clone + PartialEq> Asked<Q> {
+impl<Q: Clone + PartialEq> PanelQuery<Q> {
     /// Records that the trace has grown since the last query.
     pub(super) fn renew(&mut self) {
         self.renewal.request();
@@ -28,6 +28,11 @@ impl<Q: Clone + PartialEq> Asked<Q> {
     /// Returns whether the query must begin now: it differs from the last query, or the trace has grown since.
     pub(super) fn must_begin(&self, query: &Q) -> bool {
         self.renewal.is_due() || self.last.as_ref() != Some(query)
+    }
+
+    /// Returns whether the next query begins, whichever it is.
+    pub(super) fn begins_any(&self) -> bool {
+        self.renewal.is_due() || self.last.is_none()
     }
 
     /// Begins a query, if it must begin now. Returns whether it does.
@@ -85,14 +90,14 @@ mod tests {
 
     #[test]
     fn a_query_that_has_failed_begins_again_when_it_is_repeated() {
-        let mut asked = Asked::default();
-        assert!(asked.begin(&1) && !asked.begin(&1) && asked.stopped().is_none());
-        asked.fail("the disk is gone");
-        assert_eq!((asked.begin(&1), asked.stopped()), (false, Some("the disk is gone")));
-        asked.repeat();
-        assert_eq!((asked.begin(&1), asked.stopped()), (true, None));
-        asked.stop();
-        assert_eq!(asked.stopped(), Some(""));
-        assert!(asked.begin(&2) && asked.stopped().is_none());
+        let mut query = PanelQuery::default();
+        assert!(query.begin(&1) && !query.begin(&1) && query.stopped().is_none());
+        query.fail("the disk is gone");
+        assert_eq!((query.begin(&1), query.stopped()), (false, Some("the disk is gone")));
+        query.repeat();
+        assert_eq!((query.begin(&1), query.stopped()), (true, None));
+        query.stop();
+        assert_eq!(query.stopped(), Some(""));
+        assert!(query.begin(&2) && query.stopped().is_none());
     }
 }
