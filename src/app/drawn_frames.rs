@@ -59,8 +59,7 @@ pub(crate) fn draw_frames(snapshot: &Snapshot, views: &FrameViews) -> Result<Vec
         let began = Instant::now();
         if let Some(timeline) = app.timeline_mut() {
             if let Some(row) = views.row.filter(|_| frame + 1 == WARM_UP_FRAMES) {
-                // Rows are laid out at once, so there is no job.
-                drop(timeline.reveal(row));
+                timeline.reveal(row);
             }
             timeline.show_exactly(from_ns, to_ns);
         }

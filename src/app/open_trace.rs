@@ -17,7 +17,6 @@ use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::panels::details::DetailsPanel;
 use crate::ui::timeline::state::Timeline;
 use crate::ui::timeline::track_ranks::{RankSource, TrackRanks};
-use crate::ui::timeline::tracks::ArrangeJob;
 
 /// The saved timeline of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -127,19 +126,15 @@ impl OpenTrace {
         self.derived.compute_next((self.id, &mut self.timeline), load, wake)
     }
 
-    /// Counts tracks for their order, if it needs that. Returns the layout to compute in the background.
-    pub(super) fn rank_tracks(&mut self, is_searching: bool, wake: &TabWake) -> Option<ArrangeJob> {
+    /// Counts tracks for their order, if it needs that.
+    pub(super) fn rank_tracks(&mut self, is_searching: bool, wake: &TabWake) {
         let grows = self.grows();
-        self.ranks.count_if_needed(&mut self.timeline, (grows, is_searching), wake)
+        self.ranks.count_if_needed(&mut self.timeline, (grows, is_searching), wake);
     }
 
-    /// Orders tracks by the counts of a source, if they are awaited. Returns the layout to compute in the background.
-    pub(super) fn set_ranks(
-        &mut self,
-        source: &RankSource,
-        ranks: Result<TrackRanks, TaskError>,
-    ) -> Option<ArrangeJob> {
-        self.ranks.apply(source, ranks, &mut self.timeline)
+    /// Orders tracks by the counts of a source, if they are awaited.
+    pub(super) fn set_ranks(&mut self, source: &RankSource, ranks: Result<TrackRanks, TaskError>) {
+        self.ranks.apply(source, ranks, &mut self.timeline);
     }
 
     /// Returns the progress of a count for the order of tracks, or why the order has no effect.

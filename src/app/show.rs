@@ -141,9 +141,7 @@ impl App {
         if let Some(wait) = trace.compute_derived(&self.options.load, &tab.wake) {
             ctx.request_repaint_after(wait);
         }
-        if let Some(job) = trace.rank_tracks(tab.panels.is_searching(), &tab.wake) {
-            tasks::arrange(job, &tab.wake);
-        }
+        trace.rank_tracks(tab.panels.is_searching(), &tab.wake);
         if trace.ranks.is_running() {
             ctx.request_repaint_after(std::time::Duration::from_millis(100));
         }
@@ -173,10 +171,8 @@ impl App {
         if let Some(trace) = &mut tab.trace {
             if is_drawn {
                 commands.extend(trace.timeline.show(ui, theme));
-                if let Some(job) = trace.timeline.due_layout() {
-                    tasks::arrange(job, &tab.wake);
-                }
             }
+            tasks::start_due_layout(&mut trace.timeline, &tab.wake);
             // The scope changes also while a panel hides the timeline.
             tab.panels.update_queries(&trace.timeline, &tab.wake);
             if is_drawn {

@@ -466,11 +466,9 @@ impl App {
         let tab = &mut self.tabs[at];
         tab.keeper.note_change();
         let Some(timeline) = tab.timeline_mut() else { return };
-        let (job, note) = (timeline.act(command), timeline.take_note());
-        let has_scope = !timeline.scope().is_whole();
-        if let Some(job) = job {
-            tasks::arrange(job, &tab.wake);
-        }
+        timeline.act(command);
+        let (note, has_scope) = (timeline.take_note(), !timeline.scope().is_whole());
+        tab.start_due_layout();
         if !has_scope {
             tab.notes.remove(NoteKind::RestoredScope);
         }

@@ -12,7 +12,7 @@ use super::open_trace::{Growth, OpenTrace};
 use super::panels::Panels;
 use super::preferences::Folders;
 use super::reimport::Reimport;
-use super::tasks::FileTask;
+use super::tasks::{self, FileTask};
 use super::timeline_keeper::TimelineKeeper;
 use crate::app::event::{TabId, TabWake, TaskEvent, TaskId, Wake};
 use crate::app::received::OnlyCopy;
@@ -225,6 +225,13 @@ impl Tab {
 
     pub(super) fn timeline_mut(&mut self) -> Option<&mut Timeline> {
         self.trace.as_mut().map(|trace| &mut trace.timeline)
+    }
+
+    /// Starts a layout of the timeline that is due.
+    pub(super) fn start_due_layout(&mut self) {
+        if let Some(trace) = &mut self.trace {
+            tasks::start_due_layout(&mut trace.timeline, &self.wake);
+        }
     }
 
     /// Returns whether this import is running here.

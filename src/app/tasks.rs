@@ -32,8 +32,9 @@ use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::chrome::file_picker::FolderEntry;
 use crate::ui::purpose::Purpose;
 use crate::ui::selected_scope::SelectedScope;
+use crate::ui::timeline::state::Timeline;
 use crate::ui::timeline::track_ranks::RankSource;
-use crate::ui::timeline::tracks::{ArrangeJob, ArrangeResult};
+use crate::ui::timeline::tracks::ArrangeResult;
 
 /// A running import or export. Dropping it cancels the work.
 #[derive(Debug)]
@@ -308,8 +309,9 @@ pub(crate) fn rank_tracks(source: RankSource, progress: Progress, wake: &TabWake
     task
 }
 
-/// Lays out rows that are too many for a frame.
-pub(crate) fn arrange(job: ArrangeJob, wake: &TabWake) {
+/// Starts a layout that is due, of rows that are too many for a frame.
+pub(crate) fn start_due_layout(timeline: &mut Timeline, wake: &TabWake) {
+    let Some(job) = timeline.due_layout() else { return };
     let number = job.number();
     let to_event = move |arranged: Result<ArrangeResult, TaskError>| match arranged {
         Ok(arranged) => TabEvent::Arranged(Box::new(arranged)),

@@ -10,7 +10,6 @@ use crate::scene::arrange::TrackOrder;
 use crate::ui::timeline::filter_field::order_title;
 use crate::ui::timeline::state::Timeline;
 use crate::ui::timeline::track_ranks::{RankSource, TrackRanks};
-use crate::ui::timeline::tracks::ArrangeJob;
 
 /// Minimum time between two counts of a growing trace.
 const COUNTED_EVERY: Duration = Duration::from_secs(1);
@@ -21,7 +20,7 @@ const SHOWN_AFTER: Duration = Duration::from_millis(100);
 /// The running count of the tracks, or the last one.
 #[derive(Default)]
 pub(super) struct RankTask {
-    asked: Option<RunningCount>,
+    running_count: Option<RunningCount>,
 }
 
 struct RunningCount {
@@ -35,60 +34,56 @@ struct RunningCount {
 }
 
 impl RankTask {
-    /// Starts the count that the order of the timeline needs, unless it is known or runs. Returns a layout if counts no
-    /// longer apply. `is_searching` is whether the hits of an open search may still come.
+    /// Starts the count that the order of the timeline needs, unless it is known or runs. Drops counts that no longer
+    /// apply. `is_searching` is whether the hits of an open search may still come.
     pub(super) fn count_if_needed(
         &mut self,
         timeline: &mut Timeline,
         (grows, is_searching): (bool, bool),
         wake: &TabWake,
-    ) -> Option<ArrangeJob> {
+    ) {
         let Some(source) = timeline.rank_source() else {
-            self.asked = None;
+            self.running_count = None;
             let is_stale = timeline.ranks().is_some_and(|ranks| ranks.source.order() == TrackOrder::Hits);
-            return if is_stale && !grows && !is_searching { timeline.set_ranks(None) } else { None };
+            if is_stale && !grows && !is_searching {
+                timeline.set_ranks(None);
+            }
+            return;
         };
         if timeline.ranks().is_some_and(|ranks| ranks.source.is_same(&source)) {
-            self.asked = None;
-            return None;
+            self.running_count = None;
+            return;
         }
         let waits = |asked: &RunningCount| {
             let is_same = asked.source.is_same(&source);
             let is_recent = grows && asked.source.order() == source.order() && asked.at.elapsed() < COUNTED_EVERY;
             is_same || is_recent || (grows && asked.is_running && asked.source.order() == source.order())
         };
-        if !self.asked.as_ref().is_some_and(waits) {
+        if !self.running_count.as_ref().is_some_and(waits) {
             let progress = Progress::default();
             let task = tasks::rank_tracks(source.clone(), progress.clone(), wake);
             let (at, is_running, failure) = (Instant::now(), true, None);
-            self.asked = Some(RunningCount { source, progress, at, is_running, failure, _task: task });
+            self.running_count = Some(RunningCount { source, progress, at, is_running, failure, _task: task });
         }
-        None
     }
 
-    /// Applies counts that are awaited. Returns the layout to compute in the background. After a failure, the tracks
-    /// stay as they are.
-    pub(super) fn apply(
-        &mut self,
-        source: &RankSource,
-        ranks: Result<TrackRanks, TaskError>,
-        timeline: &mut Timeline,
-    ) -> Option<ArrangeJob> {
-        let asked = self.asked.as_mut().filter(|asked| asked.source.is_same(source))?;
+    /// Applies counts that are awaited. After a failure, the tracks stay as they are.
+    pub(super) fn apply(&mut self, source: &RankSource, ranks: Result<TrackRanks, TaskError>, timeline: &mut Timeline) {
+        let awaited = self.running_count.as_mut().filter(|asked| asked.source.is_same(source));
+        let Some(asked) = awaited else { return };
         asked.is_running = false;
         match ranks {
             Ok(ranks) => timeline.set_ranks(Some(ranks)),
             Err(TaskError::Failed(reason) | TaskError::Damaged(reason)) => {
                 asked.failure = Some(reason);
-                None
             }
-            Err(TaskError::Cancelled) => None,
+            Err(TaskError::Cancelled) => {}
         }
     }
 
     /// Returns the progress of a count that takes a while, or why it has failed.
     pub(super) fn note(&self) -> Option<String> {
-        let asked = self.asked.as_ref()?;
+        let asked = self.running_count.as_ref()?;
         let order = order_title(asked.source.order()).to_lowercase();
         if let Some(reason) = &asked.failure {
             return Some(format!("The tracks could not be ordered {order}: {reason}"));
@@ -100,7 +95,7 @@ impl RankTask {
 
     /// Returns whether a count runs, whose progress changes.
     pub(super) fn is_running(&self) -> bool {
-        self.asked.as_ref().is_some_and(|asked| asked.is_running)
+        self.running_count.as_ref().is_some_and(|asked| asked.is_running)
     }
 }
 
@@ -120,17 +115,17 @@ mod tests {
     fn a_count_that_fails_ends_and_says_why_and_is_not_repeated() {
         let theme = Theme::new(Shade::Dark);
         let mut timeline = Timeline::new(snapshot(TWO_SPANS), RectBudget::SOFTWARE, &theme, Navigation::default());
-        drop(timeline.act(TimelineCommand::Rows(RowCommand::Order(TrackOrder::Busy))));
+        timeline.act(TimelineCommand::Rows(RowCommand::Order(TrackOrder::Busy)));
         let source = timeline.rank_source().expect("a source");
         let wake: TabWake = Arc::new(|_| ());
         let mut task = RankTask::default();
-        assert!(task.count_if_needed(&mut timeline, (false, false), &wake).is_none());
+        task.count_if_needed(&mut timeline, (false, false), &wake);
         assert!(task.is_running());
         let failed = Err(TaskError::Failed("no thread".to_owned()));
-        assert!(task.apply(&source, failed, &mut timeline).is_none());
+        task.apply(&source, failed, &mut timeline);
         let note = task.note();
         assert!(note.as_ref().is_some_and(|note| note.ends_with(": no thread")), "{note:?}");
-        assert!(task.count_if_needed(&mut timeline, (false, false), &wake).is_none());
+        task.count_if_needed(&mut timeline, (false, false), &wake);
         assert!(!task.is_running());
     }
 }

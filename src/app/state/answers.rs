@@ -12,7 +12,6 @@ use crate::app::received::{OnlyCopy, ReceivedData};
 use crate::app::state::App;
 use crate::app::state::followed::AnswerRenewal;
 use crate::app::tab::Tab;
-use crate::app::tasks;
 use crate::base::time::{counted, grouped_digits};
 use crate::live::spool_files::unread_paths;
 use crate::model::Sources;
@@ -70,6 +69,8 @@ impl App {
                 // Only the tab bar shows a hidden tab, and it renews the progress by a timer.
                 let before = (at != self.shown_tab).then(|| self.tab_titles_without_progress());
                 self.handle_in_tab(at, *event);
+                // The tab may be closed.
+                self.tabs.get_mut(at).into_iter().for_each(Tab::start_due_layout);
                 return before.is_none_or(|before| before != self.tab_titles_without_progress());
             }
             TaskEvent::Listed(folder, listing) => {
@@ -124,9 +125,8 @@ impl App {
                 }
             }
             TabEvent::Ranked(source, ranks) => {
-                let job = tab.trace.as_mut().and_then(|trace| trace.set_ranks(&source, ranks));
-                if let Some(job) = job {
-                    tasks::arrange(job, &tab.wake);
+                if let Some(trace) = &mut tab.trace {
+                    trace.set_ranks(&source, ranks);
                 }
             }
             TabEvent::Arranged(arranged) => {
@@ -349,9 +349,7 @@ impl App {
             None => [saved, None],
         };
         for state in states.into_iter().flatten() {
-            if let Some(job) = trace.timeline.restore(state) {
-                tasks::arrange(job, &tab.wake);
-            }
+            trace.timeline.restore(state);
         }
         if let Some(panels) = panels {
             tab.panels.restore(panels, &trace.timeline, &tab.wake);

@@ -1,7 +1,6 @@
 //! Runs the commands that set a preference. It writes no file: a changed preference is saved at the end of the frame.
 
 use super::App;
-use crate::app::tasks;
 use crate::ui::command::SettingCommand;
 use crate::ui::command_table::{TEXT_PERCENT_MAX, TEXT_PERCENT_MIN};
 
@@ -37,9 +36,10 @@ impl App {
             SettingCommand::Density(density) => {
                 self.preferences.density = density;
                 for tab in &mut self.tabs {
-                    if let Some(job) = tab.timeline_mut().and_then(|timeline| timeline.change_density(density)) {
-                        tasks::arrange(job, &tab.wake);
+                    if let Some(timeline) = tab.timeline_mut() {
+                        timeline.change_density(density);
                     }
+                    tab.start_due_layout();
                 }
             }
             SettingCommand::TextPercent(percent) => {

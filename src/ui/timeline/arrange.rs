@@ -11,10 +11,8 @@ use crate::scene::rows::{GroupKind, TrackDensity};
 use crate::ui::command::RowCommand;
 
 impl Timeline {
-    /// Changes the arrangement of rows. Returns a layout to compute in the background, whose result goes to
-    /// [`Timeline::set_arranged`].
-    #[must_use]
-    pub(crate) fn change_rows(&mut self, command: RowCommand) -> Option<ArrangeJob> {
+    /// Changes the arrangement of rows. If a layout of many is due then, [`Timeline::due_layout`] returns it.
+    pub(crate) fn change_rows(&mut self, command: RowCommand) {
         match command {
             RowCommand::ToggleFold(kind) => self.toggle_fold(kind),
             RowCommand::ToggleFoldOfSelected => {
@@ -22,7 +20,7 @@ impl Timeline {
                     self.toggle_fold(GroupKind::Track(track));
                 }
             }
-            RowCommand::FoldAll(folded) => return self.fold_all(folded),
+            RowCommand::FoldAll(folded) => self.fold_all(folded),
             RowCommand::TogglePin(track) => self.toggle_pin(track),
             RowCommand::TogglePinOfSelected => {
                 if let Some(track) = self.selected_track() {
@@ -32,15 +30,15 @@ impl Timeline {
             RowCommand::Hide(kind) => {
                 let tracks = self.rows.layout.tracks_of(kind);
                 self.tracks.arrangement_mut().folded.hidden.extend(&tracks);
-                return self.apply_to_tracks(&tracks);
+                self.apply_to_tracks(&tracks);
             }
             RowCommand::ShowOnlyScope => {
                 self.choose_shown(&self.scope().tracks.clone());
-                return self.arrange();
+                self.arrange();
             }
             RowCommand::ShowHidden => {
                 let tracks = self.tracks.unhide_all();
-                return self.apply_to_tracks(&tracks);
+                self.apply_to_tracks(&tracks);
             }
             RowCommand::ShowCounterAs(track, form) => self.show_counters_as(&[track], form),
             RowCommand::ShowCountersAs(form) => {
@@ -50,45 +48,43 @@ impl Timeline {
             }
             RowCommand::OverlayCounters { of, is_stacked } => {
                 if self.overlay_counters(of, is_stacked) {
-                    return self.arrange();
+                    self.arrange();
                 }
             }
             RowCommand::SeparateCounters(of) => {
                 let counters = self.counters_of(of);
                 let counters = self.with_rows_of(&counters);
                 self.tracks.arrangement_mut().separate(&counters);
-                return self.arrange();
+                self.arrange();
             }
-            RowCommand::Group(command) => return self.change_groups(command),
+            RowCommand::Group(command) => self.change_groups(command),
             RowCommand::Order(order) => {
                 self.tracks.arrangement_mut().order = order;
-                return self.arrange();
+                self.arrange();
             }
-            RowCommand::Move(moved) => return self.move_row(moved),
-            RowCommand::MovePinned { track, beside, is_after } => return self.move_pinned(track, beside, is_after),
-            RowCommand::Step(kind, direction) => return self.step_row(kind, direction),
+            RowCommand::Move(moved) => self.move_row(moved),
+            RowCommand::MovePinned { track, beside, is_after } => self.move_pinned(track, beside, is_after),
+            RowCommand::Step(kind, direction) => self.step_row(kind, direction),
             RowCommand::StepOfSelected(direction) => {
-                let kind = GroupKind::Track(self.tracks.row_of(self.selected_track()?));
+                let Some(track) = self.selected_track() else { return };
                 // Repeated steps would move it out of view.
                 self.tracks.set_to_reveal(self.selection.span());
-                let job = self.step_row(kind, direction);
-                if job.is_none() {
+                self.step_row(GroupKind::Track(self.tracks.row_of(track)), direction);
+                if !self.tracks.is_arranging() {
                     self.tracks.set_to_reveal(None);
                 }
-                return job;
             }
             RowCommand::ForgetMoves => {
                 self.tracks.arrangement_mut().moves = RowMoves::default();
-                return self.arrange();
+                self.arrange();
             }
             RowCommand::Filter(words) => {
                 let now = UnfilteredView { top: self.row_anchor(), selected: self.selection.span() };
                 self.tracks.set_filter(words, now);
-                return self.arrange();
+                self.arrange();
             }
             RowCommand::FocusFilter => self.tracks.focus_filter(),
         }
-        None
     }
 
     fn show_counters_as(&mut self, counters: &[TrackIdx], form: CounterForm) {
@@ -104,20 +100,17 @@ impl Timeline {
     }
 
     /// Lays out the rows at another height.
-    #[must_use]
-    pub(crate) fn change_density(&mut self, density: TrackDensity) -> Option<ArrangeJob> {
+    pub(crate) fn change_density(&mut self, density: TrackDensity) {
         self.tracks.set_density(density);
         self.tracks.keep_first_row();
-        self.arrange()
+        self.arrange();
     }
 
     /// Shows these tracks, and hides all others. Unfolds groups that would hide them.
     pub(crate) fn show_only(&mut self, tracks: &TrackSet) {
         self.choose_shown(tracks);
         self.tracks.arrangement_mut().unfold_groups_of(&self.snapshot, tracks);
-        if let Some(job) = self.arrange() {
-            self.set_arranged(job.run());
-        }
+        self.lay_out();
     }
 
     /// Shows these tracks, and hides all others, in the next layout.
@@ -165,7 +158,8 @@ impl Timeline {
         }
     }
 
-    /// Returns a layout that another snapshot or scale needs, to compute in the background.
+    /// Returns a layout of many rows that is due, to compute in the background. Its result goes to
+    /// [`Self::set_arranged`].
     #[must_use]
     pub(crate) fn due_layout(&mut self) -> Option<ArrangeJob> {
         self.tracks.request_due(&self.snapshot, self.scale())
@@ -181,15 +175,25 @@ impl Timeline {
         self.tracks.wait_for_rows();
     }
 
-    /// Lays out all rows again, immediately if there are few.
-    pub(super) fn arrange(&mut self) -> Option<ArrangeJob> {
-        let (job, is_long) = self.tracks.request(&self.snapshot, self.scale());
+    /// Lays out all rows again: few at once, many in the background.
+    pub(super) fn arrange(&mut self) {
         self.lay_out_pinned();
-        if is_long {
-            return Some(job);
+        self.tracks.invalidate_rows();
+        if !self.tracks.is_long(&self.snapshot) {
+            self.run_due_layout();
         }
-        self.set_arranged(job.run());
-        None
+    }
+
+    /// Lays out all rows again at once, however many there are.
+    pub(super) fn lay_out(&mut self) {
+        self.arrange();
+        self.run_due_layout();
+    }
+
+    fn run_due_layout(&mut self) {
+        if let Some(job) = self.due_layout() {
+            self.set_arranged(job.run());
+        }
     }
 
     /// Unfolds the parents of a track. Returns whether it is laid out at all.
@@ -258,13 +262,13 @@ impl Timeline {
         }
     }
 
-    fn fold_all(&mut self, folded: bool) -> Option<ArrangeJob> {
+    fn fold_all(&mut self, folded: bool) {
         let snapshot = self.snapshot.clone();
         let processes = u32::try_from(snapshot.tracks().processes.len()).unwrap_or(u32::MAX);
         let (processes, unfolded) = if folded { (processes, &[][..]) } else { (0, snapshot.groups()) };
         self.tracks.fold_processes(processes, unfolded);
         self.tracks.keep_first_row();
-        self.arrange()
+        self.arrange();
     }
 
     fn toggle_pin(&mut self, track: TrackIdx) {
@@ -273,13 +277,12 @@ impl Timeline {
     }
 
     /// Applies the folded and hidden state of tracks to the rows, or lays out all rows again if these are many.
-    fn apply_to_tracks(&mut self, tracks: &[TrackIdx]) -> Option<ArrangeJob> {
+    fn apply_to_tracks(&mut self, tracks: &[TrackIdx]) {
         if self.tracks.are_many(tracks.len()) {
             return self.arrange();
         }
         tracks.iter().for_each(|&track| self.apply(GroupKind::Track(track)));
         self.rows_changed();
-        None
     }
 
     /// Applies the folded and hidden state of a process, a group or a track to the rows. The rows of a large group are

@@ -4,7 +4,6 @@ use egui::{Align2, FontId, PopupCloseBehavior, Rect, Sense, Stroke, Ui, pos2, ve
 
 use super::layout::TimelineLayout;
 use super::state::Timeline;
-use super::tracks::ArrangeJob;
 use crate::base::time::grouped_digits;
 use crate::query::drawn_unit::AxisUnit;
 use crate::scene::bookmarks::{Bookmark, Bookmarks};
@@ -23,9 +22,8 @@ use crate::ui::widgets::reading_order::on_screen;
 const TEXT_POINTS: f32 = 11.0;
 
 impl Timeline {
-    /// Runs a command on bookmarks. Returns the job of [`Self::show_selection`] for a measured range.
-    #[must_use]
-    pub(crate) fn change_marks(&mut self, command: &BookmarkCommand) -> Option<ArrangeJob> {
+    /// Runs a command on bookmarks.
+    pub(crate) fn change_marks(&mut self, command: &BookmarkCommand) {
         match command {
             BookmarkCommand::Add => {
                 let ts_ns = self.moment();
@@ -42,8 +40,8 @@ impl Timeline {
             BookmarkCommand::StartNaming => {}
             BookmarkCommand::Rename(id, name) => self.overlays.bookmarks_mut().rename(*id, name),
             BookmarkCommand::Remove(id) => self.overlays.bookmarks_mut().remove(*id),
-            BookmarkCommand::Measure => return self.measure(self.overlays.bookmarks().measured()),
-            BookmarkCommand::MeasureTo(id) => return self.measure(self.overlays.bookmarks().interval_to(*id)),
+            BookmarkCommand::Measure => self.measure(self.overlays.bookmarks().measured()),
+            BookmarkCommand::MeasureTo(id) => self.measure(self.overlays.bookmarks().interval_to(*id)),
             BookmarkCommand::Next(direction) => {
                 let middle_ns = self.view.target().time_from_x(self.view.now().width_px() / 2.0);
                 let from_ns = self.overlays.bookmarks().chosen().map_or(middle_ns, |mark| mark.ts_ns);
@@ -55,7 +53,6 @@ impl Timeline {
             }
             BookmarkCommand::Origin(origin) => self.overlays.set_ruler_origin(*origin),
         }
-        None
     }
 
     /// Adds a bookmark, or says why there can be no more.
@@ -69,9 +66,11 @@ impl Timeline {
     }
 
     /// Selects an interval between bookmarks.
-    fn measure(&mut self, interval: Option<(i64, i64)>) -> Option<ArrangeJob> {
-        self.selection.select_range(Some(interval?));
-        self.show_selection()
+    fn measure(&mut self, interval: Option<(i64, i64)>) {
+        if interval.is_some() {
+            self.selection.select_range(interval);
+            self.show_selection();
+        }
     }
 
     #[must_use]

@@ -5,7 +5,6 @@ use egui::{EventFilter, Key, Modifiers, Rect, Role, Ui, UiBuilder, WidgetInfo};
 
 use super::counter_rows::RowChoice;
 use super::state::Timeline;
-use super::tracks::ArrangeJob;
 use crate::base::time::counted;
 use crate::model::TrackSet;
 use crate::scene::custom_groups::CustomGroupId;
@@ -19,9 +18,8 @@ use crate::ui::widgets::field;
 const NO_TRACKS: &str = "Select tracks first: Ctrl + click on their names";
 
 impl Timeline {
-    /// Runs a command of the user's groups. Returns the layout to compute in the background.
-    #[must_use]
-    pub(super) fn change_groups(&mut self, command: CustomGroupCommand) -> Option<ArrangeJob> {
+    /// Runs a command of the user's groups.
+    pub(super) fn change_groups(&mut self, command: CustomGroupCommand) {
         let scope = self.scope().tracks.clone();
         match command {
             CustomGroupCommand::GroupScope => {
@@ -29,7 +27,7 @@ impl Timeline {
                     if !scope.is_all() {
                         self.tracks.refuse_group();
                     }
-                    return None;
+                    return;
                 };
                 self.tracks.edit_name(Some(made));
                 self.tracks.show_header_when_laid_out(GroupKind::Custom(made));
@@ -44,17 +42,15 @@ impl Timeline {
                 self.tracks.change_groups(|groups| groups.move_beside(group, beside, is_after));
             }
             CustomGroupCommand::StartNaming(group) => {
-                self.tracks.edit_name(Some(group));
-                return None;
+                return self.tracks.edit_name(Some(group));
             }
             CustomGroupCommand::Rename(group, name) => {
-                self.tracks.change_groups(|groups| groups.rename(group, &name));
-                return None;
+                return self.tracks.change_groups(|groups| groups.rename(group, &name));
             }
             // The order or the filter may depend on the name.
             CustomGroupCommand::EndNaming => self.tracks.edit_name(None),
         }
-        self.arrange()
+        self.arrange();
     }
 
     /// Returns the visible name of a group of the user, and the number of its tracks.
@@ -154,7 +150,7 @@ mod tests {
                 tracks,
                 ..Default::default()
             })));
-            assert!(live.change_groups(CustomGroupCommand::GroupScope).is_none(), "few tracks are laid out at once");
+            live.change_groups(CustomGroupCommand::GroupScope);
         }
         assert_eq!(grouped(&live), [["one", "three"], ["two", "gone"]]);
         let mut sorted = timeline(&[("b", "three", 1), ("c", "new", 1), ("a", "two", 2), ("a", "one", 3)]);

@@ -4,7 +4,6 @@
 
 use super::edit_history::{Edit, Part, PartKind, Step};
 use super::state::Timeline;
-use super::tracks::ArrangeJob;
 use crate::scene::custom_groups::CustomGroupId;
 use crate::ui::command::TimelineCommand;
 
@@ -22,40 +21,36 @@ impl Timeline {
     }
 
     /// Runs a command, and records its edit, so that it can be undone.
-    #[must_use]
-    pub(super) fn run_undoable(&mut self, command: TimelineCommand) -> Option<ArrangeJob> {
+    pub(super) fn run_undoable(&mut self, command: TimelineCommand) {
         if Edit::starts_name(&command) {
             self.edits.end_name();
         }
         let Some(edit) = Edit::from_command(&command) else { return self.run(command) };
         let before = self.part(edit.kind);
-        let job = self.run(command);
+        self.run(command);
         let now = self.part(edit.kind);
         // A command may have no effect.
         if now.is_edited_since(&before) {
             self.edits.record(edit, before, &now);
         }
-        job
     }
 
-    #[must_use]
-    pub(super) fn undo_edit(&mut self) -> Option<ArrangeJob> {
+    pub(super) fn undo_edit(&mut self) {
         self.edits.end_name();
-        let Step { edit, part } = self.edits.done.pop_back()?;
+        let Some(Step { edit, part }) = self.edits.done.pop_back() else { return };
         let now = self.part(edit.kind);
         self.edits.undone.push(Step { edit, part: now });
         self.note = Some(format!("Undone: {}.", edit.title).into());
-        self.set_part(part)
+        self.set_part(part);
     }
 
-    #[must_use]
-    pub(super) fn redo_edit(&mut self) -> Option<ArrangeJob> {
+    pub(super) fn redo_edit(&mut self) {
         self.edits.end_name();
-        let Step { edit, part } = self.edits.undone.pop()?;
+        let Some(Step { edit, part }) = self.edits.undone.pop() else { return };
         let now = self.part(edit.kind);
         self.edits.done.push_back(Step { edit, part: now });
         self.note = Some(format!("Redone: {}.", edit.title).into());
-        self.set_part(part)
+        self.set_part(part);
     }
 
     fn part(&self, kind: PartKind) -> Part {
@@ -75,21 +70,20 @@ impl Timeline {
         }
     }
 
-    /// Replaces a part. Returns the layout to compute in the background.
-    fn set_part(&mut self, part: Part) -> Option<ArrangeJob> {
+    /// Replaces a part.
+    fn set_part(&mut self, part: Part) {
         match part {
             Part::Bookmarks(bookmarks) => {
                 *self.overlays.bookmarks_mut() = bookmarks;
-                return None;
+                return;
             }
             Part::Scopes(scopes) => {
                 *self.selection.saved_mut() = scopes;
-                return None;
+                return;
             }
             Part::Derived(definitions) => {
                 self.derived.set_definitions(definitions);
-                self.derived_pane.redraw();
-                return None;
+                return self.derived_pane.redraw();
             }
             Part::Groups(groups, folded) => {
                 self.tracks.edit_name(None);
@@ -109,7 +103,7 @@ impl Timeline {
             }
             Part::Counters(counters) => self.tracks.set_counter_rows(counters),
         }
-        self.arrange()
+        self.arrange();
     }
 }
 

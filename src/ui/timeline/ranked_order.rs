@@ -3,7 +3,6 @@
 
 use super::state::Timeline;
 use super::track_ranks::{RankSource, TrackRanks};
-use super::tracks::ArrangeJob;
 use crate::scene::arrange::TrackOrder;
 
 impl Timeline {
@@ -27,11 +26,10 @@ impl Timeline {
         self.tracks.ranks()
     }
 
-    /// Orders tracks by other counts, or by none. Returns the layout to compute in the background.
-    #[must_use]
-    pub(crate) fn set_ranks(&mut self, ranks: Option<TrackRanks>) -> Option<ArrangeJob> {
+    /// Orders tracks by other counts, or by none.
+    pub(crate) fn set_ranks(&mut self, ranks: Option<TrackRanks>) {
         self.tracks.set_ranks(ranks);
-        self.arrange()
+        self.arrange();
     }
 
     /// Returns why the chosen order has no effect, if it has none.

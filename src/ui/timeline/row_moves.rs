@@ -10,7 +10,7 @@ use super::interaction::{Drag, RowDrag, RowDrop};
 use super::layout::TimelineLayout;
 use super::state::Timeline;
 use super::sticky_headers::sticky_headers;
-use super::tracks::{ArrangeJob, OTHER_ORDER};
+use super::tracks::OTHER_ORDER;
 use crate::base::direction::Direction;
 use crate::model::TrackIdx;
 use crate::scene::arrange::TrackOrder;
@@ -174,7 +174,7 @@ impl Timeline {
     }
 
     /// Moves a row by one place: a pinned one among those, or else in trace order.
-    pub(super) fn step_row(&mut self, kind: GroupKind, direction: Direction) -> Option<ArrangeJob> {
+    pub(super) fn step_row(&mut self, kind: GroupKind, direction: Direction) {
         let pinned = match kind {
             GroupKind::Track(track) => self.tracks.pinned_neighbour(track, direction).map(|beside| (track, beside)),
             GroupKind::Custom(_) | GroupKind::Process(_) | GroupKind::Tracks(_) => None,
@@ -185,38 +185,36 @@ impl Timeline {
         let is_pinned = self.is_pinned(kind);
         if !self.is_movable(is_pinned) {
             self.note = Some(OTHER_ORDER.into());
-            return None;
+            return;
         }
         // A lone pinned track moves below.
         let is_moved_below = self.is_in_trace_order() && !(is_pinned && self.tracks.arrangement().pinned.len() > 1);
         if is_moved_below && self.unit_extent_px(kind).is_none() {
             let text = "The track is not shown: unfold its group, clear the filter of tracks, or show hidden tracks.";
             self.note = Some(text.into());
-            return None;
+            return;
         }
         if let Some(moved) = self.step_of(kind, direction).filter(|_| is_moved_below) {
             return self.change_rows(moved);
         }
         let place = if direction.is_forward() { "last" } else { "first" };
         self.note = Some(format!("It is already {place}.").into());
-        None
     }
 
     /// Moves a row beside another row.
-    pub(super) fn move_row(&mut self, moved: MovedRow) -> Option<ArrangeJob> {
+    pub(super) fn move_row(&mut self, moved: MovedRow) {
         if !self.tracks.arrangement_mut().moves.add(moved) {
             let text = format!("At most {MOVES_MAX} moves are kept: Tracks > Order > Reset moved tracks makes room.");
             self.note = Some(text.into());
-            return None;
+            return;
         }
-        self.arrange()
+        self.arrange();
     }
 
     /// Moves a pinned track beside another pinned track.
-    pub(super) fn move_pinned(&mut self, track: TrackIdx, beside: TrackIdx, is_after: bool) -> Option<ArrangeJob> {
+    pub(super) fn move_pinned(&mut self, track: TrackIdx, beside: TrackIdx, is_after: bool) {
         self.tracks.move_pinned(track, beside, is_after);
         self.lay_out_pinned();
-        None
     }
 
     pub(super) fn is_in_trace_order(&self) -> bool {

@@ -8,7 +8,6 @@ use super::edit_history::EditHistory;
 use super::named_scopes::{NAMED_SCOPES_MAX, NamedScope, SavedScope};
 use super::saved_span::{SavedSpan, read_if_known};
 use super::state::Timeline;
-use super::tracks::ArrangeJob;
 use crate::base::merged::{merged_list, merged_value};
 use crate::query::track_map::TrackMap;
 use crate::scene::arrange::Arrangement;
@@ -155,9 +154,8 @@ impl Timeline {
     }
 
     /// Restores a saved timeline, except for what the user has changed since the trace was opened. That may be long
-    /// before all of it is sorted. Returns the layout to compute in the background.
-    #[must_use]
-    pub fn restore(&mut self, saved: SavedTimeline) -> Option<ArrangeJob> {
+    /// before all of it is sorted.
+    pub fn restore(&mut self, saved: SavedTimeline) {
         // Undoing an earlier edit would remove what is restored.
         self.edits = EditHistory::default();
         self.overlays.restore(saved.marks, saved.ruler_origin);
@@ -188,6 +186,6 @@ impl Timeline {
         let groups = merged_list(saved.custom_groups, &[], &now.custom_groups, has_same_tracks);
         let (groups, folded) = CustomGroups::from_saved(groups, track_count);
         self.tracks.set_groups(groups, folded);
-        self.arrange()
+        self.arrange();
     }
 }

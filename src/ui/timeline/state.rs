@@ -487,13 +487,6 @@ impl Timeline {
         if self.scale > 0.0 { self.scale } else { 1.0 }
     }
 
-    /// Lays out immediately, however many tracks there are.
-    fn lay_out(&mut self) {
-        if let Some(job) = self.arrange() {
-            self.set_arranged(job.run());
-        }
-    }
-
     pub(super) fn redraw(&mut self) {
         self.derived_pane.redraw();
         self.rows.redraw();
@@ -515,12 +508,7 @@ impl Timeline {
         if self.scale != layout.scale {
             self.scale = layout.scale;
             self.tracks.keep_first_row();
-            if self.tracks.is_long(&self.snapshot) {
-                self.lay_out_pinned();
-                self.tracks.invalidate_rows();
-            } else {
-                self.lay_out();
-            }
+            self.arrange();
         }
         if (self.view.now().width_px(), self.view.now().height_px()) != (width_px, height_px) {
             let (_, end_px_before) = self.view.now().pixels_in_view();

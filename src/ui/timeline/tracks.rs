@@ -29,6 +29,7 @@ pub(super) const OTHER_ORDER: &str = "Tracks can be moved only in trace order: s
 
 /// The arrangement of the tracks, and pending layouts.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is about another event that the rows wait for")]
 pub(super) struct TrackState {
     arrangement: Arrangement,
     density: TrackDensity,
@@ -352,20 +353,18 @@ impl TrackState {
         tracks > TRACKS_AT_ONCE && !self.waits_for_rows
     }
 
-    /// Requests a layout of all rows. Returns the job, and whether it takes longer than a frame.
-    pub(super) fn request(&mut self, snapshot: &Snapshot, scale: f32) -> (ArrangeJob, bool) {
+    fn request(&mut self, snapshot: &Snapshot, scale: f32) -> ArrangeJob {
         let number = LAYOUTS_REQUESTED.fetch_add(1, Ordering::Relaxed);
         self.arranging = Some(number);
         self.folded_meanwhile.clear();
         self.is_due = false;
-        let job = ArrangeJob {
+        ArrangeJob {
             number,
             snapshot: snapshot.clone(),
             arrangement: self.arrangement.clone(),
             ranks: self.ranks().map(|ranks| Arc::clone(&ranks.by_track)),
             heights: RowHeights::new(self.density, scale),
-        };
-        (job, self.is_long(snapshot))
+        }
     }
 
     /// Returns whether the rows in view are not yet those of the last change.
@@ -378,7 +377,7 @@ impl TrackState {
         self.is_due = true;
     }
 
-    /// Notes that many rows have changed, so that all must be laid out. The result of a running layout is dropped.
+    /// Notes that rows have changed, so that all must be laid out. The result of a running layout is dropped.
     pub(super) fn invalidate_rows(&mut self) {
         (self.is_due, self.arranging) = (true, None);
     }
@@ -387,7 +386,7 @@ impl TrackState {
     /// otherwise never be laid out.
     pub(super) fn request_due(&mut self, snapshot: &Snapshot, scale: f32) -> Option<ArrangeJob> {
         let can_start = self.is_due && self.arranging.is_none();
-        can_start.then(|| self.request(snapshot, scale).0)
+        can_start.then(|| self.request(snapshot, scale))
     }
 
     /// Accepts a layout, with the groups that changed while it was computed; `None` if another layout was requested
@@ -435,7 +434,7 @@ impl TrackState {
 
 /// A layout of all rows to compute.
 #[derive(Debug)]
-pub struct ArrangeJob {
+pub(crate) struct ArrangeJob {
     number: u64,
     snapshot: Snapshot,
     arrangement: Arrangement,
@@ -467,7 +466,7 @@ impl ArrangeJob {
 
     /// Computes the layout, in time linear in the tracks.
     #[must_use]
-    pub fn run(self) -> ArrangeResult {
+    pub(crate) fn run(self) -> ArrangeResult {
         let layout = arrange::layout(
             &self.snapshot,
             &self.arrangement,
@@ -489,8 +488,8 @@ mod tests {
     #[test]
     fn a_late_layout_of_an_earlier_timeline_is_refused() {
         let (mut earlier, mut now) = (TrackState::default(), TrackState::default());
-        let (late, _) = earlier.request(&threads(&[("a", "one", 1), ("a", "two", 2)]), 1.0);
-        let (own, _) = now.request(&threads(&[("a", "one", 1)]), 1.0);
+        let late = earlier.request(&threads(&[("a", "one", 1), ("a", "two", 2)]), 1.0);
+        let own = now.request(&threads(&[("a", "one", 1)]), 1.0);
         assert!(now.accept(late.run()).is_none(), "it has other tracks");
         assert!(now.accept(own.run()).is_some());
     }

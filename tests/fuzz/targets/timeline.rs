@@ -24,9 +24,7 @@ pub(super) fn check(bytes: &[u8]) {
     let Ok(saved) = serde_json::from_slice::<SavedTimeline>(bytes) else { return };
     let theme = Theme::new(Shade::Dark);
     let mut timeline = Timeline::new(SNAPSHOT.clone(), RectBudget::SOFTWARE, &theme, Navigation::default());
-    if let Some(arranging) = timeline.restore(saved) {
-        let _arranged = arranging.run();
-    }
+    timeline.restore(saved);
     let again = timeline.to_saved();
     let json = serde_json::to_vec(&again).expect("JSON");
     assert_eq!(serde_json::from_slice::<SavedTimeline>(&json).expect("a state"), again);

@@ -26,8 +26,8 @@ fn a_cleared_filter_returns_to_the_rows_before_it_or_to_the_span_selected_since(
     timeline.show_only(&TrackSet::ALL);
     let whole_px = timeline.rows.layout.height_px();
     let filter = |timeline: &mut Timeline, words: &str| {
-        let job = timeline.change_rows(RowCommand::Filter(words.to_owned()));
-        assert!(job.is_none(), "few rows are laid out at once");
+        timeline.change_rows(RowCommand::Filter(words.to_owned()));
+        assert!(timeline.due_layout().is_none(), "few rows are laid out at once");
     };
     timeline.scroll_to(1500.0);
     let before = (timeline.row_anchor(), timeline.view.now().scroll_px());
@@ -71,12 +71,18 @@ fn lanes_in_view(timeline: &Timeline) -> Vec<(TrackIdx, u32)> {
     lanes.collect()
 }
 
+/// Changes the rows of many tracks, and returns their layout.
+fn layout_for(timeline: &mut Timeline, command: RowCommand) -> ArrangeJob {
+    timeline.change_rows(command);
+    timeline.due_layout().expect("many tracks")
+}
+
 #[test]
 fn the_rows_of_many_tracks_stay_until_those_of_the_latest_snapshot_are_laid_out() {
     let theme = Theme::new(Shade::Dark);
     let first = nested(3000, 0);
     let mut timeline = Timeline::new(first, RectBudget::SOFTWARE, &theme, Navigation::default());
-    let job = timeline.change_rows(RowCommand::Order(TrackOrder::Trace)).expect("many tracks");
+    let job = layout_for(&mut timeline, RowCommand::Order(TrackOrder::Trace));
     timeline.set_arranged(job.run());
     timeline.scroll_to(20_000.0);
     let (anchor, shown) = (timeline.row_anchor(), lanes_in_view(&timeline));
@@ -127,7 +133,7 @@ fn an_order_that_is_chosen_while_a_snapshot_is_laid_out_replaces_that_layout() {
     let timeline = Timeline::new(nested(3000, 0), RectBudget::SOFTWARE, &theme, Navigation::default());
     let mut timeline = timeline.with_snapshot(nested(3000, 3000));
     let of_snapshot = timeline.due_layout().expect("other rows");
-    let ordered = timeline.change_rows(RowCommand::Order(TrackOrder::Name)).expect("many tracks");
+    let ordered = layout_for(&mut timeline, RowCommand::Order(TrackOrder::Name));
     timeline.set_arranged(of_snapshot.run());
     assert_eq!(timeline.rows.layout.height_px(), 0, "in another order");
     timeline.set_arranged(ordered.run());
@@ -140,20 +146,21 @@ fn an_order_that_is_chosen_while_a_snapshot_is_laid_out_replaces_that_layout() {
 fn many_tracks_are_hidden_and_shown_by_a_layout_in_the_background() {
     let theme = Theme::new(Shade::Dark);
     let mut timeline = Timeline::new(nested(3000, 0), RectBudget::SOFTWARE, &theme, Navigation::default());
-    let job = timeline.change_rows(RowCommand::Order(TrackOrder::Trace)).expect("many tracks");
+    let job = layout_for(&mut timeline, RowCommand::Order(TrackOrder::Trace));
     timeline.set_arranged(job.run());
     let whole_px = timeline.rows.layout.height_px();
     let process = GroupKind::Process(timeline.snapshot.track(TrackIdx(0)).process);
     let reads = track_reads();
-    let hidden = timeline.change_rows(RowCommand::Hide(process)).expect("many tracks");
+    let hidden = layout_for(&mut timeline, RowCommand::Hide(process));
     assert!(track_reads() - reads < 20, "{} reads", track_reads() - reads);
     assert_eq!(timeline.rows.layout.height_px(), whole_px, "not yet");
     timeline.set_arranged(hidden.run());
     assert_eq!(timeline.rows.layout.height_px(), 0);
-    let shown = timeline.change_rows(RowCommand::ShowHidden).expect("many tracks");
+    let shown = layout_for(&mut timeline, RowCommand::ShowHidden);
     timeline.set_arranged(shown.run());
     assert_eq!(timeline.rows.layout.height_px(), whole_px);
-    assert!(timeline.change_rows(RowCommand::Hide(GroupKind::Track(TrackIdx(3)))).is_none(), "a single one");
+    timeline.change_rows(RowCommand::Hide(GroupKind::Track(TrackIdx(3))));
+    assert!(timeline.due_layout().is_none(), "a single one");
     assert!((1..whole_px).contains(&timeline.rows.layout.height_px()));
 }
 
@@ -164,13 +171,13 @@ fn a_group_of_many_tracks_is_folded_by_a_layout_in_the_background() {
     let counters = snapshot(&format!("[{}]", (0..3000).map(counter).collect::<Vec<_>>().join(",")));
     let group = *counters.groups().iter().find(|group| group.tracks == 3000).expect("a group of all counters");
     let mut timeline = Timeline::new(counters, RectBudget::SOFTWARE, &theme, Navigation::default());
-    let job = timeline.change_rows(RowCommand::Order(TrackOrder::Trace)).expect("many tracks");
+    let job = layout_for(&mut timeline, RowCommand::Order(TrackOrder::Trace));
     timeline.set_arranged(job.run());
     let kind = GroupKind::Tracks(group.id);
     let mut heights = vec![timeline.rows.layout.height_px()];
     for _ in 0..2 {
         let (before_px, reads) = (timeline.rows.layout.height_px(), track_reads());
-        assert!(timeline.change_rows(RowCommand::ToggleFold(kind)).is_none());
+        timeline.change_rows(RowCommand::ToggleFold(kind));
         assert!(track_reads() - reads < 20, "{} reads", track_reads() - reads);
         assert_eq!(timeline.rows.layout.height_px(), before_px, "not yet");
         let job = timeline.due_layout().expect("a layout");
