@@ -7,6 +7,7 @@ use super::state::Timeline;
 use super::tooltip::{Tip, TipLine};
 use crate::model::{TrackIdx, TrackKind};
 use crate::query::counters::{HeldValue, held_value, sample_at, value_at};
+use crate::scene::arrange::OVERLAYS_MAX;
 use crate::scene::counter_form::CounterForm;
 use crate::scene::counter_overlay::{
     CounterChoice, CounterOverlay, OVERLAID_MAX, OverlaidRow, counter_lane, have_one_unit, overlaid_row,
@@ -157,8 +158,13 @@ impl Timeline {
     pub(super) fn overlay_counters(&mut self, of: Option<GroupKind>, is_stacked: bool) -> bool {
         let counters = self.counters_of(of);
         let is_stacked = is_stacked && have_one_unit(&self.snapshot, &counters);
-        let overlay = CounterOverlay::new(&counters, is_stacked);
-        overlay.is_some_and(|overlay| self.tracks.overlay_counters(overlay))
+        let Some(overlay) = CounterOverlay::new(&counters, is_stacked) else { return false };
+        let is_overlaid = self.tracks.arrangement_mut().overlay(overlay);
+        if !is_overlaid {
+            let most = OVERLAYS_MAX;
+            self.note = Some(format!("At most {most} rows of several counters: separate one to add another.").into());
+        }
+        is_overlaid
     }
 
     /// Returns the name of a shared row and the range of each unit; `None` for other tracks.

@@ -7,7 +7,7 @@ use super::counter_rows::RowChoice;
 use super::state::Timeline;
 use crate::base::time::counted;
 use crate::model::TrackSet;
-use crate::scene::custom_groups::CustomGroupId;
+use crate::scene::custom_groups::{CUSTOM_GROUPS_MAX, CustomGroupId};
 use crate::scene::labels::shown;
 use crate::scene::rows::GroupKind;
 use crate::ui::command::{Command, CustomGroupCommand, RowCommand, TimelineCommand};
@@ -25,7 +25,9 @@ impl Timeline {
             CustomGroupCommand::GroupScope => {
                 let Some(made) = self.tracks.change_groups(|groups| groups.make(scope.clone())) else {
                     if !scope.is_all() {
-                        self.tracks.refuse_group();
+                        let most = CUSTOM_GROUPS_MAX;
+                        self.note =
+                            Some(format!("At most {most} groups of tracks: ungroup one to make another.").into());
                     }
                     return;
                 };

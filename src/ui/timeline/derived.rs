@@ -40,7 +40,7 @@ impl SavedDerived {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct DerivedRow {
     pub(crate) id: DerivedId,
     /// The user's name for it; if empty, its title describes it.
@@ -74,11 +74,11 @@ pub(crate) enum DerivedState {
 }
 
 /// The reason why a derived track is left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum RefusedDerived {
-    /// There are as many as the limit.
+    #[error("At most {} derived tracks: remove one to add another.", DERIVED_MAX)]
     TooMany,
-    /// The same track exists.
+    #[error("This derived track exists already.")]
     Repeated,
 }
 
@@ -87,8 +87,6 @@ pub(super) enum RefusedDerived {
 pub(super) struct DerivedRows {
     rows: Vec<DerivedRow>,
     last: u64,
-    /// The reason why the last track was left out, until it is reported.
-    refused: Option<RefusedDerived>,
     /// Whether exports leave them out.
     is_left_out: bool,
 }
@@ -115,7 +113,7 @@ impl DerivedRow {
     /// Returns the definition that computes the same in `longspan export`; `None` for chosen tracks or a range, which a
     /// definition does not have.
     #[must_use]
-    pub(crate) fn definition(&self) -> Option<DerivedTrack> {
+    pub(crate) fn export_definition(&self) -> Option<DerivedTrack> {
         let SelectedScope { range, tracks, filter } = &self.scope;
         (range.is_none() && tracks.is_all()).then(|| DerivedTrack::new(self.kind.clone(), filter))
     }
@@ -123,7 +121,7 @@ impl DerivedRow {
     /// Returns the name of its counter in an export.
     #[must_use]
     pub(crate) fn exported_name(&self) -> String {
-        match self.definition() {
+        match self.export_definition() {
             Some(definition) if self.name.is_empty() => definition.to_string(),
             _ => self.title(),
         }
@@ -155,23 +153,18 @@ impl DerivedRows {
         self.is_left_out = !is_wanted;
     }
 
-    pub(super) fn add(&mut self, kind: DerivedKind, scope: SelectedScope, name: &str) {
+    /// Adds a track to compute, unless it exists or there are too many.
+    pub(super) fn add(&mut self, kind: DerivedKind, scope: SelectedScope, name: &str) -> Result<(), RefusedDerived> {
         if self.rows.iter().any(|row| row.kind == kind && row.scope == scope) {
-            self.refused = Some(RefusedDerived::Repeated);
-            return;
+            return Err(RefusedDerived::Repeated);
         }
         if self.rows.len() >= DERIVED_MAX {
-            self.refused = Some(RefusedDerived::TooMany);
-            return;
+            return Err(RefusedDerived::TooMany);
         }
         self.last += 1;
         let (id, state) = (DerivedId(self.last), DerivedState::Waiting);
         self.rows.push(DerivedRow { id, name: name.to_owned(), kind, scope, state });
-    }
-
-    /// Returns why a track was left out since the last call.
-    pub(super) fn take_refused(&mut self) -> Option<RefusedDerived> {
-        self.refused.take()
+        Ok(())
     }
 
     pub(super) fn row_mut(&mut self, id: DerivedId) -> Option<&mut DerivedRow> {
@@ -220,11 +213,10 @@ impl DerivedRows {
             if let Ok(DerivedTrack { kind, filter, .. }) = DerivedTrack::parse(kind)
                 && filter.is_empty()
             {
-                self.add(kind, rows.to_scope(snapshot.tracks().tracks.len()), &rows.name);
+                let scope = rows.to_scope(snapshot.tracks().tracks.len());
+                self.add(kind, scope, &rows.name).ok(); // it may exist already
             }
         }
-        // The user has added none of them now.
-        self.refused = None;
     }
 
     /// Records that a followed trace has grown. A computation goes on, for the part that it reads.
@@ -244,15 +236,7 @@ impl DerivedRows {
 
     /// Returns the same series for a picture.
     pub(super) fn still(&self) -> Self {
-        let still = |row: &DerivedRow| DerivedRow {
-            id: row.id,
-            name: row.name.clone(),
-            kind: row.kind.clone(),
-            scope: row.scope.clone(),
-            state: row.state.clone(),
-        };
-        let rows = self.rows.iter().map(still).collect();
-        Self { rows, last: self.last, is_left_out: self.is_left_out, refused: None }
+        Self { rows: self.rows.clone(), ..*self }
     }
 }
 
@@ -280,13 +264,13 @@ mod tests {
         let of_one = SelectedScope { tracks: [crate::model::TrackIdx(0)].into_iter().collect(), ..all.clone() };
         let ranged = SelectedScope { range: Some((0, 1_000_000)), ..all.clone() };
         let names = [(&all, ""), (&of_one, ""), (&ranged, "")];
-        names.iter().for_each(|&(scope, name)| rows.add(DerivedKind::Busy, scope.clone(), name));
-        rows.add(DerivedKind::Rate, of_one.clone(), "main: io");
+        names.iter().for_each(|&(scope, name)| rows.add(DerivedKind::Busy, scope.clone(), name).unwrap());
+        rows.add(DerivedKind::Rate, of_one.clone(), "main: io").unwrap();
         let exported: Vec<_> = rows.all().iter().map(DerivedRow::exported_name).collect();
         let title = |number: usize| rows.all()[number].title();
         assert_eq!(exported, ["busy cat:io".to_owned(), title(1), title(2), "main: io".to_owned()]);
         assert!(title(1).ends_with("cat:io \u{b7} 1 track"), "{}", title(1));
-        let defined: Vec<_> = rows.all().iter().map(|row| row.definition().is_some()).collect();
+        let defined: Vec<_> = rows.all().iter().map(|row| row.export_definition().is_some()).collect();
         assert_eq!(defined, [true, false, false, false]);
     }
 
@@ -294,7 +278,7 @@ mod tests {
     fn a_stopped_track_stays_stopped_when_names_are_found() {
         let mut rows = DerivedRows::default();
         for kind in [DerivedKind::Busy, DerivedKind::Rate] {
-            rows.add(kind, SelectedScope::default(), "");
+            rows.add(kind, SelectedScope::default(), "").unwrap();
         }
         let [stopped, failed] = [0, 1].map(|index| rows.all()[index].id);
         rows.row_mut(stopped).expect("a row").state = DerivedState::Stopped;
@@ -308,13 +292,11 @@ mod tests {
     fn a_track_that_exists_is_refused_with_the_reason() {
         let snapshot = crate::scene::tests::snapshot(r#"[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1}]"#);
         let mut rows = DerivedRows::default();
-        rows.add(DerivedKind::Rate, SelectedScope::default(), "");
-        assert_eq!(rows.take_refused(), None);
-        rows.add(DerivedKind::Rate, SelectedScope::default(), "again");
-        assert_eq!((rows.take_refused(), rows.take_refused()), (Some(RefusedDerived::Repeated), None));
-        // Nobody adds the tracks of a saved state.
+        assert_eq!(rows.add(DerivedKind::Rate, SelectedScope::default(), ""), Ok(()));
+        let again = rows.add(DerivedKind::Rate, SelectedScope::default(), "again");
+        assert_eq!(again, Err(RefusedDerived::Repeated));
         rows.restore(&rows.to_saved(), &snapshot);
-        assert_eq!((rows.all().len(), rows.take_refused()), (1, None));
+        assert_eq!(rows.all().len(), 1);
     }
 
     #[test]
@@ -322,9 +304,10 @@ mod tests {
         let snapshot = crate::scene::tests::snapshot(r#"[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1}]"#);
         let mut rows = DerivedRows::default();
         let scope = SelectedScope { range: Some((5, 1_000_005)), filter: "name:a".into(), ..SelectedScope::default() };
-        for _ in 0..2 {
-            rows.add(DerivedKind::Concurrency, scope.clone(), "mine");
-            rows.add(DerivedKind::Sum(ArgumentPath::from_parts(["bytes"])), scope.clone(), "");
+        for is_new in [true, false] {
+            let sum = DerivedKind::Sum(ArgumentPath::from_parts(["bytes"]));
+            assert_eq!(rows.add(DerivedKind::Concurrency, scope.clone(), "mine").is_ok(), is_new);
+            assert_eq!(rows.add(sum, scope.clone(), "").is_ok(), is_new);
         }
         let text = serde_json::to_string(&rows.to_saved()).unwrap();
         let mut back = DerivedRows::default();
@@ -332,9 +315,10 @@ mod tests {
         assert_eq!(back.to_saved(), rows.to_saved());
         let titles: Vec<_> = back.all().iter().map(DerivedRow::title).collect();
         assert_eq!(titles, ["mine", "Sum of bytes: name:a \u{b7} range of 1 ms"]);
-        for number in 0..100 {
-            back.add(DerivedKind::Rate, SelectedScope { range: Some((0, number + 1)), ..scope.clone() }, "");
-        }
+        let mut add =
+            |number| back.add(DerivedKind::Rate, SelectedScope { range: Some((0, number + 1)), ..scope.clone() }, "");
+        assert!((2..DERIVED_MAX as i64).all(|number| add(number).is_ok()));
+        assert_eq!(add(100), Err(RefusedDerived::TooMany));
         assert_eq!(back.all().len(), DERIVED_MAX);
     }
 }

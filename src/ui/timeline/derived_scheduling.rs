@@ -56,7 +56,7 @@ impl Timeline {
         let mut add = |tracks: TrackSet, filter: &str, state: &str| {
             if tracks.iter().next().is_some() {
                 let scope = SelectedScope { range: None, tracks, filter: filter.into() };
-                self.derived.add(DerivedKind::Busy, scope, &format!("{title}: {state}"));
+                self.derive(DerivedKind::Busy, scope, &format!("{title}: {state}"));
             }
         };
         match scheduled {

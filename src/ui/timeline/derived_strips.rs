@@ -6,17 +6,15 @@ use egui::{
     pos2, vec2,
 };
 
-use super::derived::{DERIVED_MAX, DerivedRow, DerivedState, RefusedDerived};
+use super::derived::{DerivedRow, DerivedState};
 use super::layout::{StripLayout, TimelineLayout};
 use super::state::Timeline;
-use super::tracks::RefusedRow;
 use crate::base::shell::quoted;
 use crate::base::time::{duration_text, grouped_digits};
 use crate::query::derived::DerivedKind;
-use crate::scene::arrange::OVERLAYS_MAX;
-use crate::scene::custom_groups::CUSTOM_GROUPS_MAX;
 use crate::scene::labels::{shorten_middle, shown};
 use crate::ui::command::{AppCommand, Command, DerivedCommand, DerivedId, TimelineCommand, ToolWindow};
+use crate::ui::selected_scope::SelectedScope;
 use crate::ui::theme::{LABEL_POINTS, Theme};
 use crate::ui::widgets::context_menu::context_menu;
 use crate::ui::widgets::field;
@@ -48,8 +46,8 @@ impl Timeline {
     /// Runs a command of derived tracks.
     pub(super) fn change_derived(&mut self, command: DerivedCommand) {
         match command {
-            DerivedCommand::Add(kind, scope) => self.derived.add(kind, scope, ""),
-            DerivedCommand::AddOfScope(kind) => self.derived.add(kind, self.selection.scope().clone(), ""),
+            DerivedCommand::Add(kind, scope) => self.derive(kind, scope, ""),
+            DerivedCommand::AddOfScope(kind) => self.derive(kind, self.selection.scope().clone(), ""),
             DerivedCommand::AddScheduling(kind) => self.derive_scheduling(kind),
             DerivedCommand::StartNaming => {}
             DerivedCommand::Rename(id, name) => {
@@ -65,25 +63,11 @@ impl Timeline {
         self.derived_pane.redraw();
     }
 
-    /// Returns a sentence about an edit that was undone since the last call, or about a command without effect: a
-    /// derived track, a group or a row of several counters was refused, or there was no span to step to.
-    pub(crate) fn take_note(&mut self) -> Option<String> {
-        if let Some(note) = self.note.take() {
-            return Some(note.into_owned());
+    /// Adds a derived track, or says why it is left out.
+    pub(super) fn derive(&mut self, kind: DerivedKind, scope: SelectedScope, name: &str) {
+        if let Err(refused) = self.derived.add(kind, scope, name) {
+            self.note = Some(refused.to_string().into());
         }
-        match self.derived.take_refused() {
-            Some(RefusedDerived::TooMany) => {
-                return Some(format!("At most {DERIVED_MAX} derived tracks: remove one to add another."));
-            }
-            Some(RefusedDerived::Repeated) => return Some("This derived track exists already.".to_owned()),
-            None => {}
-        }
-        Some(match self.tracks.take_refused()? {
-            RefusedRow::Group => format!("At most {CUSTOM_GROUPS_MAX} groups of tracks: ungroup one to make another."),
-            RefusedRow::Overlay => {
-                format!("At most {OVERLAYS_MAX} rows of several counters: separate one to add another.")
-            }
-        })
     }
 
     /// Sets the state of a derived track, if it still exists.
@@ -254,7 +238,7 @@ fn menu(ui: &mut Ui, row: &DerivedRow, theme: &Theme) -> Vec<Command> {
         );
     }
     ui.separator();
-    let option = row.definition().map(|definition| quoted(&definition.to_string()));
+    let option = row.export_definition().map(|definition| quoted(&definition.to_string()));
     let has_option = option.is_some();
     let copy = Command::App(AppCommand::CopyText(format!("--derive {}", option.unwrap_or_default())));
     let entries = [

@@ -482,6 +482,11 @@ impl Timeline {
         query_pick::row_at(&self.snapshot, lane.lane, picked.ts_ns, picked.tolerance_ns)
     }
 
+    /// Returns a sentence about the effect of a command since the last call, or why it had none.
+    pub(crate) fn take_note(&mut self) -> Option<String> {
+        self.note.take().map(Cow::into_owned)
+    }
+
     pub(super) fn scale(&self) -> f32 {
         // Before the first frame the screen is unknown.
         if self.scale > 0.0 { self.scale } else { 1.0 }

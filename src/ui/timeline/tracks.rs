@@ -47,8 +47,6 @@ pub(super) struct TrackState {
     focuses_filter: bool,
     /// The filter that a jump has cleared, until another is set.
     cleared_filter: String,
-    /// The last row that was refused, until it is reported.
-    refused: Option<RefusedRow>,
     /// The group whose name is edited.
     renaming: Option<CustomGroupId>,
     /// The last counts of tracks for an order.
@@ -91,15 +89,6 @@ pub(super) struct AfterLayout {
 pub(super) struct CounterRowState {
     forms: Vec<(TrackIdx, CounterForm)>,
     overlays: Vec<CounterOverlay>,
-}
-
-/// A row beyond a limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RefusedRow {
-    /// A row of several counters.
-    Overlay,
-    /// A group of the user.
-    Group,
 }
 
 impl TrackState {
@@ -269,16 +258,6 @@ impl TrackState {
         self.after_layout.header = Some(header);
     }
 
-    /// Records that a group could not be made.
-    pub(super) fn refuse_group(&mut self) {
-        self.refused = Some(RefusedRow::Group);
-    }
-
-    /// Returns the row that was refused since the last call.
-    pub(super) fn take_refused(&mut self) -> Option<RefusedRow> {
-        self.refused.take()
-    }
-
     /// Draws counters in another form.
     pub(super) fn show_counters_as(&mut self, counters: &[TrackIdx], form: CounterForm) {
         let changed: FxHashSet<TrackIdx> = counters.iter().copied().collect();
@@ -292,15 +271,6 @@ impl TrackState {
 
     pub(super) fn counter_form(&self, track: TrackIdx) -> CounterForm {
         CounterForm::for_track(track, &self.arrangement.counters)
-    }
-
-    /// Draws counters in one row. All take the form of the first. Returns false if there are too many such rows.
-    pub(super) fn overlay_counters(&mut self, overlay: CounterOverlay) -> bool {
-        let is_overlaid = self.arrangement.overlay(overlay);
-        if !is_overlaid {
-            self.refused = Some(RefusedRow::Overlay);
-        }
-        is_overlaid
     }
 
     /// Returns the track whose row contains a track.
