@@ -40,8 +40,9 @@ use set::PanelSet;
 use tabs::{heads, show_pinned};
 
 /// The panels of a tab and their running queries.
-#[derive(Default)]
 pub(super) struct Panels {
+    /// Sends the answers of queries.
+    wake: TabWake,
     analysis: Analysis,
     queries_started: u64,
     /// The panels that follow the scope.
@@ -63,11 +64,29 @@ pub(super) struct Panels {
 }
 
 impl Panels {
+    pub(super) fn new(wake: TabWake) -> Self {
+        Self {
+            wake,
+            analysis: Analysis::default(),
+            queries_started: 0,
+            set: PanelSet::default(),
+            pinned: PinnedPanels::default(),
+            same_name_steps: SameNameSteps::default(),
+            scope_bar: ScopeBar::default(),
+            dock: Dock::default(),
+            open_tabs: Vec::new(),
+            pending_names: None,
+            name_query: None,
+            resolved_names: None,
+            by_address: TraceByAddress::default(),
+        }
+    }
+
     /// Drops all answers, because another trace is open.
-    pub(super) fn forget(&mut self, timeline: &Timeline, wake: &TabWake) {
+    pub(super) fn forget(&mut self, timeline: &Timeline) {
         self.scope_bar.forget();
         self.set.search.search_in(timeline.scope().clone());
-        self.ask_again(|panel| panel.forget(), timeline.snapshot(), wake);
+        self.ask_again(|panel| panel.forget(), timeline.snapshot());
     }
 
     /// Maps the rows of all answers, because lanes have moved while the trace has grown.
@@ -80,16 +99,16 @@ impl Panels {
     }
 
     /// Queries again, because the trace has grown.
-    pub(super) fn renew(&mut self, snapshot: &Snapshot, wake: &TabWake) {
-        self.ask_again(|panel| panel.renew(), snapshot, wake);
+    pub(super) fn renew(&mut self, snapshot: &Snapshot) {
+        self.ask_again(|panel| panel.renew(), snapshot);
     }
 
-    fn ask_again(&mut self, ask: impl Fn(&mut dyn DockPanel) -> Option<Question>, snapshot: &Snapshot, wake: &TabWake) {
+    fn ask_again(&mut self, ask: impl Fn(&mut dyn DockPanel) -> Option<Question>, snapshot: &Snapshot) {
         (self.analysis, self.same_name_steps) = (Analysis::default(), SameNameSteps::default());
         (self.pending_names, self.resolved_names, self.by_address) = (None, None, TraceByAddress::default());
         for panel in Panel::ALL {
             let question = ask(self.set.get_mut(panel));
-            self.ask_if_any(question.filter(|_| self.dock.is_open(panel)), snapshot, wake);
+            self.ask(question.filter(|_| self.dock.is_open(panel)), snapshot);
         }
         for pinned in self.pinned.all_mut() {
             pinned.analysis = Analysis::default();
@@ -186,14 +205,14 @@ impl Panels {
 
     /// Opens the saved panels, and searches in `timeline` for the saved text. The shown panel starts its query in the
     /// next frame, the others when they are shown. The view and the selection stay.
-    pub(super) fn restore(&mut self, saved: SavedPanels, timeline: &Timeline, wake: &TabWake) {
+    pub(super) fn restore(&mut self, saved: SavedPanels, timeline: &Timeline) {
         // The user may be about to type.
         let had_search = self.is_searching();
         let SavedPanels { open, search } = saved;
         self.dock.restore(&if search.text.is_empty() { open.without(Panel::Search) } else { open });
         if !had_search {
             let question = self.set.search.restore(search, timeline.scope(), self.is_searching());
-            self.ask_if_any(question, timeline.snapshot(), wake);
+            self.ask(question, timeline.snapshot());
         }
     }
 
@@ -218,20 +237,20 @@ impl Panels {
     }
 
     /// Queries the search in a changed scope, and ends that for the next span of a name if another span is selected.
-    pub(super) fn update_queries(&mut self, timeline: &Timeline, wake: &TabWake) {
+    pub(super) fn update_queries(&mut self, timeline: &Timeline) {
         // A closed search takes the scope when it is opened again.
         let question = if self.is_searching() { self.set.search.set_scope(timeline.scope()) } else { None };
-        self.ask_if_any(question, timeline.snapshot(), wake);
+        self.ask(question, timeline.snapshot());
         if self.same_name_steps.leave(timeline.selected()) {
             self.analysis.stop(QuestionKind::SameName);
         }
     }
 
     /// Queries the matches of the search in the view that the timeline shows.
-    pub(super) fn find_matches(&mut self, timeline: &Timeline, wake: &TabWake) {
+    pub(super) fn find_matches(&mut self, timeline: &Timeline) {
         if let Some((matcher, in_view)) = timeline.unfiltered() {
             let id = self.next_id();
-            self.analysis.ask_pixels(id, matcher, in_view, timeline.snapshot(), wake);
+            self.analysis.ask_pixels(id, matcher, in_view, timeline.snapshot(), &self.wake);
         }
     }
 
@@ -248,7 +267,7 @@ impl Panels {
         self.is_searching() && (is_counting || self.set.search.hits().is_some_and(|hits| hits.total() > 0))
     }
 
-    pub(super) fn act(&mut self, command: PanelCommand, timeline: &mut Timeline, wake: &TabWake) {
+    pub(super) fn act(&mut self, command: PanelCommand, timeline: &mut Timeline) {
         match command {
             PanelCommand::Toggle(panel) => self.dock.toggle(panel, &self.open_tabs),
             PanelCommand::Show(panel) => self.dock.open(panel),
@@ -267,7 +286,7 @@ impl Panels {
                 // The spans of a name that failed are in the row of its regular name.
                 let name = timeline.snapshot().names().regular(name);
                 let question = self.set.statistics.choose(name);
-                self.ask_if_any(question, timeline.snapshot(), wake);
+                self.ask(question, timeline.snapshot());
             }
             // The panels of the next four commands start their queries when they are shown.
             PanelCommand::StatisticsBy(by) => {
@@ -289,30 +308,30 @@ impl Panels {
             PanelCommand::Search => {
                 self.dock.open(Panel::Search);
                 let question = self.set.search.reopen();
-                self.ask_if_any(question, timeline.snapshot(), wake);
+                self.ask(question, timeline.snapshot());
             }
             PanelCommand::SearchFor(text) => {
                 self.dock.open(Panel::Search);
                 let question = self.set.search.set_text(text);
-                self.search(question, timeline, wake);
+                self.search(question, timeline);
             }
             PanelCommand::Highlight(text) => {
                 self.dock.open_behind(Panel::Search, &self.open_tabs);
                 let question = self.set.search.highlight(text);
-                self.search(question, timeline, wake);
+                self.search(question, timeline);
             }
             PanelCommand::GoToHit(direction) => {
                 let question = self.set.search.neighbour(direction, search_start(timeline));
-                self.ask_if_any(question, timeline.snapshot(), wake);
+                self.ask(question, timeline.snapshot());
             }
             PanelCommand::StopSearch => self.stop_search(timeline),
             PanelCommand::CloseSearch => self.close_search(timeline),
             PanelCommand::GoToSameName(direction) => {
                 let question = timeline.selected().and_then(|row| self.same_name_steps.step(row, direction));
-                self.ask_if_any(question, timeline.snapshot(), wake);
+                self.ask(question, timeline.snapshot());
             }
-            PanelCommand::Ask(question) => self.ask(question, timeline.snapshot(), wake),
-            PanelCommand::AskPinned(id, question) => self.ask_pinned(id, question, timeline.snapshot(), wake),
+            PanelCommand::Ask(question) => self.ask(question, timeline.snapshot()),
+            PanelCommand::AskPinned(id, question) => self.ask_pinned(id, question, timeline.snapshot()),
             PanelCommand::StopQuery(panel) => self.stop_query(panel),
             PanelCommand::StopPinned(id) => {
                 if let Some(pinned) = self.pinned.get_mut(id) {
@@ -321,7 +340,7 @@ impl Panels {
             }
             PanelCommand::ClosePinned(id) => self.pinned.close(id),
             PanelCommand::TogglePin => self.toggle_pin(timeline),
-            PanelCommand::AskCode(request) => self.ask_code(*request, timeline.snapshot(), wake),
+            PanelCommand::AskCode(request) => self.ask_code(*request, timeline.snapshot()),
         }
     }
 
@@ -365,7 +384,6 @@ impl Panels {
         (id, kind): (TaskId, QuestionKind),
         answer: Result<Option<Answer>, TaskError>,
         timeline: &mut Timeline,
-        wake: &TabWake,
     ) -> Option<RowIdx> {
         let (pin, of) = match self.analysis.take_awaited(id, kind) {
             Some(of) => (None, of),
@@ -383,7 +401,7 @@ impl Panels {
             Answer::Hits(hits) => {
                 // A later page of the earlier hits would be taken for one of these.
                 analysis.stop(QuestionKind::HitPage);
-                self.show_hits(hits, timeline, wake);
+                self.show_hits(hits, timeline);
             }
             Answer::Page(HitsOf::Search, first, hits) => set.search.set_page(first, hits),
             Answer::Page(HitsOf::Spans, first, hits) => set.spans.set_page(first, hits),
@@ -404,7 +422,7 @@ impl Panels {
             Answer::SameName(found) => {
                 let (row, further) =
                     self.same_name_steps.accept_answer(found, (timeline.selected(), timeline.snapshot()));
-                self.ask_if_any(further, timeline.snapshot(), wake);
+                self.ask(further, timeline.snapshot());
                 return row;
             }
             Answer::Pixels(filtered) => timeline.set_matching(&filtered),
@@ -459,7 +477,7 @@ impl Panels {
     }
 
     /// Shows the hits of a search in its panel and on the timeline.
-    fn show_hits(&mut self, hits: Hits, timeline: &mut Timeline, wake: &TabWake) {
+    fn show_hits(&mut self, hits: Hits, timeline: &mut Timeline) {
         if self.set.search.hits().is_some() || timeline.has_outdated_matches() {
             timeline.repeat_hits(&hits);
         } else {
@@ -468,7 +486,7 @@ impl Panels {
             timeline.set_hits(Some(&hits));
         }
         let question = self.set.search.set_hits(hits);
-        self.ask_if_any(question, timeline.snapshot(), wake);
+        self.ask(question, timeline.snapshot());
     }
 
     /// Sets the source folders of the preferences.
@@ -477,9 +495,9 @@ impl Panels {
     }
 
     /// Asks for the hits of a search, or drops the hits of the last search.
-    fn search(&mut self, question: Option<Question>, timeline: &mut Timeline, wake: &TabWake) {
+    fn search(&mut self, question: Option<Question>, timeline: &mut Timeline) {
         match question {
-            Some(question) => self.ask(question, timeline.snapshot(), wake),
+            Some(question) => self.ask(question, timeline.snapshot()),
             None => self.stop_search(timeline),
         }
     }
@@ -503,17 +521,12 @@ impl Panels {
         }
     }
 
-    fn ask_if_any(&mut self, question: Option<Question>, snapshot: &Snapshot, wake: &TabWake) {
-        if let Some(question) = question {
-            self.ask(question, snapshot, wake);
-        }
-    }
-
-    fn ask(&mut self, question: Question, snapshot: &Snapshot, wake: &TabWake) {
+    fn ask(&mut self, question: impl Into<Option<Question>>, snapshot: &Snapshot) {
+        let Some(question) = question.into() else { return };
         let id = self.next_id();
         let is_of_spans = question.kind().panel() == Some(Panel::Spans);
         let hits = if is_of_spans { self.set.spans.hits() } else { self.set.search.hits() };
-        self.analysis.ask(id, question, snapshot, hits, wake);
+        self.analysis.ask(id, question, snapshot, hits, &self.wake);
     }
 
     fn next_id(&mut self) -> TaskId {

@@ -174,9 +174,9 @@ impl App {
             }
             tasks::start_due_layout(&mut trace.timeline, &tab.wake);
             // The scope changes also while a panel hides the timeline.
-            tab.panels.update_queries(&trace.timeline, &tab.wake);
+            tab.panels.update_queries(&trace.timeline);
             if is_drawn {
-                tab.panels.find_matches(&trace.timeline, &tab.wake);
+                tab.panels.find_matches(&trace.timeline);
                 return;
             }
         }

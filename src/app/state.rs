@@ -403,7 +403,7 @@ impl App {
             Command::Panel(command) => {
                 let tab = &mut self.tabs[self.shown_tab];
                 if let Some(trace) = &mut tab.trace {
-                    tab.panels.act(command, &mut trace.timeline, &tab.wake);
+                    tab.panels.act(command, &mut trace.timeline);
                 }
             }
         }

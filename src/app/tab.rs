@@ -139,6 +139,7 @@ impl Tab {
         let wake: TabWake = Arc::new(move |event| to_app(TaskEvent::OfTab(id, Box::new(event))));
         Self {
             id,
+            panels: Panels::new(Arc::clone(&wake)),
             wake,
             trace: None,
             keeper: TimelineKeeper::default(),
@@ -148,7 +149,6 @@ impl Tab {
             writing: None,
             waiting_export: None,
             short_tables: Vec::new(),
-            panels: Panels::default(),
             sources: SourcesPanel::default(),
             derived: DerivedPanel::default(),
             reimport: None,
@@ -264,7 +264,7 @@ impl Tab {
         trace.growth = Growth::Ended;
         trace.summarise(&self.wake);
         let query = options.symbols.query(&trace.sources, &options.load);
-        self.panels.find_names_again(query, trace.timeline.snapshot(), &self.wake);
+        self.panels.find_names_again(query, trace.timeline.snapshot());
     }
 
     /// Saves the timeline of the trace in the background, before it is closed.

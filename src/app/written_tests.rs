@@ -388,7 +388,7 @@ fn a_flame_graph_of_samples_is_exported_as_one_while_it_is_counted_again() {
     let tab = session.app.tab_mut();
     let timeline = &tab.trace.as_ref().unwrap().timeline;
     // As when a followed profile has grown.
-    tab.panels.renew(timeline.snapshot(), &tab.wake);
+    tab.panels.renew(timeline.snapshot());
     let source = tab.panels.flame_source(Panel::Flame.into(), timeline).expect("the graph stays");
     assert_eq!(source.things, "samples");
 }

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Panels;
-use crate::app::event::TabWake;
 use crate::app::typed_path::absolute_folder;
 use crate::model::Sources;
 use crate::query::Snapshot;
@@ -35,8 +34,8 @@ impl Panels {
     }
 
     /// Resolves the names of a trace that was imported, with the folders that the user has added to its files.
-    pub(in crate::app) fn find_names_again(&mut self, query: NameQuery, snapshot: &Snapshot, wake: &TabWake) {
-        self.find_names(self.with_located(query), snapshot, wake);
+    pub(in crate::app) fn find_names_again(&mut self, query: NameQuery, snapshot: &Snapshot) {
+        self.find_names(self.with_located(query), snapshot);
     }
 
     /// Returns a query with the folders that the user has added to the same files.
@@ -48,18 +47,18 @@ impl Panels {
     }
 
     /// Resolves the names of the addresses of a trace, if it has any.
-    fn find_names(&mut self, query: NameQuery, snapshot: &Snapshot, wake: &TabWake) {
+    fn find_names(&mut self, query: NameQuery, snapshot: &Snapshot) {
         self.name_query = Some(query.clone());
         self.by_address = TraceByAddress::default();
         if query.is_wanted && !snapshot.tracks().modules.is_empty() {
-            self.ask(Question::Names(query), snapshot, wake);
+            self.ask(Question::Names(query), snapshot);
         }
     }
 
     /// Resolves names again, with a folder searched first.
-    pub(in crate::app) fn locate(&mut self, folder: &Path, snapshot: &Snapshot, wake: &TabWake) {
+    pub(in crate::app) fn locate(&mut self, folder: &Path, snapshot: &Snapshot) {
         if let Some(query) = self.query_with(folder) {
-            self.find_names(query, snapshot, wake);
+            self.find_names(query, snapshot);
         }
     }
 
@@ -84,12 +83,12 @@ impl Panels {
     }
 
     /// Lists the code of a function, once names are resolved. Without them, the panel says so.
-    pub(super) fn ask_code(&mut self, request: CodeRequest, snapshot: &Snapshot, wake: &TabWake) {
+    pub(super) fn ask_code(&mut self, request: CodeRequest, snapshot: &Snapshot) {
         let (Some(query), Some(found)) = (self.name_query.clone(), self.resolved_names.clone()) else {
             return self.set.code.wait_for_names();
         };
         let by_address = self.by_address.clone();
-        self.ask(Question::Code(Box::new(CodeQuestion { request, query, found, by_address })), snapshot, wake);
+        self.ask(Question::Code(Box::new(CodeQuestion { request, query, found, by_address })), snapshot);
     }
 
     /// Returns names that were resolved since the last call.

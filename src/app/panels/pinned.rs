@@ -4,7 +4,7 @@
 use super::Panels;
 use super::set::PanelSet;
 use crate::app::analysis::Analysis;
-use crate::app::event::{TabWake, TaskId};
+use crate::app::event::TaskId;
 use crate::query::Snapshot;
 use crate::store::live_lanes::LaneMoves;
 use crate::ui::panel::{DockTab, Panel, PinId};
@@ -193,10 +193,10 @@ impl Panels {
     }
 
     /// Runs a query of a pinned panel.
-    pub(super) fn ask_pinned(&mut self, pin: PinId, question: Question, snapshot: &Snapshot, wake: &TabWake) {
+    pub(super) fn ask_pinned(&mut self, pin: PinId, question: Question, snapshot: &Snapshot) {
         let id = self.next_id();
         if let Some(pinned) = self.pinned.get_mut(pin) {
-            pinned.analysis.ask(id, question, snapshot, pinned.set.spans.hits(), wake);
+            pinned.analysis.ask(id, question, snapshot, pinned.set.spans.hits(), &self.wake);
         }
     }
 }

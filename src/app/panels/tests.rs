@@ -23,7 +23,6 @@ type QueryAnswer = ((TaskId, QuestionKind), Result<Option<Answer>, TaskError>);
 struct Asked {
     panels: Panels,
     timeline: Timeline,
-    wake: TabWake,
     events: Receiver<TabEvent>,
 }
 
@@ -34,12 +33,12 @@ impl Asked {
         let (sender, events) = channel();
         let sender = std::sync::Mutex::new(sender);
         let wake: TabWake = Arc::new(move |event| sender.lock().expect("a sender").send(event).expect("a receiver"));
-        Self { panels: Panels::default(), timeline, wake, events }
+        Self { panels: Panels::new(wake), timeline, events }
     }
 
     /// Starts a query, and returns its answer, which no panel has yet.
     fn answer(&mut self, question: Question) -> QueryAnswer {
-        self.panels.ask(question, self.timeline.snapshot(), &self.wake);
+        self.panels.ask(question, self.timeline.snapshot());
         match self.events.recv_timeout(Duration::from_secs(20)) {
             Ok(TabEvent::Answered(id, kind, answer)) => ((id, kind), answer.map(|answer| *answer)),
             other => panic!("expected an answer, found {other:?}"),
@@ -47,7 +46,7 @@ impl Asked {
     }
 
     fn handle(&mut self, (query, answer): QueryAnswer) {
-        self.panels.handle_answer(query, answer, &mut self.timeline, &self.wake);
+        self.panels.handle_answer(query, answer, &mut self.timeline);
     }
 
     /// Returns whether an answer would be shown if it came now.
@@ -102,9 +101,9 @@ fn a_folder_with_symbols_is_searched_after_the_files_are_moved_and_compared_once
     asked.panels.locate_later(Path::new("/symbols"));
     // A preview of the trace with another offset.
     let moved = sources.moved_by("perf.data", 5);
-    asked.panels.forget(&asked.timeline, &asked.wake);
+    asked.panels.forget(&asked.timeline);
     asked.panels.set_name_query(query(&moved));
-    asked.panels.find_names_again(query(&moved), asked.timeline.snapshot(), &asked.wake);
+    asked.panels.find_names_again(query(&moved), asked.timeline.snapshot());
     let located = asked.panels.located(&moved).expect("the folder");
     assert_eq!((&located.sources, &*located.folders[0]), (&moved, Path::new("/symbols")));
     assert!(located.compares_stacks, "it was not searched yet");
@@ -212,7 +211,7 @@ fn the_heat_map_of_a_trace_that_grows_is_counted_again_without_progress() {
         session.until("the map", |session| !session.app.tab().panels.is_busy());
         let tab = session.app.tab_mut();
         let trace = tab.trace.as_ref().expect("a trace");
-        tab.panels.renew(trace.timeline.snapshot(), &tab.wake);
+        tab.panels.renew(trace.timeline.snapshot());
         // Its answer is not handled yet.
         (0..2).for_each(|_| session.frame(Vec::new()));
         assert!(session.app.tab().panels.is_busy());

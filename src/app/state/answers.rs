@@ -34,7 +34,7 @@ fn show_names(tab: &mut Tab, named: &NamedTrace) {
         trace.timeline = trace.timeline.with_names(snapshot.clone());
         // Looked up again with the names.
         trace.details = None;
-        tab.panels.forget(&trace.timeline, &tab.wake);
+        tab.panels.forget(&trace.timeline);
     }
     tab.panels.set_modules(named, &snapshot);
     match naming_note(&named.modules) {
@@ -158,7 +158,7 @@ impl App {
     fn handle_answer(&mut self, at: usize, query: (TaskId, QuestionKind), answer: Result<Option<Answer>, TaskError>) {
         let tab = &mut self.tabs[at];
         let Some(trace) = &mut tab.trace else { return };
-        let row = tab.panels.handle_answer(query, answer, &mut trace.timeline, &tab.wake);
+        let row = tab.panels.handle_answer(query, answer, &mut trace.timeline);
         if let Some(named) = tab.panels.take_named() {
             show_names(tab, &named);
         } else if let Some(row) = row {
@@ -265,10 +265,10 @@ impl App {
             tab.panels.unpin_all();
         }
         match renewal {
-            AnswerRenewal::Forget => tab.panels.forget(&timeline, &tab.wake),
+            AnswerRenewal::Forget => tab.panels.forget(&timeline),
             AnswerRenewal::Renew(moves) => {
                 tab.panels.move_rows(&moves);
-                tab.panels.renew(timeline.snapshot(), &tab.wake);
+                tab.panels.renew(timeline.snapshot());
             }
             AnswerRenewal::Wait(moves) => tab.panels.move_rows(&moves),
         }
@@ -289,7 +289,7 @@ impl App {
         if grows {
             tab.panels.set_name_query(query);
         } else {
-            tab.panels.find_names_again(query, trace.timeline.snapshot(), &tab.wake);
+            tab.panels.find_names_again(query, trace.timeline.snapshot());
         }
         tab.trace = Some(trace);
     }
@@ -352,7 +352,7 @@ impl App {
             trace.timeline.restore(state);
         }
         if let Some(panels) = panels {
-            tab.panels.restore(panels, &trace.timeline, &tab.wake);
+            tab.panels.restore(panels, &trace.timeline);
         }
         if selects_saved && !trace.timeline.scope().is_whole() {
             tab.notes.replace(NoteKind::RestoredScope, RESTORED_SCOPE_NOTE.to_owned());

@@ -92,7 +92,7 @@ impl App {
             tab.panels.locate_later(folder);
             tab.notes.reply(format!("{} is searched once the trace is sorted.", escaped(&folder.to_string_lossy())));
         } else {
-            tab.panels.locate(folder, trace.timeline.snapshot(), &tab.wake);
+            tab.panels.locate(folder, trace.timeline.snapshot());
         }
     }
 

@@ -161,7 +161,7 @@ impl App {
             return;
         }
         follow.answers.note_query();
-        tab.panels.renew(trace.timeline.snapshot(), &tab.wake);
+        tab.panels.renew(trace.timeline.snapshot());
     }
 
     /// Keeps the last snapshot and the received data of a trace whose final sort was cancelled or has failed.
