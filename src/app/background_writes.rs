@@ -65,7 +65,7 @@ impl WriteQueue {
                 return;
             };
             drop(state);
-            // A panic costs one write instead of those after it.
+            // A panic costs one write, not the following ones.
             catch_unwind(AssertUnwindSafe(write)).ok();
         }
     }

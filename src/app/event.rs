@@ -92,7 +92,7 @@ pub struct DerivedResult {
     pub(super) series: Result<Arc<DerivedSeries>, TaskError>,
 }
 
-/// Distinguishes the answers of a task from those of a cancelled one.
+/// Distinguishes the answers of a task from the answers of cancelled tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TaskId(pub u64);
 

@@ -45,7 +45,7 @@ fn give(session: &mut Session, events: Vec<Event>, gap: Option<usize>) {
     (0..FRAMES).for_each(|_| session.frame(Vec::new()));
 }
 
-/// Returns a point on the uppermost matching text: that of the timeline, above the panels.
+/// Returns a point on the uppermost matching text, which is in the timeline above the panels.
 fn place_of(session: &Session, text: &str) -> egui::Pos2 {
     let shown = session.texts.iter().zip(&session.positions).filter(|(shown, _)| *shown == text);
     let places = shown.map(|(_, place)| *place + egui::vec2(4.0, 4.0));

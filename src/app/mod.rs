@@ -119,7 +119,7 @@ pub struct AppOptions {
 pub struct SymbolOptions {
     /// Whether symbol resolution is off.
     pub is_off: bool,
-    /// Folders searched before those of the system.
+    /// Folders searched before the system's folders.
     pub folders: Vec<PathBuf>,
 }
 

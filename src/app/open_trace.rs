@@ -91,7 +91,7 @@ impl OpenTrace {
         self.summary = Some(tasks::summarise(self.id, self.timeline.snapshot().clone(), wake));
     }
 
-    /// Returns whether its summary and its names are still those of a part that grows.
+    /// Returns whether its summary and its names are of a part that grows.
     pub(super) fn awaits_end(&self) -> bool {
         self.grows() || self.summary.is_none()
     }

@@ -41,7 +41,7 @@ impl PreferencesKeeper {
         None
     }
 
-    /// Saves unsaved changes, also those that could not be saved before.
+    /// Saves unsaved changes, also after an earlier failure.
     pub(super) fn finish(&mut self, preferences: &Preferences, target: (&Folders, &BackgroundWrites)) {
         if *preferences != self.last || self.keeper.has_unsaved() {
             self.write(preferences, target);

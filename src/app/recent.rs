@@ -43,7 +43,7 @@ impl RecentTraces {
         is_restored.then(|| sources.clone().with_offsets_of(&last.sources))
     }
 
-    /// Returns the traces that a window has opened since `before`, then those that another window has saved.
+    /// Returns the traces that a window has opened since `before`, then the traces saved by other windows.
     pub(super) fn merged(saved: &Self, before: &Self, now: &Self) -> Self {
         let is_opened = |trace: &&RecentTrace| !before.0.contains(trace);
         let mut traces: Vec<_> = now.0.iter().filter(is_opened).cloned().collect();

@@ -1,4 +1,4 @@
-//! Frames of traces with many tracks: each reads only those in view.
+//! Frames of traces with many tracks: each reads only the tracks in view.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! The window's exports, compared byte by byte with those of the command line.
+//! The window's exports, compared byte by byte with the exports of the command line.
 
 use std::path::{Path, PathBuf};
 

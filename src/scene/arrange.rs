@@ -318,8 +318,8 @@ pub(crate) fn pinned_layout(snapshot: &Snapshot, arrangement: &Arrangement, heig
     RowLayout::without_headers(tracks, |lane| snapshot.lane(lane).kind, &folded, heights)
 }
 
-/// Returns the tracks that match the filter, in order; those of a section are adjacent. Without the counts that the
-/// order needs, they are in trace order.
+/// Returns the tracks that match the filter, in order; the tracks of a section are adjacent. Without the counts that
+/// the order needs, they are in trace order.
 #[must_use]
 pub(crate) fn tracks(snapshot: &Snapshot, arrangement: &Arrangement, ranks: Option<&[u64]>) -> Vec<TrackRows> {
     let Arrangement { order, filter, custom_groups, moves, .. } = arrangement;

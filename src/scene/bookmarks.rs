@@ -244,7 +244,7 @@ mod tests {
         let both = Bookmarks::merged(saved, &before, &other);
         assert_eq!(texts(&both), ["2 5 Marker 2", "3 7 Marker 3", "4 7 Marker 4", "1 10 ten"]);
         assert_eq!(both.chosen().map(|mark| mark.id), Some(BookmarkId(4)));
-        // A window changes also those that have another number in the file.
+        // A window also changes bookmarks with another number in the file.
         let shown = other.clone();
         other.remove(BookmarkId(1));
         other.rename(BookmarkId(2), "seven");

@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn bars_are_in_the_order_of_their_names_or_weights() {
         let tree = tree(&[(0, 1), (0, 3), (0, 2)]);
-        // Functions have the indices of their nodes, after those of the root and the others.
+        // Functions have the indices of their nodes, which follow the root and the others.
         let names = ["c", "b", "a"];
         let text = |function: FunctionIdx| names[function.index() - 2];
         let layout = FlameLayout::new(&tree, FlameNodeIdx::ROOT, Measure::Weight, 60.0, Some(&text));

@@ -127,7 +127,7 @@ impl Palette {
     /// is as dim as the span where that is readable.
     #[must_use]
     pub(crate) fn veiled_text(&self, fill: Rgba, text: Rgba) -> Rgba {
-        /// WCAG 2 asks for 3; the background may be darker than that of the palette.
+        /// WCAG 2 asks for 3; the background may be darker than the palette's.
         const CONTRAST_MIN: f64 = 3.5;
         let veil = f64::from(VEIL_OPACITY);
         let fill = mixed(self.canvas, fill, f64::from(fill.0[3]) / 255.0);

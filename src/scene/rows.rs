@@ -191,9 +191,9 @@ enum RowOfLayout {
 }
 
 impl RowLayout {
-    /// Lays out tracks in the given order, in which those of a section are adjacent, with a header above each section.
-    /// `outer_of` returns the group that contains a group. Takes O(n): a window does it in the background for many
-    /// tracks.
+    /// Lays out tracks in the given order, in which the tracks of a section are adjacent, with a header above each
+    /// section. `outer_of` returns the group that contains a group. Takes O(n): a window does it in the background for
+    /// many tracks.
     pub fn new(
         tracks: impl IntoIterator<Item = TrackRows>,
         kind_of: impl Fn(LaneIdx) -> LaneKind,

@@ -164,7 +164,7 @@ fn a_frame_does_not_wait_for_queries_that_hold_all_their_threads() {
     assert!(waits, "the test holds too few threads");
 }
 
-/// Returns two frames, of which the second derives its tiles from those of the first.
+/// Returns two frames. The second derives its tiles from the tiles of the first.
 fn frames_of_a_zoom_out() -> [TimelineFrame; 2] {
     let mut fixture = fixture(20, 100_000);
     fixture.view.zoom(4.0, 960.0);

@@ -28,7 +28,8 @@ pub(super) struct Candidate {
     pub(super) rank: u64,
 }
 
-/// A group, or a track with those of its thread: the units that are ordered among each other below one header.
+/// A group, or a track with the other tracks of its thread: the units that are ordered among each other below one
+/// header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum OrderedUnit {
     Group(GroupId),

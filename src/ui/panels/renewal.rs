@@ -66,7 +66,7 @@ mod tests {
         assert!(renewal.begin(false) && !renewal.keeps_answer(), "nothing was asked before");
         assert!(!renewal.begin(true) && !renewal.is_answered(), "the trace has not grown");
         renewal.request();
-        assert!(renewal.begin(true) && !renewal.keeps_answer(), "the answer is still that of another question");
+        assert!(renewal.begin(true) && !renewal.keeps_answer(), "the answer still belongs to another question");
         renewal.end();
         assert!(renewal.is_answered());
         renewal.request();

@@ -337,7 +337,7 @@ impl TrackState {
         }
     }
 
-    /// Returns whether the rows in view are not yet those of the last change.
+    /// Returns whether the rows in view do not show the last change yet.
     pub(super) fn is_arranging(&self) -> bool {
         self.arranging.is_some() || self.is_due
     }
