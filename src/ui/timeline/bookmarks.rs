@@ -113,8 +113,8 @@ impl Timeline {
     /// start of the selected span, or the middle of the view.
     fn moment(&self) -> i64 {
         let of_selected = || self.selection.span().map(|row| self.snapshot.row(row).start_ns);
-        let under_pointer = self.interaction.pointer_x_px().map(|x_px| self.view.now().time_from_x(x_px));
-        let snapped = self.interaction.snapped().map(|edge| edge.ts_ns);
+        let under_pointer = self.interaction.pointer_x_px.map(|x_px| self.view.now().time_from_x(x_px));
+        let snapped = self.interaction.snapped.map(|edge| edge.ts_ns);
         snapped
             .or(under_pointer)
             .or_else(of_selected)

@@ -60,10 +60,10 @@ pub(super) fn show(
         let row = timeline.row_under(layout, at);
         let picked = timeline.picked(layout, at);
         let group = picked.group.map(|group| group.kind);
-        timeline.interaction.set_clicked(ClickTarget { row, group, ts_ns: picked.ts_ns });
+        timeline.interaction.clicked = Some(ClickTarget { row, group, ts_ns: picked.ts_ns });
         commands.extend(row.map(|row| Command::Timeline(TimelineCommand::Select(Some(row)))));
     }
-    let Some(clicked) = timeline.interaction.clicked() else { return };
+    let Some(clicked) = timeline.interaction.clicked else { return };
     context_menu(canvas).show(|ui| {
         menu_bar::scrolled(ui, |ui| {
             for (number, section) in sections(timeline, clicked).into_iter().enumerate() {

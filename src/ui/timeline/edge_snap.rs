@@ -76,7 +76,7 @@ impl Timeline {
     pub(super) fn paint_snap(&self, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {
         /// Length of the line above and below the row.
         const BEYOND_POINTS: f32 = 4.0;
-        let Some(edge) = self.interaction.snapped() else { return };
+        let Some(edge) = self.interaction.snapped else { return };
         let x = layout.canvas.left() + self.view.now().x_from_time(edge.ts_ns).round() as f32 / self.scale();
         // On narrow spans there is an edge in every pixel, and the line would hide them.
         let pointer = ui.input(|input| input.pointer.hover_pos());

@@ -19,8 +19,8 @@ use crate::ui::theme::Theme;
 impl Timeline {
     /// Shows the rows of a file some nanoseconds later; `None` resets all rows.
     pub(crate) fn move_file(&mut self, moved: Option<(Arc<str>, i64)>) {
-        self.interaction.set_moved_file(moved.map(|(file, by_ns)| FileOffsetDrag { file, by_ns }));
-        if self.interaction.moved_file().is_none() {
+        self.interaction.moved_file = moved.map(|(file, by_ns)| FileOffsetDrag { file, by_ns });
+        if self.interaction.moved_file.is_none() {
             self.redraw();
         }
     }
@@ -28,7 +28,7 @@ impl Timeline {
     /// Returns the file whose rows are shifted, and by how much.
     #[must_use]
     pub fn moved_file(&self) -> Option<(&str, i64)> {
-        self.interaction.moved_file().map(|moving| (&*moving.file, moving.by_ns))
+        self.interaction.moved_file.as_ref().map(|moving| (&*moving.file, moving.by_ns))
     }
 
     /// Returns the file of some rows; `None` for a trace of one file.
@@ -68,7 +68,7 @@ impl Timeline {
 
     /// Shifts the painted rows of the file.
     pub(super) fn shift_moving(&mut self) {
-        let Some(FileOffsetDrag { file, by_ns }) = self.interaction.moved_file().cloned() else { return };
+        let Some(FileOffsetDrag { file, by_ns }) = self.interaction.moved_file.clone() else { return };
         // Only shifts far out of view lose precision.
         let right_px = (by_ns as f64 / self.view.now().ns_per_px()) as f32;
         let moved = |pane: &super::pane::Pane| {
@@ -82,7 +82,7 @@ impl Timeline {
 
     /// Paints the name and offset of the dragged file beside the pointer.
     pub(super) fn paint_moving(&self, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {
-        let Some(FileOffsetDrag { file, by_ns }) = self.interaction.moved_file() else { return };
+        let Some(FileOffsetDrag { file, by_ns }) = &self.interaction.moved_file else { return };
         let Some(at) = ui.input(|input| input.pointer.hover_pos()).filter(|at| layout.rows().contains(*at)) else {
             return;
         };

@@ -26,7 +26,7 @@ pub(super) fn pointer(
     gutter: &Response,
     commands: &mut Vec<Command>,
 ) {
-    timeline.interaction.set_snapped(None);
+    timeline.interaction.snapped = None;
     for response in [canvas, gutter] {
         drag(timeline, ui, layout, response, response.id == canvas.id, commands);
     }
@@ -43,7 +43,7 @@ pub(super) fn pointer(
     }
     if let Some(at) = canvas.hover_pos().filter(|_| !canvas.dragged()) {
         let edge = timeline.edge_to_mark(ui, layout, at);
-        timeline.interaction.set_snapped(edge);
+        timeline.interaction.snapped = edge;
     }
     // The arrow keys move the selection, never the focus.
     let arrows = EventFilter { vertical_arrows: true, horizontal_arrows: true, ..EventFilter::default() };
@@ -256,7 +256,7 @@ fn other_edge(timeline: &Timeline, layout: &TimelineLayout, at: Pos2) -> Option<
 fn select_to(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, (from_ns, at): (i64, Pos2)) {
     let edge = timeline.edge_near(ui, layout, at);
     let to_ns = timeline.edge_or_time(layout, at, edge);
-    timeline.interaction.set_snapped(edge);
+    timeline.interaction.snapped = edge;
     let range: TimeRange = Some((from_ns.min(to_ns), from_ns.max(to_ns)));
     timeline.selection.select_range(range.filter(|(from_ns, to_ns)| from_ns < to_ns));
 }
@@ -379,7 +379,7 @@ pub(super) fn held_keys(timeline: &mut Timeline, ui: &Ui) {
     let mut view = *timeline.view.now();
     // Zooms at the pointer if it is on the canvas, so that the point of interest stays there.
     let middle_px = view.width_px() / 2.0;
-    view.zoom((zoom * ZOOM_E_PER_SECOND).exp(), timeline.interaction.pointer_x_px().unwrap_or(middle_px));
+    view.zoom((zoom * ZOOM_E_PER_SECOND).exp(), timeline.interaction.pointer_x_px.unwrap_or(middle_px));
     view.pan(pan * VIEWS_PER_SECOND * view.width_px());
     timeline.view.move_to(view, ui);
     ui.ctx().request_repaint();

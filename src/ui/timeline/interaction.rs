@@ -95,16 +95,17 @@ pub(super) struct Interaction {
     positions: History<Pos2>,
     /// Held keys that move the view.
     held_keys: Vec<Key>,
-    /// The part of the minimap that is gripped.
-    map_grip: Option<Grip>,
-    scroll_grip: Option<ScrollGrip>,
-    moved_file: Option<FileOffsetDrag>,
+    /// The gripped part of the minimap.
+    pub(super) minimap_grip: Option<Grip>,
+    pub(super) scroll_grip: Option<ScrollGrip>,
+    pub(super) moved_file: Option<FileOffsetDrag>,
     row_drop: Option<RowDrop>,
-    clicked: Option<ClickTarget>,
+    /// The target of the last right click.
+    pub(super) clicked: Option<ClickTarget>,
     /// The position of the pointer on the rows.
-    pointer_x_px: Option<f64>,
+    pub(super) pointer_x_px: Option<f64>,
     /// The edge to which the pointer snaps in this frame.
-    snapped: Option<SpanEdge>,
+    pub(super) snapped: Option<SpanEdge>,
 }
 
 impl Default for Interaction {
@@ -114,7 +115,7 @@ impl Default for Interaction {
             scope_before: None,
             positions: History::new(2..100, 0.1),
             held_keys: Vec::new(),
-            map_grip: None,
+            minimap_grip: None,
             scroll_grip: None,
             moved_file: None,
             row_drop: None,
@@ -181,30 +182,6 @@ impl Interaction {
         self.held_keys.retain(|key| is_down(*key));
     }
 
-    pub(super) fn map_grip(&self) -> Option<Grip> {
-        self.map_grip
-    }
-
-    pub(super) fn set_map_grip(&mut self, grip: Option<Grip>) {
-        self.map_grip = grip;
-    }
-
-    pub(super) fn scroll_grip(&self) -> Option<ScrollGrip> {
-        self.scroll_grip
-    }
-
-    pub(super) fn set_scroll_grip(&mut self, grip: Option<ScrollGrip>) {
-        self.scroll_grip = grip;
-    }
-
-    pub(super) fn moved_file(&self) -> Option<&FileOffsetDrag> {
-        self.moved_file.as_ref()
-    }
-
-    pub(super) fn set_moved_file(&mut self, moved: Option<FileOffsetDrag>) {
-        self.moved_file = moved;
-    }
-
     /// Returns where the dragged row will be put.
     pub(super) fn row_drop(&self) -> Option<&RowDrop> {
         self.row_drop.as_ref()
@@ -212,31 +189,6 @@ impl Interaction {
 
     pub(super) fn set_row_drop(&mut self, dropped: Option<RowDrop>) {
         self.row_drop = dropped;
-    }
-
-    /// Returns the target of the last right click.
-    pub(super) fn clicked(&self) -> Option<ClickTarget> {
-        self.clicked
-    }
-
-    pub(super) fn set_clicked(&mut self, target: ClickTarget) {
-        self.clicked = Some(target);
-    }
-
-    pub(super) fn pointer_x_px(&self) -> Option<f64> {
-        self.pointer_x_px
-    }
-
-    pub(super) fn set_pointer_x_px(&mut self, x_px: Option<f64>) {
-        self.pointer_x_px = x_px;
-    }
-
-    pub(super) fn snapped(&self) -> Option<SpanEdge> {
-        self.snapped
-    }
-
-    pub(super) fn set_snapped(&mut self, edge: Option<SpanEdge>) {
-        self.snapped = edge;
     }
 
     /// Drops the files and edges of an earlier snapshot of the trace. The target of an open menu stays, with its row as

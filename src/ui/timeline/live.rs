@@ -191,9 +191,9 @@ mod tests {
         let mut timeline = Timeline::new(snapshot(), RectBudget::SOFTWARE, &theme, Navigation::default());
         timeline.set_live();
         let row = Some(RowIdx { lane: LaneIdx(0), row: 0 });
-        timeline.interaction.set_clicked(ClickTarget { row, group: None, ts_ns: 7 });
+        timeline.interaction.clicked = Some(ClickTarget { row, group: None, ts_ns: 7 });
         let grown = timeline.with_snapshot(snapshot());
-        let clicked = grown.interaction.clicked().expect("the target of the menu");
+        let clicked = grown.interaction.clicked.expect("the target of the menu");
         assert_eq!((clicked.row, clicked.ts_ns), (row, 7));
     }
 

@@ -28,25 +28,25 @@ pub(super) fn show(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, th
     let response = ui.interact(rect, ui.scope_id().with("minimap"), Sense::click_and_drag());
     let x_of = |x: f32| f64::from(x - rect.left());
     if let Some(at) = response.interact_pointer_pos().filter(|_| !closes_menu(ui)) {
-        let pressed = response.drag_started() || response.clicked() || timeline.interaction.map_grip().is_none();
+        let pressed = response.drag_started() || response.clicked() || timeline.interaction.minimap_grip.is_none();
         if pressed {
             let origin = ui.input(|input| input.pointer.press_origin()).unwrap_or(at);
             if map.grip(timeline.view.now(), x_of(origin.x)).is_none() {
                 timeline.view.jump(map.centered(timeline.view.now(), x_of(origin.x)));
                 timeline.view.finish_flight();
             }
-            timeline.interaction.set_map_grip(map.grip(timeline.view.now(), x_of(origin.x)));
+            timeline.interaction.minimap_grip = map.grip(timeline.view.now(), x_of(origin.x));
         }
-        if let Some(grip) = timeline.interaction.map_grip().filter(|_| response.dragged()) {
+        if let Some(grip) = timeline.interaction.minimap_grip.filter(|_| response.dragged()) {
             timeline.view.move_to(map.dragged(timeline.view.now(), grip, x_of(at.x)), ui);
         }
     } else {
-        timeline.interaction.set_map_grip(None);
+        timeline.interaction.minimap_grip = None;
     }
     let hovered = response.hover_pos().and_then(|at| map.grip(timeline.view.now(), x_of(at.x)));
-    match timeline.interaction.map_grip().or(hovered) {
+    match timeline.interaction.minimap_grip.or(hovered) {
         Some(Grip::Left | Grip::Right) => ui.ctx().set_cursor_icon(CursorIcon::ResizeHorizontal),
-        Some(Grip::Window(_)) if timeline.interaction.map_grip().is_some() => {
+        Some(Grip::Window(_)) if timeline.interaction.minimap_grip.is_some() => {
             ui.ctx().set_cursor_icon(CursorIcon::Grabbing);
         }
         Some(Grip::Window(_)) => ui.ctx().set_cursor_icon(CursorIcon::Grab),

@@ -83,7 +83,7 @@ impl Timeline {
         self.advance(ui);
         let pointer_x_px =
             response.hover_pos().map(|at| f64::from(at.x - layout.canvas.left()) * f64::from(self.scale()));
-        self.interaction.set_pointer_x_px(pointer_x_px);
+        self.interaction.pointer_x_px = pointer_x_px;
         input::pointer(self, ui, &layout, &response, &gutter_response, &mut commands);
         input::held_keys(self, ui);
         commands.extend(self.resize_gutter(ui, &layout));

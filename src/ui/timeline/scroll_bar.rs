@@ -33,7 +33,7 @@ pub(super) fn show(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, th
     let (origin, is_down) = ui.input(|input| (input.pointer.press_origin(), input.pointer.primary_down()));
     let is_held = response.dragged() || response.clicked() || (is_down && response.is_pointer_button_down_on());
     if let Some(at) = response.interact_pointer_pos().filter(|_| is_held && !closes_menu(ui)) {
-        let grip = timeline.interaction.scroll_grip().unwrap_or_else(|| {
+        let grip = timeline.interaction.scroll_grip.unwrap_or_else(|| {
             let from_y = origin.unwrap_or(at).y;
             let scroll_px = timeline.view.now().scroll_px();
             let top = handle_top(scroll_px);
@@ -41,11 +41,11 @@ pub(super) fn show(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, th
             let is_on_handle = (top..=top + handle_points).contains(&from_y);
             ScrollGrip { from_y, scroll_px: if is_on_handle { scroll_px } else { centred_px } }
         });
-        timeline.interaction.set_scroll_grip(Some(grip));
+        timeline.interaction.scroll_grip = Some(grip);
         timeline.scroll_to(grip.scroll_px + f64::from(at.y - grip.from_y) * px_per_point);
     }
     if !is_down {
-        timeline.interaction.set_scroll_grip(None);
+        timeline.interaction.scroll_grip = None;
     }
     let scroll_px = timeline.view.now().scroll_px();
     let top = handle_top(scroll_px);
