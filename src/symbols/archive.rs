@@ -1,8 +1,8 @@
-//! Archives of symbol files, such as those of `perf archive`, whose files are opened like files below a folder with the
-//! path of the archive: tar, packed by gzip, bzip2, zstd or not at all.
+//! Archives of symbol files, such as `perf archive` writes: tar, perhaps compressed by gzip, bzip2 or zstd. Their files
+//! are opened like files below a folder with the path of the archive.
 //!
 //! An archive is unpacked once, into a temporary file without a name. So no entry is written to a path of its choice,
-//! and its links lead only to other entries. Sparse files are left out, and an archive ends at its limits.
+//! and links lead only to other entries. Sparse files are left out, and an archive ends at its limits.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -65,7 +65,7 @@ struct Unpacked {
     entries: HashMap<PathBuf, ArchiveEntry>,
     /// The reason for missing files.
     problem: Option<String>,
-    /// Whether that reason is the disk of the temporary file, so that another attempt may succeed.
+    /// Whether the disk of the temporary file caused the problem, so that another attempt may succeed.
     is_retryable: bool,
 }
 
@@ -86,12 +86,12 @@ pub(super) struct ArchivedFile {
     unpacked: Arc<Unpacked>,
     offset: u64,
     pub(super) bytes: u64,
-    /// Its path below that of the archive, with links resolved.
+    /// The path of the archive, followed by the path of the file in it, with links resolved.
     pub(super) path: PathBuf,
 }
 
 impl Archive {
-    /// Returns the archive at a path; `None` if there is no file, or one without a tar header.
+    /// Returns the archive at a path; `None` if there is no file, or if the file has no tar header.
     pub(super) fn at(path: &Path) -> Option<Arc<Self>> {
         let path = path.canonicalize().ok()?;
         let metadata = path.metadata().ok().filter(Metadata::is_file)?;
@@ -117,7 +117,7 @@ impl Archive {
     /// Unpacks the files, unless they are unpacked. Tries again if the disk had too little room before.
     pub(super) fn unpack(&self, cancel: &Cancel) -> Result<(), Cancelled> {
         let mut unpacked = self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
-        // The partial files are given up first, for their room.
+        // The partial files are dropped first, to free their space.
         unpacked.take_if(|unpacked| unpacked.is_retryable);
         drop(unpacked);
         self.unpacked(cancel).map(|_| ())
@@ -130,7 +130,7 @@ impl Archive {
 
     /// Opens a file by its path below the archive; `None` if there is none.
     pub(super) fn open(self: &Arc<Self>, below: &Path) -> Option<ArchivedFile> {
-        // Look-ups that can be cancelled have unpacked it before.
+        // Look-ups that can be cancelled have already unpacked the archive.
         let unpacked = self.unpacked(&Cancel::default()).unwrap_or_default();
         let (path, offset, bytes) = unpacked.find(below)?;
         Some(ArchivedFile { archive: Arc::clone(self), offset, bytes, path: self.path.join(path), unpacked })
@@ -248,7 +248,7 @@ struct ExtendedHeaders {
 }
 
 impl ExtendedHeaders {
-    /// Reads an entry, if it is such a header. The entry after one over the limit has no path.
+    /// Reads an entry, if it is an extended header. The entry after a header over the limit has no path.
     fn read(&mut self, kind: EntryType, entry: &mut impl Read) -> io::Result<bool> {
         let is_header = kind.is_gnu_longname() || kind.is_gnu_longlink() || kind.is_pax_local_extensions();
         if !is_header {

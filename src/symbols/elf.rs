@@ -35,7 +35,8 @@ pub(super) const SYMBOLS: u32 = 2;
 pub(super) const DYNAMIC_SYMBOLS: u32 = 11;
 /// Bytes of a symbol, in 64-bit and 32-bit files.
 pub(super) const SYMBOL_BYTES: [usize; 2] = [24, 16];
-/// Section type of relocations with addends, and the bytes of one in 64-bit files: slot, type with symbol, and addend.
+/// Section type of relocations with addends, and the bytes of a relocation in 64-bit files: slot, type with symbol,
+/// addend.
 pub(super) const RELOCATIONS: u32 = 4;
 pub(super) const RELOCATION_BYTES: usize = 24;
 /// Size limit for all relocations of a file. Large programs have some million.
@@ -44,7 +45,7 @@ const LOAD_SEGMENT: u32 = 1;
 const NOTE_SEGMENT: u32 = 4;
 const EXECUTABLE_SEGMENT: u32 = 1;
 const BUILD_ID_NOTE: u32 = 3;
-/// Prefixes of sections with debug information, and of those compressed without a flag.
+/// Prefixes of sections with debug information: the usual one, and one for sections compressed without a flag.
 const DEBUG: &str = ".debug_";
 const OLD_COMPRESSED: &str = ".zdebug_";
 const ZLIB: u32 = 1;
@@ -66,7 +67,7 @@ pub(super) struct ElfFile {
     kind: u16,
     machine: u16,
     sections: Vec<ElfSection>,
-    /// End of the section table, which is beyond that of a truncated file.
+    /// End of the section table, which is beyond the end of a truncated file.
     sections_end: u64,
     names: Vec<u8>,
     segments: Segments,
@@ -196,8 +197,8 @@ impl ElfFile {
         self.sections_end > self.file.bytes
     }
 
-    /// Returns whether it has the bytes that were loaded and executed: debug files lack them, and relocatable files are
-    /// loaded piece by piece.
+    /// Returns whether the file has the bytes that were loaded and executed: debug files lack them, and relocatable
+    /// files are loaded piece by piece.
     pub(super) fn has_code(&self) -> bool {
         let is_code = |segment: &Segment| {
             segment.kind == LOAD_SEGMENT && segment.flags & EXECUTABLE_SEGMENT != 0 && segment.file_bytes > 0
@@ -241,7 +242,7 @@ impl ElfFile {
         self.section(row.into()).is_some_and(|section| section.flags & EXECUTABLE_SECTION != 0)
     }
 
-    /// Iterates over the addresses of the sections with code. Those of relocatable files have no addresses yet.
+    /// Iterates over the addresses of the sections with code. Sections of relocatable files have no addresses yet.
     pub(super) fn code(&self) -> impl Iterator<Item = std::ops::Range<u64>> {
         let is_linked_code =
             |section: &&ElfSection| self.kind != RELOCATABLE && section.flags & EXECUTABLE_SECTION != 0;
@@ -249,7 +250,7 @@ impl ElfFile {
         self.sections.iter().filter(is_linked_code).map(range)
     }
 
-    /// Returns the end of the sections and segments in the file, without the tables of them.
+    /// Returns the end of the sections and segments in the file, without their tables.
     pub(super) fn end(&self) -> u64 {
         let sections = self.sections.iter().filter(|section| section.kind != NOBITS);
         let sections = sections.map(|section| section.offset.saturating_add(section.bytes));
@@ -263,7 +264,7 @@ impl ElfFile {
     }
 
     /// Returns the section with a name, if it has bytes in the file. Older compilers compress `.debug_info` to
-    /// `.zdebug_info`, which is found by the former.
+    /// `.zdebug_info`, which the name `.debug_info` finds too.
     pub(super) fn named(&self, name: &str) -> Option<&ElfSection> {
         let compressed = || self.exactly_named(&format!("{OLD_COMPRESSED}{}", name.strip_prefix(DEBUG)?));
         self.exactly_named(name).or_else(compressed)
@@ -327,7 +328,7 @@ impl ElfFile {
         &self.segments
     }
 
-    /// Returns the instruction set of its code; `None` if it cannot be decoded.
+    /// Returns the instruction set of the code; `None` if it cannot be decoded.
     pub(super) fn instruction_set(&self) -> Option<InstructionSet> {
         match (self.machine, self.is_64) {
             (X86, false) => Some(InstructionSet::X86),
@@ -338,7 +339,7 @@ impl ElfFile {
         }
     }
 
-    /// Returns whether its code is 64-bit x86, with 64-bit tables.
+    /// Returns whether the code is 64-bit x86, with 64-bit tables.
     pub(super) fn is_x86_64(&self) -> bool {
         self.is_64 && self.machine == X86_64
     }

@@ -55,7 +55,7 @@ pub(crate) enum OpenError {
 pub(crate) struct Roots {
     /// The folders as given, and with links resolved; none has `..`.
     folders: Vec<PathBuf>,
-    /// Their files are opened below the path of the archive.
+    /// Archives, whose files are opened below the path of the archive.
     archives: Vec<Arc<Archive>>,
     /// Counts the bytes read from all files opened below the folders.
     read: Arc<AtomicU64>,
@@ -83,7 +83,7 @@ impl Roots {
         self.archives.push(archive);
     }
 
-    /// Unpacks the archives. Otherwise the first file of each does, which cannot be cancelled.
+    /// Unpacks the archives. Otherwise opening the first file of an archive unpacks it, which cannot be cancelled.
     pub(super) fn unpack_archives(&self, cancel: &Cancel) -> Result<(), Cancelled> {
         self.archives.iter().try_for_each(|archive| archive.unpack(cancel))
     }

@@ -44,7 +44,7 @@ impl FunctionTable {
         })
     }
 
-    /// Adds the functions of another table; of two at one address, the better one is kept.
+    /// Adds the functions of another table; of two functions at one address, the better one is kept.
     fn with(mut self, others: Self) -> Self {
         let after = self.names.len() as u32;
         let moved =

@@ -1,6 +1,6 @@
 //! The inlined functions of Go programs: for each function a tree of the calls inlined into it, which Go's own stack
-//! traces use. Only of 64-bit programs. The layouts are those of Go 1.18, 1.20 and 1.27; another one is recognised by
-//! its words, and not read.
+//! traces use. Supports 64-bit programs with the layouts of Go 1.18, 1.20 and 1.27. Another layout is recognised by its
+//! words, and not read.
 
 use super::elf::ElfFile;
 use super::go_module::GoModule;
@@ -11,12 +11,12 @@ const CONSTANTS: &str = ".rodata";
 /// The positions that differ by version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct GoLayout {
-    /// Possible words of the module's description: address of the constants, then that of the trees.
+    /// Possible indices of two words in the module's description: the addresses of the constants and of the trees.
     constants_words: &'static [usize],
-    /// Field of a function's description with the first of its tables of values.
+    /// Index of the field of a function's description with the first of the function's tables of values.
     pub(super) tables_field: usize,
     call_bytes: usize,
-    /// Offset in a call of its name, which the offset of its caller follows.
+    /// Offset of the name in a call. The offset of the caller follows it.
     name_at: usize,
 }
 
@@ -28,7 +28,7 @@ impl GoLayout {
 /// The trees of a program.
 #[derive(Debug)]
 pub(super) struct GoInlined {
-    /// From the start of the first tree to the end of its section.
+    /// The bytes from the start of the first tree to the end of its section.
     bytes: Vec<u8>,
     pub(super) layout: GoLayout,
 }
@@ -36,16 +36,16 @@ pub(super) struct GoInlined {
 /// A call that was inlined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct InlinedCall {
-    /// Offset of its name in the table of names.
+    /// Offset of the function's name in the table of names.
     pub(super) name: u32,
-    /// Distance from the start of the enclosing function to an instruction of its caller, at the line of the call.
+    /// Distance from the start of the enclosing function to an instruction of the caller, at the line of the call.
     pub(super) caller_offset: u32,
 }
 
 impl GoInlined {
     /// Reads the trees, whose address is in the module's description.
     pub(super) fn read(elf: &ElfFile, module: &GoModule, layout: GoLayout, bytes_max: u64) -> Option<Self> {
-        // Another layout has other words here.
+        // Other layouts have other words at these indices.
         let mut pairs = layout.constants_words.iter().filter_map(|&word| module.pair(word));
         let [_, trees] = pairs.find(|[constants, _]| elf.is_in(*constants, CONSTANTS))?;
         Some(Self { bytes: elf.rest_of_section(trees, bytes_max)?, layout })

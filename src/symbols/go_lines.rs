@@ -1,6 +1,6 @@
 //! The pclntab of Go programs: functions and lines for Go's own stack traces, present even without debug information
-//! and symbols (`-ldflags "-s -w"`). Tables before Go 1.18 are rejected. Inlined functions are those of `go_inlined`;
-//! without them, their lines are those of the enclosing function, as in `go tool addr2line`.
+//! and symbols (`-ldflags "-s -w"`). Tables before Go 1.18 are rejected. `go_inlined` has the inlined functions;
+//! without them, their lines belong to the enclosing function, as in `go tool addr2line`.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -13,20 +13,20 @@ use super::names::{AddressNames, AddressNamesBuilder, FunctionName};
 use crate::base::bytes::{u32_at, u64_at};
 use crate::base::demangle::demangle;
 
-/// The sections of the table, in programs at fixed addresses and in others.
+/// The sections of the table: in programs at fixed addresses, and in other programs.
 const SECTIONS: [&str; 2] = [".gopclntab", ".data.rel.ro.gopclntab"];
 
-/// The section into which GNU ld merges the latter, and the steps at which the table may be there.
+/// The section into which GNU ld merges the second of these, and the alignment of the table in it.
 const MERGED: &str = ".data.rel.ro";
 const MERGED_ALIGNMENT: usize = 8;
 
-/// Limit for the headers there that are tried; other data hardly ever looks like one.
+/// Limit for the headers in that section that are tried; other data hardly ever looks like a header.
 const HEADERS_MAX: usize = 8;
 
 /// A section that all Go programs have.
 const BUILD_INFO: &str = ".go.buildinfo";
 
-/// Magics from Go 1.18 and from Go 1.20. The fields used are the same, except those of inlined functions.
+/// Magics from Go 1.18 and from Go 1.20. The fields used are the same, except for inlined functions.
 const MAGICS: [(u32, GoLayout); 2] = [(0xffff_fff0, GoLayout::GO_1_18), (0xffff_fff1, GoLayout::GO_1_20)];
 
 /// Bytes per row of the function table: entry address, and offset of the description.
@@ -41,24 +41,24 @@ const STEPS_PER_BYTE: u64 = 64;
 
 /// The fields of the description of a function.
 mod function_field {
-    /// Offset of its entry from the first instruction.
+    /// Offset of the entry from the first instruction.
     pub(super) const ENTRY: usize = 0;
-    /// Offset of its name.
+    /// Offset of the name.
     pub(super) const NAME: usize = 1;
     /// Offset of the files by address.
     pub(super) const FILES: usize = 5;
     /// Offset of the lines by address.
     pub(super) const LINES: usize = 6;
-    /// The number of its tables of values by address.
+    /// The number of tables of values by address.
     pub(super) const VALUE_TABLES: usize = 7;
-    /// The first file of its unit.
+    /// The first file of the unit.
     pub(super) const UNIT: usize = 8;
 }
 
 /// Position of the number of data tables in the last field before the tables: its upper byte.
 const DATA_TABLES_SHIFT: u32 = 24;
 
-/// Positions of the tables about inlined functions: of their index by address, and of their tree.
+/// Positions of the tables about inlined functions: the index by address, and the tree.
 const INLINED_VALUES: usize = 2;
 const INLINED_TREE: usize = 3;
 
@@ -151,7 +151,7 @@ impl GoLines {
         bytes_max: u64,
     ) -> Option<Self> {
         let &TableHeader { layout, quantum, words: [functions, _files, text, offsets @ ..] } = header;
-        // From Go 1.26 on, only the module's description has it.
+        // From Go 1.26 on, only the module's description has the address of the first instruction.
         let text = if text == 0 { module?.text() } else { text };
         let inlined = module.filter(|_| elf.is_64()).and_then(|it| GoInlined::read(elf, it, layout, bytes_max));
         let steps = STEPS_MIN.saturating_add((bytes.len() as u64).saturating_mul(STEPS_PER_BYTE));
@@ -171,8 +171,8 @@ impl GoLines {
         })
     }
 
-    /// Resolves sorted addresses, given as pairs of the requested address and the one in the file. Those outside of
-    /// Go's code have the functions of the symbol table.
+    /// Resolves sorted addresses, given as pairs of the requested address and the address in the file. Addresses
+    /// outside of Go's code have the functions of the symbol table.
     pub(super) fn names(&self, addresses: &[(u64, u64)], symbols: &FunctionTable) -> AddressNames {
         let mut builder = AddressNamesBuilder::default();
         for &(frame_address, address) in addresses {
@@ -185,7 +185,8 @@ impl GoLines {
         builder.finish()
     }
 
-    /// Returns the functions at an address with their lines, innermost first, by the description of the enclosing one.
+    /// Returns the functions at an address with their lines, innermost first. `function` is the offset of the
+    /// description of the enclosing function.
     fn functions(&self, function: usize, address: u64) -> Vec<(String, (String, u32))> {
         let mut functions = Vec::new();
         let mut at = address;

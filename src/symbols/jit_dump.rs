@@ -1,8 +1,8 @@
 //! Reads `jit-PID.dump`, in which a program dumps its JIT-compiled functions for perf, each with its code. Later code
 //! replaces the earlier code that it overlaps, and functions may be moved. The times of records are ignored: an address
-//! has one name in a trace, the last, and those that had another are counted. Supports little-endian dumps, up to a
-//! truncated record. Source lines are ignored: V8 counts their addresses from 64 bytes before the code, others from its
-//! start, and a dump does not say which.
+//! has one name in a trace, the last. Addresses that had another name are counted. Supports little-endian dumps, up to
+//! a truncated record. Source lines are ignored: V8 counts their addresses from 64 bytes before the code, others from
+//! its start, and a dump does not say which.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use super::latest::{LatestRanges, LatestRangesBuilder};
 
 const MAGIC: &[u8; 4] = b"DTiJ";
 
-/// Shortest header: magic, version, its length, machine, process, time and flags.
+/// The shortest header: magic, version, header length, machine, process, time and flags.
 const HEADER_BYTES_MIN: usize = 40;
 
 /// Type, length and time of a record.
@@ -26,7 +26,7 @@ const MOVE: u32 = 1;
 pub(super) struct JitDump {
     rows: LatestRanges<(usize, usize)>,
     dump: Vec<u8>,
-    /// The process that wrote it.
+    /// The process that wrote the dump.
     pub(super) pid: u32,
 }
 

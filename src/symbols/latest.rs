@@ -1,4 +1,4 @@
-//! Address ranges of which later ones replace earlier ones, as JIT-compiled code does. The naive way goes through all
+//! Address ranges where later ranges replace earlier ones, as JIT-compiled code does. The naive way goes through all
 //! ranges for each address, the last one first.
 
 use std::collections::BTreeMap;

@@ -34,7 +34,7 @@ const LIST_AGE_MAX: Duration = Duration::from_hours(24);
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Locator {
     roots: Roots,
-    /// Folders and archives given by the user, without `..` and links, like those of the traces.
+    /// Folders and archives given by the user. Like the folders of the traces, they have no `..` and no links.
     given: Vec<PathBuf>,
     /// The folders of the traces, and the archives that `perf archive` wrote beside them.
     beside: Vec<PathBuf>,
@@ -139,7 +139,7 @@ impl Locator {
         self.traces.iter().map(|trace| Arc::clone(&trace.name)).collect()
     }
 
-    /// Limits the traces to those that recorded a module, by index; empty means all.
+    /// Limits the traces to the recorders of a module, by index; empty means all.
     #[must_use]
     pub(super) fn with_recorders(&self, recorders: &[usize]) -> Self {
         Self { recorders: recorders.into(), ..self.clone() }
@@ -187,7 +187,7 @@ impl Locator {
     }
 
     /// Returns whether a file's modification time fits all recordings, for modules without a build-id. The file at the
-    /// path of a deleted one is another, even if it has its inode.
+    /// path of a deleted file is another file, even if it has the same inode.
     pub(super) fn fits(&self, module: &Module, file: &InputFile) -> bool {
         let Some(metadata) = file.metadata().filter(|_| !module.path.ends_with(DELETED)) else { return false };
         let oldest = self.recording_traces().filter_map(|trace| trace.written).min();
@@ -280,8 +280,8 @@ impl Locator {
         unique(near.chain(copies).chain(recorded.clone().filter(|_| self.has_system)).collect())
     }
 
-    /// Returns the folder of a `.dwo` file whose recorded path is outside the searched folders: that of the build, or
-    /// else that of the file.
+    /// Returns the folder of a `.dwo` file if its recorded path is outside the searched folders. This is the folder of
+    /// the build if the file is below it, or else the folder of the file.
     pub(super) fn outside_folder(&self, folder: &Path, path: &Path) -> Option<PathBuf> {
         let recorded = without_parents(&folder.join(path)).filter(|path| path.is_absolute())?;
         let build = without_parents(folder).filter(|build| recorded.starts_with(build));
@@ -322,8 +322,8 @@ impl Locator {
         given.chain(self.lists_of_recordings(name)).chain(here)
     }
 
-    /// Returns whether a list was created long after the traces that recorded its process, so that it is that of
-    /// another process with the id. Some programs write it on request, after the recording.
+    /// Returns whether a list was created long after the traces that recorded its process, so that it is from another
+    /// process with the id. Some programs write a list on request, after the recording.
     fn is_of_later_process(&self, list: &InputFile) -> bool {
         let created = list.metadata().and_then(|metadata| metadata.created().ok());
         let newest = self.recording_traces().filter_map(|trace| trace.written).max();
@@ -337,8 +337,8 @@ impl Locator {
         folders.filter_map(move |folder| self.open(&folder.join(name)).ok())
     }
 
-    /// Returns whether the traces have different lists of a JIT process, since they recorded two with one id. The list
-    /// in a folder of the user is that of all traces.
+    /// Returns whether the traces have different lists of a JIT process, since they recorded two processes with one id.
+    /// A list in a folder of the user applies to all traces.
     pub(super) fn has_several_lists(&self, name: &str, bytes_max: u64) -> bool {
         if self.given.iter().any(|folder| self.open(&folder.join(name)).is_ok()) {
             return false;

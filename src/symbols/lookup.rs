@@ -51,7 +51,7 @@ pub(crate) struct Frame {
 pub(crate) struct FrameCounts {
     pub(crate) frames: u64,
     pub(crate) named: u64,
-    /// Those at addresses at which several JIT-compiled functions were.
+    /// Frames at addresses at which several JIT-compiled functions were.
     pub(crate) replaced: u64,
 }
 
@@ -69,7 +69,7 @@ impl TraceNames {
         locator.with_recorders(self.recorders.get(module).map_or(&[], Vec::as_slice))
     }
 
-    /// Returns the function whose name is most similar to another one, if any is similar.
+    /// Returns the function whose name is most similar to `name`, if any is similar.
     pub(crate) fn nearest(&self, name: &str) -> Option<&str> {
         nearest(name, self.modules.iter().flat_map(|module| module.names.function_names()))
     }
@@ -154,7 +154,7 @@ impl TraceFrames {
             let count = &mut counts[frame.module as usize];
             count.frames += 1;
             let Some(module) = trace_names.modules.get(frame.module as usize) else { continue };
-            // A call at the end of a function returns behind it.
+            // A call at the end of a function returns to the address after the function.
             let is_call_named = || module.names.has_name(frame.address.saturating_sub(1));
             let is_named = module.names.has_name(frame.address) || (self.callers.contains(&name) && is_call_named());
             count.named += u64::from(is_named);
@@ -201,7 +201,8 @@ pub(crate) fn look_up(
     let module_of = |name| frames.get(name).map(|frame| frame.module as usize);
     let recorders = recorders(snapshot, module_of, &locator.trace_names(), cancel)?;
     let mut trace_names = TraceNames { modules: Vec::with_capacity(modules.len()), recorders };
-    // One module after the other: several at once would need the memory of all. Threads share the addresses of one.
+    // Modules are resolved one after the other, since several at once would need the memory of all. Threads share the
+    // addresses of a module.
     for (row, (module, addresses)) in modules.iter().zip(&addresses).enumerate() {
         let names = resolve(module, addresses, &trace_names.locator(row, locator), bytes_max, cancel)?;
         progress.advance(addresses.len() as u64);

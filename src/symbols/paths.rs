@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::model::BuildId;
 
-/// The folder of debug files in a system whose folders are below another one.
+/// The folder of debug files, below the root of a system or of a copy of it.
 pub(super) const DEBUG_BELOW: &str = "usr/lib/debug";
 
 /// Resolves `..` lexically; `None` if the path leaves the root.
@@ -72,8 +72,8 @@ pub(super) fn by_build_id(folder: &Path, id: &BuildId) -> impl Iterator<Item = P
     })
 }
 
-/// Iterates over the paths of the debug file of a program without a build-id, in a system whose folders are below
-/// `root`.
+/// Iterates over the paths of the debug file of a program without a build-id. `root` is the root of a system or of a
+/// copy of it.
 pub(super) fn debug_files(root: &Path, program: &Path) -> impl Iterator<Item = PathBuf> {
     let name = debug_name(program.file_name().unwrap_or_default());
     let installed = root.join(DEBUG_BELOW).join(program);

@@ -9,8 +9,8 @@ use super::elf::{ElfFile, RELOCATION_BYTES, RELOCATIONS, RELOCATIONS_BYTES_MAX, 
 use crate::base::bytes::u32_at;
 use crate::base::demangle::STUB_SUFFIX;
 
-/// Sections with stubs. With `.plt.sec`, code calls its stubs instead of those in `.plt`. Stubs in `.plt.got` are never
-/// lazy.
+/// Sections with stubs. If there is a `.plt.sec`, code calls its stubs instead of the stubs in `.plt`. Stubs in
+/// `.plt.got` are never lazy.
 const SECTIONS: [&str; 3] = [".plt", ".plt.sec", ".plt.got"];
 
 /// Size limit for a section of stubs, for some 65,000. Large programs have some thousand.
@@ -121,7 +121,7 @@ fn arm64_stubs(bytes: &[u8], (start, _entry_bytes): (u64, u64), stubs: &mut Vec<
             continue;
         }
         let address = start.wrapping_add(4 * at as u64);
-        // 21 bits, of which the lowest two are in the top byte.
+        // The distance in pages has 21 bits; the lowest two are in the top byte.
         let pages = (pair[0] >> 5 & 0x7_ffff) << 2 | pair[0] >> 29 & 3;
         let pages = i64::from((pages << 11) as i32 >> 11);
         let page = (address & !0xfff).wrapping_add_signed(pages << 12);
@@ -132,7 +132,7 @@ fn arm64_stubs(bytes: &[u8], (start, _entry_bytes): (u64, u64), stubs: &mut Vec<
     }
 }
 
-/// Fills in the names of the slots in `names`; a slot without a symbol gets an empty one. The first relocation wins.
+/// Fills in the names of the slots in `names`; a slot without a symbol gets an empty name. The first relocation wins.
 fn name_slots<'t>(
     elf: &ElfFile,
     function_at: impl Fn(u64) -> Option<&'t [u8]>,
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn stubs_of_arm_load_their_slot_from_a_page() {
-        // As GNU ld writes them: the first one is that of the dynamic linker, the last one has a target mark.
+        // As GNU ld writes stubs: the first calls the dynamic linker, the last has a target mark.
         let words: [u32; 14] = [
             0xa9bf_7bf0,
             0x9000_00f0,

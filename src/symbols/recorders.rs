@@ -1,5 +1,5 @@
-//! Finds the traces that recorded each module: those with samples in it. Without a build-id, a file must be older than
-//! all of them.
+//! Finds the traces that recorded each module: the traces with samples in it. Without a build-id, a file must be older
+//! than all of them.
 
 use std::sync::Arc;
 

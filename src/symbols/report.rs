@@ -40,8 +40,8 @@ pub(crate) struct ModuleReport {
     pub(crate) command: Option<String>,
 }
 
-/// Returns the modules of a trace, those with the most samples first. `traces` are the paths in commands. Returns
-/// `Cancelled` if cancelled.
+/// Returns the modules of a trace, most samples first. `traces` are the paths in commands. Returns `Cancelled` if
+/// cancelled.
 pub(crate) fn report(
     snapshot: &Snapshot,
     frames: &TraceFrames,
@@ -125,8 +125,8 @@ fn samples_by_module(snapshot: &Snapshot, cancel: &Cancel, progress: &Progress) 
     Ok(samples)
 }
 
-/// Returns the command that installs missing names, if one is known. The build-id is that of the missing file.
-/// `outside` is the folder of the missing files, if it is outside the searched ones.
+/// Returns the command that installs missing names, if one is known. `build_id` identifies the missing file. `outside`
+/// is the folder of the missing files, if it is outside the searched folders.
 fn command(
     (module, build_id): (&Module, Option<&BuildId>),
     (state, outside): (NameState, Option<&Path>),

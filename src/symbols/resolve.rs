@@ -36,13 +36,14 @@ pub(crate) struct ModuleNames {
     pub(crate) is_verified: bool,
     /// The build-id of the file, if the trace has none.
     pub(crate) own_build_id: Option<BuildId>,
-    /// The searched paths of all used files, also of those that the file names.
+    /// The searched paths of all used files, including files named by other files.
     pub(super) used: Vec<PathBuf>,
     /// The folder of missing `.dwo` files that is outside the searched folders.
     pub(super) split_folder: Option<PathBuf>,
     /// The build-id of the missing file to which `dwz` moved shared parts.
     pub(super) missing_shared: Option<BuildId>,
-    /// Sorted addresses of JIT-compiled code at which several functions were, so that samples may be of another one.
+    /// Sorted addresses of JIT-compiled code at which several functions were, so that samples may belong to another
+    /// function.
     pub(super) replaced: Vec<u64>,
 }
 
@@ -79,7 +80,7 @@ pub(crate) fn resolve(
         ModuleKind::Kernel | ModuleKind::KernelModule => resolver.kernel_names(module, addresses)?,
         ModuleKind::File | ModuleKind::Vdso | ModuleKind::Linked | ModuleKind::Image => {
             let names = resolver.names_in_file(module, addresses)?;
-            // A file with the build-id of some traces does not fit those without one.
+            // A file with the build-id of some traces does not fit the traces without a build-id.
             let is_of_some = module.builds == ModuleBuilds::Uncertain && names.state == NameState::OtherBuild;
             let state = if is_of_some { NameState::Ambiguous } else { names.state };
             ModuleNames { is_verified: names.is_verified && module.is_build_certain(), state, ..names }
@@ -171,7 +172,7 @@ impl Resolver<'_> {
         self.names_of(best, &pairs, &search.functions(self.bytes_max / 4))
     }
 
-    /// Resolves pairs of the requested address and the one in the file.
+    /// Resolves pairs of the requested address and the address in the file.
     pub(super) fn names_of(
         &self,
         best: &MatchingFile,
@@ -270,12 +271,12 @@ fn complete_cached(
     if names.state.rank() > cached.state.rank() {
         return Ok((resolve(addresses)?, true));
     }
-    // Other files than those of the stamps may be gone.
+    // Files other than the stamped ones may be gone.
     let is_same = names.state == cached.state;
     Ok((names, is_same && !missing.is_empty()))
 }
 
-/// Returns cached names, with those of the missing addresses.
+/// Returns cached names, merged with the names of the missing addresses.
 fn with_cached(
     cached: &KeptNames,
     missing: &[u64],
@@ -298,8 +299,8 @@ fn running_kernel(module: &Module) -> Result<KernelFunctions, NameState> {
     if recorded.is_same(&running_id) { listed_functions() } else { Err(NameState::OtherBuild) }
 }
 
-/// Returns the functions of the running kernel, if a kernel without a build-id has its release and its address. The
-/// place of a kernel module says nothing about its kernel.
+/// Returns the functions of the running kernel, if a recorded kernel without a build-id has the same release and the
+/// same address. The address of a kernel module says nothing about its kernel.
 fn kernel_at_anchor(module: &Module) -> Result<KernelFunctions, NameState> {
     let anchor = module.anchor.as_ref().filter(|_| module.kind == ModuleKind::Kernel).ok_or(NameState::NoFile)?;
     if anchor.release.is_none() || anchor.release != running_release() {
@@ -345,7 +346,7 @@ fn jit_names(pid: u32, addresses: &[u64], locator: &Locator) -> ModuleNames {
     ModuleNames { names, state: NameState::Complete, path, used, replaced, ..ModuleNames::default() }
 }
 
-/// Names addresses by their functions alone, which `find` returns as they are compiled.
+/// Names addresses by functions alone. `find` returns mangled names.
 fn function_names<'f>(addresses: &[u64], find: impl Fn(u64) -> Option<&'f [u8]>) -> AddressNames {
     let mut builder = AddressNamesBuilder::default();
     for &address in addresses {

@@ -1,5 +1,5 @@
-//! Finds the files of a module: those at candidate paths, and those that they name themselves. A file is accepted if it
-//! is the recorded build; the reason for rejecting another is kept.
+//! Finds the files of a module: files at candidate paths, and files that these name. A file is accepted if it is the
+//! recorded build; the reason for rejecting a file is kept.
 
 use std::path::{Path, PathBuf};
 
@@ -31,7 +31,7 @@ pub(super) struct MatchingFile {
 }
 
 impl MatchingFile {
-    /// Returns whether it has all debug information, also that shared with others.
+    /// Returns whether the file has all debug information, including the parts shared with other files.
     fn is_whole(&self) -> bool {
         self.quality == Quality::DebugInfo && self.missing_shared.is_none()
     }
@@ -100,7 +100,7 @@ impl ModuleSearch {
             let candidate = ModulePath { path: vdso.path.clone(), is_given: false };
             search.accept_file(module, locator, vdso, &candidate);
         }
-        // Debug files are installed by build-id, which a file has even if the trace has not.
+        // Debug files are installed by build-id, which the file has even if the trace does not.
         if let Some(build_id) = search.own_build_id.clone() {
             let known = Module { build_id: Some(build_id), ..module.clone() };
             let used = search.used.clone();
@@ -156,7 +156,7 @@ impl ModuleSearch {
         self.push(elf, (module, locator), candidate.path.clone());
     }
 
-    /// Returns the build-id that all files must have: that in the trace, or that of the first accepted file.
+    /// Returns the build-id that all files must have: from the trace, or else from the first accepted file.
     fn build_id<'a>(&'a self, module: &'a Module) -> Option<&'a BuildId> {
         module.build_id.as_ref().or(self.own_build_id.as_ref())
     }

@@ -1,6 +1,6 @@
 //! Finds debug information outside of a file. `.gnu_debuglink` names the file with all of it, by checksum.
 //! `.gnu_debugaltlink` names the file to which `dwz` moved shared parts, by build-id. `.gnu_debugdata` is an embedded,
-//! compressed symbol table. Paths are untrusted: only those below the roots are opened.
+//! compressed symbol table. Paths are untrusted: only paths below the roots are opened.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -17,7 +17,7 @@ use crate::model::BuildId;
 /// Size limit of a link section: a path of Linux, and a build-id.
 const LINK_BYTES_MAX: u64 = 8192;
 
-/// Limit for a decompressed symbol table; that of a browser takes 20 MiB.
+/// Limit for a decompressed symbol table; the table of a browser takes 20 MiB.
 const MINI_BYTES_MAX: u64 = 64 << 20;
 
 /// Limit for the bytes after all sections of a debug file, such as a signature or the table of sections.

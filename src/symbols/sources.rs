@@ -55,10 +55,10 @@ pub(crate) struct SourceFolders {
 /// The reason for missing source text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SourceProblem {
-    /// It is below none of the user's folders.
+    /// The path is below none of the user's folders.
     NotNamed,
     Missing,
-    /// It is not a regular file, too large, or unreadable.
+    /// The file is not a regular file, too large, or unreadable.
     Unreadable,
 }
 

@@ -1,5 +1,5 @@
 //! Adds the files with the functions of split debug information: a `.dwp` package, or the `.dwo` file of each unit.
-//! Paths are untrusted: only those below the roots are opened, and a file must have the unit's id. Each file is read
+//! Paths are untrusted: only paths below the roots are opened, and a file must have the unit's id. Each file is read
 //! once, however many units name it, and reading files without a wanted unit has a limit.
 
 use std::path::{Path, PathBuf};

@@ -24,7 +24,7 @@ pub(crate) enum NameState {
     Ambiguous,
     /// The kernel does not show its addresses to this user.
     Hidden,
-    /// It has no symbols at all, such as a heap.
+    /// The module has no symbols at all, such as a heap.
     Nameless,
     /// Functions and lines: the `.dwo` or `.dwp` files with inlined functions are missing.
     SplitMissing,
@@ -63,7 +63,7 @@ impl NameState {
         }
     }
 
-    /// Returns whether the names are those of the files, whatever else is in the searched folders.
+    /// Returns whether the names depend only on the found files, not on what else is in the searched folders.
     #[must_use]
     pub(super) fn is_final(self) -> bool {
         matches!(self, Self::Complete | Self::FunctionsOnly | Self::Stripped | Self::SharedMissing)

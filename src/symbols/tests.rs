@@ -564,13 +564,13 @@ fn names_from_a_cache_are_those_of_a_plain_look_up_in_any_order() {
     // Cached names need no debug information, which exceeds the limit here.
     let all: Vec<u64> = all.into_iter().collect();
     same(&cached, &all, 16);
-    // They do not need the program either.
+    // Cached names do not need the program either.
     let gone = Locator::without_system([], &[kept.path().into()]).with_cache(Some(NameCache::in_folder(kept.path())));
     same(&gone, &all, 16);
     // An address that is not in the cache needs the program.
     let partly = named_with(&recorded, &[&all[..], &[0x5000]].concat(), &gone);
     assert_eq!((partly.state, named_with(&recorded, &all, &gone).state), (NameState::NoFile, NameState::Complete));
-    // The same build without debug information has fewer names than the cache; uncached addresses get those.
+    // The same build without debug information has fewer names than the cache; uncached addresses get these names.
     let whole = std::fs::read(&path).unwrap();
     run(Command::new("strip").arg("-g").arg(&path));
     assert_eq!(named_with(&recorded, &all, &cached).state, NameState::Complete);
@@ -589,7 +589,7 @@ fn names_from_a_cache_are_those_of_a_plain_look_up_in_any_order() {
     run(Command::new("strip").arg(&path));
     assert_eq!(named(NameState::FunctionsOnly), functions);
     assert!(functions > 0);
-    // Better names replace them.
+    // Better names replace the names of functions.
     std::fs::write(&path, &whole).unwrap();
     named(NameState::Complete);
     std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();

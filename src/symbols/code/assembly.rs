@@ -22,7 +22,7 @@ pub(in crate::symbols) enum InstructionSet {
 pub(crate) struct DecodedInstruction {
     pub(crate) range: Range<u64>,
     pub(crate) text: String,
-    /// Target of a jump or call, if it is in its bytes.
+    /// Target of a jump or call, if the instruction contains it.
     pub(crate) target: Option<u64>,
     /// Whether it transfers control without a return.
     pub(crate) is_jump: bool,

@@ -42,8 +42,8 @@ impl fmt::Display for NoFunction {
     }
 }
 
-/// Returns the function with this name, or else the one with this name before its parameters. `module` is a path or the
-/// end of one. Returns an error if none or several match.
+/// Returns the function with this name, or else the function with this name before its parameters. `module` is a path
+/// or the end of a path. Returns an error if none or several match.
 pub(crate) fn choose(
     snapshot: &Snapshot,
     trace_names: &TraceNames,

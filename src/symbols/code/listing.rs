@@ -39,7 +39,7 @@ pub(crate) struct FunctionCode {
     pub(crate) sums: OwnAndTotal,
     /// The files of its lines, largest weight first.
     pub(crate) files: Vec<SourceListing>,
-    /// The samples at code that no line of the debug information belongs to, if other code has lines.
+    /// The samples at code without a line in the debug information, if other code has lines.
     pub(crate) without_line: OwnAndTotal,
     pub(crate) assembly: Result<Assembly, NoAssembly>,
 }
@@ -90,7 +90,7 @@ pub(crate) struct Assembly {
 pub(crate) struct InstructionLine {
     pub(crate) decoded: DecodedInstruction,
     pub(crate) sums: OwnAndTotal,
-    /// The function that it calls or jumps to, unless that is the listed one.
+    /// The function that the instruction calls or jumps to, unless it is the listed function.
     pub(crate) callee: Option<String>,
     /// The functions inlined here, outermost first.
     pub(crate) inlined: String,
@@ -102,9 +102,9 @@ pub(crate) struct InstructionLine {
 /// Why the instructions of a function are not listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoAssembly {
-    /// The code is that of a kernel, or was generated at run time.
+    /// The code belongs to a kernel, or was generated at run time.
     NoFile,
-    /// No file of the build was found, or none with its code.
+    /// No file of the build was found, or no found file has code.
     NoCode,
     /// The symbol table has no bounds of the function.
     NoSymbol,
@@ -170,7 +170,7 @@ struct FunctionSums {
     lines: LineSums,
 }
 
-/// A part of a function that has sums of its own.
+/// A part of a function with separate sums.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum FunctionPart<'a> {
     Whole,
@@ -214,7 +214,7 @@ impl ListedFunction<'_> {
         Ok(all)
     }
 
-    /// Disassembles the compiled function with the most samples of the listed one, and resolves each instruction.
+    /// Disassembles the compiled function with the most samples of the listed function, and resolves each instruction.
     fn assembly(&self, code: &ModuleCode) -> Result<Result<(Assembly, AddressNames), NoAssembly>, Cancelled> {
         let Some((whole, symbol)) = self.most_sampled(code)? else { return Ok(Err(NoAssembly::NoSymbol)) };
         let Some((path, decoded)) = code.decode(&whole) else { return Ok(Err(NoAssembly::NoCode)) };
@@ -252,7 +252,8 @@ impl ListedFunction<'_> {
         Ok(Ok((assembly, names)))
     }
 
-    /// Returns bounds and name of the compiled function with the most samples of the listed one, the first one on ties.
+    /// Returns bounds and name of the compiled function with the most samples of the listed function, the first on
+    /// ties.
     fn most_sampled(&self, code: &ModuleCode) -> Result<Option<(Range<u64>, String)>, Cancelled> {
         let mut starts: KeyRows<u64> = KeyRows::new();
         let sums = self.samples.sums(self.resolver.cancel, |frame, is_innermost, rows| {
@@ -313,7 +314,7 @@ fn listing(
     SourceListing { recorded, opened: Ok(text.path.clone()), is_newer, lines }
 }
 
-/// The files of a module, one of which has its code.
+/// The files of a module, at least one with code.
 struct ModuleCode {
     kind: ModuleKind,
     search: ModuleSearch,

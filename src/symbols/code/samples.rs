@@ -28,8 +28,8 @@ pub(crate) struct CodeSamples<'a> {
 }
 
 impl<'a> CodeSamples<'a> {
-    /// Sums the samples of rows. `rows_of` returns the rows of one frame, each with whether the sample is its own; its
-    /// argument is whether the frame is the innermost. Returns `Cancelled` if cancelled.
+    /// Sums the samples of rows. `rows_of` returns the rows of a frame, each with whether the sample counts as self;
+    /// its argument is whether the frame is the innermost. Returns `Cancelled` if cancelled.
     pub(super) fn sums(
         &self,
         cancel: &Cancel,
@@ -43,7 +43,7 @@ impl<'a> CodeSamples<'a> {
             }
             rows.clear();
             self.each_frame(stack, |frame, is_innermost| rows_of(frame, is_innermost, &mut rows));
-            // Within a row, its own sample comes first.
+            // Of the entries of a row, one that counts as self comes first.
             rows.sort_unstable_by_key(|&(row, is_own)| (row, !is_own));
             rows.dedup_by_key(|(row, _)| *row);
             for &(row, is_own) in &rows {

@@ -1,4 +1,4 @@
-//! A function with its samples, for tests of what shows it.
+//! A function with its samples, for tests of the panel that shows it.
 
 use super::listing::{FunctionCode, NoAssembly, SourceLine, SourceListing};
 use crate::model::SampleEvent;

@@ -63,8 +63,8 @@ impl<'a> CompiledCopies<'a> {
     }
 }
 
-/// Returns whether a linkage name may be that of a function. Linkers that merge equal functions leave the symbol of
-/// another one.
+/// Returns whether a linkage name may belong to a function. Linkers that merge equal functions leave the symbol of
+/// another function.
 fn is_name_of(function: &[u8], mangled: &[u8]) -> bool {
     const OPERATOR: &[u8] = b"operator";
     let end = memchr::memchr(b'<', function).unwrap_or(function.len());
@@ -73,7 +73,7 @@ fn is_name_of(function: &[u8], mangled: &[u8]) -> bool {
     if base.is_empty() {
         return false;
     }
-    // Linkage names have codes of operators, and all other names after their lengths.
+    // In linkage names, operators have codes, and all other names follow their lengths.
     if base.starts_with(OPERATOR) {
         return memchr::memmem::find(demangle(mangled).as_bytes(), OPERATOR).is_some();
     }

@@ -69,7 +69,7 @@ pub(super) fn path_of(unit: &Unit<'_, '_, '_>, file: u64) -> String {
     let text = |value| unit.attr_string(value).map(|text| String::from_utf8_lossy(text.bytes()).into_owned());
     let mut path =
         unit.comp_dir.map_or_else(String::new, |folder| String::from_utf8_lossy(folder.bytes()).into_owned());
-    // Directory 0 is that of the unit.
+    // Directory 0 is the directory of the unit.
     let folder = file.directory(header).filter(|_| file.directory_index() != 0);
     let parts = folder.map(text).into_iter().chain([text(file.path_name())]);
     for part in parts {

@@ -2,12 +2,13 @@
 //! are processed in order, so that each unit is read once and not kept. Opens no files: the caller adds parts in other
 //! files.
 //!
-//! Hostile debug information is read up to its damage. Work is bounded in steps by [`fuel`](super::fuel), memory by the
-//! number of addresses and of functions inlined at one; nested entries need no recursion.
+//! Hostile debug information is read up to its damage. Work is bounded in steps by [`fuel`](super::fuel). Memory is
+//! bounded by the number of addresses, and of functions inlined at one address; nested entries need no recursion.
 //!
-//! `sections` has the bytes, `units` lists the units and their addresses, `walk` reads the functions of one, `lines`
-//! its lines, `origins` the names of functions described elsewhere, `scopes` what is around them, and `compiled_copies`
-//! the symbols of functions that are also inlined. `naming` combines them.
+//! `sections` has the bytes, and `units` lists the units and their addresses. Of one unit, `walk` reads the functions
+//! and `lines` the lines. `origins` resolves names of functions described elsewhere, `scopes` has the namespaces and
+//! classes around functions, and `compiled_copies` the symbols of functions that are also inlined. `naming` combines
+//! them.
 
 mod compiled_copies;
 mod lines;

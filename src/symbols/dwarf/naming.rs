@@ -15,8 +15,8 @@ use crate::symbols::texts::NameTexts;
 /// Bytes of debug information per task.
 const TASK_BYTES: usize = 4 << 20;
 
-/// Resolves sorted addresses, given as pairs of the requested address and the one in the file, whose units were found.
-/// Without debug information, the function is that of the symbol table.
+/// Resolves sorted addresses whose units were found, given as pairs of the requested address and the address in the
+/// file. Without debug information, the function comes from the symbol table.
 pub(in crate::symbols) fn names(
     info: &DebugInfo,
     addresses: &[(u64, u64)],
@@ -41,7 +41,7 @@ pub(in crate::symbols) fn names(
     Ok(names_of(addresses, wanted, &group_frames, functions))
 }
 
-/// Combines what the units have for each address.
+/// Combines the functions and lines that the units have for each address.
 fn names_of(
     addresses: &[(u64, u64)],
     wanted: &[u64],
@@ -65,7 +65,7 @@ fn names_of(
                 (name, frame.file.map(|file| (group, file)), frame.line)
             }));
         }
-        // The outermost function takes its name from the symbol table if it has none.
+        // If the outermost function has no name, the symbol table names it.
         let is_nameless = rows[start..].last().is_none_or(|(name, ..)| name.is_none());
         if let Some(symbol) = is_nameless.then(|| functions.find(address)).flatten() {
             let symbol = Some(texts.row("", symbol));
@@ -94,7 +94,7 @@ fn names_of(
     builder.finish()
 }
 
-/// Chooses a unit for each wanted address, by its group and its row there. This is the first unit with a function, or
+/// Chooses a unit for each wanted address, by its group and its row there. The first unit with a function is chosen, or
 /// else the first with a line.
 fn chosen_units(wanted: &[u64], group_frames: &[AddressFrames<'_>]) -> Vec<Option<(usize, usize)>> {
     let mut chosen: Vec<Option<(usize, usize)>> = vec![None; wanted.len()];

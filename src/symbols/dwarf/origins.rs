@@ -1,5 +1,5 @@
-//! Resolves the names of functions described elsewhere: an inlined function refers to its abstract origin, and that to
-//! its declaration. Functions without a linkage name are named with the scopes around them.
+//! Resolves the names of functions described elsewhere: an inlined function refers to its abstract origin, and the
+//! origin to its declaration. Functions without a linkage name are named with the scopes around them.
 
 use gimli::{AttributeValue, DebugInfoOffset, Dwarf, Unit, UnitOffset, UnitRef};
 use rustc_hash::FxHashMap;
@@ -50,7 +50,7 @@ impl<'a, 'f> FunctionOrigin<'a, 'f> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RawName<'a> {
     pub(super) text: &'a [u8],
-    /// The entry with this name, if the name lacks its scopes. Linkage names have them.
+    /// The entry with this name, if the name lacks its scopes. Linkage names contain their scopes.
     pub(super) unscoped: Option<Target>,
 }
 
@@ -58,11 +58,11 @@ pub(super) struct RawName<'a> {
 #[derive(Debug)]
 pub(super) struct Origins<'a, 'f> {
     fuel: &'f Fuel<'f>,
-    /// Sorted offsets of all units, of the file and of the shared one; read on the first reference.
+    /// Sorted offsets of all units, in the file and in the shared file; read on the first reference.
     offsets: [Option<Vec<usize>>; 2],
     units: FxHashMap<Target, Option<Box<Unit<SectionReader<'a, 'f>>>>>,
     names: FxHashMap<Target, Option<RawName<'a>>>,
-    /// Scopes of units other than the current one, if it refers to others.
+    /// Scopes of other units; `None` if the current unit refers to no other unit.
     shared_scopes: Option<&'f SharedScopes>,
     /// Index of the text of a scope, for each scope of functions.
     scope_rows: FxHashMap<Target, Option<u32>>,
@@ -237,7 +237,7 @@ fn is_in(unit: &UnitRef<'_, SectionReader<'_, '_>>, target: Target) -> bool {
     !target.is_shared && DebugInfoOffset(target.offset).to_unit_offset(&unit.header).is_some()
 }
 
-/// Returns the name that the entry of a function itself has; the entry is at a target.
+/// Returns the name in the entry of a function, without following references; the entry is at a target.
 fn own_name<'a, 'f>(
     unit: &UnitRef<'_, SectionReader<'a, 'f>>,
     target: Target,

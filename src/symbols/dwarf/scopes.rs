@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::sections::SectionReader;
 
-/// Bytes of a unit per recorded entry; real units have about 40. In a unit with less, later entries have no scope.
+/// Bytes of a unit per recorded entry; real units have about 40. Entries beyond this density have no scope.
 const BYTES_PER_ROW: usize = 16;
 
 const DEPTH_MAX: usize = 64;
@@ -17,13 +17,13 @@ const DEPTH_MAX: usize = 64;
 /// The target of a reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Target {
-    /// Whether it is in the shared file.
+    /// Whether the target is in the shared file.
     pub(super) is_shared: bool,
-    /// Offset in the section there.
+    /// Offset in the section.
     pub(super) offset: usize,
 }
 
-/// The scopes of units that others refer to, by the position of the unit. Each is read once for all threads.
+/// The scopes of units that other units refer to, by the position of the unit. Each is read once for all threads.
 #[derive(Debug, Default)]
 pub(super) struct SharedScopes(Mutex<FxHashMap<Target, Arc<OnceLock<UnitScopes>>>>);
 
@@ -39,7 +39,7 @@ impl SharedScopes {
 pub(super) struct UnitScopes {
     is_cpp: bool,
     rows_max: usize,
-    /// Offsets of functions, classes and namespaces, sorted, and the number of the row around them, from 1 on.
+    /// Sorted offsets of functions, classes and namespaces, each with the number of the enclosing row, from 1 on.
     rows: Vec<(u32, Option<NonZeroU32>)>,
     /// Depth and number of the scopes around the current entry.
     open: Vec<(isize, NonZeroU32)>,
@@ -50,7 +50,7 @@ impl UnitScopes {
         Self { rows_max: unit.header.unit_length() / BYTES_PER_ROW, ..Self::default() }
     }
 
-    /// Returns whether the unit has scopes. The first entry of the unit was recorded.
+    /// Returns whether the unit has scopes, once its first entry is recorded.
     pub(super) fn is_cpp(&self) -> bool {
         self.is_cpp
     }

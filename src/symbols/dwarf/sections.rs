@@ -103,8 +103,8 @@ impl DebugInfo {
         new_ids
     }
 
-    /// Reads a `.dwo` or `.dwp` file: its sections, their size, and the ids of those units that it has; `None` if it
-    /// has none.
+    /// Reads a `.dwo` or `.dwp` file: its sections, their size, and the ids of its units among `ids`. Returns `None` if
+    /// it has no such unit.
     fn split_with(
         &self,
         elf: &ElfFile,
@@ -183,7 +183,7 @@ impl CodeRanges {
     }
 
     /// Returns whether a function that starts at an address is part of the program. Functions dropped by the linker
-    /// keep their size at an address without code, mostly 0, and would claim the code of others.
+    /// keep their size at an address without code, mostly 0, and would claim the code of other functions.
     pub(super) fn has(&self, start: u64) -> bool {
         let after = self.0.partition_point(|range| range.start <= start);
         self.0.is_empty() || after.checked_sub(1).is_some_and(|row| self.0[row].contains(&start))
@@ -197,7 +197,7 @@ impl<'a, 'f> SplitPart<'a, 'f> {
         unit.copy_relocated_attributes(skeleton);
         unit.comp_dir = unit.comp_dir.or(skeleton.comp_dir);
         if unit.line_program.is_none() {
-            // The line table is the first of the unit's section, without an attribute.
+            // Without an attribute, the line table is the first of the section.
             let (folder, name) = (unit.comp_dir, unit.name);
             let start = gimli::DebugLineOffset(0);
             unit.line_program = self.dwarf.debug_line.program(start, unit.header.address_size(), folder, name).ok();

@@ -1,5 +1,5 @@
-//! Finds the functions of a unit that contain wanted addresses, and those inlined there, in one pass over its entries.
-//! The naive way descends the tree of entries for each address.
+//! Finds the functions of a unit that contain wanted addresses, and the functions inlined there, in one pass over the
+//! entries. The naive way descends the tree of entries for each address.
 
 use gimli::{Abbreviation, AttributeValue, DebugInfoOffset, Dwarf, EntriesRaw, UnitOffset, UnitRef};
 use rustc_hash::FxHashMap;
@@ -110,7 +110,8 @@ impl<'a, 'f, 'w> UnitReader<'a, 'f, 'w> {
         let Ok(unit) = header.and_then(|header| self.dwarf.unit(header)) else { return };
         let unit = UnitRef::new(&self.dwarf, &unit);
         let wanted: Vec<u64> = rows.iter().map(|&row| self.wanted[row as usize]).collect();
-        // A skeleton unit has addresses and lines here, and functions in its split part, which refers to no third one.
+        // A skeleton unit has addresses and lines, and its split part has the functions. The split part refers to no
+        // third unit.
         let split = unit.dwo_id.and_then(|id| self.info.split_unit(id, &self.dwarf, self.fuel));
         let split = split.map(|part| part.with_skeleton(&unit));
         let mut origins_of_split = Origins::new(self.fuel, None);
@@ -130,7 +131,7 @@ impl<'a, 'f, 'w> UnitReader<'a, 'f, 'w> {
         };
         let lines = lines_of(&unit, self.info.code(), &wanted);
         let mut files = UnitFiles::new(unit);
-        // Without its own line table, the split part uses the files of this one.
+        // A split part without a line table uses the files of its skeleton unit.
         let has_files = split.as_ref().is_some_and(|part| part.unit.line_program.is_some());
         let mut files_of_split = has_files.then(|| UnitFiles::new(described));
         for ((&row, owner), (mut calls, line)) in rows.iter().zip(owners).zip(inlined.into_iter().zip(lines)) {
@@ -139,7 +140,8 @@ impl<'a, 'f, 'w> UnitReader<'a, 'f, 'w> {
             }
             let (file, mut line) = line.map_or((None, 0), |(file, line)| (Some(file), line));
             let mut file = files.row(file, &mut self.address_frames);
-            // From the innermost, which has the line of the address, outwards: a caller has that of the call.
+            // From the innermost outwards: the innermost function has the line of the address, each caller the line of
+            // its call.
             while let Some(call) = calls.pop() {
                 let name = call.name.map(|name| with_scope(name, &mut self.address_frames.scopes));
                 self.address_frames.frames.push(RawFrame { name, file, line });
@@ -193,7 +195,7 @@ struct EnclosingFunction {
     depth: isize,
     /// The function, if it contains wanted addresses.
     function: Option<u32>,
-    /// Number of enclosing inlined functions, including itself.
+    /// Number of enclosing inlined functions, including this one.
     inlined: usize,
 }
 
@@ -209,7 +211,7 @@ struct UnitWalk<'u, 'a, 'f, 'w> {
     copies: CompiledCopies<'a>,
     /// The names of functions that contain wanted addresses.
     functions: Vec<Option<RawName<'a>>>,
-    /// For each wanted address, its function, and those inlined there, outermost first.
+    /// For each wanted address, its function; and in `inlined` the functions inlined there, outermost first.
     owners: Vec<Option<u32>>,
     inlined: Vec<Vec<InlinedFunction<'a>>>,
     scopes: Vec<EnclosingFunction>,
@@ -302,7 +304,7 @@ impl<'u, 'a, 'f, 'w> UnitWalk<'u, 'a, 'f, 'w> {
         } else {
             entries.skip_attributes(abbreviation.attributes())?;
         }
-        // Functions inlined in one without wanted addresses do not belong to the enclosing one.
+        // If a function without wanted addresses is inlined, the functions in it do not belong to the enclosing one.
         if abbreviation.has_children() && (function.is_some() || is_in_function) {
             self.scopes.push(EnclosingFunction { depth, function, inlined: 0 });
         }

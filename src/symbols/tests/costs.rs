@@ -74,7 +74,7 @@ fn foreign_unit(path: &Path) {
     assembled(&source, path, &["-c"]);
 }
 
-/// Returns the bytes read to resolve the function of a program, of which no file was found.
+/// Returns the bytes read to resolve the function of a program whose split files are not found.
 fn bytes_read(program: &Path) -> u64 {
     let locator = locator_of(program.parent().unwrap());
     let address = addresses(program, |name| name == "_start")[3];

@@ -58,7 +58,8 @@ fn is_own(name: &str) -> bool {
         || ["work", "run", "one", "two", "apply", "outer", "clE"].iter().any(|own| name.contains(own))
 }
 
-/// Asserts that compiled functions have the names of the tool, and inlined ones those with scopes. Returns all names.
+/// Asserts that compiled functions have the names of the tool, and inlined functions the same names, perhaps after
+/// scopes. Returns all names.
 fn assert_whole(ours: &[Chain], theirs: &[Chain]) -> BTreeSet<String> {
     let spelled = |name: &str| name.split(".constprop").next().unwrap().replace("'lambda'(int)", "{lambda(int)#1}");
     for (ours, theirs) in ours.iter().zip(theirs) {

@@ -106,7 +106,7 @@ fn by_nm(program: &Path) -> Vec<(u64, String)> {
 const EXTERNAL: &str = "-linkmode=external ";
 
 /// Returns the complete program, its code addresses including some before and after, and their names from the stripped
-/// one.
+/// program.
 fn stripped(folder: &Path, options: &[&str], linking: &str) -> (PathBuf, Vec<u64>, ModuleNames) {
     let whole = build(folder, "whole", &[options, &[&format!("-ldflags={linking}")]].concat());
     let bare = build(folder, "bare", &[options, &[&format!("-ldflags={linking}-s -w")]].concat());
@@ -189,12 +189,12 @@ fn inlined_functions_of_stripped_programs_are_those_of_the_debug_information() {
     let rename = ["--rename-section", ".noptrdata=.go.module", "bare"];
     run(Command::new("objcopy").args(rename).current_dir(folder.path()));
     check_inlined(folder.path(), &addresses, &names_of(folder.path(), "bare", &addresses));
-    // The constants of Go are after those of C.
+    // The constants of Go follow the constants of C.
     let (_, addresses, found) = stripped(folder.path(), &[], EXTERNAL);
     check_inlined(folder.path(), &addresses, &found);
 }
 
-/// Compares names that come from the tables of Go's own stack traces with those of the debug information.
+/// Compares names from the tables of Go's own stack traces with names from the debug information.
 fn check_inlined(folder: &Path, addresses: &[u64], found: &ModuleNames) {
     let whole = names_of(folder, "whole", addresses);
     let functions = |names: &ModuleNames, address| {

@@ -67,7 +67,7 @@ fn a_parent_of_a_link_is_that_of_its_target() {
     std::os::unix::fs::symlink(&deep, outer.path().join("link")).unwrap();
     let (program, _) = compiled(&plain);
     let (recorded, way) = (module(&program), outer.path().join("link/../plain"));
-    // Without resolving the link, the path would be that of the program.
+    // If the link were not resolved, the path would lead to the program.
     assert_eq!(state(&recorded, std::slice::from_ref(&way)), NameState::NoFile);
     let mut roots = crate::symbols::file::Roots::default();
     roots.add(&way);
@@ -109,7 +109,7 @@ fn a_deleted_file_is_found_by_its_name_in_folders_that_the_user_gives() {
     let unknown = Module { build_id: None, ..deleted.clone() };
     let given = [folder.path().to_path_buf()];
     assert_eq!([&deleted, &unknown].map(|module| state(module, &given)), [NameState::Complete; 2]);
-    // Unless the user gives the folder, the file at that path is the one that replaced the recorded one.
+    // Unless the user gives the folder, the file at that path is the replacement of the recorded file.
     let trace = folder.path().join("perf.data");
     std::fs::write(&trace, b"").unwrap();
     let beside = |module: &Module| named_with(module, &[0x1100], &Locator::without_system([&*trace], &[])).state;
@@ -152,7 +152,7 @@ fn old_compressed_sections_have_the_names_of_plain_ones() {
     let (ours, found) = named(&program, &addresses, &locator_of(folder.path()));
     assert_eq!(found.state, NameState::Complete);
     assert_same(&ours, &theirs, &addresses);
-    // The limit is that for the unpacked size, which the file claims.
+    // The limit applies to the unpacked size, which the file claims.
     let bounded = |bytes_max: u64| {
         resolve(&module(&program), &[0x1100], &locator_of(folder.path()), bytes_max, &Cancel::default()).unwrap().state
     };

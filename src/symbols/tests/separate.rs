@@ -89,7 +89,7 @@ fn functions_of_a_packed_table_have_their_names() {
     assert_eq!(module.state, NameState::FunctionsOnly);
     assert_eq!(outermost(&ours), outermost(&theirs));
     assert!(outermost(&ours).contains(&"compare"));
-    // Damage there leaves the dynamic symbols.
+    // If the embedded table is damaged, the dynamic symbols remain.
     std::fs::write(folder.path().join("mini.xz"), b"\xfd7zXZ\0damaged").unwrap();
     objcopy(&["--update-section", ".gnu_debugdata=mini.xz", "library"], folder.path());
     let (ours, _) = named(&program, &addresses, &locator_of(folder.path()));
@@ -139,7 +139,7 @@ fn debug_information_that_programs_share_is_followed() {
     assert_same(&whole, &before, &addresses);
 }
 
-/// Returns the function that others were inlined in, without its line, mangled if it is.
+/// Returns the outermost function without its line, as a normalised name.
 fn outermost_of(chain: &Chain) -> Chain {
     chain.last().map(|(name, _)| (plain(name), String::new())).into_iter().collect()
 }

@@ -55,7 +55,7 @@ fn split_functions_are_those_of_the_same_program_in_one_file() {
 #[test]
 fn a_package_has_the_functions_of_all_units() {
     let folder = tempfile::tempdir().unwrap();
-    // The binutils tool packs only the older version; that of LLVM 14 does not terminate with files of GCC.
+    // The binutils tool packs only the older version; the tool of LLVM 14 does not terminate with files of GCC.
     let program = split_program(folder.path(), "-gdwarf-4");
     let all = functions_of(&program);
     let (before, _) = named(&program, &all, &locator_of(folder.path()));
@@ -102,7 +102,7 @@ fn missing_and_foreign_parts_leave_functions_and_lines_and_say_so() {
     std::fs::rename(folder.path().join("second.dwo"), folder.path().join("kept")).unwrap();
     let some = check("one is missing");
     assert!(some > all.len() && some < before.iter().map(Vec::len).sum());
-    // The file of another build, that of another unit, and arbitrary bytes.
+    // A file of another build, a file of another unit, and arbitrary bytes.
     let other = tempfile::tempdir().unwrap();
     compile(other.path(), "second", CPP_PROGRAM, &["g++", "-O2", "-g", "-gsplit-dwarf"]);
     let mut files = std::fs::read_dir(other.path()).unwrap().map(|file| file.unwrap().path());

@@ -2,10 +2,10 @@
 //! found as for names: below the searched folders, and only of the recorded build.
 //!
 //! A stack ends, with a reason, if a file, a table or a byte is missing. Code without a table is left through its frame
-//! pointer, if that leads up the stack and to code. Work is bounded: tables in bytes, reading them and their rules in
-//! steps, and a stack in frames, each further up than the previous one.
+//! pointer, if that leads up the stack and to code. Work is bounded: tables in bytes, reading tables and rules in
+//! steps, and a stack in frames. Each frame is further up than the previous one.
 //!
-//! `tables` has the rules of one file, `rule` applies one to the registers of a frame.
+//! `tables` has the rules of one file, and `rule` applies a rule to the registers of a frame.
 
 mod rule;
 mod tables;

@@ -7,7 +7,7 @@ use gimli::{Encoding, EndianSlice, EvaluationResult, Expression, Format, LittleE
 
 use crate::model::unwind::{INSTRUCTION, REGISTERS, STACK_POINTER, StackBytes, StackEnd};
 
-/// Limit for the operations of one expression; those of signal frames have three, those of lazy linking ten.
+/// Limit for the operations of one expression: three in signal frames, ten for lazy linking.
 const OPERATIONS_MAX: u32 = 256;
 
 /// The size of a register and of an address.
@@ -16,7 +16,7 @@ const WORD_BYTES: u8 = 8;
 /// Number of the frame pointer register.
 const FRAME_POINTER: usize = 6;
 
-/// How the caller's registers are computed from those of a frame.
+/// How the caller's registers are computed from the registers of a frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FrameRule {
     pub(super) frame: FrameStart,
@@ -113,7 +113,7 @@ impl<'a> FrameMemory<'a> {
     }
 
     /// Steps to the caller of code without a rule, such as an interpreter or JIT-compiled code, if it maintains the
-    /// frame pointer. That must lead up the stack, and the following address to code.
+    /// frame pointer. The frame pointer must lead up the stack, and the address after it to code.
     pub(super) fn step_by_frame_pointer(&mut self, is_code: impl FnOnce(u64) -> bool) -> bool {
         let (Some(pointer), Some(stack)) = (self.registers[FRAME_POINTER], self.registers[STACK_POINTER]) else {
             return false;

@@ -21,7 +21,7 @@ const RULE_STEPS: u64 = 128 * 1024;
 /// Steps per byte while listing the entries of a table with their common parts.
 const STEPS_PER_BYTE: u64 = 16;
 
-/// Size limit of an expression; those of signal frames have some bytes.
+/// Size limit of an expression; expressions of signal frames have some bytes.
 const EXPRESSION_BYTES_MAX: usize = 256;
 
 /// The tables of a module.

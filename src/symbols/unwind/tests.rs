@@ -1,5 +1,5 @@
 //! Stacks of programs that are compiled here, and damaged tables. `tests/cli/raw_stacks.rs` compares whole stacks with
-//! those of another unwinder.
+//! another unwinder.
 
 use std::path::Path;
 
