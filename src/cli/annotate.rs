@@ -89,8 +89,8 @@ fn print_once(annotate: &Annotate, how: &Load) -> Result<(), CliError> {
     write(Some(code), annotate)
 }
 
-/// Returns how to read the sources by address, if they were read by name and some profile has both. Names and times of
-/// the scope would not be those of the profile by address.
+/// Returns how to read the sources by address, if they were read by name and some profile has both. A scope with names
+/// or times would not match the profile by address.
 fn by_address(annotate: &Annotate, how: &Load) -> Option<Load> {
     let is_possible = annotate.scope.is_by_track() && has_more_by_address(annotate, how);
     is_possible.then(|| Load { code_addresses: true, ..how.clone() })
@@ -101,8 +101,8 @@ fn has_more_by_address(annotate: &Annotate, how: &Load) -> bool {
     !how.code_addresses && how.symbolizes && annotate.sources.files().iter().any(has_code_addresses)
 }
 
-/// Reports that the samples of a function have names instead of addresses, and the options that keep them from being
-/// read by address.
+/// Reports that the samples of a function have names instead of addresses, and the options that prevent reading them by
+/// address.
 fn say_named(function: &str, annotate: &Annotate, how: &Load) {
     let rest = if !annotate.scope.is_by_track() && has_more_by_address(annotate, how) {
         "; without --from, --to and --filter they are read by address"
@@ -112,7 +112,7 @@ fn say_named(function: &str, annotate: &Annotate, how: &Load) {
     say(format_args!("{function}: its samples were imported by name{rest}"));
 }
 
-/// Returns whether the trace itself names a sampled function so, as profiles without addresses do.
+/// Returns whether the trace itself uses this name for a sampled function, as profiles without addresses do.
 fn is_sampled_by_name(name: &str, snapshot: &Snapshot, histogram: &SampleHistogram) -> bool {
     let is_meant = |function: &str| function == name || is_before_parameters(name, function);
     let mut events = 0..histogram.events().len();
@@ -147,7 +147,7 @@ fn write(code: Option<FunctionCode>, annotate: &Annotate) -> Result<(), CliError
 /// samples of the trace.
 fn say_what_is_missing(code: &FunctionCode, side: CodeSide, is_whole: bool) {
     if code.sums.total.samples == 0 {
-        // The names include those at return addresses, where no sample was taken.
+        // The names include functions at return addresses, where no sample was taken.
         let reason = if is_whole { NoFunction::Unknown } else { NoFunction::Unsampled };
         say(format_args!("{}: {reason}", code.name));
         return;

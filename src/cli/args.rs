@@ -332,7 +332,7 @@ fn export(low: LowExport) -> Result<CliCommand, CliError> {
     Ok(CliCommand::Export { export, load: load(common)? })
 }
 
-/// Returns the format of an export: that of the option, else by the name of the output, else the native one.
+/// Returns the format of an export: from the option, else by the name of the output, else the native format.
 fn export_format(low: &LowExport) -> Result<ExportFormat, CliError> {
     let &LowExport { ref output, format, by_process, compact, cells, .. } = low;
     let format = written_format(output, format)?;
@@ -404,7 +404,7 @@ fn generated_format(output: &Path, given: Option<LowFormat>) -> Result<ExportFor
     }
 }
 
-/// Returns the given format, or else the one by the name of the output.
+/// Returns the given format, or else the format by the name of the output.
 fn written_format(output: &Path, given: Option<LowFormat>) -> Result<ExportFormat, CliError> {
     Ok(match given {
         Some(LowFormat::Native) => ExportFormat::NATIVE,

@@ -1,11 +1,11 @@
-//! `longspan bench`: a scripted zoom from the whole trace to one span and back, frame by frame as the window builds
-//! them, with the cost of each frame. Measures CPU work: nothing is drawn, unless [`Bench::draws`] adds a run that is.
+//! `longspan bench`: a scripted zoom from the whole trace to one span and back, with the cost of each frame. Frames are
+//! built as in the window. Measures CPU work: nothing is drawn, unless [`Bench::draws`] adds a run with drawing.
 //!
-//! The zoom runs three times. *Cold*: the page cache of the store is dropped first, so that it is read from disk. This
-//! needs a cached store, because a store without a name cannot be reopened. *Warm*: with all pages in memory. Both run
-//! as in the window: 60 frames per second, each waiting a few milliseconds for its answers and drawn coarser if these
-//! are late. *Whole*: warm, with every frame waiting for all of its answers, which shows their cost. Each run starts
-//! with an empty tile cache.
+//! The zoom runs three times, each time with an empty tile cache. *Cold*: the page cache of the store is dropped first,
+//! so that it is read from disk. This needs a cached store, because a store without a name cannot be reopened. *Warm*:
+//! all pages are in memory. Both run as in the window, at 60 frames per second. Each frame waits a few milliseconds for
+//! its tiles, and draws coarser ones if they are late. *Whole*: warm, with every frame waiting for all of its tiles,
+//! which shows their cost.
 
 mod report;
 
@@ -102,7 +102,7 @@ struct Script {
 const FRAME_TIME: Duration = Duration::from_nanos(1_000_000_000 / 60);
 
 impl Script {
-    /// Zooms in for half of the frames, and out again for the rest.
+    /// Zooms in for half of the frames, and out again for the other half.
     fn run(&self, snapshot: &Snapshot, pass: Pass, pool: &ThreadPool) -> Result<Vec<FrameTiming>, CliError> {
         let loader = match pass {
             Pass::Whole => None,
@@ -165,12 +165,12 @@ impl Script {
     }
 }
 
-/// A zoom to the middle of a span and back.
+/// A zoom to the middle of a span, and out again.
 struct Zoom {
     middle_ns: i64,
     /// Factor from one frame to the next.
     factor: f64,
-    /// Frames until it turns back.
+    /// Frames until the zoom turns back.
     half: u32,
 }
 
@@ -190,7 +190,7 @@ impl Zoom {
         Self { middle_ns, factor, half }
     }
 
-    /// Moves the view of a frame to that of the next.
+    /// Moves the view of a frame to the view of the next.
     fn advance(&self, view: &mut Viewport, frame: u32) {
         let factor = if frame < self.half { self.factor } else { self.factor.recip() };
         view.zoom(factor, view.x_from_time(self.middle_ns));
@@ -244,7 +244,7 @@ impl FrameInput<'_> {
     }
 }
 
-/// Lays out all tracks unfolded and ungrouped: the maximum number of rows that the window can show.
+/// Lays out all tracks unfolded and ungrouped, which gives the maximum number of rows that the window can show.
 fn layout_of(snapshot: &Snapshot) -> RowLayout {
     let tracks = snapshot.display_order().iter().map(|&track| TrackRows {
         track,

@@ -1,4 +1,4 @@
-//! `longspan cache`: lists and clears the stores in the cache, and lists interrupted traces, whose live window was
+//! `longspan cache`: lists and clears the stores in the cache. Also lists interrupted traces, whose live window was
 //! killed. Their bytes exist nowhere else, so they are deleted only on request. Touches nothing else in the folder.
 
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ pub(super) fn clear(folder: &Path, followed: bool) -> Result<(), CliError> {
     to_stdout(|out| Ok(writeln!(out, "{freed_bytes} bytes freed in {}", path_text(folder))?))
 }
 
-/// Returns the demo traces in the folder, such as `demo-0.1.0.longspan`: each version generates its own.
+/// Returns the demo traces in the folder, such as `demo-0.1.0.longspan`: each version generates another trace.
 fn demos(folder: &Path) -> Vec<PathBuf> {
     let is_demo = |name: &str| {
         let version = name.strip_prefix("demo-").and_then(|rest| rest.strip_suffix(".longspan"));

@@ -19,7 +19,7 @@ pub(super) fn print(shell: Shell) -> Result<(), CliError> {
 
 /// Returns the script of a shell.
 fn script(shell: Shell) -> String {
-    // The manual accepts any text, so that it can suggest a command for a mistyped one.
+    // The `man` command accepts any text, so that it can suggest a command for a mistyped word.
     let commands = PossibleValuesParser::new(commands().collect::<Vec<_>>());
     let command = without_terminators(LowArgs::command())
         .mut_subcommand("man", |man| man.mut_arg("command", |arg| arg.value_parser(commands)));
@@ -49,8 +49,8 @@ fn for_zsh(script: &str) -> String {
         .replace("\n'*::", "\n'*:")
 }
 
-/// Completes files in the script for bash after a command that has only options: they are offered after a dash. Without
-/// a completion of the script, bash offers files.
+/// Completes files in the script for bash after a command that has only options: options are offered after a dash. If
+/// the script offers nothing, bash offers files.
 fn for_bash(script: &str) -> String {
     const OFFER: &str = "            COMPREPLY=( $(compgen -W \"${opts}\" -- \"${cur}\") )";
     let mut has_options_only = false;
@@ -76,7 +76,7 @@ fn without_terminators(command: Command) -> Command {
 /// would never be recognised.
 fn without_positionals(program: &Command) -> Command {
     let options = program.get_arguments().filter(|arg| !arg.is_positional());
-    // They may conflict with or require a positional.
+    // The options may conflict with a positional, or require one.
     let options = options.map(|arg| arg.clone().conflicts_with(Resettable::Reset).requires(Resettable::Reset));
     Command::new("longspan")
         .version(env!("CARGO_PKG_VERSION"))
@@ -111,7 +111,7 @@ mod tests {
         assert!(commands.contains("\n'*:files -- ") && !commands.contains("\n'*::"), "{commands}");
     }
 
-    /// Runs the script with these words on the command line, of which the last is completed.
+    /// Runs the script with these words on the command line, and completes the last word.
     fn bash_offers(words: &[&str]) -> Vec<String> {
         let (line, last) = (words.join("' '"), words.len() - 1);
         let call = format!(

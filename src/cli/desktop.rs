@@ -115,7 +115,7 @@ fn refresh(files: &InstalledFiles, registration: Registration) -> Result<Option<
     };
     let built = Command::new("update-desktop-database").arg(files.data.join("applications")).output();
     if !built.is_ok_and(|done| done.status.success()) {
-        // The tool would write this list, which desktops read.
+        // The tool would have written this list, which desktops read.
         let before = fs::read_to_string(&files.cache).unwrap_or_default();
         write(&files.cache, &with_program(&before, registration))?;
     }

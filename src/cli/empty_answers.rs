@@ -1,5 +1,5 @@
-//! Says on stderr why a table is empty: the trace has nothing of the kind, or the scope leaves nothing of it. Without
-//! that, a mistyped filter looks like an answer.
+//! Says on stderr why a table is empty: the trace has nothing of the kind, or the scope excludes all of it. Without a
+//! reason, the empty table of a mistyped filter looks like a result.
 
 use super::messages::say;
 use super::scope::ScopeArgs;
@@ -42,7 +42,7 @@ pub(super) fn say_no_rows(snapshot: &Snapshot, scope: &ScopeArgs) {
     say(nothing_of("rows", snapshot, scope));
 }
 
-/// Returns a sentence with the options that leave nothing.
+/// Returns a sentence with the options that exclude everything.
 fn nothing_of(things: &str, snapshot: &Snapshot, scope: &ScopeArgs) -> String {
     match scope.options() {
         options if options.is_empty() => format!("no {things} in this part"),

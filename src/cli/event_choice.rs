@@ -1,5 +1,5 @@
-//! Selects the event whose samples a command is about: that of `--event`, or the default. Different events are never
-//! summed, since their units differ.
+//! Selects the event whose samples a command is about: the event of `--event`, or the default. Different events are
+//! never summed, since their units differ.
 
 use super::error::CliError;
 use super::messages::say;
@@ -10,7 +10,7 @@ use crate::query::samples::{SampleEvent, SampleHistogram};
 use crate::query::scope::Scope;
 
 /// Returns the index of the requested or the default event; `None` without samples of it in the scope. Returns an error
-/// if no event of the trace, or several, have that name.
+/// if no event of the trace has the requested name, or if several have it.
 pub(super) fn chosen_event(
     event: Option<&str>,
     snapshot: &Snapshot,

@@ -1,6 +1,6 @@
 //! Examples of each command, at the end of its help and of its page in the manual.
 
-/// The examples of each command; those of the program have no name.
+/// The examples of each command. The name is empty for the examples of the program.
 const EXAMPLES: [(&str, &[&str]); 22] = [
     ("", &["longspan trace.json", "longspan server.pftrace client.json --offset client.json=+1.5ms"]),
     ("demo", &["longspan demo", "longspan demo --no-cache"]),

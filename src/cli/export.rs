@@ -1,4 +1,4 @@
-//! `longspan export`: writes a sorted trace, whole or a part of it.
+//! `longspan export`: writes a sorted trace or a part of it.
 
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ fn counts(written: &ExportReport) -> [(u64, &'static str); 6] {
     ]
 }
 
-/// Lists the counts of an export that are not 0; the spans or samples if all are.
+/// Lists the counts of an export that are not 0. If all are 0, gives the count of spans or samples.
 pub(super) fn written_things(written: &ExportReport, format: ExportFormat) -> String {
     let things: Vec<_> =
         counts(written).iter().filter(|(count, _)| *count > 0).map(|&(count, it)| counted(count, it)).collect();
@@ -80,7 +80,7 @@ pub(super) fn written_things(written: &ExportReport, format: ExportFormat) -> St
     things.join(", ")
 }
 
-/// Computes the requested derived tracks, from the rows of the scope that also match the filter of each.
+/// Computes the requested derived tracks, each from the rows of the scope that also match the filter of the track.
 fn derived(
     wanted: &Export,
     how: &Load,

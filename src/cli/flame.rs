@@ -1,4 +1,4 @@
-//! `longspan flame`: the call paths of a part of a trace with their weights, of its spans or of the samples of one
+//! `longspan flame`: the call paths of a part of a trace with their weights, from its spans or from the samples of one
 //! event.
 
 use super::args::{Flame, Load, PathSource};
@@ -115,7 +115,7 @@ struct Paths {
     things: &'static str,
     /// Maximum that a path may lack, because small paths were merged.
     missing: SampleSum,
-    /// Whether no further count has more paths.
+    /// Whether further counting finds no more paths.
     is_final: bool,
 }
 

@@ -39,7 +39,7 @@ struct Info {
     tracks_without_events: usize,
     /// Whether the start and the end are times, not weights drawn side by side.
     has_times: bool,
-    /// Samples without times. They do not extend the range of those with times.
+    /// Samples without times. They do not extend the range of samples with times.
     untimed_samples: u64,
     lanes: u32,
     start_ns: i64,
@@ -51,7 +51,7 @@ struct Info {
     late_events: u64,
     max_lateness_ns: u64,
     losses: Vec<LossInfo>,
-    /// Like losses, for normal contents of an intact trace.
+    /// Like `losses`, for normal contents of an intact trace.
     notes: Vec<LossInfo>,
     load: LoadInfo,
 }

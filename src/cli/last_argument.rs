@@ -1,9 +1,9 @@
-//! The last positional argument of commands that have one after their files.
+//! The last positional argument of commands that have a further argument after their files.
 
 use super::error::CliError;
 use super::low_args::LowTrace;
 
-/// Splits the last positional argument off the files, among which the parser leaves it.
+/// Splits the last positional argument off the files, since the parser returns it as a file.
 pub(super) fn split_last(mut low: LowTrace, last: Option<String>, name: &str) -> Result<(LowTrace, String), CliError> {
     let usage = |problem: &str| CliError::Usage(format!("{name} {problem}"));
     let last = match last {

@@ -27,7 +27,7 @@ pub(super) struct Follow {
     pub(crate) disk_cap: Option<u64>,
     /// The retained part of the trace, if not everything.
     pub(crate) kept: Option<Retention>,
-    /// Unit of weights without one.
+    /// Unit of weights that have no unit.
     pub(crate) weight_unit: Option<WeightUnit>,
 }
 

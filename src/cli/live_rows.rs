@@ -82,7 +82,7 @@ fn counter_text(value: f64) -> String {
     if size >= 1e16 || size > 0.0 && size < 1e-4 { format!("{value:e}") } else { value.to_string() }
 }
 
-/// Formats process and thread with their ids, as far as they are known.
+/// Formats process and thread with the ids that are known.
 fn owner(names: &LiveNames, track: &TrackKey, pid: &Id) -> String {
     let part = |name: &str, id: &Id| match (name, id) {
         (name, Id::None) => name.to_owned(),
@@ -110,7 +110,7 @@ pub(super) fn duration(ns: u64) -> String {
     }
 }
 
-/// Returns the kind of a row, as `dump` calls it.
+/// Returns the kind of a row, as in `dump`.
 fn kind_of(row: &LiveRow) -> &'static str {
     match &row.value {
         RowValue::Span { .. } | RowValue::Instant => "slice",
@@ -141,7 +141,7 @@ fn json(
     }
     let args = (!args.is_empty()).then(|| serde_json::from_str::<Value>(args).map_err(|_| args));
     if kind == SCHED {
-        // The track of a run is its CPU; its arguments have the ids of the thread.
+        // The track of a run is a CPU; the arguments of the run have the ids of the thread.
         let id = |key: &str| match &args {
             Some(Ok(args)) => args[key].as_i64(),
             _ => None,
@@ -166,7 +166,8 @@ fn json(
         json_text(out, text)?;
     }
     if let Some(args) = args {
-        // Parsed, because the trace may have formatted it in lines, and so that names in it cannot control a terminal.
+        // The arguments are parsed, because the trace may have formatted them in lines, and names in them must not
+        // control a terminal.
         out.write_all(b",\"args\":")?;
         match args {
             Ok(value) => write_json(&mut *out, &value)?,
@@ -218,7 +219,7 @@ mod tests {
         written_from(0, format, name, track, value, args)
     }
 
-    /// Writes a row of this source of two, without its line feed.
+    /// Writes a row of a source, of two sources, without its line feed.
     fn written_from(
         source: usize,
         format: LiveRowFormat,
@@ -262,7 +263,7 @@ mod tests {
         assert_eq!(json(TrackKind::Cpu, Id::None, 3, args), [r#""sched""#, "12", "34", "3"]);
         assert_eq!(json(TrackKind::Cpu, Id::None, 3, ""), [r#""sched""#, "null", "null", "3"]);
         assert_eq!(json(TrackKind::State, Id::Number(12), 34, ""), [r#""thread_state""#, "12", "34", ""]);
-        // Threads and CPUs of the second source are others.
+        // Threads and CPUs of the second source are different ones.
         let run = json_from(1, TrackKind::Cpu, Id::None, 3, args);
         assert_eq!(run, [r#""sched""#, r#""12 in b.txt""#, "34", r#""3 in b.txt""#]);
         let state = json_from(1, TrackKind::State, Id::Number(12), 34, "");
@@ -283,7 +284,7 @@ mod tests {
         assert_eq!(counter("mem", "mem b"), "0.000000005         = 30  1  mem b");
         assert_eq!(counter("mem", ""), "0.000000005         = 30  1  mem");
         assert_eq!(counter("", "mem"), "0.000000005         = 30  1  mem");
-        // The tracks of spans have names of their own.
+        // The tracks of spans have separate names.
         let span = |name: &str| line(name, (TrackKind::Async, "group"), RowValue::Instant);
         assert_eq!((span("a"), span("")), (span("a"), span("group")));
         assert!(span("a").ends_with("1  a"));

@@ -77,7 +77,7 @@ impl Load {
     /// Returns the options for the importer.
     #[must_use]
     pub(super) fn options(&self) -> LoadOptions {
-        // The cache has the store by name.
+        // The cache has only the store by name.
         let cache = self.cache.clone().filter(|_| !self.code_addresses);
         let cache = cache.map_or(CachePolicy::None, CachePolicy::Folder);
         let unwinding = SymbolUnwinding { folders: self.symbols.clone(), has_system: true };
@@ -94,7 +94,7 @@ impl Load {
     }
 }
 
-/// Prints warnings; `info` lists the rest.
+/// Prints warnings; `info` lists the other losses.
 fn report(sources: &Sources, losses: &Losses) {
     for lost in losses.iter().filter(|lost| !lost.loss.is_note()) {
         let (name, count) = (lost.loss.name(), lost.count);

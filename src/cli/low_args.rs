@@ -577,7 +577,7 @@ mod tests {
         }
     }
 
-    /// Appends the help of a command, then that of its subcommands.
+    /// Appends the help of a command, then the help of its subcommands.
     fn write_help(command: &clap::Command, text: &mut String) {
         let name = command.get_bin_name().unwrap_or(command.get_name());
         let help = command.clone().term_width(110).render_long_help().to_string();

@@ -54,7 +54,7 @@ fn name_of(page: &Command) -> &str {
     page.get_display_name().unwrap_or_else(|| page.get_name())
 }
 
-/// Returns the command of a page, such as `cache list`; `None` for that of the program.
+/// Returns the command of a page, such as `cache list`; `None` for the page of the program.
 fn command_of(page: &Command) -> Option<String> {
     Some(name_of(page).strip_prefix("longspan-")?.replace('-', " "))
 }

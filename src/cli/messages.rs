@@ -26,7 +26,7 @@ pub(super) fn show(text: &str) {
     io::stderr().write_all(text.as_bytes()).ok(); // there is nowhere to report the error
 }
 
-/// Formats a count with its thing, such as `1 span` or `2 spans`.
+/// Formats a count with a noun, such as `1 span` or `2 spans`.
 pub(super) fn counted(count: u64, thing: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
     format!("{count} {thing}{ending}")
@@ -38,8 +38,8 @@ pub(super) fn lines_about(text: &str, words: &[OsString]) -> String {
     if words.iter().any(has_control) { escaped(text).into_owned() } else { escaped_lines(text).into_owned() }
 }
 
-/// Parses arguments. For an unknown option, the error suggests a similar one, if any, but never `--` before it: the
-/// option would be taken as a file.
+/// Parses arguments. For an unknown option, the error suggests a similar option, if any. It never suggests `--` before
+/// the option, which would then be taken as a file.
 pub(super) fn parsed<W: Into<OsString> + Clone>(words: impl IntoIterator<Item = W>) -> Result<LowArgs, clap::Error> {
     LowArgs::try_parse_from(words).map_err(|mut answer| {
         answer.remove(ContextKind::Suggested);
@@ -52,7 +52,7 @@ pub(super) fn usage_text(words: &[OsString], answer: &clap::Error) -> String {
     if !words.iter().any(has_control) {
         return answer.render().to_string();
     }
-    // The answer repeats arguments, so they are parsed again with their control characters escaped.
+    // The message repeats arguments, so they are parsed again with their control characters escaped.
     let shown = words.iter().map(|word| escaped(&word.to_string_lossy()).into_owned());
     match parsed(shown) {
         Err(answer) => escaped_lines(&answer.render().to_string()).into_owned(),

@@ -1,4 +1,5 @@
-//! The command line: arguments in, an exit status out. Each command is one file; none of them parses, sorts or draws.
+//! The command line: arguments in, an exit status out. Each command is one file; no command parses, sorts or draws
+//! itself.
 //!
 //! Two steps: `low_args` parses the arguments, `args` validates them. Results go to stdout, everything about them
 //! (progress, losses, errors) to stderr. An early close of stdout by its reader is not a failure.
@@ -101,10 +102,10 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     ExitCode::from(FAILED)
 }
 
-/// Prints the parser's answer: a help text, the version or a usage error.
+/// Prints the parser's response: a help text, the version or a usage error.
 fn printed(answer: &clap::Error, words: &[OsString]) -> ExitCode {
     match messages::answer(answer, words) {
-        // A usage error is for stderr, so its failure could not be reported there.
+        // A usage error is written to stderr, so a failure to write it could not be reported there.
         _ if answer.use_stderr() => ExitCode::from(WRONG_USAGE),
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             say(CliError::Output(error));

@@ -21,8 +21,8 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// Returns to the first column and erases to the end of the line.
 const ERASE: &str = "\r\x1b[K";
 
-/// Returns the text that replaces the line. The terminal cuts it at its width, because a wrapped line is not erased
-/// whole.
+/// Returns the text that replaces the line. The terminal cuts the line at its width, because a wrapped line is not
+/// erased whole.
 pub(super) fn replaced_line(text: &str) -> String {
     format!("{ERASE}\x1b[?7l{text}\x1b[?7h")
 }

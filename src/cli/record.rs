@@ -1,6 +1,6 @@
 //! `longspan record`: records running sources, and sorts them into a native trace when they end. Every byte is first
 //! written to a file beside the output, so that a killed recording can be recovered. The output is replaced only when
-//! it is complete: after a failed write or read, the files stay instead. Refuses an output that is a source.
+//! it is complete. After a failed write or read, the files are kept. Refuses an output that is a source.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -58,7 +58,7 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
     // Traces that could not be parsed are recorded anyway, and read again from the files.
     let mut errors = session.take_errors();
     let is_cut = errors.iter().any(FeedError::is_failure);
-    // Sources that connect may send anything.
+    // Programs that connect may send anything.
     let left_out = session.left_out();
     let sources = spool.sources(&sources_of(&record.inputs, &session), &left_out);
     let last = if sources.files().is_empty() { errors.pop() } else { None };
@@ -76,9 +76,9 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
         describe_spool(&spool).into_iter().for_each(say);
         return Err(CliError::OutputUnchanged { path: record.output.clone() });
     }
-    // The store is in the folder for temporary files, and then the output in its own.
+    // The sort writes the store in the folder for temporary files, and then the output in the output's folder.
     let checked = spool.check_sort(rows, &[&std::env::temp_dir(), folder]).map_err(CliError::NoRoomToSort);
-    // The sort reports the losses of whole traces, and no event is late to it.
+    // The sort reports the losses of whole traces, and no event is late for it.
     let sorted = checked.and_then(|()| sort(&sources, how)).inspect_err(|_| report(&losses, late));
     let published = sorted.and_then(|snapshot| Ok((publish(record, &record.output, &snapshot, how)?, snapshot)));
     let (written, snapshot) = published.inspect_err(|_| describe_spool(&spool).into_iter().for_each(say))?;

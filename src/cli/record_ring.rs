@@ -1,5 +1,5 @@
-//! `longspan record --keep`: records the last part of running sources. Rows are stored like those of a live window, so
-//! that the oldest can be dropped, and are written as one trace at the end. A killed recording leaves nothing.
+//! `longspan record --keep`: records the last part of running sources. Rows are stored as in a live window, so that the
+//! oldest can be dropped, and are written as one trace at the end. A killed recording leaves nothing.
 
 use std::iter;
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ pub(super) fn write(record: &Record, part: Retention, how: &Load) -> Result<(), 
     let stop = Cancel::default();
     let output = record.output.clone();
     signals::stop_first(stop.clone(), move || Some(format!("{}: not written; no data was kept", output.display())));
-    // A signal removes it; the next export into that folder removes that of a killed recording.
+    // A signal removes the folder. The next export into the parent folder removes the folder of a killed recording.
     let failed = |source| CliError::File { path: record.output.clone(), source };
     let rows = Temporary::folder(files::folder_of(&record.output)).map_err(failed)?;
     let options = FollowOptions {
@@ -97,7 +97,7 @@ pub(super) fn write(record: &Record, part: Retention, how: &Load) -> Result<(), 
     if is_whole { Ok(()) } else { Err(CliError::CutRecording) }
 }
 
-/// Returns `OUT.partial`, for an incomplete recording that must not replace `OUT`. If an earlier one is there, returns
+/// Returns `OUT.partial`, for an incomplete recording that must not replace `OUT`. If this file exists, returns
 /// `OUT.partial-2` and so on.
 fn beside(output: &Path) -> PathBuf {
     let mut partial = output.to_owned().into_os_string();

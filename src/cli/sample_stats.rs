@@ -18,7 +18,7 @@ use crate::query::flame::FunctionIdx;
 use crate::query::sample_table::{by_function, by_module, module_label};
 use crate::query::samples::{GroupSums, SampleHistogram, SampleSum};
 
-/// The columns before and after those of the group: a contract with scripts.
+/// The columns before and after the columns of the group: a contract with scripts.
 const EVENT_COLUMNS: [&str; 2] = ["event", "unit"];
 const NUMBER_COLUMNS: [&str; 4] = ["self", "total", "self_samples", "total_samples"];
 

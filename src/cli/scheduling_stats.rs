@@ -1,5 +1,4 @@
-//! `longspan stats --scheduling`: the threads, processes or CPUs of a scope, those with the most running time first;
-//! CPUs by number.
+//! `longspan stats --scheduling`: the threads or processes of a scope, most running time first, or its CPUs by number.
 
 use std::sync::Arc;
 

@@ -66,7 +66,7 @@ impl ScopeArgs {
         self.range.from.is_none() && self.range.to.is_none() && self.filter.is_empty()
     }
 
-    /// Returns the given options, with their values where they are short.
+    /// Returns the given options, with their values if these are short.
     pub(super) fn options(&self) -> Vec<String> {
         let TrackChoice { track, numbered, process, thread, kinds } = &self.tracks;
         let text = |option: &str, expression: &Option<Regex>| Some(format!("{option} {}", expression.as_ref()?));
@@ -112,7 +112,7 @@ impl ScopeArgs {
         Ok(self.without_untimed(snapshot, scope))
     }
 
-    /// Leaves samples without times out of a scope that selects by time, with a note. A trace of such samples alone is
+    /// Leaves samples without times out of a scope that selects by time, with a note. A trace with only such samples is
     /// cut where they are drawn, as in the window.
     fn without_untimed(&self, snapshot: &Snapshot, scope: Scope) -> Scope {
         let has_start = self.filter.terms.iter().any(|term| matches!(term.test, Test::Start(_)));
@@ -179,7 +179,7 @@ fn in_order(from_ns: i64, to_ns: i64) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Reports the terms of a filter that do not apply to `things`, one of which is `thing`.
+/// Reports the terms of a filter that do not apply to `things`; `thing` names one of them.
 pub(super) fn say_ignored_terms(filter: &Filter, things: &str, thing: &str) {
     let mut keys: Vec<_> = filter.terms.iter().filter_map(|term| row_key(&term.test)).collect();
     keys.sort_unstable();

@@ -63,7 +63,7 @@ pub(super) fn sources(files: Vec<PathBuf>, LowOffsets { offsets, unit }: LowOffs
 }
 
 /// Minimum memory limit of an import. Readers use fixed shares of it for tables of names and stack frames, plus a block
-/// per format: less is not enough even for small traces.
+/// per format. Less memory is not enough even for small traces.
 const MEMORY_BYTES_MIN: u64 = 8 << 20;
 
 /// Limit for worker threads. More are no faster, and the system may refuse to start them.

@@ -21,7 +21,7 @@ const TIED_MAX: usize = 64 * 1024;
 /// Limit for the spans of a trace that are sorted by length, in bytes: 160 MiB, or all of `--memory` if that is less.
 const SORTED_BYTES_MAX: u64 = 160 << 20;
 
-/// The part of the spans from which on sorting all is faster than a search for the longest.
+/// If at least one in this many spans is printed, sorting all is faster than searching for the longest.
 const SORTED_SHARE: u64 = 8;
 
 /// Number of longest spans that are queried at once.
@@ -84,7 +84,7 @@ fn is_sorted(spans: u64, count: u64, bytes_max: u64) -> bool {
     spans <= bytes_max / size_of::<Hit>() as u64 && count >= spans / SORTED_SHARE
 }
 
-/// Prints the longest `count` spans, of which at most `bytes_max` bytes are sorted. Returns whether there are any.
+/// Prints the longest `count` spans, sorting at most `bytes_max` bytes of spans. Returns whether there are any.
 fn print_longest(
     snapshot: &Snapshot,
     scope: &Scope,

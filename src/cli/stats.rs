@@ -1,5 +1,5 @@
-//! `longspan stats`: the spans of a trace by name or another key, those with the most time first; for a trace without
-//! spans, the samples by function.
+//! `longspan stats`: the spans of a trace by name or another key, most time first; for a trace without spans, the
+//! samples by function.
 
 use super::args::{Load, Stats};
 use super::counter_stats;
@@ -80,7 +80,7 @@ fn print_spans(snapshot: &Snapshot, stats: &Stats, how: &Load) -> Result<(), Cli
     if rows.is_empty() {
         say_no_spans(snapshot, &scope_args);
     }
-    // Sorted by name among equal times, because the order of names is that of the trace.
+    // Rows with equal times are sorted by name, since their indices follow the trace.
     rows.sort_unstable_by(|&one, &other| {
         let by_label = || compare_groups(&totals, totals.group_at(one), totals.group_at(other), snapshot);
         totals.at(other).total_ns.cmp(&totals.at(one).total_ns).then_with(by_label)
@@ -96,7 +96,7 @@ fn print_spans(snapshot: &Snapshot, stats: &Stats, how: &Load) -> Result<(), Cli
     })
 }
 
-/// Reports the spans whose values have no row of their own.
+/// Reports the spans whose values have no separate row.
 fn say_others(totals: &Totals) {
     let others = totals.numbered().filter(|(_, group, _)| totals.value(*group) == GroupValue::Others);
     let others: u64 = others.map(|(.., row)| row.count).sum();

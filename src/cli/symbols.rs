@@ -19,7 +19,7 @@ use crate::symbols::locate::{Locator, symbols_problem};
 use crate::symbols::lookup::{FrameCounts, TraceFrames, TraceNames, look_up, overlay};
 use crate::symbols::report::{ModuleReport, report};
 
-/// Prints a row per module, those with the most samples first.
+/// Prints a row per module, most samples first.
 pub(super) fn print(symbols: &Symbols, how: &Load) -> Result<(), CliError> {
     starting_over(&symbols.sources, how, |how| print_once(symbols, how))
 }
@@ -88,7 +88,7 @@ pub(super) fn names(snapshot: &Snapshot, frames: &TraceFrames, sources: &Sources
     let _line = ProgressLine::start(&progress, how.progress);
     let (locator, bytes_max) = (locator(sources, how), symbol_bytes_max(how));
     let names = look_up(snapshot, frames, &locator, bytes_max, &Cancel::default(), &progress);
-    // Missing folders were reported before; damage of an archive is known once it is unpacked.
+    // Missing folders were already reported. Damage of an archive is known once it is unpacked.
     for problem in how.symbols.iter().filter(|path| path.is_file()).filter_map(|path| symbols_problem(path)) {
         say(format_args!("--symbols {problem}"));
     }

@@ -71,7 +71,7 @@ pub(super) fn print(tail: &TailArgs) -> Result<(), CliError> {
     if has_nothing_read(&session) { Err(CliError::NothingRead) } else { Ok(()) }
 }
 
-/// Lateness beyond that of any buffer: the origin of the times is probably another.
+/// Lateness beyond the delay of any buffer: the times probably have another origin.
 const OTHER_CLOCK_NS: u64 = 24 * 3_600_000_000_000;
 
 /// Returns whether there were records but no event. Ends of spans that began earlier do not count.
@@ -104,7 +104,7 @@ pub(super) fn report(losses: &[(PathBuf, Losses)], late: LateEvents) {
     }
 }
 
-/// Prints all errors but the last, which is returned as the command's own.
+/// Prints all errors but the last, which is returned as the error of the command.
 fn fail_with(mut errors: Vec<FeedError>) -> Result<(), CliError> {
     let last = errors.pop();
     errors.into_iter().for_each(say);

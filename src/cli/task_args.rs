@@ -25,13 +25,13 @@ pub(super) struct Load {
     pub(crate) has_default_options: bool,
     /// Memory limit of an import, if `--memory` is given.
     pub(crate) memory_bytes: Option<u64>,
-    /// Memory of that size, or of the default; all imports of the command share it.
+    /// Memory of this size, or of the default size; all imports of the command share it.
     pub(crate) memory: Memory,
     pub(crate) threads: usize,
     /// The cache folder; `None` for no cache.
     pub(crate) cache: Option<PathBuf>,
     pub(crate) progress: ShowProgress,
-    /// Folders to search for debug files, before those of the system.
+    /// Folders to search for debug files, before the folders of the system.
     pub(crate) symbols: Vec<PathBuf>,
     /// Whether symbols are resolved; unset by `--no-symbols`.
     pub(crate) symbolizes: bool,

@@ -59,7 +59,7 @@ pub(super) fn open(sources: Sources, follow: Option<Follow>, demo: bool, how: &L
     });
     let sources = if follow.is_some() { Sources::default() } else { sources };
     let missing = match missing_file(&sources) {
-        // A window would hide the mistyped path from the terminal, and one that is open would show it instead.
+        // A window would hide the mistyped path from the terminal, and an open window would show it instead.
         Some(error) if std::io::stderr().is_terminal() => return Err(LoadError::Read(error).into()),
         missing => missing,
     };
@@ -152,7 +152,7 @@ pub(super) fn draw_frames(
     Ok(drawn_frames::draw_frames(snapshot, &views).map_err(AppError::from)?)
 }
 
-/// Returns whether there may be a display; only systems with a display server can be without.
+/// Returns whether there may be a display. Only systems with a display server can be without one.
 fn has_display() -> bool {
     let named = |variable| std::env::var_os(variable).is_some_and(|name| !name.is_empty());
     !cfg!(all(unix, not(target_os = "macos"))) || named("DISPLAY") || named("WAYLAND_DISPLAY")

@@ -189,7 +189,7 @@ fn options_may_stand_anywhere_among_the_files_and_the_last_argument() {
     let files = |sources: &Sources| sources.files().iter().map(|file| file.path().to_owned()).collect::<Vec<_>>();
     for count in 1..=3 {
         let expected: Vec<PathBuf> = (0..count).map(|file| PathBuf::from(format!("f{file}"))).collect();
-        // One option at each position, and another one at each later position; before the last word perhaps a `--`.
+        // One option at each position, a second at each later position, and perhaps a `--` before the last word.
         for (first, second, marked) in (0..=count + 1).flat_map(|first| {
             (first..=count + 1).flat_map(move |second| [(first, second, false), (first, second, second <= count)])
         }) {

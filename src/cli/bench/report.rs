@@ -14,15 +14,15 @@ pub(super) struct Report {
     /// Maximum number of lanes in view of any frame.
     pub(super) lanes_in_view: usize,
     pub(super) frames: u32,
-    /// The warm frames, whose fields are those of the object itself.
+    /// The warm frames, whose fields are written directly into the object.
     #[serde(flatten)]
     pub(super) warm: Distributions,
     pub(super) cold: Option<Distributions>,
-    /// The frames that waited for all of their answers.
+    /// The frames that waited for all of their tiles.
     pub(super) whole: Distributions,
     /// The GPU that the window would use here.
     pub(super) adapter: Option<String>,
-    /// The same zoom drawn with it, if asked for.
+    /// The same zoom drawn with this GPU, if requested.
     pub(super) drawn: Option<DrawTimings>,
     pub(super) steps: Vec<FrameTiming>,
 }
@@ -35,7 +35,7 @@ pub(super) struct Distributions {
     cpu_ms: Percentiles,
     /// Wall time from the start of the frame to its rectangles; longer if other programs use the CPU.
     wall_ms: Percentiles,
-    /// CPU time of all threads between frames, for late answers and prefetches.
+    /// CPU time of all threads between frames, for late tiles and prefetches.
     between_ms: Percentiles,
     read_bytes: Distribution<u64>,
     instances: Distribution<u64>,
@@ -43,11 +43,11 @@ pub(super) struct Distributions {
     late: Late,
 }
 
-/// Frames with a tile drawn coarser than it should be, because its answer was late.
+/// Frames with a tile drawn coarser than it should be, because the exact tile was late.
 #[derive(Debug, Serialize)]
 struct Late {
     frames: usize,
-    /// Longest run of such frames.
+    /// The most late frames in a row.
     frames_in_a_row: usize,
     tiles: Distribution<u64>,
 }
@@ -71,9 +71,9 @@ struct Percentiles {
 pub(super) struct DrawTimings {
     /// From the start of a frame until its rectangles and triangles are built.
     interface_ms: Percentiles,
-    /// Until they are uploaded and the commands submitted.
+    /// From there until they are uploaded and the commands are submitted.
     submit_ms: Percentiles,
-    /// From then until the GPU has finished.
+    /// From there until the GPU has finished.
     gpu_ms: Percentiles,
     /// All three together.
     frame_ms: Percentiles,

@@ -11,9 +11,9 @@ use crate::store::flow::{FlowBound, FlowPoint, FlowRole};
 /// Open flows, by the span or the track that they have reached.
 #[derive(Debug, Default)]
 pub(super) struct FlowTracker {
-    /// By flow: the last span that it was in.
+    /// By flow: the last span that the flow was in.
     within: FxHashMap<u64, u64>,
-    /// By track: flows that arrive at its next span.
+    /// By track: flows that arrive at the next span of the track.
     arriving: FxHashMap<TrackIdx, Vec<FlowArrival>>,
     /// Points of the last time.
     held: Vec<HeldPoint>,
@@ -28,10 +28,10 @@ struct FlowArrival {
 /// Both ends of a connection, as span ids.
 pub(super) type Connection = (u64, u64);
 
-/// Limit for held points: if more have one time, they keep the order of their lanes.
+/// Limit for held points: if more points have one time, they keep the order of their lanes.
 const HELD_MAX: usize = 1 << 16;
 
-/// A point of a flow that waits for others of its time.
+/// A point of a flow that waits for the other points of its time.
 #[derive(Debug, Clone, Copy)]
 struct HeldPoint {
     track: TrackIdx,
@@ -44,7 +44,7 @@ impl FlowTracker {
     /// Adds a span, and appends the connections that arrive at it.
     pub(super) fn span(&mut self, track: TrackIdx, start_ns: i64, id: u64, connections: &mut Vec<Connection>) {
         let Some(arrivals) = self.arriving.get_mut(&track) else { return };
-        // Spans at the time of the arrival were there when it was recorded.
+        // Spans that start at the time of the arrival existed when it was recorded, so they are not the next span.
         arrivals.retain(|arrival| {
             let is_next = start_ns > arrival.ts_ns;
             if is_next {
@@ -55,7 +55,7 @@ impl FlowTracker {
     }
 
     /// Adds a point of `flow`, once all spans that start at its time are in `latest`. [`Self::connect`] must be called
-    /// before the next time, and appends its connection.
+    /// before the next time, and appends the connection of the point.
     pub(super) fn point(
         &mut self,
         (track, ts_ns): (TrackIdx, i64),
@@ -78,9 +78,9 @@ impl FlowTracker {
         self.held = held;
     }
 
-    /// Moves the start of a flow before its steps, and its end after them, if they are on several tracks: the order of
-    /// lanes has no meaning. A flow that is open and starts again is left as it is: its end may be that of the earlier
-    /// one.
+    /// Moves the start of a flow before its steps, and its end after them, if they are on several tracks. The order of
+    /// lanes has no meaning. A flow that is open and starts again is not reordered, since the end may belong to the
+    /// earlier flow.
     fn order(&self, held: &mut [HeldPoint]) {
         struct Tied {
             track: TrackIdx,
@@ -142,7 +142,8 @@ impl FlowTracker {
                 }
             }
             (FlowRole::End, Some(from), _) if !point.binds_enclosing => {
-                // Among spans that start with the point, those below the enclosing one come after it in the trace.
+                // Among spans that start with the point, spans below the enclosing span come after the point in the
+                // trace.
                 let first_inside = point.depth.map_or(0, |depth| usize::from(depth) + 1);
                 match latest.starting_at(track, first_inside, ts_ns) {
                     Some(next) => connections.push((from, next)),

@@ -2,7 +2,7 @@
 //!
 //! Processes, threads and tracks come first. Slices (instants are slices without duration), CPU runs, thread states,
 //! samples, counter values and flows follow in time order; losses are last. Times are in nanoseconds; ids are assigned
-//! here and mean nothing elsewhere. Tables, kinds and columns are those of Perfetto.
+//! here and mean nothing elsewhere. Tables, kinds and columns are the same as in Perfetto.
 
 mod flat_args;
 mod flows;
@@ -221,7 +221,7 @@ impl<'a> Dump<'a> {
         self.held_states.push(HeldState { utid, line });
     }
 
-    /// Writes the states with the same time. A thread that started to run then gets its CPU from the run.
+    /// Writes the states with the same time. A thread that starts to run at this time gets its CPU from the run.
     fn states(&mut self) -> io::Result<()> {
         for HeldState { utid, line: mut state } in self.held_states.drain(..) {
             if state["state"] == "Running"

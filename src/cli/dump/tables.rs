@@ -1,6 +1,6 @@
 //! Writes the processes, threads and tracks of a dump, with the ids and names of Perfetto's tables. Process 0 with its
-//! thread `swapper` is the idle task of each CPU. Each process has its main thread, whose id is that of the process,
-//! with or without events. A process without an id and a name is skipped.
+//! thread `swapper` is the idle task of each CPU. Each process has a main thread with the id of the process, with or
+//! without events. A process without an id and a name is skipped.
 
 use std::io::{self, Write};
 
@@ -189,7 +189,7 @@ impl DumpWriter<'_> {
     }
 }
 
-/// Returns the id of a process; one of several with the same id is marked: `5 (2)`.
+/// Returns the id of a process. If several processes have the id, it is marked: `5 (2)`.
 fn pid_value(pid: &Id) -> Value {
     let Id::Text(text) = pid else { return id_value(pid) };
     let number = text.strip_suffix(')').and_then(|text| text.split_once(" ("));
@@ -223,7 +223,7 @@ fn with_unit(track: &Track) -> Option<(&str, &str)> {
     (!name.is_empty() && !unit.is_empty() && !unit.contains([' ', ')'])).then_some((name, unit))
 }
 
-/// Returns whether a process is a placeholder for tracks without one.
+/// Returns whether a process is a placeholder for tracks without a process.
 fn is_none(process: &Process) -> bool {
     process.pid == Id::None && process.name.is_empty()
 }
@@ -237,7 +237,7 @@ fn sort_hint(name: &str, sort_index: i64) -> Value {
     if sort_index == 0 { Value::Null } else { json!([[name, sort_index]]) }
 }
 
-/// Starts of names of tracks that have kinds of their own in Perfetto.
+/// Starts of names of tracks that have a separate kind in Perfetto.
 const TYPES: &[(TrackKind, &str, &str)] = &[
     (TrackKind::Async, "Expected Timeline", "android_expected_frame_timeline"),
     (TrackKind::Async, "Actual Timeline", "android_actual_frame_timeline"),

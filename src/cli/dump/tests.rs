@@ -29,7 +29,7 @@ fn scanned(snapshot: &Snapshot) -> Vec<Option<u64>> {
         LaneKind::Instants => row.row.start_ns,
         _ => row.row.start_ns + row.row.value as i64,
     };
-    // The stored depth of an instant decides only among spans that start with it.
+    // The stored depth of an instant decides only among spans that start at the time of the instant.
     let is_around =
         |outer: &SortedRow, row: &SortedRow| row.kind == LaneKind::Instants && outer.row.start_ns < row.row.start_ns;
     let parent = |(position, row): (usize, &SortedRow)| {
