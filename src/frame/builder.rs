@@ -61,7 +61,7 @@ pub(crate) struct Label {
     pub(crate) y: f32,
     pub(crate) name: NameIdx,
     pub(crate) track: TrackIdx,
-    /// `None` on the part of an open span of which nothing is known.
+    /// `None` on the part of an open span after its last known time.
     pub(crate) dur_ns: Option<u64>,
     /// Whether the end of the span is missing, so that it may have lasted longer.
     pub(crate) is_unfinished: bool,
@@ -83,12 +83,12 @@ pub struct TimelineFrame {
     pub(crate) read: ReadCount,
     /// Number of tiles that are drawn coarser than they should be, or not at all, because their answers are late.
     pub(crate) pending: usize,
-    /// The range of visible changes or rates, of counters drawn in this form; for a row of several counters, one range
-    /// per unit.
+    /// The visible ranges of counters whose values are not drawn above zero, and of rows of several counters, one per
+    /// unit.
     pub(crate) ranges: Vec<(LaneIdx, Vec<(f64, f64)>)>,
 }
 
-/// The rectangles and names of a lane, and its ranges.
+/// The rectangles, the names and the ranges of a lane.
 #[derive(Default)]
 struct DrawnParts {
     rects: Vec<Rect>,
@@ -123,9 +123,9 @@ struct Drawing<'a> {
     track: TrackIdx,
     /// Colour of the track, for colouring by track.
     of_track: Rgba,
-    /// Whether its spans are thread states.
+    /// Whether the spans of the lane are thread states.
     is_of_states: bool,
-    /// Whether spans of the hovered row may be on it.
+    /// Whether spans of the hovered row may be on the lane.
     is_lit: bool,
     colors: &'a NameColors,
     options: FrameOptions<'a>,
@@ -314,8 +314,8 @@ impl Drawing<'_> {
         }
     }
 
-    /// Returns the name of a run, if there is room for it, in a colour for its fill. Few runs have room, and a colour
-    /// takes longer than all else of a run.
+    /// Returns the name of a run, if there is room for it, in a colour for its fill. Few runs have room, and computing
+    /// a colour takes longer than all other work for a run.
     fn label(&self, view: &Viewport, run: &ColumnRun, fill: Rgba, text_color: impl FnOnce() -> Rgba) -> Option<Label> {
         /// Space between a span's edge and its name.
         const LABEL_PADDING: f32 = 4.0;
@@ -326,8 +326,8 @@ impl Drawing<'_> {
         Some(Label { x0, x1, y, name, track, dur_ns, is_unfinished: run.unfinished, color, fill })
     }
 
-    /// Continues an open span to the end of the trace, pale, since it may have ended earlier. Its name is there unless
-    /// it is on the span itself, which is the last run in view.
+    /// Continues an open span to the end of the trace, pale, since it may have ended earlier. The continuation shows
+    /// the name unless the span itself does. `last` is the last run in view.
     fn push_open_end(&self, parts: &mut DrawnParts, view: &Viewport, open: &OpenEnd, last: Option<&ColumnRun>) {
         let (x0, x1) = (clipped_x(view, open.from_ns), clipped_x(view, open.to_ns));
         if x1 <= x0 {

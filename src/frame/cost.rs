@@ -1,4 +1,4 @@
-//! The cost of a frame that is drawn until the GPU has finished it.
+//! The cost of drawing a frame, until the GPU has finished.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ pub(crate) struct FrameCost {
     pub(crate) interface: Duration,
     /// Time to upload them, and to submit the commands.
     pub(crate) submit: Duration,
-    /// Time from then until the GPU has finished.
+    /// Time from the submission until the GPU has finished.
     pub(crate) gpu: Duration,
     /// Tiles drawn coarser than they should be, because their answers were late.
     pub(crate) late_tiles: usize,

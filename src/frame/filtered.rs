@@ -57,7 +57,7 @@ impl FilterView {
         in_view
     }
 
-    /// Adds the lanes in view of other rows over the same time. A pinned track may have a row in both.
+    /// Adds the lanes in view of other rows over the same time. A pinned track may have a row in both layouts.
     pub(crate) fn add_lanes(&mut self, layout: &RowLayout, view: &Viewport) {
         let rows = layout.lanes_in_view(view).into_iter();
         let rows = rows.filter(|row| matches!(row.kind, LaneKind::Spans | LaneKind::Instants | LaneKind::Samples));
@@ -111,7 +111,7 @@ impl Filtered {
     }
 
     /// Returns the filter with found matches. Matches of an older repetition replace the drawn ones, but the search
-    /// still counts as running. `None` for the matches of another filter.
+    /// still counts as running. Returns `None` for the matches of another filter.
     #[must_use]
     pub(crate) fn with_matches(&self, found: &Self) -> Option<Self> {
         let is_own = Arc::ptr_eq(&self.matcher, &found.matcher);
@@ -191,7 +191,7 @@ mod tests {
         assert!(!answered.lacks(&view(10)) && answered.lacks(&view(20)));
         let outdated = answered.outdated();
         assert!(!outdated.lacks(&view(20)) && outdated.is_outdated());
-        // The repeated search draws the matches of the first until it has its own.
+        // The repeated search draws the matches of the first search until its own matches arrive.
         let second = Filtered::repeating(matcher(), &outdated).outdated();
         assert!(second.lacks(&view(10)) && second.in_view == Some(view(10)));
         let late = second.with_matches(&found(&first, view(15))).unwrap();

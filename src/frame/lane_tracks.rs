@@ -10,7 +10,7 @@ use crate::store::lane::LaneIdx;
 pub trait LaneTracks: Sync {
     /// Returns the track of a lane.
     fn track(&self, lane: LaneIdx) -> TrackIdx;
-    /// Returns the name of that track.
+    /// Returns the name of the track of a lane.
     fn track_name(&self, lane: LaneIdx) -> &str;
     /// Returns whether the spans of a lane are thread states.
     fn is_of_states(&self, _lane: LaneIdx) -> bool {

@@ -80,7 +80,8 @@ impl LitSpans {
         Self { names: LitNames::All, tracks }
     }
 
-    /// Returns the colour of a span, which is on one of the tracks if `is_on_track`. `full` is that without a filter.
+    /// Returns the colour of a span, which is on one of the tracks if `is_on_track`. `full` is its colour without a
+    /// filter.
     #[must_use]
     pub(super) fn color(
         &self,

@@ -1,6 +1,6 @@
-//! The strip of a folded process or group in place of its tracks: in each column the longest span of all of them,
-//! from [`TrackSummaries`]. A filter of names, tracks and durations dims all but the wide spans that match; any
-//! other filter dims the whole strip. The longest matching spans below others are not searched.
+//! The strip of a folded process or group in place of its tracks: in each column the longest span of all tracks, from
+//! [`TrackSummaries`]. A filter of names, tracks and durations dims all but the wide spans that match; any other filter
+//! dims the whole strip. Matching spans below longer spans are not searched.
 
 use super::filtered::{DIMMED_OPACITY, Filtered};
 use super::lit::{LitSpans, LitTracks};

@@ -50,7 +50,7 @@ impl TileSource for Regular {
     fn longest(&self, _: TileOwner, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount {
         for bucket in buckets.first..buckets.end() {
             let (from, to) = (buckets.start_ns(bucket), buckets.start_ns(bucket + 1));
-            // The first span that starts in the bucket, or the one that reaches into it.
+            // The first span that starts in the bucket, or the span that reaches into it.
             let row = if from.rem_euclid(100) < 60 { from.div_euclid(100) } else { from.div_euclid(100) + 1 };
             if row < 0 || row >= self.rows || row * 100 >= to {
                 continue;
@@ -147,7 +147,7 @@ fn a_frame_does_not_wait_for_queries_that_hold_all_their_threads() {
     while held.load(Ordering::SeqCst) < rayon::current_num_threads() {
         std::thread::sleep(Duration::from_millis(1));
     }
-    // On threads of their own, since a thread stays in the pool of frames.
+    // On separate threads, since a thread stays in the pool of frames.
     let build = |has_own: bool| {
         let (sender, frames) = mpsc::channel();
         std::thread::spawn(move || {
@@ -215,7 +215,7 @@ fn failed_spans_are_marked_unless_a_filter_dims_them_and_never_hidden_by_others_
             "processID":"p","tags":[{{"key":"error","value":{error}}}]}}"#
         )
     };
-    // Two wide spans, and a narrow one that failed between two that did not.
+    // Two wide spans, and a narrow failed span between two narrow spans that succeeded.
     let narrow = [span(700, 1, false), span(701, 2, true), span(703, 1, false)];
     let wide = [span(0, 300, false), span(300, 300, true), span(900, 100, false)];
     let spans = [&wide[..], &narrow].concat();
@@ -303,7 +303,7 @@ fn a_span_without_an_end_goes_on_to_the_end_of_the_trace() {
         assert_eq!(hung[0].color, palette.canvas_text(), "its fill is too pale for another colour");
         let right = frame.rects.iter().filter(|rect| rect.y0 <= hung[0].y && hung[0].y < rect.y1).map(|rect| rect.x1);
         assert_eq!(right.fold(0.0, f32::max), if to_us == 100 { 1000.0 } else { 1008.0 });
-        // Its label says so even where the end is out of view.
+        // The label says that the span is unfinished, even where the end is out of view.
         let last = frame.labels.iter().filter(|label| names.get(label.name).text == "last");
         let last: Vec<bool> = last.map(|label| label.is_unfinished).collect();
         assert_eq!(last, if to_us == 90 { vec![] } else { vec![true] }, "{from_us} to {to_us}");
@@ -365,7 +365,7 @@ fn spans_of_a_hovered_row_keep_their_colour_and_the_others_are_dimmed_less_than_
     ] {
         assert_eq!(drawn(Some(&lit)), (opacities.to_vec(), names), "{lit:?}");
     }
-    // A search dims more, and what it dims stays so unless it is lit.
+    // A search dims more, and spans that it dims stay dimmed unless they are lit.
     let matcher = Matcher::new(&snapshot, &Filter::parse("name:a process:1").unwrap());
     let search = Filtered::new(Arc::new(matcher));
     let dimmed = DIMMED_OPACITY;
