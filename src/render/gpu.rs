@@ -9,7 +9,7 @@ pub(crate) struct Gpu {
     pub(crate) adapter: wgpu::Adapter,
     pub(crate) device: wgpu::Device,
     pub(crate) queue: wgpu::Queue,
-    /// The reason why it no longer draws.
+    /// The reason why the device no longer draws.
     lost: Arc<OnceLock<String>>,
 }
 

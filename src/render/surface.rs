@@ -60,7 +60,7 @@ impl WindowSurface {
         [self.config.width, self.config.height]
     }
 
-    /// Sets the window's new size; ignores a size of zero, of a minimised window.
+    /// Sets the window's new size; ignores the zero size of a minimised window.
     pub(crate) fn resize(&mut self, [width, height]: [u32; 2]) {
         let limit = self.gpu.texture_side_max();
         let size = [width.min(limit), height.min(limit)];
