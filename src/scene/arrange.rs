@@ -177,8 +177,8 @@ impl Arrangement {
         Cow::Owned(Folded { processes, toggled_groups, custom_groups, ..self.folded.clone() })
     }
 
-    /// Unfolds the groups of the chosen tracks, so that each track is visible. This applies to processes of which only
-    /// a part was chosen, and to all processes if only counters were chosen. In other processes, groups stay folded.
+    /// Unfolds the groups of the chosen tracks, so that each track is visible. This applies to processes that were
+    /// chosen in part, and to all processes if only counters were chosen. In other processes, groups stay folded.
     pub(crate) fn unfold_groups_of(&mut self, snapshot: &Snapshot, chosen: &TrackSet) {
         let (mut divided_processes, mut has_only_counters) = (FxHashSet::default(), true);
         for &index in snapshot.display_order() {
@@ -203,8 +203,8 @@ impl Arrangement {
         self.overlays.iter().find(|overlay| overlay.has(track))
     }
 
-    /// Draws counters in one row, and no longer in others. Returns false and changes nothing if there are too many such
-    /// rows.
+    /// Draws counters in one row, and no longer in others. Returns false and changes nothing if there are too many rows
+    /// of several counters.
     #[must_use]
     pub(crate) fn overlay(&mut self, overlay: CounterOverlay) -> bool {
         let mut overlays = self.overlays_without(&overlay.counters().collect::<Vec<_>>());
@@ -221,7 +221,7 @@ impl Arrangement {
         self.overlays = self.overlays_without(counters);
     }
 
-    /// Drops counters from shared rows that a trace with this number of tracks does not have.
+    /// Drops counters from shared rows if a trace with this number of tracks lacks them.
     pub(crate) fn drop_missing_counters(&mut self, track_count: usize) {
         let retained = |overlay: &CounterOverlay| overlay.retained(|counter| counter.index() < track_count);
         self.overlays = self.overlays.iter().filter_map(retained).collect();
@@ -231,7 +231,7 @@ impl Arrangement {
         self.overlays.iter().filter_map(|overlay| overlay.without(counters)).collect()
     }
 
-    /// Returns tracks with all counters of the rows that they share with others.
+    /// Returns tracks, and all counters that share a row with one of them.
     #[must_use]
     pub(crate) fn with_counters(&self, tracks: Vec<TrackIdx>) -> Vec<TrackIdx> {
         if self.overlays.is_empty() {
@@ -246,8 +246,8 @@ impl Arrangement {
         all
     }
 
-    /// Returns the rows of tracks, with each overlay in the row of its first counter. If a filter leaves that out, the
-    /// overlay is in the row of another of its counters.
+    /// Returns the rows of tracks, with each overlay in the row of its first counter. If a filter excludes the first
+    /// counter, the overlay is in the row of another of its counters.
     fn with_overlays(&self, snapshot: &Snapshot, tracks: Vec<TrackRows>) -> Vec<TrackRows> {
         if self.overlays.is_empty() {
             return tracks;
@@ -268,7 +268,7 @@ impl Arrangement {
             Some(at) if owners[at] == Some(rows.track) => {
                 let overlay = &self.overlays[at];
                 let curves = overlay.counters().count() as u32;
-                // It stays between the tracks of its owner, which may be in another process.
+                // The row of the overlay stays between the tracks of its owner, which may be in another process.
                 let (process, group, custom_group) = (rows.process, rows.group, rows.custom_group);
                 let lead = rows_of(snapshot, overlay.lead());
                 Some(TrackRows { curves, process, group, custom_group, starts_folded: false, ..lead })

@@ -1,4 +1,4 @@
-//! The user's bookmarks: points in time, named, sorted by time, with the one that intervals are measured from.
+//! The user's bookmarks: named points in time, sorted by time. Intervals are measured from the selected bookmark.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ pub(crate) struct Bookmark {
 }
 
 impl Bookmark {
-    /// Returns the name to show: the default one if it has none.
+    /// Returns the name to show: the default name if the user gave none.
     #[must_use]
     pub(crate) fn title(&self) -> Cow<'_, str> {
         if self.name.trim().is_empty() { self.id.default_name().into() } else { (&*self.name).into() }
@@ -65,8 +65,8 @@ impl Bookmarks {
         self.chosen[0].and_then(|id| self.get(id))
     }
 
-    /// Adds a bookmark and selects it, unless there are too many. Selects one of exactly this time instead, if there is
-    /// one.
+    /// Adds a bookmark and selects it, unless there are too many. Selects the bookmark of exactly this time instead, if
+    /// there is one.
     pub(crate) fn add(&mut self, ts_ns: i64) {
         match self.all.iter().find(|mark| mark.ts_ns == ts_ns).map(|mark| mark.id) {
             Some(id) => self.choose(id),
@@ -74,7 +74,8 @@ impl Bookmarks {
         }
     }
 
-    /// Adds a bookmark and selects it, unless there are too many. Saved traces may have several at the same time.
+    /// Adds a bookmark and selects it, unless there are too many. Saved traces may have several bookmarks at the same
+    /// time.
     fn insert(&mut self, ts_ns: i64) {
         if self.all.len() >= Self::COUNT_MAX {
             return;
@@ -93,7 +94,7 @@ impl Bookmarks {
         }
     }
 
-    /// Renames a bookmark. One with an empty name is shown under its default name.
+    /// Renames a bookmark. A bookmark with an empty name is shown under its default name.
     pub(crate) fn rename(&mut self, id: BookmarkId, name: &str) {
         if let Some(mark) = self.all.iter_mut().find(|mark| mark.id == id) {
             name.clone_into(&mut mark.name);
@@ -198,7 +199,7 @@ mod tests {
         assert_eq!(marks.all().iter().map(|mark| mark.ts_ns).collect::<Vec<_>>(), [10, 50]);
         assert_eq!(marks.chosen().map(|mark| mark.id), Some(BookmarkId(1)));
         assert_eq!(marks.measured(), Some((10, 50)));
-        // The next one is numbered without a gap.
+        // The next bookmark is numbered without a gap.
         marks.add(60);
         assert_eq!(marks.chosen().map(|mark| mark.name.as_str()), Some("Marker 3"));
     }

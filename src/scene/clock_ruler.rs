@@ -64,8 +64,8 @@ pub(crate) fn clock_ruler(view: &Viewport, utc_offset_ns: i64, digit_px: f64) ->
     Ruler { base: format!("{} {clock} UTC", utc_day_text(base_utc_ns)), ..ruler }
 }
 
-/// Returns the ruler in hours, minutes and seconds, for a view one hour or more from `origin_ns`. `None` for a nearer
-/// view, or if it is so wide that no such label fits.
+/// Returns the ruler in hours, minutes and seconds, for a view one hour or more from `origin_ns`. Returns `None` for a
+/// nearer view, or if the view is so wide that no label fits.
 #[must_use]
 pub(crate) fn hours_ruler(view: &Viewport, origin_ns: i64, digit_px: f64) -> Option<Ruler> {
     let [start_ns, end_ns] = [view.start_ns(), view.end_ns()].map(|ts_ns| i128::from(ts_ns) - i128::from(origin_ns));
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn ticks_are_at_round_times_of_day_wherever_the_trace_starts() {
-        // The trace starts a quarter of a second after a whole one.
+        // The trace starts a quarter of a second after a whole second.
         let (base, ticks) = labels(0, 8 * SECOND_NS, CLOCK_NS + SECOND_NS / 4);
         assert_eq!(base, "2026-11-21 UTC");
         assert_eq!(ticks[0], (SECOND_NS * 3 / 4, "14:02:04".to_owned()));

@@ -1,4 +1,4 @@
-//! The forms of a counter: its values above zero, its values on a scale of their own, changes, or rates. A column with
+//! The forms of a counter: its values above zero, its values on a fitted scale, changes, or rates. A column with
 //! samples has the net change since the last sample before it. A rate is this change divided by the time between the
 //! last samples of both columns, and holds up to the end of the column. A rate needs samples on both sides.
 //!
@@ -26,7 +26,7 @@ pub enum CounterForm {
 impl CounterForm {
     pub(crate) const ALL: [Self; 4] = [Self::Value, Self::Fitted, Self::Change, Self::Rate];
 
-    /// Returns the form of a track, from the chosen ones in the order of [`Self::sort`]: a frame has many rows.
+    /// Returns the form of a track. `chosen` is in the order of [`Self::sort`], since a frame has many rows.
     #[must_use]
     pub(crate) fn for_track(track: TrackIdx, chosen: &[(TrackIdx, Self)]) -> Self {
         let at = chosen.binary_search_by_key(&track, |(known, _)| *known);

@@ -208,7 +208,7 @@ pub(crate) fn stack(counters: &[Vec<CounterCell>]) -> Stack {
             has_value = true;
             changing += usize::from(own.min < own.max);
         }
-        // Of several changes, the order is unknown, and so are the sums between them.
+        // The order of several changes is unknown, and so are the sums between them.
         let at_end = CounterCell { min: sum.last, max: sum.last, ..sum };
         sums.extend(has_value.then_some(if changing > 1 { at_end } else { sum }));
     }
@@ -311,7 +311,7 @@ mod tests {
             [changed.range_of_sums(view(0, 1)), changed.range_of_levels(view(0, 1))],
             [(100.0, 100.0), (10.0, 170.0)]
         );
-        // One that begins later takes no part before, and a negative one leaves the level below it above the top.
+        // A counter that begins later is absent before, and a negative counter leaves the level below it above the top.
         let late = stack(&[vec![cell(0, 5.0), cell(1, 6.0)], vec![cell(1, -4.0)]]);
         assert_eq!([late.range_of_sums(view(0, 2)), late.range_of_levels(view(0, 2))], [(2.0, 5.0), (2.0, 6.0)]);
         assert_eq!([stack(&[]), stack(&[Vec::new()])].map(|none| none.range_of_sums(view(0, 3))), [(0.0, 0.0); 2]);

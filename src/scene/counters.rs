@@ -35,7 +35,7 @@ impl Scale {
         if top > bottom {
             return Self { bottom, top };
         }
-        // One more or less changes no float beyond 2^53.
+        // Adding or subtracting 1 changes no float beyond 2^53.
         let around = (bottom.abs() * f64::EPSILON * 4.0).max(1.0);
         Self { bottom: (bottom - around).max(f64::MIN), top: (bottom + around).min(f64::MAX) }
     }
@@ -59,7 +59,7 @@ impl Scale {
 #[must_use]
 pub(crate) fn value_text(value: f64) -> String {
     /// Power of a thousand, its letter, and the least value that uses it. Plain digits go up to 9999, for years and
-    /// ports. The limits are those from which the text of the next smaller power would round to more digits.
+    /// ports. From each least value on, the text of the next smaller power would round to more digits.
     const POWERS: [(f64, &str, f64); 4] =
         [(1e12, "T", 999.995e9), (1e9, "G", 999.995e6), (1e6, "M", 999_995.0), (1e3, "k", 9_999.5)];
     if !value.is_finite() {
@@ -100,7 +100,7 @@ pub(crate) fn exact_value_text(value: f64) -> String {
     const FLOATS_TO: f64 = 8_388_608.0;
     let float = value as f32;
     if value.abs() < FLOATS_TO && value.abs() >= SMALL && f64::from(float) == value {
-        // It was recorded as a float: the shortest text that leads back to it.
+        // The value was recorded as a float: use the shortest text that parses to this float.
         return grouped(value, &float.abs().to_string());
     }
     text_of_digits(value, DIGITS)
@@ -204,7 +204,7 @@ pub(crate) fn rects_above(
         let x0 = last.map_or(x0, |last: CurveColumn| x0.max(last.x1));
         let mut next = CurveColumn { x0, x1, top: y_of(cell.max), bottom: y_of(cell.min), base_y };
         if next.x1 <= next.x0 {
-            // A column narrower than a pixel gets its pixel, or adds its range to the column that has it.
+            // A column narrower than a pixel gets this pixel, or adds its range to the column that already has it.
             if let Some(last) = last.as_mut().filter(|last| last.x1 > pixel_x0) {
                 last.extend_last_pixel(&next, band, out);
                 continue;
@@ -232,7 +232,7 @@ struct CurveColumn {
     x1: f32,
     top: f32,
     bottom: f32,
-    /// Vertical position at which its fill starts.
+    /// Vertical position at which the fill of the column starts.
     base_y: f32,
 }
 
@@ -241,7 +241,7 @@ impl CurveColumn {
         (self.top, self.bottom, self.base_y) == (other.top, other.bottom, other.base_y)
     }
 
-    /// Adds the range of another column to the last pixel of this one, and appends the pixels before it.
+    /// Adds the range of another column to the last pixel of this column, and appends the pixels before it.
     fn extend_last_pixel(&mut self, other: &Self, band: &CounterBand, out: &mut Vec<Rect>) {
         if self.x1 - self.x0 > 1.0 {
             let before = Self { x1: self.x1 - 1.0, ..*self };

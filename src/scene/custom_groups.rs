@@ -91,7 +91,8 @@ impl CustomGroups {
         self.0.iter().find(|group| group.tracks.contains(track))
     }
 
-    /// Returns the group of each track that is in one. Linear in these tracks, for callers that ask for all tracks.
+    /// Returns the group of each track that is in a group. Takes time linear in these tracks, for callers that need
+    /// all.
     #[must_use]
     pub(crate) fn by_track(&self) -> FxHashMap<TrackIdx, CustomGroupId> {
         self.0.iter().flat_map(|group| group.tracks.iter().map(|track| (track, group.id))).collect()

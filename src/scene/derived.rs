@@ -72,7 +72,7 @@ pub(crate) fn range_text(kind: &DerivedKind, scale: Scale, width_ns: u64) -> Str
     }
 }
 
-/// Returns the text of a column's value. `cell` is `None` for a column without one.
+/// Returns the text of a column's value. `cell` is `None` for a column without a value.
 #[must_use]
 pub(crate) fn column_text(kind: &DerivedKind, cell: Option<&CounterCell>, width_ns: u64) -> String {
     let width = duration_text(width_ns);

@@ -22,10 +22,10 @@ pub(crate) struct FlameBar {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BarContent {
     Node(FlameNodeIdx),
-    /// The children of a node that are too narrow, and those without a node of their own.
+    /// The children of a node that are too narrow, and children without a separate node.
     Others {
         parent: FlameNodeIdx,
-        /// `None` if some have no node.
+        /// `None` if some children have no node.
         count: Option<usize>,
         sum: SampleSum,
     },
@@ -97,8 +97,8 @@ impl FlameLayout {
         layout
     }
 
-    /// Appends the bars of the children of a bar, and one for those too narrow. Without `per_weight`, the scale is that
-    /// of the bar.
+    /// Appends the bars of the children of a bar, and one bar for all children that are too narrow. Without
+    /// `per_weight`, the scale is chosen so that the children fit the bar.
     fn push_children(
         &mut self,
         bar: usize,

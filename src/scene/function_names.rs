@@ -1,5 +1,5 @@
 //! Shorter forms of function names of C++ and Rust: without parameters, without template arguments, and without the
-//! return type. These surround the name, which would be dropped first when a long name is shortened.
+//! return type. These parts surround the name, so shortening a long text in its middle would drop the name first.
 
 /// Longer texts are not shortened; readers of symbols limit names to this length.
 const NAME_BYTES_MAX: usize = 4096;

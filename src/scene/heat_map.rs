@@ -42,7 +42,7 @@ pub(crate) fn pixels(cells: &HeatCells, ramp: &[Rgba]) -> Vec<Rgba> {
 }
 
 /// Returns ticks of durations on a scale of `points`: powers of ten first, then multiples of five and two if there is
-/// room. A scale with fewer than two of these has its ends too, so that its steps can be read.
+/// room. A scale with fewer than two such ticks has its ends too, so that its steps can be read.
 #[must_use]
 pub(crate) fn duration_ticks(cells: &HeatCells, points: f64, gap_points: f64) -> Vec<ScaleTick> {
     let rows = cells.scale_rows() as f64;

@@ -31,7 +31,7 @@ pub(crate) fn text_room(view: &Viewport, run: &ColumnRun, padding_px: f64) -> Op
 const LETTERS_MIN: usize = 12;
 
 /// Returns `text` if it fits `room_px`, else shortens it. First it drops the source location that some tracers append,
-/// such as ` (main.js:12)`, then what surrounds the name of a function: see [`shorter_forms`]. Then it drops the
+/// such as ` (main.js:12)`, then the parts around the name of a function: see [`shorter_forms`]. Then it drops the
 /// middle, or the end if fewer than twelve letters fit. Returns `None` if not even two letters fit.
 #[must_use]
 pub(crate) fn shorten_label(text: &str, room_px: f32, mut advance_px: impl FnMut(char) -> f32) -> Option<Cow<'_, str>> {

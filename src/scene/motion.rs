@@ -28,7 +28,7 @@ impl Flight {
     }
 
     /// Returns the view at a time, and whether the flight continues. The zoom changes by equal factors in equal times.
-    /// A time that has the same x in both views, such as the one under the pointer, keeps it during the flight.
+    /// A time with the same x in both views, such as the time under the pointer, keeps its x during the flight.
     #[must_use]
     pub(crate) fn at(&mut self, now_s: f64) -> (Viewport, bool) {
         let began_s = *self.began_s.get_or_insert(now_s);

@@ -13,7 +13,7 @@ pub enum ColorBy {
     /// The name of the span.
     #[default]
     Name,
-    /// Its category; spans without one are grey.
+    /// The category of the span; spans without a category are grey.
     Category,
     /// The thread or other track.
     Track,
@@ -123,8 +123,8 @@ impl Palette {
         self.canvas_text
     }
 
-    /// Returns the colour of a name above the veil, on a span of this colour whose name is `text` without the veil. It
-    /// is as dim as the span where that is readable.
+    /// Returns the colour of a name above the veil, on a span of colour `fill`. `text` is the colour of the name
+    /// without the veil. The name is as dim as the span where that is readable.
     #[must_use]
     pub(crate) fn veiled_text(&self, fill: Rgba, text: Rgba) -> Rgba {
         /// WCAG 2 asks for 3; the background may be darker than the palette's.
@@ -144,7 +144,7 @@ impl Palette {
         usize::try_from(index).ok().and_then(|index| self.named.get(index)).copied().unwrap_or_default()
     }
 
-    /// Returns the colour of a name if nothing else is known: by its category, if that determines colours.
+    /// Returns the colour of a name without a span: by category if that determines colours, else by the text.
     #[must_use]
     pub(crate) fn name_color(&self, name: NameRow<&str>) -> Rgba {
         match (self.by, name.category) {

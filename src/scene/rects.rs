@@ -1,5 +1,5 @@
-//! Converts the spans under pixel columns to rectangles. Spans narrower than a column share it; none is drawn twice,
-//! and none that has a column to itself is hidden.
+//! Converts the spans under pixel columns to rectangles. Spans narrower than a column share it. No span is drawn twice,
+//! and no span with a column to itself is hidden.
 //!
 //! Equivalent to drawing, in each column, the longest of the spans that touch it.
 
@@ -64,9 +64,9 @@ pub(crate) struct ColumnRun {
     pub(crate) dur_ns: u64,
     /// Whether this is a single span, at least a column wide.
     pub(crate) wide: bool,
-    /// Whether its end is missing from the trace.
+    /// Whether the end of the span is missing from the trace.
     pub(crate) unfinished: bool,
-    /// Whether its right edge is torn: it is where the trace has lost the span, and in view.
+    /// Whether the right edge is torn: there the trace has lost the span, and the edge is in view.
     pub(crate) torn: bool,
 }
 
@@ -98,7 +98,7 @@ impl Columns {
         packer.finish()
     }
 
-    /// Doubles the width of the columns: the longest of the longest is the longest.
+    /// Doubles the width of the columns: the longest span of two columns is the longer of their longest spans.
     #[must_use]
     pub(crate) fn wider(&self) -> Self {
         let column_px = 2.0 * self.column_px;
@@ -160,7 +160,7 @@ pub(crate) struct ColumnPacker<'a> {
     buckets: Buckets,
     pieces: Vec<ColumnRun>,
     /// Spans shorter than this are narrower than a pixel. Divisions by the width of a pixel are much of the work in a
-    /// crowded lane. Such a span needs none, and the edge between neighbouring buckets needs one instead of two.
+    /// crowded lane. Such a span needs no division, and the edge between neighbouring buckets needs one instead of two.
     surely_narrow_ns: f64,
     /// The bucket after the last cell that fills its buckets, and the x of its start in pixels.
     edge: (i64, f64),
@@ -390,7 +390,8 @@ mod tests {
 
     #[test]
     fn a_span_whose_start_is_hidden_has_the_pixels_that_it_and_the_hidden_ones_reach() {
-        // The second starts in the last bucket of the first, and hides the third in the bucket of its own end.
+        // The second span starts in the last bucket of the first, and hides the third in the bucket in which the second
+        // ends.
         let drawn = drawn(&view(), &[(31_241, 128, 1), (31_395, 94, 1), (31_507, 9, 1)], 1.0);
         let edges: Vec<_> = drawn.iter().map(|run| (run.x0, run.x1, run.row)).collect();
         assert_eq!(edges, [(312.0, 314.0, 0), (314.0, 316.0, 1)]);

@@ -91,7 +91,7 @@ pub struct TrackRows {
     pub group: Option<TrackGroup>,
     /// Whether it starts folded, like a counter that is always zero.
     pub starts_folded: bool,
-    /// Number of counters that share its row; 0 if only its own.
+    /// Number of counters that share the row; 0 for a single counter.
     pub curves: u32,
 }
 
@@ -286,7 +286,7 @@ impl RowLayout {
         rows
     }
 
-    /// Returns the lanes of which at least a pixel is in view.
+    /// Returns the lanes with at least a pixel in view.
     #[must_use]
     pub(crate) fn lanes_in_view(&self, view: &Viewport) -> Vec<LaneRow> {
         let (top_px, bottom_px) = view.pixels_in_view();
@@ -469,7 +469,7 @@ impl RowLayout {
         self.section_sums.set(index, height_px);
     }
 
-    /// Returns the height of a section including its header, which it has while one of its tracks is visible.
+    /// Returns the height of a section, including its header if one of its tracks is visible.
     fn measure_section(&mut self, index: usize) -> u32 {
         let rows = self.sections[index].rows.clone();
         let rows_px = self.row_sums.before(rows.end as usize) - self.row_sums.before(rows.start as usize);

@@ -172,8 +172,8 @@ struct RulerUnit {
 
 const UNITS: [(i128, &str); 4] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns")];
 
-/// Returns the unit in which labels are short, with enough digits to distinguish multiples of `step_ns`. Units are
-/// those to choose from, largest first.
+/// Returns the unit in which labels are short, with enough digits to distinguish multiples of `step_ns`. `units` are
+/// the candidates, largest first.
 fn unit_for(farthest_ns: i128, step_ns: i128, units: &[(i128, &'static str)]) -> RulerUnit {
     // Whole numbers up to four digits are more readable than a fraction: 100 ns, not 0.1 µs.
     const WHOLE_MAX: i128 = 2_000;

@@ -52,7 +52,7 @@ pub(crate) fn outline_of(snapshot: &Snapshot, arrangement: &Arrangement) -> Vec<
     rows.collect()
 }
 
-/// Returns the same in trace order, with all groups unfolded.
+/// Returns the outline in trace order, with all groups unfolded.
 pub(crate) fn outline(snapshot: &Snapshot) -> Vec<String> {
     let folded = snapshot.groups().iter().filter(|group| group.starts_folded());
     let mut arrangement = Arrangement::default();
@@ -141,7 +141,8 @@ fn tracks_in_order_of_their_longest_span_are_those_of_a_loop_over_all_spans() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
-    /// The oracle sorts lists of lists: processes by their sums, in each the groups and threads by theirs.
+    /// The oracle sorts lists of lists: processes by their sums, and in each process the groups and threads by their
+    /// sums.
     #[test]
     fn counted_tracks_are_in_the_order_of_nested_stable_sorts(
         ranks in prop::collection::vec(0_u64..5, 24),
@@ -385,8 +386,8 @@ fn a_shared_row_selects_all_of_its_counters_and_is_found_by_each() {
     }
 }
 
-/// Builds a process with counters `n0` to `n15`, which start folded, and one with a thread and `threads` more in the
-/// first.
+/// Builds a process with `threads` threads and the counters `n0` to `n15`, which start folded, and a process with a
+/// thread.
 fn folded_counters(threads: u32) -> (Snapshot, GroupId) {
     let counter = |number: u32| format!(r#"{{"ph":"C","name":"n{number}","pid":1,"ts":5,"args":{{"v":7}}}}"#);
     let thread = |pid: u32, tid: u32| format!(r#"{{"ph":"X","name":"x","pid":{pid},"tid":{tid},"ts":{tid},"dur":1}}"#);

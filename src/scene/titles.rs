@@ -78,8 +78,8 @@ fn path_of<'s>(snapshot: &'s Snapshot, group: &TrackGroup) -> Option<GroupPath<'
     Some(path.outermost(group.named_levels()))
 }
 
-/// Returns the title of a track below the headers of its outermost `levels` groups. `None` if that is the title that it
-/// has elsewhere.
+/// Returns the title of a track below the headers of its outermost `levels` groups. `None` if it equals the title of
+/// the track elsewhere.
 #[must_use]
 pub(crate) fn title_below(snapshot: &Snapshot, track: TrackIdx, levels: usize) -> Option<String> {
     let path = snapshot.tracks().group(track)?;

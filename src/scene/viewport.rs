@@ -215,7 +215,7 @@ impl Viewport {
     }
 
     /// Interpolates to another view of the same size. The zoom changes by equal factors for equal parts, so the one
-    /// time that has the same x in both stays there.
+    /// time that has the same x in both views keeps its x.
     #[must_use]
     pub(crate) fn between(&self, to: &Self, part: f64) -> Self {
         let mut view = *self;
@@ -229,7 +229,7 @@ impl Viewport {
         view
     }
 
-    /// Sets new ends of the trace. A view of the whole trace stays one.
+    /// Sets new ends of the trace. A view of the whole trace still shows the whole trace.
     pub(crate) fn set_trace(&mut self, start_ns: i64, end_ns: i64) {
         let shows_all = self.ns_per_px >= self.ns_per_px_max();
         (self.trace_start_ns, self.trace_end_ns) = (start_ns, end_ns.max(start_ns));

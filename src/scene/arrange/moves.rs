@@ -1,7 +1,7 @@
 //! The order in which the user has put processes, groups and tracks: in trace order, each is moved among the rows below
 //! its header.
 //!
-//! A move puts a row beside another one. So the saved order has one entry per move, not per row. Rows that were not
+//! A move puts a row beside another row. So the saved order has one entry per move, not per row. Rows that were not
 //! moved stay in trace order, also when the trace is imported again with other rows.
 
 use std::ops::Range;
@@ -81,8 +81,8 @@ impl RowMoves {
         self.0.is_empty()
     }
 
-    /// Adds a move. An earlier one of the same row is dropped, unless another row was put beside it since. Returns
-    /// false and changes nothing if there are too many moves.
+    /// Adds a move. An earlier move of the same row is dropped, unless another row was put beside the row since.
+    /// Returns false and changes nothing if there are too many moves.
     #[must_use]
     pub(crate) fn add(&mut self, added: MovedRow) -> bool {
         let earlier = self.0.iter().rposition(|other| other.row == added.row);

@@ -48,7 +48,7 @@ pub(super) type CustomSections = FxHashMap<CustomGroupId, CustomSection>;
 /// The units that a track is in, outermost first.
 type Units = SmallVec<[OrderedUnit; 3]>;
 
-/// Sorts tracks stably, so that equal ones stay in trace order.
+/// Sorts tracks stably, so that equal tracks stay in trace order.
 pub(super) fn sort(snapshot: &Snapshot, order: TrackOrder, custom_sections: &CustomSections, tracks: &mut [Candidate]) {
     match order {
         // Groups of the user come first, in their own order. Processes stay as they are.
@@ -122,7 +122,7 @@ fn sort_by<T: Copy, K: Ord>(
         let section = track.rows.section();
         sections.entry(section).and_modify(add).or_insert((value, position));
         for unit in units_of(snapshot, track) {
-            // The states of a thread may be in a group of the user without it.
+            // The states of a thread may be in a group of the user that lacks the thread.
             units.entry((section, unit)).and_modify(add).or_insert((value, position));
         }
     }
@@ -140,7 +140,7 @@ fn sort_by<T: Copy, K: Ord>(
     });
 }
 
-/// Returns a key that orders groups of the user among each other, before the rest.
+/// Returns a key that orders groups of the user among each other, before all other tracks.
 fn custom_place(sections: &CustomSections, track: &Candidate) -> (bool, usize) {
     let section = track.rows.custom_group.and_then(|group| sections.get(&group));
     (section.is_none(), section.map_or(0, |section| section.position))

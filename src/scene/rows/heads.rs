@@ -13,7 +13,7 @@ use crate::query::track_groups::{GroupId, TrackGroup};
 pub(super) struct HeadOfGroup {
     pub(super) id: GroupId,
     pub(super) section_index: u32,
-    /// The index of the header of the group that contains it among the rows, or [`NOWHERE`].
+    /// The index among the rows of the header of the group that contains this group, or [`NOWHERE`].
     pub(super) outer_index: u32,
     /// Number of following rows in the group.
     pub(super) rows: u32,
@@ -24,7 +24,7 @@ pub(super) struct HeadOfGroup {
 }
 
 impl HeadOfGroup {
-    /// Returns the indices of its tracks and of the headers of its inner groups.
+    /// Returns the indices of the group's tracks and of the headers of its inner groups.
     pub(super) fn members(&self, index: usize) -> Range<usize> {
         index + 1..index + 1 + self.rows as usize
     }
@@ -48,8 +48,8 @@ impl RowLayout {
         self.lanes_of(track).is_some_and(|(_, lanes)| lanes.head_index != NOWHERE)
     }
 
-    /// Returns the index of the header of a group that the next track is in. Adds it, below the headers of the groups
-    /// that contain it, unless the last track is in the group.
+    /// Returns the index of the header of a group that the next track is in. Unless the last track is in the group,
+    /// adds the header, below the headers of the groups that contain it.
     pub(super) fn head_for(
         &mut self,
         group: &TrackGroup,

@@ -22,7 +22,7 @@ pub(crate) struct LaneRow {
 pub(super) struct LanesOfTrack {
     pub(super) track: TrackIdx,
     pub(super) section_index: u32,
-    /// The index of its group's header among the rows, or [`NOWHERE`](super::NOWHERE).
+    /// The index among the rows of the header of the track's group, or [`NOWHERE`](super::NOWHERE).
     pub(super) head_index: u32,
     pub(super) first: u32,
     pub(super) instants: u32,
@@ -32,7 +32,7 @@ pub(super) struct LanesOfTrack {
     pub(super) folded: bool,
     pub(super) in_folded_group: bool,
     pub(super) hidden: bool,
-    /// Number of counters that share its row; 0 if only its own.
+    /// Number of counters that share the row; 0 for a single counter.
     pub(super) curves: u32,
 }
 
@@ -51,7 +51,7 @@ impl LanesOfTrack {
         ]
     }
 
-    /// Returns the height of a counter. A row of several has a line for the name of each in addition.
+    /// Returns the height of a counter. A row of several counters also has a line for the name of each.
     fn counter_px(&self, heights: &RowHeights) -> u32 {
         match (self.folded, self.curves) {
             (true, _) => heights.instant_px,

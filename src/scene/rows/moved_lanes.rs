@@ -1,11 +1,11 @@
-//! The lanes of a layout in a later snapshot, in which tracks may have more of them. Each is looked up when it is in
+//! The lanes of a layout in a later snapshot, in which tracks may have more lanes. Each lane is looked up when it is in
 //! view, so that a new snapshot can be shown before its tracks are laid out.
 
 use super::RowLayout;
 use crate::query::Snapshot;
 use crate::store::lane::LaneIdx;
 
-/// The snapshot that was laid out, and the one that is shown.
+/// The snapshot that was laid out, and the snapshot that is shown.
 #[derive(Debug, Clone)]
 pub(super) struct MovedLanes {
     laid_out: Snapshot,
@@ -33,7 +33,7 @@ impl PartialEq for MovedLanes {
 impl Eq for MovedLanes {}
 
 impl RowLayout {
-    /// Shows the rows of `earlier` with the lanes of `later`, a snapshot of the same trace. Without all of the tracks,
+    /// Shows the rows of `earlier` with the lanes of `later`, a snapshot of the same trace. If `later` lacks tracks,
     /// there are no rows until the next layout.
     pub(crate) fn move_lanes(&mut self, earlier: &Snapshot, later: &Snapshot) {
         let (before, now) = (earlier.tracks(), later.tracks());

@@ -14,9 +14,9 @@ struct TrackFixture {
     kinds: Vec<LaneKind>,
 }
 
-/// Returns the groups of a test track, outermost first. Of every three processes, one has no group, one a group of two,
-/// and one a group of all four, which contains one of the last three, which contains one of the last two. Groups of
-/// even processes start folded, like large groups, unless they are in others.
+/// Returns the groups of a test track, outermost first. Of every three processes, the first has no group, the second
+/// has a group of two tracks. The third has three nested groups: of all four tracks, of the last three, and of the last
+/// two. Groups of even processes start folded, like large groups, unless they are in others.
 fn groups_of(track: u32) -> Vec<TrackGroup> {
     let (process, number) = (track / 4, track % 4);
     let firsts: &[u32] = match (process % 3, number) {
