@@ -29,7 +29,7 @@ pub(super) struct Analysis {
 #[derive(Debug)]
 struct RunningQuery {
     id: TaskId,
-    /// The snapshot that it reads.
+    /// The snapshot that the query reads.
     snapshot: Snapshot,
     progress: Progress,
     cancel: Cancel,
@@ -71,7 +71,7 @@ impl Analysis {
         });
     }
 
-    /// Queries the filter's matches in view, unless that is running.
+    /// Queries the filter's matches in view, unless this query is running.
     pub(super) fn ask_pixels(
         &mut self,
         id: TaskId,

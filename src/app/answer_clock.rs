@@ -18,7 +18,7 @@ impl AnswerClock {
         self.last.map_or(Duration::ZERO, |last| ANSWERS_EVERY.saturating_sub(last.elapsed()))
     }
 
-    /// Returns whether a later snapshot is shown than the one that the panels queried.
+    /// Returns whether the shown snapshot is later than the snapshot that the panels queried.
     pub(super) fn is_behind(&self) -> bool {
         self.is_behind
     }

@@ -14,7 +14,7 @@ pub(super) enum CloseTarget {
 #[derive(Debug)]
 pub(super) struct CloseRequest {
     pub(super) target: CloseTarget,
-    /// The tab whose data would be lost. Another may be shown meanwhile.
+    /// The tab whose data would be lost. Another tab may be shown meanwhile.
     pub(super) asked: TabId,
     pub(super) question: CloseQuestion,
 }

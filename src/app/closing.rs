@@ -28,7 +28,7 @@ impl App {
         }
     }
 
-    /// Closes all tabs but one, from the right. One that would lose something stays, and asks first.
+    /// Closes all tabs but one, from the right. A tab that would lose something stays, and asks first.
     pub(super) fn close_others(&mut self, kept: usize) {
         let Some(id) = self.tabs.get(kept).map(|tab| tab.id) else { return };
         for tab in (0..self.tabs.len()).rev() {
@@ -122,7 +122,7 @@ impl Tab {
         !self.losses_of_close().is_empty()
     }
 
-    /// Returns the files of its trace, if it can be opened again.
+    /// Returns the files of the tab's trace, if they can be opened again.
     fn sources_to_reopen(&self) -> Option<&Sources> {
         match (&self.trace, &self.running) {
             _ if self.follow.is_some() => None,
@@ -131,7 +131,7 @@ impl Tab {
         }
     }
 
-    /// Returns whether it has rows that are nowhere else, or recorded bytes that are read only at the end.
+    /// Returns whether the tab has rows that are nowhere else, or recorded bytes that are read only at the end.
     fn is_only_copy(&self) -> bool {
         let has_bytes = self.follow.as_ref().is_some_and(FollowTask::has_received);
         let has_rows = self.trace.as_ref().is_some_and(|trace| {

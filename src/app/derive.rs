@@ -1,6 +1,6 @@
 //! Computes the derived tracks of an open trace in the background, one after the other. A task is cancelled if its
-//! track is removed, stopped, or of rows that are no longer shown. While a trace is followed, tracks are computed again
-//! in turn for the part that is shown by then, with pauses that leave most of the time to the import.
+//! track is removed or stopped, or belongs to rows that are no longer shown. While a trace is followed, tracks are
+//! computed again in turn for the part that is shown by then. Pauses leave most of the time to the import.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ const PAUSE_FACTOR: u32 = 4;
 pub(super) struct DerivedTasks {
     running: Option<DeriveTask>,
     started: u64,
-    /// The track that was computed last, and when the next one may be while the trace grows.
+    /// The track that was computed last, and when the next track may be computed while the trace grows.
     last: Option<(DerivedId, Instant)>,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct DerivedTasks {
 struct DeriveTask {
     id: (TaskId, u64),
     track: DerivedId,
-    /// The part of the trace that it reads.
+    /// The part of the trace that the task reads.
     snapshot: Snapshot,
     began: Instant,
     cancel: Cancel,
@@ -58,7 +58,7 @@ fn room(load: &LoadOptions) -> DerivedRoom {
 }
 
 impl DerivedTasks {
-    /// Computes the next track of a trace that is due. Returns the time until the next one may be due.
+    /// Computes the next track of a trace that is due. Returns the time until another track may be due.
     pub(super) fn compute_next(
         &mut self,
         (of, timeline): (TaskId, &mut Timeline),
@@ -90,7 +90,7 @@ impl DerivedTasks {
     /// Returns the next track to compute, and how long it waits while the trace grows. Tracks that are not shown yet
     /// come first, then the others in turn.
     fn next_due<'r>(&self, rows: &'r [DerivedRow]) -> Option<(&'r DerivedRow, Duration)> {
-        // Nothing runs, so a track that was being computed is to be computed again.
+        // No task runs, so a track that was being computed must be computed again.
         let is_missing = |row: &&DerivedRow| matches!(row.state, DerivedState::Waiting | DerivedState::Computing(_));
         if let Some(row) = rows.iter().find(is_missing) {
             return Some((row, Duration::ZERO));

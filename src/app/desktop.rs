@@ -160,7 +160,7 @@ mod portal {
 
     /// Returns whether an error comes from the bus rather than the portal.
     fn is_of_nobody(error: &zbus::Error) -> bool {
-        /// Bus errors for a portal that does not exist, or no longer.
+        /// Bus errors for a portal that does not exist, or no longer exists.
         const OF_THE_BUS: [&str; 3] = ["ServiceUnknown", "NameHasNoOwner", "NoReply"];
         let zbus::Error::MethodError(name, ..) = error else { return true };
         name.strip_prefix("org.freedesktop.DBus.Error.").is_some_and(|name| OF_THE_BUS.contains(&name))
@@ -368,7 +368,7 @@ mod portal {
                 assert_eq!(received.recv_timeout(LONG).unwrap(), dark);
                 received
             };
-            // No signal reports the end of the portal; the next one starts soon, and sends none by itself.
+            // No signal reports the end of the portal. The next portal starts soon, and sends no signal by itself.
             let desktop = Desktop::new(&bus, false, &[(APPEARANCE, "color-scheme", Value::U32(2))]);
             let light = DesktopSettings { shade: Some(Shade::Light), ..DesktopSettings::default() };
             assert_eq!(received.recv_timeout(LONG).unwrap(), light);

@@ -1,4 +1,4 @@
-//! The system's file dialogs. Without any, the window shows its own picker.
+//! The system's file dialogs. If there are none, the window shows its own picker.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -64,7 +64,7 @@ pub(crate) fn draw_frames(snapshot: &Snapshot, views: &FrameViews) -> Result<Vec
             timeline.show_exactly(from_ns, to_ns);
         }
         let picture = headless.pass(&gpu, &mut painter, background, |ui| {
-            // Nothing answers the effects: a frame alone is measured.
+            // The effects are ignored, since only the frame is measured.
             app.show(ui);
         });
         let (interface, built) = (began.elapsed(), Instant::now());

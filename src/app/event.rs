@@ -46,7 +46,7 @@ pub enum TaskEvent {
     DesktopChanged(DesktopSettings),
 }
 
-/// A completely imported trace, and what its user should know of the import.
+/// A completely imported trace, and the facts of the import that its user should know.
 #[derive(Debug)]
 pub struct LoadedTrace {
     pub(crate) snapshot: Snapshot,
@@ -87,7 +87,7 @@ pub enum TabEvent {
 /// The end of the computation of a derived track.
 #[derive(Debug)]
 pub struct DerivedResult {
-    /// Identifies the computation: series of cancelled ones are dropped.
+    /// Identifies the computation: the series of a cancelled computation is dropped.
     pub(super) id: (TaskId, u64),
     pub(super) series: Result<Arc<DerivedSeries>, TaskError>,
 }
@@ -102,7 +102,7 @@ pub enum TaskError {
     Cancelled,
     /// The store is damaged, with an error sentence.
     Damaged(String),
-    /// It failed, for the reason in this sentence.
+    /// The task failed, for the reason in this sentence.
     Failed(String),
 }
 
@@ -144,7 +144,7 @@ pub struct FileRequest {
 #[derive(Debug, Clone)]
 pub enum PickedPath {
     Folder(PathBuf),
-    /// A file that would be replaced, which the user has not confirmed.
+    /// An existing file whose replacement the user has not confirmed.
     Existing,
     /// A file to open that does not exist, with an error sentence.
     Missing(String),

@@ -20,7 +20,7 @@ pub struct FollowRequest {
     pub(crate) disk_cap: u64,
     /// The retained part, if not everything.
     pub(crate) kept: Option<Retention>,
-    /// Unit of weights without one, for the final sort.
+    /// Unit of weights that have no unit, for the final sort.
     pub(crate) weight_unit: Option<WeightUnit>,
 }
 
@@ -29,7 +29,7 @@ impl FollowRequest {
         Self { inputs, delay: None, until: None, disk_cap: u64::MAX, kept: None, weight_unit: None }
     }
 
-    /// Returns the names of its sources, with the unit of their weights.
+    /// Returns the names of the sources, with the unit of their weights.
     pub(crate) fn sources(&self) -> Sources {
         Sources::new(self.inputs.iter().map(source_of).collect()).with_weight_unit(self.weight_unit)
     }

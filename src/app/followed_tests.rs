@@ -36,7 +36,7 @@ fn the_hits_of_a_search_stay_highlighted_in_every_frame_while_the_trace_grows() 
         write_spans(&mut file, all - 10..all, tid);
         session.until("the highlight of more spans", |session| {
             let (bright, dim) = session.bright_and_dim();
-            // The view moves on, so fewer may be in it for a moment.
+            // The view moves on, so fewer spans may be in it for a moment.
             assert!(dim > 0 && bright >= dim, "{bright} in full colour, {dim} dimmed");
             (spans(session), bright, dim) == (Some(u64::from(all)), all as usize, all as usize / 2)
         });

@@ -55,7 +55,7 @@ fn a_frame_in_which_nothing_changes_builds_and_uploads_nothing() {
         (track_reads() - reads) / (10 + events.len() as u64)
     };
     let reads = idle(&mut session, &[]);
-    // The names of the tracks in view are looked up, which are as many in each frame.
+    // The names of the tracks in view are looked up, the same number in each frame.
     assert_eq!(idle(&mut session, &[]), reads);
     assert!(reads < 1000, "{reads} reads of tracks in a frame");
     // The pointer changes outlines and tooltips, which are painted over the picture.

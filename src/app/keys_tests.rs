@@ -1,4 +1,4 @@
-//! Keys that arrive in one frame, as in a slow one: each has the effect that it has alone.
+//! Several keys in one frame, as in a slow frame: each has the same effect as alone.
 
 use egui::{Event, Key, Modifiers};
 
@@ -193,7 +193,7 @@ fn a_shifted_key_is_pressed_again_after_shift_was_released_first() {
         session.frame(key(Key::Slash, false, Modifiers::NONE));
         assert_eq!(session.app.tool_windows.is_open(ToolWindow::Keys), is_shown);
     }
-    // The release of a key that is held while the window loses the focus goes elsewhere.
+    // If the window loses the focus while a key is held, the release goes to another window.
     session.frame(key(Key::Questionmark, true, Modifiers::SHIFT));
     session.frame(vec![Event::WindowFocused(false)]);
     session.frame(key(Key::Questionmark, true, Modifiers::SHIFT));

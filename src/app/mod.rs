@@ -4,8 +4,8 @@
 //! [`state`] holds the application's state, with one [`tab`] per trace; [`show`] draws it, and routes commands.
 //! [`window`] is the event loop, which gets the [`event`]s of background work: [`tasks`] import and export,
 //! [`analysis`] answers panels, [`follow`] follows live traces, [`mod@derive`] computes derived tracks. [`panels`]
-//! holds the panels of a tab. [`preferences`] are saved by a keeper, and so is the timeline of each trace
-//! ([`timeline_keeper`]). [`picture`], [`offscreen`] and [`drawn_frames`] draw without a window.
+//! holds the panels of a tab. Keepers save the [`preferences`] and the timeline of each trace ([`timeline_keeper`]).
+//! [`picture`], [`offscreen`] and [`drawn_frames`] draw without a window.
 
 mod analysis;
 mod answer_clock;
@@ -140,10 +140,10 @@ impl SymbolOptions {
 /// Error of opening a window or drawing a picture.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AppError {
-    /// No GPU, or none that can draw.
+    /// There is no GPU that can draw.
     #[error(transparent)]
     Gpu(#[from] GpuError),
-    /// No display, or none that responds.
+    /// There is no display that responds.
     #[error("cannot open a window: {reason}; `longspan render FILE -o PNG` draws without one")]
     NoWindow { reason: String },
     /// The display was closed while the window was open.

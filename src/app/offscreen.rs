@@ -49,12 +49,12 @@ impl TimelinePicture {
         Self { timeline: timeline.still(f64::from(times)), theme, size_px, scale, range: None }
     }
 
-    /// Draws it, without a time limit. Returns an error for a missing GPU driver, or a damaged store.
+    /// Draws the picture, without a time limit. Returns an error for a missing GPU driver, or a damaged store.
     pub(crate) fn draw(self) -> Result<Pixels, AppError> {
         self.draw_with(&Gpu::headless()?)
     }
 
-    /// Draws it with this GPU, as [`TimelinePicture::draw`] does.
+    /// Draws the picture with this GPU, as [`TimelinePicture::draw`] does.
     pub(super) fn draw_with(self, gpu: &Gpu) -> Result<Pixels, AppError> {
         let Self { mut timeline, theme, size_px, scale, range } = self;
         let mut painter = Painter::new(gpu, readback::FORMAT);

@@ -21,21 +21,21 @@ use crate::ui::timeline::track_ranks::{RankSource, TrackRanks};
 /// The saved timeline of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum SavedState {
-    /// It is restored once all rows are sorted.
+    /// The state is restored once all rows are sorted.
     #[default]
     Pending,
-    /// It is restored, so it may be saved again.
+    /// The state is restored, so it may be saved again.
     Restored,
 }
 
 /// Whether more of a trace will be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Growth {
-    /// The running import will show more of it.
+    /// The running import will show more of the trace.
     Grows,
-    /// It was imported, maybe in part.
+    /// The trace was imported, maybe in part.
     Ended,
-    /// It is the last snapshot of a followed trace, which is not sorted again.
+    /// The trace is the last snapshot of a followed trace, which is not sorted again.
     LastSnapshot,
 }
 
@@ -44,16 +44,16 @@ pub(super) struct OpenTrace {
     pub(crate) timeline: Timeline,
     pub(crate) details: Option<DetailsPanel>,
     pub(super) growth: Growth,
-    /// The state of its files when it was opened.
+    /// The state of the trace's files when it was opened.
     pub(super) files: Arc<OpenedFiles>,
-    /// Whether it was already imported again because its store was damaged; that is tried only once.
+    /// Whether the trace was already imported again because its store was damaged; this is tried only once.
     pub(crate) is_repaired: bool,
     pub(super) saved: SavedState,
-    /// Whether its stacks would change with files found since.
+    /// Whether the stacks would change with files that were found since.
     pub(crate) has_other_stacks: bool,
     /// Identifies answers about this trace.
     id: TaskId,
-    /// The computation of its derived tracks.
+    /// The computation of derived tracks.
     pub(super) derived: DerivedTasks,
     /// Cancels the computation of the trace summary; `None` before it starts.
     summary: Option<CancelOnDrop>,
@@ -91,27 +91,27 @@ impl OpenTrace {
         self.summary = Some(tasks::summarise(self.id, self.timeline.snapshot().clone(), wake));
     }
 
-    /// Returns whether its summary and its names are of a part that grows.
+    /// Returns whether the summary and the names are of a part that grows.
     pub(super) fn awaits_end(&self) -> bool {
         self.grows() || self.summary.is_none()
     }
 
-    /// Returns the title for its tab and the status bar.
+    /// Returns the title for the tab and the status bar.
     pub(super) fn title(&self) -> String {
         self.sources.title()
     }
 
-    /// Returns whether it is completely sorted; a cancelled or failed import leaves a part.
+    /// Returns whether the trace is completely sorted; a cancelled or failed import leaves a part.
     pub(super) fn is_whole(&self) -> bool {
         self.timeline.snapshot().summary().sorted_to_ns.is_none()
     }
 
-    /// Returns whether the running import will show more of it.
+    /// Returns whether the running import will show more of the trace.
     pub(super) fn grows(&self) -> bool {
         self.growth == Growth::Grows
     }
 
-    /// Returns whether it has all rows that it will ever have.
+    /// Returns whether the trace has all rows that it will ever have.
     pub(super) fn is_final(&self) -> bool {
         self.is_whole() || self.growth == Growth::LastSnapshot
     }
@@ -155,7 +155,7 @@ impl OpenTrace {
         }
     }
 
-    /// Sets the summary, if it is of this trace.
+    /// Sets the summary, if it belongs to this trace.
     pub(super) fn set_summary(&mut self, of: TaskId, summary: Arc<TraceSummary>) {
         if of == self.id {
             self.timeline.set_trace_summary(summary);

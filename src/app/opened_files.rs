@@ -14,11 +14,11 @@ use crate::ui::timeline::saved::SavedTimeline;
 /// The state of the files of a trace when its import started.
 #[derive(Debug, Default)]
 pub struct OpenedFiles {
-    /// Their stamps, to notice that one has changed since.
+    /// Stamps of the files, to notice that one has changed since.
     pub(super) stamps: FileStamps,
     /// Identifies the saved timeline of this content; it changes with the files. `None` if a file is missing.
     pub(super) key: Option<CacheKey>,
-    /// Whether all of them can be read again, unlike pipes.
+    /// Whether all files can be read again, unlike pipes.
     pub(super) can_be_read_again: bool,
     saved: OnceLock<ReadTimeline>,
 }

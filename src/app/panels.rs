@@ -236,7 +236,8 @@ impl Panels {
         }
     }
 
-    /// Queries the search in a changed scope, and ends that for the next span of a name if another span is selected.
+    /// Queries the search again in a changed scope. Ends the search for the next span of a name if another span is
+    /// selected.
     pub(super) fn update_queries(&mut self, timeline: &Timeline) {
         // A closed search takes the scope when it is opened again.
         let question = if self.is_searching() { self.set.search.set_scope(timeline.scope()) } else { None };
@@ -350,7 +351,7 @@ impl Panels {
         self.current_mut(tab, timeline)?.copied(timeline.snapshot(), cells)
     }
 
-    /// Returns how many rows of a panel are copied, and how many there are, if those are more.
+    /// Returns how many rows of a panel are copied and how many there are, if the panel has more than are copied.
     #[must_use]
     pub(super) fn copied_part(&mut self, tab: DockTab) -> Option<(u64, u64)> {
         self.shown_mut(tab)?.copied_part()
@@ -399,7 +400,7 @@ impl Panels {
         let (set, analysis) = self.panels_and_queries(pin)?;
         match answer {
             Answer::Hits(hits) => {
-                // A later page of the earlier hits would be taken for one of these.
+                // A later page of the earlier hits would be taken for a page of these hits.
                 analysis.stop(QuestionKind::HitPage);
                 self.show_hits(hits, timeline);
             }
@@ -427,7 +428,7 @@ impl Panels {
             }
             Answer::Pixels(filtered) => timeline.set_matching(&filtered),
             Answer::Totals(lines) => {
-                // Partial totals that arrive later would replace these.
+                // Partial totals that arrive later would replace these totals.
                 analysis.stop(QuestionKind::PartialTotals);
                 set.statistics.set_complete_lines(lines);
             }
@@ -455,7 +456,7 @@ impl Panels {
         }
     }
 
-    /// Passes the error of a query to its panel, or to the pinned one that asked.
+    /// Passes the error of a query to its panel, or to the pinned panel that asked.
     fn fail(&mut self, (pin, kind): (Option<PinId>, QuestionKind), error: TaskError, timeline: &mut Timeline) {
         let message = error.into_message();
         if let Some(pin) = pin {
@@ -481,7 +482,7 @@ impl Panels {
         if self.set.search.hits().is_some() || timeline.has_outdated_matches() {
             timeline.repeat_hits(&hits);
         } else {
-            // The matches of an earlier search must not appear among these.
+            // The matches of an earlier search must not appear among these hits.
             self.analysis.stop(QuestionKind::Pixels);
             timeline.set_hits(Some(&hits));
         }

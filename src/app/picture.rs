@@ -106,7 +106,7 @@ fn render_timeline(snapshot: Snapshot, options: &PictureOptions) -> Result<Pixel
     let range = shown_range(&snapshot, options);
     let mut app = app_with_trace(&gpu, snapshot.clone(), options);
     let theme = app.theme().clone();
-    // Without a timeline, which the app has, the window is all that there is.
+    // The app has a timeline; without one, the window would be all that there is.
     let Some(timeline) = app.timeline_mut() else { return Ok(render(snapshot, options)?) };
     let mut still = timeline.still(1.0);
     if has_filter(options) {

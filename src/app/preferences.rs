@@ -48,7 +48,7 @@ pub struct WindowGeometry {
     pub(crate) y: f64,
     pub(crate) width: f64,
     pub(crate) height: f64,
-    /// Whether it is maximised; the rest is then its previous position and size.
+    /// Whether the window is maximised. The other fields then have its previous position and size.
     pub(crate) maximized: bool,
 }
 
@@ -192,8 +192,8 @@ fn read_or_note<T: DeserializeOwned>(path: &Path) -> (Option<T>, Option<String>)
     read(path).unwrap_or_else(|error| (None, Some(error.to_string())))
 }
 
-/// Reads a JSON file. A damaged one is renamed, so that it can be repaired, and reported in a sentence. Returns the I/O
-/// error of a file that exists and cannot be read.
+/// Reads a JSON file. A damaged file is renamed, so that it can be repaired, and reported in a sentence. Returns the
+/// I/O error of a file that exists and cannot be read.
 pub(super) fn read<T: DeserializeOwned>(path: &Path) -> io::Result<(Option<T>, Option<String>)> {
     let text = match fs::read(path) {
         Ok(text) => text,

@@ -13,9 +13,9 @@ pub(crate) enum OnlyCopy {
     No,
     /// The rows are still received or sorted.
     Receiving,
-    /// All are sorted, and the received data is on disk until they are exported.
+    /// All rows are sorted, and the received data is on disk until they are exported.
     Stored(#[cfg_attr(not(test), expect(dead_code, reason = "dropping it removes the data"))] ReceivedData),
-    /// They are exported, or in a folder that the user knows. The sources still lack them.
+    /// The rows are exported, or in a folder that the user knows. The sources still lack them.
     Saved,
 }
 

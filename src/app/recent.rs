@@ -66,7 +66,7 @@ impl RecentTraces {
         let files: Option<Vec<_>> = sources.files().iter().map(absolute).collect();
         let Some(files) = files.filter(|files| !files.is_empty()) else { return };
         let sources = Sources::new(files).with_weight_unit(sources.weight_unit());
-        // The same files with other offsets or another unit are the same trace; the present ones are kept.
+        // The same files with other offsets or another unit are the same trace; the present offsets and unit are kept.
         self.0.retain(|trace| paths(&trace.sources) != paths(&sources));
         self.0.insert(0, RecentTrace { sources, facts: None });
         self.0.truncate(RECENT_MAX);
@@ -82,7 +82,7 @@ fn absolute_paths(sources: &Sources) -> Vec<PathBuf> {
     sources.files().iter().map(|file| files::absolute(file.path())).collect()
 }
 
-/// A trace in the file: a path for an unmoved file, or a list for several files or a moved one. Either may have its
+/// A trace in the file: a path for an unmoved file, or a list for several files or a moved file. Either may have its
 /// unit and its facts.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]

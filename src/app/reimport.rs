@@ -23,7 +23,7 @@ impl Reimport {
         Self { earlier, saved: trace.timeline.to_saved(), needs_saved, has_view: false }
     }
 
-    /// Returns the state for another attempt, after one that did not complete.
+    /// Returns the state for another attempt, after an attempt that did not complete.
     pub(super) fn again(self) -> Self {
         Self { has_view: false, ..self }
     }
@@ -34,7 +34,7 @@ impl Reimport {
         (!has_view).then(|| self.saved.view())
     }
 
-    /// Returns the states for the whole trace. `read` is the saved one.
+    /// Returns the states for the whole trace. `read` is the saved state.
     pub(super) fn into_states(self, now: &Snapshot, read: Option<SavedTimeline>) -> [Option<SavedTimeline>; 2] {
         let state = self.saved.mapped(&TrackMap::new(&self.earlier, now));
         // The user may have removed some of it since.

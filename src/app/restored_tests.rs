@@ -23,7 +23,7 @@ use crate::ui::purpose::Purpose;
 use crate::ui::selected_scope::SelectedScope;
 use crate::ui::timeline::saved::SavedTimeline;
 
-/// Returns a store of no more than the first of [`TWO_SPANS`], as a preview.
+/// Returns a preview: a store of only the first of [`TWO_SPANS`].
 fn preview_of_two_spans() -> Snapshot {
     preview_with(Vec::new())
 }
@@ -65,7 +65,7 @@ fn a_saved_timeline_is_restored_after_a_preview_unless_the_user_has_moved_the_vi
         (0..15).for_each(|_| session.frame(Vec::new()));
         session
     };
-    // A window that is closed before that keeps what was saved.
+    // A window that is closed before the end keeps the saved state.
     begun(true).app.save();
     assert_eq!(folders.timeline(&key_of(&sources)), (Some(saved.clone()), None));
     for has_moved in [false, true] {

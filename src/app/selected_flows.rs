@@ -1,4 +1,4 @@
-//! The flows of the selected row, searched in the background. Pictures of a live trace have other row indices: known
+//! The flows of the selected row, searched in the background. Snapshots of a live trace have other row indices: known
 //! flows are mapped to the next snapshot, and searched again once a second.
 
 use std::sync::Arc;
@@ -37,7 +37,7 @@ struct FoundFlows {
 }
 
 impl SelectedFlows {
-    /// Queries the flows of a row unless that was done. Returns the flows, once they are known.
+    /// Queries the flows of a row unless they were queried already. Returns the flows, once they are known.
     pub(super) fn look_up(
         &mut self,
         id: TaskId,

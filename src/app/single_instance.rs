@@ -17,7 +17,7 @@ use std::time::Duration;
 /// The reason why files were not passed on.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HandOverError {
-    /// No window is open, or none that this process may contact.
+    /// There is no open window that this process may contact.
     #[error("no open window accepts files")]
     NoWindow,
     #[cfg(unix)]
@@ -43,7 +43,7 @@ pub(crate) struct SingleInstance {
     lock: PathBuf,
 }
 
-/// The claim of this process to be that window, until it is dropped.
+/// The claim of this process to be the single window, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Host {
     #[cfg(unix)]

@@ -68,7 +68,7 @@ pub enum WindowEffect {
     Dialog {
         request: FileRequest,
         suggested_name: String,
-        /// Folder that the dialog shows first; `None` for its own choice.
+        /// Folder that the dialog shows first; `None` lets the dialog choose.
         folder: Option<PathBuf>,
     },
     /// Reads the clipboard, for [`App::paste`].
@@ -110,7 +110,7 @@ pub(super) struct ModalDialogs {
 }
 
 impl ModalDialogs {
-    /// Returns whether any is open.
+    /// Returns whether any dialog is open.
     pub(super) fn has_any(&self) -> bool {
         let Self { picker, palette, go_to_time, close_request } = self;
         picker.is_some() || palette.is_some() || go_to_time.is_some() || close_request.is_some()
@@ -127,7 +127,7 @@ pub struct App {
     pub(super) tabs: Vec<Tab>,
     pub(super) shown_tab: usize,
     pub(super) tabs_opened: u64,
-    /// The traces of closed tabs that can be opened again, the last closed one last.
+    /// The traces of closed tabs that can be opened again, the last closed trace last.
     pub(super) closed_tabs: VecDeque<Sources>,
     /// Whether the window should come to the front.
     pub(super) wants_attention: bool,
@@ -331,8 +331,8 @@ impl App {
         }
     }
 
-    /// Opens a trace in a tab: one file, or several on one timeline. Files without offsets get their last ones, because
-    /// the saved timeline belongs to these.
+    /// Opens a trace in a tab: one file, or several on one timeline. Files without offsets get their last offsets,
+    /// because the saved timeline belongs to these.
     pub(crate) fn open(&mut self, sources: Sources) {
         if sources.files().is_empty() {
             return;
@@ -378,7 +378,7 @@ impl App {
         self.preferences_keeper.save_if_due(&self.preferences, (folders, &self.writes), now_s)
     }
 
-    /// Returns what reads the saved timelines of imported traces.
+    /// Returns the reader of the saved timelines of imported traces.
     pub(super) fn timeline_reader(&self) -> TimelineReader {
         TimelineReader { folders: self.options.folders.clone(), writes: self.writes.clone() }
     }
@@ -536,7 +536,7 @@ impl App {
     }
 }
 
-/// Returns the folder of the first file that has one; input from a pipe has none.
+/// Returns the folder of the first file that has a folder; input from a pipe has none.
 fn folder_of(sources: &Sources) -> Option<PathBuf> {
     let file = sources.files().iter().find(|file| !is_unseekable(&file.input))?;
     Some(files::absolute(file.path()).parent()?.to_owned())

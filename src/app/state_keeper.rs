@@ -62,8 +62,8 @@ impl<T: Send + 'static> StateKeeper<T> {
         }
     }
 
-    /// Writes a state in the background: `save` gets the state as last written, and this one. It may return a sentence
-    /// for the user.
+    /// Writes a state in the background: `save` gets the state as last written, and the given state. It may return a
+    /// sentence for the user.
     pub(super) fn write(
         &mut self,
         state: T,

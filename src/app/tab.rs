@@ -76,7 +76,7 @@ pub(super) struct Tab {
     pub(crate) awaits_trace: bool,
     /// The running import, whose progress the tab shows.
     pub(crate) running: Option<FileTask>,
-    /// The trace that it follows, until it is completely sorted.
+    /// The trace that the tab follows, until it is completely sorted.
     pub(crate) follow: Option<FollowTask>,
     /// The export or long table that is being written, concurrently with imports.
     pub(crate) writing: Option<RunningWrite>,
@@ -91,9 +91,9 @@ pub(super) struct Tab {
     pub(crate) derived: DerivedPanel,
     /// The state before the files are imported again, until they are.
     pub(crate) reimport: Option<Reimport>,
-    /// Whether it has rows that are nowhere else.
+    /// Whether the tab has rows that are nowhere else.
     pub(crate) only_copy: OnlyCopy,
-    /// The errors that the user has not closed, the oldest first. Only that is shown.
+    /// The errors that the user has not closed, the oldest first. Only the oldest is shown.
     pub(crate) messages: VecDeque<TabMessage>,
     pub(crate) notes: Notes,
 }
@@ -114,7 +114,7 @@ impl TabMessage {
 }
 
 impl Tab {
-    /// Returns whether it has rows that are in no file of the user.
+    /// Returns whether the tab has rows that are in no file of the user.
     pub(super) fn has_only_copy(&self) -> bool {
         match self.only_copy {
             OnlyCopy::No => self.follow.as_ref().is_some_and(|follow| follow.counts.has_replaced),
@@ -123,12 +123,12 @@ impl Tab {
         }
     }
 
-    /// Returns whether its files lack some of its rows, which were received.
+    /// Returns whether the files lack some rows of the trace, which were received.
     pub(super) fn files_lack_rows(&self) -> bool {
         self.has_only_copy() || matches!(self.only_copy, OnlyCopy::Saved)
     }
 
-    /// Returns whether all rows of its trace can be read from its files again.
+    /// Returns whether all rows of the trace can be read from its files again.
     pub(super) fn can_be_read_again(&self) -> bool {
         !self.files_lack_rows() && self.trace.as_ref().is_some_and(|trace| trace.files.can_be_read_again)
     }
@@ -158,7 +158,7 @@ impl Tab {
         }
     }
 
-    /// Returns its title: the trace, or the one being imported.
+    /// Returns the title of the tab: the open trace, or the trace being imported.
     pub(super) fn title(&self) -> String {
         match (&self.trace, &self.follow, &self.running) {
             (_, Some(follow), _) => follow.sources.title(),
@@ -178,7 +178,7 @@ impl Tab {
         self.messages.iter_mut().for_each(|message| message.concerns_tab = false);
     }
 
-    /// Iterates over the files of its trace; inputs from pipes and programs are left out.
+    /// Iterates over the files of the trace; inputs from pipes and programs are left out.
     pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
         let files = self.trace.iter().flat_map(|trace| trace.sources.files());
         files.filter_map(|file| match &file.input {
@@ -187,12 +187,12 @@ impl Tab {
         })
     }
 
-    /// Returns whether its trace still runs.
+    /// Returns whether the trace still runs.
     pub(super) fn is_live(&self) -> bool {
         self.follow.as_ref().is_some_and(FollowTask::is_running)
     }
 
-    /// Returns whether its trace can be read again.
+    /// Returns whether the trace can be read again.
     pub(super) fn reload_state(&self) -> ReloadState {
         match &self.trace {
             _ if self.is_live() => ReloadState::Running,
@@ -202,13 +202,13 @@ impl Tab {
         }
     }
 
-    /// Returns whether its trace can be exported: it is final or still runs, and no import or export is in progress.
+    /// Returns whether the trace can be exported: it is final or still runs, and no import or export is in progress.
     pub(super) fn can_export(&self) -> bool {
         let is_ready = |trace: &OpenTrace| trace.is_final() || self.follow.is_some();
         self.trace.as_ref().is_some_and(is_ready) && !self.is_busy()
     }
 
-    /// Iterates over its running import and the long file that is written.
+    /// Iterates over the running import and the long file that is written.
     pub(super) fn tasks(&self) -> impl Iterator<Item = &FileTask> {
         self.running.iter().chain(self.writing.iter().map(|writing| &writing.task))
     }
@@ -239,14 +239,14 @@ impl Tab {
         self.running.as_ref().is_some_and(|running| running.id == id)
     }
 
-    /// Returns the status of the trace that it follows.
+    /// Returns the status of the trace that the tab follows.
     pub(super) fn live_status(&self) -> Option<LiveStatus> {
         let timeline = self.trace.as_ref().map(|trace| &trace.timeline);
         let follow = self.follow.as_ref().filter(|follow| follow.is_running())?;
         Some(follow.status(timeline.is_none_or(Timeline::follows)))
     }
 
-    /// Returns whether it follows this trace.
+    /// Returns whether the tab follows this trace.
     pub(super) fn is_following(&self, id: TaskId) -> bool {
         self.follow.as_ref().is_some_and(|follow| follow.id == id)
     }
@@ -284,13 +284,13 @@ impl Tab {
         self.keeper.save_if_due((self.trace.as_ref()?, &self.panels.to_saved()), (folders?, writes), now_s)
     }
 
-    /// Returns whether it shows that trace, by whatever path, so that the trace may be opened again in it.
+    /// Returns whether the tab shows the trace of these files, by whatever path, and may open it again.
     pub(super) fn shows_same_files(&self, sources: &Sources) -> bool {
         let can_load = self.follow.is_none() && !self.has_only_copy();
         can_load && self.trace.as_ref().is_some_and(|trace| are_same_files(&trace.sources, sources))
     }
 
-    /// Returns whether that trace is being imported here, by whatever path.
+    /// Returns whether the trace of these files is being imported here, by whatever path.
     pub(super) fn is_importing(&self, sources: &Sources) -> bool {
         self.running.as_ref().is_some_and(|running| are_same_files(&running.sources, sources))
     }

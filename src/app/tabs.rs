@@ -45,7 +45,7 @@ impl App {
             return;
         }
         if let Some(open) = position_of(Tab::shows_same_files) {
-            // It is imported again, because it may have changed.
+            // The trace is imported again, because it may have changed.
             self.show_tab(open);
         } else {
             self.show_tab_for_more();
@@ -111,7 +111,7 @@ impl App {
         self.tabs.iter().enumerate().map(title).collect()
     }
 
-    /// Returns the same for tasks that have just started.
+    /// Returns titles and states as if the tasks had just started.
     pub(super) fn tab_titles_without_progress(&self) -> Vec<TabTitle> {
         self.tab_titles()
             .into_iter()
@@ -119,8 +119,8 @@ impl App {
             .collect()
     }
 
-    /// Shows an error; an empty tab is closed, and the previous one shows it. `concerns_tab` is whether it is about the
-    /// content of the tab.
+    /// Shows an error; an empty tab is closed, and the previous tab shows the error. `concerns_tab` is whether the
+    /// error is about the content of the tab.
     pub(super) fn fail(&mut self, at: usize, title: &'static str, error: TaskError, concerns_tab: bool) {
         let is_gone = self.tabs[at].is_empty() && self.tabs.len() > 1;
         let at = if is_gone { self.remove_tab(at) } else { at };

@@ -101,7 +101,7 @@ pub(crate) fn load(
     })
 }
 
-/// Starts to sort the spool of a followed trace. Its last picture stays until that is done.
+/// Starts to sort the spool of a followed trace. Its last snapshot stays until it is sorted.
 #[must_use]
 pub(crate) fn load_spooled(
     id: TaskId,
@@ -342,8 +342,8 @@ pub(crate) fn list(folder: PathBuf, wake: &Wake) {
 }
 
 /// Looks up a path from the picker in the background, because a file system may be slow to report whether it is a
-/// folder. A leading `~` of a typed path is the home folder. An existing file is written only if it `replaces` that;
-/// a device or a pipe is not replaced.
+/// folder. A leading `~` of a typed path is the home folder. An existing file is written only if `replaces` is set; a
+/// device or a pipe is not replaced.
 pub(crate) fn pick_path(id: TaskId, purpose: Purpose, path: PathBuf, replaces: bool, wake: &Wake) {
     let is_known = purpose.reads() || replaces;
     let unresolved = if is_known { PickedPath::File(path.clone()) } else { PickedPath::Existing };

@@ -57,7 +57,7 @@ pub(super) struct Session {
     seconds: f64,
     /// The texts of the last frame.
     pub(super) texts: Vec<String>,
-    /// The positions of those texts.
+    /// The positions of the texts.
     pub(super) positions: Vec<egui::Pos2>,
 }
 
@@ -310,7 +310,7 @@ fn statistics_are_sorted_by_a_column_and_have_details_of_a_name() {
         text.lines().nth(2),
         Some("read,,2,300000,300000,150000,100000,200000,100000,200000,300000,50000,200000,200000,0,0")
     );
-    // Clicks one of the two bars: the view then is the 120th part of the time in which its span starts.
+    // Clicks one of the two bars. The view is then the 120th part of the trace in which the span of the bar starts.
     let title = session.texts.iter().position(|text| text == "Over time").expect("the bars");
     let bottom = session.positions[title].y + 46.0;
     let width_ns = |session: &mut Session| session.app.timeline_mut().unwrap().view().width_ns();

@@ -1,7 +1,7 @@
 //! Saves the state of a timeline and its open panels soon after a change, in the background: a crash loses at most a
 //! second. It is saved for the content that was opened, even if the file has changed since.
 //!
-//! An idle window is not woken: the frame that changes something schedules the one that saves it.
+//! An idle window is not woken: the frame that changes something schedules the frame that saves it.
 
 use super::background_writes::BackgroundWrites;
 use super::open_trace::OpenTrace;
@@ -63,8 +63,8 @@ impl TimelineKeeper {
         None
     }
 
-    /// Saves unsaved changes in the background, because the trace is closed. Without any, another window may have saved
-    /// newer ones.
+    /// Saves unsaved changes in the background, because the trace is closed. Without unsaved changes, another window
+    /// may have saved newer ones.
     pub(super) fn finish(
         &mut self,
         trace: &OpenTrace,
@@ -92,7 +92,7 @@ impl TimelineKeeper {
         std::mem::take(&mut self.is_changed) || has_moved || shows_same == Some(false)
     }
 
-    /// Writes the state of a trace, unless that has no key.
+    /// Writes the state of a trace, unless the trace has no key.
     fn write(&mut self, trace: &OpenTrace, panels: &SavedPanels, (folders, writes): (&Folders, &BackgroundWrites)) {
         let Some(key) = trace.files.key.clone() else { return };
         let SavedPanels { open, search } = panels.clone();

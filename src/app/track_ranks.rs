@@ -28,7 +28,7 @@ struct RunningCount {
     progress: Progress,
     at: Instant,
     is_running: bool,
-    /// Why it has failed. It is not repeated, because it would fail again.
+    /// Why the count has failed. It is not repeated, because it would fail again.
     failure: Option<String>,
     _task: CancelOnDrop,
 }

@@ -122,7 +122,7 @@ fn growth(tracks: usize) -> Vec<(&'static str, u64)> {
     assert_eq!(place(&mut session), before);
     let reads = track_reads();
     (0..30).for_each(|_| settle(&mut session));
-    // Each frame of these reads as many as others.
+    // Each of these frames reads as many tracks as any other.
     found.push(("the layout in 30 frames", track_reads() - reads));
     found.push(("after it", most_reads(&mut session, Vec::new())));
     assert_eq!(place(&mut session), before);

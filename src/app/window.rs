@@ -104,7 +104,7 @@ fn run_loop(
         failed: None,
     };
     tasks::watch_desktop(&shell.wake);
-    // Without it, another start opens its own window.
+    // Without a host, another start opens its own window.
     let host = instance.and_then(|instance| instance.host(&shell.wake).ok().flatten());
     shell.opening_note = note;
     if shell.demo || shell.follow.is_some() || !shell.sources.files().is_empty() {
@@ -200,7 +200,7 @@ impl ApplicationHandler<UserEvent> for Shell {
                 event_loop.exit();
                 return;
             }
-            // Another program has destroyed it.
+            // Another program has destroyed the window.
             WindowEvent::Destroyed => {
                 self.fail(event_loop, AppError::DisplayLost);
                 return;
@@ -360,7 +360,7 @@ impl Shell {
         }
     }
 
-    /// Recreates everything on the GPU; the application's state is not there.
+    /// Recreates everything on the GPU. The application's state is elsewhere, and stays.
     fn replace_device(&mut self, event_loop: &ActiveEventLoop) {
         let Some(mut lost) = self.window.take() else { return };
         let reason = lost.surface.gpu().lost().unwrap_or("no reason given");
@@ -478,7 +478,7 @@ fn icon() -> Option<Icon> {
     Icon::from_rgba(rgba, info.width, info.height).ok()
 }
 
-/// Returns the position and size of a window; a maximised window keeps its previous ones.
+/// Returns the position and size of a window; a maximised window keeps its previous position and size.
 fn geometry_of(window: &Window, before: Option<WindowGeometry>) -> WindowGeometry {
     let scale = window.scale_factor();
     let size = window.inner_size().to_logical::<f64>(scale);

@@ -104,7 +104,7 @@ impl QueryContext<'_> {
         })
     }
 
-    /// Compiles a scope without a filter in addition to its own.
+    /// Compiles a scope, without a further filter.
     pub(super) fn scope(&self, selected: &SelectedScope) -> Scope {
         selected.with_filter(self.snapshot, "")
     }
@@ -121,7 +121,7 @@ impl QueryContext<'_> {
         Some(moved_hits(&hits.page(first, count), &self.snapshot.lane_moves_since(hits.snapshot())?))
     }
 
-    /// Returns the index of a row among the hits, if it is one.
+    /// Returns the index of a row among the hits, if the row is a hit.
     fn number_of(&self, hits: &Hits, row: RowIdx) -> Option<u64> {
         let start_ns = self.snapshot.row(row).start_ns;
         let row = hits.snapshot().lane_moves_since(self.snapshot)?.row(row)?;
@@ -132,7 +132,7 @@ impl QueryContext<'_> {
         before.map(|before| hits.rank(start_ns) + before)
     }
 
-    /// Returns the next hit after or before a position, or else the first one from the other end.
+    /// Returns the next hit after or before a position, or else the first hit from the other end.
     fn neighbour(
         &self,
         hits: &Hits,
@@ -194,7 +194,8 @@ impl QueryContext<'_> {
         Ok(lines.with_instants(has_instants))
     }
 
-    /// Returns whether instants start in a scope. A scope with a filter may have only others.
+    /// Returns whether instants start in a scope. Returns false for a scope with a filter, which its instants may not
+    /// match.
     fn has_instants(&self, selected: &SelectedScope) -> Result<bool, Cancelled> {
         if !selected.filter.is_empty() {
             return Ok(false);
@@ -307,7 +308,7 @@ impl QueryContext<'_> {
     }
 }
 
-/// Returns the next hit after or before a position in the snapshot of the hits, or else the first one from the other
+/// Returns the next hit after or before a position in the snapshot of the hits, or else the first hit from the other
 /// end.
 fn neighbour(
     hits: &Hits,

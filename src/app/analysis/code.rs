@@ -69,13 +69,13 @@ impl QueryContext<'_> {
     }
 
     /// Reads the trace by address and resolves its names, if some file is a profile with names and addresses. Returns
-    /// `None` also if that fails.
+    /// `None` also if reading fails.
     fn by_address(&self, query: &NameQuery) -> Result<Option<(Snapshot, TraceNames)>, Cancelled> {
         if !query.sources.files().iter().any(has_code_addresses) {
             return Ok(None);
         }
         let options = LoadOptions {
-            // The debug information of a file takes as much beside it.
+            // The debug information of a file takes as much memory again.
             memory: Memory::new(query.bytes_max),
             cache: CachePolicy::None,
             ledgers: Ledgers::IfCached,

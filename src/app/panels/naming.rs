@@ -19,8 +19,8 @@ impl Panels {
         query.map_or(&[], |query| &query.folders)
     }
 
-    /// Returns the symbol query of these files, if the user has added folders since they were opened. Their offsets
-    /// may have changed.
+    /// Returns the symbol query of these files, if the user has added folders since they were opened. The offsets of
+    /// the files may have changed.
     pub(in crate::app) fn located(&self, sources: &Sources) -> Option<&NameQuery> {
         let has_same_files = |query: &NameQuery| {
             query.sources.files().iter().map(|file| &file.input).eq(sources.files().iter().map(|file| &file.input))
@@ -82,7 +82,7 @@ impl Panels {
         Some(query)
     }
 
-    /// Lists the code of a function, once names are resolved. Without them, the panel says so.
+    /// Lists the code of a function, once names are resolved. Without names, the panel says so.
     pub(super) fn ask_code(&mut self, request: CodeRequest, snapshot: &Snapshot) {
         let (Some(query), Some(found)) = (self.name_query.clone(), self.resolved_names.clone()) else {
             return self.set.code.wait_for_names();

@@ -90,7 +90,7 @@ impl PinnedPanels {
         self.list.retain(|pinned| pinned.id != id);
     }
 
-    /// Drops all, because their scopes are of another trace.
+    /// Drops all pinned panels, because their scopes are of another trace.
     pub(super) fn clear(&mut self) {
         self.list.clear();
     }
@@ -148,8 +148,8 @@ impl Panels {
         active.is_some_and(|tab| tab.pin.is_some() || self.pinned.can_pin(tab.panel))
     }
 
-    /// Pins the active panel to the selected scope. A pinned one is closed, and its kind opened for the selected scope.
-    /// If that was not open, it has the settings of the pinned one.
+    /// Pins the active panel to the selected scope. If it is pinned already, closes it and opens the panel of its kind
+    /// for the selected scope. If that panel was not open, it takes the settings of the pinned panel.
     pub(super) fn toggle_pin(&mut self, timeline: &Timeline) {
         let Some(DockTab { panel, pin }) = self.dock.active(&self.open_tabs) else { return };
         if let Some(id) = pin {
@@ -236,7 +236,7 @@ mod tests {
         let closed = tabs[3].pin.expect("a pin");
         pinned.close(closed);
         assert!(pinned.get(closed).is_none());
-        // Numbers are not reused, so an answer to a closed panel reaches no other one.
+        // Numbers are not reused, so an answer to a closed panel reaches no other panel.
         assert!(pin(&mut pinned, Panel::Flame).is_some_and(|tab| !tabs.contains(&tab) && tab.pin != Some(closed)));
         assert_eq!(pinned.of_panel_mut(Panel::Statistics).count(), PINNED_MAX - 1);
     }

@@ -1,4 +1,4 @@
-//! The steps from the selected row to others of its name.
+//! The steps from the selected row to other rows of its name.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use crate::ui::questions::Question;
 /// Steps that may wait for an answer: a held key must not go on for seconds.
 const WAITING_MAX: i64 = 20;
 
-/// A search that takes longer than this says so.
+/// Duration after which a search says that it is running.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The search for a row of the same name, and the result of the last search.

@@ -30,7 +30,7 @@ pub(super) struct PanelSet {
 }
 
 impl PanelSet {
-    /// Moves a panel into a set of its own. A new one with the same settings remains.
+    /// Moves a panel into a separate set. A new panel with the same settings remains.
     pub(super) fn take(&mut self, panel: Panel) -> Self {
         let mut own = Self::default();
         own.renew_like(panel, self);
@@ -38,7 +38,7 @@ impl PanelSet {
         own
     }
 
-    /// Replaces a panel by one without answers that has the settings of the panel of another set.
+    /// Replaces a panel by a new one without answers, with the settings of the panel in another set.
     pub(super) fn renew_like(&mut self, panel: Panel, other: &Self) {
         match panel {
             Panel::Statistics => self.statistics = other.statistics.with_same_settings(),
@@ -48,7 +48,7 @@ impl PanelSet {
             Panel::HeatMap => self.heat_map = other.heat_map.with_same_settings(),
             Panel::Flame => self.flame = other.flame.with_same_settings(),
             Panel::Samples => self.samples = other.samples.with_same_settings(),
-            // They are not pinned.
+            // These panels are never pinned.
             Panel::Details | Panel::Code | Panel::Symbols | Panel::Search => {}
         }
     }
@@ -63,7 +63,7 @@ impl PanelSet {
             Panel::HeatMap => swap(&mut self.heat_map, &mut other.heat_map),
             Panel::Flame => swap(&mut self.flame, &mut other.flame),
             Panel::Samples => swap(&mut self.samples, &mut other.samples),
-            // They are not pinned.
+            // These panels are never pinned.
             Panel::Details | Panel::Code | Panel::Symbols | Panel::Search => {}
         }
     }

@@ -1,4 +1,4 @@
-//! The tabs of the dock: panels that follow the scope, and pinned ones, whose commands are addressed to them.
+//! The tabs of the dock: panels that follow the scope, and pinned panels, whose commands are addressed to them.
 
 use egui::Ui;
 

@@ -30,7 +30,7 @@ fn columns_of(pixels: &Pixels, name: &str) -> (u32, u32) {
 fn the_picture_shows_spans_in_their_colours_at_their_times() {
     let pixels = picture(TWO_SPANS, &options(1.0));
     let (alpha, omega) = (columns_of(&pixels, "alpha"), columns_of(&pixels, "omega"));
-    // The canvas is 770 pixels wide, of which nine tenths are the trace; edges take a pixel or two.
+    // The trace takes nine tenths of the canvas of 770 pixels; edges take a pixel or two.
     let expected = 770.0 * 0.9 * 0.4;
     for (first, end) in [alpha, omega] {
         let width = f64::from(end - first);

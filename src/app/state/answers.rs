@@ -232,7 +232,7 @@ impl App {
         if tab.trace.as_ref().is_some_and(OpenTrace::is_whole) {
             tab.reimport = None;
         }
-        // Files with new offsets return to their previous ones.
+        // Files with new offsets return to their previous offsets.
         if let Some(timeline) = tab.timeline_mut() {
             timeline.move_file(None);
         }
@@ -276,7 +276,7 @@ impl App {
         trace.is_repaired = is_repaired && is_continued;
         trace.files = files;
         if grows && trace.timeline.is_live() {
-            // Known answers stay in view until the next ones.
+            // Known answers stay in view until new ones arrive.
             (trace.flows, trace.ranks, trace.derived) = known.unwrap_or_default();
         }
         // Restored before the next save: a save from a part of the trace would overwrite the saved timeline.
@@ -294,7 +294,7 @@ impl App {
         tab.trace = Some(trace);
     }
 
-    /// Returns the timeline of a snapshot, and whether it continues the earlier one with its view.
+    /// Returns the timeline of a snapshot, and whether it continues the earlier timeline with its view.
     fn timeline_after(&self, before: Option<Timeline>, snapshot: Snapshot, grows: bool) -> (Timeline, bool) {
         let was_live = before.as_ref().is_some_and(Timeline::is_live);
         // A followed trace is sorted again at its end, which may change the order of its tracks.
@@ -302,7 +302,7 @@ impl App {
         let (mut timeline, is_continued) = match before {
             Some(timeline) if is_same(&timeline) => {
                 let mut timeline = timeline.with_snapshot(snapshot);
-                // The sort numbers names differently, so the spans of old tiles would have the names of others.
+                // The sort numbers names differently, so the spans of old tiles would have wrong names.
                 if was_live && !grows {
                     timeline.release_tiles();
                 }
@@ -334,7 +334,8 @@ impl App {
         read
     }
 
-    /// Restores the saved state of a timeline. Files that are imported again keep theirs, also where it is not saved.
+    /// Restores the saved state of a timeline. Files that are imported again keep their present state, even if it is
+    /// not saved.
     fn restore(&mut self, at: usize, trace: &mut OpenTrace, saved: Option<SavedTimeline>) {
         let tab = &mut self.tabs[at];
         let panels = saved.as_ref().and_then(SavedTimeline::saved_panels);

@@ -1,5 +1,5 @@
-//! File dialogs of the system, and the window's own picker. A choice is for the tab that its dialog was opened in,
-//! whichever is shown when it arrives.
+//! File dialogs of the system, and the window's own picker. A choice is for the tab in which its dialog was opened,
+//! even if another tab is shown when the choice arrives.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use crate::ui::purpose::Purpose;
 pub(in crate::app) struct OpenPicker {
     pub(in crate::app) picker: Picker,
     request: FileRequest,
-    /// The last look-up of a path; the results of earlier ones are dropped.
+    /// The last look-up of a path; the results of earlier look-ups are dropped.
     awaited: Option<TaskId>,
 }
 
@@ -57,7 +57,7 @@ impl App {
         tasks::list(folder, &self.wake);
     }
 
-    /// Looks up a path of the picker, in place of the one pressed before.
+    /// Looks up a path of the picker, in place of the path pressed before.
     pub(super) fn pick_path(&mut self, path: PathBuf, replaces: bool) {
         let id = self.next_task();
         if let Some(open) = &mut self.dialogs.picker {

@@ -27,7 +27,7 @@ impl App {
         Some(table?.to_csv(cells, COPY_BYTES_MAX))
     }
 
-    /// Returns the table of a panel as text; shows a note if that is only a part of it.
+    /// Returns the table of a panel as text; shows a note if the text is only a part of the table.
     pub(super) fn panel_text(&mut self, shown: DockTab) -> Option<String> {
         let cells = self.cells();
         let tab = self.tab_mut();

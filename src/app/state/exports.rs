@@ -120,7 +120,7 @@ impl App {
         }
     }
 
-    /// Shows that the export that has waited for an import is not written, because that has failed.
+    /// Shows that the export that has waited for an import is not written, because the import has failed.
     pub(super) fn drop_waiting_export(&mut self, at: usize) {
         let tab = &mut self.tabs[at];
         if let Some(export) = tab.waiting_export.take() {
@@ -150,7 +150,7 @@ impl Tab {
         derived
     }
 
-    /// Returns whether its trace has the same rows as a snapshot.
+    /// Returns whether the tab's trace has the same rows as a snapshot.
     fn shows_store_of(&self, snapshot: &Snapshot) -> bool {
         self.trace.as_ref().is_some_and(|trace| trace.timeline.snapshot().has_store_of(snapshot))
     }

@@ -26,11 +26,11 @@ use crate::ui::command::LiveCommand;
 /// How the answers of the panels follow to a new snapshot of the trace.
 #[derive(Debug)]
 pub(super) enum AnswerRenewal {
-    /// They are of another trace.
+    /// The answers are of another trace.
     Forget,
-    /// They are outdated, and stay until new ones arrive.
+    /// The answers are outdated, and stay until new ones arrive.
     Renew(LaneMoves),
-    /// They are recent enough: only the indices of their lanes change.
+    /// The answers are recent enough: only the indices of their lanes change.
     Wait(LaneMoves),
 }
 
@@ -127,8 +127,8 @@ impl App {
         trace.timeline.set_live_summary(TraceSummary::from_filled(buckets, filled));
     }
 
-    /// Returns how the panels of a tab follow to a new snapshot. Queries run at most once a second, and never
-    /// while others run: a program that starts threads all the time would cancel each one.
+    /// Returns how the panels of a tab follow to a new snapshot. Queries run at most once a second, and never while
+    /// others run. Otherwise a program that starts threads all the time would cancel each query.
     pub(super) fn answer_renewal(&mut self, at: usize, later: &Snapshot) -> AnswerRenewal {
         let tab = &mut self.tabs[at];
         let is_busy = tab.panels.is_busy();

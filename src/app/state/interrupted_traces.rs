@@ -1,5 +1,5 @@
-//! Interrupted traces: opened like any trace, kept, or deleted after a confirmation. An open one stays on disk, and is
-//! offered again at the next start.
+//! Interrupted traces: opened like any trace, kept, or deleted after a confirmation. An open trace stays on disk, and
+//! is offered again at the next start.
 
 use std::path::Path;
 use std::time::UNIX_EPOCH;
@@ -64,7 +64,7 @@ impl App {
         self.interrupted.held.push(held);
     }
 
-    /// Locks a folder against other windows; shows a note if one has it.
+    /// Locks a folder against other windows; shows a note if another window has locked it.
     fn hold_interrupted(&mut self, folder: &Path) -> Option<HeldFolder> {
         let left = self.interrupted.found.iter().find(|left| left.path == folder)?;
         let held = left.hold();

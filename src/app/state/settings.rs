@@ -25,7 +25,7 @@ impl App {
             SettingCommand::CsvSafe(csv_safe) => self.preferences.csv_safe = csv_safe,
             SettingCommand::SourceFolders(folders) => self.preferences.source_folders = folders,
             SettingCommand::Sizes(sizes) => {
-                // The other size may be one of the command line, which is not saved.
+                // The size that stays may be from the command line, and is not saved.
                 if std::mem::replace(&mut self.preferences.memory_bytes, sizes.memory_bytes) != sizes.memory_bytes {
                     self.options.load.memory.set_limit_bytes(sizes.memory_bytes);
                 }

@@ -33,7 +33,7 @@ const CLOSED: &str = "The panel was closed before its file was chosen. Open it a
 
 impl App {
     /// Opens the chosen files, searches the chosen folder, or writes to the chosen file, for the tab of the dialog. The
-    /// extension of a file determines its format; a name without one gets the default.
+    /// extension of a file determines its format; a name without an extension gets the default.
     pub(in crate::app) fn use_chosen(&mut self, FileRequest { purpose, tab }: FileRequest, paths: &[PathBuf]) {
         let Some(path) = paths.first().cloned() else { return };
         let at = self.position_of(tab);
@@ -82,7 +82,7 @@ impl App {
         Cells { spreadsheet_safe: self.preferences.csv_safe, ..Cells::default() }
     }
 
-    /// Writes the table of a panel. A long one is written like an export, with progress and exclusively.
+    /// Writes the table of a panel. A long table is written like an export, with progress and exclusively.
     fn write_table(&mut self, at: usize, shown: DockTab, path: &Path) -> Result<(), String> {
         /// Rows that are written almost instantly.
         const SHORT_ROWS_MAX: u64 = 200_000;

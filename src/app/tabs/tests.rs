@@ -160,7 +160,7 @@ fn a_hidden_tab_continues_to_load_and_a_closed_one_ignores_events() {
     let [one, two] = ["one.json", "two.json"].map(|name| file(folder.path(), name, TWO_SPANS));
     let mut session = Session::new();
     session.app.open_files(&[one]);
-    // The first is still being imported, so the second gets its own tab.
+    // The first trace is still being imported, so the second gets a separate tab.
     session.app.open_files(&[two]);
     assert_eq!(session.app.tab_count(), 2);
     session.app.act(Command::Tab(TabCommand::Next));
