@@ -26,8 +26,8 @@ pub(super) struct SymbolRow {
 }
 
 impl FunctionTable {
-    /// Reads the functions of a file from its symbol table. Without one, the dynamic table has the exported functions,
-    /// and the compressed table the rest. Returns `None` if it has none.
+    /// Reads the functions of a file from its symbol table. Without a symbol table, the dynamic table has the exported
+    /// functions, and the compressed table the others. Returns `None` without functions.
     pub(super) fn read(elf: &ElfFile, bytes_max: u64) -> Option<Self> {
         let read = |elf: &ElfFile, kind: u32| {
             let symbols = elf.sections_of(kind).next()?;

@@ -4,7 +4,7 @@
 use super::elf::{ElfFile, ElfSection, RELOCATION_BYTES, RELOCATIONS, RELOCATIONS_BYTES_MAX};
 use crate::base::bytes::{u32_at, u64_at};
 
-/// Sections that may have the description: its own from Go 1.26, others before.
+/// Sections that may have the description: a separate section from Go 1.26 on, data sections before.
 const SECTIONS: [&str; 3] = [".go.module", ".noptrdata", ".data"];
 
 /// Number of words that are read, up to the last one used.

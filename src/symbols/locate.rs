@@ -45,7 +45,7 @@ pub(crate) struct Locator {
     stores: Vec<PathBuf>,
     /// The cache folder of debuginfod's client.
     fetched: Option<PathBuf>,
-    /// Whether files of this machine are used, such as those at recorded paths.
+    /// Whether files of this machine are used, such as files at recorded paths.
     has_system: bool,
     cache: Option<NameCache>,
     /// Limit for the bytes of all checksums, and the bytes spent.

@@ -167,7 +167,7 @@ const WHERE_RECORDED: &str = "# on the recorded machine";
 
 /// Returns the command that copies the function list of a process beside the first trace.
 fn copied_list(module: &Module, traces: &[&Path]) -> Option<String> {
-    // A pipe has no folder of its own.
+    // A pipe is in no folder of the user.
     let folder = traces.first()?.parent().filter(|folder| !folder.starts_with("/dev"))?;
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let [list, folder] = [Path::new(&*module.path), folder].map(shell::quoted_path);

@@ -52,8 +52,8 @@ impl DebugLink {
         is_name.then_some(Self { name, sum: u32::from_le_bytes(*sum) })
     }
 
-    /// Returns whether a file has the checksum, or `Cancelled` if cancelled. A file much longer than its sections is
-    /// not read, and neither is one beyond the locator's limit for checksums.
+    /// Returns whether a file has the checksum, or `Cancelled` if cancelled. A file is not read if it is much longer
+    /// than its sections, or beyond the locator's limit for checksums.
     pub(super) fn is_of(&self, elf: &ElfFile, locator: &Locator, cancel: &Cancel) -> Result<bool, Cancelled> {
         let file = &elf.file;
         if file.bytes > elf.end().saturating_add(TAIL_BYTES_MAX) || !locator.spend_checksum(file.bytes) {

@@ -26,7 +26,7 @@ use crate::store::lane::RowIdx;
 use crate::ui::selected_scope::TimeRange;
 
 /// Limit for a copied text. An X server passes a text of the clipboard in one request of at most 16 MiB. A program that
-/// pastes a longer one would wait forever.
+/// pastes a longer text would wait forever.
 pub(crate) const COPY_BYTES_MAX: usize = 15 << 20;
 
 /// A command, by the part of the program that runs it.
@@ -159,7 +159,7 @@ pub(crate) enum SettingCommand {
 pub(crate) enum CloseChoice {
     /// Exports the trace, and closes nothing.
     Export,
-    /// Closes it without an export: its data is lost.
+    /// Closes without an export: the data is lost.
     Discard,
     Cancel,
 }
@@ -168,9 +168,9 @@ pub(crate) enum CloseChoice {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum InterruptedCommand {
     Open(PathBuf),
-    /// Keeps it, and offers it again at the next start.
+    /// Keeps the trace, and offers it again at the next start.
     Keep(PathBuf),
-    /// Asks whether to delete it.
+    /// Asks whether to delete the trace.
     AskToDelete(PathBuf),
     Delete(PathBuf),
 }
@@ -258,16 +258,16 @@ pub(crate) enum NavigationStep {
     Back,
     /// The next view in the history.
     Forward,
-    /// The previous span in the lane of the selected one. Without a selection, this and the next three select the span
-    /// in the middle of the view.
+    /// The previous span in the lane of the selected span. Without a selection, this step and the next three select the
+    /// span in the middle of the view.
     Previous,
-    /// The next span in the lane of the selected one.
+    /// The next span in the lane of the selected span.
     Next,
     /// The parent of the selected span; scrolls up if no span is in view.
     Parent,
     /// The longest child of the selected span; scrolls down if no span is in view.
     Child,
-    /// The span that the last incoming flow of the selected span leaves, or the one that woke it.
+    /// The span that the last incoming flow of the selected span leaves, or the span that woke it.
     PreviousInFlow,
     /// The span at which the first outgoing flow of the selected span arrives.
     NextInFlow,
@@ -304,9 +304,9 @@ pub(crate) enum ScopeCommand {
     ClearTracks,
     /// Replaces the time range, the tracks and the filter.
     Set(Box<SelectedScope>),
-    /// Sets a valid filter; an empty one clears it.
+    /// Sets a valid filter; an empty text clears the filter.
     Filter(String),
-    /// Extends the filter with another value of the same key, of which either matches, or else with a condition that
+    /// Extends the filter: with an alternative, if it is another value of the same key, or else with a condition that
     /// must also match.
     AddFilter(String),
     /// Replaces the tracks by the tracks of a group.
@@ -342,7 +342,7 @@ pub(crate) const DERIVE_CHOICES: [(&str, DerivedKind); 7] = [
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum DerivedCommand {
     Add(DerivedKind, SelectedScope),
-    /// Adds one of the rows of the scope.
+    /// Adds a track computed from the rows of the scope.
     AddOfScope(DerivedKind),
     /// Adds the shares of time in scheduler states of a process, a thread or CPUs.
     AddScheduling(GroupKind),
@@ -408,7 +408,7 @@ pub(crate) enum RowCommand {
         of: Option<GroupKind>,
         is_stacked: bool,
     },
-    /// Draws counters in rows of their own again.
+    /// Draws counters in separate rows again.
     SeparateCounters(Option<GroupKind>),
     Group(CustomGroupCommand),
     Order(TrackOrder),
@@ -449,7 +449,7 @@ pub(crate) enum PanelCommand {
     /// Searches without leaving the panel that has the keyboard.
     Highlight(String),
     GoToHit(Direction),
-    /// Goes from the selected row to another of its name, on all tracks. A search stays as it is.
+    /// Goes from the selected row to another row of its name, on all tracks. A search stays as it is.
     GoToSameName(Direction),
     /// Clears the hits while the text is not a valid filter.
     StopSearch,

@@ -45,7 +45,7 @@ pub(crate) enum NoCommandLine {
 }
 
 impl PanelCommandLine {
-    /// Creates a command without options of its own.
+    /// Creates a command without options.
     #[must_use]
     pub(crate) fn new(command: &'static str) -> Self {
         Self { command, options: Vec::new(), query: None, scope: None, omits_words: false }
@@ -94,8 +94,8 @@ impl PanelCommandLine {
     }
 }
 
-/// Returns the path by which an option names a file, as given in the command. Returns `None` if it is not text, or if
-/// several files have it.
+/// Returns the path by which an option names a file, as given in the command. Returns `None` if the path is not text,
+/// or if several files have it.
 fn offset_name(sources: &Sources, file: &SourceFile) -> Option<String> {
     let path_of = |file: &SourceFile| std::path::absolute(file.path()).ok();
     let path = path_of(file)?;

@@ -1,11 +1,11 @@
 //! The keys of the keyboard that are down. egui knows them by their signs: if Shift is released first, the release of
-//! `?` is one of `/`, and the next `?` would be taken for a repeat.
+//! `?` is reported as a release of `/`. The next `?` would be taken for a repeat.
 
 use egui::{Context, Event, Id, Key};
 use rustc_hash::FxHashSet;
 
-/// Sets which presses of this frame are repeats. Must run before anything reads that, but after keys are buffered:
-/// those are pressed in a later frame.
+/// Sets which presses of this frame are repeats. Must run before anything reads the repeats, but after keys are
+/// buffered: buffered keys are pressed in a later frame.
 pub(crate) fn correct_repeats(ctx: &Context) {
     let id = Id::unique("held keys");
     let mut held: FxHashSet<Key> = ctx.data_mut(|data| data.remove_temp(id)).unwrap_or_default();

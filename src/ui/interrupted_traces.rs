@@ -19,6 +19,6 @@ pub(crate) struct InterruptedTrace {
 #[derive(Debug, Default)]
 pub(crate) struct InterruptedOffer {
     pub(crate) traces: Vec<InterruptedTrace>,
-    /// Folder of the one to delete once the user confirms.
+    /// Folder of the trace to delete, once the user confirms.
     pub(crate) asked: Option<PathBuf>,
 }

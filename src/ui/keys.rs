@@ -144,7 +144,7 @@ impl ActiveShortcuts {
     }
 
     /// Returns why a press of Ctrl or Alt with a key has no effect. A plain key may be pressed by chance, and Ctrl + C
-    /// is of whatever has the focus.
+    /// belongs to the widget with the focus.
     fn disabled_reason(&self, event: &Event, state: &UiState) -> Option<Command> {
         if matches!(event, Event::Key { repeat: true, .. }) {
             return None;

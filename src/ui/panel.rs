@@ -23,7 +23,7 @@ pub enum Panel {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PinId(pub(crate) u32);
 
-/// A tab of the dock: a panel that follows the scope, or one that is pinned to an earlier scope.
+/// A tab of the dock: a panel that follows the scope, or a panel that is pinned to an earlier scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DockTab {
     pub(crate) panel: Panel,
@@ -37,7 +37,7 @@ impl From<Panel> for DockTab {
 }
 
 impl Panel {
-    /// All panels in tab order. The length equals the enum's as long as `Search` is its last variant.
+    /// All panels in tab order. The length equals the number of variants as long as `Search` is the last variant.
     pub(crate) const ALL: [Self; Self::Search as usize + 1] = [
         Self::Details,
         Self::Statistics,
@@ -154,7 +154,7 @@ pub(crate) struct SavedSearch {
 }
 
 impl SavedSearch {
-    /// Limit for the text. A part of a longer one would be another filter, so it is not saved.
+    /// Limit for the text. A part of a longer text would be another filter, so a longer text is not saved.
     const TEXT_BYTES_MAX: usize = 4096;
 
     #[must_use]

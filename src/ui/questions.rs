@@ -34,7 +34,7 @@ use crate::ui::panels::sample_lines::SampleLines;
 use crate::ui::panels::table_order::{OrderedRows, TableSort};
 use crate::ui::selected_scope::SelectedScope;
 
-/// A query. A new one replaces a running one of its kind.
+/// A query. A new query replaces a running query of its kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Question {
     /// All rows of a scope that match a filter.
@@ -94,7 +94,7 @@ pub(crate) enum Question {
     Quantiles(GroupChoice, SelectedScope),
     /// A sample table of a scope, by group.
     Samples(Box<SampleQuestion>),
-    /// The callers and callees of a function, for another panel than the flame graph.
+    /// The callers and callees of a function, for panels other than the flame graph.
     Sandwich(Box<PathsQuestion>),
     /// A view of the call tree of a scope.
     Paths(Box<PathsQuestion>),
@@ -216,8 +216,8 @@ pub(crate) struct SampledFunction {
 }
 
 impl SampledFunction {
-    /// Returns the function of a bar of samples, the innermost one at its address, or that at the address that names
-    /// another row; `None` for other rows.
+    /// Returns the innermost function at the address that names a row, or the function of a bar of samples. `None` for
+    /// other rows.
     pub(crate) fn from_row(snapshot: &Snapshot, row: RowIdx) -> Option<Self> {
         let name = snapshot.row(row).name;
         let resolved = snapshot.overlay().and_then(|overlay| overlay.lines.lines(name).first());
@@ -365,7 +365,7 @@ pub struct NeighbourHit {
     /// Its index among the hits.
     pub(crate) number: u64,
     pub(crate) hit: Hit,
-    /// The direction, if there was none and the search went on at the other end.
+    /// The direction, if there was no such hit and the search went on at the other end.
     pub(crate) wrapped: Option<Direction>,
 }
 

@@ -58,7 +58,7 @@ impl SelectedScope {
     }
 }
 
-/// Returns a filter of rows that match both filters, either of which may be empty.
+/// Returns a filter of rows that match both filters. Either filter may be empty.
 pub(crate) fn joined_filter(filter: &str, more: &str) -> String {
     format!("{filter} {more}").trim().to_owned()
 }

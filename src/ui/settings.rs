@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-/// The action of the wheel; Ctrl selects the other one.
+/// The action of the wheel; Ctrl selects the other action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub(crate) enum Wheel {
     #[default]
@@ -40,7 +40,7 @@ pub(crate) enum RulerOrigin {
     /// The start of the trace.
     #[default]
     Start,
-    /// The bookmark added or selected last; the start of the trace without one.
+    /// The bookmark added or selected last; the start of the trace without a bookmark.
     Mark,
     /// The zero of the trace's own clock.
     Clock,
@@ -63,7 +63,7 @@ pub enum SecondStart {
     /// A tab of the existing window.
     #[default]
     Tab,
-    /// A window of its own.
+    /// A separate window.
     Window,
 }
 

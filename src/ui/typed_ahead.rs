@@ -29,8 +29,8 @@ impl egui::Plugin for TypedAhead {
         }
         self.passes_left -= 1;
         input.events.extract_if(.., |event| is_of_keyboard(event)).for_each(|event| self.keep(event));
-        // For a whole pass, so that the field has registered its own keys: Escape takes the focus from one that has
-        // not.
+        // For a whole pass, so that the field has registered its own keys: Escape takes the focus from a field that has
+        // not registered them.
         let focused = ctx.memory(egui::Memory::focused).filter(|_| ctx.text_edit_focused());
         if self.passes_left == 0 || (focused.is_some() && focused == self.focused) {
             self.passes_left = 0;

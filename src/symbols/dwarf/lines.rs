@@ -12,7 +12,7 @@ pub(super) type FileLine = (u64, u32);
 
 type Unit<'u, 'a, 'f> = UnitRef<'u, SectionReader<'a, 'f>>;
 
-/// Calls a closure for each sequence of the line table, except those dropped by the linker.
+/// Calls a closure for each sequence of the line table, except sequences dropped by the linker.
 pub(super) fn each_sequence(
     unit: &Unit<'_, '_, '_>,
     code: &CodeRanges,

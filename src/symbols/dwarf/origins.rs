@@ -68,7 +68,7 @@ pub(super) struct Origins<'a, 'f> {
     scope_rows: FxHashMap<Target, Option<u32>>,
 }
 
-/// An entry: its own name, the entry that it refers to for more, and its kind.
+/// An entry: its name, the entry that it refers to for more, and its kind.
 #[derive(Debug, Clone, Copy)]
 struct DescribedEntry<'a> {
     name: Option<RawName<'a>>,

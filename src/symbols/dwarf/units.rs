@@ -73,7 +73,7 @@ impl EntryRanges {
         Ok(())
     }
 
-    /// Calls a closure for each non-empty range, except those dropped by the linker. Returns whether there was one,
+    /// Calls a closure for each non-empty range, except ranges dropped by the linker. Returns whether there was one,
     /// dropped or not.
     pub(super) fn each(
         &self,
@@ -97,7 +97,7 @@ impl EntryRanges {
                 each(range.begin, range.end)?;
             }
         } else if let Some(low) = self.low {
-            // Functions without code of their own have an address without an end.
+            // Functions without code have an address without an end.
             let end = self.high.or_else(|| low.checked_add(self.bytes?));
             each(low, end.unwrap_or(low))?;
         }
@@ -141,7 +141,7 @@ fn units_of(
     let mut offsets = Vec::new();
     let mut headers = dwarf.units();
     while let Ok(Some(header)) = headers.next() {
-        // Type units and partial units have no code of their own.
+        // Type units and partial units have no code.
         let has_code =
             !matches!(header.type_(), UnitType::Type { .. } | UnitType::SplitType { .. } | UnitType::Partial);
         offsets.extend(header.debug_info_offset().filter(|_| has_code).map(|offset| offset.0));

@@ -185,7 +185,7 @@ fn inlined_functions_of_stripped_programs_are_those_of_the_debug_information() {
     let folder = tempfile::tempdir().unwrap();
     let (_, addresses, found) = stripped(folder.path(), &[], "");
     check_inlined(folder.path(), &addresses, &found);
-    // From Go 1.26 on, the description of the module has a section of its own.
+    // From Go 1.26 on, the description of the module has a separate section.
     let rename = ["--rename-section", ".noptrdata=.go.module", "bare"];
     run(Command::new("objcopy").args(rename).current_dir(folder.path()));
     check_inlined(folder.path(), &addresses, &names_of(folder.path(), "bare", &addresses));

@@ -1,4 +1,4 @@
-//! The question before something is closed that would be lost.
+//! The question before a close that would lose something.
 
 use egui::{RichText, Ui};
 
@@ -14,9 +14,9 @@ pub(crate) struct CloseQuestion {
     pub(crate) losses: Vec<String>,
     /// Whether an export would save the data that would be lost.
     pub(crate) can_export: bool,
-    /// The button that closes it.
+    /// The button that closes in spite of the losses.
     pub(crate) go_on: &'static str,
-    /// Whether it has not been shown yet.
+    /// Whether the question has not been shown yet.
     pub(crate) is_new: bool,
 }
 

@@ -1,5 +1,5 @@
-//! A file dialog inside the window, for systems without one. Its caller lists folders, and checks whether a typed path
-//! is one.
+//! A file dialog inside the window, for systems without one. The caller lists folders, and checks whether a typed path
+//! is a folder.
 
 mod list;
 
@@ -240,7 +240,7 @@ impl Picker {
         }
     }
 
-    /// Selects a file alone, or toggles it in a multiple selection if it `extends` that.
+    /// Selects a file alone; if it `extends` a multiple selection, toggles the file in it.
     fn choose(&mut self, name: String, extends: bool) {
         if !(extends && self.purpose == Purpose::Open) {
             self.selected_names = vec![name];
@@ -263,7 +263,7 @@ impl Picker {
     }
 
     /// Opens the selected files, or the shown folder if that is an answer and no name is given. A single path may be a
-    /// folder, which the application checks. An existing file is written only if it `replaces` that.
+    /// folder, which the application checks. An existing file is written only if `replaces` is set.
     fn chosen(&mut self, replaces: bool) -> Command {
         if !self.purpose.takes_folders()
             && let Some(entered) = self.enter_named()
@@ -315,7 +315,8 @@ fn select_stem(ui: &Ui, field: &Response, name: &str) {
     field::select_first(ui, field, stem(name).chars().count());
 }
 
-/// Returns a name without its extension. One of compression belongs to the extension before it, as in `.json.gz`.
+/// Returns a name without its extension. An extension of compression includes the extension before it, as in
+/// `.json.gz`.
 fn stem(name: &str) -> &str {
     let without = |name: &'_ str| name.rfind('.').filter(|dot| *dot > 0);
     let Some(dot) = without(name) else { return name };

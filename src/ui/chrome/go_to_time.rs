@@ -72,7 +72,7 @@ fn typed_ns(text: &str, timeline: &Timeline) -> Result<i64, String> {
     if (first..=last).contains(&ts_ns) {
         return Ok(ts_ns);
     }
-    // Also a ruler with times of day takes times since its zero.
+    // Even a ruler with times of day accepts times since its zero.
     let [first, last] = [first, last].map(|ts_ns| elapsed_text(ts_ns.saturating_sub(timeline.origin_ns())));
     Err(format!("The trace is from {first} to {last}: enter a time within it"))
 }

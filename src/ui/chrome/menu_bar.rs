@@ -1,5 +1,5 @@
-//! The menu bar, built from the command table. F10 or Alt+F opens the first menu, and Left and Right go from one to the
-//! next.
+//! The menu bar, built from the command table. F10 or Alt+F opens the first menu, and Left and Right go from one menu
+//! to the next.
 
 use egui::containers::menu::MenuConfig;
 use egui::{Button, Id, Key, Modifiers, Popup, PopupCloseBehavior, ScrollArea, Stroke, Ui, vec2};
@@ -41,7 +41,7 @@ pub(crate) fn show(ui: &mut Ui, state: &UiState, list: impl Fn(&mut Ui, MenuList
     commands
 }
 
-/// Opens the first menu, or the one beside the open menu, if their keys are pressed. Its first entry gets the focus.
+/// Opens the first menu, or the menu beside the open menu, if their keys are pressed. Its first entry gets the focus.
 fn step_by_key(ui: &Ui, popups: &[Id]) {
     let open = popups.iter().position(|popup| Popup::is_id_open(ui.ctx(), *popup));
     let is_taken = ui.memory(|memory| memory.top_modal_layer().is_some()) || Popup::is_any_open(ui.ctx());

@@ -36,7 +36,7 @@ pub(crate) fn show(ui: &Ui, title: &str, message: &str, theme: &Theme) -> Option
     command
 }
 
-/// A message of more lines becomes a list, of which only the lines in view are laid out.
+/// A message of more lines becomes a list, which lays out only the lines in view.
 const LINES_MAX: usize = 12;
 
 fn show_lines(ui: &mut Ui, lines: &[&str]) {

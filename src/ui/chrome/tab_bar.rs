@@ -134,7 +134,7 @@ fn show_tab(ui: &mut Ui, tab: &TabTitle, width: f32, theme: &Theme, closed: &mut
     let text = RichText::new(shown(&tab.text).into_owned()).color(color);
     let name = room.with_max_x(cross.left() - 2.0);
     let layout = Layout::left_to_right(Align::Center);
-    // A child without its own space: the tab has allocated it already.
+    // The child allocates no space, since the tab has allocated it already.
     let mut inside = ui.new_child(egui::UiBuilder::new().max_rect(name).layout(layout));
     inside.add(Label::new(text).truncate().selectable(false).sense(Sense::empty()));
     let close = ui.interact(cross, response.id.with("close"), Sense::click());

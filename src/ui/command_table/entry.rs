@@ -58,7 +58,7 @@ pub(crate) struct TraceState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct SelectedState {
     pub(crate) has_span: bool,
-    /// Whether a flow leads from another span to the selected one.
+    /// Whether a flow leads from another span to the selected span.
     pub(crate) has_flow_before: bool,
     /// Whether a flow leads from the selected span to another span.
     pub(crate) has_flow_after: bool,
@@ -79,7 +79,7 @@ pub(crate) struct ScopeState {
 pub(crate) struct DockState {
     /// The open tab of the statistics, preferably the active one.
     pub(crate) statistics: Option<DockTab>,
-    /// Whether the active panel can be pinned, or is.
+    /// Whether the active panel can be pinned, or is pinned.
     pub(crate) can_pin: bool,
     pub(crate) is_pinned: bool,
     pub(crate) is_searching: bool,

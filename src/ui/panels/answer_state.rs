@@ -109,7 +109,7 @@ pub(super) fn show_exactness(ui: &mut Ui, exactness: Exactness, view: &PanelView
     show_cut(ui, &text, view.context.theme.weak_text, &hint);
 }
 
-/// Shows a text in the rest of the line. One tooltip has the hint, and the whole text if that is cut.
+/// Shows a text in the rest of the line. One tooltip has the hint, and the whole text if it is cut.
 pub(super) fn show_cut(ui: &mut Ui, text: &str, color: Color32, hint: &str) {
     let font = egui::TextStyle::Body.resolve(ui.style());
     let tip =

@@ -32,7 +32,7 @@ pub(super) struct CallRows {
     expanded: FxHashSet<u64>,
     /// Paths that the filter would expand, and the user has collapsed.
     collapsed: FxHashSet<u64>,
-    /// Only first calls that were expanded until their paths branch.
+    /// Paths of first calls without siblings, which were expanded once, until their paths branch.
     begun: FxHashSet<u64>,
     /// The filter of the rows.
     words: String,
@@ -86,8 +86,8 @@ impl CallRows {
         self.visible.clear();
     }
 
-    /// Lists the calls whose callers are all expanded. Without a filter, an only first call is expanded until its paths
-    /// branch, once.
+    /// Lists the calls whose callers are all expanded. Without a filter, a first call without siblings is expanded
+    /// once, until its paths branch.
     pub(super) fn update(&mut self, calls: OrderedCalls<'_>) {
         if self.words != calls.words {
             calls.words.clone_into(&mut self.words);
@@ -121,7 +121,7 @@ impl CallRows {
         leads_to_match && self.visible.len() < EXPANDED_MAX || self.expanded.contains(&path)
     }
 
-    /// Expands or collapses a row. An expanded one is expanded until its paths branch.
+    /// Expands or collapses a row. A row is expanded until its paths branch.
     pub(super) fn toggle(&mut self, calls: OrderedCalls<'_>, position: usize) {
         let Some(&call) = self.visible.get(position).filter(|call| call.has_callees) else { return };
         if call.is_expanded {
@@ -210,7 +210,7 @@ mod tests {
         shown.update(calls);
         let expanded = shown.visible().iter().filter(|call| call.is_expanded).count();
         assert_eq!((shown.visible().len(), expanded), (100_000 + EXPANDED_MAX / 2, EXPANDED_MAX / 2));
-        // A call beyond is expanded by hand, with all others here, which have the same path.
+        // A call beyond the limit is expanded by hand, with all other calls here, which have the same path.
         let last = shown.visible().len() - 1;
         shown.toggle(calls, last);
         assert_eq!(shown.visible().len(), 200_000);

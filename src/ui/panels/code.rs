@@ -54,7 +54,7 @@ pub(crate) struct CodePanel {
     /// A source folder, as typed.
     folder: String,
     source_maps: Vec<(String, SourceMap)>,
-    /// The source folders of the preferences, which come after those added here.
+    /// The source folders of the preferences, which come after the folders added here.
     preferred: Vec<(String, Option<SourceMap>)>,
     error: Option<String>,
     /// Whether the function has no samples in the scope.
@@ -94,12 +94,12 @@ impl CodePanel {
     /// next.
     pub(crate) fn set_preferred(&mut self, folders: &[String]) {
         if !self.preferred.iter().map(|(text, _)| text).eq(folders) {
-            // Invalid ones are kept too, so that they are parsed once.
+            // Invalid folders are kept too, so that they are parsed once.
             self.preferred = folders.iter().map(|text| (text.clone(), SourceMap::parse(text))).collect();
         }
     }
 
-    /// Iterates over the source folders, those added here first.
+    /// Iterates over the source folders; the folders added here come first.
     fn all_maps(&self) -> impl Iterator<Item = (&str, &SourceMap)> {
         let added = self.source_maps.iter().map(|(text, map)| (&**text, map));
         added.chain(self.preferred.iter().filter_map(|(text, map)| Some((&**text, map.as_ref()?))))
@@ -223,7 +223,7 @@ impl CodePanel {
         }
     }
 
-    /// Shows a button that adds the folder of the first file that is below none.
+    /// Shows a button that adds the folder of the first file that is below no source folder.
     fn show_unopened(&mut self, ui: &mut Ui) {
         /// Widths of the button, and of what follows it on the line.
         const BUTTON_POINTS: f32 = 260.0;

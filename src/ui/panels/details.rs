@@ -64,7 +64,7 @@ pub(crate) struct DetailsPanel {
     /// The name and id of the process; its title if it has no name. Empty without a process.
     process_text: String,
     arguments: Result<Option<Json>, String>,
-    /// The filter that matches the spans of its distributed trace, if it is of one.
+    /// The filter that matches the spans of the row's distributed trace, if the row belongs to one.
     trace_filter: Option<String>,
     /// Names and rows, outermost first.
     ancestors: Vec<(String, RowIdx)>,
@@ -172,7 +172,7 @@ impl DetailsPanel {
         let other_end = |other: RowIdx| {
             let track = distinct_title(snapshot, snapshot.lane(other.lane).track);
             let name = named(snapshot.names().get(snapshot.row(other).name).text);
-            // Each process may have a track of this title, unless that is its own name.
+            // Each process may have a track of this title, unless the title is the name of the process.
             let process = named_process(snapshot, process_of(other))
                 .filter(|process| process_of(other) != own_process && *process.name != *track);
             let of = process.map(|process| format!(" of {}", named(&process_title(process)))).unwrap_or_default();
@@ -373,8 +373,8 @@ impl DetailsPanel {
         commands
     }
 
-    /// Returns the duration of a child, and its share of the span: of the part inside, for one that ends later. An
-    /// unfinished span has no shares, since its duration is unknown.
+    /// Returns the duration of a child, and its share of the span: of the part inside, for a child that ends after the
+    /// span. An unfinished span has no shares, since its duration is unknown.
     fn child_amounts(&self, child: &Child) -> String {
         let duration = self.unit.text(child.dur_ns);
         if self.description.unfinished {

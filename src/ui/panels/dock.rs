@@ -31,7 +31,7 @@ const TABLE_POINTS: f32 = 64.0;
 /// Width of the button that maximises a panel.
 const FULL_POINTS: f32 = 52.0;
 
-/// Width of the button that pins a panel, and of the one that selects the scope of a pinned panel, in points.
+/// Width of the button that pins a panel, and of the button that selects the scope of a pinned panel, in points.
 const PIN_POINTS: f32 = 38.0;
 const USE_SCOPE_POINTS: f32 = 74.0;
 
@@ -72,9 +72,9 @@ impl DockHead {
 pub(crate) enum PinState {
     /// The panel has no scope to keep.
     None,
-    /// It follows the scope, and cannot be pinned, because too many panels are.
+    /// The panel follows the scope, and cannot be pinned, because too many panels are pinned.
     Full,
-    /// It follows the scope, and can be pinned.
+    /// The panel follows the scope, and can be pinned.
     Free,
     Pinned {
         title: String,
@@ -84,7 +84,7 @@ pub(crate) enum PinState {
 }
 
 impl PinState {
-    /// Returns the width of its buttons in points, with gaps.
+    /// Returns the width of the buttons in points, with gaps.
     fn width(&self) -> f32 {
         match self {
             Self::None => 0.0,
@@ -251,7 +251,7 @@ impl Dock {
         self.activate(panel.into());
     }
 
-    /// Opens a panel behind the active one of `shown`, the tabs of the last frame.
+    /// Opens a panel without activating it. The active panel of `shown`, the tabs of the last frame, stays active.
     pub(crate) fn open_behind(&mut self, panel: Panel, shown: &[DockTab]) {
         let active = self.active(shown);
         self.open(panel);
@@ -289,8 +289,8 @@ impl Dock {
         recent.or_else(|| open.first().copied())
     }
 
-    /// Activates the next tab to the right or left, wrapping around, and gives its panel the keyboard. The only panel
-    /// returns the keyboard to the timeline, if it has it.
+    /// Activates the next tab to the right or left, wrapping around, and gives its panel the keyboard. If the only
+    /// panel has the keyboard, it returns the keyboard to the timeline.
     pub(crate) fn step(&mut self, open: &[DockTab], direction: Direction) {
         let Some(active) = self.active(open) else { return };
         let is_only = open.len() == 1;

@@ -49,7 +49,7 @@ impl<'a> PanelView<'a> {
     }
 
     /// Describes the scope, for the title of a panel. The title of a pinned panel is longer if `spare_points` of its
-    /// line are free beside a short one.
+    /// line are free beside a short title.
     #[must_use]
     pub(crate) fn scope_title(&self, spare_points: f32) -> String {
         self.title_of(self.scope, spare_points)
@@ -77,7 +77,7 @@ impl<'a> PanelView<'a> {
         points + if self.pinned.is_some() { PINNED_POINTS } else { 0.0 }
     }
 
-    /// Describes a scope that the panel derives from its own.
+    /// Describes a scope that the panel derives from its scope.
     #[must_use]
     pub(crate) fn title_of(&self, scope: &SelectedScope, spare_points: f32) -> String {
         /// Width of a wide letter.
@@ -121,12 +121,13 @@ pub(crate) trait DockPanel {
         true
     }
 
-    /// Returns the table as shown, with tabs between cells; `None` without a table. Of a paged one, the loaded rows.
+    /// Returns the table as shown, with tabs between cells; `None` without a table. A paged table gives the loaded
+    /// rows.
     fn copied(&self, _snapshot: &Snapshot, _cells: Cells) -> Option<String> {
         None
     }
 
-    /// Returns how many rows are copied, and how many there are, if those are more.
+    /// Returns how many rows are copied and how many there are, if these are more than are copied.
     fn copied_part(&self) -> Option<(u64, u64)> {
         None
     }

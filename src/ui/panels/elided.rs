@@ -8,7 +8,7 @@ use crate::scene::labels::{shorten_label, shorten_middle, shown};
 use crate::ui::widgets::letters::letter_width;
 use crate::ui::widgets::reading_order::on_screen;
 
-/// Limit for the letters of the scope of a pinned panel in its tab, and in its title if that has little room.
+/// Limit for the letters of the scope of a pinned panel in its tab, and in a title with little room.
 pub(super) const SCOPE_LETTERS: f32 = 36.0;
 
 /// Room for the positions of letters, which are rounded to pixels.
@@ -62,8 +62,8 @@ fn elide(text: &str, room: f32, mut advance: impl FnMut(char) -> f32) -> Cow<'_,
     Cow::Owned(format!("{one}{LABEL_SEPARATOR}{}", shorten(other, other_room, &mut advance)))
 }
 
-/// Returns the description of a scope for a title, with control characters escaped. One of more than `letters` lacks
-/// its middle.
+/// Returns the description of a scope for a title, with control characters escaped. A description of more than
+/// `letters` lacks its middle.
 #[must_use]
 pub(super) fn short_scope(text: &str, letters: f32) -> String {
     on_screen(&shorten_middle(&shown(text), letters, |_| 1.0).unwrap_or_default()).into_owned()

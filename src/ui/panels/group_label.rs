@@ -84,7 +84,7 @@ pub(super) fn group_label(totals: &Totals, group: SpanGroup, snapshot: &Snapshot
             let index = TrackIdx(group.owner);
             let track = snapshot.track(index);
             let (title, id) = track_title(track);
-            // A label of two parts is all that a line shows of them.
+            // A line shows only the titles of a label of two parts, so the title must be distinct.
             let title = if name.is_some() { distinct_title(snapshot, index) } else { title };
             let process = process_title(&processes[track.process.index()]);
             (title, [id, process].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("  ·  "))

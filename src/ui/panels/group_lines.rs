@@ -228,7 +228,7 @@ impl TableData for GroupLines {
     }
 }
 
-/// Adds the numbers of a group to sums. Quantiles and the like have none.
+/// Adds the numbers of a group to sums. Quantiles and the like have no sum.
 fn add(sums: &mut [Number; NUMBERS], of: &NameTotals) {
     for column in SUMMED {
         if let Some(value) = of.number(column) {
@@ -274,7 +274,7 @@ mod tests {
         let lines = lines_of(TRACE, "name");
         assert_eq!(texts(&ordered(&lines, GroupColumn::TOTAL, false, "")), ["b  ·  net", "a", "b  ·  io", "c"]);
         assert_eq!(lines.sums()[..3], [4, 100_000, 100_000].map(Some));
-        // Equal ones are sorted by label.
+        // Equal totals are sorted by label.
         let by_total = ordered(&lines, GroupColumn::TOTAL, true, "");
         assert_eq!(texts(&by_total), ["b  ·  io", "c", "a", "b  ·  net"]);
         assert_eq!((by_total.facts.sums, by_total.facts.largest), (*lines.sums(), 50_000));

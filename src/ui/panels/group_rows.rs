@@ -70,12 +70,12 @@ impl GroupRows {
         self.lines.clear();
     }
 
-    /// Records that the lines belong to another question than the last one. They stay until others are set.
+    /// Records that the lines answer an earlier question. They stay until other lines are set.
     pub(super) fn expire(&mut self) {
         self.lines.expire();
     }
 
-    /// Drops lines that belong to another question than the last one.
+    /// Drops lines that answer an earlier question.
     pub(super) fn drop_expired(&mut self) {
         self.lines.drop_expired();
     }

@@ -151,7 +151,7 @@ impl HitList {
         self.shows_beside
     }
 
-    /// Returns the rows of a list as text, with tabs between cells; of a paged one, the loaded page.
+    /// Returns the rows of a list as text, with tabs between cells. A paged list gives the loaded page.
     #[must_use]
     pub(super) fn copied(&self, rows: ListRows<'_>, snapshot: &Snapshot, cells: Cells) -> String {
         let hits = self.copied_hits(rows);
@@ -161,7 +161,7 @@ impl HitList {
         self.table.copied(&COLUMNS, &rows, cells)
     }
 
-    /// Returns how many rows are copied, and how many there are, if those are more.
+    /// Returns how many rows are copied and how many there are, if these are more than are copied.
     #[must_use]
     pub(super) fn copied_part(&self, rows: ListRows<'_>) -> Option<(u64, u64)> {
         let copied = self.copied_hits(rows).len() as u64;
@@ -238,7 +238,7 @@ fn hit_at((first, hits): (u64, &[Hit]), number: u64) -> Option<Hit> {
     hits.get(usize::try_from(number.checked_sub(first)?).ok()?).copied()
 }
 
-/// The rows of a table, of which one page is loaded.
+/// The rows of a table, with one loaded page.
 struct HitRows<'a> {
     /// The noun for the rows.
     things: &'static str,

@@ -39,7 +39,7 @@ pub(super) enum HitTableRows {
 }
 
 impl HitExport {
-    /// Creates an export. Hits of an earlier snapshot of a live trace are written with the tracks of that one.
+    /// Creates an export. Hits of an earlier snapshot of a live trace are written with the tracks of that snapshot.
     pub(super) fn new(snapshot: &Snapshot, rows: HitTableRows, has_kinds: bool) -> Self {
         let earlier = match &rows {
             HitTableRows::Hits(hits) if snapshot.lane_moves_since(hits.snapshot()) != Some(LaneMoves::None) => {

@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(list.grow(Some(999)), Some(4000));
         list.fail();
         assert_eq!(list.count_text(false), "the 1\u{2009}000 longest");
-        // The user has stopped it, and has not scrolled since.
+        // The user has stopped the query, and has not scrolled since.
         assert_eq!((list.grow(Some(999)), list.grow(Some(10)), list.grow(Some(999))), (None, None, Some(4000)));
         list.set_hits(hits(1500));
         assert_eq!((list.count_text(false).as_str(), list.grow(Some(1499))), ("1\u{2009}500", None));

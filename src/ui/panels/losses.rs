@@ -10,7 +10,7 @@ use crate::ui::command::{AppCommand, Command, TimelineCommand, ToolWindow};
 use crate::ui::theme::Theme;
 use crate::ui::timeline::ruler_clock::RulerClock;
 
-/// The import issues of a trace or of a file, without those for information only.
+/// The import issues of a trace or of a file, without issues for information only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct IssueCount {
     /// Events that are lost or shown in part.

@@ -106,7 +106,7 @@ impl TableNumber {
         };
         let point_x = cell.right() - unit_points - fraction_points;
         let aligned = point_x - whole_points;
-        // A number without space left of the point uses that right of it.
+        // A number without space left of the point uses the space right of the point.
         let gap = if aligned < cell.left() { UNIT_GAP } else { fraction_points - used_points + UNIT_GAP };
         let mut job = LayoutJob::default();
         job.append(&format!("{whole}{fraction}"), 0.0, TextFormat::simple(font.clone(), color));
@@ -287,7 +287,7 @@ mod tests {
         let (left, letters) = painted(hours, 68.0);
         assert!(left >= 0.0 && letters.iter().all(|&(_, end)| end <= 68.0), "{left}, {letters:?}");
         assert_eq!(painted(hours, 20.0).0, 0.0);
-        // A value without a fraction uses the space of one.
+        // A value without a fraction uses the space of a fraction.
         assert!(painted(TableNumber::Value(-123_456_789.0), 50.0).0 >= 0.0);
     }
 
@@ -315,7 +315,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_text_is_the_nearest_of_four_digits_and_longer_durations_have_no_smaller_one(
-            // Durations of every length, and those near a power of ten, where rounding carries.
+            // Durations of every length, and durations near a power of ten, where rounding carries.
             (ns, more) in (1u32..48, any::<u64>(), any::<bool>(), 0u64..200, 0u32..18).prop_map(
                 |(bits, random, is_near, more, digits)| {
                     let ns = if is_near { 10u64.pow(digits).saturating_sub(random % 100) } else { random >> (63 - bits) };

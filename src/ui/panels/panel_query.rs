@@ -1,4 +1,4 @@
-//! The query of a panel: the last one, whether its answer has arrived, and why it never will.
+//! The last query of a panel: whether its answer has arrived, and why it never will.
 
 use super::renewal::Renewal;
 use crate::base::progress::Progress;

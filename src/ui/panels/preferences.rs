@@ -194,7 +194,7 @@ fn show_imports(lines: &mut Lines, sizes: Sizes, second_start: SecondStart) {
     });
 }
 
-/// Adds the source folders: a line for each, and one to add another.
+/// Adds the source folders: a line for each, and a line to add another folder.
 fn show_sources(lines: &mut Lines, folders: &[String]) {
     let theme = lines.theme;
     let with = |folders: Vec<String>| Some(Command::Setting(SettingCommand::SourceFolders(folders)));

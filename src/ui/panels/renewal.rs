@@ -9,7 +9,7 @@ use crate::base::progress::Progress;
 pub(super) struct Renewal {
     is_due: bool,
     keeps_answer: bool,
-    /// Whether there is an answer to the last query, of an earlier part of the trace or not.
+    /// Whether there is an answer to the last query, perhaps of an earlier part of the trace.
     is_answered: bool,
 }
 

@@ -64,12 +64,12 @@ impl SampleRows {
         self.update_calls();
     }
 
-    /// Records that the rows belong to another question than the last one.
+    /// Records that the rows answer an earlier question.
     pub(super) fn expire(&mut self) {
         self.lines.expire();
     }
 
-    /// Drops rows that belong to another question than the last one.
+    /// Drops rows that answer an earlier question.
     pub(super) fn drop_expired(&mut self) {
         self.lines.drop_expired();
         self.update_calls();
@@ -139,14 +139,14 @@ impl SampleRows {
         self.row(row).map(|(lines, row)| lines.name(row.key).into_owned()).unwrap_or_default()
     }
 
-    /// Returns the words that find the functions of a module; `None` for functions without one.
+    /// Returns the words that find the functions of a module; `None` for functions without a module.
     pub(super) fn module_words(&self, row: u64, function: FunctionIdx) -> Option<String> {
         let table = &self.lines.data()?.table;
         let has_words = function == FunctionIdx::ROOT || !table.functions.module(function).is_empty();
         has_words.then(|| self.name(row))
     }
 
-    /// Returns the function of a row, or the name of its spans; `None` for all paths without a row of their own.
+    /// Returns the function of a row, or the name of its spans; `None` for the row of all paths without a separate row.
     pub(super) fn function(&self, row: u64) -> Option<FunctionKey> {
         let (lines, row) = self.row(row)?;
         let name = match row.key.function() {

@@ -58,7 +58,7 @@ pub(crate) struct SamplesPanel {
     by: SampleBy,
     /// The event chosen by the user; `None` for the default.
     event: Option<SampleEvent>,
-    /// The last query, without the paths that were known to it.
+    /// The last query, without the known paths that it was given.
     query: PanelQuery<SampleQuestion>,
     /// The scope and the event of the answered paths.
     counted: Option<(SelectedScope, Option<SampleEvent>)>,
@@ -345,8 +345,8 @@ impl DockPanel for SamplesPanel {
             SampleBy::CallTree | SampleBy::InvertedCallTree => return Some(self.flame_command()),
         };
         let mut options = vec![format!("--samples{by}")];
-        // The command line searches names of functions and modules only. It prints all if some are shown because of
-        // their modules, and all threads, whose names it searches differently.
+        // The command line searches names of functions and modules only. It prints all rows if some are shown because
+        // of their modules, and all threads, whose names it searches differently.
         let is_searched = matches!(self.by, SampleBy::Function | SampleBy::Module) && self.rows.have_words_in_names();
         let omits_words = !self.words.is_empty() && !is_searched;
         if !self.words.is_empty() && !omits_words {

@@ -1,5 +1,5 @@
 //! The scheduling tables of the scope: time running, runnable and waiting of threads, processes and CPUs. A click on a
-//! thread or CPU shows its track, one on a process its threads. Counting and sorting run in the background.
+//! thread or CPU shows its track, a click on a process its threads. Counting and sorting run in the background.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ const NARROW_POINTS: f32 = 620.0;
 #[derive(Debug)]
 pub(crate) struct SchedulingPanel {
     kind: ScheduledKind,
-    /// The last query, without the scheduling that was known to it.
+    /// The last query, without the known scheduling that it was given.
     query: PanelQuery<SchedulingQuestion>,
     /// The scope of the answer, unless the trace has grown since.
     counted: Option<SelectedScope>,
@@ -49,7 +49,7 @@ pub(crate) struct SchedulingPanel {
     rows: SchedulingRows,
     tables: [TableView; 3],
     words: String,
-    /// The process whose threads are shown; `None` for the threads of all.
+    /// The process whose threads are shown; `None` for the threads of all processes.
     process: Option<ProcessIdx>,
 }
 

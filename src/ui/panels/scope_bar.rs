@@ -266,7 +266,7 @@ fn show_list(ui: &mut Ui, saved: &[NamedScope]) -> Option<ScopeCommand> {
     chosen
 }
 
-/// Shows a part of the scope with its cross, and returns whether that was clicked.
+/// Shows a part of the scope with its cross, and returns whether the cross was clicked.
 pub(super) fn part(ui: &mut Ui, text: &str, cross_label: &str, theme: &Theme) -> bool {
     ui.label(RichText::new(on_screen(text)).strong());
     let clicked = cross(ui, cross_label, theme);

@@ -1,5 +1,5 @@
 //! The search panel: a field with the number of hits, a list of hits by time or duration, and buttons to the next and
-//! previous one.
+//! previous hit.
 
 mod absence;
 mod examples;
@@ -50,9 +50,9 @@ impl HitOrder {
 /// How the field of the search takes the keyboard.
 #[derive(Debug, Clone, Copy)]
 enum FieldFocus {
-    /// It selects its text, which typing replaces.
+    /// The field selects its text, which typing replaces.
     Select,
-    /// It moves its cursor to the end of its text.
+    /// The field moves its cursor to the end of its text.
     End,
 }
 
@@ -79,8 +79,8 @@ pub(crate) struct SearchPanel {
     number: Option<(RowIdx, u64)>,
     /// The last selected row whose number was queried.
     asked_number: Option<RowIdx>,
-    /// The query for a neighbour that has no answer yet. It runs once the hits arrive, as a fast typist presses Enter
-    /// before that, and again if the hits are counted again before its answer.
+    /// The query for a neighbour that has no answer yet. It runs once the hits arrive, since a fast typist presses
+    /// Enter before. It runs again if the hits are counted again before its answer arrives.
     unanswered: Option<UnansweredNeighbour>,
     scope: SelectedScope,
 }
@@ -109,14 +109,14 @@ impl Default for SearchPanel {
 
 impl SearchPanel {
     /// Focuses the field in the next frame, and selects its text, which typing replaces. Returns the query for the text
-    /// if that was closed before.
+    /// if the search was closed before.
     pub(crate) fn reopen(&mut self) -> Option<Question> {
         self.focus = Some(FieldFocus::Select);
         if std::mem::take(&mut self.is_closed) { self.question() } else { None }
     }
 
-    /// Replaces the typed filter, and gives the keyboard to the field. Returns its query, unless that is invalid or
-    /// empty.
+    /// Replaces the typed filter, and gives the keyboard to the field. Returns the query for it, unless the filter is
+    /// invalid or empty.
     pub(crate) fn set_text(&mut self, text: String) -> Option<Question> {
         self.focus = Some(FieldFocus::End);
         self.highlight(text)
@@ -134,7 +134,7 @@ impl SearchPanel {
         SavedSearch::new(&self.text, self.order == HitOrder::Longest)
     }
 
-    /// Restores the saved search of a scope, unless the user has typed one. Returns the query of an open panel; a
+    /// Restores the saved search of a scope, unless the user has typed a search. Returns the query of an open panel; a
     /// closed panel queries when it is opened.
     pub(crate) fn restore(&mut self, saved: SavedSearch, scope: &SelectedScope, is_open: bool) -> Option<Question> {
         if !self.text.is_empty() || saved.text.is_empty() {
@@ -331,7 +331,7 @@ impl SearchPanel {
         }
     }
 
-    /// Shows the number of hits, and the buttons to the previous and the next one.
+    /// Shows the number of hits, and the buttons to the previous and the next hit.
     fn show_hits(
         &mut self,
         ui: &mut Ui,
@@ -422,7 +422,7 @@ impl SearchPanel {
         }
     }
 
-    /// Queries the longest of the hits unless that is done, and more of them once the last one is in view.
+    /// Queries the longest of the hits unless they are queried, and more of them once the last one is in view.
     fn ask_longest(&mut self) -> Option<Question> {
         if self.order != HitOrder::Longest || self.hits.is_none() {
             return None;
@@ -444,8 +444,8 @@ impl SearchPanel {
         self.longest.hits().cloned().unwrap_or_default()
     }
 
-    /// Queries the hit after or before `from`, or else the first or last one. While hits are still being counted, it
-    /// does so once that is done.
+    /// Queries the hit after or before `from`, or else the first or last hit. While hits are still being counted, the
+    /// query waits for them.
     pub(crate) fn neighbour(&mut self, direction: Direction, from: (i64, Option<RowIdx>)) -> Option<Question> {
         let unanswered = UnansweredNeighbour { direction, from };
         let Some(hits) = &self.hits else {

@@ -1,6 +1,6 @@
-//! The files of a trace with several: the time offset and the losses of each. Offsets are typed, because the clocks of
-//! two machines may be decades apart and must match to the nanosecond. They can also be dragged at the scale of the
-//! timeline, which follows the drag. The files are imported again when the drag ends.
+//! The files of a trace of several files, with the time offset and the losses of each. Offsets are typed, because the
+//! clocks of two machines may be decades apart and must match to the nanosecond. They can also be dragged at the scale
+//! of the timeline, which follows the drag. The files are imported again when the drag ends.
 
 use std::sync::Arc;
 
@@ -78,7 +78,7 @@ impl SourcesPanel {
             if ui.button("Align starts").on_hover_text(why).clicked() {
                 self.align_starts(sources, &file_starts_ns(timeline.snapshot()));
             }
-            // Below its field, it would move the other fields and cover the next one.
+            // Below its field, the error would move the other fields and cover the next one.
             if let Some(error) = self.error(sources) {
                 ui.add(egui::Label::new(RichText::new(error).small().color(theme.error)).wrap());
             }
@@ -175,7 +175,7 @@ impl SourcesPanel {
         Some(format!("{name}: {error}"))
     }
 
-    /// Returns the files with the typed offsets; `None` if one of them is invalid.
+    /// Returns the files with the typed offsets; `None` if an offset is invalid.
     fn moved(&self) -> Option<Sources> {
         let files = self.sources.files().iter().zip(&self.texts);
         let files = files.map(|(file, text)| Some(SourceFile { offset_ns: offset_of(text).ok()?, ..file.clone() }));

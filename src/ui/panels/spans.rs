@@ -69,7 +69,7 @@ impl Default for SpansPanel {
 }
 
 impl SpansPanel {
-    /// Returns the rows in time order, of which pages are loaded.
+    /// Returns the rows in time order, which are loaded in pages.
     #[must_use]
     pub(crate) fn hits(&self) -> Option<&Hits> {
         self.hits.as_ref()
@@ -229,7 +229,7 @@ impl DockPanel for SpansPanel {
         let summary = view.snapshot().summary();
         let is_log = summary.spans == 0 && summary.instants > 0 && !view.timeline.is_live();
         if self.query.last().is_none() && is_log {
-            // The only list of a log that has rows. The spans of a live trace may follow.
+            // For a log, this is the only list with rows. The spans of a live trace may follow.
             self.list_instants();
         }
         let mut commands = self.show_head(ui, view);

@@ -433,7 +433,7 @@ impl StatisticsPanel {
             });
         });
         let Some(facts) = facts else { return };
-        // Beside the bars, some of the longest stay visible even in a short dock.
+        // Beside the bars, some of the longest spans stay visible even in a short dock.
         ui.scope_builder(egui::UiBuilder::new().max_rect(list), |ui| {
             ScrollArea::vertical().id_salt("longest").auto_shrink(false).show(ui, |ui| {
                 group_facts::show_longest(ui, &facts.longest, timeline, theme, commands);

@@ -133,7 +133,7 @@ impl SymbolsPanel {
                 ui.add(egui::Label::new(RichText::new(self.rows.summary()).color(theme.weak_text)).truncate());
             });
         });
-        // It may contain a command to copy, so all of it is shown.
+        // The error may contain a command to copy, so all of it is shown.
         if let Some(error) = &self.error {
             ui.add(egui::Label::new(RichText::new(error).color(theme.error)).wrap().selectable(true));
         }

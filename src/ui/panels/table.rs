@@ -68,9 +68,9 @@ pub(crate) struct TableLook<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct TableResponse {
     pub(crate) clicked: Option<u64>,
-    /// A row of a tree whose children to show or to hide.
+    /// A row of a tree whose children are to be shown or hidden.
     pub(crate) toggled: Option<u64>,
-    /// A row of a tree below which to show everything.
+    /// A row of a tree below which everything is to be shown.
     pub(crate) expanded: Option<u64>,
     /// A row in view that is not loaded.
     pub(crate) missing: Option<u64>,
@@ -132,8 +132,8 @@ impl TableView {
         self.layout.sorted_by.map(|column| (column, self.layout.ascending))
     }
 
-    /// Returns all rows as text, with tabs between cells. Columns that the user has hidden are left out, but not those
-    /// that only do not fit.
+    /// Returns all rows as text, with tabs between cells. Columns that the user has hidden are left out; columns that
+    /// only do not fit are copied.
     #[must_use]
     pub(crate) fn copied(&self, columns: &[TableColumn], rows: &dyn Rows, cells: Cells) -> String {
         copy::all(rows, columns, &columns::chosen(columns, &self.layout), cells)
@@ -150,7 +150,7 @@ impl TableView {
         self.to_reveal = Some(row);
     }
 
-    /// Sets the row that is shown as chosen. If it has the keyboard, it keeps it when it moves.
+    /// Sets the row that is shown as chosen. If the row has the keyboard, it keeps the keyboard when it moves.
     pub(crate) fn set_chosen_row(&mut self, row: Option<u64>) {
         self.moved = self.chosen.zip(row).filter(|(from, to)| from != to);
         self.chosen = row;
@@ -269,7 +269,7 @@ impl TableView {
         self.layout.sorted_by = Some(column);
     }
 
-    /// Resizes a column; a double click resets its width. Returns whether that is complete.
+    /// Resizes a column; a double click resets its width. Returns whether the change is complete.
     fn drag_edge(&mut self, ui: &Ui, painting: &Painting<'_>, head: Rect, column: usize) -> bool {
         const GRIP_POINTS: f32 = 3.0;
         let title = painting.columns[column].title;
@@ -523,7 +523,7 @@ impl Painting<'_> {
     }
 }
 
-/// Returns the filter that a cell adds to the scope: its own, or for a number its row's.
+/// Returns the filter that a cell adds to the scope: the cell's own filter, or for a number the filter of its row.
 fn scope_filter(painting: &Painting<'_>, rows: &dyn Rows, row: u64, column: usize) -> Option<String> {
     let own = (!painting.columns[column].is_number).then(|| rows.value(row, column).filter).flatten();
     own.or_else(|| rows.value(row, 0).filter).filter(|filter| filter.len() <= FIELD_BYTES_MAX)

@@ -1,4 +1,4 @@
-//! The keys of a focused table row or cell grid. While one has the focus, these keys are not commands of the timeline.
+//! The keys of a focused table row or cell grid, which are not commands of the timeline meanwhile.
 
 use egui::{Context, Event, EventFilter, Id, Key, Modifiers, Ui};
 

@@ -88,7 +88,7 @@ impl<D: TableData> OrderedTable<D> {
         self.generation += 1;
     }
 
-    /// Records that the rows belong to another question than the last one. They stay until others are set.
+    /// Records that the rows answer an earlier question. They stay until other rows are set.
     pub(super) fn expire(&mut self) {
         (self.newest, self.asked) = (None, None);
     }
@@ -104,7 +104,7 @@ impl<D: TableData> OrderedTable<D> {
         self.newest.is_some()
     }
 
-    /// Drops rows that belong to another question, because the answer to the last one does not arrive.
+    /// Drops rows that answer an earlier question, because the answer to the last question does not arrive.
     pub(super) fn drop_expired(&mut self) {
         if self.newest.is_none() {
             self.clear();
@@ -134,7 +134,7 @@ impl<D: TableData> OrderedTable<D> {
         Some(order)
     }
 
-    /// Shows the rows in an order from the background, unless another is needed by now.
+    /// Shows the rows in an order from the background, unless another order is needed by now.
     pub(super) fn set_ordered(&mut self, ordered: Arc<OrderedRows<D>>) {
         let is_newest = self.newest.as_ref().is_some_and(|newest| Arc::ptr_eq(newest, &ordered.data));
         if is_newest && ordered.sort == self.sort {

@@ -21,11 +21,11 @@ pub(crate) struct PanelValue {
     pub(crate) text: String,
     /// The filter that matches spans with this value, if there is one.
     pub(crate) filter: Option<String>,
-    /// The span name that the value is, or that the row of the value has.
+    /// The span name that is the value, or the name of the value's row.
     pub(crate) name: Option<NameIdx>,
     /// The filter that matches spans of that name in a row of a list.
     pub(crate) named: Option<String>,
-    /// The function whose code can be shown, if the value is one.
+    /// The function whose code can be shown, if the value is a function.
     pub(crate) function: Option<SampledFunction>,
     /// The grouping key that the value belongs to.
     pub(crate) group_by: Option<GroupBy>,

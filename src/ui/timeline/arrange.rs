@@ -67,7 +67,7 @@ impl Timeline {
             RowCommand::Step(kind, direction) => self.step_row(kind, direction),
             RowCommand::StepOfSelected(direction) => {
                 let Some(track) = self.selected_track() else { return };
-                // Repeated steps would move it out of view.
+                // Repeated steps would move the selected span out of view.
                 self.tracks.set_to_reveal(self.selection.span());
                 self.step_row(GroupKind::Track(self.tracks.row_of(track)), direction);
                 if !self.tracks.is_arranging() {
@@ -93,7 +93,7 @@ impl Timeline {
         self.pinned.redraw();
     }
 
-    /// Counters with all that share their rows.
+    /// Returns counters with all counters that share their rows.
     fn with_rows_of(&self, counters: &[TrackIdx]) -> Vec<TrackIdx> {
         let overlays = counters.iter().filter_map(|&counter| self.tracks.arrangement().overlay_of(counter));
         overlays.flat_map(CounterOverlay::counters).collect()
@@ -165,7 +165,7 @@ impl Timeline {
         self.tracks.request_due(&self.snapshot, self.scale())
     }
 
-    /// Keeps the rows as they are, because the layout with this number has failed. Later ones may start.
+    /// Keeps the rows as they are, because the layout with this number has failed. Later layouts may start.
     pub(crate) fn keep_rows(&mut self, number: u64) {
         self.tracks.drop_request(number);
     }
@@ -211,7 +211,7 @@ impl Timeline {
         self.rows.layout.group_of(GroupKind::Track(track)).is_some()
     }
 
-    /// Returns the header of the outermost level above a row, or the row itself if it is one.
+    /// Returns the header of the outermost level above a row, or the row itself if it is such a header.
     pub(super) fn header_of(&self, kind: GroupKind) -> GroupKind {
         match kind {
             GroupKind::Custom(_) | GroupKind::Process(_) => kind,

@@ -98,7 +98,7 @@ impl Timeline {
         self.first_start_so_far_ns().unwrap_or(self.snapshot.start_ns())
     }
 
-    /// Returns the same; `None` before the first row, when the snapshot's start says nothing.
+    /// Returns this start; `None` before the first row, when the snapshot's start says nothing.
     pub(super) fn first_start_so_far_ns(&self) -> Option<i64> {
         let now = (!self.snapshot.summary().is_empty()).then(|| self.snapshot.start_ns());
         self.first_start_ns.into_iter().chain(now).min()
@@ -150,7 +150,7 @@ pub(super) fn flags<'a>(timeline: &'a Timeline, ui: &Ui, layout: &TimelineLayout
         if x_px < -f64::from(NAME_POINTS * timeline.scale()) || x_px > timeline.view.now().width_px() {
             continue;
         }
-        // A flag ends at the next one, which would cover the rest of its name.
+        // A flag ends at the next flag, which would cover the rest of its name.
         let free = next.map_or(f32::INFINITY, |next| (x_of(next) - x_px) as f32 / timeline.scale() - GAP_POINTS);
         let room = NAME_POINTS.min(free - PADDING_POINTS);
         let title = mark.title();
@@ -258,7 +258,7 @@ pub(crate) fn bookmark_time_text(timeline: &Timeline, mark: &Bookmark) -> String
     }
 }
 
-/// Formats the distance of a time from the selected bookmark, such as `+1.5 ms`; empty without one.
+/// Formats the distance of a time from the selected bookmark, such as `+1.5 ms`; empty without a selected bookmark.
 pub(crate) fn distance_text(timeline: &Timeline, ts_ns: i64) -> String {
     let Some(mark) = timeline.overlays.bookmarks().chosen() else { return String::new() };
     let sign = if ts_ns < mark.ts_ns { "-" } else { "+" };

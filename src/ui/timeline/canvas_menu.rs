@@ -140,7 +140,7 @@ fn span_section(timeline: &Timeline, row: RowIdx) -> MenuSection {
     const LETTERS_MAX: f32 = 40.0;
     let span = timeline.snapshot.row(row);
     let name = timeline.snapshot.names().get(span.name).text;
-    // While a time range is selected, the shortcut zooms to that.
+    // While a time range is selected, the shortcut zooms to the range.
     let fit = if timeline.selection.range().is_none() { "Fit selection" } else { "" };
     let scope = |command| Command::Timeline(TimelineCommand::Scope(command));
     let lane = timeline.snapshot.lane(row.lane);

@@ -154,7 +154,7 @@ impl Timeline {
         }
     }
 
-    /// Draws counters in one row. Returns false if they cannot share one, or if there are too many such rows.
+    /// Draws counters in one row. Returns false if they cannot share a row, or if there are too many shared rows.
     pub(super) fn overlay_counters(&mut self, of: Option<GroupKind>, is_stacked: bool) -> bool {
         let counters = self.counters_of(of);
         let is_stacked = is_stacked && have_one_unit(&self.snapshot, &counters);
@@ -260,7 +260,7 @@ impl Timeline {
     }
 
     /// Returns the sample of the counter whose value holds at a point of the window. Of several counters in a row, it
-    /// is the one that changed last.
+    /// is the counter that changed last.
     pub(super) fn sample_under(&self, layout: &TimelineLayout, at: egui::Pos2) -> Option<RowIdx> {
         let picked = self.picked(layout, at);
         let lane = picked.lane.filter(|lane| lane.kind == LaneKind::Counter)?.lane;
@@ -284,7 +284,8 @@ impl Timeline {
         format!("{}, {}", self.track_text(track).0, with_unit(&value, self.snapshot.tracks().unit(track)))
     }
 
-    /// Formats a value with its unit and its last change. A counter that is drawn as its rate has that first.
+    /// Formats a value with its unit and its last change. For a counter that is drawn as its rate, the rate comes
+    /// first.
     fn held_text(&self, track: TrackIdx, held: HeldValue, form: CounterForm) -> String {
         let unit = self.snapshot.tracks().unit(track);
         let change = held.change().map(|change| format!("  ·  changed by {}", change_text(change)));

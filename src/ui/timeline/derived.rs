@@ -50,7 +50,7 @@ pub(crate) struct DerivedRow {
     pub(crate) state: DerivedState,
 }
 
-/// The definition of a derived track, which it is computed from.
+/// The definition from which a derived track is computed.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct DerivedDefinition {
     id: DerivedId,
@@ -62,11 +62,11 @@ pub(super) struct DerivedDefinition {
 /// The state of a derived track.
 #[derive(Debug, Clone)]
 pub(crate) enum DerivedState {
-    /// It is computed when the trace is sorted or followed, and no other computation runs.
+    /// The track is computed when the trace is sorted or followed, and no other computation runs.
     Waiting,
     Computing(Progress),
     Computed(Arc<DerivedSeries>),
-    /// The series of an earlier part of a followed trace, until a later one is computed.
+    /// The series of an earlier part of a followed trace, until a later series is computed.
     Outdated(Arc<DerivedSeries>),
     Stopped,
     /// The computation failed, with this error sentence.
@@ -228,13 +228,13 @@ impl DerivedRows {
         }
     }
 
-    /// Drops all series, because rows or names have changed. What the user has stopped stays so.
+    /// Drops all series, because rows or names have changed. Tracks that the user has stopped stay stopped.
     pub(super) fn forget_curves(&mut self) {
         let unstopped = self.rows.iter_mut().filter(|row| !matches!(row.state, DerivedState::Stopped));
         unstopped.for_each(|row| row.state = DerivedState::Waiting);
     }
 
-    /// Returns the same series for a picture.
+    /// Returns the tracks with the same series, for a picture.
     pub(super) fn still(&self) -> Self {
         Self { rows: self.rows.clone(), ..*self }
     }

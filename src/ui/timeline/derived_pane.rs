@@ -26,13 +26,13 @@ pub(super) struct DerivedPane {
     loader: ColumnLoader,
     drawn: Option<DrawnStrips>,
     moving: Vec<MovingScale>,
-    /// The series in the last frame, by row. It stays while the columns of a later one are late.
+    /// The series in the last frame, by row. It stays while the columns of a later series are late.
     shown: Vec<(DerivedId, Arc<DerivedSeries>)>,
     /// Whether frames wait for all columns, as pictures do.
     waits: bool,
 }
 
-/// The scale of a row, moving to another.
+/// The scale of a row, moving to another scale.
 struct MovingScale {
     row: DerivedId,
     from: Scale,
@@ -77,7 +77,7 @@ impl DerivedPane {
         self.drawn = None;
     }
 
-    /// Returns the series of a row that the answered columns contain: its own, or the previous one.
+    /// Returns the series of a row that the answered columns contain: the newest, or the series of the last frame.
     fn series_in_columns<'a>(&'a self, row: &'a DerivedRow) -> Option<&'a Arc<DerivedSeries>> {
         let (answer, newest) = (self.loader.answer()?, row.series()?);
         let before = self.shown.iter().find(|(id, _)| *id == row.id).map(|(_, series)| series);

@@ -28,7 +28,7 @@ impl Timeline {
         self.derived.all()
     }
 
-    /// Returns the derived tracks that exports write, and the number of those not computed yet.
+    /// Returns the derived tracks that exports write, and the number of tracks that are not computed yet.
     #[must_use]
     pub(crate) fn derived_to_export(&self) -> (Vec<&DerivedRow>, usize) {
         let rows = if self.derived.is_exported() { self.derived() } else { &[] };

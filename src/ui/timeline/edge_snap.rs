@@ -38,8 +38,8 @@ impl Timeline {
         ts_ns.max(start_ns).min(end_ns.max(start_ns))
     }
 
-    /// Returns the edge at which a marker is added: one near the pointer, or else the start of the selected span if
-    /// that is under the pointer and its start is in view.
+    /// Returns the edge at which a marker is added: an edge near the pointer, or else the start of the selected span.
+    /// The span must then be under the pointer, with its start in view.
     pub(super) fn edge_to_mark(&self, ui: &Ui, layout: &TimelineLayout, at: Pos2) -> Option<SpanEdge> {
         let of_selected = || {
             let selected = self.selection.span().filter(|row| self.row_under(layout, at) == Some(*row))?;
@@ -85,7 +85,7 @@ impl Timeline {
         }
         let y = edge.y.expand(BEYOND_POINTS);
         let painter = ui.painter_at(layout.rows());
-        // A wider line in the colour of the background makes it visible on spans of its own colour.
+        // A wider line in the colour of the background makes the line visible on spans of its colour.
         painter.vline(x, y, Stroke::new(4.0, theme.canvas));
         painter.vline(x, y, Stroke::new(2.0, theme.accent));
     }

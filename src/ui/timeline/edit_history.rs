@@ -24,8 +24,8 @@ use crate::ui::command::{
 /// Limit for the steps that can be undone.
 pub(super) const STEPS_MAX: usize = 100;
 
-/// Limit for the hidden tracks in all steps that can be undone: some 20 MiB. Each step has all of them, and a trace may
-/// have a million.
+/// Limit for the hidden tracks in all steps that can be undone: some 20 MiB. A step stores all hidden tracks, and a
+/// trace may have a million.
 pub(super) const HIDDEN_MAX: usize = if cfg!(test) { 16 } else { 2 << 20 };
 
 /// The edit of a command.

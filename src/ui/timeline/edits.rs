@@ -1,6 +1,6 @@
 //! Undoes and redoes edits of the state that is saved with a trace: markers, saved scopes, derived tracks, groups of
 //! the user, hidden, pinned, moved and ordered tracks, and how counters are drawn. The view and the selection have a
-//! history of their own.
+//! separate history.
 
 use super::edit_history::{Edit, Part, PartKind, Step};
 use super::state::Timeline;

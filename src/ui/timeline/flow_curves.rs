@@ -27,7 +27,7 @@ pub(super) fn paint(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme
     for FlowCurve { from, to, touches } in distinct(curves) {
         let color = if touches { theme.accent } else { theme.weak_text };
         let stroke = Stroke::new(if touches { 2.0 } else { 1.2 }, color);
-        // An outline in the background colour, so that the curve is visible on spans of its own colour.
+        // An outline in the background colour, so that the curve is visible on spans of its colour.
         painter.add(curve(from, to, Stroke::new(stroke.width + 2.0, theme.canvas)));
         painter.add(curve(from, to, stroke));
         painter.add(head(to, color));
@@ -60,9 +60,9 @@ struct FlowCurve {
 }
 
 /// Returns the curves that the outline of no earlier curve would cover. A span with a thousand flows has hundreds of
-/// them in the same pixels.
+/// curves in the same pixels.
 fn distinct(curves: impl Iterator<Item = FlowCurve>) -> Vec<FlowCurve> {
-    /// Distance at which two curves look distinct: the width of one.
+    /// Distance at which two curves look distinct: the width of a curve.
     const APART: f32 = 2.0;
     let cell = |at: Pos2| ((at.x / APART).round() as i32, (at.y / APART).round() as i32);
     let mut taken = HashSet::new();

@@ -75,7 +75,7 @@ pub(super) fn show(timeline: &Timeline, ui: &mut Ui, layout: &TimelineLayout, th
     commands
 }
 
-/// Returns the row whose name is at a point of the window, and whether it is a pinned one. Sticky headers cover names.
+/// Returns the row whose name is at a point of the window, and whether it is a pinned row. Sticky headers cover names.
 pub(super) fn name_at(timeline: &Timeline, layout: &TimelineLayout, at: Pos2) -> Option<(GroupKind, bool)> {
     let [pinned, rows] = timeline.panes(layout);
     let is_pinned = pinned.gutter.contains(at);
@@ -109,7 +109,7 @@ fn show_group(
     let hovered = response.contains_pointer();
     let pinned = timeline.is_pinned(group.kind);
     let buttons = if hovered || pinned { Buttons::from_kind(group.kind, pinned, hovered) } else { Buttons::default() };
-    // The headers of outer groups are out of view above a sticky one, so it has their names.
+    // Above a sticky header, the headers of outer groups are out of view, so the sticky header shows their names too.
     let level = if joint.is_sticky { level_of(timeline, group.kind).min(1) } else { level_of(timeline, group.kind) };
     let short_title = if joint.is_sticky { None } else { short_title(timeline, group.kind, joint) };
     let shown_title = short_title.as_deref().unwrap_or(&title);
@@ -265,7 +265,7 @@ pub(super) fn choices(timeline: &Timeline, kind: GroupKind) -> Vec<RowChoice> {
     choices
 }
 
-/// Returns the menu entries of a process, a group or a track that make its tracks the scope, and the one that copies
+/// Returns the menu entries of a process, a group or a track that make its tracks the scope, and the entry that copies
 /// its name.
 pub(super) fn scope_entries(timeline: &Timeline, kind: GroupKind) -> Vec<(&'static str, Vec<Command>)> {
     let [statistics, flame, spans, search, export] = match kind {

@@ -213,7 +213,7 @@ fn last_move(ui: &Ui) -> Vec2 {
     released.map_or(Vec2::ZERO, |(released, latest)| released - (latest - moved))
 }
 
-/// Selects a time range by a drag on the ruler, or moves an edge of it; a click clears it.
+/// Selects a time range by a drag on the ruler, or moves an edge of the range; a click clears it.
 fn select_on_ruler(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, ruler: &Response) {
     if let Some(at) = ruler.hover_pos() {
         let is_on_edge = other_edge(timeline, layout, at).is_some();

@@ -14,7 +14,7 @@ pub(super) const GUTTER_PART_MAX: f32 = 0.45;
 /// Height of the strip of a derived track in points, if there is space.
 const DERIVED_POINTS: f32 = 44.0;
 
-/// Minimum height of such a strip: one line of text. More tracks than fit scroll.
+/// Minimum height of a strip: one line of text. More tracks than fit scroll.
 const DERIVED_POINTS_MIN: f32 = 20.0;
 
 /// Maximum share of the height for all derived tracks.

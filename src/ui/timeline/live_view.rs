@@ -5,11 +5,11 @@ use crate::scene::viewport::Viewport;
 /// How the view changes while the trace grows.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum LiveView {
-    /// It stays at the right edge. It was moved to this view last; a different one was set by the user.
+    /// The view stays at the right edge. It was moved to this position last; the user has set any other position.
     Following(Option<Viewport>),
-    /// The user has moved it.
+    /// The user has moved the view.
     Free,
-    /// It stays although the bounds of the trace change: it was paused when the sources ended.
+    /// The view stays although the bounds of the trace change: it was paused when the sources ended.
     Held,
 }
 

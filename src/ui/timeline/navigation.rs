@@ -130,8 +130,8 @@ impl Timeline {
         self.view.nudge(to);
     }
 
-    /// Returns the span in the middle of the view, or else the longest in view of the nearest lane that has one. Reads
-    /// at most the lanes of a screen.
+    /// Returns the span in the middle of the view, or else the longest span in view of the nearest lane with spans.
+    /// Reads at most the lanes of a screen.
     fn span_in_the_middle(&self) -> Option<RowIdx> {
         const LANES_MAX: usize = 64;
         let view = self.view.now();
@@ -147,7 +147,7 @@ impl Timeline {
         nearest(0).or_else(|| nearest(half_ns))
     }
 
-    /// Returns the next or previous row in the lane of the selected one.
+    /// Returns the next or previous row in the lane of the selected row.
     fn neighbour(&self, direction: Direction) -> Option<RowIdx> {
         let row = self.selection.span()?;
         let other = match direction {

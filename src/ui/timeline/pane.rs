@@ -365,14 +365,14 @@ impl ShownPane<'_> {
         }
     }
 
-    /// Paints an outline around a row that is drawn in a lane, if that is in this pane.
+    /// Paints an outline around a row that is drawn in a lane, if the lane is in this pane.
     pub(super) fn paint_outline(&self, ui: &Ui, snapshot: &Snapshot, drawn: (RowIdx, LaneIdx), stroke: Stroke) {
         let Some(outline) = self.outline(snapshot, drawn) else { return };
         ui.painter_at(self.canvas).rect_stroke(outline, 2.0, stroke, StrokeKind::Outside);
     }
 
-    /// Returns the rectangle of a row that is drawn in a lane, if it is in view here; it may extend beyond the canvas
-    /// in time.
+    /// Returns the rectangle of a row that is drawn in a lane, if the lane is in view here; it may extend beyond the
+    /// canvas in time.
     fn outline(&self, snapshot: &Snapshot, (row, lane): (RowIdx, LaneIdx)) -> Option<Rect> {
         let layout_row = self.pane.layout.row_of(lane, snapshot.lane(lane).track)?;
         let left = self.x_of(snapshot.row(row).start_ns);

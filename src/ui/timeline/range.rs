@@ -75,7 +75,8 @@ pub(super) struct Length {
     pub(crate) rect: Rect,
 }
 
-/// Returns the length, if any of the selected time is in view. It is beside the flags, or over them without room.
+/// Returns the length, if any of the selected time is in view. It is beside the flags, or over them if there is no
+/// room.
 pub(super) fn length(
     timeline: &Timeline,
     ui: &Ui,

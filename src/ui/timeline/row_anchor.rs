@@ -40,7 +40,7 @@ impl Timeline {
         };
         let Some(row) = row else { return };
         let top_px = if row.kind == anchor.kind && folded != Some(anchor.kind) {
-            // The same part of it is above the view at another height.
+            // At another height, the same part of the row is above the view.
             row.top_px + anchor.above_px * u64::from(row.height_px) / anchor.height_px.max(1)
         } else if row.kind == header {
             row.top_px

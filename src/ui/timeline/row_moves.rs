@@ -26,7 +26,7 @@ impl Timeline {
         self.is_movable(is_pinned).then_some(RowDrag { kind, is_pinned })
     }
 
-    /// Returns whether rows can be moved, among the pinned ones or below their header.
+    /// Returns whether rows can be moved, among the pinned rows or below their header.
     pub(super) fn is_movable(&self, is_pinned: bool) -> bool {
         is_pinned || self.is_in_trace_order()
     }
@@ -87,7 +87,7 @@ impl Timeline {
         let layout = &self.rows.layout;
         let mut at = layout.groups_within(y_px, y_px + 1).first().copied()?;
         if Some(at.kind) == self.parent_of(dragged) {
-            // On the header of all these rows: before the first one.
+            // On the header of all these rows: before the first row.
             let below_px = at.top_px + u64::from(at.height_px);
             at = layout.groups_within(below_px, below_px + 1).first().copied()?;
         }
@@ -95,7 +95,7 @@ impl Timeline {
         let (own, other) = (self.unit_extent_px(dragged)?, self.unit_extent_px(sibling)?);
         let is_after = y_px >= other.start.midpoint(other.end);
         let line_px = if is_after { other.end } else { other.start };
-        // At its own edges it stays.
+        // A line at an edge of the dragged row would leave it where it is.
         if own.start == line_px || own.end == line_px {
             return None;
         }
@@ -173,7 +173,7 @@ impl Timeline {
         self.row_move(kind, self.sibling_at(kind, next)?, direction.is_forward())
     }
 
-    /// Moves a row by one place: a pinned one among those, or else in trace order.
+    /// Moves a row by one place: a pinned row among the pinned rows, any other row in trace order.
     pub(super) fn step_row(&mut self, kind: GroupKind, direction: Direction) {
         let pinned = match kind {
             GroupKind::Track(track) => self.tracks.pinned_neighbour(track, direction).map(|beside| (track, beside)),

@@ -77,8 +77,8 @@ pub(super) struct PointerTime {
     pub(crate) rect: Rect,
 }
 
-/// Returns the time under the pointer, if that is on the rows. Its label is beside the others, or over them without
-/// room.
+/// Returns the time under the pointer, if the pointer is on the rows. The label of the time is beside the other labels,
+/// or over them if there is no room.
 pub(super) fn pointer_time(
     timeline: &Timeline,
     ruler: &Ruler,

@@ -5,8 +5,8 @@ use egui::{Rangef, Rect, vec2};
 /// Gap between two labels, in points.
 const GAP_POINTS: f32 = 4.0;
 
-/// Moves a label sideways within the ruler, as little as possible, so that it covers none of the others. Without room
-/// it covers some.
+/// Moves a label sideways within the ruler, as little as possible, so that it covers none of the others. If there is no
+/// room, it covers some.
 pub(super) fn beside_others(label: Rect, ruler: Rect, others: &[Rect]) -> Rect {
     let width = label.width();
     let clamped = |left: f32, within: Rangef| left.clamp(within.min, (within.max - width).max(within.min));

@@ -19,7 +19,7 @@ pub(crate) fn sampling_text(snapshot: &Snapshot, row: RowIdx) -> Option<String> 
     let bar = snapshot.row(row);
     let lanes = snapshot.lanes_of(snapshot.thread_of(info.track)).map(LaneIdx);
     let sampled = lanes.filter(|&lane| snapshot.lane(lane).kind == LaneKind::Samples);
-    // The sample at the end of a bar is the first without it.
+    // The sample at the end of a bar no longer belongs to the bar.
     let end_ns = bar.end_ns().max(bar.start_ns.saturating_add(1));
     let count: u64 = sampled.map(|lane| rows_starting(snapshot, lane, bar.start_ns, end_ns)).sum();
     let each_ns = bar.dur_ns.checked_div(count)?;

@@ -71,7 +71,7 @@ impl SavedTimeline {
             selected: merged_value(saved.selected, &before.selected, &now.selected),
             search: merged_value(saved.search, &before.search, &now.search),
             panels: {
-                // A window that found no saved panels started with the initial ones.
+                // A window that found no saved panels started with the initial panels.
                 let before = before.panels.clone().or_else(|| Some(OpenPanels::initial()));
                 merged_value(saved.panels, &before, &now.panels)
             },
@@ -153,8 +153,8 @@ impl Timeline {
         (view.start_ns(), view.end_ns(), self.view.now().scroll_px())
     }
 
-    /// Restores a saved timeline, except for what the user has changed since the trace was opened. That may be long
-    /// before all of it is sorted.
+    /// Restores a saved timeline, except for what the user has changed since the trace was opened. The trace may have
+    /// been opened long before all of it is sorted.
     pub fn restore(&mut self, saved: SavedTimeline) {
         // Undoing an earlier edit would remove what is restored.
         self.edits = EditHistory::default();

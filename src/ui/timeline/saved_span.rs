@@ -52,8 +52,8 @@ impl SavedSpan {
         }
     }
 
-    /// Returns the row of a trace; `None` if there is none with the same track, times and name. Looks in its own lane
-    /// first, which takes time logarithmic in the number of rows.
+    /// Returns the row of a trace; `None` if no row has the same track, times and name. Looks in the saved lane first,
+    /// which takes time logarithmic in the number of rows.
     #[must_use]
     pub(crate) fn find_in(&self, snapshot: &Snapshot) -> Option<RowIdx> {
         let track = snapshot.tracks().tracks.iter().position(|track| track.key == self.track)?;
@@ -86,7 +86,7 @@ fn first_letters(name: &str) -> impl Iterator<Item = char> + '_ {
     name.chars().take(NAME_LETTERS_MAX)
 }
 
-/// Reads a saved span; none if a later version has written it in another form.
+/// Reads a saved span; `None` if a later version has written it in another form.
 pub(super) fn read_if_known<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SavedSpan>, D::Error> {
     let value = serde_json::Value::deserialize(deserializer)?;
     Ok(serde_json::from_value(value).ok())

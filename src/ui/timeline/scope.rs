@@ -143,7 +143,7 @@ impl Timeline {
         self.selection.saved()
     }
 
-    /// Saves the scope under a name, replacing one of the same name.
+    /// Saves the scope under a name, replacing a scope of the same name.
     pub(super) fn save_scope(&mut self, name: &str) {
         let named = NamedScope::new(name.trim(), self.selection.scope());
         let saved = self.selection.saved_mut();
@@ -175,8 +175,8 @@ impl Timeline {
     }
 
     /// Returns the tracks that a drag crosses, up to a vertical position in the window. A folded process or group
-    /// counts as all of its tracks, and so does one of which only the header is crossed. Returns all tracks if none is
-    /// crossed.
+    /// counts as all of its tracks. If only headers are crossed, the innermost ones count as all of their tracks.
+    /// Returns all tracks if none is crossed.
     pub(super) fn crossed_tracks(&self, layout: &TimelineLayout, drag: &ScopeDrag, to_y: f32) -> TrackSet {
         let began_in_rows = drag.from_y >= layout.canvas.top();
         // Rows may have scrolled during the drag.

@@ -12,7 +12,7 @@ use crate::scene::rows::GroupKind;
 use crate::store::lane::RowIdx;
 use crate::ui::selected_scope::{SelectedScope, TimeRange};
 
-/// Returns whether tracks include one, or the thread whose samples it draws.
+/// Returns whether tracks include a track, or the thread whose samples the track draws.
 fn has_rows_of(tracks: &TrackSet, track: TrackIdx, snapshot: &Snapshot) -> bool {
     let is_chart = || snapshot.track(track).key.kind.is_derived();
     tracks.contains(track) || is_chart() && tracks.contains(snapshot.thread_of(track))

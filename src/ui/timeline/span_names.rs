@@ -31,7 +31,7 @@ pub(super) struct SpanName {
 #[derive(Default)]
 pub(super) struct NameGalleys {
     galleys: Vec<Arc<Galley>>,
-    /// The galley of [`PROBE`] that the fonts had then.
+    /// The galley of [`PROBE`] when the names were laid out.
     probe: Option<Arc<Galley>>,
 }
 
@@ -44,7 +44,7 @@ impl NameGalleys {
         let font = FontId::proportional(LABEL_POINTS);
         ui.fonts_mut(|fonts| {
             let mut lay_out = |text: &str| fonts.layout_no_wrap(text.to_owned(), font.clone(), Color32::PLACEHOLDER);
-            // The fonts drop all galleys with their texture, so this text has another galley then.
+            // The fonts drop all galleys with their texture, so the probe then has another galley.
             let probe = lay_out(PROBE);
             if self.probe.as_ref().is_none_or(|before| !Arc::ptr_eq(before, &probe)) {
                 self.galleys = names.iter().map(|name| lay_out(&name.text)).collect();

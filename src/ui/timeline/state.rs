@@ -54,7 +54,7 @@ pub struct Timeline {
     pub(super) interaction: Interaction,
     pub(super) overlays: Overlays,
     pub(super) rows: Pane,
-    /// The rows that are pinned above the scrolling ones.
+    /// The rows that are pinned above the scrolling rows.
     pub(super) pinned: Pane,
     pub(super) pinned_scroll_px: f64,
     pub(super) derived: DerivedRows,
@@ -239,8 +239,8 @@ impl Timeline {
         self.pinned.redraw();
     }
 
-    /// Lights the spans of the hovered row of a panel; `None` ends that. Draws again only if that differs, and starts
-    /// no query.
+    /// Lights the spans of the hovered row of a panel; `None` lights none. Draws again only if the lit spans differ,
+    /// and starts no query.
     pub(crate) fn light(&mut self, lit: Option<Lit>) {
         if self.overlays.set_lit(lit) {
             self.rows.redraw();
@@ -278,7 +278,7 @@ impl Timeline {
         filtered.lacks(&in_view).then(|| (Arc::clone(filtered.matcher()), in_view))
     }
 
-    /// Returns the trace, or as much of a running one as is shown.
+    /// Returns the trace, or the shown part of a running trace.
     #[must_use]
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot

@@ -25,7 +25,7 @@ impl Timeline {
     }
 }
 
-/// Returns the sticky headers with their positions, the outer one first: the process at the top, and the innermost
+/// Returns the sticky headers with their positions, the outer header first: the process at the top, and the innermost
 /// group below it.
 pub(super) fn sticky_headers(timeline: &Timeline, shown: &ShownPane<'_>, groups: &[Group]) -> Vec<(Group, Rect)> {
     let mut sticky = Vec::new();
@@ -47,7 +47,7 @@ pub(super) fn sticky_headers(timeline: &Timeline, shown: &ShownPane<'_>, groups:
     sticky
 }
 
-/// Returns the innermost unfolded group that a row is in, or the row itself if it is the header of one.
+/// Returns the innermost unfolded group that a row is in, or the row itself if it is the header of such a group.
 fn unfolded_group(timeline: &Timeline, kind: GroupKind) -> Option<GroupKind> {
     let is_unfolded_group = matches!(kind, GroupKind::Tracks(_)) && !timeline.is_folded(kind);
     if is_unfolded_group { Some(kind) } else { timeline.groups_around(kind).next() }
@@ -63,7 +63,7 @@ fn sticky_header(
 ) -> Option<(Group, Rect)> {
     let header = shown.pane.layout.group_of(kind)?;
     let band = shown.band(header.top_px, header.height_px);
-    // A folded one is only its header.
+    // A folded group is only its header.
     if band.top() >= free_top || timeline.is_folded(kind) {
         return None;
     }
@@ -76,7 +76,7 @@ fn sticky_header(
 pub(super) fn paint_bands(timeline: &Timeline, ui: &Ui, shown: &ShownPane<'_>, theme: &Theme) {
     let mut top = shown.canvas.top();
     for (header, rect) in sticky_headers(timeline, shown, &shown.groups()) {
-        // One that the next header pushes out goes under the one above it.
+        // A header that the next header pushes out goes under the header above it.
         let below = shown.canvas.with_min_y(top);
         let band = Rect::from_x_y_ranges(shown.canvas.x_range(), rect.y_range()).intersect(below);
         if !band.is_positive() {

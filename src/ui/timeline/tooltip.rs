@@ -80,7 +80,7 @@ impl Timeline {
         }
     }
 
-    /// Returns how many rows start within a pixel of the hovered one, if a pixel is wider than it. It takes two
+    /// Returns how many rows start within a pixel of the hovered row, if a pixel is wider than the row. Takes two
     /// searches, however many rows there are.
     fn neighbours_text(&self, row: RowIdx) -> Option<String> {
         let ns_per_px = self.view.now().ns_per_px();

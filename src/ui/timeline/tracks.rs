@@ -45,7 +45,7 @@ pub(super) struct TrackState {
     /// The view without a filter, to which it returns when the filter is cleared.
     unfiltered: Option<UnfilteredView>,
     focuses_filter: bool,
-    /// The filter that a jump has cleared, until another is set.
+    /// The filter that a jump has cleared, until another filter is set.
     cleared_filter: String,
     /// The group whose name is edited.
     renaming: Option<CustomGroupId>,
@@ -155,8 +155,8 @@ impl TrackState {
         &self.cleared_filter
     }
 
-    /// Sets the filter. If it is cleared, the view returns to what was in view without it, or shows the span that was
-    /// selected since.
+    /// Sets the filter. If the filter is cleared, the view returns to what was in view without it, or shows the span
+    /// that was selected since.
     pub(super) fn set_filter(&mut self, words: String, now: UnfilteredView) {
         if !self.arrangement.is_filtered() {
             // The rows of a filter that was just cleared may be laid out still.
@@ -347,13 +347,13 @@ impl TrackState {
         self.is_due = true;
     }
 
-    /// Notes that rows have changed, so that all must be laid out. The result of a running layout is dropped.
+    /// Notes that rows have changed, so that all rows must be laid out. The result of a running layout is dropped.
     pub(super) fn invalidate_rows(&mut self) {
         (self.is_due, self.arranging) = (true, None);
     }
 
-    /// Requests the layout that is due. While another is computed, it waits: a trace that grows all the time would
-    /// otherwise never be laid out.
+    /// Requests the layout that is due. While another layout is computed, the request waits: a trace that grows all the
+    /// time would otherwise never be laid out.
     pub(super) fn request_due(&mut self, snapshot: &Snapshot, scale: f32) -> Option<ArrangeJob> {
         let can_start = self.is_due && self.arranging.is_none();
         can_start.then(|| self.request(snapshot, scale))

@@ -64,7 +64,7 @@ pub(super) fn show_interruption(
     /// Letters that fit in the lines above the link.
     const LETTERS_MAX: f32 = 230.0;
     let reason = timeline.interruption.as_ref()?;
-    // It covers no spans: in a view of the sorted part alone, only the status bar has it.
+    // The reason covers no spans: in a view of the sorted part alone, only the status bar has it.
     let rect = unsorted_rect(timeline, layout)?;
     let size = SIZE.min(rect.size() - Vec2::splat(8.0));
     if size.y < SIZE.y || size.x < SIZE.x / 2.0 {

@@ -12,7 +12,7 @@ pub(crate) struct Bars<'a> {
     pub(crate) counts: &'a [u64],
     /// Labels of the start and the end of the scale.
     pub(crate) ends: (String, String),
-    /// Labels between the ends, each with its position from 0 to 1, in the order of the scale. Those without space are
+    /// Labels between the ends, each with its position from 0 to 1, in the order of the scale. Labels without space are
     /// left out.
     pub(crate) ticks: Vec<(f32, String)>,
 }
@@ -21,7 +21,7 @@ pub(crate) struct Bars<'a> {
 const HEIGHT: f32 = 46.0;
 
 impl Bars<'_> {
-    /// Shows the bars, with heights by the square root of their counts. Returns the clicked one.
+    /// Shows the bars, with heights by the square root of their counts. Returns the clicked bar.
     pub(crate) fn show(&self, ui: &mut Ui, theme: &Theme, text_of: impl Fn(usize) -> String) -> Option<usize> {
         const LINE: f32 = 13.0;
         ui.label(egui::RichText::new(self.title).small().color(theme.weak_text));

@@ -3,7 +3,7 @@
 use egui::{Popup, Response};
 
 /// Returns the menu of a widget, which opens after a right click on it. Each right click opens a new popup, since egui
-/// would close one that is open by the same click.
+/// would close an open popup by the same click.
 pub(crate) fn context_menu(response: &Response) -> Popup<'_> {
     let id = Popup::default_response_id(response);
     let opens = response.secondary_clicked();

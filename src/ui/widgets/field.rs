@@ -52,7 +52,7 @@ pub(crate) fn add_table_filter(ui: &mut Ui, words: &mut String, label: &str, wid
     response.changed() || leaves
 }
 
-/// Shows the field of a name, all of which is selected first. Returns the name if it was changed.
+/// Shows the field of a name, which is selected as a whole at first. Returns the name if it was changed.
 pub(crate) fn add_name(
     ui: &mut Ui,
     (id, size): (impl AsIdSalt, Vec2),

@@ -1,12 +1,12 @@
 //! The last press of a button: its modifier keys, and whether a menu was open. A slow frame has several events, and the
-//! state at its end may be another.
+//! state at its end may differ.
 
 use egui::{Context, Event, Id, Modifiers, Popup, Response, Ui};
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Press {
     modifiers: Modifiers,
-    /// Whether it was beside an open menu, or in it.
+    /// Whether the press was beside an open menu, or in it.
     with_menu: bool,
 }
 

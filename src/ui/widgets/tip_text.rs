@@ -6,7 +6,7 @@ use crate::scene::labels::{shorten_middle, shown};
 /// Limit for the letters of a name in a tooltip: some fifteen lines. Copies have the rest.
 const LETTERS_MAX: f32 = 1200.0;
 
-/// Returns a name for a tooltip, with control characters escaped. A very long one lacks its middle.
+/// Returns a name for a tooltip, with control characters escaped. A very long name lacks its middle.
 #[must_use]
 pub(crate) fn tip_text(name: &str) -> String {
     on_screen(&shown(&shorten_middle(name, LETTERS_MAX, |_| 1.0).unwrap_or_default())).into_owned()

@@ -89,7 +89,7 @@ impl FolderList {
         self.entries.get(next).map(|entry| entry.name.as_str())
     }
 
-    /// Sorts by a column, or reverses the order if it is sorted by it. Sizes and times start with the largest.
+    /// Sorts by a column, or reverses the order of the sort column. Sizes and times start with the largest.
     fn sort_by(&mut self, column: EntryColumn) {
         self.is_reversed = self.column == column && !self.is_reversed;
         self.column = column;

@@ -1,5 +1,5 @@
-//! Draws jumps within a function as arrows beside its instructions. Inner jumps are closer to the text, and two in one
-//! column never overlap. A jump that fits in no column has no arrow; the column of targets has it anyway.
+//! Draws jumps within a function as arrows beside its instructions. Inner jumps are closer to the text, and two jumps
+//! in one column never overlap. A jump that fits in no column has no arrow, but the column of targets names its target.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -103,7 +103,7 @@ impl CodeRows {
     pub(super) fn hottest(&self) -> Option<u64> {
         let weight = |row: &CodeRow| row.sums.map(|sums| (sums.own.weight, sums.total.weight)).unwrap_or_default();
         let rows = (0..).zip(self.rows.iter().map(weight)).filter(|&(_, weight)| weight > (0, 0));
-        // The maximum of several equal ones is the last.
+        // Of several equal rows, `max_by_key` returns the last.
         rows.max_by_key(|&(row, weight)| (weight, std::cmp::Reverse(row))).map(|(row, _)| row)
     }
 

@@ -13,14 +13,14 @@ pub(super) struct SampleValue {
     unit: String,
     /// Time to the next sample; `None` for the last one.
     dur_ns: Option<u64>,
-    /// The sample before it, with its value.
+    /// The previous sample, with its value.
     previous: Option<(RowIdx, f64)>,
-    /// The sample after it, with its value.
+    /// The next sample, with its value.
     next: Option<(RowIdx, f64)>,
 }
 
 impl SampleValue {
-    /// Looks up a sample; `None` for a row that is not one.
+    /// Looks up a sample; `None` for a row of another kind.
     pub(super) fn from_row(snapshot: &Snapshot, row: RowIdx) -> Option<Self> {
         let lane = snapshot.lane(row.lane);
         if lane.kind != LaneKind::Counter {

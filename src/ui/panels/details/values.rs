@@ -39,7 +39,7 @@ struct MemberKeys<'a> {
 }
 
 impl<'a> MemberKeys<'a> {
-    /// Returns the keys of a member of this one.
+    /// Returns the keys of a member of this member.
     fn inside(&self, key: &'a str) -> Self {
         Self { args: self.args, keys: self.keys.iter().copied().chain([key]).collect() }
     }
@@ -140,8 +140,8 @@ fn keys_width<'a>(ui: &Ui, members: impl Iterator<Item = (&'a str, &'a Json)>) -
     longest.ceil().min(ui.available_width() * PART_MAX).max(NAME_POINTS)
 }
 
-/// Shows a label beside a value, which can be selected, copied, and wrapped. A shortened value has the whole one in its
-/// tooltip. A right click opens the menu of the whole value, which is built only then. Returns the chosen commands.
+/// Shows a label beside a value, which can be selected, copied, and wrapped. The tooltip of a shortened value has the
+/// whole value. A right click opens the menu of the whole value, which is built only then. Returns the chosen commands.
 pub(super) fn pair(
     ui: &mut Ui,
     theme: &Theme,

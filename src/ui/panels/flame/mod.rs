@@ -58,7 +58,7 @@ pub(crate) struct FlamePanel {
     event: Option<SampleEvent>,
     history: FlameHistory,
     look: BarLook,
-    /// The last query, without the paths that were known to it.
+    /// The last query, without the known paths that it was given.
     query: PanelQuery<PathsQuestion>,
     /// Whether the answer to the last query has arrived, and whether that query counts small paths too.
     is_answered: bool,
@@ -68,7 +68,7 @@ pub(crate) struct FlamePanel {
     missing_points: Option<f64>,
     /// The scope and the source of the answered paths.
     counted: Option<(SelectedScope, PathsOf)>,
-    /// The scope and the source of the shown paths, of an earlier part of the trace or not.
+    /// The scope and the source of the shown paths, perhaps of an earlier part of the trace.
     answered: Option<(SelectedScope, PathsOf)>,
     /// The shape of the answer.
     answered_shape: FlameShape,
@@ -143,7 +143,7 @@ impl FlamePanel {
         if self.samples { PathsOf::Samples(self.event.clone()) } else { PathsOf::Spans }
     }
 
-    /// Drops a graph of another question than the last one, because the answer to that does not arrive.
+    /// Drops a graph of an earlier question, because the answer to the last question does not arrive.
     fn drop_expired(&mut self) {
         let asked = self.query.last().map(|question| (&question.scope, &question.of));
         if self.answered.as_ref().map(|(scope, of)| (scope, of)) != asked {
@@ -179,7 +179,8 @@ impl FlamePanel {
         let has_samples = snapshot.summary().samples > 0;
         let mut commands = Vec::new();
         if self.query.begins_any() {
-            // A trace with samples but no spans shows its samples, and one with thread states begins with them.
+            // A trace without spans shows its samples. A trace with samples and no spans but thread states shows
+            // samples first.
             let shows_samples = self.chosen.unwrap_or(self.samples || snapshot.shows_samples_first());
             self.samples = has_samples && (shows_samples || snapshot.summary().spans == 0);
             self.needs_spans_option = snapshot.shows_samples_first();

@@ -97,7 +97,8 @@ impl FlameHistory {
         self.go(FlameState { view, roots: [Vec::new(), Vec::new()] });
     }
 
-    /// Goes to a sandwich of a function in all paths. Unnamed frames stay shown by module, unless the function is one.
+    /// Goes to a sandwich of a function in all paths. Unnamed frames stay shown by module, unless the function is
+    /// unnamed.
     pub(super) fn set_unedited_sandwich(&mut self, function: FunctionKey) {
         let mut state = self.current.clone();
         let is_unnamed = is_unnamed(&function.name);

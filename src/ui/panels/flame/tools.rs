@@ -48,7 +48,7 @@ impl FlamePanel {
             menu_bar::scrolled(ui, |ui| menu::options_menu(ui, weight, &mut self.look, &mut self.history));
         });
         self.show_search(ui, snapshot, theme);
-        // It comes and goes with the shape, so the buttons are before it.
+        // The subject comes and goes with the shape, so the buttons are before it.
         self.show_subject(ui, theme);
         menu::edits_menu(ui, &mut self.history);
         self.show_way(ui, snapshot);
@@ -106,7 +106,7 @@ impl FlamePanel {
         Some([show, Command::Panel(PanelCommand::LeaveFull)])
     }
 
-    /// Returns the function of the bar that fills the width, or else the one with the largest self weight.
+    /// Returns the function of the bar that fills the width, or else the function with the largest self weight.
     fn hottest(&self, snapshot: &Snapshot) -> Option<FunctionKey> {
         if let Some(key) = self.root_path(snapshot, FlamePart::Tree).last() {
             return Some(key.clone());
@@ -170,7 +170,7 @@ impl FlamePanel {
             let first = path.len().saturating_sub(5);
             let steps = once(0).chain(first.max(1)..path.len());
             for len in steps {
-                // The first one is always in reach, and leads back.
+                // The first breadcrumb is always in reach, and leads back.
                 if len > 0 && ui.available_width() < STEP_POINTS {
                     break;
                 }

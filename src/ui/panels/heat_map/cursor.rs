@@ -19,9 +19,9 @@ use crate::ui::widgets::spoken;
 pub(super) enum CellAction {
     /// Makes the cells the scope.
     Select,
-    /// Makes them the scope of a panel.
+    /// Makes the cells the scope of a panel.
     Show(Panel),
-    /// Fills the view with their time.
+    /// Fills the view with the time of the cells.
     Zoom,
 }
 
@@ -197,7 +197,7 @@ impl HandContext<'_> {
     }
 }
 
-/// Shows the menu of a cell; an empty one offers only its time.
+/// Shows the menu of a cell; an empty cell offers only its time.
 fn show_menu(ui: &mut Ui, has_spans: bool) -> Option<CellAction> {
     let entries = [
         ("Select these spans", CellAction::Select),

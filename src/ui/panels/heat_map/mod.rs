@@ -1,6 +1,6 @@
 //! The heat map of the scope, or of the spans of one name in it: durations by time, with colour by count. It shows the
-//! part of the scope in view. A click or a drag selects cells as the scope, and the map stays the same while that is
-//! the scope. Partial counts are shown; the previous view is shown until the next one is counted.
+//! part of the scope in view. A click or a drag selects cells as the scope, and the map stays the same while these
+//! cells are the scope. Partial counts are shown; the previous view is shown until the next view is counted.
 
 mod cursor;
 mod picture;
@@ -122,8 +122,8 @@ impl HeatMapPanel {
         self.selected.as_ref().map_or(scope, |selected| &selected.map_scope).clone()
     }
 
-    /// Queries the part of the scope in view, unless that was done. While a long query of another view runs, the view
-    /// must be still first.
+    /// Queries the part of the scope in view, unless it was queried already. While a long query of another view runs,
+    /// the view must be still first.
     fn ask(&mut self, ui: &Ui, question: HeatMapQuestion, view: &PanelView<'_>) -> Vec<Command> {
         if !self.query.must_begin(&question) {
             return Vec::new();

@@ -14,7 +14,7 @@ use crate::ui::theme::{Theme, color32};
 
 /// Width of the duration labels on the left, in points.
 const LEFT_POINTS: f32 = 66.0;
-/// Width of the colour key on their left.
+/// Width of the colour key to the left of the duration labels.
 const KEY_POINTS: f32 = 74.0;
 /// Height of the time labels below.
 const BELOW_POINTS: f32 = 18.0;
@@ -74,7 +74,7 @@ impl HeatLayout {
 }
 
 impl HeatPicture {
-    /// Computes the cells of a map for a height, unless the last frame had the same.
+    /// Computes the cells of a map for a height, unless the last frame had the same cells.
     pub(super) fn update(&mut self, ui: &Ui, map: &Arc<HeatMap>, layout: &HeatLayout, theme: &Theme) {
         let rows_max = (layout.plot.height() / ROW_POINTS) as usize;
         let key = Some(PictureKey { map: PtrEq(Arc::clone(map)), rows_max, shade: theme.shade });

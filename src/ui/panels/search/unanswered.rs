@@ -22,7 +22,7 @@ impl UnansweredNeighbour {
         Self { from: (self.from.0, None), ..self }
     }
 
-    /// Returns the query with the row where it is after lanes have moved.
+    /// Returns the query with the new index of the row after lanes have moved.
     pub(super) fn moved(self, moves: &LaneMoves) -> Self {
         let (ts_ns, row) = self.from;
         Self { from: (ts_ns, row.and_then(|row| moves.row(row))), ..self }

@@ -67,7 +67,7 @@ pub(super) fn edges(
     let is_open = |number: &usize| !columns[*number].is_number && chosen(*number).is_none();
     let spare = (available - shown.iter().map(|&number| least(number)).sum::<f32>()).max(0.0);
     let texts = shown.iter().skip(1).copied().filter(is_open).count().max(1) as f32;
-    // None gets more than twice its width.
+    // No column gets more than twice its width.
     let more =
         |number: usize| if is_open(&number) { (spare * TEXT_PART / texts).min(columns[number].width) } else { 0.0 };
     let given: f32 = shown.iter().skip(1).map(|&number| more(number)).sum();

@@ -21,7 +21,7 @@ pub(super) fn row(rows: &dyn Rows, visible: &[usize], row: u64, cells: Cells) ->
 pub(super) fn all(rows: &dyn Rows, columns: &[TableColumn], visible: &[usize], cells: Cells) -> String {
     let heads = visible.iter().map(|&number| {
         let column = &columns[number];
-        // The first rows may have none, such as instants.
+        // The first rows may have no number, such as instants.
         let mut first = (0..rows.count().min(HEAD_ROWS)).map(|row| rows.cell(row, number));
         let is_duration = first.any(|cell| matches!(cell, TableCell::Number(TableNumber::Duration(_))));
         if is_duration { format!("{} (ns)", column.title) } else { column.title.to_owned() }
@@ -31,7 +31,7 @@ pub(super) fn all(rows: &dyn Rows, columns: &[TableColumn], visible: &[usize], c
     for row in 0..rows.count() {
         write_row(&mut text, rows, visible, row, cells);
         text.push(b'\n');
-        // It is too long to be copied; millions of rows would take seconds and gigabytes.
+        // The text is too long to be copied; millions of rows would take seconds and gigabytes.
         if text.len() > COPY_BYTES_MAX {
             break;
         }

@@ -78,7 +78,7 @@ pub(crate) trait Rows {
         0.0
     }
 
-    /// Returns the place of a row in the tree that the rows are; `None` if they are a list.
+    /// Returns the position of a row in the tree of rows; `None` if the rows are a list.
     fn tree_row(&self, _row: u64) -> Option<TreeRow> {
         None
     }

@@ -246,7 +246,7 @@ fn the_focus_stays_on_its_row_when_rows_at_the_end_go() {
     screen.press(Key::End);
     (0..5).for_each(|_| screen.press(Key::ArrowUp));
     assert_eq!(focused_row(&screen), 94);
-    // Rows below it are collapsed, then its own row goes too, and rows so that the others fit.
+    // Rows below the focused row are removed, then the focused row, and then so many that the others fit.
     for (rows, focused) in [(97, 94), (40, 39), (3, 2), (2, 1)] {
         screen.rows.rows = rows;
         (0..2).for_each(|_| _ = screen.frame(Vec::new()));
@@ -257,7 +257,7 @@ fn the_focus_stays_on_its_row_when_rows_at_the_end_go() {
 #[test]
 fn saved_widths_are_clamped_and_a_saved_order_by_an_unknown_column_is_ignored() {
     let mut screen = Screen::new(10);
-    // The first column, which cannot be hidden, and one that does not exist.
+    // The first column, which cannot be hidden, and a column that does not exist.
     let (widths, hidden) = (vec![None, Some(60_000)], [0, 9].into());
     let saved = TableLayout { widths, sorted_by: Some(7), ascending: true, hidden, ..TableLayout::default() };
     screen.table.restore(&COLUMNS, &mut screen.rows, Some(&saved));

@@ -5,7 +5,7 @@ use egui::{Rect, Role, Sense, Ui, WidgetInfo};
 use super::cells::paint_cell;
 use super::{Painting, Rows, TableCell};
 
-/// Shows the sums of the columns that have one.
+/// Shows the sums of the columns that have a sum.
 pub(super) fn show_total(ui: &Ui, painting: &Painting<'_>, rect: Rect, rows: &dyn Rows) {
     let theme = painting.look.theme;
     ui.painter().hline(rect.x_range(), rect.top(), egui::Stroke::new(1.0, theme.line));

@@ -70,7 +70,7 @@ impl TreeRow {
 }
 
 /// Returns the effect of the pressed keys on the focused row. As in the tree views of desktops, Right shows its
-/// children or moves to the first one. Left hides them or moves to the parent.
+/// children or moves to the first child. Left hides them or moves to the parent.
 pub(super) fn key_step(ui: &Ui, rows: &dyn Rows, row: u64) -> Option<TreeStep> {
     let TreeRow { depth, is_expanded } = rows.tree_row(row)?;
     // Alt + Left leads back in the view history, and matches a plain Left.

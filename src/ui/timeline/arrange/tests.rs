@@ -113,7 +113,7 @@ fn the_rows_of_many_tracks_stay_until_those_of_the_latest_snapshot_are_laid_out(
     let alone = layout(&laid_out, timeline.arrangement(), None, &RowHeights::at_scale(1.0));
     assert_eq!(timeline.rows.layout, alone);
 
-    // A layout that fails does not keep later ones from starting.
+    // A layout that fails does not keep later layouts from starting.
     let mut timeline = timeline.with_snapshot(nested(3200, 3200));
     let failed = timeline.due_layout().expect("other rows").number();
     let mut timeline = timeline.with_snapshot(nested(3200, 3200));

@@ -176,7 +176,7 @@ fn each_name_is_a_step_and_one_that_is_typed_back_is_none() {
     rename(&mut timeline, &["A b", "A bc"]);
     undo(&mut timeline);
     assert_eq!(name(&timeline), "A", "no step for the last");
-    // A name after an undo is a step of its own.
+    // A name after an undo is a separate step.
     act(&mut timeline, mark(BookmarkCommand::Rename(BookmarkId(1), "B".to_owned())));
     undo(&mut timeline);
     assert_eq!(name(&timeline), "A");
@@ -253,7 +253,7 @@ fn steps_with_many_hidden_tracks_are_kept_within_a_limit() {
     for track in 0..8 {
         act(&mut timeline, rows(RowCommand::Hide(GroupKind::Track(TrackIdx(track)))));
     }
-    // Steps restore 7, 6 and fewer tracks, of which 16 may be kept.
+    // Steps restore 7, 6 and fewer tracks; all steps together may keep 16.
     (0..8).for_each(|_| undo(&mut timeline));
     assert_eq!(timeline.tracks.arrangement().folded.hidden.len(), 6);
     (0..8).for_each(|_| redo(&mut timeline));

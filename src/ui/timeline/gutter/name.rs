@@ -23,13 +23,13 @@ const TITLE_POINTS_MIN: f32 = 48.0;
 #[derive(Clone, Copy, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is about another neighbour")]
 pub(super) struct Joint {
-    /// The header of its group is above it.
+    /// The header of the row's group is above it.
     pub(super) in_group: bool,
-    /// The row above has the same name, so it is not repeated.
+    /// The row above has the same name, so the name is not repeated.
     pub(super) with_above: bool,
-    /// No line separates it from the row below.
+    /// No line separates the row from the row below.
     pub(super) with_below: bool,
-    /// It stays at the top while the headers above it are out of view.
+    /// The row stays at the top while the headers above it are out of view.
     pub(super) is_sticky: bool,
 }
 

@@ -53,7 +53,7 @@ fn a_process_has_all_of_its_tracks_even_if_they_are_filtered_out_hidden_or_in_a_
     assert_eq!(only(&mut timeline), all);
     timeline.change_scope(ScopeCommand::Only(GroupKind::Custom(group)));
     assert_eq!(names(&timeline), ["four", "two"]);
-    // Those outside of a process are not added to it.
+    // Tracks outside of a process are not added to it.
     timeline.change_scope(ScopeCommand::Toggle(GroupKind::Process(process)));
     assert_eq!(names(&timeline), ["four", "one", "three", "two"]);
 }
@@ -116,7 +116,7 @@ fn the_samples_row_of_a_thread_in_the_scope_is_in_it_too() {
     timeline.change_scope(ScopeCommand::Only(thread));
     assert!(timeline.is_in_scope(thread) && timeline.is_in_scope(chart));
     assert!(!others.iter().any(|&other| timeline.is_in_scope(other)));
-    // Both rows stand for the thread, so each takes it out of the scope.
+    // Both rows stand for the thread, so each removes the thread from the scope.
     for row in [chart, thread] {
         timeline.change_scope(ScopeCommand::Only(others[0]));
         timeline.change_scope(ScopeCommand::Toggle(thread));
