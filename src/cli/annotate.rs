@@ -107,9 +107,9 @@ fn say_named(function: &str, annotate: &Annotate, how: &Load) {
     let rest = if !annotate.scope.is_by_track() && has_more_by_address(annotate, how) {
         "; without --from, --to and --filter they are read by address"
     } else {
-        ", so its code is unknown"
+        ", so its code cannot be listed"
     };
-    say(format_args!("{function}: its samples were imported by name{rest}"));
+    say(format_args!("{function}: its samples were imported by name, without addresses{rest}"));
 }
 
 /// Returns whether the trace itself uses this name for a sampled function, as profiles without addresses do.

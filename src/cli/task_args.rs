@@ -37,7 +37,7 @@ pub(super) struct Load {
     pub(crate) symbolizes: bool,
     /// Whether the sources were loaded before in this process: their losses are printed once.
     pub(crate) is_retry: bool,
-    /// Whether profiles are read by address instead of by name, after they were read by name.
+    /// Prefers addresses over recorded names if a profile has both, so that symbols name the frames.
     pub(crate) code_addresses: bool,
 }
 

@@ -1,9 +1,9 @@
-//! Pages (HTML) that show a trace, which they contain between the tags of scripts. The page of `systrace` has the text
-//! of the kernel and JSON, that of `trace2html` a compressed trace in base64.
+//! Pages (HTML) that show a trace, which they contain between the tags of scripts. A page of `systrace` has the text
+//! of the kernel and JSON, a page of `trace2html` a compressed trace in base64.
 //!
 //! Text is read from the page itself ([`super::linux::ftrace`]). Any other part is copied to a temporary file, and read
-//! like one of several files. Its processes are separate, and its times are aligned with those of the text if they
-//! share a clock sync.
+//! like one of several files. Its processes are separate, and its times are aligned with the text if they share a
+//! clock sync.
 
 mod parts;
 
@@ -118,7 +118,7 @@ fn list_parts(source: Source, path: &Path, context: &ReadContext) -> Result<Page
     Ok(contents)
 }
 
-/// The name of what is read.
+/// Which part of a page the events come from.
 #[derive(Clone, Copy)]
 enum PartName {
     /// The text of the page itself.
@@ -252,7 +252,7 @@ impl PartReader {
     }
 }
 
-/// Returns the error with the path of the page, not that of the temporary file, and with the offset in the page.
+/// Replaces the path of the temporary file by the path of the page, and its offset by the offset in the page.
 fn in_page(error: ReadError, page: &Path, offset_in_page: impl Fn(u64) -> u64) -> ReadError {
     let path = page.to_owned();
     match error {

@@ -26,7 +26,7 @@ pub struct ReadContext {
     pub text_spill: Option<Arc<TextSpill>>,
     /// Unit of weights in formats without one.
     pub weight_unit: Option<WeightUnit>,
-    /// Whether frames with a name are read as addresses, where a profile has both. Symbols then name them.
+    /// Prefers addresses over recorded names if a profile has both, so that symbols name the frames.
     pub code_addresses: bool,
     /// Files for unwinding recorded stacks; without them, such stacks have only their innermost frame.
     pub unwind_files: Option<TraceFiles>,

@@ -257,7 +257,7 @@ fn a_profile_with_function_names_is_annotated_by_its_addresses() {
         assert_eq!(result.stdout.lines().count(), 1, "{result:?}");
         result.stderr
     };
-    let by_name = "outer: its samples were imported by name";
+    let by_name = "outer: its samples were imported by name, without addresses";
     for part in [["--from", "+0ns"], ["--filter", "dur<1s"]] {
         let remedy = format!("{by_name}; without --from, --to and --filter they are read by address");
         assert!(missing(&part).contains(&remedy), "{part:?}: {}", missing(&part));
@@ -270,7 +270,7 @@ fn a_profile_with_function_names_is_annotated_by_its_addresses() {
             let args = [&["annotate", "--no-cache", file, "outer"][..], part].concat();
             let output = command(&args).stdin(fs::File::open(&named).expect("a file")).output().expect("an answer");
             let stderr = String::from_utf8_lossy(&output.stderr);
-            assert!(stderr.contains(&format!("{by_name}, so its code is unknown")), "{file} {part:?}: {stderr}");
+            assert!(stderr.contains(&format!("{by_name}, so its code cannot be listed")), "{file} {part:?}: {stderr}");
         }
     }
     fs::remove_file(&moved.path).expect("a file");

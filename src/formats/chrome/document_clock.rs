@@ -37,7 +37,7 @@ impl DocumentClock {
         shift_ns == Some(self.shift_ns)
     }
 
-    /// Returns the time from the start of the trace's clock to that of the document's.
+    /// Returns the time from the start of the trace's clock to the start of the document's clock.
     pub(super) fn shift_ns(&self) -> i64 {
         self.shift_ns
     }

@@ -138,7 +138,7 @@ impl Envelope {
         self.clock.take_utc_offset_ns()
     }
 
-    /// Returns the time to add to those of the document, so that they are on the clock of the trace.
+    /// Returns the offset from the clock of the document to the clock of the trace.
     pub(super) fn shift_ns(&self) -> i64 {
         self.clock.shift_ns()
     }

@@ -285,7 +285,7 @@ pub(crate) struct Blocks {
     read: usize,
     /// Whether the data ended properly, and was not truncated.
     pub(crate) ended: bool,
-    /// The end of the compressed data, if it is not that of the file.
+    /// The end of the compressed data, if it is before the end of the file.
     pub(crate) end: EndSlot,
 }
 

@@ -1,5 +1,5 @@
-//! Ends of compressed data that are not those of its file: other data follows, or the rest is damaged. The decompressor
-//! finds them, and the reader of the trace counts them as a loss.
+//! Compressed data that ends before its file does, because of trailing data or damage. The decompressor finds this end,
+//! and the reader of the trace counts it as a loss.
 
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -8,7 +8,7 @@ use crate::formats::reader::WatchedSink;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Batch, Loss, Losses, SourcePos};
 
-/// An end of compressed data that is not that of its file.
+/// The reason why compressed data ends before its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PackedEnd {
     Trailing(TrailingData),
@@ -61,7 +61,7 @@ impl EndSlot {
         _ = self.0.set(end);
     }
 
-    /// Returns the end, which is known at the end of the data; `None` if it is that of the file.
+    /// Returns the end, which is known at the end of the data; `None` if it is the end of the file.
     pub(crate) fn get(&self) -> Option<&PackedEnd> {
         self.0.get()
     }

@@ -1,10 +1,10 @@
-//! Text that `babeltrace` and `babeltrace2` print of a trace in the Common Trace Format, such as those of `LTTng`. Each
+//! Text that `babeltrace` and `babeltrace2` print of a trace in the Common Trace Format, such as one of `LTTng`. Each
 //! event is a line with its time, host, name, context and fields. Pairs of events are spans, scheduler events of the
 //! kernel are scheduling, all others are instants.
 //!
-//! Rows are threads if the context has their ids. Without ids, events of the kernel are those of the thread that runs
-//! on their CPU. All others have a row for each CPU of their host. Ids of further hosts are extended by their names,
-//! and their CPUs have their own rows.
+//! Rows are threads if the context has their ids. Without ids, events of the kernel belong to the thread that runs on
+//! their CPU. All others have a row for each CPU of their host. Ids of further hosts are extended by the name of the
+//! host, and each host has its own rows of CPUs.
 
 mod clock;
 mod functions;

@@ -161,7 +161,7 @@ pub(crate) fn has_events(json: &[u8]) -> bool {
     memchr::memmem::find_iter(json, b"\"ph\"").filter_map(phase).any(|phase| !matches!(phase, b'c' | b'M'))
 }
 
-/// Limit for brackets up to that of the CPU. Task names have at most 15 bytes, so few precede it.
+/// Limit for brackets up to the one of the CPU. Task names have at most 15 bytes, so few precede it.
 const BRACKETS_MAX: usize = 32;
 
 /// Position in an HTML page.

@@ -230,7 +230,7 @@ impl FunctionCalls {
         }
     }
 
-    /// Returns the current time: that of the line, or the end of the last function on its CPU.
+    /// Returns the current time: the time of the line, or the end of the last function on its CPU.
     pub(super) fn time_ns(&self, at: &FunctionMoment) -> i64 {
         at.ts_ns.unwrap_or_else(|| self.now_ns.get(&at.cpu).copied().unwrap_or_default())
     }

@@ -336,7 +336,7 @@ impl OpenPair {
     }
 }
 
-/// Returns the key of an event. The track is that of its CPU, or its thread.
+/// Returns the key of an event. Its track is its CPU or its thread.
 fn key(pair: &'static KernelPair, event: &PairEvent<'_>) -> PairKey {
     let track = match event.cpu.filter(|_| !pair.track.is_empty()) {
         Some(cpu) => {

@@ -131,7 +131,7 @@ impl SampleBuilder {
                 self.args.text("event", event_name);
             }
             if is_scheduling {
-                // The fields of other tracepoints are those of their own event.
+                // The fields of other tracepoints are arguments of their own event.
                 fields.write(&mut self.args);
             }
             let detail = self.finish_args(sample.cpu, batch);

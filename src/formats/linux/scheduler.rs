@@ -64,7 +64,7 @@ pub(crate) struct Scheduler {
     threads: ThreadTable<ScheduledThread>,
     off_cpu: OffCpu,
     newest_ns: i64,
-    /// A thread of which the trace says how long its open state lasts.
+    /// The thread whose open state lasts to `newest_ns`, as the trace states.
     lasting: Option<i64>,
     args: ArgsWriter,
     /// Name of the host, which extends the ids of its processes; `None` for the first host of a trace.

@@ -1,4 +1,4 @@
-//! Aligns the clocks of several files: by clock syncs, of which those with the same id mark the same moment, else by
+//! Aligns the clocks of several files: by clock syncs, which mark the same moment if they have the same id, else by
 //! their offsets from UTC. The first of several syncs with an id counts. Reads no files.
 //!
 //! In Chrome traces a sync has two records. The receiver records when it arrived. The issuer records when it was sent
@@ -110,7 +110,7 @@ impl ClockSyncs {
 }
 
 impl KnownSyncs {
-    /// Returns the offset from a file's clock to that of the earlier files, and how it is known. Returns `None` if
+    /// Returns the offset from a file's clock to the clock of the earlier files, and how it is known. Returns `None` if
     /// they have nothing in common.
     pub(crate) fn offset_ns(&self, syncs: &ClockSyncs) -> Option<(i64, Alignment)> {
         let offset_ns = |sync: &Sync| self.at_ns.get(&sync.id)?.checked_sub(sync.at_ns);

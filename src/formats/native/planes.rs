@@ -4,7 +4,7 @@
 use crate::model::{Event, EventFlags, EventKind, NameIdx, TrackIdx};
 
 /// Number of planes of each column. Times and values are split into a low and a high column. So all columns are 32-bit
-/// words, of which SIMD converts twice as many at once as of 64-bit words.
+/// words: SIMD converts twice as many of them at once as 64-bit words.
 const WIDTHS: [u32; COLUMNS] = [4, 4, 4, 4, 4, 4, 4, 2, 1, 1];
 const COLUMNS: usize = 10;
 const TS: usize = 0;

@@ -30,7 +30,7 @@ pub(super) fn no_spans(path: PathBuf) -> ReadError {
     ReadError::Malformed { path, offset: 0, expected: "a trace".to_owned(), found: WITHOUT_SPANS.to_owned() }
 }
 
-/// Returns whether this is JSON whose first key is `resourceSpans`, in either spelling, or that of metrics or logs.
+/// Returns whether this is JSON whose first key is `resourceSpans`, in either spelling, or the key of metrics or logs.
 pub(super) fn is_json_request(head: &[u8]) -> bool {
     let text = head.trim_ascii_start();
     let key = text.strip_prefix(b"{").map(<[u8]>::trim_ascii_start).unwrap_or_default();

@@ -5,8 +5,8 @@
 //! there and does not end before it. Otherwise it goes on the first row of its service without an open span. A span
 //! that has not ended keeps its row to the end of the trace.
 //!
-//! The rows of a file with a few traces are of one trace each, and several rows of a trace are a group. This needs all
-//! spans at once, so it is not done while a trace grows, or if the buffer is full before the end.
+//! In a file with few traces, no two traces share a row, and the rows of a trace form a group. This needs all spans at
+//! once, so it is not done while a trace grows, or if the buffer is full before the end.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -230,7 +230,7 @@ impl Layout {
         Ok(())
     }
 
-    /// Lays out the last spans. If none has a row already, each of a few traces has rows of its own.
+    /// Lays out the last spans. If no span has a row yet and the traces are few, each trace gets separate rows.
     pub(crate) fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
         if self.has_rows || !self.traces.are_shown() {
             return self.flush(out);
@@ -421,7 +421,7 @@ fn emit(batch: &mut BatchBuilder, span: &ServiceSpan, row: usize, args: &mut Str
     }
 }
 
-/// Adds a flow from the start of the parent to that of a span, unless clocks that differ place the parent later.
+/// Adds a flow from the start of the parent to the start of a span, unless clocks that differ place the parent later.
 fn arrow(batch: &mut BatchBuilder, parent: SpanPlace, child: &ChildEnd) {
     if child.place.start_ns < parent.start_ns {
         return;

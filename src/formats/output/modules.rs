@@ -24,12 +24,12 @@ pub(crate) fn path_text(path: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(&path[..path.len().min(PATH_BYTES_MAX)])
 }
 
-/// Returns whether a path is that of an anonymous mapping.
+/// Returns whether a path names an anonymous mapping.
 pub(crate) fn is_anonymous(path: &str) -> bool {
     ANONYMOUS.iter().any(|name| path.starts_with(name))
 }
 
-/// Returns whether a path is that of memory without a file on disk, such as `[stack]`.
+/// Returns whether a path names memory without a file on disk, such as `[stack]`.
 pub(crate) fn is_memory(path: &str) -> bool {
     path.starts_with('[') || path.starts_with(IN_MEMORY) || is_anonymous(path)
 }

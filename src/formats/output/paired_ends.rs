@@ -2,8 +2,8 @@
 //! merging.
 //!
 //! The result does not depend on batch boundaries or on other writers of the track. An end only merges into a begin of
-//! its track; the sorted store decides which begin it closes. An end with more than a time stays a separate event. So
-//! does one at or before the time of another event of its track, since it would sort after that.
+//! its track; the sorted store decides which begin it closes. An end stays a separate event if it has a name or
+//! arguments, or if another event of its track is not earlier.
 
 use crate::model::{Event, EventFlags, EventKind};
 

@@ -45,7 +45,7 @@ pub(super) struct PagePart {
 }
 
 impl PagePart {
-    /// Returns the offset in the page of an offset in the content; that of the part if the content was compressed.
+    /// Converts an offset in the content to the page. If the content was compressed, returns the start of the part.
     pub(super) fn offset_in_page(self, offset: u64) -> u64 {
         match self.kind {
             PagePartKind::Text | PagePartKind::Json => self.offset.saturating_add(offset),

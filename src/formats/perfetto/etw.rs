@@ -227,7 +227,7 @@ const MEMORY: &[(FieldNumber, &str)] = &[
 ];
 
 impl KernelEventBuilder<'_> {
-    /// Decodes the events of a packet, which have times of their own.
+    /// Decodes the events of a packet, each with its time.
     pub(super) fn etw_bundle(&mut self, bytes: &[u8]) {
         self.kernel.begin(self.tracks.all_described());
         let cpu = number_in(bytes, etw_bundle::CPU);
@@ -280,7 +280,7 @@ impl KernelEventBuilder<'_> {
         }
     }
 
-    /// Ends the run of a thread on a CPU, and begins that of the next.
+    /// Ends the run of a thread on a CPU, and begins the run of the next thread.
     fn context_switch(&mut self, ts_ns: i64, cpu: u64, bytes: &[u8]) {
         let state = last(bytes, context_switch::OLD_THREAD_STATE).map(ProtoValue::number);
         let state = state.unwrap_or_else(|| number_in(bytes, context_switch::OLD_THREAD_STATE_INT) >> 1);

@@ -1,5 +1,5 @@
-//! Frames of Android. For each frame of an app and each of its own, the compositor reports the expected and the actual
-//! time, with the kind of jank. Older versions report the steps of each buffer.
+//! Frames of Android. For each frame that an app or the compositor draws, the compositor reports the expected and the
+//! actual time, with the kind of jank. Older versions report the steps of each buffer.
 
 use super::fields::trace_packet;
 use super::ftrace::KernelEventBuilder;

@@ -95,7 +95,7 @@ const WINDOWS_MAX: usize = 64;
 const LIVE_WAIT_NS: i64 = 2_000_000_000;
 
 /// Message of the loss of the order of events.
-const LATE: &str = "Kernel events wait for older ones of other processors, and more waited than the memory limit allows; this event is shown, but not connected with earlier ones. Raise the memory limit.";
+const LATE: &str = "Kernel events could not all be sorted across CPUs within the memory limit. This event is shown, but spans and states that depend on it may be wrong. Raise the memory limit.";
 
 /// Builds the events of ftrace bundles, and of packets about the system, its devices and its logs.
 pub(super) struct KernelEventBuilder<'t> {
@@ -342,7 +342,7 @@ impl<'t> KernelEventBuilder<'t> {
                 _ => {}
             }
         }
-        // The id may have been that of an earlier thread.
+        // An earlier thread may have had the id.
         if self.kernel.calls.start_thread(tid) {
             self.end_call(ts_ns, tid);
         }

@@ -184,7 +184,7 @@ impl KernelEventBuilder<'_> {
         }
     }
 
-    /// Returns the scope of the counter ids of a packet: 0 for those of the whole trace, else the interned descriptor.
+    /// Returns the scope of the counter ids of a packet: 0 for the whole trace, else the interned descriptor.
     fn counter_scope(&mut self, bytes: &[u8]) -> Option<u64> {
         let Some(iid) = last(bytes, gpu_counter_event::COUNTER_DESCRIPTOR_IID).map(ProtoValue::number) else {
             return Some(0);

@@ -68,7 +68,7 @@ impl<'d> Nodes<'d> {
     }
 }
 
-/// The name of a track, and those of its parents below the process or thread, outermost first.
+/// The names of a track and of its parents below the process or thread, outermost first.
 struct Lineage<'d> {
     parents: SmallVec<[&'d str; 4]>,
     name: &'d str,
@@ -100,8 +100,8 @@ pub(super) fn track_groups(tracks: &PerfettoTracks, used: &[(u64, TrackNumber)])
     of_device.chain(of_parent).collect()
 }
 
-/// Returns the names of a track and its parents. A parent without a name, or with that of its child, adds nothing, such
-/// as that of a row of spans that overlap. `None` in a cycle of parents.
+/// Returns the names of a track and its parents. A parent without a name, or with the name of its child, adds nothing;
+/// rows for overlapping spans have such parents. Returns `None` in a cycle of parents.
 fn lineage(uuid: u64, described: &Descriptors, kind: TrackKind) -> Option<Lineage<'_>> {
     let (mut next, mut lineage, mut last) = (Some(uuid), Lineage { parents: SmallVec::new(), name: "" }, "");
     for level in 0..PARENTS_MAX {

@@ -186,7 +186,7 @@ impl KernelEventBuilder<'_> {
         }
     }
 
-    /// Relates the clock of an Adreno GPU to that of the trace, and adds the commands that wait for it.
+    /// Relates the clock of an Adreno GPU to the clock of the trace, and adds the commands that wait for it.
     fn sync_adreno(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
         let ticks = number_in(event.bytes, adreno_sync::TICKS);
         self.kernel.devices.adreno.offset_ns = Some(i128::from(ts_ns) - adreno_ns(ticks));
@@ -443,7 +443,7 @@ impl KernelEventBuilder<'_> {
         self.push_message(ts_ns, track, name.as_bytes(), Some(b"memory"));
     }
 
-    /// Adds a period in which an app used the GPU. Its times are those of the raw monotonic clock.
+    /// Adds a period in which an app used the GPU. Its times are on the raw monotonic clock.
     fn gpu_work(&mut self, event: &KernelEvent<'_>) {
         let number = |field| number_in(event.bytes, field);
         let (start, end) = (number(gpu_work_event::START_TIME_NS), number(gpu_work_event::END_TIME_NS));

@@ -1,5 +1,5 @@
 //! Memory use of processes, from `rss_stat` events. An event about another process than the running one has only an
-//! address space. Its process is that of the last event about this address space from the process itself.
+//! id of the address space. It belongs to the process that last reported this address space itself.
 
 use super::ftrace::KernelEventBuilder;
 use super::kernel_fields::{ftrace_event, rss_event, rss_throttled_event};

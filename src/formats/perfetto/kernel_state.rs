@@ -108,7 +108,7 @@ pub(super) struct AdrenoState {
     pub(super) contexts: FxHashMap<u64, i64>,
     /// Commands that wait for the offset of their clock.
     pub(super) commands: Vec<AdrenoCommands>,
-    /// Offset from the clock of an Adreno GPU to that of the trace.
+    /// Offset from the clock of an Adreno GPU to the clock of the trace.
     pub(super) offset_ns: Option<i128>,
 }
 

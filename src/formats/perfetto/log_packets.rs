@@ -1,5 +1,5 @@
-//! Messages in packets of their own. Those of Android's log and systemd's journal are on the thread that wrote them;
-//! statistics of Android and triggers of the recording are on their own tracks.
+//! Decodes log packets. Messages of Android's log and systemd's journal go on the thread that wrote them; statsd atoms
+//! and triggers have separate tracks.
 
 use super::clocks::Time;
 use super::fields::{builtin_clock, trace_packet};
@@ -63,7 +63,7 @@ pub(super) fn is_trigger(kind: FieldNumber) -> bool {
 }
 
 impl KernelEventBuilder<'_> {
-    /// Adds the messages of a log packet, which have times of their own.
+    /// Adds the messages of a log packet, each with its time.
     pub(super) fn android_log(&mut self, bytes: &[u8]) {
         for field in Fields::new(bytes).filter(|field| field.number == android_log::EVENTS) {
             self.log_message(field.value.bytes());

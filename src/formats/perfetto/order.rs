@@ -1,5 +1,5 @@
 //! Sorts the tracks of a process by the ranks or names of siblings on every level, and gives each track a sort index.
-//! Leaves out processes whose tracks are in order of appearance, unless parents below others keep theirs together.
+//! Skips processes whose tracks are already in order of appearance, unless nested parents reorder their children.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -55,7 +55,7 @@ pub(super) struct Packets {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PacketPart {
     start: u32,
-    /// Never 0, since a tag precedes it, so that `Option<Part>` is as small as `Part`.
+    /// Nonzero, because a tag precedes every part. This makes `Option<PacketPart>` as small as `PacketPart`.
     end: NonZeroU32,
 }
 

@@ -1,4 +1,4 @@
-//! Resolves reused pids: another track descriptor, with another name or start time, makes a pid that of a new process.
+//! Resolves reused pids: a track descriptor with another name or start time means that a new process has the pid.
 //! The id of a new process has a count appended. Also resolves the numbers that stand for missing ids.
 
 use rustc_hash::{FxHashMap, FxHashSet};

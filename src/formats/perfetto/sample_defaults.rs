@@ -20,7 +20,7 @@ pub(super) struct SampleDefaults {
     /// Empty if it is not recorded.
     event: Box<[u8]>,
     period: Option<u64>,
-    /// Unit of the period; empty for that of its event.
+    /// Unit of the period; empty for the unit of its event.
     unit: Box<[u8]>,
     /// Whether the times of the samples only place them side by side.
     pub(super) is_untimed: bool,
@@ -103,7 +103,7 @@ fn read_timebase(bytes: &[u8]) -> (Box<[u8]>, Option<u64>) {
     (name, period.filter(|&period| period > 0).or_else(by_frequency).or(period))
 }
 
-/// Returns the name of an event: its own, else that of its counter or tracepoint, given the three field numbers.
+/// Returns the name of an event, else of its counter or tracepoint, given the three field numbers.
 fn event_name(bytes: &[u8], [own_name, counter, tracepoint]: [FieldNumber; 3]) -> Box<[u8]> {
     let mut name: Box<[u8]> = Box::default();
     for field in Fields::new(bytes) {

@@ -171,7 +171,7 @@ impl PerfettoTracks {
         self.described.get(uuid)
     }
 
-    /// Returns the argument types; those of the given fields include later descriptors of the trace.
+    /// Returns the argument types. The types of the given fields include later descriptors of the trace.
     pub(super) fn schema_for(&mut self, numbers: &[FieldNumber]) -> Arc<Schema> {
         if self.collects() && !numbers.iter().all(|&number| self.described.schema.knows(number)) {
             self.all_described();
@@ -199,7 +199,7 @@ impl PerfettoTracks {
         children
     }
 
-    /// Returns the async tracks and counters without a process, and whether they are marked as those of a GPU.
+    /// Returns the async tracks and counters without a process, and whether they belong to a GPU.
     pub(super) fn global_tracks(&self) -> impl Iterator<Item = (&TrackKey, bool)> {
         let is_global = |key: &TrackKey| {
             key.pid == Id::None && key.tid == Id::None && matches!(key.kind, TrackKind::Async | TrackKind::Counter)
@@ -208,7 +208,7 @@ impl PerfettoTracks {
         all.map(|(track, key)| (key, self.of_gpu.contains(&track)))
     }
 
-    /// Marks a counter or a queue as that of a GPU.
+    /// Marks a counter or a queue as part of a GPU.
     pub(super) fn mark_as_gpu(&mut self, track: TrackNumber) {
         self.of_gpu.insert(track);
     }
@@ -235,7 +235,7 @@ impl PerfettoTracks {
         self.thread_of(pid, tid)
     }
 
-    /// Returns the thread of samples. Those of a profile without times have a track of their own.
+    /// Returns the thread of samples. A profile without times has a separate track.
     pub(super) fn sampled_thread(&mut self, pid: i64, tid: i64, is_untimed: bool) -> TrackNumber {
         let track = self.thread(pid, tid);
         if !is_untimed {
@@ -385,7 +385,7 @@ impl PerfettoTracks {
     }
 
     /// Returns the name of a span track. Tracks of the same name are merged, so all tracks of a merge key get the name
-    /// of the first, and those of another key a different name.
+    /// of the first, and tracks of another key get a different name.
     fn merged_name(&mut self, descriptor: &Descriptor) -> Box<str> {
         let name = self.name_below(descriptor);
         if descriptor.merge_key.is_empty() {
@@ -401,8 +401,8 @@ impl PerfettoTracks {
         name
     }
 
-    /// Returns the name of a span track, prefixed by those of its parents below the thread or process. Otherwise queues
-    /// of the same name on two devices would be merged.
+    /// Returns the name of a span track, prefixed by the names of its parents below the thread or process. Otherwise
+    /// queues of the same name on two devices would be merged.
     fn name_below(&self, descriptor: &Descriptor) -> Box<str> {
         let translated = self.described.translations.track(&descriptor.name);
         let mut path = translated.unwrap_or_else(|| descriptor.name.clone());

@@ -11,7 +11,7 @@ use crate::model::{Event, EventKind, StackIdx};
 const SAMPLE_PHASE: u8 = b'P';
 
 impl PerfettoEventBuilder<'_> {
-    /// Returns the part of a V8 profile that an event contains. Its times are those of the profile's own clock.
+    /// Returns the part of a V8 profile that an event contains. Its times are on the clock of the profile.
     #[inline]
     pub(super) fn profile_part(&mut self, event: &TrackEvent<'_>, ts_ns: i64) -> Option<ProfilePart> {
         let legacy = event.legacy.filter(|legacy| legacy.phase == SAMPLE_PHASE)?;

@@ -1,7 +1,7 @@
 //! The groups of a written trace: each is the parent of its tracks and of its inner groups.
 //!
-//! A reader puts the names of parents before those of tracks. So a track is below a parent only if its name begins with
-//! those of the groups, or if it is a counter, which has its own name.
+//! A reader puts the names of parents before the names of tracks. So a track is below a parent only if its name begins
+//! with the names of its groups, or if it is a counter, whose name has no prefix.
 
 use rustc_hash::FxHashMap;
 

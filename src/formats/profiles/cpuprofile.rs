@@ -233,7 +233,7 @@ mod tests {
         let found: Vec<_> = reading.events.iter().map(|event| (event.ts_ns / 1000, &*event.stack[0])).collect();
         assert_eq!(found, [(1000, "f"), (1800, "g"), (2000, "f"), (3800, "f")]);
         assert_eq!(reading.sampled_times(), [800_000, 200_000, 1_800_000, 2_200_000]);
-        // The time of a much later one is that of others already.
+        // A much later sample moves no further back than the samples that already have times.
         let (ones, tens) = (["1"; 30].join(","), ["10"; 30].join(","));
         let late = profile(&format!("{ones},2"), &format!("{tens},-295")).sampled_times();
         assert_eq!((late.len(), late[0], late.iter().sum::<u64>()), (31, 0, 300_000));

@@ -1,6 +1,6 @@
 //! speedscope files: profiles with a shared frame table, each a thread here. Evented profiles of times become begins
 //! and ends. Sampled profiles, and evented ones of other units, become consecutive samples, drawn as wide as they
-//! weigh, as in speedscope. Counts of which one has a fraction are shown in millionths.
+//! weigh, as in speedscope. If any count of a profile is fractional, all are scaled to millionths.
 
 mod weighed_events;
 

@@ -186,7 +186,7 @@ impl Profiles {
         true
     }
 
-    /// Adds the samples of a part, and those of the chunks that have waited for it.
+    /// Adds the samples of a part, and the samples of the chunks that have waited for it.
     fn add_part(&mut self, part: ProfilePart) {
         let started = (part.role == ProfileRole::Start).then(|| (part.pid.clone(), part.id.clone()));
         self.waiting_bytes -= part.bytes();
@@ -237,7 +237,7 @@ impl Profiles {
             let lost = data.cpu_profile.samples.len().max(1) as u64;
             return self.batch.losses().add_many_because(NO_TREE, Loss::MissingState, part.pos, lost);
         };
-        // The samples after it already have their times, so those of this part have no known time.
+        // The samples after it already have times, so the times of this part are unknown.
         let is_late = part.ts_ns < profile.chunk_ns;
         if part.role == ProfileRole::Chunk {
             profile.chunk_ns = profile.chunk_ns.max(part.ts_ns);
@@ -287,7 +287,7 @@ impl V8Profile {
         Self { samples, clock_shift_ns, now_ns, end_ns: None, chunk_ns: i64::MIN }
     }
 
-    /// Adds nodes and samples; those of a late part are only counted.
+    /// Adds nodes and samples. The samples of a late part are only counted.
     fn add_data(&mut self, data: &Data<'_>, is_late: bool, pos: SourcePos, batch: &mut BatchBuilder) {
         let V8CallTree { nodes, samples, .. } = &data.cpu_profile;
         let profile_deltas = &data.cpu_profile.time_deltas;

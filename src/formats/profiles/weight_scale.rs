@@ -9,7 +9,7 @@ pub(super) enum WeightScale {
     Time(TimeUnit),
     /// Whole counts or bytes.
     Whole,
-    /// Counts of which some have a fraction.
+    /// Counts, some of them with a fraction.
     Millionths,
 }
 

@@ -248,7 +248,7 @@ mod tests {
     fn a_missing_end_costs_one_call_and_starts_no_fiber() {
         let lines = [
             call(1, 0, 1, "{main}"),
-            // Its end and that of its callee are missing.
+            // The ends of this call and its callee are missing.
             call(2, 1, 2, "first"),
             call(3, 2, 3, "inside"),
             call(2, 3, 4, "second"),
@@ -316,7 +316,7 @@ mod tests {
         let whole = "2\t1\t1\t0.0004\t41\n1\t0\t1\t0.0005\t40\n\t\t\t0.0006\t30\n";
         let text = [
             run("2023-03-10 12:00:00.100000", whole),
-            // Two calls of this run have no end; its date is that of its start.
+            // Two calls of this run have no end. Its date is the start of the run.
             run("2023-03-10 12:00:00.200000", ""),
             // A date without fractions is before the end of the previous run.
             run("2023-03-10 12:00:00", whole),

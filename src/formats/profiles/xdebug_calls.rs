@@ -1,8 +1,8 @@
 //! The calls and memory of Xdebug traces, in both text formats. Each call is a begin and an end in file order. Written
 //! times are coarse, so a line is at least 1 ns after the previous one, and calls of equal times nest as recorded.
-//! Several runs in one file follow each other by their dates. Calls of a fiber overlap those of the program, and are on
-//! a thread of their own. Each line waits for the time of the next one, so that a time that is too late does not move
-//! all later lines.
+//! Several runs in one file follow each other by their dates. Calls of a fiber overlap the calls of the program, so a
+//! fiber is a separate thread. Each line waits for the time of the next one, so that a time that is too late does not
+//! move all later lines.
 
 use std::collections::BTreeSet;
 
@@ -139,9 +139,8 @@ struct XdebugRun {
 }
 
 impl XdebugRun {
-    /// Moves a time to its position in the trace, after that of the previous line. A time before the newest one becomes
-    /// that one. A time after that of the next line becomes that one, unless the next is before the newest. Both count
-    /// as a loss.
+    /// Moves a time to its position in the trace, after the previous line. Limits it to the range from the newest time
+    /// to the time of the next line, unless the next is before the newest. A time out of range counts as a loss.
     fn moved(&mut self, ts_ns: i64, next_ns: Option<i64>, pos: SourcePos, batch: &mut BatchBuilder) -> i64 {
         let newest_ns =
             self.newest_written_ns.filter(|_| !self.is_new).map(|newest_ns| newest_ns.saturating_sub(self.offset_ns));

@@ -358,7 +358,7 @@ pub(super) struct RequestKey {
 }
 
 impl RequestKey {
-    /// Returns the id of the span of a phase; that of the request has an empty name.
+    /// Returns the id of the span of a phase; the request itself has an empty name.
     fn span_id(self, phase: &str) -> u64 {
         span_id(&self.number.to_le_bytes(), phase.as_bytes())
     }

@@ -134,7 +134,7 @@ impl JaegerSpan<'_> {
         self.references.bad_count + self.tags.bad_count + self.logs.bad_count + fields
     }
 
-    /// Returns the warnings as JSON: those of a list, or a single one.
+    /// Returns the warnings as JSON, given a list or a single one.
     fn warnings(&self) -> Vec<&str> {
         let Some(warnings) = self.warnings.map(RawValue::get) else { return Vec::new() };
         let listed = serde_json::from_str::<Option<Vec<&RawValue>>>(warnings).map(Option::unwrap_or_default);

@@ -56,8 +56,8 @@ mod tests {
         assert!(sentence(Path::new("x.pftrace")).contains("Perfetto"));
         assert!(sentence(Path::new("my-perf.data")).contains("perf.data"));
         assert!(sentence(Path::new("a.json.zst")).contains("Chrome JSON"));
-        // Files of other compressions are not unpacked, so their content says nothing about the format.
         assert!(sentence(Path::new("a.json.bz2")).contains("Chrome JSON"));
+        // xz and lz4 are not unpacked, so the name implies nothing.
         assert_eq!(["a.json.xz", "a.json.lz4"].map(|name| sentence(Path::new(name))), ["", ""]);
         assert_eq!(sentence(Path::new("notes.txt")), "");
         assert_eq!(sentence(Path::new("json")), "");

@@ -90,7 +90,7 @@ pub(super) fn is_stackprof(head: &[u8]) -> bool {
     head.starts_with(b"\x04\x08{") && has(b"mode") && (has(b"version") || has(b"interval"))
 }
 
-/// Returns whether the first lines are those of heaptrack: `v` with versions, then `X`, `I` or the like.
+/// Returns whether the text is from heaptrack: a line `v` with versions, then `X`, `I` or the like.
 pub(super) fn is_heaptrack(head: &[u8]) -> bool {
     let mut lines = head_lines(head);
     let is_version = lines.next().is_some_and(|line| {

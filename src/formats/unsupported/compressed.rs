@@ -16,7 +16,7 @@ pub(super) const COMPRESSED: &[UnsupportedFormat] = &[
     ),
     packed(is_lzma, "a file compressed by lzma", "unpack it with `xz -dk FILE`, or with `xz -d` in a pipe"),
     packed(
-        // The magic number of frames, and that of the older format, which the kernel uses.
+        // The magic numbers of frames and of the older format, which the kernel uses.
         |head| head.starts_with(LZ4_FRAME) || head.starts_with(b"\x02\x21\x4c\x18"),
         "a file compressed by lz4",
         "unpack it with `lz4 -dk FILE`, or with `lz4 -d` in a pipe",

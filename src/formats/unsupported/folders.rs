@@ -1,5 +1,5 @@
-//! Folders that are opened instead of a trace in them. Searches a few levels for recordings that consist of folders,
-//! and for files that tools call traces, so that the error names the path to open.
+//! Refuses a folder, and names the trace inside it that the user probably meant. Searches a few levels for recordings
+//! that consist of folders, and for files that tools call traces.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -70,7 +70,7 @@ fn search(path: &Path, is_trace: impl Fn(&[u8]) -> bool) -> Option<FolderContent
     None
 }
 
-/// Returns the trace that a file is, if its name is that of one.
+/// Returns what a file with a trace-like name contains.
 fn found(path: &Path, is_trace: impl Fn(&[u8]) -> bool) -> Option<FolderContent> {
     let name = path.file_name()?;
     let is_metadata = name == "metadata";

@@ -79,12 +79,12 @@ pub(super) fn is_no_trace(kind: &str) -> bool {
     kinds.contains(&kind) || kind == results::LIGHTHOUSE[0]
 }
 
-/// Returns whether the first bytes are those of a compression that is not unpacked.
+/// Returns whether the head is compressed in a way that is not unpacked.
 pub(super) fn is_compressed(head: &[u8]) -> bool {
     find(&[compressed::COMPRESSED], head).is_some()
 }
 
-/// Returns whether no other format should take the first bytes, though one that matches with certainty comes first.
+/// Returns whether the head matches a format of `LATE`. Looser sniffers must then not claim it.
 pub(super) fn is_late(head: &[u8]) -> bool {
     find(LATE, head).is_some()
 }

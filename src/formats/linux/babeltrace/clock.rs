@@ -1,5 +1,5 @@
-//! Times of babeltrace: of the day, with a date, in seconds, or in cycles, which are taken as nanoseconds. A time of
-//! the day without a date crosses midnight; the distance to the line before shows how many days have passed.
+//! Parses timestamps: time of day, date and time, seconds, or cycles. Cycles are treated as nanoseconds. A time of day
+//! without a date crosses midnight; the distance to the line before shows how many days have passed.
 
 use crate::base::time::epoch_nanos;
 use crate::formats::input::decimal::{nanos_from_nanos, nanos_from_seconds};
@@ -73,7 +73,7 @@ pub(super) struct DayClock {
 }
 
 impl DayClock {
-    /// Returns the time of a line. A line without a time is at that of the line before, or a millisecond later if no
+    /// Returns the time of a line. A line without one is at the time of the line before, or a millisecond later if no
     /// line has a time.
     pub(super) fn time(&mut self, written: WrittenTime, distance_ns: Option<i64>) -> i64 {
         let ts_ns = match (written, self.last_ns) {

@@ -156,7 +156,7 @@ fn split_log_level(before: &[u8]) -> (&[u8], &[u8]) {
     (before[..start].trim_ascii_end(), &before[start..])
 }
 
-/// Parses all groups of a line: the fields of its context, and those of the event.
+/// Parses all groups of a line: the fields of its context and of the event.
 fn fields(mut parser: ValueParser<'_>) -> Option<(LttngFields, LttngFields)> {
     let (mut context, mut payload) = (LttngFields::default(), LttngFields::default());
     let mut number = 0;

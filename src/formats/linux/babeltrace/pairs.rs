@@ -34,7 +34,7 @@ const TABLE_BYTES: usize = 800;
 /// Limit for remembered names of pairs; programs have a few hundred.
 const NAMES_MAX: usize = 1 << 16;
 
-/// Limit for the length of a name; a longer one is that of an instant.
+/// Limit for the length of a name; an event with a longer one is an instant.
 const NAME_BYTES_MAX: usize = 512;
 
 /// The side of a pair that an event is.
@@ -117,7 +117,7 @@ fn first_field_hash(fields: &LttngFields) -> u64 {
 pub(super) struct Pairs {
     waiting: FxHashMap<(TrackKey, Box<[u8]>), WaitingBegins>,
     bytes: usize,
-    /// Names of pairs of which an end has come.
+    /// Names of pairs that have ended at least once.
     paired: FxHashSet<Box<[u8]>>,
     /// Number of begins by the name of a pair without an end so far.
     unpaired: FxHashMap<Box<[u8]>, usize>,

@@ -51,7 +51,7 @@ pub(super) struct HostState {
 pub(super) struct HostRows {
     hosts: Vec<HostState>,
     host_index: FxHashMap<Box<[u8]>, HostIdx>,
-    /// The host of the last event, which is usually that of the next.
+    /// The host of the last event, which is usually the host of the next one too.
     last_host: Option<(Box<[u8]>, HostIdx)>,
     /// Hosts whose process has its name.
     named_hosts: FxHashSet<Box<[u8]>>,
@@ -139,7 +139,7 @@ impl HostState {
             self.kernel.scheduler.learn_process(batch, tid, pid);
         }
         let EventLine { context, vpid, procname, .. } = &event.line;
-        // The header names the process, so that of its main thread.
+        // The header names the process, and so its main thread.
         let of_header =
             || (!procname.is_empty() && *vpid == Some(tid)).then(|| String::from_utf8_lossy(procname).into());
         if let Some(name) = context.text("procname").or_else(of_header) {

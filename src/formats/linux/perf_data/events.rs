@@ -297,7 +297,7 @@ impl PerfEventBuilder {
         }
         if !is_tracepoint || has_stack {
             begin_args(&mut self.args, attr);
-            // The fields of other tracepoints are those of their own event.
+            // The fields of other tracepoints are arguments of their own event.
             if let Some(tracepoint) = tracepoint.filter(|_| is_scheduling)
                 && tracepoint.write(sample.raw, &mut self.args).is_none()
             {

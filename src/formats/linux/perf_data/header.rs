@@ -123,7 +123,7 @@ impl PerfHeader {
             let mut section = ByteCursor(section);
             let ids = section.u64().zip(section.u64()).and_then(|(at, len)| slice(at, len)).unwrap_or_default();
             ids_bytes += ids.len();
-            // Attributes with the same ids would take the product of their number and that of the ids.
+            // If attributes shared ids, their memory would be the product of both numbers.
             if ids_bytes > before.len() {
                 return malformed(attrs_at, "ids of attributes within the header", "overlapping ids".to_owned());
             }

@@ -250,7 +250,7 @@ mod tests {
         }
         assert!(!maps.add(7, 0x9000_0000, 0x1000, 0, &file(b"/b")), "no process has exited");
         (2..=last + 1).for_each(|child| maps.exit(child));
-        // The id of an exited process is that of a new one.
+        // A new process reuses the id of an exited one.
         assert!(maps.fork(1, 2));
         let frame = |maps: &mut Maps, pid| {
             let location = maps.locate(pid, 0x10);

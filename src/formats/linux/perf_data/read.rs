@@ -172,7 +172,7 @@ impl PerfParser<'_> {
         if input.would_wait(len) { self.batch.flush_if_any(self.sink) } else { Ok(()) }
     }
 
-    /// Counts a record at the end of the compressed ones of which only a part is there.
+    /// Counts the last compressed record if it is incomplete.
     fn lose_incomplete(&mut self) {
         if self.unpack.as_ref().is_some_and(|decoder| !decoder.get_ref().is_empty()) {
             self.batch.lose(Loss::Truncated, SourcePos::Offset(self.packed_at));

@@ -24,7 +24,7 @@ pub(super) struct CarriedStacks {
     refusals: usize,
     /// Whether the last cleaning left little room.
     is_crowded: bool,
-    /// Rows of the table by rows of a batch, and those of a batch by rows of the table, for the batch of this number.
+    /// The batch that `carried` (its rows to rows of the table) and `in_batch` (the reverse) are about.
     number: u32,
     carried: FxHashMap<StackIdx, StackIdx>,
     in_batch: FxHashMap<StackIdx, StackIdx>,

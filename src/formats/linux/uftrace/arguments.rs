@@ -30,7 +30,7 @@ pub(super) struct ValueSpecs(Vec<ValueSpec>);
 struct ValueSpec {
     name: Box<str>,
     format: UftraceValueFormat,
-    /// Length in the data; that of a text is before it.
+    /// Length in the data; a text is preceded by its length.
     bytes: usize,
 }
 
@@ -47,7 +47,7 @@ enum UftraceValueFormat {
 }
 
 impl ValueSpecs {
-    /// Parses `arg1/s,arg2/d32`; values without a length have that of a machine word. Returns `None` if a value has an
+    /// Parses `arg1/s,arg2/d32`; values without a length are machine words. Returns `None` if a value has an
     /// unknown type, so that the length is not known.
     pub(super) fn parse(text: &[u8], word_bytes: usize) -> Option<Self> {
         let text = std::str::from_utf8(text).ok()?;

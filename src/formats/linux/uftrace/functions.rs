@@ -27,10 +27,10 @@ const FUNCTIONS_MAX: usize = 1 << 16;
 /// Limit for the symbols in memory; when it is exceeded, they are read again as needed.
 const SYMBOL_BYTES_MAX: usize = 64 << 20;
 
-/// Bytes of the types of a function's values, as far as they are bounded by lines of some ten values.
+/// Estimated memory for the types of one function's values; a line lists about ten values.
 const SPEC_BYTES: usize = 1 << 10;
 
-/// Limit for the files that a program has in memory; those of real ones are some hundred.
+/// Limit for the files that a program has in memory; real programs have some hundred.
 const MAPPINGS_MAX: usize = 1 << 16;
 
 /// Limit for the events that programs define.
@@ -261,8 +261,8 @@ impl<'a> UftraceFunctionNames<'a> {
         Ok(table)
     }
 
-    /// Returns the file with the symbols of a path. Of two files with one name, that of the second has the start of
-    /// its build-id.
+    /// Returns the file with the symbols of a path. If two paths end with one name, the name of the second symbol file
+    /// contains the start of its build-id.
     fn symbol_file(
         &self,
         (path, build_id): (&[u8], Option<&BuildId>),

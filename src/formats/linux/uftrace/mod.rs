@@ -3,7 +3,7 @@
 //!
 //! `wire` decodes records, `calls` reads the file of a thread, and `arguments` the values that follow its records.
 //! `tasks` lists threads and the programs they run, `functions` names addresses, and `switches` reads context switches.
-//! `messages` reads those of other programs. Functions of the kernel are not read, and counted.
+//! `messages` reads messages of other programs. Functions of the kernel are not read, and counted.
 
 mod arguments;
 mod calls;
@@ -137,7 +137,7 @@ impl StreamReader for Uftrace {
             let path = self.folder.join(&*file.name);
             let open = || Ok::<_, ReadError>(ByteReader::new(Source::open(&path, context)?));
             match file.kind {
-                // Such as that of a thread that calls no traced function.
+                // A thread that calls no traced function has an empty file.
                 _ if file.bytes == 0 => {}
                 DataFileKind::Thread(tid) => {
                     let mut calls = CallReader::new(open()?, (number, tid), &mut functions, context);

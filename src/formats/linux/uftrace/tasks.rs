@@ -128,7 +128,7 @@ impl Tasks {
         &self.sessions[session.0 as usize]
     }
 
-    /// Returns the process of a thread; that of an unknown thread has its id.
+    /// Returns the process of a thread. An unknown thread is a process with its id.
     pub(super) fn process(&self, tid: i64) -> i64 {
         self.process_of.get(&tid).copied().unwrap_or(tid)
     }

@@ -223,7 +223,7 @@ impl ArchiveReader<'_> {
                 return Ok(());
             }
         }
-        // The loss of an attachment is only information, but that of the files after it is not.
+        // The loss of an attachment is only information, but the loss of the files after it is not.
         let cut_at = match cut_file {
             None => entries.offset,
             Some((name, offset)) if self.attachments.has(&name) => offset,
@@ -427,7 +427,7 @@ fn nested(path: &Path) -> ReadError {
     }
 }
 
-/// Returns the error with the path in the archive, not that of the temporary file.
+/// Replaces the path of the temporary file by the path in the archive.
 fn in_archive(error: ReadError, shown: &Path) -> ReadError {
     let path = shown.to_owned();
     match error {

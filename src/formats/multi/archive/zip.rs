@@ -317,7 +317,7 @@ impl Read for ZipReader<'_> {
     }
 }
 
-/// Returns values of a header, of which those that do not fit in 32 bits are in an extra field, in this order.
+/// Returns values of a header. Values that do not fit in 32 bits are in an extra field, in this order.
 fn widened<const COUNT: usize>(header: &[u8], positions: [usize; COUNT], extra: &[u8]) -> [u64; COUNT] {
     let mut large = extra_field(extra, LARGE_FIELD);
     positions.map(|at| match u32_at(header, at) {
@@ -436,7 +436,7 @@ mod tests {
             damaged[at.index(whole.len())] = byte;
             let expected = listed(&whole).expect("an archive");
             for (_, content) in listed(&damaged).unwrap_or_default() {
-                // The content is that of one of the files, or empty.
+                // The content belongs to one of the files, or is empty.
                 let is_known = |content: &Vec<u8>| expected.iter().any(|(_, whole)| whole.as_ref() == Some(content));
                 prop_assert!(content.is_none_or(|content| content.is_empty() || is_known(&content)));
             }

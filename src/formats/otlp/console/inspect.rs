@@ -242,7 +242,7 @@ impl<'t> InspectParser<'t> {
         u32::try_from(hex_number(digits)?).ok()
     }
 
-    /// Consumes the digits of a UTF-16 unit, and those of the second half of a pair. A half alone is replaced.
+    /// Consumes the digits of a UTF-16 unit, or of both units of a surrogate pair. A half alone is replaced.
     fn utf16(&mut self) -> Option<char> {
         let unit = u16::try_from(self.hex(4)?).ok()?;
         let before = self.rest;
@@ -250,7 +250,7 @@ impl<'t> InspectParser<'t> {
         let mut decoded = char::decode_utf16([unit].into_iter().chain(second));
         let first = decoded.next()?.unwrap_or(char::REPLACEMENT_CHARACTER);
         if decoded.next().is_some() || first == char::REPLACEMENT_CHARACTER {
-            // The second unit is a character of its own.
+            // The second unit is a separate character.
             self.rest = before;
         }
         Some(first)

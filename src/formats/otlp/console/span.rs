@@ -57,7 +57,7 @@ fn text_at(value: &Value, pointer: &str) -> String {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// Returns the members of attributes, and adds the number of those of another type to `bad_parts`.
+/// Returns the members of attributes, and adds the number of attributes of another type to `bad_parts`.
 fn members(value: Option<&Value>, bad_parts: &mut u64) -> Vec<(String, Value)> {
     match value {
         Some(Value::Object(members)) => members.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),

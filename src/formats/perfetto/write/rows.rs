@@ -8,7 +8,7 @@ use crate::formats::protobuf::encode::{push_bytes, push_number};
 use crate::model::{Event, TrackKind};
 
 impl<W: Write> PerfettoWriter<'_, W> {
-    /// Writes the descriptor of the row of a span, if it has none yet: that of an overlap, or of a CPU with a run that
+    /// Writes the descriptor of a span's row if it is needed and missing: for an overlap, or for a CPU with a run that
     /// is not a state change.
     pub(super) fn describe_row(&mut self, span: &Event, overlap: Overlap) -> io::Result<()> {
         let track = self.tracks.tracks.get(span.track.index());

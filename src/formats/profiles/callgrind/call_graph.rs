@@ -74,7 +74,7 @@ impl CostFunction {
         &self.text[..self.name_len]
     }
 
-    /// Returns its name with that of its file, and the path of its file.
+    /// Returns its name with the name of its file, and the path of its file.
     pub(super) fn frame(&self, files: &mut FilePaths) -> ModuleFrame {
         let path = self.text[self.name_len..].strip_prefix(b" (").and_then(|rest| rest.strip_suffix(b")"));
         let Some(path) = path else { return ModuleFrame { text: self.text.to_vec(), category: None } };

@@ -80,7 +80,7 @@ pub(super) fn emit(
 }
 
 /// Returns the functions and cycles with more cost than the calls to them, with the rest. A cycle starts at the
-/// function whose costs exceed those of the calls to it most.
+/// function whose costs exceed the costs of the calls to it most.
 fn roots(walk: &PathWalk<'_>) -> Vec<(u32, u64)> {
     let PathWalk { graph, cycles, event, .. } = *walk;
     let mut incoming = vec![0u64; cycles.group_count()];

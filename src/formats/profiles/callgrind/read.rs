@@ -184,7 +184,7 @@ impl<'c> CallgrindParser<'c> {
         let Some(&first) = text.first() else { return Ok(()) };
         match first {
             b'#' => Ok(()),
-            // Its numbers of names and its events are its own.
+            // Each appended profile has its own numbers of names, so they start empty.
             b'=' if text.starts_with(SEPARATOR) => {
                 (self.files, self.functions) = Default::default();
                 (self.current, self.called, self.called_file) = (None, None, None);

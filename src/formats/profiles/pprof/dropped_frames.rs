@@ -1,6 +1,6 @@
 //! The frames that a profile asks to drop, such as those inside of an allocator. `drop_frames` is a regular expression
 //! of function names, and `keep_frames` one of exceptions. As in `go tool pprof`, a matching frame and its callees are
-//! dropped, so that their cost is that of the caller. A stack that begins with matching frames keeps these.
+//! dropped, so that their cost counts for the caller. A stack that begins with matching frames keeps these.
 //!
 //! A bad or large expression drops nothing, which is a loss.
 

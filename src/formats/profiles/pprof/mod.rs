@@ -1,6 +1,6 @@
 //! pprof profiles (`profile.proto`), as written by Go, gperftools and many others: a single message, usually gzipped.
 //!
-//! `tables` parses the message, `stacks` builds the tree of its stacks without those of `dropped_frames`, `read` adds
+//! `tables` parses the message, `stacks` builds a tree of its stacks without frames in `dropped_frames`, `read` adds
 //! the samples, `write` writes one. `own_fields` are those that this program adds.
 
 mod dropped_frames;

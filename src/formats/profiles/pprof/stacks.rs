@@ -171,7 +171,7 @@ impl PprofStacks {
         row
     }
 
-    /// Returns the row of a frame, adding it if needed; that of its caller if there are too many.
+    /// Returns the row of a frame, adding it if needed. If there are too many, returns the row of its caller.
     fn frame(&mut self, caller: Option<u32>, frame: LocationFrame<'_>) -> Option<u32> {
         let frame = match frame {
             LocationFrame::Name(name, category) => ModuleFrame { text: name.into(), category },

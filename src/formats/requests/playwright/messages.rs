@@ -41,7 +41,7 @@ impl Playwright {
         self.message(name.unwrap_or(if is_console { "console" } else { kind }), args, time, pos, batch);
     }
 
-    /// Adds an error of a test. It has no time of its own, and its line follows those of the failed call.
+    /// Adds an error of a test. It has no time, and its line follows the lines of the failed call.
     pub(super) fn error(&mut self, line: &PlaywrightLine<'_>, pos: SourcePos, batch: &mut BatchBuilder) {
         let mut args = typed("test error");
         push_stack(line.stack, &mut args);

@@ -1,6 +1,6 @@
 //! Reads the tables of samples of a thread: its samples, and its native and JavaScript allocations.
 //!
-//! The weights of a table are samples, milliseconds or bytes. Negative weights are those of a separate event, as for
+//! The weights of a table are samples, milliseconds or bytes. Negative weights belong to a separate event, as for
 //! freed memory. Without a weight, a sample counts as one sample.
 
 use serde_json::value::RawValue;
