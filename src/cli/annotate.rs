@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
-use super::args::{Annotate, Load};
+use super::args::{Annotate, ImportArgs};
 use super::empty_answers::say_no_samples;
 use super::error::CliError;
 use super::event_choice::chosen_event;
-use super::load::{load, starting_over};
+use super::load::{load, retry_if_damaged};
 use super::messages::say;
 use super::progress_line::ProgressLine;
 use super::stdout::to_stdout;
@@ -31,20 +31,20 @@ use crate::symbols::lookup::TraceFrames;
 use crate::symbols::sources::{SourceFolders, SourceProblem};
 
 /// Prints a row for each line or instruction.
-pub(super) fn print(annotate: &Annotate, how: &Load) -> Result<(), CliError> {
-    starting_over(&annotate.sources, how, |how| print_once(annotate, how))
+pub(super) fn print(annotate: &Annotate, import: &ImportArgs) -> Result<(), CliError> {
+    retry_if_damaged(&annotate.sources, import, |import| print_once(annotate, import))
 }
 
-fn print_once(annotate: &Annotate, how: &Load) -> Result<(), CliError> {
-    let snapshot = Snapshot::new(load(&annotate.sources, how)?.store);
+fn print_once(annotate: &Annotate, import: &ImportArgs) -> Result<(), CliError> {
+    let snapshot = Snapshot::new(load(&annotate.sources, import)?.store);
     let scope = annotate.scope.on(&snapshot)?;
     let progress = Progress::default();
-    let line = ProgressLine::start(&progress, how.progress);
+    let line = ProgressLine::start(&progress, import.progress);
     let cancel = Cancel::default();
     let histogram = SampleHistogram::count(&snapshot, &scope, &cancel, &progress).unwrap_or_default(); // never cancelled
     drop(line);
     check(snapshot.store())?;
-    if let Some(by_address) = by_address(annotate, how)
+    if let Some(by_address) = by_address(annotate, import)
         && is_sampled_by_name(&annotate.function, &snapshot, &histogram)
     {
         // The second import needs the memory of the first.
@@ -56,12 +56,12 @@ fn print_once(annotate: &Annotate, how: &Load) -> Result<(), CliError> {
         return write(None, annotate);
     };
     let frames = TraceFrames::from_snapshot(&snapshot);
-    let trace_names = names(&snapshot, &frames, &annotate.sources, how);
+    let trace_names = names(&snapshot, &frames, &annotate.sources, import);
     let function = match choose(&snapshot, &trace_names, &annotate.function, annotate.module.as_deref()) {
         Ok(function) => function,
         Err(NoFunction::Unknown) => {
             if is_sampled_by_name(&annotate.function, &snapshot, &histogram) {
-                say_named(&annotate.function, annotate, how);
+                say_named(&annotate.function, annotate, import);
             } else {
                 let function = &annotate.function;
                 let nearest = trace_names.nearest(function);
@@ -75,14 +75,14 @@ fn print_once(annotate: &Annotate, how: &Load) -> Result<(), CliError> {
     let samples =
         CodeSamples { snapshot: &snapshot, frames: &frames, found: &trace_names, histogram: &histogram, event };
     let paths = annotate.sources.files().iter().map(SourceFile::path);
-    let folders = SourceFolders::for_traces(paths, &how.symbols, annotate.source_maps.clone());
-    let locator = locator(&annotate.sources, how);
-    let listed = list(samples, &function, (&locator, &folders), symbol_bytes_max(how), &cancel);
+    let folders = SourceFolders::for_traces(paths, &import.symbols, annotate.source_maps.clone());
+    let locator = locator(&annotate.sources, import);
+    let listed = list(samples, &function, (&locator, &folders), symbol_bytes_max(import), &cancel);
     let Ok(code) = listed else { return Ok(()) }; // never cancelled
     let is_named_otherwise = code.sums.total.samples == 0 && is_sampled_by_name(&code.name, &snapshot, &histogram);
     if is_named_otherwise {
-        say_named(&code.name, annotate, how);
-    } else if !how.is_retry {
+        say_named(&code.name, annotate, import);
+    } else if !import.is_retry {
         let is_whole = annotate.scope.options().is_empty() && histogram.events().len() == 1;
         say_what_is_missing(&code, annotate.side, is_whole);
     }
@@ -91,20 +91,20 @@ fn print_once(annotate: &Annotate, how: &Load) -> Result<(), CliError> {
 
 /// Returns how to read the sources by address, if they were read by name and some profile has both. A scope with names
 /// or times would not match the profile by address.
-fn by_address(annotate: &Annotate, how: &Load) -> Option<Load> {
-    let is_possible = annotate.scope.is_by_track() && has_more_by_address(annotate, how);
-    is_possible.then(|| Load { code_addresses: true, ..how.clone() })
+fn by_address(annotate: &Annotate, import: &ImportArgs) -> Option<ImportArgs> {
+    let is_possible = annotate.scope.is_by_track() && has_more_by_address(annotate, import);
+    is_possible.then(|| ImportArgs { code_addresses: true, ..import.clone() })
 }
 
 /// Returns whether some source was read by name, and can be read by address.
-fn has_more_by_address(annotate: &Annotate, how: &Load) -> bool {
-    !how.code_addresses && how.symbolizes && annotate.sources.files().iter().any(has_code_addresses)
+fn has_more_by_address(annotate: &Annotate, import: &ImportArgs) -> bool {
+    !import.code_addresses && import.symbolizes && annotate.sources.files().iter().any(has_code_addresses)
 }
 
 /// Reports that the samples of a function have names instead of addresses, and the options that prevent reading them by
 /// address.
-fn say_named(function: &str, annotate: &Annotate, how: &Load) {
-    let rest = if !annotate.scope.is_by_track() && has_more_by_address(annotate, how) {
+fn say_named(function: &str, annotate: &Annotate, import: &ImportArgs) {
+    let rest = if !annotate.scope.is_by_track() && has_more_by_address(annotate, import) {
         "; without --from, --to and --filter they are read by address"
     } else {
         ", so its code cannot be listed"

@@ -25,7 +25,7 @@ use super::shared_args::{
     cache_folder, cells_of, check_memory, csv_safe_is_for_csv, expression, filter, load, refuse_terminal, row_format,
     scope_args, sources, to_write, trace,
 };
-pub(super) use super::task_args::{Bench, Export, Load, Record, Render, ShowProgress, SynthArgs, TailArgs};
+pub(super) use super::task_args::{Bench, Export, ImportArgs, Record, Render, ShowProgress, SynthArgs, TailArgs};
 use crate::base::budget::Memory;
 use crate::base::csv::Cells;
 use crate::export::ExportFormat;
@@ -44,26 +44,26 @@ use crate::symbols::sources::SourceMap;
 /// A validated command with its arguments.
 #[derive(Debug)]
 pub(super) enum CliCommand {
-    Window { sources: Sources, follow: Option<Follow>, demo: bool, load: Load },
+    Window { sources: Sources, follow: Option<Follow>, demo: bool, load: ImportArgs },
     InstallDesktop,
     UninstallDesktop,
-    Demo { load: Load },
-    Info { sources: Sources, json: bool, load: Load },
-    Spans { spans: Spans, load: Load },
-    Stats { stats: Stats, load: Load },
-    Flame { flame: Flame, load: Load },
-    Search { search: Search, load: Load },
-    Symbols { symbols: Symbols, load: Load },
-    Annotate { annotate: Annotate, load: Load },
-    Export { export: Export, load: Load },
-    Render { render: Render, load: Load },
+    Demo { load: ImportArgs },
+    Info { sources: Sources, json: bool, load: ImportArgs },
+    Spans { spans: Spans, load: ImportArgs },
+    Stats { stats: Stats, load: ImportArgs },
+    Flame { flame: Flame, load: ImportArgs },
+    Search { search: Search, load: ImportArgs },
+    Symbols { symbols: Symbols, load: ImportArgs },
+    Annotate { annotate: Annotate, load: ImportArgs },
+    Export { export: Export, load: ImportArgs },
+    Render { render: Render, load: ImportArgs },
     Synth(SynthArgs),
     Tail(TailArgs),
-    Record { record: Record, load: Load },
-    Dump { sources: Sources, load: Load },
+    Record { record: Record, load: ImportArgs },
+    Dump { sources: Sources, load: ImportArgs },
     CacheList { folder: PathBuf },
     CacheClear { folder: PathBuf, followed: bool },
-    Bench { bench: Bench, load: Load },
+    Bench { bench: Bench, load: ImportArgs },
     Completions { shell: Shell },
     ManPage { words: Vec<String> },
     ManPages { folder: PathBuf },
@@ -160,7 +160,7 @@ fn window(low: LowWindow) -> Result<CliCommand, CliError> {
 }
 
 /// Validates the arguments of a command that reads rows, and of its import.
-fn row_args(low: LowRows) -> Result<(RowListing, Load), CliError> {
+fn row_args(low: LowRows) -> Result<(RowListing, ImportArgs), CliError> {
     let LowRows { trace: files, scope, name, format, cells, common } = low;
     let format = row_format(format, cells)?;
     let (scope, name) = (scope_args(scope)?, expression("--name", name)?);

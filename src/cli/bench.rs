@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 use rayon::ThreadPool;
 
 use self::report::{Distributions, DrawTimings, FrameTiming, Pass, Report};
-use super::args::{Bench, Load};
+use super::args::{Bench, ImportArgs};
 use super::error::CliError;
-use super::load::{load, starting_over};
+use super::load::{load, retry_if_damaged};
 use super::stdout::to_stdout;
 use super::units::SizeArg;
 use super::window::draw_frames;
@@ -35,17 +35,17 @@ use crate::tiles::Tiles;
 use crate::tiles::loader::{FRAME_PATIENCE, LoaderPool, TileLoader, TileRequest, ahead_of_zoom};
 
 /// Runs the benchmark, and prints one JSON object.
-pub(super) fn print(bench: &Bench, how: &Load) -> Result<(), CliError> {
+pub(super) fn print(bench: &Bench, import: &ImportArgs) -> Result<(), CliError> {
     #[cfg(feature = "window")]
     crate::app::restart::without_device_layer();
-    starting_over(&bench.sources, how, |how| print_once(bench, how))
+    retry_if_damaged(&bench.sources, import, |import| print_once(bench, import))
 }
 
-fn print_once(bench: &Bench, how: &Load) -> Result<(), CliError> {
+fn print_once(bench: &Bench, import: &ImportArgs) -> Result<(), CliError> {
     let Bench { sources, frames, size, draws } = bench;
-    let loaded = load(sources, how)?;
+    let loaded = load(sources, import)?;
     let store_path = loaded.store.path().to_owned();
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(how.threads).build();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(import.threads).build();
     let pool = pool.map_err(|error| CliError::Threads(std::io::Error::other(error)))?;
     let adapter = adapter();
     let rects = match adapter {
@@ -55,10 +55,10 @@ fn print_once(bench: &Bench, how: &Load) -> Result<(), CliError> {
     let script = Script { frames: *frames, size: *size, rects };
 
     let mut steps = Vec::new();
-    let store = if how.cache.is_some() && store_path.is_file() {
+    let store = if import.cache.is_some() && store_path.is_file() {
         drop(loaded);
         drop_pages(&store_path).map_err(|source| CliError::File { path: store_path.clone(), source })?;
-        let cached_store = load(sources, how)?.store;
+        let cached_store = load(sources, import)?.store;
         steps.extend(script.run(&Snapshot::new(cached_store.clone()), Pass::Cold, &pool)?);
         cached_store
     } else {

@@ -1,6 +1,6 @@
 //! `longspan stats --counters`: the counters of a scope, in track order.
 
-use super::args::Load;
+use super::args::ImportArgs;
 use super::empty_answers::say_no_counters;
 use super::error::CliError;
 use super::progress_line::ProgressLine;
@@ -16,11 +16,16 @@ use crate::query::Snapshot;
 use crate::query::counters::{COUNTER_COLUMNS, counters};
 
 /// Prints the counters with a value in the scope.
-pub(super) fn print(snapshot: &Snapshot, scope: &ScopeArgs, format: RowFormat, how: &Load) -> Result<(), CliError> {
+pub(super) fn print(
+    snapshot: &Snapshot,
+    scope: &ScopeArgs,
+    format: RowFormat,
+    import: &ImportArgs,
+) -> Result<(), CliError> {
     let in_scope = scope.on(snapshot)?;
     say_ignored_terms(&scope.filter, "counters", "a counter");
     let progress = Progress::default();
-    let line = ProgressLine::start(&progress, how.progress);
+    let line = ProgressLine::start(&progress, import.progress);
     let counter_rows = counters(snapshot, &in_scope, &Cancel::default(), &progress).unwrap_or_default(); // never cancelled
     drop(line);
     check(snapshot.store())?;

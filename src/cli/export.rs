@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::args::{Export, Load};
+use super::args::{Export, ImportArgs};
 use super::empty_answers::{say_no_rows, say_no_spans};
 use super::error::CliError;
-use super::load::{load, starting_over};
+use super::load::{load, retry_if_damaged};
 use super::messages::{counted, say};
 use super::progress_line::ProgressLine;
 use super::symbols::load_with_names;
@@ -21,20 +21,20 @@ use crate::query::matcher::Matcher;
 use crate::query::scope::Scope;
 
 /// Writes the export, and prints the spans and bytes written to stderr.
-pub(super) fn write(wanted: &Export, how: &Load) -> Result<(), CliError> {
-    starting_over(&wanted.sources, how, |how| write_once(wanted, how))
+pub(super) fn write(wanted: &Export, import: &ImportArgs) -> Result<(), CliError> {
+    retry_if_damaged(&wanted.sources, import, |import| write_once(wanted, import))
 }
 
-fn write_once(wanted: &Export, how: &Load) -> Result<(), CliError> {
+fn write_once(wanted: &Export, import: &ImportArgs) -> Result<(), CliError> {
     let snapshot = if wanted.is_symbolized {
-        load_with_names(&wanted.sources, how)?
+        load_with_names(&wanted.sources, import)?
     } else {
-        Snapshot::new(load(&wanted.sources, how)?.store)
+        Snapshot::new(load(&wanted.sources, import)?.store)
     };
     let scope = wanted.scope.on(&snapshot)?;
     let progress = Progress::default();
-    let line = ProgressLine::start(&progress, how.progress);
-    let derived = derived(wanted, how, &snapshot, &scope, &progress)?;
+    let line = ProgressLine::start(&progress, import.progress);
+    let derived = derived(wanted, import, &snapshot, &scope, &progress)?;
     let options = ExportOptions { format: wanted.format, scope, derived };
     let written = export::export(&snapshot, &wanted.sources, &wanted.output, &options, &Cancel::default(), &progress);
     drop(line);
@@ -83,13 +83,13 @@ pub(super) fn written_things(written: &ExportReport, format: ExportFormat) -> St
 /// Computes the requested derived tracks, each from the rows of the scope that also match the filter of the track.
 fn derived(
     wanted: &Export,
-    how: &Load,
+    import: &ImportArgs,
     snapshot: &Snapshot,
     scope: &Scope,
     progress: &Progress,
 ) -> Result<Vec<DerivedCounter>, CliError> {
-    let folder = how.cache.clone().filter(|folder| folder.is_dir()).unwrap_or_else(std::env::temp_dir);
-    let room = DerivedRoom::new(folder, how.memory.limit_bytes());
+    let folder = import.cache.clone().filter(|folder| folder.is_dir()).unwrap_or_else(std::env::temp_dir);
+    let room = DerivedRoom::new(folder, import.memory.limit_bytes());
     let make = |track: &DerivedTrack| {
         if let Some(unknown) = UnknownCounter::of(track, snapshot) {
             let text = unknown.sentence(shell::quoted, "`longspan stats --counters` lists them");

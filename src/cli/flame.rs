@@ -1,11 +1,11 @@
 //! `longspan flame`: the call paths of a part of a trace with their weights, from its spans or from the samples of one
 //! event.
 
-use super::args::{Flame, Load, PathSource};
+use super::args::{Flame, ImportArgs, PathSource};
 use super::empty_answers::{say_no_samples, say_no_spans};
 use super::error::CliError;
 use super::event_choice::chosen_event;
-use super::load::starting_over;
+use super::load::retry_if_damaged;
 use super::messages::say;
 use super::progress_line::ProgressLine;
 use super::sample_stats::say_capped_total;
@@ -22,15 +22,15 @@ use crate::query::samples::{SampleHistogram, SampleSum};
 use crate::query::scope::Scope;
 use crate::query::stacks::{CallPaths, CallTree, exact_spans, from_histogram, from_spans, own_sums_of_spans};
 
-pub(super) fn print(flame: &Flame, how: &Load) -> Result<(), CliError> {
-    starting_over(&flame.sources, how, |how| print_once(flame, how))
+pub(super) fn print(flame: &Flame, import: &ImportArgs) -> Result<(), CliError> {
+    retry_if_damaged(&flame.sources, import, |import| print_once(flame, import))
 }
 
-fn print_once(flame: &Flame, how: &Load) -> Result<(), CliError> {
-    let snapshot = load_with_names(&flame.sources, how)?;
+fn print_once(flame: &Flame, import: &ImportArgs) -> Result<(), CliError> {
+    let snapshot = load_with_names(&flame.sources, import)?;
     let scope = flame.scope.on(&snapshot)?;
     let progress = Progress::default();
-    let line = ProgressLine::start(&progress, how.progress);
+    let line = ProgressLine::start(&progress, import.progress);
     let is_of_samples = match flame.source {
         Some(source) => source == PathSource::Samples,
         None => snapshot.summary().spans == 0 || snapshot.shows_samples_first(),
@@ -45,7 +45,7 @@ fn print_once(flame: &Flame, how: &Load) -> Result<(), CliError> {
     let Paths { tree, event, unit, things, missing, is_final } = paths?;
     let mut view = flame.view.clone();
     let mismatches = view.complete_names(&snapshot, &tree);
-    for (name, mismatch) in mismatches.iter().filter(|_| !how.is_retry && !tree.whole().is_empty()) {
+    for (name, mismatch) in mismatches.iter().filter(|_| !import.is_retry && !tree.whole().is_empty()) {
         say(format_args!("{name}: {mismatch}"));
     }
     let Ok(picture) = FlamePicture::new(&snapshot, &tree, &view, &Cancel::default()) else {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::args::Load;
+use super::args::ImportArgs;
 use super::empty_answers::say_no_spans;
 use super::error::CliError;
 use super::progress_line::ProgressLine;
@@ -23,14 +23,14 @@ pub(super) fn print(
     scope: &ScopeArgs,
     grid: HeatMapGrid,
     format: RowFormat,
-    how: &Load,
+    import: &ImportArgs,
 ) -> Result<(), CliError> {
     let in_scope = scope.on(snapshot)?;
     let (from_ns, to_ns) = (snapshot.start_ns(), snapshot.end_ns().saturating_add(1));
     let (from_ns, to_ns) = (in_scope.from_ns.unwrap_or(from_ns), in_scope.to_ns.unwrap_or(to_ns));
     let axis = HeatMapAxis::new(from_ns, to_ns, grid.columns);
     let progress = Progress::default();
-    let line = ProgressLine::start(&progress, how.progress);
+    let line = ProgressLine::start(&progress, import.progress);
     let counted = heat_map(snapshot, &in_scope, axis, &Cancel::default(), &progress);
     drop(line);
     check(snapshot.store())?;

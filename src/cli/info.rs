@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::args::Load;
+use super::args::ImportArgs;
 use super::error::CliError;
 use super::load::load;
 use super::messages::counted;
@@ -78,8 +78,8 @@ struct LoadInfo {
 }
 
 /// Prints the content of a trace.
-pub(super) fn print(sources: &Sources, json: bool, how: &Load) -> Result<(), CliError> {
-    let loaded = load(sources, how)?;
+pub(super) fn print(sources: &Sources, json: bool, import: &ImportArgs) -> Result<(), CliError> {
+    let loaded = load(sources, import)?;
     let info = Info { format: format_names(sources, &loaded), ..Info::from_loaded(&loaded) };
     to_stdout(|out| {
         if json {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::args::Load;
+use super::args::ImportArgs;
 use super::error::CliError;
 use super::messages::say;
 use super::progress_line::ProgressLine;
@@ -16,32 +16,32 @@ use crate::store::cache::Cache;
 use crate::symbols::unwind::SymbolUnwinding;
 
 /// Imports a trace, or opens its cached store, and prints warnings to stderr.
-pub(super) fn load(sources: &Sources, how: &Load) -> Result<Loaded, CliError> {
-    load_by(sources, how, |options, progress| ingest::open(sources.clone(), options, &Cancel::default(), progress))
+pub(super) fn load(sources: &Sources, import: &ImportArgs) -> Result<Loaded, CliError> {
+    load_by(sources, import, |options, progress| ingest::open(sources.clone(), options, &Cancel::default(), progress))
 }
 
 /// Imports spooled sources, which are read from their spool files.
-pub(super) fn load_spooled(sources: &Sources, how: &Load) -> Result<Loaded, CliError> {
-    load_by(sources, how, |options, progress| ingest::open_spooled(sources, options, &Cancel::default(), progress))
+pub(super) fn load_spooled(sources: &Sources, import: &ImportArgs) -> Result<Loaded, CliError> {
+    load_by(sources, import, |options, progress| ingest::open_spooled(sources, options, &Cancel::default(), progress))
 }
 
 fn load_by(
     sources: &Sources,
-    how: &Load,
+    import: &ImportArgs,
     open: impl FnOnce(&LoadOptions, &Progress) -> Result<Loaded, LoadError>,
 ) -> Result<Loaded, CliError> {
     let progress = Progress::default();
     let pipes = sources.files().iter().filter(|file| is_read_once(&file.input));
     let pipes: Vec<_> = pipes.map(|file| file.path().display().to_string()).collect();
-    let line = ProgressLine::with_pipes(&progress, how.progress, pipes.join(", "));
-    let options = LoadOptions { ledgers: Ledgers::IfCached, ..how.options() };
+    let line = ProgressLine::with_pipes(&progress, import.progress, pipes.join(", "));
+    let options = LoadOptions { ledgers: Ledgers::IfCached, ..import.options() };
     let loaded = open(&options, &progress);
     drop(line);
     let loaded = loaded?;
     if let Some(note) = &loaded.report.note {
         say(note);
     }
-    if !how.is_retry && !how.code_addresses {
+    if !import.is_retry && !import.code_addresses {
         report(sources, &loaded.store.meta().losses);
     }
     Ok(loaded)
@@ -49,12 +49,12 @@ fn load_by(
 
 /// Runs `work`, which imports `sources` and writes a result. If the store is damaged and no part of the result is
 /// written, removes the store and runs `work` again, which sorts the sources. Returns the error of `work`.
-pub(super) fn starting_over(
+pub(super) fn retry_if_damaged(
     sources: &Sources,
-    how: &Load,
-    work: impl Fn(&Load) -> Result<(), CliError>,
+    import: &ImportArgs,
+    work: impl Fn(&ImportArgs) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
-    let error = match work(how) {
+    let error = match work(import) {
         Ok(()) => return Ok(()),
         Err(error) => error,
     };
@@ -65,7 +65,7 @@ pub(super) fn starting_over(
         return Err(error);
     }
     say(format_args!("{error}: {sources} is sorted again"));
-    let mut again = Load { is_retry: true, ..how.clone() };
+    let mut again = ImportArgs { is_retry: true, ..import.clone() };
     if let Err(failure) = forgotten {
         say(format_args!("{}: cannot remove the damaged store: {failure}", store.display()));
         again.cache = None;
@@ -73,7 +73,7 @@ pub(super) fn starting_over(
     work(&again)
 }
 
-impl Load {
+impl ImportArgs {
     /// Returns the options for the importer.
     #[must_use]
     pub(super) fn options(&self) -> LoadOptions {

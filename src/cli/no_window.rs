@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::args::{Load, Render};
+use super::args::{ImportArgs, Render};
 use super::error::CliError;
 use super::live_args::Follow;
 use super::units::SizeArg;
@@ -11,15 +11,15 @@ use crate::model::Sources;
 use crate::query::Snapshot;
 use crate::store::RowIdx;
 
-pub(crate) fn open(_sources: Sources, _follow: Option<Follow>, _demo: bool, _how: &Load) -> Result<(), CliError> {
+pub(crate) fn open(_sources: Sources, _follow: Option<Follow>, _demo: bool, _how: &ImportArgs) -> Result<(), CliError> {
     Err(CliError::NoWindow)
 }
 
-pub(crate) fn demo(_how: &Load) -> Result<(), CliError> {
+pub(crate) fn demo(_how: &ImportArgs) -> Result<(), CliError> {
     Err(CliError::NoWindow)
 }
 
-pub(crate) fn render(_: &Render, _: &Load) -> Result<(), CliError> {
+pub(crate) fn render(_: &Render, _: &ImportArgs) -> Result<(), CliError> {
     Err(CliError::NoWindow)
 }
 

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::args::{Load, Record, ShowProgress};
+use super::args::{ImportArgs, Record, ShowProgress};
 use super::error::CliError;
 use super::export::written_things;
 use super::live_rows::duration;
@@ -36,7 +36,7 @@ const LINE_EVERY: Duration = Duration::from_millis(200);
 const LOG_EVERY: Duration = Duration::from_secs(1);
 
 /// Records until all sources have ended, a signal arrives or a row matches, and then sorts.
-pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
+pub(super) fn write(record: &Record, import: &ImportArgs) -> Result<(), CliError> {
     check_output(record)?;
     let stop = Cancel::default();
     let folder = files::folder_of(&record.output);
@@ -44,7 +44,7 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
     let left = spool.clone();
     signals::stop_first(stop.clone(), move || describe_spool(&left));
     let options = SessionOptions {
-        memory: how.memory.clone(),
+        memory: import.memory.clone(),
         delay: record.delay,
         places_late: true,
         pace: Pace::Waits,
@@ -54,7 +54,7 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
     };
     let started = LiveSession::start(&record.inputs, &options, &say_live()).map_err(FeedError::from);
     let mut session = started.inspect_err(|_| describe_spool(&spool).into_iter().for_each(say))?;
-    receive(&mut session, record, &stop, how.progress)?;
+    receive(&mut session, record, &stop, import.progress)?;
     // Traces that could not be parsed are recorded anyway, and read again from the files.
     let mut errors = session.take_errors();
     let is_cut = errors.iter().any(FeedError::is_failure);
@@ -79,8 +79,8 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
     // The sort writes the store in the folder for temporary files, and then the output in the output's folder.
     let checked = spool.check_sort(rows, &[&std::env::temp_dir(), folder]).map_err(CliError::NoRoomToSort);
     // The sort reports the losses of whole traces, and no event is late for it.
-    let sorted = checked.and_then(|()| sort(&sources, how)).inspect_err(|_| report(&losses, late));
-    let published = sorted.and_then(|snapshot| Ok((publish(record, &record.output, &snapshot, how)?, snapshot)));
+    let sorted = checked.and_then(|()| sort(&sources, import)).inspect_err(|_| report(&losses, late));
+    let published = sorted.and_then(|snapshot| Ok((publish(record, &record.output, &snapshot, import)?, snapshot)));
     let (written, snapshot) = published.inspect_err(|_| describe_spool(&spool).into_iter().for_each(say))?;
     let unread = unread_paths(&sources, &snapshot.store().meta().losses);
     unread.iter().for_each(|path| say(format_args!("{}: cannot be read; the file is kept", path.display())));
@@ -157,10 +157,10 @@ pub(super) fn nothing_recorded(last: Option<impl ToString>) -> CliError {
 }
 
 /// Sorts the recording into a store that is not cached.
-fn sort(sources: &Sources, how: &Load) -> Result<Snapshot, CliError> {
+fn sort(sources: &Sources, import: &ImportArgs) -> Result<Snapshot, CliError> {
     // The files are removed after sorting, so a cached store of them would be useless.
-    let how = Load { cache: None, ..how.clone() };
-    Ok(Snapshot::new(load_spooled(sources, &how)?.store))
+    let import = ImportArgs { cache: None, ..import.clone() };
+    Ok(Snapshot::new(load_spooled(sources, &import)?.store))
 }
 
 /// Writes a recording to `output`.
@@ -168,11 +168,11 @@ pub(super) fn publish(
     record: &Record,
     output: &Path,
     snapshot: &Snapshot,
-    how: &Load,
+    import: &ImportArgs,
 ) -> Result<ExportReport, CliError> {
     let options = ExportOptions::whole(NATIVE);
     let progress = Progress::default();
-    let line = ProgressLine::start(&progress, how.progress);
+    let line = ProgressLine::start(&progress, import.progress);
     // A source may have appeared, or become a link to the output, since the start.
     let files = files_of(&record.inputs);
     let written = export::export(snapshot, &files, output, &options, &Cancel::default(), &progress);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::args::{Load, Record};
+use super::args::{ImportArgs, Record};
 use super::error::CliError;
 use super::messages::say;
 use super::record::{RecordLine, check_output, has_content, nothing_recorded, publish, say_written};
@@ -57,7 +57,7 @@ impl Viewer for LastSnapshot {
 }
 
 /// Records until all sources have ended, a signal arrives or a row matches, and then writes the retained part.
-pub(super) fn write(record: &Record, part: Retention, how: &Load) -> Result<(), CliError> {
+pub(super) fn write(record: &Record, part: Retention, import: &ImportArgs) -> Result<(), CliError> {
     check_output(record)?;
     let stop = Cancel::default();
     let output = record.output.clone();
@@ -67,7 +67,7 @@ pub(super) fn write(record: &Record, part: Retention, how: &Load) -> Result<(), 
     let rows = Temporary::folder(files::folder_of(&record.output)).map_err(failed)?;
     let options = FollowOptions {
         inputs: record.inputs.clone(),
-        memory: how.memory.clone(),
+        memory: import.memory.clone(),
         delay: record.delay,
         until: record.until.clone(),
         stop,
@@ -76,7 +76,7 @@ pub(super) fn write(record: &Record, part: Retention, how: &Load) -> Result<(), 
         kept: Some(part),
         recorded_bytes: Arc::default(),
     };
-    let line = RecordLine::new(how.progress);
+    let line = RecordLine::new(import.progress);
     let mut last = LastSnapshot { snapshot: None, counts: FollowCounts::default(), taken: Instant::now(), line };
     let mut end = follow(&options, &say_live(), &mut last).map_err(CliError::Follow)?;
     last.line.end(&last.session_counts());
@@ -92,7 +92,7 @@ pub(super) fn write(record: &Record, part: Retention, how: &Load) -> Result<(), 
     }
     let snapshot = last.snapshot.ok_or_else(|| nothing_recorded(reason))?;
     let output = if is_whole || !has_content(&record.output) { record.output.clone() } else { beside(&record.output) };
-    let written = publish(record, &output, &snapshot, how)?;
+    let written = publish(record, &output, &snapshot, import)?;
     say_written(&output, &written);
     if is_whole { Ok(()) } else { Err(CliError::CutRecording) }
 }

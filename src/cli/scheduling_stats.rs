@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::args::Load;
+use super::args::ImportArgs;
 use super::empty_answers::say_no_rows;
 use super::error::CliError;
 use super::messages::say;
@@ -25,12 +25,12 @@ pub(super) fn print(
     scope_args: &ScopeArgs,
     kind: ScheduledKind,
     format: RowFormat,
-    how: &Load,
+    import: &ImportArgs,
 ) -> Result<(), CliError> {
     let scope = &scope_args.on(snapshot)?;
     say_ignored_terms(&scope_args.filter, "scheduling", "a thread");
     let (cancel, progress) = (Cancel::default(), Progress::default());
-    let line = ProgressLine::start(&progress, how.progress);
+    let line = ProgressLine::start(&progress, import.progress);
     let scheduling = Arc::new(scheduling(snapshot, scope, &cancel, &progress).unwrap_or_default()); // never cancelled
     drop(line);
     check(snapshot.store())?;

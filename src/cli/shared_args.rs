@@ -12,7 +12,7 @@ use super::low_choices::{LowRowFormat, LowTrackKind, LowUnit};
 use super::low_scope::LowScope;
 use super::messages::say;
 use super::scope::{ScopeArgs, TimeBounds};
-use super::task_args::{Load, ShowProgress};
+use super::task_args::{ImportArgs, ShowProgress};
 use crate::base::budget::Memory;
 use crate::base::csv::Cells;
 use crate::export::output::{STDOUT, is_stdout};
@@ -69,7 +69,7 @@ const MEMORY_BYTES_MIN: u64 = 8 << 20;
 /// Limit for worker threads. More are no faster, and the system may refuse to start them.
 const THREADS_MAX: usize = 256;
 
-pub(super) fn load(common: LowCommon) -> Result<Load, CliError> {
+pub(super) fn load(common: LowCommon) -> Result<ImportArgs, CliError> {
     let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     // A dumb terminal shows escape sequences as text.
     let can_overwrite = std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|name| name != "dumb");
@@ -93,7 +93,7 @@ pub(super) fn load(common: LowCommon) -> Result<Load, CliError> {
         && !common.no_cache
         && common.symbols.is_empty()
         && !common.no_symbols;
-    Ok(Load {
+    Ok(ImportArgs {
         has_default_options,
         memory_bytes: common.memory,
         memory: common.memory.map_or_else(Memory::default, Memory::new),

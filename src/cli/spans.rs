@@ -1,9 +1,9 @@
 //! `longspan spans`: the spans of a trace as rows, sorted by time, then depth, or longest first.
 
-use super::args::{Load, SpanChoice, Spans};
+use super::args::{ImportArgs, SpanChoice, Spans};
 use super::empty_answers::say_no_spans;
 use super::error::CliError;
-use super::load::starting_over;
+use super::load::retry_if_damaged;
 use super::stdout::rows_to_stdout;
 use super::symbols::load_with_names;
 use crate::base::cancel::Cancel;
@@ -27,18 +27,18 @@ const SORTED_SHARE: u64 = 8;
 /// Number of longest spans that are queried at once.
 const PAGE: usize = 1024;
 
-pub(super) fn print(spans: &Spans, how: &Load) -> Result<(), CliError> {
-    starting_over(&spans.sources, how, |how| print_once(spans, how))
+pub(super) fn print(spans: &Spans, import: &ImportArgs) -> Result<(), CliError> {
+    retry_if_damaged(&spans.sources, import, |import| print_once(spans, import))
 }
 
-fn print_once(spans: &Spans, how: &Load) -> Result<(), CliError> {
-    let snapshot = load_with_names(&spans.sources, how)?;
+fn print_once(spans: &Spans, import: &ImportArgs) -> Result<(), CliError> {
+    let snapshot = load_with_names(&spans.sources, import)?;
     let scope = spans.scope.on(&snapshot)?.spans();
     let (SpanChoice::First { count: wanted } | SpanChoice::Longest { count: wanted }) = spans.choice;
     let has_rows = match spans.choice {
         SpanChoice::First { count } => print_in_order(&snapshot, &scope, count, spans.format),
         SpanChoice::Longest { count } => {
-            let bytes_max = how.memory.limit_bytes().min(SORTED_BYTES_MAX);
+            let bytes_max = import.memory.limit_bytes().min(SORTED_BYTES_MAX);
             print_longest(&snapshot, &scope, count, bytes_max, spans.format)
         }
     }?;

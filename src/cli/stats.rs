@@ -1,12 +1,12 @@
 //! `longspan stats`: the spans of a trace by name or another key, most time first; for a trace without spans, the
 //! samples by function.
 
-use super::args::{Load, Stats};
+use super::args::{ImportArgs, Stats};
 use super::counter_stats;
 use super::empty_answers::{say_no_samples, say_no_spans};
 use super::error::CliError;
 use super::heat_map_stats;
-use super::load::starting_over;
+use super::load::retry_if_damaged;
 use super::low_stats::LowSampleBy;
 use super::messages::{counted, say};
 use super::progress_line::ProgressLine;
@@ -24,33 +24,33 @@ use crate::query::groups::GroupBy;
 use crate::query::samples::SampleHistogram;
 use crate::query::totals::{GroupValue, GrowingTotals, Totals, VALUE_TEXT_BYTES_MAX, VALUES_MAX, add_up};
 
-pub(super) fn print(stats: &Stats, how: &Load) -> Result<(), CliError> {
-    starting_over(&stats.sources, how, |how| print_once(stats, how))
+pub(super) fn print(stats: &Stats, import: &ImportArgs) -> Result<(), CliError> {
+    retry_if_damaged(&stats.sources, import, |import| print_once(stats, import))
 }
 
-fn print_once(stats: &Stats, how: &Load) -> Result<(), CliError> {
-    let snapshot = load_with_names(&stats.sources, how)?;
+fn print_once(stats: &Stats, import: &ImportArgs) -> Result<(), CliError> {
+    let snapshot = load_with_names(&stats.sources, import)?;
     if stats.counters {
-        return counter_stats::print(&snapshot, &stats.scope, stats.format, how);
+        return counter_stats::print(&snapshot, &stats.scope, stats.format, import);
     }
     if let Some(kind) = stats.scheduling {
-        return scheduling_stats::print(&snapshot, &stats.scope, kind, stats.format, how);
+        return scheduling_stats::print(&snapshot, &stats.scope, kind, stats.format, import);
     }
     if let Some(grid) = stats.heat_map {
         let scope = stats.scope.named(stats.name.as_ref());
-        return heat_map_stats::print(&snapshot, &scope, grid, stats.format, how);
+        return heat_map_stats::print(&snapshot, &scope, grid, stats.format, import);
     }
     let summary = snapshot.summary();
     let has_samples_alone = summary.spans == 0 && summary.samples > 0 && stats.by == GroupBy::default();
     match stats.samples.or_else(|| has_samples_alone.then(LowSampleBy::default)) {
-        Some(by) => print_samples(&snapshot, stats, by, how),
-        None => print_spans(&snapshot, stats, how),
+        Some(by) => print_samples(&snapshot, stats, by, import),
+        None => print_spans(&snapshot, stats, import),
     }
 }
 
-fn print_samples(snapshot: &Snapshot, stats: &Stats, by: LowSampleBy, how: &Load) -> Result<(), CliError> {
+fn print_samples(snapshot: &Snapshot, stats: &Stats, by: LowSampleBy, import: &ImportArgs) -> Result<(), CliError> {
     let (scope, progress) = (stats.scope.on(snapshot)?, Progress::default());
-    let line = ProgressLine::start(&progress, how.progress);
+    let line = ProgressLine::start(&progress, import.progress);
     let counted = SampleHistogram::count(snapshot, &scope, &Cancel::default(), &progress);
     drop(line);
     check(snapshot.store())?;
@@ -61,11 +61,11 @@ fn print_samples(snapshot: &Snapshot, stats: &Stats, by: LowSampleBy, how: &Load
     Ok(())
 }
 
-fn print_spans(snapshot: &Snapshot, stats: &Stats, how: &Load) -> Result<(), CliError> {
+fn print_spans(snapshot: &Snapshot, stats: &Stats, import: &ImportArgs) -> Result<(), CliError> {
     let scope_args = stats.scope.named(stats.name.as_ref());
     let scope = scope_args.on(snapshot)?;
     let (growing, progress) = (GrowingTotals::grouped(stats.by.clone()), Progress::default());
-    let line = ProgressLine::start(&progress, how.progress);
+    let line = ProgressLine::start(&progress, import.progress);
     add_up(snapshot, &scope, &growing, &Cancel::default(), &progress).ok(); // never cancelled
     drop(line);
     check(snapshot.store())?;

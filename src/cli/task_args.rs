@@ -19,7 +19,7 @@ use crate::scene::palette::Colors;
 /// The options of every import.
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 #[derive(Debug, Clone)]
-pub(super) struct Load {
+pub(super) struct ImportArgs {
     /// Whether the command line has no import option.
     #[cfg_attr(not(feature = "window"), expect(dead_code, reason = "only windows take over from each other"))]
     pub(crate) has_default_options: bool,

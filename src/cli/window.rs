@@ -3,11 +3,11 @@
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
-use super::args::{Load, Render};
+use super::args::{ImportArgs, Render};
 use super::empty_answers::say_no_rows;
 use super::error::CliError;
 use super::live_args::Follow;
-use super::load::starting_over;
+use super::load::retry_if_damaged;
 use super::messages::say;
 use super::scope::ScopeArgs;
 use super::stdout::to_stdout;
@@ -39,16 +39,16 @@ use crate::store::RowIdx;
 const DEMO_PICTURE: &str = "longspan-demo.png";
 
 /// Opens the window and returns when it is closed.
-pub(super) fn open(sources: Sources, follow: Option<Follow>, demo: bool, how: &Load) -> Result<(), CliError> {
+pub(super) fn open(sources: Sources, follow: Option<Follow>, demo: bool, import: &ImportArgs) -> Result<(), CliError> {
     restart::without_device_layer();
     let folders = Folders::for_user();
     // Another window cannot read the input of this process, and is not passed a unit of weights.
-    let hand_over = how.has_default_options
+    let hand_over = import.has_default_options
         && follow.is_none()
         && sources.weight_unit().is_none()
         && !sources.files().iter().any(|file| is_unseekable(&file.input));
-    let (load, memory_bytes) = (how.options(), how.memory_bytes);
-    let symbols = SymbolOptions { is_off: !how.symbolizes, folders: how.symbols.clone() };
+    let (load, memory_bytes) = (import.options(), import.memory_bytes);
+    let symbols = SymbolOptions { is_off: !import.symbolizes, folders: import.symbols.clone() };
     let follow = follow.map(|Follow { inputs, delay, until, disk_cap, kept, weight_unit }| FollowRequest {
         inputs,
         delay,
@@ -83,34 +83,34 @@ fn missing_file(sources: &Sources) -> Option<ReadError> {
 }
 
 /// Generates, imports and shows the demo trace; without a display, draws it.
-pub(super) fn demo(how: &Load) -> Result<(), CliError> {
+pub(super) fn demo(import: &ImportArgs) -> Result<(), CliError> {
     restart::without_device_layer();
     if has_display() {
-        match open(Sources::default(), None, true, how) {
+        match open(Sources::default(), None, true, import) {
             Err(CliError::App(AppError::NoWindow { reason })) => say(format_args!("no window: {reason}")),
             answer => return answer,
         }
     }
-    let trace = demo_trace(&demo_folder(&how.options().cache), &Cancel::default()).map_err(CliError::Demo)?;
+    let trace = demo_trace(&demo_folder(&import.options().cache), &Cancel::default()).map_err(CliError::Demo)?;
     let picture = std::env::current_dir()?.join(DEMO_PICTURE);
     let size = SizeArg { width_px: 1920, height_px: 1080 };
     let (sources, colors, scope) = (Sources::from(&trace), Colors::default(), ScopeArgs::default());
     let (output, shade) = (picture.clone(), Some(Shade::Dark));
     let is_timeline_only = false;
-    render(&Render { sources, output, size, is_timeline_only, scale: 1.0, shade, colors, scope }, how)?;
+    render(&Render { sources, output, size, is_timeline_only, scale: 1.0, shade, colors, scope }, import)?;
     let picture = picture.display().to_string();
     to_stdout(|out| Ok(writeln!(out, "No display: the demo is drawn in {}", escaped(&picture))?))
 }
 
 /// Draws a trace into a PNG file.
-pub(super) fn render(render: &Render, how: &Load) -> Result<(), CliError> {
+pub(super) fn render(render: &Render, import: &ImportArgs) -> Result<(), CliError> {
     restart::without_device_layer();
-    starting_over(&render.sources, how, |how| render_once(render, how))
+    retry_if_damaged(&render.sources, import, |import| render_once(render, import))
 }
 
-fn render_once(render: &Render, how: &Load) -> Result<(), CliError> {
+fn render_once(render: &Render, import: &ImportArgs) -> Result<(), CliError> {
     let Render { sources, output, size, is_timeline_only, scale, shade, colors, scope } = render;
-    let snapshot = load_with_names(sources, how)?;
+    let snapshot = load_with_names(sources, import)?;
     let scope_args = scope;
     let scope = scope_args.on(&snapshot)?;
     let is_before = scope.to_ns.is_some_and(|to_ns| to_ns <= snapshot.start_ns());

@@ -216,7 +216,8 @@ mod tests {
     use crate::formats::testing::{Reading, read, read_bytes};
 
     fn rows(reading: &Reading) -> Vec<(i64, i64, &str, &Id, &Id)> {
-        let row = |event: &'_ crate::formats::testing::Seen| (event.ts_ns / 1_000_000, event.value as i64 / 1_000_000);
+        let row =
+            |event: &'_ crate::formats::testing::ReadEvent| (event.ts_ns / 1_000_000, event.value as i64 / 1_000_000);
         let events = reading.events.iter();
         events.map(|event| (row(event).0, row(event).1, &*event.name, &event.track.pid, &event.track.tid)).collect()
     }
@@ -285,7 +286,7 @@ mod tests {
             let may_be_whole =
                 lines > 1 && last.split(|&byte| byte == b'\t').nth(4).is_some_and(|hash| !hash.is_empty());
             assert_eq!(reading.events.len(), lines.saturating_sub(2) + usize::from(may_be_whole), "{len} bytes");
-            let times = |events: &[crate::formats::testing::Seen]| -> Vec<_> {
+            let times = |events: &[crate::formats::testing::ReadEvent]| -> Vec<_> {
                 events.iter().map(|event| (event.ts_ns, event.value, event.name.clone())).collect()
             };
             assert_eq!(times(&reading.events), times(&events[..reading.events.len()]), "{len} bytes");

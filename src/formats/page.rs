@@ -17,7 +17,7 @@ use super::format::{Format, Opener};
 use super::input::base64::Base64Reader;
 use super::input::page_head::is_page;
 use super::input::source::Source;
-use super::input::unpack::{Allowance, Ended};
+use super::input::unpack::{Allowance, UnpackOutcome};
 use super::json::sniff::looks_like_json;
 use super::linux::ftrace;
 use super::multi::clock_sync::KnownSyncs;
@@ -151,8 +151,8 @@ impl PartReader {
             return self.read_as(PartName::Text, ftrace::open(source), sink);
         }
         let mut text = WithoutParts::new(source, others);
-        let (file, ended) = self.allowance.unpack(&mut text, &self.path, &self.context)?;
-        if ended == Ended::AtTheLimit {
+        let (file, outcome) = self.allowance.unpack(&mut text, &self.path, &self.context)?;
+        if outcome == UnpackOutcome::LimitReached {
             self.losses.add(Loss::OverLimit, SourcePos::Offset(file.len()));
         }
         let source = Source::open(file.path(), &self.context)?;
@@ -173,11 +173,11 @@ impl PartReader {
                 continue;
             }
             let mut content = parts.content();
-            let (file, ended) = match part.kind {
+            let (file, outcome) = match part.kind {
                 PagePartKind::Base64 => self.allowance.unpack(&mut Base64Reader::new(content), &path, &context)?,
                 PagePartKind::Text | PagePartKind::Json => self.allowance.unpack(&mut content, &path, &context)?,
             };
-            let read = self.read_file((&file, ended), number, part, sink);
+            let read = self.read_file((&file, outcome), number, part, sink);
             match read.map_err(|error| in_page(error, &path, |offset| part.offset_in_page(offset))) {
                 Ok(()) => {}
                 Err(error @ (ReadError::Cancelled(_) | ReadError::Sink(_))) => return Err(error),
@@ -194,20 +194,20 @@ impl PartReader {
     /// Reads a part that was copied to a file.
     fn read_file(
         &mut self,
-        (file, ended): (&Scratch, Ended),
+        (file, outcome): (&Scratch, UnpackOutcome),
         number: usize,
         part: PagePart,
         sink: &mut dyn BatchSink,
     ) -> Result<(), ReadError> {
         let pos = SourcePos::Offset(part.offset);
-        match ended {
-            Ended::AtItsEnd => {}
-            Ended::AtTheLimit => self.losses.add(Loss::OverLimit, pos),
-            Ended::InDamage if file.len() == 0 => {
+        match outcome {
+            UnpackOutcome::Complete => {}
+            UnpackOutcome::LimitReached => self.losses.add(Loss::OverLimit, pos),
+            UnpackOutcome::Damaged if file.len() == 0 => {
                 let (path, expected, found) = (file.path().to_owned(), "base64".into(), "other characters".into());
                 return Err(ReadError::Malformed { path, offset: 0, expected, found });
             }
-            Ended::InDamage => self.losses.add(Loss::Truncated, pos),
+            UnpackOutcome::Damaged => self.losses.add(Loss::Truncated, pos),
         }
         let source = Source::open(file.path(), &self.context)?;
         let end = source.packed_end();

@@ -99,12 +99,12 @@ pub trait BatchSink {
 }
 
 /// Passes batches on to another sink, after `watch` has seen and may have changed them.
-pub(crate) struct WatchedSink<'a, W> {
+pub(crate) struct InspectingSink<'a, W> {
     pub(crate) sink: &'a mut dyn BatchSink,
     pub(crate) watch: W,
 }
 
-impl<W: FnMut(&mut Batch)> BatchSink for WatchedSink<'_, W> {
+impl<W: FnMut(&mut Batch)> BatchSink for InspectingSink<'_, W> {
     fn accept(&mut self, mut batch: Batch) -> Result<(), ReadError> {
         (self.watch)(&mut batch);
         self.sink.accept(batch)

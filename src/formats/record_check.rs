@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::format::Format;
 use super::input::source::{Source, excerpt};
-use super::reader::WatchedSink;
+use super::reader::InspectingSink;
 use super::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Batch, Losses, SourcePos};
 
@@ -48,7 +48,7 @@ impl StreamReader for CheckedReader {
                 losses.merge(&batch.losses);
             }
         };
-        self.reader.read(&mut WatchedSink { sink, watch }, context)?;
+        self.reader.read(&mut InspectingSink { sink, watch }, context)?;
         if has_events { Ok(()) } else { check(&self.path, self.kind, &losses, context) }
     }
 }

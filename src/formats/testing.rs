@@ -13,7 +13,7 @@ use crate::model::{
 
 /// An event with its indices resolved.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Seen {
+pub(super) struct ReadEvent {
     pub(super) ts_ns: i64,
     pub(super) kind: EventKind,
     pub(super) name: String,
@@ -34,7 +34,7 @@ pub(super) struct Seen {
 /// Everything that a reader emitted, sorted by time and, at equal times, in file order.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Reading {
-    pub(super) events: Vec<Seen>,
+    pub(super) events: Vec<ReadEvent>,
     /// Names of spans that failed.
     pub(super) failed: BTreeSet<String>,
     pub(in crate::formats) metadata: Vec<Metadata>,
@@ -43,8 +43,8 @@ pub(super) struct Reading {
 
 impl Reading {
     /// Moves the events of a thread whose process is now known.
-    fn move_thread(&mut self, said: &Metadata) {
-        let Metadata::ThreadProcess { tid, before, pid } = said else { return };
+    fn move_thread(&mut self, metadata: &Metadata) {
+        let Metadata::ThreadProcess { tid, before, pid } = metadata else { return };
         for track in self.events.iter_mut().map(|event| &mut event.track) {
             let is_of_thread = OF_THREAD.contains(&(track.kind, track.slot)) && track.name.is_empty();
             if is_of_thread && (&track.pid, &track.tid) == (before, tid) {
@@ -60,7 +60,7 @@ impl Reading {
 
     /// Returns the weights of samples, each of an event `time` in nanoseconds.
     pub(super) fn sampled_times(&self) -> Vec<u64> {
-        let time = |event: &Seen| {
+        let time = |event: &ReadEvent| {
             let SampleMeasure { event, unit, weight } = SampleMeasure::from_args(&event.args);
             assert_eq!((&*event, &*unit), ("time", "ns"));
             weight
@@ -70,7 +70,7 @@ impl Reading {
 
     /// Returns the unit of a counter in the trace; empty if it states none.
     pub(super) fn unit(&self, counter: &TrackKey) -> &str {
-        let mut units = self.metadata.iter().filter_map(|said| match said {
+        let mut units = self.metadata.iter().filter_map(|metadata| match metadata {
             Metadata::CounterUnit { key, unit } if key == counter => Some(&**unit),
             _ => None,
         });
@@ -110,7 +110,7 @@ impl BatchSink for CollectingSink {
         let Self { reading, names } = self;
         names.truncate(batch.names_before as usize);
         names.extend(batch.names);
-        batch.metadata.iter().for_each(|said| reading.move_thread(said));
+        batch.metadata.iter().for_each(|metadata| reading.move_thread(metadata));
         assert!(batch.chunk.events.is_sorted_by_key(|event| event.ts_ns), "readers sort their batches");
         // Splits off the ends that were merged into their begins. An end sorts before all other events of its time.
         let is_ended = |event: &&Event| event.kind == EventKind::Begin && event.value > 0;
@@ -135,7 +135,7 @@ impl BatchSink for CollectingSink {
             let mut frames: Vec<_> = frames.map(|name| &names[name.index()]).collect();
             frames.reverse();
             reading.failed.extend(name.is_failed.then(|| name.text.to_string()));
-            reading.events.push(Seen {
+            reading.events.push(ReadEvent {
                 ts_ns: event.ts_ns,
                 kind: event.kind,
                 name: name.text.to_string(),

@@ -20,9 +20,9 @@ use self::flows::FlowTracker;
 use self::latest::Latest;
 use self::lines::{DumpedCounter, DumpedSlice, id_value, line};
 use self::tables::Utids;
-use super::args::Load;
+use super::args::ImportArgs;
 use super::error::CliError;
-use super::load::starting_over;
+use super::load::retry_if_damaged;
 use super::stdout::rows_to_stdout;
 use super::symbols::load_with_names;
 use crate::model::args::Detail;
@@ -36,12 +36,12 @@ use crate::store::flow::FlowPoint;
 use crate::store::{DetailRef, LaneKind};
 
 /// Prints everything known about a trace.
-pub(super) fn print(sources: &Sources, how: &Load) -> Result<(), CliError> {
-    starting_over(sources, how, |how| print_once(sources, how))
+pub(super) fn print(sources: &Sources, import: &ImportArgs) -> Result<(), CliError> {
+    retry_if_damaged(sources, import, |import| print_once(sources, import))
 }
 
-fn print_once(sources: &Sources, how: &Load) -> Result<(), CliError> {
-    let snapshot = load_with_names(sources, how)?;
+fn print_once(sources: &Sources, import: &ImportArgs) -> Result<(), CliError> {
+    let snapshot = load_with_names(sources, import)?;
     rows_to_stdout(&snapshot, |out| {
         let utids = tables::print(&snapshot, out)?;
         let mut dump = Dump::new(&snapshot, &utids, out);

@@ -1,6 +1,6 @@
 //! Tests of the whole reader, on a real page and on pages of other versions.
 
-use crate::formats::testing::{Reading, Seen, data, format_of, read, read_bytes, read_path};
+use crate::formats::testing::{ReadEvent, Reading, data, format_of, read, read_bytes, read_path};
 use crate::model::{EventKind, Id, Loss, Metadata};
 
 /// Writes a page with these lists.
@@ -17,7 +17,7 @@ fn spans(reading: &Reading) -> Vec<(i64, u64, &str, &Id)> {
     spans.map(|event| (event.ts_ns / 1_000_000, event.value / 1_000_000, &*event.name, &event.track.tid)).collect()
 }
 
-fn of_kind(reading: &Reading, kind: EventKind) -> impl Iterator<Item = &Seen> {
+fn of_kind(reading: &Reading, kind: EventKind) -> impl Iterator<Item = &ReadEvent> {
     reading.events.iter().filter(move |event| event.kind == kind)
 }
 

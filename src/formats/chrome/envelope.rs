@@ -10,7 +10,7 @@ use super::wire::member;
 use crate::formats::input::source::{EXCERPT_BYTES, excerpt, without_mark};
 use crate::formats::json::outline::Outline;
 use crate::formats::json::scan::{Broken, JsonValue, Scanner, Shape};
-use crate::formats::json::skip::Skip;
+use crate::formats::json::skip::ValueSkipper;
 use crate::model::{Loss, LossValue, Losses, SourcePos};
 
 /// The reason why the input is not a trace: the byte offset, the expected syntax, and the bytes there.
@@ -23,7 +23,7 @@ pub(super) struct NotATrace {
 
 /// The next part of the document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Follows {
+pub(super) enum NextSyntax {
     /// More of the envelope, once there are more bytes.
     Envelope,
     /// The first record of an event array, or its end.
@@ -59,7 +59,7 @@ enum EnvelopeStage {
     Start,
     ArrayOpened,
     Members,
-    Value(Skip),
+    Value(ValueSkipper),
     /// Inside the string with the kernel trace. `is_escaped` means that the last character was a backslash.
     SystemText {
         is_escaped: bool,
@@ -70,7 +70,7 @@ enum EnvelopeStage {
 }
 
 /// The result of a step: what follows if the caller must act, or the expected syntax if the input is not a trace.
-type EnvelopeStep = Result<Option<Follows>, &'static str>;
+type EnvelopeStep = Result<Option<NextSyntax>, &'static str>;
 
 /// Limit for objects around the event array: the message of a protocol, and its parameters or result.
 pub(super) const DEPTH_MAX: u8 = 2;
@@ -190,14 +190,14 @@ impl Envelope {
         offset: u64,
         at_end: bool,
         losses: &mut Losses,
-    ) -> Result<(usize, Follows), NotATrace> {
+    ) -> Result<(usize, NextSyntax), NotATrace> {
         let mut scanner = Scanner::new(bytes, 0);
         loop {
             let before = scanner.pos;
             if let EnvelopeStage::Value(mut skip) = self.stage {
                 let Some(len) = skip.advance(&bytes[before..]) else {
                     self.stage = EnvelopeStage::Value(skip);
-                    return Ok((bytes.len(), Follows::Envelope));
+                    return Ok((bytes.len(), NextSyntax::Envelope));
                 };
                 scanner.pos = before + len;
                 self.stage = EnvelopeStage::Members;
@@ -206,9 +206,9 @@ impl Envelope {
             if let EnvelopeStage::SystemText { is_escaped } = self.stage {
                 let len = self.system_text(&bytes[before..], is_escaped, offset.saturating_add(before as u64));
                 // The caller takes the text before the next call.
-                return Ok((before + len, Follows::Envelope));
+                return Ok((before + len, NextSyntax::Envelope));
             }
-            let Ok(byte) = scanner.peek() else { return Ok((scanner.pos, Follows::Envelope)) };
+            let Ok(byte) = scanner.peek() else { return Ok((scanner.pos, NextSyntax::Envelope)) };
             let here = scanner.pos;
             let offset_here = offset.saturating_add(here as u64);
             let follows = match self.stage {
@@ -220,14 +220,14 @@ impl Envelope {
                     Ok(None)
                 }
                 EnvelopeStage::Abandoned | EnvelopeStage::Value(_) | EnvelopeStage::SystemText { .. } => {
-                    return Ok((bytes.len(), Follows::Envelope));
+                    return Ok((bytes.len(), NextSyntax::Envelope));
                 }
             };
             match follows {
                 Ok(None) => {}
                 Ok(Some(follows)) => return Ok((here, follows)),
                 // So that the message does not depend on the lengths of pieces.
-                Err(_) if !at_end && bytes.len() - here < EXCERPT_BYTES => return Ok((here, Follows::Envelope)),
+                Err(_) if !at_end && bytes.len() - here < EXCERPT_BYTES => return Ok((here, NextSyntax::Envelope)),
                 Err(expected) => {
                     let found = excerpt(&bytes[here..]);
                     return Err(NotATrace { offset: offset_here, expected, found });
@@ -277,7 +277,7 @@ impl Envelope {
         if matches!(byte, b'{' | b']' | b',') {
             self.array_found = true;
             self.clock.begin_events();
-            return Ok(Some(Follows::Records));
+            return Ok(Some(NextSyntax::Records));
         }
         if !self.array_found {
             return Err("an object for each event");
@@ -299,7 +299,7 @@ impl Envelope {
             }
             _ => match self.member(scanner, losses, offset) {
                 Ok(()) => {}
-                Err(Broken::Incomplete) => return Ok(Some(Follows::Envelope)),
+                Err(Broken::Incomplete) => return Ok(Some(NextSyntax::Envelope)),
                 Err(_) if self.array_found => self.abandon(losses, offset),
                 Err(_) => return Err("a key and its value"),
             },
@@ -387,14 +387,14 @@ impl Envelope {
             } else {
                 self.name_key(&key, " (not an array)");
             }
-            self.stage = EnvelopeStage::Value(Skip::default());
+            self.stage = EnvelopeStage::Value(ValueSkipper::default());
             return Ok(());
         }
         if key.text == b"systemTraceEvents" {
             losses.add_value(Loss::IgnoredPhase, LossValue::text(key.text), SourcePos::Offset(offset));
         }
         self.name_key(&key, "");
-        self.stage = EnvelopeStage::Value(Skip::default());
+        self.stage = EnvelopeStage::Value(ValueSkipper::default());
         Ok(())
     }
 

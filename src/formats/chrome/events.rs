@@ -67,7 +67,7 @@ pub(super) struct ChromeBatch {
 
 /// Position, time and name of a record, shared by all of its events.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Spot {
+pub(super) struct EventSite {
     pub(super) pos: SourcePos,
     pub(super) ts_ns: i64,
     pub(super) name: NameIdx,
@@ -150,30 +150,30 @@ impl<'a> ChromeEvents<'a> {
             _ => record[RecordField::Name],
         };
         let name = self.tables.name(&name, &record[RecordField::Cat]);
-        let name = self.counted(name, pos);
-        let spot = Spot { pos, ts_ns, name };
+        let name = self.count_repairs(name, pos);
+        let site = EventSite { pos, ts_ns, name };
         match phase {
-            Phase::Span(kind) => self.add_span(record, spot, kind),
-            Phase::Instant => self.add_instant(record, spot),
-            Phase::Counter => self.add_counter(record, spot),
-            Phase::Async(kind) => self.add_async(record, spot, kind, false),
-            Phase::OldAsync(kind) => self.add_async(record, spot, kind, true),
-            Phase::Flow(kind) => self.add_flow(record, spot, kind),
-            Phase::Object(what) => self.add_object(record, spot, what),
-            Phase::Sample => self.add_sample(record, spot),
+            Phase::Span(kind) => self.add_span(record, site, kind),
+            Phase::Instant => self.add_instant(record, site),
+            Phase::Counter => self.add_counter(record, site),
+            Phase::Async(kind) => self.add_async(record, site, kind, false),
+            Phase::OldAsync(kind) => self.add_async(record, site, kind, true),
+            Phase::Flow(kind) => self.add_flow(record, site, kind),
+            Phase::Object(what) => self.add_object(record, site, what),
+            Phase::Sample => self.add_sample(record, site),
             Phase::Metadata | Phase::Ignored | Phase::Unknown => {}
         }
     }
 
-    fn add_span(&mut self, record: &ChromeRecord<'a>, spot: Spot, kind: EventKind) {
-        if kind == EventKind::Complete && self.add_run(record, spot) {
+    fn add_span(&mut self, record: &ChromeRecord<'a>, site: EventSite, kind: EventKind) {
+        if kind == EventKind::Complete && self.add_run(record, site) {
             return;
         }
-        let mut event = self.thread_event(record, spot, kind);
+        let mut event = self.thread_event(record, site, kind);
         if kind == EventKind::Complete {
-            self.set_duration(record, &mut event, spot.pos);
+            self.set_duration(record, &mut event, site.pos);
         } else if kind == EventKind::Begin && is_set(&record.rare(b"unfinished")) {
-            self.set_duration(record, &mut event, spot.pos);
+            self.set_duration(record, &mut event, site.pos);
             event.flags = EventFlags::UNFINISHED;
         } else if kind == EventKind::End && record[RecordField::Name].is_absent() {
             event.flags = EventFlags::UNNAMED;
@@ -215,69 +215,66 @@ impl<'a> ChromeEvents<'a> {
         self.chunk.events.push(Event { kind, value, flags: EventFlags::BIND_ENCLOSING, detail: 0, ..*span });
     }
 
-    fn add_instant(&mut self, record: &ChromeRecord<'a>, spot: Spot) {
+    fn add_instant(&mut self, record: &ChromeRecord<'a>, site: EventSite) {
         // The samples of the profile are shown instead of the instant.
-        if record[RecordField::Name].is_text(b"CpuProfile") && self.add_profile(record, spot, ProfileRole::Whole) {
+        if record[RecordField::Name].is_text(b"CpuProfile") && self.add_profile(record, site, ProfileRole::Whole) {
             return;
         }
-        let nobody = JsonValue::default();
-        let mut event = self.event(record, spot, EventKind::Instant);
+        let mut event = self.event(record, site, EventKind::Instant);
         event.track = match record[RecordField::S].text {
-            b"g" => self.track(TrackKind::Global, &nobody, &nobody, &[], spot.pos),
-            b"p" => self.track(TrackKind::Process, &record[RecordField::Pid], &nobody, &[], spot.pos),
-            _ => self.thread(record, spot.pos),
+            b"g" => self.track(TrackKind::Global, &JsonValue::ABSENT, &JsonValue::ABSENT, &[], site.pos),
+            b"p" => self.track(TrackKind::Process, &record[RecordField::Pid], &JsonValue::ABSENT, &[], site.pos),
+            _ => self.thread(record, site.pos),
         };
         self.chunk.events.push(event);
     }
 
-    fn add_counter(&mut self, record: &ChromeRecord<'a>, spot: Spot) {
-        let nobody = JsonValue::default();
+    fn add_counter(&mut self, record: &ChromeRecord<'a>, site: EventSite) {
         let (id, _) = record_id(record);
         let mut series_count = 0;
         for (series, value) in members(&record[RecordField::Args]) {
             series_count += 1;
             if series_count > COUNTER_SERIES_MAX {
-                self.losses.add(Loss::OverLimit, spot.pos);
+                self.losses.add(Loss::OverLimit, site.pos);
                 break;
             }
             let text = std::str::from_utf8(number_text(&value)).ok();
             let number = text.and_then(|text| text.trim().parse().ok()).filter(|number: &f64| number.is_finite());
             let Some(number) = number else {
-                self.losses.add(Loss::BadCounter, spot.pos);
+                self.losses.add(Loss::BadCounter, site.pos);
                 continue;
             };
             let parts = [record[RecordField::Name], plain(id), series, record.rare(b"unit")];
-            let track = self.track(TrackKind::Counter, &record[RecordField::Pid], &nobody, &parts, spot.pos);
-            self.chunk.events.push(Event { value: number.to_bits(), track, ..event_at(spot, EventKind::Counter) });
+            let track = self.track(TrackKind::Counter, &record[RecordField::Pid], &JsonValue::ABSENT, &parts, site.pos);
+            self.chunk.events.push(Event { value: number.to_bits(), track, ..event_at(site, EventKind::Counter) });
         }
         if series_count == 0 {
-            self.losses.add(Loss::BadCounter, spot.pos);
+            self.losses.add(Loss::BadCounter, site.pos);
         }
     }
 
-    fn add_async(&mut self, record: &ChromeRecord<'a>, spot: Spot, kind: EventKind, by_name: bool) {
+    fn add_async(&mut self, record: &ChromeRecord<'a>, site: EventSite, kind: EventKind, by_name: bool) {
         let (id, is_local) = record_id(record);
         if id.is_absent() {
-            self.losses.add(Loss::BadAsync, spot.pos);
-            let alone = self.thread_event(record, spot, EventKind::Instant);
+            self.losses.add(Loss::BadAsync, site.pos);
+            let alone = self.thread_event(record, site, EventKind::Instant);
             self.chunk.events.push(alone);
             return;
         }
-        let nobody = JsonValue::default();
         let scope =
             if record[RecordField::Scope].is_absent() { record[RecordField::Cat] } else { record[RecordField::Scope] };
-        let process = if is_local { record[RecordField::Pid] } else { nobody };
-        let name = if by_name { record[RecordField::Name] } else { nobody };
+        let process = if is_local { record[RecordField::Pid] } else { JsonValue::ABSENT };
+        let name = if by_name { record[RecordField::Name] } else { JsonValue::ABSENT };
         let value = self.hash(if by_name { b'S' } else { b'b' }, &[scope, plain(id), process, name]);
-        let owner = if is_set(&record.rare(b"global")) { nobody } else { record[RecordField::Pid] };
-        let track = self.track(TrackKind::Async, &owner, &nobody, &[record[RecordField::Cat]], spot.pos);
-        let mut event = Event { value, track, ..self.event(record, spot, kind) };
+        let owner = if is_set(&record.rare(b"global")) { JsonValue::ABSENT } else { record[RecordField::Pid] };
+        let track = self.track(TrackKind::Async, &owner, &JsonValue::ABSENT, &[record[RecordField::Cat]], site.pos);
+        let mut event = Event { value, track, ..self.event(record, site, kind) };
         if kind == EventKind::AsyncEnd && record[RecordField::Name].is_absent() {
             event.flags = EventFlags::UNNAMED;
         }
         self.chunk.events.push(event);
         if kind == EventKind::AsyncBegin && is_set(&record.rare(b"unfinished")) {
-            self.add_async_duration(record, event, spot.pos);
+            self.add_async_duration(record, event, site.pos);
         }
     }
 
@@ -290,10 +287,10 @@ impl<'a> ChromeEvents<'a> {
         self.chunk.events.push(Event { ts_ns, kind, flags, detail: 0, ..begin });
     }
 
-    fn add_flow(&mut self, record: &ChromeRecord<'a>, spot: Spot, kind: EventKind) {
+    fn add_flow(&mut self, record: &ChromeRecord<'a>, site: EventSite, kind: EventKind) {
         let (id, _) = record_id(record);
         if id.is_absent() {
-            return self.losses.add(Loss::BadFlow, spot.pos);
+            return self.losses.add(Loss::BadFlow, site.pos);
         }
         // The end of a flow binds to the next span, unless it has `bp`. In some categories, Chrome always binds it to
         // the enclosing span.
@@ -302,7 +299,7 @@ impl<'a> ChromeEvents<'a> {
             || record[RecordField::Bp].is_text(b"e")
             || memchr::memmem::find(category, b"input").is_some()
             || memchr::memmem::find(category, b"ipc.flow").is_some();
-        let mut event = self.thread_event(record, spot, kind);
+        let mut event = self.thread_event(record, site, kind);
         event.value = self.hash(b's', &[record[RecordField::Cat], record[RecordField::Name], plain(id)]);
         if binds_around {
             event.flags = EventFlags::BIND_ENCLOSING;
@@ -318,8 +315,8 @@ impl<'a> ChromeEvents<'a> {
     }
 
     /// Adds an event in the life of an object, with its snapshot. All objects of a process share one track.
-    fn add_object(&mut self, record: &ChromeRecord<'a>, spot: Spot, what: &str) {
-        let (nobody, mut repairs) = (JsonValue::default(), Repairs::default());
+    fn add_object(&mut self, record: &ChromeRecord<'a>, site: EventSite, what: &str) {
+        let mut repairs = Repairs::default();
         let has_args =
             record[RecordField::Args].shape == Shape::Object && !is_empty_object(record[RecordField::Args].text);
         let args = if has_args { valid_json(&record[RecordField::Args], &mut repairs) } else { "".into() };
@@ -328,13 +325,13 @@ impl<'a> ChromeEvents<'a> {
         if !id.is_absent() {
             members.push(("id".into(), valid_json(&id, &mut repairs)));
         }
-        repairs.count(&mut self.losses, spot.pos);
+        repairs.count(&mut self.losses, site.pos);
         let (args_json, thread_ts_ns) =
-            (&*with_members(args, &members), self.thread_time(&record[RecordField::Tts], spot.pos));
+            (&*with_members(args, &members), self.thread_time(&record[RecordField::Tts], site.pos));
         let detail = self.chunk.details.push(&Detail { thread_ts_ns, args_json, ..Detail::default() });
-        let objects = JsonValue { text: b"objects", shape: Shape::String, ..nobody };
-        let track = self.track(TrackKind::Async, &record[RecordField::Pid], &nobody, &[objects], spot.pos);
-        self.chunk.events.push(Event { track, detail, ..event_at(spot, EventKind::Instant) });
+        let objects = JsonValue { text: b"objects", shape: Shape::String, ..JsonValue::ABSENT };
+        let track = self.track(TrackKind::Async, &record[RecordField::Pid], &JsonValue::ABSENT, &[objects], site.pos);
+        self.chunk.events.push(Event { track, detail, ..event_at(site, EventKind::Instant) });
     }
 
     fn add_metadata(&mut self, record: &ChromeRecord<'a>, pos: SourcePos) {
@@ -388,22 +385,22 @@ impl<'a> ChromeEvents<'a> {
     }
 
     /// Creates an event with its details, without a track.
-    fn event(&mut self, record: &ChromeRecord<'a>, spot: Spot, kind: EventKind) -> Event {
-        Event { detail: self.detail(record, kind, spot.pos), ..event_at(spot, kind) }
+    fn event(&mut self, record: &ChromeRecord<'a>, site: EventSite, kind: EventKind) -> Event {
+        Event { detail: self.detail(record, kind, site.pos), ..event_at(site, kind) }
     }
 
     fn push_event(&mut self, event: Event) {
         self.chunk.events.push(event);
     }
 
-    fn thread_event(&mut self, record: &ChromeRecord<'a>, spot: Spot, kind: EventKind) -> Event {
-        let track = self.thread(record, spot.pos);
-        Event { track, ..self.event(record, spot, kind) }
+    fn thread_event(&mut self, record: &ChromeRecord<'a>, site: EventSite, kind: EventKind) -> Event {
+        let track = self.thread(record, site.pos);
+        Event { track, ..self.event(record, site, kind) }
     }
 
     fn thread(&mut self, record: &ChromeRecord<'a>, pos: SourcePos) -> TrackIdx {
         let repaired_row = self.tables.thread(&record[RecordField::Pid], &record[RecordField::Tid]);
-        self.counted(repaired_row, pos)
+        self.count_repairs(repaired_row, pos)
     }
 
     fn track(
@@ -415,10 +412,10 @@ impl<'a> ChromeEvents<'a> {
         pos: SourcePos,
     ) -> TrackIdx {
         let repaired_row = self.tables.track(kind, pid, tid, parts);
-        self.counted(repaired_row, pos)
+        self.count_repairs(repaired_row, pos)
     }
 
-    fn counted<T>(&mut self, repaired_row: RepairedRow<T>, pos: SourcePos) -> T {
+    fn count_repairs<T>(&mut self, repaired_row: RepairedRow<T>, pos: SourcePos) -> T {
         repaired_row.repairs.count(&mut self.losses, pos);
         repaired_row.row
     }
@@ -482,8 +479,8 @@ impl<'a> ChromeEvents<'a> {
     }
 }
 
-fn event_at(spot: Spot, kind: EventKind) -> Event {
-    Event::new(spot.ts_ns, kind, TrackIdx(0), spot.name)
+fn event_at(site: EventSite, kind: EventKind) -> Event {
+    Event::new(site.ts_ns, kind, TrackIdx(0), site.name)
 }
 
 /// Returns the digits of a number, which may be in a string. Empty for other values.

@@ -15,7 +15,7 @@ use crate::formats::input::lengths::saturating_len;
 use crate::formats::input::source::Source;
 use crate::formats::json::scan::JsonValue;
 use crate::formats::json::scan::{Quirks, Shape};
-use crate::formats::json::skip::Skip;
+use crate::formats::json::skip::ValueSkipper;
 use crate::formats::json::text::Repairs;
 use crate::formats::output::args::push_quoted;
 use crate::formats::output::batch::STACK_FRAMES_MAX;
@@ -308,7 +308,7 @@ impl ValueText {
 /// Skips a value, and returns its text if it is complete and at most `len_max` bytes long.
 fn value(input: &mut ByteReader, len_max: usize, context: &ReadContext) -> Result<ValueText, ReadError> {
     let start = input.offset();
-    let (mut skip, mut text) = (Skip::default(), Some(Vec::new()));
+    let (mut skip, mut text) = (ValueSkipper::default(), Some(Vec::new()));
     loop {
         context.cancel.check()?;
         let block = input.peek(READ_BYTES)?;

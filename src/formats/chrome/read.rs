@@ -11,7 +11,7 @@ use std::thread;
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use rustc_hash::FxHashMap;
 
-use super::envelope::{Envelope, Follows, NotATrace, begins_bare, begins_messages};
+use super::envelope::{Envelope, NextSyntax, NotATrace, begins_bare, begins_messages};
 use super::events::{ChromeBatch, UnownedThread};
 use super::frames::StackFrames;
 use super::overlaps::OverlappingSpans;
@@ -130,7 +130,7 @@ fn on_threads((workers, pieces_ahead): (usize, usize), splitter: Splitter, follo
         };
         let split = move || {
             if let Some(splitter) = whole.take() {
-                hand_out(splitter, &tickets, &jobs, context);
+                enqueue_pieces(splitter, &tickets, &jobs, context);
             }
         };
         if !start_worker() || start_scoped(scope, "split", split).is_err() {
@@ -157,7 +157,7 @@ fn work(waiting: &Receiver<ParseJob>, frames: &OnceLock<StackFrames>) {
 }
 
 /// Splits the source into pieces, and enters each into the order before it is parsed.
-fn hand_out(mut splitter: Splitter, tickets: &Sender<Ticket>, jobs: &Sender<ParseJob>, context: &ReadContext) {
+fn enqueue_pieces(mut splitter: Splitter, tickets: &Sender<Ticket>, jobs: &Sender<ParseJob>, context: &ReadContext) {
     loop {
         let ticket = match splitter.next_piece() {
             Err(error) => Ticket::Failed(error),
@@ -378,10 +378,10 @@ impl<'a> Follower<'a> {
                 self.emit_records(parsed)?;
             } else {
                 let mut losses = Losses::default();
-                let (taken, follows) = self.envelope.advance(&self.carry, self.offset, at_end, &mut losses)?;
+                let (taken, next_syntax) = self.envelope.advance(&self.carry, self.offset, at_end, &mut losses)?;
                 self.consume(taken);
                 self.parse_system_text(false)?;
-                if follows == Follows::Records {
+                if next_syntax == NextSyntax::Records {
                     self.position = Some(ArrayPosition::Between { comma_due: false });
                 }
                 let metadata = self.envelope.take_utc_offset_ns().map(|offset_ns| Metadata::Utc { offset_ns });

@@ -9,7 +9,7 @@ use super::frames::StackFrames;
 use super::leads::Leads;
 use super::wire::{ChromeRecord, read_record};
 use crate::formats::json::scan::Broken;
-use crate::formats::json::skip::Skip;
+use crate::formats::json::skip::ValueSkipper;
 use crate::model::{Loss, SourcePos};
 
 /// Limit for the bytes of a record; larger ones are skipped without buffering. Real ones reach 600 KB.
@@ -23,7 +23,7 @@ pub(super) enum ArrayPosition {
     /// Searching for the next event after damage; `before` is the last byte that is not white space.
     Damaged { before: u8 },
     /// Inside a record that is skipped.
-    Skipping(Skip),
+    Skipping(ValueSkipper),
     /// After the closing bracket of the array.
     After,
 }
@@ -124,7 +124,7 @@ impl RecordParser<'_> {
             Err(Broken::Malformed(_)) => Some(self.damage()),
             Err(Broken::TooDeep) => {
                 self.lose(Loss::DeepNesting);
-                Some(ArrayPosition::Skipping(Skip::default()))
+                Some(ArrayPosition::Skipping(ValueSkipper::default()))
             }
             Err(Broken::Incomplete) => self.incomplete(),
         }
@@ -137,7 +137,7 @@ impl RecordParser<'_> {
                 return None;
             }
             self.lose(Loss::OverLimit);
-            return Some(ArrayPosition::Skipping(Skip::default()));
+            return Some(ArrayPosition::Skipping(ValueSkipper::default()));
         }
         // A record that was cut off in the middle of the trace would swallow what follows.
         if let NextEvent::Event { .. } = next_event(self.bytes, self.pos + 1, b'{', true) {
@@ -167,7 +167,7 @@ impl RecordParser<'_> {
         }
     }
 
-    fn skipping(&mut self, mut skip: Skip) -> Option<ArrayPosition> {
+    fn skipping(&mut self, mut skip: ValueSkipper) -> Option<ArrayPosition> {
         if let Some(len) = skip.advance(&self.bytes[self.pos..]) {
             self.pos += len;
             return Some(ArrayPosition::Between { comma_due: true });

@@ -126,7 +126,7 @@ fn is_bzip2(head: &[u8]) -> bool {
 }
 
 /// Output of the decompressor: blocks, then `End` unless the data is truncated.
-enum Sent {
+enum BlockMessage {
     Block(Vec<u8>),
     End,
     Failed(io::Error),
@@ -136,7 +136,7 @@ struct Decompressor {
     /// `None` once the data has ended or is damaged.
     reader: Option<Box<dyn Read + Send>>,
     /// The message after the last block.
-    last: Option<Sent>,
+    last: Option<BlockMessage>,
     failed_reads: Arc<AtomicU64>,
     block_bytes: usize,
     unpacked_bytes: u64,
@@ -147,10 +147,10 @@ struct Decompressor {
 impl Decompressor {
     fn new(packed: Box<dyn Read + Send>, block_bytes: usize, most_bytes: u64, end: &EndSlot) -> Self {
         let failed_reads = Arc::new(AtomicU64::new(0));
-        let watched = Box::new(Watched { inner: packed, failed_reads: failed_reads.clone() });
-        let (reader, last) = match unpacked(watched, block_bytes, end) {
+        let counting = Box::new(CountingReader { inner: packed, failed_reads: failed_reads.clone() });
+        let (reader, last) = match unpacked(counting, block_bytes, end) {
             Ok(reader) => (Some(reader), None),
-            Err(error) if failed_reads.load(Ordering::Relaxed) > 0 => (None, Some(Sent::Failed(error))),
+            Err(error) if failed_reads.load(Ordering::Relaxed) > 0 => (None, Some(BlockMessage::Failed(error))),
             // The reader treats this as truncated data.
             Err(error) => {
                 end.set(PackedEnd::Damaged(Damage::from_error(0, &error)));
@@ -162,9 +162,9 @@ impl Decompressor {
 }
 
 impl Iterator for Decompressor {
-    type Item = Sent;
+    type Item = BlockMessage;
 
-    fn next(&mut self) -> Option<Sent> {
+    fn next(&mut self) -> Option<BlockMessage> {
         let Some(reader) = &mut self.reader else { return self.last.take() };
         let mut block = vec![0; self.block_bytes];
         let mut filled = 0;
@@ -189,18 +189,20 @@ impl Iterator for Decompressor {
         }
         self.last = match error {
             // The disk failed, not the data.
-            Some(failure) if !is_cut && self.failed_reads.load(Ordering::Relaxed) > 0 => Some(Sent::Failed(failure)),
+            Some(failure) if !is_cut && self.failed_reads.load(Ordering::Relaxed) > 0 => {
+                Some(BlockMessage::Failed(failure))
+            }
             Some(failure) => {
                 self.end.set(PackedEnd::Damaged(Damage::from_error(self.unpacked_bytes, &failure)));
                 None
             }
-            None if !is_full => Some(Sent::End),
+            None if !is_full => Some(BlockMessage::End),
             None => None,
         };
         if is_cut || !is_full {
             self.reader = None;
         }
-        if filled > 0 { Some(Sent::Block(block)) } else { self.last.take() }
+        if filled > 0 { Some(BlockMessage::Block(block)) } else { self.last.take() }
     }
 }
 
@@ -249,12 +251,12 @@ impl Read for FailedRead {
 }
 
 /// Counts read errors of the file, to distinguish them from damaged data.
-struct Watched {
+struct CountingReader {
     inner: Box<dyn Read + Send>,
     failed_reads: Arc<AtomicU64>,
 }
 
-impl Read for Watched {
+impl Read for CountingReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.inner.read(buffer).inspect_err(|_| {
             self.failed_reads.fetch_add(1, Ordering::Relaxed);
@@ -263,24 +265,24 @@ impl Read for Watched {
 }
 
 /// Decompression on its own thread, or on the caller's.
-enum Decompressing {
+enum BlockSource {
     /// On its own thread, which stops when this is dropped.
-    Ahead(Receiver<Sent>),
-    Here(Box<Decompressor>),
+    Thread(Receiver<BlockMessage>),
+    Inline(Box<Decompressor>),
 }
 
-impl Decompressing {
-    fn next(&mut self) -> Option<Sent> {
+impl BlockSource {
+    fn next(&mut self) -> Option<BlockMessage> {
         match self {
-            Self::Ahead(blocks) => blocks.recv().ok(),
-            Self::Here(decompressor) => decompressor.next(),
+            Self::Thread(blocks) => blocks.recv().ok(),
+            Self::Inline(decompressor) => decompressor.next(),
         }
     }
 }
 
 /// Reader of decompressed bytes, which arrive in blocks.
 pub(crate) struct Blocks {
-    decompressing: Decompressing,
+    source: BlockSource,
     block: Vec<u8>,
     read: usize,
     /// Whether the data ended properly, and was not truncated.
@@ -295,9 +297,9 @@ impl Blocks {
     pub(crate) fn new(packed: Box<dyn Read + Send>, packed_bytes: u64, chunk_limits: ChunkLimits) -> Self {
         let most_bytes = packed_bytes.saturating_mul(UNPACKED_RATIO_MAX).max(UNPACKED_BYTES_MIN);
         let end = EndSlot::default();
-        let decompressing = if chunk_limits.is_small(packed_bytes) {
+        let source = if chunk_limits.is_small(packed_bytes) {
             let block_bytes = chunk_limits.block_bytes.unwrap_or(SMALL_BYTES).max(1);
-            Decompressing::Here(Box::new(Decompressor::new(packed, block_bytes, most_bytes, &end)))
+            BlockSource::Inline(Box::new(Decompressor::new(packed, block_bytes, most_bytes, &end)))
         } else {
             let block_bytes = chunk_limits.block_bytes.unwrap_or(BLOCK_BYTES).max(1);
             let (blocks, receiver) = bounded(BLOCKS_AHEAD);
@@ -313,25 +315,25 @@ impl Blocks {
             });
             if started.is_ok() {
                 input.send(packed).ok(); // the thread waits for it
-                Decompressing::Ahead(receiver)
+                BlockSource::Thread(receiver)
             } else {
-                Decompressing::Here(Box::new(Decompressor::new(packed, block_bytes, most_bytes, &end)))
+                BlockSource::Inline(Box::new(Decompressor::new(packed, block_bytes, most_bytes, &end)))
             }
         };
-        Self { decompressing, block: Vec::new(), read: 0, ended: false, end }
+        Self { source, block: Vec::new(), read: 0, ended: false, end }
     }
 }
 
 impl Read for Blocks {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.read == self.block.len() {
-            match self.decompressing.next() {
-                Some(Sent::Block(block)) => (self.block, self.read) = (block, 0),
-                Some(Sent::End) => {
+            match self.source.next() {
+                Some(BlockMessage::Block(block)) => (self.block, self.read) = (block, 0),
+                Some(BlockMessage::End) => {
                     self.ended = true;
                     return Ok(0);
                 }
-                Some(Sent::Failed(error)) => return Err(error),
+                Some(BlockMessage::Failed(error)) => return Err(error),
                 // The data is truncated, or its end was already returned.
                 None => return Ok(0),
             }
@@ -371,7 +373,8 @@ mod tests {
         assert!(bomb.len() < 10_000, "{} bytes", bomb.len());
         let end = EndSlot::default();
         let steps = Decompressor::new(Box::new(io::Cursor::new(bomb)), BLOCK_BYTES, 20 << 20, &end);
-        let bytes = steps.map(|step| if let Sent::Block(block) = step { block.len() } else { 0 }).sum::<usize>();
+        let bytes =
+            steps.map(|step| if let BlockMessage::Block(block) = step { block.len() } else { 0 }).sum::<usize>();
         assert_eq!(bytes, (20 << 20) + BLOCK_BYTES);
         assert!(end.damage().is_some_and(|damage| damage.error.contains("a limit that guards the disk")));
     }

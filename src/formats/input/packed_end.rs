@@ -4,7 +4,7 @@
 use std::io;
 use std::sync::{Arc, OnceLock};
 
-use crate::formats::reader::WatchedSink;
+use crate::formats::reader::InspectingSink;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Batch, Loss, Losses, SourcePos};
 
@@ -100,7 +100,7 @@ impl StreamReader for PackedReader {
                 }
             }
         };
-        self.reader.read(&mut WatchedSink { sink: &mut *sink, watch }, context)?;
+        self.reader.read(&mut InspectingSink { sink: &mut *sink, watch }, context)?;
         let mut losses = Losses::default();
         match self.end.get() {
             Some(PackedEnd::Trailing(TrailingData { offset, packed_offset })) => {

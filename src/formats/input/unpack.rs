@@ -18,11 +18,12 @@ const UNPACKED_RATIO_MAX: u64 = 256;
 /// Bytes between checks for cancellation. Small, since each of perhaps a million files clears a block.
 const BLOCK_BYTES: usize = 64 << 10;
 
+/// How unpacking ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ended {
-    AtItsEnd,
-    AtTheLimit,
-    InDamage,
+pub(crate) enum UnpackOutcome {
+    Complete,
+    LimitReached,
+    Damaged,
 }
 
 /// Bytes that a file, or all members of an archive together, may still unpack to.
@@ -43,7 +44,7 @@ impl Allowance {
         packed: &mut dyn Read,
         path: &Path,
         context: &ReadContext,
-    ) -> Result<(Scratch, Ended), ReadError> {
+    ) -> Result<(Scratch, UnpackOutcome), ReadError> {
         let folder = std::env::temp_dir();
         let write_error = |source| ReadError::TemporaryCopy { folder: folder.clone(), source };
         let mut file = Scratch::new(&folder).map_err(write_error)?;
@@ -53,10 +54,10 @@ impl Allowance {
             context.cancel.check()?;
             let wanted = saturating_len(self.left_bytes).min(BLOCK_BYTES);
             if wanted == 0 {
-                return Ok((file, Ended::AtTheLimit));
+                return Ok((file, UnpackOutcome::LimitReached));
             }
             match packed.read(&mut block[..wanted]) {
-                Ok(0) => return Ok((file, Ended::AtItsEnd)),
+                Ok(0) => return Ok((file, UnpackOutcome::Complete)),
                 Ok(len) => {
                     file.file().write_all(&block[..len]).map_err(write_error)?;
                     self.left_bytes -= len as u64;
@@ -67,7 +68,7 @@ impl Allowance {
                 Err(source) if source.raw_os_error().is_some() => {
                     return Err(ReadError::Io { path: path.to_owned(), offset: unpacked_bytes, source });
                 }
-                Err(_) => return Ok((file, Ended::InDamage)),
+                Err(_) => return Ok((file, UnpackOutcome::Damaged)),
             }
         }
     }
@@ -80,8 +81,8 @@ pub(crate) fn unpacked_to_file(mut source: Source, context: &ReadContext) -> Res
     let packed_bytes = File::open(&path).and_then(|file| file.metadata()).map_or(0, |metadata| metadata.len());
     let mut allowance = Allowance::for_packed(packed_bytes);
     let allowed = allowance.left_bytes;
-    let (file, ended) = allowance.unpack(&mut source, &path, context)?;
-    if ended == Ended::AtTheLimit {
+    let (file, outcome) = allowance.unpack(&mut source, &path, context)?;
+    if outcome == UnpackOutcome::LimitReached {
         let expected = format!("at most {allowed} bytes of decompressed data");
         return Err(ReadError::Malformed { path, offset: allowed, expected, found: "more".to_owned() });
     }
@@ -106,9 +107,9 @@ mod tests {
         let unpack = |error: io::Error| {
             let mut allowance = Allowance::for_packed(1);
             let unpacked = allowance.unpack(&mut FailingRead(Some(error)), Path::new("a.gz"), &ReadContext::default());
-            unpacked.map(|(_, ended)| ended).map_err(|error| error.to_string())
+            unpacked.map(|(_, outcome)| outcome).map_err(|error| error.to_string())
         };
-        assert_eq!(unpack(io::ErrorKind::InvalidData.into()), Ok(Ended::InDamage));
+        assert_eq!(unpack(io::ErrorKind::InvalidData.into()), Ok(UnpackOutcome::Damaged));
         // EIO.
         let error = unpack(io::Error::from_raw_os_error(5)).expect_err("a failed read");
         assert!(error.starts_with("a.gz: cannot read at byte 0: "), "{error}");

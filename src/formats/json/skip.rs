@@ -2,14 +2,14 @@
 
 /// The state of skipping one value, between two pieces of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Skip {
+pub(crate) struct ValueSkipper {
     depth: u64,
     in_string: bool,
     after_backslash: bool,
     in_scalar: bool,
 }
 
-impl Skip {
+impl ValueSkipper {
     /// Continues through `bytes`; returns the position where the value ends, or `None` if it continues after them.
     pub(crate) fn advance(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut pos = 0;
@@ -61,7 +61,7 @@ mod tests {
         let ends = [8, 2, 4, 20, 6, 4, 2];
         for (value, end) in values.into_iter().zip(ends) {
             for cut in 0..=value.len() {
-                let mut skip = Skip::default();
+                let mut skip = ValueSkipper::default();
                 let found = skip.advance(&value[..cut]).or_else(|| Some(cut + skip.advance(&value[cut..])?));
                 assert_eq!(found, Some(end), "{} cut at {cut}", String::from_utf8_lossy(value));
             }

@@ -356,7 +356,7 @@ mod tests {
 
     /// Returns start and duration in microseconds, kind, name, track and arguments.
     fn shown(reading: &Reading) -> Vec<(i64, u64, EventKind, &str, String, &str)> {
-        let track = |event: &crate::formats::testing::Seen| match &event.track.tid {
+        let track = |event: &crate::formats::testing::ReadEvent| match &event.track.tid {
             Id::None => event.track.name.to_string(),
             tid => tid.to_string(),
         };

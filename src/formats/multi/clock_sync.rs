@@ -70,7 +70,7 @@ pub(crate) enum Alignment {
 
 impl ClockSyncs {
     /// Collects the clock syncs of a batch at `position` of its sink.
-    pub(crate) fn look_at(&mut self, batch: &Batch, position: usize) {
+    pub(crate) fn observe(&mut self, batch: &Batch, position: usize) {
         self.names.retain(|name| name.0 < batch.names_before);
         let named = (batch.names_before..).zip(&batch.names).filter(|(_, row)| &*row.text == NAME);
         self.names.extend(named.map(|(name, _)| NameIdx(name)));
@@ -160,10 +160,10 @@ mod tests {
     fn names_last_until_a_batch_starts_another_table() {
         let mut syncs = ClockSyncs::default();
         let sync = |ts_ns, name| (ts_ns, name, r#"{"sync_id":1}"#);
-        syncs.look_at(&batch(0, &["", "clock_sync"], &[sync(5, 0)]), 0);
-        syncs.look_at(&batch(2, &["other"], &[sync(6, 2), sync(7, 1)]), 1);
+        syncs.observe(&batch(0, &["", "clock_sync"], &[sync(5, 0)]), 0);
+        syncs.observe(&batch(2, &["other"], &[sync(6, 2), sync(7, 1)]), 1);
         assert_eq!(known(std::mem::take(&mut syncs)), [("1".to_owned(), 7)]);
-        syncs.look_at(&batch(0, &["", "other"], &[sync(8, 1)]), 2);
+        syncs.observe(&batch(0, &["", "other"], &[sync(8, 1)]), 2);
         assert_eq!(known(syncs), []);
     }
 
@@ -173,10 +173,10 @@ mod tests {
         let long = format!(r#"{{"sync_id":"{}"}}"#, "x".repeat(ID_BYTES_MAX));
         let odd =
             [(1, 1, ""), (1, 1, "{}"), (1, 1, "[1]"), (1, 1, &*long), (9, 1, r#"{"sync_id":"a","issue_ts":"b"}"#)];
-        syncs.look_at(&batch(0, &["", "clock_sync"], &odd), 0);
+        syncs.observe(&batch(0, &["", "clock_sync"], &odd), 0);
         let many: Vec<String> = (0..2 * SYNCS_MAX).map(|id| format!(r#"{{"sync_id":{id}}}"#)).collect();
         let many: Vec<_> = many.iter().map(|args| (2, 1, &**args)).collect();
-        syncs.look_at(&batch(0, &["", "clock_sync"], &many), 1);
+        syncs.observe(&batch(0, &["", "clock_sync"], &many), 1);
         let known = known(syncs);
         assert_eq!((known.len(), known.last()), (SYNCS_MAX, Some(&("998".to_owned(), 2))));
         assert!(known.contains(&("\"a\"".to_owned(), 9)), "a time that is none is left out");

@@ -176,7 +176,7 @@ impl<'a> NamespacedSink<'a> {
     }
 
     /// Makes the ids of async spans and flows unique to the file.
-    fn keep_apart(&self, batch: &mut Batch) {
+    fn isolate_ids(&self, batch: &mut Batch) {
         let salt = xxh3_64(self.scope.file.as_bytes());
         for event in &mut batch.chunk.events {
             let is_joined = matches!(
@@ -204,7 +204,7 @@ impl BatchSink for NamespacedSink<'_> {
             |fact: &Metadata| matches!(fact, Metadata::Utc { .. } | Metadata::Module { .. } | Metadata::Unwound { .. });
         self.contents.has_ids |= self.contents.has_events || !batch.metadata.iter().all(is_of_all);
         if !self.scope.is_alone {
-            self.clock_syncs.look_at(&batch, self.sink.position());
+            self.clock_syncs.observe(&batch, self.sink.position());
         }
         batch.metadata.retain(|metadata| match metadata {
             Metadata::Utc { offset_ns } => {
@@ -224,7 +224,7 @@ impl BatchSink for NamespacedSink<'_> {
             self.shift(&mut batch);
         }
         if !self.scope.is_first {
-            self.keep_apart(&mut batch);
+            self.isolate_ids(&mut batch);
         }
         if !self.scope.is_alone {
             self.label(&mut batch);

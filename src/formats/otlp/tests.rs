@@ -364,8 +364,8 @@ fn a_real_request_of_bytes_has_its_spans_events_and_links() {
     ] {
         assert_eq!(of(kind, name).len(), count, "{name}");
     }
-    let within = |inner: &crate::formats::testing::Seen, outer: &crate::formats::testing::Seen| {
-        let end = |event: &crate::formats::testing::Seen| event.ts_ns + event.value as i64;
+    let within = |inner: &crate::formats::testing::ReadEvent, outer: &crate::formats::testing::ReadEvent| {
+        let end = |event: &crate::formats::testing::ReadEvent| event.ts_ns + event.value as i64;
         outer.ts_ns <= inner.ts_ns && end(inner) <= end(outer)
     };
     for (item, hash) in of(EventKind::Complete, "item").into_iter().zip(of(EventKind::Complete, "hash")) {

@@ -2,7 +2,7 @@
 //! packets.
 
 use super::fields::trace_packet;
-use super::ftrace::KernelEventBuilder;
+use super::ftrace::SystemEventBuilder;
 use super::kernel_names::{last, numbers_in};
 use super::limits::has_room;
 use super::packet_events::ArgForm::{Bits, Known, Text, Unsigned};
@@ -18,7 +18,7 @@ use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Id, Loss};
 
 /// Limit for apps, energy consumers, power states and wakelocks; phones have several hundred.
-const KEPT_MAX: usize = 1 << 16;
+const ANDROID_ENTRIES_MAX: usize = 1 << 16;
 
 /// First uid of an app; lower uids belong to the system.
 const FIRST_APP_UID: u64 = 10_000;
@@ -75,7 +75,7 @@ pub(super) fn is_of_android(kind: FieldNumber) -> bool {
     )
 }
 
-impl KernelEventBuilder<'_> {
+impl SystemEventBuilder<'_> {
     /// Decodes a packet of one of these kinds. Packets that only describe consumers and states need no time.
     pub(super) fn android_packet(&mut self, kind: FieldNumber, ts_ns: Option<i64>, bytes: &[u8]) {
         let described = match kind {
@@ -107,15 +107,15 @@ impl KernelEventBuilder<'_> {
             let known = PROPERTIES.iter().find(|(property, _)| *property == name).map(|&(_, shown)| shown);
             match (known, value.trim().parse::<f64>().ok().filter(|value| value.is_finite())) {
                 (Some(track), _) if name == TEXT_PROPERTY => {
-                    self.kernel.args.clear();
-                    let track = self.own_track(track);
+                    self.state.args.clear();
+                    let track = self.global_track(track);
                     self.push_message(ts_ns, track, value.as_bytes(), None);
                 }
                 (Some(counter), Some(value)) => self.push_global(ts_ns, (counter, ""), value),
                 _ => {
-                    self.kernel.args.clear();
-                    self.kernel.args.text("value", value.as_bytes());
-                    let track = self.own_track("System Properties");
+                    self.state.args.clear();
+                    self.state.args.text("value", value.as_bytes());
+                    let track = self.global_track("System Properties");
                     self.push_message(ts_ns, track, name.as_bytes(), None);
                 }
             }
@@ -125,19 +125,19 @@ impl KernelEventBuilder<'_> {
     /// Adds the processor time of each app on each cluster. The first value is absolute, later ones are differences.
     fn times_of_uids(&mut self, ts_ns: i64, bytes: &[u8]) {
         if let Some(clusters) = last(bytes, uid_times::CLUSTER_COUNT).map(ProtoValue::number) {
-            self.kernel.devices.clusters = usize::try_from(clusters).unwrap_or(usize::MAX).min(KEPT_MAX);
+            self.state.devices.clusters = usize::try_from(clusters).unwrap_or(usize::MAX).min(ANDROID_ENTRIES_MAX);
         }
         let uids: Vec<u64> = numbers_in(bytes, uid_times::UID).collect();
         let times: Vec<u64> = numbers_in(bytes, uid_times::TOTAL_TIME_MS).collect();
-        let clusters = self.kernel.devices.clusters;
+        let clusters = self.state.devices.clusters;
         if clusters == 0 || uids.len().checked_mul(clusters) != Some(times.len()) {
             return self.batch.lose(Loss::MissingState, self.pos);
         }
         let mut is_added = [vec![false; clusters], vec![false; clusters]];
         for (&uid, times) in uids.iter().zip(times.chunks(clusters)) {
             for (cluster, &time) in times.iter().enumerate() {
-                let known = &mut self.kernel.devices.uid_times;
-                if !has_room(known, &(uid, cluster), KEPT_MAX) {
+                let known = &mut self.state.devices.uid_times;
+                if !has_room(known, &(uid, cluster), ANDROID_ENTRIES_MAX) {
                     return self.batch.lose(Loss::OverLimit, self.pos);
                 }
                 let is_first = !known.contains_key(&(uid, cluster));
@@ -150,14 +150,14 @@ impl KernelEventBuilder<'_> {
                     self.push_global(ts_ns, (&format!("CPU for UID {uid} CL{cluster}"), "ms"), total as f64);
                 }
                 if !is_first {
-                    let sums = self.kernel.devices.uid_sums.entry((kind, cluster)).or_default();
+                    let sums = self.state.devices.uid_sums.entry((kind, cluster)).or_default();
                     *sums = sums.saturating_add(time);
                 }
             }
         }
         for (kind, name) in ["System", "Apps"].into_iter().enumerate() {
             for cluster in (0..clusters).filter(|&cluster| is_added[kind][cluster]) {
-                let sum = self.kernel.devices.uid_sums.get(&(kind, cluster)).copied().unwrap_or(0);
+                let sum = self.state.devices.uid_sums.get(&(kind, cluster)).copied().unwrap_or(0);
                 self.push_global(ts_ns, (&format!("CPU for {name} CL{cluster}"), "ms"), sum as f64);
             }
         }
@@ -170,9 +170,9 @@ impl KernelEventBuilder<'_> {
         };
         for field in Fields::new(descriptor).filter(|field| field.number == energy_descriptor::ENERGY_CONSUMERS) {
             let consumer = field.value.bytes();
-            let consumers = &mut self.kernel.devices.consumers;
+            let consumers = &mut self.state.devices.consumers;
             let id = number_in(consumer, energy_consumer::ENERGY_CONSUMER_ID);
-            if has_room(consumers, &id, KEPT_MAX) {
+            if has_room(consumers, &id, ANDROID_ENTRIES_MAX) {
                 consumers.insert(id, text_in(consumer, energy_consumer::NAME).into());
             } else {
                 self.batch.lose(Loss::OverLimit, self.pos);
@@ -185,7 +185,7 @@ impl KernelEventBuilder<'_> {
     fn energy(&mut self, ts_ns: i64, bytes: &[u8]) {
         let Some(energy) = last(bytes, energy_breakdown::ENERGY_UWS).map(ProtoValue::signed) else { return };
         let consumer = number_in(bytes, energy_breakdown::ENERGY_CONSUMER_ID);
-        let name = self.kernel.devices.consumers.get(&consumer).map(ToString::to_string);
+        let name = self.state.devices.consumers.get(&consumer).map(ToString::to_string);
         let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| format!("energy consumer {consumer}"));
         self.push_global(ts_ns, (&name, "µWs"), energy as f64);
         for field in Fields::new(bytes).filter(|field| field.number == energy_breakdown::PER_UID_BREAKDOWN) {
@@ -201,12 +201,12 @@ impl KernelEventBuilder<'_> {
         for field in Fields::new(bytes).filter(|field| field.number == entity_residency::POWER_ENTITY_STATE) {
             has_any = true;
             let state = field.value.bytes();
-            let states = &mut self.kernel.devices.entity_states;
+            let states = &mut self.state.devices.entity_states;
             let (entity, name) =
                 (text_in(state, power_entity_state::ENTITY_NAME), text_in(state, power_entity_state::STATE_NAME));
             let key =
                 (number_in(state, power_entity_state::ENTITY_INDEX), number_in(state, power_entity_state::STATE_INDEX));
-            if has_room(states, &key, KEPT_MAX) {
+            if has_room(states, &key, ANDROID_ENTRIES_MAX) {
                 states.insert(key, format!("Entity residency: {entity} is {name}").into());
             } else {
                 self.batch.lose(Loss::OverLimit, self.pos);
@@ -223,7 +223,7 @@ impl KernelEventBuilder<'_> {
                 number_in(residency, state_residency::ENTITY_INDEX),
                 number_in(residency, state_residency::STATE_INDEX),
             );
-            let Some(name) = self.kernel.devices.entity_states.get(&key).cloned() else {
+            let Some(name) = self.state.devices.entity_states.get(&key).cloned() else {
                 self.batch.lose(Loss::MissingState, self.pos);
                 continue;
             };
@@ -263,18 +263,18 @@ impl KernelEventBuilder<'_> {
         };
         let name = format!("uid={}", number_in(context, network_event::UID));
         let track = format!("{} {direction}", text_in(context, network_event::NETWORK_INTERFACE));
-        let args = &mut self.kernel.args;
+        let args = &mut self.state.args;
         args.clear();
         args.number("packet_length", length);
         args.number("packet_count", count);
         write_args(args, context, NETWORK_ARGS);
         if dur_ns == 0 {
-            let track = self.own_track(&track);
+            let track = self.global_track(&track);
             return self.push_message(ts_ns, track, name.as_bytes(), Some(b"network"));
         }
         let track = self.overlapping_track(Id::None, &track);
-        self.kernel.devices.bundles_seen += 1;
-        let id = async_id("network", &[self.kernel.devices.bundles_seen]);
+        self.state.devices.bundles_seen += 1;
+        let id = async_id("network", &[self.state.devices.bundles_seen]);
         self.push_async((ts_ns, dur_ns), track, (&name, "network"), id);
     }
 
@@ -298,7 +298,7 @@ impl KernelEventBuilder<'_> {
             let pid = self.tracks.process_now(signed_in(info, wakelock_info::OWNER_PID));
             let track = self.overlapping_track(pid, "Wakelocks");
             let id = async_id(&tag, &[owner, number_in(info, wakelock_info::FLAGS)]);
-            let args = &mut self.kernel.args;
+            let args = &mut self.state.args;
             args.clear();
             if !is_acquired {
                 self.end_async(ts_ns, track, id);
@@ -325,9 +325,9 @@ impl KernelEventBuilder<'_> {
                 number_in(wakelock, kernel_wakelock::WAKELOCK_TYPE) == kernel_wakelock_type::WAKELOCK_TYPE_NATIVE;
             let kind = if is_native { "Native" } else { "Kernel" };
             let name = text_in(wakelock, kernel_wakelock::WAKELOCK_NAME);
-            let known = &mut self.kernel.devices.kernel_wakelocks;
+            let known = &mut self.state.devices.kernel_wakelocks;
             let id = number_in(wakelock, kernel_wakelock::WAKELOCK_ID);
-            if has_room(known, &id, KEPT_MAX) {
+            if has_room(known, &id, ANDROID_ENTRIES_MAX) {
                 known.insert(id, (format!("Wakelock {name} ({kind})").into(), 0));
             } else {
                 self.batch.lose(Loss::OverLimit, self.pos);
@@ -336,7 +336,7 @@ impl KernelEventBuilder<'_> {
         for (id, ms) in numbers_in(bytes, kernel_wakelock_data::WAKELOCK_ID)
             .zip(numbers_in(bytes, kernel_wakelock_data::TIME_HELD_MILLIS))
         {
-            let Some((name, total)) = self.kernel.devices.kernel_wakelocks.get_mut(&id) else {
+            let Some((name, total)) = self.state.devices.kernel_wakelocks.get_mut(&id) else {
                 self.batch.lose(Loss::MissingState, self.pos);
                 continue;
             };

@@ -78,7 +78,7 @@ struct ClockLink {
 struct Shift {
     from_ns: i64,
     until_ns: i64,
-    later_ns: i64,
+    shift_ns: i64,
 }
 
 /// A time on the trace clock.
@@ -180,7 +180,7 @@ impl Clocks {
             ns = sum;
         }
         if let Some(shift) = clock.recent.filter(|shift| (shift.from_ns..shift.until_ns).contains(&ns)) {
-            return ns.checked_add(shift.later_ns).map_or(Time::Bad, Time::Known);
+            return ns.checked_add(shift.shift_ns).map_or(Time::Bad, Time::Known);
         }
         self.shifted(row, ns)
     }
@@ -197,13 +197,13 @@ impl Clocks {
         }
         if let Some(shift) = self.shift(row, primary, ns) {
             self.all[row].recent = Some(shift);
-            return ns.checked_add(shift.later_ns).map_or(Time::Bad, Time::Known);
+            return ns.checked_add(shift.shift_ns).map_or(Time::Bad, Time::Known);
         }
         let between = self.all[row].links.iter().find_map(|link| {
             let first = self.shift(row, link.to, ns)?;
-            let there_ns = ns.checked_add(first.later_ns)?;
+            let there_ns = ns.checked_add(first.shift_ns)?;
             let second = self.shift(link.to, primary, there_ns)?;
-            there_ns.checked_add(second.later_ns)
+            there_ns.checked_add(second.shift_ns)
         });
         between.map_or(Time::Foreign(ns), Time::Known)
     }
@@ -213,9 +213,9 @@ impl Clocks {
         let readings = &self.all[from].links.iter().find(|link| link.to == to)?.readings;
         let next = readings.partition_point(|&(reading_ns, _)| reading_ns <= ns);
         let row = next.saturating_sub(1);
-        let (from_ns, later_ns) = *readings.get(row)?;
+        let (from_ns, shift_ns) = *readings.get(row)?;
         let until_ns = readings.get(row + 1).map_or(i64::MAX, |&(reading_ns, _)| reading_ns);
-        Some(Shift { from_ns: if row == 0 { i64::MIN } else { from_ns }, until_ns, later_ns })
+        Some(Shift { from_ns: if row == 0 { i64::MIN } else { from_ns }, until_ns, shift_ns })
     }
 
     /// Decodes a reading: the row of its clock, and its time.
@@ -250,7 +250,7 @@ impl Clocks {
                 if from == to {
                     continue;
                 }
-                let Some(later_ns) = to_ns.checked_sub(from_ns) else {
+                let Some(shift_ns) = to_ns.checked_sub(from_ns) else {
                     losses.add(Loss::BadTime, pos);
                     continue;
                 };
@@ -273,7 +273,7 @@ impl Clocks {
                     // The clock was set back, like a wall clock: its earlier readings stay valid.
                     continue;
                 }
-                link_readings.push((from_ns, later_ns));
+                link_readings.push((from_ns, shift_ns));
                 self.readings += 1;
             }
         }

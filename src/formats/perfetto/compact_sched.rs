@@ -2,7 +2,7 @@
 //! events wait for older ones like all others.
 
 use super::emit::EmitBatch;
-use super::ftrace::{KernelEventBuilder, OpenBundle};
+use super::ftrace::{OpenBundle, SystemEventBuilder};
 use super::kernel_fields::compact_sched;
 use super::kernel_window::WaitingEvent;
 use super::limits::has_room;
@@ -55,7 +55,7 @@ impl CompactEvent {
     }
 }
 
-impl KernelEventBuilder<'_> {
+impl SystemEventBuilder<'_> {
     /// Reads the columns of a bundle. A switch at the time of a waking comes after it.
     pub(super) fn compact(
         &mut self,
@@ -108,18 +108,18 @@ impl KernelEventBuilder<'_> {
         let Some(CompactEvent { is_switch, state, priority }) = CompactEvent::from_bytes(bytes) else { return };
         let &WaitingEvent { ts_ns, cpu, tid, .. } = event;
         let next = SchedulerTask { tid, name, priority };
-        let kernel = &mut *self.kernel;
+        let system = &mut *self.state;
         if !is_switch {
             // The running thread is the waker.
-            let waker = kernel.compact_running.get(&cpu).copied().or_else(|| kernel.scheduler.running_on(cpu));
-            return kernel.scheduler.wake(self.batch, ts_ns, &next, waker, self.pos);
+            let waker = system.compact_running.get(&cpu).copied().or_else(|| system.scheduler.running_on(cpu));
+            return system.scheduler.wake(self.batch, ts_ns, &next, waker, self.pos);
         }
-        if has_room(&kernel.compact_running, &cpu, CPUS_MAX) {
-            kernel.compact_running.insert(cpu, tid);
+        if has_room(&system.compact_running, &cpu, CPUS_MAX) {
+            system.compact_running.insert(cpu, tid);
         }
-        let previous_state = state.map(|bits| kernel.task_state(bits));
+        let previous_state = state.map(|bits| system.task_state(bits));
         let switch = Switch { ts_ns, cpu, previous: None, previous_state, next };
-        kernel.scheduler.switch(self.batch, &switch, self.pos);
+        system.scheduler.switch(self.batch, &switch, self.pos);
     }
 }
 

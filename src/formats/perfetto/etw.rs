@@ -2,12 +2,12 @@
 //! and memory as counters.
 
 use super::clocks::FTRACE_CLOCK;
-use super::ftrace::KernelEventBuilder;
+use super::ftrace::SystemEventBuilder;
 use super::kernel_names::last;
 use super::kernel_state::FileOperation;
 use super::limits::has_room;
 use super::packet_events::ArgForm::{Known, Signed, Text, Unsigned};
-use super::packet_events::{PacketArg, async_id, known, number_in, signed_in, write_args};
+use super::packet_events::{PacketArg, async_id, enum_name, number_in, signed_in, write_args};
 use super::packet_fields::{
     context_switch, disk_operation, etw_bundle, etw_event, file_create, file_enumeration, file_information,
     file_op_end, file_path_operation, file_read_write, file_simple_op, memory_information, old_thread_state,
@@ -226,10 +226,10 @@ const MEMORY: &[(FieldNumber, &str)] = &[
     (memory_information::COMMIT_PAGE_COUNT, "mem.commit_pages"),
 ];
 
-impl KernelEventBuilder<'_> {
+impl SystemEventBuilder<'_> {
     /// Decodes the events of a packet, each with its time.
     pub(super) fn etw_bundle(&mut self, bytes: &[u8]) {
-        self.kernel.begin(self.tracks.all_described());
+        self.state.begin(self.tracks.all_described());
         let cpu = number_in(bytes, etw_bundle::CPU);
         for field in Fields::new(bytes).filter(|field| field.number == etw_bundle::EVENT) {
             let event = field.value.bytes();
@@ -252,7 +252,7 @@ impl KernelEventBuilder<'_> {
             etw_event::READY_THREAD => {
                 let readied = signed_in(bytes, ready_thread::T_THREAD_ID);
                 let task = SchedulerTask { tid: readied, ..SchedulerTask::default() };
-                self.kernel.scheduler.wake(self.batch, ts_ns, &task, Some(tid).filter(|&tid| tid != 0), self.pos);
+                self.state.scheduler.wake(self.batch, ts_ns, &task, Some(tid).filter(|&tid| tid != 0), self.pos);
             }
             etw_event::MEM_INFO => {
                 for &(field, name) in MEMORY {
@@ -262,10 +262,11 @@ impl KernelEventBuilder<'_> {
                 }
             }
             etw_event::DISK_IO => {
-                let name = known(number_in(bytes, disk_operation::OPCODE), DISK_OPERATIONS).unwrap_or("DiskOperation");
-                self.kernel.args.clear();
-                write_args(&mut self.kernel.args, bytes, DISK_ARGS);
-                let track = self.own_track(&format!("Disk {}", number_in(bytes, disk_operation::DISK_NUMBER)));
+                let name =
+                    enum_name(number_in(bytes, disk_operation::OPCODE), DISK_OPERATIONS).unwrap_or("DiskOperation");
+                self.state.args.clear();
+                write_args(&mut self.state.args, bytes, DISK_ARGS);
+                let track = self.global_track(&format!("Disk {}", number_in(bytes, disk_operation::DISK_NUMBER)));
                 self.push_message(ts_ns, track, name.as_bytes(), Some(b"disk"));
             }
             etw_event::FILE_IO_OP_END => self.end_operation((ts_ns, tid), bytes),
@@ -299,7 +300,7 @@ impl KernelEventBuilder<'_> {
         let (old, new) =
             (signed_in(bytes, context_switch::OLD_THREAD_ID), signed_in(bytes, context_switch::NEW_THREAD_ID));
         let (batch, pos) = (&mut *self.batch, self.pos);
-        let scheduler = &mut self.kernel.scheduler;
+        let scheduler = &mut self.state.scheduler;
         let task = SchedulerTask { tid: old, ..SchedulerTask::default() };
         scheduler.change(batch, (ts_ns, Some(cpu)), &task, state, pos);
         let priority = priority(context_switch::NEW_THREAD_PRIORITY);
@@ -313,13 +314,13 @@ impl KernelEventBuilder<'_> {
             Opcode::Field(field) => number_in(bytes, field),
             Opcode::Always(opcode) => opcode,
         };
-        let name = known(opcode, OPERATIONS).unwrap_or("FileOperation");
-        let args = &mut self.kernel.args;
+        let name = enum_name(opcode, OPERATIONS).unwrap_or("FileOperation");
+        let args = &mut self.state.args;
         args.clear();
         write_args(args, bytes, start.args);
         let operation =
             FileOperation { ts_ns, tid: signed_in(bytes, start.thread), name, args: args.json.as_str().into() };
-        let operations = &mut self.kernel.devices.file_operations;
+        let operations = &mut self.state.devices.file_operations;
         let request = number_in(bytes, start.request);
         if !has_room(operations, &request, OPERATIONS_MAX) {
             return self.batch.lose(Loss::OverLimit, self.pos);
@@ -333,15 +334,15 @@ impl KernelEventBuilder<'_> {
     /// Adds the operation that ends. The end of one that began before the recording is an instant.
     fn end_operation(&mut self, (ts_ns, tid): (i64, i64), bytes: &[u8]) {
         let request = number_in(bytes, file_op_end::IRP_PTR);
-        let Some(operation) = self.kernel.devices.file_operations.remove(&request) else {
-            let args = &mut self.kernel.args;
+        let Some(operation) = self.state.devices.file_operations.remove(&request) else {
+            let args = &mut self.state.args;
             args.clear();
             write_args(args, bytes, END_ARGS);
             args.text("Missing Event", b"Start");
             let ended = FileOperation { ts_ns, tid, name: "EndOperation", args: args.json.as_str().into() };
             return self.push_operation_instant(&ended);
         };
-        let args = &mut self.kernel.args;
+        let args = &mut self.state.args;
         args.clear();
         args.json.push_str(&operation.args);
         write_args(args, bytes, END_ARGS);
@@ -353,7 +354,7 @@ impl KernelEventBuilder<'_> {
 
     /// Adds the operations that have not ended, as instants.
     pub(super) fn finish_operations(&mut self) {
-        let operations = std::mem::take(&mut self.kernel.devices.file_operations);
+        let operations = std::mem::take(&mut self.state.devices.file_operations);
         let mut operations: Vec<(u64, FileOperation)> = operations.into_iter().collect();
         operations.sort_unstable_by_key(|(request, operation)| (operation.ts_ns, *request));
         for (_, operation) in operations {
@@ -362,7 +363,7 @@ impl KernelEventBuilder<'_> {
     }
 
     fn push_half_operation(&mut self, operation: &FileOperation) {
-        let args = &mut self.kernel.args;
+        let args = &mut self.state.args;
         args.clear();
         args.json.push_str(&operation.args);
         args.text("Missing Event", b"End");
@@ -371,8 +372,8 @@ impl KernelEventBuilder<'_> {
     }
 
     fn push_operation_instant(&mut self, operation: &FileOperation) {
-        self.kernel.args.clear();
-        self.kernel.args.json.push_str(&operation.args);
+        self.state.args.clear();
+        self.state.args.json.push_str(&operation.args);
         let track = self.instant_track(self.process_of(operation.tid), "File I/O");
         self.push_message(operation.ts_ns, track, operation.name.as_bytes(), Some(b"file"));
     }

@@ -29,7 +29,7 @@ pub(super) struct TrackEvent<'a> {
     pub(super) name: Option<&'a [u8]>,
     pub(super) legacy: Option<&'a Legacy<'a>>,
     fields: &'a EventFields,
-    more: &'a RareFields,
+    rare: &'a RareFields,
 }
 
 impl Deref for TrackEvent<'_> {
@@ -46,11 +46,11 @@ impl<'a> TrackEvent<'a> {
     pub(super) fn new(
         bytes: &'a [u8],
         fields: &'a EventFields,
-        more: &'a RareFields,
+        rare: &'a RareFields,
         legacy: Option<&'a Legacy<'a>>,
         block: &'a [u8],
     ) -> Self {
-        Self { bytes, name: more.name.map(|part: PacketPart| part.in_block(block)), legacy, fields, more }
+        Self { bytes, name: rare.name.map(|part: PacketPart| part.in_block(block)), legacy, fields, rare }
     }
 
     /// Returns whether it has neither name nor category, like most span ends.
@@ -65,14 +65,14 @@ impl<'a> TrackEvent<'a> {
 
     /// Returns the duration of a span without an end, as this program writes it.
     pub(super) fn unfinished_dur_ns(&self) -> Option<u64> {
-        self.more.unfinished_dur_ns
+        self.rare.unfinished_dur_ns
     }
 
     /// Returns the time in the event itself, as the oldest traces have it.
     pub(super) fn own_us(&self, sequence: &mut Sequence) -> Option<i64> {
-        match self.more.own_time? {
+        match self.rare.own_time? {
             OwnTime::Absolute(us) => Some(us),
-            OwnTime::Later(us) => {
+            OwnTime::SincePrevious(us) => {
                 sequence.newest_us = sequence.newest_us.checked_add(us)?;
                 Some(sequence.newest_us)
             }
@@ -188,7 +188,7 @@ impl PerfettoEventBuilder<'_> {
     #[inline(never)]
     pub(super) fn counter(&mut self, event: &TrackEvent<'_>, ts_ns: i64) {
         let uuid = event.track.or(self.sequence.defaults.track).unwrap_or(0);
-        let Some(value) = event.more.counter else { return self.batch.lose(Loss::BadCounter, self.pos) };
+        let Some(value) = event.rare.counter else { return self.batch.lose(Loss::BadCounter, self.pos) };
         let name = match self.name_text(event) {
             Some(name) => String::from_utf8_lossy(name).into_owned(),
             None => String::new(),
@@ -296,9 +296,9 @@ impl PerfettoEventBuilder<'_> {
     /// Returns the thread time of the event, from a counter or from its own field.
     pub(super) fn thread_time(&mut self, event: &TrackEvent<'_>, ts_ns: i64) -> Option<i64> {
         let by_counter = self.further_counters(event, ts_ns);
-        let us = event.more.own_thread_time.map(|time| match time {
+        let us = event.rare.own_thread_time.map(|time| match time {
             OwnTime::Absolute(us) => us,
-            OwnTime::Later(us) => {
+            OwnTime::SincePrevious(us) => {
                 self.sequence.newest_thread_us = self.sequence.newest_thread_us.wrapping_add(us);
                 self.sequence.newest_thread_us
             }

@@ -2,11 +2,11 @@
 //! actual time, with the kind of jank. Older versions report the steps of each buffer.
 
 use super::fields::trace_packet;
-use super::ftrace::KernelEventBuilder;
+use super::ftrace::SystemEventBuilder;
 use super::kernel_names::last;
 use super::limits::has_room;
 use super::packet_events::ArgForm::{Bits, Known, Signed, Text, Unsigned};
-use super::packet_events::{PacketArg, async_id, known, number_in, signed_in, text_in, write_args};
+use super::packet_events::{PacketArg, async_id, enum_name, number_in, signed_in, text_in, write_args};
 use super::packet_fields::{
     actual_display_frame, actual_surface_frame, buffer_event, expected_display_frame, expected_surface_frame,
     frame_end, frame_event, frame_timeline_event,
@@ -135,7 +135,7 @@ pub(super) fn is_frame(kind: FieldNumber) -> bool {
     matches!(kind, trace_packet::FRAME_TIMELINE_EVENT | trace_packet::GRAPHICS_FRAME_EVENT)
 }
 
-impl KernelEventBuilder<'_> {
+impl SystemEventBuilder<'_> {
     /// Decodes a packet of one of these kinds.
     pub(super) fn frame(&mut self, kind: FieldNumber, ts_ns: i64, bytes: &[u8]) {
         let events = Fields::new(bytes).filter_map(|field| match field.value {
@@ -161,22 +161,22 @@ impl KernelEventBuilder<'_> {
         let cookie = signed_in(event, expected_display_frame::COOKIE);
         let pid = self.tracks.process_now(signed_in(event, start.pid));
         let track = self.overlapping_track(pid, start.track);
-        if !has_room(&self.kernel.devices.frames, &cookie, OPEN_FRAMES_MAX) {
+        if !has_room(&self.state.devices.frames, &cookie, OPEN_FRAMES_MAX) {
             return self.batch.lose(Loss::OverLimit, self.pos);
         }
-        self.kernel.devices.frames.insert(cookie, track);
-        self.kernel.args.clear();
-        write_args(&mut self.kernel.args, event, start.args);
+        self.state.devices.frames.insert(cookie, track);
+        self.state.args.clear();
+        write_args(&mut self.state.args, event, start.args);
         let name = signed_in(event, start.token).to_string();
         self.begin_async(ts_ns, track, (&name, "frame"), frame_id(cookie));
     }
 
     fn end_frame(&mut self, ts_ns: i64, event: &[u8]) {
         let cookie = signed_in(event, frame_end::COOKIE);
-        let Some(track) = self.kernel.devices.frames.remove(&cookie) else {
+        let Some(track) = self.state.devices.frames.remove(&cookie) else {
             return self.batch.lose(Loss::MissingState, self.pos);
         };
-        self.kernel.args.clear();
+        self.state.args.clear();
         self.end_async(ts_ns, track, frame_id(cookie));
     }
 
@@ -186,7 +186,7 @@ impl KernelEventBuilder<'_> {
         let buffer = number_in(event, buffer_event::BUFFER_ID);
         let layer = text_in(event, buffer_event::LAYER_NAME);
         let track = self.overlapping_track(Id::None, &format!("Buffer: {buffer} {layer}"));
-        let args = &mut self.kernel.args;
+        let args = &mut self.state.args;
         args.clear();
         write_args(
             args,
@@ -196,7 +196,7 @@ impl KernelEventBuilder<'_> {
                 PacketArg("layer_name", buffer_event::LAYER_NAME, Text),
             ],
         );
-        let name = known(step, BUFFER_STEPS).map_or_else(|| format!("step {step}"), str::to_owned);
+        let name = enum_name(step, BUFFER_STEPS).map_or_else(|| format!("step {step}"), str::to_owned);
         let dur_ns = last(event, buffer_event::DURATION_NS).map_or(0, ProtoValue::number);
         let id = async_id("buffer", &[ts_ns.cast_unsigned(), step, buffer]);
         self.push_async((ts_ns, dur_ns), track, (&name, "buffer"), id);

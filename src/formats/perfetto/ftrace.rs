@@ -36,7 +36,7 @@ use crate::model::{Event, EventKind, Id, Loss, NameIdx, SourcePos, TrackIdx};
 
 /// State of kernel events across bundles.
 #[derive(Debug, Default)]
-pub(super) struct Kernel {
+pub(super) struct SystemState {
     pub(super) scheduler: Scheduler,
     /// Whether the kernel is older than 4.14, which changed the thread state bits.
     is_before_4_14: bool,
@@ -61,14 +61,14 @@ pub(super) struct Kernel {
     pub(super) allocating: FxHashMap<i64, Box<str>>,
     /// Counter names of power rails, by session and index.
     pub(super) rails: FxHashMap<(u64, u64), Box<str>>,
-    pub(super) gpu: DeviceQueues,
+    pub(super) job_queues: DeviceQueues,
     pub(super) network: Network,
     pub(super) devices: Devices,
     /// Last totals of each disk.
     pub(super) disks: FxHashMap<Box<str>, DiskTotals>,
 }
 
-impl Kernel {
+impl SystemState {
     pub(super) fn new(budget: &Budget, is_live: bool) -> Self {
         Self { waiting_bytes_max: waiting_bytes_max(budget), is_live, ..Self::default() }
     }
@@ -98,8 +98,8 @@ const LIVE_WAIT_NS: i64 = 2_000_000_000;
 const LATE: &str = "Kernel events could not all be sorted across CPUs within the memory limit. This event is shown, but spans and states that depend on it may be wrong. Raise the memory limit.";
 
 /// Builds the events of ftrace bundles, and of packets about the system, its devices and its logs.
-pub(super) struct KernelEventBuilder<'t> {
-    pub(super) kernel: &'t mut Kernel,
+pub(super) struct SystemEventBuilder<'t> {
+    pub(super) state: &'t mut SystemState,
     pub(super) clocks: &'t mut Clocks,
     pub(super) tracks: &'t mut PerfettoTracks,
     pub(super) batch: &'t mut BatchBuilder,
@@ -113,7 +113,7 @@ pub(super) struct KernelEventBuilder<'t> {
 #[derive(Debug, Clone, Copy)]
 struct BundleClock {
     id: u64,
-    later_ns: i64,
+    shift_ns: i64,
 }
 
 /// A bundle of one CPU that is being read.
@@ -125,10 +125,10 @@ pub(super) struct OpenBundle {
     window_bytes_max: usize,
 }
 
-impl<'t> KernelEventBuilder<'t> {
+impl<'t> SystemEventBuilder<'t> {
     /// Reads the bundle of one CPU. Its events wait for older ones of other CPUs.
     pub(super) fn bundle(&mut self, bytes: &[u8], emit: EmitBatch<'_>) -> Result<(), ReadError> {
-        self.kernel.begin(self.tracks.all_described());
+        self.state.begin(self.tracks.all_described());
         let (mut cpu, mut clock, mut ftrace_ns, mut boot_ns) = (0, 0, None, None);
         let mut fields = Fields::new(bytes);
         for field in fields.by_ref() {
@@ -147,16 +147,16 @@ impl<'t> KernelEventBuilder<'t> {
         if fields.is_broken() {
             self.batch.lose(Loss::BadRecord, self.pos);
         }
-        let later_ns = ftrace_ns.and_then(|ftrace_ns| boot_ns?.checked_sub(ftrace_ns)).unwrap_or(0);
+        let shift_ns = ftrace_ns.and_then(|ftrace_ns| boot_ns?.checked_sub(ftrace_ns)).unwrap_or(0);
         // Snapshots have only one other kernel clock, the raw one.
         let clock = match clock {
-            ftrace_clock::FTRACE_CLOCK_MONO_RAW => BundleClock { id: builtin_clock::MONOTONIC_RAW, later_ns: 0 },
-            _ => BundleClock { id: FTRACE_CLOCK, later_ns },
+            ftrace_clock::FTRACE_CLOCK_MONO_RAW => BundleClock { id: builtin_clock::MONOTONIC_RAW, shift_ns: 0 },
+            _ => BundleClock { id: FTRACE_CLOCK, shift_ns },
         };
-        let mut window = self.kernel.windows.remove(&self.sequence).unwrap_or_default();
-        let others: usize = self.kernel.windows.values().map(KernelWindow::memory_bytes).sum();
-        let window_bytes_max = self.kernel.waiting_bytes_max.saturating_sub(others);
-        let live_ns = window.newest_ns().filter(|_| self.kernel.is_live).map(|ns| ns.saturating_sub(LIVE_WAIT_NS));
+        let mut window = self.state.windows.remove(&self.sequence).unwrap_or_default();
+        let others: usize = self.state.windows.values().map(KernelWindow::memory_bytes).sum();
+        let window_bytes_max = self.state.waiting_bytes_max.saturating_sub(others);
+        let live_ns = window.newest_ns().filter(|_| self.state.is_live).map(|ns| ns.saturating_sub(LIVE_WAIT_NS));
         if let Some(safe_ns) = window.begin_bundle(cpu).max(live_ns) {
             self.add_events(&window.take_until(safe_ns), emit)?;
         }
@@ -170,8 +170,8 @@ impl<'t> KernelEventBuilder<'t> {
                 _ => {}
             }
         }
-        if self.kernel.windows.len() < WINDOWS_MAX {
-            self.kernel.windows.insert(self.sequence, bundle.window);
+        if self.state.windows.len() < WINDOWS_MAX {
+            self.state.windows.insert(self.sequence, bundle.window);
             return Ok(());
         }
         self.add_events(&bundle.window.take_until(i64::MAX), emit)
@@ -208,20 +208,20 @@ impl<'t> KernelEventBuilder<'t> {
 
     /// Adds the type of an event that the trace describes.
     fn describe_event(&mut self, descriptor: &[u8]) {
-        if let Err(loss) = self.kernel.types.describe(descriptor) {
+        if let Err(loss) = self.state.types.describe(descriptor) {
             self.batch.lose(loss, self.pos);
         }
     }
 
     /// Adds the runs that last to the end of the trace, and the events that waited for later ones.
     pub(super) fn finish(&mut self, emit: EmitBatch<'_>) -> Result<(), ReadError> {
-        for mut window in mem::take(&mut self.kernel.windows).into_values() {
+        for mut window in mem::take(&mut self.state.windows).into_values() {
             self.add_events(&window.take_until(i64::MAX), emit)?;
         }
         self.finish_gpu_counters();
         self.finish_operations();
         self.finish_adreno();
-        self.kernel.scheduler.finish(self.batch, self.pos);
+        self.state.scheduler.finish(self.batch, self.pos);
         Ok(())
     }
 
@@ -235,14 +235,14 @@ impl<'t> KernelEventBuilder<'t> {
 
     /// Returns the time of an event in a bundle.
     pub(super) fn time(&mut self, bundle: &OpenBundle, raw: u64) -> Time {
-        let BundleClock { id, later_ns } = bundle.clock;
-        let shifted = raw.checked_add_signed(later_ns);
+        let BundleClock { id, shift_ns } = bundle.clock;
+        let shifted = raw.checked_add_signed(shift_ns);
         shifted.map_or(Time::Bad, |raw| self.clocks.time(self.sequence, Some(id), raw))
     }
 
     /// Returns the process id of a thread, or the thread id if the process is unknown.
     pub(super) fn pid_of(&self, tid: i64) -> i64 {
-        self.kernel.scheduler.process(tid).unwrap_or(tid)
+        self.state.scheduler.process(tid).unwrap_or(tid)
     }
 
     /// Returns the track of a thread.
@@ -318,11 +318,11 @@ impl<'t> KernelEventBuilder<'t> {
     /// Adds the marker of a program.
     fn print(&mut self, ts_ns: i64, tid: i64, bytes: &[u8]) {
         // Programs write markers with a system call, whose end must not close the span that the marker opens.
-        if self.kernel.calls.end_early(tid) {
+        if self.state.calls.end_early(tid) {
             self.end_call(ts_ns, tid);
         }
         let text = last(bytes, print_event::BUF).map_or(&b""[..], ProtoValue::bytes);
-        marker(&mut self.kernel.scheduler, self.batch, MarkerSource { ts_ns, tid, pos: self.pos }, text);
+        marker(&mut self.state.scheduler, self.batch, MarkerSource { ts_ns, tid, pos: self.pos }, text);
     }
 
     /// Ends the current system call of a thread.
@@ -343,11 +343,11 @@ impl<'t> KernelEventBuilder<'t> {
             }
         }
         // An earlier thread may have had the id.
-        if self.kernel.calls.start_thread(tid) {
+        if self.state.calls.start_thread(tid) {
             self.end_call(ts_ns, tid);
         }
-        self.kernel.scheduler.new_task(maker, tid, flags);
-        self.kernel.scheduler.rename(self.batch, tid, name, self.pos);
+        self.state.scheduler.new_task(maker, tid, flags);
+        self.state.scheduler.rename(self.batch, tid, name, self.pos);
     }
 
     /// Sets the name of a thread; of the one that emitted the event if it states none.
@@ -360,7 +360,7 @@ impl<'t> KernelEventBuilder<'t> {
                 _ => {}
             }
         }
-        self.kernel.scheduler.rename(self.batch, tid, name, self.pos);
+        self.state.scheduler.rename(self.batch, tid, name, self.pos);
     }
 
     /// Handles the three messages of a thread that is woken, which share their fields.
@@ -373,12 +373,12 @@ impl<'t> KernelEventBuilder<'t> {
                 _ => {}
             }
         }
-        self.kernel.scheduler.wake(self.batch, ts_ns, &task, Some(waker), self.pos);
+        self.state.scheduler.wake(self.batch, ts_ns, &task, Some(waker), self.pos);
     }
 
     fn binder(&mut self, ts_ns: i64, tid: i64, event: BinderEvent) {
         let track = self.thread_track(tid);
-        self.kernel.binder.add_event(self.batch, BinderThread { ts_ns, tid, track, pos: self.pos }, event);
+        self.state.binder.add_event(self.batch, BinderThread { ts_ns, tid, track, pos: self.pos }, event);
     }
 
     /// Handles the events listed in tables, as counters, spans and driver markers. Others are instants.
@@ -403,7 +403,7 @@ impl<'t> KernelEventBuilder<'t> {
         }
         if let Some(text) = text {
             let written = MarkerSource { ts_ns, tid: event.tid, pos: self.pos };
-            marker(&mut self.kernel.scheduler, self.batch, written, &text);
+            marker(&mut self.state.scheduler, self.batch, written, &text);
         }
         if is_rss {
             self.rss(ts_ns, event);
@@ -437,7 +437,7 @@ impl<'t> KernelEventBuilder<'t> {
             }
         }
         let reason = BlockedReason { tid, is_io_wait, function };
-        self.kernel.scheduler.blocked(self.batch, &reason, self.pos);
+        self.state.scheduler.blocked(self.batch, &reason, self.pos);
     }
 
     /// Adds the entry or exit of a system call.
@@ -455,10 +455,10 @@ impl<'t> KernelEventBuilder<'t> {
             }
         }
         let name: &[u8] = if is_enter { b"sys_enter" } else { b"sys_exit" };
-        let Some(call) = id.and_then(|id| SystemCall::from_number(name, id, &self.kernel.machine)) else {
+        let Some(call) = id.and_then(|id| SystemCall::from_number(name, id, &self.state.machine)) else {
             return self.batch.lose(Loss::BadRecord, self.pos);
         };
-        let args = &mut self.kernel.args;
+        let args = &mut self.state.args;
         args.clear();
         if !values.is_empty() {
             args.text("fields", values.join(", ").as_bytes());
@@ -469,7 +469,7 @@ impl<'t> KernelEventBuilder<'t> {
         args.number("cpu", cpu);
         let detail = self.batch.args(args.finish());
         let thread = CallThread { ts_ns, tid, track: self.thread_track(tid) };
-        if let Some(event) = self.kernel.calls.event(self.batch, thread, &call, self.pos) {
+        if let Some(event) = self.state.calls.event(self.batch, thread, &call, self.pos) {
             self.batch.push(Event { detail, ..event });
         }
     }
@@ -490,9 +490,9 @@ impl<'t> KernelEventBuilder<'t> {
                 _ => {}
             }
         }
-        let previous_state = Some(self.kernel.task_state(state));
+        let previous_state = Some(self.state.task_state(state));
         let switch = Switch { ts_ns, cpu, previous: Some(previous), previous_state, next };
-        self.kernel.scheduler.switch(self.batch, &switch, self.pos);
+        self.state.scheduler.switch(self.batch, &switch, self.pos);
     }
 
     /// Adds the frequency of a CPU, in kHz.

@@ -1,7 +1,7 @@
 //! Scheduling of non-Linux kernels: packets with one thread state change each, thread names, and CPU frequencies.
 
 use super::fields::trace_packet;
-use super::ftrace::KernelEventBuilder;
+use super::ftrace::SystemEventBuilder;
 use super::kernel_fields::{kernel_frequency_event, kernel_rename_event, task_state, task_state_event};
 use super::own_fields::own_task_state_event;
 use crate::formats::linux::scheduler::{SchedulerTask, TaskChange, TaskState};
@@ -20,10 +20,10 @@ pub(super) fn is_generic_kernel(kind: FieldNumber) -> bool {
     )
 }
 
-impl KernelEventBuilder<'_> {
+impl SystemEventBuilder<'_> {
     /// Decodes a packet of one of these kinds.
     pub(super) fn generic_kernel(&mut self, kind: FieldNumber, ts_ns: i64, bytes: &[u8]) {
-        self.kernel.begin(self.tracks.all_described());
+        self.state.begin(self.tracks.all_described());
         match kind {
             trace_packet::GENERIC_KERNEL_CPU_FREQ_EVENT => {
                 let (mut cpu, mut hertz) = (0, 0);
@@ -45,7 +45,7 @@ impl KernelEventBuilder<'_> {
                         _ => {}
                     }
                 }
-                self.kernel.scheduler.rename(self.batch, tid, name, self.pos);
+                self.state.scheduler.rename(self.batch, tid, name, self.pos);
             }
             _ => self.task_state(ts_ns, bytes),
         }
@@ -70,7 +70,7 @@ impl KernelEventBuilder<'_> {
         // Writers omit CPU 0, but a running thread always has a CPU.
         let cpu = cpu.or((state == TaskChange::Running).then_some(0));
         let state = TaskState::from_letters(letters).map_or(state, TaskChange::Linux);
-        let scheduler = &mut self.kernel.scheduler;
+        let scheduler = &mut self.state.scheduler;
         scheduler.change(self.batch, (ts_ns, cpu), &task, state, self.pos);
         if enters_no_state {
             scheduler.leave(self.batch, ts_ns, task.tid, self.pos);

@@ -4,12 +4,12 @@
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::fields::trace_packet;
-use super::ftrace::KernelEventBuilder;
+use super::ftrace::SystemEventBuilder;
 use super::kernel_names::{last, numbers_in};
 use super::kernel_state::{GpuCounter, PreviousSample};
 use super::limits::has_room;
 use super::packet_events::ArgForm::{Text, Unsigned};
-use super::packet_events::{PacketArg, async_id, known, number_in, signed_in, text_in, write_args};
+use super::packet_events::{PacketArg, async_id, enum_name, number_in, signed_in, text_in, write_args};
 use super::packet_fields::{
     context_spec, gpu_counter, gpu_counter_descriptor, gpu_counter_event, gpu_counter_spec, gpu_frequency, gpu_log,
     gpu_log_severity, gpu_memory_total, gpu_stage_specifications, render_stage, render_stage_data,
@@ -22,7 +22,7 @@ use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Id, Loss};
 
 /// Limit for described counters, queues, stages and named objects; drivers have several hundred.
-const KEPT_MAX: usize = 1 << 16;
+const GPU_ENTRIES_MAX: usize = 1 << 16;
 
 /// Units of counters by enum value; 0 is none.
 const UNITS: [&str; 41] = [
@@ -112,7 +112,7 @@ pub(super) fn is_of_gpu_driver(kind: FieldNumber) -> bool {
     )
 }
 
-impl KernelEventBuilder<'_> {
+impl SystemEventBuilder<'_> {
     /// Decodes a packet of one of these kinds. Packets that only describe counters or stages need no time.
     pub(super) fn gpu_packet(&mut self, kind: FieldNumber, ts_ns: Option<i64>, bytes: &[u8]) {
         let described = match kind {
@@ -126,11 +126,11 @@ impl KernelEventBuilder<'_> {
             trace_packet::GPU_COUNTER_EVENT => self.gpu_counters(ts_ns, bytes),
             trace_packet::GPU_RENDER_STAGE_EVENT => self.render_stage(ts_ns, bytes),
             trace_packet::GPU_LOG => {
-                self.kernel.args.clear();
+                self.state.args.clear();
                 let table = [PacketArg("tag", gpu_log::TAG, Text), PacketArg("message", gpu_log::LOG_MESSAGE, Text)];
-                write_args(&mut self.kernel.args, bytes, &table);
-                let track = self.own_track("GPU Log");
-                let severity = known(number_in(bytes, gpu_log::SEVERITY), LOG_SEVERITIES).unwrap_or("UNSPECIFIED");
+                write_args(&mut self.state.args, bytes, &table);
+                let track = self.global_track("GPU Log");
+                let severity = enum_name(number_in(bytes, gpu_log::SEVERITY), LOG_SEVERITIES).unwrap_or("UNSPECIFIED");
                 self.push_message(ts_ns, track, severity.as_bytes(), Some(b"log"));
             }
             trace_packet::GPU_MEM_TOTAL_EVENT => {
@@ -176,8 +176,8 @@ impl KernelEventBuilder<'_> {
             let name = text_in(spec, gpu_counter_spec::NAME);
             let name = if name.is_empty() { format!("GPU counter {counter}") } else { name };
             let described = GpuCounter { name: name.into(), unit: unit.into() };
-            if has_room(&self.kernel.devices.gpu.counters, &(scope, counter), KEPT_MAX) {
-                self.kernel.devices.gpu.counters.insert((scope, counter), described);
+            if has_room(&self.state.devices.gpu.counters, &(scope, counter), GPU_ENTRIES_MAX) {
+                self.state.devices.gpu.counters.insert((scope, counter), described);
             } else {
                 self.batch.lose(Loss::OverLimit, self.pos);
             }
@@ -191,7 +191,7 @@ impl KernelEventBuilder<'_> {
         };
         let descriptor = self.texts.and_then(|texts| texts.gpu_counters.get(iid))?;
         let scope = xxh3_64(descriptor) | 1;
-        if self.kernel.devices.gpu.scopes.insert(scope) {
+        if self.state.devices.gpu.scopes.insert(scope) {
             self.add_counters(scope, descriptor);
         }
         Some(scope)
@@ -212,7 +212,7 @@ impl KernelEventBuilder<'_> {
                 self.batch.lose(Loss::BadCounter, self.pos);
                 continue;
             };
-            let Some(described) = self.kernel.devices.gpu.counters.get(&(scope, id)) else {
+            let Some(described) = self.state.devices.gpu.counters.get(&(scope, id)) else {
                 self.batch.lose(Loss::MissingState, self.pos);
                 continue;
             };
@@ -220,18 +220,18 @@ impl KernelEventBuilder<'_> {
             let track = self.tracks.named_counter(Id::None, &name, &described.unit);
             self.tracks.mark_as_gpu(track);
             let sample = PreviousSample { ts_ns, value, is_first: false };
-            if let Some(previous) = self.kernel.devices.gpu.samples.insert(track, sample) {
+            if let Some(previous) = self.state.devices.gpu.samples.insert(track, sample) {
                 self.push_counter(previous.ts_ns, track, value);
             } else {
                 let first = PreviousSample { is_first: true, ..sample };
-                self.kernel.devices.gpu.samples.insert(track, first);
+                self.state.devices.gpu.samples.insert(track, first);
             }
         }
     }
 
     /// Ends the values of GPU counters at their last samples. The only sample of a counter is shown at its own time.
     pub(super) fn finish_gpu_counters(&mut self) {
-        let samples = std::mem::take(&mut self.kernel.devices.gpu.samples);
+        let samples = std::mem::take(&mut self.state.devices.gpu.samples);
         let mut samples: Vec<(TrackNumber, PreviousSample)> = samples.into_iter().collect();
         samples.sort_unstable_by_key(|&(TrackNumber(number), _)| number);
         for (track, PreviousSample { ts_ns, value, is_first }) in samples {
@@ -245,10 +245,10 @@ impl KernelEventBuilder<'_> {
             return false;
         };
         let names = |kind| -> Vec<Box<str>> {
-            let described = Fields::new(specifications).filter(|field| field.number == kind).take(KEPT_MAX);
+            let described = Fields::new(specifications).filter(|field| field.number == kind).take(GPU_ENTRIES_MAX);
             described.map(|field| text_in(field.value.bytes(), render_stage_description::NAME).into()).collect()
         };
-        let devices = &mut self.kernel.devices;
+        let devices = &mut self.state.devices;
         devices.gpu.queues = names(gpu_stage_specifications::HW_QUEUE);
         devices.gpu.stages = names(gpu_stage_specifications::STAGE);
         if let Some(context) = last(specifications, gpu_stage_specifications::CONTEXT_SPEC).map(ProtoValue::bytes) {
@@ -272,7 +272,7 @@ impl KernelEventBuilder<'_> {
             let index = usize::try_from(number_in(bytes, field)).ok();
             index.and_then(|index| names.get(index)).map(ToString::to_string)
         };
-        let devices = &self.kernel.devices;
+        let devices = &self.state.devices;
         let queue = interned(render_stage::HW_QUEUE_IID).map(|name| String::from_utf8_lossy(name).into_owned());
         let queue = queue.or_else(|| numbered(&devices.gpu.queues, render_stage::HW_QUEUE_ID));
         let queue = queue.unwrap_or_else(|| {
@@ -297,8 +297,8 @@ impl KernelEventBuilder<'_> {
         if let Some(dur_ns) = last(bytes, render_stage::DURATION).map(ProtoValue::number) {
             let track = self.overlapping_track(Id::None, &queue);
             self.tracks.mark_as_gpu(track);
-            self.kernel.devices.gpu.stages_seen += 1;
-            let id = async_id("stage", &[self.kernel.devices.gpu.stages_seen]);
+            self.state.devices.gpu.stages_seen += 1;
+            let id = async_id("stage", &[self.state.devices.gpu.stages_seen]);
             self.push_async((ts_ns, dur_ns), track, (&stage, "gpu"), id);
         } else {
             let track = self.gpu_track(&queue);
@@ -309,9 +309,9 @@ impl KernelEventBuilder<'_> {
     fn write_stage_args(&mut self, bytes: &[u8]) {
         let context = number_in(bytes, render_stage::CONTEXT);
         let pid = self.texts.and_then(|texts| texts.gpu_contexts.get(context).copied());
-        let devices = &self.kernel.devices;
+        let devices = &self.state.devices;
         let pid = pid.or_else(|| devices.gpu.context.filter(|&(known, _)| known == context).map(|(_, pid)| pid));
-        let args = &mut self.kernel.args;
+        let args = &mut self.state.args;
         args.clear();
         write_args(args, bytes, STAGE_ARGS);
         if let Some(pid) = pid {
@@ -335,9 +335,9 @@ impl KernelEventBuilder<'_> {
         let Some(named) = last(bytes, vulkan_api_event::VK_DEBUG_UTILS_OBJECT_NAME).map(ProtoValue::bytes) else {
             return false;
         };
-        let objects = &mut self.kernel.devices.gpu.vulkan_objects;
+        let objects = &mut self.state.devices.gpu.vulkan_objects;
         let object = number_in(named, vulkan_object_name::OBJECT);
-        if has_room(objects, &object, KEPT_MAX) {
+        if has_room(objects, &object, GPU_ENTRIES_MAX) {
             objects.insert(object, text_in(named, vulkan_object_name::OBJECT_NAME).into());
         } else {
             self.batch.lose(Loss::OverLimit, self.pos);
@@ -348,7 +348,7 @@ impl KernelEventBuilder<'_> {
     /// Adds an allocation or a binding of Vulkan's memory to the counter of its scope or type.
     fn vulkan_memory(&mut self, ts_ns: i64, bytes: &[u8]) {
         let number = |field| number_in(bytes, field);
-        let scope = || known(number(vulkan_memory::ALLOCATION_SCOPE), SCOPES).unwrap_or("UNSPECIFIED");
+        let scope = || enum_name(number(vulkan_memory::ALLOCATION_SCOPE), SCOPES).unwrap_or("UNSPECIFIED");
         let memory_type = number(vulkan_memory::MEMORY_TYPE);
         let (name, key) = match number(vulkan_memory::SOURCE) {
             vulkan_memory_source::SOURCE_DRIVER => {
@@ -365,7 +365,7 @@ impl KernelEventBuilder<'_> {
         };
         let pid = number(vulkan_memory::PID);
         let process = self.tracks.process_now(pid.cast_signed());
-        let devices = &mut self.kernel.devices;
+        let devices = &mut self.state.devices;
         let key = (pid, xxh3_64(name.as_bytes()), key);
         let change = match number(vulkan_memory::OPERATION) {
             // A buffer or an image takes memory when it is bound, and gives it back when it is destroyed.
@@ -376,7 +376,7 @@ impl KernelEventBuilder<'_> {
                 return self.batch.lose(Loss::IgnoredPacket, self.pos);
             }
             vulkan_memory_operation::OP_CREATE | vulkan_memory_operation::OP_BIND => {
-                if !has_room(&devices.gpu.vulkan_memory, &key, KEPT_MAX) {
+                if !has_room(&devices.gpu.vulkan_memory, &key, GPU_ENTRIES_MAX) {
                     return self.batch.lose(Loss::OverLimit, self.pos);
                 }
                 let size = number(vulkan_memory::MEMORY_SIZE);
@@ -406,7 +406,7 @@ impl KernelEventBuilder<'_> {
         };
         let pid = self.tracks.process_now(signed_in(submit, vulkan_submit::PID));
         let track = self.overlapping_track(pid, "Vulkan Events");
-        let args = &mut self.kernel.args;
+        let args = &mut self.state.args;
         args.clear();
         let table = [
             PacketArg("pid", vulkan_submit::PID, Unsigned),
@@ -416,8 +416,8 @@ impl KernelEventBuilder<'_> {
         ];
         write_args(args, submit, &table);
         let dur_ns = number_in(submit, vulkan_submit::DURATION_NS);
-        self.kernel.devices.gpu.stages_seen += 1;
-        let id = async_id("submit", &[self.kernel.devices.gpu.stages_seen]);
+        self.state.devices.gpu.stages_seen += 1;
+        let id = async_id("submit", &[self.state.devices.gpu.stages_seen]);
         self.push_async((ts_ns, dur_ns), track, ("vkQueueSubmit", "gpu"), id);
     }
 }

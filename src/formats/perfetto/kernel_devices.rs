@@ -9,14 +9,14 @@ use super::device_fields::{
     video_command_event, video_resource_event, virtual_gpu_event, wakeup_event,
 };
 use super::fields::builtin_clock;
-use super::ftrace::KernelEventBuilder;
+use super::ftrace::SystemEventBuilder;
 use super::kernel_fields::{ftrace_event, heap_event, v4l2_event};
 use super::kernel_instants::write_typed;
 use super::kernel_names::KernelEvent;
 use super::kernel_state::AdrenoCommands;
 use super::limits::has_room;
 use super::packet_events::ArgForm::Unsigned;
-use super::packet_events::{PacketArg, async_id, known, number_in, signed_in, text_in, write_args};
+use super::packet_events::{PacketArg, async_id, enum_name, number_in, signed_in, text_in, write_args};
 use super::tracks::TrackNumber;
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, NameIdx};
@@ -103,7 +103,7 @@ struct DeviceSpan {
     id: u64,
 }
 
-impl KernelEventBuilder<'_> {
+impl SystemEventBuilder<'_> {
     /// Handles an event of this file. Returns false if it is not one, or must also be handled as another event.
     pub(super) fn device_event(&mut self, ts_ns: i64, event: &KernelEvent<'_>) -> bool {
         let bytes = event.bytes;
@@ -124,8 +124,8 @@ impl KernelEventBuilder<'_> {
                 return false;
             }
             ftrace_event::MM_ALLOC_CONTIG_MIGRATE_RANGE_INFO => {
-                if let Some(moved) = self.kernel.allocating.get_mut(&event.tid) {
-                    let args = &mut self.kernel.args;
+                if let Some(moved) = self.state.allocating.get_mut(&event.tid) {
+                    let args = &mut self.state.args;
                     args.clear();
                     write_args(args, bytes, MOVED_PAGES);
                     *moved = args.json.as_str().into();
@@ -149,7 +149,7 @@ impl KernelEventBuilder<'_> {
             ftrace_event::GPU_WORK_PERIOD => self.gpu_work(event),
             ftrace_event::RPM_STATUS => {
                 let state = number_in(bytes, runtime_power_event::STATUS);
-                let name = known(state, RUNTIME_STATES).unwrap_or("Invalid");
+                let name = enum_name(state, RUNTIME_STATES).unwrap_or("Invalid");
                 let track = format!("Runtime PM {}", text_in(bytes, runtime_power_event::NAME));
                 self.push_state(ts_ns, &track, name);
             }
@@ -158,7 +158,7 @@ impl KernelEventBuilder<'_> {
                 if let Some(span) = self.device_span(event) {
                     return self.push_device_span(ts_ns, event, span);
                 }
-                let state = self.kernel.types.get(number).and_then(|known| known.name.strip_prefix(MALI_STATES));
+                let state = self.state.types.get(number).and_then(|known| known.name.strip_prefix(MALI_STATES));
                 let Some(state) = state.map(|state| state.replace('_', " ")) else { return false };
                 self.push_state(ts_ns, "Mali MCU state", &state);
             }
@@ -168,7 +168,7 @@ impl KernelEventBuilder<'_> {
 
     /// Keeps the thread that queues commands for a context of an Adreno GPU.
     fn queue_adreno(&mut self, event: &KernelEvent<'_>) {
-        let contexts = &mut self.kernel.devices.adreno.contexts;
+        let contexts = &mut self.state.devices.adreno.contexts;
         let context = number_in(event.bytes, adreno_queued::ID);
         if has_room(contexts, &context, OPEN_MAX) {
             contexts.insert(context, event.tid);
@@ -180,8 +180,8 @@ impl KernelEventBuilder<'_> {
     /// Counts the freed packets of the internet protocol.
     fn count_freed_packet(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
         if IP_PROTOCOLS.contains(&number_in(event.bytes, kfree_event::PROTOCOL)) {
-            self.kernel.devices.freed_packets += 1;
-            let freed = self.kernel.devices.freed_packets as f64;
+            self.state.devices.freed_packets += 1;
+            let freed = self.state.devices.freed_packets as f64;
             self.push_global(ts_ns, ("Kfree Skb IP Prot", ""), freed);
         }
     }
@@ -189,8 +189,8 @@ impl KernelEventBuilder<'_> {
     /// Relates the clock of an Adreno GPU to the clock of the trace, and adds the commands that wait for it.
     fn sync_adreno(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
         let ticks = number_in(event.bytes, adreno_sync::TICKS);
-        self.kernel.devices.adreno.offset_ns = Some(i128::from(ts_ns) - adreno_ns(ticks));
-        for commands in std::mem::take(&mut self.kernel.devices.adreno.commands) {
+        self.state.devices.adreno.offset_ns = Some(i128::from(ts_ns) - adreno_ns(ticks));
+        for commands in std::mem::take(&mut self.state.devices.adreno.commands) {
             self.push_adreno(&commands);
         }
     }
@@ -234,7 +234,7 @@ impl KernelEventBuilder<'_> {
         let number = |field| number_in(event.bytes, field);
         let (stream, resource) = (number(video_resource_event::STREAM_ID), number(video_resource_event::RESOURCE_ID));
         let queue = number(video_resource_event::QUEUE_TYPE);
-        let queue_name = known(queue, VIDEO_QUEUES).map_or_else(|| format!("{queue:#x}"), str::to_owned);
+        let queue_name = enum_name(queue, VIDEO_QUEUES).map_or_else(|| format!("{queue:#x}"), str::to_owned);
         let track = format!("virtio_video stream #{stream} {queue_name}");
         DeviceSpan {
             is_begin: event.number == ftrace_event::VIRTIO_VIDEO_RESOURCE_QUEUE,
@@ -250,7 +250,7 @@ impl KernelEventBuilder<'_> {
         let number = |field| number_in(event.bytes, field);
         let (queue, sequence) = (number(virtual_gpu_event::VQ), number(virtual_gpu_event::SEQNO));
         let command = number(virtual_gpu_event::TYPE);
-        let name = known(command, VIRTUAL_GPU_COMMANDS).map_or_else(|| format!("{command:#x}"), str::to_owned);
+        let name = enum_name(command, VIRTUAL_GPU_COMMANDS).map_or_else(|| format!("{command:#x}"), str::to_owned);
         let track = format!("Virtgpu {}", text_in(event.bytes, virtual_gpu_event::NAME));
         DeviceSpan {
             is_begin: event.number == ftrace_event::VIRTIO_GPU_CMD_QUEUE,
@@ -351,7 +351,7 @@ impl KernelEventBuilder<'_> {
     fn push_device_span(&mut self, ts_ns: i64, event: &KernelEvent<'_>, span: DeviceSpan) -> bool {
         let DeviceSpan { is_begin, track, name, category, id } = span;
         let is_buffer = event.number == ftrace_event::DMA_HEAP_STAT;
-        let open = &mut self.kernel.devices.open_spans;
+        let open = &mut self.state.devices.open_spans;
         let begun = if is_begin { None } else { open.remove(&id) };
         if is_begin && !has_room(open, &id, OPEN_MAX) {
             self.batch.lose(Loss::OverLimit, self.pos);
@@ -363,12 +363,12 @@ impl KernelEventBuilder<'_> {
         }
         if is_again {
             // Its end was lost.
-            self.kernel.args.clear();
+            self.state.args.clear();
             self.end_async(ts_ns, track, id);
         }
-        let args = &mut self.kernel.args;
+        let args = &mut self.state.args;
         args.clear();
-        if !write_typed(args, event, &self.kernel.types).1 {
+        if !write_typed(args, event, &self.state.types).1 {
             self.batch.lose(Loss::LongArgs, self.pos);
         }
         match begun {
@@ -391,7 +391,7 @@ impl KernelEventBuilder<'_> {
     fn firmware_span(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
         let number = |field| number_in(event.bytes, field);
         let Some(ts_ns) = self.own_time(ts_ns, number(firmware_slice_event::TIMESTAMP)) else { return };
-        let track = self.own_track(&format!("Firmware {}", number(firmware_slice_event::TRACK_ID)));
+        let track = self.global_track(&format!("Firmware {}", number(firmware_slice_event::TRACK_ID)));
         let (name, category) =
             (text_in(event.bytes, firmware_slice_event::NAME), text_in(event.bytes, firmware_slice_event::CATEGORY));
         let is_begin = number(firmware_slice_event::BEGIN) != 0;
@@ -405,16 +405,16 @@ impl KernelEventBuilder<'_> {
     fn video_command(&mut self, ts_ns: i64, event: &KernelEvent<'_>, what: &str) {
         let stream = number_in(event.bytes, video_command_event::STREAM_ID);
         let command = number_in(event.bytes, video_command_event::TYPE);
-        let name = known(command, VIDEO_COMMANDS).map_or_else(|| format!("{command:#x}"), str::to_owned);
-        let track = self.own_track(&format!("virtio_video stream #{stream} {what}"));
-        self.kernel.args.clear();
+        let name = enum_name(command, VIDEO_COMMANDS).map_or_else(|| format!("{command:#x}"), str::to_owned);
+        let track = self.global_track(&format!("virtio_video stream #{stream} {what}"));
+        self.state.args.clear();
         self.push_message(ts_ns, track, name.as_bytes(), Some(b"video"));
     }
 
     /// Adds the state of a device, which lasts until the next one.
     fn push_state(&mut self, ts_ns: i64, track: &str, state: &str) {
-        let index = self.own_track(track);
-        let states = &mut self.kernel.devices.state_tracks;
+        let index = self.global_track(track);
+        let states = &mut self.state.devices.state_tracks;
         if states.len() >= OPEN_MAX && !states.contains(track) {
             return self.batch.lose(Loss::OverLimit, self.pos);
         }
@@ -433,9 +433,9 @@ impl KernelEventBuilder<'_> {
             ftrace_event::MARK_VICTIM => ("mem.oom_kill", signed_in(event.bytes, victim_event::PID)),
             _ => ("mem.lmk", signed_in(event.bytes, low_memory_event::PID)),
         };
-        let args = &mut self.kernel.args;
+        let args = &mut self.state.args;
         args.clear();
-        if !write_typed(args, event, &self.kernel.types).1 {
+        if !write_typed(args, event, &self.state.types).1 {
             self.batch.lose(Loss::LongArgs, self.pos);
         }
         let track = self.tracks.process(self.tracks.process_now(pid));
@@ -451,7 +451,7 @@ impl KernelEventBuilder<'_> {
         let Some(ts_ns) = self.usable(time) else { return };
         let (gpu, uid) = (number(gpu_work_event::GPU_ID), number(gpu_work_event::UID));
         let track = self.overlapping_track(Id::None, &format!("GPU {gpu} work"));
-        let args = &mut self.kernel.args;
+        let args = &mut self.state.args;
         args.clear();
         args.number("uid", uid);
         args.number("total_active_duration_ns", number(gpu_work_event::TOTAL_ACTIVE_DURATION_NS));
@@ -463,7 +463,7 @@ impl KernelEventBuilder<'_> {
     fn retire_adreno(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
         let number = |field| number_in(event.bytes, field);
         let context = number(adreno_retired::ID);
-        let tid = self.kernel.devices.adreno.contexts.get(&context).copied().unwrap_or(event.tid);
+        let tid = self.state.devices.adreno.contexts.get(&context).copied().unwrap_or(event.tid);
         let commands = AdrenoCommands {
             ts_ns,
             tid,
@@ -473,10 +473,10 @@ impl KernelEventBuilder<'_> {
             start: number(adreno_retired::START),
             retire: number(adreno_retired::RETIRE),
         };
-        if self.kernel.devices.adreno.offset_ns.is_some() {
+        if self.state.devices.adreno.offset_ns.is_some() {
             self.push_adreno(&commands);
-        } else if self.kernel.devices.adreno.commands.len() < OPEN_MAX {
-            self.kernel.devices.adreno.commands.push(commands);
+        } else if self.state.devices.adreno.commands.len() < OPEN_MAX {
+            self.state.devices.adreno.commands.push(commands);
         } else {
             self.batch.lose(Loss::OverLimit, self.pos);
         }
@@ -485,7 +485,7 @@ impl KernelEventBuilder<'_> {
     /// Adds commands of an Adreno GPU. Without the offset of its clock, they end at the time of their event.
     fn push_adreno(&mut self, commands: &AdrenoCommands) {
         let dur_ns = adreno_ns(commands.retire.saturating_sub(commands.start));
-        let ts_ns = match self.kernel.devices.adreno.offset_ns {
+        let ts_ns = match self.state.devices.adreno.offset_ns {
             Some(offset_ns) => adreno_ns(commands.start) + offset_ns,
             None => i128::from(commands.ts_ns) - dur_ns,
         };
@@ -495,7 +495,7 @@ impl KernelEventBuilder<'_> {
         let &AdrenoCommands { tid, context, priority, timestamp, .. } = commands;
         let pid = self.tracks.process_now(self.pid_of(tid));
         let track = self.overlapping_track(pid, &format!("GPU (Ctx={context}, Prio={priority})"));
-        let args = &mut self.kernel.args;
+        let args = &mut self.state.args;
         args.clear();
         args.number("context", context);
         args.number("timestamp", timestamp);
@@ -504,7 +504,7 @@ impl KernelEventBuilder<'_> {
 
     /// Adds the commands that wait for the offset of their clock at the end of the trace.
     pub(super) fn finish_adreno(&mut self) {
-        for commands in std::mem::take(&mut self.kernel.devices.adreno.commands) {
+        for commands in std::mem::take(&mut self.state.devices.adreno.commands) {
             self.push_adreno(&commands);
         }
     }

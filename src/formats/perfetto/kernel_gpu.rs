@@ -1,7 +1,7 @@
 //! Jobs of GPU schedulers, and fences of DMA buffers: spans on a track for each ring and timeline. Both run in order,
 //! so a job begins when the one before it is done.
 
-use super::ftrace::KernelEventBuilder;
+use super::ftrace::SystemEventBuilder;
 use super::kernel_fields::{
     dma_fence_event, drm_done_event, drm_process_event, drm_run_event, drm_start_event, ftrace_event,
 };
@@ -40,7 +40,7 @@ impl KernelEvent<'_> {
     }
 }
 
-impl KernelEventBuilder<'_> {
+impl SystemEventBuilder<'_> {
     /// Queues the job of an event, or ends it.
     pub(super) fn gpu_event(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
         let number = |field| last(event.bytes, field).map_or(0, ProtoValue::number);
@@ -74,13 +74,13 @@ impl KernelEventBuilder<'_> {
             // Some drivers do not emit fences: their fences run from the initialisation.
             ftrace_event::DMA_FENCE_INIT => {
                 let (job, track) = buffer();
-                if !self.kernel.gpu.emitting.contains(&number(dma_fence_event::CONTEXT)) {
+                if !self.state.job_queues.emitting.contains(&number(dma_fence_event::CONTEXT)) {
                     self.queue(ts_ns, job, &track);
                 }
             }
             ftrace_event::DMA_FENCE_EMIT => {
                 let (job, track) = buffer();
-                let emitting = &mut self.kernel.gpu.emitting;
+                let emitting = &mut self.state.job_queues.emitting;
                 if emitting.len() < IN_FLIGHT_MAX {
                     emitting.insert(number(dma_fence_event::CONTEXT));
                 }
@@ -104,7 +104,7 @@ impl KernelEventBuilder<'_> {
     }
 
     fn queue(&mut self, ts_ns: i64, job: QueuedJob, track: &str) {
-        let gpu = &mut self.kernel.gpu;
+        let gpu = &mut self.state.job_queues;
         if gpu.track_of.contains_key(&job.fence) {
             return; // emitted after it was initialised
         }
@@ -122,15 +122,15 @@ impl KernelEventBuilder<'_> {
 
     /// Ends the job of a fence and those queued before it, and begins the next one. Returns false if none is in flight.
     fn end_job(&mut self, ts_ns: i64, fence: Fence) -> bool {
-        let Some(track) = self.kernel.gpu.track_of.remove(&fence) else { return false };
+        let Some(track) = self.state.job_queues.track_of.remove(&fence) else { return false };
         loop {
-            let Some(queue) = self.kernel.gpu.queues.get_mut(&track) else { return true };
+            let Some(queue) = self.state.job_queues.queues.get_mut(&track) else { return true };
             let (done, next) = (queue.pop_front(), queue.front().copied());
             let Some(done) = done else { return true };
             if next.is_none() {
-                self.kernel.gpu.queues.remove(&track);
+                self.state.job_queues.queues.remove(&track);
             }
-            self.kernel.gpu.track_of.remove(&done.fence);
+            self.state.job_queues.track_of.remove(&done.fence);
             self.push_job(ts_ns, EventKind::End, done, &track);
             if let Some(next) = next {
                 self.push_job(ts_ns, EventKind::Begin, next, &track);
@@ -145,7 +145,7 @@ impl KernelEventBuilder<'_> {
         let (name, key) = job.shown();
         let mut detail = 0;
         if kind == EventKind::Begin {
-            let args = &mut self.kernel.args;
+            let args = &mut self.state.args;
             args.clear();
             args.number(key, job.number);
             detail = self.batch.args(args.finish());

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::ftrace::KernelEventBuilder;
+use super::ftrace::SystemEventBuilder;
 use super::kernel_fields::{ftrace_event, generic_event, generic_field};
 use super::kernel_names::{KernelEvent, last};
 use super::kernel_types::KernelTypes;
@@ -14,15 +14,15 @@ use crate::model::{Event, EventKind, Loss};
 /// Limit for arguments of an event; the rest is counted as a loss.
 const ARGS_MAX: usize = 256;
 
-impl KernelEventBuilder<'_> {
+impl SystemEventBuilder<'_> {
     /// Adds the instant of an event.
     pub(super) fn push_instant(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
-        let args = &mut self.kernel.args;
+        let args = &mut self.state.args;
         args.clear();
         let (name, is_whole) = if event.number == ftrace_event::GENERIC {
             write_generic(args, event.bytes)
         } else {
-            write_typed(args, event, &self.kernel.types)
+            write_typed(args, event, &self.state.types)
         };
         if !is_whole {
             self.batch.lose(Loss::LongArgs, self.pos);

@@ -1,7 +1,7 @@
 //! Memory use of processes, from `rss_stat` events. An event about another process than the running one has only an
 //! id of the address space. It belongs to the process that last reported this address space itself.
 
-use super::ftrace::KernelEventBuilder;
+use super::ftrace::SystemEventBuilder;
 use super::kernel_fields::{ftrace_event, rss_event, rss_throttled_event};
 use super::kernel_names::{KernelEvent, last};
 use crate::formats::protobuf::decode::ProtoValue;
@@ -13,7 +13,7 @@ const SPACES_MAX: usize = 1 << 18;
 /// Kinds of memory, by kernel number.
 const MEMBERS: [&str; 4] = ["mem.rss.file", "mem.rss.anon", "mem.swap", "mem.rss.shmem"];
 
-impl KernelEventBuilder<'_> {
+impl SystemEventBuilder<'_> {
     /// Adds the counter value of an `rss_stat` event.
     pub(super) fn rss(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
         let (member, size, is_current, space) = match event.number {
@@ -32,16 +32,16 @@ impl KernelEventBuilder<'_> {
         };
         let own_pid = self.pid_of(event.tid);
         let pid = match (field_value(is_current).map(ProtoValue::number), field_value(space).map(ProtoValue::number)) {
-            (Some(0), Some(space)) => match self.kernel.spaces.get(&space) {
+            (Some(0), Some(space)) => match self.state.spaces.get(&space) {
                 Some(&pid) => pid,
                 // The process of the address space is unknown.
                 None => return self.batch.lose(Loss::IgnoredPacket, self.pos),
             },
             (_, Some(space)) => {
-                if self.kernel.spaces.len() >= SPACES_MAX {
-                    self.kernel.spaces.clear();
+                if self.state.spaces.len() >= SPACES_MAX {
+                    self.state.spaces.clear();
                 }
-                self.kernel.spaces.insert(space, own_pid);
+                self.state.spaces.insert(space, own_pid);
                 own_pid
             }
             // Kernels before 5.4 record no address space.

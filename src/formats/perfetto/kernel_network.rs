@@ -1,7 +1,7 @@
 //! Network events of the kernel. Each device has counters of received and sent data, and each TCP connection has a
 //! track with its states as spans.
 
-use super::ftrace::KernelEventBuilder;
+use super::ftrace::SystemEventBuilder;
 use super::kernel_fields::{ftrace_event, net_device_event, socket_state_event};
 use super::kernel_names::{KernelEvent, last};
 use super::limits::has_room;
@@ -9,7 +9,7 @@ use crate::formats::protobuf::decode::ProtoValue;
 use crate::model::{Event, EventFlags, EventKind, Loss};
 
 /// Limit for devices and for open connections.
-const KEPT_MAX: usize = 1 << 16;
+const NETWORK_ENTRIES_MAX: usize = 1 << 16;
 
 const BYTES_PER_KIB: u64 = 1024;
 
@@ -45,7 +45,7 @@ impl KernelEvent<'_> {
     }
 }
 
-impl KernelEventBuilder<'_> {
+impl SystemEventBuilder<'_> {
     pub(super) fn network_event(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
         match event.number {
             ftrace_event::NETIF_RECEIVE_SKB => self.transfer(ts_ns, event, "Received KB"),
@@ -58,8 +58,8 @@ impl KernelEventBuilder<'_> {
     fn transfer(&mut self, ts_ns: i64, event: &KernelEvent<'_>, what: &str) {
         let device = last(event.bytes, net_device_event::NAME).map_or(&b""[..], ProtoValue::bytes);
         let name = format!("{} {what}", String::from_utf8_lossy(device));
-        let bytes = &mut self.kernel.network.bytes;
-        if !has_room(bytes, &*name, KEPT_MAX) {
+        let bytes = &mut self.state.network.bytes;
+        if !has_room(bytes, &*name, NETWORK_ENTRIES_MAX) {
             return self.batch.lose(Loss::OverLimit, self.pos);
         }
         let total = bytes.entry(name.as_str().into()).or_default();
@@ -76,28 +76,30 @@ impl KernelEventBuilder<'_> {
         let (Some(name), PROTOCOL_TCP) = (name, number(socket_state_event::PROTOCOL)) else {
             return self.push_instant(ts_ns, event);
         };
-        let network = &mut self.kernel.network;
+        let network = &mut self.state.network;
         let address = number(socket_state_event::SKADDR);
         let open_connection = network.connections.get(&address).copied();
         let connection = match open_connection {
             Some(connection) => connection,
             // The connection began before the recording.
             None if state == CLOSED => return self.push_instant(ts_ns, event),
-            None if network.connections.len() >= KEPT_MAX => return self.batch.lose(Loss::OverLimit, self.pos),
+            None if network.connections.len() >= NETWORK_ENTRIES_MAX => {
+                return self.batch.lose(Loss::OverLimit, self.pos);
+            }
             None => {
                 network.connections_seen += 1;
                 network.connections.insert(address, network.connections_seen);
                 network.connections_seen
             }
         };
-        let track = self.own_track(&format!("TCP stream#{connection}"));
+        let track = self.global_track(&format!("TCP stream#{connection}"));
         if open_connection.is_some() {
             let name = self.batch.name(b"", None, self.pos);
             let flags = EventFlags::UNNAMED;
             self.batch.push(Event { flags, ..Event::new(ts_ns, EventKind::End, track, name) });
         }
         if state == CLOSED {
-            self.kernel.network.connections.remove(&address);
+            self.state.network.connections.remove(&address);
             return;
         }
         let name = match state {

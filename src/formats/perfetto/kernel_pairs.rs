@@ -2,7 +2,7 @@
 //! thread; interrupts and hypervisor code are on tracks of their CPU.
 
 use super::device_fields::{i2c_event, workqueue_event};
-use super::ftrace::KernelEventBuilder;
+use super::ftrace::SystemEventBuilder;
 use super::kernel_fields::ftrace_event;
 use super::kernel_instants::write_typed;
 use super::kernel_names::NamePart::{Cpu, Function, Number as NumberOf, Text};
@@ -204,17 +204,17 @@ impl KernelEvent<'_> {
     }
 }
 
-impl KernelEventBuilder<'_> {
+impl SystemEventBuilder<'_> {
     /// Adds the start or the end of a span. An end closes the innermost span of its track.
     pub(super) fn push_pair(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
         let Some((PacketPair(_, _, name, category, track), kind)) = pair_of(event.number) else { return };
-        let args = &mut self.kernel.args;
+        let args = &mut self.state.args;
         args.clear();
-        if !write_typed(args, event, &self.kernel.types).1 {
+        if !write_typed(args, event, &self.state.types).1 {
             self.batch.lose(Loss::LongArgs, self.pos);
         }
         let detail = self.written_args();
-        let track = if track.is_empty() { self.thread_track(event.tid) } else { self.own_track(&event.name(track)) };
+        let track = if track.is_empty() { self.thread_track(event.tid) } else { self.global_track(&event.name(track)) };
         let is_end = kind == EventKind::End;
         let flags = if is_end { EventFlags::UNNAMED } else { EventFlags::NONE };
         let name = if is_end { String::new() } else { event.name(name) };

@@ -1,7 +1,7 @@
 //! Tables of the kernel events that start or end a span, or are instants: their names, tracks and arguments. Interrupts
 //! and drivers have their own tracks; other events are on the track of their thread.
 
-use super::ftrace::KernelEventBuilder;
+use super::ftrace::SystemEventBuilder;
 use super::kernel_fields::{
     cma_info_event, cma_start_event, drm_job_event, drm_queue_event, fence_wait_event, ftrace_event,
     funcgraph_entry_event, funcgraph_exit_event, irq_entry_event, irq_exit_event, kprobe_event, kprobe_type,
@@ -309,7 +309,7 @@ impl KernelEvent<'_> {
     }
 }
 
-impl KernelEventBuilder<'_> {
+impl SystemEventBuilder<'_> {
     /// Adds the span start, span end or instant of an event in the table.
     pub(super) fn push_span(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
         let Some((span, kind)) = span_of(event) else { return };
@@ -321,7 +321,7 @@ impl KernelEventBuilder<'_> {
             let (name, slot) = (event.name(span.track).into(), TrackKey::SLOT_ALONE);
             self.tracks.number(TrackKey { kind: TrackKind::Async, pid, tid, name, slot })
         };
-        let args = &mut self.kernel.args;
+        let args = &mut self.state.args;
         args.clear();
         for &(key, field) in span.args {
             match last(event.bytes, field) {
@@ -345,7 +345,7 @@ impl KernelEventBuilder<'_> {
     /// Begins or ends the CMA allocation of an event. Returns the pages that an ended one has moved, as members of an
     /// object: none for other events. Returns `None` for the second end of one, since some kernels emit two.
     fn begin_or_end_allocation(&mut self, event: &KernelEvent<'_>) -> Option<Box<str>> {
-        let allocating = &mut self.kernel.allocating;
+        let allocating = &mut self.state.allocating;
         match event.number {
             ftrace_event::CMA_ALLOC_START => {
                 if !has_room(allocating, &event.tid, ALLOCATING_MAX) {

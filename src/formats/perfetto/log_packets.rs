@@ -3,7 +3,7 @@
 
 use super::clocks::Time;
 use super::fields::{builtin_clock, trace_packet};
-use super::ftrace::KernelEventBuilder;
+use super::ftrace::SystemEventBuilder;
 use super::kernel_names::{last, numbers_in};
 use super::packet_events::ArgForm::{Known, Text, Unsigned};
 use super::packet_events::{PacketArg, signed_in, write_args};
@@ -62,7 +62,7 @@ pub(super) fn is_trigger(kind: FieldNumber) -> bool {
     matches!(kind, trace_packet::TRIGGER | trace_packet::CHROME_TRIGGER | trace_packet::CLONE_SNAPSHOT_TRIGGER)
 }
 
-impl KernelEventBuilder<'_> {
+impl SystemEventBuilder<'_> {
     /// Adds the messages of a log packet, each with its time.
     pub(super) fn android_log(&mut self, bytes: &[u8]) {
         for field in Fields::new(bytes).filter(|field| field.number == android_log::EVENTS) {
@@ -72,8 +72,8 @@ impl KernelEventBuilder<'_> {
 
     /// Adds a trigger of the recording.
     pub(super) fn trigger(&mut self, kind: FieldNumber, ts_ns: i64, bytes: &[u8]) {
-        let track = self.own_track("Trace Triggers");
-        let args = &mut self.kernel.args;
+        let track = self.global_track("Trace Triggers");
+        let args = &mut self.state.args;
         args.clear();
         let translated;
         let name = if kind == trace_packet::CHROME_TRIGGER {
@@ -112,8 +112,8 @@ impl KernelEventBuilder<'_> {
             };
             let Some(ts_ns) = self.usable(time) else { continue };
             for atom in Fields::new(field.value.bytes()) {
-                let track = self.own_track("Statsd Atoms");
-                let args = &mut self.kernel.args;
+                let track = self.global_track("Statsd Atoms");
+                let args = &mut self.state.args;
                 args.clear();
                 if !write_untyped(args, atom.value) {
                     self.batch.lose(Loss::LongArgs, self.pos);
@@ -130,8 +130,8 @@ impl KernelEventBuilder<'_> {
         let tid = last(bytes, journal_event::TID).map_or(pid, ProtoValue::signed);
         let track = self.tracks.thread(pid, tid);
         let track = self.batch.track(track, self.tracks);
-        self.kernel.args.clear();
-        write_args(&mut self.kernel.args, bytes, JOURNAL_ARGS);
+        self.state.args.clear();
+        write_args(&mut self.state.args, bytes, JOURNAL_ARGS);
         let tag = last(bytes, journal_event::TAG).map_or(&b""[..], ProtoValue::bytes);
         self.push_message(ts_ns, track, if tag.is_empty() { b"log" } else { tag }, Some(b"log"));
     }
@@ -145,7 +145,7 @@ impl KernelEventBuilder<'_> {
         let tid = field_value(android_log_event::TID).map_or(pid, ProtoValue::signed);
         let track = self.tracks.thread(pid, tid);
         let track = self.batch.track(track, self.tracks);
-        let args = &mut self.kernel.args;
+        let args = &mut self.state.args;
         args.clear();
         if let Some(message) = field_value(android_log_event::MESSAGE) {
             args.text("message", message.bytes());

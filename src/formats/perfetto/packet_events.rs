@@ -2,7 +2,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::ftrace::KernelEventBuilder;
+use super::ftrace::SystemEventBuilder;
 use super::kernel_names::last;
 use super::tracks::TrackNumber;
 use crate::formats::output::args::ArgsWriter;
@@ -32,7 +32,7 @@ pub(super) fn write_args(args: &mut ArgsWriter, bytes: &[u8], table: &[PacketArg
             ArgForm::Unsigned => args.number(key, value.number()),
             ArgForm::Signed => args.signed(key, value.signed()),
             ArgForm::Text => args.text(key, value.bytes()),
-            ArgForm::Known(names) => match known(value.number(), names) {
+            ArgForm::Known(names) => match enum_name(value.number(), names) {
                 Some(name) => args.text(key, name.as_bytes()),
                 None => args.number(key, value.number()),
             },
@@ -46,7 +46,7 @@ pub(super) fn write_args(args: &mut ArgsWriter, bytes: &[u8], table: &[PacketArg
 }
 
 /// Returns the table entry of a number.
-pub(super) fn known(number: u64, names: &[(u64, &'static str)]) -> Option<&'static str> {
+pub(super) fn enum_name(number: u64, names: &[(u64, &'static str)]) -> Option<&'static str> {
     names.iter().find(|&&(value, _)| value == number).map(|&(_, name)| name)
 }
 
@@ -68,7 +68,7 @@ pub(super) fn async_id(kind: &str, numbers: &[u64]) -> u64 {
     xxh3_64(&kind.bytes().chain(numbers).collect::<Vec<u8>>())
 }
 
-impl KernelEventBuilder<'_> {
+impl SystemEventBuilder<'_> {
     /// Returns the time of a packet. A packet without one is a loss, unless it describes something for later packets.
     pub(super) fn required_time(&mut self, ts_ns: Option<i64>, describes: bool) -> Option<i64> {
         if ts_ns.is_none() && !describes {
@@ -102,13 +102,13 @@ impl KernelEventBuilder<'_> {
     }
 
     /// Returns the track of a device or a stream that belongs to no process.
-    pub(super) fn own_track(&mut self, name: &str) -> TrackIdx {
+    pub(super) fn global_track(&mut self, name: &str) -> TrackIdx {
         self.instant_track(Id::None, name)
     }
 
     /// Stores the arguments written so far, and returns the index of their details; 0 if there are none.
     pub(super) fn written_args(&mut self) -> u32 {
-        self.batch.args(self.kernel.args.finish())
+        self.batch.args(self.state.args.finish())
     }
 
     /// Adds an instant with the arguments written so far.
@@ -138,7 +138,7 @@ impl KernelEventBuilder<'_> {
     /// Adds a span that may overlap others, with the arguments written so far.
     pub(super) fn push_async(&mut self, (ts_ns, dur_ns): (i64, u64), track: TrackNumber, name: (&str, &str), id: u64) {
         self.begin_async(ts_ns, track, name, id);
-        self.kernel.args.clear();
+        self.state.args.clear();
         self.end_async(ts_ns.saturating_add_unsigned(dur_ns), track, id);
     }
 }

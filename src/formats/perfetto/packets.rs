@@ -131,7 +131,7 @@ impl Packets {
                 }
             }
             if !block.packets.is_empty() {
-                return Ok(Some(self.hand_out(block)));
+                return Ok(Some(self.take_ready_packets(block)));
             }
             let may_go_on = match next {
                 // The next byte shows whether the length is right.
@@ -150,7 +150,7 @@ impl Packets {
     }
 
     /// Moves the buffered packets into the block.
-    fn hand_out(&mut self, mut block: PacketBlock) -> PacketBlock {
+    fn take_ready_packets(&mut self, mut block: PacketBlock) -> PacketBlock {
         block.bytes.clear();
         block.bytes.extend_from_slice(&self.buffer[self.start..]);
         std::mem::swap(&mut block.bytes, &mut self.buffer);

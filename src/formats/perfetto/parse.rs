@@ -32,7 +32,7 @@ pub(super) struct ParsedBundle {
 pub(super) struct PacketTable {
     pub(super) packets: Vec<PacketFields>,
     /// Fields that most packets lack; row 0 is empty.
-    more: Vec<RareFields>,
+    rare: Vec<RareFields>,
 }
 
 /// Header fields of a packet. Kept small, since it moves from the core that parses to the one that interprets; rare
@@ -46,7 +46,7 @@ pub(super) struct PacketFields {
     pub(super) clock: Option<u32>,
     /// Number of its payload field, if it has one.
     pub(super) kind: FieldNumber,
-    more: u32,
+    rare_row: u32,
     /// Bytes of its payload field.
     pub(super) data: Option<PacketPart>,
     pub(super) timestamp: Option<u64>,
@@ -109,7 +109,7 @@ pub(super) enum CounterValue {
 pub(super) enum OwnTime {
     Absolute(i64),
     /// Microseconds after the previous event.
-    Later(i64),
+    SincePrevious(i64),
 }
 
 impl ParsedBlock {
@@ -133,7 +133,7 @@ impl ParsedBlock {
     pub(super) fn memory_bytes(&self) -> u64 {
         let block_bytes = |block: &PacketBlock, table: &PacketTable| {
             let table_bytes =
-                table.packets.capacity() * size_of::<PacketFields>() + table.more.capacity() * size_of::<RareFields>();
+                table.packets.capacity() * size_of::<PacketFields>() + table.rare.capacity() * size_of::<RareFields>();
             block.bytes.capacity() + block.packets.capacity() * size_of::<(u32, PacketPart)>() + table_bytes
         };
         let bundle_bytes: usize =
@@ -163,25 +163,25 @@ impl ParsedBundle {
 impl PacketTable {
     fn read(&mut self, block: &PacketBlock) {
         self.packets.clear();
-        self.more.clear();
-        self.more.push(RareFields::default());
+        self.rare.clear();
+        self.rare.push(RareFields::default());
         for &(at, part) in &block.packets {
             // Filled in place: a move costs as much as parsing it.
             let packet = self.packets.push_mut(PacketFields { at, ..PacketFields::default() });
-            PacketParser { packet, more: &mut self.more, block: &block.bytes }.packet(part);
+            PacketParser { packet, rare: &mut self.rare, block: &block.bytes }.packet(part);
         }
     }
 
     /// Returns the rare fields of a packet.
     #[inline]
-    pub(super) fn more(&self, packet: &PacketFields) -> &RareFields {
-        &self.more[packet.more as usize]
+    pub(super) fn rare_fields(&self, packet: &PacketFields) -> &RareFields {
+        &self.rare[packet.rare_row as usize]
     }
 }
 
 struct PacketParser<'r> {
     packet: &'r mut PacketFields,
-    more: &'r mut Vec<RareFields>,
+    rare: &'r mut Vec<RareFields>,
     block: &'r [u8],
 }
 
@@ -231,7 +231,7 @@ impl PacketParser<'_> {
             (trace_packet::TIMESTAMP, value) => packet.timestamp = Some(value.number()),
             (trace_packet::TRUSTED_PACKET_SEQUENCE_ID, value) => packet.sequence = value.number() as u32,
             (trace_packet::INTERNED_DATA, ProtoValue::Bytes(bytes)) => {
-                self.more().interned = Some(PacketPart::new(bytes, self.block));
+                self.rare_fields().interned = Some(PacketPart::new(bytes, self.block));
             }
             (trace_packet::SEQUENCE_FLAGS, value) => self.add_flags(value.number()),
             (trace_packet::INCREMENTAL_STATE_CLEARED, value) => packet.is_cleared |= value.number() != 0,
@@ -239,9 +239,9 @@ impl PacketParser<'_> {
             (trace_packet::TIMESTAMP_CLOCK_ID, value) => {
                 packet.clock = Some(u32::try_from(value.number()).unwrap_or(u32::MAX));
             }
-            (trace_packet::MACHINE_ID, value) => self.more().machine = value.number() as u32,
+            (trace_packet::MACHINE_ID, value) => self.rare_fields().machine = value.number() as u32,
             (trace_packet::TRACE_PACKET_DEFAULTS, ProtoValue::Bytes(bytes)) => {
-                self.more().defaults = Some(PacketPart::new(bytes, self.block));
+                self.rare_fields().defaults = Some(PacketPart::new(bytes, self.block));
             }
             (number, ProtoValue::Bytes(bytes)) => {
                 packet.kind = number;
@@ -265,8 +265,8 @@ impl PacketParser<'_> {
         if self.packet.kind == trace_packet::TRACK_EVENT {
             // A packet has one event; if there are several, the last counts.
             self.packet.event = EventFields::default();
-            let more = self.more();
-            *more = RareFields { interned: more.interned, defaults: more.defaults, ..RareFields::default() };
+            let rare = self.rare_fields();
+            *rare = RareFields { interned: rare.interned, defaults: rare.defaults, ..RareFields::default() };
         }
         let mut fields = Fields::new(bytes);
         loop {
@@ -301,10 +301,10 @@ impl PacketParser<'_> {
         let value = field.value;
         let event = &mut self.packet.event;
         match field.number {
-            track_event::TIMESTAMP_DELTA_US => later(&mut self.more().own_time, value.signed()),
-            track_event::THREAD_TIME_DELTA_US => later(&mut self.more().own_thread_time, value.signed()),
+            track_event::TIMESTAMP_DELTA_US => set_delta(&mut self.rare_fields().own_time, value.signed()),
+            track_event::THREAD_TIME_DELTA_US => set_delta(&mut self.rare_fields().own_thread_time, value.signed()),
             track_event::CATEGORY_IIDS => value.numbers(false).for_each(|iid| event.add_category(iid)),
-            track_event::LEGACY_EVENT => self.more().legacy = Some(PacketPart::new(value.bytes(), self.block)),
+            track_event::LEGACY_EVENT => self.rare_fields().legacy = Some(PacketPart::new(value.bytes(), self.block)),
             track_event::TYPE => event.kind = u32::try_from(value.number()).unwrap_or(u32::MAX),
             track_event::NAME_IID => event.name_iid = value.number(),
             track_event::TRACK_UUID => event.track = Some(value.number()),
@@ -315,14 +315,16 @@ impl PacketParser<'_> {
                 }
             }
             track_event::EXTRA_DOUBLE_COUNTER_VALUES => event.has_double_counters = true,
-            track_event::TIMESTAMP_ABSOLUTE_US => self.more().own_time = Some(OwnTime::Absolute(value.signed())),
+            track_event::TIMESTAMP_ABSOLUTE_US => self.rare_fields().own_time = Some(OwnTime::Absolute(value.signed())),
             track_event::THREAD_TIME_ABSOLUTE_US => {
-                self.more().own_thread_time = Some(OwnTime::Absolute(value.signed()));
+                self.rare_fields().own_thread_time = Some(OwnTime::Absolute(value.signed()));
             }
             track_event::CATEGORIES => event.has_inline_category = true,
-            track_event::NAME => self.more().name = Some(PacketPart::new(value.bytes(), self.block)),
-            track_event::COUNTER_VALUE => self.more().counter = Some(CounterValue::Whole(value.signed())),
-            track_event::DOUBLE_COUNTER_VALUE => self.more().counter = Some(CounterValue::Double(value.double())),
+            track_event::NAME => self.rare_fields().name = Some(PacketPart::new(value.bytes(), self.block)),
+            track_event::COUNTER_VALUE => self.rare_fields().counter = Some(CounterValue::Whole(value.signed())),
+            track_event::DOUBLE_COUNTER_VALUE => {
+                self.rare_fields().counter = Some(CounterValue::Double(value.double()))
+            }
             track_event::FLOW_IDS_OLD
             | track_event::TERMINATING_FLOW_IDS_OLD
             | track_event::FLOW_IDS
@@ -330,20 +332,20 @@ impl PacketParser<'_> {
             track_event::EXTRA_COUNTER_TRACK_UUIDS | track_event::EXTRA_DOUBLE_COUNTER_TRACK_UUIDS => {
                 event.names_counter_tracks = true;
             }
-            own_track_event::UNFINISHED_DUR_NS => self.more().unfinished_dur_ns = Some(value.number()),
+            own_track_event::UNFINISHED_DUR_NS => self.rare_fields().unfinished_dur_ns = Some(value.number()),
             // Annotations and all other arguments.
             _ => event.has_args = true,
         }
     }
 
     /// Returns the packet's row of rare fields, adding it if needed.
-    fn more(&mut self) -> &mut RareFields {
-        if self.packet.more == 0 {
+    fn rare_fields(&mut self) -> &mut RareFields {
+        if self.packet.rare_row == 0 {
             // A block has at most a few thousand packets.
-            self.packet.more = self.more.len() as u32;
-            self.more.push(RareFields::default());
+            self.packet.rare_row = self.rare.len() as u32;
+            self.rare.push(RareFields::default());
         }
-        &mut self.more[self.packet.more as usize]
+        &mut self.rare[self.packet.rare_row as usize]
     }
 }
 
@@ -355,8 +357,8 @@ impl EventFields {
 }
 
 /// Sets a relative time; an absolute one takes precedence.
-fn later(time: &mut Option<OwnTime>, us: i64) {
+fn set_delta(time: &mut Option<OwnTime>, us: i64) {
     if !matches!(time, Some(OwnTime::Absolute(_))) {
-        *time = Some(OwnTime::Later(us));
+        *time = Some(OwnTime::SincePrevious(us));
     }
 }

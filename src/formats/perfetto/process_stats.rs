@@ -1,6 +1,6 @@
 //! Memory, scores and processor time of processes, which Perfetto polls from `/proc`: counters of each process.
 
-use super::ftrace::KernelEventBuilder;
+use super::ftrace::SystemEventBuilder;
 use super::kernel_names::last;
 use super::statistics_fields::{process_stats, process_stats_process as process};
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
@@ -36,7 +36,7 @@ const COUNTERS: &[ProcessCounter] = &[
     ProcessCounter(process::RUNTIME_KERNEL_MODE, "runtime.kernel_ns", "ns", 1.0),
 ];
 
-impl KernelEventBuilder<'_> {
+impl SystemEventBuilder<'_> {
     /// Adds the counters of the processes in a packet. Lists of open files are counted as ignored.
     pub(super) fn process_stats(&mut self, ts_ns: i64, bytes: &[u8]) {
         let mut has_files = false;

@@ -13,7 +13,7 @@ use super::emit::{EmitBatch, emit_if_full, take_batch};
 use super::event_builder::{PerfettoEventBuilder, TrackEvent};
 use super::fields::trace_packet;
 use super::frame_timeline::is_frame;
-use super::ftrace::{Kernel, KernelEventBuilder};
+use super::ftrace::{SystemEventBuilder, SystemState};
 use super::generic_kernel::is_generic_kernel;
 use super::gpu_packets::is_of_gpu_driver;
 use super::groups::track_groups;
@@ -204,7 +204,7 @@ struct Decoder {
     intern_room: InternRoom,
     clocks: Clocks,
     tracks: PerfettoTracks,
-    kernel: Kernel,
+    state: SystemState,
     modules: FrameModules,
     batch: BatchBuilder,
     args: ArgsWriter,
@@ -222,7 +222,7 @@ impl Decoder {
             sequences: Sequences::default(),
             intern_room: InternRoom::new(&context.budget),
             clocks: Clocks::default(),
-            kernel: Kernel::new(&context.budget, matches!(later, LaterDescriptors::Unknown)),
+            state: SystemState::new(&context.budget, matches!(later, LaterDescriptors::Unknown)),
             modules: FrameModules::default(),
             v8_profiles: Profiles::new(context.chunk_limits),
             v8_bytes_max: BudgetShare::V8Profiles.bytes(&context.budget),
@@ -246,7 +246,7 @@ impl Decoder {
                     unpacked.unwrap_or_else(|| ParsedBundle::unpack(fields, &parsed.block, PACKET_BYTES_MAX));
                 self.bundle(unpacked, 1, emit)?;
             } else {
-                self.decode_packet(fields, parsed.table.more(fields), &parsed.block, emit)?;
+                self.decode_packet(fields, parsed.table.rare_fields(fields), &parsed.block, emit)?;
             }
         }
         Ok(())
@@ -263,7 +263,7 @@ impl Decoder {
             let block = &unpacked.bundle.block;
             for fields in &unpacked.table.packets {
                 if !Bundle::is_bundle(fields.kind) {
-                    self.decode_packet(fields, unpacked.table.more(fields), block, emit)?;
+                    self.decode_packet(fields, unpacked.table.rare_fields(fields), block, emit)?;
                 } else if depth < BUNDLES_MAX {
                     self.bundle(ParsedBundle::unpack(fields, block, PACKET_BYTES_MAX), depth + 1, emit)?;
                 } else {
@@ -282,11 +282,11 @@ impl Decoder {
     fn decode_packet(
         &mut self,
         fields: &PacketFields,
-        more: &RareFields,
+        rare: &RareFields,
         block: &PacketBlock,
         emit: EmitBatch<'_>,
     ) -> Result<(), ReadError> {
-        self.packet(fields, more, block, emit)?;
+        self.packet(fields, rare, block, emit)?;
         if let Some(error) = self.tracks.failure() {
             return Err(error);
         }
@@ -311,7 +311,7 @@ impl Decoder {
     fn packet(
         &mut self,
         fields: &PacketFields,
-        more: &RareFields,
+        rare: &RareFields,
         block: &PacketBlock,
         emit: EmitBatch<'_>,
     ) -> Result<(), ReadError> {
@@ -321,7 +321,7 @@ impl Decoder {
         if fields.is_broken {
             self.batch.lose(Loss::BadRecord, pos);
         }
-        if *self.machine.get_or_insert(more.machine) != more.machine && !self.has_machines {
+        if *self.machine.get_or_insert(rare.machine) != rare.machine && !self.has_machines {
             self.has_machines = true;
             self.batch.losses().add_because(MACHINES, Loss::IgnoredMetadata, pos);
         }
@@ -333,7 +333,7 @@ impl Decoder {
             self.batch.lose(Loss::OverLimit, pos);
             return Ok(());
         };
-        self.update_sequence(row, fields, more, block);
+        self.update_sequence(row, fields, rare, block);
         let sequence = &self.sequences.all[row];
         if fields.needs_state && !sequence.is_valid {
             self.batch.lose(Loss::MissingState, pos);
@@ -347,8 +347,8 @@ impl Decoder {
         // Converts every time, even if it is unused: the next time of an incremental clock is relative to it.
         let time = fields.timestamp.map(|raw| self.clocks.time(fields.sequence, clock, raw));
         if fields.kind == trace_packet::TRACK_EVENT {
-            let legacy = more.legacy.map(|part| Legacy::read(in_block(part)));
-            let event = TrackEvent::new(data, &fields.event, more, legacy.as_ref(), &block.bytes);
+            let legacy = rare.legacy.map(|part| Legacy::read(in_block(part)));
+            let event = TrackEvent::new(data, &fields.event, rare, legacy.as_ref(), &block.bytes);
             self.track_event(&event, time, (fields.sequence, row), pos);
         } else if fields.kind == trace_packet::FTRACE_EVENTS {
             self.kernel_events(fields.sequence, Some(row), pos).bundle(data, emit)?;
@@ -360,7 +360,7 @@ impl Decoder {
 
     /// Adds the state of a packet to its sequence, and counts packets that the recorder lost.
     #[inline]
-    fn update_sequence(&mut self, row: usize, fields: &PacketFields, more: &RareFields, block: &PacketBlock) {
+    fn update_sequence(&mut self, row: usize, fields: &PacketFields, rare: &RareFields, block: &PacketBlock) {
         let pos = block.pos(fields.at);
         let sequence = &mut self.sequences.all[row];
         if fields.is_cleared {
@@ -373,12 +373,12 @@ impl Decoder {
             self.batch.lose(Loss::RecorderLost, pos);
         }
         sequence.is_known = true;
-        if let Some(interned) = more.interned
+        if let Some(interned) = rare.interned
             && let Some(loss) = sequence.intern(interned.in_block(&block.bytes), &mut self.intern_room)
         {
             self.batch.lose(loss, pos);
         }
-        if let Some(defaults) = more.defaults {
+        if let Some(defaults) = rare.defaults {
             sequence.set_defaults(defaults.in_block(&block.bytes));
         }
     }
@@ -542,11 +542,11 @@ impl Decoder {
         }
     }
 
-    fn kernel_events(&mut self, sequence: u32, row: Option<usize>, pos: SourcePos) -> KernelEventBuilder<'_> {
-        let (kernel, clocks) = (&mut self.kernel, &mut self.clocks);
+    fn kernel_events(&mut self, sequence: u32, row: Option<usize>, pos: SourcePos) -> SystemEventBuilder<'_> {
+        let (state, clocks) = (&mut self.state, &mut self.clocks);
         let texts = row.and_then(|row| self.sequences.all.get(row)).map(|sequence| &sequence.texts);
         let (tracks, batch) = (&mut self.tracks, &mut self.batch);
-        KernelEventBuilder { kernel, clocks, tracks, batch, texts, sequence, pos }
+        SystemEventBuilder { state, clocks, tracks, batch, texts, sequence, pos }
     }
 
     fn finish(mut self, emit: EmitBatch<'_>, losses: &Losses) -> Result<(), ReadError> {

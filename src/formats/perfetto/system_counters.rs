@@ -2,7 +2,7 @@
 
 use super::clocks::{FTRACE_CLOCK, Time};
 use super::fields::trace_packet;
-use super::ftrace::KernelEventBuilder;
+use super::ftrace::SystemEventBuilder;
 use super::kernel_names::last;
 use super::limits::has_room;
 use super::statistics_fields::{display_state, power_rails, rail_descriptor, rail_energy};
@@ -28,7 +28,7 @@ pub(super) fn is_system_counters(kind: FieldNumber) -> bool {
     matches!(kind, trace_packet::SYS_STATS | trace_packet::POWER_RAILS | trace_packet::INITIAL_DISPLAY_STATE)
 }
 
-impl KernelEventBuilder<'_> {
+impl SystemEventBuilder<'_> {
     /// Decodes a packet of one of these kinds. Only power rails may have individual times.
     pub(super) fn system_counters(&mut self, kind: FieldNumber, time: Option<Time>, bytes: &[u8]) {
         let ts_ns = time.filter(|time| !matches!(time, Time::Bad)).and_then(|time| self.usable(time));
@@ -55,8 +55,8 @@ impl KernelEventBuilder<'_> {
             let known_rail = KNOWN_RAILS.iter().find(|(rail, _)| *rail == name);
             let name =
                 known_rail.map_or_else(|| format!("power.{name}_uws"), |(_, part)| format!("power.rails.{part}"));
-            if has_room(&self.kernel.rails, &(session, index), RAILS_MAX) {
-                self.kernel.rails.insert((session, index), name.into());
+            if has_room(&self.state.rails, &(session, index), RAILS_MAX) {
+                self.state.rails.insert((session, index), name.into());
             } else {
                 self.batch.lose(Loss::OverLimit, self.pos);
             }
@@ -68,7 +68,7 @@ impl KernelEventBuilder<'_> {
             let own_time = own_time.filter(|time| !matches!(time, Time::Bad)).and_then(|time| self.usable(time));
             let ts_ns = own_time.or(ts_ns);
             let rail = field_value(rail_energy::INDEX).unwrap_or(0);
-            match (ts_ns, self.kernel.rails.get(&(session, rail)).cloned()) {
+            match (ts_ns, self.state.rails.get(&(session, rail)).cloned()) {
                 (Some(ts_ns), Some(name)) => {
                     self.push_global(ts_ns, (&name, "µWs"), field_value(rail_energy::ENERGY).unwrap_or(0) as f64);
                 }

@@ -6,11 +6,11 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
-use super::ftrace::KernelEventBuilder;
+use super::ftrace::SystemEventBuilder;
 use super::kernel_names::{last, numbers_in};
 use super::kernel_state::DiskTotals;
 use super::limits::has_room;
-use super::packet_events::{known, number_in, text_in};
+use super::packet_events::{enum_name, number_in, text_in};
 use super::statistics_fields::{
     buddy_info, cpu_idle_state, cpu_idle_state_entry, cpu_times, device_frequency, disk_stat, interrupt_count,
     pressure, pressure_resource, slab_info, sys_stats, sys_stats_memory, thermal_zone,
@@ -112,7 +112,7 @@ const TRANSFERS: &[(FieldNumber, FieldNumber, &str)] = &[
     (disk_stat::DISCARD_SECTORS, disk_stat::DISCARD_TIME_MS, "discard"),
 ];
 
-impl KernelEventBuilder<'_> {
+impl SystemEventBuilder<'_> {
     /// Adds the counters of a packet; unknown ones are counted as ignored.
     pub(super) fn sys_stats(&mut self, ts_ns: i64, bytes: &[u8]) {
         let (mut cpu, mut has_others) = (0, false);
@@ -204,10 +204,10 @@ impl KernelEventBuilder<'_> {
         }
         totals[6] = number_in(stat, disk_stat::FLUSH_COUNT);
         totals[7] = number_in(stat, disk_stat::FLUSH_TIME_MS);
-        if !has_room(&self.kernel.disks, &*device, DISKS_MAX) {
+        if !has_room(&self.state.disks, &*device, DISKS_MAX) {
             return self.batch.lose(Loss::OverLimit, self.pos);
         }
-        let Some(before) = self.kernel.disks.insert(device.as_str().into(), totals) else { return };
+        let Some(before) = self.state.disks.insert(device.as_str().into(), totals) else { return };
         let since = |index: usize| totals[index].saturating_sub(before[index]) as f64;
         let mut push = |what: &str, unit: &str, value: f64| {
             self.push_global(ts_ns, (&format!("diskstat.[{device}].{what}"), unit), value);
@@ -245,7 +245,7 @@ fn single_counter(number: FieldNumber, value: ProtoValue<'_>) -> Option<(Cow<'st
         }
         sys_stats::NUM_SOFTIRQ => {
             let irq = number_in(bytes, interrupt_count::IRQ);
-            let name = known(irq, SOFTIRQS).map_or_else(|| irq.to_string(), str::to_owned);
+            let name = enum_name(irq, SOFTIRQS).map_or_else(|| irq.to_string(), str::to_owned);
             (format!("SoftIRQ {name} count").into(), "", number_in(bytes, interrupt_count::COUNT) as f64)
         }
         sys_stats::DEVFREQ => {
@@ -253,7 +253,7 @@ fn single_counter(number: FieldNumber, value: ProtoValue<'_>) -> Option<(Cow<'st
             (name.into(), "kHz", number_in(bytes, device_frequency::VALUE) as f64)
         }
         sys_stats::PSI => {
-            let resource = known(number_in(bytes, pressure::RESOURCE), PRESSURE)?;
+            let resource = enum_name(number_in(bytes, pressure::RESOURCE), PRESSURE)?;
             (format!("psi.{resource}").into(), "ns", number_in(bytes, pressure::TOTAL_NS) as f64)
         }
         sys_stats::THERMAL_ZONE => {

@@ -112,7 +112,7 @@ pub(crate) struct PerfettoWriter<'a, W> {
     names: &'a Names,
     tracks: &'a TrackTables,
     /// Nanoseconds added to all times.
-    later_ns: u64,
+    shift_ns: u64,
     made_up: FxHashMap<Id, i64>,
     /// The ids of the trace from [`MADE_UP_IDS`] on, which are not made up again.
     high_ids: FxHashSet<i64>,
@@ -142,14 +142,14 @@ pub(crate) struct PerfettoWriter<'a, W> {
 }
 
 impl<'a, W: Write> PerfettoWriter<'a, W> {
-    /// Writes the descriptors of processes and tracks; `later_ns` is added to all times, since none may be before 0.
-    pub(crate) fn new(out: W, trace: WrittenTrace<'a>, later_ns: u64) -> io::Result<Self> {
+    /// Writes the descriptors of processes and tracks; `shift_ns` is added to all times, since none may be before 0.
+    pub(crate) fn new(out: W, trace: WrittenTrace<'a>, shift_ns: u64) -> io::Result<Self> {
         let WrittenTrace { names, stacks, tracks, has_tasks } = trace;
         let mut writer = Self {
             out,
             names,
             tracks,
-            later_ns,
+            shift_ns,
             made_up: FxHashMap::default(),
             high_ids: high_ids(tracks),
             next_made_up: MADE_UP_IDS,
@@ -177,7 +177,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
             writer.end_packet(None, trace_packet::TRACK_DESCRIPTOR)?;
         }
         if let Some(offset_ns) = tracks.utc_offset_ns {
-            push_utc_snapshot(&mut writer.message, i128::from(offset_ns) - i128::from(later_ns));
+            push_utc_snapshot(&mut writer.message, i128::from(offset_ns) - i128::from(shift_ns));
             if !writer.message.is_empty() {
                 writer.end_packet(None, trace_packet::CLOCK_SNAPSHOT)?;
             }
@@ -513,11 +513,11 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
     /// Writes a packet with the current message in the field `field`.
     fn end_packet(&mut self, ts_ns: Option<i64>, field: FieldNumber) -> io::Result<()> {
         let begun = std::mem::replace(&mut self.is_begun, true);
-        let Self { packet, message, defaults, interned, later_ns, .. } = self;
+        let Self { packet, message, defaults, interned, shift_ns, .. } = self;
         packet.clear();
         push_message(packet, trace::PACKET, |bytes| {
             if let Some(ts_ns) = ts_ns {
-                push_number(bytes, trace_packet::TIMESTAMP, ts_ns.cast_unsigned().wrapping_add(*later_ns));
+                push_number(bytes, trace_packet::TIMESTAMP, ts_ns.cast_unsigned().wrapping_add(*shift_ns));
             }
             push_number(bytes, trace_packet::TRUSTED_PACKET_SEQUENCE_ID, SEQUENCE);
             // The first packet clears the incremental state, all others need it.

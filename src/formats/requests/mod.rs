@@ -69,7 +69,7 @@ impl<D: SpanDecoder> StreamReader for SpanDocument<D> {
 fn decode_values(
     document: &Document,
     from: JsonExtent,
-    take: TakeLine,
+    decode: DecodeSpans,
     layout: &mut Layout,
     out: &mut Output<'_>,
 ) -> Result<(), ReadError> {
@@ -77,7 +77,7 @@ fn decode_values(
     while let Some(value) = values.next()? {
         let (pos, losses) = (SourcePos::Offset(value.offset), out.batch.losses());
         value.count_losses(losses);
-        if !value.text.is_empty() && take(value.text, pos, layout, out.batch).is_none() {
+        if !value.text.is_empty() && decode(value.text, pos, layout, out.batch).is_none() {
             out.batch.lose(Loss::BadRecord, pos);
         }
         layout.flush_if_full(out)?;
@@ -94,17 +94,17 @@ fn begins_with_object_line(head: &[u8]) -> bool {
 }
 
 /// Decodes the spans of a line; returns `None` for a line without any.
-type TakeLine = fn(&[u8], SourcePos, &mut Layout, &mut BatchBuilder) -> Option<()>;
+type DecodeSpans = fn(&[u8], SourcePos, &mut Layout, &mut BatchBuilder) -> Option<()>;
 
 /// A trace with spans on each line.
 struct SpanLines {
     layout: Layout,
-    take: TakeLine,
+    decode: DecodeSpans,
 }
 
 impl SpanLines {
-    fn new(take: TakeLine) -> Self {
-        Self { layout: Layout::default(), take }
+    fn new(decode: DecodeSpans) -> Self {
+        Self { layout: Layout::default(), decode }
     }
 }
 
@@ -112,7 +112,7 @@ impl LineParser for SpanLines {
     fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
         let text = line.bytes.trim_ascii();
         let text = text.strip_suffix(b",").unwrap_or(text);
-        if !matches!(text, b"" | b"[" | b"]") && (self.take)(text, line.pos(), &mut self.layout, batch).is_none() {
+        if !matches!(text, b"" | b"[" | b"]") && (self.decode)(text, line.pos(), &mut self.layout, batch).is_none() {
             batch.lose(line_loss(&TextLine { bytes: text, ..line }), line.pos());
         }
     }

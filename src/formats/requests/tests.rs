@@ -5,7 +5,7 @@ mod nesting;
 mod odd_members;
 
 use crate::formats::input::source::HEAD_BYTES;
-use crate::formats::testing::{Reading, Seen, data, format_of, read, read_bytes, read_path};
+use crate::formats::testing::{ReadEvent, Reading, data, format_of, read, read_bytes, read_path};
 use crate::model::{EventFlags, EventKind, Loss, Metadata};
 
 /// Returns a trace of the fuzz corpus.
@@ -22,7 +22,7 @@ fn spans(text: &str, from_us: i64) -> Vec<(i64, u64, String)> {
 }
 
 /// Returns the first span or instant with this name; flows also have names of spans.
-fn shown<'r>(reading: &'r Reading, name: &str) -> &'r Seen {
+fn shown<'r>(reading: &'r Reading, name: &str) -> &'r ReadEvent {
     let mut shown =
         reading.events.iter().filter(|event| matches!(event.kind, EventKind::Complete | EventKind::Instant));
     shown.find(|event| event.name == name).expect("an event")

@@ -1,11 +1,11 @@
 //! Zipkin spans: an array of spans, an array of traces, or lines of either, with microseconds since 1970. Annotations
 //! become instants, tags arguments. A span that a server shares with its client has the same id; a flow connects the
-//! client's half to the server's. Without the client's half, the parent of the server's half is that of the span. Spans
-//! of version 1 are decoded by `zipkin_v1`.
+//! client's side to the server's. Without the client's side, the server's side is below the parent of the span. Spans of
+//! version 1 are decoded by `zipkin_v1`.
 
 use serde_json::value::RawValue;
 
-use super::zipkin_span::{Half, ZipkinSpan};
+use super::zipkin_span::{SpanSide, ZipkinSpan};
 use super::{SpanDecoder, SpanDocument, SpanLines, begins_with_object_line, decode_values, times, zipkin_v1};
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::{Output, head_lines};
@@ -139,18 +139,18 @@ fn decode_line(line: &[u8], pos: SourcePos, layout: &mut Layout, batch: &mut Bat
 const UNIT: TimeUnit = TimeUnit::Microseconds;
 
 fn add_span(span: &ZipkinSpan<'_>, pos: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) {
-    let halves = zipkin_v1::halves(span);
-    if !halves.is_empty() {
+    let sides = zipkin_v1::span_sides(span);
+    if !sides.is_empty() {
         batch.losses().add_many(Loss::BadRecord, pos, span.bad_count());
         // The annotations may have these times too.
         let own_times = [span.timestamp, span.duration].into_iter().flatten();
         let bad_times = own_times.filter(|time| UNIT.nanos(time).is_err()).count();
         batch.losses().add_many(Loss::BadNumber, pos, bad_times as u64);
-        return halves.iter().for_each(|half| add_half(span, half, pos, layout, batch));
+        return sides.iter().for_each(|side| add_side(span, side, pos, layout, batch));
     }
     let Some((start_ns, end_ns)) = times(span.timestamp, span.duration, UNIT, 0, pos, batch) else { return };
     batch.losses().add_many(Loss::BadRecord, pos, span.bad_count());
-    let half = Half {
+    let side = SpanSide {
         service: span.local_endpoint.as_ref().map(|endpoint| &*endpoint.service_name),
         kind: span.kind.as_deref(),
         start_ns,
@@ -158,11 +158,11 @@ fn add_span(span: &ZipkinSpan<'_>, pos: SourcePos, layout: &mut Layout, batch: &
         remote: span.remote_endpoint.as_ref().map(|remote| &*remote.service_name),
         is_shared: span.is_shared(),
     };
-    add_half(span, &half, pos, layout, batch);
+    add_side(span, &side, pos, layout, batch);
 }
 
-fn add_half(span: &ZipkinSpan<'_>, half: &Half<'_>, pos: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) {
-    let service = half.service.filter(|name| !name.is_empty()).unwrap_or("unknown service");
+fn add_side(span: &ZipkinSpan<'_>, side: &SpanSide<'_>, pos: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) {
+    let service = side.service.filter(|name| !name.is_empty()).unwrap_or("unknown service");
     let service = layout.service(service, batch);
     let mut args = ArgsWriter::default();
     let parent = span.parent_id.as_deref();
@@ -172,11 +172,11 @@ fn add_half(span: &ZipkinSpan<'_>, half: &Half<'_>, pos: SourcePos, layout: &mut
         port => format!("{}:{port}", remote.ipv4),
     });
     for (key, text) in [
-        ("kind", half.kind),
+        ("kind", side.kind),
         ("trace_id", Some(&*span.trace_id)),
         ("span_id", Some(&*span.id)),
         ("parent_span_id", parent),
-        ("remote_service", half.remote),
+        ("remote_service", side.remote),
         ("remote_address", address.as_deref()),
     ] {
         if let Some(text) = text.filter(|text| !text.is_empty()) {
@@ -191,7 +191,7 @@ fn add_half(span: &ZipkinSpan<'_>, half: &Half<'_>, pos: SourcePos, layout: &mut
     let mut points = Vec::new();
     for annotation in &*span.annotations {
         let is_others = annotation.endpoint.as_ref().is_some_and(|endpoint| {
-            half.service.is_some_and(|service| !endpoint.service_name.is_empty() && endpoint.service_name != service)
+            side.service.is_some_and(|service| !endpoint.service_name.is_empty() && endpoint.service_name != service)
         });
         if is_others {
             continue;
@@ -203,8 +203,8 @@ fn add_half(span: &ZipkinSpan<'_>, half: &Half<'_>, pos: SourcePos, layout: &mut
     }
     let id_of = |id: &str| span_id(span.trace_id.as_bytes(), id.as_bytes());
     let laid_out = ServiceSpan {
-        start_ns: half.start_ns,
-        end_ns: half.end_ns,
+        start_ns: side.start_ns,
+        end_ns: side.end_ns,
         id: id_of(&span.id),
         parent: parent.map(id_of),
         service,
@@ -215,7 +215,7 @@ fn add_half(span: &ZipkinSpan<'_>, half: &Half<'_>, pos: SourcePos, layout: &mut
         is_failed: span.is_failed(),
         pos,
     };
-    if half.is_shared {
+    if side.is_shared {
         layout.push_shared(&span.trace_id, laid_out);
     } else {
         layout.push_of_trace(&span.trace_id, laid_out);

@@ -97,13 +97,13 @@ pub(super) struct BinaryAnnotation<'a> {
 }
 
 /// The part of a span that one service recorded; the whole span in version 2.
-pub(super) struct Half<'s> {
+pub(super) struct SpanSide<'s> {
     pub(super) service: Option<&'s str>,
     pub(super) kind: Option<&'s str>,
     pub(super) start_ns: i64,
     /// 0 if it has not ended.
     pub(super) end_ns: i64,
     pub(super) remote: Option<&'s str>,
-    /// Whether it is the server's half of a span that the client also recorded.
+    /// Whether it is the server's side of a span that the client also recorded.
     pub(super) is_shared: bool,
 }

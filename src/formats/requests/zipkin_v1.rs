@@ -1,7 +1,7 @@
 //! Zipkin spans of version 1. Annotations have the times: `cs` and `cr` of the client, `sr` and `ss` of the server,
 //! `ms` and `mr` of a message. Tags are binary annotations. A span with both sides becomes two, as in version 2.
 
-use super::zipkin_span::{Half, ZipkinSpan};
+use super::zipkin_span::{SpanSide, ZipkinSpan};
 use crate::formats::json::document::TimeUnit;
 use crate::formats::output::args::ArgsWriter;
 
@@ -13,7 +13,7 @@ const SIDES: [(&str, &str, &str); 4] =
 const ADDRESSES: [&str; 4] = ["sa", "ca", "ma", "lc"];
 
 /// Returns the sides of a span of version 1; empty for version 2.
-pub(super) fn halves<'s>(span: &'s ZipkinSpan<'_>) -> Vec<Half<'s>> {
+pub(super) fn span_sides<'s>(span: &'s ZipkinSpan<'_>) -> Vec<SpanSide<'s>> {
     const UNIT: TimeUnit = TimeUnit::Microseconds;
     let is_first_version = !span.binary_annotations.is_empty()
         || span.local_endpoint.is_none() && span.annotations.iter().any(|annotation| annotation.endpoint.is_some());
@@ -31,17 +31,17 @@ pub(super) fn halves<'s>(span: &'s ZipkinSpan<'_>) -> Vec<Half<'s>> {
     let own_start = span.timestamp.and_then(|timestamp| UNIT.nanos(timestamp).ok());
     let own_dur = span.duration.and_then(|duration| UNIT.nanos(duration).ok());
     let own_end = own_start.zip(own_dur).map(|(start_ns, dur_ns)| start_ns.saturating_add(dur_ns));
-    let sides: Vec<_> = SIDES.iter().filter(|(_, begin, end)| time(begin).or(time(end)).is_some()).collect();
-    let is_alone = sides.len() == 1;
-    let mut halves: Vec<Half<'_>> = Vec::new();
-    for &&(kind, begin, end) in &sides {
-        // The times of the span itself are those of the side that created it.
+    let recorded: Vec<_> = SIDES.iter().filter(|(_, begin, end)| time(begin).or(time(end)).is_some()).collect();
+    let is_alone = recorded.len() == 1;
+    let mut sides: Vec<SpanSide<'_>> = Vec::new();
+    for &&(kind, begin, end) in &recorded {
+        // The side that created the span has its times.
         let start_ns = if is_alone { own_start.or(time(begin)) } else { time(begin) };
         let end_ns = if is_alone { own_end.or(time(end)) } else { time(end) };
         let Some(start_ns) = start_ns.or(end_ns) else { continue };
         let remote =
             if matches!(kind, "CLIENT" | "PRODUCER") { address("sa").or(address("ma")) } else { address("ca") };
-        halves.push(Half {
+        sides.push(SpanSide {
             service: service(begin).or(service(end)),
             kind: Some(kind),
             start_ns,
@@ -50,14 +50,14 @@ pub(super) fn halves<'s>(span: &'s ZipkinSpan<'_>) -> Vec<Half<'s>> {
             is_shared: kind == "SERVER" && !is_alone,
         });
     }
-    if let (true, Some(start_ns)) = (halves.is_empty(), own_start) {
+    if let (true, Some(start_ns)) = (sides.is_empty(), own_start) {
         let mut services = span.binary_annotations.iter().filter_map(|tag| tag.endpoint.as_ref());
         let annotated = span.annotations.iter().find_map(|annotation| annotation.endpoint.as_ref());
         let service = services.next().or(annotated).map(|endpoint| &*endpoint.service_name);
         let end_ns = own_end.unwrap_or(0);
-        halves.push(Half { service, kind: None, start_ns, end_ns, remote: None, is_shared: false });
+        sides.push(SpanSide { service, kind: None, start_ns, end_ns, remote: None, is_shared: false });
     }
-    halves
+    sides
 }
 
 /// Writes the binary annotations of a span as its tags.

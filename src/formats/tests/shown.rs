@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use crate::formats::format::DataKind;
 use crate::formats::input::source::Source;
 use crate::formats::sniff::FORMATS;
-use crate::formats::testing::{Seen, read_path};
+use crate::formats::testing::{ReadEvent, read_path};
 use crate::model::{EventKind, TrackKind};
 
 /// Kinds of data that are only covered by generated traces, since there are no recorded ones.
 const MADE: [(&str, DataKind); 2] = [("Perfetto", DataKind::Samples), ("Spall", DataKind::Arguments)];
 
-fn shown_of(event: &Seen) -> impl Iterator<Item = DataKind> {
+fn shown_of(event: &ReadEvent) -> impl Iterator<Item = DataKind> {
     let what = match event.kind {
         EventKind::State => DataKind::Scheduling,
         _ if event.track.kind == TrackKind::Cpu => DataKind::Scheduling,

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
-use super::{ChromeEvents, Spot, is_set, number_text};
+use super::{ChromeEvents, EventSite, is_set, number_text};
 use crate::formats::chrome::fields::RecordField;
 use crate::formats::chrome::tables::id;
 use crate::formats::chrome::wire::{ChromeRecord, member};
@@ -56,26 +56,26 @@ impl ThreadOwners {
 
 impl<'a> ChromeEvents<'a> {
     /// Adds an event of phase `P`.
-    pub(super) fn add_sample(&mut self, record: &ChromeRecord<'a>, spot: Spot) {
+    pub(super) fn add_sample(&mut self, record: &ChromeRecord<'a>, site: EventSite) {
         if let Some(role) = ProfileRole::from_name(record[RecordField::Name].text)
-            && self.add_profile(record, spot, role)
+            && self.add_profile(record, site, role)
         {
             return;
         }
-        let stack = self.record_stack(record, spot.pos, true);
+        let stack = self.record_stack(record, site.pos, true);
         let track = if is_set(&record.rare(b"untimed")) {
             let row = self.tables.untimed_thread(&record[RecordField::Pid], &record[RecordField::Tid]);
-            self.counted(row, spot.pos)
+            self.count_repairs(row, site.pos)
         } else {
-            self.thread(record, spot.pos)
+            self.thread(record, site.pos)
         };
-        let event = self.event(record, spot, EventKind::Sample);
+        let event = self.event(record, site, EventKind::Sample);
         self.push_event(Event { value: u64::from(stack.0), track, ..event });
     }
 
     /// Adds a V8 profile event; returns false if it contains no profile.
-    pub(super) fn add_profile(&mut self, record: &ChromeRecord<'a>, spot: Spot, role: ProfileRole) -> bool {
-        let Spot { pos, ts_ns, .. } = spot;
+    pub(super) fn add_profile(&mut self, record: &ChromeRecord<'a>, site: EventSite, role: ProfileRole) -> bool {
+        let EventSite { pos, ts_ns, .. } = site;
         let data = member(&record[RecordField::Args], b"data");
         let has_profile = role != ProfileRole::Whole || member(&data, b"cpuProfile").shape == Shape::Object;
         if data.shape != Shape::Object || !has_profile {
@@ -102,11 +102,11 @@ impl<'a> ChromeEvents<'a> {
             return self.losses.add(Loss::BadTime, pos);
         };
         let name = self.tables.name(&record[RecordField::Name], &record[RecordField::Cat]);
-        let name = self.counted(name, pos);
+        let name = self.count_repairs(name, pos);
         let stack = self.record_stack(record, pos, false);
         let has_process = !record[RecordField::Pid].is_absent();
         let track = if has_process { self.thread(record, pos) } else { self.thread_of_any_process(record, pos) };
-        let event = self.event(record, Spot { pos, ts_ns, name }, EventKind::Sample);
+        let event = self.event(record, EventSite { pos, ts_ns, name }, EventKind::Sample);
         self.push_event(Event { value: u64::from(stack.0), track, ..event });
     }
 
@@ -138,7 +138,7 @@ impl<'a> ChromeEvents<'a> {
             let names = elements(&names).take(STACK_FRAMES_MAX);
             return names.fold(StackIdx::EMPTY, |stack, name| {
                 let name = self.tables.name(&name, &JsonValue::default());
-                let name = self.counted(name, pos);
+                let name = self.count_repairs(name, pos);
                 self.stacks.stacks.intern(stack, name)
             });
         }

@@ -1,6 +1,6 @@
 //! States of threads and runs on CPUs, which never nest.
 
-use super::{ChromeEvents, Spot, is_set, number_text};
+use super::{ChromeEvents, EventSite, is_set, number_text};
 use crate::formats::chrome::fields::RecordField;
 use crate::formats::chrome::wire::ChromeRecord;
 use crate::formats::json::scan::{JsonValue, Shape};
@@ -20,24 +20,23 @@ impl<'a> ChromeEvents<'a> {
         } else {
             JsonValue { text: words.as_bytes(), shape, ..JsonValue::default() }
         };
-        let nobody = JsonValue::default();
         // An unknown state has no letters; its name is written instead.
-        let letters = if name.is_text(b"Unknown") { &nobody } else { &record[RecordField::Name] };
+        let letters = if name.is_text(b"Unknown") { &JsonValue::ABSENT } else { &record[RecordField::Name] };
         let name = self.tables.name(&name, letters);
-        let spot = Spot { pos, ts_ns, name: self.counted(name, pos) };
+        let site = EventSite { pos, ts_ns, name: self.count_repairs(name, pos) };
         // Registers the thread, even if it has no spans of its own.
         self.thread(record, pos);
         let tid =
             if record[RecordField::Tid].is_absent() { record[RecordField::Pid] } else { record[RecordField::Tid] };
         let track = self.track(TrackKind::State, &record[RecordField::Pid], &tid, &[], pos);
-        let mut event = Event { track, ..self.event(record, spot, EventKind::Complete) };
+        let mut event = Event { track, ..self.event(record, site, EventKind::Complete) };
         self.set_task_duration(record, &mut event, pos);
         self.chunk.events.push(event);
     }
 
     /// Adds a run of a thread on a CPU, as exported by this program. Only the CPUs of several files have a process.
     /// Returns false for other records.
-    pub(super) fn add_run(&mut self, record: &ChromeRecord<'a>, spot: Spot) -> bool {
+    pub(super) fn add_run(&mut self, record: &ChromeRecord<'a>, site: EventSite) -> bool {
         let cpu = std::str::from_utf8(number_text(&record.rare(b"cpu"))).ok().and_then(|cpu| cpu.parse().ok());
         let Some(cpu) = cpu else { return false };
         let pid = &record[RecordField::Pid];
@@ -45,8 +44,8 @@ impl<'a> ChromeEvents<'a> {
             return false;
         }
         let track = self.tables.cpu_track(pid, cpu);
-        let mut event = Event { track, ..self.event(record, spot, EventKind::Complete) };
-        self.set_task_duration(record, &mut event, spot.pos);
+        let mut event = Event { track, ..self.event(record, site, EventKind::Complete) };
+        self.set_task_duration(record, &mut event, site.pos);
         self.chunk.events.push(event);
         true
     }

@@ -12,7 +12,7 @@ mod system;
 use crate::formats::ReadError;
 use crate::formats::input::source::Source;
 use crate::formats::testing::{
-    Reading, Seen, context, data, file_of, read, read_bytes, read_cut, read_live, read_path,
+    ReadEvent, Reading, context, data, file_of, read, read_bytes, read_cut, read_live, read_path,
 };
 use crate::model::{EventFlags, EventKind, Id, Loss, TrackKey, TrackKind};
 

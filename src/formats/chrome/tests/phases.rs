@@ -4,7 +4,7 @@ use super::*;
 use crate::model::{Event, Metadata};
 
 /// Reads records, and asserts that nothing is lost.
-fn clean(records: &str) -> Vec<Seen> {
+fn clean(records: &str) -> Vec<ReadEvent> {
     let reading = read(&format!("[{records}]"));
     assert!(reading.losses.is_empty(), "{:?}", reading.losses);
     reading.events
@@ -30,7 +30,7 @@ fn a_complete_span_has_all_its_fields() {
     let events = clean(
         r#"{"name":"f","cat":"c,d","ph":"X","ts":1.5,"dur":"2","pid":7,"tid":8,"tts":3,"tdur":0.25,"args":{"a" : [1]}}"#,
     );
-    let expected = Seen {
+    let expected = ReadEvent {
         ts_ns: 1500,
         kind: EventKind::Complete,
         name: "f".into(),
@@ -307,7 +307,7 @@ fn spans_of_the_go_command_end_by_their_names_wherever_they_overlap() {
         (10, EventKind::End, 0, "other"),
     ];
     assert_eq!((seen, reading.lost()), (expected.to_vec(), vec![]));
-    let is_issue = |event: &Seen| event.kind == complete && !event.flags.has(EventFlags::MAY_OVERLAP);
+    let is_issue = |event: &ReadEvent| event.kind == complete && !event.flags.has(EventFlags::MAY_OVERLAP);
     assert!(!reading.events.iter().any(is_issue), "their overlaps are no import issues");
     for piece_bytes in [1, 60, 100, 200, 333] {
         let mut pieces = read_in_pieces(text.as_bytes(), piece_bytes).expect("a capture");

@@ -106,7 +106,7 @@ fn meant_args(text: &str) -> String {
     serde_json::json!({ "k": text, "list": [{"a": text}, 1.5] }).to_string()
 }
 
-fn expected(meant: &MeantRecord, style: &RecordStyle) -> Seen {
+fn expected(meant: &MeantRecord, style: &RecordStyle) -> ReadEvent {
     let kind = match meant.ph {
         'X' => EventKind::Complete,
         'B' => EventKind::Begin,
@@ -118,7 +118,7 @@ fn expected(meant: &MeantRecord, style: &RecordStyle) -> Seen {
         let before = args.strip_suffix('}').map_or("{".to_owned(), |members| format!("{members},"));
         args = format!("{before}\"extra\":{EXTRA}}}");
     }
-    Seen {
+    ReadEvent {
         ts_ns: i64::from(meant.ts_ns),
         kind,
         name: meant.name.clone(),

@@ -2,7 +2,7 @@
 //! small. Checks only strings and brackets, since the copy is parsed later.
 
 use crate::formats::json::scan;
-use crate::formats::json::skip::Skip;
+use crate::formats::json::skip::ValueSkipper;
 
 /// Limit for open brackets in the copy.
 const DEPTH_MAX: usize = scan::DEPTH_MAX as usize;
@@ -37,7 +37,7 @@ enum AbridgeState {
     AfterKey {
         is_kept: bool,
     },
-    Skipped(Skip),
+    Skipped(ValueSkipper),
 }
 
 impl Abridger {
@@ -88,7 +88,7 @@ impl Abridger {
                         self.state = AbridgeState::Between { is_key: false };
                     } else if byte == b':' {
                         self.push(b"null", bytes_max);
-                        self.state = AbridgeState::Skipped(Skip::default());
+                        self.state = AbridgeState::Skipped(ValueSkipper::default());
                     }
                 }
                 AbridgeState::Between { is_key } => {

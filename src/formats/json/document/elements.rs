@@ -11,7 +11,7 @@ use super::abridge::Abridger;
 use super::window::Window;
 use crate::formats::ReadError;
 use crate::formats::json::scan::{Broken, Quirks, Scanner};
-use crate::formats::json::skip::Skip;
+use crate::formats::json::skip::ValueSkipper;
 use crate::formats::json::text::{Repairs, valid_json};
 use crate::model::{Loss, Losses, SourcePos};
 
@@ -34,11 +34,11 @@ pub(crate) struct Elements<'d> {
     /// lack.
     has_ended: bool,
     /// Length of the current element, which is still at the front of the window.
-    lent: usize,
+    current_len: usize,
     /// Distance within which the brackets of the next damaged element are balanced.
     balanced_within: usize,
     /// First byte of elements to search for after damage.
-    sought: Option<u8>,
+    resync_byte: Option<u8>,
     /// Repaired text of the current element; empty if it needs no repair.
     repaired: String,
     /// Keys of the members that the reader uses; empty if it uses all.
@@ -82,10 +82,10 @@ impl<'a> Element<'a> {
 }
 
 /// The extent of an element within the bytes read so far.
-enum Reach {
+enum ValueExtent {
     Whole(usize, Quirks),
     /// It continues after these bytes.
-    Further,
+    Incomplete,
     /// It is damaged after this many bytes.
     Damaged(usize),
 }
@@ -97,9 +97,9 @@ impl<'d> Elements<'d> {
             has_begun: false,
             is_bare: false,
             has_ended: false,
-            lent: 0,
+            current_len: 0,
             balanced_within: BALANCED_WITHIN_BYTES,
-            sought: None,
+            resync_byte: None,
             repaired: String::new(),
             used_keys: &[],
             abridged: Vec::new(),
@@ -121,8 +121,8 @@ impl<'d> Elements<'d> {
         if self.has_ended {
             return Ok(None);
         }
-        self.window.advance(std::mem::take(&mut self.lent));
-        if let Some(first) = self.sought.take() {
+        self.window.advance(std::mem::take(&mut self.current_len));
+        if let Some(first) = self.resync_byte.take() {
             self.seek(first)?;
         }
         let Some(first) = self.first_byte()? else {
@@ -132,15 +132,15 @@ impl<'d> Elements<'d> {
         let offset = self.window.offset();
         let (mut quirks, mut is_over_limit) = (Quirks::default(), false);
         self.abridged.clear();
-        self.lent = loop {
+        self.current_len = loop {
             let unread = self.window.unread();
             let len = unread.len().min(VALUE_BYTES_MAX);
-            let damaged_len = match reach(&unread[..len]) {
-                Reach::Whole(len, value_quirks) => {
+            let damaged_len = match value_extent(&unread[..len]) {
+                ValueExtent::Whole(len, value_quirks) => {
                     quirks = value_quirks;
                     break len;
                 }
-                Reach::Damaged(damaged_len) => match balanced_end(&unread[..len.min(self.balanced_within)]) {
+                ValueExtent::Damaged(damaged_len) => match balanced_end(&unread[..len.min(self.balanced_within)]) {
                     Ok(len) => {
                         self.balanced_within = BALANCED_WITHIN_BYTES;
                         break len;
@@ -153,25 +153,25 @@ impl<'d> Elements<'d> {
                         damaged_len
                     }
                 },
-                Reach::Further if len == VALUE_BYTES_MAX => {
+                ValueExtent::Incomplete if len == VALUE_BYTES_MAX => {
                     let Some(abridged) = self.abridge()? else { return Ok(None) };
                     is_over_limit = abridged.is_empty();
                     self.abridged = abridged;
-                    if let Reach::Whole(_, value_quirks) = reach(&self.abridged) {
+                    if let ValueExtent::Whole(_, value_quirks) = value_extent(&self.abridged) {
                         quirks = value_quirks;
                     }
                     break 0;
                 }
-                Reach::Further if self.window.fill_with_progress()? => continue,
-                Reach::Further if self.window.is_at_end_of_file() => {
+                ValueExtent::Incomplete if self.window.fill_with_progress()? => continue,
+                ValueExtent::Incomplete if self.window.is_at_end_of_file() => {
                     self.window.note_cut();
                     self.window.advance(usize::MAX);
                     return Ok(None);
                 }
                 // The end of an array with unbalanced brackets.
-                Reach::Further => len,
+                ValueExtent::Incomplete => len,
             };
-            self.sought = Some(first);
+            self.resync_byte = Some(first);
             break if damaged_len <= SOUGHT_WITHIN_BYTES { 1 } else { damaged_len };
         };
         self.repaired.clear();
@@ -183,7 +183,7 @@ impl<'d> Elements<'d> {
     /// Returns the bytes of the current element as in the file, or its abridged text.
     #[inline]
     fn source_text(&self) -> &[u8] {
-        if self.abridged.is_empty() { &self.window.unread()[..self.lent] } else { &self.abridged }
+        if self.abridged.is_empty() { &self.window.unread()[..self.current_len] } else { &self.abridged }
     }
 
     /// Writes the current element as valid JSON into `repaired`, which stays empty if it is valid already.
@@ -227,7 +227,7 @@ impl<'d> Elements<'d> {
     fn abridge(&mut self) -> Result<Option<Vec<u8>>, ReadError> {
         let is_object = self.window.unread().first() == Some(&b'{');
         let mut abridger = (is_object && !self.used_keys.is_empty()).then(|| Abridger::new(self.used_keys));
-        let mut skip = Skip::default();
+        let mut skip = ValueSkipper::default();
         loop {
             let unread = self.window.unread();
             let end = match &mut abridger {
@@ -275,18 +275,18 @@ impl<'d> Elements<'d> {
 }
 
 /// Determines the extent of the value at the start of `bytes`.
-fn reach(bytes: &[u8]) -> Reach {
+fn value_extent(bytes: &[u8]) -> ValueExtent {
     if !matches!(bytes.first(), Some(b'{' | b'[' | b'"')) {
         // A number or a literal, which is validated when it is parsed.
         let end = bytes.iter().position(|byte| matches!(byte, b',' | b']' | b'}') || byte.is_ascii_whitespace());
-        return end.map_or(Reach::Further, |end| Reach::Whole(end, Quirks::default()));
+        return end.map_or(ValueExtent::Incomplete, |end| ValueExtent::Whole(end, Quirks::default()));
     }
     let mut scanner = Scanner::new(bytes, 0);
     match scanner.value(0) {
-        Ok(value) => Reach::Whole(scanner.pos, value.quirks),
-        Err(Broken::Incomplete) => Reach::Further,
-        Err(Broken::Malformed(pos)) => Reach::Damaged(pos.max(1)),
-        Err(Broken::TooDeep) => Reach::Damaged(scanner.pos.max(1)),
+        Ok(value) => ValueExtent::Whole(scanner.pos, value.quirks),
+        Err(Broken::Incomplete) => ValueExtent::Incomplete,
+        Err(Broken::Malformed(pos)) => ValueExtent::Damaged(pos.max(1)),
+        Err(Broken::TooDeep) => ValueExtent::Damaged(scanner.pos.max(1)),
     }
 }
 

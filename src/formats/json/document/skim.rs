@@ -10,7 +10,7 @@ const DEPTH_MAX: usize = 128;
 
 /// Search for the end of a value, across any number of blocks.
 #[derive(Debug, Default)]
-pub(super) struct Skim {
+pub(super) struct ResyncingSkipper {
     /// Whether each open bracket is an object, outermost first.
     open: Vec<bool>,
     /// Number of open brackets beyond `DEPTH_MAX`.
@@ -29,7 +29,7 @@ enum SkimState {
     AfterText,
 }
 
-impl Skim {
+impl ResyncingSkipper {
     /// Continues with the next bytes. Returns the length of the value in them if it ends there. An object or
     /// an array ends after its closing bracket, and any other value at the separator after it.
     pub(super) fn skip(&mut self, bytes: &[u8]) -> Option<usize> {
@@ -122,7 +122,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn end_of(text: &str) -> Option<usize> {
-        Skim::default().skip(text.as_bytes())
+        ResyncingSkipper::default().skip(text.as_bytes())
     }
 
     /// Any JSON, including strings that contain JSON syntax.
@@ -150,7 +150,7 @@ mod tests {
             let is_nested = value.is_array() || value.is_object();
             let expected = written.len() + if is_nested { 0 } else { spaces.len() };
             prop_assert_eq!(end_of(&text), Some(expected));
-            let mut skim = Skim::default();
+            let mut skim = ResyncingSkipper::default();
             let mut before = 0;
             let found = text.as_bytes().chunks(block_bytes).find_map(|block| {
                 let found = skim.skip(block).map(|position| before + position);

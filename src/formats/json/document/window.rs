@@ -1,6 +1,6 @@
 //! A sliding window over a document's file. Buffers the unread rest of its blocks.
 
-use super::skim::Skim;
+use super::skim::ResyncingSkipper;
 use super::{Document, JsonExtent};
 use crate::base::files::read_at;
 use crate::formats::ReadError;
@@ -181,7 +181,7 @@ impl<'d> Window<'d> {
     pub(super) fn skim(&mut self) -> Result<JsonExtent, ReadError> {
         self.peek()?;
         let start = self.offset();
-        let mut skim = Skim::default();
+        let mut skim = ResyncingSkipper::default();
         loop {
             let len = self.unread().len();
             match skim.skip(self.unread()) {

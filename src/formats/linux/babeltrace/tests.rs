@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::formats::testing::{Reading, Seen, data, format_of, read, read_bytes, read_path, unpacked};
+use crate::formats::testing::{ReadEvent, Reading, data, format_of, read, read_bytes, read_path, unpacked};
 use crate::model::{EventFlags, EventKind, Id, Loss, Metadata, TrackKind};
 
 /// Writes lines of the kernel with these times in nanoseconds, on CPU 0 of one host.
@@ -21,7 +21,7 @@ fn of_kind(reading: &Reading, kind: EventKind) -> Vec<(i64, u64, &str, &str)> {
     events.map(|event| (event.ts_ns, event.value, &*event.name, &*event.args)).collect()
 }
 
-fn row(event: &Seen) -> (Id, Id) {
+fn row(event: &ReadEvent) -> (Id, Id) {
     (event.track.pid.clone(), event.track.tid.clone())
 }
 

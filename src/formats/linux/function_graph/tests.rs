@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 /// Returns start, value, kind, name and thread of the events.
 fn seen(reading: &Reading) -> Vec<(i64, u64, EventKind, &str, String)> {
-    let of = |event: &crate::formats::testing::Seen| event.track.tid.to_string();
+    let of = |event: &crate::formats::testing::ReadEvent| event.track.tid.to_string();
     reading.events.iter().map(|event| (event.ts_ns, event.value, event.kind, &*event.name, of(event))).collect()
 }
 

@@ -14,7 +14,7 @@ mod weights;
 use proptest::prelude::*;
 
 use crate::formats::output::batch::LABEL_BYTES_MAX;
-use crate::formats::testing::{Reading, Seen, data, read_bytes, read_cut, read_path};
+use crate::formats::testing::{ReadEvent, Reading, data, read_bytes, read_cut, read_path};
 use crate::model::modules::{KernelAnchor, ModuleBuilds};
 use crate::model::{EventKind, Id, Loss, Metadata, TrackKind};
 
@@ -209,7 +209,7 @@ fn system_calls_by_number_are_the_spans_that_perf_script_prints() {
     assert_eq!(names[..3], ["execve", "brk", "brk"]);
     assert!(names.windows(2).any(|pair| pair == ["write", "write"]));
     assert_eq!(names.last(), Some(&"exit_group"));
-    let result = |event: &Seen| -> serde_json::Value { serde_json::from_str(&event.args).expect("JSON") };
+    let result = |event: &ReadEvent| -> serde_json::Value { serde_json::from_str(&event.args).expect("JSON") };
     let ends = reading.events.iter().zip(&printed.events).filter(|(event, _)| event.kind == EventKind::End);
     for (event, line) in ends {
         assert_eq!(result(event)["ret"].to_string(), result(line)["ret"].as_str().expect("a text"));

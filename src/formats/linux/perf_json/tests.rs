@@ -2,7 +2,7 @@
 
 use super::UNTIMED_NS;
 use crate::formats::output::batch::STACK_FRAMES_MAX;
-use crate::formats::testing::{Reading, Seen, data, format_of, read, read_bytes, read_path};
+use crate::formats::testing::{ReadEvent, Reading, data, format_of, read, read_bytes, read_path};
 use crate::model::{EventKind, Id, Loss, Metadata, TrackKind};
 
 const HEAD: &str = r#"{"linux-perf-json-version": 1, "headers": {"arch": "x86_64"}, "samples": ["#;
@@ -16,7 +16,7 @@ fn document(samples: &[&str]) -> String {
 /// Returns time, process, thread and stack depth of samples.
 fn samples_of(reading: &Reading) -> Vec<(i64, Id, Id, usize)> {
     let samples = reading.events.iter().filter(|event| event.kind == EventKind::Sample);
-    let row = |event: &Seen| (event.ts_ns, event.track.pid.clone(), event.track.tid.clone(), event.stack.len());
+    let row = |event: &ReadEvent| (event.ts_ns, event.track.pid.clone(), event.track.tid.clone(), event.stack.len());
     let mut samples: Vec<_> = samples.map(row).collect();
     samples.sort();
     samples

@@ -273,7 +273,7 @@ fn samples(text: &str) -> Vec<(i64, Id, Id, String, String)> {
         serde_json::from_str::<serde_json::Value>(args)
             .map_or(String::new(), |args| args["event"].as_str().unwrap_or("").to_owned())
     };
-    let of = |seen: &crate::formats::testing::Seen| {
+    let of = |seen: &crate::formats::testing::ReadEvent| {
         (seen.ts_ns / 1000, seen.track.pid.clone(), seen.track.tid.clone(), event(&seen.args), seen.stack.join(";"))
     };
     reading.events.iter().map(of).collect()

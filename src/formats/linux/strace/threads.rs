@@ -150,17 +150,17 @@ impl LineThreads {
     }
 
     fn track_tid(&self, tid: i64) -> Id {
-        self.counted(tid, if tid == MAIN_TID { self.main_track_tid } else { tid })
+        self.numbered_id(tid, if tid == MAIN_TID { self.main_track_tid } else { tid })
     }
 
     /// Returns the process whose first thread is this one.
     fn own_process(&self, tid: i64) -> Option<Id> {
         let id = if tid == MAIN_TID { self.main_id } else { Some(tid) };
-        id.map(|id| self.counted(tid, id))
+        id.map(|id| self.numbered_id(tid, id))
     }
 
     /// Returns the id of a thread, with a number if other threads had it before.
-    fn counted(&self, tid: i64, id: i64) -> Id {
+    fn numbered_id(&self, tid: i64, id: i64) -> Id {
         match self.earlier_counts.get(&tid) {
             None => Id::Number(id),
             Some(earlier_count) => Id::Text(format!("{id} ({})", earlier_count + 1).into()),

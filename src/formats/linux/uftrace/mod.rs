@@ -30,7 +30,7 @@ use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
-use crate::formats::reader::WatchedSink;
+use crate::formats::reader::InspectingSink;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Batch, Loss, Losses, SourcePos};
 
@@ -163,12 +163,12 @@ impl StreamReader for Uftrace {
 }
 
 /// Returns a sink that names the file of all losses.
-fn in_file<'a>(sink: &'a mut dyn BatchSink, name: &'a Arc<str>) -> WatchedSink<'a, impl FnMut(&mut Batch)> {
+fn in_file<'a>(sink: &'a mut dyn BatchSink, name: &'a Arc<str>) -> InspectingSink<'a, impl FnMut(&mut Batch)> {
     let watch = |batch: &mut Batch| {
         let losses: Losses = std::mem::take(&mut batch.losses);
         batch.losses = losses.in_file(Some(name), 0);
     };
-    WatchedSink { sink, watch }
+    InspectingSink { sink, watch }
 }
 
 /// Returns the files with records: threads by id, then CPUs.

@@ -96,7 +96,7 @@ fn read(folder: &Path) -> Reading {
 /// Returns start, end, depth and name of each span of a thread, in order of their starts, paired naively.
 fn spans(reading: &Reading, tid: i64) -> Vec<(i64, Option<i64>, usize, String)> {
     let (mut spans, mut open) = (Vec::new(), Vec::<usize>::new());
-    let is_of = |event: &&crate::formats::testing::Seen| {
+    let is_of = |event: &&crate::formats::testing::ReadEvent| {
         event.track.tid == Id::Number(tid) && event.track.kind == TrackKind::Thread
     };
     for event in reading.events.iter().filter(is_of) {

@@ -1,7 +1,7 @@
 //! Files of an archive, unpacked one at a time.
 
 use crate::base::temporary::Scratch;
-use crate::formats::input::unpack::Ended;
+use crate::formats::input::unpack::UnpackOutcome;
 
 /// Limit for files in an archive; no recording has more.
 pub(super) const MEMBERS_MAX: usize = 1_000_000;
@@ -28,7 +28,7 @@ pub(super) struct Member {
     pub(super) name: MemberName,
     pub(super) file: Scratch,
     /// Whether unpacking ended at the end of the file, at the limit, or at damage.
-    pub(super) ended: Ended,
+    pub(super) outcome: UnpackOutcome,
 }
 
 /// Returns whether a file is metadata about other files, or hidden.

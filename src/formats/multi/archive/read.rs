@@ -10,7 +10,7 @@ use super::zip;
 use crate::base::progress::Progress;
 use crate::formats::format::{Format, Opener, recognise_source};
 use crate::formats::input::source::Source;
-use crate::formats::input::unpack::{Allowance, Ended, unpacked_to_file};
+use crate::formats::input::unpack::{Allowance, UnpackOutcome, unpacked_to_file};
 use crate::formats::linux::ftrace::PAGE_WITHOUT_TRACE;
 use crate::formats::multi::clock_sync::KnownSyncs;
 use crate::formats::multi::namespace::{FileScope, NamespacedSink, only_losses};
@@ -163,10 +163,10 @@ impl ArchiveReader<'_> {
                     continue;
                 }
             };
-            let (file, ended) = self.allowance.unpack(&mut content, &self.path, &self.context)?;
-            let member = Member { name: entry.name, file, ended };
+            let (file, outcome) = self.allowance.unpack(&mut content, &self.path, &self.context)?;
+            let member = Member { name: entry.name, file, outcome };
             self.member(&member, entry.offset)?;
-            if member.ended == Ended::AtTheLimit {
+            if member.outcome == UnpackOutcome::LimitReached {
                 return Ok(());
             }
         }
@@ -208,18 +208,18 @@ impl ArchiveReader<'_> {
                     continue;
                 }
             };
-            let (scratch, mut ended) = self.allowance.unpack(&mut content, &self.path, &self.context)?;
-            if ended == Ended::AtItsEnd && !entries.pass(&entry, &content).map_err(io_error)? {
-                ended = Ended::InDamage;
+            let (scratch, mut outcome) = self.allowance.unpack(&mut content, &self.path, &self.context)?;
+            if outcome == UnpackOutcome::Complete && !entries.pass(&entry, &content).map_err(io_error)? {
+                outcome = UnpackOutcome::Damaged;
             }
             next = entries.next();
             self.is_alone = listed == 1 && next.is_none();
             cut_file = None;
             if !is_hidden(&entry.name.text) {
-                cut_file = (ended != Ended::AtItsEnd).then(|| (entry.name.text.clone(), entry.offset));
-                self.member(&Member { name: entry.name, file: scratch, ended }, entry.offset)?;
+                cut_file = (outcome != UnpackOutcome::Complete).then(|| (entry.name.text.clone(), entry.offset));
+                self.member(&Member { name: entry.name, file: scratch, outcome }, entry.offset)?;
             }
-            if ended == Ended::AtTheLimit {
+            if outcome == UnpackOutcome::LimitReached {
                 return Ok(());
             }
         }
@@ -270,13 +270,13 @@ impl ArchiveReader<'_> {
                 continue;
             }
             let mut content = tar.content(&entry);
-            let (file, ended) = self.allowance.unpack(&mut content, &self.path, &self.context)?;
-            let mut member = Member { name: entry.name, file, ended };
-            if member.file.len() < entry.bytes && member.ended == Ended::AtItsEnd {
-                member.ended = Ended::InDamage;
+            let (file, outcome) = self.allowance.unpack(&mut content, &self.path, &self.context)?;
+            let mut member = Member { name: entry.name, file, outcome };
+            if member.file.len() < entry.bytes && member.outcome == UnpackOutcome::Complete {
+                member.outcome = UnpackOutcome::Damaged;
             }
             self.member(&member, entry.header_offset)?;
-            if member.ended == Ended::AtTheLimit {
+            if member.outcome == UnpackOutcome::LimitReached {
                 return Ok(());
             }
         }
@@ -296,10 +296,10 @@ impl ArchiveReader<'_> {
         self.has_files = true;
         let pos = SourcePos::Offset(offset);
         let mut losses = Losses::default();
-        match member.ended {
-            Ended::AtItsEnd => {}
-            Ended::AtTheLimit => losses.add(Loss::OverLimit, pos),
-            Ended::InDamage => losses.add(Loss::Truncated, pos),
+        match member.outcome {
+            UnpackOutcome::Complete => {}
+            UnpackOutcome::LimitReached => losses.add(Loss::OverLimit, pos),
+            UnpackOutcome::Damaged => losses.add(Loss::Truncated, pos),
         }
         if member.name.is_cut {
             losses.add(Loss::LongText, pos);

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use crate::formats::input::ahead::STARTED;
-use crate::formats::input::unpack::{Allowance, Ended};
+use crate::formats::input::unpack::{Allowance, UnpackOutcome};
 use crate::formats::native::write::NativeWriter;
 use crate::formats::reader::SMALL_BYTES;
 use crate::formats::testing::{Reading, data, file_of, gzip, read_bytes, read_cut};
@@ -255,12 +255,12 @@ fn an_archive_of_very_much_is_ended_at_the_limit_and_all_files_share_it() {
     let mut allowance = Allowance { left_bytes: 1500 };
     let mut unpack = |len: u64| {
         let mut bytes = std::io::Read::take(std::io::repeat(b'x'), len);
-        let (file, ended) = allowance.unpack(&mut bytes, path, &context).expect("unpacked");
-        (ended, file.len())
+        let (file, outcome) = allowance.unpack(&mut bytes, path, &context).expect("unpacked");
+        (outcome, file.len())
     };
-    assert_eq!(unpack(1000), (Ended::AtItsEnd, 1000));
-    assert_eq!(unpack(u64::MAX), (Ended::AtTheLimit, 500));
-    assert_eq!(unpack(1), (Ended::AtTheLimit, 0));
+    assert_eq!(unpack(1000), (UnpackOutcome::Complete, 1000));
+    assert_eq!(unpack(u64::MAX), (UnpackOutcome::LimitReached, 500));
+    assert_eq!(unpack(1), (UnpackOutcome::LimitReached, 0));
 }
 
 /// Reads a file like [`read_bytes`], and counts the threads that the reader started.

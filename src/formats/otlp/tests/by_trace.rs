@@ -129,7 +129,7 @@ fn requests_share_rows_if_there_are_very_many_or_one_or_if_others_may_follow() {
         assert_eq!(lines.len(), rows, "{count}: {lines:?}");
         assert_eq!(lines[0], if rows == 1 { "Spans".to_owned() } else { "GET abc00000".to_owned() });
     }
-    let is_group = |said: &&Metadata| matches!(said, Metadata::TrackGroup { .. });
+    let is_group = |metadata: &&Metadata| matches!(metadata, Metadata::TrackGroup { .. });
     let groups = |reading: &Reading| reading.metadata.iter().filter(is_group).count();
     assert_eq!(groups(&read(&otlp(&requests()))), 4);
     // A reader that waits for more has laid out what it has.

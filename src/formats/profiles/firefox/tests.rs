@@ -186,7 +186,7 @@ fn a_real_profile_has_all_samples_and_markers_of_its_threads() {
     for thread in json["threads"].as_array().expect("threads") {
         let tid = Id::Number(thread["tid"].as_str().and_then(|tid| tid.parse().ok()).unwrap_or(-1));
         let is_of = |kinds: &[EventKind]| {
-            let of_thread = |event: &&crate::formats::testing::Seen| {
+            let of_thread = |event: &&crate::formats::testing::ReadEvent| {
                 kinds.contains(&event.kind)
                     && (event.track.tid == tid || tid == Id::Number(-1) && matches!(event.track.tid, Id::Text(_)))
             };
@@ -226,7 +226,7 @@ fn a_real_profile_has_all_samples_and_markers_of_its_threads() {
 fn a_profile_that_is_cut_anywhere_keeps_what_is_before_the_cut() {
     for text in [GECKO, PROCESSED] {
         let whole = read(text);
-        let is_of = |event: &crate::formats::testing::Seen| (event.ts_ns, event.kind, event.track.tid.clone());
+        let is_of = |event: &crate::formats::testing::ReadEvent| (event.ts_ns, event.kind, event.track.tid.clone());
         let all: Vec<_> = whole.events.iter().map(is_of).collect();
         let mut events = 0;
         for len in text.find("stack\"").expect("there") + 7..text.len() - 1 {

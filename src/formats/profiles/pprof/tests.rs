@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::fields::{mapping, profile};
 use super::write::{PprofFrame, PprofLabel, PprofWriter};
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
-use crate::formats::testing::{Reading, Seen, data, file_of, format_of, gzip, read_bytes, read_cut, read_path};
+use crate::formats::testing::{ReadEvent, Reading, data, file_of, format_of, gzip, read_bytes, read_cut, read_path};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, sniff};
 use crate::model::{Batch, BuildId, Id, Loss, Metadata, Module, ModuleKind, SampleMeasure, StackIdx};
 
@@ -48,7 +48,7 @@ fn message() -> PprofMessage {
 
 /// Returns row, stack, weight and labels of samples.
 fn samples(reading: &Reading) -> Vec<(String, String, u64, String)> {
-    let seen = |event: &Seen| {
+    let seen = |event: &ReadEvent| {
         let args: serde_json::Value = serde_json::from_str(&event.args).expect("JSON");
         let labels = args.get("labels").map(ToString::to_string).unwrap_or_default();
         let weight = SampleMeasure::from_args(&event.args).weight;

@@ -1,11 +1,11 @@
 //! Tests of lines with fields that `perf script -F` and `--itrace` add to samples.
 
-use crate::formats::testing::{Reading, Seen, format_of, read};
+use crate::formats::testing::{ReadEvent, Reading, format_of, read};
 use crate::model::{EventKind, Loss};
 
 /// Returns time in nanoseconds, kind, name, stack and arguments of each event.
 fn shown(reading: &Reading) -> Vec<(i64, EventKind, &str, String, &str)> {
-    let of = |event: &'_ Seen| (event.ts_ns, event.kind, event.stack.join(";"));
+    let of = |event: &'_ ReadEvent| (event.ts_ns, event.kind, event.stack.join(";"));
     let texts = reading.events.iter().map(|event| (&*event.name, &*event.args));
     let events = reading.events.iter().map(of).zip(texts);
     events.map(|((ts_ns, kind, stack), (name, args))| (ts_ns, kind, name, stack, args)).collect()
@@ -15,7 +15,7 @@ fn shown(reading: &Reading) -> Vec<(i64, EventKind, &str, String, &str)> {
 fn samples(text: &str) -> Vec<(String, String)> {
     let reading = read(text);
     assert_eq!(reading.lost(), [], "{text}");
-    let of = |event: &Seen| {
+    let of = |event: &ReadEvent| {
         assert_eq!(event.kind, EventKind::Sample, "{text}");
         (event.stack.join(";"), event.args.clone())
     };
