@@ -105,7 +105,7 @@ fn measure_ours(path: &Path, bytes: u64) {
             let context = ReadContext { threads, ..ReadContext::default() };
             let mut count = Count::default();
             match sniff::open(path, &context).expect("a trace") {
-                Reader::Stream(mut reader) => reader.read(&mut count, &context).expect("read"),
+                Reader::Stream(reader) => reader.read(&mut count, &context).expect("read"),
                 Reader::Chunks(_) => panic!("Chrome JSON is a stream"),
             }
             black_box((count.batches, count.losses));

@@ -80,7 +80,7 @@ fn measure(name: &str, path: &Path) -> Count {
         count = Count::default();
         let start = Instant::now();
         match sniff::open(path, &context).expect("a trace") {
-            Reader::Stream(mut reader) => reader.read(&mut count, &context).expect("read"),
+            Reader::Stream(reader) => reader.read(&mut count, &context).expect("read"),
             Reader::Chunks(_) => panic!("benches/native.rs measures the native format"),
         }
         best_s = best_s.min(start.elapsed().as_secs_f64());

@@ -26,7 +26,7 @@ pub(crate) const FORMAT: Format = Format {
     sniff: page::is_page,
     is_event: None,
     shows: &[DataKind::Spans, DataKind::Counters, DataKind::Flows, DataKind::Arguments],
-    opener: Opener::Trace(|source, _| Ok(Reader::Stream(Box::new(TimingsPage { source: Some(source) })))),
+    opener: Opener::Trace(|source, _| Ok(Reader::stream(TimingsPage { source }))),
 };
 
 pub(crate) use page::is_page;
@@ -61,13 +61,12 @@ const USAGE: &str = "CPU usage";
 const BUILD: Id = Id::Number(1);
 
 struct TimingsPage {
-    source: Option<Source>,
+    source: Source,
 }
 
 impl StreamReader for TimingsPage {
-    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
-        let Some(source) = self.source.take() else { return Ok(()) };
-        let document = Document::open(source, context)?;
+    fn read(self: Box<Self>, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let document = Document::open(self.source, context)?;
         let whole = document.whole();
         let Some(units_at) = document.find(UNITS, whole.start)? else {
             return Err(document.without("a page of cargo with the list UNIT_DATA in a script"));

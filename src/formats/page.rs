@@ -43,11 +43,11 @@ fn open(source: Source) -> Reader {
     if source.is_live() || !is_page(source.head()) {
         return ftrace::open(source);
     }
-    Reader::Stream(Box::new(TracePage { source: Some(source) }))
+    Reader::stream(TracePage { source })
 }
 
 struct TracePage {
-    source: Option<Source>,
+    source: Source,
 }
 
 /// The contents of a page.
@@ -63,10 +63,9 @@ struct PageContents {
 }
 
 impl StreamReader for TracePage {
-    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
-        let Some(source) = self.source.take() else { return Ok(()) };
-        let path = source.path().to_owned();
-        let PageContents { has_text, others, files, losses } = list_parts(source, &path, context)?;
+    fn read(self: Box<Self>, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let path = self.source.path().to_owned();
+        let PageContents { has_text, others, files, losses } = list_parts(self.source, &path, context)?;
         // Without parts, the text reader reports why.
         let has_text = has_text || files.is_empty();
         let mut parts = PartReader {
@@ -241,7 +240,7 @@ impl PartReader {
         };
         let mut namespaced = NamespacedSink::new(sink, scope);
         let read = match reader {
-            Reader::Stream(mut reader) => reader.read(&mut namespaced, &self.context),
+            Reader::Stream(reader) => reader.read(&mut namespaced, &self.context),
             // Neither of the two formats has chunks.
             Reader::Chunks(_) => Ok(()),
         };

@@ -129,7 +129,7 @@ pub trait StreamReader: Send {
     ///
     /// # Errors
     /// For input that is unreadable as a whole, a failing sink, and cancellation.
-    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError>;
+    fn read(self: Box<Self>, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError>;
 }
 
 /// Properties of a chunk that are known without reading it.
@@ -192,4 +192,10 @@ pub enum Reader {
     Stream(Box<dyn StreamReader>),
     /// A trace that is read chunk by chunk.
     Chunks(Box<ChunkedTrace>),
+}
+
+impl Reader {
+    pub(crate) fn stream(reader: impl StreamReader + 'static) -> Self {
+        Self::Stream(Box::new(reader))
+    }
 }

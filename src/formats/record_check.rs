@@ -27,7 +27,7 @@ impl RecordKind {
 /// Adds the check to a stream reader. Chunked traces are checked by the code that loads the chunks.
 pub(crate) fn checked(reader: Reader, path: PathBuf, kind: RecordKind) -> Reader {
     match reader {
-        Reader::Stream(reader) => Reader::Stream(Box::new(CheckedReader { reader, path, kind })),
+        Reader::Stream(reader) => Reader::stream(CheckedReader { reader, path, kind }),
         chunks @ Reader::Chunks(_) => chunks,
     }
 }
@@ -39,7 +39,7 @@ struct CheckedReader {
 }
 
 impl StreamReader for CheckedReader {
-    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+    fn read(self: Box<Self>, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         // Only losses before the first event matter.
         let (mut has_events, mut losses) = (false, Losses::default());
         let watch = |batch: &mut Batch| {

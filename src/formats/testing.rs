@@ -177,7 +177,7 @@ pub(super) fn read_cut(bytes: &[u8], block_bytes: usize, batch_events: usize) ->
 pub(super) fn read_with(path: &Path, context: &ReadContext) -> Result<Reading, ReadError> {
     let mut sink = CollectingSink::default();
     match sniff::open(path, context)? {
-        Reader::Stream(mut reader) => match reader.read(&mut sink, context) {
+        Reader::Stream(reader) => match reader.read(&mut sink, context) {
             // Tests of readers check the losses.
             Err(ReadError::NoEvents { .. }) => assert!(has_nothing_read(&sink.reading)),
             Ok(()) => assert!(!has_nothing_read(&sink.reading), "a trace that opens empty and has losses"),

@@ -391,7 +391,7 @@ fn read(
     context: &ReadContext,
 ) -> Result<MergeInput, ReadError> {
     Ok(match reader {
-        Reader::Stream(mut reader) => {
+        Reader::Stream(reader) => {
             context.progress.begin(Stage::Parsing, source_bytes);
             let chunk_cache = ChunkCache::new(context.budget.clone(), Arc::clone(spill));
             let mut assembler = Assembler::new(context.no_names(), chunk_cache, &context.progress);

@@ -44,12 +44,12 @@ pub(crate) const FORMAT: Format = Format {
 
 pub(crate) fn open(source: Source) -> Reader {
     let piece_bytes = source.block_bytes(PIECE_BYTES);
-    Reader::Stream(Box::new(ChromeJson { source: Some(source), piece_bytes }))
+    Reader::stream(ChromeJson { source, piece_bytes })
 }
 
 /// A trace in Chrome JSON.
 struct ChromeJson {
-    source: Option<Source>,
+    source: Source,
     piece_bytes: usize,
 }
 
@@ -70,12 +70,12 @@ struct ParseJob {
 }
 
 impl StreamReader for ChromeJson {
-    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
-        let Some(source) = self.source.take() else { return Ok(()) };
+    fn read(self: Box<Self>, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let Self { source, piece_bytes } = *self;
         let (path, head) = (source.path().to_owned(), source.head().to_owned());
         let workers = context.threads.max(1);
         // A piece and its batch take about three times its bytes.
-        let affordable = BudgetShare::ChromePieces.bytes(&context.budget) / (3 * self.piece_bytes as u64).max(1);
+        let affordable = BudgetShare::ChromePieces.bytes(&context.budget) / (3 * piece_bytes as u64).max(1);
         let pieces_ahead = saturating_len(affordable).clamp(2, 2 * workers + 1);
         let (spare, spares) = bounded(pieces_ahead);
         let is_small = source.is_small() || source.is_live();
@@ -84,7 +84,7 @@ impl StreamReader for ChromeJson {
             // The frame table follows the events, so it is not available in a live stream.
             frames.set(StackFrames::awaited()).ok();
         }
-        let splitter = Splitter::new(source, self.piece_bytes, spares);
+        let splitter = Splitter::new(source, piece_bytes, spares);
         let frames = FrameLookup { path: &path, table: &frames };
         let mut follower = Follower::new(sink, context, spare, frames);
         follower.overlapping = OverlappingSpans::for_trace(&head);

@@ -47,11 +47,11 @@ fn looks_like_fxt(head: &[u8]) -> bool {
 }
 
 fn open(source: Source) -> Reader {
-    Reader::Stream(Box::new(Fxt { source: Some(source) }))
+    Reader::stream(Fxt { source })
 }
 
 struct Fxt {
-    source: Option<Source>,
+    source: Source,
 }
 
 /// Limit for the bytes of the texts of all providers. A provider has a few hundred short ones, and could have 1 GiB.
@@ -73,9 +73,8 @@ struct FxtParser {
 }
 
 impl StreamReader for Fxt {
-    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
-        let Some(source) = self.source.take() else { return Ok(()) };
-        let mut input = ByteReader::new(source);
+    fn read(self: Box<Self>, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let mut input = ByteReader::new(self.source);
         let mut parser = FxtParser {
             batch: BatchBuilder::new(context.chunk_limits),
             events: FxtEventBuilder::default(),

@@ -99,19 +99,18 @@ impl<'a> Output<'a> {
 
 /// Creates a reader for a text format.
 pub(crate) fn open(source: Source, parser: impl LineParser + 'static) -> Reader {
-    Reader::Stream(Box::new(TextTrace { source: Some(source), parser }))
+    Reader::stream(TextTrace { source, parser })
 }
 
 struct TextTrace<P> {
-    source: Option<Source>,
+    source: Source,
     parser: P,
 }
 
 impl<P: LineParser> StreamReader for TextTrace<P> {
-    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
-        let Some(source) = self.source.take() else { return Ok(()) };
-        let path = source.path().to_owned();
-        let mut lines = LineReader::new(source, P::LINE_BYTES_MAX);
+    fn read(mut self: Box<Self>, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let path = self.source.path().to_owned();
+        let mut lines = LineReader::new(self.source, P::LINE_BYTES_MAX);
         let mut batch = BatchBuilder::new(context.chunk_limits);
         let mut count = 0u64;
         loop {

@@ -77,7 +77,7 @@ impl EndSlot {
     /// Returns a reader that also counts this end.
     pub(crate) fn counted_by(self, reader: Reader) -> Reader {
         match reader {
-            Reader::Stream(reader) => Reader::Stream(Box::new(PackedReader { reader, end: self })),
+            Reader::Stream(reader) => Reader::stream(PackedReader { reader, end: self }),
             chunks @ Reader::Chunks(_) => chunks,
         }
     }
@@ -89,7 +89,7 @@ struct PackedReader {
 }
 
 impl StreamReader for PackedReader {
-    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+    fn read(self: Box<Self>, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let mut is_truncated = false;
         // Adds the reason to the loss of the data that is truncated by the damage.
         let watch = |batch: &mut Batch| {

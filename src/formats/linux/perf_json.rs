@@ -26,7 +26,7 @@ pub(crate) const FORMAT: Format = Format {
     sniff: looks_like_perf_json,
     is_event: None,
     shows: &[DataKind::Spans, DataKind::Instants, DataKind::Arguments, DataKind::Scheduling, DataKind::Samples],
-    opener: Opener::Trace(|source, _| Ok(Reader::Stream(Box::new(PerfJson { source: Some(source) })))),
+    opener: Opener::Trace(|source, _| Ok(Reader::stream(PerfJson { source }))),
 };
 
 /// Key of the version, with which each document begins.
@@ -45,13 +45,12 @@ fn looks_like_perf_json(head: &[u8]) -> bool {
 }
 
 struct PerfJson {
-    source: Option<Source>,
+    source: Source,
 }
 
 impl StreamReader for PerfJson {
-    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
-        let Some(source) = self.source.take() else { return Ok(()) };
-        let document = Document::open(source, context)?;
+    fn read(self: Box<Self>, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let document = Document::open(self.source, context)?;
         let [headers, samples] = document.pick(document.whole(), ["headers", "samples"])?;
         let Some(samples) = samples else { return Err(document.without("the JSON of perf with samples")) };
         let (mut batch, mut builder) = (BatchBuilder::new(context.chunk_limits), SampleBuilder::default());

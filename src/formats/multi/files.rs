@@ -17,7 +17,7 @@ use crate::model::{Loss, Losses, SourcePos, Sources};
 pub(crate) fn open(sources: &Sources, context: &ReadContext) -> Result<Reader, ReadError> {
     match sources.alone() {
         Some(_) => sniff::open(sources.path_to_read(0), context),
-        None => Ok(Reader::Stream(Box::new(MultiFileReader { sources: sources.clone() }))),
+        None => Ok(Reader::stream(MultiFileReader { sources: sources.clone() })),
     }
 }
 
@@ -26,7 +26,7 @@ struct MultiFileReader {
 }
 
 impl StreamReader for MultiFileReader {
-    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+    fn read(self: Box<Self>, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let context = &ReadContext { progress: context.progress.part(), ..context.clone() };
         let (mut is_first, mut has_events, mut refused) = (true, false, Vec::new());
         let mut clock_syncs = KnownSyncs::default();
@@ -63,7 +63,7 @@ impl StreamReader for MultiFileReader {
 
 fn read_file(path: &Path, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
     match sniff::open(path, context)? {
-        Reader::Stream(mut reader) => reader.read(sink, context),
+        Reader::Stream(reader) => reader.read(sink, context),
         Reader::Chunks(trace) => batches::read(&trace, path, sink, context),
     }
 }

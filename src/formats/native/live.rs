@@ -18,12 +18,12 @@ use crate::model::{
 
 /// Reader of a native trace that is still being written.
 pub(super) struct LiveNative {
-    source: Option<Source>,
+    source: Source,
 }
 
 impl LiveNative {
     pub(super) fn new(source: Source) -> Self {
-        Self { source: Some(source) }
+        Self { source }
     }
 }
 
@@ -33,9 +33,8 @@ struct ReaderTables {
 }
 
 impl StreamReader for LiveNative {
-    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
-        let Some(source) = self.source.take() else { return Ok(()) };
-        let mut input = ByteReader::new(source);
+    fn read(self: Box<Self>, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let mut input = ByteReader::new(self.source);
         let mut losses = Losses::default();
         read_file_header(&mut input, &mut losses)?;
         let mut tables = ReaderTables { read: TablesRead::new(context.no_names()), stacks: Stacks::default() };

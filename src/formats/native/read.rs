@@ -32,7 +32,7 @@ pub(crate) const FORMAT: Format = Format {
 /// Opens a native trace. It is read by position, so a compressed file is unpacked first.
 fn open_source(source: Source, context: &ReadContext) -> Result<Reader, ReadError> {
     if source.is_live() {
-        return Ok(Reader::Stream(Box::new(LiveNative::new(source))));
+        return Ok(Reader::stream(LiveNative::new(source)));
     }
     let path = source.path().to_owned();
     let unpacked = if source.is_packed() { Some(unpacked_to_file(source, context)?) } else { None };

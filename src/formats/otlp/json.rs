@@ -64,7 +64,7 @@ fn open(mut source: Source, context: &ReadContext) -> Result<Reader, ReadError> 
         return Ok(crate::formats::input::lines::open(source, JsonLines::new(decode_line)));
     }
     if is_wrapped(source.head()) {
-        return Ok(Reader::Stream(Box::new(OneRequest { source: Some(source) })));
+        return Ok(Reader::stream(OneRequest { source }));
     }
     let first = source.head().trim_ascii_start();
     let line = first.split(|&byte| byte == b'\n').next().unwrap_or_default();
@@ -81,7 +81,7 @@ fn open(mut source: Source, context: &ReadContext) -> Result<Reader, ReadError> 
     if is_by_line {
         return Ok(crate::formats::input::lines::open(source, JsonLines::new(decode_line)));
     }
-    Ok(Reader::Stream(Box::new(OneRequest { source: Some(source) })))
+    Ok(Reader::stream(OneRequest { source }))
 }
 
 /// A longer first line is the only one: collectors write requests of a few MiB at most.
@@ -104,14 +104,13 @@ fn decode_line(line: TextLine<'_>, decoder: &mut JsonDecoder, batch: &mut BatchB
 
 /// A trace that is a single request of any size.
 struct OneRequest {
-    source: Option<Source>,
+    source: Source,
 }
 
 impl StreamReader for OneRequest {
-    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
-        let Some(source) = self.source.take() else { return Ok(()) };
-        let path = source.path().to_owned();
-        let document = Document::open(source, context)?;
+    fn read(self: Box<Self>, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let path = self.source.path().to_owned();
+        let document = Document::open(self.source, context)?;
         let (mut decoder, mut batch) = (JsonDecoder::default(), BatchBuilder::new(context.chunk_limits));
         decoder.decode_document(&document, &mut Output::new(&mut batch, &mut *sink, context))?;
         if decoder.has_others_only() {

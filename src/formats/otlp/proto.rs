@@ -46,22 +46,21 @@ fn is_request(head: &[u8]) -> bool {
 /// Creates a reader of requests.
 fn open(source: Source) -> Reader {
     if let Some(prefix) = SizePrefix::detect(source.head()).filter(|_| !is_request(source.head())) {
-        return Reader::Stream(Box::new(SizedRequests::new(source, prefix)));
+        return Reader::stream(SizedRequests::new(source, prefix));
     }
-    Reader::Stream(Box::new(Protobuf { source: Some(source) }))
+    Reader::stream(Protobuf { source })
 }
 
 struct Protobuf {
-    source: Option<Source>,
+    source: Source,
 }
 
 impl StreamReader for Protobuf {
-    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
-        let Some(source) = self.source.take() else { return Ok(()) };
+    fn read(self: Box<Self>, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let mut batch = BatchBuilder::new(context.chunk_limits);
         let (mut decoder, mut layout) = (ProtoDecoder::default(), Layout::default());
-        let path = source.path().to_owned();
-        let mut input = ByteReader::new(source);
+        let path = self.source.path().to_owned();
+        let mut input = ByteReader::new(self.source);
         loop {
             context.cancel.check()?;
             let pos = SourcePos::Offset(input.offset());

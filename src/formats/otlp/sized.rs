@@ -102,25 +102,24 @@ fn unpack(packed: &[u8], bytes_max: usize) -> (Vec<u8>, bool) {
 
 /// A trace of requests with their sizes.
 pub(super) struct SizedRequests {
-    source: Option<Source>,
+    source: Source,
     prefix: SizePrefix,
 }
 
 impl SizedRequests {
     pub(super) fn new(source: Source, prefix: SizePrefix) -> Self {
-        Self { source: Some(source), prefix }
+        Self { source, prefix }
     }
 }
 
 impl StreamReader for SizedRequests {
-    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
-        let Some(source) = self.source.take() else { return Ok(()) };
-        let path = source.path().to_owned();
+    fn read(self: Box<Self>, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let path = self.source.path().to_owned();
         let malformed = |offset: u64, expected: String, found: String| {
             let path = path.clone();
             Err(ReadError::Malformed { path, offset, expected, found })
         };
-        let mut input = ByteReader::new(source);
+        let mut input = ByteReader::new(self.source);
         let (mut decoder, mut batch) = (SizedDecoder::default(), BatchBuilder::new(context.chunk_limits));
         loop {
             context.cancel.check()?;

@@ -71,21 +71,22 @@ pub(crate) const FORMAT: Format = Format {
 
 /// Creates a reader for a Perfetto trace.
 fn open(source: Source) -> Reader {
-    Reader::Stream(Box::new(Perfetto { source: Some(source) }))
+    Reader::stream(Perfetto { source })
 }
 
 struct Perfetto {
-    source: Option<Source>,
+    source: Source,
 }
 
 impl StreamReader for Perfetto {
-    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+    fn read(self: Box<Self>, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let mut source = Some(self.source);
         if context.threads > 1
-            && let Some(read) = read_on_thread(&mut self.source, sink, context)
+            && let Some(read) = read_on_thread(&mut source, sink, context)
         {
             return read;
         }
-        let Some(source) = self.source.take() else { return Ok(()) };
+        let Some(source) = source else { return Ok(()) };
         decode(source, context, &mut |mut batch| {
             batch.chunk.sort();
             sink.accept(batch)

@@ -35,17 +35,16 @@ fn open(source: Source) -> Reader {
     if v8_head::has_tree(source.head()) {
         return v8_head::open(source);
     }
-    Reader::Stream(Box::new(CpuProfile { source: Some(source) }))
+    Reader::stream(CpuProfile { source })
 }
 
 struct CpuProfile {
-    source: Option<Source>,
+    source: Source,
 }
 
 impl StreamReader for CpuProfile {
-    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
-        let Some(source) = self.source.take() else { return Ok(()) };
-        let document = Document::open(source, context)?;
+    fn read(self: Box<Self>, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let document = Document::open(self.source, context)?;
         let keys = ["nodes", "startTime", "endTime", "samples", "timeDeltas", "timestamps"];
         let [nodes, start, end, samples, deltas, times] = document.pick(profile_extent(&document)?, keys)?;
         if nodes.is_none() {

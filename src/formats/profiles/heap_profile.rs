@@ -28,7 +28,7 @@ pub(crate) const FORMAT: Format = Format {
     sniff: looks_like_heap_profile,
     is_event: None,
     shows: &[DataKind::Arguments, DataKind::Samples],
-    opener: Opener::Trace(|source, _| Ok(Reader::Stream(Box::new(HeapProfile { source: Some(source) })))),
+    opener: Opener::Trace(|source, _| Ok(Reader::stream(HeapProfile { source }))),
 };
 
 /// Paths of the first call frame: of a saved profile, and of responses of a debugger protocol that wrap one.
@@ -42,7 +42,7 @@ fn looks_like_heap_profile(head: &[u8]) -> bool {
 }
 
 struct HeapProfile {
-    source: Option<Source>,
+    source: Source,
 }
 
 /// A node of the tree, which follows its caller.
@@ -57,8 +57,8 @@ struct HeapNode {
 }
 
 impl StreamReader for HeapProfile {
-    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
-        let Some(mut source) = self.source.take() else { return Ok(()) };
+    fn read(self: Box<Self>, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let mut source = self.source;
         let path = source.path().to_owned();
         let mut memory = ProfileMemory::new(&path, context);
         let (text, cut_at) = read_message(&mut source, &mut memory)?;

@@ -55,11 +55,11 @@ fn looks_like_speedscope(head: &[u8]) -> bool {
 
 /// Creates a reader of a speedscope file.
 fn open(source: Source) -> Reader {
-    Reader::Stream(Box::new(Speedscope { source: Some(source) }))
+    Reader::stream(Speedscope { source })
 }
 
 struct Speedscope {
-    source: Option<Source>,
+    source: Source,
 }
 
 #[derive(Default, Deserialize)]
@@ -87,9 +87,8 @@ struct FrameEvent<'a> {
 }
 
 impl StreamReader for Speedscope {
-    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
-        let Some(source) = self.source.take() else { return Ok(()) };
-        let document = Document::open(source, context)?;
+    fn read(self: Box<Self>, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let document = Document::open(self.source, context)?;
         let [name, shared, profiles] = document.pick(document.whole(), ["name", "shared", "profiles"])?;
         if profiles.is_none() {
             return Err(document.without("the JSON of profiles"));

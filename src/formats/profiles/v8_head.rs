@@ -24,11 +24,11 @@ pub(super) fn has_tree(head: &[u8]) -> bool {
 
 /// Creates a reader of a profile.
 pub(super) fn open(source: Source) -> Reader {
-    Reader::Stream(Box::new(HeadProfile { source: Some(source) }))
+    Reader::stream(HeadProfile { source })
 }
 
 struct HeadProfile {
-    source: Option<Source>,
+    source: Source,
 }
 
 /// A node of the tree; its caller has a lower index.
@@ -52,8 +52,8 @@ struct HeadDocument<'c> {
 }
 
 impl StreamReader for HeadProfile {
-    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
-        let Some(mut source) = self.source.take() else { return Ok(()) };
+    fn read(self: Box<Self>, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let mut source = self.source;
         let path: PathBuf = source.path().to_owned();
         let mut memory = ProfileMemory::new(&path, context);
         let (text, cut_at) = read_message(&mut source, &mut memory)?;

@@ -23,7 +23,7 @@ fn read(bytes: &[u8]) -> Result<usize, ReadError> {
     let file = file_of(bytes);
     let mut count = EventCount::default();
     match sniff::open(file.path(), &context(1))? {
-        Reader::Stream(mut reader) => reader.read(&mut count, &context(1))?,
+        Reader::Stream(reader) => reader.read(&mut count, &context(1))?,
         Reader::Chunks(trace) => {
             crate::formats::native::batches::read(&trace, file.path(), &mut count, &context(1))?;
         }

@@ -27,9 +27,7 @@ pub(crate) const FORMAT: Format = Format {
     sniff: looks_like_har,
     is_event: None,
     shows: &[DataKind::Spans, DataKind::Instants, DataKind::Arguments],
-    opener: Opener::Trace(|source, _| {
-        Ok(Reader::Stream(Box::new(SpanDocument { source: Some(source), decoder: Har::default() })))
-    }),
+    opener: Opener::Trace(|source, _| Ok(Reader::stream(SpanDocument { source, decoder: Har::default() }))),
 };
 
 /// The first status of errors of the client, followed by those of the server.

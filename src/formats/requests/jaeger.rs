@@ -41,7 +41,7 @@ pub(crate) const FORMAT: Format = Format {
         if is_bare && begins_with_object_line(source.head()) {
             return Ok(input::lines::open(source, SpanLines::new(decode_line)));
         }
-        Ok(Reader::Stream(Box::new(SpanDocument { source: Some(source), decoder: Jaeger { is_bare } })))
+        Ok(Reader::stream(SpanDocument { source, decoder: Jaeger { is_bare } }))
     }),
 };
 

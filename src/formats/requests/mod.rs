@@ -38,14 +38,13 @@ trait SpanDecoder: Send {
 
 /// A trace that is a document of spans. Responses that were appended to one file follow each other.
 struct SpanDocument<D> {
-    source: Option<Source>,
+    source: Source,
     decoder: D,
 }
 
 impl<D: SpanDecoder> StreamReader for SpanDocument<D> {
-    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
-        let Some(source) = self.source.take() else { return Ok(()) };
-        let document = Document::open(source, context)?;
+    fn read(mut self: Box<Self>, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let document = Document::open(self.source, context)?;
         let (mut layout, mut batch) = (Layout::default(), BatchBuilder::new(context.chunk_limits));
         let mut next = Some(document.whole());
         while let Some(extent) = next {

@@ -34,7 +34,7 @@ pub(crate) const FORMAT: Format = Format {
     shows: &[DataKind::Spans, DataKind::Flows, DataKind::Arguments],
     opener: Opener::Trace(|source, _| {
         if is_pretty(source.head()) {
-            return Ok(Reader::Stream(Box::new(SpanDocument { source: Some(source), decoder: NextClock::default() })));
+            return Ok(Reader::stream(SpanDocument { source, decoder: NextClock::default() }));
         }
         Ok(input::lines::open(source, NextLines::default()))
     }),

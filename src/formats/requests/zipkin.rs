@@ -32,7 +32,7 @@ pub(crate) const FORMAT: Format = Format {
             return Ok(input::lines::open(source, SpanLines::new(decode_line)));
         }
         let is_nested = outline.has_all(&["[][].traceId"]) || has_empty_traces(source.head());
-        Ok(Reader::Stream(Box::new(SpanDocument { source: Some(source), decoder: Zipkin { is_nested, is_bare } })))
+        Ok(Reader::stream(SpanDocument { source, decoder: Zipkin { is_nested, is_bare } }))
     }),
 };
 

@@ -49,11 +49,11 @@ pub(super) fn open(source: Source) -> Result<Reader, ReadError> {
     };
     let base = (version == VERSION_BUFFERS).then(|| u64::from_le_bytes(field(24)));
     let path_len = u16::from_le_bytes(header[32..34].try_into().unwrap_or([0; 2]));
-    Ok(Reader::Stream(Box::new(SpallAuto { source: Some(source), tick, base, path_len })))
+    Ok(Reader::stream(SpallAuto { source, tick, base, path_len }))
 }
 
 struct SpallAuto {
-    source: Option<Source>,
+    source: Source,
     tick: TickLength,
     /// Start address of the program; `None` in version 1.
     base: Option<u64>,
@@ -61,9 +61,8 @@ struct SpallAuto {
 }
 
 impl StreamReader for SpallAuto {
-    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
-        let Some(source) = self.source.take() else { return Ok(()) };
-        let mut input = ByteReader::new(source);
+    fn read(self: Box<Self>, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let mut input = ByteReader::new(self.source);
         input.skip(AUTO_HEADER_BYTES as u64)?;
         let mut batch = BatchBuilder::new(context.chunk_limits);
         let pos = SourcePos::Offset(input.offset());

@@ -56,21 +56,20 @@ fn open(source: Source) -> Result<Reader, ReadError> {
     }
     let micros = f64::from_le_bytes(field(16));
     match TickLength::from_micros(micros) {
-        Some(tick) => Ok(Reader::Stream(Box::new(Spall { source: Some(source), version, tick }))),
+        Some(tick) => Ok(Reader::stream(Spall { source, version, tick })),
         None => malformed(16, "the microseconds of a tick, above 0", format!("{micros} ({})", excerpt(&field(16)))),
     }
 }
 
 struct Spall {
-    source: Option<Source>,
+    source: Source,
     version: u64,
     tick: TickLength,
 }
 
 impl StreamReader for Spall {
-    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
-        let Some(source) = self.source.take() else { return Ok(()) };
-        let mut input = ByteReader::new(source);
+    fn read(self: Box<Self>, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let mut input = ByteReader::new(self.source);
         input.skip(HEADER_BYTES as u64)?;
         let builder = SpallEventBuilder {
             tick: self.tick,

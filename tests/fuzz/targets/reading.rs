@@ -138,7 +138,7 @@ impl BatchSink for ReadingSink {
 /// Returns the whole output of a reader of either kind.
 pub(super) fn read(reader: Reader, context: &ReadContext) -> Result<Reading, ReadError> {
     let mut reading = match reader {
-        Reader::Stream(mut stream) => {
+        Reader::Stream(stream) => {
             let mut sink = ReadingSink::default();
             stream.read(&mut sink, context)?;
             sink.reading

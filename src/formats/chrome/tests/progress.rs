@@ -40,7 +40,7 @@ impl BatchSink for Stubborn<'_> {
 fn read_into(sink: &mut Stubborn<'_>, path: &Path) -> Result<(), ReadError> {
     let context = sink.context;
     match sniff::open(path, context)? {
-        Reader::Stream(mut reader) => reader.read(sink, context),
+        Reader::Stream(reader) => reader.read(sink, context),
         Reader::Chunks(_) => panic!("Chrome JSON is a stream"),
     }
 }
@@ -67,7 +67,7 @@ fn progress_counts_bytes_of_the_file_and_all_events_and_the_budget_is_given_back
         let context = context(3);
         let mut reading = Counting(0);
         match sniff::open(file.path(), &context).expect("a capture") {
-            Reader::Stream(mut reader) => reader.read(&mut reading, &context).expect("read"),
+            Reader::Stream(reader) => reader.read(&mut reading, &context).expect("read"),
             Reader::Chunks(_) => panic!("Chrome JSON is a stream"),
         }
         let view = context.progress.view();

@@ -63,11 +63,11 @@ fn open(source: Source) -> Result<Reader, ReadError> {
             found: "one of a big-endian machine".to_owned(),
         });
     }
-    Ok(Reader::Stream(Box::new(PerfData { source: Some(source) })))
+    Ok(Reader::stream(PerfData { source }))
 }
 
 struct PerfData {
-    source: Option<Source>,
+    source: Source,
 }
 
 struct PerfParser<'a> {
@@ -86,9 +86,8 @@ struct PerfParser<'a> {
 }
 
 impl StreamReader for PerfData {
-    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
-        let Some(source) = self.source.take() else { return Ok(()) };
-        let mut input = ByteReader::new(source);
+    fn read(self: Box<Self>, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let mut input = ByteReader::new(self.source);
         let header = PerfHeader::read(&mut input, context)?;
         // A killed recording has data length 0 in its header.
         let end = header.data_bytes.filter(|&bytes| bytes > 0).map(|bytes| input.offset().saturating_add(bytes));

@@ -75,11 +75,11 @@ fn open(source: Source) -> Result<Reader, ReadError> {
         let expected = "the other files of its recording beside it (unpack them, and open the folder)";
         return Err(malformed(0, expected, format!("no {}", tasks::FILE)));
     };
-    Ok(Reader::Stream(Box::new(Uftrace { source: Some(source), folder, header })))
+    Ok(Reader::stream(Uftrace { source, folder, header }))
 }
 
 struct Uftrace {
-    source: Option<Source>,
+    source: Source,
     folder: PathBuf,
     header: wire::UftraceHeader,
 }
@@ -118,14 +118,13 @@ impl DataFileKind {
 }
 
 impl StreamReader for Uftrace {
-    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
-        let Some(source) = self.source.take() else { return Ok(()) };
+    fn read(self: Box<Self>, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let files = data_files(&self.folder)?;
         context.progress.begin(Stage::Parsing, files.iter().map(|file| file.bytes).sum());
         // Each file of the recording is a part of the stage.
         let context = &ReadContext { progress: context.progress.part(), ..context.clone() };
         let mut batch = BatchBuilder::with_shared_names(context.chunk_limits);
-        let info = UftraceInfo::read(source, self.header)?;
+        let info = UftraceInfo::read(self.source, self.header)?;
         let tasks = Tasks::read(&self.folder, &mut batch, context)?;
         let mut scheduler = Scheduler::default();
         tasks.add_names(&mut batch, &mut scheduler);

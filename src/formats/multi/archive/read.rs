@@ -61,7 +61,7 @@ enum ArchiveKind {
 }
 
 struct Archive {
-    source: Option<Source>,
+    source: Source,
     kind: ArchiveKind,
     formats: &'static [Format],
 }
@@ -69,7 +69,7 @@ struct Archive {
 impl Archive {
     /// Creates a reader of an archive with members in any of these formats.
     fn open(source: Source, kind: ArchiveKind, formats: &'static [Format]) -> Reader {
-        Reader::Stream(Box::new(Self { source: Some(source), kind, formats }))
+        Reader::stream(Self { source, kind, formats })
     }
 }
 
@@ -102,14 +102,14 @@ struct ArchiveReader<'a> {
 }
 
 impl StreamReader for Archive {
-    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
-        let Some(source) = self.source.take() else { return Ok(()) };
+    fn read(self: Box<Self>, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let Self { source, kind, formats } = *self;
         let path = source.path().to_owned();
         let bytes = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
         let quietly = ReadContext { progress: Progress::default(), ..context.clone() };
         let mut reader = ArchiveReader {
             path,
-            formats: self.formats,
+            formats,
             sink,
             context: quietly,
             allowance: Allowance::for_packed(bytes),
@@ -124,7 +124,7 @@ impl StreamReader for Archive {
             refused_attachment: None,
             nested: None,
         };
-        match self.kind {
+        match kind {
             ArchiveKind::Zip => reader.zip(source)?,
             ArchiveKind::Tar => reader.tar(source)?,
         }
@@ -357,7 +357,7 @@ impl ArchiveReader<'_> {
         let scope = FileScope { file, label, is_first, is_alone, are_losses_named: !is_alone, offset_ns: 0 };
         let mut namespaced = NamespacedSink::new(&mut *self.sink, scope);
         let read = match reader {
-            Reader::Stream(mut reader) => reader.read(&mut namespaced, &self.context),
+            Reader::Stream(reader) => reader.read(&mut namespaced, &self.context),
             Reader::Chunks(trace) => batches::read(&trace, path, &mut namespaced, &self.context),
         };
         let contents = namespaced.finish(&mut self.clock_syncs)?;

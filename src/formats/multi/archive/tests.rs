@@ -382,7 +382,7 @@ fn read_named(bytes: &[u8], name: &str) -> Result<Reading, crate::formats::ReadE
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join(name);
     std::fs::write(&path, bytes).expect("written");
-    let Reader::Stream(mut reader) = sniff::open(&path, &ReadContext::default())? else { panic!("a stream") };
+    let Reader::Stream(reader) = sniff::open(&path, &ReadContext::default())? else { panic!("a stream") };
     reader.read(&mut Nowhere, &ReadContext::default())?;
     Ok(Reading::default())
 }

@@ -26,7 +26,7 @@ fn batches(bytes: &[u8], threads: usize, block_bytes: Option<usize>) -> Vec<Batc
     let context = ReadContext { threads, chunk_limits, ..ReadContext::default() };
     let mut batches = Batches::default();
     let file = file_of(bytes);
-    let Reader::Stream(mut reader) = sniff::open(file.path(), &context).expect("a capture") else { panic!("a stream") };
+    let Reader::Stream(reader) = sniff::open(file.path(), &context).expect("a capture") else { panic!("a stream") };
     reader.read(&mut batches, &context).expect("a capture");
     batches.0
 }
@@ -98,7 +98,7 @@ fn a_request_to_stop_ends_the_reading_on_any_threads() {
     for threads in [1, 2, 4] {
         let context = ReadContext { threads, cancel: Cancel::default(), ..ReadContext::default() };
         let opened = sniff::open(file.path(), &context).expect("a capture");
-        let Reader::Stream(mut reader) = opened else { panic!("a stream") };
+        let Reader::Stream(reader) = opened else { panic!("a stream") };
         context.cancel.cancel();
         let stopped = reader.read(&mut Batches::default(), &context);
         assert!(matches!(stopped, Err(ReadError::Cancelled(_))), "{threads} threads");

@@ -22,7 +22,7 @@ pub(crate) const FORMAT: Format = Format {
     sniff: looks_like_callgrind,
     is_event: None,
     shows: &[DataKind::Arguments, DataKind::Samples],
-    opener: Opener::Trace(|source, _| Ok(Reader::Stream(Box::new(Callgrind { source: Some(source) })))),
+    opener: Opener::Trace(|source, _| Ok(Reader::stream(Callgrind { source }))),
 };
 
 /// Limit for kinds of cost; a full cache simulation has thirteen.
@@ -65,16 +65,15 @@ fn looks_like_callgrind(head: &[u8]) -> bool {
 }
 
 struct Callgrind {
-    source: Option<Source>,
+    source: Source,
 }
 
 impl StreamReader for Callgrind {
-    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
-        let Some(source) = self.source.take() else { return Ok(()) };
-        let path = source.path().to_owned();
+    fn read(self: Box<Self>, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let path = self.source.path().to_owned();
         let mut batch = BatchBuilder::new(context.chunk_limits);
         let mut parser = CallgrindParser::new(ProfileMemory::new(&path, context));
-        let mut lines = LineReader::new(source, LINE_BYTES_MAX);
+        let mut lines = LineReader::new(self.source, LINE_BYTES_MAX);
         let (mut count, mut end) = (0u64, 0);
         while let Some(line) = lines.next(&mut batch)? {
             end = line.offset + line.bytes.len() as u64;

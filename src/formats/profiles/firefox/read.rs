@@ -58,17 +58,16 @@ fn looks_like_firefox(head: &[u8]) -> bool {
 
 /// Creates a reader of a profile.
 fn open(source: Source) -> Reader {
-    Reader::Stream(Box::new(Firefox { source: Some(source) }))
+    Reader::stream(Firefox { source })
 }
 
 struct Firefox {
-    source: Option<Source>,
+    source: Source,
 }
 
 impl StreamReader for Firefox {
-    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
-        let Some(source) = self.source.take() else { return Ok(()) };
-        let document = Document::open(source, context)?;
+    fn read(self: Box<Self>, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let document = Document::open(self.source, context)?;
         let batch = BatchBuilder::new(context.chunk_limits);
         let mut builder = FirefoxEventBuilder {
             document: &document,

@@ -74,16 +74,16 @@ fn looks_like_pprof(head: &[u8]) -> bool {
 
 /// Creates a reader of a profile.
 fn open(source: Source) -> Reader {
-    Reader::Stream(Box::new(Pprof { source: Some(source) }))
+    Reader::stream(Pprof { source })
 }
 
 struct Pprof {
-    source: Option<Source>,
+    source: Source,
 }
 
 impl StreamReader for Pprof {
-    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
-        let Some(mut source) = self.source.take() else { return Ok(()) };
+    fn read(self: Box<Self>, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let mut source = self.source;
         let path = source.path().to_owned();
         let mut memory = ProfileMemory::new(&path, context);
         let (message, cut_at) = read_message(&mut source, &mut memory)?;

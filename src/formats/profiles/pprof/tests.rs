@@ -341,9 +341,7 @@ fn a_profile_beyond_its_share_of_the_budget_is_refused_with_the_limit() {
     let profile = (0..200_000u64).fold(small(), |profile, id| profile.message(4, message().number(1, id)));
     let file = crate::formats::testing::file_of(&profile.0);
     let context = ReadContext { budget: Budget::new(16 << 20), ..ReadContext::default() };
-    let Ok(Reader::Stream(mut reader)) = crate::formats::sniff::open(file.path(), &context) else {
-        panic!("a profile")
-    };
+    let Ok(Reader::Stream(reader)) = crate::formats::sniff::open(file.path(), &context) else { panic!("a profile") };
     let error = reader.read(&mut Nothing, &context).expect_err("too large").to_string();
     assert!(error.contains("a profile of at most 4194304 bytes"), "{error}");
 }
@@ -535,7 +533,7 @@ fn counts(bytes: &[u8]) -> (usize, BTreeSet<usize>) {
     }
 
     let (file, context, mut sink) = (file_of(bytes), ReadContext::default(), CountingSink::default());
-    let Reader::Stream(mut reader) = sniff::open(file.path(), &context).expect("a profile") else { panic!("chunks") };
+    let Reader::Stream(reader) = sniff::open(file.path(), &context).expect("a profile") else { panic!("chunks") };
     reader.read(&mut sink, &context).expect("a profile");
     (sink.0, sink.1)
 }

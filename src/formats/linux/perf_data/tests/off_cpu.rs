@@ -220,7 +220,7 @@ fn long_waits_of_many_threads_open_few_early_chunks() {
     let chunk_limits = ChunkLimits { block_bytes: None, batch_events: Some(100) };
     let context = ReadContext { chunk_limits, ..ReadContext::default() };
     let mut lengths = BatchLengths::default();
-    let Reader::Stream(mut reader) = sniff::open(file.path(), &context).expect("a capture") else { panic!("a stream") };
+    let Reader::Stream(reader) = sniff::open(file.path(), &context).expect("a capture") else { panic!("a stream") };
     reader.read(&mut lengths, &context).expect("read");
     let early = lengths.0.iter().filter(|&&length_ns| length_ns > 45_000_000).count();
     assert!(lengths.0.len() > 150 && (1..=7).contains(&early), "{early} of {}", lengths.0.len());
