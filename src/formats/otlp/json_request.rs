@@ -14,7 +14,7 @@ use super::ids::{SPAN_BYTES, TRACE_BYTES, id_text};
 use super::json_messages::{
     JsonAnyValue, JsonScope, JsonSpan, LoneSpan, ParsedSpan, Request, Resource, ResourceAttribute,
 };
-use super::layout::{Layout, Point, ServiceSpan, end_or_unfinished, span_ids};
+use super::layout::{Layout, Point, ServiceSpan, UNFINISHED_NS, exported_end, span_ids};
 use crate::formats::ReadError;
 use crate::formats::input::lines::Output;
 use crate::formats::json::document::{Document, JsonExtent, TimeUnit};
@@ -225,14 +225,14 @@ impl JsonDecoder {
         count_dropped(span.dropped_count(), pos, batch);
         // An empty text means absent, like `null`.
         let end = span.end_time_unix_nano.filter(|end| end.get() != r#""""#);
-        let end_ns = end.map_or(Ok(ServiceSpan::UNFINISHED_NS), |end| TimeUnit::Nanoseconds.nanos(end));
+        let end_ns = end.map_or(Ok(UNFINISHED_NS), |end| TimeUnit::Nanoseconds.nanos(end));
         let SpanResource { service, attributes: resource } = resource.clone();
         let (id, parent) = span_ids(trace_id.as_bytes(), own_id.as_bytes(), parent.as_deref().map(str::as_bytes));
         self.layout.push_of_trace(
             &trace_id,
             ServiceSpan {
                 start_ns,
-                end_ns: end_or_unfinished(end_ns.ok(), pos, batch),
+                end_ns: exported_end(end_ns.ok(), start_ns, pos, batch),
                 id,
                 parent,
                 service,

@@ -8,8 +8,6 @@
 //! In a file with few traces, no two traces share a row, and the rows of a trace form a group. This needs all spans at
 //! once, so it is not done while a trace grows, or if the buffer is full before the end.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -24,6 +22,7 @@ use crate::base::budget_shares::BudgetShare;
 use crate::formats::ReadError;
 use crate::formats::input::lines::Output;
 use crate::formats::output::batch::BatchBuilder;
+use crate::formats::output::pack::FreeRows;
 use crate::model::{Event, EventFlags, EventKind, GroupPath, Id, Loss, Metadata, SourcePos, TrackKey};
 
 /// Approximate memory of a span without its texts.
@@ -36,8 +35,9 @@ const POINT_MEMORY_BYTES: usize = 48;
 #[derive(Debug)]
 pub(crate) struct ServiceSpan {
     pub(crate) start_ns: i64,
-    pub(crate) end_ns: i64,
-    /// Hash of trace id and span id.
+    /// `None` if it has not ended.
+    pub(crate) end_ns: Option<i64>,
+    /// Hash of trace id and span id; 0 without an id.
     pub(crate) id: u64,
     /// Hash of trace id and parent span id; `None` without a parent.
     pub(crate) parent: Option<u64>,
@@ -54,17 +54,22 @@ pub(crate) struct ServiceSpan {
 }
 
 impl ServiceSpan {
-    /// The end of a span that has not ended, as exporters write it.
-    pub(crate) const UNFINISHED_NS: i64 = 0;
-
-    /// Returns whether the span has not ended.
-    fn is_unfinished(&self) -> bool {
-        self.end_ns == Self::UNFINISHED_NS && self.start_ns > 0
+    /// Creates a span without ids, arguments and events.
+    pub(crate) fn new(
+        service: u32,
+        name: impl Into<Box<[u8]>>,
+        start_ns: i64,
+        end_ns: Option<i64>,
+        pos: SourcePos,
+    ) -> Self {
+        let (name, args) = (name.into(), "".into());
+        let (id, parent, resource, points, is_failed) = (0, None, None, Vec::new(), false);
+        Self { start_ns, end_ns, id, parent, service, name, args, resource, points, is_failed, pos }
     }
 
     /// Returns the time at which the span leaves its row.
     fn row_end_ns(&self) -> i64 {
-        if self.is_unfinished() { i64::MAX } else { self.end_ns }
+        self.end_ns.unwrap_or(i64::MAX)
     }
 }
 
@@ -76,12 +81,20 @@ pub(crate) struct Point {
     pub(crate) args: Box<str>,
 }
 
-/// Returns the end of a span. One that could not be read is counted, and the span is shown unfinished.
-pub(crate) fn end_or_unfinished(end_ns: Option<i64>, pos: SourcePos, batch: &mut BatchBuilder) -> i64 {
-    end_ns.unwrap_or_else(|| {
+/// The end of a span that has not ended, as exporters of OpenTelemetry write it.
+pub(super) const UNFINISHED_NS: i64 = 0;
+
+/// Converts an exported end; `None` if it could not be read, which is counted. The span is then shown unfinished.
+pub(super) fn exported_end(
+    end_ns: Option<i64>,
+    start_ns: i64,
+    pos: SourcePos,
+    batch: &mut BatchBuilder,
+) -> Option<i64> {
+    if end_ns.is_none() {
         batch.lose(Loss::BadNumber, pos);
-        ServiceSpan::UNFINISHED_NS
-    })
+    }
+    end_ns.filter(|&end_ns| end_ns != UNFINISHED_NS || start_ns <= 0)
 }
 
 /// Hashes a trace id and a span id.
@@ -128,15 +141,8 @@ struct Service {
     /// Attributes of its last resource, which rarely change.
     resource: Option<Arc<str>>,
     rows: Vec<SpanRow>,
+    /// The rows that spans of any trace may use.
     common: FreeRows,
-}
-
-/// The rows of a service that one trace, or all of them, may use.
-#[derive(Debug, Default)]
-struct FreeRows {
-    /// Rows with open spans, by the time at which they become free.
-    busy: BinaryHeap<Reverse<(i64, usize)>>,
-    free: BTreeSet<usize>,
 }
 
 /// A row of a service, with the ids and ends of its open spans, outermost first.
@@ -320,33 +326,25 @@ impl SpanRow {
 }
 
 impl Service {
-    /// Returns the first row without an open span, of those of one trace or else of all. Calls must be in order of
+    /// Returns the first free row: among the rows of one trace, or among the shared rows. Calls must be in order of
     /// start.
     fn free_row(&mut self, of_trace: Option<&mut FreeRows>, start_ns: i64, end_ns: i64) -> usize {
-        let FreeRows { busy, free } = of_trace.unwrap_or(&mut self.common);
-        while let Some(&Reverse((until_ns, row))) = busy.peek()
-            && until_ns <= start_ns
-        {
-            busy.pop();
-            free.insert(row);
-        }
-        let index = free.pop_first().unwrap_or_else(|| {
-            self.rows.push(SpanRow { open: Vec::new(), last_end_ns: i64::MIN });
-            self.rows.len() - 1
+        let (rows, free) = (&mut self.rows, of_trace.unwrap_or(&mut self.common));
+        // Its children end no later.
+        let index = free.place(start_ns, end_ns, || {
+            rows.push(SpanRow { open: Vec::new(), last_end_ns: i64::MIN });
+            rows.len() - 1
         });
-        let row = &mut self.rows[index];
+        let row = &mut rows[index];
         row.open.clear();
         row.last_end_ns = row.last_end_ns.max(end_ns);
-        // Its children end no later.
-        busy.push(Reverse((end_ns, index)));
         index
     }
 
     /// Closes all spans, since the next layout may start earlier.
     fn close_all(&mut self) {
         self.resource = None;
-        self.common.free.clear();
-        self.common.busy = self.rows.iter().zip(0..).map(|(row, index)| Reverse((row.last_end_ns, index))).collect();
+        self.common.start_part(self.rows.iter().map(|row| row.last_end_ns));
         // There may be a million services, each with a row.
         self.rows.iter_mut().for_each(|row| row.open = Vec::new());
         self.rows.shrink_to_fit();
@@ -408,10 +406,10 @@ fn emit(batch: &mut BatchBuilder, span: &ServiceSpan, row: usize, args: &mut Str
     };
     let detail = batch.args(args_json);
     let mut event = Event { detail, ..Event::new(span.start_ns, EventKind::Complete, track, name) };
-    match span.end_ns.checked_sub(span.start_ns) {
-        _ if span.is_unfinished() => event.flags = EventFlags::UNFINISHED,
-        Some(dur_ns) if dur_ns >= 0 => event.value = dur_ns.unsigned_abs(),
-        _ => batch.lose(Loss::NegativeDuration, pos),
+    match span.end_ns.map(|end_ns| end_ns.checked_sub(span.start_ns)) {
+        None => event.flags = EventFlags::UNFINISHED,
+        Some(Some(dur_ns @ 0..)) => event.value = dur_ns.unsigned_abs(),
+        Some(_) => batch.lose(Loss::NegativeDuration, pos),
     }
     batch.push(event);
     for point in &span.points {

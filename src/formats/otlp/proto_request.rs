@@ -9,7 +9,7 @@ use super::fields::{
     scope_spans, span, status, status_code,
 };
 use super::ids::{SPAN_BYTES, TRACE_BYTES, hex};
-use super::layout::{Layout, Point, ServiceSpan, end_or_unfinished, span_ids};
+use super::layout::{Layout, Point, ServiceSpan, exported_end, span_ids};
 use crate::formats::output::args::{push_double, push_quoted};
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
@@ -232,7 +232,7 @@ impl ProtoDecoder {
         }
         self.has_spans = true;
         let Some(Ok(start_ns)) = span.start.map(i64::try_from) else { return Err(Some(Loss::BadTime)) };
-        let end_ns = end_or_unfinished(i64::try_from(span.end).ok(), pos, batch);
+        let end_ns = exported_end(i64::try_from(span.end).ok(), start_ns, pos, batch);
         let parent = Some(span.parent).filter(|parent| parent.iter().any(|&byte| byte != 0));
         let (code, message) = status_of(span.status);
         let trace_id = hex(span.trace);

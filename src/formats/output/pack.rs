@@ -3,12 +3,38 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
+/// Rows by the time at which they become free.
+#[derive(Debug, Default)]
+pub(crate) struct FreeRows {
+    busy: BinaryHeap<Reverse<(i64, usize)>>,
+    free: BTreeSet<usize>,
+}
+
+impl FreeRows {
+    /// Starts another part of the spans, given the latest end on each row.
+    pub(crate) fn start_part(&mut self, last_ends_ns: impl Iterator<Item = i64>) {
+        self.free.clear();
+        self.busy = last_ends_ns.zip(0..).map(Reverse).collect();
+    }
+
+    /// Takes the lowest free row for the next span, or a new one. Calls for a part must be in order of start.
+    pub(crate) fn place(&mut self, start_ns: i64, end_ns: i64, new_row: impl FnOnce() -> usize) -> usize {
+        while let Some(&Reverse((until_ns, row))) = self.busy.peek()
+            && until_ns <= start_ns
+        {
+            self.busy.pop();
+            self.free.insert(row);
+        }
+        let row = self.free.pop_first().unwrap_or_else(new_row);
+        self.busy.push(Reverse((end_ns, row)));
+        row
+    }
+}
+
 /// Rows on which spans are placed without overlap.
 #[derive(Debug, Default)]
 pub(crate) struct PackedRows {
-    /// Occupied rows, by the time at which they become free.
-    busy: BinaryHeap<Reverse<(i64, usize)>>,
-    free: BTreeSet<usize>,
+    free: FreeRows,
     /// The latest end on each row.
     last_ends_ns: Vec<i64>,
 }
@@ -16,24 +42,17 @@ pub(crate) struct PackedRows {
 impl PackedRows {
     /// Starts another part of the spans, which may start before those of earlier parts but overlaps none of them.
     pub(crate) fn start_part(&mut self) {
-        self.free.clear();
-        self.busy = (0..).zip(&self.last_ends_ns).map(|(row, &end_ns)| Reverse((end_ns, row))).collect();
+        self.free.start_part(self.last_ends_ns.iter().copied());
     }
 
     /// Returns the lowest free row for the next span. Calls for a part must be in order of start.
     pub(crate) fn place(&mut self, start_ns: i64, end_ns: i64) -> usize {
-        while let Some(&Reverse((until_ns, row))) = self.busy.peek()
-            && until_ns <= start_ns
-        {
-            self.busy.pop();
-            self.free.insert(row);
-        }
-        let row = self.free.pop_first().unwrap_or_else(|| {
-            self.last_ends_ns.push(i64::MIN);
-            self.last_ends_ns.len() - 1
+        let last_ends_ns = &mut self.last_ends_ns;
+        let row = self.free.place(start_ns, end_ns, || {
+            last_ends_ns.push(i64::MIN);
+            last_ends_ns.len() - 1
         });
-        self.last_ends_ns[row] = self.last_ends_ns[row].max(end_ns);
-        self.busy.push(Reverse((end_ns, row)));
+        last_ends_ns[row] = last_ends_ns[row].max(end_ns);
         row
     }
 }

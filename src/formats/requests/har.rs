@@ -333,17 +333,9 @@ fn add_page(
     let content = content_ns.map(|ns| point(ns, "onContentLoad"));
     let points = content.into_iter().chain(load_ns.map(|ns| point(ns, "onLoad")));
     layout.push(ServiceSpan {
-        start_ns,
-        end_ns: start_ns.saturating_add(last_ns),
         id: span_id(b"page", page.id.as_bytes()),
-        parent: None,
-        service,
-        name: title.as_bytes().into(),
-        args: "".into(),
-        resource: None,
         points: points.collect(),
-        is_failed: false,
-        pos,
+        ..ServiceSpan::new(service, title.as_bytes(), start_ns, Some(start_ns.saturating_add(last_ns)), pos)
     });
 }
 
@@ -361,20 +353,9 @@ impl RequestKey {
         span_id(&self.number.to_le_bytes(), phase.as_bytes())
     }
 
-    fn span(self, start_ns: i64, end_ns: i64, phase: &str) -> ServiceSpan {
-        ServiceSpan {
-            start_ns,
-            end_ns,
-            id: self.span_id(phase),
-            parent: None,
-            service: self.service,
-            name: phase.as_bytes().into(),
-            args: "".into(),
-            resource: None,
-            points: Vec::new(),
-            is_failed: false,
-            pos: self.pos,
-        }
+    fn span(self, start_ns: i64, end_ns: Option<i64>, phase: &str) -> ServiceSpan {
+        let span = ServiceSpan::new(self.service, phase.as_bytes(), start_ns, end_ns, self.pos);
+        ServiceSpan { id: self.span_id(phase), ..span }
     }
 }
 
@@ -391,15 +372,13 @@ pub(super) fn add_entry(entry: &HarEntry<'_>, request: RequestKey, layout: &mut 
     // Failed requests may have no total.
     let took_ns = took_ns.unwrap_or(sum_ns);
     let is_over = sum_ns > took_ns.saturating_add(ROUNDING_NS);
-    // A span with the end 0 is unfinished.
-    let is_unfinished = entry.is_unfinished();
-    let end_ns = if is_unfinished { i64::MAX } else { start_ns.saturating_add(took_ns) };
+    let end_ns = (!entry.is_unfinished()).then(|| start_ns.saturating_add(took_ns));
     let (name, args) = (title(entry), args(entry, is_over));
-    let whole = request.span(start_ns, if is_unfinished { 0 } else { end_ns }, "");
+    let whole = request.span(start_ns, end_ns, "");
     let is_failed = entry.response.as_ref().is_some_and(Response::is_failed);
     layout.push(ServiceSpan { name: name.as_bytes().into(), args, is_failed, ..whole });
     let is_nested = is_over && timings.is_timed_from_start();
-    add_phases(timings, phases, is_nested, (start_ns, end_ns), request, layout);
+    add_phases(timings, phases, is_nested, (start_ns, end_ns.unwrap_or(i64::MAX)), request, layout);
 }
 
 /// Adds the phases of a request one after the other, up to its end. If `is_nested`, `dns` is inside `connect`, and
@@ -424,13 +403,13 @@ fn add_phases(
         let from_ns = if parent.is_empty() && !(is_nested && phase == "send") { now_ns } else { connect_ns };
         let Some(ns) = ns.filter(|&ns| ns > 0 && from_ns < end_ns) else { continue };
         let until_ns = from_ns.saturating_add(ns).min(end_ns);
-        let span = request.span(from_ns, until_ns, phase);
+        let span = request.span(from_ns, Some(until_ns), phase);
         layout.push(ServiceSpan { parent: Some(request.span_id(parent)), ..span });
         if phase == "connect"
             && !has_own_ssl
             && let Some(ssl_ns) = taken_ns(timings.ssl).filter(|&ssl_ns| ssl_ns > 0)
         {
-            let ssl = request.span(until_ns.saturating_sub(ssl_ns).max(from_ns), until_ns, "ssl");
+            let ssl = request.span(until_ns.saturating_sub(ssl_ns).max(from_ns), Some(until_ns), "ssl");
             layout.push(ServiceSpan { parent: Some(request.span_id("connect")), ..ssl });
         }
         now_ns = until_ns;

@@ -391,17 +391,12 @@ fn add_span(
     layout.push_of_trace(
         &span.trace_id,
         ServiceSpan {
-            start_ns,
-            end_ns,
             id: span_id(span.trace_id.as_bytes(), span.span_id.as_bytes()),
             parent: parent.map(|(trace, parent)| span_id(trace.as_bytes(), parent.as_bytes())),
-            service,
-            name: span.operation_name.as_bytes().into(),
             args: write_tags(&args).into(),
-            resource: None,
             points,
             is_failed: span.tags.iter().any(Tag::is_error),
-            pos,
+            ..ServiceSpan::new(service, span.operation_name.as_bytes(), start_ns, end_ns, pos)
         },
     );
 }

@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 
 use super::json::document::{Document, JsonExtent, TimeUnit};
 use super::json::text::line_loss;
-use super::otlp::layout::{Layout, ServiceSpan, end_or_unfinished};
+use super::otlp::layout::Layout;
 use super::output::batch::BatchBuilder;
 use super::{BatchSink, ReadContext, ReadError, StreamReader};
 use crate::formats::input::lines::{LineParser, Output, TextLine};
@@ -138,15 +138,17 @@ fn times(
     offset_ns: i64,
     pos: SourcePos,
     batch: &mut BatchBuilder,
-) -> Option<(i64, i64)> {
+) -> Option<(i64, Option<i64>)> {
     let start_ns = start.and_then(|start| unit.nanos(start).ok()?.checked_add(offset_ns));
     let Some(start_ns) = start_ns else {
         batch.lose(Loss::BadTime, pos);
         return None;
     };
-    let Some(duration) = duration else { return Some((start_ns, ServiceSpan::UNFINISHED_NS)) };
-    let end_ns = unit.nanos(duration).ok().map(|dur_ns| start_ns.saturating_add(dur_ns));
-    Some((start_ns, end_or_unfinished(end_ns, pos, batch)))
+    let dur_ns = duration.and_then(|duration| unit.nanos(duration).ok());
+    if duration.is_some() && dur_ns.is_none() {
+        batch.lose(Loss::BadNumber, pos);
+    }
+    Some((start_ns, dur_ns.map(|dur_ns| start_ns.saturating_add(dur_ns))))
 }
 
 /// Returns the text of an id that is a number or text.

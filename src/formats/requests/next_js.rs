@@ -164,17 +164,10 @@ impl NextClock {
         }
         let id_of = |id: &RawValue| span_id(span.trace_id.as_bytes(), id_text(id).as_bytes());
         layout.push(ServiceSpan {
-            start_ns,
-            end_ns,
             id: span.id.map_or(0, id_of),
             parent: span.parent_id.map(id_of),
-            service,
-            name: span.name.as_bytes().into(),
             args: args.finish().into(),
-            resource: None,
-            points: Vec::new(),
-            is_failed: false,
-            pos,
+            ..ServiceSpan::new(service, span.name.as_bytes(), start_ns, end_ns, pos)
         });
     }
 }

@@ -143,8 +143,7 @@ impl LineParser for Playwright {
         let mut open: Vec<_> = std::mem::take(&mut self.open).into_iter().collect();
         open.sort_by_key(|(_, call)| (call.start_ns, call.pos));
         for (id, call) in open {
-            // End 0 means unfinished.
-            self.push(&id, call, 0, out.batch);
+            self.push(&id, call, None, out.batch);
         }
         self.layout.flush(out)
     }
@@ -183,7 +182,7 @@ impl Playwright {
         let call = OpenAction { start_ns, parent, name, args, logs, is_failed: false, pos, bytes };
         let former = self.open.insert(line.call_id.clone(), call);
         if let Some(former) = former {
-            self.push(&line.call_id, former, 0, batch);
+            self.push(&line.call_id, former, None, batch);
         }
         true
     }
@@ -195,7 +194,7 @@ impl Playwright {
         if end_ns.is_none() {
             batch.lose(Loss::BadTime, pos);
         }
-        self.push(&line.call_id, call, end_ns.unwrap_or(0), batch);
+        self.push(&line.call_id, call, end_ns, batch);
     }
 
     /// Adds a call from a line that has both its start and end.
@@ -230,12 +229,12 @@ impl Playwright {
         let Some(mut call) = self.open.remove(&line.call_id) else { return };
         call.add_result(&line);
         // A call that did not end has the end 0.
-        let end_ns = line.end_time.filter(|end| !matches!(end.get(), "0" | "null"));
-        let end_ns = end_ns.map_or(Some(0), |end| self.time(Some(end)));
-        if end_ns.is_none() {
+        let end = line.end_time.filter(|end| !matches!(end.get(), "0" | "null"));
+        let end_ns = self.time(end);
+        if end.is_some() && end_ns.is_none() {
             batch.lose(Loss::BadTime, pos);
         }
-        self.push(&line.call_id, call, end_ns.unwrap_or(0), batch);
+        self.push(&line.call_id, call, end_ns, batch);
     }
 
     /// Sets the clock offset of a trace without a start of its clock, from the first time in it.
@@ -264,21 +263,16 @@ impl Playwright {
         }
     }
 
-    fn push(&mut self, id: &str, mut call: OpenAction, end_ns: i64, batch: &mut BatchBuilder) {
+    fn push(&mut self, id: &str, mut call: OpenAction, end_ns: Option<i64>, batch: &mut BatchBuilder) {
         self.open_bytes -= call.bytes;
         let service = self.layout.service("calls", batch);
         self.layout.push(ServiceSpan {
-            start_ns: call.start_ns,
-            end_ns,
             id: call_span_id(id),
             parent: call.parent,
-            service,
-            name: call.name,
             args: call.args.finish().into(),
-            resource: None,
             points: call.logs,
             is_failed: call.is_failed,
-            pos: call.pos,
+            ..ServiceSpan::new(service, call.name, call.start_ns, end_ns, call.pos)
         });
     }
 }

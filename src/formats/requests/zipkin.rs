@@ -203,17 +203,12 @@ fn add_side(span: &ZipkinSpan<'_>, side: &SpanSide<'_>, pos: SourcePos, layout: 
     }
     let id_of = |id: &str| span_id(span.trace_id.as_bytes(), id.as_bytes());
     let laid_out = ServiceSpan {
-        start_ns: side.start_ns,
-        end_ns: side.end_ns,
         id: id_of(&span.id),
         parent: parent.map(id_of),
-        service,
-        name: span.name.as_bytes().into(),
         args: args.finish().into(),
-        resource: None,
         points,
         is_failed: span.is_failed(),
-        pos,
+        ..ServiceSpan::new(service, span.name.as_bytes(), side.start_ns, side.end_ns, pos)
     };
     if side.is_shared {
         layout.push_shared(&span.trace_id, laid_out);

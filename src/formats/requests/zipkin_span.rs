@@ -101,8 +101,8 @@ pub(super) struct SpanSide<'s> {
     pub(super) service: Option<&'s str>,
     pub(super) kind: Option<&'s str>,
     pub(super) start_ns: i64,
-    /// 0 if it has not ended.
-    pub(super) end_ns: i64,
+    /// `None` if it has not ended.
+    pub(super) end_ns: Option<i64>,
     pub(super) remote: Option<&'s str>,
     /// Whether it is the server's side of a span that the client also recorded.
     pub(super) is_shared: bool,

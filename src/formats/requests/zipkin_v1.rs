@@ -45,7 +45,7 @@ pub(super) fn span_sides<'s>(span: &'s ZipkinSpan<'_>) -> Vec<SpanSide<'s>> {
             service: service(begin).or(service(end)),
             kind: Some(kind),
             start_ns,
-            end_ns: end_ns.unwrap_or(0),
+            end_ns,
             remote,
             is_shared: kind == "SERVER" && !is_alone,
         });
@@ -54,8 +54,7 @@ pub(super) fn span_sides<'s>(span: &'s ZipkinSpan<'_>) -> Vec<SpanSide<'s>> {
         let mut services = span.binary_annotations.iter().filter_map(|tag| tag.endpoint.as_ref());
         let annotated = span.annotations.iter().find_map(|annotation| annotation.endpoint.as_ref());
         let service = services.next().or(annotated).map(|endpoint| &*endpoint.service_name);
-        let end_ns = own_end.unwrap_or(0);
-        sides.push(SpanSide { service, kind: None, start_ns, end_ns, remote: None, is_shared: false });
+        sides.push(SpanSide { service, kind: None, start_ns, end_ns: own_end, remote: None, is_shared: false });
     }
     sides
 }

@@ -8,7 +8,7 @@ use crate::formats::otlp::attributes::{
     Attributes, ERROR_STATUS, SERVICE_NAME, ServiceTexts, SpanResource, SpanTexts, WriteJson, kind_name,
 };
 use crate::formats::otlp::fields::status_code;
-use crate::formats::otlp::layout::{Layout, Point, ServiceSpan, end_or_unfinished, span_ids};
+use crate::formats::otlp::layout::{Layout, Point, ServiceSpan, UNFINISHED_NS, exported_end, span_ids};
 use crate::formats::output::batch::BatchBuilder;
 use crate::model::{Loss, SourcePos};
 
@@ -85,8 +85,8 @@ fn text_time(time: &Value) -> Option<i64> {
 /// Returns the end of a span; `None` if it could not be read.
 fn end_time(end: Option<&Value>) -> Option<i64> {
     match end {
-        None | Some(Value::Null) => Some(ServiceSpan::UNFINISHED_NS),
-        Some(Value::String(text)) if text == ZERO_TIME_OF_GO => Some(ServiceSpan::UNFINISHED_NS),
+        None | Some(Value::Null) => Some(UNFINISHED_NS),
+        Some(Value::String(text)) if text == ZERO_TIME_OF_GO => Some(UNFINISHED_NS),
         Some(end) => text_time(end),
     }
 }
@@ -224,7 +224,7 @@ impl ConsoleSpan {
         let (events, bad_times) = events(value, "/events", EVENT_KEYS, Value::as_i64, &mut bad_parts);
         let kind = text_at(value, "/kind");
         let end_ns = match value.get("end") {
-            None | Some(Value::Null) => Some(ServiceSpan::UNFINISHED_NS),
+            None | Some(Value::Null) => Some(UNFINISHED_NS),
             Some(end) => end.as_i64(),
         };
         Some(Self {
@@ -355,7 +355,7 @@ impl ConsoleSpan {
             &self.trace_id,
             ServiceSpan {
                 start_ns: self.start_ns,
-                end_ns: end_or_unfinished(self.end_ns, pos, batch),
+                end_ns: exported_end(self.end_ns, self.start_ns, pos, batch),
                 id,
                 parent,
                 service,

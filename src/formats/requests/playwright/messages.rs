@@ -133,19 +133,8 @@ impl Playwright {
     /// Adds a message. Before the first call, the offset of its clock may not be known yet.
     fn push_message(&mut self, name: &str, mut args: ArgsWriter, ts_ns: i64, pos: SourcePos, batch: &mut BatchBuilder) {
         let service = self.layout.service("console", batch);
-        let span = ServiceSpan {
-            start_ns: ts_ns,
-            end_ns: ts_ns,
-            id: 0,
-            parent: None,
-            service,
-            name: plain(name),
-            args: args.finish().into(),
-            resource: None,
-            points: Vec::new(),
-            is_failed: false,
-            pos,
-        };
+        let span = ServiceSpan::new(service, plain(name), ts_ns, Some(ts_ns), pos);
+        let span = ServiceSpan { args: args.finish().into(), ..span };
         if self.began_ns.is_none() || self.newest_ns.is_none() {
             return self.layout.push(span);
         }
@@ -165,7 +154,7 @@ impl Playwright {
         for mut span in std::mem::take(&mut self.early) {
             self.open_bytes -= message_bytes(&span);
             span.start_ns = span.start_ns.saturating_add(self.offset_ns);
-            span.end_ns = span.start_ns;
+            span.end_ns = Some(span.start_ns);
             self.layout.push(span);
         }
     }

@@ -174,6 +174,19 @@ fn a_span_with_a_duration_that_is_not_a_number_is_unfinished_and_counted() {
 }
 
 #[test]
+fn a_span_at_time_0_without_a_duration_is_unfinished() {
+    for trace in [
+        r#"[{"traceId":"aa","id":"01","name":"a","timestamp":0,"localEndpoint":{"serviceName":"s"}}]"#,
+        r#"{"data":[{"traceID":"aa","spans":[{"traceID":"aa","spanID":"01","operationName":"a","startTime":0}]}]}"#,
+        r#"[{"traceId":"aa","id":1,"name":"a","timestamp":0,"duration":null,"startTime":0}]"#,
+    ] {
+        let reading = read(trace);
+        let spans: Vec<_> = reading.events.iter().map(|event| (event.ts_ns, event.value, event.flags)).collect();
+        assert_eq!((spans, reading.lost()), (vec![(0, 0, EventFlags::UNFINISHED)], vec![]), "{trace}");
+    }
+}
+
+#[test]
 fn elements_of_other_types_cost_no_other_element_of_their_list() {
     let zipkin = TRACES[1].1.replace('#', "1");
     let jaeger = TRACES[3].1.replace('#', "1");
