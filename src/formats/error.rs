@@ -8,6 +8,26 @@ use crate::base::escape::escaped;
 use crate::base::files::FileKind;
 use crate::base::similar::nearest_within;
 
+/// A kind of file that is recognised and refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RefusedKind {
+    pub(crate) name: &'static str,
+    /// A way to obtain a supported trace.
+    pub(crate) advice: &'static str,
+    /// Whether it has data of a trace. Other kinds may be beside the traces of an archive, such as pictures and reports.
+    pub(crate) is_trace: bool,
+}
+
+impl RefusedKind {
+    pub(crate) const fn new(name: &'static str, advice: &'static str) -> Self {
+        Self { name, advice, is_trace: true }
+    }
+
+    pub(crate) const fn no_trace(name: &'static str, advice: &'static str) -> Self {
+        Self { name, advice, is_trace: false }
+    }
+}
+
 /// Why a trace, or a chunk of it, is unreadable.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are named as the message shows them")]
@@ -34,8 +54,8 @@ pub enum ReadError {
     #[error("{}: byte {offset}: expected {expected}, found {found}", path.display())]
     Malformed { path: PathBuf, offset: u64, expected: String, found: String },
     /// A known format that is not supported.
-    #[error("{}: this is {kind}, which Longspan does not read: {advice}", path.display())]
-    Unsupported { path: PathBuf, kind: &'static str, advice: &'static str },
+    #[error("{}: this is {}, which Longspan does not read: {}", path.display(), refused.name, refused.advice)]
+    Unsupported { path: PathBuf, refused: RefusedKind },
     /// A trace that has records but no readable event.
     #[error("{}: the format is {format}, but no event could be read: {lost} {record}", path.display())]
     NoEvents { path: PathBuf, format: &'static str, lost: String, record: &'static str },

@@ -40,7 +40,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use error::ReadError;
+pub(crate) use error::{ReadError, RefusedKind};
 pub(crate) use reader::{
     BatchSink, ChunkHead, ChunkLimits, ChunkSource, ChunkedTrace, ReadContext, Reader, StoreParts, StreamReader,
     TraceFiles,

@@ -104,10 +104,7 @@ impl StreamReader for ChromeJson {
         read.map_err(|stop| match stop {
             Stop::Read(error) => error,
             // None of the messages has events.
-            Stop::NotATrace(_) if is_message_list => {
-                let [kind, advice] = DEVTOOLS_LOG;
-                ReadError::Unsupported { path, kind, advice }
-            }
+            Stop::NotATrace(_) if is_message_list => ReadError::Unsupported { path, refused: DEVTOOLS_LOG },
             Stop::NotATrace(NotATrace { offset, expected, found }) => {
                 let found = if expected == EVENTS { found + &shapes::nearest(&head) } else { found };
                 ReadError::Malformed { path, offset, expected: expected.to_owned(), found }

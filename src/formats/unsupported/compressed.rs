@@ -1,50 +1,45 @@
 //! Compressions that are not unpacked, and the commands that unpack them. A text may begin like a zlib header, so trace
 //! formats are tried first.
 
-use super::table::Sniff::Head;
-use super::table::{LZ4_FRAME, UnsupportedFormat};
-
-const fn packed(sniff: fn(&[u8]) -> bool, found: &'static str, advice: &'static str) -> UnsupportedFormat {
-    UnsupportedFormat { sniff: Head(sniff), found, advice }
-}
+use super::table::{LZ4_FRAME, UnsupportedFormat, head};
 
 pub(super) const COMPRESSED: &[UnsupportedFormat] = &[
-    packed(
+    head(
         |head| head.starts_with(b"\xfd7zXZ\0"),
         "a file compressed by xz",
         "unpack it with `xz -dk FILE`, or with `xz -d` in a pipe",
     ),
-    packed(is_lzma, "a file compressed by lzma", "unpack it with `xz -dk FILE`, or with `xz -d` in a pipe"),
-    packed(
+    head(is_lzma, "a file compressed by lzma", "unpack it with `xz -dk FILE`, or with `xz -d` in a pipe"),
+    head(
         // The magic numbers of frames and of the older format, which the kernel uses.
         |head| head.starts_with(LZ4_FRAME) || head.starts_with(b"\x02\x21\x4c\x18"),
         "a file compressed by lz4",
         "unpack it with `lz4 -dk FILE`, or with `lz4 -d` in a pipe",
     ),
-    packed(
+    head(
         |head| matches!(head, [b'L', b'Z', b'I', b'P', 0 | 1, ..]),
         "a file compressed by lzip",
         "unpack it with `lzip -dk FILE`, or with `lzip -d` in a pipe",
     ),
-    packed(
+    head(
         |head| head.starts_with(b"\x89LZO\0\r\n\x1a\n"),
         "a file compressed by lzop",
         "unpack it with `lzop -d FILE`, or with `lzop -d` in a pipe",
     ),
-    packed(
+    head(
         // The low bits of the third byte are the length of the longest code.
         |head| matches!(head, [0x1f, 0x9d, flags, ..] if (9..=16).contains(&(flags & 0x1f))),
         "a file compressed by compress (.Z)",
         "unpack it with `gzip -dk FILE`, or with `gzip -d` in a pipe",
     ),
-    packed(
+    head(
         |head| head.starts_with(b"\xff\x06\0\0sNaPpY"),
         "a file compressed by Snappy",
         "unpack it with `snzip -dk FILE`, or with `snzip -d` in a pipe",
     ),
-    packed(|head| head.starts_with(b"7z\xbc\xaf\x27\x1c"), "an archive of 7-Zip", "unpack it with `7z x FILE`"),
-    packed(|head| head.starts_with(b"Rar!\x1a\x07"), "an archive of RAR", "unpack it with `unrar x FILE`"),
-    packed(is_zlib, "a file compressed by zlib", "unpack it with `pigz -dk FILE`, or with `pigz -d` in a pipe"),
+    head(|head| head.starts_with(b"7z\xbc\xaf\x27\x1c"), "an archive of 7-Zip", "unpack it with `7z x FILE`"),
+    head(|head| head.starts_with(b"Rar!\x1a\x07"), "an archive of RAR", "unpack it with `unrar x FILE`"),
+    head(is_zlib, "a file compressed by zlib", "unpack it with `pigz -dk FILE`, or with `pigz -d` in a pipe"),
 ];
 
 /// Returns whether this is a header of lzma, which has no magic number. It has the usual properties, the size of the
@@ -75,6 +70,7 @@ mod tests {
     use super::*;
     use crate::formats::testing::{format_of, read_bytes};
     use crate::formats::unsupported::is_compressed;
+    use crate::formats::unsupported::table::Sniff::Head;
     use crate::formats::{ReadContext, ReadError, sniff};
 
     const BEGINNINGS: &[(&[u8], &str)] = &[
@@ -106,7 +102,7 @@ mod tests {
         }
         for format in COMPRESSED {
             let is_here = |head| matches!(format.sniff, Head(sniff) if sniff(head));
-            assert!(BEGINNINGS.iter().any(|(head, _)| is_here(head)), "{}", format.found);
+            assert!(BEGINNINGS.iter().any(|(head, _)| is_here(head)), "{}", format.refused.name);
         }
     }
 

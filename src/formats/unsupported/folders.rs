@@ -24,13 +24,14 @@ const CTF_METADATA: [&[u8]; 3] = [b"\x75\xd1\x1d\x57", b"\x57\x1d\xd1\x75", b"/*
 /// Returns the error for a folder, if files in it are of a known format. `is_trace` recognises a trace by its first
 /// bytes.
 pub(crate) fn folder(path: &Path, is_trace: impl Fn(&[u8]) -> bool) -> Option<ReadError> {
+    let unsupported = |refused| ReadError::Unsupported { path: path.to_owned(), refused };
     let format = FOLDERS.iter().find(|folder| folder.files.iter().all(|file| path.join(file).exists()));
     if let Some(format) = format {
-        return Some(ReadError::Unsupported { path: path.to_owned(), kind: format.found, advice: format.advice });
+        return Some(unsupported(format.refused));
     }
     let inside = |kind, inside| ReadError::TraceInside { path: path.to_owned(), kind, inside };
     match search(path, is_trace)? {
-        FolderContent::Ctf => Some(ReadError::Unsupported { path: path.to_owned(), kind: CTF[0], advice: CTF[1] }),
+        FolderContent::Ctf => Some(unsupported(CTF)),
         FolderContent::Uftrace(folder) => Some(inside("a recording of uftrace", folder)),
         FolderContent::Trace(file) => Some(inside("a trace", file)),
     }

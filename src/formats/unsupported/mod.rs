@@ -22,7 +22,7 @@ use super::format::{Format, Opener};
 use super::input::source::Source;
 use super::json::outline::Outline;
 use super::json::sniff::looks_like_json;
-use super::{ReadError, Reader};
+use super::{ReadError, Reader, RefusedKind};
 pub(crate) use folders::folder;
 use names::{DATABASES, EXTENSIONS};
 pub(super) use table::DEVTOOLS_LOG;
@@ -73,12 +73,6 @@ fn find(tables: &'static [&'static [UnsupportedFormat]], head: &[u8]) -> Option<
     })
 }
 
-/// Returns whether a kind of file is shown or read by people, and never has a trace.
-pub(super) fn is_no_trace(kind: &str) -> bool {
-    let kinds = [table::PICTURE, table::DOCUMENT, table::SCRIPT, DEVTOOLS_LOG[0], results::VIDEO];
-    kinds.contains(&kind) || kind == results::LIGHTHOUSE[0]
-}
-
 /// Returns whether the head is compressed in a way that is not unpacked.
 pub(super) fn is_compressed(head: &[u8]) -> bool {
     find(&[compressed::COMPRESSED], head).is_some()
@@ -92,7 +86,7 @@ pub(super) fn is_late(head: &[u8]) -> bool {
 /// Returns the error with the name of the format and a way to convert it.
 fn refuse(mut source: Source, tables: &'static [&'static [UnsupportedFormat]]) -> Result<Reader, ReadError> {
     let path = source.path().to_owned();
-    let mut format = find(tables, source.head()).map(|format| (format.found, format.advice));
+    let mut refused = find(tables, source.head()).map(|format| format.refused);
     if source.head().starts_with(bytes::SQLITE) {
         let mut pages = vec![0; DATABASE_BYTES];
         let len = source.read(&mut pages).unwrap_or(0);
@@ -100,17 +94,17 @@ fn refuse(mut source: Source, tables: &'static [&'static [UnsupportedFormat]]) -
         let has = |table: &[u8]| memchr::memmem::find(&pages[..len + more], table).is_some();
         let is_any = |tables: &[&[u8]]| tables.iter().any(|table| has(table));
         let database = DATABASES.iter().find(|database| is_any(database.tables) && has(database.also));
-        format = database.map(|database| (database.found, database.advice)).or(format);
+        refused = database.map(|database| database.refused).or(refused);
     }
-    let (kind, advice) = format.unwrap_or(("a trace of another tool", "convert it with that tool"));
-    Err(ReadError::Unsupported { path, kind, advice })
+    let refused = refused.unwrap_or(RefusedKind::new("a trace of another tool", "convert it with that tool"));
+    Err(ReadError::Unsupported { path, refused })
 }
 
 /// Returns the error for an unrecognised file, if its extension identifies the format.
 pub(super) fn by_name(path: &Path) -> Option<ReadError> {
     let extension = path.extension()?.to_str()?;
     let format = EXTENSIONS.iter().find(|format| format.extension.eq_ignore_ascii_case(extension))?;
-    Some(ReadError::Unsupported { path: path.to_owned(), kind: format.found, advice: format.advice })
+    Some(ReadError::Unsupported { path: path.to_owned(), refused: format.refused })
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::bytes::{first_element, first_line_has, has_line, has_word, is_dtrace_stacks};
 use super::logs::is_bpf_map;
 use super::table::Sniff::Head;
-use super::table::{GIT, MEMRAY, NSYS, PYINSTRUMENT, UnsupportedFormat};
+use super::table::{GIT, MEMRAY, NSYS, PYINSTRUMENT, UnsupportedFormat, head};
 use crate::formats::input::lines::head_lines;
 use crate::formats::input::text::split_at_byte;
 
@@ -19,33 +19,29 @@ const OWN_COLUMNS: &[u8] = b"ts,dur,depth,name,category,pid,tid,process,thread,t
 
 /// Unsupported texts that tools print or export.
 pub(super) const PRINTED: &[UnsupportedFormat] = &[
-    UnsupportedFormat {
-        sniff: Head(|head| head.starts_with(OWN_COLUMNS)),
-        found: "a table of spans that Longspan wrote (CSV)",
-        advice: OWN_TABLE,
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| first_line_has(head, &["src_file", "total_ns", "mean_ns", "std_ns"])),
-        found: "sums of Tracy's zones",
-        advice: TRACY_ZONES,
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| first_line_has(head, &["src_file", "Time from start of program", "GPU execution time"])),
-        found: "Tracy's zones of the GPU (tracy-csvexport -g)",
-        advice: TRACY_ZONES,
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| head.starts_with(b"MessageName") && first_line_has(head, &["total_ns"])),
-        found: "messages of Tracy (tracy-csvexport -m)",
-        advice: TRACY_ZONES,
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| first_line_has(head, &["src_file", "ns_since_start", "exec_time_ns"])),
-        found: "Tracy's zones with a separator that is not read",
-        advice: TRACY_ZONES,
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| {
+    head(|head| head.starts_with(OWN_COLUMNS), "a table of spans that Longspan wrote (CSV)", OWN_TABLE),
+    head(
+        |head| first_line_has(head, &["src_file", "total_ns", "mean_ns", "std_ns"]),
+        "sums of Tracy's zones",
+        TRACY_ZONES,
+    ),
+    head(
+        |head| first_line_has(head, &["src_file", "Time from start of program", "GPU execution time"]),
+        "Tracy's zones of the GPU (tracy-csvexport -g)",
+        TRACY_ZONES,
+    ),
+    head(
+        |head| head.starts_with(b"MessageName") && first_line_has(head, &["total_ns"]),
+        "messages of Tracy (tracy-csvexport -m)",
+        TRACY_ZONES,
+    ),
+    head(
+        |head| first_line_has(head, &["src_file", "ns_since_start", "exec_time_ns"]),
+        "Tracy's zones with a separator that is not read",
+        TRACY_ZONES,
+    ),
+    head(
+        |head| {
             [
                 "Time (%),Total Time (ns)",
                 "Time(%),Total Time (ns)",
@@ -54,187 +50,177 @@ pub(super) const PRINTED: &[UnsupportedFormat] = &[
             ]
             .iter()
             .any(|columns| has_line(head, columns.as_bytes()))
-        }),
-        found: "a table that `nsys stats` prints",
-        advice: NSYS[1],
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| {
+        },
+        "a table that `nsys stats` prints",
+        NSYS.advice,
+    ),
+    head(
+        |head| {
             first_line_has(head, &["KernelName", "BeginNs"])
                 || first_line_has(head, &["Correlation_Id", "Start_Timestamp"])
-        }),
-        found: "a table of rocprof",
-        advice: "record with `rocprofv3 --output-format pftrace` and open the .pftrace, or with `rocprof --sys-trace` and open results.json",
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| {
+        },
+        "a table of rocprof",
+        "record with `rocprofv3 --output-format pftrace` and open the .pftrace, or with `rocprof --sys-trace` and open results.json",
+    ),
+    head(
+        |head| {
             let is_of_nodes = || has_line(head, b"Showing nodes accounting for ") || has_line(head, b"-----------+---");
             let is_list = || head.starts_with(b"Total: ") && has_line(head, b"ROUTINE ====");
             has_line(head, b"Type: ") && is_of_nodes() || is_list() || is_table_of_tags(head)
-        }),
-        found: "output of `go tool pprof` (-top, -traces, -tree, -list, -tags)",
-        advice: "open the profile itself, which is read",
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| has_line(head, b"--- Execution profile ---")),
-        found: "output of async-profiler (flat, traces)",
-        advice: "record with `asprof -o collapsed -f stacks.txt PID` and open stacks.txt",
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| head.starts_with(b"Sampling at ") && first_line_has(head, &[" Hertz of "])),
-        found: "output of `profile` of bcc",
-        advice: "record with its option `-f`, as `profile -f > stacks.txt`, and open stacks.txt",
-    },
-    UnsupportedFormat {
-        sniff: Head(is_dtrace_stacks),
-        found: "output of DTrace",
-        advice: "convert stacks with `stackcollapse.pl CAPTURE > stacks.txt`, of the FlameGraph scripts",
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| has_word(head, b"ResourceSpans #0")),
-        found: "human-readable output of an OpenTelemetry exporter",
-        advice: "export by OTLP to a collector, and open what its file exporter writes",
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| {
+        },
+        "output of `go tool pprof` (-top, -traces, -tree, -list, -tags)",
+        "open the profile itself, which is read",
+    ),
+    head(
+        |head| has_line(head, b"--- Execution profile ---"),
+        "output of async-profiler (flat, traces)",
+        "record with `asprof -o collapsed -f stacks.txt PID` and open stacks.txt",
+    ),
+    head(
+        |head| head.starts_with(b"Sampling at ") && first_line_has(head, &[" Hertz of "]),
+        "output of `profile` of bcc",
+        "record with its option `-f`, as `profile -f > stacks.txt`, and open stacks.txt",
+    ),
+    head(
+        is_dtrace_stacks,
+        "output of DTrace",
+        "convert stacks with `stackcollapse.pl CAPTURE > stacks.txt`, of the FlameGraph scripts",
+    ),
+    head(
+        |head| has_word(head, b"ResourceSpans #0"),
+        "human-readable output of an OpenTelemetry exporter",
+        "export by OTLP to a collector, and open what its file exporter writes",
+    ),
+    head(
+        |head| {
             let first = head.split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii();
             matches!(first, b"packet {" | b"packet: {" | b"packet{")
-        }),
-        found: "a trace of Perfetto as text",
-        advice: "convert it with `traceconv binary CAPTURE trace.pftrace` and open trace.pftrace",
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| has_line(head, b"buffers") && has_line(head, b"data_sources")),
-        found: "a configuration of Perfetto",
-        advice: "record with it: `perfetto --txt -c FILE -o trace.pftrace`, and open trace.pftrace",
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| head.starts_with(b"TRACEv0")),
-        found: "a trace of Turbopack (.next/trace-turbopack)",
-        advice: "open the file `trace` beside it, which is read; `next internal trace CAPTURE` shows this one",
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| matches!(first_element(head), b"testsuites" | b"testsuite")),
-        found: "results of tests (JUnit)",
-        advice: "they contain durations without times; junit2otlp sends them to a collector: open what its file exporter writes",
-    },
-    UnsupportedFormat {
+        },
+        "a trace of Perfetto as text",
+        "convert it with `traceconv binary CAPTURE trace.pftrace` and open trace.pftrace",
+    ),
+    head(
+        |head| has_line(head, b"buffers") && has_line(head, b"data_sources"),
+        "a configuration of Perfetto",
+        "record with it: `perfetto --txt -c FILE -o trace.pftrace`, and open trace.pftrace",
+    ),
+    head(
+        |head| head.starts_with(b"TRACEv0"),
+        "a trace of Turbopack (.next/trace-turbopack)",
+        "open the file `trace` beside it, which is read; `next internal trace CAPTURE` shows this one",
+    ),
+    head(
+        |head| matches!(first_element(head), b"testsuites" | b"testsuite"),
+        "results of tests (JUnit)",
+        "they contain durations without times; junit2otlp sends them to a collector: open what its file exporter writes",
+    ),
+    head(
         // The number is a time in seconds.
-        sniff: Head(|head| has_word(head, b"section_start:1")),
-        found: "a log of GitLab's pipelines",
-        advice: LOG,
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| has_word(head, b"Z ##[group]")),
-        found: "a log of GitHub Actions",
-        advice: LOG,
-    },
+        |head| has_word(head, b"section_start:1"),
+        "a log of GitLab's pipelines",
+        LOG,
+    ),
+    head(|head| has_word(head, b"Z ##[group]"), "a log of GitHub Actions", LOG),
     UnsupportedFormat {
         sniff: Head(|head| {
             let first = head_lines(head).next().unwrap_or_default();
             let is_time = matches!(first, [_, _, b':', _, _, b':', _, _, b'.', ..]);
             is_time && [" common-main.c:", " performance: "].iter().any(|text| has_word(head, text.as_bytes()))
         }),
-        found: GIT[0],
-        advice: GIT[1],
+        refused: GIT,
     },
     UnsupportedFormat {
         sniff: Head(|head| has_line(head, b"  _     ._   __/__   _ _  _  _ _/_")),
-        found: PYINSTRUMENT[0],
-        advice: PYINSTRUMENT[1],
+        refused: PYINSTRUMENT,
     },
-    UnsupportedFormat {
-        sniff: Head(|head| memchr::memmem::find(&head[..head.len().min(64)], b"cyappi\nYFuncStats\n").is_some()),
-        found: "a profile of yappi (ystat)",
-        advice: "save it with `stats.save(FILE, type=\"callgrind\")`",
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| has_word(head, b" function calls ") && has_word(head, b" ncalls  tottime  percall")),
-        found: "a report of Python's cProfile",
-        advice: "it contains sums without times; save the profile with `python -m cProfile -o FILE PROGRAM`, and convert it with `pyprof2calltree -i FILE -o callgrind.out`",
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| has_line(head, b"Thread ID: ") && has_word(head, b"%self ")),
-        found: "a report of Ruby's ruby-prof",
-        advice: "it contains sums without times; record with its option `--printer=call_tree`, which writes the format of callgrind",
-    },
-    UnsupportedFormat {
-        sniff: Head(is_bpf_map),
-        found: "counts that bpftrace prints",
-        advice: "they are sums without times; count stacks, as `@[ustack] = count()`, and convert what it prints with `stackcollapse-bpftrace.pl`, of the FlameGraph scripts",
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| head.starts_with(b"sample:\n  event_type: ")),
-        found: "samples of simpleperf as text",
-        advice: "open the perf.data that they were made from",
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| head.starts_with(b"allocator,num_allocations,size,")),
-        found: "a report of memray",
-        advice: MEMRAY,
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| has_word(head, b" Total allocations:") && has_word(head, b" Total memory allocated:")),
-        found: "sums of memray (memray stats)",
-        advice: MEMRAY,
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| has_line(head, b" Chunks: ") && has_line(head, b" Event Type ")),
-        found: "a summary of a recording of Java (jfr summary)",
-        advice: "convert the recording with async-profiler's `jfrconv -o collapsed RECORDING stacks.txt` and open stacks.txt",
-    },
-    UnsupportedFormat {
-        sniff: Head(is_cmake_trace),
-        found: "commands of CMake (--trace)",
-        advice: "run `cmake --profiling-format=google-trace --profiling-output=trace.json` and open trace.json",
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| head.starts_with(b"NYTProf ")),
-        found: "a profile of Perl's NYTProf",
-        advice: "convert it with `nytprofcg --file CAPTURE --out callgrind.out` and open callgrind.out",
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| {
+    head(
+        |head| memchr::memmem::find(&head[..head.len().min(64)], b"cyappi\nYFuncStats\n").is_some(),
+        "a profile of yappi (ystat)",
+        "save it with `stats.save(FILE, type=\"callgrind\")`",
+    ),
+    head(
+        |head| has_word(head, b" function calls ") && has_word(head, b" ncalls  tottime  percall"),
+        "a report of Python's cProfile",
+        "it contains sums without times; save the profile with `python -m cProfile -o FILE PROGRAM`, and convert it with `pyprof2calltree -i FILE -o callgrind.out`",
+    ),
+    head(
+        |head| has_line(head, b"Thread ID: ") && has_word(head, b"%self "),
+        "a report of Ruby's ruby-prof",
+        "it contains sums without times; record with its option `--printer=call_tree`, which writes the format of callgrind",
+    ),
+    head(
+        is_bpf_map,
+        "counts that bpftrace prints",
+        "they are sums without times; count stacks, as `@[ustack] = count()`, and convert what it prints with `stackcollapse-bpftrace.pl`, of the FlameGraph scripts",
+    ),
+    head(
+        |head| head.starts_with(b"sample:\n  event_type: "),
+        "samples of simpleperf as text",
+        "open the perf.data that they were made from",
+    ),
+    head(|head| head.starts_with(b"allocator,num_allocations,size,"), "a report of memray", MEMRAY),
+    head(
+        |head| has_word(head, b" Total allocations:") && has_word(head, b" Total memory allocated:"),
+        "sums of memray (memray stats)",
+        MEMRAY,
+    ),
+    head(
+        |head| has_line(head, b" Chunks: ") && has_line(head, b" Event Type "),
+        "a summary of a recording of Java (jfr summary)",
+        "convert the recording with async-profiler's `jfrconv -o collapsed RECORDING stacks.txt` and open stacks.txt",
+    ),
+    head(
+        is_cmake_trace,
+        "commands of CMake (--trace)",
+        "run `cmake --profiling-format=google-trace --profiling-output=trace.json` and open trace.json",
+    ),
+    head(
+        |head| head.starts_with(b"NYTProf "),
+        "a profile of Perl's NYTProf",
+        "convert it with `nytprofcg --file CAPTURE --out callgrind.out` and open callgrind.out",
+    ),
+    head(
+        |head| {
             head.starts_with(b" Percent |\t") || has_word(head, b"|   Runtime ms  | Switches |") || is_sched_map(head)
-        }),
-        found: "a report of perf",
-        advice: "open the perf.data that it was made from, or what `perf script` prints",
-    },
-    UnsupportedFormat {
-        sniff: Head(is_record_dump),
-        found: "a dump of perf's records (perf script -D)",
-        advice: "open the perf.data that it was made from, or what `perf script` prints without -D",
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| head.starts_with(b"# event histogram\n")),
-        found: "a histogram of ftrace (trigger hist)",
-        advice: "it contains counts without times; open the file `trace` beside it, or what `trace-cmd report` prints",
-    },
-    UnsupportedFormat {
-        sniff: Head(is_qemu_log),
-        found: "a trace log of QEMU",
-        advice: "its events are not spans; build QEMU with `--enable-trace-backends=ftrace`, and open what `trace-cmd report` prints",
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| has_line(head, b"Clock type: ") && has_line(head, b"Ordered by: ")),
-        found: "a report of yappi",
-        advice: "it contains sums without times; save it with `stats.save(FILE, type=\"callgrind\")`",
-    },
-    UnsupportedFormat {
-        sniff: Head(is_go_runtime_log),
-        found: "messages of Go's runtime (GODEBUG)",
-        advice: "they are not spans; record a profile with `runtime/pprof` or `go test -cpuprofile cpu.pprof`, and open it",
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| head.starts_with(b"time: {\"pass\":")),
-        found: "the passes of rustc (-Ztime-passes)",
-        advice: "they have no start times; record with `-Zself-profile` and convert it with `crox`",
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| has_line(head, b" Summary of events:")),
-        found: "a summary of `perf trace`",
-        advice: "it contains sums without times; `perf trace -o trace.txt PROGRAM` without `-s` prints each call",
-    },
+        },
+        "a report of perf",
+        "open the perf.data that it was made from, or what `perf script` prints",
+    ),
+    head(
+        is_record_dump,
+        "a dump of perf's records (perf script -D)",
+        "open the perf.data that it was made from, or what `perf script` prints without -D",
+    ),
+    head(
+        |head| head.starts_with(b"# event histogram\n"),
+        "a histogram of ftrace (trigger hist)",
+        "it contains counts without times; open the file `trace` beside it, or what `trace-cmd report` prints",
+    ),
+    head(
+        is_qemu_log,
+        "a trace log of QEMU",
+        "its events are not spans; build QEMU with `--enable-trace-backends=ftrace`, and open what `trace-cmd report` prints",
+    ),
+    head(
+        |head| has_line(head, b"Clock type: ") && has_line(head, b"Ordered by: "),
+        "a report of yappi",
+        "it contains sums without times; save it with `stats.save(FILE, type=\"callgrind\")`",
+    ),
+    head(
+        is_go_runtime_log,
+        "messages of Go's runtime (GODEBUG)",
+        "they are not spans; record a profile with `runtime/pprof` or `go test -cpuprofile cpu.pprof`, and open it",
+    ),
+    head(
+        |head| head.starts_with(b"time: {\"pass\":"),
+        "the passes of rustc (-Ztime-passes)",
+        "they have no start times; record with `-Zself-profile` and convert it with `crox`",
+    ),
+    head(
+        |head| has_line(head, b" Summary of events:"),
+        "a summary of `perf trace`",
+        "it contains sums without times; `perf trace -o trace.txt PROGRAM` without `-s` prints each call",
+    ),
 ];
 
 /// Returns whether this is a log of QEMU's `-trace`, with lines `PID@SECONDS.MICROSECONDS:event fields`.

@@ -444,13 +444,13 @@ fn captures_of_other_tools_are_refused_with_their_name_and_what_converts_them() 
 
 #[test]
 fn unread_formats_in_the_docs_are_those_of_the_tables() {
-    let of_heads = UNSUPPORTED.iter().chain(LATE).copied().flatten().map(|format| (format.found, format.advice));
-    let of_databases = DATABASES.iter().map(|format| (format.found, format.advice));
-    let of_names = EXTENSIONS.iter().map(|format| (format.found, format.advice));
-    let of_folders = FOLDERS.iter().map(|format| (format.found, format.advice));
-    let of_readers = [DEVTOOLS_LOG.into()];
+    let of_heads = UNSUPPORTED.iter().chain(LATE).copied().flatten().map(|format| format.refused);
+    let of_databases = DATABASES.iter().map(|format| format.refused);
+    let of_names = EXTENSIONS.iter().map(|format| format.refused);
+    let of_folders = FOLDERS.iter().map(|format| format.refused);
     let of_tables = of_heads.chain(of_databases).chain(of_names).chain(of_folders);
-    let rows: std::collections::BTreeSet<_> = of_tables.chain(of_readers).collect();
+    let kinds = of_tables.chain([DEVTOOLS_LOG]);
+    let rows: std::collections::BTreeSet<_> = kinds.map(|kind| (kind.name, kind.advice)).collect();
     let rows = rows.iter().map(|(found, advice)| format!("| {found} | {advice} |\n"));
     let table = rows.fold("| kind | how to convert it |\n|---|---|\n".to_owned(), |table, row| table + &row);
     assert_generated("formats.md", "the tables of unread formats", &table);
@@ -530,7 +530,7 @@ fn the_end_of_a_name_counts_only_where_no_format_fits_the_bytes() {
     assert!(error.contains("nsys export"), "{error}");
     for row in EXTENSIONS {
         let error = open(&format!("x.{}", row.extension), b"\x01\x02\x03\x04").expect_err("refused").to_string();
-        assert!(error.contains(row.found) && error.contains(row.advice), "{error}");
+        assert!(error.contains(row.refused.name) && error.contains(row.refused.advice), "{error}");
     }
     assert!(open("trace.etl", b"[{\"ph\":\"i\",\"ts\":1}]").is_ok());
     assert!(matches!(open("trace.unknown", b"\x01\x02\x03\x04"), Err(ReadError::Unrecognised { .. })));
@@ -550,7 +550,7 @@ fn folders_of_other_tools_are_refused_by_their_files() {
             std::fs::write(folder.path().join(file), "x").expect("written");
         }
         let error = crate::formats::sniff::open(folder.path(), &ReadContext::default()).map(|_| ());
-        assert!(error.expect_err("a folder").to_string().contains(row.found), "{}", row.found);
+        assert!(error.expect_err("a folder").to_string().contains(row.refused.name), "{}", row.refused.name);
     }
 }
 

@@ -1,194 +1,191 @@
 //! Unsupported recordings and logs of tracers, profilers and build tools that few people open.
 
 use super::bytes::{first_line_has, has_line, has_word};
-use super::table::Sniff::{Both, Head, Keys};
-use super::table::UnsupportedFormat;
+use super::table::Sniff::{Head, Keys};
+use super::table::{UnsupportedFormat, both, head, keys};
+use crate::formats::RefusedKind;
 use crate::formats::input::decimal::nanos_from_seconds;
 use crate::formats::input::lines::head_lines;
 
-const GHC: [&str; 2] = [
+const GHC: RefusedKind = RefusedKind::new(
     "a profile of a Haskell program (GHC)",
     "record with `PROGRAM +RTS -p -l-au`, convert the .eventlog with `hs-speedscope`, and open the .eventlog.json",
-];
+);
 
 /// JSON documents, identified by their keys.
 pub(super) const DOCUMENTS: &[UnsupportedFormat] = &[
-    UnsupportedFormat {
-        sniff: Keys(&["[].scheme", "[].times", "[].durations"]),
-        found: "a session of Charles (chlsj)",
-        advice: "export it from Charles as an HTTP archive (HAR), which is read",
-    },
-    UnsupportedFormat {
-        sniff: Both(&["[].id", "[].recursionId", "[].flags"], |head| !has_word(head, b"\"ph\"")),
-        found: "the types of TypeScript's --generateTrace",
-        advice: "open the file trace.json beside it, which is read",
-    },
-    UnsupportedFormat {
-        sniff: Keys(&["[].tracePath", "[].typesPath"]),
-        found: "the legend of TypeScript's --generateTrace",
-        advice: "open the file trace.json beside it, which is read",
-    },
-    UnsupportedFormat {
-        sniff: Keys(&["[].Mode", "[].Objdir", "[].TimeReady"]),
-        found: "the actions of Go's builds (-debug-actiongraph)",
-        advice: "build with `go build -debug-trace=trace.json` and open trace.json",
-    },
-    UnsupportedFormat {
-        sniff: Both(&["inputs", "outputs"], |head| has_word(head, b"\"bytes\"") && has_word(head, b"\"imports\"")),
-        found: "a metafile of esbuild",
-        advice: "it contains sizes and no times; `esbuild --analyze` prints it",
-    },
-    UnsupportedFormat {
-        sniff: Keys(&["name", "value", "children[].name", "children[].value"]),
-        found: "a flame graph of d3 (JSON)",
-        advice: "open the stacks that it was made from",
-    },
-    UnsupportedFormat {
-        sniff: Keys(&["timestamp", "level", "fields", "target"]),
-        found: "a log of Rust's tracing-subscriber (JSON)",
-        advice: "record the spans with the crate tracing-chrome, and open its trace",
-    },
-    UnsupportedFormat {
-        sniff: Keys(&["program", "rts_arguments", "end_time", "cost_centres"]),
-        found: GHC[0],
-        advice: GHC[1],
-    },
-    UnsupportedFormat {
-        sniff: Keys(&["devToolsSnapshot", "activeScreenId"]),
-        found: "a snapshot of the DevTools of Dart and Flutter",
-        advice: "the member `traceEvents` below `performance` is Chrome JSON: save it with `jq .performance FILE > trace.json`",
-    },
-    UnsupportedFormat {
-        sniff: Both(&["type", "data", "metric"], |head| {
-            has_word(head, b"\"Metric\"") && has_word(head, b"\"thresholds\"")
-        }),
-        found: "measurements of k6",
-        advice: "it contains values and no spans; record spans with k6's option `--traces-output`",
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| head.starts_with(b"{\"reason\":\"") && has_word(head, b"\"reason\":\"timing-info\"")),
-        found: "timings of cargo (JSON)",
-        advice: "run `cargo build --timings`, and open target/cargo-timings/cargo-timing.html",
-    },
+    keys(
+        &["[].scheme", "[].times", "[].durations"],
+        "a session of Charles (chlsj)",
+        "export it from Charles as an HTTP archive (HAR), which is read",
+    ),
+    both(
+        &["[].id", "[].recursionId", "[].flags"],
+        |head| !has_word(head, b"\"ph\""),
+        "the types of TypeScript's --generateTrace",
+        "open the file trace.json beside it, which is read",
+    ),
+    keys(
+        &["[].tracePath", "[].typesPath"],
+        "the legend of TypeScript's --generateTrace",
+        "open the file trace.json beside it, which is read",
+    ),
+    keys(
+        &["[].Mode", "[].Objdir", "[].TimeReady"],
+        "the actions of Go's builds (-debug-actiongraph)",
+        "build with `go build -debug-trace=trace.json` and open trace.json",
+    ),
+    both(
+        &["inputs", "outputs"],
+        |head| has_word(head, b"\"bytes\"") && has_word(head, b"\"imports\""),
+        "a metafile of esbuild",
+        "it contains sizes and no times; `esbuild --analyze` prints it",
+    ),
+    keys(
+        &["name", "value", "children[].name", "children[].value"],
+        "a flame graph of d3 (JSON)",
+        "open the stacks that it was made from",
+    ),
+    keys(
+        &["timestamp", "level", "fields", "target"],
+        "a log of Rust's tracing-subscriber (JSON)",
+        "record the spans with the crate tracing-chrome, and open its trace",
+    ),
+    UnsupportedFormat { sniff: Keys(&["program", "rts_arguments", "end_time", "cost_centres"]), refused: GHC },
+    keys(
+        &["devToolsSnapshot", "activeScreenId"],
+        "a snapshot of the DevTools of Dart and Flutter",
+        "the member `traceEvents` below `performance` is Chrome JSON: save it with `jq .performance FILE > trace.json`",
+    ),
+    both(
+        &["type", "data", "metric"],
+        |head| has_word(head, b"\"Metric\"") && has_word(head, b"\"thresholds\""),
+        "measurements of k6",
+        "it contains values and no spans; record spans with k6's option `--traces-output`",
+    ),
+    head(
+        |head| head.starts_with(b"{\"reason\":\"") && has_word(head, b"\"reason\":\"timing-info\""),
+        "timings of cargo (JSON)",
+        "run `cargo build --timings`, and open target/cargo-timings/cargo-timing.html",
+    ),
 ];
 
 /// Formats that are only tried after all others.
 pub(super) const TRACERS: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Head(|head| first_line_has(head, &["Time and Allocation Profiling Report"])),
-        found: GHC[0],
-        advice: GHC[1],
+        refused: GHC,
     },
-    UnsupportedFormat {
-        sniff: Head(|head| head.starts_with(b"QPERFSTREAM")),
-        found: "a profile that Hotspot saved (.perfparser)",
-        advice: "open the perf.data that it was made from, which is read",
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| first_line_has(head, &["time: ", "; rss: "])),
-        found: "output of rustc's -Ztime-passes",
-        advice: "build with `-Zself-profile`, and convert the .mm_profdata with `crox`",
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| head.starts_with(b"--------- beginning of ")),
-        found: "a log of Android (logcat)",
-        advice: "it contains messages and no spans; record a trace with `perfetto` or `atrace`",
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| has_line(head, b"%EventDef PajeDefineContainerType")),
-        found: "a trace of Paje",
-        advice: "`pj_dump` of PajeNG prints it as a table, and ViTE shows it; no known tool converts it",
-    },
-    UnsupportedFormat {
-        sniff: Head(is_blkparse),
-        found: "output of blkparse",
-        advice: "record with `trace-cmd record -e block`, and open what `trace-cmd report` prints",
-    },
-    UnsupportedFormat {
-        sniff: Head(is_sysdig),
-        found: "output of sysdig",
-        advice: "no known tool converts it; `strace -f -ttt -T -o trace.txt -p PID` records system calls",
-    },
-    UnsupportedFormat {
-        sniff: Head(is_kdump),
-        found: "output of kdump, of ktrace",
-        advice: "no known tool converts it; `strace -f -ttt -T -o trace.txt PROGRAM` records system calls on Linux",
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| first_line_has(head, &["SYSCALL(args)", "= return"])),
-        found: "output of dtruss",
-        advice: "no known tool converts it; `samply record PROGRAM` records samples on macOS",
-    },
-    UnsupportedFormat {
-        sniff: Head(is_truss),
-        found: "output of truss",
-        advice: "no known tool converts it; `strace -f -ttt -T -o trace.txt PROGRAM` records system calls on Linux",
-    },
-    UnsupportedFormat {
-        sniff: Head(is_fs_usage),
-        found: "output of fs_usage",
-        advice: "no known tool converts it; `samply record PROGRAM` records samples on macOS",
-    },
-    UnsupportedFormat {
-        sniff: Head(is_syslog),
-        found: "a log of the system (journalctl, syslog)",
-        advice: "it contains messages and no spans; `systemd-analyze plot` draws the start of the system",
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| head.starts_with(b"hdrb")),
-        found: "an event log of GHC",
-        advice: "convert it with `hs-speedscope CAPTURE`, if it was recorded with `+RTS -p -l-au`",
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| first_line_has(head, &["sample.interval="])),
-        found: "a profile of R (Rprof)",
-        advice: "convert it in R: `profile::write_pprof(profile::read_rprof(\"Rprof.out\"), \"profile.pb.gz\")`",
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| head.starts_with(b"startup\ttime=")),
-        found: "a profile of coz",
-        advice: "it contains results of experiments and no calls; `coz plot` shows it",
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| head.starts_with(b"CPU: ") && has_line(head, b"Counted ")),
-        found: "a report of OProfile",
-        advice: "it contains sums without times; record with `perf record -g PROGRAM`",
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| head.starts_with(b"__rec=")),
-        found: "a profile of Caliper",
-        advice: "convert an event trace with `cali2traceevent CAPTURE trace.json` of Caliper; other profiles have no times",
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| first_line_has(head, &["Application,ProcessID,SwapChainAddress"])),
-        found: "frames of PresentMon (CSV)",
-        advice: "no known tool converts it",
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| first_line_has(head, &["os,cpu,gpu,ram,kernel,driver"])),
-        found: "frames of MangoHud (CSV)",
-        advice: "no known tool converts it",
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| head.starts_with(b"SLF0")),
-        found: "a build log of Xcode (xcactivitylog)",
-        advice: "convert it with XCLogParser: `xclogparser parse --file CAPTURE --reporter chromeTracer --output trace.json`",
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| first_line_has(head, &["The time when unit became active or started is printed"])),
-        found: "a chain of `systemd-analyze critical-chain`",
-        advice: "no known tool converts it; `systemd-analyze plot > boot.svg` draws all units",
-    },
-    UnsupportedFormat {
-        sniff: Head(is_blame),
-        found: "a list of `systemd-analyze blame`",
-        advice: "it contains durations without times; `systemd-analyze plot > boot.svg` draws them",
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| has_word(head, b"GST_TRACER :0::")),
-        found: "a log of GStreamer's tracers",
-        advice: "no known tool converts it; `gst-stats-1.0 CAPTURE` prints sums",
-    },
+    head(
+        |head| head.starts_with(b"QPERFSTREAM"),
+        "a profile that Hotspot saved (.perfparser)",
+        "open the perf.data that it was made from, which is read",
+    ),
+    head(
+        |head| first_line_has(head, &["time: ", "; rss: "]),
+        "output of rustc's -Ztime-passes",
+        "build with `-Zself-profile`, and convert the .mm_profdata with `crox`",
+    ),
+    head(
+        |head| head.starts_with(b"--------- beginning of "),
+        "a log of Android (logcat)",
+        "it contains messages and no spans; record a trace with `perfetto` or `atrace`",
+    ),
+    head(
+        |head| has_line(head, b"%EventDef PajeDefineContainerType"),
+        "a trace of Paje",
+        "`pj_dump` of PajeNG prints it as a table, and ViTE shows it; no known tool converts it",
+    ),
+    head(
+        is_blkparse,
+        "output of blkparse",
+        "record with `trace-cmd record -e block`, and open what `trace-cmd report` prints",
+    ),
+    head(
+        is_sysdig,
+        "output of sysdig",
+        "no known tool converts it; `strace -f -ttt -T -o trace.txt -p PID` records system calls",
+    ),
+    head(
+        is_kdump,
+        "output of kdump, of ktrace",
+        "no known tool converts it; `strace -f -ttt -T -o trace.txt PROGRAM` records system calls on Linux",
+    ),
+    head(
+        |head| first_line_has(head, &["SYSCALL(args)", "= return"]),
+        "output of dtruss",
+        "no known tool converts it; `samply record PROGRAM` records samples on macOS",
+    ),
+    head(
+        is_truss,
+        "output of truss",
+        "no known tool converts it; `strace -f -ttt -T -o trace.txt PROGRAM` records system calls on Linux",
+    ),
+    head(
+        is_fs_usage,
+        "output of fs_usage",
+        "no known tool converts it; `samply record PROGRAM` records samples on macOS",
+    ),
+    head(
+        is_syslog,
+        "a log of the system (journalctl, syslog)",
+        "it contains messages and no spans; `systemd-analyze plot` draws the start of the system",
+    ),
+    head(
+        |head| head.starts_with(b"hdrb"),
+        "an event log of GHC",
+        "convert it with `hs-speedscope CAPTURE`, if it was recorded with `+RTS -p -l-au`",
+    ),
+    head(
+        |head| first_line_has(head, &["sample.interval="]),
+        "a profile of R (Rprof)",
+        "convert it in R: `profile::write_pprof(profile::read_rprof(\"Rprof.out\"), \"profile.pb.gz\")`",
+    ),
+    head(
+        |head| head.starts_with(b"startup\ttime="),
+        "a profile of coz",
+        "it contains results of experiments and no calls; `coz plot` shows it",
+    ),
+    head(
+        |head| head.starts_with(b"CPU: ") && has_line(head, b"Counted "),
+        "a report of OProfile",
+        "it contains sums without times; record with `perf record -g PROGRAM`",
+    ),
+    head(
+        |head| head.starts_with(b"__rec="),
+        "a profile of Caliper",
+        "convert an event trace with `cali2traceevent CAPTURE trace.json` of Caliper; other profiles have no times",
+    ),
+    head(
+        |head| first_line_has(head, &["Application,ProcessID,SwapChainAddress"]),
+        "frames of PresentMon (CSV)",
+        "no known tool converts it",
+    ),
+    head(
+        |head| first_line_has(head, &["os,cpu,gpu,ram,kernel,driver"]),
+        "frames of MangoHud (CSV)",
+        "no known tool converts it",
+    ),
+    head(
+        |head| head.starts_with(b"SLF0"),
+        "a build log of Xcode (xcactivitylog)",
+        "convert it with XCLogParser: `xclogparser parse --file CAPTURE --reporter chromeTracer --output trace.json`",
+    ),
+    head(
+        |head| first_line_has(head, &["The time when unit became active or started is printed"]),
+        "a chain of `systemd-analyze critical-chain`",
+        "no known tool converts it; `systemd-analyze plot > boot.svg` draws all units",
+    ),
+    head(
+        is_blame,
+        "a list of `systemd-analyze blame`",
+        "it contains durations without times; `systemd-analyze plot > boot.svg` draws them",
+    ),
+    head(
+        |head| has_word(head, b"GST_TRACER :0::"),
+        "a log of GStreamer's tracers",
+        "no known tool converts it; `gst-stats-1.0 CAPTURE` prints sums",
+    ),
 ];
 
 /// Returns the words of the first line that has any.

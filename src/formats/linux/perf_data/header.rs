@@ -9,7 +9,7 @@ use super::wire::{Attr, MAGIC, attr_type};
 use crate::base::bytes::ByteCursor;
 use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::source::{Source, excerpt};
-use crate::formats::{ReadContext, ReadError};
+use crate::formats::{ReadContext, ReadError, RefusedKind};
 
 /// Limit for each section; ids and attributes take a few KiB, so a larger size means damage.
 pub(super) const HEADER_BYTES_MAX: u64 = 16 << 20;
@@ -42,10 +42,10 @@ pub(super) const CLOCK_DATA: u64 = 29;
 const DIR_VERSION: u64 = 1;
 
 /// The kind of a recording in several files, and what converts it.
-pub(crate) const THREADED: [&str; 2] = [
+pub(crate) const THREADED: RefusedKind = RefusedKind::new(
     "a recording of `perf record --threads`",
     "its samples are in the files data.0, data.1 and so on of its folder: convert the folder with `perf script -i FOLDER > trace.txt` and open trace.txt",
-];
+);
 
 /// Length of the file header.
 const FILE_HEADER_BYTES: usize = 104;
@@ -158,8 +158,7 @@ impl PerfHeader {
             let _ = self.describe(&bytes);
         }
         if read(DIR_FORMAT)?.and_then(|bytes| ByteCursor(&bytes).u64()) == Some(DIR_VERSION) {
-            let [kind, advice] = THREADED;
-            return Err(ReadError::Unsupported { path: path.to_owned(), kind, advice });
+            return Err(ReadError::Unsupported { path: path.to_owned(), refused: THREADED });
         }
         Ok(())
     }

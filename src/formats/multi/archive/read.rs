@@ -16,7 +16,7 @@ use crate::formats::multi::clock_sync::KnownSyncs;
 use crate::formats::multi::namespace::{FileScope, NamespacedSink, only_losses};
 use crate::formats::native::batches;
 use crate::formats::record_check::{RecordKind, checked};
-use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader, unsupported};
+use crate::formats::{BatchSink, ReadContext, ReadError, Reader, RefusedKind, StreamReader};
 use crate::model::{Loss, Losses, SourcePos};
 
 pub(crate) const ZIP: Format = Format {
@@ -37,8 +37,7 @@ pub(crate) const TAR: Format = Format {
     opener: Opener::Archive(|source, formats| Archive::open(source, ArchiveKind::Tar, formats)),
 };
 
-/// The kind of a nested archive, in messages.
-const NESTED: &str = "an archive in an archive";
+const NESTED: RefusedKind = RefusedKind::new("an archive in an archive", "unpack the outer archive, and open this one");
 
 /// Advice for a zip archive without its central directory.
 const NO_LIST: &str =
@@ -318,7 +317,7 @@ impl ArchiveReader<'_> {
                 } else {
                     losses.add_because(&error.to_string(), Loss::UnreadableMember, pos);
                 }
-                let is_nested = matches!(error, ReadError::Unsupported { kind: NESTED, .. });
+                let is_nested = matches!(error, ReadError::Unsupported { refused: NESTED, .. });
                 let first = if is_nested {
                     &mut self.nested
                 } else if is_of_playwright(&member.name.text) {
@@ -393,7 +392,7 @@ impl ArchiveReader<'_> {
 /// Returns whether an error is of a file that tools put beside their traces: a picture, a document or a report.
 fn is_no_trace(error: &ReadError) -> bool {
     match error {
-        ReadError::Unsupported { kind, .. } => unsupported::is_no_trace(kind),
+        ReadError::Unsupported { refused, .. } => !refused.is_trace,
         ReadError::Malformed { found, .. } => found == PAGE_WITHOUT_TRACE,
         _ => false,
     }
@@ -420,11 +419,7 @@ fn has_one_file(list: zip::Directory, file: &File) -> std::io::Result<bool> {
 /// Returns the error of an archive in an archive. These are not read, because each layer multiplies the ratio of
 /// compression.
 fn nested(path: &Path) -> ReadError {
-    ReadError::Unsupported {
-        path: path.to_owned(),
-        kind: NESTED,
-        advice: "unpack the outer archive, and open this one",
-    }
+    ReadError::Unsupported { path: path.to_owned(), refused: NESTED }
 }
 
 /// Replaces the path of the temporary file by the path in the archive.
@@ -434,7 +429,7 @@ fn in_archive(error: ReadError, shown: &Path) -> ReadError {
         ReadError::Malformed { offset, expected, found, .. } => ReadError::Malformed { path, offset, expected, found },
         ReadError::Io { offset, source, .. } => ReadError::Io { path, offset, source },
         ReadError::Empty { .. } => ReadError::Empty { path },
-        ReadError::Unsupported { kind, advice, .. } => ReadError::Unsupported { path, kind, advice },
+        ReadError::Unsupported { refused, .. } => ReadError::Unsupported { path, refused },
         ReadError::NoEvents { format, lost, record, .. } => ReadError::NoEvents { path, format, lost, record },
         other => other,
     }
