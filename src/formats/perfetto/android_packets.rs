@@ -3,17 +3,17 @@
 
 use super::fields::trace_packet;
 use super::ftrace::SystemEventBuilder;
-use super::kernel_names::{last, numbers_in};
 use super::limits::has_room;
 use super::packet_events::ArgForm::{Bits, Known, Text, Unsigned};
-use super::packet_events::{PacketArg, async_id, number_in, signed_in, text_in, write_args};
+use super::packet_events::{PacketArg, async_id, write_args};
 use super::packet_fields::kernel_wakelock_type;
 use super::packet_fields::{
     energy_breakdown, energy_consumer, energy_descriptor, energy_of_uid, entity_residency, kernel_wakelock,
     kernel_wakelock_data, network_bundle, network_event, power_entity_state, property, property_value, state_residency,
     traffic_direction, uid_times, wakelock_bundle, wakelock_info,
 };
-use crate::formats::protobuf::decode::{Fields, ProtoValue};
+use crate::formats::protobuf::decode::ProtoValue;
+use crate::formats::protobuf::message::ProtoMessage as _;
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Id, Loss};
 
@@ -90,7 +90,7 @@ impl SystemEventBuilder<'_> {
             trace_packet::ANDROID_ENERGY_ESTIMATION_BREAKDOWN => self.energy(ts_ns, bytes),
             trace_packet::ENTITY_STATE_RESIDENCY => self.residencies(ts_ns, bytes),
             trace_packet::NETWORK_PACKET => {
-                let length = number_in(bytes, network_event::LENGTH);
+                let length = bytes.number(network_event::LENGTH);
                 self.network_packets((ts_ns, 0), bytes, (1, length));
             }
             trace_packet::NETWORK_PACKET_BUNDLE => self.network_bundle(ts_ns, bytes),
@@ -101,9 +101,8 @@ impl SystemEventBuilder<'_> {
 
     /// Adds the values of properties. Known ones share the counters and tracks of atrace markers; others are instants.
     fn properties(&mut self, ts_ns: i64, bytes: &[u8]) {
-        for field in Fields::new(bytes).filter(|field| field.number == property::VALUES) {
-            let name = text_in(field.value.bytes(), property_value::NAME);
-            let value = text_in(field.value.bytes(), property_value::VALUE);
+        for set in bytes.repeated(property::VALUES) {
+            let (name, value) = (set.text(property_value::NAME), set.text(property_value::VALUE));
             let known = PROPERTIES.iter().find(|(property, _)| *property == name).map(|&(_, shown)| shown);
             match (known, value.trim().parse::<f64>().ok().filter(|value| value.is_finite())) {
                 (Some(track), _) if name == TEXT_PROPERTY => {
@@ -124,11 +123,11 @@ impl SystemEventBuilder<'_> {
 
     /// Adds the processor time of each app on each cluster. The first value is absolute, later ones are differences.
     fn times_of_uids(&mut self, ts_ns: i64, bytes: &[u8]) {
-        if let Some(clusters) = last(bytes, uid_times::CLUSTER_COUNT).map(ProtoValue::number) {
+        if let Some(clusters) = bytes.value(uid_times::CLUSTER_COUNT).map(ProtoValue::number) {
             self.state.devices.clusters = usize::try_from(clusters).unwrap_or(usize::MAX).min(ANDROID_ENTRIES_MAX);
         }
-        let uids: Vec<u64> = numbers_in(bytes, uid_times::UID).collect();
-        let times: Vec<u64> = numbers_in(bytes, uid_times::TOTAL_TIME_MS).collect();
+        let uids: Vec<u64> = bytes.numbers(uid_times::UID).collect();
+        let times: Vec<u64> = bytes.numbers(uid_times::TOTAL_TIME_MS).collect();
         let clusters = self.state.devices.clusters;
         if clusters == 0 || uids.len().checked_mul(clusters) != Some(times.len()) {
             return self.batch.lose(Loss::MissingState, self.pos);
@@ -165,15 +164,14 @@ impl SystemEventBuilder<'_> {
 
     /// Adds the names of energy consumers. Returns whether the packet has any.
     fn describe_consumers(&mut self, bytes: &[u8]) -> bool {
-        let Some(descriptor) = last(bytes, energy_breakdown::ENERGY_CONSUMER_DESCRIPTOR).map(ProtoValue::bytes) else {
+        let Some(descriptor) = bytes.content(energy_breakdown::ENERGY_CONSUMER_DESCRIPTOR) else {
             return false;
         };
-        for field in Fields::new(descriptor).filter(|field| field.number == energy_descriptor::ENERGY_CONSUMERS) {
-            let consumer = field.value.bytes();
+        for consumer in descriptor.repeated(energy_descriptor::ENERGY_CONSUMERS) {
             let consumers = &mut self.state.devices.consumers;
-            let id = number_in(consumer, energy_consumer::ENERGY_CONSUMER_ID);
+            let id = consumer.number(energy_consumer::ENERGY_CONSUMER_ID);
             if has_room(consumers, &id, ANDROID_ENTRIES_MAX) {
-                consumers.insert(id, text_in(consumer, energy_consumer::NAME).into());
+                consumers.insert(id, consumer.text(energy_consumer::NAME).into());
             } else {
                 self.batch.lose(Loss::OverLimit, self.pos);
             }
@@ -183,29 +181,26 @@ impl SystemEventBuilder<'_> {
 
     /// Adds the energy of a consumer, and its parts by app.
     fn energy(&mut self, ts_ns: i64, bytes: &[u8]) {
-        let Some(energy) = last(bytes, energy_breakdown::ENERGY_UWS).map(ProtoValue::signed) else { return };
-        let consumer = number_in(bytes, energy_breakdown::ENERGY_CONSUMER_ID);
+        let Some(energy) = bytes.value(energy_breakdown::ENERGY_UWS).map(ProtoValue::signed) else { return };
+        let consumer = bytes.number(energy_breakdown::ENERGY_CONSUMER_ID);
         let name = self.state.devices.consumers.get(&consumer).map(ToString::to_string);
         let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| format!("energy consumer {consumer}"));
         self.push_global(ts_ns, (&name, "µWs"), energy as f64);
-        for field in Fields::new(bytes).filter(|field| field.number == energy_breakdown::PER_UID_BREAKDOWN) {
-            let part = field.value.bytes();
-            let name = format!("{name} UID {}", signed_in(part, energy_of_uid::UID));
-            self.push_global(ts_ns, (&name, "µWs"), signed_in(part, energy_of_uid::ENERGY_UWS) as f64);
+        for part in bytes.repeated(energy_breakdown::PER_UID_BREAKDOWN) {
+            let name = format!("{name} UID {}", part.signed(energy_of_uid::UID));
+            self.push_global(ts_ns, (&name, "µWs"), part.signed(energy_of_uid::ENERGY_UWS) as f64);
         }
     }
 
     /// Adds the names of the power states of entities. Returns whether the packet has any.
     fn describe_states(&mut self, bytes: &[u8]) -> bool {
         let mut has_any = false;
-        for field in Fields::new(bytes).filter(|field| field.number == entity_residency::POWER_ENTITY_STATE) {
+        for state in bytes.repeated(entity_residency::POWER_ENTITY_STATE) {
             has_any = true;
-            let state = field.value.bytes();
             let states = &mut self.state.devices.entity_states;
             let (entity, name) =
-                (text_in(state, power_entity_state::ENTITY_NAME), text_in(state, power_entity_state::STATE_NAME));
-            let key =
-                (number_in(state, power_entity_state::ENTITY_INDEX), number_in(state, power_entity_state::STATE_INDEX));
+                (state.text(power_entity_state::ENTITY_NAME), state.text(power_entity_state::STATE_NAME));
+            let key = (state.number(power_entity_state::ENTITY_INDEX), state.number(power_entity_state::STATE_INDEX));
             if has_room(states, &key, ANDROID_ENTRIES_MAX) {
                 states.insert(key, format!("Entity residency: {entity} is {name}").into());
             } else {
@@ -217,36 +212,32 @@ impl SystemEventBuilder<'_> {
 
     /// Adds the time that each entity was in each state.
     fn residencies(&mut self, ts_ns: i64, bytes: &[u8]) {
-        for field in Fields::new(bytes).filter(|field| field.number == entity_residency::RESIDENCY) {
-            let residency = field.value.bytes();
-            let key = (
-                number_in(residency, state_residency::ENTITY_INDEX),
-                number_in(residency, state_residency::STATE_INDEX),
-            );
+        for residency in bytes.repeated(entity_residency::RESIDENCY) {
+            let key = (residency.number(state_residency::ENTITY_INDEX), residency.number(state_residency::STATE_INDEX));
             let Some(name) = self.state.devices.entity_states.get(&key).cloned() else {
                 self.batch.lose(Loss::MissingState, self.pos);
                 continue;
             };
-            let ms = number_in(residency, state_residency::TOTAL_TIME_IN_STATE_MS);
+            let ms = residency.number(state_residency::TOTAL_TIME_IN_STATE_MS);
             self.push_global(ts_ns, (&name, "ms"), ms as f64);
         }
     }
 
     /// Adds the packets of a bundle, which share a context: each at its time, or their sum.
     fn network_bundle(&mut self, ts_ns: i64, bytes: &[u8]) {
-        let own = last(bytes, network_bundle::CTX).map(ProtoValue::bytes);
-        let interned = last(bytes, network_bundle::IID).map(ProtoValue::number);
+        let own = bytes.content(network_bundle::CTX);
+        let interned = bytes.value(network_bundle::IID).map(ProtoValue::number);
         let interned = interned.and_then(|iid| self.texts?.network_contexts.get(iid));
         let Some(context) = own.or(interned.map(|context| &**context)) else {
             return self.batch.lose(Loss::MissingState, self.pos);
         };
-        if let Some(count) = last(bytes, network_bundle::TOTAL_PACKETS).map(ProtoValue::number) {
-            let dur_ns = number_in(bytes, network_bundle::TOTAL_DURATION);
-            let length = number_in(bytes, network_bundle::TOTAL_LENGTH);
+        if let Some(count) = bytes.value(network_bundle::TOTAL_PACKETS).map(ProtoValue::number) {
+            let dur_ns = bytes.number(network_bundle::TOTAL_DURATION);
+            let length = bytes.number(network_bundle::TOTAL_LENGTH);
             return self.network_packets((ts_ns, dur_ns), context, (count, length));
         }
-        let lengths = numbers_in(bytes, network_bundle::PACKET_LENGTHS).chain(std::iter::repeat(0));
-        for (later_ns, length) in numbers_in(bytes, network_bundle::PACKET_TIMESTAMPS).zip(lengths) {
+        let lengths = bytes.numbers(network_bundle::PACKET_LENGTHS).chain(std::iter::repeat(0));
+        for (later_ns, length) in bytes.numbers(network_bundle::PACKET_TIMESTAMPS).zip(lengths) {
             match ts_ns.checked_add_unsigned(later_ns) {
                 Some(ts_ns) => self.network_packets((ts_ns, 0), context, (1, length)),
                 None => self.batch.lose(Loss::BadTime, self.pos),
@@ -256,13 +247,13 @@ impl SystemEventBuilder<'_> {
 
     /// Adds packets of one direction of a network interface, named by the app that owns their socket.
     fn network_packets(&mut self, (ts_ns, dur_ns): (i64, u64), context: &[u8], (count, length): (u64, u64)) {
-        let direction = match number_in(context, network_event::DIRECTION) {
+        let direction = match context.number(network_event::DIRECTION) {
             traffic_direction::DIR_INGRESS => "Received",
             traffic_direction::DIR_EGRESS => "Transmitted",
             _ => "DIR_UNKNOWN",
         };
-        let name = format!("uid={}", number_in(context, network_event::UID));
-        let track = format!("{} {direction}", text_in(context, network_event::NETWORK_INTERFACE));
+        let name = format!("uid={}", context.number(network_event::UID));
+        let track = format!("{} {direction}", context.text(network_event::NETWORK_INTERFACE));
         let args = &mut self.state.args;
         args.clear();
         args.number("packet_length", length);
@@ -280,8 +271,7 @@ impl SystemEventBuilder<'_> {
 
     /// Adds the wakelocks that apps acquire and release. Each is a span of its owner.
     fn app_wakelocks(&mut self, ts_ns: i64, bytes: &[u8]) {
-        let (iids, times) =
-            (numbers_in(bytes, wakelock_bundle::INTERN_ID), numbers_in(bytes, wakelock_bundle::ENCODED_TS));
+        let (iids, times) = (bytes.numbers(wakelock_bundle::INTERN_ID), bytes.numbers(wakelock_bundle::ENCODED_TS));
         for (iid, encoded) in iids.zip(times) {
             let Some(info) = self.texts.and_then(|texts| texts.wakelocks.get(iid)) else {
                 self.batch.lose(Loss::MissingState, self.pos);
@@ -293,11 +283,11 @@ impl SystemEventBuilder<'_> {
                 self.batch.lose(Loss::BadTime, self.pos);
                 continue;
             };
-            let tag = text_in(info, wakelock_info::TAG);
-            let owner = number_in(info, wakelock_info::OWNER_PID);
-            let pid = self.tracks.process_now(signed_in(info, wakelock_info::OWNER_PID));
+            let tag = info.text(wakelock_info::TAG);
+            let owner = info.number(wakelock_info::OWNER_PID);
+            let pid = self.tracks.process_now(info.signed(wakelock_info::OWNER_PID));
             let track = self.overlapping_track(pid, "Wakelocks");
-            let id = async_id(&tag, &[owner, number_in(info, wakelock_info::FLAGS)]);
+            let id = async_id(&tag, &[owner, info.number(wakelock_info::FLAGS)]);
             let args = &mut self.state.args;
             args.clear();
             if !is_acquired {
@@ -319,22 +309,21 @@ impl SystemEventBuilder<'_> {
     /// Adds the time that each wakelock of the kernel was held. The first value is absolute, later ones are
     /// differences.
     fn kernel_wakelocks(&mut self, ts_ns: i64, bytes: &[u8]) {
-        for field in Fields::new(bytes).filter(|field| field.number == kernel_wakelock_data::WAKELOCK) {
-            let wakelock = field.value.bytes();
+        for wakelock in bytes.repeated(kernel_wakelock_data::WAKELOCK) {
             let is_native =
-                number_in(wakelock, kernel_wakelock::WAKELOCK_TYPE) == kernel_wakelock_type::WAKELOCK_TYPE_NATIVE;
+                wakelock.number(kernel_wakelock::WAKELOCK_TYPE) == kernel_wakelock_type::WAKELOCK_TYPE_NATIVE;
             let kind = if is_native { "Native" } else { "Kernel" };
-            let name = text_in(wakelock, kernel_wakelock::WAKELOCK_NAME);
+            let name = wakelock.text(kernel_wakelock::WAKELOCK_NAME);
             let known = &mut self.state.devices.kernel_wakelocks;
-            let id = number_in(wakelock, kernel_wakelock::WAKELOCK_ID);
+            let id = wakelock.number(kernel_wakelock::WAKELOCK_ID);
             if has_room(known, &id, ANDROID_ENTRIES_MAX) {
                 known.insert(id, (format!("Wakelock {name} ({kind})").into(), 0));
             } else {
                 self.batch.lose(Loss::OverLimit, self.pos);
             }
         }
-        for (id, ms) in numbers_in(bytes, kernel_wakelock_data::WAKELOCK_ID)
-            .zip(numbers_in(bytes, kernel_wakelock_data::TIME_HELD_MILLIS))
+        for (id, ms) in
+            bytes.numbers(kernel_wakelock_data::WAKELOCK_ID).zip(bytes.numbers(kernel_wakelock_data::TIME_HELD_MILLIS))
         {
             let Some((name, total)) = self.state.devices.kernel_wakelocks.get_mut(&id) else {
                 self.batch.lose(Loss::MissingState, self.pos);

@@ -9,7 +9,7 @@ use super::limits::has_room;
 use crate::base::bytes::ByteCursor;
 use crate::formats::ReadError;
 use crate::formats::linux::scheduler::{SchedulerTask, Switch};
-use crate::formats::protobuf::decode::Fields;
+use crate::formats::protobuf::message::ProtoMessage as _;
 use crate::formats::protobuf::numbers::FieldNumber;
 
 /// Limit for CPUs; machines have fewer.
@@ -63,11 +63,8 @@ impl SystemEventBuilder<'_> {
         bytes: &[u8],
         emit: EmitBatch<'_>,
     ) -> Result<(), ReadError> {
-        let column = |number: FieldNumber| {
-            Fields::new(bytes).filter(move |field| field.number == number).flat_map(|f| f.value.numbers(false))
-        };
-        let names = Fields::new(bytes).filter(|field| field.number == compact_sched::INTERN_TABLE);
-        let names: Vec<&[u8]> = names.map(|field| field.value.bytes()).collect();
+        let column = |number: FieldNumber| bytes.numbers(number);
+        let names: Vec<&[u8]> = bytes.repeated(compact_sched::INTERN_TABLE).collect();
         let name_of = |row: Option<u64>| row.and_then(|row| names.get(row as usize).copied()).unwrap_or_default();
         let mut rows = column(compact_sched::WAKING_COMM_INDEX);
         let mut raw = 0u64;

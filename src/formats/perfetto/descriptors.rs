@@ -20,6 +20,7 @@ use super::translations::Translations;
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::label;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
+use crate::formats::protobuf::message::ProtoMessage as _;
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::formats::{ReadContext, ReadError};
 use crate::model::{Id, Loss, Losses, Metadata, SourcePos};
@@ -482,10 +483,8 @@ fn is_chrome_command(name: &[u8]) -> bool {
 
 /// Returns the name of the type of a process of Chromium, from its track descriptor; empty if it has none.
 fn chrome_type(bytes: &[u8]) -> &'static str {
-    let last = |bytes, number| Fields::new(bytes).filter(|field| field.number == number).last();
-    let number = last(bytes, track_descriptor::CHROME_PROCESS)
-        .and_then(|process| last(process.value.bytes(), chrome_process_descriptor::PROCESS_TYPE));
-    match number.map_or(0, |number| number.value.number()) {
+    let process = bytes.content(track_descriptor::CHROME_PROCESS).unwrap_or_default();
+    match process.number(chrome_process_descriptor::PROCESS_TYPE) {
         chrome_process_type::PROCESS_BROWSER => "Browser",
         chrome_process_type::PROCESS_RENDERER => "Renderer",
         chrome_process_type::PROCESS_UTILITY => "Utility",
@@ -546,8 +545,7 @@ pub(super) fn thread(bytes: &[u8]) -> Option<PerfettoThread<'_>> {
 
 /// Returns the uuid that a track descriptor describes, 0 without one.
 pub(super) fn track_uuid(bytes: &[u8]) -> u64 {
-    let uuid = Fields::new(bytes).filter(|field| field.number == track_descriptor::UUID).last();
-    uuid.map_or(0, |field| field.value.number())
+    bytes.number(track_descriptor::UUID)
 }
 
 /// Returns the default thread for the following events of a sequence, from a thread descriptor or a thread track
@@ -556,8 +554,7 @@ pub(super) fn thread_of_writer(kind: FieldNumber, bytes: &[u8]) -> Option<Perfet
     if kind == trace_packet::THREAD_DESCRIPTOR {
         return thread(bytes);
     }
-    let described = Fields::new(bytes).filter(|field| field.number == track_descriptor::THREAD);
-    described.last().and_then(|field| thread(field.value.bytes()))
+    bytes.content(track_descriptor::THREAD).and_then(thread)
 }
 
 /// Returns whether a packet kind is a descriptor.

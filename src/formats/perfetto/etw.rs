@@ -3,11 +3,10 @@
 
 use super::clocks::FTRACE_CLOCK;
 use super::ftrace::SystemEventBuilder;
-use super::kernel_names::last;
 use super::kernel_state::FileOperation;
 use super::limits::has_room;
 use super::packet_events::ArgForm::{Known, Signed, Text, Unsigned};
-use super::packet_events::{PacketArg, async_id, enum_name, number_in, signed_in, write_args};
+use super::packet_events::{PacketArg, async_id, enum_name, write_args};
 use super::packet_fields::{
     context_switch, disk_operation, etw_bundle, etw_event, file_create, file_enumeration, file_information,
     file_op_end, file_path_operation, file_read_write, file_simple_op, memory_information, old_thread_state,
@@ -15,6 +14,7 @@ use super::packet_fields::{
 };
 use crate::formats::linux::scheduler::{SchedulerTask, TaskChange};
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
+use crate::formats::protobuf::message::ProtoMessage as _;
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Id, Loss, LossValue};
 
@@ -230,14 +230,13 @@ impl SystemEventBuilder<'_> {
     /// Decodes the events of a packet, each with its time.
     pub(super) fn etw_bundle(&mut self, bytes: &[u8]) {
         self.state.begin(self.tracks.all_described());
-        let cpu = number_in(bytes, etw_bundle::CPU);
-        for field in Fields::new(bytes).filter(|field| field.number == etw_bundle::EVENT) {
-            let event = field.value.bytes();
-            let raw = number_in(event, etw_event::TIMESTAMP);
+        let cpu = bytes.number(etw_bundle::CPU);
+        for event in bytes.repeated(etw_bundle::EVENT) {
+            let raw = event.number(etw_event::TIMESTAMP);
             let time = self.clocks.time(self.sequence, Some(FTRACE_CLOCK), raw);
             let Some(ts_ns) = self.usable(time) else { continue };
-            let cpu = last(event, etw_event::CPU).map_or(cpu, ProtoValue::number);
-            let tid = signed_in(event, etw_event::THREAD_ID);
+            let cpu = event.value(etw_event::CPU).map_or(cpu, ProtoValue::number);
+            let tid = event.signed(etw_event::THREAD_ID);
             for field in Fields::new(event) {
                 if let ProtoValue::Bytes(content) = field.value {
                     self.etw_event((ts_ns, cpu, tid), field.number, content);
@@ -250,23 +249,22 @@ impl SystemEventBuilder<'_> {
         match number {
             etw_event::C_SWITCH => self.context_switch(ts_ns, cpu, bytes),
             etw_event::READY_THREAD => {
-                let readied = signed_in(bytes, ready_thread::T_THREAD_ID);
+                let readied = bytes.signed(ready_thread::T_THREAD_ID);
                 let task = SchedulerTask { tid: readied, ..SchedulerTask::default() };
                 self.state.scheduler.wake(self.batch, ts_ns, &task, Some(tid).filter(|&tid| tid != 0), self.pos);
             }
             etw_event::MEM_INFO => {
                 for &(field, name) in MEMORY {
-                    if let Some(pages) = last(bytes, field).map(ProtoValue::number) {
+                    if let Some(pages) = bytes.value(field).map(ProtoValue::number) {
                         self.push_global(ts_ns, (name, "pages"), pages as f64);
                     }
                 }
             }
             etw_event::DISK_IO => {
-                let name =
-                    enum_name(number_in(bytes, disk_operation::OPCODE), DISK_OPERATIONS).unwrap_or("DiskOperation");
+                let name = enum_name(bytes.number(disk_operation::OPCODE), DISK_OPERATIONS).unwrap_or("DiskOperation");
                 self.state.args.clear();
                 write_args(&mut self.state.args, bytes, DISK_ARGS);
-                let track = self.global_track(&format!("Disk {}", number_in(bytes, disk_operation::DISK_NUMBER)));
+                let track = self.global_track(&format!("Disk {}", bytes.number(disk_operation::DISK_NUMBER)));
                 self.push_message(ts_ns, track, name.as_bytes(), Some(b"disk"));
             }
             etw_event::FILE_IO_OP_END => self.end_operation((ts_ns, tid), bytes),
@@ -283,8 +281,8 @@ impl SystemEventBuilder<'_> {
 
     /// Ends the run of a thread on a CPU, and begins the run of the next thread.
     fn context_switch(&mut self, ts_ns: i64, cpu: u64, bytes: &[u8]) {
-        let state = last(bytes, context_switch::OLD_THREAD_STATE).map(ProtoValue::number);
-        let state = state.unwrap_or_else(|| number_in(bytes, context_switch::OLD_THREAD_STATE_INT) >> 1);
+        let state = bytes.value(context_switch::OLD_THREAD_STATE).map(ProtoValue::number);
+        let state = state.unwrap_or_else(|| bytes.number(context_switch::OLD_THREAD_STATE_INT) >> 1);
         let state = match state {
             old_thread_state::INITIALIZED => TaskChange::Created,
             old_thread_state::READY
@@ -296,9 +294,8 @@ impl SystemEventBuilder<'_> {
             old_thread_state::TRANSITION => TaskChange::Uninterruptible,
             _ => TaskChange::Unknown,
         };
-        let priority = |field| last(bytes, field).map(|value| zigzag(value.number()));
-        let (old, new) =
-            (signed_in(bytes, context_switch::OLD_THREAD_ID), signed_in(bytes, context_switch::NEW_THREAD_ID));
+        let priority = |field| bytes.value(field).map(ProtoValue::zigzag);
+        let (old, new) = (bytes.signed(context_switch::OLD_THREAD_ID), bytes.signed(context_switch::NEW_THREAD_ID));
         let (batch, pos) = (&mut *self.batch, self.pos);
         let scheduler = &mut self.state.scheduler;
         let task = SchedulerTask { tid: old, ..SchedulerTask::default() };
@@ -311,17 +308,16 @@ impl SystemEventBuilder<'_> {
     /// Keeps an operation until it ends.
     fn begin_operation(&mut self, ts_ns: i64, start: &OperationStart, bytes: &[u8]) {
         let opcode = match start.opcode {
-            Opcode::Field(field) => number_in(bytes, field),
+            Opcode::Field(field) => bytes.number(field),
             Opcode::Always(opcode) => opcode,
         };
         let name = enum_name(opcode, OPERATIONS).unwrap_or("FileOperation");
         let args = &mut self.state.args;
         args.clear();
         write_args(args, bytes, start.args);
-        let operation =
-            FileOperation { ts_ns, tid: signed_in(bytes, start.thread), name, args: args.json.as_str().into() };
+        let operation = FileOperation { ts_ns, tid: bytes.signed(start.thread), name, args: args.json.as_str().into() };
         let operations = &mut self.state.devices.file_operations;
-        let request = number_in(bytes, start.request);
+        let request = bytes.number(start.request);
         if !has_room(operations, &request, OPERATIONS_MAX) {
             return self.batch.lose(Loss::OverLimit, self.pos);
         }
@@ -333,7 +329,7 @@ impl SystemEventBuilder<'_> {
 
     /// Adds the operation that ends. The end of one that began before the recording is an instant.
     fn end_operation(&mut self, (ts_ns, tid): (i64, i64), bytes: &[u8]) {
-        let request = number_in(bytes, file_op_end::IRP_PTR);
+        let request = bytes.number(file_op_end::IRP_PTR);
         let Some(operation) = self.state.devices.file_operations.remove(&request) else {
             let args = &mut self.state.args;
             args.clear();
@@ -378,13 +374,8 @@ impl SystemEventBuilder<'_> {
         self.push_message(operation.ts_ns, track, operation.name.as_bytes(), Some(b"file"));
     }
 
-    /// Returns the process of a thread, or that with the number of the thread if it is unknown.
+    /// Returns the process of a thread, or one with the number of the thread if it is unknown.
     fn process_of(&self, tid: i64) -> Id {
         self.tracks.process_now(self.pid_of(tid))
     }
-}
-
-/// Decodes a signed number of protobuf's type `sint32`.
-fn zigzag(number: u64) -> i64 {
-    (number >> 1).cast_signed() ^ -(number & 1).cast_signed()
 }

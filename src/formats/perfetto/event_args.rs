@@ -8,6 +8,7 @@ use super::own_fields::own_track_event;
 use super::sequence::location;
 use super::values::{TypedWriter, ValueTables};
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
+use crate::formats::protobuf::message::ProtoMessage as _;
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::Loss;
 use crate::model::args::Detail;
@@ -127,9 +128,8 @@ impl PerfettoEventBuilder<'_> {
 
 /// Returns the function names of a call stack within an event.
 fn inline_frame_names(callstack: &[u8]) -> impl Iterator<Item = Option<Cow<'_, [u8]>>> {
-    let frames = Fields::new(callstack).filter(|field| field.number == inline_callstack::FRAMES);
-    frames.map(|frame| {
-        let mut fields = Fields::new(frame.value.bytes());
+    callstack.repeated(inline_callstack::FRAMES).map(|frame| {
+        let mut fields = Fields::new(frame);
         let function = fields.find(|field| field.number == inline_frame::FUNCTION_NAME);
         Some(function.map_or(&b""[..], |field| field.value.bytes()).into())
     })

@@ -11,6 +11,7 @@ use super::tracks::{PerfettoTracks, TrackNumber};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::protobuf::decode::Fields;
+use crate::formats::protobuf::message::ProtoMessage as _;
 use crate::model::{Event, EventFlags, EventKind, Loss, NameIdx, SourcePos};
 
 /// The state that events of a packet are built with.
@@ -117,7 +118,7 @@ impl PerfettoEventBuilder<'_> {
             for field in Fields::new(event.bytes) {
                 match field.number {
                     track_event::CATEGORY_IIDS => {
-                        for iid in field.value.numbers(false) {
+                        for iid in field.value.varints() {
                             match texts.categories.get(iid) {
                                 Some(category) => categories.push(category),
                                 None => is_missing = true,
@@ -253,9 +254,7 @@ impl PerfettoEventBuilder<'_> {
             (track_event::EXTRA_COUNTER_VALUES, track_event::EXTRA_COUNTER_TRACK_UUIDS, false),
             (track_event::EXTRA_DOUBLE_COUNTER_VALUES, track_event::EXTRA_DOUBLE_COUNTER_TRACK_UUIDS, true),
         ] {
-            let event_uuids = || {
-                Fields::new(event.bytes).filter(|field| field.number == of_uuids).flat_map(|f| f.value.numbers(false))
-            };
+            let event_uuids = || event.bytes.numbers(of_uuids);
             let values = Fields::new(event.bytes)
                 .filter(|field| field.number == of_values)
                 .flat_map(|field| field.value.numbers(is_double));

@@ -3,15 +3,15 @@
 
 use super::fields::trace_packet;
 use super::ftrace::SystemEventBuilder;
-use super::kernel_names::last;
 use super::limits::has_room;
 use super::packet_events::ArgForm::{Bits, Known, Signed, Text, Unsigned};
-use super::packet_events::{PacketArg, async_id, enum_name, number_in, signed_in, text_in, write_args};
+use super::packet_events::{PacketArg, async_id, enum_name, write_args};
 use super::packet_fields::{
     actual_display_frame, actual_surface_frame, buffer_event, expected_display_frame, expected_surface_frame,
     frame_end, frame_event, frame_timeline_event,
 };
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
+use crate::formats::protobuf::message::ProtoMessage as _;
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Id, Loss};
 
@@ -158,8 +158,8 @@ impl SystemEventBuilder<'_> {
     }
 
     fn begin_frame(&mut self, ts_ns: i64, start: &TimelineStart, event: &[u8]) {
-        let cookie = signed_in(event, expected_display_frame::COOKIE);
-        let pid = self.tracks.process_now(signed_in(event, start.pid));
+        let cookie = event.signed(expected_display_frame::COOKIE);
+        let pid = self.tracks.process_now(event.signed(start.pid));
         let track = self.overlapping_track(pid, start.track);
         if !has_room(&self.state.devices.frames, &cookie, OPEN_FRAMES_MAX) {
             return self.batch.lose(Loss::OverLimit, self.pos);
@@ -167,12 +167,12 @@ impl SystemEventBuilder<'_> {
         self.state.devices.frames.insert(cookie, track);
         self.state.args.clear();
         write_args(&mut self.state.args, event, start.args);
-        let name = signed_in(event, start.token).to_string();
+        let name = event.signed(start.token).to_string();
         self.begin_async(ts_ns, track, (&name, "frame"), frame_id(cookie));
     }
 
     fn end_frame(&mut self, ts_ns: i64, event: &[u8]) {
-        let cookie = signed_in(event, frame_end::COOKIE);
+        let cookie = event.signed(frame_end::COOKIE);
         let Some(track) = self.state.devices.frames.remove(&cookie) else {
             return self.batch.lose(Loss::MissingState, self.pos);
         };
@@ -182,9 +182,9 @@ impl SystemEventBuilder<'_> {
 
     /// Adds a step of a buffer to the track of the buffer in its layer.
     fn buffer_step(&mut self, ts_ns: i64, event: &[u8]) {
-        let step = number_in(event, buffer_event::TYPE);
-        let buffer = number_in(event, buffer_event::BUFFER_ID);
-        let layer = text_in(event, buffer_event::LAYER_NAME);
+        let step = event.number(buffer_event::TYPE);
+        let buffer = event.number(buffer_event::BUFFER_ID);
+        let layer = event.text(buffer_event::LAYER_NAME);
         let track = self.overlapping_track(Id::None, &format!("Buffer: {buffer} {layer}"));
         let args = &mut self.state.args;
         args.clear();
@@ -197,7 +197,7 @@ impl SystemEventBuilder<'_> {
             ],
         );
         let name = enum_name(step, BUFFER_STEPS).map_or_else(|| format!("step {step}"), str::to_owned);
-        let dur_ns = last(event, buffer_event::DURATION_NS).map_or(0, ProtoValue::number);
+        let dur_ns = event.number(buffer_event::DURATION_NS);
         let id = async_id("buffer", &[ts_ns.cast_unsigned(), step, buffer]);
         self.push_async((ts_ns, dur_ns), track, (&name, "buffer"), id);
     }

@@ -16,7 +16,7 @@ use super::kernel_fields::{
     ftrace_event, ftrace_event_bundle, print_event, sched_blocked_reason_event, sched_switch_event, sched_waking_event,
     sys_enter_event, sys_exit_event, task_newtask_event, task_rename_event,
 };
-use super::kernel_names::{KernelEvent, function_field, last};
+use super::kernel_names::{KernelEvent, function_field};
 use super::kernel_state::{DeviceQueues, Devices, DiskTotals, Network};
 use super::kernel_types::KernelTypes;
 use super::kernel_window::{KernelWindow, SortedEvents, WaitingEvent, waiting_bytes_max};
@@ -31,6 +31,7 @@ use crate::formats::linux::trace_markers::{MarkerSource, marker};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
+use crate::formats::protobuf::message::ProtoMessage as _;
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Event, EventKind, Id, Loss, NameIdx, SourcePos, TrackIdx};
 
@@ -229,7 +230,7 @@ impl<'t> SystemEventBuilder<'t> {
     /// intern other names.
     fn function(&self, number: FieldNumber, bytes: &[u8]) -> &'t [u8] {
         let symbols = self.texts.map(|texts| &texts.kernel_symbols);
-        let iid = function_field(number).map(|field| last(bytes, field).map_or(0, ProtoValue::number));
+        let iid = function_field(number).map(|field| bytes.number(field));
         symbols.zip(iid).and_then(|(symbols, iid)| symbols.get(iid)).map_or(&[], |name| name)
     }
 
@@ -321,7 +322,7 @@ impl<'t> SystemEventBuilder<'t> {
         if self.state.calls.end_early(tid) {
             self.end_call(ts_ns, tid);
         }
-        let text = last(bytes, print_event::BUF).map_or(&b""[..], ProtoValue::bytes);
+        let text = bytes.content(print_event::BUF).unwrap_or_default();
         marker(&mut self.state.scheduler, self.batch, MarkerSource { ts_ns, tid, pos: self.pos }, text);
     }
 
@@ -417,7 +418,7 @@ impl<'t> SystemEventBuilder<'t> {
             let track = match owner {
                 CounterOwner::Global => self.tracks.named_counter(Id::None, &name, unit),
                 CounterOwner::Thread => self.tracks.thread_counter(pid, event.tid, &name, unit),
-                CounterOwner::Process(field) => match last(event.bytes, field).map_or(0, ProtoValue::signed) {
+                CounterOwner::Process(field) => match event.bytes.signed(field) {
                     0 => self.tracks.named_counter(Id::None, &name, unit),
                     pid => self.tracks.named_counter(Id::Number(pid), &name, unit),
                 },
@@ -448,7 +449,7 @@ impl<'t> SystemEventBuilder<'t> {
             match (is_enter, field.number) {
                 (true, sys_enter_event::ID) | (false, sys_exit_event::ID) => id = Some(field.value.signed()),
                 (true, sys_enter_event::ARGS) => {
-                    values.extend(field.value.numbers(false).map(|value| format!("{value:x}")));
+                    values.extend(field.value.varints().map(|value| format!("{value:x}")));
                 }
                 (false, sys_exit_event::RET) => result = Some(field.value.signed()),
                 _ => {}
@@ -532,22 +533,19 @@ impl<'t> SystemEventBuilder<'t> {
 
 /// Decodes a binder event by its field number.
 fn binder_event(number: FieldNumber, bytes: &[u8]) -> BinderEvent {
-    let signed_field = |number: FieldNumber| {
-        Fields::new(bytes).filter(|field| field.number == number).last().map_or(0, |field| field.value.signed())
-    };
     match number {
         ftrace_event::BINDER_TRANSACTION => BinderEvent::Transaction(BinderTransaction {
-            id: signed_field(binder_transaction_event::DEBUG_ID),
-            to_node: signed_field(binder_transaction_event::TARGET_NODE),
-            to_process: signed_field(binder_transaction_event::TO_PROC),
-            to_thread: signed_field(binder_transaction_event::TO_THREAD),
-            is_reply: signed_field(binder_transaction_event::REPLY) != 0,
-            flags: signed_field(binder_transaction_event::FLAGS).cast_unsigned(),
-            code: signed_field(binder_transaction_event::CODE).cast_unsigned(),
+            id: bytes.signed(binder_transaction_event::DEBUG_ID),
+            to_node: bytes.signed(binder_transaction_event::TARGET_NODE),
+            to_process: bytes.signed(binder_transaction_event::TO_PROC),
+            to_thread: bytes.signed(binder_transaction_event::TO_THREAD),
+            is_reply: bytes.signed(binder_transaction_event::REPLY) != 0,
+            flags: bytes.signed(binder_transaction_event::FLAGS).cast_unsigned(),
+            code: bytes.signed(binder_transaction_event::CODE).cast_unsigned(),
         }),
         ftrace_event::BINDER_TRANSACTION_RECEIVED => {
-            BinderEvent::Received { id: signed_field(binder_received_event::DEBUG_ID) }
+            BinderEvent::Received { id: bytes.signed(binder_received_event::DEBUG_ID) }
         }
-        _ => BinderEvent::Return { code: signed_field(binder_return_event::CMD).cast_unsigned() },
+        _ => BinderEvent::Return { code: bytes.signed(binder_return_event::CMD).cast_unsigned() },
     }
 }

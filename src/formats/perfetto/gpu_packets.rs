@@ -5,11 +5,10 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::fields::trace_packet;
 use super::ftrace::SystemEventBuilder;
-use super::kernel_names::{last, numbers_in};
 use super::kernel_state::{GpuCounter, PreviousSample};
 use super::limits::has_room;
 use super::packet_events::ArgForm::{Text, Unsigned};
-use super::packet_events::{PacketArg, async_id, enum_name, number_in, signed_in, text_in, write_args};
+use super::packet_events::{PacketArg, async_id, enum_name, write_args};
 use super::packet_fields::{
     context_spec, gpu_counter, gpu_counter_descriptor, gpu_counter_event, gpu_counter_spec, gpu_frequency, gpu_log,
     gpu_log_severity, gpu_memory_total, gpu_stage_specifications, render_stage, render_stage_data,
@@ -17,7 +16,8 @@ use super::packet_fields::{
     vulkan_object_name, vulkan_submit,
 };
 use super::tracks::TrackNumber;
-use crate::formats::protobuf::decode::{Fields, ProtoValue};
+use crate::formats::protobuf::decode::ProtoValue;
+use crate::formats::protobuf::message::ProtoMessage as _;
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Id, Loss};
 
@@ -130,12 +130,12 @@ impl SystemEventBuilder<'_> {
                 let table = [PacketArg("tag", gpu_log::TAG, Text), PacketArg("message", gpu_log::LOG_MESSAGE, Text)];
                 write_args(&mut self.state.args, bytes, &table);
                 let track = self.global_track("GPU Log");
-                let severity = enum_name(number_in(bytes, gpu_log::SEVERITY), LOG_SEVERITIES).unwrap_or("UNSPECIFIED");
+                let severity = enum_name(bytes.number(gpu_log::SEVERITY), LOG_SEVERITIES).unwrap_or("UNSPECIFIED");
                 self.push_message(ts_ns, track, severity.as_bytes(), Some(b"log"));
             }
             trace_packet::GPU_MEM_TOTAL_EVENT => {
-                let bytes_used = number_in(bytes, gpu_memory_total::SIZE) as f64;
-                let pid = match signed_in(bytes, gpu_memory_total::PID) {
+                let bytes_used = bytes.number(gpu_memory_total::SIZE) as f64;
+                let pid = match bytes.signed(gpu_memory_total::PID) {
                     0 => Id::None,
                     pid => self.tracks.process_now(pid),
                 };
@@ -143,8 +143,8 @@ impl SystemEventBuilder<'_> {
                 self.push_counter(ts_ns, track, bytes_used);
             }
             trace_packet::GENERIC_GPU_FREQUENCY_EVENT => {
-                let name = format!("GPU {} frequency", number_in(bytes, gpu_frequency::GPU_ID));
-                let khz = number_in(bytes, gpu_frequency::FREQUENCY_KHZ) as f64;
+                let name = format!("GPU {} frequency", bytes.number(gpu_frequency::GPU_ID));
+                let khz = bytes.number(gpu_frequency::FREQUENCY_KHZ) as f64;
                 self.push_global(ts_ns, (&name, "kHz"), khz);
             }
             trace_packet::VULKAN_MEMORY_EVENT => self.vulkan_memory(ts_ns, bytes),
@@ -155,7 +155,7 @@ impl SystemEventBuilder<'_> {
 
     /// Adds the names and units of counters. Returns whether the packet has any.
     fn describe_counters(&mut self, bytes: &[u8]) -> bool {
-        let descriptor = last(bytes, gpu_counter_event::COUNTER_DESCRIPTOR).map(ProtoValue::bytes);
+        let descriptor = bytes.content(gpu_counter_event::COUNTER_DESCRIPTOR);
         if let Some(descriptor) = descriptor {
             self.add_counters(0, descriptor);
         }
@@ -163,19 +163,18 @@ impl SystemEventBuilder<'_> {
     }
 
     fn add_counters(&mut self, scope: u64, descriptor: &[u8]) {
-        for spec in Fields::new(descriptor).filter(|field| field.number == gpu_counter_descriptor::SPECS) {
-            let spec = spec.value.bytes();
+        for spec in descriptor.repeated(gpu_counter_descriptor::SPECS) {
             let units = |field| {
-                let units = numbers_in(spec, field).filter_map(|unit| UNITS.get(usize::try_from(unit).ok()?));
+                let units = spec.numbers(field).filter_map(|unit| UNITS.get(usize::try_from(unit).ok()?));
                 units.copied().filter(|unit| !unit.is_empty()).collect::<Vec<_>>().join("·")
             };
             let (numerator, denominator) =
                 (units(gpu_counter_spec::NUMERATOR_UNITS), units(gpu_counter_spec::DENOMINATOR_UNITS));
             let unit = if denominator.is_empty() { numerator } else { format!("{numerator}/{denominator}") };
-            let counter = number_in(spec, gpu_counter_spec::COUNTER_ID);
-            let name = text_in(spec, gpu_counter_spec::NAME);
-            let name = if name.is_empty() { format!("GPU counter {counter}") } else { name };
-            let described = GpuCounter { name: name.into(), unit: unit.into() };
+            let counter = spec.number(gpu_counter_spec::COUNTER_ID);
+            let name = spec.text(gpu_counter_spec::NAME);
+            let name = if name.is_empty() { format!("GPU counter {counter}").into() } else { name.into() };
+            let described = GpuCounter { name, unit: unit.into() };
             if has_room(&self.state.devices.gpu.counters, &(scope, counter), GPU_ENTRIES_MAX) {
                 self.state.devices.gpu.counters.insert((scope, counter), described);
             } else {
@@ -186,7 +185,7 @@ impl SystemEventBuilder<'_> {
 
     /// Returns the scope of the counter ids of a packet: 0 for the whole trace, else the interned descriptor.
     fn counter_scope(&mut self, bytes: &[u8]) -> Option<u64> {
-        let Some(iid) = last(bytes, gpu_counter_event::COUNTER_DESCRIPTOR_IID).map(ProtoValue::number) else {
+        let Some(iid) = bytes.value(gpu_counter_event::COUNTER_DESCRIPTOR_IID).map(ProtoValue::number) else {
             return Some(0);
         };
         let descriptor = self.texts.and_then(|texts| texts.gpu_counters.get(iid))?;
@@ -202,12 +201,11 @@ impl SystemEventBuilder<'_> {
         let Some(scope) = self.counter_scope(bytes) else {
             return self.batch.lose(Loss::MissingState, self.pos);
         };
-        let gpu = number_in(bytes, gpu_counter_event::GPU_ID);
-        for field in Fields::new(bytes).filter(|field| field.number == gpu_counter_event::COUNTERS) {
-            let counter = field.value.bytes();
-            let id = number_in(counter, gpu_counter::COUNTER_ID);
-            let value = last(counter, gpu_counter::INT_VALUE).map(|value| value.signed() as f64);
-            let value = value.or_else(|| last(counter, gpu_counter::DOUBLE_VALUE).map(ProtoValue::double));
+        let gpu = bytes.number(gpu_counter_event::GPU_ID);
+        for counter in bytes.repeated(gpu_counter_event::COUNTERS) {
+            let id = counter.number(gpu_counter::COUNTER_ID);
+            let value = counter.value(gpu_counter::INT_VALUE).map(|value| value.signed() as f64);
+            let value = value.or_else(|| counter.value(gpu_counter::DOUBLE_VALUE).map(ProtoValue::double));
             let Some(value) = value.filter(|value| value.is_finite()) else {
                 self.batch.lose(Loss::BadCounter, self.pos);
                 continue;
@@ -241,60 +239,59 @@ impl SystemEventBuilder<'_> {
 
     /// Adds the queues and stages that old packets number in order. Returns whether the packet has any.
     fn describe_stages(&mut self, bytes: &[u8]) -> bool {
-        let Some(specifications) = last(bytes, render_stage::SPECIFICATIONS).map(ProtoValue::bytes) else {
+        let Some(specifications) = bytes.content(render_stage::SPECIFICATIONS) else {
             return false;
         };
         let names = |kind| -> Vec<Box<str>> {
-            let described = Fields::new(specifications).filter(|field| field.number == kind).take(GPU_ENTRIES_MAX);
-            described.map(|field| text_in(field.value.bytes(), render_stage_description::NAME).into()).collect()
+            let described = specifications.repeated(kind).take(GPU_ENTRIES_MAX);
+            described.map(|described| described.text(render_stage_description::NAME).into()).collect()
         };
         let devices = &mut self.state.devices;
         devices.gpu.queues = names(gpu_stage_specifications::HW_QUEUE);
         devices.gpu.stages = names(gpu_stage_specifications::STAGE);
-        if let Some(context) = last(specifications, gpu_stage_specifications::CONTEXT_SPEC).map(ProtoValue::bytes) {
-            devices.gpu.context =
-                Some((number_in(context, context_spec::CONTEXT), signed_in(context, context_spec::PID)));
+        if let Some(context) = specifications.content(gpu_stage_specifications::CONTEXT_SPEC) {
+            devices.gpu.context = Some((context.number(context_spec::CONTEXT), context.signed(context_spec::PID)));
         }
         true
     }
 
     /// Adds a stage to the track of its hardware queue.
     fn render_stage(&mut self, ts_ns: i64, bytes: &[u8]) {
-        let has_event = last(bytes, render_stage::EVENT_ID).is_some() || last(bytes, render_stage::DURATION).is_some();
-        if last(bytes, render_stage::SPECIFICATIONS).is_some() && !has_event {
+        let has_event = bytes.value(render_stage::EVENT_ID).is_some() || bytes.value(render_stage::DURATION).is_some();
+        if bytes.value(render_stage::SPECIFICATIONS).is_some() && !has_event {
             return;
         }
         let interned = |iid: FieldNumber| {
-            let iid = last(bytes, iid)?.number();
+            let iid = bytes.value(iid)?.number();
             self.texts.and_then(|texts| texts.gpu_specifications.get(iid)).map(|spec| &**spec)
         };
         let numbered = |names: &[Box<str>], field| {
-            let index = usize::try_from(number_in(bytes, field)).ok();
+            let index = usize::try_from(bytes.number(field)).ok();
             index.and_then(|index| names.get(index)).map(ToString::to_string)
         };
         let devices = &self.state.devices;
         let queue = interned(render_stage::HW_QUEUE_IID).map(|name| String::from_utf8_lossy(name).into_owned());
         let queue = queue.or_else(|| numbered(&devices.gpu.queues, render_stage::HW_QUEUE_ID));
         let queue = queue.unwrap_or_else(|| {
-            let iid = last(bytes, render_stage::HW_QUEUE_IID).map(ProtoValue::number);
-            format!("GPU queue {}", iid.unwrap_or_else(|| number_in(bytes, render_stage::HW_QUEUE_ID)))
+            let iid = bytes.value(render_stage::HW_QUEUE_IID).map(ProtoValue::number);
+            format!("GPU queue {}", iid.unwrap_or_else(|| bytes.number(render_stage::HW_QUEUE_ID)))
         });
-        let own_name = last(bytes, render_stage::NAME).map(ProtoValue::bytes);
+        let own_name = bytes.content(render_stage::NAME);
         let own_name = own_name.or_else(|| {
-            let iid = last(bytes, render_stage::NAME_IID)?.number();
+            let iid = bytes.value(render_stage::NAME_IID)?.number();
             self.texts.and_then(|texts| texts.names.get(iid)).map(|name| &**name)
         });
         let stage = interned(render_stage::STAGE_IID);
         let stage = own_name.or(stage).map(|name| String::from_utf8_lossy(name).into_owned());
         let stage = stage.or_else(|| numbered(&devices.gpu.stages, render_stage::STAGE_ID));
         let stage = stage.unwrap_or_else(|| {
-            let iid = last(bytes, render_stage::STAGE_IID).map(ProtoValue::number);
-            format!("render stage({})", iid.unwrap_or_else(|| number_in(bytes, render_stage::STAGE_ID)))
+            let iid = bytes.value(render_stage::STAGE_IID).map(ProtoValue::number);
+            format!("render stage({})", iid.unwrap_or_else(|| bytes.number(render_stage::STAGE_ID)))
         });
         self.write_stage_args(bytes);
-        let gpu = number_in(bytes, render_stage::GPU_ID);
+        let gpu = bytes.number(render_stage::GPU_ID);
         let queue = if gpu == 0 { queue } else { format!("{queue} (GPU {gpu})") };
-        if let Some(dur_ns) = last(bytes, render_stage::DURATION).map(ProtoValue::number) {
+        if let Some(dur_ns) = bytes.value(render_stage::DURATION).map(ProtoValue::number) {
             let track = self.overlapping_track(Id::None, &queue);
             self.tracks.mark_as_gpu(track);
             self.state.devices.gpu.stages_seen += 1;
@@ -307,7 +304,7 @@ impl SystemEventBuilder<'_> {
     }
 
     fn write_stage_args(&mut self, bytes: &[u8]) {
-        let context = number_in(bytes, render_stage::CONTEXT);
+        let context = bytes.number(render_stage::CONTEXT);
         let pid = self.texts.and_then(|texts| texts.gpu_contexts.get(context).copied());
         let devices = &self.state.devices;
         let pid = pid.or_else(|| devices.gpu.context.filter(|&(known, _)| known == context).map(|(_, pid)| pid));
@@ -318,27 +315,26 @@ impl SystemEventBuilder<'_> {
             args.signed("pid", pid);
         }
         for &(field, key) in NAMED_HANDLES {
-            let handle = number_in(bytes, field);
+            let handle = bytes.number(field);
             if let Some(name) = devices.gpu.vulkan_objects.get(&handle).filter(|_| handle != 0) {
                 args.text(key, name.as_bytes());
             }
         }
-        for field in Fields::new(bytes).filter(|field| field.number == render_stage::EXTRA_DATA) {
-            let data = field.value.bytes();
-            let key = text_in(data, render_stage_data::NAME);
-            args.text(&key, last(data, render_stage_data::VALUE).map_or(&b""[..], ProtoValue::bytes));
+        for data in bytes.repeated(render_stage::EXTRA_DATA) {
+            let key = data.text(render_stage_data::NAME);
+            args.text(&key, data.content(render_stage_data::VALUE).unwrap_or_default());
         }
     }
 
     /// Adds the name of a Vulkan object. Returns whether the packet has one.
     fn name_object(&mut self, bytes: &[u8]) -> bool {
-        let Some(named) = last(bytes, vulkan_api_event::VK_DEBUG_UTILS_OBJECT_NAME).map(ProtoValue::bytes) else {
+        let Some(named) = bytes.content(vulkan_api_event::VK_DEBUG_UTILS_OBJECT_NAME) else {
             return false;
         };
         let objects = &mut self.state.devices.gpu.vulkan_objects;
-        let object = number_in(named, vulkan_object_name::OBJECT);
+        let object = named.number(vulkan_object_name::OBJECT);
         if has_room(objects, &object, GPU_ENTRIES_MAX) {
-            objects.insert(object, text_in(named, vulkan_object_name::OBJECT_NAME).into());
+            objects.insert(object, named.text(vulkan_object_name::OBJECT_NAME).into());
         } else {
             self.batch.lose(Loss::OverLimit, self.pos);
         }
@@ -347,7 +343,7 @@ impl SystemEventBuilder<'_> {
 
     /// Adds an allocation or a binding of Vulkan's memory to the counter of its scope or type.
     fn vulkan_memory(&mut self, ts_ns: i64, bytes: &[u8]) {
-        let number = |field| number_in(bytes, field);
+        let number = |field| bytes.number(field);
         let scope = || enum_name(number(vulkan_memory::ALLOCATION_SCOPE), SCOPES).unwrap_or("UNSPECIFIED");
         let memory_type = number(vulkan_memory::MEMORY_TYPE);
         let (name, key) = match number(vulkan_memory::SOURCE) {
@@ -401,10 +397,10 @@ impl SystemEventBuilder<'_> {
 
     /// Adds a submission of command buffers to the track of its process.
     fn vulkan(&mut self, ts_ns: i64, bytes: &[u8]) {
-        let Some(submit) = last(bytes, vulkan_api_event::VK_QUEUE_SUBMIT).map(ProtoValue::bytes) else {
+        let Some(submit) = bytes.content(vulkan_api_event::VK_QUEUE_SUBMIT) else {
             return self.batch.lose(Loss::IgnoredPacket, self.pos);
         };
-        let pid = self.tracks.process_now(signed_in(submit, vulkan_submit::PID));
+        let pid = self.tracks.process_now(submit.signed(vulkan_submit::PID));
         let track = self.overlapping_track(pid, "Vulkan Events");
         let args = &mut self.state.args;
         args.clear();
@@ -415,7 +411,7 @@ impl SystemEventBuilder<'_> {
             PacketArg("submission_id", vulkan_submit::SUBMISSION_ID, Unsigned),
         ];
         write_args(args, submit, &table);
-        let dur_ns = number_in(submit, vulkan_submit::DURATION_NS);
+        let dur_ns = submit.number(vulkan_submit::DURATION_NS);
         self.state.devices.gpu.stages_seen += 1;
         let id = async_id("submit", &[self.state.devices.gpu.stages_seen]);
         self.push_async((ts_ns, dur_ns), track, ("vkQueueSubmit", "gpu"), id);

@@ -6,16 +6,15 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::clocks::{Clocks, Time};
 use super::fields::builtin_clock;
-use super::kernel_names::last;
 use super::limits::has_room;
-use super::packet_events::{number_in, signed_in, text_in};
 use super::packet_fields::{heap_sample, process_heap, profile_packet};
 use super::sequence::Sequence;
 use super::tracks::PerfettoTracks;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::output::modules::FrameModules;
-use crate::formats::protobuf::decode::{Fields, ProtoValue};
+use crate::formats::protobuf::decode::ProtoValue;
+use crate::formats::protobuf::message::ProtoMessage as _;
 use crate::model::sample_measure::BYTES;
 use crate::model::{Id, Loss, SourcePos, TrackKey, TrackKind};
 
@@ -39,9 +38,8 @@ pub(super) struct HeapProfiles<'m> {
 impl HeapProfiles<'_> {
     /// Decodes a packet, which contains one profile of each process, or a part of it.
     pub(super) fn packet(&mut self, id: u32, time: Option<Time>, bytes: &[u8]) {
-        for field in Fields::new(bytes).filter(|field| field.number == profile_packet::PROCESS_DUMPS) {
-            let process = field.value.bytes();
-            let own = last(process, process_heap::TIMESTAMP).map(ProtoValue::number).filter(|&raw| raw != 0);
+        for process in bytes.repeated(profile_packet::PROCESS_DUMPS) {
+            let own = process.value(process_heap::TIMESTAMP).map(ProtoValue::number).filter(|&raw| raw != 0);
             let own = own.map(|raw| self.clocks.time(id, Some(builtin_clock::MONOTONIC_COARSE), raw));
             // Without a snapshot of that clock, the time of the packet is a better estimate.
             let time = own.filter(|time| matches!(time, Time::Known(_))).or(time).or(own);
@@ -52,7 +50,7 @@ impl HeapProfiles<'_> {
                 process_heap::BUFFER_CORRUPTED,
                 process_heap::HIT_GUARDRAIL,
             ];
-            if is_incomplete.iter().any(|&flag| number_in(process, flag) != 0) {
+            if is_incomplete.iter().any(|&flag| process.number(flag) != 0) {
                 self.batch.lose(Loss::RecorderLost, self.pos);
             }
             self.process(ts_ns, process);
@@ -60,15 +58,14 @@ impl HeapProfiles<'_> {
     }
 
     fn process(&mut self, ts_ns: i64, process: &[u8]) {
-        let pid = signed_in(process, process_heap::PID);
-        let heap = text_in(process, process_heap::HEAP_NAME);
+        let pid = process.signed(process_heap::PID);
+        let heap = process.text(process_heap::HEAP_NAME);
         let heap = if heap.is_empty() { DEFAULT_HEAP } else { &heap };
         let heap_hash = xxh3_64(heap.as_bytes());
-        for field in Fields::new(process).filter(|field| field.number == process_heap::SAMPLES) {
-            let sample = field.value.bytes();
-            let stack = number_in(sample, heap_sample::CALLSTACK_ID);
-            let allocated = number_in(sample, heap_sample::SELF_ALLOCATED);
-            let freed = number_in(sample, heap_sample::SELF_FREED);
+        for sample in process.repeated(process_heap::SAMPLES) {
+            let stack = sample.number(heap_sample::CALLSTACK_ID);
+            let allocated = sample.number(heap_sample::SELF_ALLOCATED);
+            let freed = sample.number(heap_sample::SELF_FREED);
             let totals = &mut self.sequence.heap_totals;
             let key = (pid, heap_hash, stack);
             if !has_room(totals, &key, TOTALS_MAX) {
@@ -78,7 +75,7 @@ impl HeapProfiles<'_> {
             let before = totals.insert(key, allocated).unwrap_or(0);
             self.push((ts_ns, pid, stack), heap, "allocated", allocated.saturating_sub(before));
             self.push((ts_ns, pid, stack), heap, "in use", allocated.saturating_sub(freed));
-            self.push((ts_ns, pid, stack), heap, "in use at its maximum", number_in(sample, heap_sample::SELF_MAX));
+            self.push((ts_ns, pid, stack), heap, "in use at its maximum", sample.number(heap_sample::SELF_MAX));
         }
     }
 

@@ -11,9 +11,10 @@ use super::kernel_fields::{
     mali_mark_event, mark_event, samsung_mark_event, sde_mark_event, thermal_event, ufs_clock_event,
 };
 use super::kernel_names::NamePart::{Device, Known, Number as NumberOf, Text, TextField};
-use super::kernel_names::{KernelEvent, NamePart, last};
+use super::kernel_names::{KernelEvent, NamePart};
 use super::statistics_fields::battery_counters;
 use crate::formats::protobuf::decode::ProtoValue;
+use crate::formats::protobuf::message::ProtoMessage as _;
 use crate::formats::protobuf::numbers::FieldNumber;
 
 /// An event whose fields are counter values.
@@ -368,7 +369,7 @@ pub(super) fn counter_values<'e>(
 ) -> impl Iterator<Item = (CounterOwner, String, &'static str, f64)> + 'e {
     let rows = COUNTERS.iter().filter(|row| row.event == event.number);
     rows.flat_map(|row| row.counters.iter().map(move |counter| (row.owner, counter))).map(|(owner, counter)| {
-        let value = last(event.bytes, counter.value).map_or(0, ProtoValue::signed);
+        let value = event.bytes.signed(counter.value);
         let has_left_idle = event.number == ftrace_event::CPU_IDLE && value == i64::from(u32::MAX);
         let value = if has_left_idle { NOT_IDLE } else { value as f64 };
         (owner, event.name(&counter.name), counter.unit, value)
@@ -383,12 +384,12 @@ pub(super) fn has_counters(event: FieldNumber) -> bool {
 /// Returns a driver marker as the text of a program marker; `None` for other events.
 pub(super) fn marker_text(event: FieldNumber, tid: i64, bytes: &[u8]) -> Option<Vec<u8>> {
     let parts = MARKERS.iter().find(|marker| marker.event == event)?;
-    let number = |field: Option<FieldNumber>| field.and_then(|field| last(bytes, field)).map(ProtoValue::signed);
+    let number = |field: Option<FieldNumber>| field.and_then(|field| bytes.value(field)).map(ProtoValue::signed);
     let begins = number(parts.begins).is_some_and(|begins| begins != 0);
     let letter = number(parts.letter).and_then(|letter| u8::try_from(letter).ok()).filter(|&letter| letter != 0);
     let letter = letter.unwrap_or(if begins { b'B' } else { b'E' });
     let pid = number(Some(parts.pid)).unwrap_or(tid);
-    let name = last(bytes, parts.name).map_or(&b""[..], ProtoValue::bytes);
+    let name = bytes.content(parts.name).unwrap_or_default();
     let mut text = [&[letter, b'|'], pid.to_string().as_bytes(), b"|", name].concat();
     if letter == b'C' {
         text.extend_from_slice(format!("|{}", number(parts.value).unwrap_or(0)).as_bytes());
@@ -398,10 +399,10 @@ pub(super) fn marker_text(event: FieldNumber, tid: i64, bytes: &[u8]) -> Option<
 
 /// Returns the names, units and values of the counters of a battery, which may have a name.
 pub(super) fn battery_values(bytes: &[u8]) -> impl Iterator<Item = (String, &'static str, f64)> {
-    let name = String::from_utf8_lossy(last(bytes, battery_counters::NAME).map_or(&b""[..], ProtoValue::bytes));
+    let name = bytes.text(battery_counters::NAME);
     let dot = if name.is_empty() { "" } else { "." };
     BATTERY.iter().filter_map(move |&(field, what, unit)| {
-        let value = match last(bytes, field)? {
+        let value = match bytes.value(field)? {
             ProtoValue::Fixed32(bits) => f64::from(f32::from_bits(bits)),
             value => value.signed() as f64,
         };

@@ -16,8 +16,9 @@ use super::kernel_names::KernelEvent;
 use super::kernel_state::AdrenoCommands;
 use super::limits::has_room;
 use super::packet_events::ArgForm::Unsigned;
-use super::packet_events::{PacketArg, async_id, enum_name, number_in, signed_in, text_in, write_args};
+use super::packet_events::{PacketArg, async_id, enum_name, write_args};
 use super::tracks::TrackNumber;
+use crate::formats::protobuf::message::ProtoMessage as _;
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, NameIdx};
 
@@ -133,24 +134,24 @@ impl SystemEventBuilder<'_> {
                 return false;
             }
             ftrace_event::PARAM_SET_VALUE_CPM => {
-                let Some(ts_ns) = self.own_time(ts_ns, number_in(bytes, parameter_event::TIMESTAMP)) else {
+                let Some(ts_ns) = self.own_time(ts_ns, bytes.number(parameter_event::TIMESTAMP)) else {
                     return true;
                 };
-                let value = number_in(bytes, parameter_event::VALUE) as f64;
-                self.push_global(ts_ns, (&text_in(bytes, parameter_event::BODY), ""), value);
+                let value = bytes.number(parameter_event::VALUE) as f64;
+                self.push_global(ts_ns, (&bytes.text(parameter_event::BODY), ""), value);
             }
             ftrace_event::FWTP_PERFETTO_COUNTER => {
-                let own = number_in(bytes, firmware_counter_event::TIMESTAMP);
+                let own = bytes.number(firmware_counter_event::TIMESTAMP);
                 let Some(ts_ns) = self.own_time(ts_ns, own) else { return true };
-                let value = number_in(bytes, firmware_counter_event::VALUE) as f64;
-                self.push_global(ts_ns, (&text_in(bytes, firmware_counter_event::NAME), ""), value);
+                let value = bytes.number(firmware_counter_event::VALUE) as f64;
+                self.push_global(ts_ns, (&bytes.text(firmware_counter_event::NAME), ""), value);
             }
             ftrace_event::FWTP_PERFETTO_SLICE => self.firmware_span(ts_ns, event),
             ftrace_event::GPU_WORK_PERIOD => self.gpu_work(event),
             ftrace_event::RPM_STATUS => {
-                let state = number_in(bytes, runtime_power_event::STATUS);
+                let state = bytes.number(runtime_power_event::STATUS);
                 let name = enum_name(state, RUNTIME_STATES).unwrap_or("Invalid");
-                let track = format!("Runtime PM {}", text_in(bytes, runtime_power_event::NAME));
+                let track = format!("Runtime PM {}", bytes.text(runtime_power_event::NAME));
                 self.push_state(ts_ns, &track, name);
             }
             ftrace_event::LOWMEMORY_KILL | ftrace_event::MARK_VICTIM => self.push_victim(ts_ns, event),
@@ -169,7 +170,7 @@ impl SystemEventBuilder<'_> {
     /// Keeps the thread that queues commands for a context of an Adreno GPU.
     fn queue_adreno(&mut self, event: &KernelEvent<'_>) {
         let contexts = &mut self.state.devices.adreno.contexts;
-        let context = number_in(event.bytes, adreno_queued::ID);
+        let context = event.bytes.number(adreno_queued::ID);
         if has_room(contexts, &context, OPEN_MAX) {
             contexts.insert(context, event.tid);
         } else {
@@ -179,7 +180,7 @@ impl SystemEventBuilder<'_> {
 
     /// Counts the freed packets of the internet protocol.
     fn count_freed_packet(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
-        if IP_PROTOCOLS.contains(&number_in(event.bytes, kfree_event::PROTOCOL)) {
+        if IP_PROTOCOLS.contains(&event.bytes.number(kfree_event::PROTOCOL)) {
             self.state.devices.freed_packets += 1;
             let freed = self.state.devices.freed_packets as f64;
             self.push_global(ts_ns, ("Kfree Skb IP Prot", ""), freed);
@@ -188,7 +189,7 @@ impl SystemEventBuilder<'_> {
 
     /// Relates the clock of an Adreno GPU to the clock of the trace, and adds the commands that wait for it.
     fn sync_adreno(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
-        let ticks = number_in(event.bytes, adreno_sync::TICKS);
+        let ticks = event.bytes.number(adreno_sync::TICKS);
         self.state.devices.adreno.offset_ns = Some(i128::from(ts_ns) - adreno_ns(ticks));
         for commands in std::mem::take(&mut self.state.devices.adreno.commands) {
             self.push_adreno(&commands);
@@ -215,7 +216,7 @@ impl SystemEventBuilder<'_> {
 
     /// Returns the span of a request to a block device.
     fn block_span(&mut self, event: &KernelEvent<'_>) -> DeviceSpan {
-        let number = |field| number_in(event.bytes, field);
+        let number = |field| event.bytes.number(field);
         let is_io = matches!(event.number, ftrace_event::BLOCK_IO_START | ftrace_event::BLOCK_IO_DONE);
         let (device, sector) = (number(block_event::DEV), number(block_event::SECTOR));
         let name = if is_io { "block_io" } else { "block_rq" };
@@ -231,7 +232,7 @@ impl SystemEventBuilder<'_> {
 
     /// Returns the span of a resource in a queue of a virtual video device.
     fn video_span(&mut self, event: &KernelEvent<'_>) -> DeviceSpan {
-        let number = |field| number_in(event.bytes, field);
+        let number = |field| event.bytes.number(field);
         let (stream, resource) = (number(video_resource_event::STREAM_ID), number(video_resource_event::RESOURCE_ID));
         let queue = number(video_resource_event::QUEUE_TYPE);
         let queue_name = enum_name(queue, VIDEO_QUEUES).map_or_else(|| format!("{queue:#x}"), str::to_owned);
@@ -247,11 +248,11 @@ impl SystemEventBuilder<'_> {
 
     /// Returns the span of a command for a virtual GPU.
     fn virtual_gpu_span(&mut self, event: &KernelEvent<'_>) -> DeviceSpan {
-        let number = |field| number_in(event.bytes, field);
+        let number = |field| event.bytes.number(field);
         let (queue, sequence) = (number(virtual_gpu_event::VQ), number(virtual_gpu_event::SEQNO));
         let command = number(virtual_gpu_event::TYPE);
         let name = enum_name(command, VIRTUAL_GPU_COMMANDS).map_or_else(|| format!("{command:#x}"), str::to_owned);
-        let track = format!("Virtgpu {}", text_in(event.bytes, virtual_gpu_event::NAME));
+        let track = format!("Virtgpu {}", event.bytes.text(virtual_gpu_event::NAME));
         DeviceSpan {
             is_begin: event.number == ftrace_event::VIRTIO_GPU_CMD_QUEUE,
             track: self.overlapping_track(Id::None, &track),
@@ -263,25 +264,25 @@ impl SystemEventBuilder<'_> {
 
     /// Returns the span of a buffer of a DMA heap.
     fn dma_heap_span(&mut self, event: &KernelEvent<'_>) -> DeviceSpan {
-        let change = signed_in(event.bytes, heap_event::LEN);
+        let change = event.bytes.signed(heap_event::LEN);
         let pid = self.tracks.process_now(self.pid_of(event.tid));
         DeviceSpan {
             is_begin: change > 0,
             track: self.overlapping_track(pid, "mem.dma_buffer"),
             name: format!("{} kB", change / 1024),
             category: "memory",
-            id: async_id("dma_buffer", &[number_in(event.bytes, heap_event::INODE)]),
+            id: async_id("dma_buffer", &[event.bytes.number(heap_event::INODE)]),
         }
     }
 
     /// Returns the span of an event of suspension or of a wakeup source.
     fn power_span(&mut self, event: &KernelEvent<'_>) -> Option<DeviceSpan> {
         let bytes = event.bytes;
-        let number = |field| number_in(bytes, field);
+        let number = |field| bytes.number(field);
         let begins_at = |begin: FieldNumber| event.number == begin;
         let span = match event.number {
             ftrace_event::WAKEUP_SOURCE_ACTIVATE | ftrace_event::WAKEUP_SOURCE_DEACTIVATE => {
-                let name = text_in(bytes, wakeup_event::NAME);
+                let name = bytes.text(wakeup_event::NAME).into_owned();
                 DeviceSpan {
                     is_begin: begins_at(ftrace_event::WAKEUP_SOURCE_ACTIVATE),
                     track: self.overlapping_track(Id::None, "Wakeup sources"),
@@ -291,8 +292,7 @@ impl SystemEventBuilder<'_> {
                 }
             }
             ftrace_event::SUSPEND_RESUME => {
-                let name =
-                    format!("{}({})", text_in(bytes, suspend_event::ACTION), signed_in(bytes, suspend_event::VAL));
+                let name = format!("{}({})", bytes.text(suspend_event::ACTION), bytes.signed(suspend_event::VAL));
                 DeviceSpan {
                     is_begin: number(suspend_event::START) != 0,
                     track: self.overlapping_track(Id::None, "Suspend/Resume Latency"),
@@ -310,7 +310,7 @@ impl SystemEventBuilder<'_> {
             },
             ftrace_event::DEVICE_PM_CALLBACK_START | ftrace_event::DEVICE_PM_CALLBACK_END => {
                 let (device, driver) =
-                    (text_in(bytes, device_callback_event::DEVICE), text_in(bytes, device_callback_event::DRIVER));
+                    (bytes.text(device_callback_event::DEVICE), bytes.text(device_callback_event::DRIVER));
                 let name = format!("{device} {driver}");
                 DeviceSpan {
                     is_begin: begins_at(ftrace_event::DEVICE_PM_CALLBACK_START),
@@ -334,7 +334,7 @@ impl SystemEventBuilder<'_> {
             ftrace_event::ANDROID_FS_DATAWRITE_END => (false, "android_fs_datawrite"),
             _ => return None,
         };
-        let field = |of_start, of_end| number_in(event.bytes, if is_begin { of_start } else { of_end });
+        let field = |of_start, of_end| event.bytes.number(if is_begin { of_start } else { of_end });
         let file = field(android_fs_event::INO, android_fs_end_event::INO);
         let offset = field(android_fs_event::OFFSET, android_fs_end_event::OFFSET);
         Some(DeviceSpan {
@@ -389,11 +389,11 @@ impl SystemEventBuilder<'_> {
 
     /// Begins or ends a span of firmware on its track.
     fn firmware_span(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
-        let number = |field| number_in(event.bytes, field);
+        let number = |field| event.bytes.number(field);
         let Some(ts_ns) = self.own_time(ts_ns, number(firmware_slice_event::TIMESTAMP)) else { return };
         let track = self.global_track(&format!("Firmware {}", number(firmware_slice_event::TRACK_ID)));
         let (name, category) =
-            (text_in(event.bytes, firmware_slice_event::NAME), text_in(event.bytes, firmware_slice_event::CATEGORY));
+            (event.bytes.text(firmware_slice_event::NAME), event.bytes.text(firmware_slice_event::CATEGORY));
         let is_begin = number(firmware_slice_event::BEGIN) != 0;
         let (kind, name) = if is_begin { (EventKind::Begin, &*name) } else { (EventKind::End, "") };
         let flags = if is_begin { EventFlags::NONE } else { EventFlags::UNNAMED };
@@ -403,8 +403,8 @@ impl SystemEventBuilder<'_> {
 
     /// Adds a command of a virtual video device.
     fn video_command(&mut self, ts_ns: i64, event: &KernelEvent<'_>, what: &str) {
-        let stream = number_in(event.bytes, video_command_event::STREAM_ID);
-        let command = number_in(event.bytes, video_command_event::TYPE);
+        let stream = event.bytes.number(video_command_event::STREAM_ID);
+        let command = event.bytes.number(video_command_event::TYPE);
         let name = enum_name(command, VIDEO_COMMANDS).map_or_else(|| format!("{command:#x}"), str::to_owned);
         let track = self.global_track(&format!("virtio_video stream #{stream} {what}"));
         self.state.args.clear();
@@ -430,8 +430,8 @@ impl SystemEventBuilder<'_> {
     fn push_victim(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
         // The older event has the pid in another field.
         let (name, pid) = match event.number {
-            ftrace_event::MARK_VICTIM => ("mem.oom_kill", signed_in(event.bytes, victim_event::PID)),
-            _ => ("mem.lmk", signed_in(event.bytes, low_memory_event::PID)),
+            ftrace_event::MARK_VICTIM => ("mem.oom_kill", event.bytes.signed(victim_event::PID)),
+            _ => ("mem.lmk", event.bytes.signed(low_memory_event::PID)),
         };
         let args = &mut self.state.args;
         args.clear();
@@ -445,7 +445,7 @@ impl SystemEventBuilder<'_> {
 
     /// Adds a period in which an app used the GPU. Its times are on the raw monotonic clock.
     fn gpu_work(&mut self, event: &KernelEvent<'_>) {
-        let number = |field| number_in(event.bytes, field);
+        let number = |field| event.bytes.number(field);
         let (start, end) = (number(gpu_work_event::START_TIME_NS), number(gpu_work_event::END_TIME_NS));
         let time = self.clocks.time(self.sequence, Some(builtin_clock::MONOTONIC_RAW), start);
         let Some(ts_ns) = self.usable(time) else { return };
@@ -461,14 +461,14 @@ impl SystemEventBuilder<'_> {
 
     /// Keeps commands of an Adreno GPU until the offset of its clock is known.
     fn retire_adreno(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
-        let number = |field| number_in(event.bytes, field);
+        let number = |field| event.bytes.number(field);
         let context = number(adreno_retired::ID);
         let tid = self.state.devices.adreno.contexts.get(&context).copied().unwrap_or(event.tid);
         let commands = AdrenoCommands {
             ts_ns,
             tid,
             context,
-            priority: signed_in(event.bytes, adreno_retired::PRIO),
+            priority: event.bytes.signed(adreno_retired::PRIO),
             timestamp: number(adreno_retired::TIMESTAMP),
             start: number(adreno_retired::START),
             retire: number(adreno_retired::RETIRE),
@@ -516,7 +516,7 @@ impl SystemEventBuilder<'_> {
             ftrace_event::V4L2_DQBUF => EventKind::FlowEnd,
             _ => return,
         };
-        let number = |field| number_in(event.bytes, field);
+        let number = |field| event.bytes.number(field);
         let key = [number(v4l2_event::MINOR), number(v4l2_event::TYPE), number(v4l2_event::INDEX)];
         let track = self.thread_track(event.tid);
         let (depth, flags) = (Event::FLOW_OF_INSTANT, EventFlags::BIND_ENCLOSING);

@@ -5,9 +5,9 @@ use super::ftrace::SystemEventBuilder;
 use super::kernel_fields::{
     dma_fence_event, drm_done_event, drm_process_event, drm_run_event, drm_start_event, ftrace_event,
 };
-use super::kernel_names::{KernelEvent, last};
+use super::kernel_names::KernelEvent;
 use super::kernel_state::{Fence, QueuedJob};
-use crate::formats::protobuf::decode::ProtoValue;
+use crate::formats::protobuf::message::ProtoMessage as _;
 use crate::model::{Event, EventKind, Loss};
 
 /// Limit for jobs and fences in flight; drivers queue several hundred.
@@ -43,8 +43,8 @@ impl KernelEvent<'_> {
 impl SystemEventBuilder<'_> {
     /// Queues the job of an event, or ends it.
     pub(super) fn gpu_event(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
-        let number = |field| last(event.bytes, field).map_or(0, ProtoValue::number);
-        let text = |field| String::from_utf8_lossy(last(event.bytes, field).map_or(&b""[..], ProtoValue::bytes));
+        let number = |field| event.bytes.number(field);
+        let text = |field| event.bytes.text(field);
         let buffer = || {
             let (context, seqno) = (number(dma_fence_event::CONTEXT), number(dma_fence_event::SEQNO));
             let track = format!("fence-{}-{context}", text(dma_fence_event::TIMELINE));

@@ -5,10 +5,11 @@ use std::borrow::Cow;
 
 use super::ftrace::SystemEventBuilder;
 use super::kernel_fields::{ftrace_event, generic_event, generic_field};
-use super::kernel_names::{KernelEvent, last};
+use super::kernel_names::KernelEvent;
 use super::kernel_types::KernelTypes;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
+use crate::formats::protobuf::message::ProtoMessage as _;
 use crate::model::{Event, EventKind, Loss};
 
 /// Limit for arguments of an event; the rest is counted as a loss.
@@ -59,20 +60,19 @@ pub(super) fn write_typed(args: &mut ArgsWriter, event: &KernelEvent<'_>, types:
 
 /// Writes an event that names itself and its fields. Returns as [`write_typed`] does.
 fn write_generic(args: &mut ArgsWriter, bytes: &[u8]) -> (String, bool) {
-    let name = last(bytes, generic_event::EVENT_NAME).map_or(&b"generic"[..], ProtoValue::bytes);
+    let name = bytes.content(generic_event::EVENT_NAME).unwrap_or(&b"generic"[..]);
     let name = String::from_utf8_lossy(name).into_owned();
-    for (written, field) in Fields::new(bytes).filter(|field| field.number == generic_event::FIELD).enumerate() {
+    for (written, field) in bytes.repeated(generic_event::FIELD).enumerate() {
         if written >= ARGS_MAX {
             return (name, false);
         }
-        let field = field.value.bytes();
-        let key = last(field, generic_field::NAME).map_or(&b"?"[..], ProtoValue::bytes);
+        let key = field.content(generic_field::NAME).unwrap_or(&b"?"[..]);
         let key = String::from_utf8_lossy(key);
-        if let Some(text) = last(field, generic_field::STR_VALUE) {
+        if let Some(text) = field.value(generic_field::STR_VALUE) {
             args.text(&key, text.bytes());
-        } else if let Some(value) = last(field, generic_field::INT_VALUE) {
+        } else if let Some(value) = field.value(generic_field::INT_VALUE) {
             args.signed(&key, value.signed());
-        } else if let Some(value) = last(field, generic_field::UINT_VALUE) {
+        } else if let Some(value) = field.value(generic_field::UINT_VALUE) {
             args.number(&key, value.number());
         }
     }

@@ -3,8 +3,9 @@
 
 use super::ftrace::SystemEventBuilder;
 use super::kernel_fields::{ftrace_event, rss_event, rss_throttled_event};
-use super::kernel_names::{KernelEvent, last};
+use super::kernel_names::KernelEvent;
 use crate::formats::protobuf::decode::ProtoValue;
+use crate::formats::protobuf::message::ProtoMessage as _;
 use crate::model::{Id, Loss};
 
 /// Limit for remembered address spaces; systems have fewer processes.
@@ -25,7 +26,7 @@ impl SystemEventBuilder<'_> {
                 rss_throttled_event::MM_ID,
             ),
         };
-        let field_value = |field| last(event.bytes, field);
+        let field_value = |field| event.bytes.value(field);
         let member = usize::try_from(field_value(member).map_or(0, ProtoValue::number)).ok();
         let Some(&name) = member.and_then(|member| MEMBERS.get(member)) else {
             return self.batch.lose(Loss::BadRecord, self.pos);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::device_fields::workqueue_event;
 use super::kernel_fields::{ftrace_event, funcgraph_entry_event, funcgraph_exit_event, sched_blocked_reason_event};
-use crate::formats::protobuf::decode::{Fields, ProtoValue};
+use crate::formats::protobuf::message::ProtoMessage as _;
 use crate::formats::protobuf::numbers::FieldNumber;
 
 #[derive(Debug, Clone, Copy)]
@@ -53,8 +53,8 @@ impl KernelEvent<'_> {
     /// Builds a name from its parts.
     pub(super) fn name(&self, parts: &[NamePart]) -> String {
         let mut name = String::new();
-        let number = |field| last(self.bytes, field).map_or(0, ProtoValue::number);
-        let text = |field| String::from_utf8_lossy(last(self.bytes, field).map_or(&b""[..], ProtoValue::bytes));
+        let number = |field| self.bytes.number(field);
+        let text = |field| self.bytes.text(field);
         for &part in parts {
             // Writing to a string cannot fail.
             let _ = match part {
@@ -82,15 +82,4 @@ impl KernelEvent<'_> {
         }
         name
     }
-}
-
-/// Returns all numbers of a repeated field.
-pub(super) fn numbers_in(bytes: &[u8], field: FieldNumber) -> impl Iterator<Item = u64> + use<'_> {
-    let fields = Fields::new(bytes).filter(move |each| each.number == field);
-    fields.flat_map(|each| each.value.numbers(false))
-}
-
-/// Returns the last value of a field.
-pub(super) fn last(bytes: &[u8], number: FieldNumber) -> Option<ProtoValue<'_>> {
-    Fields::new(bytes).filter(|field| field.number == number).last().map(|field| field.value)
 }

@@ -3,9 +3,9 @@
 
 use super::ftrace::SystemEventBuilder;
 use super::kernel_fields::{ftrace_event, net_device_event, socket_state_event};
-use super::kernel_names::{KernelEvent, last};
+use super::kernel_names::KernelEvent;
 use super::limits::has_room;
-use crate::formats::protobuf::decode::ProtoValue;
+use crate::formats::protobuf::message::ProtoMessage as _;
 use crate::model::{Event, EventFlags, EventKind, Loss};
 
 /// Limit for devices and for open connections.
@@ -56,21 +56,21 @@ impl SystemEventBuilder<'_> {
 
     /// Adds the size of a packet to the counter of its device. Both events have these fields.
     fn transfer(&mut self, ts_ns: i64, event: &KernelEvent<'_>, what: &str) {
-        let device = last(event.bytes, net_device_event::NAME).map_or(&b""[..], ProtoValue::bytes);
+        let device = event.bytes.content(net_device_event::NAME).unwrap_or_default();
         let name = format!("{} {what}", String::from_utf8_lossy(device));
         let bytes = &mut self.state.network.bytes;
         if !has_room(bytes, &*name, NETWORK_ENTRIES_MAX) {
             return self.batch.lose(Loss::OverLimit, self.pos);
         }
         let total = bytes.entry(name.as_str().into()).or_default();
-        *total = total.saturating_add(last(event.bytes, net_device_event::LEN).map_or(0, ProtoValue::number));
+        *total = total.saturating_add(event.bytes.number(net_device_event::LEN));
         let kib = *total / BYTES_PER_KIB;
         self.push_global(ts_ns, (&name, "KB"), kib as f64);
     }
 
     /// Ends the state of a TCP connection and begins the next one.
     fn connection(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
-        let number = |field| last(event.bytes, field).map_or(0, ProtoValue::number);
+        let number = |field| event.bytes.number(field);
         let state = number(socket_state_event::NEWSTATE);
         let name = usize::try_from(state).ok().and_then(|state| STATES.get(state)).filter(|name| !name.is_empty());
         let (Some(name), PROTOCOL_TCP) = (name, number(socket_state_event::PROTOCOL)) else {

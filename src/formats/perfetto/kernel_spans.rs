@@ -11,10 +11,11 @@ use super::kernel_fields::{
 use super::kernel_names::NamePart::{
     Cpu, Function, HexUnlessZero, Known, Number as NumberOf, Text, TextField, ThreeDigits,
 };
-use super::kernel_names::{KernelEvent, NamePart, last};
+use super::kernel_names::{KernelEvent, NamePart};
 use super::limits::has_room;
 use crate::formats::linux::kernel_pairs::SOFTIRQS;
 use crate::formats::protobuf::decode::ProtoValue;
+use crate::formats::protobuf::message::ProtoMessage as _;
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Event, EventFlags, EventKind, Id, TrackKey, TrackKind};
 
@@ -295,7 +296,7 @@ fn span_of(event: &KernelEvent<'_>) -> Option<(&'static KernelSpan, EventKind)> 
     let kind = match span.part {
         SpanPart::Is(kind) => kind,
         SpanPart::Of(field, kinds) => {
-            let number = last(event.bytes, field)?.number();
+            let number = event.bytes.value(field)?.number();
             kinds.iter().find(|&&(value, _)| value == number)?.1
         }
     };
@@ -324,7 +325,7 @@ impl SystemEventBuilder<'_> {
         let args = &mut self.state.args;
         args.clear();
         for &(key, field) in span.args {
-            match last(event.bytes, field) {
+            match event.bytes.value(field) {
                 Some(ProtoValue::Bytes(text)) => args.text(key, text),
                 Some(value) => args.signed(key, value.signed()),
                 None => {}

@@ -9,7 +9,7 @@ use super::legacy_event::Legacy;
 use super::tracks::TrackNumber;
 use super::values::annotation_name;
 use crate::formats::output::batch::{label, text};
-use crate::formats::protobuf::decode::Fields;
+use crate::formats::protobuf::message::ProtoMessage as _;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, LossValue, Metadata, TrackKey, TrackKind};
 
 impl PerfettoEventBuilder<'_> {
@@ -152,8 +152,7 @@ impl PerfettoEventBuilder<'_> {
         let name = self.batch.name_row(row).map(|row| row.text.to_string()).unwrap_or_default();
         let id = legacy.id.map(|id| format!("[{:#x}]", id.number)).unwrap_or_default();
         let mut has_series = false;
-        for field in Fields::new(event.bytes).filter(|field| field.number == track_event::DEBUG_ANNOTATIONS) {
-            let annotation = field.value.bytes();
+        for annotation in event.bytes.repeated(track_event::DEBUG_ANNOTATIONS) {
             let Some(value) = annotation_number(annotation).filter(|value| value.is_finite()) else { continue };
             has_series = true;
             let losses = self.batch.losses();
@@ -171,9 +170,7 @@ impl PerfettoEventBuilder<'_> {
     fn legacy_metadata(&mut self, event: &TrackEvent<'_>, legacy: &Legacy<'_>) {
         let row = self.name(event);
         let what = self.batch.name_row(row).map(|row| row.text.clone()).unwrap_or_default();
-        let annotation = Fields::new(event.bytes)
-            .filter(|field| field.number == track_event::DEBUG_ANNOTATIONS)
-            .find_map(|field| annotation_text(field.value.bytes()));
+        let annotation = event.bytes.repeated(track_event::DEBUG_ANNOTATIONS).find_map(annotation_text);
         let name = annotation.map(|annotation| label(annotation, self.pos, self.batch.losses()));
         let pid = self.process(event, legacy);
         let tid = legacy.tid.or(self.sequence.any_thread().map(|(_, tid)| *tid));

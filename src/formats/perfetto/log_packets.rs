@@ -4,13 +4,13 @@
 use super::clocks::Time;
 use super::fields::{builtin_clock, trace_packet};
 use super::ftrace::SystemEventBuilder;
-use super::kernel_names::{last, numbers_in};
 use super::packet_events::ArgForm::{Known, Text, Unsigned};
-use super::packet_events::{PacketArg, signed_in, write_args};
+use super::packet_events::{PacketArg, write_args};
 use super::packet_fields::{journal_event, statsd_atom};
 use super::statistics_fields::{android_log, android_log_event, chrome_trigger, trigger};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
+use crate::formats::protobuf::message::ProtoMessage as _;
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::Loss;
 
@@ -65,8 +65,8 @@ pub(super) fn is_trigger(kind: FieldNumber) -> bool {
 impl SystemEventBuilder<'_> {
     /// Adds the messages of a log packet, each with its time.
     pub(super) fn android_log(&mut self, bytes: &[u8]) {
-        for field in Fields::new(bytes).filter(|field| field.number == android_log::EVENTS) {
-            self.log_message(field.value.bytes());
+        for event in bytes.repeated(android_log::EVENTS) {
+            self.log_message(event);
         }
     }
 
@@ -77,25 +77,25 @@ impl SystemEventBuilder<'_> {
         args.clear();
         let translated;
         let name = if kind == trace_packet::CHROME_TRIGGER {
-            let name = last(bytes, chrome_trigger::TRIGGER_NAME).map(ProtoValue::bytes);
-            let hash = last(bytes, chrome_trigger::TRIGGER_NAME_HASH).map(ProtoValue::number);
+            let name = bytes.content(chrome_trigger::TRIGGER_NAME);
+            let hash = bytes.value(chrome_trigger::TRIGGER_NAME_HASH).map(ProtoValue::number);
             translated = hash.and_then(|hash| self.tracks.translations().trigger(hash)).map(<[u8]>::to_vec);
             let name = name.or(translated.as_deref());
             if let Some(name) = name {
                 args.text("chrome_trigger.name", name);
             }
-            if let Some(hash) = last(bytes, chrome_trigger::TRIGGER_NAME_HASH) {
+            if let Some(hash) = bytes.value(chrome_trigger::TRIGGER_NAME_HASH) {
                 args.number("chrome_trigger.name_hash", hash.number());
             }
             name.unwrap_or(b"chrome_trigger")
         } else {
-            if let Some(producer) = last(bytes, trigger::PRODUCER_NAME) {
+            if let Some(producer) = bytes.value(trigger::PRODUCER_NAME) {
                 args.text("producer_name", producer.bytes());
             }
-            if let Some(user) = last(bytes, trigger::TRUSTED_PRODUCER_UID) {
+            if let Some(user) = bytes.value(trigger::TRUSTED_PRODUCER_UID) {
                 args.signed("trusted_producer_uid", user.signed());
             }
-            last(bytes, trigger::TRIGGER_NAME).map_or(&b"trigger"[..], ProtoValue::bytes)
+            bytes.content(trigger::TRIGGER_NAME).unwrap_or(&b"trigger"[..])
         };
         self.push_message(ts_ns, track, name, None);
     }
@@ -103,15 +103,15 @@ impl SystemEventBuilder<'_> {
     /// Adds the messages of Android's statistics daemon, whose times are in the packet. Their types are not in the
     /// trace, so they are named by number.
     pub(super) fn statsd_atoms(&mut self, time: Option<Time>, bytes: &[u8]) {
-        let mut times = numbers_in(bytes, statsd_atom::TIMESTAMP_NANOS);
-        for field in Fields::new(bytes).filter(|field| field.number == statsd_atom::ATOM) {
+        let mut times = bytes.numbers(statsd_atom::TIMESTAMP_NANOS);
+        for atom in bytes.repeated(statsd_atom::ATOM) {
             let own = times.next().map(|raw| self.clocks.time(self.sequence, None, raw));
             let Some(time) = own.or(time) else {
                 self.batch.lose(Loss::BadTime, self.pos);
                 continue;
             };
             let Some(ts_ns) = self.usable(time) else { continue };
-            for atom in Fields::new(field.value.bytes()) {
+            for atom in Fields::new(atom) {
                 let track = self.global_track("Statsd Atoms");
                 let args = &mut self.state.args;
                 args.clear();
@@ -126,18 +126,18 @@ impl SystemEventBuilder<'_> {
 
     /// Adds a message of systemd's journal to the thread that wrote it.
     pub(super) fn journal_message(&mut self, ts_ns: i64, bytes: &[u8]) {
-        let pid = signed_in(bytes, journal_event::PID);
-        let tid = last(bytes, journal_event::TID).map_or(pid, ProtoValue::signed);
+        let pid = bytes.signed(journal_event::PID);
+        let tid = bytes.value(journal_event::TID).map_or(pid, ProtoValue::signed);
         let track = self.tracks.thread(pid, tid);
         let track = self.batch.track(track, self.tracks);
         self.state.args.clear();
         write_args(&mut self.state.args, bytes, JOURNAL_ARGS);
-        let tag = last(bytes, journal_event::TAG).map_or(&b""[..], ProtoValue::bytes);
+        let tag = bytes.content(journal_event::TAG).unwrap_or_default();
         self.push_message(ts_ns, track, if tag.is_empty() { b"log" } else { tag }, Some(b"log"));
     }
 
     fn log_message(&mut self, bytes: &[u8]) {
-        let field_value = |field| last(bytes, field);
+        let field_value = |field| bytes.value(field);
         let raw = field_value(android_log_event::TIMESTAMP).map_or(0, ProtoValue::number);
         let time = self.clocks.time(self.sequence, Some(builtin_clock::REALTIME), raw);
         let Some(ts_ns) = self.usable(time) else { return };

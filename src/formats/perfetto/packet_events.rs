@@ -3,10 +3,9 @@
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::ftrace::SystemEventBuilder;
-use super::kernel_names::last;
 use super::tracks::TrackNumber;
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::protobuf::decode::ProtoValue;
+use crate::formats::protobuf::message::ProtoMessage as _;
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, TrackIdx, TrackKey, TrackKind};
 
@@ -27,7 +26,7 @@ pub(super) enum ArgForm {
 /// Writes the arguments of a message.
 pub(super) fn write_args(args: &mut ArgsWriter, bytes: &[u8], table: &[PacketArg]) {
     for PacketArg(key, field, form) in table {
-        let Some(value) = last(bytes, *field) else { continue };
+        let Some(value) = bytes.value(*field) else { continue };
         match form {
             ArgForm::Unsigned => args.number(key, value.number()),
             ArgForm::Signed => args.signed(key, value.signed()),
@@ -48,18 +47,6 @@ pub(super) fn write_args(args: &mut ArgsWriter, bytes: &[u8], table: &[PacketArg
 /// Returns the table entry of a number.
 pub(super) fn enum_name(number: u64, names: &[(u64, &'static str)]) -> Option<&'static str> {
     names.iter().find(|&&(value, _)| value == number).map(|&(_, name)| name)
-}
-
-pub(super) fn number_in(bytes: &[u8], field: FieldNumber) -> u64 {
-    last(bytes, field).map_or(0, ProtoValue::number)
-}
-
-pub(super) fn signed_in(bytes: &[u8], field: FieldNumber) -> i64 {
-    last(bytes, field).map_or(0, ProtoValue::signed)
-}
-
-pub(super) fn text_in(bytes: &[u8], field: FieldNumber) -> String {
-    String::from_utf8_lossy(last(bytes, field).map_or(&b""[..], ProtoValue::bytes)).into_owned()
 }
 
 /// Returns the async id of a span, distinct from those of other kinds.

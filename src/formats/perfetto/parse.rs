@@ -303,13 +303,13 @@ impl PacketParser<'_> {
         match field.number {
             track_event::TIMESTAMP_DELTA_US => set_delta(&mut self.rare_fields().own_time, value.signed()),
             track_event::THREAD_TIME_DELTA_US => set_delta(&mut self.rare_fields().own_thread_time, value.signed()),
-            track_event::CATEGORY_IIDS => value.numbers(false).for_each(|iid| event.add_category(iid)),
+            track_event::CATEGORY_IIDS => value.varints().for_each(|iid| event.add_category(iid)),
             track_event::LEGACY_EVENT => self.rare_fields().legacy = Some(PacketPart::new(value.bytes(), self.block)),
             track_event::TYPE => event.kind = u32::try_from(value.number()).unwrap_or(u32::MAX),
             track_event::NAME_IID => event.name_iid = value.number(),
             track_event::TRACK_UUID => event.track = Some(value.number()),
             track_event::EXTRA_COUNTER_VALUES => {
-                for number in value.numbers(false) {
+                for number in value.varints() {
                     event.counter_value = number;
                     event.counter_values += 1;
                 }
@@ -323,7 +323,7 @@ impl PacketParser<'_> {
             track_event::NAME => self.rare_fields().name = Some(PacketPart::new(value.bytes(), self.block)),
             track_event::COUNTER_VALUE => self.rare_fields().counter = Some(CounterValue::Whole(value.signed())),
             track_event::DOUBLE_COUNTER_VALUE => {
-                self.rare_fields().counter = Some(CounterValue::Double(value.double()))
+                self.rare_fields().counter = Some(CounterValue::Double(value.double()));
             }
             track_event::FLOW_IDS_OLD
             | track_event::TERMINATING_FLOW_IDS_OLD

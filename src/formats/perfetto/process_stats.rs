@@ -1,9 +1,9 @@
 //! Memory, scores and processor time of processes, which Perfetto polls from `/proc`: counters of each process.
 
 use super::ftrace::SystemEventBuilder;
-use super::kernel_names::last;
 use super::statistics_fields::{process_stats, process_stats_process as process};
-use crate::formats::protobuf::decode::{Fields, ProtoValue};
+use crate::formats::protobuf::decode::Fields;
+use crate::formats::protobuf::message::ProtoMessage as _;
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::Loss;
 
@@ -40,9 +40,8 @@ impl SystemEventBuilder<'_> {
     /// Adds the counters of the processes in a packet. Lists of open files are counted as ignored.
     pub(super) fn process_stats(&mut self, ts_ns: i64, bytes: &[u8]) {
         let mut has_files = false;
-        for polled in Fields::new(bytes).filter(|field| field.number == process_stats::PROCESSES) {
-            let bytes = polled.value.bytes();
-            let pid = self.tracks.process_now(last(bytes, process::PID).map_or(0, ProtoValue::signed));
+        for bytes in bytes.repeated(process_stats::PROCESSES) {
+            let pid = self.tracks.process_now(bytes.signed(process::PID));
             for field in Fields::new(bytes) {
                 has_files |= field.number == process::FDS;
                 let Some(ProcessCounter(_, name, unit, factor)) =

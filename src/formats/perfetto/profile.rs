@@ -10,11 +10,11 @@ use super::fields::{
 };
 use super::interned::{InternCharge, Interned, InternedValue};
 use super::interned_stacks::MADE_UP_ADDRESS_BIT;
-use super::kernel_names::numbers_in;
 use super::own_fields::own_mapping;
 use crate::formats::output::batch::{BatchBuilder, STACK_FRAMES_MAX};
 use crate::formats::output::modules::{FrameModules, ModuleFrame, is_like_address};
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
+use crate::formats::protobuf::message::ProtoMessage as _;
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{BuildId, Loss, ModuleKind, NameIdx, SourcePos, StackIdx};
 
@@ -104,7 +104,7 @@ impl PerfettoStackTables {
                 (interned_data::CALLSTACKS, callstack::FRAME_IDS)
                 | (interned_data::MAPPINGS, mapping::PATH_STRING_IDS) => {
                     let room = STACK_FRAMES_MAX.saturating_sub(numbers.len());
-                    numbers.extend(value.numbers(false).take(room));
+                    numbers.extend(value.varints().take(room));
                 }
                 _ => {}
             }
@@ -266,7 +266,7 @@ impl PerfettoSample {
 /// Returns the stacks of a streaming profile, each with the microseconds since the previous sample. Missing stacks are
 /// `None`, since later samples are relative to them.
 pub(super) fn streamed(bytes: &[u8]) -> impl Iterator<Item = (Option<u64>, i64)> + '_ {
-    let distances = numbers_in(bytes, streaming_profile_packet::TIMESTAMP_DELTA_US).map(|us| us as i64);
-    let stacks = numbers_in(bytes, streaming_profile_packet::CALLSTACK_IID).map(Some).chain(std::iter::repeat(None));
+    let distances = bytes.numbers(streaming_profile_packet::TIMESTAMP_DELTA_US).map(|us| us as i64);
+    let stacks = bytes.numbers(streaming_profile_packet::CALLSTACK_IID).map(Some).chain(std::iter::repeat(None));
     stacks.zip(distances)
 }

@@ -7,6 +7,7 @@ use super::fields::{follower_event, perf_counter, perf_sample, perf_sample_defau
 use super::own_fields::own_sample_defaults;
 use crate::formats::output::args::{ArgsWriter, push_quoted};
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
+use crate::formats::protobuf::message::ProtoMessage as _;
 use crate::formats::protobuf::numbers::FieldNumber;
 
 /// Limit for followers of an event; perf refuses larger groups.
@@ -65,11 +66,10 @@ impl SampleDefaults {
 
     /// Adds the counters of a sample by name. They are cumulative from the start of the recording.
     pub(super) fn write_counts(&self, sample: &[u8], args: &mut ArgsWriter) {
-        let fields = |number: FieldNumber| Fields::new(sample).filter(move |field| field.number == number);
-        if let Some(count) = fields(perf_sample::TIMEBASE_COUNT).last() {
-            args.number("count", count.value.number());
+        if let Some(count) = sample.value(perf_sample::TIMEBASE_COUNT) {
+            args.number("count", count.number());
         }
-        let mut counts = fields(perf_sample::FOLLOWER_COUNTS).flat_map(|field| field.value.numbers(false));
+        let mut counts = sample.numbers(perf_sample::FOLLOWER_COUNTS);
         let mut is_first = true;
         for name in &self.followers {
             let Some(count) = counts.next() else { break };
@@ -90,10 +90,7 @@ impl SampleDefaults {
 /// Returns name and period of the sampled event.
 fn read_timebase(bytes: &[u8]) -> (Box<[u8]>, Option<u64>) {
     let name = event_name(bytes, [timebase::NAME, timebase::COUNTER, timebase::TRACEPOINT]);
-    let number = |number: FieldNumber| {
-        let values = Fields::new(bytes).filter(|field| field.number == number).map(|field| field.value.number());
-        values.last()
-    };
+    let number = |field: FieldNumber| bytes.value(field).map(ProtoValue::number);
     let counter = Fields::new(bytes).find(|field| field.number == timebase::COUNTER).map(|field| field.value.number());
     let is_time = matches!(counter, Some(perf_counter::SW_CPU_CLOCK | perf_counter::SW_TASK_CLOCK));
     let hertz = number(timebase::FREQUENCY).filter(|&hertz| is_time && hertz > 0);

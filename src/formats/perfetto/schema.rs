@@ -8,6 +8,7 @@ use super::fields::{
     file_descriptor_set, message_descriptor,
 };
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
+use crate::formats::protobuf::message::ProtoMessage as _;
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Loss, Losses, SourcePos};
 
@@ -107,10 +108,8 @@ impl Schema {
 
     /// Adds the descriptors of a packet. They override the built-in table.
     pub(super) fn add_extension(&mut self, extension: &[u8], pos: SourcePos, losses: &mut Losses) {
-        let sets = Fields::new(extension).filter(|field| field.number == extension_descriptor::EXTENSION_SET);
-        let files = sets.flat_map(|set| Fields::new(set.value.bytes()));
-        for file in files.filter(|field| field.number == file_descriptor_set::FILE) {
-            let file = file.value.bytes();
+        let sets = extension.repeated(extension_descriptor::EXTENSION_SET);
+        for file in sets.flat_map(|set| set.repeated(file_descriptor_set::FILE)) {
             let package = text_field(file, file_descriptor::PACKAGE);
             let scope = if package.is_empty() { String::new() } else { format!(".{package}") };
             let bad_fields = self.add_types(file, OF_FILE, &scope, 0);
@@ -141,15 +140,14 @@ impl Schema {
                 bad_fields += u64::from(!is_added);
             } else if field.number == messages {
                 let name = format!("{scope}.{}", text_field(inner, message_descriptor::NAME));
-                for field in Fields::new(inner).filter(|field| field.number == message_descriptor::FIELD) {
-                    bad_fields += u64::from(!self.add_field(field.value.bytes(), &name));
+                for field in inner.repeated(message_descriptor::FIELD) {
+                    bad_fields += u64::from(!self.add_field(field, &name));
                 }
                 bad_fields += self.add_types(inner, OF_MESSAGE, &name, depth + 1);
             } else if field.number == enums {
                 let name = format!("{scope}.{}", text_field(inner, enum_descriptor::NAME));
                 let values = self.enums.entry(name.into()).or_default();
-                for value in Fields::new(inner).filter(|field| field.number == enum_descriptor::VALUE) {
-                    let value = value.value.bytes();
+                for value in inner.repeated(enum_descriptor::VALUE) {
                     let number = Fields::new(value).find(|field| field.number == enum_value_descriptor::NUMBER);
                     let name = text_field(value, enum_value_descriptor::NAME);
                     values.insert(number.map_or(0, |field| field.value.signed()), name.into());

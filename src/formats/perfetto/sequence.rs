@@ -4,12 +4,12 @@ use rustc_hash::FxHashMap;
 
 use super::fields::{interned_data, interned_string, source_location, trace_packet_defaults, track_event_defaults};
 use super::interned::{InternCharge, InternRoom, Interned, InternedValue, is_dense};
-use super::kernel_names::last;
 use super::packet_fields::{graphics_context, interned_gpu_counters, network_context};
 use super::profile::PerfettoStackTables;
 use super::sample_defaults::SampleDefaults;
 use super::tracks::TrackNumber;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
+use crate::formats::protobuf::message::ProtoMessage as _;
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Id, Loss, NameIdx};
 
@@ -90,11 +90,11 @@ pub(super) struct InternedTexts {
 impl InternedTexts {
     /// Adds an interned message of devices. All have their iid in the same field.
     fn put_message(&mut self, kind: FieldNumber, bytes: &[u8], charge: &mut InternCharge<'_>) {
-        let iid = last(bytes, interned_string::IID).map_or(0, ProtoValue::number);
-        let content = |field| last(bytes, field).map_or(&b""[..], ProtoValue::bytes).into();
+        let iid = bytes.number(interned_string::IID);
+        let content = |field| bytes.content(field).unwrap_or_default().into();
         match kind {
             interned_data::GRAPHICS_CONTEXTS => {
-                let pid = last(bytes, graphics_context::PID).map_or(0, ProtoValue::signed);
+                let pid = bytes.signed(graphics_context::PID);
                 charge.put(&mut self.gpu_contexts, iid, pid);
             }
             interned_data::GPU_COUNTER_DESCRIPTORS => {
@@ -214,10 +214,10 @@ impl Sequence {
                         match field.number {
                             track_event_defaults::TRACK_UUID => defaults.track = Some(field.value.number()),
                             track_event_defaults::EXTRA_COUNTER_TRACK_UUIDS => {
-                                defaults.counters.extend(field.value.numbers(false));
+                                defaults.counters.extend(field.value.varints());
                             }
                             track_event_defaults::EXTRA_DOUBLE_COUNTER_TRACK_UUIDS => {
-                                defaults.double_counters.extend(field.value.numbers(false));
+                                defaults.double_counters.extend(field.value.varints());
                             }
                             _ => {}
                         }

@@ -3,10 +3,10 @@
 use super::clocks::{FTRACE_CLOCK, Time};
 use super::fields::trace_packet;
 use super::ftrace::SystemEventBuilder;
-use super::kernel_names::last;
 use super::limits::has_room;
 use super::statistics_fields::{display_state, power_rails, rail_descriptor, rail_energy};
-use crate::formats::protobuf::decode::{Fields, ProtoValue};
+use crate::formats::protobuf::decode::ProtoValue;
+use crate::formats::protobuf::message::ProtoMessage as _;
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::Loss;
 
@@ -36,7 +36,7 @@ impl SystemEventBuilder<'_> {
             (trace_packet::POWER_RAILS, ts_ns) => self.power_rails(ts_ns, bytes),
             (trace_packet::SYS_STATS, Some(ts_ns)) => self.sys_stats(ts_ns, bytes),
             (_, Some(ts_ns)) => {
-                if let Some(state) = last(bytes, display_state::DISPLAY_STATE) {
+                if let Some(state) = bytes.value(display_state::DISPLAY_STATE) {
                     self.push_global(ts_ns, ("ScreenState", ""), state.signed() as f64);
                 }
             }
@@ -46,12 +46,10 @@ impl SystemEventBuilder<'_> {
 
     /// Handles the names of rails, and adds their cumulative energy since boot in µWs.
     fn power_rails(&mut self, ts_ns: Option<i64>, bytes: &[u8]) {
-        let session = last(bytes, power_rails::SESSION_UUID).map_or(0, ProtoValue::number);
-        for field in Fields::new(bytes).filter(|field| field.number == power_rails::RAIL_DESCRIPTOR) {
-            let described = field.value.bytes();
-            let index = last(described, rail_descriptor::INDEX).map_or(0, ProtoValue::number);
-            let name = last(described, rail_descriptor::RAIL_NAME).map_or(&b""[..], ProtoValue::bytes);
-            let name = String::from_utf8_lossy(name);
+        let session = bytes.number(power_rails::SESSION_UUID);
+        for described in bytes.repeated(power_rails::RAIL_DESCRIPTOR) {
+            let index = described.number(rail_descriptor::INDEX);
+            let name = described.text(rail_descriptor::RAIL_NAME);
             let known_rail = KNOWN_RAILS.iter().find(|(rail, _)| *rail == name);
             let name =
                 known_rail.map_or_else(|| format!("power.{name}_uws"), |(_, part)| format!("power.rails.{part}"));
@@ -61,8 +59,8 @@ impl SystemEventBuilder<'_> {
                 self.batch.lose(Loss::OverLimit, self.pos);
             }
         }
-        for field in Fields::new(bytes).filter(|field| field.number == power_rails::ENERGY_DATA) {
-            let field_value = |number| last(field.value.bytes(), number).map(ProtoValue::number);
+        for energy in bytes.repeated(power_rails::ENERGY_DATA) {
+            let field_value = |number| energy.value(number).map(ProtoValue::number);
             let own_time = field_value(rail_energy::TIMESTAMP_MS).and_then(|ms| ms.checked_mul(NS_PER_MS));
             let own_time = own_time.map(|ns| self.clocks.time(self.sequence, Some(FTRACE_CLOCK), ns));
             let own_time = own_time.filter(|time| !matches!(time, Time::Bad)).and_then(|time| self.usable(time));

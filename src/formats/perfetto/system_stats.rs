@@ -7,16 +7,16 @@ use std::sync::LazyLock;
 use rustc_hash::FxHashMap;
 
 use super::ftrace::SystemEventBuilder;
-use super::kernel_names::{last, numbers_in};
 use super::kernel_state::DiskTotals;
 use super::limits::has_room;
-use super::packet_events::{enum_name, number_in, text_in};
+use super::packet_events::enum_name;
 use super::statistics_fields::{
     buddy_info, cpu_idle_state, cpu_idle_state_entry, cpu_times, device_frequency, disk_stat, interrupt_count,
     pressure, pressure_resource, slab_info, sys_stats, sys_stats_memory, thermal_zone,
 };
 use crate::formats::linux::kernel_pairs::SOFTIRQS;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
+use crate::formats::protobuf::message::ProtoMessage as _;
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::Loss;
 
@@ -124,13 +124,13 @@ impl SystemEventBuilder<'_> {
                 sys_stats::DISK_STAT => self.disk(ts_ns, value.bytes()),
                 sys_stats::CPUIDLE_STATE => self.idle_states(ts_ns, value.bytes()),
                 sys_stats::CPUFREQ_KHZ => {
-                    for khz in value.numbers(false) {
+                    for khz in value.varints() {
                         self.push_frequency(ts_ns, cpu, khz as f64);
                         cpu += 1;
                     }
                 }
                 sys_stats::GPUFREQ_MHZ => {
-                    for mhz in value.numbers(false) {
+                    for mhz in value.varints() {
                         self.push_global(ts_ns, ("gpufreq", "MHz"), mhz as f64);
                     }
                 }
@@ -149,9 +149,9 @@ impl SystemEventBuilder<'_> {
 
     /// Adds the times that a CPU has spent in each mode.
     fn cpu_times(&mut self, ts_ns: i64, times: &[u8]) {
-        let cpu = number_in(times, cpu_times::CPU_ID);
+        let cpu = times.number(cpu_times::CPU_ID);
         for &(field, mode) in CPU_MODES {
-            if let Some(time_ns) = last(times, field) {
+            if let Some(time_ns) = times.value(field) {
                 self.push_global(ts_ns, (&format!("CPU {cpu} {mode}"), "ns"), time_ns.number() as f64);
             }
         }
@@ -159,19 +159,19 @@ impl SystemEventBuilder<'_> {
 
     /// Adds the times that a CPU has spent in each idle state.
     fn idle_states(&mut self, ts_ns: i64, states: &[u8]) {
-        let cpu = number_in(states, cpu_idle_state::CPU_ID);
-        for entry in Fields::new(states).filter(|field| field.number == cpu_idle_state::CPUIDLE_STATE_ENTRY) {
-            let state = text_in(entry.value.bytes(), cpu_idle_state_entry::STATE);
-            let time_us = number_in(entry.value.bytes(), cpu_idle_state_entry::DURATION_US);
+        let cpu = states.number(cpu_idle_state::CPU_ID);
+        for entry in states.repeated(cpu_idle_state::CPUIDLE_STATE_ENTRY) {
+            let state = entry.text(cpu_idle_state_entry::STATE);
+            let time_us = entry.number(cpu_idle_state_entry::DURATION_US);
             self.push_global(ts_ns, (&format!("CPU {cpu} time in {state}"), "µs"), time_us as f64);
         }
     }
 
     /// Adds the memory of a slab cache of the kernel.
     fn slab(&mut self, ts_ns: i64, slab: &[u8]) {
-        let field_value = |field| number_in(slab, field) as f64;
+        let field_value = |field| slab.number(field) as f64;
         let pages = field_value(slab_info::PAGES_PER_SLAB) * field_value(slab_info::NUM_SLABS);
-        let name = format!("mem.slab.{}", text_in(slab, slab_info::NAME));
+        let name = format!("mem.slab.{}", slab.text(slab_info::NAME));
         let page_bytes = self.page_bytes();
         self.push_global(ts_ns, (&name, "bytes"), pages * page_bytes);
     }
@@ -182,9 +182,9 @@ impl SystemEventBuilder<'_> {
 
     /// Adds the free blocks of each size in a memory zone.
     fn buddy_info(&mut self, ts_ns: i64, info: &[u8]) {
-        let (node, zone) = (text_in(info, buddy_info::NODE), text_in(info, buddy_info::ZONE));
+        let (node, zone) = (info.text(buddy_info::NODE), info.text(buddy_info::ZONE));
         let page_bytes = self.page_bytes();
-        let counts = numbers_in(info, buddy_info::ORDER_PAGES);
+        let counts = info.numbers(buddy_info::ORDER_PAGES);
         // Each order doubles the block; kernels have about eleven.
         for (order, count) in (0..u32::BITS).zip(counts) {
             let block_kib = (page_bytes / BYTES_PER_KIB) * f64::from(order).exp2();
@@ -196,18 +196,18 @@ impl SystemEventBuilder<'_> {
     /// Adds the amounts and rates that a disk has transferred since the previous packet. The first packet of a disk
     /// only has totals since boot, so it adds nothing.
     fn disk(&mut self, ts_ns: i64, stat: &[u8]) {
-        let device = text_in(stat, disk_stat::DEVICE_NAME);
+        let device = stat.text(disk_stat::DEVICE_NAME);
         let mut totals: DiskTotals = [0; 8];
         for (index, &(sectors, time_ms, _)) in TRANSFERS.iter().enumerate() {
-            totals[2 * index] = number_in(stat, sectors);
-            totals[2 * index + 1] = number_in(stat, time_ms);
+            totals[2 * index] = stat.number(sectors);
+            totals[2 * index + 1] = stat.number(time_ms);
         }
-        totals[6] = number_in(stat, disk_stat::FLUSH_COUNT);
-        totals[7] = number_in(stat, disk_stat::FLUSH_TIME_MS);
+        totals[6] = stat.number(disk_stat::FLUSH_COUNT);
+        totals[7] = stat.number(disk_stat::FLUSH_TIME_MS);
         if !has_room(&self.state.disks, &*device, DISKS_MAX) {
             return self.batch.lose(Loss::OverLimit, self.pos);
         }
-        let Some(before) = self.state.disks.insert(device.as_str().into(), totals) else { return };
+        let Some(before) = self.state.disks.insert((&*device).into(), totals) else { return };
         let since = |index: usize| totals[index].saturating_sub(before[index]) as f64;
         let mut push = |what: &str, unit: &str, value: f64| {
             self.push_global(ts_ns, (&format!("diskstat.[{device}].{what}"), unit), value);
@@ -230,36 +230,36 @@ fn single_counter(number: FieldNumber, value: ProtoValue<'_>) -> Option<(Cow<'st
     let bytes = value.bytes();
     Some(match number {
         sys_stats::MEMINFO => {
-            let key = usize::try_from(number_in(bytes, sys_stats_memory::KEY)).ok()?;
+            let key = usize::try_from(bytes.number(sys_stats_memory::KEY)).ok()?;
             let name = *MEMORY.get(key).filter(|name| !name.is_empty())?;
-            (name.into(), "bytes", number_in(bytes, sys_stats_memory::VALUE) as f64 * BYTES_PER_KIB)
+            (name.into(), "bytes", bytes.number(sys_stats_memory::VALUE) as f64 * BYTES_PER_KIB)
         }
         // `VmstatValue` has the same fields as `MeminfoValue`.
         sys_stats::VMSTAT => {
-            let name = *VMSTAT.get(&number_in(bytes, sys_stats_memory::KEY))?;
-            (name.into(), "", number_in(bytes, sys_stats_memory::VALUE) as f64)
+            let name = *VMSTAT.get(&bytes.number(sys_stats_memory::KEY))?;
+            (name.into(), "", bytes.number(sys_stats_memory::VALUE) as f64)
         }
         sys_stats::NUM_IRQ => {
-            let name = format!("IRQ {} count", number_in(bytes, interrupt_count::IRQ));
-            (name.into(), "", number_in(bytes, interrupt_count::COUNT) as f64)
+            let name = format!("IRQ {} count", bytes.number(interrupt_count::IRQ));
+            (name.into(), "", bytes.number(interrupt_count::COUNT) as f64)
         }
         sys_stats::NUM_SOFTIRQ => {
-            let irq = number_in(bytes, interrupt_count::IRQ);
+            let irq = bytes.number(interrupt_count::IRQ);
             let name = enum_name(irq, SOFTIRQS).map_or_else(|| irq.to_string(), str::to_owned);
-            (format!("SoftIRQ {name} count").into(), "", number_in(bytes, interrupt_count::COUNT) as f64)
+            (format!("SoftIRQ {name} count").into(), "", bytes.number(interrupt_count::COUNT) as f64)
         }
         sys_stats::DEVFREQ => {
-            let name = format!("{} Frequency", text_in(bytes, device_frequency::KEY));
-            (name.into(), "kHz", number_in(bytes, device_frequency::VALUE) as f64)
+            let name = format!("{} Frequency", bytes.text(device_frequency::KEY));
+            (name.into(), "kHz", bytes.number(device_frequency::VALUE) as f64)
         }
         sys_stats::PSI => {
-            let resource = enum_name(number_in(bytes, pressure::RESOURCE), PRESSURE)?;
-            (format!("psi.{resource}").into(), "ns", number_in(bytes, pressure::TOTAL_NS) as f64)
+            let resource = enum_name(bytes.number(pressure::RESOURCE), PRESSURE)?;
+            (format!("psi.{resource}").into(), "ns", bytes.number(pressure::TOTAL_NS) as f64)
         }
         sys_stats::THERMAL_ZONE => {
-            let kind = text_in(bytes, thermal_zone::TYPE);
-            let name = if kind.is_empty() { text_in(bytes, thermal_zone::NAME) } else { kind };
-            (format!("{name} Temperature").into(), "°C", number_in(bytes, thermal_zone::TEMP) as f64)
+            let kind = bytes.text(thermal_zone::TYPE);
+            let name = if kind.is_empty() { bytes.text(thermal_zone::NAME) } else { kind };
+            (format!("{name} Temperature").into(), "°C", bytes.number(thermal_zone::TEMP) as f64)
         }
         sys_stats::NUM_FORKS => ("num_forks".into(), "", value.number() as f64),
         sys_stats::NUM_IRQ_TOTAL => ("num_irq_total".into(), "", value.number() as f64),

@@ -7,6 +7,7 @@ use super::fields::{slice_names, track_names, translation, translation_table};
 use super::limits;
 use super::packet_fields::{trigger_name, trigger_names};
 use crate::formats::protobuf::decode::Fields;
+use crate::formats::protobuf::message::ProtoMessage as _;
 use crate::formats::protobuf::numbers::FieldNumber;
 
 /// Limit for names; a program has about 100,000 functions.
@@ -37,9 +38,9 @@ impl Translations {
                 translation_table::PROCESS_TRACK_NAME => (&mut self.tracks, track_names::RAW_TO_DEOBFUSCATED_NAME),
                 _ => continue,
             };
-            for entry in Fields::new(table.value.bytes()).filter(|field| field.number == number) {
+            for entry in table.value.bytes().repeated(number) {
                 let field_bytes = |number: FieldNumber| {
-                    let part = Fields::new(entry.value.bytes()).find(|field| field.number == number);
+                    let part = Fields::new(entry).find(|field| field.number == number);
                     part.map_or(&b""[..], |field| field.value.bytes())
                 };
                 let key = field_bytes(translation::KEY);
@@ -55,9 +56,9 @@ impl Translations {
 
     fn add_triggers(&mut self, table: &[u8]) -> bool {
         let mut has_room = true;
-        for entry in Fields::new(table).filter(|field| field.number == trigger_names::HASH_TO_NAME) {
+        for entry in table.repeated(trigger_names::HASH_TO_NAME) {
             let (mut hash, mut name) = (0, &b""[..]);
-            for field in Fields::new(entry.value.bytes()) {
+            for field in Fields::new(entry) {
                 match field.number {
                     trigger_name::KEY => hash = field.value.number(),
                     trigger_name::VALUE => name = field.value.bytes(),

@@ -5,7 +5,7 @@ use super::fields::track_event;
 use super::legacy_event::Legacy;
 use super::values::{ValueTables, annotation_name, write_annotation};
 use crate::formats::profiles::v8_parts::{ProfilePart, ProfileRole};
-use crate::formats::protobuf::decode::Fields;
+use crate::formats::protobuf::message::ProtoMessage as _;
 use crate::model::{Event, EventKind, StackIdx};
 
 const SAMPLE_PHASE: u8 = b'P';
@@ -33,10 +33,8 @@ impl PerfettoEventBuilder<'_> {
     /// Returns the value of an annotation as JSON.
     fn annotation_json(&mut self, event: &TrackEvent<'_>, key: &[u8]) -> Option<String> {
         let (texts, losses, pos) = (&self.sequence.texts, self.batch.losses(), self.pos);
-        let annotation = Fields::new(event.bytes)
-            .filter(|field| field.number == track_event::DEBUG_ANNOTATIONS)
-            .map(|field| field.value.bytes())
-            .find(|bytes| annotation_name(bytes, texts, pos, losses) == key)?;
+        let mut annotations = event.bytes.repeated(track_event::DEBUG_ANNOTATIONS);
+        let annotation = annotations.find(|bytes| annotation_name(bytes, texts, pos, losses) == key)?;
         let mut json = String::new();
         let shared = &mut ValueTables { texts, tracks: self.tracks, pos, losses };
         write_annotation(&mut json, shared, annotation, 0);

@@ -10,6 +10,7 @@ use super::sequence::{InternedTexts, Location};
 use super::tracks::PerfettoTracks;
 use crate::formats::output::args::{lossy_text, push_double, push_quoted};
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
+use crate::formats::protobuf::message::ProtoMessage as _;
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::args::Detail;
 use crate::model::{Loss, Losses, SourcePos};
@@ -201,9 +202,7 @@ impl ValueWriter<'_, '_> {
         }
         let begins_at = self.json.len();
         let kind = Fields::new(bytes).find(|field| field.number == nested_value::NESTED_TYPE);
-        let field_values = |number: FieldNumber| {
-            Fields::new(bytes).filter(move |field| field.number == number).map(|field| field.value.bytes())
-        };
+        let field_values = |number: FieldNumber| bytes.repeated(number);
         match kind.map_or(0, |field| field.value.number()) {
             nested_type::DICT => {
                 self.json.push('{');
@@ -453,10 +452,7 @@ impl TypedWriter<'_, '_> {
                 write!(json, "{}", value.signed())
             }
             field_type::TYPE_SFIXED32 => write!(json, "{}", value.number() as u32 as i32),
-            field_type::TYPE_SINT32 | field_type::TYPE_SINT64 => {
-                let raw = value.number();
-                write!(json, "{}", (raw >> 1) as i64 ^ -((raw & 1) as i64))
-            }
+            field_type::TYPE_SINT32 | field_type::TYPE_SINT64 => write!(json, "{}", value.zigzag()),
             field_type::TYPE_UINT64 | field_type::TYPE_UINT32 | field_type::TYPE_FIXED64 | field_type::TYPE_FIXED32 => {
                 write!(json, "{}", value.number())
             }
@@ -496,7 +492,7 @@ fn unpacked(packed: &[u8], kind: u64) -> Vec<ProtoValue<'_>> {
             let (chunks, _) = packed.as_chunks();
             chunks.iter().map(|chunk| ProtoValue::Fixed64(u64::from_le_bytes(*chunk))).collect()
         }
-        _ => ProtoValue::Bytes(packed).numbers(false).map(ProtoValue::Varint).collect(),
+        _ => ProtoValue::Bytes(packed).varints().map(ProtoValue::Varint).collect(),
     }
 }
 

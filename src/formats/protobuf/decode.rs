@@ -220,6 +220,12 @@ impl<'a> ProtoValue<'a> {
         self.number() as i64
     }
 
+    /// Returns a number of a `sint` field, whose lowest bit is the sign.
+    pub(crate) fn zigzag(self) -> i64 {
+        let number = self.number();
+        (number >> 1).cast_signed() ^ -(number & 1).cast_signed()
+    }
+
     /// Returns a `double` or a `float`; other numbers are converted.
     pub(crate) fn double(self) -> f64 {
         match self {
@@ -236,6 +242,11 @@ impl<'a> ProtoValue<'a> {
             Self::Bytes(bytes) => bytes,
             _ => &[],
         }
+    }
+
+    /// Returns the varints of a repeated field, packed or not.
+    pub(crate) fn varints(self) -> ProtoNumbers<'a> {
+        self.numbers(false)
     }
 
     /// Returns the numbers of a repeated field, packed or not. `wide` selects 8 bytes for each packed number, not
@@ -405,7 +416,7 @@ mod tests {
         #[test]
         fn iteration_over_any_bytes_ends(bytes: Vec<u8>) {
             prop_assert!(Fields::new(&bytes).count() <= bytes.len());
-            prop_assert!(ProtoValue::Bytes(&bytes).numbers(false).count() <= bytes.len());
+            prop_assert!(ProtoValue::Bytes(&bytes).varints().count() <= bytes.len());
             prop_assert!(ProtoValue::Bytes(&bytes).numbers(true).count() <= bytes.len());
         }
     }

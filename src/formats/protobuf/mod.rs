@@ -2,4 +2,5 @@
 
 pub(crate) mod decode;
 pub(crate) mod encode;
+pub(crate) mod message;
 pub(crate) mod numbers;

@@ -80,14 +80,14 @@ impl<'m> SampleFields<'m> {
             match (field.number, field.value) {
                 (sample::LOCATION_ID, value) => {
                     let room = STACK_FRAMES_MAX.saturating_sub(read.locations.len());
-                    let mut numbers = value.numbers(false);
+                    let mut numbers = value.varints();
                     read.locations.extend(numbers.by_ref().take(room));
                     is_cut |= numbers.next().is_some();
                 }
                 (sample::VALUE, value) => {
                     // One more than needed shows that there are too many.
                     let room = (tables.types.len() + 1).saturating_sub(read.values.len());
-                    read.values.extend(value.numbers(false).take(room).map(u64::cast_signed));
+                    read.values.extend(value.varints().take(room).map(u64::cast_signed));
                 }
                 // Labels may repeat a long text; beyond the limit of arguments, they are not shown.
                 (sample::LABEL, ProtoValue::Bytes(bytes)) if label_bytes <= Detail::ARGS_BYTES_MAX => {
