@@ -14,7 +14,7 @@ pub struct RefusedKind {
     pub(crate) name: &'static str,
     /// A way to obtain a supported trace.
     pub(crate) advice: &'static str,
-    /// Whether it has data of a trace. Other kinds may be beside the traces of an archive, such as pictures and reports.
+    /// Whether it has data of a trace. Other kinds may be beside traces in an archive, such as pictures and reports.
     pub(crate) is_trace: bool,
 }
 

@@ -1,7 +1,6 @@
 //! Packets of Android's services: energy and processor time of apps, power states, properties, wakelocks and network
 //! packets.
 
-use super::fields::trace_packet;
 use super::ftrace::SystemEventBuilder;
 use super::limits::has_room;
 use super::packet_events::ArgForm::{Bits, Known, Text, Unsigned};
@@ -14,7 +13,6 @@ use super::packet_fields::{
 };
 use crate::formats::protobuf::decode::ProtoValue;
 use crate::formats::protobuf::message::ProtoMessage as _;
-use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Id, Loss};
 
 /// Limit for apps, energy consumers, power states and wakelocks; phones have several hundred.
@@ -60,47 +58,9 @@ const NETWORK_ARGS: &[PacketArg] = &[
     PacketArg("packet_icmp_code", network_event::ICMP_CODE, Unsigned),
 ];
 
-/// Returns whether this file decodes packets of this kind.
-pub(super) fn is_of_android(kind: FieldNumber) -> bool {
-    matches!(
-        kind,
-        trace_packet::ANDROID_SYSTEM_PROPERTY
-            | trace_packet::CPU_PER_UID_DATA
-            | trace_packet::ANDROID_ENERGY_ESTIMATION_BREAKDOWN
-            | trace_packet::ENTITY_STATE_RESIDENCY
-            | trace_packet::NETWORK_PACKET
-            | trace_packet::NETWORK_PACKET_BUNDLE
-            | trace_packet::APP_WAKELOCK_BUNDLE
-            | trace_packet::KERNEL_WAKELOCK_DATA
-    )
-}
-
 impl SystemEventBuilder<'_> {
-    /// Decodes a packet of one of these kinds. Packets that only describe consumers and states need no time.
-    pub(super) fn android_packet(&mut self, kind: FieldNumber, ts_ns: Option<i64>, bytes: &[u8]) {
-        let described = match kind {
-            trace_packet::ANDROID_ENERGY_ESTIMATION_BREAKDOWN => self.describe_consumers(bytes),
-            trace_packet::ENTITY_STATE_RESIDENCY => self.describe_states(bytes),
-            _ => false,
-        };
-        let Some(ts_ns) = self.required_time(ts_ns, described) else { return };
-        match kind {
-            trace_packet::ANDROID_SYSTEM_PROPERTY => self.properties(ts_ns, bytes),
-            trace_packet::CPU_PER_UID_DATA => self.times_of_uids(ts_ns, bytes),
-            trace_packet::ANDROID_ENERGY_ESTIMATION_BREAKDOWN => self.energy(ts_ns, bytes),
-            trace_packet::ENTITY_STATE_RESIDENCY => self.residencies(ts_ns, bytes),
-            trace_packet::NETWORK_PACKET => {
-                let length = bytes.number(network_event::LENGTH);
-                self.network_packets((ts_ns, 0), bytes, (1, length));
-            }
-            trace_packet::NETWORK_PACKET_BUNDLE => self.network_bundle(ts_ns, bytes),
-            trace_packet::APP_WAKELOCK_BUNDLE => self.app_wakelocks(ts_ns, bytes),
-            _ => self.kernel_wakelocks(ts_ns, bytes),
-        }
-    }
-
     /// Adds the values of properties. Known ones share the counters and tracks of atrace markers; others are instants.
-    fn properties(&mut self, ts_ns: i64, bytes: &[u8]) {
+    pub(super) fn properties(&mut self, ts_ns: i64, bytes: &[u8]) {
         for set in bytes.repeated(property::VALUES) {
             let (name, value) = (set.text(property_value::NAME), set.text(property_value::VALUE));
             let known = PROPERTIES.iter().find(|(property, _)| *property == name).map(|&(_, shown)| shown);
@@ -122,7 +82,7 @@ impl SystemEventBuilder<'_> {
     }
 
     /// Adds the processor time of each app on each cluster. The first value is absolute, later ones are differences.
-    fn times_of_uids(&mut self, ts_ns: i64, bytes: &[u8]) {
+    pub(super) fn times_of_uids(&mut self, ts_ns: i64, bytes: &[u8]) {
         if let Some(clusters) = bytes.value(uid_times::CLUSTER_COUNT).map(ProtoValue::number) {
             self.state.devices.clusters = usize::try_from(clusters).unwrap_or(usize::MAX).min(ANDROID_ENTRIES_MAX);
         }
@@ -163,7 +123,7 @@ impl SystemEventBuilder<'_> {
     }
 
     /// Adds the names of energy consumers. Returns whether the packet has any.
-    fn describe_consumers(&mut self, bytes: &[u8]) -> bool {
+    pub(super) fn describe_consumers(&mut self, bytes: &[u8]) -> bool {
         let Some(descriptor) = bytes.content(energy_breakdown::ENERGY_CONSUMER_DESCRIPTOR) else {
             return false;
         };
@@ -180,7 +140,7 @@ impl SystemEventBuilder<'_> {
     }
 
     /// Adds the energy of a consumer, and its parts by app.
-    fn energy(&mut self, ts_ns: i64, bytes: &[u8]) {
+    pub(super) fn energy(&mut self, ts_ns: i64, bytes: &[u8]) {
         let Some(energy) = bytes.value(energy_breakdown::ENERGY_UWS).map(ProtoValue::signed) else { return };
         let consumer = bytes.number(energy_breakdown::ENERGY_CONSUMER_ID);
         let name = self.state.devices.consumers.get(&consumer).map(ToString::to_string);
@@ -193,7 +153,7 @@ impl SystemEventBuilder<'_> {
     }
 
     /// Adds the names of the power states of entities. Returns whether the packet has any.
-    fn describe_states(&mut self, bytes: &[u8]) -> bool {
+    pub(super) fn describe_states(&mut self, bytes: &[u8]) -> bool {
         let mut has_any = false;
         for state in bytes.repeated(entity_residency::POWER_ENTITY_STATE) {
             has_any = true;
@@ -211,7 +171,7 @@ impl SystemEventBuilder<'_> {
     }
 
     /// Adds the time that each entity was in each state.
-    fn residencies(&mut self, ts_ns: i64, bytes: &[u8]) {
+    pub(super) fn residencies(&mut self, ts_ns: i64, bytes: &[u8]) {
         for residency in bytes.repeated(entity_residency::RESIDENCY) {
             let key = (residency.number(state_residency::ENTITY_INDEX), residency.number(state_residency::STATE_INDEX));
             let Some(name) = self.state.devices.entity_states.get(&key).cloned() else {
@@ -223,8 +183,12 @@ impl SystemEventBuilder<'_> {
         }
     }
 
+    pub(super) fn network_packet(&mut self, ts_ns: i64, bytes: &[u8]) {
+        self.network_packets((ts_ns, 0), bytes, (1, bytes.number(network_event::LENGTH)));
+    }
+
     /// Adds the packets of a bundle, which share a context: each at its time, or their sum.
-    fn network_bundle(&mut self, ts_ns: i64, bytes: &[u8]) {
+    pub(super) fn network_bundle(&mut self, ts_ns: i64, bytes: &[u8]) {
         let own = bytes.content(network_bundle::CTX);
         let interned = bytes.value(network_bundle::IID).map(ProtoValue::number);
         let interned = interned.and_then(|iid| self.texts?.network_contexts.get(iid));
@@ -270,7 +234,7 @@ impl SystemEventBuilder<'_> {
     }
 
     /// Adds the wakelocks that apps acquire and release. Each is a span of its owner.
-    fn app_wakelocks(&mut self, ts_ns: i64, bytes: &[u8]) {
+    pub(super) fn app_wakelocks(&mut self, ts_ns: i64, bytes: &[u8]) {
         let (iids, times) = (bytes.numbers(wakelock_bundle::INTERN_ID), bytes.numbers(wakelock_bundle::ENCODED_TS));
         for (iid, encoded) in iids.zip(times) {
             let Some(info) = self.texts.and_then(|texts| texts.wakelocks.get(iid)) else {
@@ -308,7 +272,7 @@ impl SystemEventBuilder<'_> {
 
     /// Adds the time that each wakelock of the kernel was held. The first value is absolute, later ones are
     /// differences.
-    fn kernel_wakelocks(&mut self, ts_ns: i64, bytes: &[u8]) {
+    pub(super) fn kernel_wakelocks(&mut self, ts_ns: i64, bytes: &[u8]) {
         for wakelock in bytes.repeated(kernel_wakelock_data::WAKELOCK) {
             let is_native =
                 wakelock.number(kernel_wakelock::WAKELOCK_TYPE) == kernel_wakelock_type::WAKELOCK_TYPE_NATIVE;

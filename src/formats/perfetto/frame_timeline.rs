@@ -130,11 +130,6 @@ const BUFFER_STEPS: &[(u64, &str)] = &[
     (13, "Cancel"),
 ];
 
-/// Returns whether this file decodes packets of this kind.
-pub(super) fn is_frame(kind: FieldNumber) -> bool {
-    matches!(kind, trace_packet::FRAME_TIMELINE_EVENT | trace_packet::GRAPHICS_FRAME_EVENT)
-}
-
 impl SystemEventBuilder<'_> {
     /// Decodes a packet of one of these kinds.
     pub(super) fn frame(&mut self, kind: FieldNumber, ts_ns: i64, bytes: &[u8]) {

@@ -10,16 +10,6 @@ use crate::formats::protobuf::numbers::FieldNumber;
 
 const HERTZ_PER_KILOHERTZ: f64 = 1000.0;
 
-/// Returns whether this file decodes packets of this kind.
-pub(super) fn is_generic_kernel(kind: FieldNumber) -> bool {
-    matches!(
-        kind,
-        trace_packet::GENERIC_KERNEL_TASK_STATE_EVENT
-            | trace_packet::GENERIC_KERNEL_CPU_FREQ_EVENT
-            | trace_packet::GENERIC_KERNEL_TASK_RENAME_EVENT
-    )
-}
-
 impl SystemEventBuilder<'_> {
     /// Decodes a packet of one of these kinds.
     pub(super) fn generic_kernel(&mut self, kind: FieldNumber, ts_ns: i64, bytes: &[u8]) {

@@ -3,7 +3,6 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::fields::trace_packet;
 use super::ftrace::SystemEventBuilder;
 use super::kernel_state::{GpuCounter, PreviousSample};
 use super::limits::has_room;
@@ -98,63 +97,32 @@ const NAMED_HANDLES: &[(FieldNumber, &str)] = &[
     (render_stage::COMMAND_BUFFER_HANDLE, "command_buffer_name"),
 ];
 
-/// Returns whether this file decodes packets of this kind.
-pub(super) fn is_of_gpu_driver(kind: FieldNumber) -> bool {
-    matches!(
-        kind,
-        trace_packet::GPU_COUNTER_EVENT
-            | trace_packet::GPU_RENDER_STAGE_EVENT
-            | trace_packet::GPU_LOG
-            | trace_packet::GPU_MEM_TOTAL_EVENT
-            | trace_packet::GENERIC_GPU_FREQUENCY_EVENT
-            | trace_packet::VULKAN_API_EVENT
-            | trace_packet::VULKAN_MEMORY_EVENT
-    )
-}
-
 impl SystemEventBuilder<'_> {
-    /// Decodes a packet of one of these kinds. Packets that only describe counters or stages need no time.
-    pub(super) fn gpu_packet(&mut self, kind: FieldNumber, ts_ns: Option<i64>, bytes: &[u8]) {
-        let described = match kind {
-            trace_packet::GPU_COUNTER_EVENT => self.describe_counters(bytes),
-            trace_packet::GPU_RENDER_STAGE_EVENT => self.describe_stages(bytes),
-            trace_packet::VULKAN_API_EVENT => self.name_object(bytes),
-            _ => false,
+    pub(super) fn gpu_log(&mut self, ts_ns: i64, bytes: &[u8]) {
+        self.state.args.clear();
+        let table = [PacketArg("tag", gpu_log::TAG, Text), PacketArg("message", gpu_log::LOG_MESSAGE, Text)];
+        write_args(&mut self.state.args, bytes, &table);
+        let track = self.global_track("GPU Log");
+        let severity = enum_name(bytes.number(gpu_log::SEVERITY), LOG_SEVERITIES).unwrap_or("UNSPECIFIED");
+        self.push_message(ts_ns, track, severity.as_bytes(), Some(b"log"));
+    }
+
+    pub(super) fn gpu_memory(&mut self, ts_ns: i64, bytes: &[u8]) {
+        let pid = match bytes.signed(gpu_memory_total::PID) {
+            0 => Id::None,
+            pid => self.tracks.process_now(pid),
         };
-        let Some(ts_ns) = self.required_time(ts_ns, described) else { return };
-        match kind {
-            trace_packet::GPU_COUNTER_EVENT => self.gpu_counters(ts_ns, bytes),
-            trace_packet::GPU_RENDER_STAGE_EVENT => self.render_stage(ts_ns, bytes),
-            trace_packet::GPU_LOG => {
-                self.state.args.clear();
-                let table = [PacketArg("tag", gpu_log::TAG, Text), PacketArg("message", gpu_log::LOG_MESSAGE, Text)];
-                write_args(&mut self.state.args, bytes, &table);
-                let track = self.global_track("GPU Log");
-                let severity = enum_name(bytes.number(gpu_log::SEVERITY), LOG_SEVERITIES).unwrap_or("UNSPECIFIED");
-                self.push_message(ts_ns, track, severity.as_bytes(), Some(b"log"));
-            }
-            trace_packet::GPU_MEM_TOTAL_EVENT => {
-                let bytes_used = bytes.number(gpu_memory_total::SIZE) as f64;
-                let pid = match bytes.signed(gpu_memory_total::PID) {
-                    0 => Id::None,
-                    pid => self.tracks.process_now(pid),
-                };
-                let track = self.tracks.named_counter(pid, "GPU Memory", "bytes");
-                self.push_counter(ts_ns, track, bytes_used);
-            }
-            trace_packet::GENERIC_GPU_FREQUENCY_EVENT => {
-                let name = format!("GPU {} frequency", bytes.number(gpu_frequency::GPU_ID));
-                let khz = bytes.number(gpu_frequency::FREQUENCY_KHZ) as f64;
-                self.push_global(ts_ns, (&name, "kHz"), khz);
-            }
-            trace_packet::VULKAN_MEMORY_EVENT => self.vulkan_memory(ts_ns, bytes),
-            _ if described => {}
-            _ => self.vulkan(ts_ns, bytes),
-        }
+        let track = self.tracks.named_counter(pid, "GPU Memory", "bytes");
+        self.push_counter(ts_ns, track, bytes.number(gpu_memory_total::SIZE) as f64);
+    }
+
+    pub(super) fn gpu_frequency(&mut self, ts_ns: i64, bytes: &[u8]) {
+        let name = format!("GPU {} frequency", bytes.number(gpu_frequency::GPU_ID));
+        self.push_global(ts_ns, (&name, "kHz"), bytes.number(gpu_frequency::FREQUENCY_KHZ) as f64);
     }
 
     /// Adds the names and units of counters. Returns whether the packet has any.
-    fn describe_counters(&mut self, bytes: &[u8]) -> bool {
+    pub(super) fn describe_counters(&mut self, bytes: &[u8]) -> bool {
         let descriptor = bytes.content(gpu_counter_event::COUNTER_DESCRIPTOR);
         if let Some(descriptor) = descriptor {
             self.add_counters(0, descriptor);
@@ -197,7 +165,7 @@ impl SystemEventBuilder<'_> {
     }
 
     /// Adds counter values. A value covers the time since the previous sample, so it is shown from that sample on.
-    fn gpu_counters(&mut self, ts_ns: i64, bytes: &[u8]) {
+    pub(super) fn gpu_counters(&mut self, ts_ns: i64, bytes: &[u8]) {
         let Some(scope) = self.counter_scope(bytes) else {
             return self.batch.lose(Loss::MissingState, self.pos);
         };
@@ -238,7 +206,7 @@ impl SystemEventBuilder<'_> {
     }
 
     /// Adds the queues and stages that old packets number in order. Returns whether the packet has any.
-    fn describe_stages(&mut self, bytes: &[u8]) -> bool {
+    pub(super) fn describe_stages(&mut self, bytes: &[u8]) -> bool {
         let Some(specifications) = bytes.content(render_stage::SPECIFICATIONS) else {
             return false;
         };
@@ -256,7 +224,7 @@ impl SystemEventBuilder<'_> {
     }
 
     /// Adds a stage to the track of its hardware queue.
-    fn render_stage(&mut self, ts_ns: i64, bytes: &[u8]) {
+    pub(super) fn render_stage(&mut self, ts_ns: i64, bytes: &[u8]) {
         let has_event = bytes.value(render_stage::EVENT_ID).is_some() || bytes.value(render_stage::DURATION).is_some();
         if bytes.value(render_stage::SPECIFICATIONS).is_some() && !has_event {
             return;
@@ -327,7 +295,7 @@ impl SystemEventBuilder<'_> {
     }
 
     /// Adds the name of a Vulkan object. Returns whether the packet has one.
-    fn name_object(&mut self, bytes: &[u8]) -> bool {
+    pub(super) fn name_object(&mut self, bytes: &[u8]) -> bool {
         let Some(named) = bytes.content(vulkan_api_event::VK_DEBUG_UTILS_OBJECT_NAME) else {
             return false;
         };
@@ -342,7 +310,7 @@ impl SystemEventBuilder<'_> {
     }
 
     /// Adds an allocation or a binding of Vulkan's memory to the counter of its scope or type.
-    fn vulkan_memory(&mut self, ts_ns: i64, bytes: &[u8]) {
+    pub(super) fn vulkan_memory(&mut self, ts_ns: i64, bytes: &[u8]) {
         let number = |field| bytes.number(field);
         let scope = || enum_name(number(vulkan_memory::ALLOCATION_SCOPE), SCOPES).unwrap_or("UNSPECIFIED");
         let memory_type = number(vulkan_memory::MEMORY_TYPE);
@@ -396,7 +364,7 @@ impl SystemEventBuilder<'_> {
     }
 
     /// Adds a submission of command buffers to the track of its process.
-    fn vulkan(&mut self, ts_ns: i64, bytes: &[u8]) {
+    pub(super) fn vulkan(&mut self, ts_ns: i64, bytes: &[u8]) {
         let Some(submit) = bytes.content(vulkan_api_event::VK_QUEUE_SUBMIT) else {
             return self.batch.lose(Loss::IgnoredPacket, self.pos);
         };

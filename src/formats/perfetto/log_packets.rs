@@ -57,11 +57,6 @@ fn write_untyped(args: &mut ArgsWriter, value: ProtoValue<'_>) -> bool {
     true
 }
 
-/// Returns whether packets of this kind are triggers.
-pub(super) fn is_trigger(kind: FieldNumber) -> bool {
-    matches!(kind, trace_packet::TRIGGER | trace_packet::CHROME_TRIGGER | trace_packet::CLONE_SNAPSHOT_TRIGGER)
-}
-
 impl SystemEventBuilder<'_> {
     /// Adds the messages of a log packet, each with its time.
     pub(super) fn android_log(&mut self, bytes: &[u8]) {

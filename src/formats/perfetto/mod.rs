@@ -8,10 +8,11 @@
 //! `write` writes traces, with `annotate` for arguments, `interned_stacks` for samples and `written_groups` for nested
 //! tracks.
 //!
-//! The decoder of `ftrace` also decodes all other packets of kernels and devices, by methods in many files. The
-//! `kernel_*` files handle kernel events, most of them by tables. `android_packets`, `etw`, `frame_timeline`,
-//! `generic_kernel`, `gpu_packets`, `log_packets`, `process_stats` and `system_*` handle packets of their own, with the
-//! helpers of `packet_events`. All field numbers are in `fields` and the `*_fields` files, and `limits` bounds tables.
+//! The builder of system events, in `ftrace`, has methods in many files. The `kernel_*` files decode events of the
+//! kernel's bundles, most of them by tables. `system_packets` lists the other packets of kernels, devices and logs.
+//! Their decoders are in `android_packets`, `etw`, `frame_timeline`, `generic_kernel`, `gpu_packets`, `log_packets`,
+//! `process_stats` and `system_*`, with the helpers of `packet_events`. All field numbers are in `fields` and the
+//! `*_fields` files, and `limits` bounds tables.
 //!
 //! A second pass collects all descriptors, but only if an event needs one that follows it, as 69 events in a Chromium
 //! trace do.
@@ -70,6 +71,7 @@ mod sequence;
 mod sniff;
 pub(crate) mod statistics_fields;
 mod system_counters;
+mod system_packets;
 mod system_stats;
 mod track_event;
 mod tracks;

@@ -7,7 +7,7 @@ use super::tracks::TrackNumber;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::protobuf::message::ProtoMessage as _;
 use crate::formats::protobuf::numbers::FieldNumber;
-use crate::model::{Event, EventFlags, EventKind, Id, Loss, TrackIdx, TrackKey, TrackKind};
+use crate::model::{Event, EventFlags, EventKind, Id, TrackIdx, TrackKey, TrackKind};
 
 /// An argument: its key, its field, and the form of its value. A missing field gives no argument.
 pub(super) struct PacketArg(pub(super) &'static str, pub(super) FieldNumber, pub(super) ArgForm);
@@ -56,14 +56,6 @@ pub(super) fn async_id(kind: &str, numbers: &[u64]) -> u64 {
 }
 
 impl SystemEventBuilder<'_> {
-    /// Returns the time of a packet. A packet without one is a loss, unless it describes something for later packets.
-    pub(super) fn required_time(&mut self, ts_ns: Option<i64>, describes: bool) -> Option<i64> {
-        if ts_ns.is_none() && !describes {
-            self.batch.lose(Loss::BadTime, self.pos);
-        }
-        ts_ns
-    }
-
     /// Returns the track of spans that may overlap; of no process if `pid` is [`Id::None`].
     pub(super) fn overlapping_track(&mut self, pid: Id, name: &str) -> TrackNumber {
         let (kind, tid, slot) = (TrackKind::Async, Id::None, TrackKey::SLOT_NAMED);

@@ -6,21 +6,16 @@ use std::thread;
 use crossbeam_channel::bounded;
 use rustc_hash::FxHashMap;
 
-use super::android_packets::is_of_android;
 use super::clocks::{Clocks, MONOTONIC, Time};
 use super::descriptors;
 use super::emit::{EmitBatch, emit_if_full, take_batch};
 use super::event_builder::{PerfettoEventBuilder, TrackEvent};
 use super::fields::trace_packet;
-use super::frame_timeline::is_frame;
 use super::ftrace::{SystemEventBuilder, SystemState};
-use super::generic_kernel::is_generic_kernel;
-use super::gpu_packets::is_of_gpu_driver;
 use super::groups::track_groups;
 use super::heap_profile::HeapProfiles;
 use super::interned::InternRoom;
 use super::legacy_event::Legacy;
-use super::log_packets::is_trigger;
 use super::order::sort_indices;
 use super::packet_kinds::{is_about_the_recording, unread_data};
 use super::packets::{BUNDLES_MAX, Bundle, PACKET_BYTES_MAX, PacketBlock, PacketPart, Packets};
@@ -28,7 +23,6 @@ use super::parse::{PacketFields, PacketTable, ParsedBlock, ParsedBundle, RareFie
 use super::profile::{PerfettoSample, streamed};
 use super::sequence::Sequence;
 use super::sniff::looks_like_perfetto;
-use super::system_counters::is_system_counters;
 use super::tracks::{LaterDescriptors, PerfettoTracks, SecondPass};
 use crate::base::budget_shares::BudgetShare;
 use crate::base::cancel::Cancelled;
@@ -352,9 +346,9 @@ impl Decoder {
             let event = TrackEvent::new(data, &fields.event, rare, legacy.as_ref(), &block.bytes);
             self.track_event(&event, time, (fields.sequence, row), pos);
         } else if fields.kind == trace_packet::FTRACE_EVENTS {
-            self.kernel_events(fields.sequence, Some(row), pos).bundle(data, emit)?;
+            self.system_events(fields.sequence, Some(row), pos).bundle(data, emit)?;
         } else {
-            self.other(fields, data, time, row, pos);
+            self.other_packet(fields, data, time, row, pos);
         }
         Ok(())
     }
@@ -386,58 +380,18 @@ impl Decoder {
 
     /// Decodes a packet that is not a track event.
     #[inline(never)]
-    fn other(&mut self, fields: &PacketFields, data: &[u8], time: Option<Time>, row: usize, pos: SourcePos) {
+    fn other_packet(&mut self, fields: &PacketFields, data: &[u8], time: Option<Time>, row: usize, pos: SourcePos) {
         match fields.kind {
             trace_packet::PERF_SAMPLE => self.perf_sample(data, time, row, pos),
             trace_packet::STREAMING_PROFILE_PACKET => self.streamed_samples(data, (fields.sequence, row), pos),
             trace_packet::PROFILE_PACKET => self.heap_profile(data, time, (fields.sequence, row), pos),
-            trace_packet::BATTERY => {
-                let Some(ts_ns) = self.usable_time(time, pos) else { return };
-                self.kernel_events(fields.sequence, Some(row), pos).battery(ts_ns, data);
-            }
-            kind if is_system_counters(kind) => {
-                self.kernel_events(fields.sequence, Some(row), pos).system_counters(kind, time, data);
-            }
-            trace_packet::ANDROID_LOG => self.kernel_events(fields.sequence, Some(row), pos).android_log(data),
-            trace_packet::STATSD_ATOM => {
-                self.kernel_events(fields.sequence, Some(row), pos).statsd_atoms(time, data);
-            }
-            trace_packet::JOURNALD_EVENT => {
-                let Some(ts_ns) = self.usable_time(time, pos) else { return };
-                self.kernel_events(fields.sequence, Some(row), pos).journal_message(ts_ns, data);
-            }
-            kind if is_trigger(kind) => {
-                let Some(ts_ns) = self.usable_time(time, pos) else { return };
-                self.kernel_events(fields.sequence, Some(row), pos).trigger(kind, ts_ns, data);
-            }
-            trace_packet::ETW_EVENTS => self.kernel_events(fields.sequence, Some(row), pos).etw_bundle(data),
-            kind if is_frame(kind) => {
-                let Some(ts_ns) = self.usable_time(time, pos) else { return };
-                self.kernel_events(fields.sequence, Some(row), pos).frame(kind, ts_ns, data);
-            }
-            kind if is_of_gpu_driver(kind) || is_of_android(kind) => {
-                let ts_ns = time.and_then(|time| self.usable_time(Some(time), pos));
-                let mut events = self.kernel_events(fields.sequence, Some(row), pos);
-                if is_of_android(kind) {
-                    events.android_packet(kind, ts_ns, data);
-                } else {
-                    events.gpu_packet(kind, ts_ns, data);
-                }
-            }
-            trace_packet::PROCESS_STATS => {
-                let Some(ts_ns) = self.usable_time(time, pos) else { return };
-                self.kernel_events(fields.sequence, Some(row), pos).process_stats(ts_ns, data);
-            }
-            kind if is_generic_kernel(kind) => {
-                let Some(ts_ns) = self.usable_time(time, pos) else { return };
-                self.kernel_events(fields.sequence, Some(row), pos).generic_kernel(kind, ts_ns, data);
-            }
             // The thread of the descriptor becomes the default thread of the sequence.
             trace_packet::TRACK_DESCRIPTOR | trace_packet::THREAD_DESCRIPTOR => {
                 self.describe_sequence(fields.kind, data, row);
             }
             FieldNumber::NONE => {}
             kind if is_about_the_recording(kind) => {}
+            kind if self.system_events(fields.sequence, Some(row), pos).packet(kind, time, data) => {}
             kind => {
                 let unread = unread_data(kind).map(|name| (Loss::UnreadPacket, LossValue::text(name)));
                 let ignored = || (Loss::IgnoredPacket, LossValue::Number("packet", kind.get().into()));
@@ -543,7 +497,7 @@ impl Decoder {
         }
     }
 
-    fn kernel_events(&mut self, sequence: u32, row: Option<usize>, pos: SourcePos) -> SystemEventBuilder<'_> {
+    fn system_events(&mut self, sequence: u32, row: Option<usize>, pos: SourcePos) -> SystemEventBuilder<'_> {
         let (state, clocks) = (&mut self.state, &mut self.clocks);
         let texts = row.and_then(|row| self.sequences.all.get(row)).map(|sequence| &sequence.texts);
         let (tracks, batch) = (&mut self.tracks, &mut self.batch);
@@ -551,7 +505,7 @@ impl Decoder {
     }
 
     fn finish(mut self, emit: EmitBatch<'_>, losses: &Losses) -> Result<(), ReadError> {
-        self.kernel_events(0, None, SourcePos::Offset(0)).finish(emit)?;
+        self.system_events(0, None, SourcePos::Offset(0)).finish(emit)?;
         self.batch.losses().merge(losses);
         let children = self.tracks.children();
         self.batch.extend_metadata(sort_indices(&self.tracks, &children));

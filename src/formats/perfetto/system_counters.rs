@@ -1,13 +1,11 @@
 //! System-wide counters in packets of their own: power rails, display, and those of [`super::system_stats`].
 
 use super::clocks::{FTRACE_CLOCK, Time};
-use super::fields::trace_packet;
 use super::ftrace::SystemEventBuilder;
 use super::limits::has_room;
 use super::statistics_fields::{display_state, power_rails, rail_descriptor, rail_energy};
 use crate::formats::protobuf::decode::ProtoValue;
 use crate::formats::protobuf::message::ProtoMessage as _;
-use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::Loss;
 
 /// Limit for power rails; boards have a few dozen.
@@ -23,29 +21,16 @@ const KNOWN_RAILS: &[(&str, &str)] = &[
     ("S2S_VDD_G3D", "gpu"),
 ];
 
-/// Returns whether this file decodes packets of this kind.
-pub(super) fn is_system_counters(kind: FieldNumber) -> bool {
-    matches!(kind, trace_packet::SYS_STATS | trace_packet::POWER_RAILS | trace_packet::INITIAL_DISPLAY_STATE)
-}
-
 impl SystemEventBuilder<'_> {
-    /// Decodes a packet of one of these kinds. Only power rails may have individual times.
-    pub(super) fn system_counters(&mut self, kind: FieldNumber, time: Option<Time>, bytes: &[u8]) {
-        let ts_ns = time.filter(|time| !matches!(time, Time::Bad)).and_then(|time| self.usable(time));
-        match (kind, ts_ns) {
-            (trace_packet::POWER_RAILS, ts_ns) => self.power_rails(ts_ns, bytes),
-            (trace_packet::SYS_STATS, Some(ts_ns)) => self.sys_stats(ts_ns, bytes),
-            (_, Some(ts_ns)) => {
-                if let Some(state) = bytes.value(display_state::DISPLAY_STATE) {
-                    self.push_global(ts_ns, ("ScreenState", ""), state.signed() as f64);
-                }
-            }
-            (_, None) => self.batch.lose(Loss::BadTime, self.pos),
+    pub(super) fn display_state(&mut self, ts_ns: i64, bytes: &[u8]) {
+        if let Some(state) = bytes.value(display_state::DISPLAY_STATE) {
+            self.push_global(ts_ns, ("ScreenState", ""), state.signed() as f64);
         }
     }
 
-    /// Handles the names of rails, and adds their cumulative energy since boot in µWs.
-    fn power_rails(&mut self, ts_ns: Option<i64>, bytes: &[u8]) {
+    /// Handles the names of rails, and adds their cumulative energy since boot in µWs. Rails may have individual times.
+    pub(super) fn power_rails(&mut self, time: Option<Time>, bytes: &[u8]) {
+        let ts_ns = time.filter(|time| !matches!(time, Time::Bad)).and_then(|time| self.usable(time));
         let session = bytes.number(power_rails::SESSION_UUID);
         for described in bytes.repeated(power_rails::RAIL_DESCRIPTOR) {
             let index = described.number(rail_descriptor::INDEX);

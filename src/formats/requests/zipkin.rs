@@ -1,7 +1,7 @@
 //! Zipkin spans: an array of spans, an array of traces, or lines of either, with microseconds since 1970. Annotations
 //! become instants, tags arguments. A span that a server shares with its client has the same id; a flow connects the
-//! client's side to the server's. Without the client's side, the server's side is below the parent of the span. Spans of
-//! version 1 are decoded by `zipkin_v1`.
+//! client's side to the server's. Without the client's side, the server's side is below the parent of the span. Spans
+//! of version 1 are decoded by `zipkin_v1`.
 
 use serde_json::value::RawValue;
 
