@@ -124,24 +124,58 @@ impl ReadError {
         Self::Io { path: path.to_owned(), offset: 0, source }
     }
 
+    /// Creates the error of content that violates the format.
+    pub(crate) fn malformed(
+        path: impl Into<PathBuf>,
+        offset: u64,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Self {
+        Self::Malformed { path: path.into(), offset, expected: expected.into(), found: found.into() }
+    }
+
+    /// Returns the path of the unreadable file, if the error is about one.
+    fn path_mut(&mut self) -> Option<&mut PathBuf> {
+        match self {
+            Self::Io { path, .. }
+            | Self::Missing { path, .. }
+            | Self::Empty { path }
+            | Self::NotAFile { path, .. }
+            | Self::TraceInside { path, .. }
+            | Self::Unrecognised { path, .. }
+            | Self::Unsupported { path, .. }
+            | Self::NoEvents { path, .. }
+            | Self::Malformed { path, .. } => Some(path),
+            Self::TemporaryCopy { .. } | Self::Several { .. } | Self::Cancelled(_) | Self::Sink(_) => None,
+        }
+    }
+
     /// Replaces the path `read` by `named`, for a file that was read in place of another.
     #[must_use]
     pub(crate) fn renamed(mut self, read: &Path, named: &Path) -> Self {
-        if let Self::Io { path, .. }
-        | Self::Missing { path, .. }
-        | Self::Empty { path }
-        | Self::NotAFile { path, .. }
-        | Self::TraceInside { path, .. }
-        | Self::Unrecognised { path, .. }
-        | Self::Unsupported { path, .. }
-        | Self::NoEvents { path, .. }
-        | Self::Malformed { path, .. } = &mut self
-            && path == read
-        {
+        if let Some(path) = self.path_mut().filter(|path| *path == read) {
             named.clone_into(path);
         }
         if let Self::Several { errors } = self {
             return Self::Several { errors: errors.into_iter().map(|error| error.renamed(read, named)).collect() };
+        }
+        self
+    }
+
+    /// Replaces the path of a temporary copy by the path that the user knows.
+    #[must_use]
+    pub(crate) fn in_file(mut self, named: &Path) -> Self {
+        if let Some(path) = self.path_mut() {
+            named.clone_into(path);
+        }
+        self
+    }
+
+    /// Moves the position, for an error about a part of a file.
+    #[must_use]
+    pub(crate) fn moved(mut self, move_offset: impl Fn(u64) -> u64) -> Self {
+        if let Self::Io { offset, .. } | Self::Malformed { offset, .. } = &mut self {
+            *offset = move_offset(*offset);
         }
         self
     }

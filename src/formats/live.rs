@@ -150,10 +150,7 @@ pub(crate) fn open_live(
     };
     match reader {
         Reader::Stream(reader) => Ok(reader),
-        Reader::Chunks(_) => {
-            let (expected, found) = ("a format of streams".to_owned(), live.format.name.to_owned());
-            Err(ReadError::Malformed { path, offset: 0, expected, found })
-        }
+        Reader::Chunks(_) => Err(ReadError::malformed(path, 0, "a format of streams", live.format.name)),
     }
 }
 

@@ -72,7 +72,6 @@ impl StreamReader for TracePage {
             allowance: Allowance::for_packed(std::fs::metadata(&path).map_or(0, |metadata| metadata.len())),
             context: ReadContext { progress: Progress::default(), ..context.clone() },
             is_alone: usize::from(has_text) + files.len() == 1,
-            read: 0,
             is_first: true,
             clock_syncs: KnownSyncs::default(),
             losses,
@@ -134,8 +133,6 @@ struct PartReader {
     allowance: Allowance,
     /// Whether the page has a single part.
     is_alone: bool,
-    /// Number of parts with events.
-    read: usize,
     /// Whether no part had events or processes yet.
     is_first: bool,
     clock_syncs: KnownSyncs,
@@ -157,7 +154,7 @@ impl PartReader {
         let source = Source::open(file.path(), &self.context)?;
         // The positions are those of the page.
         let read = self.read_as(PartName::Text, ftrace::open(source), sink);
-        read.map_err(|error| in_page(error, &self.path, |offset| offset))
+        read.map_err(|error| error.in_file(&self.path))
     }
 
     /// Reads the parts at these offsets of the page, in order.
@@ -177,7 +174,7 @@ impl PartReader {
                 PagePartKind::Text | PagePartKind::Json => self.allowance.unpack(&mut content, &path, &context)?,
             };
             let read = self.read_file((&file, outcome), number, part, sink);
-            match read.map_err(|error| in_page(error, &path, |offset| part.offset_in_page(offset))) {
+            match read.map_err(|error| error.moved(|offset| part.offset_in_page(offset)).in_file(&path)) {
                 Ok(()) => {}
                 Err(error @ (ReadError::Cancelled(_) | ReadError::Sink(_))) => return Err(error),
                 Err(error) if self.is_alone => return Err(error),
@@ -203,8 +200,7 @@ impl PartReader {
             UnpackOutcome::Complete => {}
             UnpackOutcome::LimitReached => self.losses.add(Loss::OverLimit, pos),
             UnpackOutcome::Damaged if file.len() == 0 => {
-                let (path, expected, found) = (file.path().to_owned(), "base64".into(), "other characters".into());
-                return Err(ReadError::Malformed { path, offset: 0, expected, found });
+                return Err(ReadError::malformed(file.path(), 0, "base64", "other characters"));
             }
             UnpackOutcome::Damaged => self.losses.add(Loss::Truncated, pos),
         }
@@ -246,21 +242,7 @@ impl PartReader {
         };
         let contents = namespaced.finish(&mut self.clock_syncs)?;
         self.is_first &= !contents.has_ids;
-        self.read += usize::from(contents.has_events);
         read
-    }
-}
-
-/// Replaces the path of the temporary file by the path of the page, and its offset by the offset in the page.
-fn in_page(error: ReadError, page: &Path, offset_in_page: impl Fn(u64) -> u64) -> ReadError {
-    let path = page.to_owned();
-    match error {
-        ReadError::Malformed { offset, expected, found, .. } => {
-            ReadError::Malformed { path, offset: offset_in_page(offset), expected, found }
-        }
-        ReadError::Io { offset, source, .. } => ReadError::Io { path, offset: offset_in_page(offset), source },
-        ReadError::Empty { .. } => ReadError::Empty { path },
-        other => other,
     }
 }
 

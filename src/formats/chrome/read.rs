@@ -107,7 +107,7 @@ impl StreamReader for ChromeJson {
             Stop::NotATrace(_) if is_message_list => ReadError::Unsupported { path, refused: DEVTOOLS_LOG },
             Stop::NotATrace(NotATrace { offset, expected, found }) => {
                 let found = if expected == EVENTS { found + &shapes::nearest(&head) } else { found };
-                ReadError::Malformed { path, offset, expected: expected.to_owned(), found }
+                ReadError::malformed(path, offset, expected, found)
             }
         })
     }

@@ -127,8 +127,7 @@ impl<P: LineParser> StreamReader for TextTrace<P> {
             }
         }
         if let Some(refusal) = self.parser.refusal() {
-            let (expected, found) = ("a trace".to_owned(), refusal.to_owned());
-            return Err(ReadError::Malformed { path, offset: 0, expected, found });
+            return Err(ReadError::malformed(path, 0, "a trace", refusal));
         }
         self.parser.finish(&mut Output::new(&mut batch, &mut *sink, context))?;
         batch.lose_cut(lines.source.cut_at());

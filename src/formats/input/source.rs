@@ -78,12 +78,10 @@ impl Source {
         if source.head.is_empty() {
             let end = source.packed_end().unwrap_or_default();
             return match end.damage() {
-                Some(damage) => Err(ReadError::Malformed {
-                    path: path.to_owned(),
-                    offset: 0,
-                    expected: "compressed data".to_owned(),
-                    found: format!("none that can be decompressed: {}", damage.error),
-                }),
+                Some(damage) => {
+                    let found = format!("none that can be decompressed: {}", damage.error);
+                    Err(ReadError::malformed(path, 0, "compressed data", found))
+                }
                 None => Err(ReadError::Empty { path: path.to_owned() }),
             };
         }

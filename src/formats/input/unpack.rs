@@ -84,7 +84,7 @@ pub(crate) fn unpacked_to_file(mut source: Source, context: &ReadContext) -> Res
     let (file, outcome) = allowance.unpack(&mut source, &path, context)?;
     if outcome == UnpackOutcome::LimitReached {
         let expected = format!("at most {allowed} bytes of decompressed data");
-        return Err(ReadError::Malformed { path, offset: allowed, expected, found: "more".to_owned() });
+        return Err(ReadError::malformed(path, allowed, expected, "more"));
     }
     Ok(file)
 }

@@ -237,7 +237,7 @@ impl Document {
     pub(crate) fn without(&self, expected: &str) -> ReadError {
         let found = if self.is_cut.get() { "the end of the file" } else { "a document without" };
         let offset = if self.is_cut.get() { self.len } else { 0 };
-        ReadError::Malformed { path: self.path.clone(), offset, expected: expected.to_owned(), found: found.to_owned() }
+        ReadError::malformed(self.path.as_path(), offset, expected, found)
     }
 }
 
@@ -250,7 +250,7 @@ impl TableCharge<'_> {
         }
         let limit = BudgetShare::DocumentTables.hard_limit_bytes(&context.budget);
         let expected = format!("tables of at most {limit} bytes, a quarter of the memory that --memory gives");
-        Err(ReadError::Malformed { path: path.clone(), offset: pos, expected, found: "larger ones".to_owned() })
+        Err(ReadError::malformed(path.as_path(), pos, expected, "larger ones"))
     }
 
     /// Charges memory of the table, and returns whether all tables are within their share.

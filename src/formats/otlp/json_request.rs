@@ -27,7 +27,7 @@ pub(super) const WITHOUT_SPANS: &str = "metrics or logs of OpenTelemetry without
 
 /// Creates the error for a file with metrics or logs only.
 pub(super) fn no_spans(path: PathBuf) -> ReadError {
-    ReadError::Malformed { path, offset: 0, expected: "a trace".to_owned(), found: WITHOUT_SPANS.to_owned() }
+    ReadError::malformed(path, 0, "a trace", WITHOUT_SPANS)
 }
 
 /// Returns whether this is JSON whose first key is `resourceSpans`, in either spelling, or the key of metrics or logs.

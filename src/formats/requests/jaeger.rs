@@ -33,9 +33,8 @@ pub(crate) const FORMAT: Format = Format {
         if let Some(error) =
             empty_result(source.head()).and_then(|result| result.errors.first().map(|error| error.msg.clone()))
         {
-            let (path, expected) = (source.path().to_owned(), "a trace of Jaeger".to_owned());
             let found = format!("an answer of its API without one: {}", error.escape_debug());
-            return Err(ReadError::Malformed { path, offset: 0, expected, found });
+            return Err(ReadError::malformed(source.path(), 0, "a trace of Jaeger", found));
         }
         let is_bare = is_bare(&Outline::from_head(source.head()));
         if is_bare && begins_with_object_line(source.head()) {

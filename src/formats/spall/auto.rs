@@ -30,9 +30,8 @@ const FUNCTIONS_MAX: usize = 1 << 16;
 
 /// Opens a reader. Returns [`ReadError::Malformed`] for other versions and invalid clocks.
 pub(super) fn open(source: Source) -> Result<Reader, ReadError> {
-    let malformed = |offset, expected: &str, found: String| {
-        Err(ReadError::Malformed { path: source.path().to_owned(), offset, expected: expected.to_owned(), found })
-    };
+    let malformed =
+        |offset, expected: &str, found: String| Err(ReadError::malformed(source.path(), offset, expected, found));
     let head = source.head();
     let Some(header) = head.first_chunk::<AUTO_HEADER_BYTES>() else {
         return malformed(head.len() as u64, "a header of 34 bytes", "the end of the file".to_owned());

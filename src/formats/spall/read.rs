@@ -39,9 +39,8 @@ fn looks_like_spall(head: &[u8]) -> bool {
 
 /// Opens a reader. Returns [`ReadError::Malformed`] for other versions and invalid clocks.
 fn open(source: Source) -> Result<Reader, ReadError> {
-    let malformed = |offset, expected: &str, found: String| {
-        Err(ReadError::Malformed { path: source.path().to_owned(), offset, expected: expected.to_owned(), found })
-    };
+    let malformed =
+        |offset, expected: &str, found: String| Err(ReadError::malformed(source.path(), offset, expected, found));
     let head = source.head();
     if head.starts_with(&MAGIC_AUTOMATIC) {
         return super::auto::open(source);

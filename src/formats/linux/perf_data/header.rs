@@ -81,9 +81,8 @@ impl PerfHeader {
     /// Parses the header, and leaves `input` at the first record.
     pub(super) fn read(input: &mut ByteReader, context: &ReadContext) -> Result<Self, ReadError> {
         let path = input.source().path().to_owned();
-        let malformed = |offset, expected: &str, found: String| {
-            Err(ReadError::Malformed { path: path.clone(), offset, expected: expected.to_owned(), found })
-        };
+        let malformed =
+            |offset, expected: &str, found: String| Err(ReadError::malformed(path.as_path(), offset, expected, found));
         let head = input.peek(FILE_HEADER_BYTES)?.to_vec();
         let number = |at: usize| head.get(at..).and_then(|bytes| ByteCursor(bytes).u64());
         match number(8) {

@@ -55,13 +55,8 @@ fn looks_like_perf_data(head: &[u8]) -> bool {
 /// Creates a reader. Fails with [`ReadError::Malformed`] for big-endian files.
 fn open(source: Source) -> Result<Reader, ReadError> {
     if is_big_endian(source.head()) {
-        let (path, expected) = (source.path().to_owned(), "a trace of a little-endian machine".to_owned());
-        return Err(ReadError::Malformed {
-            path,
-            offset: 0,
-            expected,
-            found: "one of a big-endian machine".to_owned(),
-        });
+        let (expected, found) = ("a trace of a little-endian machine", "one of a big-endian machine");
+        return Err(ReadError::malformed(source.path(), 0, expected, found));
     }
     Ok(Reader::stream(PerfData { source }))
 }

@@ -63,12 +63,8 @@ pub(crate) fn info_file(folder: &Path) -> Option<PathBuf> {
 /// without its folder.
 fn open(source: Source) -> Result<Reader, ReadError> {
     let path = source.path().to_owned();
-    let malformed = |offset, expected: &str, found: String| ReadError::Malformed {
-        path: path.clone(),
-        offset,
-        expected: expected.to_owned(),
-        found,
-    };
+    let malformed =
+        |offset, expected: &str, found: String| ReadError::malformed(path.as_path(), offset, expected, found);
     let header = wire::header(source.head()).map_err(|(offset, expected, found)| malformed(offset, expected, found))?;
     let folder = path.parent().filter(|_| path.file_name().is_some_and(|name| name == INFO));
     let Some(folder) = folder.filter(|folder| folder.join(tasks::FILE).is_file()).map(Path::to_owned) else {

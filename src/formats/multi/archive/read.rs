@@ -73,6 +73,7 @@ impl Archive {
 }
 
 /// State across the files of an archive.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the files so far")]
 struct ArchiveReader<'a> {
     path: PathBuf,
     formats: &'static [Format],
@@ -84,8 +85,7 @@ struct ArchiveReader<'a> {
     attachments: Attachments,
     /// Whether it has a file, which may be unreadable or no trace.
     has_files: bool,
-    /// Number of files with events.
-    read: usize,
+    has_events: bool,
     /// Whether no file had events or processes yet.
     is_first: bool,
     /// Whether the archive has a single file.
@@ -115,7 +115,7 @@ impl StreamReader for Archive {
             losses: Losses::default(),
             attachments: Attachments::default(),
             has_files: false,
-            read: 0,
+            has_events: false,
             is_first: true,
             is_alone: false,
             clock_syncs: KnownSyncs::default(),
@@ -184,13 +184,8 @@ impl ArchiveReader<'_> {
         // The last file if it is incomplete.
         let mut cut_file = None;
         if next.is_none() {
-            let found = "neither its list of files nor a whole file: it is truncated or damaged".to_owned();
-            return Err(ReadError::Malformed {
-                path: path.clone(),
-                offset: 0,
-                expected: "a zip archive".into(),
-                found,
-            });
+            let found = "neither its list of files nor a whole file: it is truncated or damaged";
+            return Err(ReadError::malformed(path.as_path(), 0, "a zip archive", found));
         }
         while let Some(entry) = next {
             self.context.cancel.check()?;
@@ -311,7 +306,7 @@ impl ArchiveReader<'_> {
             Ok(false) => losses.add(Loss::UnknownMember, pos),
             Err(error @ (ReadError::Cancelled(_) | ReadError::Sink(_))) => return Err(error),
             Err(error) => {
-                let error = in_archive(error, &self.path.join(&member.name.text));
+                let error = error.in_file(&self.path.join(&member.name.text));
                 if is_no_trace(&error) {
                     losses.add(Loss::UnknownMember, pos);
                 } else {
@@ -361,28 +356,37 @@ impl ArchiveReader<'_> {
         };
         let contents = namespaced.finish(&mut self.clock_syncs)?;
         self.is_first &= !contents.has_ids;
-        self.read += usize::from(contents.has_events);
+        self.has_events |= contents.has_events;
         read.map(|()| true)
     }
 
     /// Adds the losses. If no file was readable, returns the error of the first one.
     fn finish(self) -> Result<(), ReadError> {
-        let Self { path, sink, mut losses, attachments, has_files, read, refused, refused_attachment, nested, .. } =
-            self;
+        let Self {
+            path,
+            sink,
+            mut losses,
+            attachments,
+            has_files,
+            has_events,
+            refused,
+            refused_attachment,
+            nested,
+            ..
+        } = self;
         if !has_files && losses.is_empty() {
             return Err(empty_archive(&path));
         }
         attachments.count_as_information(&mut losses);
         // A bug report has hundreds of files around its traces.
         losses.merge_files(Loss::UnknownMember);
-        if read == 0 {
+        if !has_events {
             let refused = refused.or(refused_attachment.filter(|_| !attachments.has_playwright()));
             if let Some(error) = nested.or(refused) {
                 return Err(error);
             }
             if losses.count(Loss::UnknownMember) > 0 {
-                let (expected, found) = ("a trace in the archive", "files in no known format");
-                return Err(ReadError::Malformed { path, offset: 0, expected: expected.into(), found: found.into() });
+                return Err(ReadError::malformed(path, 0, "a trace in the archive", "files in no known format"));
             }
         }
         sink.accept(only_losses(losses))
@@ -400,8 +404,7 @@ fn is_no_trace(error: &ReadError) -> bool {
 
 /// Returns the error of an archive without files.
 pub(crate) fn empty_archive(path: &Path) -> ReadError {
-    let (expected, found) = ("a trace in the archive", "an empty archive");
-    ReadError::Malformed { path: path.to_owned(), offset: 0, expected: expected.into(), found: found.into() }
+    ReadError::malformed(path, 0, "a trace in the archive", "an empty archive")
 }
 
 /// Returns whether the archive has a single visible file. Looks no further than the second.
@@ -420,17 +423,4 @@ fn has_one_file(list: zip::Directory, file: &File) -> std::io::Result<bool> {
 /// compression.
 fn nested(path: &Path) -> ReadError {
     ReadError::Unsupported { path: path.to_owned(), refused: NESTED }
-}
-
-/// Replaces the path of the temporary file by the path in the archive.
-fn in_archive(error: ReadError, shown: &Path) -> ReadError {
-    let path = shown.to_owned();
-    match error {
-        ReadError::Malformed { offset, expected, found, .. } => ReadError::Malformed { path, offset, expected, found },
-        ReadError::Io { offset, source, .. } => ReadError::Io { path, offset, source },
-        ReadError::Empty { .. } => ReadError::Empty { path },
-        ReadError::Unsupported { refused, .. } => ReadError::Unsupported { path, refused },
-        ReadError::NoEvents { format, lost, record, .. } => ReadError::NoEvents { path, format, lost, record },
-        other => other,
-    }
 }

@@ -51,8 +51,7 @@ impl<'c> ProfileMemory<'c> {
         }
         let expected =
             format!("a profile of at most {limit} bytes with its tables, a quarter of the memory that --memory gives");
-        let (path, found) = (self.path.to_owned(), "a larger one".to_owned());
-        Err(ReadError::Malformed { path, offset, expected, found })
+        Err(ReadError::malformed(self.path, offset, expected, "a larger one"))
     }
 }
 
