@@ -22,8 +22,8 @@ use super::messages::say;
 pub(super) use super::question_args::{Annotate, Flame, PathSource, Search, SpanChoice, Spans, Stats, Symbols};
 use super::scope::ScopeArgs;
 use super::shared_args::{
-    cache_folder, cells_of, check_memory, csv_safe_is_for_csv, expression, filter, load, refuse_terminal, row_format,
-    scope_args, sources, to_write, trace,
+    cache_folder, cells_of, check_memory, csv_safe_is_for_csv, expression, filter, import_args, refuse_terminal,
+    row_format, scope_args, sources, to_write, trace,
 };
 pub(super) use super::task_args::{Bench, Export, ImportArgs, Record, Render, ShowProgress, SynthArgs, TailArgs};
 use crate::base::budget::Memory;
@@ -43,30 +43,37 @@ use crate::symbols::sources::SourceMap;
 
 /// A validated command with its arguments.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "a process has one value")]
 pub(super) enum CliCommand {
-    Window { sources: Sources, follow: Option<Follow>, demo: bool, load: ImportArgs },
+    OnTrace(TraceCommand, ImportArgs),
     InstallDesktop,
     UninstallDesktop,
-    Demo { load: ImportArgs },
-    Info { sources: Sources, json: bool, load: ImportArgs },
-    Spans { spans: Spans, load: ImportArgs },
-    Stats { stats: Stats, load: ImportArgs },
-    Flame { flame: Flame, load: ImportArgs },
-    Search { search: Search, load: ImportArgs },
-    Symbols { symbols: Symbols, load: ImportArgs },
-    Annotate { annotate: Annotate, load: ImportArgs },
-    Export { export: Export, load: ImportArgs },
-    Render { render: Render, load: ImportArgs },
     Synth(SynthArgs),
     Tail(TailArgs),
-    Record { record: Record, load: ImportArgs },
-    Dump { sources: Sources, load: ImportArgs },
     CacheList { folder: PathBuf },
     CacheClear { folder: PathBuf, followed: bool },
-    Bench { bench: Bench, load: ImportArgs },
     Completions { shell: Shell },
     ManPage { words: Vec<String> },
     ManPages { folder: PathBuf },
+}
+
+/// A command that imports a trace.
+#[derive(Debug)]
+pub(super) enum TraceCommand {
+    Window { sources: Sources, follow: Option<Follow>, demo: bool },
+    Demo,
+    Info { sources: Sources, json: bool },
+    Spans(Spans),
+    Stats(Stats),
+    Flame(Flame),
+    Search(Search),
+    Symbols(Symbols),
+    Annotate(Annotate),
+    Export(Export),
+    Render(Render),
+    Record(Record),
+    Dump { sources: Sources },
+    Bench(Bench),
 }
 
 /// The arguments of all commands that read rows.
@@ -85,9 +92,10 @@ impl CliCommand {
             None if low.window.install_desktop => Self::InstallDesktop,
             None if low.window.uninstall_desktop => Self::UninstallDesktop,
             None => window(low.window)?,
-            Some(LowCommand::Demo(demo)) => Self::Demo { load: load(demo.common)? },
+            Some(LowCommand::Demo(demo)) => Self::OnTrace(TraceCommand::Demo, import_args(demo.common)?),
             Some(LowCommand::Info(info)) => {
-                Self::Info { sources: trace(info.trace)?, json: info.json, load: load(info.common)? }
+                let command = TraceCommand::Info { sources: trace(info.trace)?, json: info.json };
+                Self::OnTrace(command, import_args(info.common)?)
             }
             Some(LowCommand::Spans(low)) => spans(low)?,
             Some(LowCommand::Stats(low)) => stats(low)?,
@@ -103,19 +111,21 @@ impl CliCommand {
             Some(LowCommand::Listen(low)) => {
                 let (follow, common) = listen_args(low)?;
                 let (sources, demo) = (Sources::default(), false);
-                Self::Window { sources, follow: Some(follow), demo, load: load(common)? }
+                Self::OnTrace(TraceCommand::Window { sources, follow: Some(follow), demo }, import_args(common)?)
             }
-            Some(LowCommand::Dump(low)) => Self::Dump { sources: trace(low.trace)?, load: load(low.common)? },
+            Some(LowCommand::Dump(low)) => {
+                Self::OnTrace(TraceCommand::Dump { sources: trace(low.trace)? }, import_args(low.common)?)
+            }
             Some(LowCommand::Cache(low)) => match low.action {
                 LowCacheAction::List(which) => Self::CacheList { folder: cache_folder(which.cache)? },
                 LowCacheAction::Clear(LowCacheClear { followed, which }) => {
                     Self::CacheClear { folder: cache_folder(which.cache)?, followed }
                 }
             },
-            Some(LowCommand::Bench(LowBench { trace: sources, frames, size, draw, common })) => Self::Bench {
-                bench: Bench { sources: trace(sources)?, frames, size, draws: draw },
-                load: load(common)?,
-            },
+            Some(LowCommand::Bench(LowBench { trace: sources, frames, size, draw, common })) => {
+                let bench = Bench { sources: trace(sources)?, frames, size, draws: draw };
+                Self::OnTrace(TraceCommand::Bench(bench), import_args(common)?)
+            }
             Some(LowCommand::Completions(low)) => Self::Completions { shell: low.shell },
             Some(LowCommand::Man(LowMan { output: Some(folder), .. })) => Self::ManPages { folder },
             Some(LowCommand::Man(LowMan { command, output: None })) => Self::ManPage { words: command },
@@ -124,31 +134,7 @@ impl CliCommand {
 
     /// Returns the limit for the threads of the command.
     pub(super) fn threads(&self) -> usize {
-        match self {
-            Self::Window { load, .. }
-            | Self::Demo { load }
-            | Self::Info { load, .. }
-            | Self::Spans { load, .. }
-            | Self::Stats { load, .. }
-            | Self::Flame { load, .. }
-            | Self::Search { load, .. }
-            | Self::Symbols { load, .. }
-            | Self::Annotate { load, .. }
-            | Self::Export { load, .. }
-            | Self::Render { load, .. }
-            | Self::Record { load, .. }
-            | Self::Dump { load, .. }
-            | Self::Bench { load, .. } => load.threads,
-            Self::InstallDesktop
-            | Self::UninstallDesktop
-            | Self::Synth(_)
-            | Self::Tail(_)
-            | Self::CacheList { .. }
-            | Self::CacheClear { .. }
-            | Self::Completions { .. }
-            | Self::ManPage { .. }
-            | Self::ManPages { .. } => usize::MAX,
-        }
+        if let Self::OnTrace(_, import) = self { import.threads } else { usize::MAX }
     }
 }
 
@@ -156,7 +142,7 @@ fn window(low: LowWindow) -> Result<CliCommand, CliError> {
     let LowWindow { files, offsets, follow, demo, common, .. } = low;
     let sources = sources(files, offsets)?;
     let follow = follow_args(follow, &sources)?;
-    Ok(CliCommand::Window { sources, follow, demo, load: load(common)? })
+    Ok(CliCommand::OnTrace(TraceCommand::Window { sources, follow, demo }, import_args(common)?))
 }
 
 /// Validates the arguments of a command that reads rows, and of its import.
@@ -165,25 +151,25 @@ fn row_args(low: LowRows) -> Result<(RowListing, ImportArgs), CliError> {
     let format = row_format(format, cells)?;
     let (scope, name) = (scope_args(scope)?, expression("--name", name)?);
     let rows = RowListing { sources: trace(files)?, scope, name, format };
-    Ok((rows, load(common)?))
+    Ok((rows, import_args(common)?))
 }
 
 fn spans(low: LowSpans) -> Result<CliCommand, CliError> {
     let LowSpans { rows, limit, longest } = low;
-    let (RowListing { sources, scope, name, format }, load) = row_args(rows)?;
+    let (RowListing { sources, scope, name, format }, import) = row_args(rows)?;
     let first = SpanChoice::First { count: limit.unwrap_or(u64::MAX) };
     let choice = longest.map_or(first, |count| SpanChoice::Longest { count });
     let spans = Spans { sources, scope: scope.named(name.as_ref()), choice, format };
-    Ok(CliCommand::Spans { spans, load })
+    Ok(CliCommand::OnTrace(TraceCommand::Spans(spans), import))
 }
 
 fn stats(low: LowStats) -> Result<CliCommand, CliError> {
     let LowStats { subject, rows, by } = low;
-    let (RowListing { sources, scope, name, format }, load) = row_args(rows)?;
+    let (RowListing { sources, scope, name, format }, import) = row_args(rows)?;
     let LowStatsOf { samples, counters, scheduling, heat_map } = subject;
     let scheduling = scheduling.map(Into::into);
     let stats = Stats { sources, scope, by, name, samples, format, counters, scheduling, heat_map };
-    Ok(CliCommand::Stats { stats, load })
+    Ok(CliCommand::OnTrace(TraceCommand::Stats(stats), import))
 }
 
 fn flame(low: LowFlame) -> Result<CliCommand, CliError> {
@@ -209,7 +195,7 @@ fn flame(low: LowFlame) -> Result<CliCommand, CliError> {
         (false, false) => None,
     };
     let flame = Flame { sources, scope, source, event, view, is_exact, format };
-    Ok(CliCommand::Flame { flame, load: load(common)? })
+    Ok(CliCommand::OnTrace(TraceCommand::Flame(flame), import_args(common)?))
 }
 
 fn search(low: LowSearch) -> Result<CliCommand, CliError> {
@@ -219,13 +205,14 @@ fn search(low: LowSearch) -> Result<CliCommand, CliError> {
     let query_terms = filter("QUERY", &query)?.terms;
     scope.query_terms = query_terms.len();
     scope.filter.terms.extend(query_terms);
-    Ok(CliCommand::Search { search: Search { sources: trace(files)?, scope }, load: load(common)? })
+    let search = Search { sources: trace(files)?, scope };
+    Ok(CliCommand::OnTrace(TraceCommand::Search(search), import_args(common)?))
 }
 
 fn symbols(low: LowSymbols) -> Result<CliCommand, CliError> {
     let LowSymbols { trace: files, format, cells, common } = low;
     let symbols = Symbols { sources: trace(files)?, format: row_format(format, cells)? };
-    Ok(CliCommand::Symbols { symbols, load: load(common)? })
+    Ok(CliCommand::OnTrace(TraceCommand::Symbols(symbols), import_args(common)?))
 }
 
 fn annotate(low: LowAnnotate) -> Result<CliCommand, CliError> {
@@ -253,7 +240,7 @@ fn annotate(low: LowAnnotate) -> Result<CliCommand, CliError> {
         event,
         format: row_format(low.format, low.cells)?.into(),
     };
-    Ok(CliCommand::Annotate { annotate, load: load(common)? })
+    Ok(CliCommand::OnTrace(TraceCommand::Annotate(annotate), import_args(common)?))
 }
 
 fn tail(low: LowTail) -> Result<TailArgs, CliError> {
@@ -284,7 +271,7 @@ fn record(low: LowRecord) -> Result<CliCommand, CliError> {
     let (cache, symbols) = (None, Vec::new());
     let common = LowCommon { memory, threads, cache, no_cache: true, symbols, no_symbols: true, progress };
     let record = Record { inputs, output, until, disk_cap: disk_cap.unwrap_or(u64::MAX), keep, delay };
-    Ok(CliCommand::Record { record, load: load(common)? })
+    Ok(CliCommand::OnTrace(TraceCommand::Record(record), import_args(common)?))
 }
 
 /// Returns the running sources, and how long their events wait for each other, if given.
@@ -329,7 +316,7 @@ fn export(low: LowExport) -> Result<CliCommand, CliError> {
         refuse_terminal(&output, "give --output FILE, or redirect")?;
     }
     let export = Export { sources, output, format, scope, is_symbolized, derived };
-    Ok(CliCommand::Export { export, load: load(common)? })
+    Ok(CliCommand::OnTrace(TraceCommand::Export(export), import_args(common)?))
 }
 
 /// Returns the format of an export: from the option, else by the name of the output, else the native format.
@@ -367,7 +354,7 @@ fn render(low: LowRender) -> Result<CliCommand, CliError> {
     refuse_terminal(&output, "give --output FILE, or redirect")?;
     let is_timeline_only = timeline_only;
     let render = Render { sources, output, size, is_timeline_only, scale, shade, colors, scope };
-    Ok(CliCommand::Render { render, load: load(common)? })
+    Ok(CliCommand::OnTrace(TraceCommand::Render(render), import_args(common)?))
 }
 
 /// Refuses the extensions of other files than PNG, because their content would not match their name.

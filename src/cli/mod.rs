@@ -59,7 +59,7 @@ use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 
-use self::args::CliCommand;
+use self::args::{CliCommand, ImportArgs, TraceCommand};
 use self::error::CliError;
 use self::messages::{say, say_lines, show};
 use crate::base::signals;
@@ -126,34 +126,40 @@ pub fn problem_of(words: &[OsString]) -> Option<String> {
 
 fn perform(command: CliCommand) -> Result<(), CliError> {
     match command {
-        CliCommand::Info { sources, json, load } => info::print(&sources, json, &load),
-        CliCommand::Spans { spans, load } => spans::print(&spans, &load),
-        CliCommand::Stats { stats, load } => stats::print(&stats, &load),
-        CliCommand::Flame { flame, load } => flame::print(&flame, &load),
-        CliCommand::Search { search, load } => search::print(&search, &load),
-        CliCommand::Annotate { annotate, load } => annotate::print(&annotate, &load),
-        CliCommand::Symbols { symbols, load } => symbols::print(&symbols, &load),
+        CliCommand::OnTrace(command, import) => perform_on_trace(command, &import),
         CliCommand::Tail(tail) => tail::print(&tail),
-        CliCommand::Record { record, load } => match record.keep {
-            Some(part) => record_ring::write(&record, part, &load),
-            None => record::write(&record, &load),
-        },
-        CliCommand::Dump { sources, load } => dump::print(&sources, &load),
         CliCommand::CacheList { folder } => cache::list(&folder),
         CliCommand::CacheClear { folder, followed } => cache::clear(&folder, followed),
-        CliCommand::Window { sources, follow, demo, load } => {
-            mistyped::refuse(&sources)?;
-            window::open(sources, follow, demo, &load)
-        }
         CliCommand::InstallDesktop => desktop::install(),
         CliCommand::UninstallDesktop => desktop::uninstall(),
-        CliCommand::Demo { load } => window::demo(&load),
-        CliCommand::Export { export, load } => export::write(&export, &load),
-        CliCommand::Render { render, load } => window::render(&render, &load),
         CliCommand::Synth(args) => synth::write(&args),
-        CliCommand::Bench { bench, load } => bench::print(&bench, &load),
         CliCommand::Completions { shell } => completions::print(shell),
         CliCommand::ManPage { words } => man::print(&words.join(" ")),
         CliCommand::ManPages { folder } => man::write_all(&folder),
+    }
+}
+
+fn perform_on_trace(command: TraceCommand, import: &ImportArgs) -> Result<(), CliError> {
+    match command {
+        TraceCommand::Info { sources, json } => info::print(&sources, json, import),
+        TraceCommand::Spans(spans) => spans::print(&spans, import),
+        TraceCommand::Stats(stats) => stats::print(&stats, import),
+        TraceCommand::Flame(flame) => flame::print(&flame, import),
+        TraceCommand::Search(search) => search::print(&search, import),
+        TraceCommand::Annotate(annotate) => annotate::print(&annotate, import),
+        TraceCommand::Symbols(symbols) => symbols::print(&symbols, import),
+        TraceCommand::Record(record) => match record.keep {
+            Some(part) => record_ring::write(&record, part, import),
+            None => record::write(&record, import),
+        },
+        TraceCommand::Dump { sources } => dump::print(&sources, import),
+        TraceCommand::Window { sources, follow, demo } => {
+            mistyped::refuse(&sources)?;
+            window::open(sources, follow, demo, import)
+        }
+        TraceCommand::Demo => window::demo(import),
+        TraceCommand::Export(export) => export::write(&export, import),
+        TraceCommand::Render(render) => window::render(&render, import),
+        TraceCommand::Bench(bench) => bench::print(&bench, import),
     }
 }

@@ -69,7 +69,7 @@ const MEMORY_BYTES_MIN: u64 = 8 << 20;
 /// Limit for worker threads. More are no faster, and the system may refuse to start them.
 const THREADS_MAX: usize = 256;
 
-pub(super) fn load(common: LowCommon) -> Result<ImportArgs, CliError> {
+pub(super) fn import_args(common: LowCommon) -> Result<ImportArgs, CliError> {
     let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     // A dumb terminal shows escape sequences as text.
     let can_overwrite = std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|name| name != "dumb");

@@ -13,7 +13,9 @@ fn command(words: &str) -> Result<CliCommand, CliError> {
 
 #[test]
 fn files_without_a_command_open_the_window() {
-    let Ok(CliCommand::Window { sources, demo: false, .. }) = command("longspan a.json b.json --no-cache") else {
+    let Ok(CliCommand::OnTrace(TraceCommand::Window { sources, demo: false, .. }, _)) =
+        command("longspan a.json b.json --no-cache")
+    else {
         panic!("not the window")
     };
     assert_eq!(sources, Sources::unmoved(["a.json", "b.json"].map(PathBuf::from)));
@@ -22,7 +24,9 @@ fn files_without_a_command_open_the_window() {
 #[test]
 fn an_offset_is_for_the_file_of_that_path_or_name() {
     let offsets = |words: &str| match command(&format!("longspan info {words} --no-cache")) {
-        Ok(CliCommand::Info { sources, .. }) => sources.files().iter().map(|file| file.offset_ns).collect::<Vec<_>>(),
+        Ok(CliCommand::OnTrace(TraceCommand::Info { sources, .. }, _)) => {
+            sources.files().iter().map(|file| file.offset_ns).collect::<Vec<_>>()
+        }
         other => panic!("{words}: {other:?}"),
     };
     assert_eq!(offsets("x/a b"), [0, 0]);
@@ -60,7 +64,7 @@ fn no_advice_turns_an_unknown_option_into_a_file() {
 fn more_threads_than_any_load_can_use_are_not_started() {
     for (given, expected) in [(1, 1), (256, 256), (65_535, 256)] {
         match command(&format!("longspan info a --no-cache --threads {given}")) {
-            Ok(CliCommand::Info { load, .. }) => assert_eq!(load.threads, expected),
+            Ok(CliCommand::OnTrace(_, import)) => assert_eq!(import.threads, expected),
             other => panic!("{given}: {other:?}"),
         }
     }
@@ -69,7 +73,7 @@ fn more_threads_than_any_load_can_use_are_not_started() {
 #[test]
 fn the_name_of_the_output_says_its_format_unless_the_option_does() {
     let format = |words: &str| match command(words) {
-        Ok(CliCommand::Export { export, .. }) => export.format,
+        Ok(CliCommand::OnTrace(TraceCommand::Export(export), _)) => export.format,
         other => panic!("{words}: {other:?}"),
     };
     let chrome = |gzip| ExportFormat::ChromeJson { gzip };
@@ -93,7 +97,7 @@ fn a_name_without_an_extension_is_written_as_native_and_one_of_no_format_is_refu
     let export = |name: &str| command(&format!("longspan export a -o {name} --no-cache"));
     for name in ["b", "json", ".json", "b."] {
         assert!(
-            matches!(export(name), Ok(CliCommand::Export { export, .. }) if export.format == ExportFormat::Native { compact: false }),
+            matches!(export(name), Ok(CliCommand::OnTrace(TraceCommand::Export(export), _)) if export.format == ExportFormat::Native { compact: false }),
             "{name}"
         );
     }
@@ -116,7 +120,7 @@ fn a_name_without_an_extension_is_written_as_native_and_one_of_no_format_is_refu
 fn a_picture_is_refused_under_the_name_of_another_format() {
     let render = |name: &str| command(&format!("longspan render a -o {name} --no-cache"));
     for name in ["b.png", "b.PNG", "b", "-", "b."] {
-        assert!(matches!(render(name), Ok(CliCommand::Render { .. })), "{name}");
+        assert!(matches!(render(name), Ok(CliCommand::OnTrace(TraceCommand::Render(_), _))), "{name}");
     }
     for name in ["b.jpg", "b.svg", "b.png.gz"] {
         assert!(matches!(render(name), Err(CliError::Usage(_))), "{name}");
@@ -131,11 +135,11 @@ fn a_budget_that_no_load_can_keep_is_refused_with_the_least_that_works() {
         assert!(message.ends_with(" bytes are too few, at least 8 MiB are needed"), "{message}");
     }
     for (text, bytes) in [("8MiB", 8 << 20), ("8388608", 8 << 20), ("1GiB", 1 << 30)] {
-        let Ok(CliCommand::Info { load, .. }) = memory(text) else { panic!("{text} was refused") };
-        assert_eq!(load.memory_bytes, Some(bytes));
+        let Ok(CliCommand::OnTrace(_, import)) = memory(text) else { panic!("{text} was refused") };
+        assert_eq!(import.memory_bytes, Some(bytes));
     }
-    let Ok(CliCommand::Info { load, .. }) = command("longspan info a --no-cache") else { panic!("refused") };
-    assert_eq!(load.memory_bytes, None, "not given, unlike one of the default size");
+    let Ok(CliCommand::OnTrace(_, import)) = command("longspan info a --no-cache") else { panic!("refused") };
+    assert_eq!(import.memory_bytes, None, "not given, unlike one of the default size");
 }
 
 #[test]
@@ -178,7 +182,9 @@ fn invalid_arguments_are_usage_errors() {
 
 #[test]
 fn times_before_zero_are_times_and_not_options() {
-    let Ok(CliCommand::Spans { spans, .. }) = command("longspan spans a --from -5ms --to -1 --no-cache") else {
+    let Ok(CliCommand::OnTrace(TraceCommand::Spans(spans), _)) =
+        command("longspan spans a --from -5ms --to -1 --no-cache")
+    else {
         panic!("not spans")
     };
     assert_eq!(spans.scope.range.on_clock_of(0), (Some(-5_000_000), Some(-1)));
@@ -199,7 +205,7 @@ fn options_may_stand_anywhere_among_the_files_and_the_last_argument() {
             words.splice(first..first, ["--from", "-5"].map(str::to_owned));
             let words = words.join(" ");
             match command(&format!("longspan search {words}")) {
-                Ok(CliCommand::Search { search, .. }) => {
+                Ok(CliCommand::OnTrace(TraceCommand::Search(search), _)) => {
                     assert_eq!(files(&search.sources), expected, "{words}");
                     assert_eq!(search.scope.filter.terms.len(), 1, "{words}");
                     assert_eq!(search.scope.range.on_clock_of(0), (Some(-5), None), "{words}");
@@ -207,14 +213,14 @@ fn options_may_stand_anywhere_among_the_files_and_the_last_argument() {
                 other => panic!("{words}: {other:?}"),
             }
             match command(&format!("longspan annotate {words}")) {
-                Ok(CliCommand::Annotate { annotate, .. }) => {
+                Ok(CliCommand::OnTrace(TraceCommand::Annotate(annotate), _)) => {
                     assert_eq!((files(&annotate.sources), &*annotate.function), (expected.clone(), "q"), "{words}");
                 }
                 other => panic!("{words}: {other:?}"),
             }
         }
     }
-    let Ok(CliCommand::Search { search, .. }) = command("longspan search a  --no-cache") else {
+    let Ok(CliCommand::OnTrace(TraceCommand::Search(search), _)) = command("longspan search a  --no-cache") else {
         panic!("an empty query")
     };
     assert!(search.scope.filter.is_empty());
