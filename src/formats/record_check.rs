@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::format::Format;
+use super::input::lengths::saturating_len;
 use super::input::source::{Source, excerpt};
 use super::reader::InspectingSink;
 use super::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
@@ -94,7 +95,7 @@ fn located(path: &Path, position: SourcePos, context: &ReadContext) -> Result<St
     let (mut line, mut before, mut block) = (1, offset, vec![0; source.block_bytes(256 << 10)]);
     while before > 0 {
         context.cancel.check()?;
-        let wanted = block.len().min(usize::try_from(before).unwrap_or(usize::MAX));
+        let wanted = block.len().min(saturating_len(before));
         let Ok(len @ 1..) = source.read(&mut block[..wanted]) else { break };
         line += memchr::memchr_iter(b'\n', &block[..len]).count();
         before -= len as u64;

@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::decompress::{Blocks, Compression, read_full, read_some};
+use super::lengths::saturating_len;
 use super::packed_end::EndSlot;
 use crate::base::files::{self, FileKind};
 use crate::base::progress::{Progress, Stage};
@@ -113,7 +114,7 @@ impl Source {
     pub(crate) fn block_bytes(&self, usual: usize) -> usize {
         let ratio = if self.is_packed() { UNPACKED_RATIO } else { 1 };
         // One more byte, so that the first read detects the end.
-        let likely = usize::try_from(self.file_bytes.saturating_mul(ratio).saturating_add(1)).unwrap_or(usize::MAX);
+        let likely = saturating_len(self.file_bytes.saturating_mul(ratio).saturating_add(1));
         self.chunk_limits.block_bytes.unwrap_or(usual.min(likely.max(SMALL_BYTES))).max(1)
     }
 

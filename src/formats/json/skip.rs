@@ -4,9 +4,19 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ValueSkipper {
     depth: u64,
-    in_string: bool,
-    after_backslash: bool,
-    in_scalar: bool,
+    state: SkipState,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum SkipState {
+    /// Before the value, or between the tokens of an array or object.
+    #[default]
+    Between,
+    /// In a number or literal that is the value itself.
+    Scalar,
+    Text,
+    /// After a backslash in a text.
+    Escape,
 }
 
 impl ValueSkipper {
@@ -14,35 +24,33 @@ impl ValueSkipper {
     pub(crate) fn advance(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut pos = 0;
         while let Some(&byte) = bytes.get(pos) {
-            if self.in_string {
-                if self.after_backslash {
-                    self.after_backslash = false;
-                    pos += 1;
-                    continue;
-                }
-                pos += memchr::memchr2(b'"', b'\\', &bytes[pos..])?;
-                self.after_backslash = bytes[pos] == b'\\';
-                self.in_string = self.after_backslash;
-                pos += 1;
-                if !self.in_string && self.depth == 0 {
-                    return Some(pos);
-                }
-                continue;
-            }
-            let ends_scalar = self.depth == 0 && self.in_scalar;
-            match byte {
-                b' ' | b'\n' | b'\r' | b'\t' | b'"' | b'{' | b'[' if ends_scalar => return Some(pos),
-                b',' | b'}' | b']' if self.depth == 0 => return Some(pos),
-                b'"' => self.in_string = true,
-                b'{' | b'[' => self.depth += 1,
-                b'}' | b']' => {
-                    self.depth -= 1;
-                    if self.depth == 0 {
+            match self.state {
+                SkipState::Escape => self.state = SkipState::Text,
+                SkipState::Text => {
+                    pos += memchr::memchr2(b'"', b'\\', &bytes[pos..])?;
+                    let is_end = bytes[pos] == b'"';
+                    self.state = if is_end { SkipState::Between } else { SkipState::Escape };
+                    if is_end && self.depth == 0 {
                         return Some(pos + 1);
                     }
                 }
-                b' ' | b'\n' | b'\r' | b'\t' => {}
-                _ => self.in_scalar = true,
+                SkipState::Between | SkipState::Scalar => match byte {
+                    b' ' | b'\n' | b'\r' | b'\t' | b'"' | b'{' | b'[' if self.state == SkipState::Scalar => {
+                        return Some(pos);
+                    }
+                    b',' | b'}' | b']' if self.depth == 0 => return Some(pos),
+                    b'"' => self.state = SkipState::Text,
+                    b'{' | b'[' => self.depth += 1,
+                    b'}' | b']' => {
+                        self.depth -= 1;
+                        if self.depth == 0 {
+                            return Some(pos + 1);
+                        }
+                    }
+                    b' ' | b'\n' | b'\r' | b'\t' => {}
+                    _ if self.depth == 0 => self.state = SkipState::Scalar,
+                    _ => {}
+                },
             }
             pos += 1;
         }

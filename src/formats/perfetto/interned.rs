@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use crate::base::budget::Budget;
 use crate::base::budget_shares::BudgetShare;
+use crate::formats::input::lengths::saturating_len;
 
 /// Iids up to this index an array; others use a hash table.
 const DENSE_IIDS_MAX: u64 = 4096;
@@ -51,7 +52,7 @@ impl InternRoom {
 
     pub(super) fn new(budget: &Budget) -> Self {
         let bytes_max = BudgetShare::PerfettoTexts.bytes(budget).max(Self::BYTES_LEAST);
-        Self { used: 0, bytes_max: usize::try_from(bytes_max).unwrap_or(usize::MAX) }
+        Self { used: 0, bytes_max: saturating_len(bytes_max) }
     }
 
     #[cfg(test)]

@@ -11,6 +11,7 @@ use std::mem;
 
 use crate::base::budget::Budget;
 use crate::base::budget_shares::BudgetShare;
+use crate::formats::input::lengths::saturating_len;
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::SourcePos;
 
@@ -151,7 +152,7 @@ impl KernelWindow {
 /// Returns the limit for the waiting events of all windows. Buffers grow by doubling, so they may take twice as much.
 pub(super) fn waiting_bytes_max(budget: &Budget) -> usize {
     let share = BudgetShare::PerfettoKernel.bytes(budget) / 2;
-    usize::try_from(share).unwrap_or(usize::MAX).clamp(WAITING_BYTES_LEAST, WAITING_BYTES_MOST)
+    saturating_len(share).clamp(WAITING_BYTES_LEAST, WAITING_BYTES_MOST)
 }
 
 #[cfg(test)]

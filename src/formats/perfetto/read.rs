@@ -30,6 +30,7 @@ use crate::base::progress::Progress;
 use crate::base::threads::start_scoped;
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::ahead::{in_order, jobs_ahead};
+use crate::formats::input::lengths::saturating_len;
 use crate::formats::input::source::Source;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
@@ -129,7 +130,7 @@ fn decode(source: Source, context: &ReadContext, emit: EmitBatch<'_>) -> Result<
     let mut packets = Packets::new(source, &context.cancel);
     let affordable = BudgetShare::PerfettoBlocks.bytes(&context.budget) / BLOCK_MEMORY_BYTES;
     let threads = context.threads;
-    let ahead = usize::try_from(affordable).unwrap_or(usize::MAX).clamp(2, jobs_ahead(threads));
+    let ahead = saturating_len(affordable).clamp(2, jobs_ahead(threads));
     // Buffers of finished blocks, for reuse.
     let (spare, spares) = bounded(ahead);
     let next = || {
