@@ -6,11 +6,10 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{SpanDecoder, SpanDocument, id_text};
+use super::{SpanDecoder, SpanDocument, SpanSink, id_text};
 use crate::base::time::epoch_nanos;
 use crate::formats::format::{DataKind, Format, Opener};
-use crate::formats::input::lines::Output;
-use crate::formats::json::document::{Document, JsonExtent, TimeUnit};
+use crate::formats::json::document::{JsonExtent, TimeUnit};
 use crate::formats::json::lenient::{or_default, text};
 use crate::formats::json::outline::Outline;
 use crate::formats::json::sniff::looks_like_json;
@@ -254,13 +253,8 @@ fn taken_ns(millis: Option<&RawValue>) -> Option<i64> {
 }
 
 impl SpanDecoder for Har {
-    fn decode(
-        &mut self,
-        document: &Document,
-        extent: JsonExtent,
-        layout: &mut Layout,
-        out: &mut Output<'_>,
-    ) -> Result<bool, ReadError> {
+    fn decode(&mut self, extent: JsonExtent, sink: &mut SpanSink<'_, '_>) -> Result<bool, ReadError> {
+        let SpanSink { document, layout, out } = sink;
         let [log] = document.pick(extent, ["log"])?;
         let Some(log) = log else {
             let is_first = extent == document.whole();

@@ -9,9 +9,8 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{SpanDecoder, SpanDocument, SpanLines, begins_with_object_line, decode_values, times};
+use super::{SpanDecoder, SpanDocument, SpanLines, SpanSink, begins_with_object_line, decode_values, times};
 use crate::formats::format::{DataKind, Format, Opener};
-use crate::formats::input::lines::Output;
 use crate::formats::json::document::{Document, JsonExtent, TableCharge, TimeUnit};
 use crate::formats::json::lenient::{LenientList, or_default, text};
 use crate::formats::json::outline::Outline;
@@ -213,28 +212,23 @@ impl ProcessTexts {
 }
 
 impl SpanDecoder for Jaeger {
-    fn decode(
-        &mut self,
-        document: &Document,
-        extent: JsonExtent,
-        layout: &mut Layout,
-        out: &mut Output<'_>,
-    ) -> Result<bool, ReadError> {
+    fn decode(&mut self, extent: JsonExtent, sink: &mut SpanSink<'_, '_>) -> Result<bool, ReadError> {
         if self.is_bare {
-            decode_values(document, extent, decode_line, layout, out)?;
+            decode_values(extent, decode_line, sink)?;
             return Ok(true);
         }
         let mut traces = Some(extent);
+        let document = sink.document;
         if document.is_array(extent)? {
             if has_bare_spans(document, extent)? {
-                let processes = Processes::new(FxHashMap::default(), extent.pos(), out.batch.losses());
-                decode_spans(document, Some(extent), &processes, layout, out)?;
+                let processes = Processes::new(FxHashMap::default(), extent.pos(), sink.out.batch.losses());
+                decode_spans(Some(extent), &processes, sink)?;
                 return Ok(true);
             }
         } else {
             let [data, spans] = document.pick(extent, ["data", "spans"])?;
             if data.is_none() && spans.is_some() {
-                decode_trace(document, extent, layout, out)?;
+                decode_trace(extent, sink)?;
                 return Ok(true);
             }
             traces = data;
@@ -242,7 +236,7 @@ impl SpanDecoder for Jaeger {
         let has_traces = traces.is_some();
         let mut traces = document.items(traces);
         while let Some(trace) = traces.next()? {
-            decode_trace(document, trace, layout, out)?;
+            decode_trace(trace, sink)?;
         }
         Ok(has_traces)
     }
@@ -267,28 +261,23 @@ impl Processes {
     }
 }
 
-fn decode_trace(
-    document: &Document,
-    trace: JsonExtent,
-    layout: &mut Layout,
-    out: &mut Output<'_>,
-) -> Result<(), ReadError> {
+fn decode_trace(trace: JsonExtent, sink: &mut SpanSink<'_, '_>) -> Result<(), ReadError> {
+    let document = sink.document;
     // Processes come after the spans that refer to them.
     let [spans, processes] = document.pick(trace, ["spans", "processes"])?;
     let mut charge = document.table_charge();
-    let losses = out.batch.losses();
+    let losses = sink.out.batch.losses();
     let processes = process_table(document, processes, &mut charge, losses)?;
     let processes = Processes::new(processes, trace.pos(), losses);
-    decode_spans(document, spans, &processes, layout, out)
+    decode_spans(spans, &processes, sink)
 }
 
 fn decode_spans(
-    document: &Document,
     spans: Option<JsonExtent>,
     processes: &Processes,
-    layout: &mut Layout,
-    out: &mut Output<'_>,
+    sink: &mut SpanSink<'_, '_>,
 ) -> Result<(), ReadError> {
+    let SpanSink { document, layout, out } = sink;
     let mut spans = document.elements(spans);
     while let Some(element) = spans.next()? {
         let pos = SourcePos::Offset(element.offset);

@@ -27,13 +27,14 @@ use crate::model::{Loss, SourcePos};
 /// Decodes the spans of a document into a layout.
 trait SpanDecoder: Send {
     /// Decodes the document that starts at `extent`. Returns whether it has the members that hold spans.
-    fn decode(
-        &mut self,
-        document: &Document,
-        extent: JsonExtent,
-        layout: &mut Layout,
-        out: &mut Output<'_>,
-    ) -> Result<bool, ReadError>;
+    fn decode(&mut self, extent: JsonExtent, sink: &mut SpanSink<'_, '_>) -> Result<bool, ReadError>;
+}
+
+/// The spans of a document on their way to the output.
+struct SpanSink<'s, 'o> {
+    document: &'s Document,
+    layout: &'s mut Layout,
+    out: &'s mut Output<'o>,
 }
 
 /// A trace that is a document of spans. Responses that were appended to one file follow each other.
@@ -49,8 +50,9 @@ impl<D: SpanDecoder> StreamReader for SpanDocument<D> {
         let mut next = Some(document.whole());
         while let Some(extent) = next {
             context.cancel.check()?;
-            let mut out = Output::new(&mut batch, &mut *sink, context);
-            let has_spans = self.decoder.decode(&document, extent, &mut layout, &mut out)?;
+            let out = &mut Output::new(&mut batch, &mut *sink, context);
+            let mut spans = SpanSink { document: &document, layout: &mut layout, out };
+            let has_spans = self.decoder.decode(extent, &mut spans)?;
             if !has_spans && extent != document.whole() && !document.is_cut() {
                 batch.lose(Loss::TrailingData, extent.pos());
             }
@@ -65,13 +67,8 @@ impl<D: SpanDecoder> StreamReader for SpanDocument<D> {
 }
 
 /// Decodes spans that follow each other as values, each as it could be on a line.
-fn decode_values(
-    document: &Document,
-    from: JsonExtent,
-    decode: DecodeSpans,
-    layout: &mut Layout,
-    out: &mut Output<'_>,
-) -> Result<(), ReadError> {
+fn decode_values(from: JsonExtent, decode: DecodeSpans, sink: &mut SpanSink<'_, '_>) -> Result<(), ReadError> {
+    let SpanSink { document, layout, out } = sink;
     let mut values = document.values(from);
     while let Some(value) = values.next()? {
         let (pos, losses) = (SourcePos::Offset(value.offset), out.batch.losses());

@@ -5,10 +5,10 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{SpanDecoder, SpanDocument, id_text, times};
+use super::{SpanDecoder, SpanDocument, SpanSink, id_text, times};
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::{LineParser, Output, TextLine};
-use crate::formats::json::document::{Document, JsonExtent, TimeUnit};
+use crate::formats::json::document::{JsonExtent, TimeUnit};
 use crate::formats::json::lenient::text;
 use crate::formats::json::outline::Outline;
 use crate::formats::json::scan::{Broken, Scanner};
@@ -120,13 +120,8 @@ impl LineParser for NextLines {
 }
 
 impl SpanDecoder for NextClock {
-    fn decode(
-        &mut self,
-        document: &Document,
-        extent: JsonExtent,
-        layout: &mut Layout,
-        out: &mut Output<'_>,
-    ) -> Result<bool, ReadError> {
+    fn decode(&mut self, extent: JsonExtent, sink: &mut SpanSink<'_, '_>) -> Result<bool, ReadError> {
+        let SpanSink { document, layout, out } = sink;
         let is_array = document.is_array(extent)?;
         let mut spans = if is_array { document.elements(Some(extent)) } else { document.values(extent) };
         while let Some(element) = spans.next()? {

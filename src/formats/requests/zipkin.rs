@@ -6,10 +6,10 @@
 use serde_json::value::RawValue;
 
 use super::zipkin_span::{SpanSide, ZipkinSpan};
-use super::{SpanDecoder, SpanDocument, SpanLines, begins_with_object_line, decode_values, times, zipkin_v1};
+use super::{SpanDecoder, SpanDocument, SpanLines, SpanSink, begins_with_object_line, decode_values, times, zipkin_v1};
 use crate::formats::format::{DataKind, Format, Opener};
-use crate::formats::input::lines::{Output, head_lines};
-use crate::formats::json::document::{Document, JsonExtent, TimeUnit};
+use crate::formats::input::lines::head_lines;
+use crate::formats::json::document::{JsonExtent, TimeUnit};
 use crate::formats::json::outline::Outline;
 use crate::formats::json::sniff::{looks_like_json, whole_document};
 use crate::formats::json::text::parse;
@@ -78,36 +78,26 @@ struct Zipkin {
 }
 
 impl SpanDecoder for Zipkin {
-    fn decode(
-        &mut self,
-        document: &Document,
-        extent: JsonExtent,
-        layout: &mut Layout,
-        out: &mut Output<'_>,
-    ) -> Result<bool, ReadError> {
+    fn decode(&mut self, extent: JsonExtent, sink: &mut SpanSink<'_, '_>) -> Result<bool, ReadError> {
         if self.is_bare {
-            decode_values(document, extent, decode_line, layout, out)?;
+            decode_values(extent, decode_line, sink)?;
             return Ok(true);
         }
-        let is_array = document.is_array(extent)?;
+        let is_array = sink.document.is_array(extent)?;
         if !self.is_nested {
-            decode_spans(document, extent, layout, out)?;
+            decode_spans(extent, sink)?;
             return Ok(is_array);
         }
-        let mut traces = document.items(Some(extent));
+        let mut traces = sink.document.items(Some(extent));
         while let Some(trace) = traces.next()? {
-            decode_spans(document, trace, layout, out)?;
+            decode_spans(trace, sink)?;
         }
         Ok(is_array)
     }
 }
 
-fn decode_spans(
-    document: &Document,
-    spans: JsonExtent,
-    layout: &mut Layout,
-    out: &mut Output<'_>,
-) -> Result<(), ReadError> {
+fn decode_spans(spans: JsonExtent, sink: &mut SpanSink<'_, '_>) -> Result<(), ReadError> {
+    let SpanSink { document, layout, out } = sink;
     let mut spans = document.elements(Some(spans));
     while let Some(element) = spans.next()? {
         let pos = SourcePos::Offset(element.offset);
