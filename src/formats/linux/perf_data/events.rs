@@ -74,6 +74,15 @@ fn thread_key(pid: i64, tid: i64) -> TrackKey {
     TrackKey::thread(pid, tid)
 }
 
+/// A sample with its event and time.
+struct SampledEvent<'a> {
+    header: &'a PerfHeader,
+    attr: &'a Attr,
+    sample: PerfSample<'a>,
+    ts_ns: i64,
+    pos: SourcePos,
+}
+
 impl PerfEventBuilder {
     pub(super) fn new(context: &ReadContext) -> Self {
         Self { raw_stacks: RawStacks::new(context), ..Self::default() }
@@ -98,7 +107,7 @@ impl PerfEventBuilder {
         let taken = match record.kind {
             kind::SAMPLE => {
                 let attr = header.attr(record.kind, record.body);
-                attr.and_then(|attr| self.sample(header, attr, record, pos, batch))
+                attr.and_then(|attr| self.sample(header, attr, record, batch))
             }
             kind::MMAP | kind::MMAP2 => self.map(record, pos, batch),
             kind::COMM => self.name(record, pos, batch),
@@ -264,11 +273,11 @@ impl PerfEventBuilder {
         header: &PerfHeader,
         attr: &Attr,
         record: PerfRecord<'_>,
-        pos: SourcePos,
         batch: &mut BatchBuilder,
     ) -> Option<()> {
-        let sample = PerfSample::read(attr, record.body)?;
-        let ts_ns = record.time_ns;
+        let (ts_ns, pos) = (record.time_ns, SourcePos::Offset(record.offset));
+        let event = SampledEvent { header, attr, sample: PerfSample::read(attr, record.body)?, ts_ns, pos };
+        let sample = &event.sample;
         if sample.tid > 0 {
             self.scheduler.learn_process(batch, sample.tid, sample.pid);
         }
@@ -276,24 +285,24 @@ impl PerfEventBuilder {
             self.scheduler.runs(batch, (ts_ns, None), sample.tid);
         }
         let is_tracepoint = attr.kind == attr_type::TRACEPOINT;
-        let is_scheduling = is_tracepoint && self.scheduling(header, attr, ts_ns, &sample, pos, batch).is_some();
+        let is_scheduling = is_tracepoint && self.scheduling(&event, batch).is_some();
         // A tracepoint without callers has itself as its only frame.
         let has_program = sample.program.is_some_and(|program| program.abi != 0);
         let has_stack = has_program || sample.addresses().nth(usize::from(is_tracepoint)).is_some();
         if is_scheduling && !has_stack {
             return Some(());
         }
-        let stack = self.stack(header, attr, &sample, pos, batch);
+        let stack = self.stack(&event, batch);
         if is_scheduling && attr.has_time() {
             self.scheduler.add_switch_stack(batch, None, stack, pos);
         }
         let track = batch.track_with(&thread_key(sample.pid, sample.tid));
         if !is_tracepoint && !sample.counts.is_empty() {
-            return self.counted_samples(header, attr, record.body, (ts_ns, track, stack), &sample, batch);
+            return self.counted_samples(&event, record.body, (track, stack), batch);
         }
         let tracepoint = header.tracepoints.get(attr.config).filter(|_| is_tracepoint);
         if is_tracepoint && !is_scheduling {
-            self.tracepoint(header, attr, (ts_ns, track), &sample, pos, batch);
+            self.tracepoint(&event, track, batch);
         }
         if !is_tracepoint || has_stack {
             begin_args(&mut self.args, attr);
@@ -310,15 +319,8 @@ impl PerfEventBuilder {
     }
 
     /// Adds the event of a tracepoint: a part of a system call, of an interrupt or of a work item, or an instant.
-    fn tracepoint(
-        &mut self,
-        header: &PerfHeader,
-        attr: &Attr,
-        (ts_ns, track): (i64, TrackIdx),
-        sample: &PerfSample<'_>,
-        pos: SourcePos,
-        batch: &mut BatchBuilder,
-    ) {
+    fn tracepoint(&mut self, sampled: &SampledEvent<'_>, track: TrackIdx, batch: &mut BatchBuilder) {
+        let &SampledEvent { header, attr, ref sample, ts_ns, pos } = sampled;
         self.args.clear();
         match header.tracepoints.get(attr.config).map(|tracepoint| tracepoint.write(sample.raw, &mut self.args)) {
             None => batch.lose(Loss::IgnoredArguments, pos),
@@ -354,14 +356,8 @@ impl PerfEventBuilder {
     }
 
     /// Returns the stack of a sample. Unwinds the user stack if it was recorded as bytes.
-    fn stack(
-        &mut self,
-        header: &PerfHeader,
-        attr: &Attr,
-        sample: &PerfSample<'_>,
-        pos: SourcePos,
-        batch: &mut BatchBuilder,
-    ) -> StackIdx {
+    fn stack(&mut self, event: &SampledEvent<'_>, batch: &mut BatchBuilder) -> StackIdx {
+        let &SampledEvent { header, attr, ref sample, pos, .. } = event;
         let unwound =
             sample.program.and_then(|it| self.raw_stacks.unwind(&it, &header.machine, &mut self.maps, sample.pid));
         // Kernel threads have no user stack.
@@ -415,13 +411,12 @@ impl PerfEventBuilder {
     /// Adds a sample for each counter that increased since the previous sample.
     fn counted_samples(
         &mut self,
-        header: &PerfHeader,
-        attr: &Attr,
+        sampled: &SampledEvent<'_>,
         body: &[u8],
-        (ts_ns, track, stack): (i64, TrackIdx, StackIdx),
-        sample: &PerfSample<'_>,
+        (track, stack): (TrackIdx, StackIdx),
         batch: &mut BatchBuilder,
     ) -> Option<()> {
+        let &SampledEvent { header, attr, ref sample, ts_ns, .. } = sampled;
         let thread = i32::try_from(sample.tid).ok().filter(|_| attr.counts_threads());
         let counted = self.counters.count(attr.counts(), sample.counts, attr.id(kind::SAMPLE, body), thread)?;
         for &(id, period) in counted {
@@ -434,15 +429,8 @@ impl PerfEventBuilder {
     }
 
     /// Handles scheduler tracepoints. Returns `None` for others, and for those without the fields of a thread.
-    fn scheduling(
-        &mut self,
-        header: &PerfHeader,
-        attr: &Attr,
-        ts_ns: i64,
-        sample: &PerfSample<'_>,
-        pos: SourcePos,
-        batch: &mut BatchBuilder,
-    ) -> Option<()> {
+    fn scheduling(&mut self, event: &SampledEvent<'_>, batch: &mut BatchBuilder) -> Option<()> {
+        let &SampledEvent { header, attr, ref sample, ts_ns, pos } = event;
         let layout = header.tracepoints.layout(attr.config);
         let task = |name, tid, priority| {
             let (name, tid) = (layout.text(name, sample.raw)?, layout.number(tid, sample.raw)?);
