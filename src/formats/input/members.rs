@@ -17,6 +17,9 @@ pub(super) enum MemberKind {
     Bzip2,
 }
 
+/// First bytes of a zstd frame.
+pub(crate) const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
 impl MemberKind {
     /// Number of bytes that identify a member.
     fn magic_len(self) -> usize {
@@ -32,7 +35,7 @@ impl MemberKind {
             (Self::Gzip, bytes) => [0x1f, 0x8b].starts_with(bytes),
             // Skippable frames, with the lengths of the frames that follow or an index.
             (Self::Zstd, [0x50..=0x5f, rest @ ..]) => [0x2a, 0x4d, 0x18].starts_with(rest),
-            (Self::Zstd, bytes) => [0x28, 0xb5, 0x2f, 0xfd].starts_with(bytes),
+            (Self::Zstd, bytes) => ZSTD_MAGIC.starts_with(bytes),
             (Self::Bzip2, [b'B', b'Z', b'h', b'1'..=b'9']) => true,
             (Self::Bzip2, bytes) => b"BZh".starts_with(bytes),
         }

@@ -7,7 +7,7 @@ pub(crate) mod decimal;
 pub(crate) mod decompress;
 pub(crate) mod lengths;
 pub(crate) mod lines;
-mod members;
+pub(crate) mod members;
 pub(crate) mod packed_end;
 pub(crate) mod page_head;
 pub(crate) mod source;

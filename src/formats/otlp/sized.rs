@@ -11,6 +11,7 @@ use super::proto_request::{ProtoDecoder, RESOURCE_BYTES_MAX, is_attribute_key};
 use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::lengths::saturating_len;
 use crate::formats::input::lines::Output;
+use crate::formats::input::members::ZSTD_MAGIC;
 use crate::formats::input::source::{HEAD_BYTES, Source};
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::protobuf::decode::{Fields, bytes_tag, take_varint};
@@ -19,9 +20,6 @@ use crate::model::{Loss, SourcePos};
 
 /// Limit for a request, packed or not; the largest usual ones have a few MiB.
 const REQUEST_BYTES_MAX: usize = RESOURCE_BYTES_MAX;
-
-/// First bytes of a zstd frame.
-const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
 
 /// The encoding of the size before a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +38,7 @@ impl SizePrefix {
         let Some((size, prefix_len)) = self.read(head) else { return false };
         let (len, rest) = (saturating_len(size), &head[prefix_len..]);
         let bytes = &rest[..len.min(rest.len())];
-        let is_packed = self == Self::FourBytes && bytes.starts_with(ZSTD);
+        let is_packed = self == Self::FourBytes && bytes.starts_with(&ZSTD_MAGIC);
         len <= REQUEST_BYTES_MAX && if is_packed { is_packed_request(bytes, len) } else { is_request(bytes, len) }
     }
 
@@ -183,7 +181,7 @@ struct SizedDecoder {
 impl SizedDecoder {
     /// Decodes a message, compressed or not. A truncated message yields the resources before the cut.
     fn message(&mut self, bytes: &[u8], is_whole: bool, pos: SourcePos, batch: &mut BatchBuilder) -> MessageFit {
-        if !bytes.starts_with(ZSTD) {
+        if !bytes.starts_with(&ZSTD_MAGIC) {
             self.request(bytes, is_whole, pos, batch);
             return MessageFit::Fits;
         }

@@ -2,6 +2,7 @@
 
 use super::fields::trace_packet;
 use super::packets::{PACKET_TAG, is_whole};
+use crate::formats::input::members::ZSTD_MAGIC;
 use crate::formats::protobuf::decode::{FieldHead, Fields, ProtoValue, take_varint};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::Loss;
@@ -11,9 +12,6 @@ const KIND_MAX: u32 = 140;
 
 /// First byte of zlib data with the usual window of 32 KiB.
 const ZLIB_START: [u8; 1] = [0x78];
-
-/// First bytes of zstd data.
-const ZSTD_START: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 /// Returns whether a file starts with a packet, and not with a pprof profile, which has the same first byte.
 #[must_use]
@@ -69,7 +67,7 @@ fn has_cut_kind(packet: &[u8], len: u64, is_kind: impl Fn(FieldNumber) -> bool) 
     let Ok(Some(CutField { number, content, content_bytes })) = CutField::find(packet, len) else { return false };
     let is_content = match number {
         trace_packet::COMPRESSED_PACKETS => content.starts_with(&ZLIB_START),
-        trace_packet::ZSTD_COMPRESSED_PACKETS => content.starts_with(&ZSTD_START),
+        trace_packet::ZSTD_COMPRESSED_PACKETS => content.starts_with(&ZSTD_MAGIC),
         _ => !content.is_empty() && CutField::find(content, content_bytes).is_ok(),
     };
     is_kind(number) && is_content
