@@ -9,6 +9,7 @@ mod late_events;
 mod overwritten_end;
 mod recorded_sources;
 mod signals;
+mod sorted_rows;
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};

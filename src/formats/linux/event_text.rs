@@ -189,7 +189,7 @@ impl KernelText {
     }
 
     /// Returns the track of the functions of a task, or of the idle task of a CPU.
-    fn function_track(&self, owner: GraphOwner) -> TrackKey {
+    fn function_track(&mut self, owner: GraphOwner) -> TrackKey {
         match owner {
             GraphOwner::Task(tid) => self.thread(tid),
             GraphOwner::Cpu(_) => owner.key(),
@@ -197,8 +197,8 @@ impl KernelText {
     }
 
     /// Returns the track of a thread, in its process if that is known.
-    pub(crate) fn thread(&self, tid: i64) -> TrackKey {
-        let pid = self.scheduler.process(tid).unwrap_or(tid);
+    pub(crate) fn thread(&mut self, tid: i64) -> TrackKey {
+        let pid = self.scheduler.process_or_own(tid);
         self.scheduler.thread_key(TrackKind::Thread, pid, tid)
     }
 
@@ -226,7 +226,7 @@ impl KernelText {
     }
 
     /// Ends the span of the current system call of a thread.
-    fn end_call(&self, batch: &mut BatchBuilder, ts_ns: i64, tid: i64) {
+    fn end_call(&mut self, batch: &mut BatchBuilder, ts_ns: i64, tid: i64) {
         let track = batch.track_with(&self.thread(tid));
         batch.push(end_of_current(ts_ns, track));
     }

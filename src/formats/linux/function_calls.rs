@@ -206,7 +206,7 @@ impl FunctionCalls {
     }
 
     /// Adds the functions that have not ended, callers first.
-    pub(super) fn finish(&mut self, batch: &mut BatchBuilder, key: impl Fn(GraphOwner) -> TrackKey) {
+    pub(super) fn finish(&mut self, batch: &mut BatchBuilder, mut key: impl FnMut(GraphOwner) -> TrackKey) {
         let mut stacks: Vec<_> = std::mem::take(&mut self.open).into_iter().collect();
         // The map is unordered.
         stacks.sort_by_key(|(owner, stack)| (stack.first().map(|function| function.start_ns), owner.tid()));

@@ -60,7 +60,7 @@ pub(crate) struct Switch<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Scheduler {
     running: FxHashMap<u64, RunningTask>,
-    process_of: ThreadTable<i64>,
+    process_of: ThreadTable<OwnProcess>,
     threads: ThreadTable<ScheduledThread>,
     off_cpu: OffCpu,
     newest_ns: i64,
@@ -69,6 +69,23 @@ pub(crate) struct Scheduler {
     args: ArgsWriter,
     /// Name of the host, which extends the ids of its processes; `None` for the first host of a trace.
     host: Option<Box<str>>,
+}
+
+/// The process of a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OwnProcess {
+    /// No event states it yet, and tracks or names of the thread have its own number as their process.
+    Assumed,
+    Stated(i64),
+}
+
+impl OwnProcess {
+    fn stated(self) -> Option<i64> {
+        match self {
+            Self::Assumed => None,
+            Self::Stated(pid) => Some(pid),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -115,9 +132,9 @@ fn process_id(host: Option<&str>, pid: i64) -> Id {
 }
 
 /// Returns the track of each thread, in its process if that is known.
-fn thread_keys<'a>(process_of: &'a ThreadTable<i64>, host: Option<&'a str>) -> impl Fn(i64) -> TrackKey + 'a {
+fn thread_keys<'a>(process_of: &'a ThreadTable<OwnProcess>, host: Option<&'a str>) -> impl Fn(i64) -> TrackKey + 'a {
     move |tid| {
-        let pid = process_of.get(tid).copied().unwrap_or(tid);
+        let pid = process_of.get(tid).and_then(|process| process.stated()).unwrap_or(tid);
         TrackKey::thread(process_id(host, pid), Id::Number(tid))
     }
 }
@@ -166,20 +183,21 @@ impl Scheduler {
 
     /// Sets the process of a thread that starts, or that has no events yet.
     pub(crate) fn set_process(&mut self, tid: i64, pid: i64) {
-        if let Some(process) = self.process_of.get_or_add(tid, THREADS_MAX, || pid) {
-            *process = pid;
+        let stated = OwnProcess::Stated(pid);
+        if let Some(process) = self.process_of.get_or_add(tid, THREADS_MAX, || stated) {
+            *process = stated;
         }
     }
 
-    /// Sets the process of a running thread. If it was unknown, the tracks of the thread move to the process. If it was
-    /// another one, the id has a new thread.
+    /// Sets the process of a running thread. Tracks of the thread from before its process was known move to it. If the
+    /// process was another one, the id has a new thread.
     pub(crate) fn learn_process(&mut self, batch: &mut BatchBuilder, tid: i64, pid: i64) {
-        let before = self.process(tid);
-        if before == Some(pid) {
+        let before = self.process_of.get(tid).copied();
+        if before == Some(OwnProcess::Stated(pid)) {
             return;
         }
         self.set_process(tid, pid);
-        if before.is_some() || pid == tid || self.process(tid).is_none() {
+        if before != Some(OwnProcess::Assumed) || pid == tid {
             return;
         }
         let [before, after] = [tid, pid].map(|pid| process_id(self.host.as_deref(), pid));
@@ -200,10 +218,10 @@ impl Scheduler {
 
     /// Sets the name of a task from now on.
     pub(crate) fn rename(&mut self, batch: &mut BatchBuilder, tid: i64, name: &[u8], pos: SourcePos) {
-        let pid = self.process(tid).unwrap_or(tid);
         if tid == 0 || name.is_empty() {
             return;
         }
+        let pid = self.process_or_own(tid);
         if let Some(thread) = self.threads.get_mut(tid) {
             thread.name = short_name(name).into();
         }
@@ -212,7 +230,14 @@ impl Scheduler {
 
     /// Returns the process of a thread, if it is known.
     pub(crate) fn process(&self, tid: i64) -> Option<i64> {
-        self.process_of.get(tid).copied()
+        self.process_of.get(tid).and_then(|process| process.stated())
+    }
+
+    /// Returns the process for the tracks and names of a thread: its own number until an event states another one, to
+    /// which they then move.
+    pub(crate) fn process_or_own(&mut self, tid: i64) -> i64 {
+        let process = self.process_of.get_or_add(tid, THREADS_MAX, || OwnProcess::Assumed);
+        process.and_then(|process| process.stated()).unwrap_or(tid)
     }
 
     /// Adds the events of a `sched_switch`.
@@ -487,7 +512,7 @@ impl Scheduler {
     /// Returns the state track of a thread. Adds the thread name to the batch if it changed.
     fn state_track(&mut self, batch: &mut BatchBuilder, task: &SchedulerTask<'_>, pos: SourcePos) -> Option<TrackIdx> {
         let tid = task.tid;
-        let pid = self.process(tid).unwrap_or(tid);
+        let pid = self.process_or_own(tid);
         let thread = self.threads.get_or_add(tid, THREADS_MAX, || ScheduledThread::new(pid))?;
         if !task.name.is_empty() && *thread.name != *short_name(task.name) {
             thread.name = short_name(task.name).into();

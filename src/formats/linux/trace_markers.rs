@@ -34,7 +34,10 @@ pub(crate) fn marker(scheduler: &mut Scheduler, batch: &mut BatchBuilder, writte
     {
         scheduler.learn_process(batch, tid, pid);
     }
-    let thread = || key(TrackKind::Thread, scheduler.process(tid).or(pid).unwrap_or(tid), Id::Number(tid), b"");
+    let mut thread = || {
+        let pid = scheduler.process(tid).or(pid).unwrap_or_else(|| scheduler.process_or_own(tid));
+        key(TrackKind::Thread, pid, Id::Number(tid), b"")
+    };
     let asynchronous = |pid, name: &[u8]| key(TrackKind::Async, pid, Id::None, name);
     let named_track = |pid, track| TrackKey { slot: TrackKey::SLOT_NAMED, ..asynchronous(pid, track) };
     let (mut rest, mut category, mut args, mut separator) = (rest, None, &b""[..], b';');

@@ -342,7 +342,8 @@ impl SystemEventBuilder<'_> {
         args.clear();
         args.json.push_str(&operation.args);
         write_args(args, bytes, END_ARGS);
-        let track = self.overlapping_track(self.process_of(operation.tid), "File I/O");
+        let process = self.process_of(operation.tid);
+        let track = self.overlapping_track(process, "File I/O");
         let dur_ns = u64::try_from(ts_ns.saturating_sub(operation.ts_ns)).unwrap_or(0);
         let id = async_id("file", &[request, operation.ts_ns.cast_unsigned()]);
         self.push_async((operation.ts_ns, dur_ns), track, (operation.name, "file"), id);
@@ -370,12 +371,14 @@ impl SystemEventBuilder<'_> {
     fn push_operation_instant(&mut self, operation: &FileOperation) {
         self.state.args.clear();
         self.state.args.json.push_str(&operation.args);
-        let track = self.instant_track(self.process_of(operation.tid), "File I/O");
+        let process = self.process_of(operation.tid);
+        let track = self.instant_track(process, "File I/O");
         self.push_message(operation.ts_ns, track, operation.name.as_bytes(), Some(b"file"));
     }
 
     /// Returns the process of a thread, or one with the number of the thread if it is unknown.
-    fn process_of(&self, tid: i64) -> Id {
-        self.tracks.process_now(self.pid_of(tid))
+    fn process_of(&mut self, tid: i64) -> Id {
+        let pid = self.pid_of(tid);
+        self.tracks.process_now(pid)
     }
 }

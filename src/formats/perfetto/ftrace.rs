@@ -242,13 +242,14 @@ impl<'t> SystemEventBuilder<'t> {
     }
 
     /// Returns the process id of a thread, or the thread id if the process is unknown.
-    pub(super) fn pid_of(&self, tid: i64) -> i64 {
-        self.state.scheduler.process(tid).unwrap_or(tid)
+    pub(super) fn pid_of(&mut self, tid: i64) -> i64 {
+        self.state.scheduler.process_or_own(tid)
     }
 
     /// Returns the track of a thread.
     pub(super) fn thread_track(&mut self, tid: i64) -> TrackIdx {
-        let track = self.tracks.thread(self.pid_of(tid), tid);
+        let pid = self.pid_of(tid);
+        let track = self.tracks.thread(pid, tid);
         self.batch.track(track, self.tracks)
     }
 

@@ -265,7 +265,8 @@ impl SystemEventBuilder<'_> {
     /// Returns the span of a buffer of a DMA heap.
     fn dma_heap_span(&mut self, event: &KernelEvent<'_>) -> DeviceSpan {
         let change = event.bytes.signed(heap_event::LEN);
-        let pid = self.tracks.process_now(self.pid_of(event.tid));
+        let pid = self.pid_of(event.tid);
+        let pid = self.tracks.process_now(pid);
         DeviceSpan {
             is_begin: change > 0,
             track: self.overlapping_track(pid, "mem.dma_buffer"),
@@ -493,7 +494,8 @@ impl SystemEventBuilder<'_> {
             return self.batch.lose(Loss::BadTime, self.pos);
         };
         let &AdrenoCommands { tid, context, priority, timestamp, .. } = commands;
-        let pid = self.tracks.process_now(self.pid_of(tid));
+        let pid = self.pid_of(tid);
+        let pid = self.tracks.process_now(pid);
         let track = self.overlapping_track(pid, &format!("GPU (Ctx={context}, Prio={priority})"));
         let args = &mut self.state.args;
         args.clear();

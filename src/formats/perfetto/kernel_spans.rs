@@ -316,7 +316,8 @@ impl SystemEventBuilder<'_> {
         let Some((span, kind)) = span_of(event) else { return };
         let Some(moved) = self.begin_or_end_allocation(event) else { return };
         let track = if span.track.is_empty() {
-            self.tracks.thread(self.pid_of(event.tid), event.tid)
+            let pid = self.pid_of(event.tid);
+            self.tracks.thread(pid, event.tid)
         } else {
             let (pid, tid) = (Id::None, Id::None);
             let (name, slot) = (event.name(span.track).into(), TrackKey::SLOT_ALONE);

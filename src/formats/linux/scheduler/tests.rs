@@ -151,6 +151,18 @@ fn a_thread_that_runs_before_its_process_is_known_is_one_thread() {
 }
 
 #[test]
+fn a_thread_whose_process_is_stated_before_its_events_does_not_move() {
+    let (_, batches) = fed(&[
+        &|scheduler, batch| scheduler.learn_process(batch, 7, 5),
+        &|scheduler, batch| scheduler.learn_process(batch, 7, 7),
+        &|scheduler, batch| scheduler.learn_process(batch, 7, 5),
+        &|scheduler, batch| scheduler.wake(batch, 20, &task(7, "b"), None, POS),
+    ]);
+    assert_eq!(states_by_process(&batches), [("5".to_owned(), "7".to_owned(), "Runnable".to_owned())]);
+    assert!(batches.iter().flat_map(|batch| &batch.metadata).all(|metadata| !metadata.is_move()));
+}
+
+#[test]
 fn a_new_thread_of_the_id_of_another_ends_the_state_of_the_former() {
     let (_, batches) = fed(&[
         &|scheduler, batch| scheduler.learn_process(batch, 7, 5),
