@@ -12,15 +12,16 @@ use rustc_hash::FxHashSet;
 use super::derived::ExportedCounter;
 use super::options::ExportOptions;
 use crate::base::cancel::{Cancel, Cancelled};
-use crate::model::{ProcessIdx, TrackIdx, TrackKind};
+use crate::model::{NameIdx, ProcessIdx, TrackIdx, TrackKind};
 use crate::query::Snapshot;
 use crate::query::cursor::LaneCursor;
+use crate::query::flow_points::{FlowRow, span_of};
 use crate::query::matcher::Matcher;
 use crate::query::row_filter::RowFilter;
 use crate::query::rows::{SortedRow, SortedRows};
 use crate::query::scope::Scope;
 use crate::query::span_sweep::SpanSweep;
-use crate::store::flow::{FlowPoint, FlowRole};
+use crate::store::flow::FlowPoint;
 use crate::store::{LaneIdx, LaneKind, RowIdx};
 
 /// Flow points between two checks for cancellation: some milliseconds.
@@ -201,7 +202,7 @@ impl Excerpt {
         begins_before_end && reaches_in && self.lanes.binary_search(&row.lane).is_ok()
     }
 
-    /// Adds the outside points of flows that have a point in the part, with the spans that they connect.
+    /// Adds the outside points of flows that have a point in the part, and the rows that all their points connect.
     fn other_ends(&self, snapshot: &Snapshot, cancel: &Cancel, needed: &mut BTreeSet<RowIdx>) -> Result<(), Cancelled> {
         let is_flows = |lane: &LaneIdx| snapshot.lane(*lane).kind == LaneKind::Flows;
         let mut flows = FxHashSet::default();
@@ -222,9 +223,9 @@ impl Excerpt {
                 if point.index.row.is_multiple_of(POINTS_BETWEEN_CHECKS) {
                     cancel.check()?;
                 }
-                if flows.contains(&point.row.value) && !self.contains(snapshot, point.index) {
+                if flows.contains(&point.row.value) {
                     needed.insert(point.index);
-                    connected.add(&point, needed);
+                    connected.add(snapshot, &point, needed);
                 }
             }
             connected.finish(snapshot, cancel, needed)?;
@@ -233,38 +234,38 @@ impl Excerpt {
     }
 }
 
-/// The spans of a track that flow points connect, with their ancestors.
+/// The spans and instants of a track that flow points connect, with the ancestors of the spans.
 struct ConnectedSpans<'a> {
     sweep: SpanSweep<'a>,
-    /// Spans at which flows arrive from an earlier point.
-    next: BTreeSet<RowIdx>,
+    /// Connected spans, which need not be open at the time of their points.
+    spans: BTreeSet<RowIdx>,
 }
 
 impl<'a> ConnectedSpans<'a> {
     fn new(snapshot: &'a Snapshot, track: TrackIdx) -> Self {
-        Self { sweep: SpanSweep::new(snapshot, track), next: BTreeSet::new() }
+        Self { sweep: SpanSweep::new(snapshot, track), spans: BTreeSet::new() }
     }
 
-    /// Adds the spans of one more point; points come in time order.
-    fn add(&mut self, row: &SortedRow, needed: &mut BTreeSet<RowIdx>) {
+    /// Adds the spans around one more point, and the row that it connects; points come in time order.
+    fn add(&mut self, snapshot: &'a Snapshot, row: &SortedRow, needed: &mut BTreeSet<RowIdx>) {
         let ts_ns = row.row.start_ns;
         let point = FlowPoint::from_bits(row.row.detail);
         let inside = point.depth.map_or(0, |depth| depth.saturating_add(1));
         self.sweep.seek(ts_ns);
         needed.extend(self.sweep.take_around(inside, ts_ns));
-        if point.role == FlowRole::End && !point.binds_enclosing {
-            // The flow arrives at the next span: one that starts with the point and comes after it, or else the first
-            // to start later.
-            self.next.extend(self.sweep.next_from(inside));
+        let (flow, track, name) = (row.row.value, self.sweep.track(), NameIdx(row.row.name));
+        match span_of(snapshot, &mut self.sweep, &FlowRow { flow, ts_ns, track, name, point }) {
+            Some(span) if snapshot.lane(span.lane).kind == LaneKind::Spans => _ = self.spans.insert(span),
+            instant => needed.extend(instant),
         }
     }
 
-    /// Adds the spans at which flows arrive from an earlier point.
+    /// Adds the connected spans, with their ancestors.
     fn finish(self, snapshot: &'a Snapshot, cancel: &Cancel, needed: &mut BTreeSet<RowIdx>) -> Result<(), Cancelled> {
-        let mut next: Vec<_> = self.next.into_iter().map(|row| (snapshot.row(row), row)).collect();
-        next.sort_by_key(|(span, row)| (span.start_ns, *row));
+        let mut spans: Vec<_> = self.spans.into_iter().map(|row| (snapshot.row(row), row)).collect();
+        spans.sort_by_key(|(span, row)| (span.start_ns, *row));
         let mut sweep = SpanSweep::new(snapshot, self.sweep.track());
-        for (span, row) in next {
+        for (span, row) in spans {
             cancel.check()?;
             sweep.seek(span.start_ns);
             needed.extend(sweep.take_around(snapshot.lane(row.lane).depth, span.end_ns()));

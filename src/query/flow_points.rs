@@ -12,12 +12,12 @@ use crate::store::{LaneIdx, LaneKind, RowIdx};
 
 /// A point of a flow with its position.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct FlowRow {
-    pub(super) flow: u64,
-    pub(super) ts_ns: i64,
-    pub(super) track: TrackIdx,
-    pub(super) name: NameIdx,
-    pub(super) point: FlowPoint,
+pub(crate) struct FlowRow {
+    pub(crate) flow: u64,
+    pub(crate) ts_ns: i64,
+    pub(crate) track: TrackIdx,
+    pub(crate) name: NameIdx,
+    pub(crate) point: FlowPoint,
 }
 
 /// The points of a track to visit.
@@ -87,8 +87,8 @@ pub(super) fn flow_row(cursor: &mut LaneCursor<'_>, number: u64, track: TrackIdx
     Some(FlowRow { flow: row.value, ts_ns: row.start_ns, track, name: NameIdx(row.name), point })
 }
 
-/// Returns the span that a point belongs to. `sweep` is of its track.
-pub(super) fn span_of(snapshot: &Snapshot, sweep: &mut SpanSweep<'_>, flow_row: &FlowRow) -> Option<RowIdx> {
+/// Returns the span or the instant that a point belongs to. `sweep` is of its track.
+pub(crate) fn span_of(snapshot: &Snapshot, sweep: &mut SpanSweep<'_>, flow_row: &FlowRow) -> Option<RowIdx> {
     sweep.seek(flow_row.ts_ns);
     if flow_row.point.role == FlowRole::End && !flow_row.point.binds_enclosing {
         // Among spans that start with the point, spans below the enclosing one come after the point in the trace.
@@ -108,18 +108,12 @@ pub(super) fn span_of(snapshot: &Snapshot, sweep: &mut SpanSweep<'_>, flow_row: 
     }
 }
 
-/// Returns the instant at a point's track and time.
+/// Returns the last instant at a point's track and time: tracers write an instant right before its points.
 fn instant_at(snapshot: &Snapshot, flow_row: &FlowRow) -> Option<RowIdx> {
-    lanes_of_kind(snapshot, flow_row.track, LaneKind::Instants).find_map(|lane| {
-        let (row, start_ns) = first_from(snapshot, lane, flow_row.ts_ns)?;
-        (start_ns == flow_row.ts_ns).then_some(row)
-    })
-}
-
-/// Returns the first span of a lane that starts at or after `ts_ns`, and its start.
-fn first_from(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64) -> Option<(RowIdx, i64)> {
-    let mut cursor = LaneCursor::new(snapshot.store(), lane);
-    let position = cursor.first_from(ts_ns);
-    let (start_ns, _) = cursor.times_at(position)?;
-    Some((RowIdx { lane, row: position.row }, start_ns))
+    let last_in = |lane| {
+        let mut cursor = LaneCursor::new(snapshot.store(), lane);
+        let row = cursor.first_after(flow_row.ts_ns).row.checked_sub(1)?;
+        (cursor.span(row)?.start_ns == flow_row.ts_ns).then_some(RowIdx { lane, row })
+    };
+    lanes_of_kind(snapshot, flow_row.track, LaneKind::Instants).filter_map(last_in).last()
 }

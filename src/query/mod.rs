@@ -37,7 +37,7 @@ pub(crate) mod filtered;
 pub(crate) mod first_track;
 pub(crate) mod flame;
 pub(crate) mod flow_chain;
-mod flow_points;
+pub(crate) mod flow_points;
 mod flow_rows;
 pub(crate) mod group_choice;
 pub(crate) mod groups;

@@ -1,6 +1,6 @@
 //! The connections of flows in exports, compared with the connections in the source.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -119,4 +119,89 @@ fn a_flow_to_the_next_span_does_not_arrive_at_the_one_around_its_end() {
     let events = r#"[{"ph":"i","name":"mark","s":"t","pid":1,"tid":2,"ts":2},{"ph":"s","name":"f","id":1,"pid":1,"tid":2,"ts":2},
         {"ph":"X","name":"last","pid":1,"tid":2,"ts":6,"dur":3},{"ph":"f","name":"f","id":1,"pid":1,"tid":2,"ts":8}]"#;
     assert_connects(events, &[]);
+}
+
+#[test]
+fn a_part_has_the_instants_and_empty_spans_that_its_flows_connect() {
+    let from = |kind: &str, tid: u32, ts: u32| format!(r#"{{"name":"from","pid":1,"tid":{tid},"ts":{ts},{kind}}}"#);
+    let to = |kind: &str, tid: u32, ts: u32| format!(r#"{{"name":"to","pid":1,"tid":{tid},"ts":{ts},{kind}}}"#);
+    let (instant, empty) = (r#""ph":"i","s":"t""#, r#""ph":"X","dur":0"#);
+    let folder = folder();
+    let source = folder.path().join("source.json");
+    for (tid, start_us, other) in [(1, 5, "from"), (2, 15, "to")] {
+        let around = format!(r#"{{"ph":"X","name":"around","pid":1,"tid":{tid},"ts":{start_us},"dur":10}}"#);
+        let start = r#"{"ph":"s","name":"f","id":1,"pid":1,"tid":1,"ts":8}"#;
+        let end = r#"{"ph":"f","bp":"e","name":"f","id":1,"pid":1,"tid":2,"ts":20}"#;
+        // Only the start of a flow binds to an instant.
+        for kind in [instant, empty].into_iter().filter(|kind| other == "from" || *kind == empty) {
+            let of = |name: &str| if name == other { kind } else { r#""ph":"X","dur":5"# };
+            let events =
+                [around.clone(), from(of("from"), 1, 8), start.to_owned(), to(of("to"), 2, 20), end.to_owned()];
+            fs::write(&source, format!("[{}]", events.join(","))).expect("written");
+            let expected = [(r#""from""#.to_owned(), r#""to""#.to_owned())];
+            assert_eq!(connections(&source), expected, "the source");
+            let scope = if other == "from" { ["--thread", "2"] } else { ["--to", "10us"] };
+            for name in ["part.json", "part.pftrace", "part.longspan"] {
+                let part = folder.path().join(name);
+                longspan(&[&["export", "--no-cache", text(&source), "-o", text(&part)], &scope[..]].concat()).done();
+                assert_eq!(connections(&part), expected, "{name} of {events:?}");
+            }
+        }
+    }
+}
+
+/// Creates two threads of spans, empty spans and instants on a coarse clock, whose flows meet these at random. No two
+/// rows of a thread and no two points of a flow there have one time, since nothing tells which is first.
+fn random_flows(seed: u64) -> String {
+    let mut state = seed;
+    let mut random = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let mut events = vec![String::from(r#"{"ph":"X","name":"whole","pid":1,"tid":3,"ts":0,"dur":1}"#)];
+    let (mut rows, mut points) = (BTreeSet::new(), BTreeSet::new());
+    for number in 0..24 {
+        let (tid, ts) = (1 + random(2), 10 * random(4));
+        let (name, time) = (format!("{number} at {ts}"), format!(r#""pid":1,"tid":{tid},"ts":{}"#, ts + random(3)));
+        let kind = random(4);
+        if !rows.insert(time.clone()) {
+            continue;
+        }
+        events.push(match kind {
+            0 => format!(r#"{{"ph":"X","name":"{name}","dur":{},{time}}}"#, 4 + random(2)),
+            1 => format!(r#"{{"ph":"X","name":"{name}","dur":0,{time}}}"#),
+            _ => format!(r#"{{"ph":"i","s":"t","name":"{name}",{time}}}"#),
+        });
+        for _ in 0..random(3) {
+            let phase = ["s", "t", "f"][random(3) as usize];
+            let binds = if random(2) == 0 { r#""bp":"e","# } else { "" };
+            let flow = random(3);
+            if points.insert((flow, time.clone())) {
+                events.push(format!(r#"{{"ph":"{phase}",{binds}"name":"f","id":{flow},{time}}}"#));
+            }
+        }
+    }
+    format!("[{}]", events.join(",\n"))
+}
+
+#[test]
+fn flows_of_a_part_connect_the_same_spans_and_instants_as_in_the_whole() {
+    let folder = folder();
+    let (source, part) = (folder.path().join("source.json"), folder.path().join("part.longspan"));
+    let mut connected = 0;
+    for seed in 0..40 {
+        fs::write(&source, random_flows(seed)).expect("written");
+        let whole = connections(&source);
+        for scope in
+            [&["--thread", "2"][..], &["--from", "+12us"], &["--to", "+21us"], &["--from", "+3us", "--to", "+12us"]]
+        {
+            let export = [&["export", "--no-cache", text(&source), "-o", text(&part)], scope].concat();
+            longspan(&export).done();
+            let found = connections(&part);
+            connected += found.len();
+            let others: Vec<_> = found.iter().filter(|flow| !whole.contains(flow)).collect();
+            assert!(others.is_empty(), "seed {seed}, {scope:?}: {others:?}\nwhole: {whole:?}");
+        }
+    }
+    assert!(connected > 500, "{connected}");
 }
