@@ -72,6 +72,8 @@ struct Dump<'a> {
     utids: &'a Utids,
     /// Ids of threads, built on the first use: the look-up takes 40 bytes for each of a million threads.
     utids_by_ids: OnceCell<FxHashMap<(&'a Id, &'a Id), u32>>,
+    /// The first thread of each number in a file and on a host, built on the first use.
+    first_utids: OnceCell<FxHashMap<(Option<&'a str>, i64), u32>>,
     /// The time of the last row.
     ts_ns: i64,
     /// States at that time, which wait for the CPUs of their threads.
@@ -99,6 +101,7 @@ impl<'a> Dump<'a> {
             latest: Latest::default(),
             flows: FlowTracker::default(),
             utids_by_ids: OnceCell::new(),
+            first_utids: OnceCell::new(),
             ts_ns: i64::MIN,
             held_states: Vec::new(),
             cpus: FxHashMap::default(),
@@ -161,21 +164,39 @@ impl<'a> Dump<'a> {
 
     /// Returns the dump's id of the thread with these ids.
     fn utid(&self, pid: &Id, tid: &Id) -> Option<u32> {
-        let utids = self.utids_by_ids.get_or_init(|| {
-            let tracks = (0u32..).zip(&self.snapshot.tracks().tracks);
-            let threads = tracks.filter(|(_, track)| track.key.kind == TrackKind::Thread);
-            let with_id = |(row, track): (u32, &'a Track)| {
-                Some(((&track.key.pid, &track.key.tid), self.utids.get(TrackIdx(row))?))
-            };
-            threads.filter_map(with_id).collect()
-        });
+        let utids = self
+            .utids_by_ids
+            .get_or_init(|| self.threads().map(|(track, utid)| ((&track.key.pid, &track.key.tid), utid)).collect());
         utids.get(&(pid, tid)).copied()
+    }
+
+    /// Returns the dump's id of the first thread with this number in the file and on the host of a track.
+    fn first_utid(&self, key: &TrackKey, tid: i64) -> Option<u32> {
+        let utids = self.first_utids.get_or_init(|| {
+            let mut utids = FxHashMap::default();
+            for (Track { key, .. }, utid) in self.threads() {
+                if let Some(tid) = key.tid.number() {
+                    utids.entry((key.id_suffix(), tid)).or_insert(utid);
+                }
+            }
+            utids
+        });
+        utids.get(&(key.id_suffix(), tid)).copied()
+    }
+
+    /// Iterates over the tracks of threads, with the dump's ids of these.
+    fn threads(&self) -> impl Iterator<Item = (&'a Track, u32)> + use<'a, '_> {
+        let tracks = (0u32..).map(TrackIdx).zip(&self.snapshot.tracks().tracks);
+        let threads = tracks.filter(|(_, track)| track.key.kind == TrackKind::Thread);
+        threads.filter_map(|(row, track)| Some((track, self.utids.get(row)?)))
     }
 
     /// Returns the thread with the ids in the arguments of a row, in the file and on the host of the row's track.
     fn utid_in_args(&self, args: &Value, [pid, tid]: [&str; 2], key: &TrackKey) -> Option<u32> {
         let (pid, tid) = (args[pid].as_i64()?, args[tid].as_i64()?);
-        self.utid(&key.id_beside(pid), &Id::Number(tid))
+        let in_process = self.utid(&key.id_beside(pid), &Id::Number(tid));
+        // A thread counts as its own process until an event states that, so this may be the first thread of the number.
+        in_process.or_else(|| self.first_utid(key, tid).filter(|_| pid == tid))
     }
 
     /// Writes a CPU run, as a line of type `sched`.

@@ -74,6 +74,24 @@ fn a_state_does_not_get_the_cpu_of_a_run_of_another_time() {
     assert_eq!(cpus, [(&json!("Running"), &json!(null)), (&json!("Running"), &json!(4))]);
 }
 
+#[test]
+fn a_run_from_before_the_process_of_its_thread_is_known_is_of_that_thread() {
+    let snapshot = snapshot(
+        r#"[{"ph":"X","name":"main","ts":0,"dur":50,"pid":10,"tid":11},{"ph":"i","name":"other","ts":0,"pid":20,"tid":11},
+            {"ph":"X","cpu":"3","name":"work","ts":10,"dur":5,"args":{"pid":11,"tid":11}},
+            {"ph":"X","cpu":"3","name":"work","ts":20,"dur":5,"args":{"pid":20,"tid":11}},
+            {"ph":"X","cpu":"3","name":"work","ts":30,"dur":5,"args":{"pid":9,"tid":11}},
+            {"ph":"T","cat":"thread_state","name":"Running","ts":10,"dur":5,"pid":10,"tid":11,
+             "args":{"waker_pid":11,"waker_tid":11}}]"#,
+    );
+    let utids: Vec<Value> = lines_of("sched", &snapshot).iter().map(|run| run["utid"].clone()).collect();
+    let states = lines_of("thread_state", &snapshot);
+    let [utid, other] = [&states[0]["utid"], &utids[1]];
+    assert!(utid.is_number() && other.is_number() && utid != other, "{utid}, {other}");
+    assert_eq!(utids, [utid.clone(), other.clone(), json!(null)]);
+    assert_eq!([&states[0]["cpu"], &states[0]["waker_utid"]], [&json!(3), utid]);
+}
+
 proptest! {
     #[test]
     fn parents_are_those_of_a_scan(
