@@ -5,7 +5,7 @@ mod open_spans;
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::open_spans::OpenSpans;
 use super::feed::{LiveEvent, LiveName};
@@ -21,6 +21,9 @@ const OPEN_MAX: usize = 1 << 18;
 
 /// Limit for processes and threads with names.
 const NAMES_MAX: usize = 1 << 17;
+
+/// Limit for tracks of async spans. Beyond it, spans are on the tracks that the trace gives them.
+const ASYNC_TRACKS_MAX: usize = 1 << 14;
 
 /// The kind of a row, with its value.
 #[derive(Debug, Clone, PartialEq)]
@@ -203,6 +206,8 @@ pub(crate) struct LivePairs {
     open: FxHashMap<OpenKey, OpenSpans>,
     /// The steps of the ids in `open`.
     steps: FxHashMap<u64, AsyncSteps>,
+    /// The tracks of async spans, which are named by spans.
+    async_tracks: FxHashSet<Arc<TrackKey>>,
     states: FxHashMap<Arc<TrackKey>, EnteredState>,
     /// The tracks of threads that have moved to their process, by their former keys, which queued events still have.
     moved: FxHashMap<Arc<TrackKey>, Arc<TrackKey>>,
@@ -352,17 +357,46 @@ impl LivePairs {
         self.open.entry(key).or_default().push(begin);
     }
 
+    /// Returns the track of an event of an async id: that of open spans of the id, first those of its process, or else
+    /// one with the name of the event. So names the sort at the end.
+    fn async_track(&mut self, key: &OpenKey, kind: EventKind, event: &WaitingBegin) -> Arc<TrackKey> {
+        let (source, open) = (&event.track, self.open.get(key));
+        let own = open.and_then(|open| open.last_track(|track| track.pid == source.pid));
+        // A begin opens a span in its own process.
+        let other = open.filter(|_| kind != EventKind::AsyncBegin).and_then(|open| open.last_track(|_| true));
+        if let Some(track) = own.or(other) {
+            return Arc::clone(track);
+        }
+        if source.slot == TrackKey::SLOT_NAMED && !source.name.is_empty() {
+            return Arc::clone(source);
+        }
+        let (pid, tid, name) = (source.pid.clone(), source.tid.clone(), (&*event.name.text).into());
+        let key = TrackKey { name, ..TrackKey::new(TrackKind::Async, pid, tid) };
+        if let Some(track) = self.async_tracks.get(&key) {
+            return Arc::clone(track);
+        }
+        if self.async_tracks.len() >= ASYNC_TRACKS_MAX {
+            return Arc::clone(source);
+        }
+        let track = Arc::new(key);
+        self.async_tracks.insert(Arc::clone(&track));
+        track
+    }
+
     /// Handles an event of an async id; `event` has its time, name and arguments.
     fn asynchronous(
         &mut self,
         id: u64,
         kind: EventKind,
         is_unnamed: bool,
-        event: WaitingBegin,
+        mut event: WaitingBegin,
         out: &mut dyn FnMut(LiveRow),
     ) {
         let (key, ts_ns) = (OpenKey::Id(id), event.start_ns);
         let is_known = self.open.contains_key(&key);
+        if kind != EventKind::AsyncEnd || !is_known {
+            event.track = self.async_track(&key, kind, &event);
+        }
         let mut steps = self.steps.get(&id).copied().unwrap_or(AsyncSteps { is_in_step: false, start_ns: ts_ns });
         let ends_step = matches!(kind, EventKind::AsyncEnd | EventKind::AsyncStepInto) && is_known;
         if ends_step && std::mem::take(&mut steps.is_in_step) {

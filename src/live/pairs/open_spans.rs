@@ -66,6 +66,12 @@ impl OpenSpans {
         self.begins.values_mut().for_each(|begin| begin.track = Arc::clone(track));
     }
 
+    /// Returns the track of the innermost span on a wanted track, if that is one of the last few.
+    #[must_use]
+    pub(super) fn last_track(&self, is_wanted: impl Fn(&TrackKey) -> bool) -> Option<&Arc<TrackKey>> {
+        self.begins.values().rev().take(SCANNED_MAX).map(|begin| &begin.track).find(|track| is_wanted(track))
+    }
+
     /// Returns the number of the innermost span for which `is_wanted` returns true.
     #[must_use]
     pub(super) fn last(&self, is_wanted: impl Fn(&WaitingBegin) -> bool) -> Option<u64> {

@@ -86,3 +86,25 @@ fn threads_of_one_id_stay_in_the_processes_that_their_events_state() {
     let script = [event("a 2/1", "1.000001"), event("b 1/1", "1.000002"), event("a 2/1", "1.000003")].concat();
     assert_same_rows(script.as_bytes(), "threads.perf");
 }
+
+#[test]
+fn tracks_of_async_spans_have_the_names_of_the_sorted_file() {
+    let events = [
+        r#""ph":"b","ts":10,"id":"1","name":"Request""#,
+        r#""ph":"b","ts":11,"id":"1","name":"parse""#,
+        r#""ph":"n","ts":12,"id":"1","name":"step""#,
+        r#""ph":"e","ts":13,"id":"1","name":"Request""#,
+        r#""ph":"n","ts":14,"id":"1","name":"late""#,
+        r#""ph":"e","ts":15,"id":"1","name":"parse""#,
+        r#""ph":"n","ts":16,"id":"2","name":"lone""#,
+        r#""ph":"e","ts":17,"id":"3","name":"unmatched""#,
+        r#""ph":"b","ts":18,"id":"1","name":"open""#,
+    ];
+    let events = events.map(|event| format!(r#"{{"cat":"net","pid":1,"tid":2,{event}}}"#)).join(",");
+    assert_same_rows(format!("[{events}]").as_bytes(), "async.json");
+    // Begin, instant and end of an id on a thread.
+    let event = |kind: u64, ts: u64, name: u64| [0x8001_0000_0100_0044 | kind << 16, ts, name, 7];
+    let events = [event(5, 10, 0x70), event(6, 12, 0x71), event(7, 15, 0x70)];
+    let words = [&FUCHSIA_HEAD[..], &[0x0001_0033, 1, 2], &events.concat()].concat();
+    assert_same_rows(&fuchsia(&words), "async.fxt");
+}
