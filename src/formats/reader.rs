@@ -24,6 +24,8 @@ pub struct ReadContext {
     pub chunk_limits: ChunkLimits,
     /// File for the texts of names that exceed memory; `None` keeps them in memory.
     pub text_spill: Option<Arc<TextSpill>>,
+    /// Whether these rows of a live stream are final: the whole trace is not sorted at its end.
+    pub is_sole_read: bool,
     /// Unit of weights in formats without one.
     pub weight_unit: Option<WeightUnit>,
     /// Prefers addresses over recorded names if a profile has both, so that symbols name the frames.

@@ -116,6 +116,7 @@ fn context(sources: &Sources, options: &LoadOptions, cancel: &Cancel, progress: 
         threads: options.threads.max(1),
         chunk_limits: ChunkLimits::default(),
         text_spill: None,
+        is_sole_read: false,
         weight_unit: sources.weight_unit(),
         code_addresses: options.code_addresses,
         unwind_files: options.unwind_files.clone().map(|files| TraceFiles { files, sources: sources.clone() }),

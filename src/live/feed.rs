@@ -186,12 +186,13 @@ impl Drop for WakeOnDrop {
 }
 
 /// Starts to parse the events of a source. The channel closes with the source. Each change sends to `wake`, which one
-/// receiver of many sources waits for.
+/// receiver of many sources waits for. `is_sole_read` is that of the context.
 pub(crate) fn start(
     arrivals: Arrivals,
     path: PathBuf,
     memory: &Memory,
     count: SourceCount,
+    is_sole_read: bool,
     wake: Sender<()>,
 ) -> Receiver<FeedItem> {
     let (out, fed) = bounded(BATCHES_AHEAD);
@@ -201,7 +202,7 @@ pub(crate) fn start(
     let budget = memory.budget();
     let (failed, name) = (out.clone(), path.clone());
     let started = threads::start("parse", move || {
-        let context = ReadContext { threads: 1, chunk_limits, budget, ..ReadContext::default() };
+        let context = ReadContext { threads: 1, chunk_limits, budget, is_sole_read, ..ReadContext::default() };
         let feed = Feed { arrivals: Arc::new(Mutex::new(arrivals)), path, context, out };
         feed.read_all();
     });

@@ -223,7 +223,9 @@ impl LiveSession {
 
     fn add_source(&mut self, path: PathBuf, arrivals: Arrivals, command: Option<StartedCommand>, count: SourceCount) {
         let bytes = arrivals.counter();
-        let fed = feed::start(arrivals, path.clone(), &self.memory, count, self.wake.clone());
+        // Rows that are stored while no bytes are recorded are all that remains of the trace.
+        let is_sole_read = self.keeps_tables && self.spool.is_none();
+        let fed = feed::start(arrivals, path.clone(), &self.memory, count, is_sole_read, self.wake.clone());
         self.orderer.add_source(nanos(self.began.elapsed()), count == SourceCount::Few);
         let is_connection = count == SourceCount::Many;
         self.sources.push(LiveSource::new(path, fed, bytes, command, is_connection, &self.args_budget));

@@ -47,6 +47,12 @@ pub(super) struct Envelope {
     is_message_list: bool,
     /// Whether there is a table of stack frames.
     has_frames: bool,
+    /// Whether the value that is skipped is such a table.
+    is_in_frames: bool,
+    /// The text of the last table of the document that is not taken yet; empty without one.
+    frames_text: Option<Vec<u8>>,
+    /// Limit for that text; 0 if no tables are collected.
+    frames_bytes_max: usize,
     /// Text of the kernel trace that is not taken yet, with its offset.
     system_text: Option<(Vec<u8>, u64)>,
     clock: DocumentClock,
@@ -107,6 +113,9 @@ impl Envelope {
             is_bare: false,
             is_message_list: false,
             has_frames: false,
+            is_in_frames: false,
+            frames_text: None,
+            frames_bytes_max: 0,
             system_text: None,
             clock: DocumentClock::default(),
             keys: Vec::new(),
@@ -146,6 +155,16 @@ impl Envelope {
     /// Returns whether the string with the kernel trace continues.
     pub(super) fn is_in_system_text(&self) -> bool {
         matches!(self.stage, EnvelopeStage::SystemText { .. })
+    }
+
+    /// Collects the tables of stack frames that precede the events of their documents, up to a number of bytes.
+    pub(super) fn collect_frames(&mut self, bytes_max: usize) {
+        self.frames_bytes_max = bytes_max;
+    }
+
+    /// Takes the text of the table of stack frames, once that is complete. Another document begins with an empty one.
+    pub(super) fn take_frames_text(&mut self) -> Option<Vec<u8>> {
+        if self.is_in_frames { None } else { self.frames_text.take() }
     }
 
     /// Returns whether there was a table of stack frames so far.
@@ -195,10 +214,13 @@ impl Envelope {
         loop {
             let before = scanner.pos;
             if let EnvelopeStage::Value(mut skip) = self.stage {
-                let Some(len) = skip.advance(&bytes[before..]) else {
+                let len = skip.advance(&bytes[before..]);
+                self.collect(&bytes[before..len.map_or(bytes.len(), |len| before + len)]);
+                let Some(len) = len else {
                     self.stage = EnvelopeStage::Value(skip);
                     return Ok((bytes.len(), NextSyntax::Envelope));
                 };
+                self.is_in_frames = false;
                 scanner.pos = before + len;
                 self.stage = EnvelopeStage::Members;
                 continue;
@@ -233,6 +255,20 @@ impl Envelope {
                     return Err(NotATrace { offset: offset_here, expected, found });
                 }
             }
+        }
+    }
+
+    /// Appends a part of the skipped value to the table of stack frames if it is one. Drops a table that is too long.
+    fn collect(&mut self, part: &[u8]) {
+        if !self.is_in_frames {
+            return;
+        }
+        let text = self.frames_text.get_or_insert_default();
+        if text.len() + part.len() > self.frames_bytes_max {
+            self.is_in_frames = false;
+            *text = Vec::new();
+        } else {
+            text.extend_from_slice(part);
         }
     }
 
@@ -317,6 +353,7 @@ impl Envelope {
             }
             b'[' | b'{' => {
                 self.clock.begin_later_document();
+                self.frames_text = Some(Vec::new());
                 self.open_document(scanner, byte == b'{');
             }
             _ => self.abandon(losses, offset),
@@ -353,7 +390,11 @@ impl Envelope {
             self.name_key(&key, "");
             return Ok(());
         }
-        self.has_frames |= key.text == b"stackFrames";
+        if key.text == b"stackFrames" {
+            self.has_frames = true;
+            self.is_in_frames = self.frames_bytes_max > 0;
+            self.frames_text = None;
+        }
         match key.text {
             BASE_TIME => self.set_base_time(&small_value(scanner)?, 1, losses, offset),
             b"viztracer_metadata" => {

@@ -68,9 +68,14 @@ struct ChromeFrame {
 }
 
 impl StackFrames {
-    /// Returns the empty table of a live stream, in which the real one follows the events.
-    pub(super) fn awaited() -> Self {
-        Self { is_awaited: true, ..Self::default() }
+    /// Returns the table of a document of a live stream that precedes its events. If there is none, it may follow them.
+    pub(super) fn of_stream(text: &[u8]) -> Self {
+        let mut frames = Self { is_awaited: text.is_empty(), ..Self::default() };
+        if !frames.is_awaited {
+            frames.tables.push(DocumentFrames { start: 0, end: u64::MAX, by_id: FxHashMap::default() });
+            frames.read(text, 0);
+        }
+        frames
     }
 
     /// Searches a trace for the tables of its documents; returns none if there are none.

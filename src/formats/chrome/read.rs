@@ -78,12 +78,8 @@ impl StreamReader for ChromeJson {
         let affordable = BudgetShare::ChromePieces.bytes(&context.budget) / (3 * piece_bytes as u64).max(1);
         let pieces_ahead = saturating_len(affordable).clamp(2, 2 * workers + 1);
         let (spare, spares) = bounded(pieces_ahead);
-        let is_small = source.is_small() || source.is_live();
+        let (is_live, is_small) = (source.is_live(), source.is_small() || source.is_live());
         let frames = OnceLock::new();
-        if source.is_live() {
-            // The frame table follows the events, so it is not available in a live stream.
-            frames.set(StackFrames::awaited()).ok();
-        }
         let splitter = Splitter::new(source, piece_bytes, spares);
         let frames = FrameLookup { path: &path, table: &frames };
         let mut follower = Follower::new(sink, context, spare, frames);
@@ -94,6 +90,11 @@ impl StreamReader for ChromeJson {
         } else if begins_bare(&head) {
             (follower.envelope, follower.position) =
                 (Envelope::bare(), Some(ArrayPosition::Between { comma_due: false }));
+        }
+        if is_live {
+            follower.stream_frames = Some(StackFrames::of_stream(&[]));
+            let bytes_max = BudgetShare::ChromeFrameText.hard_limit_bytes(&context.budget);
+            follower.envelope.collect_frames(saturating_len(bytes_max));
         }
         let read = if is_small {
             follower.parse_all(splitter)
@@ -250,7 +251,9 @@ struct Follower<'a> {
     /// Returns the buffers of finished pieces.
     spare: Sender<Vec<u8>>,
     frames: FrameLookup<'a>,
-    /// References to frames of a live stream. They are lost only if no table follows.
+    /// The frame table of a live stream, which cannot be searched for one.
+    stream_frames: Option<StackFrames>,
+    /// References to frames of a live stream. If a table follows, the sort of the whole trace resolves them.
     unresolved: Losses,
     profiles: Profiles,
     /// Limit for the parts of profiles that wait for earlier ones.
@@ -277,6 +280,7 @@ impl<'a> Follower<'a> {
     ) -> Self {
         Self {
             frames,
+            stream_frames: None,
             unresolved: Losses::default(),
             profiles: Profiles::new(context.chunk_limits),
             live_ns: None,
@@ -366,7 +370,8 @@ impl<'a> Follower<'a> {
         loop {
             let before = (self.carry.len(), self.position.is_some());
             if let Some(position) = self.position {
-                let mut parsed = parse(&self.carry, self.offset, position, at_end, self.frames.table.get());
+                let frames = self.stream_frames.as_ref().or_else(|| self.frames.table.get());
+                let mut parsed = parse(&self.carry, self.offset, position, at_end, frames);
                 if parsed.events.wants_frames {
                     let frames = self.find_frames()?;
                     parsed = parse(&self.carry, self.offset, position, at_end, Some(frames));
@@ -377,6 +382,7 @@ impl<'a> Follower<'a> {
                 let mut losses = Losses::default();
                 let (taken, next_syntax) = self.envelope.advance(&self.carry, self.offset, at_end, &mut losses)?;
                 self.consume(taken);
+                self.read_stream_frames(&mut losses);
                 self.parse_system_text(false)?;
                 if next_syntax == NextSyntax::Records {
                     self.position = Some(ArrayPosition::Between { comma_due: false });
@@ -412,6 +418,16 @@ impl<'a> Follower<'a> {
             self.accept(batch)?;
         }
         Ok(())
+    }
+
+    /// Reads the table of a live stream that precedes the events of its document.
+    fn read_stream_frames(&mut self, losses: &mut Losses) {
+        if let Some(frames) = &mut self.stream_frames
+            && let Some(text) = self.envelope.take_frames_text()
+        {
+            *frames = StackFrames::of_stream(&text);
+            losses.merge(&std::mem::take(&mut frames.losses));
+        }
     }
 
     /// Returns the frame table. The first call searches the trace for it.
@@ -516,7 +532,7 @@ impl<'a> Follower<'a> {
         self.profiles.finish();
         let samples = self.profiles.rest();
         self.accept(samples)?;
-        if !self.envelope.has_frames() {
+        if !self.envelope.has_frames() || self.context.is_sole_read {
             let losses = std::mem::take(&mut self.unresolved);
             self.accept(Batch { losses, ..Batch::default() })?;
         }

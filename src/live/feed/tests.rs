@@ -33,7 +33,7 @@ fn a_source_of_few_lines_that_is_never_silent_is_parsed_before_its_head_is_full(
     let say: Say = Arc::new(|note| assert_eq!(note.to_string(), "", "nothing to say"));
     let ready = arrivals::prepare(&LiveInput::Input(path.clone().into()), Pace::Waits).unwrap();
     let (arrivals, _) = arrivals::start(ready, &Cancel::default(), &say, None).unwrap();
-    let fed = start(arrivals, path, &Memory::default(), SourceCount::Few, bounded(1).0);
+    let fed = start(arrivals, path, &Memory::default(), SourceCount::Few, false, bounded(1).0);
     while !matches!(fed.recv().unwrap(), FeedItem::Events(_)) {}
     is_seen.store(true, Ordering::SeqCst);
     let bytes = writer.join().unwrap();

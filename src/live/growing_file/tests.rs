@@ -263,8 +263,14 @@ fn all_of_a_file_is_spooled_that_replaces_another_one_right_before_a_stop() {
         let input = LiveInput::Input(path.clone().into());
         let part = Some(files.part(0).unwrap());
         let (arrivals, _) = arrivals::start(arrivals::prepare(&input, pace).unwrap(), &stop, &say, part).unwrap();
-        let fed =
-            feed::start(arrivals, path.clone(), &Memory::default(), SourceCount::Few, crossbeam_channel::bounded(1).0);
+        let fed = feed::start(
+            arrivals,
+            path.clone(),
+            &Memory::default(),
+            SourceCount::Few,
+            false,
+            crossbeam_channel::bounded(1).0,
+        );
         let began = Instant::now();
         while files.bytes() < 5 {
             assert!(began.elapsed() < Duration::from_mins(1), "the first file is not read");

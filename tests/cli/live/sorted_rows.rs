@@ -108,3 +108,30 @@ fn tracks_of_async_spans_have_the_names_of_the_sorted_file() {
     let words = [&FUCHSIA_HEAD[..], &[0x0001_0033, 1, 2], &events.concat()].concat();
     assert_same_rows(&fuchsia(&words), "async.fxt");
 }
+
+#[test]
+fn stacks_of_frames_before_their_events_are_kept_and_others_are_a_loss() {
+    let folder = folder();
+    let out = folder.path().join("kept.longspan");
+    let frames = |name: &str| format!(r#""stackFrames":{{"1":{{"name":"{name}"}}}}"#);
+    let events = r#""traceEvents":[{"ph":"P","pid":1,"tid":2,"ts":2,"name":"event","sf":1}]"#;
+    let (first, last) = (frames("first"), frames("last"));
+    let (before, after) = (format!("{{{first},{events}}}"), format!("{{{events},{last}}}"));
+    for (document, functions, lost) in [
+        (before.clone(), &["first"][..], 0),
+        (after.clone(), &["[no frames]"], 1),
+        // The frames of a document are not those of the next one.
+        (format!("{before}\n{after}"), &["[no frames]", "first"], 1),
+    ] {
+        let args = ["record", "-", "-o", text(&out), "--keep", "1h"];
+        let (status, _, stderr) = fed(&args, document.as_bytes(), 7);
+        assert_eq!(status, Some(0), "{stderr}");
+        let stacks = longspan(&["flame", text(&out), "--no-cache"]).done();
+        let mut found: Vec<&str> = stacks.lines().map(|line| line.rsplit_once(' ').expect("a weight").0).collect();
+        found.sort_unstable();
+        assert_eq!(found, functions, "{document}");
+        let info: Value = serde_json::from_str(&longspan(&["info", text(&out), "--json"]).done()).expect("JSON");
+        let losses = info["losses"].as_array().expect("an array");
+        assert_eq!(losses.iter().map(|loss| loss["count"].as_u64()).collect::<Vec<_>>(), vec![Some(1); lost], "{info}");
+    }
+}

@@ -134,7 +134,8 @@ fn frames_that_a_live_stream_cannot_have_yet_are_counted_only_if_no_table_comes(
         {"ph":"P","ts":3,"sf":77}]"#;
     for (text, lost) in [
         (format!(r#"{{"traceEvents":{events},"stackFrames":{FRAMES}}}"#), vec![]),
-        (format!(r#"{{"stackFrames":{FRAMES},"traceEvents":{events}}}"#), vec![]),
+        // A table before the events is complete when they arrive: one of four samples has a whole stack.
+        (format!(r#"{{"stackFrames":{FRAMES},"traceEvents":{events}}}"#), vec![(Loss::MissingText, 3)]),
         (format!(r#"{{"traceEvents":{events},"other":{{"stackFrames":1}}}}"#), vec![(Loss::MissingText, 4)]),
         (events.to_owned(), vec![(Loss::MissingText, 4)]),
     ] {
