@@ -1,5 +1,7 @@
 //! Flame graphs and sums of samples, compared with the numbers of other tools and with naive folds.
 
+mod equal_names;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

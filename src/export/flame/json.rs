@@ -24,6 +24,10 @@ pub(crate) fn write_json(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Res
             write!(out, "{},\"name\":", node.parent.index())?;
         }
         json_text(out, graph.text(node))?;
+        if let Some(category) = graph.picture.functions.category(graph.snapshot, node.function) {
+            out.write_all(b",\"category\":")?;
+            json_text(out, category)?;
+        }
         let (total, own_weight) = graph.weights(node);
         write!(out, ",\"total\":{total},\"self\":{own_weight},\"count\":{}}}", node.own.samples)?;
     }
