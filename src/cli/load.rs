@@ -8,6 +8,7 @@ use super::messages::say;
 use super::progress_line::ProgressLine;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
+use crate::formats::sniff::has_own_units;
 use crate::ingest::spool::is_read_once;
 use crate::ingest::{self, CachePolicy, Ledgers, LoadError, LoadOptions, Loaded};
 use crate::model::unwind::UnwindFiles;
@@ -42,6 +43,9 @@ fn load_by(
         say(note);
     }
     if !import.is_retry && !import.code_addresses {
+        if sources.weight_unit().is_some() && sources.files().iter().all(has_own_units) {
+            say("--unit has no effect: only the weights of collapsed stacks have no unit of their own");
+        }
         report(sources, &loaded.store.meta().losses);
     }
     Ok(loaded)

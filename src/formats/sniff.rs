@@ -93,6 +93,13 @@ pub(crate) fn has_code_addresses(file: &SourceFile) -> bool {
     !file.input.is_open_file() && format_name(file.path()) == Some(super::profiles::pprof::FORMAT.name)
 }
 
+/// Returns whether the weights of a file have a unit, so that none can be given. False if its format is unknown, as of
+/// an archive, or if it cannot be read again.
+pub(crate) fn has_own_units(file: &SourceFile) -> bool {
+    let name = if file.input.is_open_file() { None } else { format_name(file.path()) };
+    name.is_some_and(|name| name != super::profiles::collapsed::FORMAT.name)
+}
+
 /// Returns whether a folder is a trace.
 #[must_use]
 pub(crate) fn is_trace_folder(folder: &Path) -> bool {

@@ -135,6 +135,13 @@ fn collapsed_stacks_have_the_requested_unit_and_units_stay_separate() {
         assert_eq!(stats(&["--unit", "ms"]), "stacks,ns,f,3000000,3000000,1,1");
         assert_eq!(stats(&["--unit", "bytes"]), "stacks,bytes,f,3,3,1,1");
     }
+    let json = folder.path().join("spans.json");
+    std::fs::write(&json, r#"[{"ph":"X","name":"a","ts":0,"dur":1,"pid":1,"tid":1}]"#).expect("written");
+    for (files, is_useless) in [(&[&json][..], true), (&[&file], false), (&[&json, &file], false)] {
+        let files: Vec<&str> = files.iter().map(|file| text(file)).collect();
+        let output = longspan(&[&["spans", "--no-cache", "--unit", "ms"], &files[..]].concat());
+        assert_eq!(output.stderr.contains("--unit has no effect"), is_useless, "{files:?}: {}", output.stderr);
+    }
     let error = longspan(&["stats", text(&file), "--unit", "years"]).failed(2);
     assert!(error.contains("bytes"), "{error}");
 }
