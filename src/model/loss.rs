@@ -185,6 +185,8 @@ losses! {
     LostSwitch = Changed, "lost_switch", "The recording lacks the switch at the end of a run: the recorder lost it, or recorded only some threads. On its CPU, the run is shown up to the next switch. `perf record -a` records all threads.";
     /// A run of a thread that was not recorded.
     UnrecordedRun = Information, "unrecorded_run", "Only the threads of one command were recorded, so the runs of others have no end and are not shown. `perf record -a` records all threads.";
+    /// An event that two sources of the recorder wrote.
+    RepeatedEvent = Information, "repeated_event", "Two tracepoints recorded the same entry or exit of a system call; it is shown once.";
     /// A row of a live trace that came later than its timeline can show.
     LateRow = Lost, "late_row", "An event came so late that the live trace could not insert it; it is not shown. A longer --delay waits for it, and a recording without --keep has it.";
 }

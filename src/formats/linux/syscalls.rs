@@ -1,6 +1,7 @@
 //! System calls as kernel tracers record them: a tracepoint for each call with its name, or one for all calls with a
 //! number. Call numbers depend on the machine; on an unknown machine, the number is the name. Exits close the spans of
-//! entries by thread, also if one of the two was not recorded.
+//! entries by thread, also if one of the two was not recorded. An entry or exit that both tracepoints record is shown
+//! once.
 
 use std::borrow::Cow;
 
@@ -9,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::formats::input::text::parsed;
 use crate::formats::output::batch::BatchBuilder;
-use crate::model::{Event, EventFlags, EventKind, NameIdx, SourcePos, TrackIdx};
+use crate::model::{Event, EventFlags, EventKind, Loss, NameIdx, SourcePos, TrackIdx};
 
 /// Number of the exit of `rt_sigreturn`, whose registers the kernel has replaced by those of the interrupted program.
 const FORGOTTEN_NUMBER: i64 = -1;
@@ -21,6 +22,16 @@ pub(crate) struct SystemCall<'a> {
     pub(crate) name: Cow<'a, [u8]>,
     /// Whether the exit does not name its call, which is then the current one of its thread.
     is_of_any_call: bool,
+    source: CallSource,
+}
+
+/// The kind of tracepoint that records a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CallSource {
+    /// The tracepoint of this call.
+    OneCall,
+    /// The tracepoint of all calls. Without a known number, the name of the call is made up.
+    AllCalls { has_name: bool },
 }
 
 impl<'a> SystemCall<'a> {
@@ -39,7 +50,7 @@ impl<'a> SystemCall<'a> {
     pub(crate) fn from_lttng(name: &'a [u8]) -> Option<Self> {
         let name = name.strip_prefix(b"compat_").unwrap_or(name);
         if name == b"exit_syscall" {
-            return Some(Self { kind: EventKind::End, name: Cow::Borrowed(name), is_of_any_call: true });
+            return Some(Self { is_of_any_call: true, ..Self::named(EventKind::End, Cow::Borrowed(name)) });
         }
         let kinds = [
             (EventKind::Begin, &b"syscall_entry_"[..]),
@@ -55,12 +66,16 @@ impl<'a> SystemCall<'a> {
     }
 
     fn named(kind: EventKind, name: Cow<'a, [u8]>) -> Self {
-        Self { kind, name, is_of_any_call: false }
+        Self { kind, name, is_of_any_call: false, source: CallSource::OneCall }
     }
 
     fn numbered(kind: EventKind, number: i64, machine: &str) -> Self {
         let is_of_any_call = kind == EventKind::End && number == FORGOTTEN_NUMBER;
-        Self { kind, name: name_from_number(number, machine).into(), is_of_any_call }
+        let known = name_from_number(number, machine);
+        let source = CallSource::AllCalls { has_name: known.is_some() };
+        let name =
+            known.map_or_else(|| Cow::Owned(format!("syscall {number}").into_bytes()), |name| name.as_bytes().into());
+        Self { kind, name, is_of_any_call, source }
     }
 
     /// Parses the call of a text line, and its arguments or its result.
@@ -69,13 +84,13 @@ impl<'a> SystemCall<'a> {
             return Some((call, fields));
         }
         if let Some(kind) = kind_from_name(name) {
-            // `NR 1 (3, 7ffd31a171fc, ..)` and `NR 1 = 16`
-            let numbered = fields.strip_prefix(b"NR ")?;
+            // `NR 1 (3, 7ffd31a171fc, ..)` and `NR 1 = 16`; with ftrace's option `fields`, `id=1 args=..` and `id=1 ret=16`
+            let numbered = fields.strip_prefix(b"NR ").or_else(|| fields.strip_prefix(b"id="))?;
             let (number, detail) = numbered.split_at(memchr::memchr(b' ', numbered)?);
             let number = parsed(number)?;
             let detail = detail.trim_ascii();
             let detail = match kind {
-                EventKind::End => detail.strip_prefix(b"= ").unwrap_or(detail),
+                EventKind::End => detail.strip_prefix(b"= ").or_else(|| detail.strip_prefix(b"ret=")).unwrap_or(detail),
                 _ => detail.strip_prefix(b"(").and_then(|detail| detail.strip_suffix(b")")).unwrap_or(detail),
             };
             return Some((Self::numbered(kind, number, machine), detail));
@@ -94,13 +109,35 @@ impl<'a> SystemCall<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct ThreadCalls(FxHashMap<i64, CurrentCall>);
 
-/// The system call that a thread is in.
+/// The latest system call of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CurrentCall {
     /// Its span is still open. The exit of another call does not end it.
-    Open { name_hash: u64 },
+    Open(CallRecord),
     /// Its span was ended before its exit.
     Ended,
+    /// The thread has left the call.
+    Left(CallRecord),
+}
+
+/// An entry or exit, as one of the two kinds of tracepoints recorded it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct CallRecord {
+    name_hash: u64,
+    source: CallSource,
+}
+
+impl CallRecord {
+    /// Returns whether both records can be of one call.
+    fn has_call_of(self, other: Self) -> bool {
+        let is_unnamed = |source| source == CallSource::AllCalls { has_name: false };
+        self.name_hash == other.name_hash || is_unnamed(self.source) != is_unnamed(other.source)
+    }
+
+    /// Returns whether both kinds of tracepoints recorded one entry or one exit.
+    fn repeats(self, other: Self) -> bool {
+        (self.source == CallSource::OneCall) != (other.source == CallSource::OneCall) && self.has_call_of(other)
+    }
 }
 
 /// A thread that enters or exits a system call.
@@ -113,7 +150,7 @@ pub(crate) struct CallThread {
 
 impl ThreadCalls {
     /// Returns the event of an entry or exit; these must be in order of time. Returns `None` if the span of the call
-    /// has already ended.
+    /// has already ended, or if this is the second record of the entry or exit, which is counted.
     ///
     /// Ends the call before an entry, and before the exit of another call, so that calls whose exits were not recorded
     /// last until the next.
@@ -126,21 +163,36 @@ impl ThreadCalls {
     ) -> Option<Event> {
         let CallThread { ts_ns, tid, track } = thread;
         let mut kind = call.kind;
-        let current = CurrentCall::Open { name_hash: xxh3_64(&call.name) };
+        let record = CallRecord { name_hash: xxh3_64(&call.name), source: call.source };
         if kind == EventKind::End {
-            match self.0.remove(&tid) {
+            match self.0.insert(tid, CurrentCall::Left(record)) {
                 Some(CurrentCall::Ended) => return None,
-                Some(CurrentCall::Open { .. }) if call.is_of_any_call => return Some(end_of_current(ts_ns, track)),
-                Some(entered) if entered == current => {}
-                Some(CurrentCall::Open { .. }) => {
+                Some(CurrentCall::Left(first)) if first.repeats(record) => {
+                    batch.lose(Loss::RepeatedEvent, pos);
+                    return None;
+                }
+                Some(CurrentCall::Open(_)) if call.is_of_any_call => return Some(end_of_current(ts_ns, track)),
+                Some(CurrentCall::Open(entered)) if entered.name_hash == record.name_hash => {}
+                Some(CurrentCall::Open(entered)) if entered.has_call_of(record) => {
+                    return Some(end_of_current(ts_ns, track));
+                }
+                Some(CurrentCall::Open(_)) => {
                     batch.push(end_of_current(ts_ns, track));
                     kind = EventKind::Instant;
                 }
                 // The thread was in the call when the recording started, or when the thread was created.
-                None => kind = EventKind::Instant,
+                Some(CurrentCall::Left(_)) | None => kind = EventKind::Instant,
             }
-        } else if self.0.insert(tid, current).is_some_and(CurrentCall::is_open) {
-            batch.push(end_of_current(ts_ns, track));
+        } else {
+            match self.0.insert(tid, CurrentCall::Open(record)) {
+                Some(CurrentCall::Open(first)) if first.repeats(record) => {
+                    self.0.insert(tid, CurrentCall::Open(first));
+                    batch.lose(Loss::RepeatedEvent, pos);
+                    return None;
+                }
+                Some(CurrentCall::Open(_)) => batch.push(end_of_current(ts_ns, track)),
+                Some(CurrentCall::Ended | CurrentCall::Left(_)) | None => {}
+            }
         }
         Some(Event::new(ts_ns, kind, track, batch.name(&call.name, None, pos)))
     }
@@ -160,7 +212,7 @@ impl ThreadCalls {
 
 impl CurrentCall {
     fn is_open(self) -> bool {
-        matches!(self, Self::Open { .. })
+        matches!(self, Self::Open(_))
     }
 }
 
@@ -179,17 +231,17 @@ fn kind_from_name(name: &[u8]) -> Option<EventKind> {
 }
 
 /// Returns the name of a call number on a machine type as in `uname -m`.
-fn name_from_number(number: i64, machine: &str) -> Vec<u8> {
+fn name_from_number(number: i64, machine: &str) -> Option<&'static str> {
     use syscalls::{aarch64, arm, riscv64, x86, x86_64};
-    let name = usize::try_from(number).ok().and_then(|number| match machine {
+    let number = usize::try_from(number).ok()?;
+    match machine {
         "x86_64" => x86_64::Sysno::new(number).map(|call| call.name()),
         "aarch64" | "arm64" => aarch64::Sysno::new(number).map(|call| call.name()),
         "riscv64" => riscv64::Sysno::new(number).map(|call| call.name()),
         "i386" | "i486" | "i586" | "i686" => x86::Sysno::new(number).map(|call| call.name()),
         _ if machine.starts_with("arm") => arm::Sysno::new(number).map(|call| call.name()),
         _ => None,
-    });
-    name.map_or_else(|| format!("syscall {number}"), str::to_owned).into_bytes()
+    }
 }
 
 #[cfg(test)]
@@ -232,6 +284,35 @@ mod tests {
         for text in [format!("# tracer: nop\n{}", ftrace.concat()), script.concat()] {
             let reading = read(&text);
             assert_eq!((shown(&reading), reading.lost()), (expected.to_vec(), vec![]), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_call_that_two_tracepoints_record_is_one_span() {
+        let (raw, named) = ("raw_syscalls:sys_enter: NR 230 (0, 7f)", "syscalls:sys_enter_clock_nanosleep: which: 0");
+        let (raw_exit, named_exit) = ("raw_syscalls:sys_exit: NR 230 = 0", "syscalls:sys_exit_clock_nanosleep: 0x0");
+        let orders: [(&[&str], usize); 5] = [
+            (&[raw, named, raw_exit], 1),
+            (&[named, raw, raw_exit, named_exit], 2),
+            (&[raw, named, named_exit, raw_exit], 2),
+            (&[raw, raw_exit, named_exit], 1),
+            (&[raw, named_exit], 0),
+        ];
+        for header in ["", "# arch : x86_64\n"] {
+            for (order, repeated) in orders {
+                let line = |us: usize, event: &str| format!("sh 7/7 [001] 5.{us:06}: {event}\n");
+                let lines =
+                    |from_us| (from_us..).zip(order).map(|(us, event)| line(us, event)).collect::<Vec<_>>().concat();
+                let reading = read(&format!("{header}{}{}", lines(1), lines(11)));
+                let kinds: Vec<_> = reading.events.iter().map(|event| event.kind).collect();
+                assert_eq!(kinds, [EventKind::Begin, EventKind::End].repeat(2), "{header}{order:?}");
+                let ends: Vec<_> =
+                    reading.events.iter().skip(1).step_by(2).map(|end| end.ts_ns % 1_000_000 / 1000).collect();
+                let end_us = 1 + order.iter().position(|event| event.contains("exit")).expect("an exit") as i64;
+                assert_eq!(ends, [end_us, end_us + 10], "{header}{order:?}");
+                let lost = if repeated == 0 { vec![] } else { vec![(Loss::RepeatedEvent, 2 * repeated as u64)] };
+                assert_eq!(reading.lost(), lost, "{header}{order:?}");
+            }
         }
     }
 
