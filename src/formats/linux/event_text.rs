@@ -2,6 +2,8 @@
 //! CPU and state tracks, CPU frequency and idle events counters. System calls, graph functions, interrupts and work
 //! items become spans, markers the events that they describe. All other events are instants on their thread.
 
+use std::borrow::Cow;
+
 use super::binder::{Binder, BinderEvent, BinderThread, BinderTransaction};
 use super::function_calls::{FunctionCalls, FunctionMoment, FunctionSpan, GraphOwner};
 use super::function_text::{FunctionSide, FunctionText};
@@ -55,6 +57,8 @@ impl KernelText {
 
     /// Adds the next event to the batch.
     pub(crate) fn add_event(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
+        let fields = decimal_fields(event.fields);
+        let event = &TextEvent { fields: &fields, ..*event };
         let &TextEvent { ts_ns, tid, name, fields, pos, .. } = event;
         self.name_task(batch, event);
         match name {
@@ -273,6 +277,30 @@ impl KernelText {
         let detail = batch.args(self.args.finish());
         batch.push(Event { detail, ..shown });
     }
+}
+
+/// Replaces integers such as `0x57b2 (22450)`, which ftrace's option `fields` prints, by their decimal form.
+fn decimal_fields(fields: &[u8]) -> Cow<'_, [u8]> {
+    const HEX: &[u8] = b"=0x";
+    let mut decimal = Vec::new();
+    let mut copied = 0;
+    for at in memchr::memmem::find_iter(fields, HEX) {
+        let after = &fields[at + HEX.len()..];
+        let digits = after.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+        let Some(inside) = after[digits..].strip_prefix(b" (").filter(|_| digits > 0) else { continue };
+        let Some(close) = memchr::memchr(b')', inside).filter(|&close| parsed::<i64>(&inside[..close]).is_some())
+        else {
+            continue;
+        };
+        decimal.extend_from_slice(&fields[copied..=at]);
+        decimal.extend_from_slice(&inside[..close]);
+        copied = at + HEX.len() + digits + b" (".len() + close + 1;
+    }
+    if copied == 0 {
+        return Cow::Borrowed(fields);
+    }
+    decimal.extend_from_slice(&fields[copied..]);
+    Cow::Owned(decimal)
 }
 
 /// Returns the name of the span that an event starts.

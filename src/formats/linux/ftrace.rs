@@ -14,7 +14,7 @@ use super::scheduler::{SchedulerTask, Switch};
 use super::tracer_text::comm_and_tid;
 use crate::formats::cargo_timings;
 use crate::formats::format::{DataKind, Format, Opener};
-use crate::formats::input::decimal::{nanos_from_micros, nanos_from_nanos, nanos_from_seconds};
+use crate::formats::input::decimal::{nanos_from_micros, nanos_from_millis, nanos_from_nanos, nanos_from_seconds};
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::page_head::is_page;
 use crate::formats::input::source::Source;
@@ -48,6 +48,7 @@ pub(crate) fn looks_like_ftrace(head: &[u8]) -> bool {
 fn begins_with_record(head: &[u8]) -> bool {
     let is_record = |line| {
         let record = FtraceRecord::from_line(line).or_else(|| FtraceRecord::from_latency_line(line));
+        let record = record.or_else(|| FtraceRecord::from_verbose_line(line));
         record.is_some_and(|record| !record.has_period()) || GraphLine::from_line(line).is_some()
     };
     head_lines(head).find(|line| !is_note(line)).is_some_and(is_record)
@@ -72,6 +73,7 @@ fn is_note(line: &[u8]) -> bool {
 
 /// Parses the lines of a trace.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the lines so far")]
 pub(crate) struct Ftrace {
     kernel: KernelText,
     graph: FunctionGraph,
@@ -89,6 +91,8 @@ pub(crate) struct Ftrace {
     stack: Option<StackOwner>,
     /// Frames of its stack, innermost first.
     frames: Vec<StackFrame>,
+    /// Whether an event with a time in ticks has been counted.
+    has_ticks: bool,
     args: ArgsWriter,
 }
 
@@ -183,8 +187,13 @@ struct FtraceRecord<'a> {
     tgid: Option<i64>,
     cpu: u64,
     ts_ns: i64,
+    /// Whether the time is a number of ticks, whose length the text does not say.
+    is_in_ticks: bool,
     event: &'a [u8],
 }
+
+/// Message about times without a unit.
+const TICKS: &str = "The times are ticks without a unit, as the clocks x86-tsc, counter and uptime of ftrace write them; each tick is shown as 1 ns. `echo mono > trace_clock` records nanoseconds.";
 
 impl<'a> FtraceRecord<'a> {
     fn from_line(line: &'a [u8]) -> Option<Self> {
@@ -202,8 +211,9 @@ impl<'a> FtraceRecord<'a> {
                 }
             }
             let time = word.strip_suffix(b":")?;
-            let ts_ns = if time.contains(&b'.') { nanos_from_seconds(time) } else { nanos_from_nanos(time) }.ok()?;
-            Some(Self { task: without_buffer(task), tid, tgid, cpu, ts_ns, event: without_distance(rest) })
+            let is_in_ticks = !time.contains(&b'.');
+            let ts_ns = if is_in_ticks { nanos_from_nanos(time) } else { nanos_from_seconds(time) }.ok()?;
+            Some(Self { task: without_buffer(task), tid, tgid, cpu, ts_ns, is_in_ticks, event: without_distance(rest) })
         })
     }
 
@@ -230,8 +240,32 @@ impl<'a> FtraceRecord<'a> {
             }
             let (task, tid, tgid) = task(owner.trim_ascii_end())?;
             let event = without_distance(line[colon + 1..].trim_ascii());
-            Some(Self { task: without_buffer(task), tid, tgid, cpu, ts_ns, event })
+            Some(Self { task: without_buffer(task), tid, tgid, cpu, ts_ns, is_in_ticks: false, event })
         })
+    }
+
+    /// Parses a line of the latency format with the option `verbose`: task, thread, CPU, flags, preemption count,
+    /// index, and the time in two units, as in `bash 22450 1 9 00000002 0000000a [333d7bcf2] 10.148ms (+0.005ms): e`.
+    fn from_verbose_line(line: &'a [u8]) -> Option<Self> {
+        let at = memchr::memmem::find(line, b"ms (+")?;
+        let (before, time) = line[..at].split_at(memchr::memrchr(b' ', &line[..at])? + 1);
+        let ts_ns = nanos_from_millis(time).ok()?;
+        let rest = &line[at + b"ms (+".len()..];
+        let event = rest[memchr::memmem::find(rest, b"ms): ")? + b"ms): ".len()..].trim_ascii();
+        let is_hex = |word: &[u8]| !word.is_empty() && word.iter().all(u8::is_ascii_hexdigit);
+        let (before, cycles) = split_last_word(before)?;
+        let (before, index) = split_last_word(before)?;
+        let (before, preemptions) = split_last_word(before)?;
+        let (before, flags) = split_last_word(before)?;
+        let (before, cpu) = split_last_word(before)?;
+        let (task, tid) = split_last_word(before)?;
+        let cycles = cycles.strip_prefix(b"[")?.strip_suffix(b"]")?;
+        if ![cycles, index, preemptions, flags].into_iter().all(is_hex) {
+            return None;
+        }
+        let cpu = u64::try_from(parsed::<i64>(cpu)?).ok()?;
+        let tid = parsed(tid).filter(|&tid| tid >= 0)?;
+        Some(Self { task: task.trim_ascii(), tid, tgid: None, cpu, ts_ns, is_in_ticks: false, event })
     }
 
     /// Returns whether the event is the heading of a stack, in the format of the kernel or of `trace-cmd`.
@@ -265,6 +299,13 @@ impl<'a> FtraceRecord<'a> {
         // The arguments of a call end with a bracket, and may contain an arrow.
         caller.is_some_and(|caller| !caller.is_empty() && !caller.ends_with(b")"))
     }
+}
+
+/// Splits off the last word of a text.
+fn split_last_word(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let text = text.trim_ascii_end();
+    let at = memchr::memrchr(b' ', text)?;
+    Some((&text[..at], &text[at + 1..]))
 }
 
 /// Parses `TASK-PID` with an optional `(TGID)`.
@@ -368,11 +409,15 @@ impl LineParser for Ftrace {
             self.json.has_records = true;
             return self.graph.add_line(&drawn, batch, line.pos());
         }
-        let Some(record) = record.or_else(|| FtraceRecord::from_latency_line(bytes)) else {
+        let record = record.or_else(|| FtraceRecord::from_latency_line(bytes));
+        let Some(record) = record.or_else(|| FtraceRecord::from_verbose_line(bytes)) else {
             let is_other = self.page == Page::Inside && !self.has_record;
             return batch.lose(if is_other { Loss::IgnoredMetadata } else { line.loss() }, line.pos());
         };
         (self.has_record, self.json.has_records) = (true, true);
+        if record.is_in_ticks && !std::mem::replace(&mut self.has_ticks, true) {
+            batch.losses().add_because(TICKS, Loss::UnknownClock, line.pos());
+        }
         if let Some(tgid) = record.tgid {
             self.kernel.scheduler.learn_process(batch, record.tid, tgid);
         }

@@ -84,7 +84,8 @@ impl<'a> SystemCall<'a> {
             return Some((call, fields));
         }
         if let Some(kind) = kind_from_name(name) {
-            // `NR 1 (3, 7ffd31a171fc, ..)` and `NR 1 = 16`; with ftrace's option `fields`, `id=1 args=..` and `id=1 ret=16`
+            // `NR 1 (3, 7ffd31a171fc, ..)` and `NR 1 = 16`, or with ftrace's option `fields`, `id=1 args=..` and
+            // `id=1 ret=16`.
             let numbered = fields.strip_prefix(b"NR ").or_else(|| fields.strip_prefix(b"id="))?;
             let (number, detail) = numbered.split_at(memchr::memchr(b' ', numbered)?);
             let number = parsed(number)?;

@@ -1,6 +1,7 @@
 //! Tests of trace text, on a recorded trace and on lines of every form.
 
 mod markers;
+mod options;
 
 use crate::formats::output::batch::STACK_FRAMES_MAX;
 use crate::formats::testing::{Reading, data, format_of, read, read_bytes, read_path};
