@@ -182,6 +182,16 @@ fn script_frame(text: &[u8]) -> Option<ScriptFrame> {
     Some(ScriptFrame { name, module: module.into(), line: Box::default() })
 }
 
+/// Returns whether this is a tracepoint whose record changes the states of threads.
+fn is_scheduling(tracepoint: &[u8]) -> bool {
+    matches!(tracepoint, b"sched_switch" | b"sched_waking" | b"sched_wakeup" | b"sched_wakeup_new")
+}
+
+/// Returns whether the text after a tracepoint is empty or a frame, as `-F` without `trace` prints instead of a record.
+fn lacks_record(fields: &[u8]) -> bool {
+    fields.is_empty() || !fields.contains(&b'=') && script_frame(fields).is_some()
+}
+
 /// Returns the source position of a `-F +srcline` line below a frame, such as `  file.c:12`. Returns an empty text for
 /// unknown positions: `??:0`, `:0` and `module[ff81c37]`.
 fn source_line(line: &[u8]) -> Option<&[u8]> {
@@ -367,8 +377,11 @@ impl PerfScript {
 
     /// Adds a source line to the frame above it. Returns whether the line is one.
     fn add_source_line(&mut self, bytes: &[u8]) -> bool {
-        let Some(frame) = self.frames.last_mut() else { return false };
         let Some(location) = source_line(bytes) else { return false };
+        let Some(frame) = self.frames.last_mut() else {
+            // A tracepoint without a stack has one as well, and no frame for it.
+            return self.pending.as_ref().is_some_and(|pending| pending.is_emitted);
+        };
         if !location.is_empty() {
             frame.line = location.into();
         }
@@ -449,6 +462,10 @@ impl PerfScript {
         if is_sample {
             self.kernel.name_task(batch, &event_text);
             self.frames.extend(frame);
+        } else if is_scheduling(short) && lacks_record(event_text.fields) {
+            self.args.clear();
+            self.kernel.add_instant(batch, &event_text, &mut self.args);
+            self.frames.extend(script_frame(event_text.fields));
         } else {
             // A tracepoint may have a stack.
             if short == b"sched_switch" {

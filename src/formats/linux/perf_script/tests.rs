@@ -42,6 +42,24 @@ fn frames_beyond_the_limit_are_counted() {
 }
 
 #[test]
+fn a_switch_without_its_record_is_an_instant_and_a_cut_record_is_counted() {
+    let head = |us: u32| format!("m 7 [000] 1.{us:06}:          1 sched:sched_switch: ");
+    let reading = read(&format!(
+        "{} ffffffff821facd8 __schedule\n  [kernel.kallsyms][ffffffff821facd8]\n\
+         {}prev_comm=m prev_pid=7 prev_pri\n\
+         m 7 [000] 1.000003:          1 my:event: a=1\n  core.c:12\n",
+        head(1),
+        head(2),
+    ));
+    let shown: Vec<_> =
+        reading.events.iter().map(|event| (event.ts_ns % 1_000_000, event.kind, &*event.name)).collect();
+    let (instant, sample) = (EventKind::Instant, EventKind::Sample);
+    assert_eq!(shown, [(1_000, instant, "sched_switch"), (1_000, sample, ""), (3_000, instant, "my:event")]);
+    assert_eq!(reading.events[1].stack, ["__schedule"]);
+    assert_eq!(reading.lost(), [(Loss::BadRecord, 1)]);
+}
+
+#[test]
 fn frames_keep_the_file_of_their_code() {
     for (line, name, module) in [
         ("38b68887449c leaf+0x12 (/usr/bin/x)", "leaf", "/usr/bin/x"),
