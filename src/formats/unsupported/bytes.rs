@@ -181,7 +181,44 @@ pub(super) fn is_perf_stat(head: &[u8]) -> bool {
         || has_word(head, b"Performance counter stats for ")
 }
 
-/// Returns whether this is what a command of `uftrace` prints: `replay`, `report`, `graph` or `dump`.
+/// Returns whether this is GCC's table of the time of each phase.
+pub(super) fn is_gcc_time_report(head: &[u8]) -> bool {
+    has_line(head, b"Time variable ") && has_line(head, b" phase setup ")
+}
+
+/// Returns whether bpftrace has written this before the output of a script.
+pub(super) fn is_start_of_bpftrace(head: &[u8]) -> bool {
+    let first = head_lines(head).next().unwrap_or_default().trim_ascii_end();
+    first.starts_with(b"Attaching ") && [&b" probe..."[..], b" probes..."].iter().any(|end| first.ends_with(end))
+}
+
+/// Returns whether the first line has titles of the columns of `strace -c` or `ltrace -c`, in any order and number, and
+/// the second line is their ruler.
+pub(super) fn is_strace_summary(head: &[u8]) -> bool {
+    const TITLES: [&[u8]; 10] = [
+        b"% time",
+        b"seconds",
+        b"usecs/call",
+        b"calls",
+        b"errors",
+        b"syscall",
+        b"shortest",
+        b"longest",
+        b"min time",
+        b"max time",
+    ];
+    let mut lines = head_lines(head);
+    let mut titles = lines.next().unwrap_or_default().trim_ascii();
+    let has_titles = !titles.is_empty();
+    while let Some(rest) = TITLES.iter().find_map(|title| titles.strip_prefix(*title)) {
+        titles = rest.trim_ascii_start();
+    }
+    let ruler = lines.next().unwrap_or_default().trim_ascii();
+    let is_ruler = ruler.starts_with(b"------") && ruler.iter().all(|byte| matches!(byte, b'-' | b' '));
+    has_titles && is_ruler && (titles.is_empty() || titles == b"function")
+}
+
+/// Returns whether this is what a command of `uftrace` prints: `replay`, `report`, `graph`, `dump` or `info`.
 pub(super) fn is_uftrace_text(head: &[u8]) -> bool {
     let mut lines = head_lines(head);
     let first = lines.next().unwrap_or_default().trim_ascii_end();
@@ -196,6 +233,7 @@ pub(super) fn is_uftrace_text(head: &[u8]) -> bool {
             .iter()
             .any(|begin| has_line(head, begin))
         || head.starts_with(b"# version\":\"uftrace")
+        || head.starts_with(b"# system information\n") && has_line(head, b"# program version ")
         || has_line(head, b"#   TIMESTAMP        DURATION")
 }
 

@@ -1,12 +1,13 @@
 //! Unsupported reports of profilers, compilers and virtual machines. They are only tried after all other formats.
 
 use super::bytes::{
-    first_element, first_line_has, has_line, has_word, is_apitrace, is_erlang_trace, is_line_profile, is_perf_map,
-    is_trace_gc,
+    first_element, first_line_has, has_line, has_word, is_apitrace, is_erlang_trace, is_gcc_time_report,
+    is_line_profile, is_perf_map, is_trace_gc,
 };
 use super::logs::is_jvm_log;
 use super::table::Sniff::Head;
 use super::table::{GIT, HYPERFINE, STACKPROF, UnsupportedFormat, head};
+use crate::formats::RefusedKind;
 
 const PY_SPY: &str =
     "it contains sums of lines; record with `py-spy record -f speedscope -o profile.json -- python PROGRAM`";
@@ -15,6 +16,8 @@ const CALLGRIND: &str =
     "it contains messages and no times; `valgrind --tool=callgrind PROGRAM` writes a profile that is read";
 const TIME_TRACE: &str = "it contains sums without times; `clang -ftime-trace -c FILE` writes a trace that is read";
 const HEAPTRACK: &str = "convert the recording with `heaptrack_print -F stacks.txt -f RECORDING` and open stacks.txt";
+
+pub(super) const GCC_TIMES: RefusedKind = RefusedKind::new("a time report of GCC (-ftime-report)", TIME_TRACE);
 
 /// Reports that tools print or write as text, and recordings of the same tools.
 pub(super) const REPORTS: &[UnsupportedFormat] = &[
@@ -62,11 +65,7 @@ pub(super) const REPORTS: &[UnsupportedFormat] = &[
     ),
     head(|head| head.starts_with(b"#-----------\nsnapshot=0\n"), "a profile of heaptrack in massif's form", HEAPTRACK),
     head(|head| has_line(head, b"MOST CALLS TO ALLOCATION FUNCTIONS"), "output of heaptrack_print", HEAPTRACK),
-    head(
-        |head| has_line(head, b"Time variable ") && has_line(head, b" phase setup "),
-        "a time report of GCC (-ftime-report)",
-        TIME_TRACE,
-    ),
+    UnsupportedFormat { sniff: Head(is_gcc_time_report), refused: GCC_TIMES },
     head(
         |head| head.starts_with(b"===---") && has_line(head, b"  Total Execution Time: "),
         "a time report of LLVM (-ftime-report)",
@@ -105,6 +104,11 @@ pub(super) const REPORTS: &[UnsupportedFormat] = &[
         is_erlang_trace,
         "a trace of Erlang (fprof, dbg)",
         "analyse it with `fprof:profile({file, CAPTURE})` and `fprof:analyse({dest, FILE})`; erlgrind converts FILE to the format of callgrind",
+    ),
+    head(
+        |head| first_line_has(head, &["FUNCTION ", "[uS / CALLS]"]),
+        "an analysis of Erlang's eprof",
+        "it contains sums without times; trace with `fprof`, whose analysis erlgrind converts to the format of callgrind",
     ),
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"command,mean,stddev,median,user,system,min,max")),

@@ -1,7 +1,11 @@
 //! Files that are not recordings: sums, coverage, memory dumps, packets, tables. They have no timeline, or one
 //! that is not supported.
 
-use super::bytes::{has_line, has_word, is_core_dump, is_mach_program, is_page_with, is_pcap, is_phpspy};
+use super::bytes::{
+    has_line, has_word, is_core_dump, is_gcc_time_report, is_mach_program, is_page_with, is_pcap, is_phpspy,
+    is_strace_summary,
+};
+use super::reports::GCC_TIMES;
 use super::table::Sniff::{Head, Keys};
 use super::table::{HYPERFINE, MEMRAY, PERF_STAT, UnsupportedFormat, both, head, keys, no_trace};
 use crate::formats::RefusedKind;
@@ -59,6 +63,8 @@ pub(super) const RESULTS: &[UnsupportedFormat] = &[
         "results of Google Benchmark",
         "they are sums without times; record a run with `perf record -g PROGRAM`",
     ),
+    // With `-fdiagnostics-format=json`, an empty list of diagnostics precedes the report.
+    UnsupportedFormat { sniff: Head(|head| head.starts_with(b"[]\n") && is_gcc_time_report(head)), refused: GCC_TIMES },
     UnsupportedFormat { sniff: Keys(&["results", "results[].command", "results[].mean"]), refused: HYPERFINE },
     UnsupportedFormat { sniff: Keys(&["counter-value", "event", "event-runtime"]), refused: PERF_STAT },
     keys(
@@ -141,7 +147,7 @@ pub(super) const LATE_RESULTS: &[UnsupportedFormat] = &[
         "record a run of it, for example with `samply record PROGRAM`, and open the recording",
     ),
     head(
-        |head| head.starts_with(b"% time ") && has_word(head, b"usecs/call"),
+        is_strace_summary,
         "a summary of strace or ltrace (-c)",
         "it contains sums; record it again with `strace -f -ttt -T -o trace.txt`",
     ),
@@ -166,6 +172,16 @@ pub(super) const LATE_RESULTS: &[UnsupportedFormat] = &[
         |head| head.starts_with(b"goroutine ") && has_word(head, b"]:"),
         "stacks of Go's goroutines",
         "they are one moment; the profile at http://HOST/debug/pprof/goroutine is read",
+    ),
+    head(
+        |head| head.starts_with(b"JOB \"") && has_line(head, b"SAMPLE_UNIT \""),
+        "a heap profile of GHC (+RTS -h)",
+        "it contains sizes without stacks; `hp2ps CAPTURE` draws it",
+    ),
+    head(
+        |head| head.starts_with(b"$by.self\n"),
+        "a summary of R's Rprof",
+        "it contains sums without times; the `profvis` package shows the Rprof.out that it was made from",
     ),
     no_trace(|head| head.get(4..8) == Some(b"ftyp"), "a video", "open the trace that it shows"),
 ];

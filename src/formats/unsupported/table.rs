@@ -5,8 +5,8 @@ use Sniff::{Head, Keys};
 
 use super::bytes::{
     SQLITE, first_element, first_line_has, has_line, has_word, is_etl, is_gdb_stacks, is_go_text_profile,
-    is_gperftools, is_heaptrack, is_page_with, is_perf_stat, is_picture, is_pstats, is_stackprof, is_uftrace_text,
-    is_windows_program, is_xplane, is_xray,
+    is_gperftools, is_heaptrack, is_page_with, is_perf_stat, is_picture, is_pstats, is_stackprof, is_start_of_bpftrace,
+    is_uftrace_text, is_windows_program, is_xplane, is_xray,
 };
 use super::logs::is_kernel_log;
 use crate::formats::RefusedKind;
@@ -184,9 +184,9 @@ pub(super) const UNSUPPORTED: &[UnsupportedFormat] = &[
         "convert it with `pyprof2calltree -i CAPTURE -o callgrind.out`; for a timeline, record with viztracer or py-spy",
     ),
     head(
-        |head| head.starts_with(b"Attaching ") && has_line(head, b"@") || begins_with_stacks_of_bpf(head),
+        |head| is_start_of_bpftrace(head) || begins_with_stacks_of_bpf(head),
         "output of bpftrace",
-        "convert stacks with `stackcollapse-bpftrace.pl CAPTURE > stacks.txt`, of the FlameGraph scripts",
+        "convert stacks with `stackcollapse-bpftrace.pl CAPTURE > stacks.txt`, of the FlameGraph scripts; lines that a script prints have no fixed form",
     ),
     head(
         |head| head.starts_with(b"MMPD"),

@@ -1,5 +1,6 @@
 //! Tests that files of other tools are refused by name, and that similar files are not.
 
+mod folders;
 mod reports_beside;
 
 use super::names::FOLDERS;
@@ -396,6 +397,14 @@ const REFUSED: &[(&[u8], &str)] = &[
         b"===----===\n     ... Pass execution timing report ...\n===----===\n  Total Execution Time: 0.0311 seconds\n",
         "-ftime-trace",
     ),
+    (b"[]\n\nTime variable         usr\n phase setup    :   0.00 (  0%)   0.01 (  0%)\n", "-ftime-trace"),
+    (b"Attaching 2 probes...\n13870751676142 rustc 8638\n", "have no fixed form"),
+    (b"JOB \"ha\"\nDATE \"Mon Nov 30 21:30 2026\"\nSAMPLE_UNIT \"seconds\"\nVALUE_UNIT \"bytes\"\n", "hp2ps"),
+    (b"$by.self\n        self.time self.pct\n\"fib\"      0.10    100.00\n", "profvis"),
+    (b"syscall          % time\n---------------- ------\nmmap               0.09\n", "strace -f -ttt -T"),
+    (b"errors    calls % time syscall\n------ -------- ------ ----------------\n            3   0.09 mmap\n", "strace -f -ttt -T"),
+    (b"FUNCTION             CALLS        %  TIME  [uS / CALLS]\n--------             -----  -------  ----  [----------]\n", "erlgrind"),
+    (b"# system information\n# ==================\n# program version     : v0.13\n", "open the folder of the recording"),
     (b"08:42:59.026749 git.c:479               trace: built-in: git status\n", "GIT_TRACE2_EVENT"),
     (b"Garbage Collection Report\nversion: 1\ncreator: xdebug 3.2.0 (PHP 8.2.1)\n", "xdebug.trace_format=1"),
     (b"at\x1b\xbf\x02\0\xbc\xe8\x1c\xf0\xc2\x06\x06\x0cprocess.name", "apitrace"),
@@ -552,38 +561,6 @@ fn folders_of_other_tools_are_refused_by_their_files() {
         let error = crate::formats::sniff::open(folder.path(), &ReadContext::default()).map(|_| ());
         assert!(error.expect_err("a folder").to_string().contains(row.refused.name), "{}", row.refused.name);
     }
-}
-
-#[test]
-fn the_error_of_a_folder_names_what_is_in_it_and_the_path_to_open() {
-    let error = |files: &[(&str, &[u8])]| {
-        let folder = tempfile::tempdir().expect("a folder");
-        for (name, bytes) in files {
-            let path = folder.path().join(name);
-            std::fs::create_dir_all(path.parent().expect("a folder")).expect("created");
-            std::fs::write(path, bytes).expect("written");
-        }
-        let error = crate::formats::sniff::open(folder.path(), &ReadContext::default()).map(|_| ());
-        error.expect_err("a folder").to_string().replace(folder.path().to_str().expect("UTF-8"), "FOLDER")
-    };
-    let ctf: &[u8] = b"/* CTF 1.8 */\n";
-    assert!(error(&[("ust/uid/0/64-bit/metadata", ctf)]).contains("babeltrace2"), "the session of LTTng");
-    let other = "FOLDER: not a file but a folder: open the files in it";
-    assert_eq!(error(&[("a/metadata", b"Name: x\n")]), other);
-    assert_eq!(error(&[("a/b/c/d/e/f/metadata", ctf)]), other, "too deep");
-    assert_eq!(error(&[("notes.txt", b"x"), ("x.trace", b"no trace")]), other);
-    let next = br#"[{"name":"a","duration":2,"timestamp":4,"id":4,"tags":{},"startTime":1795344951469,"traceId":"9"}]"#;
-    assert_eq!(
-        error(&[("cache/a", b"x"), ("trace", next)]),
-        "FOLDER: not a file but a folder with a trace: open FOLDER/trace"
-    );
-    let playwright = br#"{"type":"context-options","playwrightVersion":"1","wallTime":5,"monotonicTime":5}"#;
-    assert!(error(&[("0/trace.trace", playwright)]).ends_with("a trace: open FOLDER/0/trace.trace"));
-    let uftrace: &[u8] = b"Ftrace!\0\x04\0\0\0\x28\0\x01\x02";
-    assert_eq!(
-        error(&[("uftrace.data/info", uftrace), ("uftrace.data/task.txt", b"")]),
-        "FOLDER: not a file but a folder with a recording of uftrace: open FOLDER/uftrace.data"
-    );
 }
 
 #[test]
