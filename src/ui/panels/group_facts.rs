@@ -45,7 +45,8 @@ pub(super) fn show_quantiles(ui: &mut Ui, totals: &NameTotals, exact: Option<&Ex
             let mark = if is_sketched { "~" } else { "" };
             let hint = if is_sketched { format!("{}\n{SKETCH_ERROR}", dur.exact()) } else { dur.exact() };
             let text = format!("{mark}p{:.0} {}", part * 100.0, dur.text());
-            ui.label(RichText::new(text).color(theme.text)).on_hover_text(hint);
+            // The number and its unit stay on one line.
+            ui.add(egui::Label::new(RichText::new(text).color(theme.text)).extend()).on_hover_text(hint);
         }
     });
 }
@@ -66,7 +67,8 @@ pub(super) fn show_durations(
         let (least, most) = (duration_text(bar.least_ns), duration_text(bar.most_ns));
         format!("{} of {least} to {most}", grouped_digits(bar.count))
     };
-    let end = |bar: Option<u64>| bar.map(duration_text).unwrap_or_default();
+    // The edges of bars have many digits.
+    let end = |bar: Option<u64>| bar.map(|dur_ns| TableNumber::Duration(dur_ns.into()).text()).unwrap_or_default();
     let (first, last) = (bars.first().map(|bar| bar.least_ns), bars.last().map(|bar| bar.most_ns));
     let ticks = power_ticks(&bars).into_iter().map(|(part, dur_ns)| (part, duration_text(dur_ns))).collect();
     let shown = Bars { title: "Durations (log scale)", counts: &counts, ends: (end(first), end(last)), ticks };
@@ -108,7 +110,7 @@ pub(super) fn show_over_time(
         let at = timeline.time_text(time_of(part));
         format!("{} from {at} on", grouped_digits(facts.over_time[part]))
     };
-    let ends = (timeline.time_text(from_ns), timeline.time_text(to_ns));
+    let ends = timeline.clock().range_ends((from_ns, to_ns));
     let shown = Bars { title: "Over time", counts: &facts.over_time, ends, ticks: Vec::new() };
     if let Some(part) = shown.show(ui, theme, title) {
         commands.push(TimelineCommand::ShowSlice(time_of(part), time_of(part + 1)).into());

@@ -29,7 +29,21 @@ impl RulerClock {
 
     /// Formats a range with the decimals that tell its ends apart, such as `0.500 to 0.600 s`.
     #[must_use]
-    pub(crate) fn range_text(self, (from_ns, to_ns): (i64, i64)) -> String {
+    pub(crate) fn range_text(self, range: (i64, i64)) -> String {
+        let [(from, from_unit), (to, to_unit)] = self.shortened_ends(range);
+        let from_unit = if from_unit == to_unit { "" } else { &from_unit };
+        format!("{} to {}", with_unit(&from, from_unit), with_unit(&to, &to_unit))
+    }
+
+    /// Formats both ends of a range with the decimals that tell them apart, such as `0.500 s` and `0.600 s`.
+    #[must_use]
+    pub(crate) fn range_ends(self, range: (i64, i64)) -> (String, String) {
+        let [(from, from_unit), (to, to_unit)] = self.shortened_ends(range);
+        (with_unit(&from, &from_unit), with_unit(&to, &to_unit))
+    }
+
+    /// Returns both ends of a range and their units, with the decimals that tell them apart.
+    fn shortened_ends(self, (from_ns, to_ns): (i64, i64)) -> [(String, String); 2] {
         const DECIMALS_MAX: usize = 9;
         /// The parts of the range that the last decimal tells apart at least.
         const PARTS: u64 = 100;
@@ -43,10 +57,7 @@ impl RulerClock {
             let end = if decimals == 0 { point } else { (point + 1 + decimals).min(time.len()) };
             (time[..end].to_owned(), unit.to_owned())
         };
-        let ((from, from_unit), (to, to_unit)) = (shortened(from_ns), shortened(to_ns));
-        let gap = |unit: &str| if unit.is_empty() { "" } else { " " };
-        let from_unit = if from_unit == to_unit { "" } else { &from_unit };
-        format!("{from}{}{from_unit} to {to}{}{to_unit}", gap(from_unit), gap(&to_unit))
+        [from_ns, to_ns].map(shortened)
     }
 
     /// Formats a time as seconds since the zero of the ruler.
@@ -54,6 +65,10 @@ impl RulerClock {
     pub(crate) fn seconds_text(self, ts_ns: i64) -> String {
         seconds_text(ts_ns.saturating_sub(self.origin_ns))
     }
+}
+
+fn with_unit(number: &str, unit: &str) -> String {
+    format!("{number} {unit}").trim_end().to_owned()
 }
 
 impl Timeline {
@@ -85,6 +100,10 @@ mod tests {
             ((i64::MIN, i64::MAX), "-2562047:47:16 to 2562047:47:16"),
         ] {
             assert_eq!(clock.range_text(range), text);
+            let (from, to) = clock.range_ends(range);
+            assert!(
+                text.ends_with(&format!(" to {to}")) && from.starts_with(text.split(' ').next().unwrap_or_default())
+            );
         }
         let utc = RulerClock { origin_ns: 0, utc_offset_ns: Some(0) };
         assert_eq!(utc.range_text((0, SECOND_NS)), "00:00:00.00 to 00:00:01.00");
