@@ -4,6 +4,7 @@
 mod jumps;
 mod rows;
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -57,8 +58,8 @@ pub(crate) struct CodePanel {
     /// The source folders of the preferences, which come after the folders added here.
     preferred: Vec<(String, Option<SourceMap>)>,
     error: Option<String>,
-    /// Whether the function has no samples in the scope.
-    is_unsampled: bool,
+    /// The reason why the function has no listing.
+    no_function: Option<NoFunction>,
     /// Whether the request waits for the names of functions.
     lacks_names: bool,
 }
@@ -78,7 +79,7 @@ impl Default for CodePanel {
             source_maps: Vec::new(),
             preferred: Vec::new(),
             error: None,
-            is_unsampled: false,
+            no_function: None,
             lacks_names: false,
         }
     }
@@ -107,17 +108,16 @@ impl CodePanel {
 
     /// Sets the listing of the function, or the reason for its absence.
     pub(crate) fn set_answer(&mut self, answer: &CodeAnswer) {
-        self.is_unsampled = matches!(answer.code, Err(NoFunction::Unsampled));
         self.query.end();
         self.answered = self.query.last().map(|request| request.scope.clone());
         match &answer.code {
             Ok(code) => {
-                (self.code, self.error) = (Some(Arc::clone(code)), None);
+                (self.code, self.no_function) = (Some(Arc::clone(code)), None);
                 self.rows.set_code(code, self.side);
             }
             Err(reason) => {
                 self.clear();
-                self.error = (!self.is_unsampled).then(|| reason.to_string());
+                self.no_function = Some(reason.clone());
             }
         }
     }
@@ -152,8 +152,7 @@ impl CodePanel {
         if is_of_other {
             self.clear();
         }
-        self.error = None;
-        (self.is_unsampled, self.lacks_names) = (false, false);
+        (self.error, self.no_function, self.lacks_names) = (None, None, false);
         Some(Command::Panel(PanelCommand::AskCode(Box::new(request))))
     }
 
@@ -181,6 +180,7 @@ impl CodePanel {
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 commands.extend(close_button(ui, Panel::Code));
                 let (text, color) = match (&self.error, &self.function) {
+                    // Of a folder that was typed.
                     (Some(error), _) => (error.clone(), theme.error),
                     (None, Some(function)) => (self.rows.title(&function.key.name, self.side), theme.weak_text),
                     (None, None) => (String::new(), theme.weak_text),
@@ -245,7 +245,35 @@ impl CodePanel {
     }
 
     /// Returns the reason for an empty table. `is_naming` is whether the names of functions are being looked up.
-    fn absence(&self, snapshot: &Snapshot, is_naming: bool) -> Option<&'static str> {
+    fn absence(&self, snapshot: &Snapshot, is_naming: bool) -> Option<Cow<'static, str>> {
+        let reason = self.fixed_absence(snapshot, is_naming).map(Cow::Borrowed);
+        reason.or_else(|| Some(Cow::Owned(self.no_function_text(self.no_function.as_ref()?))))
+    }
+
+    /// Returns the reason why the function has no listing, and the one thing to do.
+    fn no_function_text(&self, reason: &NoFunction) -> String {
+        let module = self.function.as_ref().and_then(|function| function.key.module.as_deref());
+        match (reason, module) {
+            (NoFunction::Unsampled, _) => {
+                "The function has no samples here: extend the scope in time, or choose other tracks.".to_owned()
+            }
+            (NoFunction::Unknown, Some(module)) if is_jit_map(module) => format!(
+                "The code of this function was compiled at run time and is in no file ({module} has its names only). \
+                 If the program writes jitdump files, perf inject --jit adds its code to the recording."
+            ),
+            (NoFunction::Unknown, Some(module)) => format!(
+                "The file of this function was not found, or has no symbols ({module}). \
+                 Analyze > Symbols has the command that gets it."
+            ),
+            (NoFunction::Unknown, None) => "The file of this function was not found, or has no symbols. \
+                 Analyze > Symbols lists the files and the commands that get them."
+                .to_owned(),
+            (NoFunction::Several(_), _) => format!("The name is ambiguous: {reason}."),
+        }
+    }
+
+    /// Returns the reasons that do not depend on the function.
+    fn fixed_absence(&self, snapshot: &Snapshot, is_naming: bool) -> Option<&'static str> {
         if snapshot.tracks().modules.is_empty() {
             return Some("No frame of this trace has an address, so its code is unknown.");
         }
@@ -257,9 +285,6 @@ impl CodePanel {
         }
         if self.lacks_names {
             return Some("The names of the functions are not looked up: Locate in Analyze > Symbols looks them up.");
-        }
-        if self.is_unsampled {
-            return Some("The function has no samples here: extend the scope in time, or choose other tracks.");
         }
         let code = self.code.as_ref()?;
         match (self.side, &code.assembly) {
@@ -290,7 +315,11 @@ impl DockPanel for CodePanel {
         let absence = self
             .absence(view.snapshot(), is_naming)
             .filter(|_| !is_running && self.error.is_none() && self.query.stopped().is_none());
-        let look = view.context.table(TABLES[side], absence);
+        if absence.is_some() && self.no_function == Some(NoFunction::Unknown) && ui.link("Open Symbols").clicked() {
+            commands.push(Command::Panel(PanelCommand::Show(Panel::Symbols)));
+        }
+        let absence = absence.map(|absence| on_screen(&shown(&absence)).into_owned());
+        let look = view.context.table(TABLES[side], absence.as_deref());
         self.reveal_hottest();
         let response = self.tables[side].show(ui, columns(self.side), &mut self.rows, &look);
         commands.extend(response.commands);
@@ -336,7 +365,7 @@ impl DockPanel for CodePanel {
 
     fn forget(&mut self) -> Option<Question> {
         (self.query, self.error) = (PanelQuery::default(), None);
-        (self.is_unsampled, self.lacks_names) = (false, false);
+        (self.no_function, self.lacks_names) = (None, false);
         self.clear();
         None
     }
@@ -357,6 +386,13 @@ impl DockPanel for CodePanel {
     }
 }
 
+/// Returns whether a module is a file in which a JIT lists the names of its code for perf, such as `/tmp/perf-7.map`.
+fn is_jit_map(module: &str) -> bool {
+    let name = module.rsplit('/').next().unwrap_or(module);
+    let id = name.strip_prefix("perf-").and_then(|rest| rest.strip_suffix(".map"));
+    id.is_some_and(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// Returns the folder of the first source file that is below no folder of the user. Returns `None` if there is no such
 /// file, or if its path cannot be typed as a folder.
 fn unopened_folder(code: &FunctionCode) -> Option<String> {
@@ -369,6 +405,7 @@ fn unopened_folder(code: &FunctionCode) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::query::flame::FunctionKey;
     use crate::symbols::code::test_code::{test_code, test_sums};
 
     #[test]
@@ -387,6 +424,24 @@ mod tests {
         }
         panel.forget();
         assert_eq!(panel.is_revealed, [false; 2]);
+    }
+
+    #[test]
+    fn a_function_without_a_file_says_what_gets_it() {
+        let text = |module: Option<&str>, reason| {
+            let key = FunctionKey { name: "0x38b".into(), module: module.map(Into::into) };
+            let mut panel = CodePanel::default();
+            panel.show_function(SampledFunction { key, event: None });
+            panel.set_answer(&CodeAnswer { code: Err(reason) });
+            panel.no_function_text(panel.no_function.as_ref().expect("a reason"))
+        };
+        let file = text(Some("/usr/lib/libc.so.6"), NoFunction::Unknown);
+        assert!(file.contains("(/usr/lib/libc.so.6). Analyze > Symbols"), "{file}");
+        let jit = text(Some("/tmp/perf-7177.map"), NoFunction::Unknown);
+        assert!(jit.contains("/tmp/perf-7177.map") && jit.contains("perf inject --jit"), "{jit}");
+        assert!(text(None, NoFunction::Unknown).contains("Analyze > Symbols"));
+        assert!(text(None, NoFunction::Unsampled).contains("extend the scope"));
+        assert!(["perf-.map", "perf-1x.map", "libperf-1.map", "perf-1.maps"].iter().all(|name| !is_jit_map(name)));
     }
 
     #[test]
