@@ -29,6 +29,8 @@ pub(crate) enum NoteKind {
 #[derive(Debug)]
 struct Reply {
     text: String,
+    /// Whether it says why a command did nothing, and ends with the next action.
+    is_refusal: bool,
     /// The end of its display, in seconds of the window's clock; `None` until a frame shows it.
     until_s: Option<f64>,
 }
@@ -88,7 +90,17 @@ impl Notes {
 
     /// Shows a reply to a command for some seconds.
     pub(crate) fn reply(&mut self, text: String) {
-        self.reply = Some(Reply { text, until_s: None });
+        self.reply = Some(Reply { text, is_refusal: false, until_s: None });
+    }
+
+    /// Shows why a command did nothing, for some seconds or until the next action.
+    pub(crate) fn refuse(&mut self, reason: String) {
+        self.reply = Some(Reply { text: reason, is_refusal: true, until_s: None });
+    }
+
+    /// Removes the reason why a command did nothing, if a frame has shown it.
+    pub(crate) fn end_refusal(&mut self) {
+        self.reply.take_if(|reply| reply.is_refusal && reply.until_s.is_some());
     }
 
     /// Removes a reply that was shown long enough. Returns the seconds until this must be called again, if ever.
@@ -106,6 +118,21 @@ impl Notes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refusal_ends_with_the_next_action_after_it_was_shown_and_another_reply_does_not() {
+        let mut notes = Notes::default();
+        notes.refuse("Undo: Nothing was changed.".to_owned());
+        notes.end_refusal();
+        assert_eq!(notes.text(), "Undo: Nothing was changed.", "no frame has shown it");
+        notes.expire(0.0);
+        notes.end_refusal();
+        assert_eq!(notes.text(), "");
+        notes.reply("The table is copied.".to_owned());
+        notes.expire(0.0);
+        notes.end_refusal();
+        assert_eq!(notes.text(), "The table is copied.");
+    }
 
     #[test]
     fn a_passing_note_is_cleared_and_leaves_others() {

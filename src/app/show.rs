@@ -5,7 +5,7 @@ mod windows;
 use std::cell::Cell;
 use std::sync::Arc;
 
-use egui::{RichText, Ui};
+use egui::{Event, RichText, Ui};
 
 use super::follow::FollowTask;
 use super::open_trace::OpenTrace;
@@ -65,6 +65,9 @@ impl App {
         let frame = egui::Frame::side_top_panel(ui.style()).fill(self.theme.panel);
         let state = self.ui_state();
         remember_press(ui.ctx());
+        if ui.input(|input| input.events.iter().any(is_action)) {
+            self.tab_mut().notes.end_refusal();
+        }
         keep_for_field(ui, &state);
         correct_repeats(ui.ctx());
         self.close_window_by_key(ui);
@@ -318,6 +321,11 @@ impl App {
             },
         }
     }
+}
+
+/// Returns whether an event is an action of the user.
+fn is_action(event: &Event) -> bool {
+    matches!(event, Event::Key { pressed: true, .. } | Event::PointerButton { pressed: true, .. } | Event::Text(_))
 }
 
 /// Shows the menu of saved scopes, if there are any.

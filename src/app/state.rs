@@ -422,7 +422,9 @@ impl App {
             AppCommand::CopyTable(tab) => return self.statistics_csv(tab).map(Effect::Copy),
             AppCommand::CopyPanel(tab) => return self.panel_text(tab).map(Effect::Copy),
             AppCommand::CopyCommandLine(tab) => return self.command_line(tab).map(Effect::Copy),
-            AppCommand::ShowDisabledReason { title, reason } => self.reply(format!("{title}: {reason}.")),
+            AppCommand::ShowDisabledReason { title, reason } => {
+                self.tab_mut().notes.refuse(format!("{title}: {reason}."));
+            }
             AppCommand::Quit => return self.quit(),
             AppCommand::AnswerClose(choice) => return self.answer_close(choice),
             AppCommand::Open(sources) => self.open(sources),

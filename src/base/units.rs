@@ -119,7 +119,9 @@ impl Problem {
         match self {
             Self::NoNumber | Self::UnknownUnit => {
                 let names: Vec<&str> = units.iter().map(|(name, _)| *name).filter(|name| !name.is_empty()).collect();
-                format!("expected a number of {things}, or one with a unit ({}), found `{text}`", names.join(", "))
+                // While a comparison is typed, there is no number yet.
+                let found = if text.is_empty() { String::new() } else { format!(", found `{text}`") };
+                format!("expected a number of {things}, or one with a unit ({}){found}", names.join(", "))
             }
             Self::TooFine => format!("`{text}` is not a whole number of {things}"),
             Self::TooLarge => format!("`{text}` is too large"),
