@@ -15,6 +15,7 @@ use super::tasks;
 use crate::base::direction::Direction;
 use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::palette::Colors;
+use crate::ui::chrome::floating_window;
 use crate::ui::chrome::menu_bar;
 use crate::ui::chrome::status_bar;
 use crate::ui::chrome::status_bar::StatusLine;
@@ -45,6 +46,7 @@ impl App {
     fn apply_theme(&mut self, ctx: &egui::Context) {
         if !self.is_theme_applied {
             self.theme.apply(ctx);
+            ctx.options_mut(|options| options.max_passes = floating_window::PASSES_MAX);
             ctx.set_font_providers(vec![Arc::new(self.fonts.clone())]);
             // The font size preference is relative to the desktop's font size.
             let percent = f32::from(self.preferences.text_percent) * f32::from(self.desktop.text_percent) / 100.0;

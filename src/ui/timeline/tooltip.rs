@@ -6,9 +6,11 @@ use super::layout::TimelineLayout;
 use super::sampling::sampling_text;
 use super::state::Timeline;
 use crate::base::time::grouped_digits;
+use crate::query::counters::drawn_until_ns;
 use crate::query::pick::rows_starting;
 use crate::scene::labels::{shown, shown_name};
 use crate::store::lane::{LaneKind, RowIdx, Span};
+use crate::ui::chrome::floating_window::has_opened_over_pointer;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::tip_text::tip_text;
 
@@ -60,7 +62,8 @@ impl Timeline {
             .map(|tip| tip.with_line(hovered.and_then(|row| self.neighbours_text(row))))
             .or_else(|| at.and_then(|at| self.counter_tip(layout, at)))
             .or_else(|| at.and_then(|at| self.derived_text(layout, at)).map(Tip::from));
-        if let Some(Tip { title, lines }) = tip {
+        // It would cover a window that a key has opened.
+        if let Some(Tip { title, lines }) = tip.filter(|_| !has_opened_over_pointer(ui.ctx())) {
             response.clone().on_hover_ui_at_pointer(|ui| {
                 ui.set_max_width(420.0);
                 ui.label(RichText::new(title).strong());
@@ -112,7 +115,11 @@ impl Timeline {
         let lane = self.snapshot.lane(row.lane);
         let unit = self.snapshot.drawn_unit(lane.track);
         let dur = match lane.kind {
-            LaneKind::Spans if span.unfinished => format!("{} or more, unfinished", unit.text(span.dur_ns)),
+            LaneKind::Spans if span.unfinished => {
+                // It has no end, and is drawn until the trace ends.
+                let drawn_ns = drawn_until_ns(&self.snapshot, row).abs_diff(span.start_ns).max(span.dur_ns);
+                format!("{} or more, unfinished", unit.text(drawn_ns))
+            }
             LaneKind::Spans => unit.text(span.dur_ns),
             LaneKind::Samples => "sample".to_owned(),
             _ => "instant".to_owned(),
