@@ -14,6 +14,7 @@ mod details;
 mod dock;
 mod files;
 mod finding;
+mod first_frames;
 mod flame;
 mod frame;
 mod group_levels;

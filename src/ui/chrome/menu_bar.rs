@@ -47,8 +47,12 @@ fn step_by_key(ui: &Ui, popups: &[Id]) {
     let is_taken = ui.memory(|memory| memory.top_modal_layer().is_some()) || Popup::is_any_open(ui.ctx());
     let count = popups.len();
     let next = ui.input_mut(|input| match open {
-        Some(at) if input.consume_key(Modifiers::NONE, Key::ArrowLeft) => Some((at + count - 1) % count),
-        Some(at) if input.consume_key(Modifiers::NONE, Key::ArrowRight) => Some((at + 1) % count),
+        Some(at) => {
+            // A slow frame has several presses.
+            let mut presses = |key| input.count_and_consume_key(Modifiers::NONE, key) as i64;
+            let steps = presses(Key::ArrowRight) - presses(Key::ArrowLeft);
+            (steps != 0).then(|| (at as i64 + steps).rem_euclid(count as i64) as usize)
+        }
         None if !is_taken => MENU_BAR_KEYS.iter().any(|key| input.consume_shortcut(key)).then_some(0),
         _ => None,
     });
