@@ -38,19 +38,6 @@ impl Timeline {
         ts_ns.max(start_ns).min(end_ns.max(start_ns))
     }
 
-    /// Returns the edge at which a marker is added: an edge near the pointer, or else the start of the selected span.
-    /// The span must then be under the pointer, with its start in view.
-    pub(super) fn edge_to_mark(&self, ui: &Ui, layout: &TimelineLayout, at: Pos2) -> Option<SpanEdge> {
-        let of_selected = || {
-            let selected = self.selection.span().filter(|row| self.row_under(layout, at) == Some(*row))?;
-            let start_ns = self.snapshot.row(selected).start_ns;
-            let is_in_view = (self.view.now().start_ns()..self.view.now().end_ns()).contains(&start_ns);
-            let start = self.edges_of(layout, selected).into_iter().find(|edge| edge.ts_ns == start_ns);
-            start.filter(|_| is_in_view && !ui.input(|input| input.modifiers.alt))
-        };
-        self.edge_near(ui, layout, at).or_else(of_selected)
-    }
-
     /// Returns the lane at a point of the rows, with its vertical range.
     fn lane_at(&self, layout: &TimelineLayout, at: Pos2) -> Option<(LaneIdx, Rangef)> {
         let lane = self.picked(layout, at).lane.filter(|_| layout.rows().contains(at))?;

@@ -42,8 +42,7 @@ pub(super) fn pointer(
         ui.ctx().set_cursor_icon(egui::CursorIcon::ResizeHorizontal);
     }
     if let Some(at) = canvas.hover_pos().filter(|_| !canvas.dragged()) {
-        let edge = timeline.edge_to_mark(ui, layout, at);
-        timeline.interaction.snapped = edge;
+        timeline.interaction.snapped = timeline.edge_near(ui, layout, at);
     }
     // The arrow keys move the selection, never the focus.
     let arrows = EventFilter { vertical_arrows: true, horizontal_arrows: true, ..EventFilter::default() };
