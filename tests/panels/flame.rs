@@ -184,7 +184,7 @@ fn widths_are_counts_and_neighbours_of_a_module_are_one() {
     session.until("the share", |session| session.says("40.0 % in 1 function"));
     let read = place(&session, 2, 0.1);
     click(&mut session, read, PointerButton::Secondary);
-    session.click("Collapse io");
+    session.click("Collapse category io");
     // The reads and writes are both of this category, and their names are no longer found.
     session.until("one edit", |session| session.says("collapsed io ×") && session.says("0.0 % in 0 functions"));
 }
@@ -215,16 +215,16 @@ fn the_menu_of_a_bar_copies_its_name_and_no_word_for_it() {
     let mut session = with_graph();
     let bar = place(&session, 1, 0.25);
     click(&mut session, bar, PointerButton::Secondary);
-    session.until("the menu", |session| session.says("Copy value"));
+    session.until("the menu", |session| session.says("Copy name"));
     assert!(!session.says("Copy key"), "{}", session.node_texts().join("\n"));
-    session.click("Copy value");
+    session.click("Copy name");
     assert_eq!(copied(&session).as_deref(), Some("request"));
     // Another right click, while the menu is open, shows it at the new position.
     for part in [0.25, 0.15] {
         let at = place(&session, 1, part);
         click(&mut session, at, PointerButton::Secondary);
         session.harness.run_steps(3);
-        assert!(session.says("Copy value"), "{part}:\n{}", session.node_texts().join("\n"));
+        assert!(session.says("Copy name"), "{part}:\n{}", session.node_texts().join("\n"));
     }
 }
 

@@ -89,8 +89,11 @@ pub(super) fn bar_menu(
         history.add_edit(FlameEdit::CollapseRecursionOf(key.clone()));
     }
     if let Some(module) = key.module.filter(|module| !module.is_empty()) {
-        let text = format!("Collapse {}", short(&module));
-        if is_chosen(ui, &text, "Adjacent frames of this module are one bar") {
+        let (kind, hint) = match of {
+            PathsOf::Samples(_) => ("module", "Adjacent frames of this module are one bar"),
+            PathsOf::Spans => ("category", "Adjacent spans of this category are one bar"),
+        };
+        if is_chosen(ui, &format!("Collapse {kind} {}", short(&module)), hint) {
             history.add_edit(FlameEdit::CollapseModule(module));
         }
     }

@@ -35,18 +35,19 @@ impl FlamePanel {
         let steps =
             [(Direction::Backward, "Back", "The previous view"), (Direction::Forward, "Forward", "The next view")];
         for (direction, text, hint) in steps {
-            let button = ui.add_enabled(self.history.can_step(direction), Button::new(text).small());
+            let button = ui.add_enabled(self.history.can_step(direction), Button::new(text));
             if button.on_hover_text(hint).clicked() {
                 self.history.step(direction);
             }
         }
         self.show_shapes(ui, snapshot);
-        commands.extend(self.show_time_order(ui, view).into_iter().flatten());
         let amounts = self.answer.as_ref().map(|answer| Amounts::new(&answer.paths));
         let weight = amounts.filter(Amounts::has_weight).map(|amounts| amounts.weight_title());
         ui.menu_button("Options", |ui| {
             menu_bar::scrolled(ui, |ui| menu::options_menu(ui, weight, &mut self.look, &mut self.history));
         });
+        // Not beside the shapes, because it leads to the timeline.
+        commands.extend(self.show_time_order(ui, view).into_iter().flatten());
         self.show_search(ui, snapshot, theme);
         // The subject comes and goes with the shape, so the buttons are before it.
         self.show_subject(ui, theme);
@@ -98,7 +99,7 @@ impl FlamePanel {
     /// Shows the button that leads to the stacks of the scope on their track, which a maximised panel would cover.
     fn show_time_order(&self, ui: &mut Ui, view: &PanelView<'_>) -> Option<[Command; 2]> {
         let track = self.answer.as_ref().and_then(|answer| answer.track);
-        let button = ui.add_enabled(track.is_some(), Button::new("Time order").small());
+        let button = ui.add_enabled(track.is_some(), Button::new("Time order"));
         let button = button.on_hover_text("The stacks on their track, in the order of time");
         let is_clicked = button.on_disabled_hover_text("No track has stacks yet").clicked();
         let track = track.filter(|_| is_clicked)?;
