@@ -8,6 +8,7 @@ use crate::scene::arrange::moves::RowMoves;
 use crate::scene::counter_form::CounterForm;
 use crate::scene::counter_overlay::{CounterOverlay, counter_lane};
 use crate::scene::rows::{GroupKind, TrackDensity};
+use crate::store::lane::RowIdx;
 use crate::ui::command::RowCommand;
 
 impl Timeline {
@@ -60,6 +61,9 @@ impl Timeline {
             RowCommand::Group(command) => self.change_groups(command),
             RowCommand::Order(order) => {
                 self.tracks.arrangement_mut().order = order;
+                self.show_first_or_selected();
+                let is_awaiting = self.rank_source().is_some() && self.ranks().is_none();
+                self.tracks.set_is_awaiting_ranks(is_awaiting);
                 self.arrange();
             }
             RowCommand::Move(moved) => self.move_row(moved),
@@ -76,6 +80,7 @@ impl Timeline {
             }
             RowCommand::ForgetMoves => {
                 self.tracks.arrangement_mut().moves = RowMoves::default();
+                self.show_first_or_selected();
                 self.arrange();
             }
             RowCommand::Filter(words) => {
@@ -84,6 +89,16 @@ impl Timeline {
                 self.arrange();
             }
             RowCommand::FocusFilter => self.tracks.focus_filter(),
+        }
+    }
+
+    /// Keeps the selected span in view in the next layout, which has another order, or shows its first rows.
+    pub(super) fn show_first_or_selected(&mut self) {
+        // A counter may be drawn in the row of another counter.
+        let selected = self.selection.span().map(|row| RowIdx { lane: self.drawn_lane(row.lane), ..row });
+        match selected.filter(|row| self.is_in_view(*row)) {
+            Some(row) => self.tracks.set_to_reveal(Some(row)),
+            None => self.tracks.show_top(),
         }
     }
 

@@ -96,7 +96,10 @@ impl Timeline {
             }
             Part::Hidden(hidden) => self.tracks.arrangement_mut().folded.hidden = hidden,
             Part::Pinned(pinned) => self.tracks.arrangement_mut().pinned = pinned,
-            Part::Order(order) => self.tracks.arrangement_mut().order = order,
+            Part::Order(order) => {
+                self.tracks.arrangement_mut().order = order;
+                self.show_first_or_selected();
+            }
             Part::Moves(moves, pinned) => {
                 self.tracks.arrangement_mut().moves = moves;
                 self.tracks.arrangement_mut().pinned = pinned;

@@ -319,6 +319,12 @@ impl Timeline {
         (!is_in_view).then(|| layout_row.top_px as f64 - self.view.now().height_px() / 2.0)
     }
 
+    /// Returns whether a row is laid out and in view.
+    pub(super) fn is_in_view(&self, row: RowIdx) -> bool {
+        let is_laid_out = self.rows.layout.row_of(row.lane, self.snapshot.lane(row.lane).track).is_some();
+        is_laid_out && self.scroll_offset_of(row).is_none()
+    }
+
     /// Scrolls the selected row up by the height that newly hides it, because the details open over the bottom rows.
     pub(super) fn keep_selected_in_view(&mut self, end_px_before: u64) {
         let Some(row) = self.selection.span() else { return };

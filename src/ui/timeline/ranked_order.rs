@@ -29,6 +29,9 @@ impl Timeline {
     /// Orders tracks by other counts, or by none.
     pub(crate) fn set_ranks(&mut self, ranks: Option<TrackRanks>) {
         self.tracks.set_ranks(ranks);
+        if self.tracks.awaited_ranks() {
+            self.show_first_or_selected();
+        }
         self.arrange();
     }
 

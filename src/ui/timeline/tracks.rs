@@ -51,6 +51,8 @@ pub(super) struct TrackState {
     renaming: Option<CustomGroupId>,
     /// The last counts of tracks for an order.
     ranks: Option<TrackRanks>,
+    /// Whether the order was chosen before its counts were known.
+    awaits_ranks: bool,
 }
 
 /// The first row in view, with the part of it above the view.
@@ -148,6 +150,21 @@ impl TrackState {
     /// Scrolls to a row after the next layout, if it is out of view.
     pub(super) fn set_to_reveal(&mut self, row: Option<RowIdx>) {
         self.after_layout.row = row;
+    }
+
+    /// Scrolls to the first rows after the next layout.
+    pub(super) fn show_top(&mut self) {
+        self.after_layout.scroll_fraction = Some(0.0);
+    }
+
+    /// Sets whether the counts of a new order are not known yet.
+    pub(super) fn set_is_awaiting_ranks(&mut self, is_awaiting: bool) {
+        self.awaits_ranks = is_awaiting;
+    }
+
+    /// Returns whether the counts of a new order have just become known.
+    pub(super) fn awaited_ranks(&mut self) -> bool {
+        self.awaits_ranks && self.ranks().is_some() && std::mem::take(&mut self.awaits_ranks)
     }
 
     /// Returns the filter that a jump has cleared; may be empty.

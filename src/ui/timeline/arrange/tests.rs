@@ -202,3 +202,35 @@ fn resolved_names_lay_out_no_rows_again() {
     let imported_again = threads(&[("a", "one", 1)]);
     assert!(renamed.with_snapshot(imported_again).rows.layout.height_px() < height_px);
 }
+
+#[test]
+fn another_order_keeps_the_selected_span_in_view_or_shows_the_first_rows() {
+    let names: Vec<String> = (0..200).map(|number| format!("thread {number}")).collect();
+    let spans: Vec<_> = names.iter().map(|name| ("a", name.as_str(), 1)).collect();
+    for (is_selected, is_scrolled) in [(true, false), (true, true), (false, true)] {
+        let theme = Theme::new(Shade::Dark);
+        let navigation = Navigation { animation: false, ..Navigation::default() };
+        let mut timeline = Timeline::new(threads(&spans), RectBudget::SOFTWARE, &theme, navigation);
+        timeline.show_only(&TrackSet::ALL);
+        timeline.scroll_to(1500.0);
+        // A span in the middle of the view, or one far above it.
+        let in_view = lanes_in_view(&timeline);
+        let track = in_view[in_view.len() / 2].0;
+        let lane = timeline.snapshot.lanes_of(track).map(LaneIdx).next().expect("a lane");
+        let row = RowIdx { lane, row: 0 };
+        timeline.selection.select(is_selected.then_some(row));
+        if is_scrolled {
+            timeline.scroll_to(3000.0);
+        }
+        for command in [RowCommand::Order(TrackOrder::Name), RowCommand::ForgetMoves] {
+            timeline.change_rows(command);
+            assert!(timeline.due_layout().is_none(), "few rows are laid out at once");
+            if is_selected && !is_scrolled {
+                assert!(timeline.is_in_view(row), "{track:?}");
+                assert!(lanes_in_view(&timeline).iter().any(|(shown, _)| *shown == track));
+            } else {
+                assert_eq!(timeline.view.now().scroll_px(), 0.0);
+            }
+        }
+    }
+}
