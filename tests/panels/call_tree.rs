@@ -75,7 +75,7 @@ fn the_call_tree_of_spans_expands_by_arrow_and_keys_and_adds_up_all_threads() {
     let mut session = with_tree(TRACE);
     rows_are(&mut session, &[REQUEST, READ]);
     assert!(session.says("call tree") && session.says("Label: exact"), "{}", session.node_texts().join("\n"));
-    let total = "2 rows, Count 8, Self 2.100 ms, Self share 100.0 %";
+    let total = "2 paths, Count 8, Self 2.100 ms, Self share 100.0 %";
     assert!(session.says(total), "{}", session.node_texts().join("\n"));
     // The middle of the arrow.
     let row = session.harness.get_by_label_contains("request, level 1").rect();
@@ -222,7 +222,7 @@ fn a_name_of_the_call_tree_is_found_on_the_tracks_and_has_the_menu_of_its_spans(
     session.until("the hits", |session| session.says("2 hits"));
     let row = session.harness.get_by_label_contains("parse, level 2").rect();
     session.right_click(row.left_center() + vec2(60.0, 0.0));
-    for entry in ["Copy value", "Find spans with this value", "Heat map of this name", "Flame graph of this name"] {
+    for entry in ["Copy name", "Search for this name", "Heat map of this name", "Flame graph of this name"] {
         assert!(session.harness.query_by_label(entry).is_some(), "{entry}");
     }
     session.click("Statistics of this name");

@@ -289,7 +289,7 @@ fn a_span_that_failed_is_marked_in_its_details_and_found_by_its_state() {
     assert!(session.says("Failed"), "{}", session.node_texts().join("\n"));
     // The failed span is at the right end of its row.
     let at = session.harness.get_by_role(egui::Role::Canvas).rect();
-    let row = session.harness.get_by_label_contains("Spans 1").rect().top() + 12.0;
+    let row = session.harness.get_by_label_contains("Spans 1,").rect().top() + 12.0;
     session.right_click(egui::pos2(at.left() + at.width() * 0.9, row));
     session.click("Statistics of this name");
     session.until("the durations of the name", |session| session.says("Durations (log scale)"));

@@ -76,8 +76,8 @@ fn aligned_files_start_at_once_from_any_offsets() {
 fn losses_are_shown_at_their_file_and_lead_to_their_list() {
     let mut session = Session::with_two_files(SCREEN);
     session.give("Files and their clocks");
-    session.until("the losses of both", |session| session.harness.query_all_by_label("1").count() == 2);
-    session.harness.query_all_by_label("1").next().expect("a link").click();
+    session.until("the losses of both", |session| session.harness.query_all_by_label("1 lost").count() == 2);
+    session.harness.query_all_by_label("1 lost").next().expect("a link").click();
     session.until("the list", |session| session.says("in capture.json") && session.says("in other.json"));
 }
 

@@ -149,7 +149,7 @@ fn names_of_several_categories_are_told_apart_in_rows_copies_and_the_filter() {
     assert_eq!(names, ["b", "a  ·  (no category)", "a  ·  y", "a  ·  x"]);
     let row = session.harness.get_by_role_and_label(egui::Role::ListItem, "a  ·  y").rect();
     session.right_click(row.left_center() + vec2(12.0, 0.0));
-    session.click("Copy value");
+    session.click("Copy name");
     assert_eq!(copied(&session).as_deref(), Some("a"), "a value is the name alone");
     session.click("Filter names");
     session.type_text("b");

@@ -161,7 +161,7 @@ fn an_empty_heat_map_says_that_it_has_no_spans() {
     let mut session = Session::empty(SCREEN, 1.0);
     session.open_text("none.json", r#"[{"ph":"C","name":"queue","pid":1,"ts":0,"args":{"length":2}}]"#);
     session.give("Heat map");
-    session.until("the reason", |session| session.says("This trace has no spans."));
+    session.until("the reason", |session| session.says("The trace has no spans."));
     let mut session = Session::with_capture(SCREEN, 1.0);
     session.give("Heat map");
     session.until("the map", |session| session.says("Heat map of 5 spans"));

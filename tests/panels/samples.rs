@@ -56,7 +56,9 @@ fn rows_of_role_are(session: &mut Session, role: egui::Role, expected: &[&str]) 
 #[test]
 fn samples_add_up_by_function_module_thread_and_event() {
     let mut session = with_samples();
-    assert!(session.says("Label: exact") && session.says("3 rows, Self 6.000 ms, Self share 100.0 %, Self samples 3"));
+    assert!(
+        session.says("Label: exact") && session.says("3 functions, Self 6.000 ms, Self share 100.0 %, Self samples 3")
+    );
     session.click("Total");
     rows_are(&mut session, &["main, self 0 ns, total 6.000 ms", "spin", "wait"]);
     session.click("Copy");
@@ -69,7 +71,7 @@ fn samples_add_up_by_function_module_thread_and_event() {
     // The application has its own frames and their callees.
     rows_are(&mut session, &["app, self 4.000 ms, total 6.000 ms, 3 samples", "libc, self 2.000 ms, total 2.000 ms"]);
     session.click("By thread");
-    session.until("two threads", |session| session.says("2 rows, Self 6.000 ms"));
+    session.until("two threads", |session| session.says("2 threads, Self 6.000 ms"));
     session.click("By event");
     session.until("two events", |session| session.says("clock, self 6.000 ms") && session.says("faults, self 7"));
 }

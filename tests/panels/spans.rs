@@ -42,10 +42,14 @@ fn with_list() -> Session {
 fn the_longest_come_first_or_all_in_order_of_time_with_instants_if_they_are_wanted() {
     let mut session = with_list();
     until_rows(&mut session, &["request", "write", "write", "read", "read"]);
-    assert!(session.says("exact") && session.says("5 of the whole trace"), "{}", session.node_texts().join("\n"));
+    assert!(
+        session.says("exact") && session.says("Label: 5") && session.says("Label: of the whole trace"),
+        "{}",
+        session.node_texts().join("\n")
+    );
     session.click("By time");
     until_rows(&mut session, &["request", "write", "read", "read", "write"]);
-    assert!(session.says("5 of the whole trace"));
+    assert!(session.says("Label: 5") && session.says("Label: of the whole trace"));
     session.click("With instants");
     until_rows(&mut session, &["request", "write", "read", "read", "write", "flushed"]);
 }

@@ -80,7 +80,7 @@ fn a_right_click_offers_what_can_be_done_with_a_value() {
     let name = name_of(&session, "read");
     session.right_click(name);
     assert!(!session.says("Group by this key"), "no entry leads nowhere");
-    session.click("Copy value");
+    session.click("Copy name");
     assert_eq!(copied(&session).as_deref(), Some("read"));
     session.right_click(name);
     assert!(!session.says("Copy key"), "a column is no key");
@@ -91,7 +91,7 @@ fn a_right_click_offers_what_can_be_done_with_a_value() {
     assert!(lines[1].starts_with("request\t1\t1000000\t0.588235"), "{table}");
     assert_eq!(lines.len(), 4);
     session.right_click(name);
-    session.click("Find spans with this value");
+    session.click("Search for this name");
     session.until("the search", |session| session.says("2 hits"));
 }
 

@@ -218,3 +218,29 @@ fn the_heat_map_of_a_trace_that_grows_is_counted_again_without_progress() {
         assert_eq!(session.shows("Stop"), !is_live, "{:?}", session.texts);
     }
 }
+
+#[test]
+fn panels_of_spans_say_where_the_samples_of_a_trace_without_spans_are() {
+    let samples = r#"{"stackFrames":{"1":{"name":"main"}},
+        "samples":[{"cpu":0,"tid":1,"ts":1,"name":"cycles","sf":1,"weight":1}]}"#;
+    for (panel, advice) in [
+        (Panel::Statistics, "The flame graph"),
+        (Panel::Spans, "Analyze > Samples adds them up."),
+        (Panel::HeatMap, "Analyze > Samples adds up its samples."),
+    ] {
+        let mut session = Session::new();
+        session.app.show_trace(snapshot(samples), "samples".into(), false);
+        session.app.act(Command::Panel(PanelCommand::Show(panel)));
+        (0..3).for_each(|_| session.frame(Vec::new()));
+        session.until("the answer", |session| !session.app.tab().panels.is_busy());
+        (0..2).for_each(|_| session.frame(Vec::new()));
+        if panel == Panel::Spans {
+            assert!(!session.shows(advice), "it lists the samples: {:?}", session.texts);
+            assert!(session.click_text("Longest"));
+            session.frame(Vec::new());
+            session.until("the answer", |session| !session.app.tab().panels.is_busy());
+            (0..2).for_each(|_| session.frame(Vec::new()));
+        }
+        assert!(session.texts.iter().any(|text| text.contains(advice)), "{panel:?}: {:?}", session.texts);
+    }
+}

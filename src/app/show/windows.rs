@@ -29,7 +29,7 @@ fn floating_window(window: ToolWindow) -> FloatingWindow {
         ToolWindow::Losses => FloatingWindow::resizable("Import issues", 460.0),
         ToolWindow::Bookmarks => FloatingWindow::resizable("Markers", 460.0),
         ToolWindow::Derived => FloatingWindow::resizable("Derived tracks", 460.0),
-        ToolWindow::Sources => FloatingWindow::resizable("Files", 600.0),
+        ToolWindow::Sources => FloatingWindow::resizable("Files and their clocks", 600.0),
         ToolWindow::Preferences => FloatingWindow::fitted("Preferences"),
         ToolWindow::Keys => FloatingWindow::fitted("Keys"),
         ToolWindow::About => FloatingWindow::fitted("About Longspan"),

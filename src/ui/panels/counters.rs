@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use egui::{RichText, Ui};
+use egui::Ui;
 
 use super::answer_state::{Exactness, show_exactness};
 use super::counter_lines::{COLUMNS, CounterColumn, CounterLine, CounterLines};
-use super::dock_panel::{DockPanel, PanelTools, PanelView, TITLE_POINTS};
-use super::head::{StopTexts, close_button, show_order_state, show_query_state};
+use super::dock_panel::{DockPanel, PanelTools, PanelView};
+use super::head::{StopTexts, close_button, show_order_state, show_query_state, show_title_in};
 use super::number::TableNumber;
 use super::panel_query::PanelQuery;
 use super::table::{Rows, TABLE_ROW_POINTS, TableCell, TableView};
@@ -28,6 +28,9 @@ use crate::ui::widgets::field;
 
 /// The key of the table in the saved layouts.
 const TABLE: &str = "counters";
+
+/// Width below which the head of the panel lacks its scope, in points.
+const NARROW_POINTS: f32 = 560.0;
 
 /// The panel, with the counters of the queried scope.
 #[derive(Debug)]
@@ -73,7 +76,7 @@ impl CountersPanel {
         let progress = self.query.progress((view.progress)(QuestionKind::Counters));
         let mut commands = Vec::new();
         ui.horizontal(|ui| {
-            ui.label(RichText::new("Counters").strong());
+            show_title_in(ui, "Counters", view, NARROW_POINTS, |spare| view.unfiltered_title(spare));
             if field::add_table_filter(ui, &mut self.words, "Filter counters", 130.0, theme.canvas) {
                 self.rows.lines.set_words(&self.words);
             }
@@ -87,8 +90,6 @@ impl CountersPanel {
                 if progress.is_none() && self.is_current(scope) {
                     show_exactness(ui, Exactness::Exact, view);
                 }
-                let text = view.unfiltered_title(view.spare_points(ui, TITLE_POINTS));
-                ui.add(egui::Label::new(RichText::new(text).color(theme.weak_text)).truncate());
             });
         });
         commands

@@ -502,7 +502,7 @@ fn process_text(process: &Process) -> String {
 
 fn with_id(name: &str, id: &Id) -> String {
     let id = id.to_string();
-    if id.is_empty() { name.to_owned() } else { format!("{name} ({id})") }
+    if id.is_empty() { name.to_owned() } else { format!("{name} {id}") }
 }
 
 /// Formats the share of a duration in another, such as `  12.5 %`. Empty if the other is 0.

@@ -17,9 +17,6 @@ use crate::ui::questions::{Question, QuestionKind};
 use crate::ui::selected_scope::SelectedScope;
 use crate::ui::timeline::state::Timeline;
 
-/// Width of a short title that takes the rest of its line, in points; see [`PanelView::spare_points`].
-pub(super) const TITLE_POINTS: f32 = 200.0;
-
 /// The part of a frame that every panel sees: the timeline, the selected span, and running queries.
 #[derive(Clone, Copy)]
 pub(crate) struct PanelView<'a> {

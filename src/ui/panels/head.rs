@@ -3,6 +3,7 @@
 use egui::{ComboBox, Label, Response, RichText, Ui};
 
 use super::answer_state::{show_counting, show_sorting, show_stopped};
+use super::dock_panel::PanelView;
 use super::panel_query::PanelQuery;
 use crate::base::progress::Progress;
 use crate::query::samples::SampleEvent;
@@ -16,6 +17,35 @@ use crate::ui::widgets::reading_order::on_screen;
 /// Shows the button that closes a panel.
 pub(super) fn close_button(ui: &mut Ui, panel: Panel) -> Option<Command> {
     ui.button("Close").clicked().then_some(Command::Panel(PanelCommand::Toggle(panel)))
+}
+
+/// Shows the title of a panel, and beside it what the panel is of, if `narrow_points` are free. `of` gets the free
+/// width beyond these.
+pub(super) fn show_title_in(
+    ui: &mut Ui,
+    title: &str,
+    view: &PanelView<'_>,
+    narrow_points: f32,
+    of: impl FnOnce(f32) -> String,
+) {
+    let theme = view.context.theme;
+    let response = ui.label(RichText::new(title).strong());
+    let of = of(view.spare_points(ui, narrow_points));
+    if ui.available_width() >= view.narrow_points(narrow_points) {
+        ui.label(RichText::new(of).color(theme.weak_text));
+    } else {
+        response.on_hover_text(of);
+    }
+}
+
+/// Shows the title of a panel, and beside it what the panel is of. Without room for that, it is a tooltip.
+pub(super) fn show_title(ui: &mut Ui, title: &str, of: String, has_room: bool, theme: &Theme) {
+    let response = ui.label(RichText::new(title).strong());
+    if has_room {
+        ui.label(RichText::new(of).color(theme.weak_text));
+    } else {
+        response.on_hover_text(of);
+    }
 }
 
 /// Shows the button that stops the query of a panel.

@@ -16,7 +16,7 @@ pub(super) struct IssueCount {
     /// Events that are lost or shown in part.
     pub(super) lost: u64,
     /// Events that are shown with changes.
-    changed: u64,
+    pub(super) changed: u64,
 }
 
 impl IssueCount {

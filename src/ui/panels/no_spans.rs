@@ -1,4 +1,4 @@
-//! Why the statistics of a scope are empty, and the one thing to do.
+//! Why a panel of spans is empty, and the one thing to do.
 
 use egui::Context;
 
@@ -6,10 +6,34 @@ use super::dock_panel::PanelView;
 use crate::model::{TrackIdx, TrackKind};
 use crate::query::filter::Filter;
 use crate::query::mistyped_key::filter_hint;
+use crate::store::Summary;
 use crate::ui::command_table::key_of;
 
 /// Limit for the tracks of a scope that are looked at for counters.
 const TRACKS_SEEN_MAX: usize = 1000;
+
+/// A panel that shows spans of the trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SpanView {
+    List,
+    FlameGraph,
+    HeatMap,
+}
+
+/// Returns the reason for an empty panel of a trace without spans.
+pub(super) fn no_spans_in_trace(summary: &Summary, view: SpanView) -> &'static str {
+    match view {
+        SpanView::List if summary.samples > 0 => {
+            "The trace has no spans. \"With instants\" lists its samples, and Analyze > Samples adds them up."
+        }
+        SpanView::FlameGraph if summary.samples > 0 => "The trace has no spans. Samples above adds up its samples.",
+        SpanView::HeatMap if summary.samples > 0 => "The trace has no spans. Analyze > Samples adds up its samples.",
+        SpanView::List if summary.instants > 0 => "The trace has no spans. \"With instants\" lists its instants.",
+        _ if summary.instants > 0 => "The trace has no spans. Analyze > Spans lists its instants.",
+        _ if summary.counters > 0 => "The trace has no spans. Analyze > Counters sums up its counters.",
+        _ => "The trace has no spans.",
+    }
+}
 
 /// Returns the reason for a scope without spans. `has_instants` is whether it has instants.
 pub(super) fn no_spans(view: &PanelView<'_>, ctx: &Context, has_instants: bool) -> String {

@@ -55,7 +55,7 @@ const fn titled(name: &'static str, secondary_text: &'static str) -> [TableColum
         TableColumn::number("Self share", 66.0).unsortable().meaning("Self as a share of all samples of the scope."),
         TableColumn::number("Total", NUMBER_POINTS)
             .meaning("Samples in the code and in its callees. Recursion counts once."),
-        TableColumn::number("Share", 58.0).unsortable().meaning("Total as a share of all samples of the scope."),
+        TableColumn::number("Total share", 70.0).unsortable().meaning("Total as a share of all samples of the scope."),
         TableColumn::number("Self samples", 84.0).meaning("Number of samples of Self, regardless of their weights."),
         TableColumn::number("Samples", 70.0).meaning("Number of samples of Total, regardless of their weights."),
     ]

@@ -42,6 +42,17 @@ impl SampleLines {
         }
     }
 
+    /// Returns what a row is, for a number of rows.
+    pub(super) fn thing(&self, key: SampleGroup) -> &'static str {
+        match key {
+            SampleGroup::Function(_) if self.table.calls.is_some() => "path",
+            SampleGroup::Function(_) => "function",
+            SampleGroup::Module(_) => "module",
+            SampleGroup::Thread(_) => "thread",
+            SampleGroup::Event(_) => "event",
+        }
+    }
+
     /// Returns the name of spans or of a function, as in the trace.
     pub(super) fn span_name(&self, function: FunctionIdx) -> &str {
         // Spans beyond the limit of paths are in the row of the root.

@@ -282,7 +282,7 @@ impl Rows for SampleRows {
         let own = self.lines.facts()?.own;
         let is_event = matches!(first.key, SampleGroup::Event(_));
         Some(match lines.column(column) {
-            SampleColumn::Name => TableCell::Text(counted(self.count(), "row").into()),
+            SampleColumn::Name => TableCell::Text(counted(self.count(), lines.thing(first.key)).into()),
             // Different events are never summed, since their units differ.
             _ if is_event => TableCell::Empty,
             SampleColumn::Own => TableCell::Number(lines.weight(first, own.weight)),

@@ -8,7 +8,7 @@ use egui::{RichText, ScrollArea, Ui};
 use super::answer_state::{Exactness, show_exactness, show_folded};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::flame::{Sandwich, SandwichResponse};
-use super::head::{StopTexts, close_button, show_events, show_order_state, show_query_state};
+use super::head::{StopTexts, close_button, show_events, show_order_state, show_query_state, show_title_in};
 use super::panel_query::PanelQuery;
 use super::sample_columns::{FIRST_SORTED, FIRST_SORTED_CALLS, columns};
 use super::sample_lines::SampleLines;
@@ -164,11 +164,7 @@ impl SamplesPanel {
     fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>, commands: &mut Vec<Command>) {
         let (theme, scope) = (view.context.theme, view.scope());
         let progress = self.query.progress((view.progress)(QuestionKind::Samples));
-        ui.label(RichText::new("Samples").strong());
-        if ui.available_width() >= view.narrow_points(NARROW_POINTS) {
-            let title = view.scope_title(view.spare_points(ui, NARROW_POINTS));
-            ui.label(RichText::new(title).color(theme.weak_text));
-        }
+        show_title_in(ui, "Samples", view, NARROW_POINTS, |spare| view.scope_title(spare));
         for (by, title) in BY {
             let is_chosen = self.by == by || by.is_call_tree() && self.by.is_call_tree();
             if ui.selectable_label(is_chosen, title).on_hover_text("Group samples by").clicked() && !is_chosen {

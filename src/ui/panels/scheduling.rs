@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use egui::{RichText, Ui};
+use egui::Ui;
 
 use super::answer_state::{Exactness, show_exactness};
-use super::dock_panel::{DockPanel, PanelTools, PanelView, TITLE_POINTS};
-use super::head::{StopTexts, close_button, show_query_state};
+use super::dock_panel::{DockPanel, PanelTools, PanelView};
+use super::head::{StopTexts, close_button, show_query_state, show_title_in};
 use super::panel_query::PanelQuery;
 use super::scheduling_rows::{SchedulingRows, columns, first_sorted};
 use super::scope_bar::part;
@@ -103,7 +103,7 @@ impl SchedulingPanel {
         let progress = self.query.progress((view.progress)(QuestionKind::Scheduling));
         let mut commands = Vec::new();
         ui.horizontal(|ui| {
-            ui.label(RichText::new("Scheduling").strong());
+            show_title_in(ui, "Scheduling", view, NARROW_POINTS, |spare| view.unfiltered_title(spare));
             for (kind, title, _) in KINDS {
                 ui.selectable_value(&mut self.kind, kind, title);
             }
@@ -120,10 +120,6 @@ impl SchedulingPanel {
                 commands.extend(close_button(ui, Panel::Scheduling));
                 if progress.is_none() && self.is_current(scope) {
                     show_exactness(ui, Exactness::Exact, view);
-                }
-                if ui.max_rect().width() >= NARROW_POINTS {
-                    let text = view.unfiltered_title(view.spare_points(ui, TITLE_POINTS));
-                    ui.add(egui::Label::new(RichText::new(text).color(theme.weak_text)).truncate());
                 }
             });
         });

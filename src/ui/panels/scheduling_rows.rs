@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::number::{self, TableNumber};
 use super::table::{Rows, TableCell};
 use super::table_column::TableColumn;
-use crate::base::time::counted;
+use crate::base::time::{counted, grouped_digits};
 use crate::export::scheduling_table::SchedulingTable;
 use crate::frame::lit::{Lit, LitSpans, LitTracks};
 use crate::query::Snapshot;
@@ -124,6 +124,16 @@ pub(super) fn columns(kind: ScheduledKind) -> &'static [TableColumn] {
         ScheduledKind::Threads => &THREAD_COLUMNS,
         ScheduledKind::Processes => &PROCESS_COLUMNS,
         ScheduledKind::Cpus => &CPU_COLUMNS,
+    }
+}
+
+/// Formats a number of rows.
+fn count_text(kind: ScheduledKind, rows: u64) -> String {
+    match kind {
+        ScheduledKind::Threads => counted(rows, "thread"),
+        ScheduledKind::Processes if rows == 1 => counted(rows, "process"),
+        ScheduledKind::Processes => format!("{} processes", grouped_digits(rows)),
+        ScheduledKind::Cpus => counted(rows, "CPU"),
     }
 }
 
@@ -300,7 +310,7 @@ impl Rows for SchedulingRows {
         let (snapshot, answer) = self.shown_answer()?;
         let sum = answer.sum.as_ref()?;
         Some(match field(self.kind, column)? {
-            Field::Sorted(SchedulingColumn::Name) => TableCell::Text(counted(self.count(), "row").into()),
+            Field::Sorted(SchedulingColumn::Name) => TableCell::Text(count_text(self.kind, self.count()).into()),
             Field::Sorted(SchedulingColumn::Process) | Field::Id => TableCell::Empty,
             Field::Share if self.kind != ScheduledKind::Cpus => Self::cell_of(answer, snapshot, sum, Field::Share),
             // The share of all CPUs together.

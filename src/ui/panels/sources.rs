@@ -191,8 +191,8 @@ fn show_issues(ui: &mut Ui, issues: &IssueCount, theme: &Theme) -> Option<Comman
             ui.label(RichText::new("none").color(theme.weak_text));
             return None;
         }
-        0 => RichText::new("nothing lost").color(theme.weak_text),
-        lost => RichText::new(grouped_digits(lost)).color(theme.warning),
+        0 => RichText::new(format!("{} changed", grouped_digits(issues.changed))).color(theme.weak_text),
+        lost => RichText::new(format!("{} lost", grouped_digits(lost))).color(theme.warning),
     };
     let is_clicked = ui.link(text).on_hover_text(issues.text()).clicked();
     is_clicked.then_some(Command::App(AppCommand::Toggle(ToolWindow::Losses)))

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use egui::{RichText, Ui};
 
 use super::answer_state::{Exactness, show_exactness};
-use super::dock_panel::{DockPanel, PanelTools, PanelView, TITLE_POINTS};
-use super::head::{StopTexts, close_button, error_label, show_query_state};
+use super::dock_panel::{DockPanel, PanelTools, PanelView};
+use super::head::{StopTexts, close_button, error_label, show_query_state, show_title_in};
 use super::hit_list::{HitList, ListContent, ListRows};
 use super::hit_table::{HitExport, HitTableRows};
 use super::longest_list::LongestList;
+use super::no_spans::{SpanView, no_spans_in_trace};
 use super::panel_query::PanelQuery;
 use crate::base::csv::Cells;
 use crate::base::time::grouped_digits;
@@ -24,6 +25,9 @@ use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::Panel;
 use crate::ui::questions::{HitsOf, Question, QuestionKind};
 use crate::ui::selected_scope::SelectedScope;
+
+/// Width below which the head of the panel lacks its scope, in points.
+const NARROW_POINTS: f32 = 720.0;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum SpanOrder {
@@ -174,7 +178,7 @@ impl SpansPanel {
         let is_current = self.is_current(view.scope());
         let mut commands = Vec::new();
         ui.horizontal(|ui| {
-            ui.label(RichText::new("Spans").strong());
+            show_title_in(ui, "Spans", view, NARROW_POINTS, |spare| view.scope_title(spare));
             for (order, text) in SpanOrder::ALL {
                 ui.selectable_value(&mut self.order, order, text);
             }
@@ -187,8 +191,7 @@ impl SpansPanel {
                 } else if progress.is_none() && is_current && self.query.stopped().is_none() {
                     show_exactness(ui, Exactness::Exact, view);
                 }
-                let title = view.scope_title(view.spare_points(ui, TITLE_POINTS));
-                let text = format!("{} {title}", self.count_text(progress.is_some()));
+                let text = self.count_text(progress.is_some());
                 ui.add(egui::Label::new(RichText::new(text).color(theme.weak_text)).truncate());
             });
         });
@@ -214,10 +217,7 @@ impl SpansPanel {
     fn absence(&self, snapshot: &Snapshot, is_whole: bool) -> &'static str {
         let summary = snapshot.summary();
         match self.order {
-            SpanOrder::Longest | SpanOrder::Time if summary.spans == 0 && summary.instants > 0 => {
-                "The trace has no spans. \"With instants\" lists its instants."
-            }
-            SpanOrder::Longest | SpanOrder::Time if summary.spans == 0 => "The trace has no spans.",
+            SpanOrder::Longest | SpanOrder::Time if summary.spans == 0 => no_spans_in_trace(summary, SpanView::List),
             SpanOrder::Events if is_whole => "The trace has no spans, instants or samples.",
             _ => "Nothing here: extend the scope in time, or choose other tracks.",
         }
@@ -227,7 +227,8 @@ impl SpansPanel {
 impl DockPanel for SpansPanel {
     fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
         let summary = view.snapshot().summary();
-        let is_log = summary.spans == 0 && summary.instants > 0 && !view.timeline.is_live();
+        let has_events = summary.instants > 0 || summary.samples > 0;
+        let is_log = summary.spans == 0 && has_events && !view.timeline.is_live();
         if self.query.last().is_none() && is_log {
             // For a log, this is the only list with rows. The spans of a live trace may follow.
             self.list_instants();

@@ -15,7 +15,7 @@ use super::group_facts;
 use super::group_label::group_word;
 use super::group_lines::GroupLines;
 use super::group_rows::GroupRows;
-use super::head::{StopTexts, close_button, show_order_state, show_query_state};
+use super::head::{StopTexts, close_button, show_order_state, show_query_state, show_title};
 use super::no_spans::no_spans;
 use super::panel_query::PanelQuery;
 use super::sample_lines::SampleLines;
@@ -291,12 +291,7 @@ impl StatisticsPanel {
     fn show_title(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> bool {
         let of = view.scope_title(view.spare_points(ui, NARROW_POINTS));
         let is_narrow = ui.available_width() < view.narrow_points(NARROW_POINTS);
-        let title = ui.label(RichText::new("Statistics").strong());
-        if is_narrow {
-            title.on_hover_text(of);
-        } else {
-            ui.label(RichText::new(of).color(view.context.theme.weak_text));
-        }
+        show_title(ui, "Statistics", of, !is_narrow, view.context.theme);
         self.show_keys(ui);
         is_narrow
     }

@@ -42,11 +42,11 @@ const BUILD_ID: usize = 7;
 
 const COLUMNS: [TableColumn; 8] = [
     TableColumn::text("File", 230.0),
-    TableColumn::text("Names", 96.0)
+    TableColumn::text("State", 96.0)
         .meaning("Whether the functions of the file have names, and the kind of file with these names."),
     TableColumn::number("Samples", NUMBER_POINTS),
     TableColumn::number("Frames", NUMBER_POINTS).meaning("Number of different addresses of the file in call stacks."),
-    TableColumn::number("Named", NUMBER_POINTS).meaning("Number of these addresses whose functions have names."),
+    TableColumn::number("Frames named", 92.0).meaning("Number of these addresses whose functions have names."),
     TableColumn::text("Command", 260.0).meaning("A command that installs the missing debug file."),
     TableColumn::text("Found file", 230.0).meaning("The file that the names were read from."),
     TableColumn::text("Build-id", 120.0)

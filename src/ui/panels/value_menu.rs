@@ -87,13 +87,16 @@ pub(super) fn show(ui: &mut Ui, value: &PanelValue) -> Vec<Command> {
         }
     };
     let mut entry = |ui: &mut Ui, text: &str, command: Command| all(ui, text, vec![command]);
-    entry(ui, "Copy value", Command::App(AppCommand::CopyText(value.text.clone())));
+    let is_name = value.function.is_some() || value.filter.is_some() && value.filter == value.named;
+    let [copy, find] =
+        if is_name { ["Copy name", "Search for this name"] } else { ["Copy value", "Find spans with this value"] };
+    entry(ui, copy, Command::App(AppCommand::CopyText(value.text.clone())));
     if let Some(key) = &value.key {
         entry(ui, "Copy key", Command::App(AppCommand::CopyText(key.clone())));
     }
     // The field of the search would cut a longer filter.
     if let Some(filter) = value.filter.as_ref().filter(|filter| filter.len() <= FIELD_BYTES_MAX) {
-        entry(ui, "Find spans with this value", Command::Panel(PanelCommand::SearchFor(filter.clone())));
+        entry(ui, find, Command::Panel(PanelCommand::SearchFor(filter.clone())));
     }
     if let Some(by) = &value.group_by {
         entry(ui, "Group by this key", Command::Panel(PanelCommand::StatisticsBy(by.clone())));

@@ -16,7 +16,8 @@ use egui::{RichText, ScrollArea, Ui};
 
 use super::answer_state::{Exactness, show_exactness, show_folded, show_merged};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
-use super::head::{StopTexts, close_button, show_events, show_query_state};
+use super::head::{StopTexts, close_button, show_events, show_query_state, show_title_in};
+use super::no_spans::{SpanView, no_spans_in_trace};
 use super::panel_query::PanelQuery;
 use crate::base::bounded_text::BoundedText;
 use crate::base::csv::Cells;
@@ -209,11 +210,7 @@ impl FlamePanel {
     fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>, has_samples: bool, commands: &mut Vec<Command>) {
         let (snapshot, scope, theme) = (view.snapshot(), view.scope(), view.context.theme);
         let progress = self.query.progress((view.progress)(QuestionKind::Paths));
-        ui.label(RichText::new("Flame graph").strong());
-        if ui.available_width() >= view.narrow_points(NARROW_POINTS) {
-            let title = view.scope_title(view.spare_points(ui, NARROW_POINTS));
-            ui.label(RichText::new(title).color(theme.weak_text));
-        }
+        show_title_in(ui, "Flame graph", view, NARROW_POINTS, |spare| view.scope_title(spare));
         if has_samples && (snapshot.summary().spans > 0 || !self.samples) {
             for (samples, title) in [(false, "Spans"), (true, "Samples")] {
                 if ui.selectable_value(&mut self.samples, samples, title).clicked() {
@@ -333,12 +330,7 @@ impl FlamePanel {
             return match (self.samples, summary.spans) {
                 (true, _) if is_whole => "This event has no samples.",
                 (true, _) => "No samples here: extend the scope in time, or choose other tracks.",
-                (false, 0) if summary.samples > 0 => "The trace has no spans. Samples above adds up its samples.",
-                (false, 0) if summary.counters > 0 => {
-                    "The trace has no spans. Analyze > Counters sums up its counters."
-                }
-                (false, 0) if summary.instants > 0 => "The trace has no spans. Analyze > Spans lists its instants.",
-                (false, 0) => "The trace has no spans.",
+                (false, 0) => no_spans_in_trace(summary, SpanView::FlameGraph),
                 (false, _) if is_whole => "No span of the trace has a path.",
                 (false, _) => "Nothing runs here: extend the scope in time, or choose other tracks.",
             };

@@ -14,8 +14,9 @@ use self::cursor::CellHand;
 use self::picture::{HeatLayout, HeatPicture};
 use self::scope::CellBounds;
 use super::answer_state::{Exactness, show_cut, show_exactness};
-use super::dock_panel::{DockPanel, PanelTools, PanelView, TITLE_POINTS};
-use super::head::{StopTexts, close_button, show_query_state};
+use super::dock_panel::{DockPanel, PanelTools, PanelView};
+use super::head::{StopTexts, close_button, show_query_state, show_title_in};
+use super::no_spans::{SpanView, no_spans_in_trace};
 use super::panel_query::PanelQuery;
 use crate::base::csv::Cells;
 use crate::base::time::{counted, duration_text, grouped_digits};
@@ -158,7 +159,9 @@ impl HeatMapPanel {
         // The view of a trace that grows moves on, and its map is counted again and again.
         let is_renewed = view.timeline.is_live() && self.map.is_some() && self.is_of(scope);
         let progress = (view.progress)(QuestionKind::HeatMap).filter(|_| !is_renewed);
-        ui.label(RichText::new("Heat map").strong());
+        show_title_in(ui, "Heat map", view, NARROW_POINTS, |spare| {
+            format!("{}, the part in view", view.title_of(scope, spare))
+        });
         if let Some(name) = &self.name {
             let text = shown(&name.text);
             let short = shorten_middle(&text, LETTERS_MAX, |_| 1.0).unwrap_or_default();
@@ -179,18 +182,15 @@ impl HeatMapPanel {
                 }
                 ui.add(Label::new(RichText::new(counted_text(&map)).color(theme.text)).truncate());
             }
-            if ui.available_width() >= NARROW_POINTS / 4.0 && ui.max_rect().width() >= NARROW_POINTS {
-                let text = format!("{}, the part in view", view.title_of(scope, view.spare_points(ui, TITLE_POINTS)));
-                ui.add(Label::new(RichText::new(text).color(theme.weak_text)).truncate());
-            }
         });
     }
 
     /// Returns the reason for an empty map, once all is counted.
     fn absence(&self, snapshot: &Snapshot) -> Option<&'static str> {
         let map = self.map.as_ref().filter(|map| map.spans == 0 && map.is_exact())?;
-        Some(match (&self.name, snapshot.summary().spans) {
-            (_, 0) => "This trace has no spans.",
+        let summary = snapshot.summary();
+        Some(match (&self.name, summary.spans) {
+            (_, 0) => no_spans_in_trace(summary, SpanView::HeatMap),
             _ if map.counted.len() < map.axis.columns() => return None,
             (Some(_), _) => "No span of this name starts here: zoom out, or take more into the scope.",
             (None, _) => "No span starts here: zoom out, or take more time, other tracks or another filter.",
