@@ -22,6 +22,7 @@ use super::track_number::numbered_track;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::TrackIdx;
 use crate::store::block::{BLOCK_ROWS, Block};
+use crate::store::lane::RowIdx;
 use crate::store::{Lane, LaneIdx, LaneKind};
 
 /// Limit for the cached steps of one term, and for the spans from which threads compute them.
@@ -366,6 +367,19 @@ fn is_named(snapshot: &Snapshot, track: TrackIdx, text: &str) -> bool {
 }
 
 fn span_at(snapshot: &Snapshot, track: TrackIdx, position: &SpanPosition) -> Option<OpenAncestor> {
+    let span = snapshot.row(row_at(snapshot, track, position)?);
+    Some(OpenAncestor::new(span.start_ns, span.dur_ns, position.depth, span.unfinished))
+}
+
+/// Returns the span at a position on the track with its number; `None` also for a track with a name.
+#[must_use]
+pub(crate) fn numbered_span(snapshot: &Snapshot, position: &SpanPosition) -> Option<RowIdx> {
+    let track = numbered_track(&position.track)?;
+    let is_known = (track.0 as usize) < snapshot.tracks().tracks.len();
+    is_known.then(|| row_at(snapshot, track, position)).flatten()
+}
+
+fn row_at(snapshot: &Snapshot, track: TrackIdx, position: &SpanPosition) -> Option<RowIdx> {
     let is_meant = |&lane: &LaneIdx| {
         let info = snapshot.lane(lane);
         info.kind == LaneKind::Spans && info.depth == position.depth
@@ -373,7 +387,6 @@ fn span_at(snapshot: &Snapshot, track: TrackIdx, position: &SpanPosition) -> Opt
     let lane = snapshot.lanes_of(track).map(LaneIdx).find(is_meant)?;
     let mut cursor = LaneCursor::new(snapshot.store(), lane);
     let after = cursor.first_after(position.start_ns).row;
-    let span = cursor.span(after.checked_sub(1)?)?;
-    let ancestor = OpenAncestor::new(span.start_ns, span.dur_ns, position.depth, span.unfinished);
-    (span.start_ns == position.start_ns).then_some(ancestor)
+    let row = after.checked_sub(1)?;
+    (cursor.span(row)?.start_ns == position.start_ns).then_some(RowIdx { lane, row })
 }

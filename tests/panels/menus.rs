@@ -79,7 +79,7 @@ fn the_right_button_selects_the_span_under_it_and_offers_what_can_be_done_with_i
         assert!(session.says(offered), "{offered}:\n{}", session.node_texts().join("\n"));
     }
     assert!(!session.says("Statistics of the scope"), "nothing is selected");
-    assert!(!session.says("Hide the track") && !session.says("Inside this span"), "they are in submenus");
+    assert!(!session.says("Hide the track") && !session.says("Scope: inside this span"), "they are in submenus");
     session.click("Statistics of this name");
     session.until("the name chosen in the statistics", |session| session.says("Label: Over time"));
     assert!(session.says("Label: request"), "{}", session.node_texts().join("\n"));
@@ -96,21 +96,22 @@ fn the_right_button_selects_the_span_under_it_and_offers_what_can_be_done_with_i
 fn the_menu_of_a_span_within_a_scope_has_twelve_entries_at_most() {
     let mut session = with_request(PointerButton::Secondary);
     session.click("More for this span");
-    session.until("the submenu", |session| session.says("Every span of this name"));
-    session.click("Every span of this name");
+    session.until("the submenu", |session| session.says("Scope: spans of this name"));
+    session.click("Scope: spans of this name");
     session.harness.run_steps(3);
     let at = on_track(&session, "main", 0.45);
     press_button(&mut session, at, PointerButton::Secondary);
     session.until("the menu", |session| session.says("Statistics of the scope"));
     let first = ["Zoom to the span", "Copy the span", "Search for this name", "Statistics of this name"];
+    let first = first.into_iter().chain(["Flame graph of this span"]);
     let rest = ["More for this span", "Statistics of the scope", "Flame graph of the scope", "More for the scope"];
     let last = ["Add marker", "The track"];
     let texts = session.node_texts();
     let at = |entry: &str| texts.iter().position(|text| text.starts_with(&format!("Button: {entry}")));
-    let places: Vec<_> = first.into_iter().chain(rest).chain(last).map(|entry| at(entry).expect(entry)).collect();
+    let places: Vec<_> = first.chain(rest).chain(last).map(|entry| at(entry).expect(entry)).collect();
     assert!(places.is_sorted(), "most used first: {places:?}");
     assert!(places.len() <= 12);
-    for inside in ["Inside this span", "Export the scope...", "Hide the track", "Statistics of the track"] {
+    for inside in ["Scope: inside this span", "Export the scope...", "Hide the track", "Statistics of the track"] {
         assert!(at(inside).is_none(), "{inside} is in a submenu");
     }
 }

@@ -263,12 +263,12 @@ fn a_further_right_click_opens_the_menu_at_the_new_position() {
     assert!(entry(&session, "Zoom to the span").is_some());
     // An open submenu is closed.
     session.click("More for this span");
-    session.until("the submenu", |session| session.says("Inside this span"));
+    session.until("the submenu", |session| session.says("Scope: inside this span"));
     session.right_click(write);
     assert!(session.summary().contains("Selected: write, 400 µs"), "{}", session.summary());
     let place = entry(&session, "Zoom to the span").expect("a menu");
     assert!((place.left() - write.x).abs() < 30.0 && (place.top() - write.y).abs() < 60.0, "{place} at {write}");
-    assert!(!session.says("Inside this span"));
+    assert!(!session.says("Scope: inside this span"));
     let first = on_track(&session, "main", 0.7);
     session.right_click(first);
     assert!(entry(&session, "Zoom to the span").is_some(), "a third time");

@@ -213,10 +213,11 @@ fn the_menu_of_a_span_selects_what_is_inside_it_and_escape_takes_back_one_layer_
     click_at(&mut session, at, RIGHT);
     assert!(session.summary().contains("Selected: request"), "{}", session.summary());
     session.click("More for this span");
-    session.until("the submenu", |session| session.says("Inside this span"));
-    session.click("Inside this span");
+    session.until("the submenu", |session| session.says("Scope: inside this span"));
+    session.click("Scope: inside this span");
     session.harness.run_steps(2);
-    assert!(session.says(TIME) && session.says(TRACKS) && session.says(FILTER) && session.says("within:#"));
+    assert!(session.says(TIME) && session.says(TRACKS) && session.says("Remove the span from the scope"));
+    assert!(session.says("Label: inside request"), "{}", session.node_texts().join("\n"));
     until_statistics(&mut session, &["read"]);
     // The search is limited to the scope.
     session.search("r");
@@ -230,7 +231,7 @@ fn the_menu_of_a_span_selects_what_is_inside_it_and_escape_takes_back_one_layer_
     assert!(session.harness.query_by_label("Search").is_some(), "the field alone has lost the keyboard");
     session.press(Modifiers::NONE, Key::Escape);
     session.until("no search", |session| session.harness.query_by_label("Search").is_none());
-    assert!(session.says(FILTER));
+    assert!(session.says("Remove the span from the scope"));
     session.press(Modifiers::NONE, Key::Escape);
     session.until("no scope", |session| !session.says(TIME) && !session.says(TRACKS) && !session.says(FILTER));
     assert!(session.summary().contains("Selected: request"), "{}", session.summary());
@@ -244,8 +245,8 @@ fn every_span_of_a_name_is_a_filter_that_can_be_typed_on_and_one_that_is_wrong_i
     let at = on_track(&session, "main", 0.45);
     click_at(&mut session, at, RIGHT);
     session.click("More for this span");
-    session.until("the submenu", |session| session.says("Every span of this name"));
-    session.click("Every span of this name");
+    session.until("the submenu", |session| session.says("Scope: spans of this name"));
+    session.click("Scope: spans of this name");
     session.harness.run_steps(2);
     assert!(session.says("name:/^request$/") && session.says(FILTER) && !session.says(TRACKS));
     until_statistics(&mut session, &["request"]);

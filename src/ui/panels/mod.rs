@@ -25,6 +25,7 @@ mod head;
 pub(crate) mod heat_map;
 mod hit_list;
 mod hit_table;
+mod inside_span;
 pub(crate) mod keys;
 mod longest_list;
 pub(crate) mod losses;

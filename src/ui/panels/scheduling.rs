@@ -110,7 +110,7 @@ impl SchedulingPanel {
             field::add_table_filter(ui, &mut self.words, "Filter names", 130.0, theme.canvas);
             let process = self.process.filter(|_| self.kind == ScheduledKind::Threads);
             if let Some(process) = process.and_then(|process| view.snapshot().tracks().processes.get(process.index()))
-                && part(ui, &process_title(process), "Show the threads of all processes", theme)
+                && part(ui, (&process_title(process), ""), "Show the threads of all processes", theme)
             {
                 self.process = None;
             }

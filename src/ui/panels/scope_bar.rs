@@ -5,6 +5,8 @@ use egui::containers::menu::{MenuButton, MenuConfig};
 use egui::{Align, Key, Layout, Modifiers, PopupCloseBehavior, RichText, Role, ScrollArea, Ui, WidgetInfo};
 use rustc_hash::FxHashSet;
 
+use super::inside_span::{InsideSpan, filter_text};
+
 use crate::ui::widgets::tip_text::tip_text;
 
 use crate::base::time::grouped_digits;
@@ -35,7 +37,9 @@ const LETTERS_MAX: f32 = 60.0;
 pub(crate) struct ScopeBar {
     shown: SelectedScope,
     tracks: String,
-    /// The text of the field, valid or not.
+    /// The span that the first word of the filter names.
+    inside: Option<InsideSpan>,
+    /// The text of the field, valid or not: the other words of the filter.
     filter: String,
     error: Option<String>,
     /// A sentence about a key of the filter that is probably mistyped.
@@ -64,12 +68,24 @@ impl ScopeBar {
             self.tracks = tracks_text(snapshot, &scope.tracks);
         }
         if self.shown.filter != scope.filter {
-            (self.filter, self.error) = (scope.filter.to_string(), None);
+            let (inside, words) = InsideSpan::split(snapshot, &scope.filter);
+            (self.inside, self.filter, self.error) = (inside, words.to_owned(), None);
             self.hint = Filter::parse(&scope.filter).ok().and_then(|filter| filter_hint(snapshot, &filter));
         }
         if self.shown != *scope {
             self.shown = scope.clone();
         }
+    }
+
+    /// Returns the filter of the span and of other words.
+    fn with_inside(&self, words: &str) -> String {
+        self.inside.as_ref().map_or_else(|| words.to_owned(), |inside| inside.with(words))
+    }
+
+    /// Returns the words of the scope's filter that are in the field.
+    fn shown_words(&self) -> &str {
+        let word = self.inside.as_ref().map_or("", InsideSpan::word);
+        self.shown.filter.trim_start().strip_prefix(word).unwrap_or_default().trim_start()
     }
 
     /// Shows the parts of a scope.
@@ -82,11 +98,16 @@ impl ScopeBar {
             ui.spacing_mut().item_spacing.x = 6.0;
             ui.label(RichText::new("Scope").color(theme.weak_text));
             if let Some(range) = scope.range
-                && part(ui, &timeline.snapshot().axis_unit().part_text(range), "Remove the time from the scope", theme)
+                && part(
+                    ui,
+                    (&timeline.snapshot().axis_unit().part_text(range), ""),
+                    "Remove the time from the scope",
+                    theme,
+                )
             {
                 change(ScopeCommand::ClearTime);
             }
-            if !scope.tracks.is_all() && part(ui, &self.tracks, "Remove the tracks from the scope", theme) {
+            if !scope.tracks.is_all() && part(ui, (&self.tracks, ""), "Remove the tracks from the scope", theme) {
                 change(ScopeCommand::ClearTracks);
             }
             let arrangement = timeline.arrangement();
@@ -98,11 +119,16 @@ impl ScopeBar {
             if !scope.tracks.is_all() && ui.small_button("Show only these").clicked() {
                 shows_only = true;
             }
-            if let Some(filter) = self.show_filter(ui, theme) {
-                change(ScopeCommand::Filter(filter));
+            if let Some(inside) = &self.inside
+                && part(ui, (&inside.text(), inside.word()), "Remove the span from the scope", theme)
+            {
+                change(ScopeCommand::Filter(self.filter.trim().to_owned()));
             }
-            if !scope.filter.is_empty() && cross(ui, "Remove the filter from the scope", theme) {
-                change(ScopeCommand::Filter(String::new()));
+            if let Some(filter) = self.show_filter(ui, theme) {
+                change(ScopeCommand::Filter(self.with_inside(&filter)));
+            }
+            if !self.shown_words().is_empty() && cross(ui, "Remove the filter from the scope", theme) {
+                change(ScopeCommand::Filter(self.with_inside("")));
             }
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 if let Some(command) = self.show_saved(ui, timeline, theme) {
@@ -183,7 +209,7 @@ impl ScopeBar {
         let SelectedScope { range, tracks, filter } = &self.shown;
         let time = range.map(|range| snapshot.axis_unit().part_text(range));
         let tracks = (!tracks.is_all()).then(|| self.tracks.clone());
-        let filter = (!filter.is_empty()).then(|| filter.to_string());
+        let filter = (!filter.is_empty()).then(|| filter_text(snapshot, filter));
         time.into_iter().chain(tracks).chain(filter).collect::<Vec<_>>().join(" \u{b7} ")
     }
 
@@ -209,7 +235,7 @@ impl ScopeBar {
             response.clone().on_hover_text(tip_text(&self.filter));
         }
         if response.has_focus() && ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Escape)) {
-            (self.filter, self.error) = (self.shown.filter.to_string(), None);
+            (self.filter, self.error) = (self.shown_words().to_owned(), None);
             response.surrender_focus();
         }
         if !response.changed() {
@@ -230,7 +256,7 @@ pub(crate) fn scope_text(timeline: &Timeline, scope: &SelectedScope) -> String {
         AxisUnit::Weight(_) | AxisUnit::Mixed => unit.part_text(range),
     });
     let tracks = (!scope.tracks.is_all()).then(|| tracks_text(snapshot, &scope.tracks));
-    let filter = (!scope.filter.is_empty()).then(|| scope.filter.to_string());
+    let filter = (!scope.filter.is_empty()).then(|| filter_text(snapshot, &scope.filter));
     let parts: Vec<_> = [time, tracks, filter].into_iter().flatten().collect();
     if parts.is_empty() { "the whole trace".to_owned() } else { parts.join(" \u{b7} ") }
 }
@@ -267,8 +293,11 @@ fn show_list(ui: &mut Ui, saved: &[NamedScope]) -> Option<ScopeCommand> {
 }
 
 /// Shows a part of the scope with its cross, and returns whether the cross was clicked.
-pub(super) fn part(ui: &mut Ui, text: &str, cross_label: &str, theme: &Theme) -> bool {
-    ui.label(RichText::new(on_screen(text)).strong());
+pub(super) fn part(ui: &mut Ui, (text, tip): (&str, &str), cross_label: &str, theme: &Theme) -> bool {
+    let label = ui.label(RichText::new(on_screen(text)).strong());
+    if !tip.is_empty() {
+        label.on_hover_text(tip_text(tip));
+    }
     let clicked = cross(ui, cross_label, theme);
     ui.label(RichText::new("\u{b7}").color(theme.weak_text));
     clicked

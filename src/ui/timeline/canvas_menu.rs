@@ -153,13 +153,13 @@ fn span_section(timeline: &Timeline, row: RowIdx) -> MenuSection {
     };
     let [zoom, copy, every, more] = match lane.kind {
         LaneKind::Instants => {
-            ["Zoom to the instant", "Copy the instant", "Every instant of this name", "More for this instant"]
+            ["Zoom to the instant", "Copy the instant", "Scope: instants of this name", "More for this instant"]
         }
         LaneKind::Samples => {
-            ["Zoom to the sample", "Copy the sample", "Every sample of this name", "More for this sample"]
+            ["Zoom to the sample", "Copy the sample", "Scope: samples of this name", "More for this sample"]
         }
         LaneKind::Spans | LaneKind::Counter | LaneKind::Flows => {
-            ["Zoom to the span", "Copy the span", "Every span of this name", "More for this span"]
+            ["Zoom to the span", "Copy the span", "Scope: spans of this name", "More for this span"]
         }
     };
     let mut items = vec![
@@ -168,12 +168,17 @@ fn span_section(timeline: &Timeline, row: RowIdx) -> MenuSection {
         item("Search for this name", "", Command::Panel(PanelCommand::SearchFor(name_word(name)))),
         sums,
     ];
+    if lane.kind == LaneKind::Spans && !is_frame {
+        let show = Command::Panel(PanelCommand::Show(Panel::Flame));
+        let commands = vec![scope(ScopeCommand::Inside(row)), show];
+        items.push(MenuItem { text: "Flame graph of this span", same_as: "", commands, disabled_reason: None });
+    }
     if let Some(function) = SampledFunction::from_row(&timeline.snapshot, row) {
         items.push(item("Show code", "", Command::Panel(PanelCommand::ShowCode(Box::new(function)))));
     }
     let mut scopes = vec![item(every, "", scope(ScopeCommand::Filter(name_word(name))))];
     if lane.kind == LaneKind::Spans {
-        scopes.push(item("Inside this span", "", scope(ScopeCommand::Inside(row))));
+        scopes.push(item("Scope: inside this span", "", scope(ScopeCommand::Inside(row))));
     }
     let shown = shown(name);
     let short = shorten_middle(&shown, LETTERS_MAX, |_| 1.0).unwrap_or_default();
