@@ -40,6 +40,8 @@ fn each_open_panel_has_a_tab_and_keys_go_from_one_to_the_next() {
     assert_shown(&mut session, "Search panel");
     assert_eq!(tabs(&session).0, ["Statistics panel", "Flame graph panel", "Search panel"]);
     session.press(Modifiers::NONE, Key::F6);
+    assert_shown(&mut session, "Search panel");
+    session.press(Modifiers::NONE, Key::F6);
     assert_shown(&mut session, "Statistics panel");
     session.press(Modifiers::SHIFT, Key::F6);
     assert_shown(&mut session, "Search panel");
@@ -215,4 +217,37 @@ fn f6_brings_the_keyboard_to_a_row_of_the_only_panel_and_back() {
     session.press(Modifiers::NONE, Key::F6);
     session.harness.run_steps(2);
     assert!(session.harness.get_by_label("Flame graph panel").is_focused());
+}
+
+#[test]
+fn f6_leads_to_the_panel_that_is_shown_then_to_the_others_and_back_to_the_timeline() {
+    let mut session = Session::with_statistics(SCREEN);
+    session.press(Modifiers::COMMAND, Key::L);
+    session.press(Modifiers::COMMAND, Key::G);
+    session.until("the graph", |session| session.says("Label: exact"));
+    let has_focus = |session: &Session| session.harness.root().children_recursive().any(|node| node.is_focused());
+    assert!(!has_focus(&session));
+    for panel in ["Flame graph panel", "Statistics panel", "Spans panel"] {
+        session.press(Modifiers::NONE, Key::F6);
+        session.harness.run_steps(3);
+        assert_shown(&mut session, panel);
+        assert!(has_focus(&session), "{panel}");
+    }
+    session.press(Modifiers::NONE, Key::F6);
+    session.harness.run_steps(3);
+    assert_shown(&mut session, "Spans panel");
+    assert!(!has_focus(&session), "the keys are those of the timeline again");
+}
+
+#[test]
+fn each_panel_says_beside_its_title_what_it_is_of() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    for panel in ["Statistics", "Flame graph", "Samples", "Spans", "Counters", "Scheduling", "Heat map"] {
+        session.give(panel);
+        session.until(panel, |session| session.says(&format!("Label: {panel}")));
+        session.harness.run_steps(2);
+        let texts = session.node_texts();
+        let title = texts.iter().position(|text| *text == format!("Label: {panel}")).expect(panel);
+        assert!(texts[title + 1].starts_with("Label: of the whole trace"), "{panel}: {}", texts[title + 1]);
+    }
 }

@@ -192,6 +192,8 @@ pub(crate) struct Dock {
     keyboard_move: Option<KeyboardMove>,
     /// Whether a part of the dock had the keyboard in the last frame.
     has_keyboard: bool,
+    /// The tab to which the keyboard came from the timeline, and the direction of the steps then.
+    entered: Option<(DockTab, Direction)>,
     /// The button of the active tab.
     active_button: Option<Id>,
 }
@@ -208,6 +210,7 @@ impl Default for Dock {
             revealed: None,
             keyboard_move: None,
             has_keyboard: false,
+            entered: None,
             active_button: None,
         }
     }
@@ -293,14 +296,26 @@ impl Dock {
     /// panel has the keyboard, it returns the keyboard to the timeline.
     pub(crate) fn step(&mut self, open: &[DockTab], direction: Direction) {
         let Some(active) = self.active(open) else { return };
-        let is_only = open.len() == 1;
-        self.keyboard_move = Some(if is_only && self.has_keyboard { KeyboardMove::Out } else { KeyboardMove::In });
+        let has_keyboard = self.keyboard_move.map_or(self.has_keyboard, |moved| moved == KeyboardMove::In);
+        self.keyboard_move = Some(KeyboardMove::In);
+        if !has_keyboard {
+            self.entered = Some((active, direction));
+            return;
+        }
+        let (entered, first_direction) = *self.entered.get_or_insert((active, direction));
         let at = open.iter().position(|tab| *tab == active).unwrap_or(0);
-        let to = match direction {
+        let next = match direction {
             Direction::Forward => at + 1,
             Direction::Backward => at + open.len() - 1,
         };
-        self.activate(open[to % open.len()]);
+        let next = open[next % open.len()];
+        // A step back from the first panel leads to the timeline, as does a step on from the last one.
+        let beside_timeline = if direction == first_direction { next } else { active };
+        if entered == beside_timeline {
+            self.keyboard_move = Some(KeyboardMove::Out);
+        } else {
+            self.activate(next);
+        }
     }
 
     /// Maximises the panel, or restores the timeline.
@@ -335,7 +350,10 @@ impl Dock {
         };
         let mut commands = Vec::new();
         match self.keyboard_move.take() {
-            Some(KeyboardMove::In) => offer_keyboard(ui.ctx()),
+            Some(KeyboardMove::In) => {
+                offer_keyboard(ui.ctx());
+                self.has_keyboard = true;
+            }
             Some(KeyboardMove::Out) => ui.memory_mut(|memory| {
                 memory.focused().inspect(|focused| memory.surrender_focus(*focused));
             }),
@@ -362,8 +380,12 @@ impl Dock {
             if let Some(tab) = self.active_button.filter(|_| take_keyboard(ui.ctx())) {
                 ui.memory_mut(|memory| memory.request_focus(tab));
             }
-            let focused = ui.memory(egui::Memory::focused).and_then(|focused| ui.ctx().read_response(focused));
-            self.has_keyboard = focused.is_some_and(|focused| dock.contains(focused.rect.center()));
+            self.has_keyboard = ui.memory(egui::Memory::focused).is_some_and(|focused| {
+                // A widget that gets the keyboard before it is shown has no response yet.
+                let shown = ui.ctx().read_response(focused);
+                shown.map_or(self.has_keyboard, |shown| dock.contains(shown.rect.center()))
+            });
+            self.entered = self.entered.filter(|_| self.has_keyboard);
         });
         commands
     }
@@ -548,15 +570,24 @@ mod tests {
     }
 
     #[test]
-    fn steps_wrap_around() {
-        let mut dock = Dock::default();
+    fn steps_go_from_the_timeline_through_all_panels_and_back() {
         let open = [Panel::Details, Panel::Statistics, Panel::Search].map(DockTab::from);
-        let mut seen = Vec::new();
-        let steps = [Direction::Forward; 3].into_iter().chain([Direction::Backward; 2]);
-        for direction in steps {
-            dock.step(&open, direction);
-            seen.extend(dock.active(&open).map(|tab| tab.panel));
-        }
-        assert_eq!(seen, [Panel::Statistics, Panel::Search, Panel::Details, Panel::Search, Panel::Statistics]);
+        let steps = |direction| {
+            let mut dock = Dock::default();
+            dock.activate(Panel::Statistics.into());
+            let step = |_| {
+                dock.step(&open, direction);
+                let has_keyboard = dock.keyboard_move == Some(KeyboardMove::In);
+                dock.active(&open).filter(|_| has_keyboard).map(|tab| tab.panel)
+            };
+            (0..5).map(step).collect::<Vec<_>>()
+        };
+        let [details, statistics, search] = [Panel::Details, Panel::Statistics, Panel::Search].map(Some);
+        assert_eq!(steps(Direction::Forward), [statistics, search, details, None, details]);
+        assert_eq!(steps(Direction::Backward), [statistics, details, search, None, search]);
+        let mut dock = Dock::default();
+        let there_and_back = [Direction::Forward, Direction::Forward, Direction::Backward, Direction::Backward];
+        there_and_back.into_iter().for_each(|direction| dock.step(&open, direction));
+        assert_eq!((dock.active(&open), dock.keyboard_move), (Some(open[0]), Some(KeyboardMove::Out)));
     }
 }
