@@ -30,9 +30,10 @@ use crate::ui::chrome::menu_bar;
 use crate::ui::command::{AppCommand, Command, ScopeCommand, SettingCommand, TimelineCommand};
 use crate::ui::settings::TableLayout;
 use crate::ui::theme::Theme;
-use crate::ui::widgets::context_menu::context_menu;
+use crate::ui::widgets::context_menu::{context_menu, opens_menu};
 use crate::ui::widgets::field::FIELD_BYTES_MAX;
 use crate::ui::widgets::marks;
+use crate::ui::widgets::spoken::take_spoken_focus;
 
 /// Height of a row of most tables, in points.
 pub(super) const TABLE_ROW_POINTS: f32 = 19.0;
@@ -91,6 +92,8 @@ pub(crate) struct TableView {
     chosen: Option<u64>,
     moved: Option<(u64, u64)>,
     last_shown: Option<u64>,
+    /// The row that had the keyboard last, to which Tab returns.
+    last_focused: Option<u64>,
     menu: Option<OpenMenu>,
 }
 
@@ -122,6 +125,7 @@ impl TableView {
             chosen: None,
             moved: None,
             last_shown: None,
+            last_focused: None,
             menu: None,
         }
     }
@@ -321,12 +325,13 @@ impl TableView {
         self.clamp(in_view, count);
         if count > 0 && take_keyboard(ui.ctx()) {
             let row = self.chosen.filter(|row| *row < count).unwrap_or(self.top as u64);
-            self.bring_into_view(row, in_view, count);
-            ui.memory_mut(|memory| memory.request_focus(painting.slot_id(row - self.top as u64)));
+            self.focus_row(ui, painting, row, (in_view, count));
         }
         self.step(ui, painting, in_view, rows, shown);
         let first = self.top as u64;
+        let tab_slot = self.tab_slot(ui, painting, in_view, count);
         self.last_shown = None;
+        let mut revealed = None;
         let role = if rows.tree_row(0).is_some() { Role::Tree } else { Role::List };
         list.widget_info(|| WidgetInfo::labeled(role, true, rows.summary(first, in_view as u64)));
         for slot in 0..slot_count(in_view) {
@@ -344,7 +349,14 @@ impl TableView {
                 break;
             }
             self.last_shown = Some(row);
-            self.show_row(ui, painting, (rect, body), (slot, row), rows, shown);
+            let is_tab_stop = slot == tab_slot;
+            if self.show_row(ui, painting, (rect, body), (slot, row, is_tab_stop), rows, shown) {
+                revealed = Some(row);
+            }
+        }
+        if let Some(row) = revealed {
+            self.focus_row(ui, painting, row, (in_view, count));
+            ui.ctx().request_repaint();
         }
         let rows_in_view = first..count.min(first + slot_count(in_view));
         let top = body.top() + (first as f64 - self.top) as f32 * self.row_points;
@@ -354,18 +366,25 @@ impl TableView {
         rows.paint_over(&ui.painter_at(body.intersect(ui.clip_rect())), &view, painting.look.theme);
     }
 
+    /// Shows a row. Returns whether it has just got the keyboard while a part of it is out of view.
     fn show_row(
         &mut self,
         ui: &Ui,
         painting: &Painting<'_>,
         (rect, body): (Rect, Rect),
-        (slot, row): (u64, u64),
+        (slot, row, is_tab_stop): (u64, u64, bool),
         rows: &dyn Rows,
         shown: &mut TableResponse,
-    ) {
+    ) -> bool {
         let theme = painting.look.theme;
-        // Identified by its slot on the screen, so that the focus stays there while the table scrolls.
-        let response = ui.interact(rect.intersect(body), painting.slot_id(slot), Sense::click());
+        // Identified by its slot on the screen, so that the focus stays there while the table scrolls. Tab stops at one
+        // row only.
+        let sense = if is_tab_stop { Sense::click() } else { Sense::CLICK };
+        let response = ui.interact(rect.intersect(body), painting.slot_id(slot), sense);
+        if !is_tab_stop {
+            take_spoken_focus(&response);
+        }
+        let is_cut = response.gained_focus() && !response.contains_pointer() && !body.expand(0.5).contains_rect(rect);
         let (is_chosen, tree_row) = (rows.is_chosen(row), rows.tree_row(row));
         let role = if tree_row.is_some() { Role::TreeItem } else { Role::ListItem };
         response.widget_info(|| WidgetInfo::selected(role, true, is_chosen, rows.spoken(row)));
@@ -397,7 +416,9 @@ impl TableView {
             response.request_focus();
         }
         let column = response.hover_pos().or(response.interact_pointer_pos()).map(|at| painting.column_at(rect, at.x));
-        if let Some(column) = column.filter(|_| response.secondary_clicked()) {
+        if opens_menu(&response) {
+            // The Menu key opens the menu of the name.
+            let column = column.filter(|_| response.secondary_clicked()).unwrap_or(0);
             self.menu = OpenMenu::new(slot, (row, column), painting, rows);
         }
         if let Some(open) = self.menu.as_ref().filter(|open| open.slot == slot) {
@@ -405,12 +426,13 @@ impl TableView {
                 menu_bar::scrolled(ui, |ui| shown.commands.extend(show_menu(ui, painting, open, rows)));
             });
         }
-        let Some(column) = column else { return };
+        let Some(column) = column else { return is_cut };
         // A row is as wide as the table, so a tooltip below it would be far from the cell.
         response.on_hover_ui_at_pointer(|ui| {
             ui.set_max_width(ui.spacing().tooltip_width);
             ui.label(tip_of(rows, row, column));
         });
+        is_cut
     }
 
     /// Moves by the keys of the focused row, and copies that row.
@@ -439,14 +461,31 @@ impl TableView {
             RowMove::First => 0,
             RowMove::Last => last,
         });
-        self.bring_into_view(target, in_view, last + 1);
-        let id = painting.slot_id(target - self.top as u64);
-        ui.memory_mut(|memory| {
-            memory.request_focus(id);
-            // The arrow key is consumed.
-            memory.move_focus(egui::FocusDirection::None);
-        });
+        let id = self.focus_row(ui, painting, target, (in_view, last + 1));
+        // The arrow key is consumed.
+        ui.memory_mut(|memory| memory.move_focus(egui::FocusDirection::None));
         hold(ui, id, is_tree);
+    }
+
+    /// Gives a row the keyboard, and brings it into view. Returns its id.
+    fn focus_row(&mut self, ui: &Ui, painting: &Painting<'_>, row: u64, (in_view, count): (f64, u64)) -> Id {
+        self.bring_into_view(row, in_view, count);
+        let id = painting.slot_id(row - self.top as u64);
+        ui.memory_mut(|memory| memory.request_focus(id));
+        id
+    }
+
+    /// Returns the slot to which Tab leads: of the row with the keyboard, or else of the row that had it last, of the
+    /// chosen row, or of the first row in view.
+    fn tab_slot(&mut self, ui: &Ui, painting: &Painting<'_>, in_view: f64, count: u64) -> u64 {
+        let first = self.top as u64;
+        if let Some(slot) = painting.focused_slot(ui, in_view) {
+            self.last_focused = Some(first + slot);
+            return slot;
+        }
+        let in_view = first..count.min((self.top + in_view).ceil() as u64);
+        let row = [self.last_focused, self.chosen].into_iter().flatten().find(|row| in_view.contains(row));
+        row.map_or(0, |row| row - first)
     }
 
     /// Scrolls up if rows have been removed, such as the rows below a collapsed row. Keeps the focus on its row, or on
@@ -487,7 +526,7 @@ impl TableView {
             return;
         }
         let theme = painting.look.theme;
-        let response = ui.interact(bar, painting.id.with("bar"), Sense::click_and_drag());
+        let response = ui.interact(bar, painting.id.with("bar"), Sense::CLICK | Sense::DRAG);
         response.widget_info(|| WidgetInfo::slider(true, self.top, format!("Scroll {}", self.name)));
         let handle = (bar.height() * (in_view / count as f64) as f32).max(HANDLE_MIN).min(bar.height());
         let way = (bar.height() - handle).max(1.0);

@@ -1,7 +1,7 @@
 //! Accessibility facts that widgets lack: names of fields, live announcements, the subject of a choice, whether an
 //! entry is checked.
 
-use egui::accesskit::{Live, Role, Toggled};
+use egui::accesskit::{Action, Live, Role, Toggled};
 use egui::{Id, Rect, Response, Sense, Ui, WidgetInfo, vec2};
 
 /// Announces the text of a widget to screen readers when it changes, politely.
@@ -16,6 +16,14 @@ pub(crate) fn say(ui: &Ui, id: Id, at: egui::Pos2, text: impl Fn() -> String) {
     let response = ui.interact(Rect::from_min_size(at, vec2(1.0, 1.0)), id, Sense::empty());
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, text()));
     announce(&response);
+}
+
+/// Lets screen readers focus a widget at which Tab does not stop.
+pub(crate) fn take_spoken_focus(response: &Response) {
+    response.ctx.accesskit_node_builder(response.id, |node| node.add_action(Action::Focus));
+    if response.ctx.input(|input| input.has_accesskit_action_request(response.id, Action::Focus)) {
+        response.request_focus();
+    }
 }
 
 /// Sets the name of a field whose label is another widget.

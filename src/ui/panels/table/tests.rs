@@ -276,3 +276,46 @@ fn numbers_have_bars_in_the_sorted_column_and_where_no_column_can_be_sorted() {
     screen.table.layout.sorted_by = Some(1);
     assert_eq!(screen.frame_of(&COLUMNS, Vec::new()), 3);
 }
+
+#[test]
+fn tab_leaves_the_table_and_shift_tab_returns_to_its_row() {
+    let mut screen = Screen::new(100);
+    screen.frame(Vec::new());
+    let row_3 = pos2(50.0, HEAD_POINTS + 3.5 * 19.0);
+    screen.click(row_3);
+    screen.frame(Vec::new());
+    let slot = |screen: &Screen| {
+        let focused = screen.ctx.memory(egui::Memory::focused);
+        (0..30_u64).find(|slot| focused == Some(Id::unique(("table", "test")).with(("row", *slot))))
+    };
+    assert_eq!(slot(&screen), Some(3));
+    screen.press(Key::Tab);
+    screen.frame(Vec::new());
+    assert_eq!(slot(&screen), None, "one row is the only stop of the table");
+    let shift_tab =
+        |pressed| Event::Key { key: Key::Tab, physical_key: None, pressed, repeat: false, modifiers: Modifiers::SHIFT };
+    for _ in 0..4 {
+        if slot(&screen).is_none() {
+            screen.frame(vec![shift_tab(true)]);
+            screen.frame(vec![shift_tab(false)]);
+        }
+    }
+    assert_eq!(slot(&screen), Some(3));
+}
+
+#[test]
+fn a_row_that_gets_the_keyboard_is_wholly_in_view() {
+    let mut screen = Screen::new(100);
+    screen.frame(Vec::new());
+    screen.table.top = 10.4;
+    screen.frame(Vec::new());
+    let first = Id::unique(("table", "test")).with(("row", 0_u64));
+    for _ in 0..5 {
+        if screen.ctx.memory(egui::Memory::focused) != Some(first) {
+            screen.press(Key::Tab);
+        }
+    }
+    screen.frame(Vec::new());
+    assert_eq!(screen.ctx.memory(egui::Memory::focused), Some(first));
+    assert_eq!(screen.table.top, 10.0, "it is not cut");
+}
