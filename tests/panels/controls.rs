@@ -2,7 +2,7 @@
 
 use egui::{Key, Modifiers, Vec2, vec2};
 use egui_kittest::Node;
-use egui_kittest::kittest::NodeT;
+use egui_kittest::kittest::{NodeT, Queryable};
 
 use crate::session::Session;
 
@@ -88,7 +88,7 @@ fn every_control_of_every_panel_has_a_name_and_lies_on_the_screen() {
 }
 
 #[test]
-fn the_tabulator_leads_to_every_button_of_the_window() {
+fn the_tabulator_and_among_tracks_the_arrows_lead_to_every_button_of_the_window() {
     let mut session = Session::with_capture(SIZES[1], 1.0);
     // The label of a counter includes its range once that is loaded.
     session.until("the counter", |session| session.says("queue length 3 to 3"));
@@ -105,9 +105,16 @@ fn the_tabulator_leads_to_every_button_of_the_window() {
     let mut reached = Vec::new();
     for _ in 0..4 * wanted.len() {
         session.press(Modifiers::NONE, Key::Tab);
-        let nodes = session.harness.root().children_recursive();
-        let focused = nodes.filter(Node::is_focused).filter_map(|node| node.accesskit_node().label());
-        reached.extend(focused);
+        reached.extend(focused(&session));
+        // The names of tracks are one stop.
+        while focused(&session).is_some_and(|label| label.ends_with("folded")) {
+            session.press(Modifiers::NONE, Key::ArrowDown);
+            session.harness.step();
+            if focused(&session).as_ref() == reached.last() {
+                break;
+            }
+            reached.extend(focused(&session));
+        }
     }
     let missed: Vec<_> = wanted.iter().filter(|button| !reached.contains(button)).collect();
     assert!(missed.is_empty(), "the tabulator does not reach {missed:?}; it reached {reached:?}");
@@ -136,4 +143,65 @@ fn texts_of_the_status_bar_do_not_overlap() {
             }
         }
     }
+}
+
+/// Returns the label of the control with the keyboard.
+fn focused(session: &Session) -> Option<String> {
+    let nodes = session.harness.root().children_recursive();
+    nodes.filter(Node::is_focused).find_map(|node| node.accesskit_node().label())
+}
+
+/// Returns whether a ring of one point is painted just inside a rectangle.
+fn has_ring(session: &Session, rect: egui::Rect) -> bool {
+    let is_ring = |shape: &egui::Shape| {
+        matches!(shape, egui::Shape::Rect(ring) if ring.stroke.width == 1.0
+            && ring.fill == egui::Color32::TRANSPARENT
+            && (ring.rect.expand(0.5).min - rect.min).length() < 1.0
+            && (ring.rect.expand(0.5).max - rect.max).length() < 1.0)
+    };
+    session.harness.output().shapes.iter().any(|clipped| is_ring(&clipped.shape))
+}
+
+#[test]
+fn the_names_of_tracks_are_one_stop_with_a_ring_and_keys_go_through_them_and_fold_them() {
+    let mut session = Session::with_workers(SIZES[1]);
+    session.press(Modifiers::COMMAND, Key::T);
+    session.until("the lines", |session| session.says("ListItem: job 1"));
+    session.press(Modifiers::NONE, Key::F6);
+    session.harness.run_steps(2);
+    assert!(focused(&session).is_some_and(|label| label.starts_with("job ")));
+    let mut stops = Vec::new();
+    while stops.len() < 12 {
+        session.press(Modifiers::NONE, Key::Tab);
+        let label = focused(&session).unwrap_or_default();
+        stops.push(label.clone());
+        if label.starts_with("Filter tracks") {
+            break;
+        }
+    }
+    let names: Vec<_> = stops.iter().filter(|label| label.ends_with("folded")).collect();
+    assert!(names.len() == 1 && stops.len() <= 5 && stops.iter().all(|label| !label.starts_with("job")), "{stops:?}");
+    let head = |session: &Session| focused(session).filter(|label| label.ends_with("folded")).expect("a name");
+    session.press(Modifiers::SHIFT, Key::Tab);
+    session.harness.run_steps(2);
+    let first = head(&session);
+    assert!(has_ring(&session, session.harness.get_by_label(&first).rect()), "{first}");
+    session.press(Modifiers::NONE, Key::End);
+    session.harness.run_steps(2);
+    let last = head(&session);
+    let rect = session.harness.get_by_label(&last).rect();
+    assert!(last.starts_with("worker 79") && has_ring(&session, rect), "scrolled into view: {last} at {rect}");
+    session.press(Modifiers::NONE, Key::ArrowUp);
+    session.harness.run_steps(2);
+    assert!(head(&session).starts_with("worker 78"), "{}", head(&session));
+    for (key, state) in [(Key::ArrowLeft, ", folded"), (Key::ArrowRight, ", unfolded"), (Key::Enter, ", folded")] {
+        session.press(Modifiers::NONE, key);
+        session.harness.run_steps(2);
+        assert!(head(&session).starts_with("worker 78") && head(&session).ends_with(state), "{}", head(&session));
+    }
+    session.press(Modifiers::NONE, Key::ArrowLeft);
+    session.harness.run_steps(2);
+    assert_eq!(head(&session), first, "a folded track leads to its process");
+    session.press(Modifiers::NONE, Key::Menu);
+    session.until("its menu", |session| session.says("Hide the process"));
 }

@@ -221,7 +221,12 @@ fn the_keyboard_alone_opens_a_trace_folds_its_tracks_and_uses_its_menus() {
             None
         });
     };
-    go_to("Thread 1");
+    // The names of tracks are one stop, and arrow keys go through them.
+    go_to("Process 1");
+    window.key("Down");
+    window.wait_for("Thread 1 has the focus", |_| {
+        stable_focus().iter().any(|node| node.name.starts_with("Thread 1")).then_some(())
+    });
     window.key("Return");
     window.wait_for_label("Thread 1, folded");
     window.key("Return");

@@ -4,7 +4,7 @@ use egui::{Context, Event, EventFilter, Id, Key, Modifiers, Ui};
 
 /// A step through the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RowMove {
+pub(crate) enum RowMove {
     By(i64),
     Pages(i64),
     First,
@@ -51,7 +51,7 @@ pub(super) fn hold_grid(ui: &Ui, grid: Id) {
 }
 
 /// Reserves the arrow keys up and down for the focused row, and for a tree row also left and right.
-pub(super) fn hold(ui: &Ui, row: Id, is_tree: bool) {
+pub(crate) fn hold(ui: &Ui, row: Id, is_tree: bool) {
     let filter = EventFilter { vertical_arrows: true, horizontal_arrows: is_tree, ..EventFilter::default() };
     ui.memory_mut(|memory| memory.set_focus_lock_filter(row, filter));
     ui.data_mut(|data| {
@@ -62,8 +62,13 @@ pub(super) fn hold(ui: &Ui, row: Id, is_tree: bool) {
     });
 }
 
+/// Leaves the arrow keys of a focused row to the menu that is open.
+pub(crate) fn release(ui: &Ui, row: Id) {
+    ui.memory_mut(|memory| memory.set_focus_lock_filter(row, EventFilter::default()));
+}
+
 /// Returns the steps whose keys were pressed, in no order: a frame has several only if it was slow.
-pub(super) fn take_steps(ui: &Ui) -> Vec<RowMove> {
+pub(crate) fn take_steps(ui: &Ui) -> Vec<RowMove> {
     let mut steps = Vec::new();
     ui.input_mut(|input| {
         let mut presses = |key| input.count_and_consume_key(Modifiers::NONE, key) as i64;

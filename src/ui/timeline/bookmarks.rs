@@ -14,6 +14,7 @@ use crate::ui::settings::RulerOrigin;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::context_menu::context_menu;
 use crate::ui::widgets::field;
+use crate::ui::widgets::focus_ring;
 use crate::ui::widgets::letters::letter_width;
 use crate::ui::widgets::press::is_clicked;
 use crate::ui::widgets::reading_order::on_screen;
@@ -196,6 +197,7 @@ pub(super) fn show(
             let label = if is_unnamed { title.into_owned() } else { format!("Marker {}", shown(&title)) };
             egui::WidgetInfo::labeled(egui::Role::Button, true, label)
         });
+        focus_ring::paint(ui, &response, rect.intersect(layout.ruler).expand(1.0), theme);
         if is_clicked(ui, &response) {
             commands.push(BookmarkCommand::Choose(mark.id).into());
         }

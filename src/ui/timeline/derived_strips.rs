@@ -18,6 +18,7 @@ use crate::ui::selected_scope::SelectedScope;
 use crate::ui::theme::{LABEL_POINTS, Theme};
 use crate::ui::widgets::context_menu::context_menu;
 use crate::ui::widgets::field;
+use crate::ui::widgets::focus_ring;
 use crate::ui::widgets::letters::letter_width;
 use crate::ui::widgets::reading_order::on_screen;
 
@@ -156,6 +157,7 @@ impl Timeline {
             response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
             let painter = ui.painter_at(in_view);
             paint_name(ui, &painter, strip, (&title, &range), response.contains_pointer(), theme);
+            focus_ring::paint(ui, &response, in_view, theme);
             if matches!(row.state, DerivedState::Computing(_)) {
                 // Updates the progress ten times a second.
                 ui.ctx().request_repaint_after(std::time::Duration::from_millis(100));

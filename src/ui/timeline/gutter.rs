@@ -6,6 +6,7 @@ use egui::{Color32, Id, Painter, Pos2, Rect, Sense, Stroke, Ui, pos2, vec2};
 
 use super::counter_rows::{RowChoice, paint_legend};
 use super::custom_groups::show_name_field;
+use super::head_keys::{self, HeadKey};
 use super::layout::TimelineLayout;
 use super::state::Timeline;
 use super::sticky_headers::sticky_headers;
@@ -26,22 +27,54 @@ use crate::ui::panel::Panel;
 use crate::ui::purpose::Purpose;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::context_menu::context_menu;
+use crate::ui::widgets::focus_ring;
 use crate::ui::widgets::press::{click_modifiers, is_clicked};
 use crate::ui::widgets::reading_order::on_screen;
+use crate::ui::widgets::spoken::take_spoken_focus;
 use crate::ui::widgets::tip_text::tip_text;
 use name::{INDENT, Joint, NAME_POINTS, Name, indent};
+
+/// A name in view.
+struct Head {
+    group: Group,
+    joint: Joint,
+    rect: Rect,
+    /// The name is not drawn outside of this.
+    clip: Rect,
+    key: HeadKey,
+    id: Id,
+}
 
 /// Shows the names in view, and returns the commands of their buttons.
 pub(super) fn show(timeline: &Timeline, ui: &mut Ui, layout: &TimelineLayout, theme: &Theme) -> Vec<Command> {
     let mut commands = Vec::new();
+    let heads = heads_in_view(timeline, ui, layout);
+    let tab_stop = head_keys::tab_stop(ui, &heads.iter().map(|head| head.id).collect::<Vec<_>>());
     let mut shows_name_field = false;
-    for shown in timeline.panes(layout) {
+    for head in &heads {
+        shows_name_field |= show_head(timeline, ui, (head, tab_stop == Some(head.id)), theme, &mut commands);
+    }
+    // A field that left the view has lost the focus, and must not take it back when it returns.
+    if !shows_name_field && timeline.tracks.renaming().is_some() && !timeline.tracks.is_arranging() {
+        commands.push(rows(RowCommand::Group(CustomGroupCommand::EndNaming)));
+    }
+    commands
+}
+
+/// Returns the names in view, those of the sticky headers of a pane after its others.
+fn heads_in_view(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout) -> Vec<Head> {
+    let mut heads = Vec::new();
+    for (shown, is_pinned) in timeline.panes(layout).into_iter().zip([true, false]) {
         let groups = shown.groups();
         let sticky = sticky_headers(timeline, &shown, &groups);
         // Nothing is drawn under the sticky headers.
         let free_top = sticky.last().map_or(shown.gutter.top(), |(_, header)| header.bottom());
         let below = |top: f32| shown.gutter.with_min_y(top.min(shown.gutter.bottom()));
         let clip = below(free_top);
+        let head = |group: Group, joint, (rect, clip)| {
+            let key = HeadKey { kind: group.kind, is_pinned };
+            Head { group, joint, rect, clip, key, id: key.id(ui) }
+        };
         let shows_name = |group: &Group| {
             let band = shown.band(group.top_px, group.height_px);
             band.bottom() - free_top >= NAME_POINTS.min(band.height())
@@ -59,20 +92,22 @@ pub(super) fn show(timeline: &Timeline, ui: &mut Ui, layout: &TimelineLayout, th
                 with_below: continues_thread(&timeline.snapshot, &groups, index + 1),
                 is_sticky: false,
             };
-            shows_name_field |= show_group(timeline, ui, (group, joint), (rect, clip), theme, &mut commands);
+            heads.push(head(*group, joint, (rect, clip)));
         }
         let mut top = shown.gutter.top();
         for (header, rect) in sticky {
-            let joint = Joint { is_sticky: true, ..Joint::default() };
-            shows_name_field |= show_group(timeline, ui, (&header, joint), (rect, below(top)), theme, &mut commands);
+            heads.push(head(header, Joint { is_sticky: true, ..Joint::default() }, (rect, below(top))));
             top = rect.bottom();
         }
     }
-    // A field that left the view has lost the focus, and must not take it back when it returns.
-    if !shows_name_field && timeline.tracks.renaming().is_some() && !timeline.tracks.is_arranging() {
-        commands.push(rows(RowCommand::Group(CustomGroupCommand::EndNaming)));
+    heads.retain(|head| head.visible().is_positive());
+    heads
+}
+
+impl Head {
+    fn visible(&self) -> Rect {
+        self.rect.intersect(self.clip)
     }
-    commands
 }
 
 /// Returns the row whose name is at a point of the window, and whether it is a pinned row. Sticky headers cover names.
@@ -89,21 +124,21 @@ pub(super) fn name_at(timeline: &Timeline, layout: &TimelineLayout, at: Pos2) ->
     Some((sticky.or_else(below)?, is_pinned))
 }
 
-/// Shows the name of a group, clipped to `clip`. Returns whether its name is being edited in a field.
-fn show_group(
+/// Shows a name. Returns whether it is being edited in a field.
+fn show_head(
     timeline: &Timeline,
     ui: &mut Ui,
-    (group, joint): (&Group, Joint),
-    (rect, clip): (Rect, Rect),
+    (head, is_tab_stop): (&Head, bool),
     theme: &Theme,
     commands: &mut Vec<Command>,
 ) -> bool {
-    let visible = rect.intersect(clip);
-    if !visible.is_positive() {
-        return false;
+    let (group, joint, id) = (&head.group, head.joint, head.id);
+    let (rect, clip) = (head.rect, head.clip);
+    let visible = head.visible();
+    let response = ui.interact(visible, id, if is_tab_stop { Sense::click() } else { Sense::CLICK });
+    if !is_tab_stop {
+        take_spoken_focus(&response);
     }
-    let id = ui.scope_id().with((group.kind, clip.bottom() as i32, "name"));
-    let response = ui.interact(visible, id, Sense::click());
     let (title, secondary) = title_of(timeline, group.kind);
     let folded = timeline.is_folded(group.kind);
     let hovered = response.contains_pointer();
@@ -140,6 +175,10 @@ fn show_group(
         let bar = Rect::from_min_max(visible.min, pos2(visible.left() + 3.0, visible.bottom()));
         ui.painter_at(clip).rect_filled(bar, 0.0, theme.accent);
     }
+    if response.has_focus() {
+        head_keys::hold_keyboard(ui, id, head.key);
+    }
+    focus_ring::paint(ui, &response, visible, theme);
     let named: Vec<_> = legend.iter().map(|(_, name)| &**name).collect();
     let named = if named.is_empty() { String::new() } else { format!(": {}", named.join(", ")) };
     let label = accessible_label(&title, &secondary, folded, is_in_scope) + &named;
@@ -404,7 +443,9 @@ impl Buttons {
         for button in self.0 {
             let x = right - (button.sign.slot() + 0.5) * Self::WIDTH;
             let button_rect = Rect::from_center_size(pos2(x, middle), vec2(Self::WIDTH, 18.0));
-            let response = ui.interact(button_rect.intersect(name.clip), id.with(button.label), Sense::click());
+            // Skipped by the Tab key, since the menu of the name has their commands too.
+            let response = ui.interact(button_rect.intersect(name.clip), id.with(button.label), Sense::CLICK);
+            take_spoken_focus(&response);
             let color = if response.hovered() || button.strong { theme.accent } else { theme.weak_text };
             paint_sign(&ui.painter_at(name.clip), button_rect.center(), button.sign, button.strong, color);
             response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, button.label));

@@ -30,7 +30,7 @@ pub(super) fn pointer(
     for response in [canvas, gutter] {
         drag(timeline, ui, layout, response, response.id == canvas.id, commands);
     }
-    let ruler = ui.interact(layout.ruler, ui.scope_id().with("ruler"), egui::Sense::click_and_drag());
+    let ruler = ui.interact(layout.ruler, ui.scope_id().with("ruler"), egui::Sense::CLICK | egui::Sense::DRAG);
     select_on_ruler(timeline, ui, layout, &ruler);
     if !ui.input(|input| input.pointer.any_down()) {
         // Also if the button was released where the timeline did not see it.

@@ -25,7 +25,7 @@ pub(super) fn show(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, th
     let rect = layout.minimap;
     let (start_ns, end_ns) = timeline.snapshot.drawn_range_ns();
     let map = Minimap::new(start_ns, end_ns, f64::from(rect.width()));
-    let response = ui.interact(rect, ui.scope_id().with("minimap"), Sense::click_and_drag());
+    let response = ui.interact(rect, ui.scope_id().with("minimap"), Sense::CLICK | Sense::DRAG);
     let x_of = |x: f32| f64::from(x - rect.left());
     if let Some(at) = response.interact_pointer_pos().filter(|_| !closes_menu(ui)) {
         let pressed = response.drag_started() || response.clicked() || timeline.interaction.minimap_grip.is_none();

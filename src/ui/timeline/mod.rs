@@ -18,6 +18,7 @@ mod file_offset_drag;
 pub(crate) mod filter_field;
 mod flow_curves;
 mod gutter;
+mod head_keys;
 mod input;
 mod interaction;
 mod layout;
@@ -68,7 +69,7 @@ use crate::scene::ruler::Ruler;
 use crate::tiles::loader::FRAME_PATIENCE;
 use crate::ui::command::{Command, SettingCommand};
 use crate::ui::theme::Theme;
-use crate::ui::widgets::spoken;
+use crate::ui::widgets::{focus_ring, spoken};
 
 impl Timeline {
     /// Shows the timeline in the available space, and handles input.
@@ -78,7 +79,9 @@ impl Timeline {
         self.size_points = layout.all.size();
         self.fit(&layout);
         let response = ui.interact(layout.rows(), ui.scope_id().with("canvas"), Sense::click_and_drag());
-        let gutter_response = ui.interact(layout.names(), ui.scope_id().with("gutter"), Sense::click_and_drag());
+        // Tab skips what has no effect by keys: the space around the names, the ruler, the minimap, edges and bars.
+        let by_pointer = Sense::CLICK | Sense::DRAG;
+        let gutter_response = ui.interact(layout.names(), ui.scope_id().with("gutter"), by_pointer);
         gutter_response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Group, true, "Names of the tracks"));
         self.advance(ui);
         let pointer_x_px =
@@ -86,6 +89,7 @@ impl Timeline {
         self.interaction.pointer_x_px = pointer_x_px;
         input::pointer(self, ui, &layout, &response, &gutter_response, &mut commands);
         input::held_keys(self, ui);
+        self.step_heads(ui, &layout, &mut commands);
         commands.extend(self.resize_gutter(ui, &layout));
         self.draw(ui, &layout);
         let ruler = ruler::current(self, ui);
@@ -122,6 +126,7 @@ impl Timeline {
         commands.extend(absence::show(self, ui, &layout, theme));
         commands.extend(unsorted::show_interruption(self, ui, &layout, theme));
         canvas_menu::show(self, &layout, &response, theme, &mut commands);
+        focus_ring::paint_unless_clicked(ui, &response, layout.rows(), theme);
         self.show_hover(&response, &layout, theme, ui);
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, self.summary()));
         spoken::say(ui, response.id.with("selected"), layout.canvas.min, || self.selected_text());
@@ -217,7 +222,7 @@ impl Timeline {
     fn resize_gutter(&mut self, ui: &Ui, layout: &TimelineLayout) -> Option<Command> {
         let edge =
             Rect::from_x_y_ranges(layout.gutter.right() - 3.0..=layout.gutter.right() + 3.0, layout.all.y_range());
-        let response = ui.interact(edge, ui.scope_id().with("gutter edge"), Sense::drag());
+        let response = ui.interact(edge, ui.scope_id().with("gutter edge"), Sense::DRAG);
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Splitter, true, "Width of the track names"));
         if response.hovered() || response.dragged() {
             ui.ctx().set_cursor_icon(egui::CursorIcon::ResizeHorizontal);

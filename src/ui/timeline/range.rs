@@ -108,7 +108,11 @@ impl Length {
             WidgetInfo::labeled(Role::Button, true, label)
         });
         let painter = ui.painter_at(layout.ruler);
-        painter.rect_filled(self.rect, 4.0, if response.hovered() { theme.text } else { theme.accent });
+        painter.rect_filled(
+            self.rect,
+            4.0,
+            if response.hovered() || response.has_focus() { theme.text } else { theme.accent },
+        );
         let at = Align2::CENTER_CENTER.anchor_size(self.rect.center(), self.galley.size());
         painter.galley(at.min, self.galley, theme.canvas);
         let keys = ["Statistics", "Fit selection", "Clear selection"].map(|title| key_of(ui.ctx(), title));

@@ -25,7 +25,7 @@ pub(super) fn show(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, th
     let Some(track) = track(timeline, layout) else { return };
     let content_px = timeline.rows.layout.height_px() as f64;
     let view_px = timeline.view.now().height_px();
-    let response = ui.interact(track, ui.scope_id().with("scroll bar"), Sense::click_and_drag());
+    let response = ui.interact(track, ui.scope_id().with("scroll bar"), Sense::CLICK | Sense::DRAG);
     let handle_points = (track.height() * (view_px / content_px) as f32).max(HANDLE_MIN).min(track.height());
     let free_points = (track.height() - handle_points).max(1.0);
     let px_per_point = (content_px - view_px) / f64::from(free_points);

@@ -3,6 +3,7 @@
 pub(crate) mod bars;
 pub(crate) mod context_menu;
 pub(crate) mod field;
+pub(crate) mod focus_ring;
 pub(crate) mod letters;
 pub(crate) mod marks;
 pub(crate) mod press;
