@@ -11,7 +11,6 @@ use super::layout::TimelineLayout;
 use super::state::Timeline;
 use super::sticky_headers::sticky_headers;
 use super::thread_rows::continues_thread;
-use super::tracks::OTHER_ORDER;
 use crate::base::direction::Direction;
 use crate::model::TrackKind;
 use crate::query::track_groups::GroupId;
@@ -289,10 +288,10 @@ pub(super) fn choices(timeline: &Timeline, kind: GroupKind) -> Vec<RowChoice> {
         let pin = if timeline.tracks.is_pinned(track) { "Unpin the track" } else { "Pin the track to the top" };
         choices.push(RowChoice::new(pin, RowCommand::TogglePin(track)));
     }
-    let is_possible = timeline.is_movable(timeline.is_pinned(kind));
-    let steps = [("Move up", Direction::Backward), ("Move down", Direction::Forward)];
-    let steps = steps.map(|(text, direction)| RowChoice::new(text, RowCommand::Step(kind, direction)));
-    choices.extend(steps.map(|step| step.enabled_if(is_possible, OTHER_ORDER)));
+    for (text, direction) in [("Move up", Direction::Backward), ("Move down", Direction::Forward)] {
+        let disabled_reason = timeline.possible_step(kind, direction).err();
+        choices.push(RowChoice { disabled_reason, ..RowChoice::new(text, RowCommand::Step(kind, direction)) });
+    }
     if matches!(kind, GroupKind::Track(_))
         && let Some(group) = timeline.groups_around(kind).next()
     {

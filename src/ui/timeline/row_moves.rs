@@ -175,30 +175,31 @@ impl Timeline {
 
     /// Moves a row by one place: a pinned row among the pinned rows, any other row in trace order.
     pub(super) fn step_row(&mut self, kind: GroupKind, direction: Direction) {
-        let pinned = match kind {
-            GroupKind::Track(track) => self.tracks.pinned_neighbour(track, direction).map(|beside| (track, beside)),
-            GroupKind::Custom(_) | GroupKind::Process(_) | GroupKind::Tracks(_) => None,
-        };
-        if let Some((track, beside)) = pinned {
-            return self.move_pinned(track, beside, direction.is_forward());
+        match self.possible_step(kind, direction) {
+            Ok(step) => self.change_rows(step),
+            Err(reason) => self.note = Some(format!("{reason}.").into()),
+        }
+    }
+
+    /// Returns the move of a row by one place, or why there is none.
+    pub(super) fn possible_step(&self, kind: GroupKind, direction: Direction) -> Result<RowCommand, &'static str> {
+        let is_after = direction.is_forward();
+        if let GroupKind::Track(track) = kind
+            && let Some(beside) = self.tracks.pinned_neighbour(track, direction)
+        {
+            return Ok(RowCommand::MovePinned { track, beside, is_after });
         }
         let is_pinned = self.is_pinned(kind);
         if !self.is_movable(is_pinned) {
-            self.note = Some(OTHER_ORDER.into());
-            return;
+            return Err(OTHER_ORDER);
         }
         // A lone pinned track moves below.
         let is_moved_below = self.is_in_trace_order() && !(is_pinned && self.tracks.arrangement().pinned.len() > 1);
         if is_moved_below && self.unit_extent_px(kind).is_none() {
-            let text = "The track is not shown: unfold its group, clear the filter of tracks, or show hidden tracks.";
-            self.note = Some(text.into());
-            return;
+            return Err("The track is not shown: unfold its group, clear the filter of tracks, or show hidden tracks");
         }
-        if let Some(moved) = self.step_of(kind, direction).filter(|_| is_moved_below) {
-            return self.change_rows(moved);
-        }
-        let place = if direction.is_forward() { "last" } else { "first" };
-        self.note = Some(format!("It is already {place}.").into());
+        let step = self.step_of(kind, direction).filter(|_| is_moved_below);
+        step.ok_or(if is_after { "It is already last" } else { "It is already first" })
     }
 
     /// Moves a row beside another row.

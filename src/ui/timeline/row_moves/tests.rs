@@ -149,7 +149,7 @@ fn rows_are_moved_in_trace_order_only_but_pinned_ones_in_any() {
     let tracks: Vec<TrackIdx> = snapshot.display_order().iter().copied().take(3).collect();
     timeline.change_rows(RowCommand::Order(TrackOrder::Name));
     timeline.step_row(GroupKind::Track(tracks[0]), Direction::Forward);
-    assert_eq!(timeline.note.take().as_deref(), Some(OTHER_ORDER));
+    assert_eq!(timeline.note.take(), Some(format!("{OTHER_ORDER}.").into()));
     assert!(timeline.arrangement().moves.is_empty());
     for &track in &tracks {
         timeline.change_rows(RowCommand::TogglePin(track));
