@@ -7,20 +7,25 @@ use crate::store::overview::OverviewShape;
 use crate::store::parted_section::PART_BYTES;
 use crate::store::{Row, StoreWriter};
 
-#[test]
-fn only_the_tables_and_the_parts_that_are_read_are_fetched_from_the_disk() {
+/// Writes 200,000 spans of a lane, whose durations depend on their number, and arguments of 5,000 bytes.
+fn store_of_spans(dur_ns: impl Fn(u64) -> u64) -> (File, DetailRef) {
     let mut registry = Registry::default();
     let track = registry.track(&TrackKey::thread(Id::Number(1), Id::Number(1))).unwrap();
     let file = tempfile::tempfile().unwrap();
     let mut writer = StoreWriter::new(file.try_clone().unwrap(), 1 << 24).unwrap();
     let lane = writer.add_lane(track, LaneKind::Spans, 0).unwrap();
-    for number in 0..200_000_i64 {
-        let value = number as u64 % 7919;
-        writer.push(lane, Row { start_ns: number * 8000, value, detail: 0, name: 0 }).unwrap();
+    for number in 0..200_000_u64 {
+        let row = Row { start_ns: number as i64 * 8000, value: dur_ns(number), detail: 0, name: 0 };
+        writer.push(lane, row).unwrap();
     }
     let detail = writer.push_detail(&[7; 5000]).unwrap();
     writer.finish(&Meta { tracks: registry.tables().clone(), ..Meta::default() }).unwrap();
+    (file, detail)
+}
 
+#[test]
+fn only_the_tables_and_the_parts_that_are_read_are_fetched_from_the_disk() {
+    let (file, detail) = store_of_spans(|number| number % 7919);
     let store = Store::from_file(&file, "test".as_ref()).unwrap();
     let trailer = Trailer::from_file(&Mapped::from_store(&file, "test".as_ref()).unwrap()).unwrap();
     let sections: u64 = trailer.sections.iter().map(|section| section.bytes).sum();
@@ -58,15 +63,7 @@ fn only_the_tables_and_the_parts_that_are_read_are_fetched_from_the_disk() {
 
 #[test]
 fn a_damaged_part_of_a_pyramid_is_counted_once_and_the_others_are_read() {
-    let mut registry = Registry::default();
-    let track = registry.track(&TrackKey::thread(Id::Number(1), Id::Number(1))).unwrap();
-    let file = tempfile::tempfile().unwrap();
-    let mut writer = StoreWriter::new(file.try_clone().unwrap(), 1 << 24).unwrap();
-    let lane = writer.add_lane(track, LaneKind::Spans, 0).unwrap();
-    for number in 0..200_000_i64 {
-        writer.push(lane, Row { start_ns: number * 8000, value: 7, detail: 0, name: 0 }).unwrap();
-    }
-    writer.finish(&Meta { tracks: registry.tables().clone(), ..Meta::default() }).unwrap();
+    let (file, _) = store_of_spans(|_| 7);
     let open = || Store::from_file(&file, "test".as_ref());
     let trailer = Trailer::from_file(&Mapped::from_store(&file, "test".as_ref()).unwrap()).unwrap();
     let pyramids = trailer.sections[Section::Overview as usize];
