@@ -401,3 +401,17 @@ fn a_saved_row_of_counters_that_are_not_in_the_trace_is_left_out() {
     let overlays = &session.app.timeline_mut().expect("a timeline").arrangement().overlays;
     assert_eq!(overlays.iter().map(|overlay| overlay.counters().count()).collect::<Vec<_>>(), [2]);
 }
+
+#[test]
+fn a_write_does_not_outlast_the_application_and_create_a_removed_folder_again() {
+    let root = tempfile::tempdir().unwrap();
+    let session = Session::new();
+    let folder = root.path().join("state");
+    let written = folder.clone();
+    session.app.writes.start(move || {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        std::fs::create_dir(written).unwrap();
+    });
+    drop(session);
+    assert!(folder.exists(), "the write had not ended");
+}

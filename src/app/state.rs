@@ -151,6 +151,13 @@ pub struct App {
     pub(super) interrupted: InterruptedTraces,
 }
 
+impl Drop for App {
+    /// Waits for running writes: one that outlasts the application would create its folders again.
+    fn drop(&mut self) {
+        self.writes.wait();
+    }
+}
+
 impl App {
     /// Creates an application without open traces.
     #[must_use]
