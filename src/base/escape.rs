@@ -13,6 +13,7 @@ use serde_json::ser::{Formatter, Serializer};
 /// U+200D are excluded: Persian, Indic scripts and emoji need them, and they move nothing. Tags are included, although
 /// a few flags need them: names that differ in tags look equal.
 #[must_use]
+#[inline]
 pub fn is_control(letter: char) -> bool {
     letter.is_control()
         || matches!(letter,
