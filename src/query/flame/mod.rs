@@ -104,7 +104,7 @@ impl FlamePicture {
         };
         let mut folded = calls.folded;
         for tree in [Some(&mut tree), callers.as_mut()].into_iter().flatten() {
-            folded.add(tree.folded);
+            folded = with_callers(folded, tree, view.measure);
             tree.sort_children(view.measure);
         }
         Ok(Self {
@@ -128,6 +128,14 @@ impl FlamePicture {
     pub(crate) fn find(&self, snapshot: &Snapshot, text: &str) -> Option<FoundFunctions> {
         FoundFunctions::new(snapshot, &self.functions, self.around.as_ref().unwrap_or(&self.tree), text)
     }
+}
+
+/// Returns the merged paths of a picture: those of its calls and those of a tree of callers. A path can be merged in
+/// both, and counts once.
+fn with_callers(folded: FoldedPaths, callers: &FlameTree, measure: Measure) -> FoldedPaths {
+    let others = callers.others();
+    let has_more = !callers.folded.sum.is_empty() && measure.amount(others) > measure.amount(folded.sum);
+    FoldedPaths { paths: folded.paths.max(callers.folded.paths), sum: if has_more { others } else { folded.sum } }
 }
 
 #[cfg(test)]
