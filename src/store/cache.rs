@@ -132,10 +132,15 @@ impl Cache {
         &self.folder
     }
 
-    /// Returns the cached store of a trace if it is intact. Removes a damaged one.
+    /// Returns the cached store of a trace if it is intact. Removes a damaged one, and anything else of its name: opening
+    /// a pipe would wait for ever, and a link may lead to a file that another program changes.
     #[must_use]
     pub(crate) fn get(&self, key: &CacheKey) -> Option<Store> {
         let path = self.path_of(key);
+        if fs::symlink_metadata(&path).is_ok_and(|metadata| !metadata.is_file()) {
+            fs::remove_file(&path).or_else(|_| fs::remove_dir(&path)).ok(); // a folder with files stays
+            return None;
+        }
         match Store::open(&path) {
             Ok(store) => {
                 // A read-only folder serves its stores, but cannot record the last use.
@@ -371,6 +376,26 @@ mod tests {
             assert!(cache.get(&key).is_none(), "cut at {damage}");
             assert!(!path.exists());
         }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_pipe_a_folder_and_a_link_in_place_of_a_store_are_removed_and_not_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::open(&folder.path().join("cache")).unwrap();
+        let key = CacheKey("k".into());
+        let (path, elsewhere) = (cache.path_of(&key), folder.path().join("elsewhere"));
+        fs::write(&elsewhere, "not a store").unwrap();
+        // Opening the pipe would wait for its other end.
+        let pipe = || assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let makers: [&dyn Fn(); 3] =
+            [&pipe, &|| fs::create_dir(&path).unwrap(), &|| std::os::unix::fs::symlink(&elsewhere, &path).unwrap()];
+        for make in makers {
+            make();
+            assert!(cache.get(&key).is_none());
+            assert!(fs::symlink_metadata(&path).is_err(), "it is still there");
+        }
+        assert_eq!(fs::read(elsewhere).unwrap(), b"not a store");
     }
 
     #[test]
