@@ -1,6 +1,7 @@
 //! Validates the options that several commands share: files, loading, the scope, and the form of the output.
 
 use std::ffi::OsStr;
+use std::fs::{self, File};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +16,7 @@ use super::scope::{ScopeArgs, TimeBounds};
 use super::task_args::{ImportArgs, ShowProgress};
 use crate::base::budget::Memory;
 use crate::base::csv::Cells;
+use crate::base::files::FileKind;
 use crate::export::output::{STDOUT, is_stdout};
 use crate::export::table::RowFormat;
 use crate::model::{Input, SourceFile, Sources};
@@ -167,14 +169,21 @@ pub(super) fn cells_of(low: LowCells, output: &Path) -> Cells {
     Cells { spreadsheet_safe: low.csv_safe, escaped: is_terminal(output) }
 }
 
+/// Returns whether an output is a terminal, under any name. Opens devices only: opening a pipe would wait.
 fn is_terminal(output: &Path) -> bool {
-    is_stdout(output) && std::io::stdout().is_terminal()
+    if is_stdout(output) {
+        return std::io::stdout().is_terminal();
+    }
+    let kind = fs::metadata(output).map(|metadata| FileKind::from_metadata(&metadata));
+    kind.is_ok_and(|kind| kind == FileKind::Device)
+        && File::options().write(true).open(output).is_ok_and(|device| device.is_terminal())
 }
 
 /// Rejects a terminal as output: names are written verbatim, and a terminal would interpret control characters.
 pub(super) fn refuse_terminal(output: &Path, remedy: &str) -> Result<(), CliError> {
     if is_terminal(output) {
-        let message = format!("stdout is a terminal, and this format is for files and pipes: {remedy}");
+        let name = if is_stdout(output) { "stdout".into() } else { output.to_string_lossy() };
+        let message = format!("{name} is a terminal, and this format is for files and pipes: {remedy}");
         return Err(CliError::Usage(message));
     }
     Ok(())

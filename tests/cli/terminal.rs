@@ -94,6 +94,8 @@ fn no_command_prints_control_characters_of_names_to_a_terminal() {
         (0, vec!["cache", "list", "--cache", cache]),
         (0, vec!["export", "-o", output, "--no-cache", trace]),
         (0, vec!["export", "-o", "-", "--format", "csv", "--no-cache", trace]),
+        (0, vec!["export", "-o", "/dev/tty", "--format", "csv", "--no-cache", trace]),
+        (2, vec!["export", "-o", "/dev/tty", "--format", "chrome", "--no-cache", trace]),
         (2, vec!["export", "-o", "-", "--no-cache", trace]),
         (2, vec!["export", "-o", "-", "--format", "chrome", "--no-cache", trace]),
         (2, vec!["synth", "-o", "-", "--spans", "5"]),
