@@ -78,6 +78,14 @@ pub fn open(path: &Path, context: &ReadContext) -> Result<Reader, ReadError> {
     }
 }
 
+/// Returns whether the beginning of a trace, in a file, has no supported format, however it continues: it must be longer
+/// than any head that a format is recognised by. False if it cannot be read.
+pub(crate) fn is_refused(beginning: &Path) -> bool {
+    let source = Source::open(beginning, &ReadContext::default());
+    let format = source.and_then(|mut source| recognise_source(FORMATS, &mut source));
+    format.is_ok_and(|format| format.is_none_or(|format| format.shows.is_empty() && !format.is_archive()))
+}
+
 /// Returns the name of the format of a file or a folder; `None` if it cannot be read again, such as a pipe.
 pub(crate) fn format_name(path: &Path) -> Option<&'static str> {
     let path = super::linux::uftrace::info_file(path).unwrap_or_else(|| path.to_owned());

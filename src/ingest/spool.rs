@@ -1,5 +1,6 @@
 //! Copies input from pipes to temporary files, because readers need random access, and read some traces twice. A copy
-//! leaves some of the disk free, and is removed after the load.
+//! leaves some of the disk free, and is removed after the load. A stream of no supported format may never end: only
+//! its beginning is copied, and the load refuses it.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write as _};
@@ -15,6 +16,7 @@ use crate::base::progress::{Progress, Stage};
 use crate::base::temporary::Scratch;
 use crate::base::threads;
 use crate::formats::ReadError;
+use crate::formats::sniff::is_refused;
 use crate::model::{Input, Sources};
 
 /// Size of a read from a pipe: a few times its capacity.
@@ -22,6 +24,9 @@ const BLOCK_BYTES: usize = 256 * 1024;
 
 /// Maximum number of blocks that wait to be written.
 const BLOCKS_AHEAD: usize = 4;
+
+/// Number of bytes by which a trace is recognised: more than the longest head, which ends with a line of up to 1 MiB.
+const RECOGNISED_BYTES: u64 = 4 << 20;
 
 /// Interval at which a wait for the other end checks for cancellation.
 const CANCEL_INTERVAL: Duration = Duration::from_millis(20);
@@ -64,7 +69,7 @@ impl SpooledInput {
                 offset: 0,
                 source: error,
             })?;
-            copy(source.path(), &blocks, file.file(), folder, cancel, progress)?;
+            copy(source.path(), &blocks, &mut file, folder, cancel, progress)?;
             received.sources.read_instead(position, file.path().to_owned());
             received.files.push(file);
         }
@@ -128,13 +133,14 @@ fn read_blocks(mut pipe: impl Read, blocks: &SyncSender<io::Result<Vec<u8>>>) {
 fn copy(
     path: &Path,
     blocks: &Blocks,
-    file: &mut File,
+    file: &mut Scratch,
     folder: &Path,
     cancel: &Cancel,
     progress: &Progress,
 ) -> Result<(), LoadError> {
     let failed = |source| LoadError::Keep { folder: folder.into(), source, cache: CacheHint::default() };
     let (mut offset, mut checked_at) = (0, 0);
+    let mut is_checked = false;
     free_space::check(folder).map_err(failed)?;
     loop {
         cancel.check()?;
@@ -142,11 +148,14 @@ fn copy(
             Ok(Ok(block)) => block,
             Ok(Err(source)) => return Err(ReadError::Io { path: path.into(), offset, source }.into()),
             Err(RecvTimeoutError::Timeout) => continue,
-            Err(RecvTimeoutError::Disconnected) => return file.flush().map_err(failed),
+            Err(RecvTimeoutError::Disconnected) => return file.file().flush().map_err(failed),
         };
-        file.write_all(&block).map_err(failed)?;
+        file.file().write_all(&block).map_err(failed)?;
         offset += block.len() as u64;
         progress.advance(block.len() as u64);
+        if offset >= RECOGNISED_BYTES && !std::mem::replace(&mut is_checked, true) && is_refused(file.path()) {
+            return Ok(());
+        }
         if offset - checked_at >= free_space::CHECK_EVERY_BYTES {
             free_space::check(folder).map_err(failed)?;
             checked_at = offset;

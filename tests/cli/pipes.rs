@@ -282,3 +282,23 @@ fn queries_and_ledgers_use_no_more_threads_than_requested() {
         child.wait().expect("it ends");
     }
 }
+
+#[test]
+fn a_stream_of_no_supported_format_that_never_ends_is_refused_soon() {
+    for (line, reason) in [
+        ("y\n", "unrecognised file format"),
+        ("Mar 1 10:00:00 host service[7]: a line of a log\n", "a log of the system"),
+    ] {
+        let mut child =
+            command(&["info", "--no-cache", "-"]).stdin(Stdio::piped()).spawn().expect("the program starts");
+        let mut input = child.stdin.take().expect("a pipe");
+        let block = line.repeat(64 << 10);
+        // Without the refusal, this would write until the disk is full.
+        let blocks = (0..(1 << 30) / block.len()).take_while(|_| input.write_all(block.as_bytes()).is_ok()).count();
+        drop(input);
+        let output = child.wait_with_output().expect("it ends");
+        let (errors, written) = (String::from_utf8_lossy(&output.stderr), blocks * block.len());
+        assert!(output.status.code() == Some(1) && errors.contains(reason), "{:?} {errors}", output.status);
+        assert!(written < 64 << 20, "{written} bytes were read");
+    }
+}
