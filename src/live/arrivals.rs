@@ -155,9 +155,15 @@ pub(super) fn prepare(input: &LiveInput, pace: Pace) -> Result<ReadySource, Arri
     let path = input.name();
     let (mut command, mut last_silence) = (None, LAST_SILENCE);
     let read: Box<dyn FnOnce(ReadingThread) + Send> = match input {
-        LiveInput::Input(Input::Stdin(_)) => Box::new(move |mut thread| {
-            thread.read(io::stdin().lock(), LAST_SILENCE, BLOCK_BYTES, pace);
-        }),
+        LiveInput::Input(input @ Input::Stdin(_)) => {
+            let metadata = fs::metadata(input.path());
+            if let Some(kind) = metadata.ok().as_ref().and_then(refused_kind) {
+                return Err(ArrivalError::NoStream { path, kind });
+            }
+            Box::new(move |mut thread| {
+                thread.read(io::stdin().lock(), LAST_SILENCE, BLOCK_BYTES, pace);
+            })
+        }
         LiveInput::Input(Input::File(_) | Input::Fd(_)) => match fs::metadata(&path) {
             Ok(metadata) if FileKind::from_metadata(&metadata) == FileKind::File => {
                 let file = File::open(&path).map_err(|source| ArrivalError::Open { path: path.clone(), source })?;

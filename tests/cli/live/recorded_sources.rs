@@ -174,6 +174,13 @@ fn an_empty_filter_of_the_last_row_and_a_device_are_refused() {
         let message = longspan(command).failed(1);
         assert!(message.contains("/dev/zero: is a device, and only files, pipes"), "{message}");
     }
+    for command in [&["tail", "-"][..], &["record", "-", "-o", text(&out)]] {
+        let zeros = fs::File::open("/dev/zero").expect("a device");
+        let output = crate::harness::command(command).stdin(zeros).output().expect("the program ends");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(1) && message.contains("is a device, and only files, pipes"), "{message}");
+    }
+    assert!(!out.exists());
 }
 
 #[test]
