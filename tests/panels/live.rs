@@ -171,6 +171,15 @@ fn an_empty_timeline_says_why_no_event_comes() {
     });
 }
 
+#[test]
+fn a_followed_trace_that_has_sent_no_event_yet_says_so() {
+    let mut session = Session::empty(vec2(900.0, 600.0), 1.0);
+    let path = session.capture.with_file_name("names.json");
+    fs::write(&path, r#"[{"ph":"M","name":"process_name","pid":1,"args":{"name":"server"}},"#).expect("written");
+    session.harness.state_mut().follow_files(&[path]);
+    session.until("the reason", |session| session.says("No events so far."));
+}
+
 /// More than ten seconds came meanwhile, so a view that follows would show the last ten.
 #[test]
 fn a_paused_view_stays_when_its_source_ends() {

@@ -12,7 +12,8 @@ pub(super) fn show(timeline: &Timeline, ui: &mut Ui, layout: &TimelineLayout, th
     const HEIGHT: f32 = 48.0;
     let has_rows = timeline.rows.layout.height_px() > 0 || timeline.pinned.layout.height_px() > 0;
     let snapshot = &timeline.snapshot;
-    let is_finished = snapshot.summary().sorted_to_ns.is_none() && !timeline.tracks.is_arranging();
+    let is_sorted = snapshot.summary().sorted_to_ns.is_none() || timeline.is_live();
+    let is_finished = is_sorted && !timeline.tracks.is_arranging();
     if has_rows || !is_finished || layout.canvas.height() < HEIGHT {
         return None;
     }
