@@ -3,7 +3,8 @@
 //! Each source has a queue. At every tick the orderer records a watermark: the smallest of the newest times of all
 //! sources that are not idle. A watermark is effective once it is older than the delay: then all events up to it are
 //! released. An event that comes after a later event was released is released at once, with its lateness. A full queue
-//! rejects the next event, so that its source waits: nothing is dropped.
+//! rejects the next event, so that its source waits: nothing is dropped. While a queue is full, the delay is a second
+//! at most: a longer one would block the source, and also the end of its stream.
 //!
 //! A source may have another clock, such as the time since boot. One sign is that its times stay far before the times
 //! of another source, and advance no faster than the caller's clock. Another is that they stay somewhat before them,
@@ -25,6 +26,9 @@ const STEADILY_BEHIND_NS: u64 = 1_000_000_000;
 
 /// Time in which a source must catch up, in addition to the delay.
 const CATCH_UP_NS: u64 = 2_000_000_000;
+
+/// Maximum delay while a queue is full.
+const FULL_DELAY_NS: u64 = 1_000_000_000;
 
 /// The settings of an orderer. Times are nanoseconds of the caller's clock.
 #[derive(Debug, Clone, Copy)]
@@ -112,6 +116,8 @@ struct SourceQueue<T> {
     /// When the last event arrived, or when the source started.
     last_came_ns: u64,
     bytes: usize,
+    /// Whether it rejected the last event.
+    is_full: bool,
     is_awaited: bool,
     has_ended: bool,
     /// Lateness up to which an event counts as in order.
@@ -175,6 +181,12 @@ pub(crate) struct Orderer<T> {
     running: usize,
     /// Bytes in the queues of all sources.
     bytes: usize,
+    /// Number of full queues.
+    full: usize,
+    /// The maximum delay while a queue is full.
+    full_delay_ns: u64,
+    /// Whether a delay was shortened.
+    has_shortened: bool,
     /// At most one per tick of the delay, oldest first.
     watermarks: VecDeque<Watermark>,
     last_tick_ns: Option<u64>,
@@ -198,6 +210,9 @@ impl<T> Orderer<T> {
             queued: 0,
             running: 0,
             bytes: 0,
+            full: 0,
+            full_delay_ns: FULL_DELAY_NS,
+            has_shortened: false,
             watermarks: VecDeque::new(),
             last_tick_ns: None,
             release_to_ns: None,
@@ -222,6 +237,7 @@ impl<T> Orderer<T> {
             lag: SteadyLag::default(),
             last_came_ns: self.now_ns,
             bytes: 0,
+            is_full: false,
             is_awaited,
             has_ended: false,
             tolerated_ns: 0,
@@ -253,7 +269,13 @@ impl<T> Orderer<T> {
         let queue = &mut self.queues[source];
         // With fewer sources the shares were larger, and may still be used.
         let is_full = queue.bytes + bytes > part || self.bytes + bytes > self.limits.queues_bytes.saturating_mul(2);
-        if queue.bytes > 0 && is_full {
+        let is_full = queue.bytes > 0 && is_full;
+        match (std::mem::replace(&mut queue.is_full, is_full), is_full) {
+            (false, true) => self.full += 1,
+            (true, false) => self.full -= 1,
+            _ => {}
+        }
+        if is_full {
             return Err(item);
         }
         queue.bytes += bytes;
@@ -281,6 +303,9 @@ impl<T> Orderer<T> {
     pub(crate) fn end(&mut self, source: usize) {
         if !std::mem::replace(&mut self.queues[source].has_ended, true) {
             self.running -= 1;
+        }
+        if std::mem::take(&mut self.queues[source].is_full) {
+            self.full -= 1;
         }
         if self.running == 0 {
             self.release_to_ns = Some(i64::MAX);
@@ -310,18 +335,36 @@ impl<T> Orderer<T> {
                 self.watermarks.push_back(Watermark { noted_ns: self.now_ns, key_ns });
             }
         }
+        let delay_ns = self.shortened(self.limits.delay_ns);
         while let Some(first) = self.watermarks.front()
-            && self.now_ns - first.noted_ns >= self.limits.delay_ns
+            && self.now_ns - first.noted_ns >= delay_ns
         {
+            self.has_shortened |= delay_ns < self.limits.delay_ns;
             self.release_to_ns = self.release_to_ns.max(Some(first.key_ns));
             self.watermarks.pop_front();
         }
     }
 
+    /// Stops delaying events while a queue is full, so that the ends of all streams arrive.
+    pub(crate) fn hurry(&mut self) {
+        self.full_delay_ns = 0;
+    }
+
+    /// Returns whether events were released before the delay, because a queue was full.
+    pub(crate) fn has_shortened_delay(&self) -> bool {
+        self.has_shortened
+    }
+
+    /// Returns a wait, or less while a queue is full.
+    fn shortened(&self, wait_ns: u64) -> u64 {
+        if self.full > 0 { wait_ns.min(self.full_delay_ns) } else { wait_ns }
+    }
+
     /// Returns the time up to which all sources that are not idle have arrived. If all are idle, nothing is delayed.
     fn watermark(&self) -> Option<i64> {
         let live = || self.active().iter().map(|&source| &self.queues[source]).filter(|queue| !queue.has_ended);
-        let is_idle = |queue: &&SourceQueue<T>| self.now_ns - queue.last_came_ns >= self.limits.idle_ns;
+        let idle_ns = self.shortened(self.limits.idle_ns);
+        let is_idle = |queue: &&SourceQueue<T>| self.now_ns - queue.last_came_ns >= idle_ns;
         if live().all(|queue| is_idle(&queue)) {
             return self.active.iter().filter_map(|&source| self.queues[source].newest()).max();
         }

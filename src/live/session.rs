@@ -125,6 +125,7 @@ pub(crate) struct LiveSession {
     is_stopping: bool,
     has_met_disk_cap: bool,
     keeps_tables: bool,
+    has_said_delay: bool,
     rows: u64,
     /// Sources with another clock that the user was told about.
     own_clocks: Vec<usize>,
@@ -161,6 +162,7 @@ impl LiveSession {
             has_met_disk_cap: false,
             keeps_tables: options.keeps_tables,
             rows: 0,
+            has_said_delay: false,
             own_clocks: Vec::new(),
             tolerated_ns: nanos(tolerated),
         };
@@ -297,6 +299,7 @@ impl LiveSession {
         }
         let mut has_worked = false;
         // Everything sent before is received by this step.
+            self.orderer.hurry();
         self.woken.try_recv().ok();
         // Most of a thousand connections may have ended.
         let active = self.orderer.active().to_vec();
@@ -309,6 +312,7 @@ impl LiveSession {
         }
         has_worked |= self.release(out)?;
         for position in active {
+            self.say_shortened_delay();
             if self.sources[position].fed.is_none() && self.orderer.is_over(position) {
                 self.finish(position, out)?;
             }
@@ -343,6 +347,24 @@ impl LiveSession {
     /// Queues the events of a source, as far as they fit.
     fn receive_events(&mut self, position: usize) -> bool {
         let now_ns = nanos(self.began.elapsed());
+    /// Tells the user once that events do not wait for the whole delay.
+    fn say_shortened_delay(&mut self) {
+        if self.orderer.has_shortened_delay() && !self.is_stopping && !std::mem::replace(&mut self.has_said_delay, true)
+        {
+            let text = "the delay needs more memory: events wait for a second at most while the memory is full";
+            (self.say)(SourceNote::lasting(text.to_owned()));
+        }
+    }
+
+    /// Returns whether a source waits for the clocks of the sources before it.
+    fn waits_for_clocks(&self, position: usize) -> bool {
+        let is_undecided =
+            |source: &LiveSource| !source.is_connection && !source.clock.is_decided && source.fed.is_some();
+        is_undecided(&self.sources[position])
+            && self.sources[..position].iter().any(is_undecided)
+            && self.began.elapsed() < CLOCK_WAIT
+    }
+
         let source = &mut self.sources[position];
         let mut has_worked = false;
         if source.pending.is_empty()

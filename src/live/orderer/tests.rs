@@ -142,6 +142,34 @@ fn a_full_queue_gives_the_event_back_and_others_have_room() {
 }
 
 #[test]
+fn a_full_queue_waits_seconds_at_most_for_a_long_delay_and_not_at_all_in_a_hurry() {
+    const HOUR_NS: u64 = 3_600_000_000_000;
+    let limits = OrdererLimits { delay_ns: HOUR_NS, tick_ns: TICK_NS, idle_ns: HOUR_NS, queues_bytes: 20 };
+    for is_hurried in [false, true] {
+        // The other source has sent nothing, and may have earlier events.
+        let mut orderer: TimeOrderer = with_sources(limits, 2, 0);
+        push_all(&mut orderer, &(0..10).map(|time| (time, 0)).collect::<Vec<_>>(), 0);
+        let mut now_ns = TICK_NS;
+        orderer.tick(now_ns);
+        assert_eq!((released(&mut orderer), orderer.has_shortened_delay()), (vec![], false), "there is room");
+        if is_hurried {
+            orderer.hurry();
+        }
+        while orderer.push(0, 10, 1, 10, now_ns).is_err() {
+            now_ns += 100_000_000;
+            orderer.tick(now_ns);
+            let gone = released(&mut orderer);
+            assert!(gone.is_empty() || gone == (0..10).collect::<Vec<i64>>(), "{gone:?}");
+        }
+        let wait_ns = now_ns - TICK_NS;
+        assert!(wait_ns <= if is_hurried { 100_000_000 } else { 2 * FULL_DELAY_NS + 100_000_000 }, "{wait_ns}");
+        assert!(orderer.has_shortened_delay());
+        orderer.tick(now_ns + HOUR_NS / 2);
+        assert_eq!(released(&mut orderer), [] as [i64; 0], "the delay is whole again while there is room");
+    }
+}
+
+#[test]
 fn watermarks_that_wait_are_few_however_often_the_caller_ticks() {
     let mut orderer = with_sources(ARTICLE, 1, 0);
     for now_ns in 0..10_000 {

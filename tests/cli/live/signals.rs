@@ -84,3 +84,39 @@ fn a_program_that_ignores_ctrl_c_does_not_outlive_its_recording() {
     longspan(&record).done();
     wait_until(|| ended.exists());
 }
+
+#[test]
+fn a_delay_that_does_not_fit_into_memory_holds_up_neither_ctrl_c_nor_the_end_of_the_data() {
+    let folder = folder();
+    let (json, out) = (folder.path().join("a.json"), folder.path().join("out.longspan"));
+    longspan(&["synth", "-o", text(&json), "--spans", "40000", "--format", "chrome"]).done();
+    let bytes = fs::read(&json).expect("there");
+    let live = ["--delay", "1h", "--memory", "8MiB"];
+    for is_stopped in [true, false] {
+        let record = [&["record", "-", "-o", text(&out)][..], &live].concat();
+        let mut child = command(&record).stdin(std::process::Stdio::piped()).spawn().expect("it starts");
+        let (mut input, bytes) = (child.stdin.take().expect("a pipe"), bytes.clone());
+        let spool = folder.path().join("out.longspan.spool");
+        // A program that stays, or one that ends.
+        let writer = std::thread::spawn(move || {
+            input.write_all(&bytes).ok();
+            std::thread::sleep(Duration::from_secs(if is_stopped { 20 } else { 0 }));
+        });
+        wait_until(|| fs::metadata(&spool).is_ok_and(|spool| spool.len() > 1 << 20));
+        if is_stopped {
+            signal(&child, "-INT");
+        }
+        let stopped_at = std::time::Instant::now();
+        assert_eq!(wait(&mut child, &record), Some(0));
+        assert!(!is_stopped || stopped_at.elapsed() < Duration::from_secs(15), "{:?}", stopped_at.elapsed());
+        drop(writer);
+        let written = spans_of(&out);
+        assert!(if is_stopped { !written.is_empty() } else { written == spans_of(&json) }, "{} spans", written.len());
+    }
+    // A file that is redirected has an end, unlike one that may grow.
+    let mut tail = command(&[&["tail", "-", "--format", "jsonl"][..], &live].concat());
+    let printed = tail.stdin(File::open(&json).expect("there")).output().expect("it ends");
+    let message = String::from_utf8_lossy(&printed.stderr);
+    assert!(printed.status.success() && message.contains("the delay needs more memory"), "{message}");
+    assert_eq!(printed.stdout.iter().filter(|&&byte| byte == b'\n').count(), 40_000);
+}
