@@ -441,7 +441,9 @@ fn requests_that_are_not_local_exports_are_refused_with_their_status() {
         (421, good.replace(&local, "Host: evil.example")),
         (421, good.replace(&format!("{local}\r\n"), "")),
         (400, good.replace(&local, &format!("{local}\r\n{local}"))),
-        (404, good.replace("/v1/traces", "/v1/metrics")),
+        (404, good.replace("/v1/traces", "/v1/trace")),
+        (421, good.replace("/v1/traces", "/v1/logs").replace(&local, "Host: evil.example")),
+        (405, format!("GET /v1/metrics HTTP/1.1\r\n{local}\r\n\r\n")),
         (405, format!("GET /v1/traces HTTP/1.1\r\n{local}\r\n\r\n")),
         (405, format!("OPTIONS /v1/traces HTTP/1.1\r\n{local}\r\n\r\n")),
         (415, good.replace("application/json", "text/plain")),
@@ -484,6 +486,25 @@ fn requests_that_are_not_local_exports_are_refused_with_their_status() {
     assert_eq!(listens("/proc/net/tcp"), [format!("0100007F:{port:04X}")]);
     let of_6 = format!("00000000000000000000000001000000:{port:04X}");
     assert!(listens("/proc/net/tcp6").iter().all(|address| *address == of_6));
+    assert_eq!(rows(&listening.end().0).len(), 1);
+}
+
+/// Programs that are instrumented without code export all three, and print an error for each refused request.
+#[test]
+fn metrics_and_logs_are_received_and_discarded_with_a_word() {
+    let mut listening = Listening::start(&["tail", "otlp:0", "--format", "jsonl", "--memory", "8MiB"]);
+    let port = listening.port();
+    let traces = post(port, JSON, request(&["x".to_owned()]).as_bytes());
+    let traces = str::from_utf8(&traces).expect("text");
+    let mut stream = to(port);
+    for path in ["/v1/metrics", "/v1/traces", "/v1/logs", "/v1/metrics?x=1"] {
+        let (status, whole) = send(&mut stream, traces.replace("/v1/traces", path).as_bytes());
+        assert!(status == 200 && whole.ends_with("\r\n\r\n{}"), "{path}: {whole}");
+    }
+    let large = String::from_utf8(post(port, JSON, &vec![b' '; 24 << 20])).expect("text");
+    let (status, whole) = send(&mut to(port), large.replacen("/v1/traces", "/v1/logs", 1).as_bytes());
+    assert_eq!(status, 413, "bodies are bounded: {whole}");
+    listening.wait_for_line("metrics and logs of OpenTelemetry are received and discarded");
     assert_eq!(rows(&listening.end().0).len(), 1);
 }
 

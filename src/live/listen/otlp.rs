@@ -1,6 +1,7 @@
 //! Receives requests of OpenTelemetry exporters over HTTP, from this machine only: JSON and protobuf, compressed or
 //! not. Refuses other host names, pages in browsers, gRPC (with a hint to the user), and other users of this machine if
-//! the kernel identifies them.
+//! the kernel identifies them. Accepts and discards metrics and logs, which instrumented programs send to the same port:
+//! they print an error for each refused request.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
@@ -33,6 +34,9 @@ const BODIES_MAX: u64 = 32 << 20;
 
 const PATH: &str = "/v1/traces";
 
+/// The paths of data that is discarded.
+const DISCARDED_PATHS: [&str; 2] = ["/v1/metrics", "/v1/logs"];
+
 /// Starts to listen at a port of the loopback addresses; 0 selects any free port.
 pub(super) fn listen(
     port: u16,
@@ -60,6 +64,7 @@ pub(super) fn listen(
         has_said_grpc: Arc::default(),
         has_said_user: Arc::default(),
         has_said_many: Arc::default(),
+        has_said_discarded: Arc::default(),
         port,
     };
     // Also listens, if they are free, on the other loopback address, which may come first for `localhost`, and on the
@@ -85,6 +90,7 @@ struct Server {
     has_said_grpc: Arc<AtomicBool>,
     has_said_user: Arc<AtomicBool>,
     has_said_many: Arc<AtomicBool>,
+    has_said_discarded: Arc<AtomicBool>,
     port: u16,
 }
 
@@ -183,6 +189,14 @@ impl Server {
         text
     }
 
+    /// Tells the user once that a program sends more than traces.
+    fn say_discarded(&self) {
+        if !self.has_said_discarded.swap(true, Ordering::SeqCst) {
+            let text = "metrics and logs of OpenTelemetry are received and discarded: only traces are shown";
+            (self.say)(SourceNote::passing(text.to_owned()));
+        }
+    }
+
     /// Handles a request after its head.
     fn request(&self, head: &RequestHead, connection: &mut HttpConnection) -> Result<OtlpEncoding, NoRequest> {
         // A page of any site could send here, and through a host name that resolves to this machine, read the
@@ -194,15 +208,21 @@ impl Server {
             return Err(NoRequest::Refused(421, "requests must name this machine: 127.0.0.1 or localhost"));
         }
         // The query of a URL changes nothing.
-        if head.path.split('?').next() != Some(PATH) {
+        let path = head.path.split('?').next().unwrap_or_default();
+        let is_discarded = DISCARDED_PATHS.contains(&path);
+        if path != PATH && !is_discarded {
             return Err(NoRequest::Refused(404, "only traces are received, at /v1/traces"));
         }
         if head.method != "POST" {
-            return Err(NoRequest::Refused(405, "send traces with POST"));
+            return Err(NoRequest::Refused(405, "send data with POST"));
         }
         let encoding = OtlpEncoding::from_content_type(&head.content_type)
             .ok_or(NoRequest::Refused(415, "expected application/x-protobuf or application/json"))?;
         let body = connection.body(head, &self.memory)?;
+        if is_discarded {
+            self.say_discarded();
+            return Ok(encoding);
+        }
         match self.streams.append(encoding, body) {
             RequestOutcome::Kept => Ok(encoding),
             RequestOutcome::NotOtlp => Err(NoRequest::Refused(400, "the body is not a request to export traces")),
